@@ -1,0 +1,58 @@
+# One static library per floor of docs/architecture.md. A floor links what stands below it and
+# nothing else, so an upward call does not link; tests/floors_test.py checks the includes.
+
+add_library(pando_options INTERFACE)
+target_compile_features(pando_options INTERFACE cxx_std_20)
+target_include_directories(pando_options INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+# The bits of every result are part of the contract: no contraction, no reassociation.
+target_compile_options(pando_options INTERFACE -ffp-contract=off -fno-fast-math -Wall -Wextra
+                       -Wno-psabi -Wno-ignored-attributes $<$<BOOL:${PANDO_WERROR}>:-Werror>)
+if(PANDO_SANITIZE)
+  target_compile_options(pando_options INTERFACE -fsanitize=${PANDO_SANITIZE} -fno-omit-frame-pointer
+                         -fno-sanitize-recover=all)
+  target_link_options(pando_options INTERFACE -fsanitize=${PANDO_SANITIZE})
+endif()
+
+# pando_floor(SUFFIX NAME LINKS...): src/NAME/**.cc as library pando_NAME<SUFFIX>.
+function(pando_floor suffix name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "src/cli/main\\.cc$")
+  set(target pando_${name}${suffix})
+  add_library(${target} STATIC ${sources})
+  target_link_libraries(${target} PUBLIC pando_options)
+  foreach(link ${ARGN})
+    if(TARGET pando_${link}${suffix})
+      target_link_libraries(${target} PUBLIC pando_${link}${suffix})
+    else()
+      target_link_libraries(${target} PUBLIC ${link})
+    endif()
+  endforeach()
+  if(suffix)
+    target_compile_definitions(${target} PUBLIC PANDO_FAULT_INJECTION)
+  endif()
+endfunction()
+
+# All floors, bottom to top. A suffix makes a second set, built for deliberate faults.
+macro(pando_all_floors suffix)
+  pando_floor("${suffix}" base fmt::fmt Threads::Threads)
+  pando_floor("${suffix}" text base PkgConfig::pcre2 PkgConfig::utf8proc PkgConfig::sentencepiece
+              nlohmann_json::nlohmann_json)
+  pando_floor("${suffix}" kernel base)
+  pando_floor("${suffix}" model kernel nlohmann_json::nlohmann_json)
+  pando_floor("${suffix}" cache base kernel)
+  pando_floor("${suffix}" schedule base)
+  pando_floor("${suffix}" plan cache)
+  pando_floor("${suffix}" engine plan schedule model text PkgConfig::xxhash)
+  pando_floor("${suffix}" task engine)
+  pando_floor("${suffix}" batch task nlohmann_json::nlohmann_json)
+  pando_floor("${suffix}" cli batch CLI11::CLI11)
+endmacro()
+
+# Instruction sets are per file: each simd table is one translation unit (src/kernel/cpu).
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  file(GLOB avx512_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/kernel/cpu/*_avx512.cc)
+  file(GLOB avx2_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/kernel/cpu/*_avx2.cc)
+  set_source_files_properties(${avx512_sources} PROPERTIES COMPILE_OPTIONS
+    "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512vnni;-mavx2;-mfma;-mf16c;-mprefer-vector-width=512")
+  set_source_files_properties(${avx2_sources} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
+endif()

@@ -1,0 +1,35 @@
+// Deliberate faults, for proving that the exactness tests can fail. The product is built without
+// PANDO_FAULT_INJECTION: `fault_on` is then constant false and costs nothing. The test library
+// defines it, and one fault at a time is switched on.
+#pragma once
+
+#include <atomic>
+
+namespace pando {
+
+enum class Fault {
+  kNone,
+  kSplitSumOverK,         // matrix products: two partial sums over K once M >= 64
+  kFoldPerPage,           // attention: the softmax state is updated per page instead of per tile
+  kStaleLane,             // attention: one position beyond the row's own is visible
+  kMaskedLaneTimesZero,   // attention: masked values are multiplied by zero instead of skipped
+  kSpanFoldLeft,          // attention: spans merged left to right instead of as an aligned tree
+  kCopyOneLaneShort,      // pages: a copy on write leaves out its last position
+  kFanOutMissing,         // pages: a row is written to its own page only
+  kPositionAfterSplit,    // tree: the lower part of a split node starts one position late
+  kCommitTooMuch,         // tree: a node split in flight counts its tokens twice
+  kKvNotRounded,          // keys are read in f32 in the step that wrote them
+  kWrongCounterKey,       // sampling: the random counter leaves out the position
+  kEvictPinned,           // cache: eviction ignores a running sequence
+  kRopeFromChunk,         // rotary embedding: positions restart in every chunk
+  kCount,
+};
+
+#ifdef PANDO_FAULT_INJECTION
+inline std::atomic<Fault> active_fault{Fault::kNone};
+inline bool fault_on(Fault fault) { return active_fault.load(std::memory_order_relaxed) == fault; }
+#else
+constexpr bool fault_on(Fault) { return false; }
+#endif
+
+}  // namespace pando

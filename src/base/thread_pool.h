@@ -1,0 +1,48 @@
+// A fixed set of threads that run one loop at a time. The calling thread works too.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <thread>
+#include <vector>
+
+#include "base/function_ref.h"
+
+namespace pando {
+
+// Owned by one engine and driven by its thread; `parallel_for` is not re-entrant.
+// Every worker runs with the default floating-point state (base/fp_state.h), so results never
+// depend on which thread does a piece of work.
+class ThreadPool {
+ public:
+  // n_threads counts the caller: 1 starts no thread.
+  explicit ThreadPool(int n_threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int n_threads() const { return static_cast<int>(threads_.size()) + 1; }
+
+  // Calls body(item, worker) once for every item in [0, n_items), worker in [0, n_threads()).
+  // Items are handed out in order, one at a time. Returns when all are done; the first exception
+  // a body threw is thrown again here.
+  void parallel_for(int64_t n_items, FunctionRef<void(int64_t item, int worker)> body);
+
+ private:
+  void worker_main(int worker);
+  void drain(int worker);
+
+  std::vector<std::thread> threads_;
+  // One loop, published by raising `epoch_` and finished when `n_busy_` falls to zero.
+  std::atomic<uint32_t> epoch_{0};
+  std::atomic<int> n_busy_{0};
+  std::atomic<int64_t> next_item_{0};
+  int64_t n_items_ = 0;
+  const FunctionRef<void(int64_t, int)>* body_ = nullptr;
+  std::atomic<bool> failed_{false};
+  std::exception_ptr failure_;
+  bool stopping_ = false;
+};
+
+}  // namespace pando

@@ -1,0 +1,54 @@
+// Attention of a step: every query row against the tiles of keys and values on its path.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/thread_pool.h"
+#include "kernel/kernels.h"
+#include "kernel/kv_layout.h"
+
+namespace pando::kernel {
+
+// Rows [row_begin, row_end) of a step against tile `tile` of their paths, which is the same
+// physical pages for all of them. A row sees the positions of the tile up to its own.
+struct AttentionTask {
+  uint32_t tile;        // positions [tile * tile_len, (tile + 1) * tile_len)
+  uint32_t row_begin;   // rows of the step
+  uint32_t row_end;
+  uint32_t first_page;  // index into the step's list of task pages
+  uint32_t n_pages;     // enough for the last visible position; at most pages_per_tile()
+};
+
+struct AttentionArgs {
+  KvView kv;
+  int layer;
+  int n_heads;      // query heads; a multiple of the KV heads, neighbours share one
+  float scale;      // multiplies queries: log2(e) / sqrt(head_dim)
+  std::span<const uint32_t> positions;    // [n_rows]
+  std::span<const AttentionTask> tasks;   // by tile, then by row; each row meets each tile once
+  std::span<const PageId> task_pages;
+  const float* q;   // [n_rows, n_heads, head_dim] f32, rotated, not scaled
+  float* out;       // [n_rows, n_heads, head_dim] f32
+};
+
+// Memory that `attention` reuses between calls; one per engine.
+class AttentionScratch {
+ public:
+  // At least n_bytes for each of n_workers; grows, never shrinks.
+  std::byte* reserve(int n_workers, size_t n_bytes);
+  std::byte* of(int worker) const { return buffer_.data() + worker * bytes_each_; }
+
+ private:
+  AlignedBuffer buffer_;
+  size_t bytes_each_ = 0;
+};
+
+// docs/arithmetic.md, "Attention". Equal bits for any grouping of rows into tasks and any number
+// of threads. Source of the batching over shared pages: Hydragen, sections 3.2 and 3.3.
+void attention(const Kernels& kernels, ThreadPool& pool, const AttentionArgs& args,
+               AttentionScratch& scratch);
+
+}  // namespace pando::kernel

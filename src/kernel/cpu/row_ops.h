@@ -1,0 +1,125 @@
+// Row-local operations, written once over a sixteen-lane type S (simd_*.h).
+// Reference: docs/arithmetic.md, "Row-local operations". Every function is a member of a template
+// over S, so that no code compiled for one instruction set can be linked into another's table.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "base/dtype.h"
+
+namespace pando::kernel {
+
+// exp2 of docs/arithmetic.md: relative error below 3e-7; 0 below -125, 2^127 above 127.
+template <class S>
+struct Exp2 {
+  using F = typename S::F;
+  static F of(F x) {
+    const F lowest = S::set1(-125.0f);
+    const F bounded = S::select_less(x, S::set1(127.0f), x, S::set1(127.0f));
+    const F n = S::round(S::select_less(bounded, lowest, lowest, bounded));
+    const F f = S::sub(bounded, n);
+    F p = S::set1(0x1.430912p-13f);
+    p = S::fma(p, f, S::set1(0x1.5d87fep-10f));
+    p = S::fma(p, f, S::set1(0x1.3b2ab6p-7f));
+    p = S::fma(p, f, S::set1(0x1.c6b08ep-5f));
+    p = S::fma(p, f, S::set1(0x1.ebfbep-3f));
+    p = S::fma(p, f, S::set1(0x1.62e43p-1f));
+    p = S::fma(p, f, S::set1(1.0f));
+    return S::select_less(x, lowest, S::zero(), S::scale_by_pow2(p, n));
+  }
+};
+
+template <class S>
+struct RowOps {
+  using F = typename S::F;
+
+  static void rms_norm(const float* x, const float* weight, float eps, int n, float* y) {
+    F sum = S::zero();
+    for (int i = 0; i < n; i += 16) {
+      const F v = S::load_first(x + i, n - i);
+      sum = S::fma(v, v, sum);
+    }
+    const float r = 1.0f / std::sqrt(S::reduce_add(sum) / static_cast<float>(n) + eps);
+    const F factor = S::set1(r);
+    for (int i = 0; i < n; i += 16) {
+      const F v = S::mul(S::load_first(x + i, n - i), factor);
+      S::store_first(y + i, S::mul(v, S::load_first(weight + i, n - i)), n - i);
+    }
+  }
+
+  static void rope(float* x, const float* cos, const float* sin, int head_dim) {
+    const int half = head_dim / 2;
+    const F minus = S::set1(-1.0f);
+    for (int i = 0; i < half; i += 16) {
+      const int n = half - i;
+      const F a = S::load_first(x + i, n), b = S::load_first(x + half + i, n);
+      const F c = S::load_first(cos + i, n), s = S::load_first(sin + i, n);
+      S::store_first(x + i, S::fma(a, c, S::mul(minus, S::mul(b, s))), n);
+      S::store_first(x + half + i, S::fma(b, c, S::mul(a, s)), n);
+    }
+  }
+
+  static void swiglu(const float* gate, const float* up, int n, float* out) {
+    const F minus_log2e = S::set1(-0x1.715476p+0f), one = S::set1(1.0f);
+    for (int i = 0; i < n; i += 16) {
+      const F g = S::load_first(gate + i, n - i);
+      const F silu = S::div(g, S::add(one, Exp2<S>::of(S::mul(g, minus_log2e))));
+      S::store_first(out + i, S::mul(silu, S::load_first(up + i, n - i)), n - i);
+    }
+  }
+
+  static void add(float* x, const float* y, int n) {
+    for (int i = 0; i < n; i += 16)
+      S::store_first(x + i, S::add(S::load_first(x + i, n - i), S::load_first(y + i, n - i)), n - i);
+  }
+
+  static void scale(const float* x, float factor, int n, float* out) {
+    const F f = S::set1(factor);
+    for (int i = 0; i < n; i += 16)
+      S::store_first(out + i, S::mul(S::load_first(x + i, n - i), f), n - i);
+  }
+
+  static void widen(DType type, const void* from, int64_t n, float* to) {
+    if (type == DType::kF32) {
+      const float* p = static_cast<const float*>(from);
+      for (int64_t i = 0; i < n; i += 16) S::store_first(to + i, S::load_first(p + i, clip(n - i)), clip(n - i));
+      return;
+    }
+    const uint16_t* p = static_cast<const uint16_t*>(from);
+    for (int64_t i = 0; i < n; i += 16) {
+      if (n - i >= 16) {
+        S::store(to + i, type == DType::kF16 ? S::load_f16(p + i) : S::load_bf16(p + i));
+      } else {
+        uint16_t tail[16] = {};
+        for (int64_t j = 0; j < n - i; ++j) tail[j] = p[i + j];
+        S::store_first(to + i, type == DType::kF16 ? S::load_f16(tail) : S::load_bf16(tail), clip(n - i));
+      }
+    }
+  }
+
+  static void narrow_kv(DType type, const float* from, int n, void* to) {
+    const F most = S::set1(65504.0f), least = S::set1(-65504.0f);
+    for (int i = 0; i < n; i += 16) {
+      const F v = S::load_first(from + i, n - i);
+      if (type == DType::kF32) {
+        S::store_first(static_cast<float*>(to) + i, v, n - i);
+        continue;
+      }
+      uint16_t bits[16];
+      if (type == DType::kBF16) {
+        S::store_bf16(bits, v);
+      } else {
+        const F capped = S::select_less(v, most, v, most);
+        S::store_f16(bits, S::select_less(capped, least, least, capped));
+      }
+      uint16_t* out = static_cast<uint16_t*>(to) + i;
+      for (int j = 0; j < 16 && i + j < n; ++j) out[j] = bits[j];
+    }
+  }
+
+ private:
+  static int clip(int64_t n) { return n < 16 ? static_cast<int>(n) : 16; }
+};
+
+}  // namespace pando::kernel

@@ -1,0 +1,126 @@
+// Sixteen f32 lanes in two AVX2 registers. Same contract, same bits as simd_portable.h.
+// Only for translation units compiled with AVX2, FMA and F16C.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace pando::kernel {
+
+struct SimdAvx2 {
+  struct F {
+    __m256 lo, hi;  // lanes 0-7, 8-15
+  };
+  struct I {
+    __m256i lo, hi;
+  };
+
+  static F zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
+  static F set1(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
+  static F load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+  static void store(float* p, F x) {
+    _mm256_storeu_ps(p, x.lo);
+    _mm256_storeu_ps(p + 8, x.hi);
+  }
+  static F load_first(const float* p, int n) {
+    if (n >= 16) return load(p);
+    const I mask = first(n);
+    return {_mm256_maskload_ps(p, mask.lo), n > 8 ? _mm256_maskload_ps(p + 8, mask.hi) : _mm256_setzero_ps()};
+  }
+  static void store_first(float* p, F x, int n) {
+    if (n >= 16) return store(p, x);
+    const I mask = first(n);
+    _mm256_maskstore_ps(p, mask.lo, x.lo);
+    if (n > 8) _mm256_maskstore_ps(p + 8, mask.hi, x.hi);
+  }
+
+  static F add(F a, F b) { return {_mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi)}; }
+  static F sub(F a, F b) { return {_mm256_sub_ps(a.lo, b.lo), _mm256_sub_ps(a.hi, b.hi)}; }
+  static F mul(F a, F b) { return {_mm256_mul_ps(a.lo, b.lo), _mm256_mul_ps(a.hi, b.hi)}; }
+  static F div(F a, F b) { return {_mm256_div_ps(a.lo, b.lo), _mm256_div_ps(a.hi, b.hi)}; }
+  static F fma(F a, F b, F c) {
+    return {_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
+  }
+  static F max(F a, F b) { return {_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi)}; }
+  static F abs(F a) {
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    return {_mm256_andnot_ps(sign, a.lo), _mm256_andnot_ps(sign, a.hi)};
+  }
+  static F select_first(int n, F a, F b) {
+    const I mask = first(n);
+    return {_mm256_blendv_ps(b.lo, a.lo, _mm256_castsi256_ps(mask.lo)),
+            _mm256_blendv_ps(b.hi, a.hi, _mm256_castsi256_ps(mask.hi))};
+  }
+  static F select_less(F a, F b, F yes, F no) {
+    return {_mm256_blendv_ps(no.lo, yes.lo, _mm256_cmp_ps(a.lo, b.lo, _CMP_LT_OQ)),
+            _mm256_blendv_ps(no.hi, yes.hi, _mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ))};
+  }
+  static F round(F a) {
+    constexpr int kMode = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+    return {_mm256_round_ps(a.lo, kMode), _mm256_round_ps(a.hi, kMode)};
+  }
+  static F scale_by_pow2(F x, F n) { return {scale_half(x.lo, n.lo), scale_half(x.hi, n.hi)}; }
+
+  static float reduce_add(F a) {
+    const __m256 r8 = _mm256_add_ps(a.lo, a.hi);
+    const __m128 r4 = _mm_add_ps(_mm256_castps256_ps128(r8), _mm256_extractf128_ps(r8, 1));
+    const __m128 r2 = _mm_add_ps(r4, _mm_movehl_ps(r4, r4));
+    return _mm_cvtss_f32(_mm_add_ss(r2, _mm_movehdup_ps(r2)));
+  }
+  static float reduce_max(F a) {
+    const __m256 r8 = _mm256_max_ps(a.lo, a.hi);
+    const __m128 r4 = _mm_max_ps(_mm256_castps256_ps128(r8), _mm256_extractf128_ps(r8, 1));
+    const __m128 r2 = _mm_max_ps(r4, _mm_movehl_ps(r4, r4));
+    return _mm_cvtss_f32(_mm_max_ss(r2, _mm_movehdup_ps(r2)));
+  }
+
+  static F load_f16(const uint16_t* p) {
+    return {_mm256_cvtph_ps(load_128(p)), _mm256_cvtph_ps(load_128(p + 8))};
+  }
+  static F load_bf16(const uint16_t* p) { return {widen_bf16(load_128(p)), widen_bf16(load_128(p + 8))}; }
+  static void store_f16(uint16_t* p, F x) {
+    constexpr int kMode = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+    store_128(p, _mm256_cvtps_ph(x.lo, kMode));
+    store_128(p + 8, _mm256_cvtps_ph(x.hi, kMode));
+  }
+  static void store_bf16(uint16_t* p, F x) {
+    // packus works within 128-bit halves; the permutation puts the quarters back in order.
+    const __m256i packed = _mm256_packus_epi32(narrow_bf16(x.lo), narrow_bf16(x.hi));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute4x64_epi64(packed, 0xd8));
+  }
+  static void load_bf16_pair(const uint16_t* p, F& a, F& b) {
+    const __m256i high = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
+    const __m256i lo = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    const __m256i hi = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 16));
+    a = {_mm256_castsi256_ps(_mm256_slli_epi32(lo, 16)), _mm256_castsi256_ps(_mm256_slli_epi32(hi, 16))};
+    b = {_mm256_castsi256_ps(_mm256_and_si256(lo, high)), _mm256_castsi256_ps(_mm256_and_si256(hi, high))};
+  }
+
+ private:
+  static I first(int n) {
+    const __m256i count = _mm256_set1_epi32(n);
+    const __m256i iota = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return {_mm256_cmpgt_epi32(count, iota),
+            _mm256_cmpgt_epi32(count, _mm256_add_epi32(iota, _mm256_set1_epi32(8)))};
+  }
+  static __m256 scale_half(__m256 x, __m256 n) {
+    const __m256i shift = _mm256_slli_epi32(_mm256_cvttps_epi32(n), 23);
+    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(x), shift));
+  }
+  static __m256 widen_bf16(__m128i x) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
+  }
+  static __m256i narrow_bf16(__m256 x) {
+    const __m256i bits = _mm256_castps_si256(x);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+    const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+    return _mm256_srli_epi32(_mm256_blendv_epi8(rounded, quiet, nan), 16);
+  }
+  static __m128i load_128(const uint16_t* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+  static void store_128(uint16_t* p, __m128i x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), x); }
+};
+
+}  // namespace pando::kernel

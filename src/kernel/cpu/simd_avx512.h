@@ -1,0 +1,87 @@
+// Sixteen f32 lanes in one AVX-512 register. Same contract, same bits as simd_portable.h.
+// Only for translation units compiled with F, BW, DQ, VL and VNNI.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace pando::kernel {
+
+struct SimdAvx512 {
+  using F = __m512;
+  using I = __m512i;
+
+  static F zero() { return _mm512_setzero_ps(); }
+  static F set1(float x) { return _mm512_set1_ps(x); }
+  static F load(const float* p) { return _mm512_loadu_ps(p); }
+  static void store(float* p, F x) { _mm512_storeu_ps(p, x); }
+  static F load_first(const float* p, int n) { return _mm512_maskz_loadu_ps(first(n), p); }
+  static void store_first(float* p, F x, int n) { _mm512_mask_storeu_ps(p, first(n), x); }
+
+  static F add(F a, F b) { return _mm512_add_ps(a, b); }
+  static F sub(F a, F b) { return _mm512_sub_ps(a, b); }
+  static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
+  static F div(F a, F b) { return _mm512_div_ps(a, b); }
+  static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
+  static F max(F a, F b) { return _mm512_max_ps(a, b); }
+  static F abs(F a) { return _mm512_abs_ps(a); }
+  static F select_first(int n, F a, F b) { return _mm512_mask_blend_ps(first(n), b, a); }
+  static F select_less(F a, F b, F yes, F no) {
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), no, yes);
+  }
+  static F round(F a) {
+    return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  }
+  static F scale_by_pow2(F x, F n) {
+    const I shift = _mm512_slli_epi32(_mm512_cvttps_epi32(n), 23);
+    return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(x), shift));
+  }
+
+  static float reduce_add(F a) {
+    const __m256 r8 = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+    const __m128 r4 = _mm_add_ps(_mm256_castps256_ps128(r8), _mm256_extractf128_ps(r8, 1));
+    const __m128 r2 = _mm_add_ps(r4, _mm_movehl_ps(r4, r4));
+    return _mm_cvtss_f32(_mm_add_ss(r2, _mm_movehdup_ps(r2)));
+  }
+  static float reduce_max(F a) {
+    const __m256 r8 = _mm256_max_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+    const __m128 r4 = _mm_max_ps(_mm256_castps256_ps128(r8), _mm256_extractf128_ps(r8, 1));
+    const __m128 r2 = _mm_max_ps(r4, _mm_movehl_ps(r4, r4));
+    return _mm_cvtss_f32(_mm_max_ss(r2, _mm_movehdup_ps(r2)));
+  }
+
+  static F load_f16(const uint16_t* p) { return _mm512_cvtph_ps(load_256(p)); }
+  static F load_bf16(const uint16_t* p) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load_256(p)), 16));
+  }
+  static void store_f16(uint16_t* p, F x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+  static void store_bf16(uint16_t* p, F x) {
+    const I bits = _mm512_castps_si512(x);
+    const I odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const I rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+    const __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    const I quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
+    const I kept = _mm512_srli_epi32(_mm512_mask_blend_epi32(nan, rounded, quiet), 16);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(kept));
+  }
+  static void load_bf16_pair(const uint16_t* p, F& a, F& b) {
+    const I both = _mm512_loadu_si512(p);
+    a = _mm512_castsi512_ps(_mm512_slli_epi32(both, 16));
+    b = _mm512_castsi512_ps(_mm512_and_si512(both, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+  }
+
+ private:
+  static __mmask16 first(int n) {
+    return n <= 0 ? __mmask16{0} : n >= 16 ? static_cast<__mmask16>(0xffff)
+                                           : static_cast<__mmask16>((1u << n) - 1);
+  }
+  static __m256i load_256(const uint16_t* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+};
+
+}  // namespace pando::kernel

@@ -1,0 +1,137 @@
+// Sixteen f32 lanes in plain C++: the definition that the vector versions follow bit for bit.
+// Part of the kernel templates: every function here belongs to one struct, so that code compiled
+// for one instruction set is never linked into another's.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "base/half.h"
+
+namespace pando::kernel {
+
+struct SimdPortable {
+  struct F {
+    float lane[16];
+  };
+  struct I {
+    int32_t lane[16];
+  };
+
+  static F zero() { return set1(0.0f); }
+  static F set1(float x) {
+    F r;
+    for (int i = 0; i < 16; ++i) r.lane[i] = x;
+    return r;
+  }
+  static F load(const float* p) {
+    F r;
+    std::memcpy(r.lane, p, sizeof r.lane);
+    return r;
+  }
+  static void store(float* p, F x) { std::memcpy(p, x.lane, sizeof x.lane); }
+  // Lanes from n on are zero and their memory is not read.
+  static F load_first(const float* p, int n) {
+    F r = zero();
+    for (int i = 0; i < n && i < 16; ++i) r.lane[i] = p[i];
+    return r;
+  }
+  static void store_first(float* p, F x, int n) {
+    for (int i = 0; i < n && i < 16; ++i) p[i] = x.lane[i];
+  }
+
+  static F add(F a, F b) {
+    for (int i = 0; i < 16; ++i) a.lane[i] += b.lane[i];
+    return a;
+  }
+  static F sub(F a, F b) {
+    for (int i = 0; i < 16; ++i) a.lane[i] -= b.lane[i];
+    return a;
+  }
+  static F mul(F a, F b) {
+    for (int i = 0; i < 16; ++i) a.lane[i] *= b.lane[i];
+    return a;
+  }
+  static F div(F a, F b) {
+    for (int i = 0; i < 16; ++i) a.lane[i] /= b.lane[i];
+    return a;
+  }
+  // a * b + c, rounded once.
+  static F fma(F a, F b, F c) {
+    for (int i = 0; i < 16; ++i) c.lane[i] = std::fma(a.lane[i], b.lane[i], c.lane[i]);
+    return c;
+  }
+  // a > b ? a : b, so b where either is NaN.
+  static F max(F a, F b) {
+    for (int i = 0; i < 16; ++i) a.lane[i] = a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i];
+    return a;
+  }
+  static F abs(F a) {
+    for (int i = 0; i < 16; ++i) a.lane[i] = std::fabs(a.lane[i]);
+    return a;
+  }
+  // Lanes below n from a, the others from b; n may lie outside [0, 16].
+  static F select_first(int n, F a, F b) {
+    for (int i = 0; i < 16; ++i) a.lane[i] = i < n ? a.lane[i] : b.lane[i];
+    return a;
+  }
+  // a < b ? yes : no, lane by lane.
+  static F select_less(F a, F b, F yes, F no) {
+    for (int i = 0; i < 16; ++i) a.lane[i] = a.lane[i] < b.lane[i] ? yes.lane[i] : no.lane[i];
+    return a;
+  }
+  // To the nearest integer, ties to even.
+  static F round(F a) {
+    for (int i = 0; i < 16; ++i) a.lane[i] = std::nearbyint(a.lane[i]);
+    return a;
+  }
+  // x * 2^n by addition to the exponent: n integral, result a normal number.
+  static F scale_by_pow2(F x, F n) {
+    for (int i = 0; i < 16; ++i) {
+      const uint32_t bits = std::bit_cast<uint32_t>(x.lane[i]);
+      const uint32_t shift = static_cast<uint32_t>(static_cast<int32_t>(n.lane[i])) << 23;
+      x.lane[i] = std::bit_cast<float>(bits + shift);
+    }
+    return x;
+  }
+
+  // Sum of the lanes in one fixed tree: lanes 8 apart, then 4, 2, 1.
+  static float reduce_add(F a) {
+    for (int half = 8; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i) a.lane[i] += a.lane[i + half];
+    return a.lane[0];
+  }
+  static float reduce_max(F a) {
+    for (int half = 8; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i) a.lane[i] = a.lane[i] > a.lane[i + half] ? a.lane[i] : a.lane[i + half];
+    return a.lane[0];
+  }
+
+  // Sixteen values of a 16-bit type, widened exactly / rounded to nearest even.
+  static F load_f16(const uint16_t* p) {
+    F r;
+    for (int i = 0; i < 16; ++i) r.lane[i] = f16_to_f32(p[i]);
+    return r;
+  }
+  static F load_bf16(const uint16_t* p) {
+    F r;
+    for (int i = 0; i < 16; ++i) r.lane[i] = bf16_to_f32(p[i]);
+    return r;
+  }
+  static void store_f16(uint16_t* p, F x) {
+    for (int i = 0; i < 16; ++i) p[i] = f32_to_f16(x.lane[i]);
+  }
+  static void store_bf16(uint16_t* p, F x) {
+    for (int i = 0; i < 16; ++i) p[i] = f32_to_bf16(x.lane[i]);
+  }
+  // Thirty-two bf16 interleaved as (a0 b0 a1 b1 ...): a holds the even places, b the odd ones.
+  static void load_bf16_pair(const uint16_t* p, F& a, F& b) {
+    for (int i = 0; i < 16; ++i) {
+      a.lane[i] = bf16_to_f32(p[2 * i]);
+      b.lane[i] = bf16_to_f32(p[2 * i + 1]);
+    }
+  }
+};
+
+}  // namespace pando::kernel

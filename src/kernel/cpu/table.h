@@ -1,0 +1,30 @@
+// Fills a `Kernels` table from the templates for one instruction set.
+#pragma once
+
+#include "kernel/cpu/attend.h"
+#include "kernel/cpu/linear_block.h"
+#include "kernel/cpu/row_ops.h"
+#include "kernel/kernels.h"
+
+namespace pando::kernel {
+
+template <class S>
+constexpr Kernels make_table(Isa isa, const char* name) {
+  return Kernels{
+      .isa = isa,
+      .name = name,
+      .rms_norm = RowOps<S>::rms_norm,
+      .rope = RowOps<S>::rope,
+      .swiglu = RowOps<S>::swiglu,
+      .add = RowOps<S>::add,
+      .scale = RowOps<S>::scale,
+      .widen = RowOps<S>::widen,
+      .narrow_kv = RowOps<S>::narrow_kv,
+      .linear_block = LinearBlock<S>::run,
+      .quantize_row = LinearBlock<S>::quantize_row,
+      .attend_tile = Attend<S>::attend_tile,
+      .merge_spans = Attend<S>::merge_spans,
+  };
+}
+
+}  // namespace pando::kernel

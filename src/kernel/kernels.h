@@ -1,0 +1,53 @@
+// The operations that differ by instruction set, as one table of functions. All tables give the
+// same bits (docs/arithmetic.md); they differ in speed only.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/dtype.h"
+
+namespace pando::kernel {
+
+enum class Isa { kPortable, kAvx2, kAvx512 };
+
+struct AttendTileArgs;   // kernel/cpu/attend.h
+struct MergeSpansArgs;   // kernel/cpu/attend.h
+struct LinearBlockArgs;  // kernel/cpu/linear_block.h
+
+struct Kernels {
+  Isa isa;
+  std::string_view name;  // "avx512", "avx2", "portable"
+
+  // --- row-local operations -----------------------------------------------------------------
+  // y[i] = x[i] / rms(x) * weight[i]; x, weight, y: [n] f32; y may be x.
+  void (*rms_norm)(const float* x, const float* weight, float eps, int n, float* y);
+  // Rotates one head in place. x: [head_dim]; cos, sin: [head_dim / 2].
+  void (*rope)(float* x, const float* cos, const float* sin, int head_dim);
+  // out[i] = silu(gate[i]) * up[i]; all [n]; out may be gate.
+  void (*swiglu)(const float* gate, const float* up, int n, float* out);
+  // x[i] += y[i]; both [n].
+  void (*add)(float* x, const float* y, int n);
+  // out[i] = x[i] * factor; both [n]; out may be x.
+  void (*scale)(const float* x, float factor, int n, float* out);
+  // n elements of type f32, f16 or bf16 to f32.
+  void (*widen)(DType type, const void* from, int64_t n, float* to);
+  // n f32 values to a KV type (f32, f16 saturating, bf16).
+  void (*narrow_kv)(DType type, const float* from, int n, void* to);
+
+  // --- matrix products: kernel/linear.h drives these -----------------------------------------
+  void (*linear_block)(const LinearBlockArgs& args);
+  // One row of k activations to groups of 32: q [round_up(k, 32)] s8, scales [ceil(k / 32)] f32.
+  void (*quantize_row)(const float* x, int k, int8_t* q, float* scales);
+
+  // --- attention: kernel/attention.h drives these --------------------------------------------
+  void (*attend_tile)(const AttendTileArgs& args);
+  void (*merge_spans)(const MergeSpansArgs& args);
+};
+
+// The table for one instruction set, or null where this machine or build does not have it.
+const Kernels* kernels_for(Isa isa);
+// The fastest table that this machine can run.
+const Kernels& best_kernels();
+
+}  // namespace pando::kernel

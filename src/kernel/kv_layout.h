@@ -1,0 +1,64 @@
+// Where keys and values lie in a page: the one description of it.
+//
+// A page holds `page_len` consecutive positions of one path, for all layers and KV heads. Within a
+// page, outer to inner:
+//
+//   [layer] [keys, values] [kv_head] [chunk]
+//
+// A key chunk is [head_dim, page_len]: one channel of neighbouring positions side by side, so that
+// inner products vectorise over keys. A value chunk is [page_len, head_dim], so that weighted sums
+// vectorise over channels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/dtype.h"
+
+namespace pando::kernel {
+
+using PageId = uint32_t;
+
+struct KvShape {
+  DType type = DType::kF16;  // f32, f16 or bf16
+  int n_layers = 0;
+  int n_kv_heads = 0;
+  int head_dim = 0;     // even, a multiple of 4
+  int page_len = 32;    // positions of a page; divides tile_len
+  int tile_len = 64;    // positions of a tile; divides span_len
+  int span_len = 2048;  // positions of a span
+
+  size_t chunk_bytes() const { return static_cast<size_t>(page_len) * head_dim * dtype_size(type); }
+  size_t page_bytes() const { return chunk_bytes() * 2 * n_layers * n_kv_heads; }
+  // Byte offset of a chunk in its page.
+  size_t key_offset(int layer, int kv_head) const {
+    return chunk_bytes() * (static_cast<size_t>(layer) * 2 * n_kv_heads + kv_head);
+  }
+  size_t value_offset(int layer, int kv_head) const {
+    return key_offset(layer, kv_head) + chunk_bytes() * n_kv_heads;
+  }
+  int pages_per_tile() const { return tile_len / page_len; }
+};
+
+// The memory of a page pool as kernels see it: page i begins at base + i * page_bytes().
+struct KvView {
+  std::byte* base = nullptr;
+  KvShape shape;
+
+  std::byte* page(PageId id) const { return base + shape.page_bytes() * id; }
+};
+
+// Where one row's key and value go: position `offset` of page `page`.
+struct KvSlot {
+  PageId page;
+  uint32_t offset;  // in [0, page_len)
+};
+
+// The first n_positions of `from`, all layers and heads, are copied to `to` (copy on write).
+struct PageCopy {
+  PageId from;
+  PageId to;
+  uint32_t n_positions;
+};
+
+}  // namespace pando::kernel

@@ -1,0 +1,66 @@
+// Text to tokens and back.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/result.h"
+
+namespace pando {
+
+using Token = int32_t;
+
+// Immutable once loaded; any thread may call any method at any time.
+class Tokenizer {
+ public:
+  // Reads the tokenizer of a model directory: tokenizer.json, or vocab.json + merges.txt, or
+  // tokenizer.model (SentencePiece). Errors name file, field, found and expected.
+  static Result<std::unique_ptr<Tokenizer>> load(const std::filesystem::path& directory);
+  virtual ~Tokenizer() = default;
+
+  // The tokens of `text`, which must be UTF-8 (kInvalidArgument names the byte offset otherwise).
+  // Special tokens written in the text are recognised. `add_bos` puts the beginning-of-sequence
+  // token first where the model has one and its tokenizer asks for it.
+  virtual Result<std::vector<Token>> encode(std::string_view text, bool add_bos) const = 0;
+
+  // The bytes that a token stands for; empty for ids outside the vocabulary. Special tokens are
+  // their text, or empty with skip_special.
+  virtual std::string token_bytes(Token token, bool skip_special) const = 0;
+
+  virtual int vocab_size() const = 0;  // highest id + 1
+  virtual std::optional<Token> bos() const = 0;
+  virtual std::span<const Token> end_tokens() const = 0;  // any of these ends a sequence
+  // True where a leading space is put before the first word and must be taken off again when a
+  // whole text is decoded (SentencePiece).
+  virtual bool strips_leading_space() const = 0;
+};
+
+// The text of a token sequence as it grows. Never emits part of a UTF-8 character: bytes wait until
+// the character is whole; bytes that can no longer become one are emitted as U+FFFD.
+class StreamDecoder {
+ public:
+  // `first_in_text`: the sequence begins a text, so a leading space put there by the tokenizer goes.
+  StreamDecoder(const Tokenizer& tokenizer, bool first_in_text);
+
+  // The text that became complete with this token; may be empty.
+  std::string push(Token token);
+  // What was still incomplete, as U+FFFD.
+  std::string finish();
+
+ private:
+  const Tokenizer* tokenizer_;
+  bool strip_space_;
+  std::string pending_;
+};
+
+// The offset of the first byte that is not UTF-8, or nothing. Surrogates, overlong forms and
+// values above U+10FFFF are not UTF-8.
+std::optional<size_t> find_invalid_utf8(std::string_view text);
+
+}  // namespace pando
