@@ -1,0 +1,70 @@
+// The shape of a model, read from a Hugging Face config.json.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "pando/result.h"
+
+namespace pando::model {
+
+enum class Family { kLlama, kQwen3 };
+
+const char* family_name(Family family);  // "llama", "qwen3"
+
+// A plain value. What `load` and `parse` return satisfies `validate`: every size is positive,
+// n_heads is a multiple of n_kv_heads, head_dim of 4, and no product of two sizes overflows int64.
+struct ModelConfig {
+  Family family = Family::kLlama;
+  int vocab = 0;
+  int d_model = 0;
+  int n_layers = 0;
+  int n_heads = 0;
+  int n_kv_heads = 0;
+  int head_dim = 0;
+  int d_ff = 0;
+  float rms_eps = 1e-5f;
+  double rope_theta = 10000.0;
+  int max_positions = 0;         // longest sequence, in tokens
+  bool tied_embeddings = false;  // the LM head is the embedding table; lm_head.weight is not read
+  std::optional<int32_t> bos_id;
+  std::vector<int32_t> eos_ids;  // any of these ends a sequence; may be empty
+
+  bool qk_norm() const { return family == Family::kQwen3; }  // RMSNorm of each query and key head
+  int q_dim() const { return n_heads * head_dim; }
+  int kv_dim() const { return n_kv_heads * head_dim; }
+  int64_t n_parameters() const;
+
+  bool operator==(const ModelConfig&) const = default;
+
+  // Reads directory/config.json.
+  static Result<ModelConfig> load(const std::filesystem::path& directory);
+  // `source` names the text in error messages.
+  static Result<ModelConfig> parse(std::string_view json, std::string_view source);
+  // The error names `source`, field, found and expected.
+  Status validate(std::string_view source) const;
+
+  // A config.json that `parse` and the transformers library read; weights are of type `dtype`.
+  std::string to_json(DType dtype) const;
+};
+
+// One weight of a model as it is named in a checkpoint; shape outer to inner.
+struct WeightSpec {
+  std::string name;
+  std::vector<int64_t> shape;
+};
+
+// "model.layers.<layer>.<part>", with part as in "self_attn.q_proj.weight".
+std::string layer_weight_name(int layer, std::string_view part);
+
+// Every weight that a model of this shape has, in the order of the forward pass: the embedding
+// [vocab, d_model], per layer its norms [d_model] and projections [out, in], the last norm, and
+// lm_head [vocab, d_model] unless embeddings are tied.
+std::vector<WeightSpec> weight_specs(const ModelConfig& config);
+
+}  // namespace pando::model
