@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -48,6 +49,7 @@ class Checkpoint {
 
  private:
   Checkpoint() = default;
+  Status open_shards(const std::filesystem::path& directory);
 
   std::filesystem::path index_path_;  // the index, or the only file
   std::vector<Safetensors> shards_;

@@ -1,0 +1,63 @@
+#include "base/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+
+#include "base/errors.h"
+
+namespace pando {
+namespace {
+
+std::string system_message(int code) { return std::generic_category().message(code); }
+
+}  // namespace
+
+Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  // O_NONBLOCK: opening a pipe without a writer must not wait for one.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return not_found("{}: no such file", path.string());
+    return io_error("{}: cannot be opened: {}", path.string(), system_message(errno));
+  }
+  struct stat status {};
+  const bool known = ::fstat(fd, &status) == 0;
+  void* data = MAP_FAILED;
+  if (known && S_ISREG(status.st_mode) && status.st_size > 0)
+    data = ::mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_SHARED, fd, 0);
+  const int code = errno;
+  ::close(fd);
+  if (known && S_ISDIR(status.st_mode))
+    return bad_file("{}: is a directory, expected a file", path.string());
+  if (known && !S_ISREG(status.st_mode))
+    return bad_file("{}: is not a regular file", path.string());
+  if (known && status.st_size == 0) return bad_file("{}: is empty", path.string());
+  if (data == MAP_FAILED)
+    return io_error("{}: cannot be mapped: {}", path.string(), system_message(code));
+  MappedFile file;
+  file.path_ = path;
+  file.data_ = static_cast<const std::byte*>(data);
+  file.size_ = static_cast<size_t>(status.st_size);
+  return file;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+void MappedFile::release(size_t offset, size_t length) const {
+  if (offset >= size_) return;
+  if (length > size_ - offset) length = size_ - offset;
+  // Whole pages inside the range: a page shared with a neighbour stays.
+  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t first = (offset + page - 1) / page * page;
+  const size_t last = offset + length == size_ ? offset + length : (offset + length) / page * page;
+  if (first < last) ::madvise(const_cast<std::byte*>(data_) + first, last - first, MADV_DONTNEED);
+}
+
+}  // namespace pando

@@ -1,0 +1,126 @@
+#include "model/checkpoint.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "model/json.h"
+
+namespace pando::model {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kSingleName = "model.safetensors";
+constexpr const char* kIndexName = "model.safetensors.index.json";
+
+Result<json> read_index(const fs::path& path) {
+  const Result<MappedFile> file = MappedFile::open(path);
+  if (!file) return file.error();
+  Result<json> index =
+      parse_json_object({reinterpret_cast<const char*>(file->data()), file->size()}, path.string());
+  if (!index) return index;
+  const auto map = index->find("weight_map");
+  if (map == index->end() || !map->is_object())
+    return bad_file("{}: 'weight_map' is {}, expected an object of tensor name to file name",
+                    path.string(), map == index->end() ? "absent" : found_text(*map));
+  return json(*map);
+}
+
+}  // namespace
+
+Result<Checkpoint> Checkpoint::open(const fs::path& directory) {
+  std::error_code ignored;
+  if (!fs::is_directory(directory, ignored))
+    return not_found("{}: no such directory", directory.string());
+  Checkpoint checkpoint;
+  checkpoint.index_path_ = directory / kSingleName;
+  if (fs::exists(checkpoint.index_path_, ignored)) {
+    Result<Safetensors> file = Safetensors::open(checkpoint.index_path_);
+    if (!file) return std::move(file).error();
+    for (const auto& [name, entry] : file->tensors()) checkpoint.shard_of_.emplace(name, 0);
+    checkpoint.shards_.push_back(std::move(file).value());
+    return checkpoint;
+  }
+  checkpoint.index_path_ = directory / kIndexName;
+  if (!fs::exists(checkpoint.index_path_, ignored))
+    return not_found("{}: has neither {} nor {}", directory.string(), kSingleName, kIndexName);
+  if (Status status = checkpoint.open_shards(directory); !status) return status.error();
+  return checkpoint;
+}
+
+Status Checkpoint::open_shards(const fs::path& directory) {
+  const Result<json> weight_map = read_index(index_path_);
+  if (!weight_map) return weight_map.error();
+  std::map<std::string, size_t> shard_ids;  // by file name
+  for (const auto& [name, value] : weight_map->items()) {
+    const std::string file_name = value.is_string() ? value.get<std::string>() : "";
+    // Only files of the same directory: an index must not lead elsewhere.
+    if (file_name.empty() || fs::path(file_name).filename() != file_name || file_name == "..")
+      return bad_file("{}: tensor '{}' is in {}, expected the name of a file beside the index",
+                      index_path_.string(), name, found_text(value));
+    const auto [shard, is_new] = shard_ids.emplace(file_name, shards_.size());
+    if (is_new) {
+      Result<Safetensors> file = Safetensors::open(directory / file_name);
+      if (!file) {
+        const Error& error = file.error();
+        return make_error(error.code, "{} (named by {})", error.message, index_path_.string());
+      }
+      shards_.push_back(std::move(file).value());
+    }
+    const Safetensors& file = shards_[shard->second];
+    if (!file.tensors().contains(name))
+      return bad_file("{}: has no tensor '{}', expected by {}", file.path().string(), name,
+                      index_path_.string());
+    shard_of_.emplace(name, shard->second);
+  }
+  return {};
+}
+
+std::vector<std::string> Checkpoint::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, shard] : shard_of_) names.push_back(name);
+  return names;
+}
+
+Result<TensorView> Checkpoint::tensor(std::string_view name,
+                                      std::span<const int64_t> expected_shape) const {
+  const auto found = shard_of_.find(name);
+  if (found == shard_of_.end())
+    return bad_file("{}: has no tensor '{}', expected one of shape {}", index_path_.string(), name,
+                    shape_text(expected_shape));
+  const Safetensors& shard = shards_[found->second];
+  const TensorEntry& entry = shard.tensors().find(name)->second;
+  const std::string where = fmt::format("{}: tensor '{}'", shard.path().string(), name);
+  if (!std::ranges::equal(entry.shape, expected_shape))
+    return bad_file("{}: shape is {}, expected {}", where, shape_text(entry.shape),
+                    shape_text(expected_shape));
+  TensorView view;
+  if (entry.dtype == "F32") {
+    view.dtype = DType::kF32;
+  } else if (entry.dtype == "F16") {
+    view.dtype = DType::kF16;
+  } else if (entry.dtype == "BF16") {
+    view.dtype = DType::kBF16;
+  } else {
+    return unsupported("{}: dtype is {}, expected F32, F16 or BF16", where, entry.dtype);
+  }
+  if (entry.offset % dtype_size(view.dtype) != 0)
+    return unsupported("{}: begins at byte {}, expected a multiple of {}: save the file again",
+                       where, entry.offset, dtype_size(view.dtype));
+  view.shape = entry.shape;
+  view.data = shard.file().data() + entry.offset;
+  view.n_bytes = entry.n_bytes;
+  return view;
+}
+
+void Checkpoint::release(const TensorView& view) const {
+  for (const Safetensors& shard : shards_) {
+    const MappedFile& file = shard.file();
+    if (std::less_equal<>()(file.data(), view.data) &&
+        std::less<>()(view.data, file.data() + file.size()))
+      file.release(static_cast<size_t>(view.data - file.data()), view.n_bytes);
+  }
+}
+
+}  // namespace pando::model

@@ -1,0 +1,50 @@
+// JSON files of a model directory, read with errors that name file, field, found and expected.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "pando/result.h"
+
+namespace pando::model {
+
+// The object that `text` is. kBadFile for anything else, for a key that is there twice, and for
+// bytes that are not UTF-8; `source` names the text in messages.
+Result<nlohmann::json> parse_json_object(std::string_view text, std::string_view source);
+
+// A value as it is shown in a message: one line, cut short.
+std::string found_text(const nlohmann::json& value);
+
+// Reads the fields of one object. The first error is kept; later reads give defaults, so that a
+// caller checks once, at the end.
+class FieldReader {
+ public:
+  FieldReader(const nlohmann::json& object, std::string_view source)
+      : object_(object), source_(source) {}
+
+  // The field, or null where it is absent or is JSON null.
+  const nlohmann::json* find(std::string_view name) const;
+
+  // Without a fallback the field is required.
+  int64_t integer(std::string_view name, int64_t min, int64_t max,
+                  std::optional<int64_t> fallback = std::nullopt);
+  double positive(std::string_view name, std::optional<double> fallback = std::nullopt);
+  bool boolean(std::string_view name, bool fallback);
+  std::string string(std::string_view name, std::string_view fallback);
+
+  // Keeps a kBadFile or kUnsupported error: "<source>: '<name>' is <found>, expected <expected>".
+  void refuse(std::string_view name, std::string_view expected,
+              ErrorCode code = ErrorCode::kBadFile);
+
+  Status status() const { return error_ ? Status(*error_) : Status(); }
+
+ private:
+  const nlohmann::json& object_;
+  std::string source_;
+  std::optional<Error> error_;
+};
+
+}  // namespace pando::model

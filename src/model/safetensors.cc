@@ -1,0 +1,189 @@
+#include "model/safetensors.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "base/check.h"
+#include "base/errors.h"
+#include "model/json.h"
+
+namespace pando::model {
+namespace {
+
+using nlohmann::json;
+using Tensors = std::map<std::string, TensorEntry, std::less<>>;
+
+// The limit of the format's own library.
+constexpr uint64_t kMaxHeader = 100'000'000;
+
+// Bits of one element, or 0 for a type this reader does not know.
+uint64_t element_bits(std::string_view dtype) {
+  if (dtype == "F64" || dtype == "I64" || dtype == "U64" || dtype == "C64") return 64;
+  if (dtype == "F32" || dtype == "I32" || dtype == "U32") return 32;
+  if (dtype == "F16" || dtype == "BF16" || dtype == "I16" || dtype == "U16") return 16;
+  if (dtype == "BOOL" || dtype == "I8" || dtype == "U8" || dtype.starts_with("F8_")) return 8;
+  if (dtype.starts_with("F6_")) return 6;
+  if (dtype == "F4") return 4;
+  return 0;
+}
+
+// Bytes of a tensor, or nothing where they do not fit uint64 or are not whole.
+std::optional<uint64_t> tensor_bytes(std::string_view dtype, std::span<const int64_t> shape) {
+  uint64_t bits = element_bits(dtype);
+  for (const int64_t n : shape)
+    if (__builtin_mul_overflow(bits, static_cast<uint64_t>(n), &bits)) return std::nullopt;
+  if (bits % 8 != 0) return std::nullopt;
+  return bits / 8;
+}
+
+// An array of integers that are not negative and fit int64.
+std::optional<std::vector<int64_t>> read_sizes(const json* value) {
+  if (value == nullptr || !value->is_array()) return std::nullopt;
+  std::vector<int64_t> sizes;
+  for (const json& item : *value) {
+    if (!item.is_number_unsigned() || item.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
+      return std::nullopt;
+    sizes.push_back(item.get<int64_t>());
+  }
+  return sizes;
+}
+
+// One entry of the header; `data_begin` is where tensors start in the file.
+Result<TensorEntry> read_entry(const std::string& source, const std::string& name,
+                               const json& value, uint64_t data_begin, uint64_t file_size) {
+  const std::string where = fmt::format("{}: tensor '{}'", source, name);
+  if (!value.is_object()) return bad_file("{} is {}, expected an object", where, found_text(value));
+  FieldReader fields(value, where);
+  TensorEntry entry;
+  entry.dtype = fields.string("dtype", "");
+  if (Status status = fields.status(); !status) return status.error();
+  if (element_bits(entry.dtype) == 0)
+    return unsupported("{}: dtype is '{}', expected a type of the safetensors format", where,
+                       entry.dtype);
+  const auto shape = read_sizes(fields.find("shape"));
+  if (!shape) fields.refuse("shape", "an array of sizes");
+  const auto offsets = read_sizes(fields.find("data_offsets"));
+  const bool ordered = offsets && offsets->size() == 2 && (*offsets)[0] <= (*offsets)[1];
+  if (!ordered) fields.refuse("data_offsets", "two offsets, begin and end");
+  if (Status status = fields.status(); !status) return status.error();
+  entry.shape = *shape;
+  const uint64_t begin = static_cast<uint64_t>((*offsets)[0]);
+  const uint64_t end = static_cast<uint64_t>((*offsets)[1]);
+  if (end > file_size - data_begin)
+    return bad_file("{}: ends at byte {} of the data, expected at most {}: the file is cut short",
+                    where, end, file_size - data_begin);
+  const auto n_bytes = tensor_bytes(entry.dtype, entry.shape);
+  if (!n_bytes || *n_bytes != end - begin)
+    return bad_file("{}: has {} bytes, expected {} for {} {}", where, end - begin,
+                    n_bytes ? std::to_string(*n_bytes) : "fewer than 2^64", entry.dtype,
+                    shape_text(entry.shape));
+  entry.offset = static_cast<size_t>(data_begin + begin);
+  entry.n_bytes = static_cast<size_t>(end - begin);
+  return entry;
+}
+
+Status check_overlap(const std::string& source, const Tensors& tensors) {
+  std::vector<std::pair<const TensorEntry*, const std::string*>> order;
+  for (const auto& [name, entry] : tensors)
+    if (entry.n_bytes > 0) order.emplace_back(&entry, &name);
+  std::sort(order.begin(), order.end(),
+            [](const auto& a, const auto& b) { return a.first->offset < b.first->offset; });
+  for (size_t i = 1; i < order.size(); ++i) {
+    if (order[i - 1].first->offset + order[i - 1].first->n_bytes > order[i].first->offset)
+      return bad_file("{}: tensors '{}' and '{}' share bytes, expected bytes of their own", source,
+                      *order[i - 1].second, *order[i].second);
+  }
+  return {};
+}
+
+const char* format_name(DType dtype) {
+  return dtype == DType::kF32 ? "F32" : dtype == DType::kF16 ? "F16" : "BF16";
+}
+
+Error write_error(const std::filesystem::path& path) {
+  return io_error("{}: cannot be written: {}", path.string(),
+                  std::generic_category().message(errno));
+}
+
+}  // namespace
+
+std::string shape_text(std::span<const int64_t> shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+Result<Safetensors> Safetensors::open(const std::filesystem::path& path) {
+  Result<MappedFile> file = MappedFile::open(path);
+  if (!file) return std::move(file).error();
+  const std::string source = path.string();
+  uint64_t header_len = 0;
+  if (file->size() < sizeof header_len)
+    return bad_file("{}: has {} bytes, expected a safetensors file", source, file->size());
+  for (int i = 7; i >= 0; --i) header_len = header_len << 8 | static_cast<uint8_t>(file->data()[i]);
+  const uint64_t most = std::min<uint64_t>(kMaxHeader, file->size() - sizeof header_len);
+  if (header_len > most)
+    return bad_file("{}: header length is {}, expected at most {}: not safetensors, or cut short",
+                    source, header_len, most);
+  const char* text = reinterpret_cast<const char*>(file->data()) + sizeof header_len;
+  const Result<json> header =
+      parse_json_object({text, static_cast<size_t>(header_len)}, source + ": header");
+  if (!header) return header.error();
+  Tensors tensors;
+  for (const auto& [name, value] : header->items()) {
+    if (name == "__metadata__") continue;
+    Result<TensorEntry> entry =
+        read_entry(source, name, value, sizeof header_len + header_len, file->size());
+    if (!entry) return std::move(entry).error();
+    tensors.emplace(name, std::move(entry).value());
+  }
+  if (Status status = check_overlap(source, tensors); !status) return status.error();
+  return Safetensors(std::move(file).value(), std::move(tensors));
+}
+
+Result<SafetensorsWriter> SafetensorsWriter::create(const std::filesystem::path& path,
+                                                    std::span<const Tensor> tensors) {
+  SafetensorsWriter writer;
+  nlohmann::ordered_json header = {{"__metadata__", {{"format", "pt"}}}};
+  for (const Tensor& tensor : tensors) {
+    const auto n_bytes = tensor_bytes(format_name(tensor.dtype), tensor.shape);
+    PANDO_CHECK(tensor.dtype != DType::kQ8_0 && n_bytes && !header.contains(tensor.name));
+    const uint64_t end = writer.n_expected_ + *n_bytes;
+    header[tensor.name] = {{"dtype", format_name(tensor.dtype)},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {writer.n_expected_, end}}};
+    writer.n_expected_ = end;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // tensors begin aligned
+  std::string length(8, '\0');
+  for (int i = 0; i < 8; ++i) length[i] = static_cast<char>(text.size() >> (8 * i));
+  writer.path_ = path;
+  writer.partial_path_ = path.string() + ".partial";
+  writer.file_.reset(std::fopen(writer.partial_path_.c_str(), "wb"));
+  if (!writer.file_) return write_error(writer.partial_path_);
+  text = length + text;
+  if (std::fwrite(text.data(), 1, text.size(), writer.file_.get()) != text.size())
+    return write_error(writer.partial_path_);
+  return writer;
+}
+
+Status SafetensorsWriter::append(std::span<const std::byte> bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size())
+    return write_error(partial_path_);
+  n_written_ += bytes.size();
+  return {};
+}
+
+Status SafetensorsWriter::finish() {
+  if (n_written_ != n_expected_)
+    return invalid_argument("{}: {} bytes of tensors were written, expected {}", path_.string(),
+                            n_written_, n_expected_);
+  if (std::fclose(file_.release()) != 0) return write_error(partial_path_);
+  std::error_code failure;
+  std::filesystem::rename(partial_path_, path_, failure);
+  if (failure) return io_error("{}: cannot be written: {}", path_.string(), failure.message());
+  return {};
+}
+
+}  // namespace pando::model

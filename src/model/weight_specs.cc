@@ -1,0 +1,36 @@
+#include "base/errors.h"
+#include "model/config.h"
+
+namespace pando::model {
+
+std::string layer_weight_name(int layer, std::string_view part) {
+  return fmt::format("model.layers.{}.{}", layer, part);
+}
+
+std::vector<WeightSpec> weight_specs(const ModelConfig& c) {
+  std::vector<WeightSpec> specs;
+  specs.push_back({"model.embed_tokens.weight", {c.vocab, c.d_model}});
+  for (int layer = 0; layer < c.n_layers; ++layer) {
+    const auto add = [&](const char* part, std::vector<int64_t> shape) {
+      specs.push_back({layer_weight_name(layer, part), std::move(shape)});
+    };
+    add("input_layernorm.weight", {c.d_model});
+    add("self_attn.q_proj.weight", {c.q_dim(), c.d_model});
+    add("self_attn.k_proj.weight", {c.kv_dim(), c.d_model});
+    add("self_attn.v_proj.weight", {c.kv_dim(), c.d_model});
+    if (c.qk_norm()) {
+      add("self_attn.q_norm.weight", {c.head_dim});
+      add("self_attn.k_norm.weight", {c.head_dim});
+    }
+    add("self_attn.o_proj.weight", {c.d_model, c.q_dim()});
+    add("post_attention_layernorm.weight", {c.d_model});
+    add("mlp.gate_proj.weight", {c.d_ff, c.d_model});
+    add("mlp.up_proj.weight", {c.d_ff, c.d_model});
+    add("mlp.down_proj.weight", {c.d_model, c.d_ff});
+  }
+  specs.push_back({"model.norm.weight", {c.d_model}});
+  if (!c.tied_embeddings) specs.push_back({"lm_head.weight", {c.vocab, c.d_model}});
+  return specs;
+}
+
+}  // namespace pando::model
