@@ -1,0 +1,257 @@
+#include "cache/kv_cache.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/fault.h"
+
+namespace pando {
+namespace {
+
+// Tokens of a path up to and including `node` whose keys and values are in pages, as a position.
+uint32_t committed_end(const Node* node) {
+  while (!node->is_root() && node->n_committed == 0) node = node->parent;
+  return node->start + node->n_committed;
+}
+
+}  // namespace
+
+KvCache::KvCache(PagePool& pool, int page_len)
+    : pool_(pool),
+      page_len_(static_cast<uint32_t>(page_len)),
+      tree_([this](Node& upper, Node& lower) { on_split(upper, lower); }) {}
+
+Node* KvCache::acquire(uint64_t isolation_key, std::span<const Token> tokens) {
+  Node* tip = tree_.acquire(isolation_key, tokens);
+  refresh_path(tip);
+  return tip;
+}
+
+void KvCache::release(Node* tip) {
+  // The tip may be forgotten: the rest of the path is reached from the nodes that stay.
+  const std::vector<Node*> path = path_to(tip);
+  Node* last_with_pages = nullptr;
+  for (Node* node : path)
+    if (!node->pages.empty()) last_with_pages = node;
+  tree_.release(tip);
+  if (last_with_pages != nullptr) refresh_path(last_with_pages);
+}
+
+void KvCache::lock(Node* tip) {
+  tree_.lock(tip);
+  refresh_path(tip);
+}
+
+void KvCache::unlock(Node* tip) {
+  tree_.unlock(tip);
+  refresh_path(tip);
+}
+
+void KvCache::release_and_drop(Node* tip) {
+  for (Node* node = tip; !node->is_root(); node = node->parent) {
+    if (node->n_pins > 1 || node->n_locks > 0 || node->pages.n_children_with_pages > 0) break;
+    while (!node->pages.empty()) drop_last_page(node);
+    refresh(node);
+    tree_.forget_after(node, 0);
+  }
+  release(tip);
+}
+
+// --- reserve -------------------------------------------------------------------------------------
+
+uint32_t KvCache::n_pages_for(const Node* node, uint32_t n_tokens) const {
+  return n_tokens == 0 ? 0 : (node->start + n_tokens - 1) / page_len_ - first_index(node) + 1;
+}
+
+bool KvCache::reserve(std::span<const Extent> extents) {
+  const size_t n_copies = copies_.size(), n_fan_outs = fan_outs_.size();
+  size_t n_done = 0;
+  while (n_done < extents.size() && add_pages(extents[n_done])) ++n_done;
+  if (n_done == extents.size()) {
+    for (const Extent& extent : extents) tree_.issue(extent.node, extent.n_rows);
+    return true;
+  }
+  for (size_t i = n_done + 1; i-- > 0;) {  // the one that failed may hold some pages already
+    Node* node = extents[i].node;
+    while (node->pages.ids.size() > n_pages_for(node, node->n_issued)) drop_last_page(node);
+  }
+  copies_.resize(n_copies);
+  fan_outs_.erase(fan_outs_.begin() + n_fan_outs, fan_outs_.end());
+  return false;
+}
+
+bool KvCache::add_pages(const Extent& extent) {
+  Node* node = extent.node;
+  const uint32_t n_needed = n_pages_for(node, node->n_issued + extent.n_rows);
+  if (node->pages.empty() && node->start % page_len_ != 0 && !add_first_page(node)) return false;
+  while (node->pages.ids.size() < n_needed) {
+    const std::optional<PageId> page = take_page();
+    if (!page) return false;
+    append_page(node, *page);
+  }
+  return true;
+}
+
+// The first page of a node that begins inside one.
+bool KvCache::add_first_page(Node* node) {
+  NodePages& above = node->parent->pages;
+  PANDO_CHECK(!above.empty());
+  if (above.tail_child == nullptr) {
+    above.tail_child = node;
+    pool_.add_ref(above.ids.back());
+    append_page(node, above.ids.back());
+    return true;
+  }
+  const std::optional<PageId> page = take_page();
+  if (!page) return false;
+  const uint32_t page_start = first_index(node) * page_len_;
+  const uint32_t committed = committed_end(node->parent);
+  if (committed > page_start)
+    copies_.push_back({above.ids.back(), *page, std::min(committed, node->start) - page_start});
+  if (committed < node->start && !fault_on(Fault::kFanOutMissing))
+    fan_outs_.push_back({node, page_start, node->start, *page});
+  append_page(node, *page);
+  return true;
+}
+
+void KvCache::append_page(Node* node, PageId page) {
+  if (node->pages.empty()) {
+    ++node->parent->pages.n_children_with_pages;
+    refresh(node->parent);
+  }
+  node->pages.ids.push_back(page);
+}
+
+void KvCache::drop_last_page(Node* node) {
+  NodePages& pages = node->pages;
+  pool_.release(pages.ids.back());
+  pages.ids.pop_back();
+  if (!pages.empty()) return;
+  NodePages& above = node->parent->pages;
+  if (above.tail_child == node) above.tail_child = nullptr;
+  --above.n_children_with_pages;
+  refresh(node->parent);
+}
+
+std::optional<PageId> KvCache::take_page() {
+  for (;;) {
+    if (const std::optional<PageId> page = pool_.allocate()) return page;
+    if (!evict_one_page()) return std::nullopt;
+  }
+}
+
+// Takes one page from the end of the least recently used path that nobody runs on; paths that
+// nobody waits for go first.
+bool KvCache::evict_one_page() {
+  if (evictable_.empty()) return false;
+  Node* node = std::get<Node*>(*evictable_.begin());
+  drop_last_page(node);
+  ++n_evicted_pages_;
+  const uint32_t covered = (first_index(node) + static_cast<uint32_t>(node->pages.ids.size())) * page_len_;
+  const uint32_t n_kept = node->pages.empty() ? 0 : covered - node->start;
+  if (node->pages.empty()) refresh(node);
+  tree_.forget_after(node, std::min(n_kept, node->n_committed));
+  return true;
+}
+
+void KvCache::compact(Node* tip) {
+  PANDO_CHECK(copies_.empty() && tree_.issued().empty());
+  for (Node* node = tip; !node->parent->is_root(); node = node->parent) {
+    NodePages& above = node->parent->pages;
+    if (node->start % page_len_ == 0 || node->pages.empty() || above.tail_child != nullptr) continue;
+    Node* grandparent = node->parent->parent;
+    if (above.ids.size() == 1 && grandparent->pages.tail_child == node->parent)
+      grandparent->pages.tail_child = nullptr;  // it may share again one turn later
+    pool_.release(above.ids.back());
+    above.ids.back() = node->pages.ids.front();
+    pool_.add_ref(above.ids.back());
+    above.tail_child = node;
+  }
+}
+
+// --- after the step ------------------------------------------------------------------------------
+
+void KvCache::commit() {
+  tree_.commit_issued();
+  copies_.clear();
+  fan_outs_.clear();
+}
+
+void KvCache::abort() {
+  std::vector<Node*> nodes = tree_.issued();
+  // Deepest first, so that a page is dropped by the child before its parent asks for it.
+  std::sort(nodes.begin(), nodes.end(), [](Node* a, Node* b) { return a->start > b->start; });
+  tree_.abort_issued();
+  for (Node* node : nodes)
+    while (node->pages.ids.size() > n_pages_for(node, node->n_issued)) drop_last_page(node);
+  copies_.clear();
+  fan_outs_.clear();
+  for (Node* node : nodes) refresh(node);
+}
+
+void KvCache::on_split(Node& upper, Node& lower) {
+  std::vector<PageId> ids = std::move(lower.pages.ids);
+  const size_t n_upper = n_pages_for(&upper, upper.n_issued);
+  const size_t lower_from = lower.n_issued == 0 ? ids.size() : first_index(&lower) - first_index(&upper);
+  upper.pages.ids.assign(ids.begin(), ids.begin() + n_upper);
+  lower.pages.ids.assign(ids.begin() + lower_from, ids.end());
+  if (upper.parent->pages.tail_child == &lower) upper.parent->pages.tail_child = &upper;
+  if (!lower.pages.empty()) {
+    upper.pages.n_children_with_pages = 1;
+    if (lower_from < n_upper) {  // cut inside a page: both hold it
+      pool_.add_ref(ids[lower_from]);
+      upper.pages.tail_child = &lower;
+    }
+  }
+  refresh(&lower);
+  refresh(&upper);
+}
+
+// --- eviction order ------------------------------------------------------------------------------
+
+void KvCache::refresh(Node* node) {
+  NodePages& pages = node->pages;
+  const auto key = [&] { return EvictionKey{pages.key_pinned, pages.key_last_used, node->id, node}; };
+  if (pages.evictable) evictable_.erase(key());
+  const bool locked = node->n_locks > 0 && !fault_on(Fault::kEvictPinned);
+  pages.evictable = !node->is_root() && !pages.empty() && !locked &&
+                    pages.n_children_with_pages == 0 && node->n_issued == node->n_committed;
+  if (!pages.evictable) return;
+  pages.key_pinned = node->n_pins > 0;
+  pages.key_last_used = node->last_used;
+  evictable_.insert(key());
+}
+
+void KvCache::refresh_path(Node* tip) {
+  for (Node* node = tip; !node->is_root(); node = node->parent) refresh(node);
+}
+
+void KvCache::check_invariants() const {
+  tree_.check_invariants();
+  std::vector<uint32_t> n_refs(pool_.n_pages(), 0);
+  size_t n_evictable = 0;
+  for (const Node* node : tree_.nodes()) {
+    const NodePages& pages = node->pages;
+    PANDO_CHECK(pages.ids.size() == n_pages_for(node, node->n_issued));
+    for (const PageId page : pages.ids) ++n_refs[page];
+    uint32_t n_children = 0;
+    for (const auto& [token, child] : node->children) n_children += !child->pages.empty();
+    PANDO_CHECK(n_children == pages.n_children_with_pages);
+    if (pages.tail_child != nullptr) {
+      PANDO_CHECK(pages.tail_child->parent == node);
+      PANDO_CHECK(pages.tail_child->pages.ids.front() == pages.ids.back());
+    }
+    n_evictable += pages.evictable;
+    PANDO_CHECK(pages.evictable == (!pages.empty() && node->n_locks == 0 && n_children == 0 &&
+                                    node->n_issued == node->n_committed));
+  }
+  PANDO_CHECK(n_evictable == evictable_.size());
+  size_t n_held = 0;
+  for (size_t page = 0; page < n_refs.size(); ++page) {
+    PANDO_CHECK(n_refs[page] == pool_.n_refs(static_cast<PageId>(page)));
+    n_held += n_refs[page] > 0;
+  }
+  PANDO_CHECK(n_held + pool_.n_free() == pool_.n_pages());
+}
+
+}  // namespace pando

@@ -1,0 +1,93 @@
+// The pages of the tree's nodes: reserve before a step, commit or abort after it, evict when full.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "cache/page_pool.h"
+#include "cache/prefix_tree.h"
+
+namespace pando {
+
+// The next n_rows tokens of a node that are not issued yet.
+struct Extent {
+  Node* node;
+  uint32_t n_rows;
+};
+
+// A page made in this step for a node that begins inside it: rows of the step above that node, at
+// positions [pos_begin, pos_end), are written to it as well, at offset pos - pos_begin.
+struct FanOut {
+  Node* below;
+  uint32_t pos_begin;
+  uint32_t pos_end;
+  PageId page;
+};
+
+// Owns the tree and the counts of the pool's pages. One thread.
+//
+// A node has pages for exactly its issued tokens. Where it begins inside a page, its first page
+// holds its ancestors' last tokens too: the first child goes on in its parent's page, in place;
+// every other child gets a page of its own, filled by copies of what is committed and by fan-out
+// writes of what this step computes. A node keeps its pages as long as a child has pages.
+class KvCache {
+ public:
+  KvCache(PagePool& pool, int page_len);
+
+  Node* acquire(uint64_t isolation_key, std::span<const Token> tokens);
+  Node* extend(Node* tip, Token token) { return tree_.extend(tip, token); }
+  void release(Node* tip);
+  void lock(Node* tip);
+  void unlock(Node* tip);
+  // Frees the pages of the path's nodes that nobody else needs, and then as `release`.
+  void release_and_drop(Node* tip);
+
+  // Takes pages for the extents of one path, top first, evicting what is not locked, and issues
+  // their tokens. False where there is no room: then nothing is issued or held.
+  bool reserve(std::span<const Extent> extents);
+  // Frees duplicated page beginnings along a path, so that a path alone never needs more pages than
+  // its length asks for. Only before anything is reserved in a step.
+  void compact(Node* tip);
+
+  void commit();
+  void abort();
+
+  // Of the step under way:
+  const std::vector<kernel::PageCopy>& copies() const { return copies_; }
+  const std::vector<FanOut>& fan_outs() const { return fan_outs_; }
+  const std::vector<Node*>& issued() const { return tree_.issued(); }
+
+  int page_len() const { return static_cast<int>(page_len_); }
+  uint64_t n_evicted_pages() const { return n_evicted_pages_; }
+  const PagePool& pool() const { return pool_; }
+  const PrefixTree& tree() const { return tree_; }
+  void check_invariants() const;
+
+ private:
+  using EvictionKey = std::tuple<bool, uint64_t, uint64_t, Node*>;  // pinned, last used, id
+
+  void on_split(Node& upper, Node& lower);
+  bool add_pages(const Extent& extent);
+  bool add_first_page(Node* node);
+  std::optional<PageId> take_page();
+  bool evict_one_page();
+  void drop_last_page(Node* node);
+  void append_page(Node* node, PageId page);
+  void refresh(Node* node);
+  void refresh_path(Node* tip);
+  uint32_t first_index(const Node* node) const { return node->start / page_len_; }
+  uint32_t n_pages_for(const Node* node, uint32_t n_tokens) const;
+
+  PagePool& pool_;
+  uint32_t page_len_;
+  PrefixTree tree_;
+  std::set<EvictionKey> evictable_;
+  std::vector<kernel::PageCopy> copies_;
+  std::vector<FanOut> fan_outs_;
+  uint64_t n_evicted_pages_ = 0;
+};
+
+}  // namespace pando

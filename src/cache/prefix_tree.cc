@@ -1,0 +1,218 @@
+#include "cache/prefix_tree.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/fault.h"
+
+namespace pando {
+namespace {
+
+uint32_t common_prefix(std::span<const Token> a, std::span<const Token> b) {
+  const size_t n = std::min(a.size(), b.size());
+  return static_cast<uint32_t>(std::mismatch(a.begin(), a.begin() + n, b.begin()).first - a.begin());
+}
+
+}  // namespace
+
+PrefixTree::~PrefixTree() {
+  // Nodes are taken apart one by one: a chain may be far deeper than the stack.
+  std::vector<std::unique_ptr<Node>> rest;
+  for (auto& [key, root] : roots_) rest.push_back(std::move(root));
+  while (!rest.empty()) {
+    std::unique_ptr<Node> node = std::move(rest.back());
+    rest.pop_back();
+    for (auto& [token, child] : node->children) rest.push_back(std::move(child));
+  }
+}
+
+Node* PrefixTree::root(uint64_t isolation_key) {
+  std::unique_ptr<Node>& root = roots_[isolation_key];
+  if (!root) {
+    root = std::make_unique<Node>();
+    root->id = isolation_key;
+  }
+  return root.get();
+}
+
+Node* PrefixTree::add_child(Node* parent, std::span<const Token> tokens) {
+  auto child = std::make_unique<Node>();
+  child->parent = parent;
+  child->start = parent->end();
+  child->tokens.assign(tokens.begin(), tokens.end());
+  child->id = next_id_++;
+  ++n_nodes_;
+  return (parent->children[tokens[0]] = std::move(child)).get();
+}
+
+Node* PrefixTree::acquire(uint64_t isolation_key, std::span<const Token> tokens) {
+  PANDO_CHECK(!tokens.empty());
+  Node* node = root(isolation_key);
+  while (!tokens.empty()) {
+    const auto found = node->children.find(tokens[0]);
+    if (found == node->children.end()) {
+      node = add_child(node, tokens);
+      break;
+    }
+    node = found->second.get();
+    const uint32_t n = common_prefix(node->tokens, tokens);
+    if (n < node->size()) node = split(node, n);
+    tokens = tokens.subspan(n);
+  }
+  for (Node* up = node; !up->is_root(); up = up->parent) ++up->n_pins;
+  touch(node);
+  return node;
+}
+
+Node* PrefixTree::extend(Node* tip, Token token) {
+  const bool private_leaf = tip->n_pins == 1 && tip->children.empty();
+  if (private_leaf) {
+    tip->tokens.push_back(token);
+    return tip;
+  }
+  Node* next;
+  if (const auto found = tip->children.find(token); found != tip->children.end()) {
+    next = found->second.get();
+    if (next->size() > 1) next = split(next, 1);
+  } else {
+    next = add_child(tip, {&token, 1});
+  }
+  ++next->n_pins;
+  ++next->n_locks;
+  touch(next);
+  return next;
+}
+
+void PrefixTree::release(Node* tip) {
+  touch(tip);
+  for (Node* node = tip; !node->is_root(); node = node->parent) {
+    PANDO_CHECK(node->n_pins > 0);
+    --node->n_pins;
+  }
+  prune(tip);
+}
+
+void PrefixTree::lock(Node* tip) {
+  touch(tip);
+  for (Node* node = tip; !node->is_root(); node = node->parent) ++node->n_locks;
+}
+
+void PrefixTree::unlock(Node* tip) {
+  touch(tip);
+  for (Node* node = tip; !node->is_root(); node = node->parent) {
+    PANDO_CHECK(node->n_locks > 0);
+    --node->n_locks;
+  }
+}
+
+void PrefixTree::touch(Node* tip) {
+  const uint64_t now = ++clock_;
+  for (Node* node = tip; !node->is_root(); node = node->parent) node->last_used = now;
+}
+
+// Cuts a node after its first n_upper tokens; returns the new upper part.
+Node* PrefixTree::split(Node* node, uint32_t n_upper) {
+  PANDO_CHECK(n_upper > 0 && n_upper < node->size());
+  auto owned = std::make_unique<Node>();
+  Node* upper = owned.get();
+  upper->parent = node->parent;
+  upper->start = node->start;
+  upper->tokens.assign(node->tokens.begin(), node->tokens.begin() + n_upper);
+  upper->n_issued = std::min(node->n_issued, n_upper);
+  upper->n_committed = std::min(node->n_committed, n_upper);
+  upper->n_pins = node->n_pins;
+  upper->n_locks = node->n_locks;
+  upper->last_used = node->last_used;
+  upper->id = next_id_++;
+  ++n_nodes_;
+
+  const bool in_flight = node->n_issued > node->n_committed;
+  node->tokens.erase(node->tokens.begin(), node->tokens.begin() + n_upper);
+  node->start += n_upper + (fault_on(Fault::kPositionAfterSplit) ? 1 : 0);
+  node->n_issued -= upper->n_issued;
+  node->n_committed -= fault_on(Fault::kCommitTooMuch) && in_flight ? 0 : upper->n_committed;
+  if (in_flight) {
+    std::erase(issued_, node);
+    for (Node* part : {upper, node})
+      if (part->n_issued > part->n_committed) issued_.push_back(part);
+  }
+
+  std::unique_ptr<Node>& place = upper->parent->children[upper->tokens[0]];
+  node->parent = upper;
+  upper->children[node->tokens[0]] = std::move(place);
+  place = std::move(owned);
+  on_split_(*upper, *node);
+  return upper;
+}
+
+void PrefixTree::issue(Node* node, uint32_t n) {
+  PANDO_CHECK(n > 0 && node->n_issued + n <= node->size());
+  if (node->n_issued == node->n_committed) issued_.push_back(node);
+  node->n_issued += n;
+}
+
+void PrefixTree::commit_issued() {
+  for (Node* node : issued_) node->n_committed = node->n_issued;
+  issued_.clear();
+}
+
+void PrefixTree::abort_issued() {
+  for (Node* node : issued_) node->n_issued = node->n_committed;
+  issued_.clear();
+}
+
+void PrefixTree::forget_after(Node* node, uint32_t n_kept) {
+  PANDO_CHECK(n_kept <= node->n_committed && node->n_issued == node->n_committed);
+  node->n_committed = node->n_issued = n_kept;
+  prune(node);
+}
+
+void PrefixTree::prune(Node* node) {
+  while (!node->is_root() && node->n_pins == 0 && node->children.empty()) {
+    node->tokens.resize(node->n_issued);
+    if (node->size() > 0) return;
+    Node* parent = node->parent;
+    // The first token is gone with the others: find the place by address.
+    std::erase_if(parent->children, [node](const auto& entry) { return entry.second.get() == node; });
+    --n_nodes_;
+    node = parent;
+  }
+  if (node->is_root() && node->children.empty()) roots_.erase(node->id);
+}
+
+std::vector<const Node*> PrefixTree::nodes() const {
+  std::vector<const Node*> all;
+  for (const auto& [key, root] : roots_) all.push_back(root.get());
+  const size_t n_roots = all.size();
+  for (size_t i = 0; i < all.size(); ++i)
+    for (const auto& [token, child] : all[i]->children) all.push_back(child.get());
+  all.erase(all.begin(), all.begin() + n_roots);
+  return all;
+}
+
+void PrefixTree::check_invariants() const {
+  size_t n = 0;
+  for (const Node* node : nodes()) {
+    ++n;
+    PANDO_CHECK(node->size() > 0);
+    PANDO_CHECK(node->start == node->parent->end());
+    PANDO_CHECK(node->parent->children.at(node->tokens[0]).get() == node);
+    PANDO_CHECK(node->n_committed <= node->n_issued && node->n_issued <= node->size());
+    PANDO_CHECK(node->n_locks <= node->n_pins);
+    PANDO_CHECK(node->parent->is_root() || node->n_pins <= node->parent->n_pins);
+    PANDO_CHECK(node->parent->is_root() || node->n_issued == 0 ||
+                node->parent->n_issued == node->parent->size());
+    PANDO_CHECK(node->n_committed == 0 || node->parent->n_committed == node->parent->size());
+    PANDO_CHECK(node->n_pins > 0 || node->n_issued == node->size());
+  }
+  PANDO_CHECK(n == n_nodes_);
+}
+
+std::vector<Node*> path_to(Node* tip) {
+  std::vector<Node*> path;
+  for (Node* node = tip; !node->is_root(); node = node->parent) path.push_back(node);
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+}  // namespace pando

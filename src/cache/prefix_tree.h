@@ -1,0 +1,95 @@
+// All live and cached sequences as one radix tree over tokens.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "cache/node_pages.h"
+#include "pando/token.h"
+
+namespace pando {
+
+// A run of tokens shared by every path through it. The position of tokens[i] is start + i.
+struct Node {
+  Node* parent = nullptr;  // null for a root
+  uint32_t start = 0;      // depth of the first token
+  std::vector<Token> tokens;
+  uint32_t n_issued = 0;     // leading tokens that a step under way computes, or computed before
+  uint32_t n_committed = 0;  // leading tokens whose keys and values are in pages
+  uint32_t n_pins = 0;       // sequences whose path runs through here
+  uint32_t n_locks = 0;      // those of them that are running
+  uint64_t last_used = 0;    // a clock that ticks with every use
+  uint64_t id = 0;           // unique, in order of creation; a root's isolation key
+  std::unordered_map<Token, std::unique_ptr<Node>> children;  // by first token
+  NodePages pages;           // kept by KvCache
+
+  uint32_t size() const { return static_cast<uint32_t>(tokens.size()); }
+  uint32_t end() const { return start + size(); }
+  bool is_root() const { return parent == nullptr; }
+};
+
+// Knows tokens and who needs them; no layout, no model. One thread.
+//
+// A sequence is a path from a root that ends exactly where its tip node ends. Pins keep the tokens
+// of a path, locks its keys and values as well. Only what is committed outlives the last pin.
+// Splits may happen at any time, also while tokens are issued: the lower part stays the same Node,
+// so tips held by others stay valid.
+class PrefixTree {
+ public:
+  // Called after a split: `upper` is new, `lower` is the old node with what is left of it.
+  using SplitListener = std::function<void(Node& upper, Node& lower)>;
+  explicit PrefixTree(SplitListener on_split) : on_split_(std::move(on_split)) {}
+  ~PrefixTree();
+  PrefixTree(const PrefixTree&) = delete;
+  PrefixTree& operator=(const PrefixTree&) = delete;
+
+  // The tip of `tokens` (not empty) under one isolation key, inserted where it is new, and pinned.
+  Node* acquire(uint64_t isolation_key, std::span<const Token> tokens);
+  // The tip of the pinned and locked path to `tip` plus one token; pin and lock move along.
+  Node* extend(Node* tip, Token token);
+  // Takes one pin off the path. Tokens that nobody pins and no page backs are forgotten.
+  void release(Node* tip);
+
+  void lock(Node* tip);
+  void unlock(Node* tip);
+
+  // Marks the next n tokens of a node as computed by the step under way.
+  void issue(Node* node, uint32_t n);
+  // Nodes with tokens issued and not committed.
+  const std::vector<Node*>& issued() const { return issued_; }
+  void commit_issued();
+  void abort_issued();
+
+  // Keeps only the first n_kept tokens of a node as committed (its pages went).
+  void forget_after(Node* node, uint32_t n_kept);
+  // Forgets what nobody pins and no page backs, from `node` upwards; `node` may be gone afterwards.
+  void prune(Node* node);
+
+  size_t n_nodes() const { return n_nodes_; }
+  // Every node but the roots, parents first; for tests.
+  std::vector<const Node*> nodes() const;
+  // Throws BugError where a count or a link is wrong; for tests.
+  void check_invariants() const;
+
+ private:
+  Node* root(uint64_t isolation_key);
+  Node* add_child(Node* parent, std::span<const Token> tokens);
+  Node* split(Node* node, uint32_t n_upper);
+  void touch(Node* tip);
+
+  SplitListener on_split_;
+  std::unordered_map<uint64_t, std::unique_ptr<Node>> roots_;
+  std::vector<Node*> issued_;
+  size_t n_nodes_ = 0;
+  uint64_t next_id_ = 0;
+  uint64_t clock_ = 0;
+};
+
+// The nodes of a path, root excluded, top first.
+std::vector<Node*> path_to(Node* tip);
+
+}  // namespace pando

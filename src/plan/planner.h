@@ -1,0 +1,44 @@
+// From reserved work to a StepPlan. One planner per technique; all feed the same executor.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "cache/kv_cache.h"
+#include "pando/result.h"
+#include "step/step_plan.h"
+
+namespace pando {
+
+// A sequence of the step that wants the logits after the last token of its path. That token is
+// issued in this step, or cached already and then computed again without writing.
+struct WantedOutput {
+  Node* tip;
+};
+
+struct PlannedStep {
+  StepPlan plan;
+  std::vector<uint32_t> output_of;  // [n_wanted] index into plan.outputs; equal paths share one
+  uint32_t n_recomputed = 0;        // rows that were cached already
+};
+
+class Planner {
+ public:
+  virtual ~Planner() = default;
+  virtual std::string_view name() const = 0;
+  // False: every sequence gets a tree of its own, so that nothing is shared.
+  virtual bool shares_tokens() const = 0;
+  // All issued rows of the cache's step and the outputs that are wanted.
+  virtual PlannedStep plan(const KvCache& cache, const std::vector<WantedOutput>& wanted) const = 0;
+};
+
+// tree.cc, packed.cc, prefix_cached.cc; `tile_len` in positions, a multiple of the page length.
+std::unique_ptr<Planner> make_tree_planner(int tile_len);
+std::unique_ptr<Planner> make_packed_planner(int tile_len);
+std::unique_ptr<Planner> make_prefix_cached_planner(int tile_len);
+
+// By the name that `--sharing` takes.
+Result<std::unique_ptr<Planner>> make_planner(std::string_view name, int tile_len);
+
+}  // namespace pando

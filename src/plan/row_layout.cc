@@ -1,0 +1,134 @@
+#include "plan/row_layout.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/check.h"
+
+namespace pando {
+namespace {
+
+// What a step has at and below one node.
+struct NodeWork {
+  bool recompute_last = false;   // its last token is cached and wanted
+  std::vector<FanOut> fan_outs;  // pages made below that also take rows of this node
+  std::vector<Node*> children;   // those with work at or below them, in order of mention
+};
+
+class RowLayouter {
+ public:
+  explicit RowLayouter(const KvCache& cache)
+      : cache_(cache), page_len_(static_cast<uint32_t>(cache.page_len())), plan_(layout_.step.plan) {}
+
+  RowLayout run(const std::vector<WantedOutput>& wanted) {
+    for (Node* node : cache_.issued()) mark(node);
+    for (const WantedOutput& want : wanted) mark_output(want.tip);
+    for (const FanOut& fan_out : cache_.fan_outs()) mark_fan_out(fan_out);
+    plan_.copies = cache_.copies();
+    plan_.slot_begin.push_back(0);
+    visit_all();
+    resolve_outputs(wanted);
+    return std::move(layout_);
+  }
+
+ private:
+  // Lists a node with its ancestors, each once.
+  void mark(Node* node) {
+    for (; marked_.insert(node).second; node = node->parent) {
+      if (node->is_root()) {
+        roots_.push_back(node);
+        return;
+      }
+      work_[node->parent].children.push_back(node);
+    }
+  }
+
+  void mark_output(Node* tip) {
+    PANDO_CHECK(tip->n_issued == tip->size());
+    mark(tip);
+    if (tip->n_committed == tip->size()) work_[tip].recompute_last = true;
+  }
+
+  void mark_fan_out(const FanOut& fan_out) {
+    for (Node* up = fan_out.below->parent; !up->is_root() && up->end() > fan_out.pos_begin; up = up->parent)
+      if (up->n_issued > up->n_committed) work_[up].fan_outs.push_back(fan_out);
+  }
+
+  void visit_all() {
+    std::vector<Node*> stack(roots_.rbegin(), roots_.rend());
+    while (!stack.empty()) {
+      Node* node = stack.back();
+      stack.pop_back();
+      const NodeWork& work = work_[node];
+      if (!node->is_root()) visit(node, work);
+      stack.insert(stack.end(), work.children.rbegin(), work.children.rend());
+    }
+  }
+
+  void visit(Node* node, const NodeWork& work) {
+    // Siblings never touch page indices below their own first one, so the table of the path above
+    // is still in place.
+    table_.resize(node->start / page_len_);
+    table_.insert(table_.end(), node->pages.ids.begin(), node->pages.ids.end());
+
+    const uint32_t row_begin = plan_.n_rows();
+    if (work.recompute_last) {
+      add_row(node, node->size() - 1);
+      ++layout_.step.n_recomputed;
+    }
+    for (uint32_t i = node->n_committed; i < node->n_issued; ++i) {
+      const uint32_t pos = add_row(node, i);
+      plan_.slots.push_back({table_[pos / page_len_], pos % page_len_});
+      for (const FanOut& out : work.fan_outs)
+        if (pos >= out.pos_begin && pos < out.pos_end) plan_.slots.push_back({out.page, pos - out.pos_begin});
+      plan_.slot_begin.back() = static_cast<uint32_t>(plan_.slots.size());
+    }
+    if (plan_.n_rows() == row_begin) return;
+
+    const uint32_t n_pages = plan_.positions.back() / page_len_ + 1;
+    layout_.runs.push_back({row_begin, plan_.n_rows(), static_cast<uint32_t>(layout_.pages.size()), n_pages,
+                            node->parent == last_run_});
+    layout_.pages.insert(layout_.pages.end(), table_.begin(), table_.begin() + n_pages);
+    last_run_ = node;
+    last_row_[node] = plan_.n_rows() - 1;
+  }
+
+  // Returns the position of the row.
+  uint32_t add_row(const Node* node, uint32_t offset) {
+    plan_.tokens.push_back(node->tokens[offset]);
+    plan_.positions.push_back(node->start + offset);
+    plan_.slot_begin.push_back(static_cast<uint32_t>(plan_.slots.size()));
+    return node->start + offset;
+  }
+
+  void resolve_outputs(const std::vector<WantedOutput>& wanted) {
+    std::vector<uint32_t>& outputs = plan_.outputs;
+    for (const WantedOutput& want : wanted) outputs.push_back(last_row_.at(want.tip));
+    std::sort(outputs.begin(), outputs.end());
+    outputs.erase(std::unique(outputs.begin(), outputs.end()), outputs.end());
+    for (const WantedOutput& want : wanted) {
+      const auto found = std::lower_bound(outputs.begin(), outputs.end(), last_row_.at(want.tip));
+      layout_.step.output_of.push_back(static_cast<uint32_t>(found - outputs.begin()));
+    }
+  }
+
+  const KvCache& cache_;
+  uint32_t page_len_;
+  RowLayout layout_;
+  StepPlan& plan_;
+  std::unordered_set<const Node*> marked_;
+  std::unordered_map<const Node*, NodeWork> work_;
+  std::vector<Node*> roots_;
+  std::vector<PageId> table_;  // pages of the path being visited
+  const Node* last_run_ = nullptr;
+  std::unordered_map<const Node*, uint32_t> last_row_;
+};
+
+}  // namespace
+
+RowLayout lay_out_rows(const KvCache& cache, const std::vector<WantedOutput>& wanted) {
+  return RowLayouter(cache).run(wanted);
+}
+
+}  // namespace pando
