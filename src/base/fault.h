@@ -18,7 +18,7 @@ enum class Fault {
   kFanOutMissing,         // pages: a row is written to its own page only
   kPositionAfterSplit,    // tree: the lower part of a split node starts one position late
   kCommitTooMuch,         // tree: a node split in flight counts its tokens twice
-  kKvNotRounded,          // keys are read in f32 in the step that wrote them
+  kScalarTailRow,         // row operations: the last row of an odd number sums in another order
   kWrongCounterKey,       // sampling: the random counter leaves out the position
   kEvictPinned,           // cache: eviction ignores a running sequence
   kRopeFromChunk,         // rotary embedding: positions restart in every chunk

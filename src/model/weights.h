@@ -1,0 +1,40 @@
+// A model's weights in memory, packed for the kernels.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "kernel/linear.h"
+#include "model/checkpoint.h"
+#include "model/config.h"
+
+namespace pando::model {
+
+struct LayerWeights {
+  std::vector<float> attention_norm;    // [d_model]
+  std::vector<float> q_norm, k_norm;    // [head_dim], empty without q/k norms
+  kernel::PackedMatrix qkv;             // [(n_heads + 2 n_kv_heads) * head_dim, d_model]
+  kernel::PackedMatrix o;               // [d_model, n_heads * head_dim]
+  std::vector<float> feed_forward_norm; // [d_model]
+  kernel::PackedMatrix gate_up;         // [2 d_ff, d_model]: gate, then up
+  kernel::PackedMatrix down;            // [d_model, d_ff]
+};
+
+// Immutable once loaded; shared by any number of engines.
+struct Weights {
+  ModelConfig config;
+  Checkpoint checkpoint;       // keeps the embedding mapped
+  TensorView embedding;        // [vocab, d_model] as stored
+  std::vector<LayerWeights> layers;
+  std::vector<float> final_norm;  // [d_model]
+  kernel::PackedMatrix head;      // [vocab, d_model]
+
+  // Matrices keep the type they are stored in, or become q8_0. Any table in `kernels` packs alike.
+  static Result<Weights> load(const std::filesystem::path& directory, bool to_q8_0,
+                              const kernel::Kernels& kernels, ThreadPool& pool);
+  size_t bytes() const;  // of the packed matrices
+};
+
+}  // namespace pando::model
