@@ -1,0 +1,297 @@
+#include "reference/reference_forward.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "base/check.h"
+#include "base/half.h"
+
+// Loops over `fma_rows` are built twice: where the machine has the instruction, std::fma is one;
+// elsewhere it is a call. The bits are the same.
+#if defined(__x86_64__)
+#define PANDO_TARGET_FMA __attribute__((target("avx2,fma")))
+#endif
+
+namespace pando::reference {
+namespace {
+
+using Floats = std::vector<float>;
+
+// acc[j] = fma(x[i], w[i][j], acc[j]) for i ascending: every chain of this file.
+// x: [k], w: k rows of n, `stride` apart, acc: [n].
+inline __attribute__((always_inline)) void fma_rows_loop(const float* x, int k, const float* w,
+                                                         int64_t stride, int n, float* acc) {
+  constexpr int kWidth = 64;
+  int j = 0;
+  for (; j + kWidth <= n; j += kWidth) {
+    float chain[kWidth];
+    std::copy_n(acc + j, kWidth, chain);
+    for (int i = 0; i < k; ++i)
+      for (int lane = 0; lane < kWidth; ++lane)
+        chain[lane] = std::fma(x[i], w[i * stride + j + lane], chain[lane]);
+    std::copy_n(chain, kWidth, acc + j);
+  }
+  for (int i = 0; i < k; ++i)
+    for (int rest = j; rest < n; ++rest)
+      acc[rest] = std::fma(x[i], w[i * stride + rest], acc[rest]);
+}
+
+#if defined(__x86_64__)
+PANDO_TARGET_FMA void fma_rows_fast(const float* x, int k, const float* w, int64_t stride, int n,
+                                    float* acc) {
+  fma_rows_loop(x, k, w, stride, n, acc);
+}
+#endif
+
+void fma_rows(const float* x, int k, const float* w, int64_t stride, int n, float* acc) {
+#if defined(__x86_64__)
+  static const bool fast = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (fast) return fma_rows_fast(x, k, w, stride, n, acc);
+#endif
+  fma_rows_loop(x, k, w, stride, n, acc);
+}
+
+float sum16(const float* lanes) {
+  float l[16];
+  std::copy_n(lanes, 16, l);
+  for (int width = 8; width >= 1; width /= 2)
+    for (int i = 0; i < width; ++i) l[i] += l[i + width];
+  return l[0];
+}
+
+float exp2(float x) {
+  if (x < -125.0f) return 0.0f;
+  x = std::min(x, 127.0f);
+  const float n = std::nearbyintf(x), f = x - n;
+  float p = 0x1.430912p-13f;
+  for (const float c :
+       {0x1.5d87fep-10f, 0x1.3b2ab6p-7f, 0x1.c6b08ep-5f, 0x1.ebfbep-3f, 0x1.62e43p-1f, 1.0f})
+    p = std::fma(p, f, c);
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(p) +
+                              (static_cast<uint32_t>(static_cast<int>(n)) << 23));
+}
+
+void rms_norm(const float* x, const Floats& w, float eps, float* y) {
+  const int n = static_cast<int>(w.size());
+  float lanes[16] = {};
+  for (int i = 0; i < n; ++i) lanes[i % 16] = std::fma(x[i], x[i], lanes[i % 16]);
+  const float r = 1.0f / std::sqrt(sum16(lanes) / static_cast<float>(n) + eps);
+  for (int i = 0; i < n; ++i) y[i] = (x[i] * r) * w[i];
+}
+
+// Every row of x: [n_rows, w.size()].
+Floats rms_norm_rows(const Floats& x, const Floats& w, float eps) {
+  Floats y(x.size());
+  for (size_t i = 0; i < x.size(); i += w.size()) rms_norm(&x[i], w, eps, &y[i]);
+  return y;
+}
+
+// Rotates every head of x: [n_tokens, n_heads, head_dim]; token t is at position t.
+void rotate(Floats& x, int n_tokens, int head_dim, double theta) {
+  const int half = head_dim / 2;
+  const size_t row = x.size() / n_tokens;
+  for (int p = 0; p < n_tokens; ++p) {
+    for (int i = 0; i < half; ++i) {
+      const double angle = p * std::pow(theta, -2.0 * i / head_dim);
+      const float c = static_cast<float>(std::cos(angle)), s = static_cast<float>(std::sin(angle));
+      for (size_t head = p * row; head < (p + 1) * row; head += head_dim) {
+        const float a = x[head + i], b = x[head + half + i];
+        x[head + i] = std::fma(a, c, -(b * s));
+        x[head + half + i] = std::fma(b, c, a * s);
+      }
+    }
+  }
+}
+
+// What a page of the type gives back.
+float through_kv(DType type, float value) {
+  if (type == DType::kBF16) return bf16_to_f32(f32_to_bf16(value));
+  if (type == DType::kF16) return f16_to_f32(f32_to_f16(std::clamp(value, -65504.0f, 65504.0f)));
+  return value;
+}
+
+// The state of a span, or of several merged.
+struct Partial {
+  float m = -std::numeric_limits<float>::infinity(), z = 0.0f;
+  Floats acc;  // [head_dim]
+  int n_spans = 1;
+};
+
+Partial merge(const Partial& a, const Partial& b) {
+  Partial both;
+  both.m = std::max(a.m, b.m);
+  const float x = exp2(a.m - both.m), y = exp2(b.m - both.m);
+  both.z = std::fma(a.z, x, b.z * y);
+  for (size_t d = 0; d < a.acc.size(); ++d) both.acc.push_back(std::fma(a.acc[d], x, b.acc[d] * y));
+  both.n_spans = a.n_spans + b.n_spans;
+  return both;
+}
+
+// Folds n visible keys of a tile into the span's state. q: [D], keys: D rows `stride` apart,
+// values: n rows of D, `value_stride` apart, lanes: [16].
+void fold_tile(const Floats& q, const float* keys, int stride, const float* values,
+               int value_stride, int n, bool first, Partial& state, float* lanes) {
+  const int head_dim = static_cast<int>(q.size());
+  Floats s(n, 0.0f);
+  fma_rows(q.data(), head_dim, keys, stride, n, s.data());
+  const float m = std::max(state.m, *std::max_element(s.begin(), s.end()));
+  const float a = first ? 0.0f : exp2(state.m - m);
+  for (float& score : s) score = exp2(score - m);
+  for (int i = 0; i < 16; ++i) lanes[i] *= a;
+  for (int j = 0; j < n; ++j) lanes[j % 16] += s[j];
+  for (float& value : state.acc) value *= a;
+  fma_rows(s.data(), n, values, value_stride, head_dim, state.acc.data());
+  state.m = m;
+}
+
+// The state of one query head after its last span, positions 0..p: keys [D, n_tokens], values
+// n_tokens rows of D, `value_stride` apart.
+Partial attend_spans(const Floats& q, const float* keys, int n_tokens, const float* values,
+                     int value_stride, int p, const Options& options) {
+  std::vector<Partial> partials;  // a binary counter of merged spans
+  for (int span = 0; span <= p; span += options.span_len) {
+    Partial state;
+    state.acc.assign(q.size(), 0.0f);
+    float lanes[16] = {};
+    for (int tile = span; tile < span + options.span_len && tile <= p; tile += options.tile_len)
+      fold_tile(q, keys + tile, n_tokens, values + int64_t{tile} * value_stride, value_stride,
+                std::min(options.tile_len, p + 1 - tile), tile == span, state, lanes);
+    state.z = sum16(lanes);
+    for (; !partials.empty() && partials.back().n_spans == state.n_spans; partials.pop_back())
+      state = merge(partials.back(), state);
+    partials.push_back(std::move(state));
+  }
+  Partial all = std::move(partials.back());
+  for (size_t i = partials.size() - 1; i-- > 0;) all = merge(partials[i], all);
+  return all;
+}
+
+}  // namespace
+
+Matrix::Matrix(const Floats& w, int n, int k, bool q8_0) : n_(n), k_(k) {
+  if (!q8_0) {
+    blocks_.resize(static_cast<size_t>(n + kBlock - 1) / kBlock * kBlock * k);
+    for (int row = 0; row < n; ++row)
+      for (int i = 0; i < k; ++i)
+        blocks_[(size_t(row / kBlock) * k + i) * kBlock + row % kBlock] = w[size_t(row) * k + i];
+    return;
+  }
+  const int n_groups = (k + 31) / 32;
+  quantised_.resize(size_t(n) * n_groups * 32);
+  for (size_t group = 0; group < size_t(n) * n_groups; ++group) {
+    const int begin = static_cast<int>(group % n_groups) * 32, end = std::min(begin + 32, k);
+    const float* row = &w[group / n_groups * k];
+    float most = 0.0f;
+    for (int i = begin; i < end; ++i) most = std::max(most, std::fabs(row[i]));
+    const float d = f16_to_f32(f32_to_f16(most / 127.0f));
+    const float id = d == 0.0f ? 0.0f : 1.0f / d;
+    for (int i = begin; i < end; ++i)
+      quantised_[group * 32 + (i - begin)] =
+          static_cast<int8_t>(std::clamp(std::nearbyintf(row[i] * id), -127.0f, 127.0f));
+    scales_.push_back(d);
+  }
+}
+
+void Matrix::times_q8_0(const float* x, float* y) const {
+  const int n_groups = (k_ + 31) / 32;
+  std::vector<int8_t> q(size_t(n_groups) * 32);
+  Floats s(n_groups, 0.0f);
+  for (int g = 0; g < n_groups; ++g) {
+    float amax = 0.0f;
+    for (int i = 32 * g; i < std::min(32 * g + 32, k_); ++i) amax = std::max(amax, std::fabs(x[i]));
+    if (amax == 0.0f) continue;
+    s[g] = amax / 127.0f;
+    const float inverse = 127.0f / amax;
+    for (int i = 32 * g; i < std::min(32 * g + 32, k_); ++i)
+      q[i] = static_cast<int8_t>(std::nearbyintf(x[i] * inverse));
+  }
+  for (int row = 0; row < n_; ++row) {
+    float acc = 0.0f;
+    for (int g = 0; g < n_groups; ++g) {
+      const int8_t* w = &quantised_[(size_t(row) * n_groups + g) * 32];
+      int sum = 0;
+      for (int i = 0; i < 32; ++i) sum += int{q[32 * g + i]} * int{w[i]};
+      acc = std::fma(static_cast<float>(sum), s[g] * scales_[size_t(row) * n_groups + g], acc);
+    }
+    y[row] = acc;
+  }
+}
+
+Floats Matrix::times(const Floats& x, int n_rows) const {
+  Floats y(size_t(n_rows) * n_);
+  for (int m = 0; m < n_rows && blocks_.empty(); ++m)
+    times_q8_0(&x[size_t(m) * k_], &y[size_t(m) * n_]);
+  for (int first = 0; first < n_ && !blocks_.empty(); first += kBlock) {
+    for (int m = 0; m < n_rows; ++m) {
+      float acc[kBlock] = {};
+      fma_rows(&x[size_t(m) * k_], k_, &blocks_[size_t(first) * k_], kBlock, kBlock, acc);
+      std::copy_n(acc, std::min(kBlock, n_ - first), &y[size_t(m) * n_ + first]);
+    }
+  }
+  return y;
+}
+
+// q: [n_tokens, n_heads, D]; k, v: [n_tokens, n_kv_heads, D]; returns [n_tokens, n_heads, D].
+Floats Model::attend(const Floats& q, const Floats& k, Floats v, int n_tokens) const {
+  const int D = config_.head_dim, kv_dim = config_.kv_dim(),
+            group = config_.n_heads / config_.n_kv_heads;
+  const float scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(D)));
+  for (float& x : v) x = through_kv(options_.kv_dtype, x);
+  Floats keys(k.size());  // [n_kv_heads, D, n_tokens]
+  for (int t = 0; t < n_tokens; ++t)
+    for (int i = 0; i < kv_dim; ++i)
+      keys[size_t(i) * n_tokens + t] = through_kv(options_.kv_dtype, k[size_t(t) * kv_dim + i]);
+  Floats out;
+  for (int p = 0; p < n_tokens; ++p) {
+    for (int head = 0; head < config_.n_heads; ++head) {
+      const int kv_offset = head / group * D;
+      Floats scaled(D);
+      for (int d = 0; d < D; ++d) scaled[d] = q[size_t(p) * config_.q_dim() + head * D + d] * scale;
+      const Partial all = attend_spans(scaled, &keys[size_t(kv_offset) * n_tokens], n_tokens,
+                                       &v[kv_offset], kv_dim, p, options_);
+      const float inverse = 1.0f / all.z;
+      for (const float x : all.acc) out.push_back(x * inverse);
+    }
+  }
+  return out;
+}
+
+Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
+  const int n = static_cast<int>(tokens.size()), d_model = config_.d_model;
+  const float eps = config_.rms_eps;
+  Floats x;  // [n_tokens, d_model]
+  for (const int32_t token : tokens) {
+    const auto row = embedding_.begin() + int64_t{token} * d_model;
+    x.insert(x.end(), row, row + d_model);
+  }
+  for (const Layer& layer : layers_) {
+    const Floats h = rms_norm_rows(x, layer.attention_norm, eps);
+    Floats q = layer.q.times(h, n), k = layer.k.times(h, n);
+    if (config_.qk_norm()) {
+      q = rms_norm_rows(q, layer.q_norm, eps);
+      k = rms_norm_rows(k, layer.k_norm, eps);
+    }
+    rotate(q, n, config_.head_dim, config_.rope_theta);
+    rotate(k, n, config_.head_dim, config_.rope_theta);
+    const Floats attended = layer.o.times(attend(q, k, layer.v.times(h, n), n), n);
+    for (size_t i = 0; i < x.size(); ++i) x[i] += attended[i];
+    const Floats h2 = rms_norm_rows(x, layer.mlp_norm, eps);
+    Floats gate = layer.gate.times(h2, n);
+    const Floats up = layer.up.times(h2, n);
+    for (size_t i = 0; i < gate.size(); ++i)
+      gate[i] = (gate[i] / (1.0f + exp2(gate[i] * -0x1.715476p+0f))) * up[i];
+    const Floats down = layer.down.times(gate, n);
+    for (size_t i = 0; i < x.size(); ++i) x[i] += down[i];
+  }
+  x.erase(x.begin(), x.begin() + int64_t{first} * d_model);
+  return rms_norm_rows(x, last_norm_, eps);
+}
+
+Floats Model::logits(std::span<const int32_t> tokens, int first) const {
+  return lm_head_[0].times(hidden(tokens, first), static_cast<int>(tokens.size()) - first);
+}
+
+}  // namespace pando::reference

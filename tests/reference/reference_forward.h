@@ -1,0 +1,72 @@
+// The plain reference forward pass: docs/arithmetic.md read aloud. One sequence; no pages, tree,
+// plan, threads or intrinsics, and nothing of src/kernel. The engine must give the same bits.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/dtype.h"
+#include "model/checkpoint.h"
+#include "model/config.h"
+
+namespace pando::reference {
+
+struct Options {
+  bool q8_0 = false;             // projections and LM head as Q8_0; else as stored
+  DType kv_dtype = DType::kF32;  // f32, f16 or bf16
+  int tile_len = 64;             // positions
+  int span_len = 2048;           // positions, a multiple of tile_len
+};
+
+// y = W x for W [n, k], as stored or as Q8_0.
+class Matrix {
+ public:
+  static constexpr int kBlock = 64;
+
+  // elements: row-major [n, k] f32.
+  Matrix(const std::vector<float>& elements, int n, int k, bool q8_0);
+  // x: [n_rows, k]; returns [n_rows, n].
+  std::vector<float> times(const std::vector<float>& x, int n_rows) const;
+
+ private:
+  void times_q8_0(const float* x, float* y) const;
+
+  int n_, k_;
+  std::vector<float> blocks_;      // [ceil(n / 64), k, 64], filled with zeros; empty for Q8_0
+  std::vector<int8_t> quantised_;  // [n, groups, 32]
+  std::vector<float> scales_;      // [n, groups], widened
+};
+
+struct Layer {
+  std::vector<float> attention_norm, mlp_norm;  // [d_model]
+  std::vector<float> q_norm, k_norm;            // [head_dim], or empty
+  Matrix q, k, v, o, gate, up, down;
+};
+
+// Holds all weights in f32. Any thread may call; every call is a whole forward pass.
+class Model {
+ public:
+  static Result<Model> load(const model::ModelConfig& config, const model::Checkpoint& checkpoint,
+                            const Options& options);
+
+  // Rows [first, n_tokens) of the residual stream after the last norm: [n_tokens - first, d_model].
+  std::vector<float> hidden(std::span<const int32_t> tokens, int first = 0) const;
+  // Rows [first, n_tokens) of the logits: [n_tokens - first, vocab].
+  std::vector<float> logits(std::span<const int32_t> tokens, int first = 0) const;
+
+ private:
+  Model() = default;
+
+  std::vector<float> attend(const std::vector<float>& q, const std::vector<float>& k,
+                            std::vector<float> v, int n_tokens) const;
+
+  model::ModelConfig config_;
+  Options options_;
+  std::vector<float> embedding_;  // [vocab, d_model]
+  std::vector<Layer> layers_;
+  std::vector<float> last_norm_;  // [d_model]
+  std::vector<Matrix> lm_head_;   // exactly one, once loaded
+};
+
+}  // namespace pando::reference
