@@ -1,9 +1,9 @@
 // Attention of a step: every query row against the tiles of keys and values on its path.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
@@ -15,8 +15,8 @@ namespace pando::kernel {
 // Rows [row_begin, row_end) of a step against tile `tile` of their paths, which is the same
 // physical pages for all of them. A row sees the positions of the tile up to its own.
 struct AttentionTask {
-  uint32_t tile;        // positions [tile * tile_len, (tile + 1) * tile_len)
-  uint32_t row_begin;   // rows of the step
+  uint32_t tile;       // positions [tile * tile_len, (tile + 1) * tile_len)
+  uint32_t row_begin;  // rows of the step
   uint32_t row_end;
   uint32_t first_page;  // index into the step's list of task pages
   uint32_t n_pages;     // enough for the last visible position; at most pages_per_tile()
@@ -25,24 +25,26 @@ struct AttentionTask {
 struct AttentionArgs {
   KvView kv;
   int layer;
-  int n_heads;      // query heads; a multiple of the KV heads, neighbours share one
-  float scale;      // multiplies queries: log2(e) / sqrt(head_dim)
-  std::span<const uint32_t> positions;    // [n_rows]
-  std::span<const AttentionTask> tasks;   // by tile, then by row; each row meets each tile once
+  int n_heads;  // query heads; a multiple of the KV heads, neighbours share one
+  float scale;  // multiplies queries: log2(e) / sqrt(head_dim)
+  std::span<const uint32_t> positions;   // [n_rows]
+  std::span<const AttentionTask> tasks;  // by tile, then by row; each row meets each tile once
   std::span<const PageId> task_pages;
-  const float* q;   // [n_rows, n_heads, head_dim] f32, rotated, not scaled
-  float* out;       // [n_rows, n_heads, head_dim] f32
+  const float* q;  // [n_rows, n_heads, head_dim] f32, rotated, not scaled
+  float* out;      // [n_rows, n_heads, head_dim] f32
 };
 
-// Memory that `attention` reuses between calls; one per engine.
+// Memory that `attention` reuses between calls; one per engine, used by one call at a time.
 class AttentionScratch {
  public:
-  // At least n_bytes for each of n_workers; grows, never shrinks.
-  std::byte* reserve(int n_workers, size_t n_bytes);
+  // At least n_bytes for each of n_workers and n_shared_bytes for all; grows, never shrinks.
+  void reserve(int n_workers, size_t n_bytes, size_t n_shared_bytes);
   std::byte* of(int worker) const { return buffer_.data() + worker * bytes_each_; }
+  std::byte* shared() const { return shared_.data(); }
 
  private:
   AlignedBuffer buffer_;
+  AlignedBuffer shared_;
   size_t bytes_each_ = 0;
 };
 

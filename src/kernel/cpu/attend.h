@@ -1,15 +1,295 @@
-// Tiled attention kernels over a sixteen-lane type S.
+// Tiled attention over a sixteen-lane type S. Formula: docs/arithmetic.md, "Attention"; reference
+// function: tests/kernel/attention_test.cc. Every function is a member of a template over S, so
+// that no code compiled for one instruction set can be linked into another's table.
 #pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/dtype.h"
+#include "kernel/cpu/attend_product.h"
+#include "kernel/cpu/row_ops.h"
 
 namespace pando::kernel {
 
-struct AttendTileArgs {};
-struct MergeSpansArgs {};
+// One tile of one KV head against query rows that all hold it on their paths. Padded: rounded up
+// to sixteen; what lies in the padding is never used.
+struct AttendTileArgs {
+  DType type;  // of keys and values
+  int head_dim;
+  int page_len;
+  int tile_len;
+  int n_pages;                     // pages of the tile, enough for every visible position
+  const std::byte* const* keys;    // [n_pages] chunks [head_dim, page_len]
+  const std::byte* const* values;  // [n_pages] chunks [page_len, head_dim]
+  const std::byte* const* ahead;   // [n_ahead] chunks of the next call, to be prefetched
+  int n_ahead;
+  int n_queries;
+  const int32_t* visible;  // [n_queries] positions of the tile that the query sees
+  bool first;              // first tile of a span: max, sum and acc are written, not updated
+  bool keep_masked;        // deliberate fault: masked values are multiplied by zero, not skipped
+  const float* q;          // [n_queries, padded head_dim] f32, scaled
+  float* max;              // [n_queries] f32, base 2
+  float* sum;              // [n_queries, 16] f32, lane = position in the tile mod 16
+  float* acc;              // [n_queries, padded head_dim] f32
+  float* scores;           // [n_queries, padded tile_len] f32 work space: scores, then weights
+  float* factor;           // [n_queries] f32 work space
+  float* widened;          // [kWidenedFloats(tile_len)] f32 work space
+};
+
+// Channels that are widened at a time: 64 x 64 f32 stay in a first-level cache.
+inline constexpr int kWidenedChannels = 64;
+
+// a becomes merge(a, b): the states of two neighbouring spans or aligned groups of spans.
+struct MergeSpansArgs {
+  int head_dim;
+  float* max_a;  // [1] f32, base 2
+  float* sum_a;  // [1] f32
+  float* acc_a;  // [padded head_dim] f32
+  const float* max_b;
+  const float* sum_b;
+  const float* acc_b;
+};
 
 template <class S>
 struct Attend {
-  static void attend_tile(const AttendTileArgs&) {}
-  static void merge_spans(const MergeSpansArgs&) {}
+  using F = typename S::F;
+  using Product = TileProduct<S>;
+  using Ahead = typename Product::Ahead;
+  using Start = typename Product::Start;
+
+  static void attend_tile(const AttendTileArgs& t) {
+    switch (t.type) {
+      case DType::kF32:
+        return run<typename Product::F32>(t);
+      case DType::kF16:
+        return run<typename Product::F16>(t);
+      case DType::kBF16:
+        return run<typename Product::BF16>(t);
+      case DType::kQ8_0:
+        return;
+    }
+  }
+
+  static void merge_spans(const MergeSpansArgs& m) {
+    const float max = *m.max_a > *m.max_b ? *m.max_a : *m.max_b;
+    const F x = Exp2<S>::of(S::set1(*m.max_a - max)), y = Exp2<S>::of(S::set1(*m.max_b - max));
+    const F sum = S::fma(S::set1(*m.sum_a), x, S::mul(S::set1(*m.sum_b), y));
+    S::store_first(m.sum_a, sum, 1);
+    *m.max_a = max;
+    for (int i = 0; i < m.head_dim; i += 16)
+      S::store(m.acc_a + i, S::fma(S::load(m.acc_a + i), x, S::mul(S::load(m.acc_b + i), y)));
+  }
+
+ private:
+  // Fewer query rows than this read pages as they lie and widen in registers: the same bits.
+  static constexpr int kFewQueries = 8;
+
+  // Keys or values as products read them: chunks of `len` positions whose rows are `stride` apart.
+  template <class T>
+  struct View {
+    const std::byte* const* chunk;
+    int len;
+    int stride;
+    const typename T::Element* at(int i) const {
+      return reinterpret_cast<const typename T::Element*>(chunk[i]);
+    }
+  };
+
+  static int padded(int n) { return (n + 15) / 16 * 16; }
+  static int smaller(int a, int b) { return a < b ? a : b; }
+
+  template <class T>
+  static void run(const AttendTileArgs& t) {
+    using Element = typename T::Element;
+    const int chunk_bytes = t.page_len * t.head_dim * static_cast<int>(sizeof(Element));
+    Ahead ahead{t.ahead, t.n_ahead, chunk_bytes, 0};
+    const bool whole_vectors = t.page_len % 16 == 0 && t.head_dim % 16 == 0;
+    if (whole_vectors && (sizeof(Element) == 4 || t.n_queries < kFewQueries)) {
+      score<T>(t, View<T>{t.keys, t.page_len, t.page_len}, 0, t.head_dim, ahead);
+      softmax(t);
+      for (int channel = 0; channel < t.head_dim; channel += kWidenedChannels) {
+        const int n = smaller(kWidenedChannels, t.head_dim - channel);
+        weigh<T>(t, View<T>{t.values, t.page_len, t.head_dim}, channel, channel, n, ahead);
+      }
+      return;
+    }
+    using W = typename Product::F32;
+    const std::byte* const widened = reinterpret_cast<const std::byte*>(t.widened);
+    const int n_keys = padded(t.tile_len);
+    for (int channel = 0; channel < t.head_dim; channel += kWidenedChannels) {
+      const int n = smaller(kWidenedChannels, t.head_dim - channel);
+      for (int i = 0; i < t.n_pages; ++i) {
+        const Element* from = reinterpret_cast<const Element*>(t.keys[i]) + channel * t.page_len;
+        widen<T>(t.type, from, t.page_len, n, t.page_len, t.widened + i * t.page_len, n_keys);
+      }
+      score<W>(t, View<W>{&widened, n_keys, n_keys}, channel, n, ahead);
+    }
+    softmax(t);
+    for (int channel = 0; channel < t.head_dim; channel += kWidenedChannels) {
+      const int n = smaller(kWidenedChannels, t.head_dim - channel);
+      for (int i = 0; i < t.n_pages; ++i) {
+        const Element* from = reinterpret_cast<const Element*>(t.values[i]) + channel;
+        float* to = t.widened + i * t.page_len * kWidenedChannels;
+        widen<T>(t.type, from, t.head_dim, t.page_len, n, to, kWidenedChannels);
+      }
+      weigh<W>(t, View<W>{&widened, t.tile_len, kWidenedChannels}, 0, channel, n, ahead);
+    }
+  }
+
+  // [n_rows, n_columns] of a page to f32.
+  template <class T>
+  static void widen(DType type, const typename T::Element* from, int64_t from_stride, int n_rows,
+                    int n_columns, float* to, int64_t to_stride) {
+    for (int i = 0; i < n_rows; ++i, from += from_stride, to += to_stride) {
+      if (n_columns % 16 != 0) {
+        RowOps<S>::widen(type, from, n_columns, to);
+      } else {
+        for (int j = 0; j < n_columns; j += 16) S::store(to + j, T::load(from + j));
+      }
+    }
+  }
+
+  // Calls f.operator()<R>(first query) for blocks of R query rows that cover all of them.
+  template <class Block>
+  static void for_blocks(int n_queries, const Block& block) {
+    int i = 0;
+    for (; n_queries - i >= 6; i += 6) block.template of<6>(i);
+    if (n_queries - i >= 4) block.template of<4>(i), i += 4;
+    if (n_queries - i >= 2) block.template of<2>(i), i += 2;
+    if (n_queries - i >= 1) block.template of<1>(i);
+  }
+
+  // Positions that a block of queries sees: together, and at least one of them.
+  static int seen(const AttendTileArgs& t, int query) {
+    return t.keep_masked ? t.n_pages * t.page_len : t.visible[query];
+  }
+  static int seen_by_all(const AttendTileArgs& t, int query, int n) {
+    int least = seen(t, query);
+    for (int i = 1; i < n; ++i) least = smaller(least, seen(t, query + i));
+    return least;
+  }
+  static int seen_by_any(const AttendTileArgs& t, int query, int n) {
+    int most = seen(t, query);
+    for (int i = 1; i < n; ++i) most = most > seen(t, query + i) ? most : seen(t, query + i);
+    return most;
+  }
+
+  // scores[i][j] += sum over channels [channel, channel + n) of q[i][d] * k[j][d].
+  template <class T>
+  struct ScoreBlock {
+    const AttendTileArgs& t;
+    const View<T>& keys;  // from `channel` on
+    int channel, n;
+    Ahead& ahead;
+
+    template <int R>
+    void of(int query) const {
+      const int n_vectors = (seen_by_any(t, query, R) + 15) / 16;
+      typename Product::template Operands<T> o;
+      o.a_stride = padded(t.head_dim);
+      o.a = t.q + query * o.a_stride + channel;
+      o.b_stride = keys.stride;
+      o.c_stride = padded(t.tile_len);
+      o.n_k = n;
+      o.start = channel == 0 ? Start::kZero : Start::kKeep;
+      for (int vector = 0; vector < n_vectors;) {
+        const int width = Product::template width<R>(n_vectors - vector);
+        for (int v = 0; v < width; ++v) {
+          const int position = 16 * (vector + v);
+          o.b[v] = keys.at(position / keys.len) + position % keys.len;
+        }
+        o.c = t.scores + query * o.c_stride + 16 * vector;
+        Product::template strip<T, R>(width, o, ahead);
+        vector += width;
+      }
+    }
+  };
+  template <class T>
+  static void score(const AttendTileArgs& t, const View<T>& keys, int channel, int n,
+                    Ahead& ahead) {
+    for_blocks(t.n_queries, ScoreBlock<T>{t, keys, channel, n, ahead});
+  }
+
+  // Scores become weights; max, sum and factor (of sum and acc) of each query follow.
+  static void softmax(const AttendTileArgs& t) {
+    const F lowest = S::set1(-__builtin_inff());
+    for (int i = 0; i < t.n_queries; ++i) {
+      float* const s = t.scores + i * padded(t.tile_len);
+      const int n = t.visible[i], n_touched = seen(t, i);
+      F top = lowest;
+      for (int j = 0; j < n_touched; j += 16)
+        top = S::max(top, S::select_first(n - j, S::load(s + j), lowest));
+      const float old = t.first ? -__builtin_inff() : t.max[i];
+      const float tile_max = S::reduce_max(top);
+      const float now = old > tile_max ? old : tile_max;
+      const F max = S::set1(now);
+      const F factor = Exp2<S>::of(S::set1(old - now));
+      F sum = t.first ? S::zero() : S::mul(S::load(t.sum + 16 * i), factor);
+      for (int j = 0; j < n_touched; j += 16) {
+        const F w = S::select_first(n - j, Exp2<S>::of(S::sub(S::load(s + j), max)), S::zero());
+        S::store(s + j, w);
+        sum = S::add(sum, w);
+      }
+      S::store(t.sum + 16 * i, sum);
+      S::store_first(t.factor + i, factor, 1);
+      t.max[i] = now;
+    }
+  }
+
+  // acc[i][d] = acc[i][d] * factor[i] + sum of w[i][j] * v[j][d] over the visible j only, for n
+  // channels from `channel` on, which lie at `column` of the view.
+  template <class T>
+  struct WeighBlock {
+    const AttendTileArgs& t;
+    const View<T>& values;
+    int column, channel, n;
+    Ahead& ahead;
+
+    template <int R>
+    void of(int query) const {
+      const int common = seen_by_all(t, query, R);
+      add<R>(query, 0, common, t.first ? Start::kZero : Start::kScale);
+      if constexpr (R > 1) {
+        for (int i = query; i < query + R; ++i)
+          if (seen(t, i) > common) add<1>(i, common, seen(t, i), Start::kKeep);
+      }
+    }
+
+    // Positions [begin, end) for R queries from `query` on.
+    template <int R>
+    void add(int query, int begin, int end, Start start) const {
+      typename Product::template Operands<T> o;
+      o.a_stride = padded(t.tile_len);
+      o.b_stride = values.stride;
+      o.c_stride = padded(t.head_dim);
+      o.factor = t.factor + query;
+      const int n_vectors = (n + 15) / 16;
+      for (int vector = 0; vector < n_vectors;) {
+        const int width = Product::template width<R>(n_vectors - vector);
+        o.c = t.acc + query * o.c_stride + channel + 16 * vector;
+        o.start = start;
+        int j = begin, page = begin / values.len;
+        do {  // once per page, and once even for no position: the state must start
+          const int page_end = smaller(end, (page + 1) * values.len);
+          const typename T::Element* row = values.at(page) + (j - page * values.len) * o.b_stride;
+          for (int v = 0; v < width; ++v) o.b[v] = row + column + 16 * (vector + v);
+          o.a = t.scores + query * o.a_stride + j;
+          o.n_k = page_end - j;
+          Product::template strip<T, R>(width, o, ahead);
+          o.start = Start::kKeep;
+          j = page_end;
+          ++page;
+        } while (j < end);
+        vector += width;
+      }
+    }
+  };
+  template <class T>
+  static void weigh(const AttendTileArgs& t, const View<T>& values, int column, int channel, int n,
+                    Ahead& ahead) {
+    for_blocks(t.n_queries, WeighBlock<T>{t, values, column, channel, n, ahead});
+  }
 };
 
 }  // namespace pando::kernel

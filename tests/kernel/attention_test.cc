@@ -1,0 +1,449 @@
+#include "kernel/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "base/half.h"
+
+namespace pando::kernel {
+namespace {
+
+// --- The reference: docs/arithmetic.md, "Attention", one operation at a time -------------------
+
+float reference_exp2(float x) {
+  if (x < -125.0f) return 0.0f;
+  x = std::min(x, 127.0f);
+  const float n = std::nearbyint(x), f = x - n;
+  const float c[] = {1.0f,           0x1.62e43p-1f,   0x1.ebfbep-3f,  0x1.c6b08ep-5f,
+                     0x1.3b2ab6p-7f, 0x1.5d87fep-10f, 0x1.430912p-13f};
+  float p = c[6];
+  for (int i = 5; i >= 0; --i) p = std::fma(p, f, c[i]);
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(p) +
+                              (static_cast<uint32_t>(static_cast<int32_t>(n)) << 23));
+}
+
+float reference_sum16(std::vector<float> l) {
+  for (int half = 8; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) l[i] += l[i + half];
+  return l[0];
+}
+
+struct SpanState {
+  float m, z;
+  std::vector<float> acc;
+  int n_spans;
+};
+
+SpanState reference_merge(const SpanState& a, const SpanState& b) {
+  SpanState r{std::max(a.m, b.m), 0, a.acc, a.n_spans + b.n_spans};
+  const float x = reference_exp2(a.m - r.m), y = reference_exp2(b.m - r.m);
+  r.z = std::fma(a.z, x, b.z * y);
+  for (size_t d = 0; d < r.acc.size(); ++d) r.acc[d] = std::fma(a.acc[d], x, b.acc[d] * y);
+  return r;
+}
+
+// key(j, d), value(j, d): element d of position j, widened. q: [head_dim].
+template <class Key, class Value>
+std::vector<float> reference_attention(const KvShape& shape, float scale, const float* q,
+                                       int position, const Key& key, const Value& value) {
+  const int n_dims = shape.head_dim;
+  std::vector<SpanState> stack;
+  for (int span = 0; span <= position; span += shape.span_len) {
+    SpanState state{-INFINITY, 0, std::vector<float>(n_dims, 0.0f), 1};
+    std::vector<float> lanes(16, 0.0f);
+    for (int tile = span; tile <= position && tile < span + shape.span_len;
+         tile += shape.tile_len) {
+      const int n = std::min(shape.tile_len, position + 1 - tile);
+      std::vector<float> s(n, 0.0f);
+      float m = state.m;
+      for (int j = 0; j < n; ++j) {
+        for (int d = 0; d < n_dims; ++d) s[j] = std::fma(q[d] * scale, key(tile + j, d), s[j]);
+        m = std::max(m, s[j]);
+      }
+      const float a = tile == span ? 0.0f : reference_exp2(state.m - m);
+      for (float& l : lanes) l = l * a;
+      for (float& x : state.acc) x = x * a;
+      for (int j = 0; j < n; ++j) {
+        const float w = reference_exp2(s[j] - m);
+        lanes[j % 16] = lanes[j % 16] + w;
+        for (int d = 0; d < n_dims; ++d)
+          state.acc[d] = std::fma(w, value(tile + j, d), state.acc[d]);
+      }
+      state.m = m;
+    }
+    state.z = reference_sum16(lanes);
+    stack.push_back(state);
+    while (stack.size() > 1 && stack.back().n_spans == stack[stack.size() - 2].n_spans) {
+      const SpanState b = stack.back();
+      stack.pop_back();
+      stack.back() = reference_merge(stack.back(), b);
+    }
+  }
+  while (stack.size() > 1) {
+    const SpanState b = stack.back();
+    stack.pop_back();
+    stack.back() = reference_merge(stack.back(), b);
+  }
+  std::vector<float> out(n_dims);
+  for (int d = 0; d < n_dims; ++d) out[d] = stack[0].acc[d] * (1.0f / stack[0].z);
+  return out;
+}
+
+// --- Pages, rows and tasks ---------------------------------------------------------------------
+
+struct Row {
+  uint32_t position;
+  std::vector<PageId> pages;  // up to the position's own
+};
+
+enum class Grouping { kMaximal, kRandom, kSingle };
+
+// A step over a random prefix tree. Memory that holds no key or value is NaN.
+class Step {
+ public:
+  Step(const KvShape& shape, int group, int n_pages, uint32_t seed)
+      : shape_(shape),
+        group_(group),
+        random_(seed),
+        memory_(n_pages * shape.page_bytes(), std::byte{0xff}) {}
+
+  const KvShape& shape() const { return shape_; }
+  const std::vector<Row>& rows() const { return rows_; }
+  int n_heads() const { return shape_.n_kv_heads * group_; }
+  int uniform(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+
+  // Appends a segment of n tokens to the path `pages` of n_before tokens; its last n_rows tokens
+  // are rows of the step.
+  void extend(std::vector<PageId>& pages, int n_before, int n, int n_rows) {
+    pages.resize((n_before + shape_.page_len - 1) / shape_.page_len);
+    if (n_before % shape_.page_len !=
+        0) {  // a branch has its own copy of the page it leaves half way
+      const PageId old = pages.back();
+      pages.back() = n_used_pages_++;
+      for (int j = 0; j < n_before % shape_.page_len; ++j) copy(old, pages.back(), j);
+    }
+    for (int p = n_before; p < n_before + n; ++p) {
+      if (p % shape_.page_len == 0) pages.push_back(n_used_pages_++);
+      fill(pages.back(), p % shape_.page_len);
+      if (p < n_before + n - n_rows) continue;
+      rows_.push_back({static_cast<uint32_t>(p), pages});
+    }
+  }
+
+  void grow(std::vector<PageId> pages, int n_before, int most, int depth) {
+    const int n = uniform(1, most);
+    extend(pages, n_before, n, uniform(depth == 0 ? 1 : 0, n));
+    const int n_children = depth == 0 ? 0 : uniform(1, 3);
+    for (int i = 0; i < n_children; ++i) grow(pages, n_before + n, most, depth - 1);
+  }
+
+  void make_queries() {
+    q_.resize(rows_.size() * n_heads() * shape_.head_dim);
+    for (float& x : q_) x = std::normal_distribution<float>()(random_) * 2;
+  }
+
+  std::vector<float> run(const Kernels& kernels, ThreadPool& pool, Grouping grouping) {
+    std::vector<AttentionTask> tasks;
+    std::vector<PageId> task_pages;
+    make_tasks(grouping, tasks, task_pages);
+    std::vector<uint32_t> positions;
+    for (const Row& row : rows_) positions.push_back(row.position);
+    std::vector<float> out(q_.size(), NAN);
+    attention(kernels, pool,
+              {.kv = {memory_.data(), shape_},
+               .layer = kLayer,
+               .n_heads = n_heads(),
+               .scale = scale(),
+               .positions = positions,
+               .tasks = tasks,
+               .task_pages = task_pages,
+               .q = q_.data(),
+               .out = out.data()},
+              scratch_);
+    return out;
+  }
+
+  std::vector<float> reference() {
+    std::vector<float> out;
+    for (size_t i = 0; i < q_.size(); i += shape_.head_dim) {
+      const Row& row = rows_[i / shape_.head_dim / n_heads()];
+      const int head = i / shape_.head_dim % n_heads() / group_;
+      const auto key = [&](int j, int d) {
+        return load(row.pages[j / shape_.page_len], shape_.key_offset(kLayer, head),
+                    d * shape_.page_len + j % shape_.page_len);
+      };
+      const auto value = [&](int j, int d) {
+        return load(row.pages[j / shape_.page_len], shape_.value_offset(kLayer, head),
+                    j % shape_.page_len * shape_.head_dim + d);
+      };
+      const std::vector<float> one =
+          reference_attention(shape_, scale(), &q_[i], row.position, key, value);
+      out.insert(out.end(), one.begin(), one.end());
+      worst_ = std::max(worst_, distance(one, &q_[i], row.position, key, value));
+    }
+    return out;
+  }
+  // Largest relative error (L2) of the reference against a softmax in double precision.
+  double worst() const { return worst_; }
+
+  // All channels of one position of one page become `x`.
+  void overwrite(PageId page, int offset, float x) {
+    for (int head = 0; head < shape_.n_kv_heads; ++head)
+      for (int d = 0; d < shape_.head_dim; ++d) {
+        store(page, shape_.key_offset(kLayer, head), d * shape_.page_len + offset, x);
+        store(page, shape_.value_offset(kLayer, head), offset * shape_.head_dim + d, x);
+      }
+  }
+
+ private:
+  static constexpr int kLayer = 1;
+
+  float scale() const {
+    return static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(shape_.head_dim)));
+  }
+  std::byte* element(PageId page, size_t offset, int i) {
+    return memory_.data() + page * shape_.page_bytes() + offset + i * dtype_size(shape_.type);
+  }
+  float load(PageId page, size_t offset, int i) {
+    uint16_t half;
+    float full;
+    std::memcpy(&half, element(page, offset, i), 2);
+    if (shape_.type == DType::kF16) return f16_to_f32(half);
+    if (shape_.type == DType::kBF16) return bf16_to_f32(half);
+    std::memcpy(&full, element(page, offset, i), 4);
+    return full;
+  }
+  void store(PageId page, size_t offset, int i, float x) {
+    const uint16_t half = shape_.type == DType::kF16 ? f32_to_f16(x) : f32_to_bf16(x);
+    std::memcpy(element(page, offset, i),
+                shape_.type == DType::kF32 ? static_cast<void*>(&x) : const_cast<uint16_t*>(&half),
+                dtype_size(shape_.type));
+  }
+  void fill(PageId page, int offset) {
+    std::normal_distribution<float> normal;
+    for (int head = 0; head < shape_.n_kv_heads; ++head)
+      for (int d = 0; d < shape_.head_dim; ++d) {
+        store(page, shape_.key_offset(kLayer, head), d * shape_.page_len + offset, normal(random_));
+        store(page, shape_.value_offset(kLayer, head), offset * shape_.head_dim + d,
+              normal(random_));
+      }
+  }
+  void copy(PageId from, PageId to, int offset) {
+    for (int head = 0; head < shape_.n_kv_heads; ++head)
+      for (int d = 0; d < shape_.head_dim; ++d) {
+        const int k = d * shape_.page_len + offset, v = offset * shape_.head_dim + d;
+        const size_t keys = shape_.key_offset(kLayer, head),
+                     values = shape_.value_offset(kLayer, head);
+        store(to, keys, k, load(from, keys, k));
+        store(to, values, v, load(from, values, v));
+      }
+  }
+
+  void make_tasks(Grouping grouping, std::vector<AttentionTask>& tasks,
+                  std::vector<PageId>& pages) {
+    const size_t per_tile = shape_.pages_per_tile();
+    bool any = true;
+    for (uint32_t tile = 0; any; ++tile) {
+      any = false;
+      std::vector<PageId> run;  // pages of the task that the previous row belongs to
+      for (uint32_t r = 0; r < rows_.size(); ++r) {
+        const std::vector<PageId>& all = rows_[r].pages;
+        if (all.size() <= tile * per_tile) {
+          run.clear();
+          continue;
+        }
+        any = true;
+        const std::vector<PageId> own(all.begin() + tile * per_tile,
+                                      all.begin() + std::min(all.size(), (tile + 1) * per_tile));
+        const size_t n_common = std::min(own.size(), run.size());
+        bool joins = !run.empty() && std::equal(own.begin(), own.begin() + n_common, run.begin());
+        if (grouping == Grouping::kSingle || (grouping == Grouping::kRandom && uniform(0, 2) == 0))
+          joins = false;
+        if (!joins) {
+          tasks.push_back({tile, r, r, static_cast<uint32_t>(pages.size()), 0});
+          run.clear();
+        }
+        pages.insert(pages.end(), own.begin() + std::min(own.size(), run.size()), own.end());
+        if (own.size() > run.size()) run = own;
+        tasks.back().row_end = r + 1;
+        tasks.back().n_pages = static_cast<uint32_t>(run.size());
+      }
+    }
+  }
+
+  template <class Key, class Value>
+  double distance(const std::vector<float>& out, const float* q, int position, const Key& key,
+                  const Value& value) const {
+    std::vector<double> s(position + 1, 0.0), exact(out.size(), 0.0);
+    double z = 0, error = 0, norm = 0;
+    for (int j = 0; j <= position; ++j)
+      for (size_t d = 0; d < out.size(); ++d) s[j] += double{q[d]} * key(j, d);
+    const double max = *std::max_element(s.begin(), s.end());
+    for (int j = 0; j <= position; ++j) {
+      const double w = std::exp((s[j] - max) / std::sqrt(static_cast<double>(out.size())));
+      z += w;
+      for (size_t d = 0; d < out.size(); ++d) exact[d] += w * value(j, d);
+    }
+    for (size_t d = 0; d < out.size(); ++d) {
+      error += std::pow(out[d] - exact[d] / z, 2);
+      norm += std::pow(exact[d] / z, 2);
+    }
+    return std::sqrt(error / norm);
+  }
+
+  KvShape shape_;
+  int group_;
+  std::mt19937 random_;
+  std::vector<std::byte> memory_;
+  PageId n_used_pages_ = 0;
+  std::vector<Row> rows_;
+  std::vector<float> q_;
+  AttentionScratch scratch_;
+  double worst_ = 0;
+};
+
+std::vector<const Kernels*> all_kernels() {
+  std::vector<const Kernels*> all;
+  for (const Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512})
+    if (const Kernels* kernels = kernels_for(isa)) all.push_back(kernels);
+  return all;
+}
+
+constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16};
+
+KvShape tiny(DType type, int n_kv_heads, int head_dim, int page_len = 4, int tile_len = 8,
+             int span_len = 16) {
+  return {.type = type,
+          .n_layers = 2,
+          .n_kv_heads = n_kv_heads,
+          .head_dim = head_dim,
+          .page_len = page_len,
+          .tile_len = tile_len,
+          .span_len = span_len};
+}
+
+// Index of the first difference, or -1.
+int64_t first_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  for (size_t i = 0; i < a.size(); ++i)
+    if (std::memcmp(&a[i], &b[i], sizeof(float)) != 0) return static_cast<int64_t>(i);
+  return -1;
+}
+
+// Every instruction set, grouping and number of threads gives the reference's bits.
+void expect_exact(Step& step) {
+  step.make_queries();
+  const std::vector<float> expected = step.reference();
+  EXPECT_LT(step.worst(), 1e-5);
+  static ThreadPool pools[] = {ThreadPool(1), ThreadPool(2), ThreadPool(5)};
+  for (const Kernels* kernels : all_kernels())
+    for (ThreadPool& pool : pools)
+      for (const Grouping grouping : {Grouping::kMaximal, Grouping::kRandom, Grouping::kSingle})
+        EXPECT_EQ(first_difference(step.run(*kernels, pool, grouping), expected), -1)
+            << kernels->name << ", threads " << pool.n_threads() << ", grouping "
+            << static_cast<int>(grouping) << ", " << dtype_name(step.shape().type) << ", head_dim "
+            << step.shape().head_dim << ", rows " << step.rows().size();
+}
+
+// --- Tests -------------------------------------------------------------------------------------
+
+TEST(Attention, RandomTrees) {
+  uint32_t seed = 0;
+  for (const DType type : kTypes)
+    for (const int head_dim : {4, 20, 32, 36})
+      for (const int group : {1, 3}) {
+        Step step(tiny(type, 2, head_dim), group, 600, ++seed);
+        step.grow({}, 0, 24, 3);
+        expect_exact(step);
+      }
+}
+
+TEST(Attention, RandomTreesOfOtherPageLengths) {
+  uint32_t seed = 100;
+  for (const DType type : kTypes)
+    for (const auto& [page, tile, span] :
+         {std::array{1, 4, 4}, std::array{16, 16, 64}, std::array{16, 64, 64},
+          std::array{32, 64, 128}, std::array{8, 24, 48}, std::array{48, 48, 96}}) {
+      Step step(tiny(type, 1, 16, page, tile, span), 2, 400, ++seed);
+      step.grow({}, 0, 60, 2);
+      expect_exact(step);
+    }
+}
+
+TEST(Attention, PageLengthChangesNoBit) {
+  std::vector<float> first;
+  for (const int page_len : {1, 4, 16, 32}) {
+    Step step(tiny(DType::kF16, 2, 32, page_len, 32, 64), 2, 200, 7);
+    std::vector<PageId> pages;
+    step.extend(pages, 0, 150, 40);
+    step.make_queries();
+    ThreadPool pool(1);
+    const std::vector<float> out = step.run(best_kernels(), pool, Grouping::kMaximal);
+    if (first.empty()) first = out;
+    EXPECT_EQ(first_difference(out, first), -1) << page_len;
+  }
+}
+
+TEST(Attention, OneToNineSpans) {
+  for (int n_spans = 1; n_spans <= 9; ++n_spans)
+    for (const int position : {(n_spans - 1) * 16, n_spans * 16 - 1}) {
+      Step step(tiny(DType::kBF16, 1, 20), 1, 80, n_spans);
+      std::vector<PageId> pages;
+      step.extend(pages, 0, position + 1, 1);
+      expect_exact(step);
+    }
+  Step together(tiny(DType::kF32, 1, 16), 2, 80, 10);
+  std::vector<PageId> pages;
+  together.extend(pages, 0, 9 * 16 - 3, 9 * 16 - 3);
+  expect_exact(together);
+}
+
+TEST(Attention, RealSizes) {
+  for (const DType type : kTypes)
+    for (const int head_dim : {64, 128}) {
+      Step step(tiny(type, 1, head_dim, 32, 64, 2048), head_dim == 64 ? 3 : 2, 100, 5);
+      std::vector<PageId> document, branch;
+      step.extend(document, 0, 2100, 0);
+      for (const int n : {1, 7, 1, 40}) {
+        branch = document;
+        step.extend(branch, 2100, n, std::min(n, 20));
+      }
+      expect_exact(step);
+    }
+}
+
+TEST(Attention, InfinityThatIsNotVisibleHarmsNobody) {
+  for (const DType type : kTypes)
+    for (const int page_len : {4, 32}) {
+      Step step(tiny(type, 1, 32, page_len, 32, 64), 1, 20, 3);
+      std::vector<PageId> pages;
+      step.extend(pages, 0, 60, 30);
+      step.make_queries();
+      const std::vector<float> expected = step.reference();
+      step.overwrite(pages[45 / page_len], 45 % page_len, std::numeric_limits<float>::infinity());
+      for (const Kernels* kernels : all_kernels()) {
+        ThreadPool pool(1);
+        const std::vector<float> out = step.run(*kernels, pool, Grouping::kMaximal);
+        EXPECT_EQ(std::memcmp(out.data(), expected.data(), 15 * 32 * sizeof(float)), 0);
+        EXPECT_FALSE(std::isfinite(out[15 * 32]));  // position 45 does see it
+      }
+    }
+}
+
+TEST(Attention, LargeScoresStayFinite) {
+  Step step(tiny(DType::kF32, 1, 16), 1, 40, 11);
+  std::vector<PageId> pages;
+  step.extend(pages, 0, 50, 20);
+  step.overwrite(pages[2], 1, 1e4f);
+  step.overwrite(pages[9], 3, -1e4f);
+  expect_exact(step);
+}
+
+}  // namespace
+}  // namespace pando::kernel
