@@ -14,6 +14,7 @@ enum class Isa { kPortable, kAvx2, kAvx512 };
 struct AttendTileArgs;   // kernel/cpu/attend.h
 struct MergeSpansArgs;   // kernel/cpu/attend.h
 struct LinearBlockArgs;  // kernel/cpu/linear_block.h
+struct PackSliceArgs;    // kernel/cpu/linear_block.h
 
 struct Kernels {
   Isa isa;
@@ -37,8 +38,8 @@ struct Kernels {
 
   // --- matrix products: kernel/linear.h drives these -----------------------------------------
   void (*linear_block)(const LinearBlockArgs& args);
-  // One row of k activations to groups of 32: q [round_up(k, 32)] s8, scales [ceil(k / 32)] f32.
-  void (*quantize_row)(const float* x, int k, int8_t* q, float* scales);
+  // Activations to the form that linear_block reads; quantised for q8_0 weights.
+  void (*pack_slice)(const PackSliceArgs& args);
 
   // --- attention: kernel/attention.h drives these --------------------------------------------
   void (*attend_tile)(const AttendTileArgs& args);

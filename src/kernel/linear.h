@@ -10,7 +10,7 @@
 
 namespace pando::kernel {
 
-// Weights of a linear layer, [n, k], repacked for the kernels; the layout is in packed_matrix.cc.
+// Weights of a linear layer, [n, k], repacked for the kernels (cpu/linear_layout.h).
 // Built once, then read by any thread.
 class PackedMatrix {
  public:
@@ -19,7 +19,7 @@ class PackedMatrix {
   PackedMatrix(DType type, int n, int k);
 
   // Fills rows [first_row, first_row + n_rows) from row-major [n_rows, k] elements of `from_type`
-  // (f32, f16, bf16). The matrix's type is from_type or q8_0.
+  // (f32, f16, bf16). The matrix's type is from_type or q8_0. Threads may fill different rows at once.
   void set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type, const void* from);
 
   DType type() const { return type_; }
@@ -35,7 +35,7 @@ class PackedMatrix {
   AlignedBuffer data_;
 };
 
-// Memory that `linear` reuses between calls (quantised activations); one per engine.
+// Memory that `linear` reuses between calls (packed activations); one per engine.
 struct LinearScratch {
   AlignedBuffer activations;
 };

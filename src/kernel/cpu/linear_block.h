@@ -1,16 +1,119 @@
-// Matrix product kernels over a sixteen-lane type S.
+// Matrix product kernels over a sixteen-lane type S: the loop over panels, slices and row blocks.
+// Reference: docs/arithmetic.md, "Matrix products". An output's accumulator lives in registers
+// within a slice and in y between slices; no order of these loops changes its chain over k.
 #pragma once
 
-#include <cstdint>
+#include "kernel/cpu/linear_block_float.h"
+#include "kernel/cpu/linear_block_q8.h"
+#include "kernel/cpu/linear_layout.h"
 
 namespace pando::kernel {
 
-struct LinearBlockArgs {};
+// Some panels of a weight matrix times one tile of activations.
+struct LinearBlockArgs {
+  DType type;                // of the weights
+  const std::byte* weights;  // the first panel; linear_layout.h
+  const std::byte* x;        // the packed tile; linear_layout.h
+  int m;                     // rows of the tile
+  int n;                     // outputs of these panels; only the last panel may have fewer than 48
+  int k;
+  float* y;  // [m, n] f32, rows y_stride apart
+  int64_t y_stride;
+};
+
+// One slice of the inputs of one tile.
+struct PackSliceArgs {
+  DType type;      // of the weights
+  const float* x;  // [m, len] f32, rows x_stride apart
+  int64_t x_stride;
+  int m;
+  int len;
+  std::byte* out;  // the packed slice; linear_layout.h
+};
 
 template <class S>
 struct LinearBlock {
-  static void run(const LinearBlockArgs&) {}
-  static void quantize_row(const float*, int, int8_t*, float*) {}
+  static void run(const LinearBlockArgs& args) {
+    switch (args.type) {
+      case DType::kF32:
+        return run_type<FloatBlock<S, DType::kF32>>(args);
+      case DType::kF16:
+        return run_type<FloatBlock<S, DType::kF16>>(args);
+      case DType::kBF16:
+        return run_type<FloatBlock<S, DType::kBF16>>(args);
+      case DType::kQ8_0:
+        return run_type<Q8Block<S>>(args);
+    }
+  }
+
+  static void pack_slice(const PackSliceArgs& args) {
+    const bool q8 = args.type == DType::kQ8_0;
+    const int max_rows = q8 ? Q8Block<S>::kMaxRows : FloatBlock<S, DType::kF32>::kMaxRows;
+    const int row_bytes = unit_count(args.type, args.len) * packed_unit_bytes(args.type);
+    const int n_blocks = (args.m + max_rows - 1) / max_rows;
+    for (int block = 0; block < n_blocks; ++block) {
+      const int first = first_of(block, n_blocks, args.m);
+      const int n_rows = first_of(block + 1, n_blocks, args.m) - first;
+      std::byte* out = args.out + int64_t{first} * row_bytes;
+      for (int row = 0; row < n_rows; ++row) {
+        const float* x = args.x + (first + row) * args.x_stride;
+        if (q8) {
+          Q8Block<S>::quantize_row(x, args.len, reinterpret_cast<QuantizedGroup*>(out) + row,
+                                   n_rows);
+        } else {
+          float* to = reinterpret_cast<float*>(out) + row;
+          for (int i = 0; i < args.len; ++i) to[int64_t{i} * n_rows] = x[i];
+        }
+      }
+    }
+  }
+
+ private:
+  template <class Block>
+  static void run_type(const LinearBlockArgs& args) {
+    const int n_units = unit_count(Block::kType, args.k);
+    const int n_blocks = (args.m + Block::kMaxRows - 1) / Block::kMaxRows;
+    BlockArgs block;
+    block.y_stride = args.y_stride;
+    block.w = args.weights;
+    for (int column = 0; column < args.n; column += kPanelLen) {
+      const bool last_panel = column + kPanelLen >= args.n;
+      block.n_columns = last_panel ? args.n - column : kPanelLen;
+      block.n_strips = (block.n_columns + kStripLen - 1) / kStripLen;
+      for (int unit = 0; unit < n_units; unit += slice_units(Block::kType)) {
+        const int units_left = n_units - unit;
+        const bool last_slice = units_left <= slice_units(Block::kType);
+        block.n_units = last_slice ? units_left : slice_units(Block::kType);
+        block.first_slice = unit == 0;
+        block.n_groups = (args.k + kGroupLen - 1) / kGroupLen - 2 * unit;
+        const int x_bytes = block.n_units * packed_unit_bytes(Block::kType);  // of a row
+        const int w_bytes = block.n_units * block.n_strips * record_bytes(Block::kType);
+        const std::byte* x = args.x + int64_t{unit} * packed_unit_bytes(Block::kType) * args.m;
+        // What comes next is fetched while this slice is used, a share with each row block.
+        const int n_lines = last_panel && last_slice ? 0 : w_bytes / kLine;
+        for (int i = 0; i < n_blocks; ++i) {
+          const int row = first_of(i, n_blocks, args.m);
+          block.x = x + int64_t{row} * x_bytes;
+          block.y = args.y + row * args.y_stride + column;
+          block.next = block.w + w_bytes + first_of(i, n_blocks, n_lines) * kLine;
+          block.next_end = block.w + w_bytes + first_of(i + 1, n_blocks, n_lines) * kLine;
+          dispatch<Block, Block::kMaxRows>(first_of(i + 1, n_blocks, args.m) - row, block);
+        }
+        block.w += w_bytes;
+      }
+    }
+  }
+
+  template <class Block, int kRows>
+  static void dispatch(int n_rows, const BlockArgs& args) {
+    if constexpr (kRows > 1)
+      if (n_rows < kRows) return dispatch<Block, kRows - 1>(n_rows, args);
+    if constexpr (kRows <= Block::kMaxWideRows)
+      if (args.n_strips == kPanelStrips) return Block::template run<kRows, kPanelStrips>(args, 0);
+    for (int strip = 0; strip < args.n_strips; ++strip) Block::template run<kRows, 1>(args, strip);
+  }
+
+  static constexpr int kLine = 64;
 };
 
 }  // namespace pando::kernel

@@ -9,11 +9,17 @@
 namespace pando::kernel {
 
 struct SimdAvx2 {
+  static constexpr int kRegisters = 16;
+
   struct F {
     __m256 lo, hi;  // lanes 0-7, 8-15
   };
   struct I {
     __m256i lo, hi;
+  };
+  using Weights = I;  // [16][4] s8
+  struct Quad {
+    __m256i values, magnitudes;  // four s8, eight times
   };
 
   static F zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
@@ -97,12 +103,40 @@ struct SimdAvx2 {
     b = {_mm256_castsi256_ps(_mm256_and_si256(lo, high)), _mm256_castsi256_ps(_mm256_and_si256(hi, high))};
   }
 
+  static I first_dot(int32_t) { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+  static Weights load_weights(const uint8_t* p) {
+    const __m256i offset = _mm256_set1_epi8(-128);
+    return {_mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)), offset),
+            _mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 32)), offset)};
+  }
+  static Quad load_quad(const int8_t* p) {
+    int32_t four;
+    __builtin_memcpy(&four, p, 4);
+    const __m256i values = _mm256_set1_epi32(four);
+    return {values, _mm256_abs_epi8(values)};
+  }
+  static I dot(I sum, Weights w, Quad a) { return {dot_half(sum.lo, w.lo, a), dot_half(sum.hi, w.hi, a)}; }
+  static F to_float(I a) { return {_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)}; }
+  static void store_s8(int8_t* p, F x) {
+    // packs works within 128-bit halves; the permutation puts the quarters back in order.
+    const __m256i halves = _mm256_packs_epi32(_mm256_cvtps_epi32(x.lo), _mm256_cvtps_epi32(x.hi));
+    const __m256i words = _mm256_permute4x64_epi64(halves, 0xd8);
+    const __m128i bytes =
+        _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
+  }
+
  private:
   static I first(int n) {
     const __m256i count = _mm256_set1_epi32(n);
     const __m256i iota = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     return {_mm256_cmpgt_epi32(count, iota),
             _mm256_cmpgt_epi32(count, _mm256_add_epi32(iota, _mm256_set1_epi32(8)))};
+  }
+  // |a| * (w with the sign of a): pairs of products stay below 2^15, so maddubs never saturates.
+  static __m256i dot_half(__m256i sum, __m256i w, Quad a) {
+    const __m256i pairs = _mm256_maddubs_epi16(a.magnitudes, _mm256_sign_epi8(w, a.values));
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
   }
   static __m256 scale_half(__m256 x, __m256 n) {
     const __m256i shift = _mm256_slli_epi32(_mm256_cvttps_epi32(n), 23);

@@ -9,8 +9,12 @@
 namespace pando::kernel {
 
 struct SimdAvx512 {
+  static constexpr int kRegisters = 32;
+
   using F = __m512;
   using I = __m512i;
+  using Weights = __m512i;  // [16][4] u8: integers + 128
+  using Quad = __m512i;     // four s8, sixteen times
 
   static F zero() { return _mm512_setzero_ps(); }
   static F set1(float x) { return _mm512_set1_ps(x); }
@@ -72,6 +76,24 @@ struct SimdAvx512 {
     const I both = _mm512_loadu_si512(p);
     a = _mm512_castsi512_ps(_mm512_slli_epi32(both, 16));
     b = _mm512_castsi512_ps(_mm512_and_si512(both, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+  }
+
+  // The bias takes out what the weights' + 128 will add.
+  static I first_dot(int32_t bias) { return _mm512_set1_epi32(bias); }
+  static Weights load_weights(const uint8_t* p) { return _mm512_loadu_si512(p); }
+  static Quad load_quad(const int8_t* p) {
+    int32_t four;
+    __builtin_memcpy(&four, p, 4);
+    return _mm512_set1_epi32(four);
+  }
+  // Not the intrinsic: with a dozen chains GCC 12 spills its results.
+  static I dot(I sum, Weights w, Quad a) {
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(a));
+    return sum;
+  }
+  static F to_float(I a) { return _mm512_cvtepi32_ps(a); }
+  static void store_s8(int8_t* p, F x) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x)));
   }
 
  private:

@@ -12,11 +12,21 @@
 namespace pando::kernel {
 
 struct SimdPortable {
+  static constexpr int kRegisters = 16;  // blocks of kernels are sized by it
+
   struct F {
     float lane[16];
   };
   struct I {
     int32_t lane[16];
+  };
+
+  // Q8_0 weights of sixteen outputs, [16][4] s8, and four activations of one row.
+  struct Weights {
+    int8_t q[16][4];
+  };
+  struct Quad {
+    int8_t q[4];
   };
 
   static F zero() { return set1(0.0f); }
@@ -131,6 +141,34 @@ struct SimdPortable {
       a.lane[i] = bf16_to_f32(p[2 * i]);
       b.lane[i] = bf16_to_f32(p[2 * i + 1]);
     }
+  }
+
+  // Integer dot products: `sum` begins as first_dot(bias) and after any number of calls of `dot`
+  // holds the sums of products; bias is -128 * the sum of all the activations in the chain.
+  static I first_dot(int32_t) { return {}; }
+  static Weights load_weights(const uint8_t* p) {  // [16][4], integers + 128
+    Weights w;
+    for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>(p[i] - 128);
+    return w;
+  }
+  static Quad load_quad(const int8_t* p) {
+    Quad a;
+    std::memcpy(a.q, p, sizeof a.q);
+    return a;
+  }
+  static I dot(I sum, const Weights& w, Quad a) {
+    for (int i = 0; i < 16; ++i)
+      for (int j = 0; j < 4; ++j) sum.lane[i] += w.q[i][j] * a.q[j];
+    return sum;
+  }
+  static F to_float(I a) {
+    F r;
+    for (int i = 0; i < 16; ++i) r.lane[i] = static_cast<float>(a.lane[i]);
+    return r;
+  }
+  // Integral values in [-128, 127].
+  static void store_s8(int8_t* p, F x) {
+    for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(x.lane[i]);
   }
 };
 

@@ -21,7 +21,7 @@ constexpr Kernels make_table(Isa isa, const char* name) {
       .widen = RowOps<S>::widen,
       .narrow_kv = RowOps<S>::narrow_kv,
       .linear_block = LinearBlock<S>::run,
-      .quantize_row = LinearBlock<S>::quantize_row,
+      .pack_slice = LinearBlock<S>::pack_slice,
       .attend_tile = Attend<S>::attend_tile,
       .merge_spans = Attend<S>::merge_spans,
   };

@@ -1,0 +1,118 @@
+// Row block times slice of a panel for f32, f16 and bf16 weights, over a sixteen-lane type S.
+#pragma once
+
+#include "kernel/cpu/linear_layout.h"
+
+namespace pando::kernel {
+
+// One row block, one slice of one panel.
+struct BlockArgs {
+  const std::byte* w;  // [n_units, n_strips] records
+  const std::byte* x;  // [n_units, unit_len, rows] f32, or [n_units, 2, rows] QuantizedGroup
+  float* y;            // [rows, n_columns], rows y_stride apart
+  int64_t y_stride;
+  int n_columns;
+  int n_strips;
+  int n_units;
+  int n_groups;           // q8_0: groups of 32 left in the row, this slice and those after it
+  bool first_slice;       // y holds nothing yet
+  const std::byte* next;  // weights to prefetch
+  const std::byte* next_end;
+};
+
+// acc[kRows][kStrips] of f32 lanes: in registers, if every loop over it is unrolled (GCC 12).
+template <class S, int kRows, int kStrips>
+struct Accumulators {
+  using F = typename S::F;
+  F acc[kRows][kStrips];
+
+  void load(const BlockArgs& args, int strip) {
+    if (args.first_slice) {
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+        for (int s = 0; s < kStrips; ++s) acc[r][s] = S::zero();
+    } else {
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+        for (int s = 0; s < kStrips; ++s) {
+          const int column = (strip + s) * kStripLen;
+          acc[r][s] = S::load_first(args.y + r * args.y_stride + column, args.n_columns - column);
+        }
+    }
+  }
+
+  void store(const BlockArgs& args, int strip) const {
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+      for (int s = 0; s < kStrips; ++s) {
+        const int column = (strip + s) * kStripLen;
+        S::store_first(args.y + r * args.y_stride + column, acc[r][s], args.n_columns - column);
+      }
+  }
+};
+
+template <class S, DType kElement>
+struct FloatBlock {
+  using F = typename S::F;
+  static constexpr DType kType = kElement;
+  // Accumulators, a panel's weights and one activation fill the registers.
+  static constexpr int kMaxRows = S::kRegisters >= 32 ? 8 : 6;
+  static constexpr int kMaxWideRows = S::kRegisters >= 32 ? 8 : 2;
+
+  // Strips [strip, strip + kStrips) of the panel.
+  template <int kRows, int kStrips>
+  static void run(const BlockArgs& args, int strip) {
+    Accumulators<S, kRows, kStrips> sums;
+    sums.load(args, strip);
+    const int unit_bytes = args.n_strips * record_bytes(kType);
+    const std::byte* w = args.w + strip * record_bytes(kType);
+    const std::byte* next = strip == 0 ? args.next : args.next_end;
+    const float* x = reinterpret_cast<const float*>(args.x);
+    const int64_t lines = (args.next_end - args.next) / 64;
+    const int64_t lines_per_step = (lines * kStep + args.n_units - 1) / args.n_units;
+    for (int unit = 0; unit < args.n_units;) {
+      for (int64_t i = 0; i < lines_per_step && next < args.next_end; ++i, next += 64)
+        __builtin_prefetch(next, 0, 2);
+      const int stop = unit + kStep < args.n_units ? unit + kStep : args.n_units;
+      for (; unit < stop; ++unit, x += 2 * kRows, w += unit_bytes) {
+        F even[kStrips], odd[kStrips];
+#pragma GCC unroll 3
+        for (int s = 0; s < kStrips; ++s) load_pair(w + s * record_bytes(kType), even[s], odd[s]);
+        add_products(sums, x, even);
+        add_products(sums, x + kRows, odd);
+      }
+    }
+    sums.store(args, strip);
+  }
+
+ private:
+  static constexpr int kStep = 4;  // units between prefetches
+
+  template <int kRows, int kStrips>
+  static void add_products(Accumulators<S, kRows, kStrips>& sums, const float* x,
+                           const F (&w)[kStrips]) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const F v = S::set1(x[r]);
+#pragma GCC unroll 3
+      for (int s = 0; s < kStrips; ++s) sums.acc[r][s] = S::fma(v, w[s], sums.acc[r][s]);
+    }
+  }
+
+  static void load_pair(const std::byte* record, F& even, F& odd) {
+    if constexpr (kType == DType::kF32) {
+      even = S::load(reinterpret_cast<const float*>(record));
+      odd = S::load(reinterpret_cast<const float*>(record) + kStripLen);
+    } else if constexpr (kType == DType::kF16) {
+      even = S::load_f16(reinterpret_cast<const uint16_t*>(record));
+      odd = S::load_f16(reinterpret_cast<const uint16_t*>(record) + kStripLen);
+    } else {
+      S::load_bf16_pair(reinterpret_cast<const uint16_t*>(record), even, odd);
+    }
+  }
+};
+
+}  // namespace pando::kernel

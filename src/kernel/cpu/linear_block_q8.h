@@ -1,0 +1,99 @@
+// Row block times slice of a panel for q8_0 weights, over a sixteen-lane type S.
+#pragma once
+
+#include "kernel/cpu/linear_block_float.h"
+#include "kernel/cpu/linear_layout.h"
+
+namespace pando::kernel {
+
+template <class S>
+struct Q8Block {
+  using F = typename S::F;
+  using I = typename S::I;
+  static constexpr DType kType = DType::kQ8_0;
+  // Two sets of accumulators, integers of a group and f32; AVX2 keeps the latter on the stack.
+  static constexpr int kMaxRows = 4;
+  static constexpr int kMaxWideRows = S::kRegisters >= 32 ? 4 : 0;
+
+  // Strips [strip, strip + kStrips) of the panel.
+  template <int kRows, int kStrips>
+  static void run(const BlockArgs& args, int strip) {
+    Accumulators<S, kRows, kStrips> sums;
+    sums.load(args, strip);
+    const int unit_bytes = args.n_strips * record_bytes(kType);
+    const std::byte* w = args.w + strip * record_bytes(kType);
+    const QuantizedGroup* x = reinterpret_cast<const QuantizedGroup*>(args.x);
+    const int n_groups = args.n_groups < 2 * args.n_units ? args.n_groups : 2 * args.n_units;
+    const std::byte* next = strip == 0 ? args.next : args.next_end;
+    const int64_t lines = (args.next_end - args.next) / 64;
+    const int64_t lines_per_group = (lines + n_groups - 1) / n_groups;
+    for (int group = 0; group < n_groups; ++group, x += kRows) {
+      for (int64_t i = 0; i < lines_per_group && next < args.next_end; ++i, next += 64)
+        __builtin_prefetch(next, 0, 2);
+      add_group<kRows, kStrips>(sums, x, w, group % 2);
+      if (group % 2 == 1) w += unit_bytes;
+    }
+    sums.store(args, strip);
+  }
+
+  // x: [len] f32; out: groups `stride` apart, an even number of them, the rest zero.
+  static void quantize_row(const float* x, int len, QuantizedGroup* out, int stride) {
+    const int n_groups = unit_count(kType, len) * 2;
+    const F most = S::set1(127.0f), least = S::set1(-127.0f);
+    for (int g = 0; g < n_groups; ++g, x += kGroupLen, len -= kGroupLen, out += stride) {
+      const F a = S::load_first(x, len), b = S::load_first(x + 16, len - 16);
+      const float amax = S::reduce_max(S::max(S::abs(a), S::abs(b)));
+      const F factor = S::set1(amax == 0.0f ? 0.0f : 127.0f / amax);
+      F qa = S::round(S::mul(a, factor)), qb = S::round(S::mul(b, factor));
+      qa = S::select_less(qa, most, qa, most);
+      qb = S::select_less(qb, most, qb, most);
+      qa = S::select_less(least, qa, qa, least);
+      qb = S::select_less(least, qb, qb, least);
+      S::store_s8(out->q, qa);
+      S::store_s8(out->q + 16, qb);
+      out->scale = amax / 127.0f;
+      out->bias = -128 * static_cast<int32_t>(S::reduce_add(S::add(qa, qb)));
+    }
+  }
+
+ private:
+  // acc = fma(float(sum of 32 products), s * d, acc) for every row and strip.
+  template <int kRows, int kStrips>
+  static void add_group(Accumulators<S, kRows, kStrips>& sums, const QuantizedGroup* x,
+                        const std::byte* w, int half) {
+    I dots[kRows][kStrips];
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+      for (int s = 0; s < kStrips; ++s) dots[r][s] = S::first_dot(x[r].bias);
+    const uint8_t* ints = reinterpret_cast<const uint8_t*>(w) + half * (kQ8RecordInts / 2);
+#pragma GCC unroll 8
+    for (int quad = 0; quad < kGroupLen / 4; ++quad) {
+      typename S::Weights q[kStrips];
+#pragma GCC unroll 3
+      for (int s = 0; s < kStrips; ++s)
+        q[s] = S::load_weights(ints + s * record_bytes(kType) + quad * 4 * kStripLen);
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+        const typename S::Quad v = S::load_quad(x[r].q + quad * 4);
+#pragma GCC unroll 3
+        for (int s = 0; s < kStrips; ++s) dots[r][s] = S::dot(dots[r][s], q[s], v);
+      }
+    }
+    F d[kStrips];
+#pragma GCC unroll 3
+    for (int s = 0; s < kStrips; ++s)
+      d[s] = S::load_f16(
+          reinterpret_cast<const uint16_t*>(w + s * record_bytes(kType) + kQ8RecordInts) +
+          half * kStripLen);
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      const F scale = S::set1(x[r].scale);
+#pragma GCC unroll 3
+      for (int s = 0; s < kStrips; ++s)
+        sums.acc[r][s] = S::fma(S::to_float(dots[r][s]), S::mul(scale, d[s]), sums.acc[r][s]);
+    }
+  }
+};
+
+}  // namespace pando::kernel

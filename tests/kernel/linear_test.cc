@@ -1,0 +1,271 @@
+// Matrix products against scalar code written from docs/arithmetic.md, and their promise: the same
+// bits on every instruction set, for any number of rows and threads and at any place in a step.
+#include "kernel/linear.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "base/check.h"
+#include "base/half.h"
+
+namespace pando::kernel {
+namespace {
+
+constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
+
+// Those that this machine has.
+std::vector<Isa> isas() {
+  std::vector<Isa> all = {Isa::kPortable, Isa::kAvx2, Isa::kAvx512};
+  std::erase_if(all, [](Isa isa) { return kernels_for(isa) == nullptr; });
+  return all;
+}
+
+std::vector<float> normal(size_t n, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(n);
+  for (float& v : values) v = normal(random);
+  return values;
+}
+
+uint16_t narrow(DType type, float x) {
+  return type == DType::kF16 ? f32_to_f16(x) : f32_to_bf16(x);
+}
+float widen(DType type, uint16_t x) { return type == DType::kF16 ? f16_to_f32(x) : bf16_to_f32(x); }
+
+// Weights as a checkpoint stores them, row-major, and what they mean in f32.
+struct Weights {
+  Weights(DType type, int n, int k, uint32_t seed)
+      : type(type), n(n), k(k), exact(normal(size_t(n) * k, seed)) {
+    if (type == DType::kF32 || type == DType::kQ8_0) return;
+    for (float& v : exact) {
+      bits.push_back(narrow(type, v));
+      v = widen(type, bits.back());
+    }
+  }
+  DType stored_type() const { return bits.empty() ? DType::kF32 : type; }
+  const void* row(int i) const {
+    return bits.empty() ? static_cast<const void*>(&exact[size_t(i) * k]) : &bits[size_t(i) * k];
+  }
+  PackedMatrix pack() const {
+    PackedMatrix packed(type, n, k);
+    packed.set_rows(*kernels_for(Isa::kPortable), 0, n, stored_type(), row(0));
+    return packed;
+  }
+
+  DType type;
+  int n, k;
+  std::vector<float> exact;    // [n, k]
+  std::vector<uint16_t> bits;  // [n, k] of f16 and bf16
+};
+
+struct Group {
+  int q[32] = {};
+  float scale = 0.0f;
+};
+
+Group quantize(const float* x, int n, bool weights) {
+  Group group;
+  float amax = 0.0f;
+  for (int i = 0; i < n; ++i) amax = std::max(amax, std::fabs(x[i]));
+  group.scale = weights ? f16_to_f32(f32_to_f16(amax / 127.0f)) : amax / 127.0f;
+  if (group.scale == 0.0f) return group;
+  const float factor = weights ? 1.0f / group.scale : 127.0f / amax;
+  for (int i = 0; i < n; ++i)
+    group.q[i] = std::clamp(static_cast<int>(std::nearbyint(x[i] * factor)), -127, 127);
+  return group;
+}
+
+float reference_output(const Weights& w, int row, const float* x) {
+  const float* weights = &w.exact[size_t(row) * w.k];
+  float acc = 0.0f;
+  if (w.type != DType::kQ8_0) {
+    for (int k = 0; k < w.k; ++k) acc = std::fma(x[k], weights[k], acc);
+    return acc;
+  }
+  for (int k = 0; k < w.k; k += 32) {
+    const int n = std::min(32, w.k - k);
+    const Group a = quantize(x + k, n, false), b = quantize(weights + k, n, true);
+    int sum = 0;
+    for (int i = 0; i < 32; ++i) sum += a.q[i] * b.q[i];
+    acc = std::fma(static_cast<float>(sum), a.scale * b.scale, acc);
+  }
+  return acc;
+}
+
+// [m, n]
+std::vector<float> reference(const Weights& w, const std::vector<float>& x, int m) {
+  std::vector<float> y(size_t(m) * w.n);
+  for (int r = 0; r < m; ++r)
+    for (int i = 0; i < w.n; ++i)
+      y[size_t(r) * w.n + i] = reference_output(w, i, &x[size_t(r) * w.k]);
+  return y;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// [m, n]
+std::vector<float> product(Isa isa, int n_threads, const PackedMatrix& w, const float* x, int m) {
+  ThreadPool pool(n_threads);
+  LinearScratch scratch;
+  std::vector<float> y(size_t(m) * w.n(), NAN);
+  linear(*kernels_for(isa), pool, w, x, w.k(), m, y.data(), w.n(), scratch);
+  return y;
+}
+
+TEST(Linear, IsTheReferenceOnEveryInstructionSet) {
+  const struct {
+    int n, k;
+  } shapes[] = {{1, 2},   {15, 6},   {16, 32},  {17, 34},   {48, 64},
+                {49, 96}, {80, 130}, {97, 300}, {145, 526}, {33, 1100}};
+  for (const DType type : kTypes) {
+    for (const auto [n, k] : shapes) {
+      const Weights w(type, n, k, 1);
+      const PackedMatrix packed = w.pack();
+      for (const int m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17, 31}) {
+        const std::vector<float> x = normal(size_t(m) * k, 2), expected = reference(w, x, m);
+        for (const Isa isa : isas()) {
+          ASSERT_TRUE(same_bits(product(isa, 2, packed, x.data(), m), expected))
+              << kernels_for(isa)->name << " " << dtype_name(type) << " " << m << "x" << n << "x"
+              << k;
+        }
+      }
+    }
+  }
+}
+
+TEST(Linear, RowsDoNotDependOnTheirNeighboursOrOnThreads) {
+  const int m = 523, n = 150, k = 1090;
+  for (const DType type : kTypes) {
+    const PackedMatrix w = Weights(type, n, k, 3).pack();
+    const std::vector<float> x = normal(size_t(m) * k, 4);
+    for (const Isa isa : isas()) {
+      if (isa == Isa::kPortable) continue;  // slow, and the first test's
+      const std::vector<float> all = product(isa, 1, w, x.data(), m);
+      EXPECT_TRUE(same_bits(product(isa, 3, w, x.data(), m), all)) << dtype_name(type);
+      for (int first = 0, n_rows = 1; first + n_rows <= m;
+           first += n_rows, n_rows = n_rows * 3 / 2 + 1) {
+        const std::vector<float> part = product(isa, 2, w, &x[size_t(first) * k], n_rows);
+        EXPECT_EQ(std::memcmp(part.data(), &all[size_t(first) * n], part.size() * sizeof(float)), 0)
+            << dtype_name(type) << " rows " << first << " to " << first + n_rows;
+      }
+    }
+  }
+}
+
+TEST(Linear, ReadsAndWritesOnlyItsRows) {
+  const int m = 11, n = 37, k = 70, x_stride = 81, y_stride = 43;
+  ThreadPool pool(2);
+  LinearScratch scratch;
+  for (const DType type : kTypes) {
+    const Weights weights(type, n, k, 5);
+    const PackedMatrix w = weights.pack();
+    const std::vector<float> dense = normal(size_t(m) * k, 6),
+                             expected = reference(weights, dense, m);
+    std::vector<float> x(size_t(m) * x_stride, NAN);
+    for (int r = 0; r < m; ++r) std::copy_n(&dense[size_t(r) * k], k, &x[size_t(r) * x_stride]);
+    for (const Isa isa : isas()) {
+      std::vector<float> y(size_t(m) * y_stride, 7.0f);
+      linear(*kernels_for(isa), pool, w, x.data(), x_stride, m, y.data(), y_stride, scratch);
+      for (int i = 0; i < m * y_stride; ++i) {
+        const int r = i / y_stride, c = i % y_stride;
+        ASSERT_EQ(y[i], c < n ? expected[size_t(r) * n + c] : 7.0f)
+            << dtype_name(type) << " " << r << "," << c;
+      }
+    }
+  }
+}
+
+TEST(Linear, MatrixFilledInPiecesIsTheSame) {
+  const int n = 131, k = 90, m = 3;
+  const std::vector<float> x = normal(size_t(m) * k, 7);
+  for (const DType type : kTypes) {
+    const Weights weights(type, n, k, 8);
+    PackedMatrix pieces(type, n, k);
+    ThreadPool pool(4);
+    pool.parallel_for(n, [&](int64_t row, int) {
+      const int i = static_cast<int>(n - 1 - row);
+      pieces.set_rows(best_kernels(), i, 1, weights.stored_type(), weights.row(i));
+    });
+    const PackedMatrix whole = weights.pack();
+    ASSERT_EQ(pieces.bytes(), whole.bytes());
+    EXPECT_EQ(std::memcmp(pieces.data(), whole.data(), whole.bytes()), 0) << dtype_name(type);
+    EXPECT_TRUE(
+        same_bits(product(best_kernels().isa, 1, pieces, x.data(), m), reference(weights, x, m)));
+  }
+}
+
+TEST(Linear, Q8IsMadeFromEveryStoredType) {
+  const int n = 20, k = 64;
+  for (const DType from : {DType::kF16, DType::kBF16}) {
+    const Weights stored(from, n, k, 9);
+    PackedMatrix packed(DType::kQ8_0, n, k);
+    packed.set_rows(best_kernels(), 0, n, from, stored.row(0));
+    Weights wide(DType::kQ8_0, n, k, 0);
+    wide.exact = stored.exact;
+    const std::vector<float> x = normal(k, 10);
+    EXPECT_TRUE(
+        same_bits(product(best_kernels().isa, 1, packed, x.data(), 1), reference(wide, x, 1)));
+  }
+}
+
+TEST(Linear, Q8HoldsAtTheExtremes) {
+  const int n = 50, k = 128, m = 5;
+  Weights weights(DType::kQ8_0, n, k, 0);
+  std::vector<float> x(size_t(m) * k);
+  // Groups of full magnitude (sums as large as they get), of zeros, and of one value.
+  for (int i = 0; i < n * k; ++i)
+    weights.exact[i] = i / 32 % 3 == 0 ? 0.0f : i % 5 == 0 ? -1.0f : 1.0f;
+  for (int i = 0; i < m * k; ++i) x[i] = i / 32 % 4 == 1 ? 0.0f : i % 5 == 0 ? -3e30f : 3e30f;
+  std::fill_n(&weights.exact[k], k, 0.0f);
+  weights.exact[k + 40] = 1e-7f;
+  const std::vector<float> expected = reference(weights, x, m);
+  const PackedMatrix packed = weights.pack();
+  for (const Isa isa : isas())
+    EXPECT_TRUE(same_bits(product(isa, 1, packed, x.data(), m), expected));
+}
+
+TEST(Linear, Q8IsCloseToTheExactProduct) {
+  const int n = 64, k = 1024;
+  const Weights weights(DType::kQ8_0, n, k, 11);
+  const std::vector<float> x = normal(k, 12),
+                           y = product(best_kernels().isa, 1, weights.pack(), x.data(), 1);
+  for (int i = 0; i < n; ++i) {
+    double exact = 0.0;
+    for (int j = 0; j < k; ++j) exact += double(x[j]) * weights.exact[size_t(i) * k + j];
+    // A step is about 2.5/127 of a deviation; two rounded factors, k independent terms.
+    EXPECT_NEAR(y[i], exact, 5 * std::sqrt(2.0 * k / 12.0) * 2.5 / 127) << i;
+  }
+}
+
+TEST(Linear, FreshMatrixIsZero) {
+  const std::vector<float> x = normal(3 * 70, 13), zero(3 * 21, 0.0f);
+  for (const DType type : kTypes)
+    for (const Isa isa : isas())
+      EXPECT_TRUE(same_bits(product(isa, 1, PackedMatrix(type, 21, 70), x.data(), 3), zero));
+}
+
+TEST(Linear, ShapesThatCannotBePackedAreRefused) {
+  EXPECT_THROW(PackedMatrix(DType::kF32, 4, 3), BugError);
+  EXPECT_THROW(PackedMatrix(DType::kQ8_0, 0, 32), BugError);
+  PackedMatrix w(DType::kBF16, 4, 2);
+  const float row[2] = {};
+  EXPECT_THROW(w.set_rows(best_kernels(), 0, 1, DType::kF32, row), BugError);
+  EXPECT_THROW(w.set_rows(best_kernels(), 4, 1, DType::kBF16, row), BugError);
+}
+
+TEST(Linear, NoRowsIsNoWork) {
+  ThreadPool pool(2);
+  LinearScratch scratch;
+  linear(best_kernels(), pool, PackedMatrix(DType::kF32, 4, 2), nullptr, 2, 0, nullptr, 4, scratch);
+}
+
+}  // namespace
+}  // namespace pando::kernel
