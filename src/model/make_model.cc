@@ -1,0 +1,237 @@
+#include "model/make_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/errors.h"
+#include "base/half.h"
+#include "base/thread_pool.h"
+#include "model/safetensors.h"
+
+namespace pando::model {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NamedShape {
+  std::string_view name;
+  ModelConfig config;
+};
+
+ModelConfig qwen3(int d_model, int n_layers, int n_heads, int d_ff, bool tied) {
+  return {.family = Family::kQwen3,
+          .vocab = 151936,
+          .d_model = d_model,
+          .n_layers = n_layers,
+          .n_heads = n_heads,
+          .n_kv_heads = 8,
+          .head_dim = 128,
+          .d_ff = d_ff,
+          .rms_eps = 1e-6f,
+          .rope_theta = 1e6,
+          .max_positions = 40960,
+          .tied_embeddings = tied,
+          .bos_id = 151643,
+          .eos_ids = {151645, 151643}};
+}
+
+ModelConfig llama2(int vocab, int d_model, int n_layers, int n_heads, int d_ff, double theta,
+                   int max_positions) {
+  return {.family = Family::kLlama,
+          .vocab = vocab,
+          .d_model = d_model,
+          .n_layers = n_layers,
+          .n_heads = n_heads,
+          .n_kv_heads = n_heads,
+          .head_dim = 128,
+          .d_ff = d_ff,
+          .rms_eps = 1e-5f,
+          .rope_theta = theta,
+          .max_positions = max_positions,
+          .tied_embeddings = false,
+          .bos_id = 1,
+          .eos_ids = {2}};
+}
+
+ModelConfig llama3(int d_model, int n_layers, int head_dim, int d_ff, int max_positions,
+                   bool tied) {
+  return {.family = Family::kLlama,
+          .vocab = 128256,
+          .d_model = d_model,
+          .n_layers = n_layers,
+          .n_heads = 32,
+          .n_kv_heads = 8,
+          .head_dim = head_dim,
+          .d_ff = d_ff,
+          .rms_eps = 1e-5f,
+          .rope_theta = 5e5,
+          .max_positions = max_positions,
+          .tied_embeddings = tied,
+          .bos_id = 128000,
+          .eos_ids = {128001}};
+}
+
+ModelConfig tiny(Family family, int n_layers, int head_dim, int d_ff, bool tied) {
+  return {.family = family,
+          .vocab = 1024,
+          .d_model = 64,
+          .n_layers = n_layers,
+          .n_heads = 4,
+          .n_kv_heads = 2,
+          .head_dim = head_dim,
+          .d_ff = d_ff,
+          .rms_eps = 1e-6f,
+          .rope_theta = 1e4,
+          .max_positions = 4096,
+          .tied_embeddings = tied,
+          .bos_id = 1,
+          .eos_ids = {2}};
+}
+
+// As published, except that Llama 3.2 is without the scaling of its rotary frequencies.
+const std::vector<NamedShape>& shapes() {
+  static const std::vector<NamedShape> all = {
+      {"qwen3-0.6b", qwen3(1024, 28, 16, 3072, true)},
+      {"qwen3-1.7b", qwen3(2048, 28, 16, 6144, true)},
+      {"qwen3-4b", qwen3(2560, 36, 32, 9728, true)},
+      {"qwen3-8b", qwen3(4096, 36, 32, 12288, false)},
+      {"llama-2-7b", llama2(32000, 4096, 32, 32, 11008, 1e4, 4096)},
+      {"llama-3-8b", llama3(4096, 32, 128, 14336, 8192, false)},
+      {"llama-3.2-1b", llama3(2048, 16, 64, 8192, 131072, true)},
+      {"codellama-13b", llama2(32016, 5120, 40, 40, 13824, 1e6, 16384)},
+      {"tiny-qwen3", tiny(Family::kQwen3, 2, 32, 192, true)},
+      {"tiny-llama", tiny(Family::kLlama, 3, 16, 176, false)},
+  };
+  return all;
+}
+
+uint64_t hash_name(std::string_view name) {  // FNV-1a
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+uint64_t mix(uint64_t x) {  // the finaliser of splitmix64
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
+  Result<ModelConfig> config = named_shape(options.shape);
+  if (!config) return config;
+  config->n_layers = options.n_layers.value_or(config->n_layers);
+  config->vocab = options.vocab.value_or(config->vocab);
+  config->max_positions = options.max_positions.value_or(config->max_positions);
+  if (config->bos_id && *config->bos_id >= config->vocab) config->bos_id.reset();
+  std::erase_if(config->eos_ids, [&](int32_t id) { return id >= config->vocab; });
+  if (Status status = config->validate("make-model"); !status)
+    return invalid_argument("{}", status.error().message);
+  return config;
+}
+
+// One weight at a time, in pieces that fit a cache, a few MB between two writes.
+class WeightStream {
+ public:
+  WeightStream(SafetensorsWriter& writer, const MakeModelOptions& options)
+      : writer_(writer), options_(options), pool_(std::max(1, options.n_threads)) {}
+
+  Status write(const WeightSpec& spec) {
+    int64_t n_elements = 1;
+    for (const int64_t n : spec.shape) n_elements *= n;
+    const int64_t size = static_cast<int64_t>(dtype_size(options_.dtype));
+    for (int64_t first = 0; first < n_elements; first += kElements) {
+      const int64_t n = std::min(kElements, n_elements - first);
+      pool_.parallel_for((n + kPiece - 1) / kPiece, [&](int64_t piece, int) {
+        const int64_t begin = piece * kPiece;
+        fill(spec, first, begin, std::min(kPiece, n - begin));
+      });
+      if (Status status = writer_.append(std::span(bytes_).first(n * size)); !status) return status;
+    }
+    return {};
+  }
+
+ private:
+  static constexpr int64_t kElements = int64_t{1} << 20;
+  static constexpr int64_t kPiece = int64_t{1} << 14;
+
+  void fill(const WeightSpec& spec, int64_t first, int64_t begin, int64_t n) {
+    const auto values = std::span(values_).subspan(begin, n);
+    random_weights(options_.seed, spec.name, spec.shape, first + begin, values);
+    std::byte* out = bytes_.data() + begin * static_cast<int64_t>(dtype_size(options_.dtype));
+    if (options_.dtype == DType::kF32) {
+      std::copy_n(values.data(), n, reinterpret_cast<float*>(out));
+    } else if (options_.dtype == DType::kBF16) {
+      std::transform(values.begin(), values.end(), reinterpret_cast<uint16_t*>(out), f32_to_bf16);
+    } else {
+      std::transform(values.begin(), values.end(), reinterpret_cast<uint16_t*>(out), f32_to_f16);
+    }
+  }
+
+  SafetensorsWriter& writer_;
+  const MakeModelOptions& options_;
+  ThreadPool pool_;
+  std::vector<float> values_ = std::vector<float>(kElements);
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(kElements * sizeof(float));
+};
+
+}  // namespace
+
+std::vector<std::string_view> shape_names() {
+  std::vector<std::string_view> names;
+  for (const NamedShape& shape : shapes()) names.push_back(shape.name);
+  return names;
+}
+
+Result<ModelConfig> named_shape(std::string_view name) {
+  for (const NamedShape& shape : shapes())
+    if (shape.name == name) return shape.config;
+  return invalid_argument("shape is '{}', expected one of {}", name,
+                          fmt::join(shape_names(), ", "));
+}
+
+void random_weights(uint64_t seed, std::string_view name, std::span<const int64_t> shape,
+                    int64_t first, std::span<float> out) {
+  // Four 16-bit uniforms, added: integers up to here, then one product and one sum in f32.
+  constexpr double kDeviation = 37837.0;  // sqrt(4 / 12) * 65536
+  const bool norm = shape.size() == 1;
+  const double deviation = norm ? 0.1 : 1.0 / std::sqrt(static_cast<double>(shape.back()));
+  const float scale = static_cast<float>(deviation / kDeviation), center = norm ? 1.0f : 0.0f;
+  const uint64_t key = mix(seed ^ mix(hash_name(name)));
+  for (size_t i = 0; i < out.size(); ++i) {
+    const uint64_t bits = mix(key + (static_cast<uint64_t>(first) + i + 1) * 0x9e3779b97f4a7c15u);
+    const int sum = static_cast<int>(bits & 0xffff) + static_cast<int>((bits >> 16) & 0xffff) +
+                    static_cast<int>((bits >> 32) & 0xffff) + static_cast<int>(bits >> 48);
+    const float product = static_cast<float>(sum - 131070) * scale;
+    out[i] = center + product;
+  }
+}
+
+Status make_model(const MakeModelOptions& options) {
+  const Result<ModelConfig> config = chosen_config(options);
+  if (!config) return config.error();
+  if (options.dtype == DType::kQ8_0)
+    return invalid_argument(
+        "dtype is q8_0, expected f32, f16 or bf16: it is made when a model is loaded");
+  std::error_code failure;
+  fs::create_directories(options.out, failure);
+  if (failure) return io_error("{}: cannot be made: {}", options.out.string(), failure.message());
+  const std::vector<WeightSpec> specs = weight_specs(*config);
+  std::vector<SafetensorsWriter::Tensor> tensors;
+  for (const WeightSpec& spec : specs) tensors.push_back({spec.name, options.dtype, spec.shape});
+  Result<SafetensorsWriter> writer =
+      SafetensorsWriter::create(options.out / "model.safetensors", tensors);
+  if (!writer) return writer.error();
+  WeightStream stream(*writer, options);
+  for (const WeightSpec& spec : specs)
+    if (Status status = stream.write(spec); !status) return status;
+  if (Status status = writer->finish(); !status) return status;
+  const std::string text = config->to_json(options.dtype);
+  const fs::path path = options.out / "config.json";
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
+  if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size())
+    return io_error("{}: cannot be written", path.string());
+  return {};
+}
+
+}  // namespace pando::model

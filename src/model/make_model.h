@@ -1,0 +1,45 @@
+// Models with random weights: real shapes for benchmarks, tiny ones for tests and demonstrations.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "model/config.h"
+#include "pando/result.h"
+
+namespace pando::model {
+
+struct MakeModelOptions {
+  std::string shape = "tiny-qwen3";  // one of `shape_names`
+  std::filesystem::path out;         // directory to write; made where it is not there
+  DType dtype = DType::kBF16;        // f32, f16 or bf16
+  uint64_t seed = 0;
+  std::optional<int> n_layers;  // these three replace the shape's own
+  std::optional<int> vocab;     // special tokens outside of it are left out of config.json
+  std::optional<int> max_positions;
+  int n_threads = 1;
+};
+
+// "qwen3-0.6b", "llama-3-8b", ..., "tiny-llama".
+std::vector<std::string_view> shape_names();
+// The published sizes; kInvalidArgument lists the names.
+Result<ModelConfig> named_shape(std::string_view name);
+
+// Writes out/model.safetensors and out/config.json in a few MB of memory. The same options give the
+// same bytes on every machine, and a weight depends on seed, name, row and column only: fewer
+// layers or a smaller vocabulary cut the same model short.
+Status make_model(const MakeModelOptions& options);
+
+// Elements [first, first + out.size()) of the row-major weight `name` of shape [.., n_columns], in
+// f32: matrices near a normal distribution with standard deviation 1 / sqrt(n_columns), norms
+// (one-dimensional) 1 with a deviation of 0.1.
+void random_weights(uint64_t seed, std::string_view name, std::span<const int64_t> shape,
+                    int64_t first, std::span<float> out);
+
+}  // namespace pando::model
