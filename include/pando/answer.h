@@ -1,0 +1,32 @@
+// The main job: many questions about one shared context.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pando/engine.h"
+
+namespace pando {
+
+struct AnswerOptions {
+  std::string instruction;  // put before the context; may be empty
+  // The prompt, with {instruction}, {context} and {question} replaced. Whatever stands before
+  // {question} is computed once for all questions.
+  std::string prompt_template = default_prompt_template();
+  SamplingOptions sampling;
+  bool logits_hash = false;
+
+  static std::string default_prompt_template();
+};
+
+// The prompt of one question.
+std::string render_prompt(const AnswerOptions& options, const std::string& context,
+                          const std::string& question);
+
+// Answers all questions together and waits for them. Result [questions][n], in order. The id of
+// question i is its index as a string. The first error ends the call.
+Result<std::vector<std::vector<Completion>>> answer(Engine& engine, const std::string& context,
+                                                    const std::vector<std::string>& questions,
+                                                    const AnswerOptions& options = {});
+
+}  // namespace pando

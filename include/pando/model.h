@@ -1,0 +1,65 @@
+// A model: weights and tokenizer, loaded once and shared by any number of engines.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/result.h"
+#include "pando/token.h"
+
+namespace pando {
+
+enum class WeightType {
+  kAsStored,  // f32, f16 or bf16, as in the files
+  kQ8_0,      // 8-bit integers in groups of 32 with an f16 scale, made while loading
+};
+
+struct ModelOptions {
+  WeightType weights = WeightType::kAsStored;
+  std::filesystem::path tokenizer;  // directory with the tokenizer; empty: the model's own
+  int threads = 0;                  // for loading; 0: one for each processor
+};
+
+struct ModelInfo {
+  std::string family;       // "llama", "qwen3"
+  int64_t n_parameters;
+  int n_layers;
+  int d_model;
+  int vocab;
+  int max_positions;        // longest sequence the model was made for, in tokens
+  std::string weight_type;  // "f32", "f16", "bf16", "q8_0"
+  size_t weight_bytes;      // in memory
+};
+
+// Immutable; any thread may use it at any time.
+class Model {
+ public:
+  // Reads a Hugging Face model directory: config.json, safetensors (one file or shards), and the
+  // tokenizer's files; without those the model takes and gives tokens only.
+  // Errors: kNotFound, kBadFile, kUnsupported; the message names file, field, found and expected.
+  static Result<std::shared_ptr<const Model>> load(const std::filesystem::path& directory,
+                                                   const ModelOptions& options = {});
+  ~Model();
+
+  ModelInfo info() const;
+  bool has_tokenizer() const;
+  // Tokens of a prompt, with the beginning-of-sequence token where the model wants one.
+  // Errors: kInvalidArgument for text that is not UTF-8, kUnsupported without a tokenizer.
+  Result<std::vector<Token>> encode(std::string_view text) const;
+  // Text of tokens; bytes that are not UTF-8 become U+FFFD. Special tokens are left out.
+  Result<std::string> decode(std::span<const Token> tokens) const;
+
+  struct Parts;
+  const Parts& parts() const { return *parts_; }
+
+ private:
+  explicit Model(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace pando

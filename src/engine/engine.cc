@@ -1,0 +1,146 @@
+// The engine's thread and its inbox. Everything else happens in EngineLoop.
+#include "pando/engine.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <variant>
+
+#include "base/errors.h"
+#include "engine/engine_loop.h"
+#include "engine/model_parts.h"
+#include "engine/options.h"
+
+namespace pando {
+
+class Engine::Impl {
+ public:
+  Impl(std::shared_ptr<const Model> model, std::unique_ptr<EngineLoop> loop)
+      : model_(std::move(model)), loop_(std::move(loop)), stats_(loop_->stats()), thread_([this] { run(); }) {}
+
+  ~Impl() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+
+  Result<RequestId> submit(Request request, Listener listener) {
+    if (request.tokens.empty() && !request.prompt.empty()) {
+      Result<std::vector<Token>> tokens = model_->encode(request.prompt);
+      if (!tokens) return tokens.error();
+      request.tokens = std::move(*tokens);
+    }
+    // Checked here too, so that the caller's fault comes back at once.
+    if (Status status = loop_->check(request); !status) return status.error();
+    RequestId id;
+    {
+      std::lock_guard lock(mutex_);
+      if (stopping_) return make_error(ErrorCode::kUnavailable, "the engine is shutting down");
+      const size_t n_open = inbox_.size() + n_taken_;
+      if (n_open >= static_cast<size_t>(loop_->options().max_open))
+        return make_error(ErrorCode::kUnavailable, "{} answers are open already (hint: try again later)", n_open);
+      id = next_id_++;
+      inbox_.push_back(Submit{id, std::move(request), std::move(listener)});
+    }
+    wake_.notify_one();
+    return id;
+  }
+
+  void cancel(RequestId id) {
+    {
+      std::lock_guard lock(mutex_);
+      inbox_.push_back(Cancel{id});
+    }
+    wake_.notify_one();
+  }
+
+  EngineStats stats() const {
+    std::lock_guard lock(mutex_);
+    return stats_;
+  }
+  const Model& model() const { return *model_; }
+  const EngineOptions& options() const { return loop_->options(); }
+
+ private:
+  struct Submit {
+    RequestId id;
+    Request request;
+    Listener listener;
+  };
+  struct Cancel {
+    RequestId id;
+  };
+  using Message = std::variant<Submit, Cancel>;
+
+  void run() {
+    for (;;) {
+      std::deque<Message> messages;
+      {
+        std::unique_lock lock(mutex_);
+        stats_ = loop_->stats();
+        n_taken_ = loop_->n_sequences();
+        wake_.wait(lock, [&] { return stopping_ || !inbox_.empty() || loop_->n_sequences() > 0; });
+        messages.swap(inbox_);
+        if (stopping_) {
+          lock.unlock();
+          shut_down(messages);
+          return;
+        }
+      }
+      for (Message& message : messages) take(message);
+      loop_->step();
+    }
+  }
+
+  void take(Message& message) {
+    if (const Cancel* cancel = std::get_if<Cancel>(&message)) return loop_->cancel(cancel->id);
+    Submit& submit = std::get<Submit>(message);
+    const Listener listener = submit.listener;
+    if (Status status = loop_->submit(submit.id, std::move(submit.request), listener); !status)
+      listener(Event{.request = submit.id, .text = {}, .completion = {}, .error = status.error()});
+  }
+
+  void shut_down(std::deque<Message>& messages) {
+    const Error error{ErrorCode::kUnavailable, "the engine is shutting down"};
+    for (Message& message : messages)
+      if (Submit* submit = std::get_if<Submit>(&message))
+        submit->listener(Event{.request = submit->id, .text = {}, .completion = {}, .error = error});
+    loop_->fail_all(error);
+  }
+
+  std::shared_ptr<const Model> model_;
+  std::unique_ptr<EngineLoop> loop_;  // its state belongs to thread_; check() and options() are constant
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Message> inbox_;
+  RequestId next_id_ = 1;
+  bool stopping_ = false;
+  size_t n_taken_ = 0;  // answers under way in the loop, as of the last step
+  EngineStats stats_;   // as of the last step
+  std::thread thread_;
+};
+
+Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Engine::~Engine() = default;
+
+Result<std::unique_ptr<Engine>> Engine::open(std::shared_ptr<const Model> model, const EngineOptions& options) {
+  const Model::Parts& parts = model->parts();
+  Result<std::unique_ptr<EngineLoop>> loop =
+      EngineLoop::create(parts.weights, parts.tokenizer.get(), LoopOptions{.engine = options});
+  if (!loop) return loop.error();
+  return std::unique_ptr<Engine>(new Engine(std::make_unique<Impl>(std::move(model), std::move(*loop))));
+}
+
+Result<RequestId> Engine::submit(Request request, Listener listener) {
+  return impl_->submit(std::move(request), std::move(listener));
+}
+void Engine::cancel(RequestId id) { impl_->cancel(id); }
+EngineStats Engine::stats() const { return impl_->stats(); }
+const Model& Engine::model() const { return impl_->model(); }
+const EngineOptions& Engine::options() const { return impl_->options(); }
+
+}  // namespace pando

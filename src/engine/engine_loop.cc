@@ -1,0 +1,394 @@
+#include "engine/engine_loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <unordered_map>
+
+#include "base/check.h"
+#include "base/errors.h"
+#include "base/fp_state.h"
+#include "engine/options.h"
+
+namespace pando {
+namespace {
+
+constexpr size_t kLogitRows = 32;  // rows of the LM head computed and sampled at a time
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+kernel::KvShape kv_shape_of(const model::ModelConfig& config, const LoopOptions& options) {
+  return {.type = kv_dtype(options.engine.kv_type),
+          .n_layers = config.n_layers,
+          .n_kv_heads = config.n_kv_heads,
+          .head_dim = config.head_dim,
+          .page_len = options.page_len,
+          .tile_len = options.tile_len,
+          .span_len = options.span_len};
+}
+
+// The next n_rows tokens of a path that no step has issued yet.
+std::vector<Extent> next_extents(Node* tip, uint32_t n_rows) {
+  std::vector<Node*> open;  // from the tip up
+  for (Node* node = tip; !node->is_root() && node->n_issued < node->size(); node = node->parent)
+    open.push_back(node);
+  std::vector<Extent> extents;
+  for (size_t i = open.size(); i-- > 0 && n_rows > 0;) {
+    const uint32_t n = std::min(n_rows, open[i]->size() - open[i]->n_issued);
+    extents.push_back({open[i], n});
+    n_rows -= n;
+  }
+  return extents;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EngineLoop>> EngineLoop::create(const model::Weights& weights, const Tokenizer* tokenizer,
+                                                       const LoopOptions& options) {
+  LoopOptions full = options;
+  if (Status status = fill_in(full.engine, weights.config); !status) return status.error();
+  const size_t page_bytes = kv_shape_of(weights.config, full).page_bytes();
+  if (full.engine.kv_memory < page_bytes)
+    return invalid_argument("kv_memory is {} bytes, expected at least one page of {} bytes ({} positions)",
+                            full.engine.kv_memory, page_bytes, full.page_len);
+  Result<std::unique_ptr<Planner>> planner = make_planner(full.engine.sharing, full.tile_len);
+  if (!planner) return planner.error();
+  Result<const kernel::Kernels*> kernels = kernels_by_name(full.engine.isa);
+  if (!kernels) return kernels.error();
+  full.engine.isa = (*kernels)->name;
+  return std::unique_ptr<EngineLoop>(new EngineLoop(weights, tokenizer, full, **kernels, std::move(*planner)));
+}
+
+EngineLoop::EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer, const LoopOptions& options,
+                       const kernel::Kernels& kernels, std::unique_ptr<Planner> planner)
+    : options_(options),
+      weights_(weights),
+      tokenizer_(tokenizer),
+      kernels_(kernels),
+      planner_(std::move(planner)),
+      pool_(options.engine.threads),
+      transformer_(weights, kernels, pool_, comm_, options.engine.context),
+      kv_shape_(kv_shape_of(weights.config, options)),
+      pages_(kv_shape_.page_bytes(), options.engine.kv_memory, options.poison_pages),
+      cache_(pages_, options.page_len) {}
+
+// --- requests ------------------------------------------------------------------------------------
+
+size_t EngineLoop::longest(const Request& request) const {
+  return std::min<size_t>(request.tokens.size() + request.sampling.max_tokens, options_.engine.context);
+}
+
+Status EngineLoop::check(const Request& request) const {
+  if (Status status = check_request(request, weights_.config, options_.engine); !status) return status;
+  const size_t n_longest = longest(request);
+  if ((n_longest + options_.page_len - 1) / options_.page_len > pages_.n_pages())
+    return make_error(ErrorCode::kTooLong,
+                      "prompt and answer take up to {} tokens of keys and values; the memory for them holds {} "
+                      "(hint: a larger kv_memory, or fewer max_tokens)",
+                      n_longest, pages_.n_pages() * options_.page_len);
+  return {};
+}
+
+Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
+  if (Status status = check(request); !status) return status;
+  const size_t n_prompt = request.tokens.size(), n_longest = longest(request);
+  auto active = std::make_shared<ActiveRequest>();
+  active->id = id;
+  active->seed = request.sampling.seed ? *request.sampling.seed : derive_seed(options_.engine.seed, request);
+  active->request = std::move(request);
+  active->listener = std::move(listener);
+  active->n_open = active->request.sampling.n;
+  for (int choice = 0; choice < active->n_open; ++choice) {
+    const uint64_t order = next_order_++;
+    auto sequence = std::make_unique<Sequence>(Sequence{
+        .request = active,
+        .choice = choice,
+        .order = order,
+        .tip = cache_.acquire(planner_->shares_tokens() ? active->request.isolation_key : order,
+                              active->request.tokens),
+        .max_tokens = static_cast<uint32_t>(n_longest - n_prompt),
+        .completion = {.choice = choice, .text = {}, .tokens = {}, .logprobs = {},
+                       .prompt_tokens = static_cast<int>(n_prompt)},
+        .decoder = {},
+        .stops = StopMatcher(active->request.sampling.stop)});
+    if (tokenizer_ != nullptr) sequence->decoder.emplace(*tokenizer_, /*first_in_text=*/false);
+    sequences_.push_back(std::move(sequence));
+  }
+  return {};
+}
+
+void EngineLoop::cancel(RequestId id) {
+  for (const auto& sequence : sequences_)
+    if (sequence->request->id == id) drop(*sequence);
+  remove_done();
+}
+
+void EngineLoop::fail_all(const Error& error) {
+  for (const auto& sequence : sequences_)
+    if (!sequence->done) fail(*sequence->request, error);
+  remove_done();
+}
+
+// Every sequence of the request goes; its listener hears of it once.
+void EngineLoop::fail(ActiveRequest& request, const Error& error) {
+  for (const auto& sequence : sequences_)
+    if (sequence->request.get() == &request) drop(*sequence);
+  request.listener(Event{.request = request.id, .text = {}, .completion = {}, .error = error});
+}
+
+// Gives back what a sequence holds; the sequence itself goes with remove_done().
+void EngineLoop::drop(Sequence& sequence) {
+  if (sequence.done) return;
+  sequence.done = true;
+  if (sequence.running) cache_.unlock(sequence.tip);
+  sequence.running = false;
+  if (planner_->shares_tokens()) {
+    cache_.release(sequence.tip);
+  } else {
+    cache_.release_and_drop(sequence.tip);
+  }
+  memory_tight_ = false;
+}
+
+void EngineLoop::remove_done() {
+  std::erase_if(sequences_, [](const auto& sequence) { return sequence->done; });
+}
+
+// --- schedule and reserve ------------------------------------------------------------------------
+
+// Running sequences, and those that wait as far as the step's budget can reach.
+WorkView EngineLoop::work_view(std::vector<Sequence*>& in_view) const {
+  WorkView view;
+  std::unordered_map<const Node*, uint32_t> segment_of;
+  uint32_t n_new_rows = 0;
+  int n_slots = options_.engine.max_running;
+  for (const auto& sequence : sequences_) n_slots -= sequence->running;
+  for (const auto& sequence : sequences_) {
+    if (!sequence->running) {
+      const bool budget_spent = n_new_rows >= static_cast<uint32_t>(options_.engine.step_rows);
+      if (memory_tight_ || n_slots == 0 || budget_spent) continue;
+      --n_slots;
+    }
+    WorkView::Item item;
+    uint32_t n_missing = 0;
+    for (Node* node = sequence->tip; !node->is_root() && node->n_issued < node->size(); node = node->parent) {
+      const auto [entry, added] = segment_of.try_emplace(node, static_cast<uint32_t>(view.segment_rows.size()));
+      const uint32_t n_rows = node->size() - node->n_issued;
+      if (added) {
+        view.segment_rows.push_back(n_rows);
+        n_new_rows += n_rows;
+      }
+      item.segments.push_back(entry->second);
+      n_missing += n_rows;
+    }
+    std::reverse(item.segments.begin(), item.segments.end());
+    item.cached = n_missing == 0;
+    item.decoding = sequence->running && n_missing <= 1 && !sequence->completion.tokens.empty();
+    view.items.push_back(std::move(item));
+    in_view.push_back(sequence.get());
+  }
+  return view;
+}
+
+std::vector<EngineLoop::Share> EngineLoop::reserve_step() {
+  std::vector<Sequence*> in_view;
+  const WorkView view = work_view(in_view);
+  std::vector<Share> shares;
+  for (const Advance& advance : schedule_fcfs(view, static_cast<uint32_t>(options_.engine.step_rows))) {
+    Sequence& sequence = *in_view[advance.item];
+    if (!sequence.running && memory_tight_) continue;
+    if (!reserve(sequence, advance.n_rows, shares)) {
+      memory_tight_ = true;
+      continue;
+    }
+    const bool complete = sequence.tip->n_issued == sequence.tip->size();
+    if (advance.n_rows > 0 || complete) shares.push_back({&sequence, complete});
+    (view.items[advance.item].decoding ? stats_.decode_rows : stats_.prefill_rows) += advance.n_rows;
+  }
+  return shares;
+}
+
+// Locks the path and takes pages for its next rows; younger sequences make room where they must.
+bool EngineLoop::reserve(Sequence& sequence, uint32_t n_rows, std::span<const Share> shares) {
+  const bool was_running = sequence.running;
+  if (!was_running) {
+    cache_.lock(sequence.tip);
+    sequence.running = true;
+  }
+  const std::vector<Extent> extents = next_extents(sequence.tip, n_rows);
+  for (;;) {
+    if (cache_.reserve(extents)) return true;
+    if (!preempt_for(sequence, shares)) break;
+  }
+  if (shares.empty()) {  // alone with its path: only duplicated page beginnings can be in the way
+    cache_.compact(sequence.tip);
+    if (cache_.reserve(extents)) return true;
+  }
+  if (!was_running) {
+    cache_.unlock(sequence.tip);
+    sequence.running = false;
+  }
+  return false;
+}
+
+// Takes the keys and values of the youngest running sequence that is younger than this one and has
+// no part in the step. Its tokens stay; it goes on later.
+bool EngineLoop::preempt_for(const Sequence& sequence, std::span<const Share> shares) {
+  const auto in_step = [&](const Sequence* other) {
+    return std::any_of(shares.begin(), shares.end(), [&](const Share& share) { return share.sequence == other; });
+  };
+  for (size_t i = sequences_.size(); i-- > 0;) {
+    Sequence& other = *sequences_[i];
+    if (other.order <= sequence.order) return false;
+    if (!other.running || in_step(&other)) continue;
+    cache_.unlock(other.tip);
+    other.running = false;
+    ++stats_.preemptions;
+    return true;
+  }
+  return false;
+}
+
+// --- the step ------------------------------------------------------------------------------------
+
+bool EngineLoop::step() {
+  if (sequences_.empty()) return false;
+  FpStateGuard fp_state;
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<Share> shares = reserve_step();
+  if (shares.empty() && memory_tight_) {  // nobody runs that could make room later: begin with the oldest
+    memory_tight_ = false;
+    shares = reserve_step();
+  }
+  stats_.planning_s += seconds_since(start);
+  if (shares.empty()) {
+    fail(*sequences_.front()->request, {ErrorCode::kInternal, "bug: the oldest request cannot make progress"});
+  } else {
+    try {
+      execute(shares);
+    } catch (const std::exception& error) {
+      cache_.abort();
+      for (const Share& share : shares)
+        if (!share.sequence->done) fail(*share.sequence->request, {ErrorCode::kInternal, error.what()});
+    }
+  }
+  remove_done();
+  ++stats_.steps;
+  stats_.step_s += seconds_since(start);
+  return true;
+}
+
+void EngineLoop::execute(const std::vector<Share>& shares) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<WantedOutput> outputs;
+  std::vector<Sequence*> wanted;
+  for (const Share& share : shares) {
+    if (!share.wants_output) continue;
+    outputs.push_back({share.sequence->tip});
+    wanted.push_back(share.sequence);
+  }
+  const PlannedStep step = planner_->plan(cache_, outputs);
+  stats_.recomputed_rows += step.n_recomputed;
+  stats_.prefill_rows += step.n_recomputed;
+  stats_.kv_bytes_peak =
+      std::max<uint64_t>(stats_.kv_bytes_peak, (pages_.n_pages() - pages_.n_free()) * pages_.page_bytes());
+  stats_.planning_s += seconds_since(start);
+
+  const float* hidden = transformer_.forward(step.plan, {.base = pages_.base(), .shape = kv_shape_});
+  cache_.commit();
+  sample_outputs(step, hidden, wanted);
+}
+
+void EngineLoop::sample_outputs(const PlannedStep& step, const float* hidden,
+                                const std::vector<Sequence*>& wanted) {
+  const size_t vocab = weights_.config.vocab, d_model = weights_.config.d_model;
+  const size_t n_outputs = step.plan.outputs.size();
+  logits_.resize(std::max(logits_.size(), std::min(n_outputs, kLogitRows) * vocab));
+  std::vector<Sampled> sampled(wanted.size());
+  for (size_t first = 0; first < n_outputs; first += kLogitRows) {
+    const size_t n = std::min(kLogitRows, n_outputs - first);
+    transformer_.logits(hidden + first * d_model, static_cast<int>(n), logits_.data());
+    const auto start = std::chrono::steady_clock::now();
+    const auto row_of = [&](size_t i) { return std::span(logits_).subspan((step.output_of[i] - first) * vocab, vocab); };
+    const auto in_block = [&](size_t i) { return step.output_of[i] >= first && step.output_of[i] < first + n; };
+    pool_.parallel_for(static_cast<int64_t>(wanted.size()), [&](int64_t i, int) {
+      if (in_block(i)) sampled[i] = sample(*wanted[i], row_of(i));
+    });
+    if (observer_)
+      for (size_t i = 0; i < wanted.size(); ++i)
+        if (in_block(i))
+          observer_(wanted[i]->request->id, wanted[i]->choice, position_of_next(*wanted[i]), row_of(i));
+    stats_.sampling_s += seconds_since(start);
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) take_token(*wanted[i], sampled[i]);
+}
+
+Sampled EngineLoop::sample(const Sequence& sequence, std::span<const float> logits) const {
+  const ActiveRequest& active = *sequence.request;
+  const SamplingOptions& options = active.request.sampling;
+  Sampled sampled;
+  sampled.token = sample_token(logits, options,
+                               {active.seed, static_cast<uint32_t>(sequence.choice), position_of_next(sequence)});
+  if (options.logprobs) sampled.logprob = log_probability(logits, sampled.token);
+  if (active.request.logits_hash) sampled.logits_hash = chain_hash(sequence.completion.logits_hash, logits);
+  return sampled;
+}
+
+uint32_t EngineLoop::position_of_next(const Sequence& sequence) const {
+  return static_cast<uint32_t>(sequence.completion.prompt_tokens + sequence.completion.tokens.size());
+}
+
+void EngineLoop::take_token(Sequence& sequence, const Sampled& sampled) {
+  const SamplingOptions& options = sequence.request->request.sampling;
+  Completion& completion = sequence.completion;
+  completion.tokens.push_back(sampled.token);
+  if (options.logprobs) completion.logprobs.push_back(sampled.logprob);
+  completion.logits_hash = sampled.logits_hash;
+
+  const auto contains = [&](std::span<const Token> tokens) {
+    return std::find(tokens.begin(), tokens.end(), sampled.token) != tokens.end();
+  };
+  const std::vector<int32_t>& eos = weights_.config.eos_ids;
+  const bool model_end = contains(eos) || (tokenizer_ != nullptr && contains(tokenizer_->end_tokens()));
+  if ((model_end && !options.ignore_eos) || contains(options.stop_tokens))
+    return finish(sequence, FinishReason::kStop);
+
+  const std::string text = sequence.decoder ? sequence.stops.push(sequence.decoder->push(sampled.token)) : "";
+  if (!text.empty()) {
+    completion.text += text;
+    sequence.request->listener(Event{.request = sequence.request->id, .choice = sequence.choice, .text = text,
+                                     .completion = {}, .error = {}});
+  }
+  if (sequence.stops.stopped()) return finish(sequence, FinishReason::kStop);
+  if (completion.tokens.size() >= sequence.max_tokens) return finish(sequence, FinishReason::kLength);
+  sequence.tip = cache_.extend(sequence.tip, sampled.token);
+}
+
+void EngineLoop::finish(Sequence& sequence, FinishReason reason) {
+  Completion& completion = sequence.completion;
+  completion.finish_reason = reason;
+  std::string rest;
+  if (sequence.decoder && !sequence.stops.stopped()) {
+    rest = sequence.stops.push(sequence.decoder->finish());
+    rest += sequence.stops.finish();
+  }
+  completion.text += rest;
+  stats_.prompt_tokens += completion.prompt_tokens;
+  stats_.generated_tokens += completion.tokens.size();
+  drop(sequence);
+  if (--sequence.request->n_open == 0) ++stats_.requests;
+  sequence.request->listener(Event{.request = sequence.request->id, .choice = sequence.choice, .text = rest,
+                                   .completion = std::move(completion), .error = {}});
+}
+
+EngineStats EngineLoop::stats() const {
+  EngineStats stats = stats_;
+  stats.evicted_pages = cache_.n_evicted_pages();
+  stats.linear_s = transformer_.times().linear_s;
+  stats.attention_s = transformer_.times().attention_s;
+  stats.linear_flops = transformer_.times().linear_flops;
+  return stats;
+}
+
+}  // namespace pando

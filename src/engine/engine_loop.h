@@ -1,0 +1,106 @@
+// schedule -> reserve -> plan -> execute -> commit, one step at a time, on the calling thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "cache/kv_cache.h"
+#include "cache/page_pool.h"
+#include "comm/comm.h"
+#include "engine/sampler.h"
+#include "engine/sequence.h"
+#include "model/transformer.h"
+#include "pando/engine.h"
+#include "plan/planner.h"
+#include "schedule/schedule.h"
+
+namespace pando {
+
+// What the public options leave to the engine; tests run these tiny.
+struct LoopOptions {
+  EngineOptions engine;
+  int page_len = 32;
+  int tile_len = 64;
+  int span_len = 2048;
+  bool poison_pages = false;  // fill pages with NaN before use
+};
+
+// Owns scheduler state, tree and pages. One thread.
+class EngineLoop {
+ public:
+  // Every whole-vocabulary row of logits an answer is drawn from; `position` is the new token's.
+  using LogitsObserver =
+      std::function<void(RequestId, int choice, uint32_t position, std::span<const float> logits)>;
+
+  // `tokenizer` may be null: then there is no text. Errors: kInvalidArgument.
+  static Result<std::unique_ptr<EngineLoop>> create(const model::Weights& weights, const Tokenizer* tokenizer,
+                                                    const LoopOptions& options);
+
+  // kInvalidArgument or kTooLong for a request of tokens that can never be answered. Reads options
+  // only: any thread may call it.
+  Status check(const Request& request) const;
+  // Takes a request of tokens up, if it passes `check`. Submit, cancel and fail_all come between
+  // steps, not from a listener.
+  Status submit(RequestId id, Request request, Listener listener);
+  void cancel(RequestId id);
+  // Ends every open request with this error.
+  void fail_all(const Error& error);
+
+  // Runs one forward pass. False when there is nothing to do.
+  bool step();
+
+  size_t n_sequences() const { return sequences_.size(); }
+  EngineStats stats() const;
+  const EngineOptions& options() const { return options_.engine; }
+  const KvCache& cache() const { return cache_; }
+  void observe_logits(LogitsObserver observer) { observer_ = std::move(observer); }
+
+ private:
+  // What one step does for a sequence.
+  struct Share {
+    Sequence* sequence;
+    bool wants_output;
+  };
+
+  EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer, const LoopOptions& options,
+             const kernel::Kernels& kernels, std::unique_ptr<Planner> planner);
+
+  WorkView work_view(std::vector<Sequence*>& in_view) const;
+  std::vector<Share> reserve_step();
+  bool reserve(Sequence& sequence, uint32_t n_rows, std::span<const Share> shares);
+  bool preempt_for(const Sequence& sequence, std::span<const Share> shares);
+  void execute(const std::vector<Share>& shares);
+  void sample_outputs(const PlannedStep& step, const float* hidden, const std::vector<Sequence*>& wanted);
+  Sampled sample(const Sequence& sequence, std::span<const float> logits) const;
+  void take_token(Sequence& sequence, const Sampled& sampled);
+  void finish(Sequence& sequence, FinishReason reason);
+  void fail(ActiveRequest& request, const Error& error);
+  void drop(Sequence& sequence);
+  void remove_done();
+  uint32_t position_of_next(const Sequence& sequence) const;
+  size_t longest(const Request& request) const;  // tokens of prompt and answer at most
+
+  LoopOptions options_;
+  const model::Weights& weights_;
+  const Tokenizer* tokenizer_;
+  const kernel::Kernels& kernels_;
+  std::unique_ptr<Planner> planner_;
+  ThreadPool pool_;
+  SingleProcessComm comm_;
+  model::Transformer transformer_;
+  kernel::KvShape kv_shape_;
+  PagePool pages_;
+  KvCache cache_;
+  std::vector<std::unique_ptr<Sequence>> sequences_;  // in order of arrival
+  uint64_t next_order_ = 0;
+  // Set when a reservation failed, until a sequence ends: no waiting sequence starts meanwhile.
+  bool memory_tight_ = false;
+  std::vector<float> logits_;  // [kLogitRows, vocab]
+  LogitsObserver observer_;
+  EngineStats stats_;
+};
+
+}  // namespace pando

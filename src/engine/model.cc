@@ -1,0 +1,62 @@
+#include "pando/model.h"
+
+#include "base/errors.h"
+#include "base/thread_pool.h"
+#include "engine/model_parts.h"
+#include "engine/options.h"
+
+namespace pando {
+
+Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Model::~Model() = default;
+
+Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& directory, const ModelOptions& options) {
+  ThreadPool pool(threads_or_default(options.threads));
+  const bool to_q8_0 = options.weights == WeightType::kQ8_0;
+  Result<model::Weights> weights = model::Weights::load(directory, to_q8_0, kernel::best_kernels(), pool);
+  if (!weights) return weights.error();
+
+  std::unique_ptr<Tokenizer> tokenizer;
+  const bool own = options.tokenizer.empty();
+  Result<std::unique_ptr<Tokenizer>> loaded = Tokenizer::load(own ? directory : options.tokenizer);
+  if (loaded) {
+    tokenizer = std::move(*loaded);
+    if (tokenizer->vocab_size() > weights->config.vocab)
+      return bad_file("{}: the tokenizer has {} tokens, expected at most the model's vocabulary of {}",
+                      (own ? directory : options.tokenizer).string(), tokenizer->vocab_size(), weights->config.vocab);
+  } else if (!own || loaded.error().code != ErrorCode::kNotFound) {
+    return loaded.error();
+  }
+  const DType weight_type = weights->head.type();
+  auto parts = std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer), weight_type});
+  return std::shared_ptr<const Model>(new Model(std::move(parts)));
+}
+
+ModelInfo Model::info() const {
+  const model::ModelConfig& config = parts_->weights.config;
+  return {.family = model::family_name(config.family),
+          .n_parameters = config.n_parameters(),
+          .n_layers = config.n_layers,
+          .d_model = config.d_model,
+          .vocab = config.vocab,
+          .max_positions = config.max_positions,
+          .weight_type = std::string(dtype_name(parts_->weight_type)),
+          .weight_bytes = parts_->weights.bytes()};
+}
+
+bool Model::has_tokenizer() const { return parts_->tokenizer != nullptr; }
+
+Result<std::vector<Token>> Model::encode(std::string_view text) const {
+  if (!has_tokenizer()) return unsupported("the model directory has no tokenizer (hint: give tokens, or a tokenizer directory)");
+  return parts_->tokenizer->encode(text, /*add_bos=*/true);
+}
+
+Result<std::string> Model::decode(std::span<const Token> tokens) const {
+  if (!has_tokenizer()) return unsupported("the model directory has no tokenizer");
+  StreamDecoder decoder(*parts_->tokenizer, /*first_in_text=*/true);
+  std::string text;
+  for (const Token token : tokens) text += decoder.push(token);
+  return text + decoder.finish();
+}
+
+}  // namespace pando

@@ -1,0 +1,25 @@
+// Defaults and checks of what a caller asks for.
+#pragma once
+
+#include "base/dtype.h"
+#include "kernel/kernels.h"
+#include "model/config.h"
+#include "pando/engine.h"
+
+namespace pando {
+
+DType kv_dtype(KvType type);
+
+// Replaces zeros by defaults; kInvalidArgument for what cannot work.
+Status fill_in(EngineOptions& options, const model::ModelConfig& config);
+
+// kInvalidArgument or kTooLong for a request of tokens that can never be answered.
+Status check_request(const Request& request, const model::ModelConfig& config, const EngineOptions& options);
+
+// The table for "portable", "avx2", "avx512", or the best one for "".
+Result<const kernel::Kernels*> kernels_by_name(std::string_view name);
+
+// The value, or one for each processor this process may use where it is 0.
+int threads_or_default(int threads);
+
+}  // namespace pando

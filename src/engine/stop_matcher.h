@@ -1,0 +1,27 @@
+// Finds stop strings in text that arrives piece by piece.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pando {
+
+// Holds back text that may still turn out to begin a stop string.
+class StopMatcher {
+ public:
+  explicit StopMatcher(const std::vector<std::string>& stops) : stops_(&stops) {}
+
+  // Takes new text and returns what is safe to show. After a match `stopped()` is true and the stop
+  // string and everything behind it are dropped.
+  std::string push(const std::string& text);
+  // What was held back, at the end of an answer.
+  std::string finish();
+  bool stopped() const { return stopped_; }
+
+ private:
+  const std::vector<std::string>* stops_;  // the request's
+  std::string held_;
+  bool stopped_ = false;
+};
+
+}  // namespace pando

@@ -1,0 +1,72 @@
+#include "pando/stream.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+namespace pando {
+
+struct Stream::State {
+  Engine* engine = nullptr;
+  RequestId id = 0;
+  int n_open = 0;  // answers not complete, as the consumer has seen it
+  std::mutex mutex;
+  std::condition_variable arrived;
+  std::deque<Event> events;
+};
+
+Stream::Stream(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Stream::Stream(Stream&&) noexcept = default;
+
+Stream& Stream::operator=(Stream&& other) noexcept {
+  std::swap(state_, other.state_);
+  return *this;
+}
+
+Stream::~Stream() {
+  if (state_ && state_->n_open > 0) state_->engine->cancel(state_->id);
+}
+
+Result<Stream> Stream::open(Engine& engine, Request request) {
+  auto state = std::make_shared<State>();
+  state->engine = &engine;
+  state->n_open = request.sampling.n;
+  Result<RequestId> id = engine.submit(std::move(request), [state](const Event& event) {
+    {
+      std::lock_guard lock(state->mutex);
+      state->events.push_back(event);
+    }
+    state->arrived.notify_one();
+  });
+  if (!id) return id.error();
+  state->id = *id;
+  return Stream(std::move(state));
+}
+
+std::optional<Event> Stream::next() {
+  if (state_->n_open == 0) return std::nullopt;
+  std::unique_lock lock(state_->mutex);
+  state_->arrived.wait(lock, [&] { return !state_->events.empty(); });
+  Event event = std::move(state_->events.front());
+  state_->events.pop_front();
+  if (event.error) {
+    state_->n_open = 0;
+  } else if (event.completion) {
+    --state_->n_open;
+  }
+  return event;
+}
+
+Result<std::vector<Completion>> Engine::complete(Request request) {
+  std::vector<Completion> completions(std::max(0, request.sampling.n));
+  Result<Stream> stream = Stream::open(*this, std::move(request));
+  if (!stream) return stream.error();
+  while (std::optional<Event> event = stream->next()) {
+    if (event->error) return *event->error;
+    if (event->completion) completions[event->choice] = std::move(*event->completion);
+  }
+  return completions;
+}
+
+}  // namespace pando
