@@ -1,0 +1,122 @@
+#include "text/added_tokens.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+
+#include "text/utf8.h"
+
+namespace pando {
+namespace {
+
+unsigned char first_byte(std::string_view text) { return static_cast<unsigned char>(text.front()); }
+
+char32_t first_point(std::string_view text) { return next_utf8(text).point; }
+
+bool is_space(char32_t point) {
+  if (point <= 0x20) return point == 0x20 || (point >= 0x09 && point <= 0x0D);
+  if (point == 0x85) return true;
+  const auto category = utf8proc_category(static_cast<int32_t>(point));
+  return category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL ||
+         category == UTF8PROC_CATEGORY_ZP;
+}
+
+bool is_word(char32_t point) {
+  constexpr char32_t kNonJoiner = 0x200C;
+  constexpr char32_t kJoiner = 0x200D;
+  switch (utf8proc_category(static_cast<int32_t>(point))) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_PC:
+      return true;
+    default:
+      return point == kNonJoiner || point == kJoiner;
+  }
+}
+
+bool touches_word(std::string_view before, std::string_view after) {
+  return (!before.empty() && is_word(first_point(last_character(before)))) ||
+         (!after.empty() && is_word(first_point(after)));
+}
+
+size_t spaces_before(std::string_view text) {
+  size_t n = 0;
+  while (n < text.size()) {
+    const std::string_view last = last_character(text.substr(0, text.size() - n));
+    if (!is_space(first_point(last))) break;
+    n += last.size();
+  }
+  return n;
+}
+
+size_t spaces_after(std::string_view text) {
+  size_t n = 0;
+  while (n < text.size() && is_space(first_point(text.substr(n)))) n += utf8_length(text[n]);
+  return n;
+}
+
+}  // namespace
+
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens)
+    : tokens_(std::move(tokens)), ends_(1, -1) {
+  for (size_t i = 0; i < tokens_.size(); ++i) {
+    const std::string& content = tokens_[i].content;
+    begins_.set(first_byte(content));
+    int node = 0;
+    for (char c : content) {
+      const uint64_t edge = static_cast<uint64_t>(node) << 8 | static_cast<unsigned char>(c);
+      const auto [found, added] = nodes_.emplace(edge, static_cast<int>(ends_.size()));
+      if (added) ends_.push_back(-1);
+      node = found->second;
+    }
+    ends_[node] = static_cast<int>(i);
+  }
+}
+
+const AddedToken* AddedTokens::match(std::string_view text) const {
+  int node = 0;
+  int longest = -1;
+  for (char c : text) {
+    const auto next = nodes_.find(static_cast<uint64_t>(node) << 8 | static_cast<unsigned char>(c));
+    if (next == nodes_.end()) break;
+    node = next->second;
+    if (ends_[node] >= 0) longest = ends_[node];
+  }
+  return longest < 0 ? nullptr : &tokens_[longest];
+}
+
+void AddedTokens::split(std::string_view text, FunctionRef<void(const Part&)> part) const {
+  size_t done = 0;
+  const auto flush = [&](size_t end) {
+    if (done < end) part({text.substr(done, end - done), nullptr});
+    done = end;
+  };
+  for (size_t at = 0; at < text.size();) {
+    const bool possible = begins_[first_byte(text.substr(at))];
+    const AddedToken* token = possible ? match(text.substr(at)) : nullptr;
+    if (token == nullptr) {
+      ++at;
+      continue;
+    }
+    size_t begin = at;
+    size_t end = at + token->content.size();
+    at = end;
+    if (token->single_word && touches_word(text.substr(0, begin), text.substr(end))) continue;
+    if (token->lstrip) begin -= spaces_before(text.substr(done, begin - done));
+    if (token->rstrip) end += spaces_after(text.substr(end));
+    flush(begin);
+    part({text.substr(begin, end - begin), token});
+    done = at = end;
+  }
+  flush(text.size());
+}
+
+}  // namespace pando

@@ -1,0 +1,58 @@
+// Byte-pair encoding: a word to tokens by merging, over bytes or over characters.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "text/merge_word.h"
+
+namespace pando {
+
+// The token text of a byte where bytes are a fallback: "<0x0A>".
+std::string byte_token_text(unsigned char byte);
+// The byte that such a text stands for.
+std::optional<char> byte_of_token_text(std::string_view text);
+
+// Immutable once built; any thread.
+class Bpe {
+ public:
+  struct Options {
+    bool byte_level = false;       // symbols are bytes; else characters
+    bool byte_fallback = false;    // a character without a token becomes its bytes' <0xNN> tokens
+    bool fuse_unknown = false;     // unknown characters in a row are one token
+    bool ignore_merges = false;    // a word that is a token is that token, whatever the merges say
+    std::optional<Token> unknown;  // for characters without token and without bytes
+  };
+
+  // Refuses a vocabulary that has no token for some text; `file` is for the message.
+  static Result<Bpe> build(const Vocab& vocab, const std::vector<Merge>& merges,
+                           const Options& options, const std::string& file);
+
+  // Appends the tokens of `word`, which is UTF-8. O(n log n) for any word.
+  void encode(std::string_view word, std::vector<Token>* tokens) const;
+
+ private:
+  Bpe(const std::vector<Merge>& merges, const Options& options)
+      : merges_(merges), options_(options) {}
+  Status find_symbols(const Vocab& vocab, const std::string& file);
+  void find_boundaries(const Vocab& vocab, const std::vector<Merge>& merges);
+  void find_words(const Vocab& vocab);
+
+  void encode_piece(std::string_view piece, std::vector<Token>* tokens) const;
+  void append_symbols(std::string_view piece, std::vector<Token>* tokens) const;
+  bool append_symbol(std::string_view character, std::vector<Token>* tokens) const;
+
+  MergeTable merges_;
+  Options options_;
+  std::array<Token, 256> bytes_;                    // token of a byte, -1 for none
+  std::unordered_map<char32_t, Token> characters_;  // empty with byte_level
+  TokenOfText words_;           // texts that end as one token: most words of a prompt, unmerged
+  size_t longest_word_ = 0;     // bytes
+  bool cut_at_spaces_ = false;  // no merge joins another character to a U+2581 after it
+};
+
+}  // namespace pando

@@ -1,0 +1,43 @@
+// A tokenizer of byte-pair encoding: added tokens, then normalised sections, words, merges.
+#pragma once
+
+#include "text/added_tokens.h"
+#include "text/bpe.h"
+#include "text/normalizer.h"
+#include "text/pre_tokenizer.h"
+#include "text/special_tokens.h"
+
+namespace pando {
+
+// What a file says a tokenizer is made of.
+struct BpeParts {
+  Bpe bpe;
+  Normalizer normalizer;
+  PreTokenizer pre_tokenizer;
+  std::vector<std::string> token_bytes = {};  // by id; of added tokens their content
+  std::vector<AddedToken> added = {};
+  SpecialTokens special = {};
+  bool strips_leading_space = false;
+};
+
+class BpeTokenizer final : public Tokenizer {
+ public:
+  explicit BpeTokenizer(BpeParts parts);
+
+  Result<std::vector<Token>> encode(std::string_view text, bool add_bos) const override;
+  std::string token_bytes(Token token, bool skip_special) const override;
+  int vocab_size() const override { return static_cast<int>(parts_.token_bytes.size()); }
+  std::optional<Token> bos() const override { return parts_.special.bos; }
+  std::span<const Token> end_tokens() const override { return parts_.special.ends; }
+  bool strips_leading_space() const override { return parts_.strips_leading_space; }
+
+ private:
+  Status encode_section(std::string_view section, bool at_start, std::vector<Token>* tokens) const;
+
+  BpeParts parts_;
+  std::vector<bool> is_special_;  // by id
+  AddedTokens as_written_;        // looked for in the text as it is
+  AddedTokens as_normalised_;
+};
+
+}  // namespace pando

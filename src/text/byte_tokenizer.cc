@@ -1,0 +1,57 @@
+#include "text/byte_tokenizer.h"
+
+#include <fstream>
+
+#include "text/byte_level.h"
+#include "text/json_file.h"
+
+namespace pando {
+namespace {
+
+constexpr const char* kEndOfText = "<|endoftext|>";
+
+Status write_json(const std::filesystem::path& path, const Json& document) {
+  std::ofstream file(path, std::ios::binary);
+  file << document.dump(1) << '\n';
+  file.close();
+  if (!file) return io_error("'{}' cannot be written", path.string());
+  return {};
+}
+
+Json byte_tokenizer() {
+  Json vocab = Json::object();
+  for (int byte = 0; byte < 256; ++byte) {
+    vocab[byte_level_character(static_cast<unsigned char>(byte))] = byte;
+  }
+  const Json end = {{"id", kByteTokenizerVocab - 1},
+                    {"content", kEndOfText},
+                    {"special", true},
+                    {"single_word", false},
+                    {"lstrip", false},
+                    {"rstrip", false},
+                    {"normalized", false}};
+  const Json byte_level = {{"type", "ByteLevel"},
+                           {"add_prefix_space", false},
+                           {"trim_offsets", false},
+                           {"use_regex", false}};
+  return {{"version", "1.0"},
+          {"added_tokens", Json::array({end})},
+          {"normalizer", nullptr},
+          {"pre_tokenizer", byte_level},
+          {"post_processor", nullptr},
+          {"decoder", byte_level},
+          {"model", {{"type", "BPE"}, {"vocab", vocab}, {"merges", Json::array()}}}};
+}
+
+}  // namespace
+
+Status write_byte_tokenizer(const std::filesystem::path& directory) {
+  Status done = write_json(directory / "tokenizer.json", byte_tokenizer());
+  if (!done.ok()) return done;
+  return write_json(directory / "tokenizer_config.json",
+                    {{"eos_token", kEndOfText},
+                     {"add_bos_token", false},
+                     {"tokenizer_class", "PreTrainedTokenizerFast"}});
+}
+
+}  // namespace pando

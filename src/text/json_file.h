@@ -1,0 +1,55 @@
+// JSON files whose errors say which file, which field, what was found and what was expected.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/errors.h"
+
+namespace pando {
+
+using Json = nlohmann::json;
+
+// kNotFound where there is none, kBadFile for a directory, kIo where it cannot be read.
+Result<std::string> read_text_file(const std::filesystem::path& path);
+Result<Json> read_json_file(const std::filesystem::path& path);
+
+// A place in a JSON document that knows its name. Borrows the document.
+class JsonPlace {
+ public:
+  JsonPlace(const Json& root, std::string file) : value_(&root), file_(std::move(file)) {}
+
+  // A field or element; an absent place where there is none.
+  JsonPlace at(std::string_view key) const;
+  JsonPlace at(size_t index) const;
+
+  bool absent() const { return value_ == nullptr || value_->is_null(); }
+  const Json& json() const { return *value_; }
+  const std::string& file() const { return file_; }
+  std::string_view type_name() const;  // the text of this object's field "type", or empty
+
+  Result<std::string> text() const;
+  Result<int64_t> integer() const;
+  Result<bool> boolean(bool if_absent) const;
+  Status expect_array() const;
+  Status expect_object() const;
+
+  // "'FILE': field 'NAME' is FOUND, expected EXPECTED".
+  Error wrong(std::string_view expected) const;
+  // The same as kUnsupported, for what is well formed and not offered.
+  Error not_offered(std::string_view offered) const;
+
+ private:
+  JsonPlace(const Json* value, std::string file, std::string name)
+      : value_(value), file_(std::move(file)), name_(std::move(name)) {}
+  std::string found() const;
+
+  const Json* value_;
+  std::string file_;
+  std::string name_;  // "model.vocab"; empty for the whole document
+};
+
+}  // namespace pando

@@ -1,0 +1,203 @@
+#include "text/special_tokens.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace pando {
+namespace {
+
+bool has_content(const std::vector<AddedToken>& tokens, const std::string& content) {
+  return std::any_of(tokens.begin(), tokens.end(),
+                     [&](const AddedToken& token) { return token.content == content; });
+}
+
+// A token named by its text, or by an object that holds it as "content". Nothing where absent.
+Result<std::optional<std::string>> read_named(const JsonPlace& place) {
+  if (place.absent()) return std::optional<std::string>();
+  Result<std::string> text = place.json().is_object() ? place.at("content").text() : place.text();
+  if (!text.ok()) return text.error();
+  return std::optional(std::move(*text));
+}
+
+Status read_named_tokens(const JsonPlace& root, TokenizerConfig* config) {
+  for (const char* field : {"bos_token", "eos_token", "unk_token", "pad_token"}) {
+    Result<std::optional<std::string>> text = read_named(root.at(field));
+    if (!text.ok()) return text.error();
+    if (!*text || (*text)->empty()) continue;
+    config->named.push_back(**text);
+    if (field == std::string_view("bos_token")) config->bos = **text;
+    if (field == std::string_view("eos_token")) config->eos = **text;
+  }
+  const JsonPlace more = root.at("additional_special_tokens");
+  if (more.absent()) return {};
+  if (Status array = more.expect_array(); !array.ok()) return array;
+  for (size_t i = 0; i < more.json().size(); ++i) {
+    const auto text = read_named(more.at(i));
+    if (!text.ok()) return text.error();
+    if (*text && !(*text)->empty()) config->named.push_back(**text);
+  }
+  return {};
+}
+
+Status read_added_tokens(const JsonPlace& place, TokenizerConfig* config) {
+  if (place.absent()) return {};
+  if (Status object = place.expect_object(); !object.ok()) return object;
+  for (const auto& [key, value] : place.json().items()) {
+    Result<AddedToken> token = read_added_token(place.at(key));
+    if (!token.ok()) return token.error();
+    const char* end = key.data() + key.size();
+    const auto parsed = std::from_chars(key.data(), end, token->id);
+    if (parsed.ec != std::errc() || parsed.ptr != end || token->id < 0 || token->id > kMaxToken) {
+      return place.at(key).wrong(fmt::format("under an id from 0 to {}", kMaxToken));
+    }
+    config->added.push_back(std::move(*token));
+  }
+  std::sort(config->added.begin(), config->added.end(),
+            [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
+  return {};
+}
+
+Status read_config_file(const std::filesystem::path& path, TokenizerConfig* config) {
+  const Result<Json> document = read_json_file(path);
+  if (!document.ok()) return document.error();
+  const JsonPlace root(*document, path.string());
+  if (Status object = root.expect_object(); !object.ok()) return object;
+  if (Status done = read_named_tokens(root, config); !done.ok()) return done;
+  if (Status done = read_added_tokens(root.at("added_tokens_decoder"), config); !done.ok()) {
+    return done;
+  }
+  if (!root.at("tokenizer_class").absent()) {
+    Result<std::string> name = root.at("tokenizer_class").text();
+    if (!name.ok()) return name.error();
+    config->tokenizer_class = std::move(*name);
+  }
+  if (!root.at("add_bos_token").absent()) {
+    const auto add = root.at("add_bos_token").boolean(false);
+    if (!add.ok()) return add.error();
+    config->add_bos = *add;
+  }
+  const auto space = root.at("add_prefix_space").boolean(false);
+  if (!space.ok()) return space.error();
+  config->add_prefix_space = *space;
+  return {};
+}
+
+// Appends eos_token_id, an id or a list of ids.
+Status read_end_ids(const std::filesystem::path& path, std::vector<Token>* ids) {
+  if (!std::filesystem::exists(path)) return {};
+  const Result<Json> document = read_json_file(path);
+  if (!document.ok()) return document.error();
+  const JsonPlace place = JsonPlace(*document, path.string()).at("eos_token_id");
+  if (place.absent()) return {};
+  const bool list = place.json().is_array();
+  for (size_t i = 0; i < (list ? place.json().size() : 1); ++i) {
+    const Result<Token> id = read_token_id(list ? place.at(i) : place);
+    if (!id.ok()) return id.error();
+    ids->push_back(*id);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& directory) {
+  TokenizerConfig config;
+  const std::filesystem::path path = directory / "tokenizer_config.json";
+  config.file = path.string();
+  if (std::filesystem::exists(path)) {
+    if (Status done = read_config_file(path, &config); !done.ok()) return done.error();
+  }
+  for (const char* name : {"generation_config.json", "config.json"}) {
+    if (Status done = read_end_ids(directory / name, &config.end_ids); !done.ok()) {
+      return done.error();
+    }
+  }
+  return config;
+}
+
+Result<AddedToken> read_added_token(const JsonPlace& place) {
+  AddedToken token;
+  Result<std::string> content = place.at("content").text();
+  if (!content.ok()) return content.error();
+  if (content->empty()) return place.at("content").wrong("at least one character");
+  token.content = std::move(*content);
+  const std::pair<const char*, bool*> flags[] = {{"special", &token.special},
+                                                 {"single_word", &token.single_word},
+                                                 {"lstrip", &token.lstrip},
+                                                 {"rstrip", &token.rstrip},
+                                                 {"normalized", &token.normalized}};
+  for (const auto& [name, flag] : flags) {
+    const Result<bool> value = place.at(name).boolean(false);
+    if (!value.ok()) return value.error();
+    *flag = *value;
+  }
+  return token;
+}
+
+Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const Vocab& vocab,
+                                          const OwnSpecialTokens& own) {
+  SpecialTokens special;
+  special.bos = own.bos;
+  if (config.bos && !(own.asks_bos && own.bos)) {
+    if (const auto bos = vocab.find(*config.bos)) special.bos = bos;
+  }
+  special.asks_bos = config.add_bos.value_or(own.asks_bos);
+  if (special.asks_bos && !special.bos) {
+    return bad_file("'{}': field 'add_bos_token' is true, and 'bos_token' names no token",
+                    config.file);
+  }
+  const auto add_end = [&](Token id) {
+    const bool there = std::count(special.ends.begin(), special.ends.end(), id) > 0;
+    if (!there) special.ends.push_back(id);
+  };
+  for (Token id : config.end_ids) add_end(id);
+  if (config.eos) {
+    const auto eos = vocab.find(*config.eos);
+    if (!eos) {
+      return bad_file("'{}': field 'eos_token' is '{}', expected a token of the vocabulary",
+                      config.file, *config.eos);
+    }
+    add_end(*eos);
+  } else if (own.eos && special.ends.empty()) {
+    add_end(*own.eos);
+  }
+  return special;
+}
+
+Status add_tokens(const std::vector<AddedToken>& tokens, const std::string& file, Vocab* vocab,
+                  std::vector<AddedToken>* added) {
+  for (const AddedToken& token : tokens) {
+    const auto before = vocab->find(token.content);
+    if (before && *before != token.id) {
+      return bad_file("'{}': added token '{}' has id {}, expected {} as in the vocabulary", file,
+                      token.content, token.id, *before);
+    }
+    if (!before && !vocab->add(token.content, token.id)) {
+      return bad_file("'{}': added token '{}' has id {}, expected an id of its own ({} is '{}')",
+                      file, token.content, token.id, token.id, vocab->text(token.id));
+    }
+    if (!has_content(*added, token.content)) added->push_back(token);
+  }
+  return {};
+}
+
+Status add_config_tokens(const TokenizerConfig& config, Vocab* vocab,
+                         std::vector<AddedToken>* added) {
+  std::vector<AddedToken> lacking;
+  for (const AddedToken& token : config.added) {
+    if (!has_content(*added, token.content)) lacking.push_back(token);
+  }
+  if (Status done = add_tokens(lacking, config.file, vocab, added); !done.ok()) return done;
+  for (const std::string& text : config.named) {
+    const auto id = vocab->find(text);
+    if (!id || has_content(*added, text)) continue;
+    AddedToken token;
+    token.id = *id;
+    token.content = text;
+    token.special = true;
+    added->push_back(std::move(token));
+  }
+  return {};
+}
+
+}  // namespace pando

@@ -1,0 +1,55 @@
+// What the files beside a tokenizer say about its special tokens: tokenizer_config.json,
+// generation_config.json and config.json, each of which may be missing.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "text/added_tokens.h"
+#include "text/vocab.h"
+
+namespace pando {
+
+struct TokenizerConfig {
+  std::string file;             // tokenizer_config.json, for messages
+  std::string tokenizer_class;  // empty where not said
+  std::vector<AddedToken> added;
+  std::vector<std::string> named;  // texts of bos, eos, unk, pad and additional special tokens
+  std::optional<std::string> bos;
+  std::optional<std::string> eos;
+  std::optional<bool> add_bos;
+  bool add_prefix_space = false;
+  std::vector<Token> end_ids;  // eos_token_id of generation_config.json, then of config.json
+};
+Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& directory);
+
+// One entry of added_tokens or added_tokens_decoder, without its id.
+Result<AddedToken> read_added_token(const JsonPlace& place);
+
+struct SpecialTokens {
+  std::optional<Token> bos;
+  bool asks_bos = false;    // the tokenizer puts bos first; then there is one
+  std::vector<Token> ends;  // each once
+};
+
+// What the tokenizer's own file says, which the configuration completes or overrides.
+struct OwnSpecialTokens {
+  std::optional<Token> bos;
+  bool asks_bos = false;
+  std::optional<Token> eos;
+};
+Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const Vocab& vocab,
+                                          const OwnSpecialTokens& own);
+
+// Adds `tokens` to `*vocab` and `*added`; those already in the vocabulary must agree with it.
+// `file` is for messages.
+Status add_tokens(const std::vector<AddedToken>& tokens, const std::string& file, Vocab* vocab,
+                  std::vector<AddedToken>* added);
+// Adds the tokens of the configuration that `*added` lacks, the named ones as far as the vocabulary
+// has them.
+Status add_config_tokens(const TokenizerConfig& config, Vocab* vocab,
+                         std::vector<AddedToken>* added);
+
+}  // namespace pando

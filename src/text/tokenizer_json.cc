@@ -1,0 +1,139 @@
+#include "text/tokenizer_json.h"
+
+#include "text/byte_level.h"
+#include "text/tokenizer_steps.h"
+
+namespace pando {
+namespace {
+
+// Features of the model that change tokens and are not offered.
+Status refuse_other_features(const JsonPlace& model) {
+  const bool named = !model.at("type").absent();  // old files leave the type out
+  if (named && model.type_name() != "BPE") return model.at("type").not_offered("BPE");
+  for (const char* field : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+    const JsonPlace place = model.at(field);
+    if (!place.absent() && place.json() != "") return place.not_offered("null");
+  }
+  const JsonPlace dropout = model.at("dropout");
+  if (!dropout.absent() && dropout.json() != 0.0) return dropout.not_offered("null");
+  return {};
+}
+
+Result<Bpe::Options> read_options(const JsonPlace& model, const Vocab& vocab, bool byte_level) {
+  Bpe::Options options;
+  options.byte_level = byte_level;
+  const std::pair<const char*, bool*> flags[] = {{"byte_fallback", &options.byte_fallback},
+                                                 {"fuse_unk", &options.fuse_unknown},
+                                                 {"ignore_merges", &options.ignore_merges}};
+  for (const auto& [name, flag] : flags) {
+    const Result<bool> value = model.at(name).boolean(false);
+    if (!value.ok()) return value.error();
+    *flag = *value;
+  }
+  if (byte_level && options.byte_fallback) {
+    return model.at("byte_fallback").not_offered("false where the pre-tokenizer is ByteLevel");
+  }
+  const JsonPlace unknown = model.at("unk_token");
+  if (unknown.absent()) return options;
+  const Result<std::string> text = unknown.text();
+  if (!text.ok()) return text.error();
+  options.unknown = vocab.find(*text);
+  if (!options.unknown) return unknown.wrong("a token of the vocabulary");
+  return options;
+}
+
+// The bytes that one token of the model stands for.
+std::string shown_bytes(const std::string& text, const Decoder& decoder) {
+  if (decoder.byte_level) return from_byte_level(text).value_or(text);
+  if (decoder.byte_fallback) {
+    if (const auto byte = byte_of_token_text(text)) return std::string(1, *byte);
+  }
+  return decoder.space_mark.empty() ? text : replace_all(text, decoder.space_mark, " ");
+}
+
+std::vector<std::string> all_token_bytes(const Vocab& vocab, const std::vector<AddedToken>& added,
+                                         const Decoder& decoder) {
+  std::vector<std::string> bytes(vocab.size());
+  for (Token id = 0; id < vocab.size(); ++id) bytes[id] = shown_bytes(vocab.text(id), decoder);
+  for (const AddedToken& token : added) bytes[token.id] = token.content;
+  return bytes;
+}
+
+Result<std::vector<AddedToken>> read_added(const JsonPlace& place) {
+  std::vector<AddedToken> added;
+  if (place.absent()) return added;
+  if (Status array = place.expect_array(); !array.ok()) return array.error();
+  for (size_t i = 0; i < place.json().size(); ++i) {
+    Result<AddedToken> token = read_added_token(place.at(i));
+    if (!token.ok()) return token.error();
+    const Result<Token> id = read_token_id(place.at(i).at("id"));
+    if (!id.ok()) return id.error();
+    token->id = *id;
+    added.push_back(std::move(*token));
+  }
+  return added;
+}
+
+Result<Bpe> read_bpe(const JsonPlace& model, const Vocab& vocab, bool byte_level) {
+  const Result<std::vector<Merge>> merges = read_merges(model.at("merges"), vocab);
+  if (!merges.ok()) return merges.error();
+  const Result<Bpe::Options> options = read_options(model, vocab, byte_level);
+  if (!options.ok()) return options.error();
+  return Bpe::build(vocab, *merges, *options, model.file());
+}
+
+// Fills in what depends on the tokens: added ones, their bytes, begin and end.
+Status finish_tokens(const JsonPlace& root, const TokenizerConfig& config, const Decoder& decoder,
+                     Vocab* vocab, BpeParts* parts) {
+  const Result<std::vector<AddedToken>> added = read_added(root.at("added_tokens"));
+  if (!added.ok()) return added.error();
+  if (Status done = add_tokens(*added, root.file(), vocab, &parts->added); !done.ok()) return done;
+  if (Status done = add_config_tokens(config, vocab, &parts->added); !done.ok()) return done;
+  const auto first = read_post_processor(root.at("post_processor"), *vocab);
+  if (!first.ok()) return first.error();
+  OwnSpecialTokens own;
+  own.bos = *first;
+  own.asks_bos = first->has_value();
+  Result<SpecialTokens> special = find_special_tokens(config, *vocab, own);
+  if (!special.ok()) return special.error();
+  parts->special = std::move(*special);
+  parts->token_bytes = all_token_bytes(*vocab, parts->added, decoder);
+  parts->strips_leading_space = decoder.strips_leading_space;
+  return {};
+}
+
+}  // namespace
+
+Result<BpeParts> read_tokenizer_json(const std::filesystem::path& path,
+                                     const TokenizerConfig& config) {
+  const Result<Json> document = read_json_file(path);
+  if (!document.ok()) return document.error();
+  const JsonPlace root(*document, path.string());
+  if (Status object = root.expect_object(); !object.ok()) return object.error();
+  const JsonPlace model = root.at("model");
+  if (Status object = model.expect_object(); !object.ok()) return object.error();
+  if (Status offered = refuse_other_features(model); !offered.ok()) return offered.error();
+
+  Result<Normalizer> normalizer = read_normalizer(root.at("normalizer"));
+  if (!normalizer.ok()) return normalizer.error();
+  Result<PreTokenizerField> pre_tokenizer = read_pre_tokenizer(root.at("pre_tokenizer"));
+  if (!pre_tokenizer.ok()) return pre_tokenizer.error();
+  Result<Decoder> decoder = read_decoder(root.at("decoder"));
+  if (!decoder.ok()) return decoder.error();
+  if (decoder->byte_level != pre_tokenizer->byte_level) {
+    return root.at("decoder").not_offered("ByteLevel where the pre-tokenizer is, and only there");
+  }
+  Result<Vocab> vocab = read_vocab(model.at("vocab"));
+  if (!vocab.ok()) return vocab.error();
+  Result<Bpe> bpe = read_bpe(model, *vocab, pre_tokenizer->byte_level);
+  if (!bpe.ok()) return bpe.error();
+
+  BpeParts parts{.bpe = std::move(*bpe),
+                 .normalizer = std::move(*normalizer),
+                 .pre_tokenizer = std::move(pre_tokenizer->steps)};
+  Status done = finish_tokens(root, config, *decoder, &*vocab, &parts);
+  if (!done.ok()) return done.error();
+  return parts;
+}
+
+}  // namespace pando

@@ -1,0 +1,59 @@
+// The vocabulary and merges of a tokenizer as its files write them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "text/json_file.h"
+#include "text/tokenizer.h"
+
+namespace pando {
+
+struct StringHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+};
+using TokenOfText = std::unordered_map<std::string, Token, StringHash, std::equal_to<>>;
+
+constexpr Token kMaxToken = (1 << 24) - 1;  // ids above would only waste memory
+
+// Text to id and back. Ids may have holes.
+class Vocab {
+ public:
+  // False where the text or the id is taken.
+  bool add(const std::string& text, Token id);
+  std::optional<Token> find(std::string_view text) const;
+  // The text of an id; empty for a hole.
+  const std::string& text(Token id) const { return texts_[id]; }
+  bool has(Token id) const { return id >= 0 && id < size() && taken_[id]; }
+  int size() const { return static_cast<int>(texts_.size()); }  // highest id + 1
+
+ private:
+  TokenOfText ids_;
+  std::vector<std::string> texts_;
+  std::vector<bool> taken_;
+};
+
+// `left` followed by `right` becomes `result`. Their order in a list is their rank.
+struct Merge {
+  Token left;
+  Token right;
+  Token result;
+};
+
+// An object of text to id.
+Result<Vocab> read_vocab(const JsonPlace& place);
+// An id of this vocabulary's range.
+Result<Token> read_token_id(const JsonPlace& place);
+
+// Merges as "a b" strings or ["a", "b"] pairs.
+Result<std::vector<Merge>> read_merges(const JsonPlace& place, const Vocab& vocab);
+// Merges as lines of "a b", with "#version" lines between; `file` is for messages.
+Result<std::vector<Merge>> read_merge_lines(const std::string& text, const std::string& file,
+                                            const Vocab& vocab);
+
+}  // namespace pando
