@@ -32,8 +32,8 @@ struct ModelConfig {
   double rope_theta = 10000.0;
   int max_positions = 0;         // longest sequence, in tokens
   bool tied_embeddings = false;  // the LM head is the embedding table; lm_head.weight is not read
-  std::optional<int32_t> bos_id;
-  std::vector<int32_t> eos_ids;  // any of these ends a sequence; may be empty
+  std::optional<int32_t> bos_id = {};
+  std::vector<int32_t> eos_ids = {};  // any of these ends a sequence; may be empty
 
   bool qk_norm() const { return family == Family::kQwen3; }  // RMSNorm of each query and key head
   int q_dim() const { return n_heads * head_dim; }

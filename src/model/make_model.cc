@@ -195,7 +195,10 @@ void random_weights(uint64_t seed, std::string_view name, std::span<const int64_
   // Four 16-bit uniforms, added: integers up to here, then one product and one sum in f32.
   constexpr double kDeviation = 37837.0;  // sqrt(4 / 12) * 65536
   const bool norm = shape.size() == 1;
-  const double deviation = norm ? 0.1 : 1.0 / std::sqrt(static_cast<double>(shape.back()));
+  // A tied LM head prefers the token it has just read the more, the larger the embedding is beside
+  // what the layers add to it.
+  const double gain = name == "model.embed_tokens.weight" ? 0.5 : 1.0;
+  const double deviation = norm ? 0.1 : gain / std::sqrt(static_cast<double>(shape.back()));
   const float scale = static_cast<float>(deviation / kDeviation), center = norm ? 1.0f : 0.0f;
   const uint64_t key = mix(seed ^ mix(hash_name(name)));
   for (size_t i = 0; i < out.size(); ++i) {

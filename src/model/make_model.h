@@ -17,12 +17,12 @@ namespace pando::model {
 
 struct MakeModelOptions {
   std::string shape = "tiny-qwen3";  // one of `shape_names`
-  std::filesystem::path out;         // directory to write; made where it is not there
+  std::filesystem::path out = {};    // directory to write; made where it is not there
   DType dtype = DType::kBF16;        // f32, f16 or bf16
   uint64_t seed = 0;
-  std::optional<int> n_layers;  // these three replace the shape's own
-  std::optional<int> vocab;     // special tokens outside of it are left out of config.json
-  std::optional<int> max_positions;
+  std::optional<int> n_layers = {};  // these three replace the shape's own
+  std::optional<int> vocab = {};     // special tokens outside of it are left out of config.json
+  std::optional<int> max_positions = {};
   int n_threads = 1;
 };
 
@@ -37,8 +37,8 @@ Result<ModelConfig> named_shape(std::string_view name);
 Status make_model(const MakeModelOptions& options);
 
 // Elements [first, first + out.size()) of the row-major weight `name` of shape [.., n_columns], in
-// f32: matrices near a normal distribution with standard deviation 1 / sqrt(n_columns), norms
-// (one-dimensional) 1 with a deviation of 0.1.
+// f32: matrices near a normal distribution with standard deviation 1 / sqrt(n_columns), half of it
+// for the embedding; norms (one-dimensional) 1 with a deviation of 0.1.
 void random_weights(uint64_t seed, std::string_view name, std::span<const int64_t> shape,
                     int64_t first, std::span<float> out);
 

@@ -1,0 +1,179 @@
+#include "model/make_model.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "base/half.h"
+#include "model/checkpoint.h"
+#include "model/test_files.h"
+#include "reference/reference_forward.h"
+
+namespace pando::model {
+namespace {
+
+std::string bytes_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Published numbers of parameters, embeddings counted once where they are tied.
+TEST(NamedShapes, HaveTheirPublishedSizes) {
+  const std::pair<const char*, int64_t> sizes[] = {
+      {"qwen3-0.6b", 596'049'920},     {"qwen3-1.7b", 1'720'574'976},
+      {"qwen3-4b", 4'022'468'096},     {"qwen3-8b", 8'190'735'360},
+      {"llama-2-7b", 6'738'415'616},   {"llama-3-8b", 8'030'261'248},
+      {"llama-3.2-1b", 1'235'814'400}, {"codellama-13b", 13'016'028'160}};
+  for (const auto& [name, n_parameters] : sizes)
+    EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
+  for (const std::string_view name : shape_names())
+    EXPECT_TRUE(named_shape(name)->validate(name).ok()) << name;
+  const Error error = named_shape("gpt-5").error();
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(error.message.find("tiny-llama"), std::string::npos);
+}
+
+TEST(RandomWeights, AreTheSameEverywhere) {
+  float first[4], later[3];
+  const int64_t shape[] = {3, 5};
+  random_weights(7, "model.embed_tokens.weight", shape, 0, first);
+  random_weights(7, "model.embed_tokens.weight", shape, 1, later);
+  EXPECT_EQ(std::memcmp(first + 1, later, sizeof later), 0);
+  // These bits are part of the format: benchmarks of other machines ran on them.
+  const uint32_t bits[] = {0x3c7b5baf, 0x3e607bac, 0xbd834235, 0xbe65c8c6};
+  EXPECT_EQ(std::memcmp(first, bits, sizeof bits), 0)
+      << fmt::format("{:#010x} {:#010x} {:#010x} {:#010x}", std::bit_cast<uint32_t>(first[0]),
+                     std::bit_cast<uint32_t>(first[1]), std::bit_cast<uint32_t>(first[2]),
+                     std::bit_cast<uint32_t>(first[3]));
+  float other[4];
+  random_weights(8, "model.embed_tokens.weight", shape, 0, other);
+  EXPECT_NE(std::memcmp(first, other, sizeof other), 0);
+  random_weights(7, "model.norm.weight", shape, 0, other);
+  EXPECT_NE(std::memcmp(first, other, sizeof other), 0);
+}
+
+TEST(RandomWeights, HaveTheirMeanAndDeviation) {
+  std::vector<float> values(1 << 18);
+  const auto moments = [&](std::vector<int64_t> shape) {
+    random_weights(1, "w", shape, 0, values);
+    double sum = 0.0, squares = 0.0;
+    for (const float value : values) sum += value;
+    const double mean = sum / static_cast<double>(values.size());
+    for (const float value : values) squares += (value - mean) * (value - mean);
+    return std::pair(mean, std::sqrt(squares / static_cast<double>(values.size())));
+  };
+  const auto [mean, deviation] = moments({1 << 14, 16});
+  EXPECT_NEAR(mean, 0.0, 0.002);
+  EXPECT_NEAR(deviation, 0.25, 0.002);
+  const auto [norm_mean, norm_deviation] = moments({1 << 18});
+  EXPECT_NEAR(norm_mean, 1.0, 0.002);
+  EXPECT_NEAR(norm_deviation, 0.1, 0.001);
+}
+
+class MakeModelTest : public testing::Test {
+ protected:
+  std::filesystem::path make(const char* name, MakeModelOptions options) const {
+    options.out = folder_.path() / name;
+    const Status status = make_model(options);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    return options.out;
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(MakeModelTest, WritesTheWeightsOfItsConfiguration) {
+  for (const char* shape : {"tiny-qwen3", "tiny-llama"}) {
+    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+      const auto out = make("m", {.shape = shape, .dtype = dtype, .seed = 3});
+      const auto config = ModelConfig::load(out);
+      ASSERT_TRUE(config.ok()) << config.error().message;
+      EXPECT_EQ(*config, *named_shape(shape));
+      const auto checkpoint = Checkpoint::open(out);
+      ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().message;
+      EXPECT_EQ(checkpoint->names().size(), weight_specs(*config).size());
+      for (const WeightSpec& spec : weight_specs(*config)) {
+        const auto view = checkpoint->tensor(spec.name, spec.shape);
+        ASSERT_TRUE(view.ok()) << view.error().message;
+        ASSERT_EQ(view->dtype, dtype);
+        std::vector<float> expected(view->n_bytes / dtype_size(dtype));
+        random_weights(3, spec.name, spec.shape, 0, expected);
+        for (size_t i = 0; i < expected.size(); i += 97) {
+          const uint16_t half = reinterpret_cast<const uint16_t*>(view->data)[i];
+          if (dtype == DType::kF32)
+            ASSERT_EQ(reinterpret_cast<const float*>(view->data)[i], expected[i]);
+          else
+            ASSERT_EQ(half,
+                      dtype == DType::kF16 ? f32_to_f16(expected[i]) : f32_to_bf16(expected[i]));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(MakeModelTest, SameBytesFromAnyNumberOfThreads) {
+  const auto one = make("one", {.shape = "tiny-llama", .dtype = DType::kF32, .vocab = 20000});
+  const auto four =
+      make("four", {.shape = "tiny-llama", .dtype = DType::kF32, .vocab = 20000, .n_threads = 4});
+  EXPECT_EQ(bytes_of(one / "model.safetensors"), bytes_of(four / "model.safetensors"));
+}
+
+TEST_F(MakeModelTest, OverridesCutTheSameModel) {
+  const auto all = Checkpoint::open(make("all", {.shape = "tiny-llama"}));
+  const auto out =
+      make("cut", {.shape = "tiny-llama", .n_layers = 1, .vocab = 2, .max_positions = 9});
+  const auto cut = Checkpoint::open(out);
+  const auto config = ModelConfig::load(out);
+  EXPECT_EQ(config->n_layers, 1);
+  EXPECT_EQ(config->max_positions, 9);
+  EXPECT_EQ(config->bos_id, 1);
+  EXPECT_TRUE(config->eos_ids.empty());  // 2 is outside the vocabulary
+  for (const WeightSpec& spec : weight_specs(*config)) {
+    const auto part = cut->tensor(spec.name, spec.shape);
+    std::vector<int64_t> shape = spec.shape;
+    if (shape[0] == 2) shape[0] = 1024;
+    const auto whole = all->tensor(spec.name, shape);
+    ASSERT_TRUE(part.ok() && whole.ok()) << spec.name;
+    EXPECT_EQ(std::memcmp(part->data, whole->data, part->n_bytes), 0) << spec.name;
+  }
+}
+
+TEST_F(MakeModelTest, RefusesWhatCannotBe) {
+  const auto code = [&](MakeModelOptions options) {
+    options.out = folder_.path() / "bad";
+    return make_model(options).error().code;
+  };
+  EXPECT_EQ(code({.shape = "none"}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code({.dtype = DType::kQ8_0}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code({.n_layers = 0}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code({.vocab = -5}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code({.max_positions = INT32_MAX}), ErrorCode::kInvalidArgument);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "bad"));
+  folder_.write("file", "x");
+  EXPECT_EQ(make_model({.out = folder_.path() / "file"}).error().code, ErrorCode::kIo);
+}
+
+// A model whose greedy output is one token for ever would hide most mistakes of an engine.
+TEST_F(MakeModelTest, GreedyOutputVaries) {
+  for (const char* shape : {"tiny-qwen3", "tiny-llama"}) {
+    const auto out = make("m", {.shape = shape});
+    const auto model =
+        reference::Model::load(ModelConfig::load(out).value(), Checkpoint::open(out).value(), {});
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    std::vector<int32_t> tokens = {1, 5, 17};
+    for (int i = 0; i < 32; ++i) {
+      const auto logits = model->logits(tokens, static_cast<int>(tokens.size()) - 1);
+      tokens.push_back(
+          static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
+    }
+    EXPECT_GE(std::set<int32_t>(tokens.begin(), tokens.end()).size(), 12u) << shape;
+  }
+}
+
+}  // namespace
+}  // namespace pando::model
