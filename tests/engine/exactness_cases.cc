@@ -1,0 +1,298 @@
+#include "engine/exactness_cases.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <stdexcept>
+
+#include "engine/engine_loop.h"
+#include "model/make_model.h"
+#include "reference/reference_sampler.h"
+
+namespace pando::testing {
+namespace {
+
+constexpr int kVocab = 64;
+constexpr int kContext = 6400;
+
+using Rng = std::mt19937_64;
+int uniform(Rng& rng, int low, int high) { return low + static_cast<int>(rng() % (high - low + 1)); }
+bool chance(Rng& rng, int percent) { return uniform(rng, 1, 100) <= percent; }
+
+struct Row {
+  RequestId request;
+  int choice;
+  uint32_t position;
+  std::vector<float> logits;
+};
+
+struct Outcome {
+  Request request;
+  std::vector<Completion> completions;
+  std::string error;
+  bool cancelled = false;
+};
+
+std::string dir_name(model::Family family) { return model::family_name(family); }
+
+}  // namespace
+
+// What happens in one case.
+struct ExactnessCases::Scenario {
+  model::Family family = model::Family::kLlama;
+  CaseSizes sizes = {4, 8, 16};
+  LoopOptions loop;
+  std::vector<Request> requests;  // in order of arrival; id i + 1
+  int arrive_percent = 100;       // chance that the next request arrives before a step
+  int cancel_percent = 0;         // chance that a step is followed by a cancellation
+  uint64_t seed = 0;
+
+  std::string describe() const {
+    return fmt::format("seed {}: {} {} pages {}/{}/{} kv {} threads {} rows {} memory {} isa {} requests {}", seed,
+                       model::family_name(family), loop.engine.sharing, sizes.page_len, sizes.tile_len,
+                       sizes.span_len, static_cast<int>(loop.engine.kv_type), loop.engine.threads,
+                       loop.engine.step_rows, loop.engine.kv_memory, loop.engine.isa, requests.size());
+  }
+};
+
+ExactnessCases::ExactnessCases(CaseWeights kind) : kind_(kind) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "pando-exactness-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary directory");
+  directory_ = pattern;
+  for (const auto& [family, shape] : {std::pair{model::Family::kLlama, "tiny-llama"}, {model::Family::kQwen3, "tiny-qwen3"}}) {
+    model::MakeModelOptions options;
+    options.shape = shape;
+    options.out = directory_ / dir_name(family);
+    options.dtype = kind == CaseWeights::kF32 ? DType::kF32 : kind == CaseWeights::kF16 ? DType::kF16 : DType::kBF16;
+    options.seed = 7;
+    options.n_layers = 2;
+    options.vocab = kVocab;
+    options.max_positions = kContext;
+    if (Status status = model::make_model(options); !status) throw std::runtime_error(status.error().message);
+  }
+}
+
+ExactnessCases::~ExactnessCases() { std::filesystem::remove_all(directory_); }
+
+const model::Weights& ExactnessCases::weights(model::Family family) {
+  std::unique_ptr<model::Weights>& entry = weights_[family];
+  if (!entry) {
+    ThreadPool pool(1);
+    Result<model::Weights> loaded = model::Weights::load(directory_ / dir_name(family), kind_ == CaseWeights::kQ8_0,
+                                                         kernel::best_kernels(), pool);
+    if (!loaded) throw std::runtime_error(loaded.error().message);
+    entry = std::make_unique<model::Weights>(std::move(*loaded));
+  }
+  return *entry;
+}
+
+const reference::Model& ExactnessCases::reference(model::Family family, DType kv_type, const CaseSizes& sizes) {
+  std::unique_ptr<reference::Model>& entry = references_[{family, kv_type, sizes}];
+  if (!entry) {
+    const model::Weights& w = weights(family);
+    Result<reference::Model> loaded =
+        reference::Model::load(w.config, w.checkpoint,
+                               {.q8_0 = kind_ == CaseWeights::kQ8_0, .kv_dtype = kv_type, .tile_len = sizes.tile_len,
+                                .span_len = sizes.span_len});
+    if (!loaded) throw std::runtime_error(loaded.error().message);
+    entry = std::make_unique<reference::Model>(std::move(*loaded));
+  }
+  return *entry;
+}
+
+namespace {
+
+// Prompts that branch off one another at any token, are prefixes of one another, or are equal.
+std::vector<std::vector<Token>> random_prompts(Rng& rng, int n, int longest, int page_len) {
+  const int alphabet = chance(rng, 50) ? 2 : kVocab;
+  std::vector<std::vector<Token>> prompts;
+  for (int i = 0; i < n; ++i) {
+    std::vector<Token> prompt;
+    if (!prompts.empty() && !chance(rng, 10)) {
+      prompt = prompts[uniform(rng, 0, static_cast<int>(prompts.size()) - 1)];
+      int cut = uniform(rng, 0, static_cast<int>(prompt.size()));
+      if (chance(rng, 30)) cut = std::min<int>(cut / page_len * page_len + uniform(rng, 0, 1), static_cast<int>(prompt.size()));
+      prompt.resize(cut);
+    }
+    int n_more = prompt.empty() ? uniform(rng, 1, longest) : uniform(rng, 0, std::max(1, longest / 3));
+    n_more = std::min<int>(n_more, longest - static_cast<int>(prompt.size()));
+    for (int j = 0; j < n_more; ++j) prompt.push_back(uniform(rng, 0, alphabet - 1));
+    if (prompt.empty()) prompt.push_back(0);
+    prompts.push_back(std::move(prompt));
+  }
+  return prompts;
+}
+
+SamplingOptions random_sampling(Rng& rng) {
+  SamplingOptions sampling;
+  sampling.max_tokens = uniform(rng, 1, 7);
+  sampling.ignore_eos = true;
+  if (chance(rng, 20)) sampling.n = uniform(rng, 2, 3);
+  if (chance(rng, 40)) {
+    sampling.temperature = 0.5 + uniform(rng, 0, 10) / 10.0;
+    if (chance(rng, 40)) sampling.top_k = uniform(rng, 2, 20);
+    if (chance(rng, 40)) sampling.top_p = uniform(rng, 30, 99) / 100.0;
+    sampling.seed = rng();
+  }
+  return sampling;
+}
+
+size_t page_bytes(const model::ModelConfig& config, KvType type, int page_len) {
+  return kernel::KvShape{.type = type == KvType::kF32 ? DType::kF32 : DType::kF16, .n_layers = config.n_layers,
+                         .n_kv_heads = config.n_kv_heads, .head_dim = config.head_dim, .page_len = page_len}
+      .page_bytes();
+}
+
+// Every completed answer of a request against the reference.
+std::string compare(const Outcome& outcome, RequestId id, const reference::Model& reference,
+                    const std::vector<Row>& rows, int& n_rows) {
+  const SamplingOptions& sampling = outcome.request.sampling;
+  if (outcome.completions.size() != static_cast<size_t>(sampling.n)) return fmt::format("request {}: answers are missing", id);
+  for (const Completion& completion : outcome.completions) {
+    std::vector<Token> tokens = outcome.request.tokens;
+    const size_t n_prompt = tokens.size();
+    tokens.insert(tokens.end(), completion.tokens.begin(), completion.tokens.end() - 1);
+    const std::vector<float> expected = reference.logits(tokens, static_cast<int>(n_prompt) - 1);
+    size_t n_seen = 0;
+    for (const Row& row : rows) {
+      if (row.request != id || row.choice != completion.choice) continue;
+      const size_t index = row.position - n_prompt;
+      if (row.position < n_prompt || index >= completion.tokens.size()) return fmt::format("request {}: position {} out of range", id, row.position);
+      const float* wanted = expected.data() + index * kVocab;
+      if (std::memcmp(wanted, row.logits.data(), kVocab * sizeof(float)) != 0)
+        return fmt::format("request {} choice {} position {}: logits differ", id, row.choice, row.position);
+      const Token token = reference::sample({wanted, kVocab}, sampling, sampling.seed.value_or(0), row.choice, row.position);
+      if (token != completion.tokens[index])
+        return fmt::format("request {} choice {} position {}: token {} instead of {}", id, row.choice, row.position, completion.tokens[index], token);
+      ++n_seen;
+    }
+    if (n_seen != completion.tokens.size()) return fmt::format("request {}: {} rows seen, {} tokens", id, n_seen, completion.tokens.size());
+    n_rows += static_cast<int>(n_seen);
+  }
+  return {};
+}
+
+}  // namespace
+
+CaseResult ExactnessCases::run(uint64_t seed) {
+  Rng rng(seed);
+  Scenario s;
+  s.seed = seed;
+  s.family = chance(rng, 50) ? model::Family::kLlama : model::Family::kQwen3;
+  const bool real_sizes = chance(rng, 10);
+  if (real_sizes) s.sizes = {chance(rng, 50) ? 32 : 16, 64, 2048};
+  const int longest = real_sizes ? 230 : uniform(rng, 6, 70);
+  EngineOptions& engine = s.loop.engine;
+  engine.sharing = std::array{"tree", "tree", "packed", "prefix_cached"}[uniform(rng, 0, 3)];
+  engine.threads = uniform(rng, 1, 2);
+  engine.kv_type = std::array{KvType::kF32, KvType::kF16, KvType::kBF16}[uniform(rng, 0, 2)];
+  engine.context = longest + 16;
+  engine.step_rows = std::array{1, 3, 7, 16, 64, 512}[uniform(rng, real_sizes ? 3 : 0, 5)];
+  engine.max_running = chance(rng, 30) ? uniform(rng, 1, 3) : 256;
+  if (chance(rng, 20)) engine.isa = kernel::kernels_for(kernel::Isa::kAvx2) && chance(rng, 60) ? "avx2" : "portable";
+
+  for (std::vector<Token>& prompt : random_prompts(rng, uniform(rng, 1, 8), longest, s.sizes.page_len)) {
+    Request request;
+    request.tokens = std::move(prompt);
+    request.sampling = random_sampling(rng);
+    request.isolation_key = chance(rng, 90) ? 0 : 1;
+    s.requests.push_back(std::move(request));
+  }
+  const size_t n_first = s.requests.size();
+  for (size_t i = 0; i < n_first; ++i)  // asked again, with what is cached by then
+    if (chance(rng, 30)) s.requests.push_back(s.requests[i]);
+
+  size_t n_longest = 0;
+  for (const Request& request : s.requests)
+    n_longest = std::max(n_longest, request.tokens.size() + request.sampling.max_tokens);
+  const size_t n_least = (n_longest + s.sizes.page_len - 1) / s.sizes.page_len;
+  const size_t n_pages = chance(rng, 50) ? 4096 : n_least + uniform(rng, 0, 6);
+  engine.kv_memory = n_pages * page_bytes(weights(s.family).config, engine.kv_type, s.sizes.page_len);
+  s.arrive_percent = chance(rng, 40) ? 100 : uniform(rng, 5, 60);
+  s.cancel_percent = chance(rng, 70) ? 0 : 10;
+  return run(s);
+}
+
+CaseResult ExactnessCases::run_long(uint64_t seed) {
+  Rng rng(seed);
+  Scenario s;
+  s.seed = seed;
+  s.family = chance(rng, 50) ? model::Family::kLlama : model::Family::kQwen3;
+  s.sizes = {32, 64, 2048};
+  s.loop.engine.threads = 2;
+  s.loop.engine.context = kContext;
+  s.loop.engine.kv_memory = 400 * page_bytes(weights(s.family).config, KvType::kF16, 32);
+  std::vector<Token> prompt;
+  for (int i = 0; i < 6200; ++i) prompt.push_back(uniform(rng, 0, kVocab - 1));
+  for (const int cut : {6200, 6150, 4096, 2049}) {
+    Request request;
+    request.tokens.assign(prompt.begin(), prompt.begin() + cut);
+    request.tokens.back() ^= uniform(rng, 0, 1);
+    request.sampling.max_tokens = 3;
+    s.requests.push_back(std::move(request));
+  }
+  return run(s);
+}
+
+CaseResult ExactnessCases::run(const Scenario& s) {
+  CaseResult result;
+  const auto differs = [&](const std::string& what) {
+    result.equal = false;
+    result.what = what + "\n  " + s.describe();
+    return result;
+  };
+  LoopOptions options = s.loop;
+  options.page_len = s.sizes.page_len;
+  options.tile_len = s.sizes.tile_len;
+  options.span_len = s.sizes.span_len;
+  options.poison_pages = true;
+  Result<std::unique_ptr<EngineLoop>> loop = EngineLoop::create(weights(s.family), nullptr, options);
+  if (!loop) return differs(loop.error().message);
+
+  std::vector<Row> rows;
+  (*loop)->observe_logits([&](RequestId id, int choice, uint32_t position, std::span<const float> logits) {
+    rows.push_back({id, choice, position, {logits.begin(), logits.end()}});
+  });
+  std::map<RequestId, Outcome> outcomes;
+  Rng rng(s.seed ^ 0x5bd1e995);
+  size_t n_arrived = 0;
+  for (int n_steps = 0;; ++n_steps) {
+    while (n_arrived < s.requests.size() && ((*loop)->n_sequences() == 0 || chance(rng, s.arrive_percent))) {
+      const RequestId id = ++n_arrived;
+      Outcome& outcome = outcomes[id];
+      outcome.request = s.requests[id - 1];
+      const Status status = (*loop)->submit(id, outcome.request, [&outcome](const Event& event) {
+        if (event.completion) outcome.completions.push_back(*event.completion);
+        if (event.error) outcome.error = event.error->message;
+      });
+      if (!status) return differs(status.error().message);
+    }
+    if (!(*loop)->step()) break;
+    (*loop)->cache().check_invariants();
+    if (chance(rng, s.cancel_percent)) {
+      const RequestId id = uniform(rng, 1, static_cast<int>(n_arrived));
+      (*loop)->cancel(id);
+      outcomes[id].cancelled = true;
+      (*loop)->cache().check_invariants();
+    }
+    if (n_steps > 100000) return differs("no end of steps");
+  }
+
+  const DType kv_type = std::array{DType::kF32, DType::kF16, DType::kBF16}[static_cast<int>(s.loop.engine.kv_type)];
+  const reference::Model& expected = reference(s.family, kv_type, s.sizes);
+  for (auto& [id, outcome] : outcomes) {
+    const int n_tokens = static_cast<int>(outcome.request.tokens.size());
+    result.crosses_3_tiles |= n_tokens > 3 * s.sizes.tile_len;
+    result.crosses_3_spans |= n_tokens > 3 * s.sizes.span_len;
+    if (!outcome.error.empty()) return differs(outcome.error);
+    if (outcome.cancelled) continue;
+    const std::string what = compare(outcome, id, expected, rows, result.n_rows);
+    if (!what.empty()) return differs(what);
+  }
+  return result;
+}
+
+}  // namespace pando::testing

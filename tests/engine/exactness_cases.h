@@ -1,0 +1,57 @@
+// Random scenarios in which the engine must give the bits of the plain reference forward pass.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "base/dtype.h"
+#include "model/weights.h"
+#include "reference/reference_forward.h"
+
+namespace pando::testing {
+
+// The weights of a case: as stored in one of three types, or q8_0 made from bf16.
+enum class CaseWeights { kF32, kF16, kBF16, kQ8_0 };
+
+struct CaseSizes {
+  int page_len, tile_len, span_len;
+  auto operator<=>(const CaseSizes&) const = default;
+};
+
+struct CaseResult {
+  bool equal = true;
+  std::string what;             // the first difference and the scenario, for people
+  int n_rows = 0;               // logits rows compared
+  bool crosses_3_tiles = false; // a sequence of the case has tokens in more than three tiles
+  bool crosses_3_spans = false;
+};
+
+// Tiny random models, made once and loaded on demand.
+class ExactnessCases {
+ public:
+  explicit ExactnessCases(CaseWeights weights);
+  ~ExactnessCases();
+
+  // The scenario is a function of the seed: sizes, planner, types, threads, chunking, memory, a random
+  // tree of prompts, order of arrival, cancellations, repetition with a warm cache.
+  CaseResult run(uint64_t seed);
+  // One prompt over three spans of real size beside shorter branches of it.
+  CaseResult run_long(uint64_t seed);
+
+ private:
+  struct Scenario;
+  const model::Weights& weights(model::Family family);
+  const reference::Model& reference(model::Family family, DType kv_type, const CaseSizes& sizes);
+  CaseResult run(const Scenario& scenario);
+
+  CaseWeights kind_;
+  std::filesystem::path directory_;
+  std::map<model::Family, std::unique_ptr<model::Weights>> weights_;
+  std::map<std::tuple<model::Family, DType, CaseSizes>, std::unique_ptr<reference::Model>> references_;
+};
+
+}  // namespace pando::testing
