@@ -27,6 +27,12 @@ Node* KvCache::acquire(uint64_t isolation_key, std::span<const Token> tokens) {
   return tip;
 }
 
+Node* KvCache::extend(Node* tip, Token token) {
+  Node* next = tree_.extend(tip, token);
+  refresh(next);  // may have been there already, and is locked now
+  return next;
+}
+
 void KvCache::release(Node* tip) {
   // The tip may be forgotten: the rest of the path is reached from the nodes that stay.
   const std::vector<Node*> path = path_to(tip);
@@ -49,7 +55,8 @@ void KvCache::unlock(Node* tip) {
 
 void KvCache::release_and_drop(Node* tip) {
   for (Node* node = tip; !node->is_root(); node = node->parent) {
-    if (node->n_pins > 1 || node->n_locks > 0 || node->pages.n_children_with_pages > 0) break;
+    const bool in_flight = node->n_issued > node->n_committed;
+    if (node->n_pins > 1 || node->n_locks > 0 || node->pages.n_children_with_pages > 0 || in_flight) break;
     while (!node->pages.empty()) drop_last_page(node);
     refresh(node);
     tree_.forget_after(node, 0);
@@ -172,7 +179,9 @@ void KvCache::compact(Node* tip) {
 // --- after the step ------------------------------------------------------------------------------
 
 void KvCache::commit() {
+  const std::vector<Node*> nodes = tree_.issued();
   tree_.commit_issued();
+  for (Node* node : nodes) refresh(node);  // its sequences may have gone meanwhile
   copies_.clear();
   fan_outs_.clear();
 }
@@ -181,12 +190,13 @@ void KvCache::abort() {
   std::vector<Node*> nodes = tree_.issued();
   // Deepest first, so that a page is dropped by the child before its parent asks for it.
   std::sort(nodes.begin(), nodes.end(), [](Node* a, Node* b) { return a->start > b->start; });
-  tree_.abort_issued();
   for (Node* node : nodes)
-    while (node->pages.ids.size() > n_pages_for(node, node->n_issued)) drop_last_page(node);
+    while (node->pages.ids.size() > n_pages_for(node, node->n_committed)) drop_last_page(node);
+  std::erase_if(nodes, [](const Node* node) { return node->n_committed == 0; });  // may be forgotten
+  tree_.abort_issued();
+  for (Node* node : nodes) refresh(node);
   copies_.clear();
   fan_outs_.clear();
-  for (Node* node : nodes) refresh(node);
 }
 
 void KvCache::on_split(Node& upper, Node& lower) {
@@ -196,6 +206,8 @@ void KvCache::on_split(Node& upper, Node& lower) {
   upper.pages.ids.assign(ids.begin(), ids.begin() + n_upper);
   lower.pages.ids.assign(ids.begin() + lower_from, ids.end());
   if (upper.parent->pages.tail_child == &lower) upper.parent->pages.tail_child = &upper;
+  for (FanOut& fan_out : fan_outs_)  // into the first page, which is the upper part's now
+    if (fan_out.below == &lower) fan_out.below = &upper;
   if (!lower.pages.empty()) {
     upper.pages.n_children_with_pages = 1;
     if (lower_from < n_upper) {  // cut inside a page: both hold it

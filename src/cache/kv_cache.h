@@ -38,7 +38,7 @@ class KvCache {
   KvCache(PagePool& pool, int page_len);
 
   Node* acquire(uint64_t isolation_key, std::span<const Token> tokens);
-  Node* extend(Node* tip, Token token) { return tree_.extend(tip, token); }
+  Node* extend(Node* tip, Token token);
   void release(Node* tip);
   void lock(Node* tip);
   void unlock(Node* tip);

@@ -79,7 +79,6 @@ Node* PrefixTree::extend(Node* tip, Token token) {
   }
   ++next->n_pins;
   ++next->n_locks;
-  touch(next);
   return next;
 }
 
@@ -157,8 +156,12 @@ void PrefixTree::commit_issued() {
 }
 
 void PrefixTree::abort_issued() {
-  for (Node* node : issued_) node->n_issued = node->n_committed;
+  std::vector<Node*> nodes = std::move(issued_);
   issued_.clear();
+  for (Node* node : nodes) node->n_issued = node->n_committed;
+  // Pruning may reach upwards, so the upper nodes come first.
+  std::sort(nodes.begin(), nodes.end(), [](Node* a, Node* b) { return a->start < b->start; });
+  for (Node* node : nodes) prune(node);
 }
 
 void PrefixTree::forget_after(Node* node, uint32_t n_kept) {
@@ -169,11 +172,12 @@ void PrefixTree::forget_after(Node* node, uint32_t n_kept) {
 
 void PrefixTree::prune(Node* node) {
   while (!node->is_root() && node->n_pins == 0 && node->children.empty()) {
-    node->tokens.resize(node->n_issued);
-    if (node->size() > 0) return;
+    if (node->n_issued > 0) {
+      node->tokens.resize(node->n_issued);
+      return;
+    }
     Node* parent = node->parent;
-    // The first token is gone with the others: find the place by address.
-    std::erase_if(parent->children, [node](const auto& entry) { return entry.second.get() == node; });
+    parent->children.erase(parent->children.find(node->tokens[0]));
     --n_nodes_;
     node = parent;
   }

@@ -22,7 +22,7 @@ struct Node {
   uint32_t n_committed = 0;  // leading tokens whose keys and values are in pages
   uint32_t n_pins = 0;       // sequences whose path runs through here
   uint32_t n_locks = 0;      // those of them that are running
-  uint64_t last_used = 0;    // a clock that ticks with every use
+  uint64_t last_used = 0;    // when a path through here was last acquired, locked, unlocked or released
   uint64_t id = 0;           // unique, in order of creation; a root's isolation key
   std::unordered_map<Token, std::unique_ptr<Node>> children;  // by first token
   NodePages pages;           // kept by KvCache
@@ -62,6 +62,7 @@ class PrefixTree {
   // Nodes with tokens issued and not committed.
   const std::vector<Node*>& issued() const { return issued_; }
   void commit_issued();
+  // Nodes that nobody pins and that have nothing committed are gone afterwards.
   void abort_issued();
 
   // Keeps only the first n_kept tokens of a node as committed (its pages went).

@@ -1,0 +1,214 @@
+// Random operations on the prefix tree against a map from whole prefixes to what is known of them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "cache/prefix_tree.h"
+
+namespace pando {
+namespace {
+
+// The naive model: every prefix of every path by itself. A prefix is a string: its isolation key,
+// then one character per token.
+struct Known {
+  uint32_t n_pins = 0;
+  uint32_t n_locks = 0;
+  bool issued = false;
+  bool committed = false;
+};
+using Model = std::unordered_map<std::string, Known>;
+
+struct Sequence {
+  std::string path;  // as in Model
+  Node* tip;
+  bool locked = false;
+};
+
+class RandomTree {
+ public:
+  RandomTree(uint32_t seed, int alphabet, int n_keys)
+      : rng_(seed), alphabet_(alphabet), n_keys_(n_keys) {}
+
+  void run(int n_ops) {
+    for (int op = 0; op < n_ops; ++op) {
+      act();
+      check();
+      if (::testing::Test::HasFatalFailure()) FAIL() << "after operation " << op;
+    }
+    EXPECT_GT(n_splits_in_flight_, n_ops / 2000);
+    EXPECT_GT(n_forgotten_, n_ops / 2000);
+  }
+
+ private:
+  int below(size_t n) { return static_cast<int>(rng_() % n); }
+  char token() { return static_cast<char>('a' + below(alphabet_)); }
+  Sequence& any() { return sequences_[below(sequences_.size())]; }
+
+  void act() {
+    if (model_.size() > 60 && below(2) == 0) return forget();
+    const int choice = below(20);
+    if (sequences_.empty() || (choice < 5 && sequences_.size() < 12)) return acquire();
+    if (choice < 7) return extend(any());
+    if (choice < 10) return release(below(sequences_.size()));
+    if (choice < 12) return lock(any());
+    if (choice < 17) return issue(any());
+    if (choice < 18) return finish(/*commit=*/true);
+    if (choice < 19 && below(2) == 0) return finish(/*commit=*/false);
+    forget();
+  }
+
+  void acquire() {
+    std::string path(1, static_cast<char>('0' + below(n_keys_)));
+    if (!sequences_.empty() && below(3) > 0) {  // some part of a path that is there already
+      path = any().path;
+      path.resize(1 + below(path.size()));
+    }
+    const int n_new = below(path.size() == 1 ? 8 : 4) + (path.size() == 1);
+    for (int i = 0; i < n_new; ++i) path += token();
+    const std::vector<Token> tokens(path.begin() + 1, path.end());
+    for_prefixes(path, [](Known& known) { ++known.n_pins; });
+    sequences_.push_back({path, tree_.acquire(path[0], tokens)});
+  }
+
+  void extend(Sequence& sequence) {
+    if (!sequence.locked || sequence.path.size() > 16) return;
+    const char next = token();
+    sequence.tip = tree_.extend(sequence.tip, next);
+    sequence.path += next;
+    Known& known = model_[sequence.path];
+    ++known.n_pins;
+    ++known.n_locks;
+  }
+
+  void release(int index) {
+    std::swap(sequences_[index], sequences_.back());
+    Sequence sequence = sequences_.back();
+    sequences_.pop_back();
+    if (sequence.locked) lock(sequence);
+    tree_.release(sequence.tip);
+    for_prefixes(sequence.path, [](Known& known) { --known.n_pins; });
+    forget_unneeded();
+  }
+
+  void lock(Sequence& sequence) {
+    const int change = sequence.locked ? -1 : 1;
+    for_prefixes(sequence.path, [&](Known& known) { known.n_locks += change; });
+    sequence.locked ? tree_.unlock(sequence.tip) : tree_.lock(sequence.tip);
+    sequence.locked = !sequence.locked;
+  }
+
+  void issue(const Sequence& sequence) {
+    for (Node* node : path_to(sequence.tip)) {
+      const uint32_t n_open = node->size() - node->n_issued;
+      if (n_open == 0) continue;
+      const uint32_t n = 1 + below(n_open);
+      const size_t from = 1 + node->start + node->n_issued;
+      for (uint32_t i = 0; i < n; ++i)
+        model_.at(sequence.path.substr(0, from + i + 1)).issued = true;
+      tree_.issue(node, n);
+      if (n < n_open || below(2) == 0) return;
+    }
+  }
+
+  void finish(bool commit) {
+    for (auto& [path, known] : model_)
+      (commit ? known.committed : known.issued) = commit ? known.issued : known.committed;
+    commit ? tree_.commit_issued() : tree_.abort_issued();
+    forget_unneeded();
+  }
+
+  void forget() {
+    std::vector<std::pair<Node*, std::string>> found;
+    for (const auto& [node, path] : paths()) {
+      const bool below_empty = std::ranges::all_of(
+          node->children, [](const auto& child) { return child.second->n_issued == 0; });
+      if (node->n_committed > 0 && node->n_issued == node->n_committed && below_empty)
+        found.emplace_back(const_cast<Node*>(node), path);
+    }
+    if (found.empty()) return;
+    std::ranges::sort(found, {}, [](const auto& entry) { return entry.second; });
+    const auto& [node, path] = found[below(found.size())];
+    const uint32_t n_kept = below(node->n_committed);
+    for (size_t size = path.size() - node->size() + n_kept + 1; size <= path.size(); ++size) {
+      Known& known = model_.at(path.substr(0, size));
+      known.issued = known.committed = false;
+    }
+    tree_.forget_after(node, n_kept);
+    forget_unneeded();
+    ++n_forgotten_;
+  }
+
+  template <class Function>
+  void for_prefixes(const std::string& path, Function&& function) {
+    for (size_t size = 2; size <= path.size(); ++size) function(model_[path.substr(0, size)]);
+  }
+  void forget_unneeded() {
+    std::erase_if(
+        model_, [](const auto& entry) { return entry.second.n_pins == 0 && !entry.second.issued; });
+  }
+
+  // Every node with its whole path.
+  std::vector<std::pair<const Node*, std::string>> paths() const {
+    std::unordered_map<const Node*, std::string> path_of;
+    std::vector<std::pair<const Node*, std::string>> all;
+    for (const Node* node : tree_.nodes()) {
+      const Node* parent = node->parent;
+      std::string path =
+          parent->is_root() ? std::string(1, static_cast<char>(parent->id)) : path_of.at(parent);
+      path.append(node->tokens.begin(), node->tokens.end());
+      path_of[node] = path;
+      all.emplace_back(node, std::move(path));
+    }
+    return all;
+  }
+
+  void check() {
+    ASSERT_NO_THROW(tree_.check_invariants());
+    size_t n_tokens = 0;
+    std::unordered_set<const Node*> in_flight;
+    for (const auto& [node, path] : paths()) {
+      ASSERT_EQ(node->end() + 1, path.size());
+      if (node->n_issued > node->n_committed) in_flight.insert(node);
+      for (uint32_t i = 0; i < node->size(); ++i, ++n_tokens) {
+        const auto found = model_.find(path.substr(0, path.size() - node->size() + i + 1));
+        ASSERT_NE(found, model_.end()) << path;
+        const Known& known = found->second;
+        ASSERT_EQ(node->n_pins, known.n_pins) << path;
+        ASSERT_EQ(node->n_locks, known.n_locks) << path;
+        ASSERT_EQ(i < node->n_issued, known.issued) << path;
+        ASSERT_EQ(i < node->n_committed, known.committed) << path;
+      }
+    }
+    ASSERT_EQ(n_tokens, model_.size());
+    ASSERT_EQ(tree_.issued().size(), in_flight.size());
+    for (const Node* node : tree_.issued()) ASSERT_TRUE(in_flight.contains(node));
+    for (const Sequence& sequence : sequences_) {
+      std::string path = sequence.path.substr(0, 1);
+      for (const Node* node : path_to(sequence.tip))
+        path.append(node->tokens.begin(), node->tokens.end());
+      ASSERT_EQ(path, sequence.path);
+    }
+  }
+
+  std::mt19937 rng_;
+  int alphabet_;
+  int n_keys_;
+  int n_splits_in_flight_ = 0;
+  int n_forgotten_ = 0;
+  PrefixTree tree_{[this](Node& upper, Node& lower) {
+    n_splits_in_flight_ += upper.n_issued + lower.n_issued > upper.n_committed + lower.n_committed;
+  }};
+  Model model_;
+  std::vector<Sequence> sequences_;
+};
+
+TEST(PrefixTreeRandom, TwoTokens) { RandomTree(1, 2, 1).run(100'000); }
+TEST(PrefixTreeRandom, ThreeTokensTwoKeys) { RandomTree(2, 3, 2).run(100'000); }
+TEST(PrefixTreeRandom, OneToken) { RandomTree(3, 1, 1).run(20'000); }
+
+}  // namespace
+}  // namespace pando

@@ -1,0 +1,248 @@
+#include "cache/prefix_tree.h"
+
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+
+namespace pando {
+namespace {
+
+using Tokens = std::vector<Token>;
+
+class PrefixTreeTest : public ::testing::Test {
+ protected:
+  ~PrefixTreeTest() override { tree_.check_invariants(); }
+
+  Node* acquire(const Tokens& tokens, uint64_t key = 0) {
+    Node* tip = tree_.acquire(key, tokens);
+    EXPECT_EQ(tokens_of(tip), tokens);
+    tree_.check_invariants();
+    return tip;
+  }
+  Tokens tokens_of(Node* tip) const {
+    Tokens tokens;
+    for (const Node* node : path_to(tip))
+      tokens.insert(tokens.end(), node->tokens.begin(), node->tokens.end());
+    return tokens;
+  }
+  void compute(Node* node, uint32_t n) {
+    tree_.issue(node, n);
+    tree_.commit_issued();
+    tree_.check_invariants();
+  }
+
+  int n_splits_ = 0;
+  PrefixTree tree_{[this](Node& upper, Node& lower) {
+    ++n_splits_;
+    EXPECT_EQ(lower.parent, &upper);
+    EXPECT_EQ(lower.start, upper.end());
+    EXPECT_EQ(upper.children.size(), 1u);
+  }};
+};
+
+TEST_F(PrefixTreeTest, SplitsAtEveryPlace) {
+  for (uint32_t n = 1; n < 6; ++n) {
+    const uint64_t key = n;
+    Node* whole = acquire({1, 2, 3, 4, 5, 6}, key);
+    Tokens other(whole->tokens.begin(), whole->tokens.begin() + n);
+    other.push_back(9);
+    Node* branch = acquire(other, key);
+    ASSERT_EQ(n_splits_, static_cast<int>(n));
+    EXPECT_EQ(branch->parent, whole->parent);
+    EXPECT_EQ(whole->start, n);
+    EXPECT_EQ(whole->size(), 6 - n);
+    EXPECT_EQ(branch->start, n);
+    EXPECT_EQ(whole->parent->n_pins, 2u);
+    EXPECT_EQ(whole->n_pins, 1u);
+    EXPECT_EQ(tokens_of(whole), (Tokens{1, 2, 3, 4, 5, 6}));
+  }
+}
+
+TEST_F(PrefixTreeTest, ExactDuplicatesShareTheTip) {
+  Node* first = acquire({1, 2, 3});
+  EXPECT_EQ(acquire({1, 2, 3}), first);
+  EXPECT_EQ(first->n_pins, 2u);
+  EXPECT_EQ(tree_.n_nodes(), 1u);
+  EXPECT_EQ(n_splits_, 0);
+}
+
+TEST_F(PrefixTreeTest, PrefixOfAnotherEndsAtANodeOfItsOwn) {
+  Node* longer = acquire({1, 2, 3, 4});
+  Node* shorter = acquire({1, 2});
+  EXPECT_EQ(longer->parent, shorter);
+  EXPECT_EQ(shorter->n_pins, 2u);
+  Node* longest = acquire({1, 2, 3, 4, 5});
+  EXPECT_EQ(longest->parent, longer);
+  EXPECT_EQ(tree_.n_nodes(), 3u);
+}
+
+TEST_F(PrefixTreeTest, IsolationKeysShareNothing) {
+  Node* a = acquire({1, 2, 3}, 1);
+  Node* b = acquire({1, 2, 3}, 2);
+  EXPECT_NE(a, b);
+  EXPECT_EQ(a->n_pins, 1u);
+  tree_.release(a);
+  EXPECT_EQ(tree_.n_nodes(), 1u);
+}
+
+TEST_F(PrefixTreeTest, AcquireNeedsTokens) { EXPECT_THROW(tree_.acquire(0, {}), BugError); }
+
+TEST_F(PrefixTreeTest, ExtendsAPrivateLeafInPlace) {
+  Node* tip = acquire({1, 2});
+  tree_.lock(tip);
+  EXPECT_EQ(tree_.extend(tip, 3), tip);
+  EXPECT_EQ(tokens_of(tip), (Tokens{1, 2, 3}));
+  EXPECT_EQ(tree_.n_nodes(), 1u);
+}
+
+TEST_F(PrefixTreeTest, ExtendsASharedTipByANewChild) {
+  Node* tip = acquire({1, 2});
+  acquire({1, 2});
+  tree_.lock(tip);
+  Node* next = tree_.extend(tip, 3);
+  EXPECT_EQ(next->parent, tip);
+  EXPECT_EQ(next->n_pins, 1u);
+  EXPECT_EQ(next->n_locks, 1u);
+  EXPECT_EQ(tip->n_pins, 2u);
+  EXPECT_EQ(tip->n_locks, 1u);
+  tree_.unlock(next);
+  EXPECT_EQ(tip->n_locks, 0u);
+}
+
+TEST_F(PrefixTreeTest, ExtendsIntoAnExistingChild) {
+  Node* other = acquire({1, 2, 3, 4, 5});
+  Node* tip = acquire({1, 2});
+  tree_.lock(tip);
+  Node* next = tree_.extend(tip, 3);
+  EXPECT_EQ(next->parent, tip);
+  EXPECT_EQ(next->size(), 1u);
+  EXPECT_EQ(next->n_pins, 2u);
+  EXPECT_EQ(next->n_locks, 1u);
+  EXPECT_EQ(other->parent, next);
+  EXPECT_EQ(other->n_locks, 0u);
+  Node* last = tree_.extend(next, 4);
+  EXPECT_EQ(last->size(), 1u);
+  EXPECT_EQ(tree_.extend(last, 5), other);
+  EXPECT_EQ(other->n_pins, 2u);
+}
+
+TEST_F(PrefixTreeTest, ReleaseForgetsWhatIsNotCommitted) {
+  Node* tip = acquire({1, 2, 3, 4});
+  compute(tip, 3);
+  tree_.release(tip);
+  tree_.check_invariants();
+  ASSERT_EQ(tree_.n_nodes(), 1u);
+  EXPECT_EQ(tree_.nodes()[0]->tokens, (Tokens{1, 2, 3}));
+  EXPECT_EQ(acquire({1, 2, 3}), tip);
+  tree_.release(tip);
+  tree_.forget_after(tip, 0);
+  EXPECT_EQ(tree_.n_nodes(), 0u);
+}
+
+TEST_F(PrefixTreeTest, ReleaseForgetsUpToTheFirstNodeThatIsNeeded) {
+  Node* a = acquire({1, 2, 3, 4});
+  Node* b = acquire({1, 2, 5});
+  tree_.release(a);
+  tree_.check_invariants();
+  EXPECT_EQ(tree_.n_nodes(), 2u);
+  EXPECT_EQ(tokens_of(b), (Tokens{1, 2, 5}));
+  tree_.release(b);
+  EXPECT_EQ(tree_.n_nodes(), 0u);
+}
+
+TEST_F(PrefixTreeTest, IssuedTokensOutliveTheirSequence) {
+  Node* tip = acquire({1, 2, 3, 4});
+  tree_.issue(tip, 2);
+  tree_.release(tip);
+  tree_.check_invariants();
+  ASSERT_EQ(tree_.n_nodes(), 1u);
+  EXPECT_EQ(tip->tokens, (Tokens{1, 2}));
+  tree_.commit_issued();
+  EXPECT_EQ(tip->n_committed, 2u);
+}
+
+TEST_F(PrefixTreeTest, AbortForgetsWhatNobodyPinsAnyMore) {
+  Node* lower = acquire({1, 2, 3, 4});
+  Node* upper = acquire({1, 2});
+  tree_.issue(upper, 2);
+  tree_.issue(lower, 1);
+  tree_.release(lower);
+  tree_.release(upper);
+  EXPECT_EQ(tree_.n_nodes(), 2u);
+  tree_.abort_issued();
+  tree_.check_invariants();
+  EXPECT_EQ(tree_.n_nodes(), 0u);
+}
+
+TEST_F(PrefixTreeTest, AbortKeepsWhatWasCommittedBefore) {
+  Node* tip = acquire({1, 2, 3, 4});
+  compute(tip, 1);
+  tree_.issue(tip, 2);
+  tree_.release(tip);
+  tree_.abort_issued();
+  tree_.check_invariants();
+  ASSERT_EQ(tree_.n_nodes(), 1u);
+  EXPECT_EQ(tip->tokens, (Tokens{1}));
+}
+
+TEST_F(PrefixTreeTest, SplitWhileIssuedKeepsBothParts) {
+  for (const uint32_t n_committed : {0u, 2u, 3u}) {
+    for (uint32_t n = 1; n < 6; ++n) {
+      const uint64_t key = 10 * n_committed + n;
+      Node* lower = acquire({1, 2, 3, 4, 5, 6}, key);
+      if (n_committed > 0) compute(lower, n_committed);
+      tree_.issue(lower, 4 - n_committed);
+      Node* upper = acquire(Tokens(lower->tokens.begin(), lower->tokens.begin() + n), key);
+      EXPECT_EQ(upper->n_issued, std::min(n, 4u));
+      EXPECT_EQ(upper->n_committed, std::min(n, n_committed));
+      EXPECT_EQ(upper->n_issued + lower->n_issued, 4u);
+      EXPECT_EQ(upper->n_committed + lower->n_committed, n_committed);
+      EXPECT_EQ(tree_.issued().size(), (n > n_committed) + (n < 4u));
+      tree_.commit_issued();
+      EXPECT_EQ(upper->n_committed + lower->n_committed, 4u);
+      tree_.check_invariants();
+    }
+  }
+}
+
+TEST_F(PrefixTreeTest, IssueBeyondTheNodeIsABug) {
+  Node* tip = acquire({1, 2});
+  EXPECT_THROW(tree_.issue(tip, 3), BugError);
+  EXPECT_THROW(tree_.issue(tip, 0), BugError);
+}
+
+// Two sequences that extend by the same tokens in turn make one node per token.
+TEST_F(PrefixTreeTest, DeepChainsNeedNoStack) {
+  constexpr int kDepth = 200'000;
+  for (const bool release : {true, false}) {
+    Node* a = acquire({7}, release);
+    Node* b = acquire({7}, release);
+    tree_.lock(a);
+    tree_.lock(b);
+    for (int i = 1; i < kDepth; ++i) {
+      a = tree_.extend(a, i % 3);
+      b = tree_.extend(b, i % 3);
+      ASSERT_EQ(a, b);
+    }
+    EXPECT_EQ(tree_.n_nodes(), static_cast<size_t>(kDepth));
+    tree_.check_invariants();
+    if (!release) break;  // the destructor takes it apart
+    for (Node* tip : {a, b}) {
+      tree_.unlock(tip);
+      tree_.release(tip);
+    }
+    EXPECT_EQ(tree_.n_nodes(), 0u);
+  }
+}
+
+// Forgetting one of many siblings must not look at all of them.
+TEST_F(PrefixTreeTest, WideNodesAreTakenApartInLinearTime) {
+  constexpr int kWidth = 100'000;
+  std::vector<Node*> tips;
+  for (Token token = 0; token < kWidth; ++token) tips.push_back(tree_.acquire(0, Tokens{token, 1}));
+  for (Node* tip : tips) tree_.release(tip);
+  EXPECT_EQ(tree_.n_nodes(), 0u);
+}
+
+}  // namespace
+}  // namespace pando
