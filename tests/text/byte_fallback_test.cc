@@ -1,0 +1,120 @@
+// Byte-pair encoding over characters with bytes as a fallback, the tokenizer.json of Llama 2.
+#include "text/bpe.h"
+#include "text_testing.h"
+
+namespace pando::testing {
+namespace {
+
+constexpr Token kBytes = 3;       // <0x00>, after <unk>, <s>, </s>
+constexpr Token kMore = 3 + 256;  // first token after the bytes
+const char* const kMark = "\u2581";
+
+Json llama_json(const std::vector<std::string>& more, const Json& merges) {
+  Json vocab = {{"<unk>", 0}, {"<s>", 1}, {"</s>", 2}};
+  for (int byte = 0; byte < 256; ++byte) {
+    vocab[byte_token_text(static_cast<unsigned char>(byte))] = kBytes + byte;
+  }
+  int next = kMore;
+  for (const std::string& text : more) vocab[text] = next++;
+  const Json prepend = {{"type", "Prepend"}, {"prepend", kMark}};
+  const Json replace = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", kMark}};
+  const Json back = {{"type", "Replace"}, {"pattern", {{"String", kMark}}}, {"content", " "}};
+  const Json strip = {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}};
+  const Json bos = {{"SpecialToken", {{"id", "<s>"}, {"type_id", 0}}}};
+  const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  return {
+      {"added_tokens",
+       Json::array({added_token(0, "<unk>"), added_token(1, "<s>"), added_token(2, "</s>")})},
+      {"normalizer", {{"type", "Sequence"}, {"normalizers", Json::array({prepend, replace})}}},
+      {"pre_tokenizer", nullptr},
+      {"post_processor", {{"type", "TemplateProcessing"}, {"single", Json::array({bos, text})}}},
+      {"decoder",
+       {{"type", "Sequence"},
+        {"decoders", Json::array({back, {{"type", "ByteFallback"}}, {{"type", "Fuse"}}, strip})}}},
+      {"model",
+       {{"type", "BPE"},
+        {"unk_token", "<unk>"},
+        {"fuse_unk", true},
+        {"byte_fallback", true},
+        {"vocab", vocab},
+        {"merges", merges}}}};
+}
+
+std::unique_ptr<Tokenizer> load_json(const Json& document) {
+  const TempDirectory directory;
+  directory.write_json("tokenizer.json", document);
+  return load_tokenizer(directory.path());
+}
+
+TEST(ByteFallback, CharactersMergeAndOthersBecomeBytes) {
+  const auto tokenizer =
+      load_json(llama_json({kMark, "a", "b", "ab", "\u2581ab"}, {"a b", "\u2581 ab"}));
+  EXPECT_EQ(encode(*tokenizer, "ab ab"), (std::vector<Token>{kMore + 4, kMore + 4}));
+  EXPECT_EQ(encode(*tokenizer, "a\u00E9"),
+            (std::vector<Token>{kMore, kMore + 1, kBytes + 0xC3, kBytes + 0xA9}));
+  EXPECT_EQ(encode(*tokenizer, "a", true), (std::vector<Token>{1, kMore, kMore + 1}));
+  EXPECT_EQ(encode(*tokenizer, ""), (std::vector<Token>{}));
+}
+
+TEST(ByteFallback, DecodingTakesTheLeadingSpaceOff) {
+  const auto tokenizer = load_json(llama_json({kMark, "a"}, Json::array()));
+  EXPECT_TRUE(tokenizer->strips_leading_space());
+  for (const std::string text : {"a a", " a", "\u00E9 \U0001F600", "", "  "}) {
+    const std::vector<Token> tokens = encode(*tokenizer, text, true);
+    EXPECT_EQ(decode(*tokenizer, tokens, true), text);
+  }
+  StreamDecoder later(*tokenizer, false);
+  EXPECT_EQ(later.push(kMore), " ");
+}
+
+// A merge that crosses into a mark forbids cutting there; both ways give the definition's tokens.
+TEST(ByteFallback, MergesAcrossSpacesAreKept) {
+  const auto cut = load_json(llama_json({kMark, "a", "\u2581\u2581"}, {"\u2581 \u2581"}));
+  EXPECT_EQ(encode(*cut, "a   a"),
+            (std::vector<Token>{kMore, kMore + 1, kMore + 2, kMore, kMore + 1}));
+  const auto crossing = load_json(llama_json({kMark, "a", "a\u2581"}, {"a \u2581"}));
+  EXPECT_EQ(encode(*crossing, "a a"), (std::vector<Token>{kMore, kMore + 2, kMore + 1}));
+}
+
+TEST(ByteFallback, UnknownCharactersFuse) {
+  Json document = llama_json({kMark, "a"}, Json::array());
+  document["model"]["byte_fallback"] = false;
+  EXPECT_EQ(encode(*load_json(document), "a\u00E9\u00E9a"),
+            (std::vector<Token>{kMore, kMore + 1, 0, kMore + 1}));
+  document["model"]["fuse_unk"] = false;
+  EXPECT_EQ(encode(*load_json(document), "a\u00E9\u00E9a"),
+            (std::vector<Token>{kMore, kMore + 1, 0, 0, kMore + 1}));
+  document["model"]["unk_token"] = nullptr;
+  const TempDirectory directory;
+  directory.write_json("tokenizer.json", document);
+  EXPECT_FALSE(Tokenizer::load(directory.path()).ok());  // no token at all for other characters
+}
+
+TEST(ByteFallback, Metaspace) {
+  Json document = llama_json({kMark, "a", "\u2581a"}, {"\u2581 a"});
+  document["normalizer"] = nullptr;
+  Json& metaspace = document["pre_tokenizer"];
+  metaspace = {
+      {"type", "Metaspace"}, {"replacement", kMark}, {"prepend_scheme", "first"}, {"split", false}};
+  EXPECT_EQ(encode(*load_json(document), "a a</s>a"),
+            (std::vector<Token>{kMore + 2, kMore + 2, 2, kMore + 1}));
+  metaspace["prepend_scheme"] = "always";
+  EXPECT_EQ(encode(*load_json(document), " a</s>a"), (std::vector<Token>{kMore + 2, 2, kMore + 2}));
+  metaspace["prepend_scheme"] = "never";
+  EXPECT_EQ(encode(*load_json(document), "a a"), (std::vector<Token>{kMore + 1, kMore + 2}));
+  metaspace["prepend_scheme"] = "sometimes";
+  const TempDirectory directory;
+  directory.write_json("tokenizer.json", document);
+  EXPECT_FALSE(Tokenizer::load(directory.path()).ok());
+}
+
+TEST(ByteFallback, ByteTokensAreReadExactly) {
+  EXPECT_EQ(byte_of_token_text("<0x0A>"), '\n');
+  EXPECT_EQ(byte_of_token_text("<0xFF>"), '\xFF');
+  for (const char* text : {"<0x0a>", "<0xA>", "<0xAG>", "0x0A", "<0x0A> ", ""}) {
+    EXPECT_FALSE(byte_of_token_text(text).has_value()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace pando::testing

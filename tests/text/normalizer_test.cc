@@ -1,0 +1,75 @@
+#include "text/normalizer.h"
+
+#include <gtest/gtest.h>
+#include <utf8proc.h>
+
+#include <random>
+
+#include "text/utf8.h"
+
+namespace pando {
+namespace {
+
+std::string library_nfc(const std::string& text) {
+  utf8proc_uint8_t* out = nullptr;
+  const auto n = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                              static_cast<utf8proc_ssize_t>(text.size()), &out,
+                              static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
+  std::string result(reinterpret_cast<char*>(out), static_cast<size_t>(n));
+  std::free(out);
+  return result;
+}
+
+TEST(Nfc, Examples) {
+  EXPECT_EQ(to_nfc(""), "");
+  EXPECT_EQ(to_nfc("plain"), "plain");
+  EXPECT_EQ(to_nfc("e\u0301"), "\u00E9");
+  EXPECT_EQ(to_nfc("\u00E9"), "\u00E9");
+  EXPECT_EQ(to_nfc("\u1100\u1161\u11A8"), "\uAC01");
+  EXPECT_EQ(to_nfc("\u212B"), "\u00C5");                // angstrom sign
+  EXPECT_EQ(to_nfc("q\u0307\u0323"), "q\u0323\u0307");  // marks by class
+  EXPECT_EQ(to_nfc("\u0958"), "\u0915\u093C");          // excluded from composition
+  EXPECT_EQ(to_nfc("\uFB01"), "\uFB01");                // compatibility forms stay
+}
+
+TEST(Nfc, AgreesWithTheLibrary) {
+  std::mt19937 random(11);
+  const auto draw = [&] {
+    switch (random() % 5) {
+      case 0:
+        return static_cast<char32_t>(random() % 0x110000);
+      case 1:
+        return static_cast<char32_t>(0x300 + random() % 0x70);
+      case 2:
+        return static_cast<char32_t>(0x1100 + random() % 0x100);
+      case 3:
+        return static_cast<char32_t>('a' + random() % 26);
+      default:
+        return static_cast<char32_t>(random() % 0x3100);
+    }
+  };
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text;
+    for (size_t n = random() % 16; n > 0; --n) {
+      const char32_t point = draw();
+      if (point < 0xD800 || point > 0xDFFF) append_utf8(point, &text);
+    }
+    EXPECT_EQ(to_nfc(text), library_nfc(text));
+  }
+}
+
+TEST(Nfc, ManyMarksAreNotQuadratic) {
+  std::string text = "a";
+  for (int i = 0; i < 500'000; ++i) text += i % 2 == 0 ? "\u0301" : "\u0323";
+  EXPECT_EQ(to_nfc(text).size(), 2u + 1'000'000 - 1);  // one below goes into the letter
+}
+
+TEST(Normalizer, StepsInOrder) {
+  const Normalizer steps({normal::Prepend{"_"}, normal::Replace{" ", "_"}, normal::Nfc{}});
+  EXPECT_EQ(steps.apply("a e\u0301"), "_a_\u00E9");
+  EXPECT_EQ(steps.apply(""), "");
+  EXPECT_EQ(replace_all("aaa", "aa", "b"), "ba");
+}
+
+}  // namespace
+}  // namespace pando

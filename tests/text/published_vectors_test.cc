@@ -1,0 +1,68 @@
+// The texts and ids that are published beside the vocabularies of well-known models.
+#include <fstream>
+#include <sstream>
+
+#include "llama3_testing.h"
+
+namespace pando::testing {
+namespace {
+
+struct Vector {
+  std::string text;
+  std::vector<Token> tokens;
+};
+
+std::vector<Vector> read_vectors(const std::string& name) {
+  const std::filesystem::path folder = shared_tokenizers() / "llama.cpp";
+  const std::string texts = *read_text_file(folder / ("ggml-vocab-" + name + ".gguf.inp"));
+  std::ifstream ids(folder / ("ggml-vocab-" + name + ".gguf.out"));
+  const std::string separator = "\n__ggml_vocab_test__\n";
+  std::vector<Vector> vectors;
+  std::string line;
+  for (size_t begin = 0; begin < texts.size();) {
+    const size_t end = std::min(texts.find(separator, begin), texts.size());
+    Vector vector{texts.substr(begin, end - begin), {}};
+    begin = end + separator.size();
+    std::getline(ids, line);
+    std::istringstream numbers(line);
+    for (Token token; numbers >> token;) vector.tokens.push_back(token);
+    vectors.push_back(std::move(vector));
+  }
+  return vectors;
+}
+
+void expect_vectors(const std::filesystem::path& directory, const std::string& name) {
+  const auto tokenizer = load_tokenizer(directory);
+  ASSERT_NE(tokenizer, nullptr);
+  const std::vector<Vector> vectors = read_vectors(name);
+  EXPECT_EQ(vectors.size(), 46u);
+  for (const Vector& vector : vectors) {
+    EXPECT_EQ(encode(*tokenizer, vector.text), vector.tokens) << vector.text;
+    EXPECT_EQ(decode(*tokenizer, vector.tokens, false), vector.text);
+  }
+}
+
+TEST(PublishedVectors, Gpt2) {
+  PANDO_NEED_SHARED_TOKENIZERS();
+  expect_vectors(shared_tokenizers() / "gpt-2", "gpt-2");
+}
+
+TEST(PublishedVectors, Qwen2) {
+  PANDO_NEED_SHARED_TOKENIZERS();
+  expect_vectors(shared_tokenizers() / "qwen2.5", "qwen2");
+}
+
+TEST(PublishedVectors, Llama3) {
+  PANDO_NEED_SHARED_TOKENIZERS();
+  const TempDirectory directory;
+  write_llama3(shared_tokenizers() / "llama-3" / "tokenizer.model", directory);
+  expect_vectors(directory.path(), "llama-bpe");
+}
+
+TEST(PublishedVectors, Llama2) {
+  PANDO_NEED_SHARED_TOKENIZERS();
+  expect_vectors(shared_tokenizers() / "llama-2", "llama-spm");
+}
+
+}  // namespace
+}  // namespace pando::testing

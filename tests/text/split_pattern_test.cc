@@ -1,0 +1,130 @@
+// Words as Oniguruma cuts them, and where PCRE2 alone would differ.
+#include "text/split_pattern.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "text/pre_tokenizer.h"
+#include "text/utf8.h"
+
+namespace pando {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words words(std::string_view pattern, std::string_view text) {
+  const auto compiled = SplitPattern::compile(pattern);
+  EXPECT_TRUE(compiled.ok());
+  Words found;
+  EXPECT_TRUE(compiled->split(text, [&](std::string_view word) { found.emplace_back(word); }).ok());
+  return found;
+}
+
+bool matches(std::string_view pattern, char32_t point) {
+  std::string text;
+  append_utf8(point, &text);
+  const std::string other = "\xEF\xBF\xBD";  // U+FFFD, not matched by what is asked here
+  return words(pattern, other + text + other).size() == 3;
+}
+
+TEST(SplitPattern, Gpt2) {
+  EXPECT_EQ(
+      words(kGpt2Pattern, "It's 2024, isn't it?  Yes\n\n ok"),
+      (Words{"It", "'s", " 2024", ",", " isn", "'t", " it", "?", " ", " Yes", "\n\n", " ok"}));
+  EXPECT_EQ(words(kGpt2Pattern, "I'M"), (Words{"I", "'", "M"}));
+  EXPECT_EQ(words(kGpt2Pattern, "a   "), (Words{"a", "   "}));
+}
+
+TEST(SplitPattern, Qwen2) {
+  EXPECT_EQ(words(kQwen2Pattern, "I'M 123\n\n  x.\n(y)"),
+            (Words{"I", "'M", " ", "1", "2", "3", "\n\n", " ", " x", ".\n", "(y", ")"}));
+}
+
+TEST(SplitPattern, Llama3) {
+  EXPECT_EQ(words(kLlama3Pattern, "12345 a"), (Words{"123", "45", " a"}));
+}
+
+TEST(SplitPattern, NothingIsLostBetweenMatches) {
+  EXPECT_EQ(words("b+", "abbc"), (Words{"a", "bb", "c"}));
+  EXPECT_EQ(words("b*", "abbc"), (Words{"a", "bb", "c"}));
+  EXPECT_EQ(words("b+", ""), (Words{}));
+}
+
+// \s is Unicode's White_Space. PCRE2's own also has U+180E; neither has U+001C to U+001F, which
+// Python's has.
+TEST(SplitPattern, Spaces) {
+  for (char32_t point : {0x09u, 0x0Au, 0x0Bu, 0x0Cu, 0x0Du, 0x20u, 0x85u, 0xA0u, 0x1680u, 0x2000u,
+                         0x200Au, 0x2028u, 0x2029u, 0x202Fu, 0x205Fu, 0x3000u}) {
+    EXPECT_TRUE(matches("\\s", point)) << static_cast<uint32_t>(point);
+    EXPECT_FALSE(matches("[^\\s\xEF\xBF\xBD]", point)) << static_cast<uint32_t>(point);
+  }
+  for (char32_t point :
+       {0x08u, 0x0Eu, 0x1Cu, 0x1Du, 0x1Eu, 0x1Fu, 0x180Eu, 0x200Bu, 0x2060u, 0xFEFFu}) {
+    EXPECT_FALSE(matches("\\s", point)) << static_cast<uint32_t>(point);
+    EXPECT_TRUE(matches("[^\\s\xEF\xBF\xBD]", point)) << static_cast<uint32_t>(point);
+  }
+}
+
+// Case folding is Unicode's: the long s is an s.
+TEST(SplitPattern, Caseless) {
+  EXPECT_EQ(words(kQwen2Pattern, "x'\u017F y"), (Words{"x", "'\u017F", " y"}));
+  EXPECT_EQ(words(kGpt2Pattern, "x'\u017F y"), (Words{"x", "'", "\u017F", " y"}));
+}
+
+TEST(SplitPattern, LettersAndNumbers) {
+  EXPECT_TRUE(matches("\\p{N}", 0xBD));    // one half
+  EXPECT_TRUE(matches("\\p{N}", 0x2167));  // roman eight
+  EXPECT_TRUE(matches("\\p{N}", 0x0967));  // devanagari one
+  EXPECT_TRUE(matches("\\p{L}", 0x4E00));
+  EXPECT_TRUE(matches("\\p{L}", 0x1F8));
+  EXPECT_FALSE(matches("\\p{L}", 0x301));   // a mark
+  EXPECT_FALSE(matches("\\p{L}", 0x24B6));  // alphabetic, and a symbol
+}
+
+TEST(SplitPattern, Refusals) {
+  EXPECT_FALSE(SplitPattern::compile("(a").ok());
+  EXPECT_FALSE(SplitPattern::compile("[\\S]").ok());
+  EXPECT_EQ(*to_pcre2_pattern("\\\\s[\\]\\s]"), "\\\\s[\\]\\t-\\r\\x{85}\\p{Z}]");
+}
+
+// Runs that a backtracking matcher could be slow on.
+TEST(SplitPattern, LongRuns) {
+  constexpr size_t kLong = 3'000'000;
+  for (std::string_view pattern : {kGpt2Pattern, kQwen2Pattern, kLlama3Pattern}) {
+    EXPECT_EQ(words(pattern, std::string(kLong, ' ') + "x").size(), 2u);
+    EXPECT_EQ(words(pattern, std::string(kLong, 'x')).size(), 1u);
+    EXPECT_EQ(words(pattern, std::string(kLong, '!')).size(), 1u);
+    EXPECT_EQ(words(pattern, std::string(kLong, '\n')).size(), 1u);
+  }
+}
+
+Words pre_tokenized(std::vector<PreStep> steps, std::string_view text, bool at_start = true) {
+  Words found;
+  const PreTokenizer pre_tokenizer(std::move(steps));
+  EXPECT_TRUE(
+      pre_tokenizer.split(text, at_start, [&](std::string_view word) { found.emplace_back(word); })
+          .ok());
+  return found;
+}
+
+TEST(PreTokenizer, StepsInOrder) {
+  const auto digits = *SplitPattern::compile("\\p{N}");
+  const auto gpt2 = *SplitPattern::compile(kGpt2Pattern);
+  EXPECT_EQ(pre_tokenized({}, "a b"), (Words{"a b"}));
+  EXPECT_EQ(pre_tokenized({pre::Split{digits}, pre::SpaceBefore{}}, "a1"), (Words{" a", " 1"}));
+  EXPECT_EQ(pre_tokenized({pre::Split{gpt2}, pre::Split{digits}}, "ab 12"),
+            (Words{"ab", " ", "1", "2"}));
+}
+
+TEST(PreTokenizer, Metaspace) {
+  pre::Metaspace step{"_", pre::Metaspace::Prepend::kFirst, true};
+  EXPECT_EQ(pre_tokenized({step}, "a  b"), (Words{"_a", "_", "_b"}));
+  EXPECT_EQ(pre_tokenized({step}, " a"), (Words{"_a"}));
+  EXPECT_EQ(pre_tokenized({step}, "a b", false), (Words{"a", "_b"}));
+  step.split = false;
+  EXPECT_EQ(pre_tokenized({step}, "a  b"), (Words{"_a__b"}));
+}
+
+}  // namespace
+}  // namespace pando

@@ -1,0 +1,222 @@
+// Which files are read, what they say about special tokens, and how bad ones are refused.
+#include "text/byte_tokenizer.h"
+#include "text_testing.h"
+
+namespace pando::testing {
+namespace {
+
+Error load_error(const TempDirectory& directory) {
+  const auto loaded = Tokenizer::load(directory.path());
+  EXPECT_FALSE(loaded.ok());
+  return loaded.ok() ? Error{} : loaded.error();
+}
+
+// Loading fails with `code` and a message that has every one of `parts`.
+void expect_refused(const TempDirectory& directory, ErrorCode code,
+                    const std::vector<std::string>& parts) {
+  const Error error = load_error(directory);
+  EXPECT_EQ(error.code, code) << error.message;
+  for (const std::string& part : parts) {
+    EXPECT_NE(error.message.find(part), std::string::npos) << part << " in: " << error.message;
+  }
+}
+
+void expect_json_refused(const Json& document, ErrorCode code,
+                         const std::vector<std::string>& parts) {
+  const TempDirectory directory;
+  directory.write_json("tokenizer.json", document);
+  expect_refused(directory, code, parts);
+}
+
+TEST(TokenizerFiles, NoneThere) {
+  const TempDirectory directory;
+  expect_refused(directory, ErrorCode::kNotFound, {"tokenizer.json", "tokenizer.model"});
+  EXPECT_EQ(Tokenizer::load("/no/such/directory").error().code, ErrorCode::kNotFound);
+}
+
+TEST(TokenizerFiles, NotJson) {
+  for (const std::string content : {"", "{", "[1,]", "\xFF\xFE", "nonsense"}) {
+    const TempDirectory directory;
+    directory.write("tokenizer.json", content);
+    expect_refused(directory, ErrorCode::kBadFile, {"tokenizer.json"});
+  }
+  for (const Json& document : {Json(1), Json::array(), Json("text"), Json(nullptr)}) {
+    expect_json_refused(document, ErrorCode::kBadFile, {"tokenizer.json", "expected an object"});
+  }
+}
+
+TEST(TokenizerFiles, ADirectoryInPlaceOfAFile) {
+  for (const char* name : {"tokenizer.json", "vocab.json", "tokenizer.model"}) {
+    const TempDirectory directory;
+    std::filesystem::create_directory(directory.path() / name);
+    expect_refused(directory, ErrorCode::kBadFile, {name, "is a directory"});
+  }
+}
+
+TEST(TokenizerFiles, MissingAndWrongFields) {
+  const Json good = byte_level_json({"ab"}, {"a b"});
+  Json bad = good;
+  bad.erase("model");
+  expect_json_refused(bad, ErrorCode::kBadFile, {"'model' is missing"});
+  bad = good, bad["model"].erase("vocab");
+  expect_json_refused(bad, ErrorCode::kBadFile, {"'model.vocab' is missing"});
+  bad = good, bad["model"].erase("merges");
+  expect_json_refused(bad, ErrorCode::kBadFile, {"'model.merges' is missing"});
+  bad = good, bad["model"]["vocab"] = Json::object();
+  expect_json_refused(bad, ErrorCode::kBadFile, {"at least one token"});
+  bad = good, bad["model"]["ignore_merges"] = "yes";
+  expect_json_refused(bad, ErrorCode::kBadFile, {"model.ignore_merges", "\"yes\"", "true"});
+  bad = good, bad["added_tokens"] = Json::array({{{"id", 300}}});
+  expect_json_refused(bad, ErrorCode::kBadFile, {"added_tokens[0].content", "missing"});
+}
+
+TEST(TokenizerFiles, BadIds) {
+  const Json good = byte_level_json({"ab"}, {"a b"});
+  for (const Json& id : {Json(-1), Json(1 << 24), Json(1.5), Json("7"), Json(1ull << 63)}) {
+    Json bad = good;
+    bad["model"]["vocab"]["ab"] = id;
+    expect_json_refused(bad, ErrorCode::kBadFile, {"model.vocab.ab", "an id from 0"});
+  }
+  Json bad = good;
+  bad["model"]["vocab"]["ab"] = 7;
+  expect_json_refused(bad, ErrorCode::kBadFile, {"an id of its own", "7"});
+  bad = good, bad["model"]["vocab"].erase("a");
+  expect_json_refused(bad, ErrorCode::kBadFile, {"merges[0]", "lacks 'a'"});
+  bad = good, bad["added_tokens"] = Json::array({added_token(3, "<x>")});
+  expect_json_refused(bad, ErrorCode::kBadFile, {"'<x>'", "id 3"});
+  bad = good, bad["added_tokens"] = Json::array({added_token(9, "ab")});
+  expect_json_refused(bad, ErrorCode::kBadFile, {"'ab'", "expected 256"});
+}
+
+TEST(TokenizerFiles, BadMerges) {
+  for (const Json& merge : {Json("ab"), Json("a b c"), Json(" ab"), Json(7), Json::array({"a"}),
+                            Json::array({"a", 1}), Json("a c"), Json("b a")}) {
+    expect_json_refused(byte_level_json({"ab"}, Json::array({merge})), ErrorCode::kBadFile,
+                        {"model.merges[0]"});
+  }
+  const TempDirectory directory;
+  directory.write_json("vocab.json", byte_vocab({"ab"}));
+  expect_refused(directory, ErrorCode::kNotFound, {"merges.txt"});
+  directory.write("merges.txt", "#version: 0.2\na b\nab\n");
+  expect_refused(directory, ErrorCode::kBadFile, {"merges.txt", "line 3"});
+  directory.write("merges.txt", "a b\nx y\n");
+  expect_refused(directory, ErrorCode::kBadFile, {"line 2", "lacks 'xy'"});
+}
+
+TEST(TokenizerFiles, ABytesIsLacking) {
+  Json document = byte_level_json({}, Json::array());
+  document["model"]["vocab"].erase("a");
+  expect_json_refused(document, ErrorCode::kBadFile, {"byte 0x61"});
+}
+
+TEST(TokenizerFiles, WhatIsNotOfferedIsNamed) {
+  const Json good = byte_level_json({}, Json::array());
+  Json other = good;
+  other["model"]["type"] = "Unigram";
+  expect_json_refused(other, ErrorCode::kUnsupported, {"model.type", "Unigram", "BPE"});
+  other = good, other["normalizer"] = {{"type", "Lowercase"}};
+  expect_json_refused(other, ErrorCode::kUnsupported, {"normalizer", "Lowercase", "NFC"});
+  other = good, other["pre_tokenizer"] = {{"type", "Digits"}};
+  expect_json_refused(other, ErrorCode::kUnsupported, {"pre_tokenizer", "Digits"});
+  other = good, other["decoder"] = {{"type", "WordPiece"}};
+  expect_json_refused(other, ErrorCode::kUnsupported, {"decoder", "WordPiece"});
+  other = good, other["post_processor"] = {{"type", "BertProcessing"}};
+  expect_json_refused(other, ErrorCode::kUnsupported, {"post_processor", "BertProcessing"});
+  other = good, other["model"]["end_of_word_suffix"] = "</w>";
+  expect_json_refused(other, ErrorCode::kUnsupported, {"end_of_word_suffix", "</w>"});
+  other = good, other["model"]["dropout"] = 0.1;
+  expect_json_refused(other, ErrorCode::kUnsupported, {"model.dropout", "0.1"});
+  other = good;
+  other["pre_tokenizer"] = {{"type", "Split"},
+                            {"pattern", {{"Regex", "\\w+"}}},
+                            {"behavior", "Isolated"},
+                            {"invert", false}};
+  expect_json_refused(other, ErrorCode::kUnsupported, {"pre_tokenizer.pattern.Regex", "\\w+"});
+  const TempDirectory directory;
+  directory.write_json("vocab.json", byte_vocab());
+  directory.write("merges.txt", "");
+  directory.write_json("tokenizer_config.json", Json{{"tokenizer_class", "T5Tokenizer"}});
+  expect_refused(directory, ErrorCode::kUnsupported, {"tokenizer_class", "T5Tokenizer"});
+}
+
+TEST(TokenizerFiles, BadModelFiles) {
+  const TempDirectory directory;
+  directory.write("tokenizer.model", "");
+  expect_refused(directory, ErrorCode::kBadFile, {"tokenizer.model", "empty"});
+  directory.write("tokenizer.model", "not a model");
+  expect_refused(directory, ErrorCode::kBadFile, {"tokenizer.model", "SentencePiece"});
+  directory.write("tokenizer.model", "IQ== 0\nIg== 1\n");
+  expect_refused(directory, ErrorCode::kUnsupported, {"tiktoken", "tokenizer.json"});
+}
+
+TEST(TokenizerFiles, EndTokens) {
+  const TempDirectory directory;
+  Json document = byte_level_json({}, Json::array());
+  document["added_tokens"] = Json::array({added_token(256, "<end>"), added_token(258, "<turn>")});
+  directory.write_json("tokenizer.json", document);
+  EXPECT_TRUE(load_tokenizer(directory.path())->end_tokens().empty());
+  EXPECT_EQ(load_tokenizer(directory.path())->vocab_size(), 259);
+
+  directory.write_json("tokenizer_config.json", Json{{"eos_token", {{"content", "<end>"}}}});
+  directory.write_json("config.json", Json{{"eos_token_id", 256}});
+  directory.write_json("generation_config.json", Json{{"eos_token_id", {258, 256, 7}}});
+  const auto tokenizer = load_tokenizer(directory.path());
+  const auto ends = tokenizer->end_tokens();
+  EXPECT_EQ(std::vector<Token>(ends.begin(), ends.end()), (std::vector<Token>{258, 256, 7}));
+
+  directory.write_json("generation_config.json", Json{{"eos_token_id", {258, "x"}}});
+  expect_refused(directory, ErrorCode::kBadFile, {"generation_config.json", "eos_token_id[1]"});
+  directory.write_json("generation_config.json", Json::object());
+  directory.write_json("tokenizer_config.json", Json{{"eos_token", "<other>"}});
+  expect_refused(directory, ErrorCode::kBadFile, {"eos_token", "<other>"});
+}
+
+TEST(TokenizerFiles, BeginToken) {
+  const TempDirectory directory;
+  Json document = byte_level_json({}, Json::array());
+  document["added_tokens"] = Json::array({added_token(256, "<s>")});
+  directory.write_json("tokenizer.json", document);
+  directory.write_json("tokenizer_config.json", Json{{"bos_token", "<s>"}});
+  auto tokenizer = load_tokenizer(directory.path());
+  EXPECT_EQ(tokenizer->bos(), 256);
+  EXPECT_EQ(encode(*tokenizer, "a", true), (std::vector<Token>{'a'}));  // not asked for
+
+  directory.write_json("tokenizer_config.json",
+                       Json{{"bos_token", "<s>"}, {"add_bos_token", true}});
+  tokenizer = load_tokenizer(directory.path());
+  EXPECT_EQ(encode(*tokenizer, "a", true), (std::vector<Token>{256, 'a'}));
+  EXPECT_EQ(encode(*tokenizer, "a", false), (std::vector<Token>{'a'}));
+
+  directory.write_json("tokenizer_config.json", Json{{"add_bos_token", true}});
+  expect_refused(directory, ErrorCode::kBadFile, {"bos_token"});
+}
+
+TEST(TokenizerFiles, AddedTokensOfTheConfiguration) {
+  const TempDirectory directory;
+  directory.write_json("vocab.json", byte_vocab({"<|endoftext|>"}));
+  directory.write("merges.txt", "");
+  const Json turn = {{"content", "<turn>"}, {"special", true}};
+  directory.write_json("tokenizer_config.json", Json{{"tokenizer_class", "Qwen2Tokenizer"},
+                                                     {"added_tokens_decoder", {{"300", turn}}}});
+  const auto tokenizer = load_tokenizer(directory.path());
+  EXPECT_EQ(encode(*tokenizer, "<turn><|endoftext|>"), (std::vector<Token>{300, 256}));
+  EXPECT_EQ(tokenizer->token_bytes(300, true), "");
+  EXPECT_EQ(tokenizer->token_bytes(280, false), "");  // a hole
+  directory.write_json("tokenizer_config.json", Json{{"added_tokens_decoder", {{"x1", turn}}}});
+  expect_refused(directory, ErrorCode::kBadFile, {"added_tokens_decoder.x1"});
+}
+
+TEST(TokenizerFiles, ByteTokenizer) {
+  const TempDirectory directory;
+  ASSERT_TRUE(write_byte_tokenizer(directory.path()).ok());
+  const auto tokenizer = load_tokenizer(directory.path());
+  EXPECT_EQ(tokenizer->vocab_size(), kByteTokenizerVocab);
+  ASSERT_EQ(tokenizer->end_tokens().size(), 1u);
+  EXPECT_EQ(tokenizer->end_tokens()[0], 256);
+  EXPECT_FALSE(tokenizer->bos().has_value());
+  EXPECT_EQ(encode(*tokenizer, "a\u00E9", true), (std::vector<Token>{'a', 0xC3, 0xA9}));
+  EXPECT_FALSE(write_byte_tokenizer(directory.path() / "none").ok());
+}
+
+}  // namespace
+}  // namespace pando::testing
