@@ -3,6 +3,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/check.h"
 #include "text/utf8.h"
@@ -43,6 +44,26 @@ void order_marks(std::vector<int32_t>* points) {
   }
 }
 
+// utf8proc joins U+11A7, which is no trailing consonant, to the syllable before it and so loses
+// it. It composes with nothing, so what is before and after it is composed apart.
+constexpr int32_t kBeforeTrailing = 0x11A7;
+
+std::string composed(std::vector<int32_t> points) {
+  std::string out;
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+  for (auto at = points.begin(); at != points.end();) {
+    const auto end = std::find(at, points.end(), kBeforeTrailing);
+    const auto n = utf8proc_normalize_utf32(std::to_address(at), end - at, options);
+    PANDO_CHECK(n >= 0);
+    for (auto point = at; point != at + n; ++point) {
+      append_utf8(static_cast<char32_t>(*point), &out);
+    }
+    at = end;
+    if (at != points.end()) append_utf8(static_cast<char32_t>(*at++), &out);
+  }
+  return out;
+}
+
 struct Apply {
   std::string_view text;
   std::string operator()(const normal::Nfc&) const { return to_nfc(text); }
@@ -66,16 +87,7 @@ std::string to_nfc(std::string_view text) {
     at += step.length;
   }
   order_marks(&points);
-  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
-  const auto n = utf8proc_normalize_utf32(points.data(),
-                                          static_cast<utf8proc_ssize_t>(points.size()), options);
-  PANDO_CHECK(n >= 0);
-  std::string out;
-  out.reserve(text.size());
-  for (auto point = points.begin(); point != points.begin() + n; ++point) {
-    append_utf8(static_cast<char32_t>(*point), &out);
-  }
-  return out;
+  return composed(std::move(points));
 }
 
 std::string Normalizer::apply(std::string_view text) const {

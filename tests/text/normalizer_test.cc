@@ -26,10 +26,11 @@ TEST(Nfc, Examples) {
   EXPECT_EQ(to_nfc("e\u0301"), "\u00E9");
   EXPECT_EQ(to_nfc("\u00E9"), "\u00E9");
   EXPECT_EQ(to_nfc("\u1100\u1161\u11A8"), "\uAC01");
-  EXPECT_EQ(to_nfc("\u212B"), "\u00C5");                // angstrom sign
-  EXPECT_EQ(to_nfc("q\u0307\u0323"), "q\u0323\u0307");  // marks by class
-  EXPECT_EQ(to_nfc("\u0958"), "\u0915\u093C");          // excluded from composition
-  EXPECT_EQ(to_nfc("\uFB01"), "\uFB01");                // compatibility forms stay
+  EXPECT_EQ(to_nfc("\uC330\u11A7\u11A8"), "\uC330\u11A7\u11A8");  // the library loses U+11A7
+  EXPECT_EQ(to_nfc("\u212B"), "\u00C5");                          // angstrom sign
+  EXPECT_EQ(to_nfc("q\u0307\u0323"), "q\u0323\u0307");            // marks by class
+  EXPECT_EQ(to_nfc("\u0958"), "\u0915\u093C");                    // excluded from composition
+  EXPECT_EQ(to_nfc("\uFB01"), "\uFB01");                          // compatibility forms stay
 }
 
 TEST(Nfc, AgreesWithTheLibrary) {
@@ -52,7 +53,8 @@ TEST(Nfc, AgreesWithTheLibrary) {
     std::string text;
     for (size_t n = random() % 16; n > 0; --n) {
       const char32_t point = draw();
-      if (point < 0xD800 || point > 0xDFFF) append_utf8(point, &text);
+      const bool same = point != 0x11A7 && (point < 0xD800 || point > 0xDFFF);
+      if (same) append_utf8(point, &text);
     }
     EXPECT_EQ(to_nfc(text), library_nfc(text));
   }
