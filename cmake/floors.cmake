@@ -35,6 +35,7 @@ function(pando_floor suffix name)
   endforeach()
   if(suffix)
     target_compile_definitions(${target} ${public} PANDO_FAULT_INJECTION)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
 endfunction()
 

@@ -17,7 +17,7 @@ enum class Fault {
   kCopyOneLaneShort,      // pages: a copy on write leaves out its last position
   kFanOutMissing,         // pages: a row is written to its own page only
   kPositionAfterSplit,    // tree: the lower part of a split node starts one position late
-  kCommitTooMuch,         // tree: a node split in flight counts its tokens twice
+  kCommitTooMuch,         // tree: the lower part of a split node counts one token too many
   kScalarTailRow,         // row operations: the last row of an odd number sums in another order
   kWrongCounterKey,       // sampling: the random counter leaves out the position
   kEvictPinned,           // cache: eviction ignores a running sequence

@@ -129,7 +129,9 @@ Node* PrefixTree::split(Node* node, uint32_t n_upper) {
   node->tokens.erase(node->tokens.begin(), node->tokens.begin() + n_upper);
   node->start += n_upper + (fault_on(Fault::kPositionAfterSplit) ? 1 : 0);
   node->n_issued -= upper->n_issued;
-  node->n_committed -= fault_on(Fault::kCommitTooMuch) && in_flight ? 0 : upper->n_committed;
+  node->n_committed -= upper->n_committed;
+  if (fault_on(Fault::kCommitTooMuch) && upper->n_committed > 0 && node->n_issued < node->size())
+    node->n_committed = ++node->n_issued;
   if (in_flight) {
     std::erase(issued_, node);
     for (Node* part : {upper, node})

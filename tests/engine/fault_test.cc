@@ -1,0 +1,55 @@
+// The exactness test can fail: each deliberate fault is found within 1,000 cases.
+#include <gtest/gtest.h>
+
+#include "base/fault.h"
+#include "engine/exactness_cases.h"
+
+namespace pando::testing {
+namespace {
+
+struct NamedFault {
+  Fault fault;
+  const char* name;
+};
+
+class FaultTest : public ::testing::TestWithParam<NamedFault> {};
+
+// The number of the first case that shows the fault, or -1. A check that trips counts as found.
+int first_case_that_fails(ExactnessCases& cases) {
+  for (int i = 0; i < 1000; ++i) {
+    try {
+      if (!cases.run(i).equal) return i;
+    } catch (const std::exception&) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+TEST_P(FaultTest, IsFoundWithin1000Cases) {
+  ExactnessCases cases(CaseWeights::kBF16);
+  active_fault = GetParam().fault;
+  const int found = first_case_that_fails(cases);
+  active_fault = Fault::kNone;
+  EXPECT_GE(found, 0) << "not found";
+  printf("found by case %d\n", found);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, FaultTest,
+    ::testing::Values(NamedFault{Fault::kSplitSumOverK, "SplitSumOverK"}, NamedFault{Fault::kFoldPerPage, "FoldPerPage"},
+                      NamedFault{Fault::kStaleLane, "StaleLane"},
+                      NamedFault{Fault::kMaskedLaneTimesZero, "MaskedLaneTimesZero"},
+                      NamedFault{Fault::kSpanFoldLeft, "SpanFoldLeft"},
+                      NamedFault{Fault::kCopyOneLaneShort, "CopyOneLaneShort"},
+                      NamedFault{Fault::kFanOutMissing, "FanOutMissing"},
+                      NamedFault{Fault::kPositionAfterSplit, "PositionAfterSplit"},
+                      NamedFault{Fault::kCommitTooMuch, "CommitTooMuch"},
+                      NamedFault{Fault::kScalarTailRow, "ScalarTailRow"},
+                      NamedFault{Fault::kWrongCounterKey, "WrongCounterKey"},
+                      NamedFault{Fault::kEvictPinned, "EvictPinned"},
+                      NamedFault{Fault::kRopeFromChunk, "RopeFromChunk"}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace pando::testing
