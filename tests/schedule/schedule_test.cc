@@ -1,0 +1,167 @@
+#include "schedule/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+namespace pando {
+
+bool operator==(const Advance& a, const Advance& b) {
+  return a.item == b.item && a.n_rows == b.n_rows;
+}
+void PrintTo(const Advance& a, std::ostream* out) {
+  *out << "item " << a.item << " by " << a.n_rows;
+}
+
+namespace {
+
+using Item = WorkView::Item;
+using Advances = std::vector<Advance>;
+
+Item prefill(std::vector<uint32_t> segments) { return {.segments = std::move(segments)}; }
+Item decode(std::vector<uint32_t> segments) {
+  return {.decoding = true, .segments = std::move(segments)};
+}
+Item cached() { return {.segments = {}, .cached = true}; }
+
+TEST(ScheduleFcfs, NothingToDo) { EXPECT_TRUE(schedule_fcfs({}, 10).empty()); }
+
+TEST(ScheduleFcfs, PrefillInOrderOfArrivalUpToTheBudget) {
+  const WorkView view{.segment_rows = {6, 6, 6},
+                      .items = {prefill({0}), prefill({1}), prefill({2})}};
+  EXPECT_EQ(schedule_fcfs(view, 100), (Advances{{0, 6}, {1, 6}, {2, 6}}));
+  EXPECT_EQ(schedule_fcfs(view, 12), (Advances{{0, 6}, {1, 6}}));
+  EXPECT_EQ(schedule_fcfs(view, 8), (Advances{{0, 6}, {1, 2}}));
+  EXPECT_EQ(schedule_fcfs(view, 4), (Advances{{0, 4}}));
+  EXPECT_TRUE(schedule_fcfs(view, 0).empty());
+}
+
+TEST(ScheduleFcfs, DecodesGoFirst) {
+  const WorkView view{.segment_rows = {6, 1, 6, 1},
+                      .items = {prefill({0}), decode({1}), prefill({2}), decode({3})}};
+  EXPECT_EQ(schedule_fcfs(view, 5), (Advances{{1, 1}, {3, 1}, {0, 3}}));
+  EXPECT_EQ(schedule_fcfs(view, 1), (Advances{{1, 1}}));
+}
+
+TEST(ScheduleFcfs, SharedSegmentsCountOnce) {
+  const WorkView view{.segment_rows = {10, 2, 3}, .items = {prefill({0, 1}), prefill({0, 2})}};
+  EXPECT_EQ(schedule_fcfs(view, 15), (Advances{{0, 12}, {1, 3}}));
+  EXPECT_EQ(schedule_fcfs(view, 13), (Advances{{0, 12}, {1, 1}}));
+  EXPECT_EQ(schedule_fcfs(view, 11), (Advances{{0, 11}}));
+}
+
+TEST(ScheduleFcfs, FreeRidersAdvanceWithoutBudget) {
+  // The second is a duplicate, the third a prefix; the fourth needs a row of its own.
+  const WorkView view{.segment_rows = {4, 4, 1},
+                      .items = {prefill({0, 1}), prefill({0, 1}), prefill({0}), prefill({0, 2})}};
+  EXPECT_EQ(schedule_fcfs(view, 8), (Advances{{0, 8}, {1, 0}, {2, 0}}));
+  EXPECT_EQ(schedule_fcfs(view, 7), (Advances{{0, 7}, {2, 0}}));
+  EXPECT_EQ(schedule_fcfs(view, 3), (Advances{{0, 3}}));
+}
+
+TEST(ScheduleFcfs, CachedItemsCostOneRow) {
+  const WorkView view{.segment_rows = {4}, .items = {cached(), prefill({0}), cached()}};
+  EXPECT_EQ(schedule_fcfs(view, 6), (Advances{{0, 0}, {1, 4}, {2, 0}}));
+  EXPECT_EQ(schedule_fcfs(view, 5), (Advances{{0, 0}, {1, 4}}));
+  EXPECT_EQ(schedule_fcfs(view, 1), (Advances{{0, 0}}));
+  EXPECT_TRUE(schedule_fcfs(view, 0).empty());
+}
+
+// --- random work ---------------------------------------------------------------------------------
+
+// Segments as the nodes of random trees; an item's are a path from a root.
+WorkView random_work(std::mt19937& rng) {
+  const auto below = [&](uint32_t n) { return static_cast<uint32_t>(rng() % n); };
+  WorkView view;
+  std::vector<std::vector<uint32_t>> path;
+  for (uint32_t segment = 0, n = 1 + below(12); segment < n; ++segment) {
+    view.segment_rows.push_back(1 + below(rng() % 3 == 0 ? 30 : 3));
+    path.push_back(segment > 0 && below(4) > 0 ? path[below(segment)] : std::vector<uint32_t>());
+    path.back().push_back(segment);
+  }
+  for (uint32_t i = 0, n = below(14); i < n; ++i) {
+    const bool is_cached = below(6) == 0;
+    view.items.push_back(
+        {.decoding = !is_cached && below(3) == 0,
+         .segments = is_cached ? std::vector<uint32_t>() : path[below(path.size())],
+         .cached = is_cached});
+  }
+  return view;
+}
+
+// Rows that the items still need, each once; a cached item's is its own.
+uint32_t work_left(const WorkView& view) {
+  std::set<uint32_t> segments;
+  uint32_t n = 0;
+  for (const Item& item : view.items) {
+    segments.insert(item.segments.begin(), item.segments.end());
+    n += item.cached;
+  }
+  for (const uint32_t segment : segments) n += view.segment_rows[segment];
+  return n;
+}
+
+// Carries out one step: takes the rows and removes the items that are through.
+void advance(WorkView& view, const Advances& advances) {
+  std::vector<bool> through(view.items.size());
+  for (const Advance& advance : advances) {
+    uint32_t n_rows = advance.n_rows;
+    bool complete = true;
+    for (const uint32_t segment : view.items[advance.item].segments) {
+      const uint32_t n = std::min(n_rows, view.segment_rows[segment]);
+      view.segment_rows[segment] -= n;
+      n_rows -= n;
+      complete &= view.segment_rows[segment] == 0;
+    }
+    ASSERT_EQ(n_rows, 0u) << "more rows than its path has";
+    ASSERT_TRUE(complete || advance.n_rows > 0) << "an advance that changes nothing";
+    through[advance.item] = complete;
+  }
+  std::vector<Item> rest;
+  for (size_t i = 0; i < view.items.size(); ++i)
+    if (!through[i]) rest.push_back(view.items[i]);
+  view.items = std::move(rest);
+}
+
+TEST(ScheduleFcfs, RandomWorkIsDoneInOrderAndNoneIsLost) {
+  std::mt19937 rng(1);
+  for (int round = 0; round < 5000; ++round) {
+    WorkView view = random_work(rng);
+    const uint32_t budget = 1 + rng() % 20;
+    const uint32_t n_steps = (work_left(view) + budget - 1) / budget;
+    for (uint32_t step = 0; !view.items.empty(); ++step) {
+      ASSERT_LT(step, n_steps);
+      const uint32_t n_left = work_left(view);
+      const Advances advances = schedule_fcfs(view, budget);
+      uint32_t cost = 0;
+      bool refused = false;  // somebody before wanted more than there was
+      std::vector<bool> seen(view.items.size());
+      WorkView after = view;
+      for (size_t i = 0; i < advances.size(); ++i) {
+        const Item& item = view.items.at(advances[i].item);
+        ASSERT_FALSE(seen[advances[i].item]);
+        seen[advances[i].item] = true;
+        if (i > 0) {
+          const Item& previous = view.items[advances[i - 1].item];
+          ASSERT_GE(previous.decoding, item.decoding);
+          ASSERT_TRUE(previous.decoding != item.decoding ||
+                      advances[i - 1].item < advances[i].item);
+        }
+        const uint32_t item_cost = item.cached ? 1 : advances[i].n_rows;
+        ASSERT_TRUE(!refused || item_cost == 0) << "overtakes an older one";
+        cost += item_cost;
+        refused |= cost == budget;
+      }
+      ASSERT_EQ(cost, std::min(budget, n_left)) << "work conserving, within the budget";
+      advance(after, advances);
+      if (HasFatalFailure()) return;
+      ASSERT_EQ(work_left(after), n_left - cost);
+      view = std::move(after);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pando
