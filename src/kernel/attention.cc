@@ -192,7 +192,7 @@ class ItemFold {
     lanes_ = layout.floats(n * 16);
     scores_ = layout.floats(n * padded(shape_.tile_len));
     factor_ = layout.floats(n);
-    widened_ = layout.floats(kWidenedChannels * padded(shape_.tile_len));
+    widened_ = layout.floats(kStripChannels * padded(shape_.tile_len));
     visible_ = layout.ints(n);
     max_ = layout.floats(n * n_slots);
     sum_ = layout.floats(n * n_slots);

@@ -34,11 +34,11 @@ struct AttendTileArgs {
   float* acc;              // [n_queries, padded head_dim] f32
   float* scores;           // [n_queries, padded tile_len] f32 work space: scores, then weights
   float* factor;           // [n_queries] f32 work space
-  float* widened;          // [kWidenedFloats(tile_len)] f32 work space
+  float* widened;          // [kStripChannels, padded tile_len] f32 work space
 };
 
-// Channels that are widened at a time: 64 x 64 f32 stay in a first-level cache.
-inline constexpr int kWidenedChannels = 64;
+// Channels that all query rows meet at a time: 64 x 64 f32 stay in a first-level cache.
+inline constexpr int kStripChannels = 64;
 
 // a becomes merge(a, b): the states of two neighbouring spans or aligned groups of spans.
 struct MergeSpansArgs {
@@ -83,14 +83,16 @@ struct Attend {
 
  private:
   // Fewer query rows than this read pages as they lie and widen in registers: the same bits.
-  static constexpr int kFewQueries = 8;
+  static constexpr int kFewQueries = 32;
 
-  // Keys or values as products read them: chunks of `len` positions whose rows are `stride` apart.
+  // Keys or values as products read them: chunks of `len` positions whose rows are `stride` apart,
+  // and where the channels at hand begin in them.
   template <class T>
   struct View {
     const std::byte* const* chunk;
     int len;
     int stride;
+    int channel;
     const typename T::Element* at(int i) const {
       return reinterpret_cast<const typename T::Element*>(chunk[i]);
     }
@@ -102,38 +104,46 @@ struct Attend {
   template <class T>
   static void run(const AttendTileArgs& t) {
     using Element = typename T::Element;
-    const int chunk_bytes = t.page_len * t.head_dim * static_cast<int>(sizeof(Element));
-    Ahead ahead{t.ahead, t.n_ahead, chunk_bytes, 0};
-    const bool whole_vectors = t.page_len % 16 == 0 && t.head_dim % 16 == 0;
-    if (whole_vectors && (sizeof(Element) == 4 || t.n_queries < kFewQueries)) {
-      score<T>(t, View<T>{t.keys, t.page_len, t.page_len}, 0, t.head_dim, ahead);
-      softmax(t);
-      for (int channel = 0; channel < t.head_dim; channel += kWidenedChannels) {
-        const int n = smaller(kWidenedChannels, t.head_dim - channel);
-        weigh<T>(t, View<T>{t.values, t.page_len, t.head_dim}, channel, channel, n, ahead);
-      }
-      return;
-    }
     using W = typename Product::F32;
+    Ahead ahead{t.ahead, t.n_ahead, t.page_len * t.head_dim * static_cast<int>(sizeof(Element)), 0};
+    const bool whole_vectors = t.page_len % 16 == 0 && t.head_dim % 16 == 0;
+    const bool in_place = whole_vectors && (sizeof(Element) == 4 || t.n_queries < kFewQueries);
     const std::byte* const widened = reinterpret_cast<const std::byte*>(t.widened);
     const int n_keys = padded(t.tile_len);
-    for (int channel = 0; channel < t.head_dim; channel += kWidenedChannels) {
-      const int n = smaller(kWidenedChannels, t.head_dim - channel);
-      for (int i = 0; i < t.n_pages; ++i) {
-        const Element* from = reinterpret_cast<const Element*>(t.keys[i]) + channel * t.page_len;
-        widen<T>(t.type, from, t.page_len, n, t.page_len, t.widened + i * t.page_len, n_keys);
-      }
-      score<W>(t, View<W>{&widened, n_keys, n_keys}, channel, n, ahead);
+    if (in_place) score<T>(t, View<T>{t.keys, t.page_len, t.page_len, 0}, 0, t.head_dim, ahead);
+    for (int channel = 0; channel < t.head_dim && !in_place; channel += kStripChannels) {
+      const int n = smaller(kStripChannels, t.head_dim - channel);
+      widen_keys<T>(t, channel, n);
+      score<W>(t, View<W>{&widened, n_keys, n_keys, 0}, channel, n, ahead);
     }
     softmax(t);
-    for (int channel = 0; channel < t.head_dim; channel += kWidenedChannels) {
-      const int n = smaller(kWidenedChannels, t.head_dim - channel);
-      for (int i = 0; i < t.n_pages; ++i) {
-        const Element* from = reinterpret_cast<const Element*>(t.values[i]) + channel;
-        float* to = t.widened + i * t.page_len * kWidenedChannels;
-        widen<T>(t.type, from, t.head_dim, t.page_len, n, to, kWidenedChannels);
+    for (int channel = 0; channel < t.head_dim; channel += kStripChannels) {
+      const int n = smaller(kStripChannels, t.head_dim - channel);
+      if (in_place) {
+        weigh<T>(t, View<T>{t.values, t.page_len, t.head_dim, channel}, channel, n, ahead);
+      } else {
+        widen_values<T>(t, channel, n);
+        weigh<W>(t, View<W>{&widened, t.tile_len, kStripChannels, 0}, channel, n, ahead);
       }
-      weigh<W>(t, View<W>{&widened, t.tile_len, kWidenedChannels}, 0, channel, n, ahead);
+    }
+  }
+
+  // n channels from `channel` on to f32: keys to [n, padded tile_len], values to
+  // [tile_len, kStripChannels].
+  template <class T>
+  static void widen_keys(const AttendTileArgs& t, int channel, int n) {
+    for (int i = 0; i < t.n_pages; ++i) {
+      const auto* from = reinterpret_cast<const typename T::Element*>(t.keys[i]);
+      widen<T>(t.type, from + channel * t.page_len, t.page_len, n, t.page_len,
+               t.widened + i * t.page_len, padded(t.tile_len));
+    }
+  }
+  template <class T>
+  static void widen_values(const AttendTileArgs& t, int channel, int n) {
+    for (int i = 0; i < t.n_pages; ++i) {
+      const auto* from = reinterpret_cast<const typename T::Element*>(t.values[i]);
+      widen<T>(t.type, from + channel, t.head_dim, t.page_len, n,
+               t.widened + i * t.page_len * kStripChannels, kStripChannels);
     }
   }
 
@@ -153,11 +163,30 @@ struct Attend {
   // Calls f.operator()<R>(first query) for blocks of R query rows that cover all of them.
   template <class Block>
   static void for_blocks(int n_queries, const Block& block) {
-    int i = 0;
-    for (; n_queries - i >= 6; i += 6) block.template of<6>(i);
-    if (n_queries - i >= 4) block.template of<4>(i), i += 4;
-    if (n_queries - i >= 2) block.template of<2>(i), i += 2;
-    if (n_queries - i >= 1) block.template of<1>(i);
+    for (int i = 0, n_left = (n_queries + 5) / 6; n_left > 0; --n_left) {
+      const int n = (n_queries - i + n_left - 1) / n_left;
+      switch (n) {
+        case 1:
+          block.template of<1>(i);
+          break;
+        case 2:
+          block.template of<2>(i);
+          break;
+        case 3:
+          block.template of<3>(i);
+          break;
+        case 4:
+          block.template of<4>(i);
+          break;
+        case 5:
+          block.template of<5>(i);
+          break;
+        default:
+          block.template of<6>(i);
+          break;
+      }
+      i += n;
+    }
   }
 
   // Positions that a block of queries sees: together, and at least one of them.
@@ -179,7 +208,7 @@ struct Attend {
   template <class T>
   struct ScoreBlock {
     const AttendTileArgs& t;
-    const View<T>& keys;  // from `channel` on
+    const View<T>& keys;
     int channel, n;
     Ahead& ahead;
 
@@ -197,7 +226,7 @@ struct Attend {
         const int width = Product::template width<R>(n_vectors - vector);
         for (int v = 0; v < width; ++v) {
           const int position = 16 * (vector + v);
-          o.b[v] = keys.at(position / keys.len) + position % keys.len;
+          o.b[v] = keys.at(position / keys.len) + keys.channel * keys.stride + position % keys.len;
         }
         o.c = t.scores + query * o.c_stride + 16 * vector;
         Product::template strip<T, R>(width, o, ahead);
@@ -238,12 +267,12 @@ struct Attend {
   }
 
   // acc[i][d] = acc[i][d] * factor[i] + sum of w[i][j] * v[j][d] over the visible j only, for n
-  // channels from `channel` on, which lie at `column` of the view.
+  // channels from `channel` on.
   template <class T>
   struct WeighBlock {
     const AttendTileArgs& t;
     const View<T>& values;
-    int column, channel, n;
+    int channel, n;
     Ahead& ahead;
 
     template <int R>
@@ -273,7 +302,7 @@ struct Attend {
         do {  // once per page, and once even for no position: the state must start
           const int page_end = smaller(end, (page + 1) * values.len);
           const typename T::Element* row = values.at(page) + (j - page * values.len) * o.b_stride;
-          for (int v = 0; v < width; ++v) o.b[v] = row + column + 16 * (vector + v);
+          for (int v = 0; v < width; ++v) o.b[v] = row + values.channel + 16 * (vector + v);
           o.a = t.scores + query * o.a_stride + j;
           o.n_k = page_end - j;
           Product::template strip<T, R>(width, o, ahead);
@@ -286,9 +315,9 @@ struct Attend {
     }
   };
   template <class T>
-  static void weigh(const AttendTileArgs& t, const View<T>& values, int column, int channel, int n,
+  static void weigh(const AttendTileArgs& t, const View<T>& values, int channel, int n,
                     Ahead& ahead) {
-    for_blocks(t.n_queries, WeighBlock<T>{t, values, column, channel, n, ahead});
+    for_blocks(t.n_queries, WeighBlock<T>{t, values, channel, n, ahead});
   }
 };
 

@@ -98,24 +98,33 @@ struct TileProduct {
         for (int v = 0; v < V; ++v) sum[r][v] = S::mul(sum[r][v], factor);
       }
     }
-    const typename T::Element* b[V];
+    // Few address registers: rows as base + {0, 1, 2} * stride, columns with one common offset.
+    const std::byte* b[V];
 #pragma GCC unroll 8
-    for (int v = 0; v < V; ++v) b[v] = o.b[v];
-    const std::byte* next = ahead.take(o.n_k);
-    const std::byte* far = ahead.take(o.n_k);
-    const int64_t next_step = next == nullptr ? 0 : 64, far_step = far == nullptr ? 0 : 64;
-
-    for (int64_t k = 0; k < o.n_k; ++k) {
-      __builtin_prefetch(next, 0, 2);
-      __builtin_prefetch(far, 0, 2);
-      next += next_step;
-      far += far_step;
+    for (int v = 0; v < V; ++v) b[v] = reinterpret_cast<const std::byte*>(o.b[v]);
+    const int64_t b_step = b_stride * static_cast<int64_t>(sizeof(typename T::Element));
+    constexpr int kLines = sizeof(typename T::Element) / 2;  // a step reads twice as much in f32
+    const std::byte* next = ahead.take(o.n_k * kLines);
+    const std::byte* far = ahead.take(o.n_k * kLines);
+    if (next == nullptr) next = b[0];
+    if (far == nullptr) far = b[0];
+    const float* a_low = a;
+    const float* a_high = R > 3 ? a + 3 * a_stride : a;
+    const int64_t end = int64_t{64} * o.n_k;
+    int64_t offset = 0;
+    for (int64_t line = 0; line < end; line += 64, ++a_low, ++a_high, offset += b_step) {
+#pragma GCC unroll 2
+      for (int i = 0; i < kLines; ++i) {
+        __builtin_prefetch(next + line * kLines + 64 * i, 0, 2);
+        __builtin_prefetch(far + line * kLines + 64 * i, 0, 2);
+      }
       F column[V];
 #pragma GCC unroll 8
-      for (int v = 0; v < V; ++v) column[v] = T::load(b[v] + k * b_stride);
+      for (int v = 0; v < V; ++v)
+        column[v] = T::load(reinterpret_cast<const typename T::Element*>(b[v] + offset));
 #pragma GCC unroll 8
       for (int r = 0; r < R; ++r) {
-        const F x = S::set1(a[r * a_stride + k]);
+        const F x = S::set1(r < 3 ? a_low[r * a_stride] : a_high[(r - 3) * a_stride]);
 #pragma GCC unroll 8
         for (int v = 0; v < V; ++v) sum[r][v] = S::fma(x, column[v], sum[r][v]);
       }
