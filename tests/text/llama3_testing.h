@@ -47,9 +47,12 @@ inline std::vector<std::string> read_tiktoken(const std::filesystem::path& path)
   return tokens;
 }
 
+inline std::string plain_text(std::string_view text) { return std::string(text); }
+
 // Every way to put a token together from two others is a merge, in the order of the result's rank,
-// then of the parts' ranks.
-inline Json merges_of(const std::vector<std::string>& tokens) {
+// then of the parts' ranks. `written` gives the text of a token in the file.
+inline Json merges_of(const std::vector<std::string>& tokens,
+                      std::string (*written)(std::string_view)) {
   std::unordered_map<std::string_view, size_t> rank_of;
   for (size_t rank = 0; rank < tokens.size(); ++rank) rank_of[tokens[rank]] = rank;
   Json merges = Json::array();
@@ -64,7 +67,7 @@ inline Json merges_of(const std::vector<std::string>& tokens) {
     }
     std::sort(pairs.begin(), pairs.end());
     for (const auto& [left, right] : pairs) {
-      merges.push_back(Json::array({to_byte_level(tokens[left]), to_byte_level(tokens[right])}));
+      merges.push_back(Json::array({written(tokens[left]), written(tokens[right])}));
     }
   }
   return merges;
@@ -96,7 +99,7 @@ inline void write_llama3(const std::filesystem::path& tiktoken, const TempDirect
             {{"type", "BPE"},
              {"ignore_merges", true},
              {"vocab", vocab},
-             {"merges", merges_of(tokens)}}}});
+             {"merges", merges_of(tokens, to_byte_level)}}}});
   directory.write_json("tokenizer_config.json",
                        Json{{"bos_token", "<|begin_of_text|>"}, {"eos_token", "<|end_of_text|>"}});
 }

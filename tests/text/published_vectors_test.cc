@@ -1,7 +1,11 @@
 // The texts and ids that are published beside the vocabularies of well-known models.
+#include <sentencepiece_processor.h>
+
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
+#include "llama2_testing.h"
 #include "llama3_testing.h"
 
 namespace pando::testing {
@@ -62,6 +66,25 @@ TEST(PublishedVectors, Llama3) {
 TEST(PublishedVectors, Llama2) {
   PANDO_NEED_SHARED_TOKENIZERS();
   expect_vectors(shared_tokenizers() / "llama-2", "llama-spm");
+}
+
+// The same vocabulary as merges, by our own byte-pair encoding: the higher a piece's score, the
+// earlier it is merged.
+TEST(PublishedVectors, Llama2AsMerges) {
+  PANDO_NEED_SHARED_TOKENIZERS();
+  sentencepiece::SentencePieceProcessor model;
+  ASSERT_TRUE(model.Load((shared_tokenizers() / "llama-2" / "tokenizer.model").string()).ok());
+  std::vector<std::string> pieces;
+  for (int id = kMore; id < model.GetPieceSize(); ++id) pieces.push_back(model.IdToPiece(id));
+  std::vector<std::string> by_score = pieces;
+  const auto score = [&](const std::string& piece) {
+    return model.GetScore(model.PieceToId(piece));
+  };
+  std::stable_sort(by_score.begin(), by_score.end(),
+                   [&](const auto& a, const auto& b) { return score(a) > score(b); });
+  const TempDirectory directory;
+  directory.write_json("tokenizer.json", llama_json(pieces, merges_of(by_score, plain_text)));
+  expect_vectors(directory.path(), "llama-spm");
 }
 
 }  // namespace
