@@ -168,6 +168,11 @@ Result<SafetensorsWriter> SafetensorsWriter::create(const std::filesystem::path&
   return writer;
 }
 
+SafetensorsWriter::~SafetensorsWriter() {
+  std::error_code ignored;
+  if (file_) std::filesystem::remove(partial_path_, ignored);
+}
+
 Status SafetensorsWriter::append(std::span<const std::byte> bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size())
     return write_error(partial_path_);

@@ -48,7 +48,8 @@ class Safetensors {
 };
 
 // Writes a file front to back: all names and shapes first, then the bytes in the same order.
-// The file has its name only once `finish` has succeeded; before that it is <path>.partial.
+// The file has its name only once `finish` has succeeded; before that it is <path>.partial, which
+// goes with the writer.
 class SafetensorsWriter {
  public:
   struct Tensor {
@@ -59,6 +60,9 @@ class SafetensorsWriter {
 
   static Result<SafetensorsWriter> create(const std::filesystem::path& path,
                                           std::span<const Tensor> tensors);
+
+  SafetensorsWriter(SafetensorsWriter&&) = default;
+  ~SafetensorsWriter();
 
   Status append(std::span<const std::byte> bytes);
   // kInvalidArgument where fewer or more bytes came than the shapes say.

@@ -262,6 +262,7 @@ Floats Model::attend(const Floats& q, const Floats& k, Floats v, int n_tokens) c
 Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
   const int n = static_cast<int>(tokens.size()), d_model = config_.d_model;
   const float eps = config_.rms_eps;
+  PANDO_CHECK(0 <= first && first < n);
   Floats x;  // [n_tokens, d_model]
   for (const int32_t token : tokens) {
     const auto row = embedding_.begin() + int64_t{token} * d_model;

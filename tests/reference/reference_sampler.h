@@ -19,19 +19,22 @@ inline uint64_t splitmix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-inline Token sample(std::span<const float> logits, const SamplingOptions& options, uint64_t seed, int choice,
-                    uint32_t position) {
+inline Token sample(std::span<const float> logits, const SamplingOptions& options, uint64_t seed,
+                    int choice, uint32_t position) {
   std::vector<Token> order;
   for (size_t i = 0; i < logits.size(); ++i) order.push_back(static_cast<Token>(i));
   const auto by_rank = [&](Token a, Token b) { return logits[a] > logits[b]; };
-  const Token best = *std::min_element(order.begin(), order.end(), [&](Token a, Token b) { return logits[a] > logits[b]; });
+  const Token best = *std::min_element(order.begin(), order.end(),
+                                       [&](Token a, Token b) { return logits[a] > logits[b]; });
   if (options.temperature == 0) return best;
   if (options.top_k > 0 || options.top_p < 1) std::stable_sort(order.begin(), order.end(), by_rank);
-  if (options.top_k > 0 && order.size() > static_cast<size_t>(options.top_k)) order.resize(options.top_k);
+  if (options.top_k > 0 && order.size() > static_cast<size_t>(options.top_k))
+    order.resize(options.top_k);
   std::vector<double> weights;
   double sum = 0;
   for (const Token token : order) {
-    weights.push_back(std::exp((logits[token] - static_cast<double>(logits[best])) / options.temperature));
+    weights.push_back(
+        std::exp((logits[token] - static_cast<double>(logits[best])) / options.temperature));
     sum += weights.back();
   }
   if (options.top_p < 1) {
@@ -43,7 +46,9 @@ inline Token sample(std::span<const float> logits, const SamplingOptions& option
     sum = kept;
   }
   const uint64_t counter = (static_cast<uint64_t>(choice) << 32) + position + 0x9e3779b97f4a7c15u;
-  double left = std::ldexp(static_cast<double>(splitmix(splitmix(seed) ^ splitmix(counter)) >> 11), -53) * sum;
+  double left =
+      std::ldexp(static_cast<double>(splitmix(splitmix(seed) ^ splitmix(counter)) >> 11), -53) *
+      sum;
   for (size_t i = 0; i + 1 < order.size(); ++i)
     if ((left -= weights[i]) < 0) return order[i];
   return order.back();
