@@ -110,7 +110,9 @@ Error write_error(const std::filesystem::path& path) {
 }  // namespace
 
 std::string shape_text(std::span<const int64_t> shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
+  std::string text = "[";
+  for (const int64_t n : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
+  return text + "]";
 }
 
 Result<Safetensors> Safetensors::open(const std::filesystem::path& path) {
