@@ -35,8 +35,8 @@ Cut cut(DType type, int m, int n, int k, int n_threads) {
 
 void pack(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const Cut& c,
           const float* x, int64_t x_stride, int m, std::byte* out) {
-  const int unit_bytes = packed_unit_bytes(w.type());
-  const int row_bytes = unit_count(w.type(), w.k()) * unit_bytes;
+  const int row_unit_bytes = packed_unit_bytes(w.type());
+  const int row_bytes = unit_count(w.type(), w.k()) * row_unit_bytes;
   const auto pack_one = [&](int64_t item, int) {
     const int tile = static_cast<int>(item) / c.n_slices,
               slice = static_cast<int>(item) % c.n_slices;
@@ -45,7 +45,7 @@ void pack(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const
     const int unit = slice * slice_units(w.type());
     const int i = unit * unit_len(w.type());
     const int len = std::min(slice_units(w.type()) * unit_len(w.type()), w.k() - i);
-    std::byte* to = out + int64_t{row} * row_bytes + int64_t{unit} * unit_bytes * n_rows;
+    std::byte* to = out + int64_t{row} * row_bytes + int64_t{unit} * row_unit_bytes * n_rows;
     kernels.pack_slice({w.type(), x + row * x_stride + i, x_stride, n_rows, len, to});
   };
   const int n_items = c.n_tiles * c.n_slices;
@@ -62,7 +62,7 @@ void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, c
     const int column = part * c.panels_each * kPanelLen;
     kernels.linear_block(
         {.type = w.type(),
-         .weights = w.data() + int64_t{column / kStripLen} * n_units * record_bytes(w.type()),
+         .weights = w.data() + int64_t{column / kStripLen} * n_units * unit_bytes(w.type()),
          .x = x + int64_t{row} * n_units * packed_unit_bytes(w.type()),
          .m = first_of(tile + 1, c.n_tiles, m) - row,
          .n = std::min(c.panels_each * kPanelLen, w.n() - column),

@@ -15,26 +15,23 @@ int strip_count(int n) { return (n + kStripLen - 1) / kStripLen; }
 // To the nearest integer, ties to even, for |x| < 2^22.
 float round_to_even(float x) { return (x + 0x1.8p23f) - 0x1.8p23f; }
 
-// One row of one strip, record by record.
+// One row of the weights, unit by unit.
 class RowWriter {
  public:
   RowWriter(std::byte* data, DType type, int n, int k, int row)
-      : type_(type), lane_(row % kStripLen) {
+      : type_(type), strip_(row % kPanelLen / kStripLen), lane_(row % kStripLen) {
     const int panel = row / kPanelLen;
     const int strips_left = strip_count(n) - panel * kPanelStrips;
-    const int width = strips_left < kPanelStrips ? strips_left : kPanelStrips;
-    const int64_t first_record =
-        int64_t{panel} * kPanelStrips * unit_count(type, k) + (row - panel * kPanelLen) / kStripLen;
-    record_ = data + first_record * record_bytes(type);
-    step_ = width * record_bytes(type);
+    n_strips_ = strips_left < kPanelStrips ? strips_left : kPanelStrips;
+    unit_ = data + int64_t{panel} * kPanelStrips * unit_count(type, k) * unit_bytes(type);
   }
 
   // [k] elements of the matrix's own type, k even.
   template <class T>
   void copy(const T* from, int k) {
     const bool interleaved = type_ == DType::kBF16;
-    for (int i = 0; i < k; i += 2, record_ += step_) {
-      T* to = reinterpret_cast<T*>(record_);
+    for (int i = 0; i < k; i += 2, next_unit()) {
+      T* to = reinterpret_cast<T*>(unit_ + strip_ * unit_bytes(type_));
       std::memcpy(&to[interleaved ? 2 * lane_ : lane_], from + i, sizeof(T));
       std::memcpy(&to[interleaved ? 2 * lane_ + 1 : kStripLen + lane_], from + i + 1, sizeof(T));
     }
@@ -52,33 +49,37 @@ class RowWriter {
       }
       const uint16_t d = f32_to_f16(amax / 127.0f);
       const float inverse = f16_to_f32(d) == 0.0f ? 0.0f : 1.0f / f16_to_f32(d);
-      uint8_t* ints = reinterpret_cast<uint8_t*>(record_) + g % 2 * (kQ8RecordInts / 2);
+      const int first = g % 2 * n_strips_;  // of the group's strips
+      std::byte* ints = unit_ + (first * kQuads + strip_) * kStripQuad + lane_ * 4;
       for (int i = 0; i < kGroupLen; ++i) {
         float q = w[i] * inverse;
         q = q < 127.0f ? q : 127.0f;
         q = -127.0f < q ? q : -127.0f;
-        ints[(i / 4 * kStripLen + lane_) * 4 + i % 4] =
-            static_cast<uint8_t>(round_to_even(q) + 128.0f);
+        ints[i / 4 * n_strips_ * kStripQuad + i % 4] =
+            static_cast<std::byte>(static_cast<int>(round_to_even(q)) + 128);
       }
-      std::byte* scale = record_ + kQ8RecordInts + (g % 2 * kStripLen + lane_) * sizeof d;
-      std::memcpy(scale, &d, sizeof d);
-      if (g % 2 == 1) record_ += step_;
+      std::byte* scales = unit_ + n_strips_ * 2 * kQuads * kStripQuad;
+      std::memcpy(scales + ((first + strip_) * kStripLen + lane_) * sizeof d, &d, sizeof d);
+      if (g % 2 == 1) next_unit();
     }
   }
 
  private:
+  void next_unit() { unit_ += n_strips_ * unit_bytes(type_); }
+
   DType type_;
+  int strip_;
   int lane_;
-  std::byte* record_;
-  int64_t step_;  // bytes to the same row's next record
+  int n_strips_;     // of the row's panel
+  std::byte* unit_;  // the panel's current unit
 };
 
 }  // namespace
 
 PackedMatrix::PackedMatrix(DType type, int n, int k) : type_(type), n_(n), k_(k) {
   PANDO_CHECK(n > 0 && k > 0 && k % 2 == 0);
-  const size_t n_records = static_cast<size_t>(strip_count(n)) * unit_count(type, k);
-  data_ = AlignedBuffer(n_records * record_bytes(type));
+  const size_t n_units = static_cast<size_t>(strip_count(n)) * unit_count(type, k);
+  data_ = AlignedBuffer(n_units * unit_bytes(type));
 }
 
 void PackedMatrix::set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,

@@ -12,18 +12,12 @@
 
 #include "base/check.h"
 #include "base/half.h"
+#include "kernel/isas.h"
 
 namespace pando::kernel {
 namespace {
 
 constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
-
-// Those that this machine has.
-std::vector<Isa> isas() {
-  std::vector<Isa> all = {Isa::kPortable, Isa::kAvx2, Isa::kAvx512};
-  std::erase_if(all, [](Isa isa) { return kernels_for(isa) == nullptr; });
-  return all;
-}
 
 std::vector<float> normal(size_t n, uint32_t seed) {
   std::mt19937 random(seed);

@@ -1,6 +1,6 @@
 // Matrix product kernels over a sixteen-lane type S: the loop over panels, slices and row blocks.
 // Reference: docs/arithmetic.md, "Matrix products". An output's accumulator lives in registers
-// within a slice and in y between slices; no order of these loops changes its chain over k.
+// within a slice and in memory between slices; no order of these loops changes its chain over k.
 #pragma once
 
 #include "kernel/cpu/linear_block_float.h"
@@ -73,6 +73,7 @@ struct LinearBlock {
   static void run_type(const LinearBlockArgs& args) {
     const int n_units = unit_count(Block::kType, args.k);
     const int n_blocks = (args.m + Block::kMaxRows - 1) / Block::kMaxRows;
+    alignas(64) float sums[kTileRows * kPanelLen];  // in order: y's rows may share cache sets
     BlockArgs block;
     block.y_stride = args.y_stride;
     block.w = args.weights;
@@ -85,15 +86,18 @@ struct LinearBlock {
         const bool last_slice = units_left <= slice_units(Block::kType);
         block.n_units = last_slice ? units_left : slice_units(Block::kType);
         block.first_slice = unit == 0;
+        block.last_slice = last_slice;
         block.n_groups = (args.k + kGroupLen - 1) / kGroupLen - 2 * unit;
         const int x_bytes = block.n_units * packed_unit_bytes(Block::kType);  // of a row
-        const int w_bytes = block.n_units * block.n_strips * record_bytes(Block::kType);
+        const int w_bytes = block.n_units * block.n_strips * unit_bytes(Block::kType);
         const std::byte* x = args.x + int64_t{unit} * packed_unit_bytes(Block::kType) * args.m;
         // What comes next is fetched while this slice is used, a share with each row block.
-        const int n_lines = last_panel && last_slice ? 0 : w_bytes / kLine;
+        const bool fetch = args.m >= Block::kMinFetchRows && !(last_panel && last_slice);
+        const int n_lines = fetch ? w_bytes / kLine : 0;
         for (int i = 0; i < n_blocks; ++i) {
           const int row = first_of(i, n_blocks, args.m);
           block.x = x + int64_t{row} * x_bytes;
+          block.sums = sums + row * kPanelLen;
           block.y = args.y + row * args.y_stride + column;
           block.next = block.w + w_bytes + first_of(i, n_blocks, n_lines) * kLine;
           block.next_end = block.w + w_bytes + first_of(i + 1, n_blocks, n_lines) * kLine;

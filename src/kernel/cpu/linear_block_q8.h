@@ -15,13 +15,14 @@ struct Q8Block {
   static constexpr int kMaxRows = 4;
   static constexpr int kMaxWideRows = S::kRegisters >= 32 ? 4 : 0;
 
+  static constexpr int kMinFetchRows = 5;  // as for FloatBlock
+
   // Strips [strip, strip + kStrips) of the panel.
   template <int kRows, int kStrips>
   static void run(const BlockArgs& args, int strip) {
     Accumulators<S, kRows, kStrips> sums;
     sums.load(args, strip);
-    const int unit_bytes = args.n_strips * record_bytes(kType);
-    const std::byte* w = args.w + strip * record_bytes(kType);
+    const std::byte* unit = args.w;
     const QuantizedGroup* x = reinterpret_cast<const QuantizedGroup*>(args.x);
     const int n_groups = args.n_groups < 2 * args.n_units ? args.n_groups : 2 * args.n_units;
     const std::byte* next = strip == 0 ? args.next : args.next_end;
@@ -30,8 +31,12 @@ struct Q8Block {
     for (int group = 0; group < n_groups; ++group, x += kRows) {
       for (int64_t i = 0; i < lines_per_group && next < args.next_end; ++i, next += 64)
         __builtin_prefetch(next, 0, 2);
-      add_group<kRows, kStrips>(sums, x, w, group % 2);
-      if (group % 2 == 1) w += unit_bytes;
+      const std::byte* scales = unit + args.n_strips * (2 * kQuads * kStripQuad);
+      const int i = group % 2 * args.n_strips;
+      add_group(sums, x, reinterpret_cast<const uint8_t*>(unit) + (i * kQuads + strip) * kStripQuad,
+                args.n_strips * kStripQuad,
+                reinterpret_cast<const uint16_t*>(scales) + (i + strip) * kStripLen);
+      if (group % 2 == 1) unit += args.n_strips * unit_bytes(kType);
     }
     sums.store(args, strip);
   }
@@ -58,21 +63,20 @@ struct Q8Block {
 
  private:
   // acc = fma(float(sum of 32 products), s * d, acc) for every row and strip.
+  // w: [8][kStrips][16][4], quads `stride` bytes apart; d: [kStrips][16] f16
   template <int kRows, int kStrips>
   static void add_group(Accumulators<S, kRows, kStrips>& sums, const QuantizedGroup* x,
-                        const std::byte* w, int half) {
+                        const uint8_t* w, int64_t stride, const uint16_t* d) {
     I dots[kRows][kStrips];
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 3
       for (int s = 0; s < kStrips; ++s) dots[r][s] = S::first_dot(x[r].bias);
-    const uint8_t* ints = reinterpret_cast<const uint8_t*>(w) + half * (kQ8RecordInts / 2);
 #pragma GCC unroll 8
-    for (int quad = 0; quad < kGroupLen / 4; ++quad) {
+    for (int quad = 0; quad < kQuads; ++quad, w += stride) {
       typename S::Weights q[kStrips];
 #pragma GCC unroll 3
-      for (int s = 0; s < kStrips; ++s)
-        q[s] = S::load_weights(ints + s * record_bytes(kType) + quad * 4 * kStripLen);
+      for (int s = 0; s < kStrips; ++s) q[s] = S::load_weights(w + s * kStripQuad);
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
         const typename S::Quad v = S::load_quad(x[r].q + quad * 4);
@@ -80,18 +84,15 @@ struct Q8Block {
         for (int s = 0; s < kStrips; ++s) dots[r][s] = S::dot(dots[r][s], q[s], v);
       }
     }
-    F d[kStrips];
+    F factors[kStrips];
 #pragma GCC unroll 3
-    for (int s = 0; s < kStrips; ++s)
-      d[s] = S::load_f16(
-          reinterpret_cast<const uint16_t*>(w + s * record_bytes(kType) + kQ8RecordInts) +
-          half * kStripLen);
+    for (int s = 0; s < kStrips; ++s) factors[s] = S::load_f16(d + s * kStripLen);
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
       const F scale = S::set1(x[r].scale);
 #pragma GCC unroll 3
       for (int s = 0; s < kStrips; ++s)
-        sums.acc[r][s] = S::fma(S::to_float(dots[r][s]), S::mul(scale, d[s]), sums.acc[r][s]);
+        sums.acc[r][s] = S::fma(S::to_float(dots[r][s]), S::mul(scale, factors[s]), sums.acc[r][s]);
     }
   }
 };

@@ -3,14 +3,13 @@
 // Weights [n, k]: outputs in strips of 16, three strips to a panel (the last panel may have fewer);
 // inputs in units of 2 (f32, f16, bf16) or 64 (q8_0). Outer to inner
 //
-//   [panel] [unit] [strip] [record]
+//   f32, f16   [panel] [unit] [strip] [2 inputs] [16 outputs]
+//   bf16       [panel] [unit] [strip] [16 outputs] [2 inputs]      widens by one shift and one mask
+//   q8_0       [panel] [unit], and in a unit two groups of 32 inputs:
+//              [group] [8] [strip] [16 outputs] [4 inputs] u8, the integer + 128; then
+//              [group] [strip] [16 outputs] f16 scales
 //
-//   type   record                                                                       bytes
-//   f32    [2 inputs][16 outputs] f32                                                     128
-//   f16    [2 inputs][16 outputs] f16                                                      64
-//   bf16   [16 outputs][2 inputs] bf16: widening both is one shift and one mask            64
-//   q8_0   [2 groups][8][16 outputs][4 inputs] u8 (integer + 128),                       1,088
-//          then [2 groups][16 outputs] f16 scales
+// so that a panel is read from its first byte to its last.
 //
 // Activations [m, k]: rows in tiles of at most kTileRows, inputs in slices whose weights, 512 bytes
 // an output, stay in the first-level cache with a panel of 48 outputs. Outer to inner
@@ -31,8 +30,9 @@ namespace pando::kernel {
 constexpr int kStripLen = 16;  // outputs
 constexpr int kPanelStrips = 3;
 constexpr int kPanelLen = kStripLen * kPanelStrips;
-constexpr int kGroupLen = 32;  // inputs that share a q8_0 scale
-constexpr int kQ8RecordInts = 2 * kGroupLen * kStripLen;
+constexpr int kGroupLen = 32;              // inputs that share a q8_0 scale
+constexpr int kStripQuad = 4 * kStripLen;  // bytes of four inputs of a strip in q8_0
+constexpr int kQuads = kGroupLen / 4;      // of a group
 constexpr int kTileRows = 256;
 
 // 32 activations of one row as q * scale.
@@ -47,8 +47,9 @@ static constexpr int unit_len(DType type) { return type == DType::kQ8_0 ? 2 * kG
 static constexpr int unit_count(DType type, int k) {
   return (k + unit_len(type) - 1) / unit_len(type);
 }
-static constexpr int record_bytes(DType type) {
-  return type == DType::kQ8_0 ? kQ8RecordInts + 2 * kStripLen * 2
+// Bytes of one unit of one strip.
+static constexpr int unit_bytes(DType type) {
+  return type == DType::kQ8_0 ? 2 * (kQuads * kStripQuad + kStripLen * 2)
                               : 2 * kStripLen * (type == DType::kF32 ? 4 : 2);
 }
 static constexpr int slice_units(DType type) {

@@ -1,0 +1,16 @@
+// The instruction sets that this machine has.
+#pragma once
+
+#include <vector>
+
+#include "kernel/kernels.h"
+
+namespace pando::kernel {
+
+inline std::vector<Isa> isas() {
+  std::vector<Isa> all = {Isa::kPortable, Isa::kAvx2, Isa::kAvx512};
+  std::erase_if(all, [](Isa isa) { return kernels_for(isa) == nullptr; });
+  return all;
+}
+
+}  // namespace pando::kernel

@@ -1,0 +1,160 @@
+// Row-local operations: the same bits on every instruction set for every size, nothing read or
+// written beyond the row, in place where the contract allows it, and close to the truth.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "kernel/isas.h"
+#include "kernel/kernels.h"
+
+namespace pando::kernel {
+namespace {
+
+using Floats = std::vector<float>;
+
+constexpr int kGuard = 17;
+
+// n normal values, then a guard that no operation may touch.
+Floats row(int n, uint32_t seed, float scale = 1.0f) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0.0f, scale);
+  Floats values(n + kGuard, NAN);
+  for (int i = 0; i < n; ++i) values[i] = normal(random);
+  return values;
+}
+
+bool same_bits(const Floats& a, const Floats& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// Runs `operation` with every table and size; expects equal bits, an intact guard and finite
+// values.
+void expect_same_everywhere(const std::function<Floats(const Kernels&, int n)>& operation) {
+  for (int n = 1; n <= 131; n += n < 70 ? 1 : 20) {
+    const Floats expected = operation(*kernels_for(Isa::kPortable), n);
+    for (size_t i = 0; i < expected.size(); ++i)
+      ASSERT_EQ(std::isnan(expected[i]), i + kGuard >= expected.size()) << n << " at " << i;
+    for (const Isa isa : isas())
+      ASSERT_TRUE(same_bits(operation(*kernels_for(isa), n), expected))
+          << kernels_for(isa)->name << " n " << n;
+  }
+}
+
+TEST(RmsNorm, SameBitsEverywhereAndInPlace) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    const Floats x = row(n, 1), weight = row(n, 2);
+    Floats y(x.size(), NAN), in_place = x;
+    kernels.rms_norm(x.data(), weight.data(), 1e-6f, n, y.data());
+    kernels.rms_norm(in_place.data(), weight.data(), 1e-6f, n, in_place.data());
+    EXPECT_TRUE(std::equal(y.begin(), y.begin() + n, in_place.begin()));
+    return in_place;
+  });
+}
+
+TEST(RmsNorm, IsTheFormulaBitForBit) {
+  const int n = 77;
+  const Floats x = row(n, 3), weight = row(n, 4);
+  Floats y(n), lane(16, 0.0f);
+  for (int i = 0; i < n; ++i) lane[i % 16] = std::fma(x[i], x[i], lane[i % 16]);
+  for (int half = 8; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) lane[i] += lane[i + half];
+  const float r = 1.0f / std::sqrt(lane[0] / static_cast<float>(n) + 1e-5f);
+  best_kernels().rms_norm(x.data(), weight.data(), 1e-5f, n, y.data());
+  for (int i = 0; i < n; ++i) EXPECT_EQ(y[i], (x[i] * r) * weight[i]) << i;
+}
+
+TEST(RmsNorm, IsCloseToDouble) {
+  const int n = 1000;
+  const Floats x = row(n, 5), weight = row(n, 6);
+  Floats y(n);
+  best_kernels().rms_norm(x.data(), weight.data(), 1e-6f, n, y.data());
+  double squares = 0.0;
+  for (int i = 0; i < n; ++i) squares += double(x[i]) * x[i];
+  for (int i = 0; i < n; ++i) {
+    const double exact = x[i] / std::sqrt(squares / n + 1e-6) * weight[i];
+    EXPECT_NEAR(y[i], exact, 1e-6 * std::fabs(exact)) << i;
+  }
+}
+
+TEST(Rope, SameBitsEverywhere) {
+  expect_same_everywhere([](const Kernels& kernels, int half) {
+    Floats x = row(2 * half, 7);
+    kernels.rope(x.data(), row(half, 8).data(), row(half, 9).data(), 2 * half);
+    return x;
+  });
+}
+
+TEST(Rope, IsTheFormulaAndKeepsLengths) {
+  const int half = 21;
+  const Floats before = row(2 * half, 10);
+  Floats x = before, c(half), s(half);
+  for (int i = 0; i < half; ++i) {
+    c[i] = static_cast<float>(std::cos(0.3 * i));
+    s[i] = static_cast<float>(std::sin(0.3 * i));
+  }
+  best_kernels().rope(x.data(), c.data(), s.data(), 2 * half);
+  for (int i = 0; i < half; ++i) {
+    const float a = before[i], b = before[i + half];
+    EXPECT_EQ(x[i], std::fma(a, c[i], -(b * s[i])));
+    EXPECT_EQ(x[i + half], std::fma(b, c[i], a * s[i]));
+    EXPECT_NEAR(std::hypot(x[i], x[i + half]), std::hypot(a, b), 1e-6 * std::hypot(a, b));
+  }
+}
+
+TEST(SwiGlu, SameBitsEverywhereAndInPlace) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    const Floats gate = row(n, 11, 5.0f), up = row(n, 12);
+    Floats out(gate.size(), NAN), in_place = gate;
+    kernels.swiglu(gate.data(), up.data(), n, out.data());
+    kernels.swiglu(in_place.data(), up.data(), n, in_place.data());
+    EXPECT_TRUE(std::equal(out.begin(), out.begin() + n, in_place.begin()));
+    return in_place;
+  });
+}
+
+TEST(SwiGlu, IsCloseToDoubleFromEndToEnd) {
+  for (double g = -120.0; g < 120.0; g += 0.037) {
+    const float gate = static_cast<float>(g), up = 1.5f;
+    float out;
+    best_kernels().swiglu(&gate, &up, 1, &out);
+    const double exact = gate / (1.0 + std::exp(-double{gate})) * up;
+    // exp2's argument is rounded to f32: its error grows with |gate|.
+    EXPECT_NEAR(out, exact, (1e-6 + 1e-7 * std::fabs(g)) * std::fabs(exact) + 1e-35) << g;
+  }
+  const float extremes[] = {-1e30f, 1e30f, 0.0f, -0.0f}, one[] = {1.0f, 1.0f, 1.0f, 1.0f};
+  float out[4];
+  best_kernels().swiglu(extremes, one, 4, out);
+  EXPECT_NEAR(out[0], 0.0f, 1e-6);
+  EXPECT_EQ(out[1], 1e30f);
+  EXPECT_EQ(out[2], 0.0f);
+  EXPECT_EQ(out[3], 0.0f);
+}
+
+TEST(Add, SameBitsEverywhere) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    const Floats before = row(n, 13), y = row(n, 14);
+    Floats x = before;
+    kernels.add(x.data(), y.data(), n);
+    for (int i = 0; i < n; ++i) EXPECT_EQ(x[i], before[i] + y[i]);
+    return x;
+  });
+}
+
+TEST(Scale, SameBitsEverywhereAndInPlace) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    const Floats x = row(n, 15);
+    Floats out(x.size(), NAN), in_place = x;
+    kernels.scale(x.data(), 0.37f, n, out.data());
+    kernels.scale(in_place.data(), 0.37f, n, in_place.data());
+    for (int i = 0; i < n; ++i) EXPECT_EQ(out[i], x[i] * 0.37f);
+    EXPECT_TRUE(std::equal(out.begin(), out.begin() + n, in_place.begin()));
+    return in_place;
+  });
+}
+
+}  // namespace
+}  // namespace pando::kernel

@@ -1,0 +1,173 @@
+// The sixteen-lane types as the tables expose them: conversions for every input, against the scalar
+// code of base/half.h, and packed activations, byte for byte on every instruction set.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "base/half.h"
+#include "kernel/cpu/linear_block.h"
+#include "kernel/isas.h"
+#include "kernel/kernels.h"
+
+namespace pando::kernel {
+namespace {
+
+uint32_t bits(float x) { return std::bit_cast<uint32_t>(x); }
+
+// Every pair of neighbours in f16 and bf16, the value between them and those next to that: all
+// cases of rounding, subnormals and overflow; then values of every exponent.
+std::vector<float> values_to_round() {
+  std::vector<float> values;
+  for (uint32_t half = 0; half < 0x10000; ++half) {
+    for (const float v : {f16_to_f32(half), bf16_to_f32(half)}) {
+      if (std::isnan(v)) continue;
+      for (const uint32_t offset : {0u, 0x1000u, 0x8000u, 0x17000u})
+        for (const uint32_t nudge : {0u, 1u, 0xffffffffu})
+          values.push_back(std::bit_cast<float>(bits(v) + offset + nudge));
+    }
+  }
+  std::mt19937 random(1);
+  for (int i = 0; i < 200'000; ++i) values.push_back(std::bit_cast<float>(uint32_t(random())));
+  std::erase_if(values, [](float v) { return std::isnan(v); });
+  return values;
+}
+
+TEST(Widen, EveryF16AndBF16IsTheScalarConversion) {
+  std::vector<uint16_t> all(0x10000);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
+  for (const Isa isa : isas()) {
+    for (const DType type : {DType::kF16, DType::kBF16}) {
+      std::vector<float> wide(all.size());
+      kernels_for(isa)->widen(type, all.data(), all.size(), wide.data());
+      for (const uint16_t half : all) {
+        const float expected = type == DType::kF16 ? f16_to_f32(half) : bf16_to_f32(half);
+        if (std::isnan(expected))
+          ASSERT_TRUE(std::isnan(wide[half]));
+        else
+          ASSERT_EQ(bits(wide[half]), bits(expected)) << kernels_for(isa)->name << " " << half;
+      }
+    }
+  }
+}
+
+TEST(Widen, WritesNothingBeyondTheEnd) {
+  for (const Isa isa : isas()) {
+    for (const DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
+      for (int n = 0; n < 50; ++n) {
+        const std::vector<uint32_t> zeros(n + 1);
+        std::vector<float> wide(n + 20, 3.0f);
+        kernels_for(isa)->widen(type, zeros.data(), n, wide.data());
+        for (int i = 0; i < n + 20; ++i) ASSERT_EQ(wide[i], i < n ? 0.0f : 3.0f);
+      }
+    }
+  }
+}
+
+TEST(NarrowKv, IsTheScalarConversionAndF16Saturates) {
+  const std::vector<float> values = values_to_round();
+  const int n = static_cast<int>(values.size());
+  for (const Isa isa : isas()) {
+    const Kernels& kernels = *kernels_for(isa);
+    std::vector<uint16_t> f16(n), bf16(n);
+    std::vector<float> f32(n);
+    kernels.narrow_kv(DType::kF16, values.data(), n, f16.data());
+    kernels.narrow_kv(DType::kBF16, values.data(), n, bf16.data());
+    kernels.narrow_kv(DType::kF32, values.data(), n, f32.data());
+    EXPECT_EQ(std::memcmp(f32.data(), values.data(), n * sizeof(float)), 0);
+    for (int i = 0; i < n; ++i) {
+      const float capped = std::fmin(std::fmax(values[i], -65504.0f), 65504.0f);
+      ASSERT_EQ(f16[i], f32_to_f16(capped)) << kernels.name << " " << values[i];
+      ASSERT_EQ(bf16[i], f32_to_bf16(values[i])) << kernels.name << " " << values[i];
+    }
+  }
+}
+
+TEST(NarrowKv, WritesNothingBeyondTheEnd) {
+  for (const Isa isa : isas()) {
+    for (const DType type : {DType::kF16, DType::kBF16}) {
+      for (int n = 0; n < 50; ++n) {
+        const std::vector<float> ones(n, 1.0f);
+        std::vector<uint16_t> narrow(n + 20, 77);
+        kernels_for(isa)->narrow_kv(type, ones.data(), n, narrow.data());
+        for (int i = 0; i < n + 20; ++i) ASSERT_EQ(narrow[i] == 77, i >= n);
+      }
+    }
+  }
+}
+
+// One row, quantised.
+std::vector<QuantizedGroup> quantize(Isa isa, const std::vector<float>& x) {
+  const int len = static_cast<int>(x.size());
+  std::vector<QuantizedGroup> groups(2 * unit_count(DType::kQ8_0, len));
+  kernels_for(isa)->pack_slice({.type = DType::kQ8_0,
+                                .x = x.data(),
+                                .x_stride = len,
+                                .m = 1,
+                                .len = len,
+                                .out = reinterpret_cast<std::byte*>(groups.data())});
+  return groups;
+}
+
+TEST(Quantize, IsTheFormulaOnEveryInstructionSet) {
+  std::mt19937 random(2);
+  std::normal_distribution<float> normal;
+  for (int len = 2; len < 200; len += 6) {
+    std::vector<float> x(len);
+    for (int i = 0; i < len; ++i) x[i] = i / 32 == 1 ? 0.0f : normal(random);
+    for (const Isa isa : isas()) {
+      const std::vector<QuantizedGroup> groups = quantize(isa, x);
+      for (size_t g = 0; g < groups.size(); ++g) {
+        float amax = 0.0f;
+        int sum = 0;
+        for (int i = 32 * g; i < std::min<int>(32 * g + 32, len); ++i)
+          amax = std::fmax(amax, std::fabs(x[i]));
+        for (int i = 0; i < 32; ++i) {
+          const int at = 32 * g + i;
+          const float v = at < len && amax > 0.0f ? x[at] * (127.0f / amax) : 0.0f;
+          ASSERT_EQ(groups[g].q[i], static_cast<int>(std::nearbyint(v)));
+          sum += groups[g].q[i];
+        }
+        ASSERT_EQ(groups[g].scale, amax / 127.0f);
+        ASSERT_EQ(groups[g].bias, -128 * sum);
+      }
+    }
+  }
+}
+
+TEST(Quantize, NoInputLeavesTheRangeOrSplitsTheTables) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  std::vector<float> x(128, 1.0f);
+  x[3] = kInf, x[40] = NAN, x[41] = 2.5f, x[64] = 1e-44f, x[66] = -1e-44f, x[100] = -kInf;
+  for (int i = 65; i < 96; i += 3) x[i] = 0.0f;
+  const std::vector<QuantizedGroup> expected = quantize(Isa::kPortable, x);
+  for (const Isa isa : isas()) {
+    const std::vector<QuantizedGroup> groups = quantize(isa, x);
+    EXPECT_EQ(std::memcmp(groups.data(), expected.data(), sizeof(QuantizedGroup) * groups.size()),
+              0);
+    for (const QuantizedGroup& group : groups)
+      for (const int8_t q : group.q) EXPECT_GE(q, -127);
+  }
+}
+
+TEST(Pack, FloatActivationsInterleaveByRowBlock) {
+  const int m = 3, len = 10;
+  std::vector<float> x(m * len), packed(m * len);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+  for (const Isa isa : isas()) {
+    kernels_for(isa)->pack_slice({.type = DType::kBF16,
+                                  .x = x.data(),
+                                  .x_stride = len,
+                                  .m = m,
+                                  .len = len,
+                                  .out = reinterpret_cast<std::byte*>(packed.data())});
+    for (int i = 0; i < m * len; ++i) EXPECT_EQ(packed[i], x[i % m * len + i / m]);
+  }
+}
+
+}  // namespace
+}  // namespace pando::kernel
