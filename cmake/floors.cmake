@@ -37,6 +37,10 @@ function(pando_floor suffix name)
     target_compile_definitions(${target} ${public} PANDO_FAULT_INJECTION)
     set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
+  if(name STREQUAL "batch")
+    add_dependencies(${target} pando_commit)
+    target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR})
+  endif()
 endfunction()
 
 # All floors, bottom to top. A suffix makes a second set, built for deliberate faults.

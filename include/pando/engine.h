@@ -45,6 +45,9 @@ struct EngineStats {
   double sampling_s = 0;            //   hashing and sampling
   double planning_s = 0;            //   scheduling, reserving, planning
   double linear_flops = 0;          // operations of the matrix products, 2 M N K
+
+  // What was added since `before`; the peak stays as it is.
+  EngineStats since(const EngineStats& before) const;
 };
 
 using RequestId = uint64_t;

@@ -1,0 +1,68 @@
+// The batch runner: questions from a file of JSON lines, answers to a file of JSON lines.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <string>
+
+#include "pando/answer.h"
+#include "pando/engine.h"
+
+namespace pando {
+
+// Input, one JSON object a line:
+//   {"id", "context", "questions": ["..." or {"id"?, "text", "answers"?: [...]}], "instruction"?,
+//    "template"?, sampling options?}
+//   {"id", "prompt" or "tokens", "answers"?: [...], sampling options?}
+// Sampling options are named as in SamplingOptions.
+// A line without an id goes by its number, a question without one by its index from 0.
+// Output, one line as each answer completes: {"id", "question_id"?, "choice"?, "text",
+//    "finish_reason", "prompt_tokens", "completion_tokens", "logprobs"?, "logits_hash"?}
+struct BatchOptions {
+  AnswerOptions defaults;      // for lines that do not say otherwise
+  bool skip_too_long = false;  // a prompt that does not fit is left out instead of being an error
+  // All are called from the thread that called run_batch, and may be empty: now and then; for every
+  // line or question that could not be answered; for every answer.
+  std::function<void(const struct BatchProgress&)> on_progress;
+  std::function<void(const std::string& message)> on_problem;
+  std::function<void(const struct BatchAnswer&)> on_answer;
+};
+
+struct BatchAnswer {
+  std::string id;        // of the line, and "/" and the question's where there are several
+  std::string question;  // its text, or nothing for a plain line
+  const Completion& completion;
+};
+
+struct BatchProgress {
+  uint64_t answers_done = 0;
+  double share_read = 0;       // of the input's bytes, in [0, 1]; 0 where the size is not known
+  double seconds = 0;          // since the run began
+  EngineStats stats;           // of this run
+};
+
+struct BatchSummary {
+  uint64_t lines = 0;          // with content
+  uint64_t bad_lines = 0;      // reported and left out
+  uint64_t answers = 0;        // written
+  uint64_t failed = 0;         // questions of good lines that could not be answered
+  uint64_t skipped = 0;        // too long, left out as asked
+  uint64_t scored = 0;         // answers with reference answers
+  double exact_match = 0;      // mean over scored answers, in [0, 1]
+  double token_f1 = 0;         // mean over scored answers, in [0, 1]
+  double seconds = 0;
+  uint64_t combined_hash = 0;  // of ids and logits hashes of all answers, in any order; 0 without hashes
+  EngineStats stats;           // of this run
+};
+
+// Reads `input` to its end and no further ahead than the engine needs; `input_bytes` is its size, or
+// 0 where that is not known. Bad lines are reported and the rest runs. Errors: kIo where the output
+// cannot be written; answers that were written stay.
+Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes, std::ostream& output,
+                               const BatchOptions& options);
+
+// The commit this library was built from.
+const char* build_commit();
+
+}  // namespace pando

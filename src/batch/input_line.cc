@@ -1,0 +1,228 @@
+#include "batch/input_line.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/errors.h"
+
+namespace pando {
+namespace {
+
+using Json = nlohmann::json;
+
+// What a field's value is, for messages; long texts are cut.
+std::string shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text.size() <= 40 ? text : text.substr(0, 37) + "...";
+}
+
+// Reads the fields of one object and remembers the first thing that is wrong.
+class Fields {
+ public:
+  explicit Fields(const Json& object) : object_(object) {}
+
+  bool has(const char* name) const { return object_.contains(name); }
+
+  void text(const char* name, std::string& out) {
+    read(name, "a string", &Json::is_string, [&](const Json& value) { out = value.get<std::string>(); });
+  }
+  void flag(const char* name, bool& out) {
+    read(name, "true or false", &Json::is_boolean, [&](const Json& value) { out = value.get<bool>(); });
+  }
+  void number(const char* name, double& out) {
+    read(name, "a number", &Json::is_number, [&](const Json& value) { out = value.get<double>(); });
+  }
+  void integer(const char* name, int& out) {
+    read(name, "an integer", &Json::is_number_integer, [&](const Json& value) {
+      const double wide = value.get<double>();
+      if (wide < -2147483648.0 || wide > 2147483647.0) return fail(name, value, "an integer of 32 bits");
+      out = value.get<int>();
+    });
+  }
+  void seed(const char* name, std::optional<uint64_t>& out) {
+    read(name, "an integer from 0 to 2^64 - 1", &Json::is_number_unsigned,
+         [&](const Json& value) { out = value.get<uint64_t>(); });
+  }
+  void texts(const char* name, std::vector<std::string>& out) {
+    list(name, "a list of strings", &Json::is_string, [&](const Json& value) { out.push_back(value.get<std::string>()); });
+  }
+  void tokens(const char* name, std::vector<Token>& out) {
+    list(name, "a list of token ids", &Json::is_number_unsigned, [&](const Json& value) {
+      const uint64_t wide = value.get<uint64_t>();
+      if (wide > 0x7fffffff) return fail(name, value, "token ids below 2^31");
+      out.push_back(static_cast<Token>(wide));
+    });
+  }
+
+  void fail(const char* name, const Json& found, const char* expected) {
+    if (status_.ok()) status_ = invalid_argument("field '{}' is {}, expected {}", name, shown(found), expected);
+  }
+  // Everything else in the object is a mistake.
+  void only(std::span<const std::string_view> known) {
+    for (const auto& [name, value] : object_.items())
+      if (status_.ok() && std::find(known.begin(), known.end(), name) == known.end())
+        status_ = invalid_argument("unknown field '{}'", name);
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  template <class Take>
+  void read(const char* name, const char* expected, bool (Json::*is)() const noexcept, const Take& take) {
+    const auto found = object_.find(name);
+    if (found == object_.end() || found->is_null()) return;
+    if (((*found).*is)()) {
+      take(*found);
+    } else {
+      fail(name, *found, expected);
+    }
+  }
+  template <class Take>
+  void list(const char* name, const char* expected, bool (Json::*is)() const noexcept, const Take& take) {
+    const auto found = object_.find(name);
+    if (found == object_.end() || found->is_null()) return;
+    if (!found->is_array()) return fail(name, *found, expected);
+    for (const Json& value : *found) {
+      if (!(value.*is)()) return fail(name, value, expected);
+      take(value);
+    }
+  }
+
+  const Json& object_;
+  Status status_;
+};
+
+constexpr std::array<std::string_view, 18> kLineFields = {
+    "id", "instruction", "context", "questions", "template", "prompt", "tokens", "answers",  // what is asked
+    "max_tokens", "temperature", "top_k", "top_p", "seed", "n", "stop", "stop_tokens", "ignore_eos", "logprobs"};
+constexpr std::array<std::string_view, 3> kQuestionFields = {"id", "text", "answers"};
+
+void read_sampling(Fields& fields, SamplingOptions& sampling) {
+  fields.integer("max_tokens", sampling.max_tokens);
+  fields.number("temperature", sampling.temperature);
+  fields.integer("top_k", sampling.top_k);
+  fields.number("top_p", sampling.top_p);
+  fields.seed("seed", sampling.seed);
+  fields.integer("n", sampling.n);
+  if (fields.has("stop")) sampling.stop.clear();
+  fields.texts("stop", sampling.stop);
+  fields.tokens("stop_tokens", sampling.stop_tokens);
+  fields.flag("ignore_eos", sampling.ignore_eos);
+  fields.flag("logprobs", sampling.logprobs);
+}
+
+void read_answers(Fields& fields, std::optional<std::vector<std::string>>& out) {
+  if (!fields.has("answers")) return;
+  fields.texts("answers", out.emplace());
+}
+
+Result<std::string> read_id(const Json& object, const char* what) {
+  const Json& id = object["id"];
+  if (id.is_string()) return id.get<std::string>();
+  if (id.is_number_integer()) return id.dump();
+  return invalid_argument("field 'id' of the {} is {}, expected a string or an integer", what, shown(id));
+}
+
+Result<BatchQuestion> parse_question(const Json& json, size_t index, const std::string& line_id,
+                                     const std::string& context, const AnswerOptions& options) {
+  BatchQuestion question;
+  question.id = std::to_string(index);
+  if (json.is_string()) {
+    question.text = json.get<std::string>();
+  } else if (json.is_object()) {
+    Fields fields(json);
+    fields.only(kQuestionFields);
+    fields.text("text", question.text);
+    read_answers(fields, question.answers);
+    if (!fields.status()) return fields.status().error();
+    if (!fields.has("text")) return invalid_argument("question {} has no 'text'", index);
+    if (fields.has("id")) {
+      Result<std::string> id = read_id(json, "question");
+      if (!id) return id.error();
+      question.id = std::move(*id);
+    }
+  } else {
+    return invalid_argument("question {} is {}, expected a string or an object", index, shown(json));
+  }
+  question.request.id = line_id + "/" + *question.id;
+  question.request.prompt = render_prompt(options, context, question.text);
+  return question;
+}
+
+Status parse_questions(const Json& json, const std::string& line_id, AnswerOptions& options, BatchLine& line) {
+  Fields fields(json);
+  std::string context;
+  fields.text("context", context);
+  fields.text("instruction", options.instruction);
+  fields.text("template", options.prompt_template);
+  if (!fields.status()) return fields.status();
+  if (!fields.has("context")) return invalid_argument("the line has 'questions' but no 'context'");
+  for (const char* other : {"prompt", "tokens", "answers"})
+    if (fields.has(other)) return invalid_argument("field '{}' does not go with 'questions'", other);
+  if (options.prompt_template.find("{question}") == std::string::npos)
+    return invalid_argument("field 'template' has no {{question}} in it");
+  const Json& questions = json["questions"];
+  if (!questions.is_array() || questions.empty())
+    return invalid_argument("field 'questions' is {}, expected a list of one or more", shown(questions));
+  for (size_t i = 0; i < questions.size(); ++i) {
+    Result<BatchQuestion> question = parse_question(questions[i], i, line_id, context, options);
+    if (!question) return question.error();
+    line.questions.push_back(std::move(*question));
+  }
+  return {};
+}
+
+Status parse_plain(const Json& json, const std::string& line_id, BatchLine& line) {
+  Fields fields(json);
+  BatchQuestion question;
+  question.request.id = line_id;
+  fields.text("prompt", question.request.prompt);
+  fields.tokens("tokens", question.request.tokens);
+  read_answers(fields, question.answers);
+  if (!fields.status()) return fields.status();
+  for (const char* other : {"context", "instruction", "template"})
+    if (fields.has(other)) return invalid_argument("field '{}' goes with 'questions', which the line does not have", other);
+  if (fields.has("prompt") == fields.has("tokens"))
+    return invalid_argument("expected one of 'questions', 'prompt' and 'tokens'");
+  if (question.request.prompt.empty() && question.request.tokens.empty())
+    return invalid_argument("the prompt is empty, expected at least one token");
+  line.questions.push_back(std::move(question));
+  return {};
+}
+
+}  // namespace
+
+Result<BatchLine> parse_line(std::string_view text, uint64_t line_number, const AnswerOptions& defaults) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::exception& error) {
+    return invalid_argument("not JSON: {}", error.what());
+  }
+  if (!json.is_object()) return invalid_argument("the line is {}, expected an object", shown(json));
+
+  std::string line_id = std::to_string(line_number);
+  BatchLine line;
+  line.id_json = Json(line_id).dump();
+  if (json.contains("id")) {
+    Result<std::string> id = read_id(json, "line");
+    if (!id) return id.error();
+    line_id = std::move(*id);
+    line.id_json = json["id"].dump();
+  }
+  AnswerOptions options = defaults;
+  Fields fields(json);
+  fields.only(kLineFields);
+  read_sampling(fields, options.sampling);
+  if (!fields.status()) return fields.status().error();
+  Status status = json.contains("questions") ? parse_questions(json, line_id, options, line)
+                                             : parse_plain(json, line_id, line);
+  if (!status) return status.error();
+  for (BatchQuestion& question : line.questions) {
+    question.request.sampling = options.sampling;
+    question.request.logits_hash = options.logits_hash;
+  }
+  return line;
+}
+
+}  // namespace pando

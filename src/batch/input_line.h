@@ -1,0 +1,30 @@
+// One line of a batch's input.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/answer.h"
+#include "pando/batch.h"
+
+namespace pando {
+
+// One prompt of a line: a question about its context, or the line's own prompt.
+struct BatchQuestion {
+  std::optional<std::string> id;                     // of the question; nothing for plain lines
+  std::string text;                                  // of the question
+  Request request;                                   // prompt or tokens, sampling, id
+  std::optional<std::vector<std::string>> answers;   // reference answers, where given
+};
+
+struct BatchLine {
+  std::string id_json;  // as it stood in the input, for the output
+  std::vector<BatchQuestion> questions;
+};
+
+// kInvalidArgument names field, found and expected. A line without an id gets its number.
+Result<BatchLine> parse_line(std::string_view text, uint64_t line_number, const AnswerOptions& defaults);
+
+}  // namespace pando

@@ -1,0 +1,21 @@
+// The commands of `pando`. Each adds its options to the parser and returns what runs it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace pando::cli {
+
+// Exit codes: 0 all done, 1 nothing could be done (bad file, no memory, unwritable output),
+// 2 wrong usage, 3 done, but some lines or questions were left out.
+constexpr int kOk = 0, kFailed = 1, kUsage = 2, kIncomplete = 3;
+
+using Command = std::function<int()>;
+
+Command add_run(CLI::App& app);
+Command add_make_model(CLI::App& app);
+
+// "pando: MESSAGE" on stderr; returns kFailed.
+int report_error(const std::string& message);
+
+}  // namespace pando::cli

@@ -1,0 +1,36 @@
+// One line on a terminal that says how far a run is.
+#pragma once
+
+#include <fmt/format.h>
+
+#include "cli/report.h"
+
+namespace pando::cli {
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool enabled) : enabled_(enabled) {}
+
+  void update(const BatchProgress& now) {
+    if (!enabled_) return;
+    const EngineStats& e = now.stats;
+    const double rate = now.seconds > 0 ? static_cast<double>(e.prefill_rows + e.decode_rows) / now.seconds : 0;
+    std::string left;
+    if (now.share_read > 0.01) left = fmt::format(", about {:.0f} s left", now.seconds * (1 / now.share_read - 1));
+    fmt::print(stderr, "\r\033[K{} answers, {:.0f} tokens/s computed, {:.0f}% of prompts reused{}", now.answers_done,
+               rate, 100 * share_reused(e), left);
+    std::fflush(stderr);
+    shown_ = true;
+  }
+
+  void clear() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+    shown_ = false;
+  }
+
+ private:
+  bool enabled_;
+  bool shown_ = false;
+};
+
+}  // namespace pando::cli

@@ -1,0 +1,26 @@
+// What a run reports when it is over.
+#pragma once
+
+#include <string>
+
+#include "pando/batch.h"
+
+namespace pando::cli {
+
+// One run over the input with one planner.
+struct RunRecord {
+  std::string sharing;
+  BatchSummary summary;
+};
+
+// Prompt tokens that were not computed because another answer's computation served, in [0, 1].
+double share_reused(const EngineStats& stats);
+
+// A line for people: answers, rates, share reused, hash, commit, machine.
+std::string footer(const RunRecord& run, const EngineOptions& options);
+
+// The whole report as JSON. `compared` may be null.
+std::string report_json(const RunRecord& run, const RunRecord* compared, const Engine& engine,
+                        const std::string& input);
+
+}  // namespace pando::cli

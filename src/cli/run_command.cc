@@ -1,0 +1,218 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "pando/batch.h"
+
+namespace pando::cli {
+namespace {
+
+struct RunOptions {
+  std::string model;
+  std::string tokenizer;
+  std::string input;
+  std::string output = "-";
+  std::string report;
+  std::string compare;
+  std::string weights = "stored";
+  std::string kv_dtype = "f16";
+  std::string too_long = "error";
+  int show = 0;
+  bool quiet = false;
+  EngineOptions engine;
+  BatchOptions batch;
+};
+
+void add_options(CLI::App& app, RunOptions& o) {
+  app.add_option("--model", o.model, "Model directory: config.json, safetensors, tokenizer")->required();
+  app.add_option("--input", o.input, "JSONL file, or - for standard input")->required();
+  app.add_option("--output", o.output, "JSONL file, or - for standard output")->capture_default_str();
+  app.add_option("--tokenizer", o.tokenizer, "Directory of the tokenizer, where it is not the model's");
+  app.add_option("--sharing", o.engine.sharing, "tree, packed (nothing shared) or prefix_cached")
+      ->check(CLI::IsMember({"tree", "packed", "prefix_cached"}))->capture_default_str();
+  app.add_option("--compare", o.compare, "Run a second time with this sharing: speeds, and every logits hash")
+      ->check(CLI::IsMember({"tree", "packed", "prefix_cached"}));
+  app.add_option("--weights", o.weights, "stored, or q8_0: 8-bit, made while loading")
+      ->check(CLI::IsMember({"stored", "q8_0"}))->capture_default_str();
+  app.add_option("--kv-dtype", o.kv_dtype, "Type of keys and values: f32, f16 or bf16")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))->capture_default_str();
+  app.add_option("--kv-memory", o.engine.kv_memory, "Memory for keys and values, as in 4GiB")
+      ->transform(CLI::AsSizeValue(false))->default_str("4GiB");
+  app.add_option("--context", o.engine.context, "Longest sequence in tokens (default: the model's)");
+  app.add_option("--threads", o.engine.threads, "Threads (default: one for each processor)");
+  app.add_option("--step-rows", o.engine.step_rows, "Rows of a forward pass at most")->capture_default_str();
+  app.add_option("--report", o.report, "File for the run's report, JSON");
+  app.add_option("--show", o.show, "Print so many questions with their answers at the end");
+  app.add_option("--too-long", o.too_long, "A prompt that does not fit: error, or skip")
+      ->check(CLI::IsMember({"error", "skip"}))->capture_default_str();
+  app.add_flag("--logits-hash", o.batch.defaults.logits_hash, "Hash the logits that each answer was drawn from");
+  app.add_flag("--quiet", o.quiet, "No progress and no summary");
+
+  SamplingOptions& s = o.batch.defaults.sampling;
+  const std::string group = "Sampling (lines may say otherwise)";
+  app.add_option("--max-tokens", s.max_tokens, "Tokens of an answer at most")->capture_default_str()->group(group);
+  app.add_option("--temperature", s.temperature, "0: the likeliest token")->capture_default_str()->group(group);
+  app.add_option("--top-k", s.top_k, "Only the k likeliest tokens; 0: all")->capture_default_str()->group(group);
+  app.add_option("--top-p", s.top_p, "Only the likeliest tokens that sum to p")->capture_default_str()->group(group);
+  app.add_option("--seed", o.engine.seed, "Of lines that bring none")->capture_default_str()->group(group);
+  app.add_option("--n", s.n, "Answers to each question")->capture_default_str()->group(group);
+  app.add_option("--stop", s.stop, "Text that ends an answer; may be given again")->group(group);
+  app.add_flag("--ignore-eos", s.ignore_eos, "Go on after the end-of-sequence token")->group(group);
+  app.add_flag("--logprobs", s.logprobs, "Log-probabilities of generated tokens")->group(group);
+  app.add_option("--instruction", o.batch.defaults.instruction, "Text before every context")->group(group);
+  app.add_option("--template", o.batch.defaults.prompt_template,
+                 "Prompt with {instruction}, {context} and {question}")->group(group);
+  app.footer("Example:\n  pando run --model MODEL --input questions.jsonl --output answers.jsonl\n"
+             "Input lines:\n"
+             "  {\"id\": \"d1\", \"context\": \"...\", \"questions\": [\"...\", {\"text\": \"...\", \"answers\": [\"...\"]}]}\n"
+             "  {\"id\": \"p1\", \"prompt\": \"...\"}");
+}
+
+// The input from its beginning, or standard input once.
+struct Input {
+  std::ifstream file;
+  std::istream* stream = &std::cin;
+  uint64_t n_bytes = 0;
+
+  Status open(const std::string& path) {
+    if (path == "-") return {};
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+      return Error{ErrorCode::kIo, fmt::format("input '{}' is a directory, expected a JSONL file", path)};
+    file.open(path);
+    if (!file) return Error{ErrorCode::kNotFound, fmt::format("cannot read input '{}'", path)};
+    n_bytes = std::filesystem::file_size(path, error);
+    if (error) n_bytes = 0;  // a pipe
+    stream = &file;
+    return {};
+  }
+};
+
+using Hashes = std::map<std::pair<std::string, int>, uint64_t>;  // by id and choice
+
+class RunCommand {
+ public:
+  explicit RunCommand(const RunOptions& options) : o_(options) {}
+
+  int operator()() {
+    o_.engine.kv_type = o_.kv_dtype == "f32" ? KvType::kF32 : o_.kv_dtype == "bf16" ? KvType::kBF16 : KvType::kF16;
+    o_.batch.skip_too_long = o_.too_long == "skip";
+    if (!o_.compare.empty()) {
+      if (o_.input == "-") return usage("--compare reads the input twice: expected a file for --input");
+      o_.batch.defaults.logits_hash = true;
+    }
+    std::ofstream output_file;
+    if (o_.output != "-") {
+      output_file.open(o_.output);
+      if (!output_file) return report_error(fmt::format("cannot write output '{}'", o_.output));
+    }
+    std::ofstream report_file;
+    if (!o_.report.empty()) {
+      report_file.open(o_.report);
+      if (!report_file) return report_error(fmt::format("cannot write report '{}'", o_.report));
+    }
+    Result<std::shared_ptr<const Model>> model =
+        Model::load(o_.model, {.weights = o_.weights == "q8_0" ? WeightType::kQ8_0 : WeightType::kAsStored,
+                               .tokenizer = o_.tokenizer, .threads = o_.engine.threads});
+    if (!model) return report_error(model.error().message);
+
+    RunRecord first{o_.engine.sharing, {}}, second{o_.compare, {}};
+    Hashes hashes, compared_hashes;
+    int code = run(*model, first, o_.output == "-" ? std::cout : output_file, hashes, o_.quiet);
+    if (code == kFailed) return code;
+    if (!o_.compare.empty()) {
+      std::ofstream nowhere("/dev/null");
+      const int second_code = run(*model, second, nowhere, compared_hashes, true);
+      if (second_code == kFailed) return second_code;
+    }
+    print_summary(first, second, hashes, compared_hashes);
+    if (report_file.is_open() && !(report_file << last_report_ << '\n').flush())
+      return report_error(fmt::format("cannot write report '{}'", o_.report));
+    return code;
+  }
+
+ private:
+  static int usage(const std::string& message) {
+    report_error(message);
+    return kUsage;
+  }
+
+  int run(const std::shared_ptr<const Model>& model, RunRecord& record, std::ostream& output, Hashes& hashes, bool quiet) {
+    EngineOptions engine_options = o_.engine;
+    engine_options.sharing = record.sharing;
+    Result<std::unique_ptr<Engine>> engine = Engine::open(model, engine_options);
+    if (!engine) return report_error(engine.error().message);
+    Input input;
+    if (Status status = input.open(o_.input); !status) return report_error(status.error().message);
+
+    BatchOptions batch = o_.batch;
+    ProgressLine progress(!quiet && isatty(STDERR_FILENO) != 0);
+    batch.on_progress = [&](const BatchProgress& now) { progress.update(now); };
+    batch.on_problem = [&](const std::string& message) {
+      progress.clear();
+      fmt::print(stderr, "pando: {}\n", message);
+    };
+    batch.on_answer = [&](const BatchAnswer& answer) {
+      if (!o_.compare.empty()) hashes[{answer.id, answer.completion.choice}] = answer.completion.logits_hash;
+      if (!quiet && static_cast<int>(shown_.size()) < o_.show)
+        shown_.push_back(fmt::format("[{}] {}\n    -> {}", answer.id, answer.question, answer.completion.text));
+    };
+    Result<BatchSummary> summary = run_batch(**engine, *input.stream, input.n_bytes, output, batch);
+    progress.clear();
+    if (!summary) return report_error(summary.error().message);
+    record.summary = *summary;
+    options_ = (*engine)->options();
+    const bool is_second = !runs_.empty();
+    runs_.push_back(record);
+    last_report_ = report_json(runs_.front(), is_second ? &runs_.back() : nullptr, **engine, o_.input);
+    return summary->bad_lines + summary->failed > 0 ? kIncomplete : kOk;
+  }
+
+  void print_summary(const RunRecord& first, const RunRecord& second, const Hashes& hashes, const Hashes& compared) const {
+    if (o_.quiet) return;
+    for (const std::string& text : shown_) fmt::print(stderr, "{}\n", text);
+    fmt::print(stderr, "{}\n", footer(first, options_));
+    const BatchSummary& s = first.summary;
+    if (s.scored > 0)
+      fmt::print(stderr, "exact match {:.1f}%, token F1 {:.1f}% over {} answers\n", 100 * s.exact_match, 100 * s.token_f1, s.scored);
+    if (s.bad_lines + s.failed + s.skipped > 0)
+      fmt::print(stderr, "left out: {} bad lines, {} failed, {} too long\n", s.bad_lines, s.failed, s.skipped);
+    if (o_.compare.empty()) return;
+    fmt::print(stderr, "{}\n", footer(second, options_));
+    fmt::print(stderr, "{} over {}: {:.2f}x the questions/s, {:.2f}x fewer computed tokens\n", first.sharing, second.sharing,
+               second.summary.seconds / s.seconds, computed(second) / computed(first));
+    size_t n_different = hashes.size() == compared.size() ? 0 : 1;
+    for (const auto& [key, hash] : hashes) {
+      const auto found = compared.find(key);
+      n_different += found == compared.end() || found->second != hash;
+    }
+    fmt::print(stderr, "answers identical: {}\n", n_different == 0 ? "yes" : fmt::format("NO, {} differ", n_different));
+  }
+
+  static double computed(const RunRecord& run) {
+    return static_cast<double>(run.summary.stats.prefill_rows + run.summary.stats.decode_rows);
+  }
+
+  RunOptions o_;
+  EngineOptions options_;  // as the engine filled them in
+  std::vector<RunRecord> runs_;
+  std::vector<std::string> shown_;
+  std::string last_report_;
+};
+
+}  // namespace
+
+Command add_run(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  add_options(app, *options);
+  return [options] { return RunCommand(*options)(); };
+}
+
+}  // namespace pando::cli

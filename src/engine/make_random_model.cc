@@ -1,0 +1,60 @@
+#include "pando/make_model.h"
+
+#include "base/errors.h"
+#include "engine/options.h"
+#include "model/make_model.h"
+#include "text/byte_tokenizer.h"
+#include "text/tokenizer.h"
+
+namespace pando {
+namespace {
+
+constexpr const char* kTokenizerFiles[] = {"tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json",
+                                           "merges.txt",     "encoder.json",          "vocab.bpe"};
+
+Status copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to) {
+  for (const char* name : kTokenizerFiles) {
+    std::error_code error;
+    if (!std::filesystem::exists(from / name, error)) continue;
+    std::filesystem::copy_file(from / name, to / name, std::filesystem::copy_options::overwrite_existing, error);
+    if (error) return io_error("cannot copy {} to {}: {}", (from / name).string(), to.string(), error.message());
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> random_model_shapes() {
+  std::vector<std::string> names;
+  for (const std::string_view name : model::shape_names()) names.emplace_back(name);
+  return names;
+}
+
+Status make_random_model(const RandomModelOptions& options) {
+  model::MakeModelOptions make;
+  make.shape = options.shape;
+  make.out = options.out;
+  make.seed = options.seed;
+  make.n_layers = options.n_layers;
+  make.vocab = options.vocab;
+  make.max_positions = options.max_positions;
+  make.n_threads = threads_or_default(0);
+  if (options.dtype == "f32") {
+    make.dtype = DType::kF32;
+  } else if (options.dtype == "f16") {
+    make.dtype = DType::kF16;
+  } else if (options.dtype == "bf16") {
+    make.dtype = DType::kBF16;
+  } else {
+    return invalid_argument("dtype is '{}', expected f32, f16 or bf16", options.dtype);
+  }
+  if (!options.tokenizer.empty())  // before gigabytes are written
+    if (Result<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::load(options.tokenizer); !tokenizer)
+      return tokenizer.error();
+  // A tiny model speaks bytes unless told otherwise; other tokens of its vocabulary would have no text.
+  if (!make.vocab && options.tokenizer.empty() && options.shape.starts_with("tiny-")) make.vocab = kByteTokenizerVocab;
+  if (Status status = model::make_model(make); !status) return status;
+  return options.tokenizer.empty() ? write_byte_tokenizer(options.out) : copy_tokenizer(options.tokenizer, options.out);
+}
+
+}  // namespace pando

@@ -1,0 +1,25 @@
+#include "pando/engine.h"
+
+namespace pando {
+
+EngineStats EngineStats::since(const EngineStats& before) const {
+  EngineStats d = *this;
+  d.requests -= before.requests;
+  d.prompt_tokens -= before.prompt_tokens;
+  d.generated_tokens -= before.generated_tokens;
+  d.prefill_rows -= before.prefill_rows;
+  d.decode_rows -= before.decode_rows;
+  d.recomputed_rows -= before.recomputed_rows;
+  d.steps -= before.steps;
+  d.preemptions -= before.preemptions;
+  d.evicted_pages -= before.evicted_pages;
+  d.step_s -= before.step_s;
+  d.linear_s -= before.linear_s;
+  d.attention_s -= before.attention_s;
+  d.sampling_s -= before.sampling_s;
+  d.planning_s -= before.planning_s;
+  d.linear_flops -= before.linear_flops;
+  return d;
+}
+
+}  // namespace pando

@@ -1,0 +1,83 @@
+#include "pando/answer.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+namespace pando {
+
+std::string AnswerOptions::default_prompt_template() {
+  return "{instruction}{context}\n\nQuestion: {question}\nAnswer:";
+}
+
+std::string render_prompt(const AnswerOptions& options, const std::string& context, const std::string& question) {
+  const std::string instruction = options.instruction.empty() ? "" : options.instruction + "\n\n";
+  const std::pair<std::string_view, const std::string&> fields[] = {
+      {"{instruction}", instruction}, {"{context}", context}, {"{question}", question}};
+  const std::string_view text = options.prompt_template;
+  std::string prompt;
+  for (size_t at = 0; at < text.size();) {
+    size_t taken = 0;
+    for (const auto& [name, value] : fields) {
+      if (!text.substr(at).starts_with(name)) continue;
+      prompt += value;
+      taken = name.size();
+    }
+    if (taken == 0) prompt += text[at];
+    at += std::max<size_t>(taken, 1);
+  }
+  return prompt;
+}
+
+Result<std::vector<std::vector<Completion>>> answer(Engine& engine, const std::string& context,
+                                                    const std::vector<std::string>& questions,
+                                                    const AnswerOptions& options) {
+  // Shared with the listeners, which may outlive this call when it ends early.
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<std::vector<Completion>> answers;
+    size_t n_open = 0;
+    std::optional<Error> error;
+  };
+  auto state = std::make_shared<State>();
+  const int n = std::max(0, options.sampling.n);
+  state->answers.assign(questions.size(), std::vector<Completion>(n));
+  state->n_open = questions.size() * n;
+  std::vector<RequestId> ids;
+  for (size_t i = 0; i < questions.size(); ++i) {
+    Request request;
+    request.id = std::to_string(i);
+    request.prompt = render_prompt(options, context, questions[i]);
+    request.sampling = options.sampling;
+    request.logits_hash = options.logits_hash;
+    Result<RequestId> id = engine.submit(std::move(request), [state, i](const Event& event) {
+      if (!event.completion && !event.error) return;
+      std::lock_guard lock(state->mutex);
+      if (event.error) {
+        state->error = event.error;
+      } else {
+        state->answers[i][event.choice] = *event.completion;
+        --state->n_open;
+      }
+      state->changed.notify_one();
+    });
+    if (!id) {
+      for (const RequestId open : ids) engine.cancel(open);
+      return id.error();
+    }
+    ids.push_back(*id);
+  }
+  std::unique_lock lock(state->mutex);
+  state->changed.wait(lock, [&] { return state->n_open == 0 || state->error; });
+  if (state->error) {
+    const Error error = *state->error;
+    lock.unlock();
+    for (const RequestId open : ids) engine.cancel(open);
+    return error;
+  }
+  return std::move(state->answers);
+}
+
+}  // namespace pando

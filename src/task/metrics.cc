@@ -1,0 +1,66 @@
+#include "task/metrics.h"
+
+#include <algorithm>
+#include <cctype>
+#include <unordered_map>
+#include <vector>
+
+namespace pando {
+namespace {
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  const auto flush = [&] {
+    if (!word.empty() && word != "a" && word != "an" && word != "the") words.push_back(word);
+    word.clear();
+  };
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isspace(byte)) {
+      flush();
+    } else if (!std::ispunct(byte)) {
+      word.push_back(static_cast<char>(std::tolower(byte)));
+    }
+  }
+  flush();
+  return words;
+}
+
+double f1(const std::vector<std::string>& answer, const std::vector<std::string>& reference) {
+  if (answer.empty() || reference.empty()) return answer.empty() && reference.empty() ? 1 : 0;
+  std::unordered_map<std::string, int> counts;
+  for (const std::string& word : reference) ++counts[word];
+  int n_common = 0;
+  for (const std::string& word : answer)
+    if (counts[word]-- > 0) ++n_common;
+  return 2.0 * n_common / static_cast<double>(answer.size() + reference.size());
+}
+
+template <class Score>
+double best(std::span<const std::string> references, const Score& score) {
+  if (references.empty()) return score("");
+  double most = 0;
+  for (const std::string& reference : references) most = std::max(most, score(reference));
+  return most;
+}
+
+}  // namespace
+
+std::string normalize_answer(std::string_view text) {
+  std::string joined;
+  for (const std::string& word : words_of(text)) joined += (joined.empty() ? "" : " ") + word;
+  return joined;
+}
+
+double exact_match(std::string_view answer, std::span<const std::string> references) {
+  const std::string normal = normalize_answer(answer);
+  return best(references, [&](const std::string& reference) { return normal == normalize_answer(reference) ? 1.0 : 0.0; });
+}
+
+double token_f1(std::string_view answer, std::span<const std::string> references) {
+  const std::vector<std::string> words = words_of(answer);
+  return best(references, [&](const std::string& reference) { return f1(words, words_of(reference)); });
+}
+
+}  // namespace pando
