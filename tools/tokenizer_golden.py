@@ -4,6 +4,7 @@
 For each of gpt-2, qwen2 and llama-3: 100,000 random Unicode strings, encoded by the library from
 the published vocabulary, one 64-bit hash of the ids per thousand strings.
 
+    pip install -r tools/requirements-tokenizers.txt
     python tools/tokenizer_golden.py --data DIR/tokenizers --out tests/text/data
 
 Also writes assigned_ranges.txt, the code points that the strings are made of: those assigned in
