@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
@@ -148,7 +149,7 @@ size_t page_bytes(const model::ModelConfig& config, KvType type, int page_len) {
 
 // Every completed answer of a request against the reference.
 std::string compare(const Outcome& outcome, RequestId id, const reference::Model& reference,
-                    const std::vector<Row>& rows, int& n_rows) {
+                    const std::vector<Row>& rows, int& n_rows, uint64_t& logits_hash) {
   const SamplingOptions& sampling = outcome.request.sampling;
   if (outcome.completions.size() != static_cast<size_t>(sampling.n)) return fmt::format("request {}: answers are missing", id);
   for (const Completion& completion : outcome.completions) {
@@ -168,6 +169,7 @@ std::string compare(const Outcome& outcome, RequestId id, const reference::Model
       if (token != completion.tokens[index])
         return fmt::format("request {} choice {} position {}: token {} instead of {}", id, row.choice, row.position, completion.tokens[index], token);
       ++n_seen;
+      logits_hash += XXH3_64bits_withSeed(wanted, kVocab * sizeof(float), (id << 40) ^ (uint64_t{row.position} << 16) ^ row.choice);
     }
     if (n_seen != completion.tokens.size()) return fmt::format("request {}: {} rows seen, {} tokens", id, n_seen, completion.tokens.size());
     n_rows += static_cast<int>(n_seen);
@@ -289,7 +291,7 @@ CaseResult ExactnessCases::run(const Scenario& s) {
     result.crosses_3_spans |= n_tokens > 3 * s.sizes.span_len;
     if (!outcome.error.empty()) return differs(outcome.error);
     if (outcome.cancelled) continue;
-    const std::string what = compare(outcome, id, expected, rows, result.n_rows);
+    const std::string what = compare(outcome, id, expected, rows, result.n_rows, result.logits_hash);
     if (!what.empty()) return differs(what);
   }
   return result;

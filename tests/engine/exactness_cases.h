@@ -26,6 +26,7 @@ struct CaseResult {
   bool equal = true;
   std::string what;             // the first difference and the scenario, for people
   int n_rows = 0;               // logits rows compared
+  uint64_t logits_hash = 0;     // over these rows, by request, choice and position
   bool crosses_3_tiles = false; // a sequence of the case has tokens in more than three tiles
   bool crosses_3_spans = false;
 };

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""No folder includes one that stands above it, no file is too long: the floors of docs/architecture.md.
+
+usage: floors_test.py SOURCE_DIR
+"""
+import pathlib
+import re
+import statistics
+import sys
+
+# What each folder of src/ may include besides itself and include/pando.
+FLOORS = {
+    "base": set(),
+    "text": {"base"},
+    "kernel": {"base"},
+    "step": {"base", "kernel"},
+    "comm": {"base"},
+    "model": {"base", "kernel", "step", "comm"},
+    "cache": {"base", "kernel"},
+    "schedule": {"base"},
+    "plan": {"base", "kernel", "step", "cache"},
+    "engine": {"base", "text", "kernel", "step", "comm", "model", "cache", "schedule", "plan"},
+    "task": {"base", "engine"},
+    "batch": {"base", "task", "engine"},
+    "cli": set(),  # the public API and nothing else
+}
+LONGEST = 600
+MEDIAN = 200
+
+
+def main() -> int:
+    root = pathlib.Path(sys.argv[1])
+    problems = []
+    lengths = {}
+    files = [p for top in ("src", "include") for p in sorted((root / top).rglob("*")) if p.suffix in (".h", ".cc")]
+    for path in files:
+        lines = path.read_text().splitlines()
+        lengths[path] = len(lines)
+        name = path.relative_to(root)
+        folder = name.parts[1] if name.parts[0] == "src" else "pando"
+        if folder not in FLOORS and folder != "pando":
+            problems.append(f"{name}: folder '{folder}' is on no floor")
+            continue
+        allowed = FLOORS.get(folder, set()) | {folder, "pando"}
+        for number, line in enumerate(lines, 1):
+            found = re.match(r'#include "([^/"]+)/', line)
+            if found and found[1] in FLOORS.keys() | {"pando"} and found[1] not in allowed:
+                problems.append(f"{name}:{number}: includes {found[1]}/, which does not stand below {folder}/")
+    problems += [f"{p.relative_to(root)}: {n} lines, at most {LONGEST}" for p, n in lengths.items() if n > LONGEST]
+    median = statistics.median(lengths.values())
+    if median >= MEDIAN:
+        problems.append(f"the median file has {median} lines, expected under {MEDIAN}")
+    print(f"{len(files)} files, median {median:.0f} lines, longest {max(lengths.values())}")
+    print("\n".join(problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

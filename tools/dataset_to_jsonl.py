@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Turns published question sets into input lines for `pando run`.
+
+usage: dataset_to_jsonl.py squad FILE.json[.gz] > questions.jsonl
+       dataset_to_jsonl.py fairytaleqa FILE.jsonl[.gz] [--stories N] [--questions N] > questions.jsonl
+
+squad: one line a paragraph with its questions and reference answers (none where unanswerable).
+fairytaleqa: one line a story. --stories takes the first N that have exactly --questions questions.
+"""
+import argparse
+import gzip
+import json
+import sys
+
+
+def opened(path):
+    return gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8")
+
+
+def squad(args):
+    for article in json.load(opened(args.file))["data"]:
+        for index, paragraph in enumerate(article["paragraphs"]):
+            questions = [
+                {"id": q["id"], "text": q["question"], "answers": [a["text"] for a in q["answers"]]}
+                for q in paragraph["qas"]
+            ]
+            if questions:
+                yield {"id": f"{article['title']}/{index}", "context": paragraph["context"], "questions": questions}
+
+
+def fairytaleqa(args):
+    n_stories = 0
+    for line in opened(args.file):
+        row = json.loads(line)
+        if args.questions and len(row["questions"]) != args.questions:
+            continue
+        if args.stories and n_stories == args.stories:
+            return
+        n_stories += 1
+        yield {
+            "id": row["story"],
+            "context": "\n".join(section["text"] for section in row["sections"]),
+            "questions": [{"text": q["question"], "answers": q["answers"]} for q in row["questions"]],
+        }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=["squad", "fairytaleqa"])
+    parser.add_argument("file")
+    parser.add_argument("--stories", type=int)
+    parser.add_argument("--questions", type=int)
+    args = parser.parse_args()
+    for line in {"squad": squad, "fairytaleqa": fairytaleqa}[args.kind](args):
+        sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
