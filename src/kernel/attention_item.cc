@@ -1,0 +1,231 @@
+#include "kernel/attention_item.h"
+
+#include <bit>
+
+#include "base/check.h"
+#include "base/fault.h"
+#include "kernel/cpu/attend.h"
+
+namespace pando::kernel {
+namespace {
+
+float sum16(const float* lane) {  // lane: [16]
+  float l[16];
+  std::copy_n(lane, 16, l);
+  for (int half = 8; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) l[i] += l[i + half];
+  return l[0];
+}
+
+// The tasks that concern rows [row_begin, row_end) and tiles [tile, tile_end), in order.
+class TaskWalk {
+ public:
+  TaskWalk(std::span<const AttentionTask> tasks, uint32_t row_begin, uint32_t row_end,
+           uint32_t tile, uint32_t tile_end)
+      : tasks_(tasks), row_begin_(row_begin), row_end_(row_end), tile_(tile), tile_end_(tile_end) {
+    seek();
+  }
+
+  const AttentionTask* next() {  // null after the last one
+    while (at_ < tasks_.size() && tasks_[at_].tile < tile_end_) {
+      const AttentionTask& task = tasks_[at_];
+      if (task.tile == tile_ && task.row_begin < row_end_) return ++at_, &task;
+      tile_ = std::max(tile_ + 1, task.tile);
+      seek();
+    }
+    return nullptr;
+  }
+
+ private:
+  // The first task of tile_ or later that does not end before our rows.
+  void seek() {
+    const auto precedes = [&](const AttentionTask& task) {
+      return task.tile < tile_ || (task.tile == tile_ && task.row_end <= row_begin_);
+    };
+    if (at_ == tasks_.size() || !precedes(tasks_[at_])) return;  // as where all rows share pages
+    at_ = std::partition_point(tasks_.begin() + at_, tasks_.end(), precedes) - tasks_.begin();
+  }
+
+  std::span<const AttentionTask> tasks_;
+  uint32_t row_begin_, row_end_, tile_, tile_end_;
+  size_t at_ = 0;
+};
+
+// Lays out arrays one after another, each aligned for vectors. With no memory it only counts.
+class Layout {
+ public:
+  explicit Layout(std::byte* memory) : memory_(memory) {}
+  float* floats(size_t n) { return reinterpret_cast<float*>(take(n * sizeof(float))); }
+  int32_t* ints(size_t n) { return reinterpret_cast<int32_t*>(take(n * sizeof(int32_t))); }
+  size_t n_bytes() const { return n_bytes_; }
+
+ private:
+  std::byte* take(size_t n_bytes) {
+    const size_t at = n_bytes_;
+    n_bytes_ += (n_bytes + 63) / 64 * 64;
+    return memory_ == nullptr ? nullptr : memory_ + at;
+  }
+  std::byte* memory_;
+  size_t n_bytes_ = 0;
+};
+
+}  // namespace
+
+int span_slot(uint32_t s) {
+  if (fault_on(Fault::kSpanFoldLeft)) return s == 0 ? 0 : 1;
+  return std::popcount(s);
+}
+int n_span_merges(uint32_t s, bool last) {
+  if (fault_on(Fault::kSpanFoldLeft)) return s == 0 ? 0 : 1;
+  return last ? std::popcount(s) : std::countr_one(s);
+}
+
+void merge_states(const Kernels& kernels, int head_dim, const SpanState& a, const SpanState& b) {
+  kernels.merge_spans({.head_dim = head_dim,
+                       .max_a = a.max,
+                       .sum_a = a.sum,
+                       .acc_a = a.acc,
+                       .max_b = b.max,
+                       .sum_b = b.sum,
+                       .acc_b = b.acc});
+}
+
+void finish_state(const Kernels& kernels, int head_dim, const SpanState& state, float* out) {
+  kernels.scale(state.acc, 1.0f / *state.sum, head_dim, out);
+}
+
+size_t AttentionItem::use(std::byte* memory) {
+  const size_t n = split_.rows_each * split_.group;
+  const size_t n_slots = std::bit_width(static_cast<uint32_t>(split_.spans_each - 1)) + 1;
+  Layout layout(memory);
+  q_ = layout.floats(n * dim_);
+  lanes_ = layout.floats(n * 16);
+  scores_ = layout.floats(n * round_up_16(shape_.tile_len));
+  factor_ = layout.floats(n);
+  widened_ = layout.floats(kStripChannels * round_up_16(shape_.tile_len));
+  visible_ = layout.ints(n);
+  max_ = layout.floats(n * n_slots);
+  sum_ = layout.floats(n * n_slots);
+  acc_ = layout.floats(n * n_slots * dim_);
+  return layout.n_bytes();
+}
+
+void AttentionItem::run(const PartialStates& partials) {
+  const auto positions = args_.positions.subspan(row_begin_, row_end_ - row_begin_);
+  const uint32_t n_tiles = *std::ranges::max_element(positions) / shape_.tile_len + 1;
+  const uint32_t tiles_per_span = shape_.span_len / shape_.tile_len;
+  const uint32_t tile_begin = part_ * split_.spans_each * tiles_per_span;
+  if (tile_begin >= n_tiles) return;
+  const uint32_t tile_end = std::min(n_tiles, tile_begin + split_.spans_each * tiles_per_span);
+
+  scale_queries();
+  TaskWalk walk(args_.tasks, row_begin_, row_end_, tile_begin, tile_end);
+  const AttentionTask* task = walk.next();
+  PANDO_CHECK(task != nullptr);
+  list_chunks(task, 0);
+  for (int turn = 0; task != nullptr; turn = 1 - turn) {
+    const AttentionTask* next = walk.next();
+    list_chunks(next, 1 - turn);
+    const uint32_t span = task->tile / tiles_per_span;
+    attend(*task, span_slot(span - part_ * split_.spans_each), turn);
+    if (next == nullptr || next->tile / tiles_per_span != span) end_span(span, partials);
+    task = next;
+  }
+}
+
+void AttentionItem::scale_queries() {
+  for (int i = 0; i < n_queries_; ++i) {
+    const int64_t row = row_begin_ + i / split_.group;
+    const int64_t head = kv_head_ * split_.group + i % split_.group;
+    kernels_.scale(args_.q + (row * args_.n_heads + head) * shape_.head_dim, args_.scale,
+                   shape_.head_dim, q_ + i * dim_);
+  }
+}
+
+void AttentionItem::list_chunks(const AttentionTask* task, int turn) {
+  n_chunks_[turn] = 0;
+  if (task == nullptr) return;
+  const int n = task->n_pages;
+  PANDO_CHECK(n >= 1 && n <= shape_.pages_per_tile());
+  for (int i = 0; i < n; ++i) {
+    const std::byte* page = args_.kv.page(args_.task_pages[task->first_page + i]);
+    chunks_[turn][i] = page + shape_.key_offset(args_.layer, kv_head_);
+    chunks_[turn][n + i] = page + shape_.value_offset(args_.layer, kv_head_);
+  }
+  n_chunks_[turn] = 2 * n;
+}
+
+void AttentionItem::attend(const AttentionTask& task, int slot, int turn) {
+  const int begin = std::max<int>(task.row_begin, row_begin_);
+  const int end = std::min<int>(task.row_end, row_end_);
+  const int n_pages = task.n_pages, first_query = (begin - row_begin_) * split_.group;
+  const int n_slot_queries = split_.rows_each * split_.group;
+  AttendTileArgs tile;
+  tile.type = shape_.type;
+  tile.head_dim = shape_.head_dim;
+  tile.page_len = shape_.page_len;
+  tile.tile_len = shape_.tile_len;
+  tile.ahead = chunks_[1 - turn].data();
+  tile.n_ahead = n_chunks_[1 - turn];
+  tile.n_queries = (end - begin) * split_.group;
+  tile.visible = visible_;
+  tile.keep_masked = fault_on(Fault::kMaskedLaneTimesZero);
+  tile.q = q_ + first_query * dim_;
+  tile.max = max_ + slot * n_slot_queries + first_query;
+  tile.sum = lanes_ + first_query * 16;
+  tile.acc = acc_ + (slot * n_slot_queries + first_query) * dim_;
+  tile.scores = scores_;
+  tile.factor = factor_;
+  tile.widened = widened_;
+  const int n_pages_each = fault_on(Fault::kFoldPerPage) ? 1 : n_pages;
+  for (int page = 0; page < n_pages; page += n_pages_each) {
+    tile.n_pages = n_pages_each;
+    tile.keys = chunks_[turn].data() + page;
+    tile.values = chunks_[turn].data() + n_pages + page;
+    tile.first = page == 0 && task.tile % (shape_.span_len / shape_.tile_len) == 0;
+    const int n_held = n_pages_each * shape_.page_len;
+    for (int row = begin; row < end; ++row) {
+      const int64_t offset = static_cast<int64_t>(args_.positions[row]) -
+                             static_cast<int64_t>(task.tile) * shape_.tile_len;
+      PANDO_CHECK(offset >= 0 &&
+                  std::min<int64_t>(offset + 1, shape_.tile_len) <= n_pages * shape_.page_len);
+      const int64_t n = offset + 1 + fault_on(Fault::kStaleLane) - page * shape_.page_len;
+      const int visible = static_cast<int>(std::clamp<int64_t>(n, 0, n_held));
+      std::fill_n(visible_ + (row - begin) * split_.group, split_.group, visible);
+    }
+    kernels_.attend_tile(tile);
+  }
+}
+
+SpanState AttentionItem::state(int slot, int query) const {
+  const int i = slot * split_.rows_each * split_.group + query;
+  return {.max = max_ + i, .sum = sum_ + i, .acc = acc_ + i * dim_};
+}
+
+void AttentionItem::end_span(uint32_t span, const PartialStates& partials) {
+  const uint32_t s = span - part_ * split_.spans_each;
+  const int top = span_slot(s);
+  for (int i = 0; i < n_queries_; ++i) {
+    const int row = row_begin_ + i / split_.group;
+    const int head = kv_head_ * split_.group + i % split_.group;
+    const uint32_t last_span = args_.positions[row] / shape_.span_len;
+    if (last_span < span) continue;
+    const bool last = last_span == span || s + 1 == static_cast<uint32_t>(split_.spans_each);
+    *state(top, i).sum = sum16(lanes_ + 16 * i);
+    for (int slot = top, n = n_span_merges(s, last); n > 0; --n, --slot)
+      merge_states(kernels_, shape_.head_dim, state(slot - 1, i), state(slot, i));
+    if (!last) continue;
+    const SpanState done = state(0, i);
+    if (split_.n_parts == 1) {
+      const int64_t out = (static_cast<int64_t>(row) * args_.n_heads + head) * shape_.head_dim;
+      finish_state(kernels_, shape_.head_dim, done, args_.out + out);
+    } else {
+      const SpanState kept = partials.of(part_, row, head);
+      *kept.max = *done.max;
+      *kept.sum = *done.sum;
+      std::copy_n(done.acc, dim_, kept.acc);
+    }
+  }
+}
+
+}  // namespace pando::kernel

@@ -1,0 +1,124 @@
+// The work items of `attention`: how a call is cut, and what one item does. For attention.cc only.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "kernel/attention.h"
+
+namespace pando::kernel {
+
+inline constexpr int kMostPages = 64;  // pages of a tile
+
+inline int round_up_16(int n) { return (n + 15) / 16 * 16; }
+
+// Where a binary counter of spans (docs/arithmetic.md, step 4) keeps span s, and how often the two
+// topmost results merge once it is there.
+int span_slot(uint32_t s);
+int n_span_merges(uint32_t s, bool last);
+
+// The state of one query after some spans.
+struct SpanState {
+  float* max;  // [1] f32, base 2
+  float* sum;  // [1] f32
+  float* acc;  // [padded head_dim] f32
+};
+
+// a becomes merge(a, b).
+void merge_states(const Kernels& kernels, int head_dim, const SpanState& a, const SpanState& b);
+// out[d] = acc[d] / z; out: [head_dim].
+void finish_state(const Kernels& kernels, int head_dim, const SpanState& state, float* out);
+
+// How a call is cut into work items: KV head x chunk of rows x part, an aligned run of spans.
+// Parts are subtrees of the merge tree, so cutting changes no bit.
+struct AttentionSplit {
+  int group;  // query heads of a KV head
+  int n_rows;
+  int rows_each;  // rows of a chunk
+  int n_chunks;
+  int spans_each;  // spans of a part, a power of two
+  int n_parts;
+};
+
+// Results of parts, where there are several: [n_parts, n_rows, n_heads] states.
+class PartialStates {
+ public:
+  PartialStates(const AttentionArgs& args, const AttentionSplit& split, std::byte* memory)
+      : at_(reinterpret_cast<float*>(memory)),
+        stride_(16 + round_up_16(args.kv.shape.head_dim)),
+        n_rows_(split.n_rows),
+        n_heads_(args.n_heads) {}
+
+  SpanState of(int part, int row, int head) const {
+    float* p = at_ + stride_ * ((static_cast<int64_t>(part) * n_rows_ + row) * n_heads_ + head);
+    return {.max = p, .sum = p + 1, .acc = p + 16};
+  }
+  static size_t n_bytes(const AttentionArgs& args, const AttentionSplit& split) {
+    if (split.n_parts == 1) return 0;
+    return sizeof(float) * (16 + round_up_16(args.kv.shape.head_dim)) * split.n_parts *
+           split.n_rows * args.n_heads;
+  }
+
+ private:
+  float* at_;
+  int64_t stride_;
+  int n_rows_, n_heads_;
+};
+
+// One work item. Query i is row row_begin_ + i / group and head
+// kv_head_ * group + i % group.
+class AttentionItem {
+ public:
+  AttentionItem(const Kernels& kernels, const AttentionArgs& args, const AttentionSplit& split,
+                int64_t item)
+      : kernels_(kernels),
+        args_(args),
+        shape_(args.kv.shape),
+        split_(split),
+        part_(item % split.n_parts),
+        kv_head_(item / split.n_parts % shape_.n_kv_heads),
+        row_begin_(item / split.n_parts / shape_.n_kv_heads * split.rows_each),
+        row_end_(std::min(row_begin_ + split.rows_each, split.n_rows)),
+        dim_(round_up_16(shape_.head_dim)),
+        n_queries_((row_end_ - row_begin_) * split.group) {}
+
+  // Takes its work space from `memory` on and returns the size of it, in bytes.
+  size_t use(std::byte* memory);
+  // Attends and merges; writes rows of args.out, or of `partials` where there are several parts.
+  void run(const PartialStates& partials);
+
+ private:
+  void scale_queries();
+  // Keys, then values of the task's pages.
+  void list_chunks(const AttentionTask* task, int turn);
+  // Folds a tile into the states of slot `slot` for the task's rows of this item.
+  void attend(const AttentionTask& task, int slot, int turn);
+  SpanState state(int slot, int query) const;
+  // Every row that has reached `span` gets its state; a row that ends here is finished.
+  void end_span(uint32_t span, const PartialStates& partials);
+
+  const Kernels& kernels_;
+  const AttentionArgs& args_;
+  const KvShape& shape_;
+  const AttentionSplit& split_;
+  const int part_, kv_head_, row_begin_, row_end_;
+  const int dim_;  // padded head_dim
+  const int n_queries_;
+
+  float* q_ = nullptr;          // [n_queries, dim_]
+  float* lanes_ = nullptr;      // [n_queries, 16]
+  float* scores_ = nullptr;     // [n_queries, padded tile_len]
+  float* factor_ = nullptr;     // [n_queries]
+  float* widened_ = nullptr;    // [kStripChannels, padded tile_len]
+  int32_t* visible_ = nullptr;  // [n_queries]
+  // A stack of span results per query; the topmost is being folded.
+  float* max_ = nullptr;  // [n_slots, n_queries]
+  float* sum_ = nullptr;  // [n_slots, n_queries]
+  float* acc_ = nullptr;  // [n_slots, n_queries, dim_]
+  // The task at hand and the next, taking turns: [keys and values, pages].
+  std::array<std::array<const std::byte*, 2 * kMostPages>, 2> chunks_;
+  std::array<int, 2> n_chunks_{};
+};
+
+}  // namespace pando::kernel
