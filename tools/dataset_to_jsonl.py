@@ -5,7 +5,8 @@ usage: dataset_to_jsonl.py squad FILE.json[.gz] > questions.jsonl
        dataset_to_jsonl.py fairytaleqa FILE.jsonl[.gz] [--stories N] [--questions N] > questions.jsonl
 
 squad: one line a paragraph with its questions and reference answers (none where unanswerable).
-fairytaleqa: one line a story. --stories takes the first N that have exactly --questions questions.
+fairytaleqa: one line a story. --questions keeps the first N questions of stories that have so many,
+--stories the first N stories.
 """
 import argparse
 import gzip
@@ -32,7 +33,7 @@ def fairytaleqa(args):
     n_stories = 0
     for line in opened(args.file):
         row = json.loads(line)
-        if args.questions and len(row["questions"]) != args.questions:
+        if len(row["questions"]) < (args.questions or 0):
             continue
         if args.stories and n_stories == args.stories:
             return
@@ -40,7 +41,7 @@ def fairytaleqa(args):
         yield {
             "id": row["story"],
             "context": "\n".join(section["text"] for section in row["sections"]),
-            "questions": [{"text": q["question"], "answers": q["answers"]} for q in row["questions"]],
+            "questions": [{"text": q["question"], "answers": q["answers"]} for q in row["questions"][: args.questions]],
         }
 
 

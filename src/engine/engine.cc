@@ -81,8 +81,6 @@ class Engine::Impl {
       std::deque<Message> messages;
       {
         std::unique_lock lock(mutex_);
-        stats_ = loop_->stats();
-        n_taken_ = loop_->n_sequences();
         wake_.wait(lock, [&] { return stopping_ || !inbox_.empty() || loop_->n_sequences() > 0; });
         messages.swap(inbox_);
         if (stopping_) {
@@ -93,7 +91,18 @@ class Engine::Impl {
       }
       for (Message& message : messages) take(message);
       loop_->step();
+      publish();
     }
+  }
+
+  // Counters first, so that whoever hears of an answer finds it counted.
+  void publish() {
+    {
+      std::lock_guard lock(mutex_);
+      stats_ = loop_->stats();
+      n_taken_ = loop_->n_sequences();
+    }
+    loop_->deliver_events();
   }
 
   void take(Message& message) {
@@ -110,6 +119,7 @@ class Engine::Impl {
       if (Submit* submit = std::get_if<Submit>(&message))
         submit->listener(Event{.request = submit->id, .text = {}, .completion = {}, .error = error});
     loop_->fail_all(error);
+    publish();
   }
 
   std::shared_ptr<const Model> model_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <unordered_map>
+#include <utility>
 
 #include "base/check.h"
 #include "base/errors.h"
@@ -134,7 +135,11 @@ void EngineLoop::fail_all(const Error& error) {
 void EngineLoop::fail(ActiveRequest& request, const Error& error) {
   for (const auto& sequence : sequences_)
     if (sequence->request.get() == &request) drop(*sequence);
-  request.listener(Event{.request = request.id, .text = {}, .completion = {}, .error = error});
+  outbox_.push_back({request.listener, Event{.request = request.id, .text = {}, .completion = {}, .error = error}});
+}
+
+void EngineLoop::deliver_events() {
+  for (const Delivery& delivery : std::exchange(outbox_, {})) delivery.listener(delivery.event);
 }
 
 // Gives back what a sequence holds; the sequence itself goes with remove_done().
@@ -357,8 +362,8 @@ void EngineLoop::take_token(Sequence& sequence, const Sampled& sampled) {
   const std::string text = sequence.decoder ? sequence.stops.push(sequence.decoder->push(sampled.token)) : "";
   if (!text.empty()) {
     completion.text += text;
-    sequence.request->listener(Event{.request = sequence.request->id, .choice = sequence.choice, .text = text,
-                                     .completion = {}, .error = {}});
+    outbox_.push_back({sequence.request->listener, Event{.request = sequence.request->id, .choice = sequence.choice,
+                                                         .text = text, .completion = {}, .error = {}}});
   }
   if (sequence.stops.stopped()) return finish(sequence, FinishReason::kStop);
   if (completion.tokens.size() >= sequence.max_tokens) return finish(sequence, FinishReason::kLength);
@@ -378,8 +383,9 @@ void EngineLoop::finish(Sequence& sequence, FinishReason reason) {
   stats_.generated_tokens += completion.tokens.size();
   drop(sequence);
   if (--sequence.request->n_open == 0) ++stats_.requests;
-  sequence.request->listener(Event{.request = sequence.request->id, .choice = sequence.choice, .text = rest,
-                                   .completion = std::move(completion), .error = {}});
+  outbox_.push_back({sequence.request->listener,
+                     Event{.request = sequence.request->id, .choice = sequence.choice, .text = rest,
+                           .completion = std::move(completion), .error = {}}});
 }
 
 EngineStats EngineLoop::stats() const {

@@ -42,8 +42,7 @@ class EngineLoop {
   // kInvalidArgument or kTooLong for a request of tokens that can never be answered. Reads options
   // only: any thread may call it.
   Status check(const Request& request) const;
-  // Takes a request of tokens up, if it passes `check`. Submit, cancel and fail_all come between
-  // steps, not from a listener.
+  // Takes a request of tokens up, if it passes `check`.
   Status submit(RequestId id, Request request, Listener listener);
   void cancel(RequestId id);
   // Ends every open request with this error.
@@ -51,6 +50,8 @@ class EngineLoop {
 
   // Runs one forward pass. False when there is nothing to do.
   bool step();
+  // Tells the listeners what happened since the last call. They may call anything of this class.
+  void deliver_events();
 
   size_t n_sequences() const { return sequences_.size(); }
   EngineStats stats() const;
@@ -63,6 +64,10 @@ class EngineLoop {
   struct Share {
     Sequence* sequence;
     bool wants_output;
+  };
+  struct Delivery {
+    Listener listener;
+    Event event;
   };
 
   EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer, const LoopOptions& options,
@@ -100,6 +105,7 @@ class EngineLoop {
   bool memory_tight_ = false;
   std::vector<float> logits_;  // [kLogitRows, vocab]
   LogitsObserver observer_;
+  std::vector<Delivery> outbox_;
   EngineStats stats_;
 };
 

@@ -273,6 +273,7 @@ CaseResult ExactnessCases::run(const Scenario& s) {
       if (!status) return differs(status.error().message);
     }
     if (!(*loop)->step()) break;
+    (*loop)->deliver_events();
     (*loop)->cache().check_invariants();
     if (chance(rng, s.cancel_percent)) {
       const RequestId id = uniform(rng, 1, static_cast<int>(n_arrived));
