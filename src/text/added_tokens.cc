@@ -21,6 +21,12 @@ bool is_space(char32_t point) {
          category == UTF8PROC_CATEGORY_ZP;
 }
 
+// Letters in circles and squares: symbols by category, and alphabetic.
+bool is_enclosed_letter(char32_t point) {
+  return (point >= 0x24B6 && point <= 0x24E9) || (point >= 0x1F130 && point <= 0x1F149) ||
+         (point >= 0x1F150 && point <= 0x1F169) || (point >= 0x1F170 && point <= 0x1F189);
+}
+
 bool is_word(char32_t point) {
   constexpr char32_t kNonJoiner = 0x200C;
   constexpr char32_t kJoiner = 0x200D;
@@ -38,7 +44,7 @@ bool is_word(char32_t point) {
     case UTF8PROC_CATEGORY_PC:
       return true;
     default:
-      return point == kNonJoiner || point == kJoiner;
+      return point == kNonJoiner || point == kJoiner || is_enclosed_letter(point);
   }
 }
 

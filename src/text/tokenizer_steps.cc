@@ -81,13 +81,13 @@ Result<pre::Metaspace> read_metaspace(const JsonPlace& place) {
 Status read_byte_level(const JsonPlace& place, std::vector<PreStep>* steps) {
   const Result<bool> space = place.at("add_prefix_space").boolean(true);
   if (!space.ok()) return space.error();
-  if (*space) steps->push_back(pre::SpaceBefore{});
+  if (*space) steps->emplace_back(pre::SpaceBefore{});
   const Result<bool> cut = place.at("use_regex").boolean(true);
   if (!cut.ok()) return cut.error();
   if (!*cut) return {};
   Result<SplitPattern> compiled = SplitPattern::compile(kGpt2Pattern);
   if (!compiled.ok()) return compiled.error();
-  steps->push_back(pre::Split{std::move(*compiled)});
+  steps->emplace_back(pre::Split{std::move(*compiled)});
   return {};
 }
 
@@ -144,15 +144,15 @@ Result<Normalizer> read_normalizer(const JsonPlace& place) {
   if (!list.ok()) return list.error();
   for (const JsonPlace& step : *list) {
     if (step.type_name() == "NFC") {
-      steps.push_back(normal::Nfc{});
+      steps.emplace_back(normal::Nfc{});
     } else if (step.type_name() == "Prepend") {
       Result<std::string> text = step.at("prepend").text();
       if (!text.ok()) return text.error();
-      steps.push_back(normal::Prepend{std::move(*text)});
+      steps.emplace_back(normal::Prepend{std::move(*text)});
     } else if (step.type_name() == "Replace") {
       Result<normal::Replace> replace = read_replace(step);
       if (!replace.ok()) return replace.error();
-      steps.push_back(std::move(*replace));
+      steps.emplace_back(std::move(*replace));
     } else {
       return step.not_offered("NFC, Prepend, Replace");
     }
@@ -170,14 +170,14 @@ Result<PreTokenizerField> read_pre_tokenizer(const JsonPlace& place) {
     if (step.type_name() == "Split") {
       Result<pre::Split> split = read_split(step);
       if (!split.ok()) return split.error();
-      steps.push_back(std::move(*split));
+      steps.emplace_back(std::move(*split));
     } else if (step.type_name() == "ByteLevel") {
       if (Status done = read_byte_level(step, &steps); !done.ok()) return done.error();
       field.byte_level = true;
     } else if (step.type_name() == "Metaspace") {
       Result<pre::Metaspace> metaspace = read_metaspace(step);
       if (!metaspace.ok()) return metaspace.error();
-      steps.push_back(std::move(*metaspace));
+      steps.emplace_back(std::move(*metaspace));
     } else {
       return step.not_offered("Split, ByteLevel, Metaspace");
     }

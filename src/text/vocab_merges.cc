@@ -28,8 +28,9 @@ Result<ClassSteps> steps_of_class(const TokenizerConfig& config) {
   if (!pattern.ok()) return pattern.error();
   ClassSteps steps;
   std::vector<PreStep> words;
-  if (config.add_prefix_space) words.push_back(pre::SpaceBefore{});
-  words.push_back(pre::Split{std::move(*pattern)});
+  words.reserve(2);
+  if (config.add_prefix_space) words.emplace_back(pre::SpaceBefore{});
+  words.emplace_back(pre::Split{std::move(*pattern)});
   steps.pre_tokenizer = PreTokenizer(std::move(words));
   if (qwen2) steps.normalizer = Normalizer({normal::Nfc{}});
   return steps;

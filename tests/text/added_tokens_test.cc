@@ -55,6 +55,8 @@ TEST(AddedTokens, SingleWord) {
   EXPECT_EQ(found(tokens, "ab, ab."), "[1](, )[1](.)");
   EXPECT_EQ(found(tokens, "abc"), "(abc)");
   EXPECT_EQ(found(tokens, "éab ab_ 1ab"), "(éab ab_ 1ab)");
+  EXPECT_EQ(found(tokens, "\u24B6ab"), "(\u24B6ab)");   // a letter in a circle
+  EXPECT_EQ(found(tokens, "\u2460ab"), "(\u2460)[1]");  // a digit in a circle
 }
 
 TEST(AddedTokens, NormalisedOnesAreFoundInNormalisedText) {
