@@ -60,8 +60,11 @@ class RowLayouter {
     while (!stack.empty()) {
       Node* node = stack.back();
       stack.pop_back();
-      const NodeWork& work = work_[node];
+      NodeWork& work = work_[node];
       if (!node->is_root()) visit(node, work);
+      // The child that goes on in this node's last page comes next: both share that tile's tasks.
+      const auto tail = std::find(work.children.begin(), work.children.end(), node->pages.tail_child);
+      if (tail != work.children.end()) std::rotate(work.children.begin(), tail, tail + 1);
       stack.insert(stack.end(), work.children.rbegin(), work.children.rend());
     }
   }

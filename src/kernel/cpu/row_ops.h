@@ -3,7 +3,6 @@
 // over S, so that no code compiled for one instruction set can be linked into another's table.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "base/dtype.h"
@@ -40,7 +39,7 @@ struct RowOps {
       const F v = S::load_first(x + i, n - i);
       sum = S::fma(v, v, sum);
     }
-    const float r = 1.0f / std::sqrt(S::reduce_add(sum) / static_cast<float>(n) + eps);
+    const float r = 1.0f / __builtin_sqrtf(S::reduce_add(sum) / static_cast<float>(n) + eps);
     const F factor = S::set1(r);
     for (int i = 0; i < n; i += 16) {
       const F v = S::mul(S::load_first(x + i, n - i), factor);
