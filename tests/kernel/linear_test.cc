@@ -117,13 +117,13 @@ std::vector<float> product(Isa isa, int n_threads, const PackedMatrix& w, const 
 TEST(Linear, IsTheReferenceOnEveryInstructionSet) {
   const struct {
     int n, k;
-  } shapes[] = {{1, 2},   {15, 6},   {16, 32},  {17, 34},   {48, 64},
-                {49, 96}, {80, 130}, {97, 300}, {145, 526}, {33, 1100}};
+  } shapes[] = {{1, 2},   {15, 6},   {16, 32},  {17, 34},  {48, 64},
+                {49, 96}, {80, 130}, {97, 300}, {65, 526}, {17, 1100}};
   for (const DType type : kTypes) {
     for (const auto [n, k] : shapes) {
       const Weights w(type, n, k, 1);
       const PackedMatrix packed = w.pack();
-      for (const int m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17, 31}) {
+      for (const int m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17}) {
         const std::vector<float> x = normal(size_t(m) * k, 2), expected = reference(w, x, m);
         for (const Isa isa : isas()) {
           ASSERT_TRUE(same_bits(product(isa, 2, packed, x.data(), m), expected))
