@@ -48,9 +48,8 @@ struct LinearBlock {
 
   static void pack_slice(const PackSliceArgs& args) {
     const bool q8 = args.type == DType::kQ8_0;
-    const int max_rows = q8 ? Q8Block<S>::kMaxRows : FloatBlock<S, DType::kF32>::kMaxRows;
     const int row_bytes = unit_count(args.type, args.len) * packed_unit_bytes(args.type);
-    const int n_blocks = (args.m + max_rows - 1) / max_rows;
+    const int n_blocks = (args.m + max_rows(args.type) - 1) / max_rows(args.type);
     for (int block = 0; block < n_blocks; ++block) {
       const int first = first_of(block, n_blocks, args.m);
       const int n_rows = first_of(block + 1, n_blocks, args.m) - first;
@@ -69,6 +68,12 @@ struct LinearBlock {
   }
 
  private:
+  static constexpr int max_rows(DType weights) {
+    return weights == DType::kQ8_0  ? Q8Block<S>::kMaxRows
+           : weights == DType::kF32 ? FloatBlock<S, DType::kF32>::kMaxRows
+                                    : FloatBlock<S, DType::kBF16>::kMaxRows;
+  }
+
   template <class Block>
   static void run_type(const LinearBlockArgs& args) {
     const int n_units = unit_count(Block::kType, args.k);

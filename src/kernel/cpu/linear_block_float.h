@@ -55,13 +55,14 @@ template <class S, DType kElement>
 struct FloatBlock {
   using F = typename S::F;
   static constexpr DType kType = kElement;
-  // Accumulators, a panel's weights and one activation fill the registers.
-  static constexpr int kMaxRows = S::kRegisters >= 32 ? 8 : 6;
-  static constexpr int kMaxWideRows = S::kRegisters >= 32 ? 8 : 2;
-
+  // Accumulators, two inputs' weights and an activation fill the registers: 8 rows of three strips;
+  // with sixteen registers 5 rows of one strip, or 4 where widening needs registers too.
+  static constexpr bool kManyRegisters = S::kRegisters >= 32;
+  static constexpr int kMaxRows = kManyRegisters ? 8 : kType == DType::kF32 ? 5 : 4;
+  static constexpr int kMaxWideRows = kManyRegisters ? 8 : 2;
   // With fewer rows memory is the limit, and the hardware's own prefetching does better (Zen 4, one
-  // thread, bf16: one row 31 against 23 GB/s, four rows 23 against 27).
-  static constexpr int kMinFetchRows = kType == DType::kF32 ? 6 : 3;
+  // thread, bf16: one row 31 against 23 GB/s, four rows 23 against 27); not strip by strip.
+  static constexpr int kMinFetchRows = kManyRegisters && kType == DType::kF32 ? 6 : 3;
 
   // Strips [strip, strip + kStrips) of the panel.
   template <int kRows, int kStrips>

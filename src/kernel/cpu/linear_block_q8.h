@@ -15,7 +15,7 @@ struct Q8Block {
   static constexpr int kMaxRows = 4;
   static constexpr int kMaxWideRows = S::kRegisters >= 32 ? 4 : 0;
 
-  static constexpr int kMinFetchRows = 5;  // as for FloatBlock
+  static constexpr int kMinFetchRows = kMaxWideRows + 1;  // as for FloatBlock
 
   // Strips [strip, strip + kStrips) of the panel.
   template <int kRows, int kStrips>
