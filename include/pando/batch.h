@@ -62,7 +62,4 @@ struct BatchSummary {
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes, std::ostream& output,
                                const BatchOptions& options);
 
-// The commit this library was built from.
-const char* build_commit();
-
 }  // namespace pando

@@ -51,6 +51,7 @@ struct EngineStats {
 };
 
 using RequestId = uint64_t;
+// Called from the engine's thread; must not throw and must not block.
 using Listener = std::function<void(const Event&)>;
 
 // All methods may be called from any thread. One thread of its own runs the steps.

@@ -12,7 +12,6 @@
 #include "base/errors.h"
 #include "batch/input_line.h"
 #include "batch/output_line.h"
-#include "generated/commit.h"
 #include "pando/batch.h"
 #include "task/metrics.h"
 
@@ -90,7 +89,7 @@ class Runner {
       while (!queued_.empty() && n_open_ < most_open_) {
         OpenQuestion next = std::move(queued_.front());
         queued_.pop_front();
-        submit(std::move(next));
+        if (!submit(std::move(next))) return true;
       }
     }
     return true;
@@ -118,7 +117,8 @@ class Runner {
     return false;
   }
 
-  void submit(OpenQuestion open) {
+  // False where the engine cannot take it now.
+  bool submit(OpenQuestion open) {
     const int n = open.n_open;
     Result<RequestId> id = engine_.submit(open.question.request, [mailbox = mailbox_](const Event& event) {
       if (event.completion || event.error) mailbox->put(event);
@@ -128,11 +128,15 @@ class Runner {
       open.question.request.tokens.clear();
       n_open_ += n;
       open_.emplace(*id, std::move(open));
+    } else if (id.error().code == ErrorCode::kUnavailable && !open_.empty()) {
+      queued_.push_front(std::move(open));  // the engine is shared and full: again after the next answer
+      return false;
     } else if (id.error().code == ErrorCode::kTooLong && options_.skip_too_long) {
       ++summary_.skipped;
     } else {
       fail(open, id.error());
     }
+    return true;
   }
 
   Status handle(const Event& event) {
@@ -210,7 +214,5 @@ Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t inp
                                const BatchOptions& options) {
   return Runner(engine, input, input_bytes, output, options).run();
 }
-
-const char* build_commit() { return PANDO_COMMIT; }
 
 }  // namespace pando

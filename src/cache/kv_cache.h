@@ -48,8 +48,9 @@ class KvCache {
   // Takes pages for the extents of one path, top first, evicting what is not locked, and issues
   // their tokens. False where there is no room: then nothing is issued or held.
   bool reserve(std::span<const Extent> extents);
-  // Frees duplicated page beginnings along a path, so that a path alone never needs more pages than
-  // its length asks for. Only before anything is reserved in a step.
+  // Frees duplicated page beginnings along a path. After a refused `reserve` has evicted everything
+  // else, the path then needs no more pages than its length asks for. Only before anything is reserved
+  // in a step.
   void compact(Node* tip);
 
   void commit();

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "pando/version.h"
+
 namespace pando::cli {
 namespace {
 
@@ -58,6 +60,8 @@ double share_reused(const EngineStats& stats) {
   if (stats.prompt_tokens == 0 || stats.prefill_rows >= stats.prompt_tokens) return 0;
   return 1 - static_cast<double>(stats.prefill_rows) / static_cast<double>(stats.prompt_tokens);
 }
+
+std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::string footer(const RunRecord& run, const EngineOptions& options) {
   const BatchSummary& s = run.summary;

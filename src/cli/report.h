@@ -16,6 +16,9 @@ struct RunRecord {
 // Prompt tokens that were not computed because another answer's computation served, in [0, 1].
 double share_reused(const EngineStats& stats);
 
+// A text on one line, control characters escaped.
+std::string quoted(const std::string& text);
+
 // A line for people: answers, rates, share reused, hash, commit, machine.
 std::string footer(const RunRecord& run, const EngineOptions& options);
 

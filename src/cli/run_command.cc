@@ -3,8 +3,12 @@
 
 #include <fstream>
 #include <iostream>
-#include <map>
+#include <algorithm>
+#include <iterator>
 #include <memory>
+#include <set>
+#include <tuple>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/progress.h"
@@ -57,13 +61,13 @@ void add_options(CLI::App& app, RunOptions& o) {
 
   SamplingOptions& s = o.batch.defaults.sampling;
   const std::string group = "Sampling (lines may say otherwise)";
-  app.add_option("--max-tokens", s.max_tokens, "Tokens of an answer at most")->capture_default_str()->group(group);
-  app.add_option("--temperature", s.temperature, "0: the likeliest token")->capture_default_str()->group(group);
-  app.add_option("--top-k", s.top_k, "Only the k likeliest tokens; 0: all")->capture_default_str()->group(group);
-  app.add_option("--top-p", s.top_p, "Only the likeliest tokens that sum to p")->capture_default_str()->group(group);
+  app.add_option("--max-tokens", s.max_tokens, "Tokens of an answer at most")->check(CLI::PositiveNumber)->capture_default_str()->group(group);
+  app.add_option("--temperature", s.temperature, "0: the likeliest token")->check(CLI::NonNegativeNumber)->capture_default_str()->group(group);
+  app.add_option("--top-k", s.top_k, "Only the k likeliest tokens; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str()->group(group);
+  app.add_option("--top-p", s.top_p, "Only the likeliest tokens that sum to p")->check(CLI::Range(1e-9, 1.0))->capture_default_str()->group(group);
   app.add_option("--seed", o.engine.seed, "Of lines that bring none")->capture_default_str()->group(group);
-  app.add_option("--n", s.n, "Answers to each question")->capture_default_str()->group(group);
-  app.add_option("--stop", s.stop, "Text that ends an answer; may be given again")->group(group);
+  app.add_option("--n", s.n, "Answers to each question")->check(CLI::PositiveNumber)->capture_default_str()->group(group);
+  app.add_option("--stop", s.stop, "Text that ends an answer; may be given again")->allow_extra_args(false)->group(group);
   app.add_flag("--ignore-eos", s.ignore_eos, "Go on after the end-of-sequence token")->group(group);
   app.add_flag("--logprobs", s.logprobs, "Log-probabilities of generated tokens")->group(group);
   app.add_option("--instruction", o.batch.defaults.instruction, "Text before every context")->group(group);
@@ -95,7 +99,7 @@ struct Input {
   }
 };
 
-using Hashes = std::map<std::pair<std::string, int>, uint64_t>;  // by id and choice
+using Hashes = std::multiset<std::tuple<std::string, int, uint64_t>>;  // id, choice, logits hash
 
 class RunCommand {
  public:
@@ -160,9 +164,9 @@ class RunCommand {
       fmt::print(stderr, "pando: {}\n", message);
     };
     batch.on_answer = [&](const BatchAnswer& answer) {
-      if (!o_.compare.empty()) hashes[{answer.id, answer.completion.choice}] = answer.completion.logits_hash;
+      if (!o_.compare.empty()) hashes.emplace(answer.id, answer.completion.choice, answer.completion.logits_hash);
       if (!quiet && static_cast<int>(shown_.size()) < o_.show)
-        shown_.push_back(fmt::format("[{}] {}\n    -> {}", answer.id, answer.question, answer.completion.text));
+        shown_.push_back(fmt::format("[{}] {}\n    -> {}", answer.id, answer.question, quoted(answer.completion.text)));
     };
     Result<BatchSummary> summary = run_batch(**engine, *input.stream, input.n_bytes, output, batch);
     progress.clear();
@@ -185,15 +189,14 @@ class RunCommand {
     if (s.bad_lines + s.failed + s.skipped > 0)
       fmt::print(stderr, "left out: {} bad lines, {} failed, {} too long\n", s.bad_lines, s.failed, s.skipped);
     if (o_.compare.empty()) return;
+    if (s.answers == 0) return fmt::print(stderr, "nothing to compare: no answers\n");
     fmt::print(stderr, "{}\n", footer(second, options_));
     fmt::print(stderr, "{} over {}: {:.2f}x the questions/s, {:.2f}x fewer computed tokens\n", first.sharing, second.sharing,
                second.summary.seconds / s.seconds, computed(second) / computed(first));
-    size_t n_different = hashes.size() == compared.size() ? 0 : 1;
-    for (const auto& [key, hash] : hashes) {
-      const auto found = compared.find(key);
-      n_different += found == compared.end() || found->second != hash;
-    }
-    fmt::print(stderr, "answers identical: {}\n", n_different == 0 ? "yes" : fmt::format("NO, {} differ", n_different));
+    std::vector<Hashes::value_type> different;
+    std::set_symmetric_difference(hashes.begin(), hashes.end(), compared.begin(), compared.end(),
+                                  std::back_inserter(different));
+    fmt::print(stderr, "answers identical: {}\n", different.empty() ? "yes" : fmt::format("NO, {} hashes differ", different.size()));
   }
 
   static double computed(const RunRecord& run) {

@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <variant>
 
 #include "base/errors.h"
@@ -40,10 +41,11 @@ class Engine::Impl {
     {
       std::lock_guard lock(mutex_);
       if (stopping_) return make_error(ErrorCode::kUnavailable, "the engine is shutting down");
-      const size_t n_open = inbox_.size() + n_taken_;
+      const size_t n_open = n_taken_ + n_in_inbox_;
       if (n_open >= static_cast<size_t>(loop_->options().max_open))
         return make_error(ErrorCode::kUnavailable, "{} answers are open already (hint: try again later)", n_open);
       id = next_id_++;
+      n_in_inbox_ += request.sampling.n;
       inbox_.push_back(Submit{id, std::move(request), std::move(listener)});
     }
     wake_.notify_one();
@@ -83,6 +85,7 @@ class Engine::Impl {
         std::unique_lock lock(mutex_);
         wake_.wait(lock, [&] { return stopping_ || !inbox_.empty() || loop_->n_sequences() > 0; });
         messages.swap(inbox_);
+        n_taken_ += std::exchange(n_in_inbox_, 0);
         if (stopping_) {
           lock.unlock();
           shut_down(messages);
@@ -129,7 +132,8 @@ class Engine::Impl {
   std::deque<Message> inbox_;
   RequestId next_id_ = 1;
   bool stopping_ = false;
-  size_t n_taken_ = 0;  // answers under way in the loop, as of the last step
+  size_t n_in_inbox_ = 0;  // answers that the inbox asks for
+  size_t n_taken_ = 0;     // answers under way in the loop, as of the last step
   EngineStats stats_;   // as of the last step
   std::thread thread_;
 };

@@ -261,27 +261,32 @@ bool EngineLoop::step() {
   if (sequences_.empty()) return false;
   FpStateGuard fp_state;
   const auto start = std::chrono::steady_clock::now();
-  std::vector<Share> shares = reserve_step();
-  if (shares.empty() && memory_tight_) {  // nobody runs that could make room later: begin with the oldest
-    memory_tight_ = false;
+  std::vector<Share> shares;
+  try {
     shares = reserve_step();
-  }
-  stats_.planning_s += seconds_since(start);
-  if (shares.empty()) {
-    fail(*sequences_.front()->request, {ErrorCode::kInternal, "bug: the oldest request cannot make progress"});
-  } else {
-    try {
-      execute(shares);
-    } catch (const std::exception& error) {
-      cache_.abort();
-      for (const Share& share : shares)
-        if (!share.sequence->done) fail(*share.sequence->request, {ErrorCode::kInternal, error.what()});
+    if (shares.empty() && memory_tight_) {  // nobody runs that could make room later: begin with the oldest
+      memory_tight_ = false;
+      shares = reserve_step();
     }
+    stats_.planning_s += seconds_since(start);
+    PANDO_CHECK(!shares.empty());
+    execute(shares);
+  } catch (const std::exception& error) {
+    fail_step(shares, {ErrorCode::kInternal, error.what()});
   }
   remove_done();
   ++stats_.steps;
   stats_.step_s += seconds_since(start);
   return true;
+}
+
+// A bug or a lack of memory met by a step ends the requests that had a part in it, or the oldest one
+// where it never got so far; the others go on.
+void EngineLoop::fail_step(const std::vector<Share>& shares, const Error& error) {
+  cache_.abort();
+  for (const Share& share : shares)
+    if (!share.sequence->done) fail(*share.sequence->request, error);
+  if (shares.empty()) fail(*sequences_.front()->request, error);
 }
 
 void EngineLoop::execute(const std::vector<Share>& shares) {

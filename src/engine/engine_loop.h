@@ -77,6 +77,7 @@ class EngineLoop {
   std::vector<Share> reserve_step();
   bool reserve(Sequence& sequence, uint32_t n_rows, std::span<const Share> shares);
   bool preempt_for(const Sequence& sequence, std::span<const Share> shares);
+  void fail_step(const std::vector<Share>& shares, const Error& error);
   void execute(const std::vector<Share>& shares);
   void sample_outputs(const PlannedStep& step, const float* hidden, const std::vector<Sequence*>& wanted);
   Sampled sample(const Sequence& sequence, std::span<const float> logits) const;

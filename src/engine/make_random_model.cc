@@ -12,6 +12,16 @@ namespace {
 constexpr const char* kTokenizerFiles[] = {"tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json",
                                            "merges.txt",     "encoder.json",          "vocab.bpe"};
 
+// A tokenizer that was there before must not be taken for the new one.
+Status remove_tokenizer(const std::filesystem::path& directory) {
+  for (const char* name : kTokenizerFiles) {
+    std::error_code error;
+    std::filesystem::remove(directory / name, error);
+    if (error) return io_error("cannot remove {}: {}", (directory / name).string(), error.message());
+  }
+  return {};
+}
+
 Status copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to) {
   for (const char* name : kTokenizerFiles) {
     std::error_code error;
@@ -53,7 +63,11 @@ Status make_random_model(const RandomModelOptions& options) {
       return tokenizer.error();
   // A tiny model speaks bytes unless told otherwise; other tokens of its vocabulary would have no text.
   if (!make.vocab && options.tokenizer.empty() && options.shape.starts_with("tiny-")) make.vocab = kByteTokenizerVocab;
+  if (options.tokenizer.empty()) make.eos_id = kByteTokenizerVocab - 1;
   if (Status status = model::make_model(make); !status) return status;
+  std::error_code same;
+  if (std::filesystem::equivalent(options.tokenizer, options.out, same)) return {};
+  if (Status status = remove_tokenizer(options.out); !status) return status;
   return options.tokenizer.empty() ? write_byte_tokenizer(options.out) : copy_tokenizer(options.tokenizer, options.out);
 }
 

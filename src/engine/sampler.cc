@@ -8,22 +8,16 @@
 #include <vector>
 
 #include "base/fault.h"
+#include "base/mix.h"
 
 namespace pando {
 namespace {
-
-// A bijection of 64 bits that mixes all of them (the finaliser of splitmix64).
-uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 // Uniform in [0, 1), 53 bits.
 double uniform(const SamplingKey& key) {
   const uint64_t position = fault_on(Fault::kWrongCounterKey) ? 0 : key.position;
   const uint64_t counter = (uint64_t{key.choice} << 32 | position) + 0x9e3779b97f4a7c15u;
-  return static_cast<double>(mix(mix(key.seed) ^ mix(counter)) >> 11) * 0x1p-53;
+  return static_cast<double>(mix64(mix64(key.seed) ^ mix64(counter)) >> 11) * 0x1p-53;
 }
 
 Token argmax(std::span<const float> logits) {
@@ -83,7 +77,7 @@ uint64_t derive_seed(uint64_t engine_seed, const Request& request) {
   const uint64_t identity =
       request.id.empty() ? XXH3_64bits(request.tokens.data(), request.tokens.size() * sizeof(Token))
                          : XXH3_64bits(request.id.data(), request.id.size());
-  return mix(mix(engine_seed + 0x9e3779b97f4a7c15u) ^ identity);
+  return mix64(mix64(engine_seed + 0x9e3779b97f4a7c15u) ^ identity);
 }
 
 }  // namespace pando

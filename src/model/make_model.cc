@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "base/mix.h"
 #include "base/half.h"
 #include "base/thread_pool.h"
 #include "model/safetensors.h"
@@ -111,18 +112,16 @@ uint64_t hash_name(std::string_view name) {  // FNV-1a
   return hash;
 }
 
-uint64_t mix(uint64_t x) {  // the finaliser of splitmix64
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
   Result<ModelConfig> config = named_shape(options.shape);
   if (!config) return config;
   config->n_layers = options.n_layers.value_or(config->n_layers);
   config->vocab = options.vocab.value_or(config->vocab);
   config->max_positions = options.max_positions.value_or(config->max_positions);
+  if (options.eos_id) {
+    config->eos_ids = {*options.eos_id};
+    config->bos_id.reset();
+  }
   if (config->bos_id && *config->bos_id >= config->vocab) config->bos_id.reset();
   std::erase_if(config->eos_ids, [&](int32_t id) { return id >= config->vocab; });
   if (Status status = config->validate("make-model"); !status)
@@ -200,9 +199,9 @@ void random_weights(uint64_t seed, std::string_view name, std::span<const int64_
   const double gain = name == "model.embed_tokens.weight" ? 0.5 : 1.0;
   const double deviation = norm ? 0.1 : gain / std::sqrt(static_cast<double>(shape.back()));
   const float scale = static_cast<float>(deviation / kDeviation), center = norm ? 1.0f : 0.0f;
-  const uint64_t key = mix(seed ^ mix(hash_name(name)));
+  const uint64_t key = mix64(seed ^ mix64(hash_name(name)));
   for (size_t i = 0; i < out.size(); ++i) {
-    const uint64_t bits = mix(key + (static_cast<uint64_t>(first) + i + 1) * 0x9e3779b97f4a7c15u);
+    const uint64_t bits = mix64(key + (static_cast<uint64_t>(first) + i + 1) * 0x9e3779b97f4a7c15u);
     const int sum = static_cast<int>(bits & 0xffff) + static_cast<int>((bits >> 16) & 0xffff) +
                     static_cast<int>((bits >> 32) & 0xffff) + static_cast<int>(bits >> 48);
     const float product = static_cast<float>(sum - 131070) * scale;

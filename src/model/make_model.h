@@ -20,9 +20,10 @@ struct MakeModelOptions {
   std::filesystem::path out = {};    // directory to write; made where it is not there
   DType dtype = DType::kBF16;        // f32, f16 or bf16
   uint64_t seed = 0;
-  std::optional<int> n_layers = {};  // these three replace the shape's own
+  std::optional<int> n_layers = {};  // these replace the shape's own
   std::optional<int> vocab = {};     // special tokens outside of it are left out of config.json
   std::optional<int> max_positions = {};
+  std::optional<int> eos_id;  // ends a sequence, instead of the shape's own tokens
   int n_threads = 1;
 };
 

@@ -10,7 +10,7 @@ namespace pando {
 // counts once however many wait for it.
 struct WorkView {
   struct Item {
-    bool decoding = false;               // has produced a token already
+    bool decoding = false;               // running, and one row from its next token
     std::vector<uint32_t> segments;      // indices into segment_rows, in the order of its path
     bool cached = false;                 // nothing is missing: its last row is computed again
   };

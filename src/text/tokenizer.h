@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "pando/result.h"
+#include "pando/token.h"
 
 namespace pando {
-
-using Token = int32_t;
 
 // Immutable once loaded; any thread may call any method at any time.
 class Tokenizer {

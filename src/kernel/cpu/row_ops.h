@@ -15,7 +15,8 @@ struct Exp2 {
   using F = typename S::F;
   static F of(F x) {
     const F lowest = S::set1(-125.0f);
-    const F bounded = S::select_less(x, S::set1(127.0f), x, S::set1(127.0f));
+    const F most = S::set1(127.0f);
+    const F bounded = S::select_less(most, x, most, x);  // NaN stays NaN
     const F n = S::round(S::select_less(bounded, lowest, lowest, bounded));
     const F f = S::sub(bounded, n);
     F p = S::set1(0x1.430912p-13f);
@@ -109,7 +110,7 @@ struct RowOps {
       if (type == DType::kBF16) {
         S::store_bf16(bits, v);
       } else {
-        const F capped = S::select_less(v, most, v, most);
+        const F capped = S::select_less(most, v, most, v);  // NaN stays NaN
         S::store_f16(bits, S::select_less(capped, least, least, capped));
       }
       uint16_t* out = static_cast<uint16_t*>(to) + i;
