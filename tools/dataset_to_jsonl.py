@@ -2,11 +2,11 @@
 """Turns published question sets into input lines for `pando run`.
 
 usage: dataset_to_jsonl.py squad FILE.json[.gz] > questions.jsonl
-       dataset_to_jsonl.py fairytaleqa FILE.jsonl[.gz] [--stories N] [--questions N] > questions.jsonl
+       dataset_to_jsonl.py fairytaleqa FILE.jsonl[.gz] [--shortest] [--stories N] [--questions N] > questions.jsonl
 
 squad: one line a paragraph with its questions and reference answers (none where unanswerable).
 fairytaleqa: one line a story. --questions keeps the first N questions of stories that have so many,
---stories the first N stories.
+--stories the first N stories, --shortest the shortest instead of the first.
 """
 import argparse
 import gzip
@@ -30,17 +30,16 @@ def squad(args):
 
 
 def fairytaleqa(args):
-    n_stories = 0
-    for line in opened(args.file):
-        row = json.loads(line)
-        if len(row["questions"]) < (args.questions or 0):
-            continue
-        if args.stories and n_stories == args.stories:
-            return
-        n_stories += 1
+    rows = [json.loads(line) for line in opened(args.file)]
+    rows = [row for row in rows if len(row["questions"]) >= (args.questions or 0)]
+    for row in rows:
+        row["text"] = "\n".join(section["text"] for section in row["sections"])
+    if args.shortest:
+        rows.sort(key=lambda row: len(row["text"]))
+    for row in rows[: args.stories]:
         yield {
             "id": row["story"],
-            "context": "\n".join(section["text"] for section in row["sections"]),
+            "context": row["text"],
             "questions": [{"text": q["question"], "answers": q["answers"]} for q in row["questions"][: args.questions]],
         }
 
@@ -51,6 +50,7 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--stories", type=int)
     parser.add_argument("--questions", type=int)
+    parser.add_argument("--shortest", action="store_true")
     args = parser.parse_args()
     for line in {"squad": squad, "fairytaleqa": fairytaleqa}[args.kind](args):
         sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
