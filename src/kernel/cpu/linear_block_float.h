@@ -22,13 +22,14 @@ struct BlockArgs {
   const std::byte* next_end;
 };
 
-// acc[kRows][kStrips] of f32 lanes: in registers, if every loop over it is unrolled (GCC 12).
+// acc[kRows][kStrips] of f32 lanes: in registers, if every loop over it is unrolled (GCC 12) and
+// every function that takes it is inlined early (clang 14: 39 against 85% of the peak).
 template <class S, int kRows, int kStrips>
 struct Accumulators {
   using F = typename S::F;
   F acc[kRows][kStrips];
 
-  void load(const BlockArgs& args, int strip) {
+  [[gnu::always_inline]] void load(const BlockArgs& args, int strip) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 3
@@ -37,7 +38,7 @@ struct Accumulators {
                                      : S::load(args.sums + r * kPanelLen + (strip + s) * kStripLen);
   }
 
-  void store(const BlockArgs& args, int strip) const {
+  [[gnu::always_inline]] void store(const BlockArgs& args, int strip) const {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 3
@@ -94,8 +95,8 @@ struct FloatBlock {
   static constexpr int kStep = 4;  // units between prefetches
 
   template <int kRows, int kStrips>
-  static void add_products(Accumulators<S, kRows, kStrips>& sums, const float* x,
-                           const F (&w)[kStrips]) {
+  [[gnu::always_inline]] static void add_products(Accumulators<S, kRows, kStrips>& sums,
+                                                  const float* x, const F (&w)[kStrips]) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       const F v = S::set1(x[r]);

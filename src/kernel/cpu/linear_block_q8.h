@@ -65,8 +65,9 @@ struct Q8Block {
   // acc = fma(float(sum of 32 products), s * d, acc) for every row and strip.
   // w: [8][kStrips][16][4], quads `stride` bytes apart; d: [kStrips][16] f16
   template <int kRows, int kStrips>
-  static void add_group(Accumulators<S, kRows, kStrips>& sums, const QuantizedGroup* x,
-                        const uint8_t* w, int64_t stride, const uint16_t* d) {
+  [[gnu::always_inline]] static void add_group(Accumulators<S, kRows, kStrips>& sums,
+                                               const QuantizedGroup* x, const uint8_t* w,
+                                               int64_t stride, const uint16_t* d) {
     I dots[kRows][kStrips];
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r)
