@@ -19,8 +19,10 @@ class PackedMatrix {
   PackedMatrix(DType type, int n, int k);
 
   // Fills rows [first_row, first_row + n_rows) from row-major [n_rows, k] elements of `from_type`
-  // (f32, f16, bf16). The matrix's type is from_type or q8_0. Threads may fill different rows at once.
-  void set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type, const void* from);
+  // (f32, f16, bf16). The matrix's type is from_type or q8_0. Threads may fill different rows at
+  // once.
+  void set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,
+                const void* from);
 
   DType type() const { return type_; }
   int n() const { return n_; }
