@@ -7,11 +7,17 @@ namespace pando {
 
 std::string StopMatcher::push(const std::string& text) {
   held_ += text;
-  size_t match = std::string::npos;
-  for (const std::string& stop : *stops_) match = std::min(match, held_.find(stop));
-  if (match != std::string::npos) {
+  // The match that ends first, the longest of these: the same wherever the pieces were cut.
+  size_t begin = 0, end = std::string::npos;
+  for (const std::string& stop : *stops_) {
+    const size_t at = held_.find(stop);
+    if (at == std::string::npos || at + stop.size() > end) continue;
+    begin = at + stop.size() < end ? at : std::min(begin, at);
+    end = at + stop.size();
+  }
+  if (end != std::string::npos) {
     stopped_ = true;
-    held_.resize(match);
+    held_.resize(begin);
     return finish();
   }
   size_t n_held = 0;  // the longest end of the text that begins a stop string
