@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
@@ -293,14 +294,18 @@ void EngineLoop::execute(const std::vector<Share>& shares) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<WantedOutput> outputs;
   std::vector<Sequence*> wanted;
+  std::unordered_set<const Node*> cached_tips;
   for (const Share& share : shares) {
     if (!share.wants_output) continue;
-    outputs.push_back({share.sequence->tip});
+    Node* tip = share.sequence->tip;
+    outputs.push_back({tip});
     wanted.push_back(share.sequence);
+    if (tip->n_committed == tip->size() && cached_tips.insert(tip).second)
+      ++(share.sequence->completion.tokens.empty() ? stats_.prefill_rows : stats_.decode_rows);
   }
   const PlannedStep step = planner_->plan(cache_, outputs);
+  PANDO_CHECK(step.n_recomputed == cached_tips.size());
   stats_.recomputed_rows += step.n_recomputed;
-  stats_.prefill_rows += step.n_recomputed;
   stats_.kv_bytes_peak =
       std::max<uint64_t>(stats_.kv_bytes_peak, (pages_.n_pages() - pages_.n_free()) * pages_.page_bytes());
   stats_.planning_s += seconds_since(start);
