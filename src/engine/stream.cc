@@ -1,6 +1,5 @@
 #include "pando/stream.h"
 
-#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -59,9 +58,10 @@ std::optional<Event> Stream::next() {
 }
 
 Result<std::vector<Completion>> Engine::complete(Request request) {
-  std::vector<Completion> completions(std::max(0, request.sampling.n));
+  const int n = request.sampling.n;
   Result<Stream> stream = Stream::open(*this, std::move(request));
   if (!stream) return stream.error();
+  std::vector<Completion> completions(n);  // n was checked
   while (std::optional<Event> event = stream->next()) {
     if (event->error) return *event->error;
     if (event->completion) completions[event->choice] = std::move(*event->completion);

@@ -1,6 +1,8 @@
 #include "pando/answer.h"
 
+#include <algorithm>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -42,9 +44,8 @@ Result<std::vector<std::vector<Completion>>> answer(Engine& engine, const std::s
     std::optional<Error> error;
   };
   auto state = std::make_shared<State>();
-  const int n = std::max(0, options.sampling.n);
-  state->answers.assign(questions.size(), std::vector<Completion>(n));
-  state->n_open = questions.size() * n;
+  state->answers.resize(questions.size());
+  state->n_open = questions.size() * static_cast<size_t>(std::max(0, options.sampling.n));
   std::vector<RequestId> ids;
   for (size_t i = 0; i < questions.size(); ++i) {
     Request request;
@@ -52,12 +53,13 @@ Result<std::vector<std::vector<Completion>>> answer(Engine& engine, const std::s
     request.prompt = render_prompt(options, context, questions[i]);
     request.sampling = options.sampling;
     request.logits_hash = options.logits_hash;
-    Result<RequestId> id = engine.submit(std::move(request), [state, i](const Event& event) {
+    Result<RequestId> id = engine.submit(std::move(request), [state, i, n = options.sampling.n](const Event& event) {
       if (!event.completion && !event.error) return;
       std::lock_guard lock(state->mutex);
       if (event.error) {
         state->error = event.error;
       } else {
+        state->answers[i].resize(n);  // n was checked
         state->answers[i][event.choice] = *event.completion;
         --state->n_open;
       }
