@@ -1,0 +1,226 @@
+// Sampling against distributions worked out by hand and by brute force.
+#include "engine/sampler.h"
+
+#include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace pando {
+namespace {
+
+std::vector<float> random_logits(uint64_t seed, int vocab, float spread) {
+  std::mt19937_64 rng(seed);
+  std::normal_distribution<float> normal(0, spread);
+  std::vector<float> logits(vocab);
+  for (float& logit : logits) logit = normal(rng);
+  return logits;
+}
+
+SamplingOptions sampled(double temperature, int top_k = 0, double top_p = 1) {
+  SamplingOptions options;
+  options.temperature = temperature;
+  options.top_k = top_k;
+  options.top_p = top_p;
+  return options;
+}
+
+// The number of tokens before `token` in order of likelihood.
+int rank_of(const std::vector<float>& logits, size_t token) {
+  int rank = 0;
+  for (size_t other = 0; other < logits.size(); ++other)
+    rank += logits[other] > logits[token] || (logits[other] == logits[token] && other < token);
+  return rank;
+}
+
+// [vocab] probabilities by the definition in sampler.h.
+std::vector<double> distribution(const std::vector<float>& logits, const SamplingOptions& options) {
+  std::vector<double> p(logits.size());
+  const auto normalise = [&] {
+    double sum = 0;
+    for (const double x : p) sum += x;
+    for (double& x : p) x /= sum;
+  };
+  for (size_t i = 0; i < p.size(); ++i) {
+    const bool kept = options.top_k == 0 || rank_of(logits, i) < options.top_k;
+    p[i] = kept ? std::exp(logits[i] / options.temperature) : 0;
+  }
+  normalise();
+  std::vector<double> kept(p.size());
+  double before = 0;
+  for (size_t rank = 0; rank < p.size() && before < options.top_p; ++rank)
+    for (size_t i = 0; i < p.size(); ++i)
+      if (rank_of(logits, i) == static_cast<int>(rank)) before += kept[i] = p[i];
+  p = kept;
+  normalise();
+  return p;
+}
+
+// Draws once at each of many positions; the chi-square sum stays within what chance allows.
+void expect_distribution(const std::vector<float>& logits, const SamplingOptions& options) {
+  constexpr int kDraws = 20000;
+  const std::vector<double> p = distribution(logits, options);
+  std::vector<int> counts(p.size());
+  for (int i = 0; i < kDraws; ++i)
+    ++counts[sample_token(logits, options, {11, 2, static_cast<uint32_t>(i)})];
+  double chi_square = 0;
+  int n_free = -1;
+  for (size_t i = 0; i < p.size(); ++i) {
+    if (p[i] == 0) {
+      EXPECT_EQ(counts[i], 0) << "token " << i;
+      continue;
+    }
+    const double expected = kDraws * p[i];
+    chi_square += (counts[i] - expected) * (counts[i] - expected) / expected;
+    ++n_free;
+  }
+  EXPECT_LT(chi_square, n_free + 5 * std::sqrt(2.0 * n_free) + 1)
+      << "temperature " << options.temperature << " top_k " << options.top_k << " top_p "
+      << options.top_p;
+}
+
+TEST(Sampler, GreedyTakesTheLowestIdAmongEquals) {
+  const std::vector<float> logits = {-1, 2, 2, -3, 2};
+  EXPECT_EQ(sample_token(logits, sampled(0), {}), 1);
+  EXPECT_EQ(sample_token(logits, sampled(1, /*top_k=*/1), {}), 1);
+  EXPECT_EQ(sample_token(std::vector<float>{-0.0f, 0.0f}, sampled(0), {}), 0);
+  EXPECT_EQ(sample_token(std::vector<float>{-INFINITY, -INFINITY, -5}, sampled(0), {}), 2);
+}
+
+TEST(Sampler, GreedyNeedsNoKey) {
+  const std::vector<float> logits = random_logits(1, 300, 3);
+  const Token best = sample_token(logits, sampled(0), {1, 0, 7});
+  for (uint64_t seed = 2; seed < 20; ++seed)
+    EXPECT_EQ(sample_token(logits, sampled(0, 5, 0.3), {seed, 3, 9}), best);
+}
+
+TEST(Sampler, DrawsFromTheSoftmax) {
+  const std::vector<float> logits = random_logits(2, 12, 1.5f);
+  for (const double temperature : {0.3, 1.0, 2.5})
+    expect_distribution(logits, sampled(temperature));
+}
+
+TEST(Sampler, TopKTopPAndTemperatureTogether) {
+  for (uint64_t seed = 3; seed < 7; ++seed) {
+    const std::vector<float> logits = random_logits(seed, 12, 1.5f);
+    expect_distribution(logits, sampled(0.8, 4));
+    expect_distribution(logits, sampled(1.2, 0, 0.7));
+    expect_distribution(logits, sampled(0.9, 5, 0.8));
+    expect_distribution(logits, sampled(1.0, 100, 0.999));
+  }
+}
+
+TEST(Sampler, TiesAtTheCutGoToTheLowerId) {
+  const std::vector<float> logits = {0, 1, 1, 1, 0};
+  expect_distribution(logits, sampled(1, 2));
+  std::set<Token> seen;
+  for (uint32_t i = 0; i < 200; ++i) seen.insert(sample_token(logits, sampled(1, 2), {5, 0, i}));
+  EXPECT_EQ(seen, (std::set<Token>{1, 2}));
+}
+
+TEST(Sampler, TheSmallestTopPIsGreedy) {
+  const std::vector<float> logits = random_logits(8, 50, 0.1f);
+  const Token best = sample_token(logits, sampled(0), {});
+  for (uint32_t i = 0; i < 100; ++i)
+    EXPECT_EQ(sample_token(logits, sampled(2, 0, 1e-9), {5, 0, i}), best);
+}
+
+TEST(Sampler, ExtremeTemperaturesStayInRange) {
+  const std::vector<float> logits = random_logits(9, 50, 4);
+  const Token best = sample_token(logits, sampled(0), {});
+  std::set<Token> seen;
+  for (uint32_t i = 0; i < 3000; ++i) {
+    EXPECT_EQ(sample_token(logits, sampled(1e-300), {5, 0, i}), best);
+    seen.insert(sample_token(logits, sampled(1e300), {5, 0, i}));
+  }
+  EXPECT_EQ(seen.size(), logits.size());
+  EXPECT_EQ(*seen.begin(), 0);
+  EXPECT_EQ(*seen.rbegin(), 49);
+}
+
+TEST(Sampler, NeverDrawsWhatIsImpossible) {
+  std::vector<float> logits(64, -INFINITY);
+  logits[10] = 1;
+  logits[20] = 1;
+  for (uint32_t i = 0; i < 2000; ++i) {
+    const Token token = sample_token(logits, sampled(1), {7, 0, i});
+    EXPECT_TRUE(token == 10 || token == 20) << token;
+  }
+}
+
+TEST(Sampler, SameKeySameDraw) {
+  const std::vector<float> logits = random_logits(10, 500, 1);
+  for (uint32_t i = 0; i < 50; ++i) {
+    const SamplingKey key{i * 77u, i % 3, i};
+    EXPECT_EQ(sample_token(logits, sampled(1), key), sample_token(logits, sampled(1), key));
+  }
+}
+
+// Two of a thousand tokens agree by chance in one of a thousand draws.
+TEST(Sampler, SeedChoiceAndPositionEachDecide) {
+  const std::vector<float> logits(1000, 0.0f);
+  int same_seed = 0, same_choice = 0, same_position = 0, swapped = 0;
+  for (uint32_t i = 0; i < 2000; ++i) {
+    const auto draw = [&](uint64_t seed, uint32_t choice, uint32_t position) {
+      return sample_token(logits, sampled(1), {seed, choice, position});
+    };
+    const Token token = draw(i, 1, 5 + i);
+    same_seed += token == draw(i + 1, 1, 5 + i);
+    same_choice += token == draw(i, 2, 5 + i);
+    same_position += token == draw(i, 1, 6 + i);
+    swapped += token == draw(i, 5 + i, 1);
+  }
+  EXPECT_LT(std::max({same_seed, same_choice, same_position, swapped}), 15);
+}
+
+TEST(Sampler, LogProbability) {
+  const std::vector<float> even(8, 3.5f);
+  EXPECT_FLOAT_EQ(log_probability(even, 3), static_cast<float>(-std::log(8.0)));
+  const std::vector<float> huge = {1000, 999, -1e30f};
+  EXPECT_FLOAT_EQ(log_probability(huge, 0), static_cast<float>(-std::log1p(std::exp(-1.0))));
+  EXPECT_LT(log_probability(huge, 2), -1e29f);
+  const std::vector<float> logits = random_logits(12, 100, 2);
+  double sum = 0;
+  for (Token token = 0; token < 100; ++token)
+    sum += std::exp(double{log_probability(logits, token)});
+  EXPECT_NEAR(sum, 1, 1e-5);
+}
+
+TEST(Sampler, ChainHashIsXxh3SeededByWhatCameBefore) {
+  const std::vector<float> first = {1, 2, 3}, second = {-4, 0};
+  const uint64_t once = XXH3_64bits_withSeed(first.data(), 12, 0);
+  EXPECT_EQ(chain_hash(0, first), once);
+  EXPECT_EQ(chain_hash(once, second), XXH3_64bits_withSeed(second.data(), 8, once));
+  EXPECT_NE(chain_hash(chain_hash(0, first), second), chain_hash(chain_hash(0, second), first));
+  EXPECT_NE(chain_hash(0, std::vector<float>{0.0f}), chain_hash(0, std::vector<float>{-0.0f}));
+}
+
+TEST(Sampler, SeedFromTheIdOrElseTheTokens) {
+  Request named, same_name, unnamed, other;
+  named.id = same_name.id = "q1";
+  named.tokens = {1, 2};
+  same_name.tokens = {3};
+  unnamed.tokens = {1, 2};
+  other.tokens = {2, 1};
+  EXPECT_EQ(derive_seed(0, named), derive_seed(0, same_name));
+  EXPECT_EQ(derive_seed(0, unnamed), derive_seed(0, unnamed));
+  EXPECT_NE(derive_seed(0, named), derive_seed(1, named));
+  EXPECT_NE(derive_seed(0, unnamed), derive_seed(1, unnamed));
+  EXPECT_NE(derive_seed(0, named), derive_seed(0, unnamed));
+  EXPECT_NE(derive_seed(0, other), derive_seed(0, unnamed));
+  std::set<uint64_t> seeds;
+  for (int i = 0; i < 1000; ++i) {
+    Request request;
+    request.id = std::to_string(i);
+    seeds.insert(derive_seed(0, request));
+  }
+  EXPECT_EQ(seeds.size(), 1000u);
+}
+
+}  // namespace
+}  // namespace pando

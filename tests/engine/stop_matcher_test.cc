@@ -1,0 +1,136 @@
+// Stop strings found in pieces, against a search that takes one byte at a time.
+#include "engine/stop_matcher.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace pando {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+struct Outcome {
+  std::string text;
+  bool stopped = false;
+  bool operator==(const Outcome&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
+  return out << '"' << outcome.text << (outcome.stopped ? "\", stopped" : "\", not stopped");
+}
+
+// Ends where the first stop string is whole; the longest one that ends there is cut off.
+Outcome naive(const std::string& text, const Strings& stops) {
+  for (size_t end = 1; end <= text.size(); ++end) {
+    size_t n_cut = 0;
+    for (const std::string& stop : stops)
+      if (text.substr(0, end).ends_with(stop)) n_cut = std::max(n_cut, stop.size());
+    if (n_cut > 0) return {text.substr(0, end - n_cut), true};
+  }
+  return {text, false};
+}
+
+Outcome matched(const Strings& pieces, const Strings& stops) {
+  StopMatcher matcher(stops);
+  Outcome outcome;
+  for (const std::string& piece : pieces) {
+    outcome.text += matcher.push(piece);
+    if (matcher.stopped()) return {outcome.text, true};
+  }
+  outcome.text += matcher.finish();
+  return outcome;
+}
+
+// Every way of cutting a text in three.
+void expect_naive_in_pieces(const std::string& text, const Strings& stops) {
+  const Outcome expected = naive(text, stops);
+  for (size_t a = 0; a <= text.size(); ++a)
+    for (size_t b = a; b <= text.size(); ++b)
+      EXPECT_EQ(matched({text.substr(0, a), text.substr(a, b - a), text.substr(b)}, stops),
+                expected)
+          << text << " cut at " << a << " and " << b;
+}
+
+TEST(StopMatcher, WithoutStopsEverythingIsShownAtOnce) {
+  const Strings stops;
+  StopMatcher matcher(stops);
+  EXPECT_EQ(matcher.push("abc"), "abc");
+  EXPECT_EQ(matcher.push(""), "");
+  EXPECT_EQ(matcher.finish(), "");
+  EXPECT_FALSE(matcher.stopped());
+}
+
+TEST(StopMatcher, FoundHoweverTheTextIsCut) {
+  for (const char* text : {"one\n\ntwo", "\n\n", "\n", "a\n\n\n", "no stop", "\nQ\n\nQ", ""})
+    expect_naive_in_pieces(text, {"\n\n"});
+}
+
+TEST(StopMatcher, SeveralAndOverlapping) {
+  for (const Strings& stops :
+       {Strings{"abc", "b"}, Strings{"b", "abc"}, Strings{"abcd", "bc"}, Strings{"abc", "bc", "c"},
+        Strings{"aa", "aab"}, Strings{"aba", "bab"}})
+    for (const char* text : {"xabcx", "ababab", "aaab", "xabx", "aabbcc", "abcdabcd"})
+      expect_naive_in_pieces(text, stops);
+}
+
+TEST(StopMatcher, HoldsBackNoMoreThanMayBegin) {
+  const Strings stops = {"STOP", "OPEN"};
+  StopMatcher matcher(stops);
+  EXPECT_EQ(matcher.push("aST"), "a");
+  EXPECT_EQ(matcher.push("O"), "");
+  EXPECT_EQ(matcher.push("x"), "STOx");
+  EXPECT_EQ(matcher.push("STOPE"), "");
+  EXPECT_TRUE(matcher.stopped());
+}
+
+TEST(StopMatcher, ReleasesWhatOnlyAShorterEndStillBegins) {
+  const Strings stops = {"aab"};
+  StopMatcher matcher(stops);
+  EXPECT_EQ(matcher.push("aa"), "");
+  EXPECT_EQ(matcher.push("a"), "a");
+  EXPECT_EQ(matcher.push("c"), "aac");
+  EXPECT_EQ(matcher.push("a"), "");
+  EXPECT_EQ(matcher.finish(), "a");
+  EXPECT_EQ(matcher.finish(), "");
+}
+
+TEST(StopMatcher, DropsTheStopAndWhatFollows) {
+  const Strings stops = {"\n"};
+  StopMatcher matcher(stops);
+  EXPECT_EQ(matcher.push("answer\nmore\n"), "answer");
+  EXPECT_TRUE(matcher.stopped());
+  EXPECT_EQ(matcher.finish(), "");
+}
+
+TEST(StopMatcher, CharactersOfSeveralBytesStayWhole) {
+  const Strings stops = {"é!"};
+  StopMatcher matcher(stops);
+  EXPECT_EQ(matcher.push("caf"), "caf");
+  EXPECT_EQ(matcher.push("é"), "");
+  EXPECT_EQ(matcher.push("è"), "éè");
+  EXPECT_EQ(matcher.push("é!"), "");
+  EXPECT_TRUE(matcher.stopped());
+}
+
+TEST(StopMatcher, RandomTextsAgainstTheNaiveSearch) {
+  std::mt19937 rng(5);
+  const auto random_text = [&](int longest) {
+    std::string text(1 + rng() % longest, ' ');
+    for (char& c : text) c = static_cast<char>('a' + rng() % 3);
+    return text;
+  };
+  for (int round = 0; round < 20000; ++round) {
+    Strings stops(1 + rng() % 3), pieces(rng() % 8);
+    for (std::string& stop : stops) stop = random_text(6);
+    std::string text;
+    for (std::string& piece : pieces) text += piece = random_text(4);
+    ASSERT_EQ(matched(pieces, stops), naive(text, stops)) << text << " round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace pando

@@ -1,0 +1,67 @@
+// A tiny random model that speaks bytes, for the tests of engine, task and batch.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "model/test_files.h"
+#include "pando/engine.h"
+#include "pando/make_model.h"
+
+namespace pando::testing {
+
+constexpr int kTinyContext = 640;
+
+// Made once for each program.
+inline const std::shared_ptr<const Model>& tiny_model() {
+  static const TemporaryFolder folder;
+  static const std::shared_ptr<const Model> model = [] {
+    RandomModelOptions options;
+    options.shape = "tiny-qwen3";
+    options.out = folder.path() / "model";
+    options.seed = 3;
+    options.max_positions = kTinyContext;
+    if (Status status = make_random_model(options); !status)
+      throw std::runtime_error(status.error().message);
+    Result<std::shared_ptr<const Model>> loaded = Model::load(options.out);
+    if (!loaded) throw std::runtime_error(loaded.error().message);
+    return std::move(*loaded);
+  }();
+  return model;
+}
+
+// One thread, and room for everything, unless changed.
+inline EngineOptions tiny_options() {
+  EngineOptions options;
+  options.threads = 1;
+  options.kv_memory = size_t{64} << 20;
+  return options;
+}
+
+inline std::unique_ptr<Engine> open_tiny(const EngineOptions& options = tiny_options()) {
+  Result<std::unique_ptr<Engine>> engine = Engine::open(tiny_model(), options);
+  if (!engine) throw std::runtime_error(engine.error().message);
+  return std::move(*engine);
+}
+
+inline Request tiny_request(const std::string& prompt, int max_tokens = 6) {
+  Request request;
+  request.prompt = prompt;
+  request.sampling.max_tokens = max_tokens;
+  request.sampling.ignore_eos = true;
+  request.logits_hash = true;
+  return request;
+}
+
+inline std::vector<Token> bytes_of(const std::string& text) {
+  std::vector<Token> tokens;
+  for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
+  return tokens;
+}
+
+}  // namespace pando::testing
