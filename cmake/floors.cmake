@@ -29,6 +29,8 @@ function(pando_floor suffix name)
   foreach(link ${ARGN})
     if(TARGET pando_${link}${suffix})
       target_link_libraries(${target} ${public} pando_${link}${suffix})
+    elseif(TARGET pando_${link})
+      target_link_libraries(${target} ${public} pando_${link})
     else()
       target_link_libraries(${target} ${public} ${link})
     endif()
@@ -44,11 +46,19 @@ function(pando_floor suffix name)
   endif()
 endfunction()
 
-# All floors, bottom to top. A suffix makes a second set, built for deliberate faults.
-macro(pando_all_floors suffix)
-  pando_floor("${suffix}" base fmt::fmt Threads::Threads)
-  pando_floor("${suffix}" text base PkgConfig::pcre2 PkgConfig::utf8proc PkgConfig::sentencepiece
+# All floors, bottom to top.
+macro(pando_all_floors)
+  pando_floor("" base fmt::fmt Threads::Threads)
+  pando_floor("" text base PkgConfig::pcre2 PkgConfig::utf8proc PkgConfig::sentencepiece
               nlohmann_json::nlohmann_json)
+  pando_engine_floors("")
+  pando_floor("" task engine)
+  pando_floor("" batch task nlohmann_json::nlohmann_json)
+  pando_floor("" cli batch CLI11::CLI11)
+endmacro()
+
+# What computes. A suffix makes a second set, built for deliberate faults.
+macro(pando_engine_floors suffix)
   pando_floor("${suffix}" kernel base)
   pando_floor("${suffix}" step kernel)
   pando_floor("${suffix}" comm base)
@@ -57,9 +67,6 @@ macro(pando_all_floors suffix)
   pando_floor("${suffix}" schedule base)
   pando_floor("${suffix}" plan cache step)
   pando_floor("${suffix}" engine plan schedule model text PkgConfig::xxhash)
-  pando_floor("${suffix}" task engine)
-  pando_floor("${suffix}" batch task nlohmann_json::nlohmann_json)
-  pando_floor("${suffix}" cli batch CLI11::CLI11)
 endmacro()
 
 # Instruction sets are per file: each simd table is one translation unit (src/kernel/cpu).

@@ -67,6 +67,7 @@ Group quantize(const float* x, int n, bool weights) {
   Group group;
   float amax = 0.0f;
   for (int i = 0; i < n; ++i) amax = std::max(amax, std::fabs(x[i]));
+  if (!weights && amax < 0x1p-100f) amax = 0.0f;
   group.scale = weights ? f16_to_f32(f32_to_f16(amax / 127.0f)) : amax / 127.0f;
   if (group.scale == 0.0f) return group;
   const float factor = weights ? 1.0f / group.scale : 127.0f / amax;

@@ -202,7 +202,7 @@ void Matrix::times_q8_0(const float* x, float* y) const {
   for (int g = 0; g < n_groups; ++g) {
     float amax = 0.0f;
     for (int i = 32 * g; i < std::min(32 * g + 32, k_); ++i) amax = std::max(amax, std::fabs(x[i]));
-    if (amax == 0.0f) continue;
+    if (amax < 0x1p-100f) continue;
     s[g] = amax / 127.0f;
     const float inverse = 127.0f / amax;
     for (int i = 32 * g; i < std::min(32 * g + 32, k_); ++i)

@@ -47,7 +47,8 @@ struct Q8Block {
     const F most = S::set1(127.0f), least = S::set1(-127.0f);
     for (int g = 0; g < n_groups; ++g, x += kGroupLen, len -= kGroupLen, out += stride) {
       const F a = S::load_first(x, len), b = S::load_first(x + 16, len - 16);
-      const float amax = S::reduce_max(S::max(S::abs(a), S::abs(b)));
+      float amax = S::reduce_max(S::max(S::abs(a), S::abs(b)));
+      if (amax < 0x1p-100f) amax = 0.0f;  // 127 / amax must be finite
       const F factor = S::set1(amax == 0.0f ? 0.0f : 127.0f / amax);
       F qa = S::round(S::mul(a, factor)), qb = S::round(S::mul(b, factor));
       qa = S::select_less(qa, most, qa, most);
