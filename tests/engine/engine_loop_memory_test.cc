@@ -1,6 +1,8 @@
 // Rows computed against a naive count, and little memory for keys and values.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <random>
 
 #include "engine/test_loop.h"

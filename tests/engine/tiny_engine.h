@@ -58,6 +58,14 @@ inline Request tiny_request(const std::string& prompt, int max_tokens = 6) {
   return request;
 }
 
+// Takes far longer than a test: 64 answers of 500 tokens.
+inline Request endless_request(const std::string& prompt) {
+  Request request = tiny_request(prompt, 500);
+  request.sampling.n = 64;
+  request.sampling.temperature = 1;
+  return request;
+}
+
 inline std::vector<Token> bytes_of(const std::string& text) {
   std::vector<Token> tokens;
   for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
