@@ -57,8 +57,8 @@ struct BatchSummary {
 };
 
 // Reads `input` to its end and no further ahead than the engine needs; `input_bytes` is its size, or
-// 0 where that is not known. Bad lines are reported and the rest runs. Errors: kIo where the output
-// cannot be written; answers that were written stay.
+// 0 where that is not known. Bad lines are reported and the rest runs. Errors: kIo where the
+// output cannot be written or the input cannot be read on; answers that were written stay.
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes, std::ostream& output,
                                const BatchOptions& options);
 

@@ -11,10 +11,21 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What a field's value is, for messages; long texts are cut.
+// What a field's value is, for messages; long texts are cut. What is inside a list or an object is
+// left out: it may be nested deeper than the stack.
 std::string shown(const Json& value) {
+  if (value.is_structured() && !value.empty()) return value.is_array() ? "[...]" : "{...}";
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return text.size() <= 40 ? text : text.substr(0, 37) + "...";
+  if (text.size() <= 40) return text;
+  size_t n = 37;
+  while ((text[n] & 0xc0) == 0x80) --n;  // not inside a character
+  return text.substr(0, n) + "...";
+}
+
+// Null is as good as absent.
+bool has_field(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && !found->is_null();
 }
 
 // Reads the fields of one object and remembers the first thing that is wrong.
@@ -22,7 +33,7 @@ class Fields {
  public:
   explicit Fields(const Json& object) : object_(object) {}
 
-  bool has(const char* name) const { return object_.contains(name); }
+  bool has(const char* name) const { return has_field(object_, name); }
 
   void text(const char* name, std::string& out) {
     read(name, "a string", &Json::is_string, [&](const Json& value) { out = value.get<std::string>(); });
@@ -45,9 +56,11 @@ class Fields {
          [&](const Json& value) { out = value.get<uint64_t>(); });
   }
   void texts(const char* name, std::vector<std::string>& out) {
+    if (has(name)) out.clear();
     list(name, "a list of strings", &Json::is_string, [&](const Json& value) { out.push_back(value.get<std::string>()); });
   }
   void tokens(const char* name, std::vector<Token>& out) {
+    if (has(name)) out.clear();
     list(name, "a list of token ids", &Json::is_number_unsigned, [&](const Json& value) {
       const uint64_t wide = value.get<uint64_t>();
       if (wide > 0x7fffffff) return fail(name, value, "token ids below 2^31");
@@ -69,20 +82,20 @@ class Fields {
  private:
   template <class Take>
   void read(const char* name, const char* expected, bool (Json::*is)() const noexcept, const Take& take) {
-    const auto found = object_.find(name);
-    if (found == object_.end() || found->is_null()) return;
-    if (((*found).*is)()) {
-      take(*found);
+    if (!has(name)) return;
+    const Json& value = object_[name];
+    if ((value.*is)()) {
+      take(value);
     } else {
-      fail(name, *found, expected);
+      fail(name, value, expected);
     }
   }
   template <class Take>
   void list(const char* name, const char* expected, bool (Json::*is)() const noexcept, const Take& take) {
-    const auto found = object_.find(name);
-    if (found == object_.end() || found->is_null()) return;
-    if (!found->is_array()) return fail(name, *found, expected);
-    for (const Json& value : *found) {
+    if (!has(name)) return;
+    const Json& values = object_[name];
+    if (!values.is_array()) return fail(name, values, expected);
+    for (const Json& value : values) {
       if (!(value.*is)()) return fail(name, value, expected);
       take(value);
     }
@@ -104,7 +117,6 @@ void read_sampling(Fields& fields, SamplingOptions& sampling) {
   fields.number("top_p", sampling.top_p);
   fields.seed("seed", sampling.seed);
   fields.integer("n", sampling.n);
-  if (fields.has("stop")) sampling.stop.clear();
   fields.texts("stop", sampling.stop);
   fields.tokens("stop_tokens", sampling.stop_tokens);
   fields.flag("ignore_eos", sampling.ignore_eos);
@@ -127,6 +139,7 @@ Result<BatchQuestion> parse_question(const Json& json, size_t index, const std::
                                      const std::string& context, const AnswerOptions& options) {
   BatchQuestion question;
   question.id = std::to_string(index);
+  question.id_json = Json(*question.id).dump();
   if (json.is_string()) {
     question.text = json.get<std::string>();
   } else if (json.is_object()) {
@@ -140,6 +153,7 @@ Result<BatchQuestion> parse_question(const Json& json, size_t index, const std::
       Result<std::string> id = read_id(json, "question");
       if (!id) return id.error();
       question.id = std::move(*id);
+      question.id_json = json["id"].dump();
     }
   } else {
     return invalid_argument("question {} is {}, expected a string or an object", index, shown(json));
@@ -197,14 +211,15 @@ Result<BatchLine> parse_line(std::string_view text, uint64_t line_number, const 
   try {
     json = Json::parse(text);
   } catch (const Json::exception& error) {
-    return invalid_argument("not JSON: {}", error.what());
+    const std::string_view what = error.what();  // ends with what was read, which may be long and no UTF-8
+    return invalid_argument("not JSON: {}", what.substr(0, what.find("; last read")));
   }
   if (!json.is_object()) return invalid_argument("the line is {}, expected an object", shown(json));
 
   std::string line_id = std::to_string(line_number);
   BatchLine line;
   line.id_json = Json(line_id).dump();
-  if (json.contains("id")) {
+  if (has_field(json, "id")) {
     Result<std::string> id = read_id(json, "line");
     if (!id) return id.error();
     line_id = std::move(*id);
@@ -215,7 +230,7 @@ Result<BatchLine> parse_line(std::string_view text, uint64_t line_number, const 
   fields.only(kLineFields);
   read_sampling(fields, options.sampling);
   if (!fields.status()) return fields.status().error();
-  Status status = json.contains("questions") ? parse_questions(json, line_id, options, line)
+  Status status = has_field(json, "questions") ? parse_questions(json, line_id, options, line)
                                              : parse_plain(json, line_id, line);
   if (!status) return status.error();
   for (BatchQuestion& question : line.questions) {

@@ -14,6 +14,7 @@ namespace pando {
 // One prompt of a line: a question about its context, or the line's own prompt.
 struct BatchQuestion {
   std::optional<std::string> id;                     // of the question; nothing for plain lines
+  std::string id_json;                               // as it stood in the input, for the output
   std::string text;                                  // of the question
   Request request;                                   // prompt or tokens, sampling, id
   std::optional<std::vector<std::string>> answers;   // reference answers, where given

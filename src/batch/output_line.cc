@@ -10,7 +10,7 @@ std::string output_line(const std::string& id_json, const BatchQuestion& questio
   using Json = nlohmann::ordered_json;
   Json line;
   line["id"] = Json::parse(id_json);
-  if (question.id) line["question_id"] = *question.id;
+  if (question.id) line["question_id"] = Json::parse(question.id_json);
   if (question.request.sampling.n > 1) line["choice"] = completion.choice;
   line["text"] = completion.text;
   line["finish_reason"] = finish_reason_name(completion.finish_reason);

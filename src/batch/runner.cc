@@ -57,7 +57,7 @@ class Runner {
       : engine_(engine), input_(input), input_bytes_(input_bytes), output_(output), options_(options),
         before_(engine.stats()), start_(Clock::now()) {
     // Enough to fill the engine's running set and find what comes next, and no more.
-    most_open_ = std::min(2 * engine.options().max_running, engine.options().max_open);
+    most_open_ = std::min(2 * int64_t{engine.options().max_running}, int64_t{engine.options().max_open});
   }
 
   Result<BatchSummary> run() {
@@ -67,6 +67,7 @@ class Runner {
         if (status.ok()) status = handle(event);
       report_progress();
     }
+    if (status.ok() && input_.bad()) status = io_error("cannot read the input after line {}", line_number_);
     if (status.ok() && !output_.flush()) status = io_error("cannot write the output");
     if (!status) {
       for (const auto& [id, open] : open_) engine_.cancel(id);
@@ -201,8 +202,8 @@ class Runner {
   std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
   std::deque<OpenQuestion> queued_;  // read, not submitted
   std::unordered_map<RequestId, OpenQuestion> open_;
-  int n_open_ = 0;  // answers
-  int most_open_ = 0;
+  int64_t n_open_ = 0;  // answers
+  int64_t most_open_ = 0;
   uint64_t line_number_ = 0;
   uint64_t bytes_read_ = 0;
   BatchSummary summary_;
