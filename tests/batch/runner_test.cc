@@ -1,0 +1,225 @@
+// From lines of questions to lines of answers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "engine/tiny_engine.h"
+#include "pando/batch.h"
+
+namespace pando::testing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Ran {
+  Result<BatchSummary> summary;
+  std::vector<Json> lines;
+  std::vector<std::string> problems;
+};
+
+BatchOptions batch_options() {
+  BatchOptions options;
+  options.defaults.sampling.max_tokens = 4;
+  options.defaults.sampling.ignore_eos = true;
+  return options;
+}
+
+Ran run(const std::string& input, BatchOptions options = batch_options(),
+        const EngineOptions& engine_options = tiny_options()) {
+  std::istringstream in(input);
+  std::ostringstream out;
+  std::vector<std::string> problems;
+  options.on_problem = [&](const std::string& message) { problems.push_back(message); };
+  const std::unique_ptr<Engine> engine = open_tiny(engine_options);
+  Ran ran{run_batch(*engine, in, input.size(), out, options), {}, {}};
+  EXPECT_TRUE(out.str().empty() || out.str().ends_with('\n'));
+  std::istringstream lines(out.str());
+  for (std::string line; std::getline(lines, line);) ran.lines.push_back(Json::parse(line));
+  ran.problems = problems;
+  return ran;
+}
+
+std::string keys_of(const Json& line) {
+  std::string keys;
+  for (const auto& [key, value] : line.items()) keys += (keys.empty() ? "" : " ") + key;
+  return keys;
+}
+
+constexpr const char* kMixed =
+    R"({"id": "c", "context": "A context.", "questions": ["One?", {"text": "Two?"}]}
+{"id": 12, "prompt": "A prompt."}
+{"tokens": [65, 32, 112], "n": 2, "temperature": 1, "logprobs": true}
+{"id": "c", "context": "A context.", "questions": ["One?"], "max_tokens": 1}
+)";
+
+TEST(Batch, EveryFormOfInput) {
+  const Ran ran = run(kMixed);
+  ASSERT_TRUE(ran.summary.ok());
+  EXPECT_EQ(ran.summary->lines, 4u);
+  EXPECT_EQ(ran.summary->answers, 6u);
+  EXPECT_EQ(ran.summary->bad_lines + ran.summary->failed + ran.summary->skipped, 0u);
+  EXPECT_EQ(ran.summary->combined_hash, 0u);
+  EXPECT_EQ(ran.summary->stats.requests, 5u);
+  EXPECT_TRUE(ran.problems.empty());
+  ASSERT_EQ(ran.lines.size(), 6u);
+  std::map<std::string, int> ids;
+  for (const Json& line : ran.lines) {
+    ++ids[line["id"].dump() + line.value("question_id", "") +
+          std::to_string(line.value("choice", 9))];
+    const std::string rest = "text finish_reason prompt_tokens completion_tokens";
+    EXPECT_EQ(keys_of(line), line["id"] == "c"  ? "id question_id " + rest
+                             : line["id"] == 12 ? "id " + rest
+                                                : "id choice " + rest + " logprobs");
+    EXPECT_EQ(line["finish_reason"], "length");
+    if (line.contains("logprobs")) {
+      EXPECT_EQ(line["logprobs"].size(), 4u);
+      EXPECT_EQ(line["prompt_tokens"], 3);
+    }
+  }
+  const std::map<std::string, int> expected = {
+      {"\"c\"09", 2}, {"\"c\"19", 1}, {"129", 1}, {"\"3\"0", 1}, {"\"3\"1", 1}};
+  EXPECT_EQ(ids, expected);
+}
+
+TEST(Batch, AnswersAreThoseOfTheEngine) {
+  const Ran ran = run("{\"id\": \"p\", \"prompt\": \"A prompt.\", \"temperature\": 2, \"n\": 2}\n");
+  Request request = tiny_request("A prompt.", 4);
+  request.id = "p";
+  request.sampling.temperature = 2;
+  request.sampling.n = 2;
+  const auto completions = open_tiny()->complete(request);
+  ASSERT_EQ(ran.lines.size(), 2u);
+  for (const Json& line : ran.lines) EXPECT_EQ(line["text"], completions->at(line["choice"]).text);
+}
+
+TEST(Batch, BadLinesAreReportedAndTheRestRuns) {
+  const Ran ran =
+      run("not json\n{\"prompt\": \"one\"}\n\n{\"prompt\": 5}\n{\"prompt\": "
+          "\"\xff\"}\n{\"prompt\": \"two\", \"x\": 1}\n"
+          "{\"id\": \"z\", \"context\": \"C\", \"questions\": [\"Q\", {\"id\": \"q2\", \"text\": "
+          "\"R\"}], \"top_p\": 2}\n"
+          "{\"tokens\": [300]}\n{\"prompt\": \"three\"}\n");
+  ASSERT_TRUE(ran.summary.ok());
+  EXPECT_EQ(ran.summary->lines, 8u);
+  EXPECT_EQ(ran.summary->bad_lines, 4u);
+  EXPECT_EQ(ran.summary->failed, 3u);
+  EXPECT_EQ(ran.summary->answers, 2u);
+  ASSERT_EQ(ran.problems.size(), 7u);
+  EXPECT_TRUE(ran.problems[0].starts_with("line 1: not JSON: "));
+  EXPECT_EQ(ran.problems[1], "line 4: field 'prompt' is 5, expected a string");
+  EXPECT_TRUE(ran.problems[2].starts_with("line 5: not JSON: "));
+  EXPECT_EQ(ran.problems[3], "line 6: unknown field 'x'");
+  EXPECT_EQ(ran.problems[4],
+            "line 7, question '0': top_p is 2, expected more than 0 and at most 1");
+  EXPECT_EQ(ran.problems[5],
+            "line 7, question 'q2': top_p is 2, expected more than 0 and at most 1");
+  EXPECT_EQ(ran.problems[6], "line 8: token 300 is outside the model's vocabulary of 257");
+}
+
+TEST(Batch, BlankLinesAndEndsOfLines) {
+  for (const char* input : {"", "\n", "\r\n \t\r\n\n"}) {
+    const Ran ran = run(input);
+    ASSERT_TRUE(ran.summary.ok());
+    EXPECT_EQ(ran.summary->lines + ran.summary->answers + ran.lines.size(), 0u);
+  }
+  const Ran ran = run("\r\n{\"prompt\": \"one\"}\r\n\r\n{\"prompt\": \"two\"}");
+  ASSERT_TRUE(ran.summary.ok());
+  EXPECT_EQ(ran.summary->answers, 2u);
+  EXPECT_EQ(ran.lines[0]["id"], "2");
+  EXPECT_EQ(ran.lines[1]["id"], "4");
+}
+
+TEST(Batch, TooLongIsAnErrorOrLeftOut) {
+  const std::string input =
+      "{\"prompt\": \"" + std::string(700, 'x') + "\"}\n{\"prompt\": \"short\"}\n";
+  Ran ran = run(input);
+  EXPECT_EQ(ran.summary->failed, 1u);
+  EXPECT_EQ(ran.problems.at(0),
+            "line 1: the prompt has 700 tokens; the context of 640 leaves no room for an answer");
+  BatchOptions options = batch_options();
+  options.skip_too_long = true;
+  ran = run(input, options);
+  EXPECT_EQ(ran.summary->failed, 0u);
+  EXPECT_EQ(ran.summary->skipped, 1u);
+  EXPECT_EQ(ran.summary->answers, 1u);
+  EXPECT_TRUE(ran.problems.empty());
+}
+
+TEST(Batch, Scores) {
+  const Ran first = run("{\"prompt\": \"P\"}\n");
+  const std::string text = first.lines.at(0)["text"].dump();
+  const Ran ran =
+      run("{\"prompt\": \"P\", \"answers\": [\"no such answer\", " + text +
+          "]}\n{\"prompt\": \"P\", \"answers\": [\"no such answer\"]}\n{\"prompt\": \"P\"}\n"
+          "{\"context\": \"C\", \"questions\": [{\"text\": \"Q\", \"answers\": [\"no\"]}, \"R\"], "
+          "\"n\": 2}\n");
+  EXPECT_EQ(ran.summary->answers, 7u);
+  EXPECT_EQ(ran.summary->scored, 4u);
+  EXPECT_DOUBLE_EQ(ran.summary->exact_match, 0.25);
+  EXPECT_DOUBLE_EQ(ran.summary->token_f1, 0.25);
+}
+
+std::string many_lines(bool reversed) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 40; ++i)
+    lines.push_back(
+        "{\"id\": " + std::to_string(i) + ", \"context\": \"Context " + std::to_string(i / 4) +
+        " is shared.\", \"questions\": [\"What?\", \"Why?\"], \"temperature\": 1, \"n\": 2}\n");
+  if (reversed) std::reverse(lines.begin(), lines.end());
+  std::string input;
+  for (const std::string& line : lines) input += line;
+  return input;
+}
+
+TEST(Batch, TheCombinedHashIsOfTheAnswersAlone) {
+  BatchOptions batch = batch_options();
+  batch.defaults.logits_hash = true;
+  std::vector<uint64_t> hashes;
+  for (const char* sharing : {"tree", "packed", "prefix_cached"})
+    for (const bool reversed : {false, true}) {
+      EngineOptions options = tiny_options();
+      options.sharing = sharing;
+      options.max_running = reversed ? 5 : 256;
+      options.threads = reversed ? 2 : 1;
+      const Ran ran = run(many_lines(reversed), batch, options);
+      ASSERT_TRUE(ran.summary.ok());
+      EXPECT_EQ(ran.summary->answers, 160u);
+      EXPECT_EQ(ran.lines.at(0)["logits_hash"].get<std::string>().size(), 16u);
+      hashes.push_back(ran.summary->combined_hash);
+    }
+  EXPECT_NE(hashes[0], 0u);
+  for (const uint64_t hash : hashes) EXPECT_EQ(hash, hashes[0]);
+  EXPECT_NE(run("{\"prompt\": \"P\"}\n", batch).summary->combined_hash, hashes[0]);
+}
+
+TEST(Batch, ReadsNoFurtherAheadThanTheEngineNeeds) {
+  EngineOptions options = tiny_options();
+  options.max_running = 2;
+  std::istringstream in(many_lines(false));
+  std::ostringstream out;
+  const std::unique_ptr<Engine> engine = open_tiny(options);
+  BatchOptions batch = batch_options();
+  int64_t n_answers = 0;
+  batch.on_answer = [&](const BatchAnswer& answer) {
+    EXPECT_TRUE(answer.question == "What?" || answer.question == "Why?");
+    n_answers += 1;
+    EXPECT_LE(in.tellg(), 100 * (4 + n_answers)) << "lines have less than 100 bytes";
+  };
+  ASSERT_TRUE(run_batch(*engine, in, 0, out, batch).ok());
+  EXPECT_EQ(n_answers, 160);
+}
+
+TEST(Batch, AFullEngineIsWaitedFor) {
+  EngineOptions options = tiny_options();
+  options.max_open = 1;
+  const Ran ran = run(many_lines(false), batch_options(), options);
+  ASSERT_TRUE(ran.summary.ok());
+  EXPECT_EQ(ran.summary->answers, 160u);
+  EXPECT_EQ(ran.summary->failed, 0u);
+}
+
+}  // namespace
+}  // namespace pando::testing

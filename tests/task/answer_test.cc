@@ -1,0 +1,120 @@
+// Many questions about one context.
+#include "pando/answer.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "engine/tiny_engine.h"
+
+namespace pando::testing {
+namespace {
+
+const std::string kContext = "Trees of one clone share their roots. The oldest is called Pando.";
+const std::vector<std::string> kQuestions = {"What is shared?", "What is it called?",
+                                             "What is shared?", "", "Wo stehen die Bäume?"};
+
+AnswerOptions answer_options() {
+  AnswerOptions options;
+  options.sampling.max_tokens = 10;
+  options.sampling.ignore_eos = true;
+  options.logits_hash = true;
+  return options;
+}
+
+void expect_as_separate_calls(const AnswerOptions& options) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  const auto answers = answer(*engine, kContext, kQuestions, options);
+  ASSERT_TRUE(answers.ok()) << answers.error().message;
+  ASSERT_EQ(answers->size(), kQuestions.size());
+  for (size_t i = 0; i < kQuestions.size(); ++i) {
+    Request request;
+    request.id = std::to_string(i);
+    request.prompt = render_prompt(options, kContext, kQuestions[i]);
+    request.sampling = options.sampling;
+    request.logits_hash = true;
+    const auto alone = open_tiny()->complete(request);
+    ASSERT_TRUE(alone.ok());
+    ASSERT_EQ((*answers)[i].size(), static_cast<size_t>(options.sampling.n));
+    for (int choice = 0; choice < options.sampling.n; ++choice) {
+      const Completion& completion = (*answers)[i][choice];
+      EXPECT_EQ(completion.choice, choice);
+      EXPECT_EQ(completion.tokens, (*alone)[choice].tokens);
+      EXPECT_EQ(completion.text, (*alone)[choice].text);
+      EXPECT_EQ(completion.logits_hash, (*alone)[choice].logits_hash);
+    }
+  }
+}
+
+TEST(Answer, EqualsSeparateCalls) { expect_as_separate_calls(answer_options()); }
+
+TEST(Answer, EqualsSeparateCallsWhenSampled) {
+  AnswerOptions options = answer_options();
+  options.sampling.n = 3;
+  options.sampling.temperature = 1.5;
+  expect_as_separate_calls(options);
+}
+
+TEST(Answer, ComputesTheContextOnce) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  AnswerOptions options = answer_options();
+  options.prompt_template = "{context}{question}";
+  ASSERT_TRUE(answer(*engine, kContext, {"a", "b", "c"}, options).ok());
+  EXPECT_EQ(engine->stats().prefill_rows, kContext.size() + 3);
+}
+
+TEST(Answer, NoQuestions) {
+  const auto answers = answer(*open_tiny(), kContext, {}, answer_options());
+  ASSERT_TRUE(answers.ok());
+  EXPECT_TRUE(answers->empty());
+}
+
+TEST(Answer, TheFirstErrorEndsTheCall) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  const auto too_long =
+      answer(*engine, kContext, {"fine", std::string(700, 'x'), "fine"}, answer_options());
+  ASSERT_FALSE(too_long.ok());
+  EXPECT_EQ(too_long.error().code, ErrorCode::kTooLong);
+  for (const int n : {0, -5, std::numeric_limits<int>::max()}) {
+    AnswerOptions options = answer_options();
+    options.sampling.n = n;
+    const auto refused = answer(*engine, kContext, kQuestions, options);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().message, "n is " + std::to_string(n) + ", expected 1 to 4096");
+  }
+  EXPECT_TRUE(answer(*engine, kContext, kQuestions, answer_options()).ok());
+}
+
+TEST(RenderPrompt, TheDefault) {
+  AnswerOptions options;
+  EXPECT_EQ(render_prompt(options, "C", "Q"), "C\n\nQuestion: Q\nAnswer:");
+  options.instruction = "Be brief.";
+  EXPECT_EQ(render_prompt(options, "C", "Q"), "Be brief.\n\nC\n\nQuestion: Q\nAnswer:");
+}
+
+TEST(RenderPrompt, WhatIsPutInIsNotReadAgain) {
+  AnswerOptions options;
+  options.instruction = "{context}";
+  options.prompt_template = "{instruction}|{context}|{question}";
+  EXPECT_EQ(render_prompt(options, "{question}{instruction}", "{context}"),
+            "{context}\n\n|{question}{instruction}|{context}");
+}
+
+TEST(RenderPrompt, OtherBracesStay) {
+  AnswerOptions options;
+  options.prompt_template =
+      "{{context}} {contexts} {Context} { question} {question {question}{question}} {";
+  EXPECT_EQ(render_prompt(options, "C{", "Q}"),
+            "{C{} {contexts} {Context} { question} {question Q}Q}} {");
+}
+
+TEST(RenderPrompt, NothingToReplace) {
+  AnswerOptions options;
+  options.prompt_template = "";
+  EXPECT_EQ(render_prompt(options, "C", "Q"), "");
+  options.prompt_template = "only text, größer";
+  EXPECT_EQ(render_prompt(options, "C", "Q"), "only text, größer");
+}
+
+}  // namespace
+}  // namespace pando::testing
