@@ -6,8 +6,8 @@
 
 namespace pando::cli {
 
-// Exit codes: 0 all done, 1 nothing could be done (bad file, no memory, unwritable output),
-// 2 wrong usage, 3 done, but some lines or questions were left out.
+// Exit codes: 0 all done, 1 failed (bad file, no memory, unwritable output, --compare found answers
+// that differ), 2 wrong usage, 3 done, but some lines or questions were left out.
 constexpr int kOk = 0, kFailed = 1, kUsage = 2, kIncomplete = 3;
 
 using Command = std::function<int()>;

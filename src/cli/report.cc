@@ -90,7 +90,7 @@ std::string report_json(const RunRecord& run, const RunRecord* compared, const E
   json["peak_memory_bytes"] = peak_memory_bytes();
   json["machine"] = processor_name();
   json["commit"] = build_commit();
-  return json.dump(2);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);  // a path may be anything
 }
 
 }  // namespace pando::cli

@@ -1,9 +1,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <set>
@@ -84,6 +85,7 @@ struct Input {
   std::ifstream file;
   std::istream* stream = &std::cin;
   uint64_t n_bytes = 0;
+  bool is_regular = false;  // can be read again
 
   Status open(const std::string& path) {
     if (path == "-") return {};
@@ -92,12 +94,17 @@ struct Input {
       return Error{ErrorCode::kIo, fmt::format("input '{}' is a directory, expected a JSONL file", path)};
     file.open(path);
     if (!file) return Error{ErrorCode::kNotFound, fmt::format("cannot read input '{}'", path)};
-    n_bytes = std::filesystem::file_size(path, error);
-    if (error) n_bytes = 0;  // a pipe
+    is_regular = std::filesystem::is_regular_file(path, error);
+    n_bytes = is_regular ? std::filesystem::file_size(path, error) : 0;
     stream = &file;
     return {};
   }
 };
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;  // of what is not there
+  return a != "-" && b != "-" && std::filesystem::is_regular_file(a, error) && std::filesystem::equivalent(a, b, error);
+}
 
 using Hashes = std::multiset<std::tuple<std::string, int, uint64_t>>;  // id, choice, logits hash
 
@@ -108,10 +115,14 @@ class RunCommand {
   int operator()() {
     o_.engine.kv_type = o_.kv_dtype == "f32" ? KvType::kF32 : o_.kv_dtype == "bf16" ? KvType::kBF16 : KvType::kF16;
     o_.batch.skip_too_long = o_.too_long == "skip";
+    Input input;
+    if (Status status = input.open(o_.input); !status) return report_error(status.error().message);
     if (!o_.compare.empty()) {
-      if (o_.input == "-") return usage("--compare reads the input twice: expected a file for --input");
+      if (!input.is_regular) return usage("--compare reads the input twice: expected a file for --input, not a pipe");
       o_.batch.defaults.logits_hash = true;
     }
+    if (same_file(o_.input, o_.output) || same_file(o_.input, o_.report))
+      return usage(fmt::format("'{}' is the input, expected another file to write to", o_.input));
     std::ofstream output_file;
     if (o_.output != "-") {
       output_file.open(o_.output);
@@ -121,6 +132,8 @@ class RunCommand {
     if (!o_.report.empty()) {
       report_file.open(o_.report);
       if (!report_file) return report_error(fmt::format("cannot write report '{}'", o_.report));
+      if (same_file(o_.output, o_.report))
+        return usage(fmt::format("'{}' is the output, expected another file for the report", o_.report));
     }
     Result<std::shared_ptr<const Model>> model =
         Model::load(o_.model, {.weights = o_.weights == "q8_0" ? WeightType::kQ8_0 : WeightType::kAsStored,
@@ -129,16 +142,20 @@ class RunCommand {
 
     RunRecord first{o_.engine.sharing, {}}, second{o_.compare, {}};
     Hashes hashes, compared_hashes;
-    int code = run(*model, first, o_.output == "-" ? std::cout : output_file, hashes, o_.quiet);
+    int code = run(*model, first, input, o_.output == "-" ? std::cout : output_file, hashes, o_.quiet);
     if (code == kFailed) return code;
     if (!o_.compare.empty()) {
+      Input again;
+      if (Status status = again.open(o_.input); !status) return report_error(status.error().message);
       std::ofstream nowhere("/dev/null");
-      const int second_code = run(*model, second, nowhere, compared_hashes, true);
+      const int second_code = run(*model, second, again, nowhere, compared_hashes, true);
       if (second_code == kFailed) return second_code;
     }
     print_summary(first, second, hashes, compared_hashes);
     if (report_file.is_open() && !(report_file << last_report_ << '\n').flush())
       return report_error(fmt::format("cannot write report '{}'", o_.report));
+    if (!o_.compare.empty() && hashes != compared_hashes)
+      return report_error(fmt::format("answers of {} and {} differ", first.sharing, second.sharing));
     return code;
   }
 
@@ -148,13 +165,12 @@ class RunCommand {
     return kUsage;
   }
 
-  int run(const std::shared_ptr<const Model>& model, RunRecord& record, std::ostream& output, Hashes& hashes, bool quiet) {
+  int run(const std::shared_ptr<const Model>& model, RunRecord& record, Input& input, std::ostream& output,
+          Hashes& hashes, bool quiet) {
     EngineOptions engine_options = o_.engine;
     engine_options.sharing = record.sharing;
     Result<std::unique_ptr<Engine>> engine = Engine::open(model, engine_options);
     if (!engine) return report_error(engine.error().message);
-    Input input;
-    if (Status status = input.open(o_.input); !status) return report_error(status.error().message);
 
     BatchOptions batch = o_.batch;
     ProgressLine progress(!quiet && isatty(STDERR_FILENO) != 0);
