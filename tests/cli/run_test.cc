@@ -1,0 +1,254 @@
+// `pando run` and what surrounds it: exit codes, messages, files.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/process.h"
+
+namespace pando::testing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int kOk = 0, kFailed = 1, kUsage = 2, kIncomplete = 3;  // src/cli/commands.h
+
+class RunTest : public ProcessTest {
+ protected:
+  static void SetUpTestSuite() {
+    ProcessTest::SetUpTestSuite();
+    folder().write("good.jsonl",
+                   "{\"id\": \"d\", \"context\": \"Some context.\", \"questions\": [\"One?\", "
+                   "{\"text\": \"Two?\", "
+                   "\"answers\": [\"2\"]}]}\n{\"id\": 5, \"prompt\": \"A prompt.\"}\n");
+    folder().write("bad.jsonl", "{\"prompt\": \"fine\"}\nnot json\n");
+    folder().write("long.jsonl",
+                   "{\"prompt\": \"" + std::string(700, 'x') + "\"}\n{\"prompt\": \"fine\"}\n");
+    folder().write("empty.jsonl", "");
+  }
+
+  static int64_t n_lines(const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  }
+};
+
+TEST_F(RunTest, HelpAndVersion) {
+  for (const char* arguments : {"--help", "run --help", "make-model --help"}) {
+    const Finished finished = pando(arguments);
+    EXPECT_EQ(finished.code, kOk);
+    EXPECT_FALSE(finished.out.empty());
+    EXPECT_EQ(finished.err, "");
+  }
+  for (const char* option :
+       {"--model", "--input", "--output", "--sharing", "--compare", "--report", "--too-long"})
+    EXPECT_NE(pando("run --help").out.find(option), std::string::npos) << option;
+  const Finished version = pando("--version");
+  EXPECT_EQ(version.code, kOk);
+  EXPECT_TRUE(version.out.starts_with("pando 0.")) << version;
+}
+
+TEST_F(RunTest, WrongUsage) {
+  for (const char* arguments :
+       {"", "no-such-command", "run", "run --model m", "run --input good.jsonl", "make-model",
+        "run --model m --input good.jsonl --no-such-option",
+        "run --model m --input good.jsonl extra",
+        "run --model m --input good.jsonl --sharing magic",
+        "run --model m --input good.jsonl --max-tokens 0",
+        "run --model m --input good.jsonl --max-tokens many",
+        "run --model m --input good.jsonl --top-p 2",
+        "run --model m --input good.jsonl --temperature -1",
+        "run --model m --input good.jsonl --kv-memory 1XB",
+        "run --model m --input - --compare packed"}) {
+    const Finished finished = pando(arguments);
+    EXPECT_EQ(finished.code, kUsage) << arguments << ": " << finished;
+    EXPECT_NE(finished.err, "") << arguments;
+    EXPECT_EQ(finished.out, "") << arguments;
+  }
+}
+
+TEST_F(RunTest, WhatIsNotThere) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"run --model nowhere --input good.jsonl", "nowhere"},
+      {"run --model good.jsonl --input good.jsonl", "good.jsonl"},
+      {"run --model m --input nowhere.jsonl", "cannot read input 'nowhere.jsonl'"},
+      {"run --model m --input m", "input 'm' is a directory, expected a JSONL file"},
+      {"run --model m --input good.jsonl --output no/such/folder.jsonl",
+       "cannot write output 'no/such/folder.jsonl'"},
+      {"run --model m --input good.jsonl --output m", "cannot write output 'm'"},
+      {"run --model m --input good.jsonl --report no/such/report.json",
+       "cannot write report 'no/such/report.json'"},
+      {"run --model m --input good.jsonl --tokenizer nowhere", "nowhere"},
+      {"run --model m --input good.jsonl --context 100000", "context is 100000"},
+      {"run --model m --input good.jsonl --kv-memory 10", "kv_memory is 10 bytes"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const Finished finished = pando(arguments);
+    EXPECT_EQ(finished.code, kFailed) << arguments << ": " << finished;
+    EXPECT_TRUE(finished.err.starts_with("pando: ") && finished.says(message))
+        << arguments << ": " << finished;
+    EXPECT_EQ(n_lines(finished.err), 1) << arguments << ": " << finished;
+    EXPECT_EQ(finished.out, "") << arguments;
+  }
+}
+
+TEST_F(RunTest, AnswersGoToAFileOrToStandardOutput) {
+  const Finished to_file = run("--input good.jsonl --output answers.jsonl");
+  EXPECT_EQ(to_file.code, kOk) << to_file;
+  EXPECT_EQ(to_file.out, "");
+  EXPECT_TRUE(to_file.says("tree: 3 answers in ")) << to_file;
+  EXPECT_TRUE(to_file.says("over 1 answers")) << to_file;
+  const std::string answers = contents(at("answers.jsonl"));
+  EXPECT_EQ(n_lines(answers), 3);
+  for (const char* arguments : {"--input good.jsonl", "--input good.jsonl --output -"})
+    EXPECT_EQ(run(arguments).out, answers);
+  EXPECT_EQ(run("--input - < good.jsonl").out, answers);
+  EXPECT_EQ(run("--input -", "cat good.jsonl | ").out, answers);
+}
+
+TEST_F(RunTest, SomeLinesLeftOut) {
+  const Finished bad = run("--input bad.jsonl");
+  EXPECT_EQ(bad.code, kIncomplete) << bad;
+  EXPECT_TRUE(bad.says("pando: line 2: not JSON")) << bad;
+  EXPECT_TRUE(bad.says("left out: 1 bad lines, 0 failed, 0 too long")) << bad;
+  EXPECT_EQ(n_lines(bad.out), 1);
+  const Finished failed = run("--input long.jsonl");
+  EXPECT_EQ(failed.code, kIncomplete) << failed;
+  const Finished skipped = run("--input long.jsonl --too-long skip");
+  EXPECT_EQ(skipped.code, kOk) << skipped;
+  EXPECT_TRUE(skipped.says("0 failed, 1 too long")) << skipped;
+}
+
+TEST_F(RunTest, EmptyInput) {
+  const Finished finished = run("--input empty.jsonl --compare packed");
+  EXPECT_EQ(finished.code, kOk) << finished;
+  EXPECT_EQ(finished.out, "");
+  EXPECT_TRUE(finished.says("nothing to compare")) << finished;
+}
+
+TEST_F(RunTest, QuietSaysNothing) {
+  const Finished finished = run("--quiet --input good.jsonl --compare packed --show 5");
+  EXPECT_EQ(finished.code, kOk) << finished;
+  EXPECT_EQ(finished.err, "");
+  EXPECT_EQ(n_lines(finished.out), 3);
+  EXPECT_TRUE(run("--quiet --input bad.jsonl").says("line 2")) << "problems are said all the same";
+}
+
+TEST_F(RunTest, Show) {
+  const Finished finished = run("--input good.jsonl --show 2");
+  EXPECT_TRUE(finished.says("[d/0] One?\n    -> \"")) << finished;
+  EXPECT_TRUE(finished.says("[d/1] Two?\n    -> \"")) << finished;
+  EXPECT_FALSE(finished.says("[5]")) << finished;
+}
+
+TEST_F(RunTest, CompareFindsTheSameAnswers) {
+  for (const char* sharing : {"packed", "prefix_cached", "tree"}) {
+    const Finished finished =
+        run(std::string("--input good.jsonl --temperature 1 --n 2 --compare ") + sharing);
+    EXPECT_EQ(finished.code, kOk) << finished;
+    EXPECT_TRUE(finished.says("answers identical: yes\n")) << finished;
+    EXPECT_TRUE(finished.says(std::string("tree over ") + sharing + ": ")) << finished;
+    EXPECT_EQ(n_lines(finished.out), 6);  // of the first run only
+  }
+}
+
+TEST_F(RunTest, PipesAreReadOnce) {
+  ASSERT_EQ(std::system(("mkfifo '" + at("pipe").string() + "'").c_str()), 0);
+  const Finished once = run("--input pipe", "(cat good.jsonl > pipe &) ; ");
+  EXPECT_EQ(once.code, kOk) << once;
+  EXPECT_EQ(n_lines(once.out), 3);
+  const Finished twice = run("--input pipe --compare packed", "(cat good.jsonl > pipe &) ; ");
+  EXPECT_EQ(twice.code, kUsage) << twice;
+}
+
+TEST_F(RunTest, TheReportIsJson) {
+  const Finished finished =
+      run("--input good.jsonl --report report.json --compare packed --kv-dtype bf16");
+  EXPECT_EQ(finished.code, kOk) << finished;
+  const Json report = Json::parse(contents(at("report.json")));
+  for (const char* key :
+       {"input", "model", "options", "run", "compared", "peak_memory_bytes", "machine", "commit"})
+    EXPECT_TRUE(report.contains(key)) << key;
+  EXPECT_EQ(report["input"], "good.jsonl");
+  EXPECT_EQ(report["model"]["family"], "qwen3");
+  EXPECT_EQ(report["options"]["kv_dtype"], "bf16");
+  EXPECT_EQ(report["options"]["kv_memory"], 64 << 20);
+  EXPECT_EQ(report["options"]["context"], kTinyContext);
+  for (const char* name : {"run", "compared"}) {
+    const Json& run = report[name];
+    for (const char* key :
+         {"sharing", "lines", "answers", "tokens", "seconds", "rates", "engine", "scores"})
+      EXPECT_TRUE(run.contains(key)) << key;
+    EXPECT_EQ(run["lines"]["read"], 2);
+    EXPECT_EQ(run["answers"]["written"], 3);
+    EXPECT_EQ(run["tokens"]["generated"], 12);
+    EXPECT_EQ(run["scores"]["answers"], 1);
+  }
+  EXPECT_EQ(report["compared"]["sharing"], "packed");
+  EXPECT_EQ(report["compared"]["tokens"]["prompt_reused"], 0);
+  EXPECT_GT(report["run"]["tokens"]["prompt_reused"], 10);
+  EXPECT_EQ(report["run"]["combined_hash"], report["compared"]["combined_hash"]);
+  run("--input good.jsonl --report report.json");
+  const Json plain = Json::parse(contents(at("report.json")));
+  EXPECT_FALSE(plain.contains("compared"));
+  EXPECT_FALSE(plain["run"].contains("combined_hash"));
+}
+
+TEST_F(RunTest, AFullDiskIsNoSuccess) {
+  for (const char* arguments :
+       {"--input good.jsonl --output /dev/full", "--input good.jsonl > /dev/full",
+        "--input good.jsonl --output answers.jsonl --report /dev/full",
+        "--quiet --input good.jsonl --output /dev/full"}) {
+    const Finished finished = run(arguments);
+    EXPECT_EQ(finished.code, kFailed) << arguments << ": " << finished;
+    EXPECT_TRUE(finished.says("pando: cannot write")) << arguments << ": " << finished;
+  }
+}
+
+TEST_F(RunTest, TheInputIsNeverOverwritten) {
+  const std::string input = contents(at("good.jsonl"));
+  std::filesystem::create_hard_link(at("good.jsonl"), at("link.jsonl"));
+  for (const char* arguments :
+       {"--input good.jsonl --output good.jsonl", "--input good.jsonl --output ./m/../good.jsonl",
+        "--input good.jsonl --report good.jsonl", "--input link.jsonl --output good.jsonl"}) {
+    const Finished finished = run(arguments);
+    EXPECT_EQ(finished.code, kUsage) << arguments << ": " << finished;
+    EXPECT_TRUE(finished.says("is the input, expected another file to write to")) << finished;
+  }
+  EXPECT_EQ(contents(at("good.jsonl")), input);
+}
+
+TEST_F(RunTest, AWrongInputLeavesTheOldAnswers) {
+  folder().write("old.jsonl", "old answers\n");
+  EXPECT_EQ(run("--input nowhere.jsonl --output old.jsonl").code, kFailed);
+  EXPECT_EQ(contents(at("old.jsonl")), "old answers\n");
+}
+
+TEST_F(RunTest, OutputAndReportAreTwoFiles) {
+  EXPECT_EQ(run("--input good.jsonl --output both.json --report both.json").code, kUsage);
+  EXPECT_EQ(run("--input good.jsonl --output /dev/null --report /dev/null").code, kOk);
+}
+
+TEST_F(RunTest, NamesThatAreNoUtf8) {
+  std::filesystem::copy_file(at("good.jsonl"), at("name\xff.jsonl"));
+  const Finished finished = run("--input 'name\xff.jsonl' --report report.json");
+  EXPECT_EQ(finished.code, kOk) << finished;
+  EXPECT_FALSE(Json::parse(contents(at("report.json"))).empty());
+}
+
+TEST_F(RunTest, MakeModelThenRun) {
+  EXPECT_EQ(
+      pando("make-model --shape tiny-llama --dtype f32 --layers 1 --context 100 --out made").code,
+      kOk);
+  const Finished finished =
+      pando("run --model made --input good.jsonl --threads 1 --kv-memory 16MiB --max-tokens 2");
+  EXPECT_EQ(finished.code, kOk) << finished;
+  EXPECT_EQ(n_lines(finished.out), 3);
+  for (const char* arguments :
+       {"--shape no-such-shape --out x", "--dtype f8 --out x", "--layers 0 --out x",
+        "--tokenizer nowhere --out x", "--out good.jsonl"}) {
+    const Finished failed = pando(std::string("make-model ") + arguments);
+    EXPECT_EQ(failed.code, kFailed) << arguments << ": " << failed;
+    EXPECT_TRUE(failed.err.starts_with("pando: ")) << arguments << ": " << failed;
+    EXPECT_FALSE(std::filesystem::exists(at("x"))) << arguments;
+  }
+}
+
+}  // namespace
+}  // namespace pando::testing
