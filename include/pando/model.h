@@ -59,6 +59,8 @@ class Model {
 
  private:
   explicit Model(std::unique_ptr<Parts> parts);
+  static Result<std::shared_ptr<const Model>> load_parts(const std::filesystem::path& directory,
+                                                         const ModelOptions& options, int threads);
   std::unique_ptr<Parts> parts_;
 };
 

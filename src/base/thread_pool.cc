@@ -33,11 +33,18 @@ void wait_for_change(const std::atomic<T>& value, T old) {
 
 ThreadPool::ThreadPool(int n_threads) {
   PANDO_CHECK(n_threads >= 1);
-  for (int worker = 1; worker < n_threads; ++worker)
-    threads_.emplace_back([this, worker] { worker_main(worker); });
+  try {
+    for (int worker = 1; worker < n_threads; ++worker)
+      threads_.emplace_back([this, worker] { worker_main(worker); });
+  } catch (...) {  // the system has no more threads
+    stop();
+    throw;
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
   stopping_ = true;
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();

@@ -17,6 +17,7 @@ namespace pando {
 class ThreadPool {
  public:
   // n_threads counts the caller: 1 starts no thread.
+  // Throws std::system_error where threads cannot be had.
   explicit ThreadPool(int n_threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -30,6 +31,7 @@ class ThreadPool {
   void parallel_for(int64_t n_items, FunctionRef<void(int64_t item, int worker)> body);
 
  private:
+  void stop();
   void worker_main(int worker);
   void drain(int worker);
 

@@ -72,19 +72,26 @@ uint32_t KvCache::n_pages_for(const Node* node, uint32_t n_tokens) const {
 
 bool KvCache::reserve(std::span<const Extent> extents) {
   const size_t n_copies = copies_.size(), n_fan_outs = fan_outs_.size();
-  size_t n_done = 0;
-  while (n_done < extents.size() && add_pages(extents[n_done])) ++n_done;
-  if (n_done == extents.size()) {
+  const auto undo = [&] {
+    for (size_t i = extents.size(); i-- > 0;) {
+      Node* node = extents[i].node;
+      while (node->pages.ids.size() > n_pages_for(node, node->n_issued)) drop_last_page(node);
+    }
+    copies_.resize(n_copies);
+    fan_outs_.erase(fan_outs_.begin() + n_fan_outs, fan_outs_.end());
+  };
+  try {
+    for (const Extent& extent : extents) {
+      if (add_pages(extent)) continue;
+      undo();
+      return false;
+    }
     for (const Extent& extent : extents) tree_.issue(extent.node, extent.n_rows);
-    return true;
+  } catch (...) {  // no memory for the bookkeeping itself
+    undo();
+    throw;
   }
-  for (size_t i = n_done + 1; i-- > 0;) {  // the one that failed may hold some pages already
-    Node* node = extents[i].node;
-    while (node->pages.ids.size() > n_pages_for(node, node->n_issued)) drop_last_page(node);
-  }
-  copies_.resize(n_copies);
-  fan_outs_.erase(fan_outs_.begin() + n_fan_outs, fan_outs_.end());
-  return false;
+  return true;
 }
 
 bool KvCache::add_pages(const Extent& extent) {

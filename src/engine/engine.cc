@@ -41,8 +41,8 @@ class Engine::Impl {
     {
       std::lock_guard lock(mutex_);
       if (stopping_) return make_error(ErrorCode::kUnavailable, "the engine is shutting down");
-      const size_t n_open = n_taken_ + n_in_inbox_;
-      if (n_open >= static_cast<size_t>(loop_->options().max_open))
+      const size_t n_open = n_taken_ + n_in_inbox_, n_most = loop_->options().max_open;
+      if (n_open > 0 && n_open + request.sampling.n > n_most)
         return make_error(ErrorCode::kUnavailable, "{} answers are open already (hint: try again later)", n_open);
       id = next_id_++;
       n_in_inbox_ += request.sampling.n;
@@ -112,15 +112,20 @@ class Engine::Impl {
     if (const Cancel* cancel = std::get_if<Cancel>(&message)) return loop_->cancel(cancel->id);
     Submit& submit = std::get<Submit>(message);
     const Listener listener = submit.listener;
-    if (Status status = loop_->submit(submit.id, std::move(submit.request), listener); !status)
-      listener(Event{.request = submit.id, .text = {}, .completion = {}, .error = status.error()});
+    Status status;
+    try {
+      status = loop_->submit(submit.id, std::move(submit.request), listener);
+    } catch (const std::exception& error) {
+      status = Error{ErrorCode::kInternal, error.what()};
+    }
+    if (!status) listener(Event{.request = submit.id, .error = status.error()});
   }
 
   void shut_down(std::deque<Message>& messages) {
     const Error error{ErrorCode::kUnavailable, "the engine is shutting down"};
     for (Message& message : messages)
       if (Submit* submit = std::get_if<Submit>(&message))
-        submit->listener(Event{.request = submit->id, .text = {}, .completion = {}, .error = error});
+        submit->listener(Event{.request = submit->id, .error = error});
     loop_->fail_all(error);
     publish();
   }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
+#include <new>
+#include <system_error>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -51,6 +54,9 @@ Result<std::unique_ptr<EngineLoop>> EngineLoop::create(const model::Weights& wei
   LoopOptions full = options;
   if (Status status = fill_in(full.engine, weights.config); !status) return status.error();
   const size_t page_bytes = kv_shape_of(weights.config, full).page_bytes();
+  if (full.engine.kv_memory / page_bytes > std::numeric_limits<PageId>::max())
+    return invalid_argument("kv_memory is {} bytes, expected at most 2^32 pages of {} bytes", full.engine.kv_memory,
+                            page_bytes);
   if (full.engine.kv_memory < page_bytes)
     return invalid_argument("kv_memory is {} bytes, expected at least one page of {} bytes ({} positions)",
                             full.engine.kv_memory, page_bytes, full.page_len);
@@ -59,7 +65,16 @@ Result<std::unique_ptr<EngineLoop>> EngineLoop::create(const model::Weights& wei
   Result<const kernel::Kernels*> kernels = kernels_by_name(full.engine.isa);
   if (!kernels) return kernels.error();
   full.engine.isa = (*kernels)->name;
-  return std::unique_ptr<EngineLoop>(new EngineLoop(weights, tokenizer, full, **kernels, std::move(*planner)));
+  FpStateGuard fp_state;  // rotation factors are made here
+  try {
+    return std::unique_ptr<EngineLoop>(new EngineLoop(weights, tokenizer, full, **kernels, std::move(*planner)));
+  } catch (const std::bad_alloc&) {
+    return make_error(ErrorCode::kUnavailable,
+                      "not enough memory for a context of {} positions and a kv_memory of {} bytes (hint: less of them)",
+                      full.engine.context, full.engine.kv_memory);
+  } catch (const std::system_error& error) {
+    return make_error(ErrorCode::kUnavailable, "cannot start {} threads: {}", full.engine.threads, error.what());
+  }
 }
 
 EngineLoop::EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer, const LoopOptions& options,
@@ -110,9 +125,7 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
         .tip = cache_.acquire(planner_->shares_tokens() ? active->request.isolation_key : order,
                               active->request.tokens),
         .max_tokens = static_cast<uint32_t>(n_longest - n_prompt),
-        .completion = {.choice = choice, .text = {}, .tokens = {}, .logprobs = {},
-                       .prompt_tokens = static_cast<int>(n_prompt)},
-        .decoder = {},
+        .completion = {.choice = choice, .prompt_tokens = static_cast<int>(n_prompt)},
         .stops = StopMatcher(active->request.sampling.stop)});
     if (tokenizer_ != nullptr) sequence->decoder.emplace(*tokenizer_, /*first_in_text=*/false);
     sequences_.push_back(std::move(sequence));
@@ -136,7 +149,7 @@ void EngineLoop::fail_all(const Error& error) {
 void EngineLoop::fail(ActiveRequest& request, const Error& error) {
   for (const auto& sequence : sequences_)
     if (sequence->request.get() == &request) drop(*sequence);
-  outbox_.push_back({request.listener, Event{.request = request.id, .text = {}, .completion = {}, .error = error}});
+  outbox_.push_back({request.listener, Event{.request = request.id, .error = error}});
 }
 
 void EngineLoop::deliver_events() {
@@ -372,8 +385,7 @@ void EngineLoop::take_token(Sequence& sequence, const Sampled& sampled) {
   const std::string text = sequence.decoder ? sequence.stops.push(sequence.decoder->push(sampled.token)) : "";
   if (!text.empty()) {
     completion.text += text;
-    outbox_.push_back({sequence.request->listener, Event{.request = sequence.request->id, .choice = sequence.choice,
-                                                         .text = text, .completion = {}, .error = {}}});
+    outbox_.push_back({sequence.request->listener, Event{.request = sequence.request->id, .choice = sequence.choice, .text = text}});
   }
   if (sequence.stops.stopped()) return finish(sequence, FinishReason::kStop);
   if (completion.tokens.size() >= sequence.max_tokens) return finish(sequence, FinishReason::kLength);
@@ -395,7 +407,7 @@ void EngineLoop::finish(Sequence& sequence, FinishReason reason) {
   if (--sequence.request->n_open == 0) ++stats_.requests;
   outbox_.push_back({sequence.request->listener,
                      Event{.request = sequence.request->id, .choice = sequence.choice, .text = rest,
-                           .completion = std::move(completion), .error = {}}});
+                           .completion = std::move(completion)}});
 }
 
 EngineStats EngineLoop::stats() const {

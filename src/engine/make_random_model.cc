@@ -48,7 +48,8 @@ Status make_random_model(const RandomModelOptions& options) {
   make.n_layers = options.n_layers;
   make.vocab = options.vocab;
   make.max_positions = options.max_positions;
-  make.n_threads = threads_or_default(0);
+  make.n_threads = 0;
+  if (Status status = fill_in_threads(make.n_threads); !status) return status;
   if (options.dtype == "f32") {
     make.dtype = DType::kF32;
   } else if (options.dtype == "f16") {
@@ -58,11 +59,18 @@ Status make_random_model(const RandomModelOptions& options) {
   } else {
     return invalid_argument("dtype is '{}', expected f32, f16 or bf16", options.dtype);
   }
-  if (!options.tokenizer.empty())  // before gigabytes are written
-    if (Result<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::load(options.tokenizer); !tokenizer)
-      return tokenizer.error();
+  int n_tokens = kByteTokenizerVocab;
+  if (!options.tokenizer.empty()) {
+    Result<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::load(options.tokenizer);
+    if (!tokenizer) return tokenizer.error();
+    n_tokens = (*tokenizer)->vocab_size();
+  }
   // A tiny model speaks bytes unless told otherwise; other tokens of its vocabulary would have no text.
   if (!make.vocab && options.tokenizer.empty() && options.shape.starts_with("tiny-")) make.vocab = kByteTokenizerVocab;
+  Result<model::ModelConfig> shape = model::named_shape(options.shape);
+  if (!shape) return shape.error();
+  if (const int vocab = make.vocab.value_or(shape->vocab); vocab < n_tokens)  // said before gigabytes are written
+    return invalid_argument("the vocabulary has {} tokens, expected at least the tokenizer's {}", vocab, n_tokens);
   if (options.tokenizer.empty()) make.eos_id = kByteTokenizerVocab - 1;
   if (Status status = model::make_model(make); !status) return status;
   std::error_code same;

@@ -1,5 +1,8 @@
 #include "pando/model.h"
 
+#include <new>
+#include <system_error>
+
 #include "base/errors.h"
 #include "base/thread_pool.h"
 #include "engine/model_parts.h"
@@ -11,7 +14,20 @@ Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Model::~Model() = default;
 
 Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& directory, const ModelOptions& options) {
-  ThreadPool pool(threads_or_default(options.threads));
+  int threads = options.threads;
+  if (Status status = fill_in_threads(threads); !status) return status.error();
+  try {
+    return load_parts(directory, options, threads);
+  } catch (const std::bad_alloc&) {
+    return make_error(ErrorCode::kUnavailable, "not enough memory for the weights of '{}'", directory.string());
+  } catch (const std::system_error& error) {
+    return make_error(ErrorCode::kUnavailable, "cannot start {} threads: {}", threads, error.what());
+  }
+}
+
+Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::path& directory,
+                                                       const ModelOptions& options, int threads) {
+  ThreadPool pool(threads);
   const bool to_q8_0 = options.weights == WeightType::kQ8_0;
   Result<model::Weights> weights = model::Weights::load(directory, to_q8_0, kernel::best_kernels(), pool);
   if (!weights) return weights.error();
@@ -53,10 +69,7 @@ Result<std::vector<Token>> Model::encode(std::string_view text) const {
 
 Result<std::string> Model::decode(std::span<const Token> tokens) const {
   if (!has_tokenizer()) return unsupported("the model directory has no tokenizer");
-  StreamDecoder decoder(*parts_->tokenizer, /*first_in_text=*/true);
-  std::string text;
-  for (const Token token : tokens) text += decoder.push(token);
-  return text + decoder.finish();
+  return pando::decode(*parts_->tokenizer, tokens, /*skip_special=*/true);
 }
 
 }  // namespace pando

@@ -28,23 +28,24 @@ DType kv_dtype(KvType type) {
   return DType::kF16;
 }
 
-int threads_or_default(int threads) {
-  if (threads > 0) return threads;
+Status fill_in_threads(int& threads) {
+  if (threads < 0 || threads > kMostThreads)
+    return invalid_argument("threads is {}, expected 0 (all processors) to {}", threads, kMostThreads);
+  if (threads > 0) return {};
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 0) return CPU_COUNT(&allowed);
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const bool known = sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 0;
+  threads = known ? CPU_COUNT(&allowed) : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return {};
 }
 
 Status fill_in(EngineOptions& options, const model::ModelConfig& config) {
-  if (options.threads < 0 || options.threads > kMostThreads)
-    return invalid_argument("threads is {}, expected 0 (all processors) to {}", options.threads, kMostThreads);
+  if (Status status = fill_in_threads(options.threads); !status) return status;
   if (options.context < 0 || options.context > config.max_positions)
     return invalid_argument("context is {}, expected at most the model's {} positions", options.context,
                             config.max_positions);
   if (options.step_rows < 1) return invalid_argument("step_rows is {}, expected at least 1", options.step_rows);
   if (options.max_running < 1) return invalid_argument("max_running is {}, expected at least 1", options.max_running);
   if (options.max_open < 1) return invalid_argument("max_open is {}, expected at least 1", options.max_open);
-  options.threads = threads_or_default(options.threads);
   if (options.context == 0) options.context = config.max_positions;
   return {};
 }

@@ -19,7 +19,8 @@ Status check_request(const Request& request, const model::ModelConfig& config, c
 // The table for "portable", "avx2", "avx512", or the best one for "".
 Result<const kernel::Kernels*> kernels_by_name(std::string_view name);
 
-// The value, or one for each processor this process may use where it is 0.
-int threads_or_default(int threads);
+// Replaces 0 by one thread for each processor this process may use; kInvalidArgument for a number that
+// cannot be.
+Status fill_in_threads(int& threads);
 
 }  // namespace pando

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "model/json.h"
+#include "base/json.h"
 
 namespace pando::model {
 namespace {

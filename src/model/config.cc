@@ -4,7 +4,7 @@
 
 #include "base/errors.h"
 #include "base/mapped_file.h"
-#include "model/json.h"
+#include "base/json.h"
 
 namespace pando::model {
 namespace {

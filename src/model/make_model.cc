@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 
 #include "base/errors.h"
 #include "base/mix.h"
@@ -230,8 +231,7 @@ Status make_model(const MakeModelOptions& options) {
   if (Status status = writer->finish(); !status) return status;
   const std::string text = config->to_json(options.dtype);
   const fs::path path = options.out / "config.json";
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
-  if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size())
+  if (!(std::ofstream(path, std::ios::binary) << text << std::flush))
     return io_error("{}: cannot be written", path.string());
   return {};
 }

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
-#include "model/json.h"
+#include "base/json.h"
 
 namespace pando::model {
 namespace {

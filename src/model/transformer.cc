@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 
 #include "base/fault.h"
 #include "kernel/kv_write.h"
@@ -47,7 +48,7 @@ Transformer::Transformer(const Weights& weights, const kernel::Kernels& kernels,
       pool_(pool),
       comm_(comm),
       rope_(max_positions, config_.head_dim, config_.rope_theta),
-      query_scale_(static_cast<float>(std::log2(std::exp(1.0)) / std::sqrt(config_.head_dim))) {}
+      query_scale_(static_cast<float>(std::numbers::log2e / std::sqrt(config_.head_dim))) {}
 
 const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv) {
   Stopwatch watch;
@@ -112,7 +113,8 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
   Stopwatch watch;
   for_rows(pool_, n_rows, [&](uint32_t row) {
     float* qkv = buffers_.qkv.data() + row * qkv_dim;
-    const uint32_t pos = plan.positions[row] - (fault_on(Fault::kRopeFromChunk) ? plan.positions[0] : 0);
+    uint32_t pos = plan.positions[row];
+    if (fault_on(Fault::kRopeFromChunk)) pos -= std::min(pos, plan.positions[0]);
     for (int head = 0; head < config_.n_heads + config_.n_kv_heads; ++head) {
       float* x = qkv + head * head_dim;
       if (config_.qk_norm()) {

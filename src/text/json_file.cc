@@ -3,6 +3,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/json.h"
+
 namespace pando {
 namespace {
 
@@ -23,15 +25,18 @@ Result<std::string> read_text_file(const std::filesystem::path& path) {
   return text;
 }
 
+bool is_there(const std::filesystem::path& path) {
+  std::error_code unreachable;
+  return std::filesystem::exists(path, unreachable);
+}
+
 Result<Json> read_json_file(const std::filesystem::path& path) {
   Result<std::string> text = read_text_file(path);
   if (!text.ok()) return text.error();
   if (text->empty()) return bad_file("'{}' is empty, expected JSON", path.string());
-  try {
-    return Json::parse(*text);
-  } catch (const Json::exception& failure) {  // the library tells the offset by exception only
-    return bad_file("'{}' is not JSON: {}", path.string(), failure.what());
-  }
+  Result<Json> json = parse_json(*text);
+  if (!json) return bad_file("'{}' is {}", path.string(), json.error().message);
+  return json;
 }
 
 JsonPlace JsonPlace::at(std::string_view key) const {

@@ -15,6 +15,8 @@ using Json = nlohmann::json;
 
 // kNotFound where there is none, kBadFile for a directory, kIo where it cannot be read.
 Result<std::string> read_text_file(const std::filesystem::path& path);
+// False also for what cannot be reached.
+bool is_there(const std::filesystem::path& path);
 Result<Json> read_json_file(const std::filesystem::path& path);
 
 // A place in a JSON document that knows its name. Borrows the document.

@@ -1,4 +1,5 @@
 #include "text/special_tokens.h"
+#include "text/json_file.h"
 
 #include <algorithm>
 #include <charconv>
@@ -84,7 +85,7 @@ Status read_config_file(const std::filesystem::path& path, TokenizerConfig* conf
 
 // Appends eos_token_id, an id or a list of ids.
 Status read_end_ids(const std::filesystem::path& path, std::vector<Token>* ids) {
-  if (!std::filesystem::exists(path)) return {};
+  if (!is_there(path)) return {};
   const Result<Json> document = read_json_file(path);
   if (!document.ok()) return document.error();
   const JsonPlace place = JsonPlace(*document, path.string()).at("eos_token_id");
@@ -104,7 +105,7 @@ Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& direc
   TokenizerConfig config;
   const std::filesystem::path path = directory / "tokenizer_config.json";
   config.file = path.string();
-  if (std::filesystem::exists(path)) {
+  if (is_there(path)) {
     if (Status done = read_config_file(path, &config); !done.ok()) return done.error();
   }
   for (const char* name : {"generation_config.json", "config.json"}) {

@@ -4,6 +4,7 @@
 #include "text/spm.h"
 #include "text/tokenizer_json.h"
 #include "text/vocab_merges.h"
+#include "text/json_file.h"
 
 namespace pando {
 namespace {
@@ -52,12 +53,12 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::load(const std::filesystem::path& 
   const Result<TokenizerConfig> config = read_tokenizer_config(directory);
   if (!config.ok()) return config.error();
   const std::filesystem::path json = directory / "tokenizer.json";
-  if (std::filesystem::exists(json)) return make_bpe(read_tokenizer_json(json, *config));
+  if (is_there(json)) return make_bpe(read_tokenizer_json(json, *config));
   if (const auto files = find_vocab_merges(directory)) {
     return make_bpe(read_vocab_merges(*files, *config));
   }
   const std::filesystem::path model = directory / "tokenizer.model";
-  if (std::filesystem::exists(model)) return load_model_file(model, *config);
+  if (is_there(model)) return load_model_file(model, *config);
   return not_found(
       "'{}' holds no tokenizer, expected tokenizer.json, vocab.json with merges.txt, or "
       "tokenizer.model",

@@ -1,6 +1,7 @@
 #include "text/vocab_merges.h"
 
 #include "text/byte_level.h"
+#include "text/json_file.h"
 
 namespace pando {
 namespace {
@@ -60,7 +61,7 @@ std::optional<VocabMergesFiles> find_vocab_merges(const std::filesystem::path& d
   const VocabMergesFiles names[] = {{directory / "vocab.json", directory / "merges.txt"},
                                     {directory / "encoder.json", directory / "vocab.bpe"}};
   for (const VocabMergesFiles& files : names) {
-    if (std::filesystem::exists(files.vocab)) return files;
+    if (is_there(files.vocab)) return files;
   }
   return std::nullopt;
 }

@@ -107,7 +107,7 @@ const reference::Model& ExactnessCases::reference(model::Family family, DType kv
 namespace {
 
 // Prompts that branch off one another at any token, are prefixes of one another, or are equal.
-std::vector<std::vector<Token>> random_prompts(Rng& rng, int n, int longest, int page_len) {
+std::vector<std::vector<Token>> random_prompts(Rng& rng, int n, int shortest_new, int longest, int page_len) {
   const int alphabet = chance(rng, 50) ? 2 : kVocab;
   std::vector<std::vector<Token>> prompts;
   for (int i = 0; i < n; ++i) {
@@ -118,7 +118,7 @@ std::vector<std::vector<Token>> random_prompts(Rng& rng, int n, int longest, int
       if (chance(rng, 30)) cut = std::min<int>(cut / page_len * page_len + uniform(rng, 0, 1), static_cast<int>(prompt.size()));
       prompt.resize(cut);
     }
-    int n_more = prompt.empty() ? uniform(rng, 1, longest) : uniform(rng, 0, std::max(1, longest / 3));
+    int n_more = prompt.empty() ? uniform(rng, shortest_new, longest) : uniform(rng, 0, std::max(1, longest / 3));
     n_more = std::min<int>(n_more, longest - static_cast<int>(prompt.size()));
     for (int j = 0; j < n_more; ++j) prompt.push_back(uniform(rng, 0, alphabet - 1));
     if (prompt.empty()) prompt.push_back(0);
@@ -184,7 +184,7 @@ CaseResult ExactnessCases::run(uint64_t seed) {
   Scenario s;
   s.seed = seed;
   s.family = chance(rng, 50) ? model::Family::kLlama : model::Family::kQwen3;
-  const bool real_sizes = chance(rng, 10);
+  const bool real_sizes = chance(rng, 30);
   if (real_sizes) s.sizes = {chance(rng, 50) ? 32 : 16, 64, 2048};
   const int longest = real_sizes ? 230 : uniform(rng, 6, 70);
   EngineOptions& engine = s.loop.engine;
@@ -196,7 +196,7 @@ CaseResult ExactnessCases::run(uint64_t seed) {
   engine.max_running = chance(rng, 30) ? uniform(rng, 1, 3) : 256;
   if (chance(rng, 20)) engine.isa = kernel::kernels_for(kernel::Isa::kAvx2) && chance(rng, 60) ? "avx2" : "portable";
 
-  for (std::vector<Token>& prompt : random_prompts(rng, uniform(rng, 1, 8), longest, s.sizes.page_len)) {
+  for (std::vector<Token>& prompt : random_prompts(rng, uniform(rng, 1, 8), real_sizes ? 193 : 1, longest, s.sizes.page_len)) {
     Request request;
     request.tokens = std::move(prompt);
     request.sampling = random_sampling(rng);
@@ -224,9 +224,13 @@ CaseResult ExactnessCases::run_long(uint64_t seed) {
   s.seed = seed;
   s.family = chance(rng, 50) ? model::Family::kLlama : model::Family::kQwen3;
   s.sizes = {32, 64, 2048};
-  s.loop.engine.threads = 2;
-  s.loop.engine.context = kContext;
-  s.loop.engine.kv_memory = 400 * page_bytes(weights(s.family).config, KvType::kF16, 32);
+  EngineOptions& engine = s.loop.engine;
+  engine.sharing = std::array{"tree", "prefix_cached", "packed"}[seed % 3];
+  engine.kv_type = std::array{KvType::kF16, KvType::kBF16, KvType::kF32}[seed / 3 % 3];
+  engine.threads = uniform(rng, 1, 2);
+  engine.context = kContext;
+  const size_t n_pages = chance(rng, 50) ? 600 : 196;  // all, or the longest alone
+  engine.kv_memory = n_pages * page_bytes(weights(s.family).config, engine.kv_type, 32);
   std::vector<Token> prompt;
   for (int i = 0; i < 6200; ++i) prompt.push_back(uniform(rng, 0, kVocab - 1));
   for (const int cut : {6200, 2049}) {
@@ -284,6 +288,8 @@ CaseResult ExactnessCases::run(const Scenario& s) {
     if (n_steps > 100000) return differs("no end of steps");
   }
 
+  result.stats = (*loop)->stats();
+  result.real_sizes = s.sizes.tile_len == 64;
   const DType kv_type = std::array{DType::kF32, DType::kF16, DType::kBF16}[static_cast<int>(s.loop.engine.kv_type)];
   const reference::Model& expected = reference(s.family, kv_type, s.sizes);
   for (auto& [id, outcome] : outcomes) {
@@ -291,6 +297,7 @@ CaseResult ExactnessCases::run(const Scenario& s) {
     result.crosses_3_tiles |= n_tokens > 3 * s.sizes.tile_len;
     result.crosses_3_spans |= n_tokens > 3 * s.sizes.span_len;
     if (!outcome.error.empty()) return differs(outcome.error);
+    result.n_cancelled += outcome.cancelled;
     if (outcome.cancelled) continue;
     const std::string what = compare(outcome, id, expected, rows, result.n_rows, result.logits_hash);
     if (!what.empty()) return differs(what);

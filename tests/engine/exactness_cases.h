@@ -10,6 +10,7 @@
 
 #include "base/dtype.h"
 #include "model/weights.h"
+#include "pando/engine.h"
 #include "reference/reference_forward.h"
 
 namespace pando::testing {
@@ -29,6 +30,9 @@ struct CaseResult {
   uint64_t logits_hash = 0;     // over these rows, by request, choice and position
   bool crosses_3_tiles = false; // a sequence of the case has tokens in more than three tiles
   bool crosses_3_spans = false;
+  bool real_sizes = false;      // tiles of 64 and spans of 2,048 positions
+  int n_cancelled = 0;
+  EngineStats stats;
 };
 
 // Tiny random models, made once and loaded on demand.

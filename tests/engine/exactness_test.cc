@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <stdexcept>
 
 #include "engine/exactness_cases.h"
 
@@ -12,25 +13,45 @@ namespace {
 // PANDO_EXACTNESS_CASES sets the number of cases for each type of weights. The slow tests run 2,600.
 int n_cases() {
   const char* text = std::getenv("PANDO_EXACTNESS_CASES");
-  return text != nullptr ? std::atoi(text) : 400;
+  const int n = text != nullptr ? std::atoi(text) : 400;
+  return n > 0 ? n : throw std::invalid_argument("PANDO_EXACTNESS_CASES is not a number above 0");
 }
+
+constexpr int kLongCases = 3;
 
 void run_cases(CaseWeights weights) {
   ExactnessCases cases(weights);
-  int n_rows = 0, n_tiles = 0, n_spans = 0;
+  int n_rows = 0, n_tiles = 0, n_real_tiles = 0, n_spans = 0, n_cancelled = 0;
+  EngineStats sum;
   for (int i = 0; i < n_cases(); ++i) {
     const CaseResult result = cases.run(1000 * static_cast<uint64_t>(weights) * 1000 + i);
     ASSERT_TRUE(result.equal) << result.what;
     n_rows += result.n_rows;
     n_tiles += result.crosses_3_tiles;
+    n_real_tiles += result.real_sizes && result.crosses_3_tiles;
     n_spans += result.crosses_3_spans;
+    n_cancelled += result.n_cancelled;
+    sum.preemptions += result.stats.preemptions;
+    sum.evicted_pages += result.stats.evicted_pages;
+    sum.recomputed_rows += result.stats.recomputed_rows;
   }
-  const CaseResult result = cases.run_long(static_cast<uint64_t>(weights));
-  ASSERT_TRUE(result.equal) << result.what;
-  EXPECT_TRUE(result.crosses_3_spans);
-  EXPECT_GE(5 * n_tiles, n_cases()) << "too few cases cross three tiles";
-  printf("%d cases, %d logits rows equal; %d cases cross 3 tiles, %d cross 3 spans\n", n_cases() + 1, n_rows,
-         n_tiles + 1, n_spans + 1);
+  for (int i = 0; i < kLongCases; ++i) {
+    const CaseResult result = cases.run_long(4 * i + static_cast<uint64_t>(weights));
+    ASSERT_TRUE(result.equal) << result.what;
+    EXPECT_TRUE(result.real_sizes && result.crosses_3_spans);
+    n_rows += result.n_rows;
+  }
+  EXPECT_GE(5 * n_real_tiles, n_cases()) << "too few cases of real sizes cross three tiles";
+  if (n_cases() >= 400) {  // every way of sharing and losing must have happened
+    EXPECT_GT(n_cancelled, 0);
+    EXPECT_GT(sum.preemptions, 0u);
+    EXPECT_GT(sum.evicted_pages, 0u);
+    EXPECT_GT(sum.recomputed_rows, 0u);
+  }
+  printf("%d cases, %d logits rows equal; %d cases cross 3 tiles, %d of them of real size; %d cross 3 spans, %d of them of "
+         "real size\n", n_cases() + kLongCases, n_rows, n_tiles + kLongCases, n_real_tiles + kLongCases,
+         n_spans + kLongCases, kLongCases);
+  printf("%d cancellations, %lu preemptions, %lu pages evicted, %lu rows recomputed\n", n_cancelled, sum.preemptions, sum.evicted_pages, sum.recomputed_rows);
 }
 
 TEST(Exactness, F32Weights) { run_cases(CaseWeights::kF32); }

@@ -18,10 +18,10 @@ uint64_t hash_of_cases(CaseWeights weights) {
   return hash;
 }
 
-TEST(Golden, F32Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kF32), 18035155044172179790u); }
-TEST(Golden, F16Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kF16), 3309258553863824829u); }
-TEST(Golden, BF16Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kBF16), 8435358367288539929u); }
-TEST(Golden, Q8_0Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ8_0), 9716390113894000927u); }
+TEST(Golden, F32Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kF32), 8574381905916195040u); }
+TEST(Golden, F16Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kF16), 15560406226124565500u); }
+TEST(Golden, BF16Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kBF16), 6096278520715748820u); }
+TEST(Golden, Q8_0Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ8_0), 1628014755780171851u); }
 
 }  // namespace
 }  // namespace pando::testing

@@ -65,7 +65,7 @@ TEST_F(SafetensorsTest, RefusesHeadersThatDoNotFitTheFile) {
 }
 
 TEST_F(SafetensorsTest, RefusesHeadersThatAreNotWhatTheyShouldBe) {
-  expect_bad("not json", "is not JSON");
+  expect_bad("not json", "not JSON");
   expect_bad("[]", "expected an object");
   expect_bad(R"({"a":3})", "tensor 'a' is 3");
   expect_bad(R"({"a":{"shape":[4],"data_offsets":[0,4]}})", "dtype is ''", ErrorCode::kUnsupported);

@@ -1,19 +1,22 @@
-#include "model/json.h"
+#include "base/json.h"
 
 #include <cmath>
-#include <set>
+#include <unordered_set>
 #include <vector>
 
 #include "base/errors.h"
 
-namespace pando::model {
+namespace pando {
 
 using nlohmann::json;
 
-Result<json> parse_json_object(std::string_view text, std::string_view source) {
-  std::vector<std::set<std::string>> open_objects;
+Result<json> parse_json(std::string_view text) {
+  std::vector<std::unordered_set<std::string>> open_objects;
   std::optional<std::string> repeated;
-  const json::parser_callback_t watch_keys = [&](int, json::parse_event_t event, json& value) {
+  bool too_deep = false;
+  const json::parser_callback_t watch = [&](int depth, json::parse_event_t event, json& value) {
+    if (depth > kDeepestJson) too_deep = true;
+    if (too_deep) return false;
     if (event == json::parse_event_t::object_start) open_objects.emplace_back();
     if (event == json::parse_event_t::object_end) open_objects.pop_back();
     if (event == json::parse_event_t::key) {
@@ -22,18 +25,24 @@ Result<json> parse_json_object(std::string_view text, std::string_view source) {
     }
     return true;
   };
-  json object;
+  json value;
   try {
-    object = json::parse(text.begin(), text.end(), watch_keys);
+    value = json::parse(text.begin(), text.end(), watch);
   } catch (const json::exception& failure) {
     std::string_view what = failure.what();
     if (const size_t end = what.find("] "); end != what.npos) what.remove_prefix(end + 2);
-    return bad_file("{}: is not JSON: {}", source, what.substr(0, 200));
+    return bad_file("not JSON: {}", what.substr(0, 200));
   }
-  if (repeated) return bad_file("{}: '{}' is there twice, expected once", source, *repeated);
-  if (!object.is_object())
-    return bad_file("{}: is a JSON {}, expected an object", source, object.type_name());
-  return object;
+  if (too_deep) return bad_file("nested deeper than {} levels", kDeepestJson);
+  if (repeated) return bad_file("'{}' is there twice, expected once", *repeated);
+  return value;
+}
+
+Result<json> parse_json_object(std::string_view text, std::string_view source) {
+  Result<json> value = parse_json(text);
+  if (!value) return bad_file("{}: {}", source, value.error().message);
+  if (!value->is_object()) return bad_file("{}: is a JSON {}, expected an object", source, value->type_name());
+  return value;
 }
 
 std::string found_text(const json& value) {
@@ -100,4 +109,4 @@ std::string FieldReader::string(std::string_view name, std::string_view fallback
   return value->get<std::string>();
 }
 
-}  // namespace pando::model
+}  // namespace pando

@@ -1,4 +1,4 @@
-// JSON files of a model directory, read with errors that name file, field, found and expected.
+// JSON from files that may hold anything, read with errors that name source, field, found and expected.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,13 @@
 
 #include "pando/result.h"
 
-namespace pando::model {
+namespace pando {
 
-// The object that `text` is. kBadFile for anything else, for a key that is there twice, and for
-// bytes that are not UTF-8; `source` names the text in messages.
+// The value that `text` is. kBadFile for what is not JSON or not UTF-8, for a key that is there twice
+// and for nesting deeper than kDeepestJson, which no file of ours needs and recursion would not survive.
+constexpr int kDeepestJson = 64;
+Result<nlohmann::json> parse_json(std::string_view text);
+// The same for an object; `source` names the text in messages.
 Result<nlohmann::json> parse_json_object(std::string_view text, std::string_view source);
 
 // A value as it is shown in a message: one line, cut short.
@@ -47,4 +50,4 @@ class FieldReader {
   std::optional<Error> error_;
 };
 
-}  // namespace pando::model
+}  // namespace pando
