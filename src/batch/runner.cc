@@ -65,10 +65,10 @@ class Runner {
     while (status.ok() && (read_ahead() || !open_.empty())) {
       for (const Event& event : mailbox_->take(/*wait=*/true))
         if (status.ok()) status = handle(event);
+      if (status.ok() && !output_.flush()) status = io_error("cannot write the output");  // a killed run keeps it
       report_progress();
     }
     if (status.ok() && input_.bad()) status = io_error("cannot read the input after line {}", line_number_);
-    if (status.ok() && !output_.flush()) status = io_error("cannot write the output");
     if (!status) {
       for (const auto& [id, open] : open_) engine_.cancel(id);
       return status.error();

@@ -1,0 +1,28 @@
+// What the exact planners have in common: the common row layout, and tasks over its page tables.
+#pragma once
+
+#include "plan/attention_tasks.h"
+
+namespace pando {
+
+class LayoutPlanner final : public Planner {
+ public:
+  LayoutPlanner(std::string_view name, bool shares_tokens, TaskSharing sharing, int tile_len)
+      : name_(name), shares_tokens_(shares_tokens), sharing_(sharing), tile_len_(tile_len) {}
+
+  std::string_view name() const override { return name_; }
+  bool shares_tokens() const override { return shares_tokens_; }
+  PlannedStep plan(const KvCache& cache, const std::vector<WantedOutput>& wanted) const override {
+    RowLayout layout = lay_out_rows(cache, wanted);
+    append_attention_tasks(layout, cache.page_len(), tile_len_, sharing_);
+    return std::move(layout.step);
+  }
+
+ private:
+  std::string_view name_;
+  bool shares_tokens_;
+  TaskSharing sharing_;
+  int tile_len_;
+};
+
+}  // namespace pando
