@@ -11,6 +11,7 @@ fairytaleqa: one line a story. --questions keeps the first N questions of storie
 import argparse
 import gzip
 import json
+import signal
 import sys
 
 
@@ -45,6 +46,7 @@ def fairytaleqa(args):
 
 
 def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it quietly
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=["squad", "fairytaleqa"])
     parser.add_argument("file")

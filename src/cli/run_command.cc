@@ -35,6 +35,17 @@ struct RunOptions {
   BatchOptions batch;
 };
 
+// Messages as those for lines: what was found, what was expected.
+CLI::Validator expect(const std::string& what, bool (*holds)(double)) {
+  return CLI::Validator(
+      [=](std::string& text) {
+        double value = 0;
+        const bool good = CLI::detail::lexical_cast(text, value) && holds(value);
+        return good ? std::string() : fmt::format("{}, expected {}", text, what);
+      },
+      "", "");
+}
+
 void add_options(CLI::App& app, RunOptions& o) {
   app.add_option("--model", o.model, "Model directory: config.json, safetensors, tokenizer")->required();
   app.add_option("--input", o.input, "JSONL file, or - for standard input")->required();
@@ -61,13 +72,16 @@ void add_options(CLI::App& app, RunOptions& o) {
   app.add_flag("--quiet", o.quiet, "No progress and no summary");
 
   SamplingOptions& s = o.batch.defaults.sampling;
+  const CLI::Validator positive = expect("at least 1", [](double x) { return x >= 1; });
+  const CLI::Validator not_negative = expect("0 or more", [](double x) { return x >= 0; });
+  const CLI::Validator share = expect("more than 0 and at most 1", [](double x) { return x > 0 && x <= 1; });
   const std::string group = "Sampling (lines may say otherwise)";
-  app.add_option("--max-tokens", s.max_tokens, "Tokens of an answer at most")->check(CLI::PositiveNumber)->capture_default_str()->group(group);
-  app.add_option("--temperature", s.temperature, "0: the likeliest token")->check(CLI::NonNegativeNumber)->capture_default_str()->group(group);
-  app.add_option("--top-k", s.top_k, "Only the k likeliest tokens; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str()->group(group);
-  app.add_option("--top-p", s.top_p, "Only the likeliest tokens that sum to p")->check(CLI::Range(1e-9, 1.0))->capture_default_str()->group(group);
+  app.add_option("--max-tokens", s.max_tokens, "Tokens of an answer at most")->check(positive)->capture_default_str()->group(group);
+  app.add_option("--temperature", s.temperature, "0: the likeliest token")->check(not_negative)->capture_default_str()->group(group);
+  app.add_option("--top-k", s.top_k, "Only the k likeliest tokens; 0: all")->check(not_negative)->capture_default_str()->group(group);
+  app.add_option("--top-p", s.top_p, "Only the likeliest tokens that sum to p")->check(share)->capture_default_str()->group(group);
   app.add_option("--seed", o.engine.seed, "Of lines that bring none")->capture_default_str()->group(group);
-  app.add_option("--n", s.n, "Answers to each question")->check(CLI::PositiveNumber)->capture_default_str()->group(group);
+  app.add_option("--n", s.n, "Answers to each question")->check(positive)->capture_default_str()->group(group);
   app.add_option("--stop", s.stop, "Text that ends an answer; may be given again")->allow_extra_args(false)->group(group);
   app.add_flag("--ignore-eos", s.ignore_eos, "Go on after the end-of-sequence token")->group(group);
   app.add_flag("--logprobs", s.logprobs, "Log-probabilities of generated tokens")->group(group);
@@ -106,6 +120,28 @@ bool same_file(const std::string& a, const std::string& b) {
   return a != "-" && b != "-" && std::filesystem::is_regular_file(a, error) && std::filesystem::equivalent(a, b, error);
 }
 
+// A file to write anew that keeps what it holds until `begin`: a run that cannot start loses nothing.
+class OutputFile {
+ public:
+  // "-" is standard output. False where the file cannot be written.
+  bool open(const std::string& path) {
+    path_ = path;
+    if (path_ == "-") return true;
+    file_.open(path_, std::ios::app);
+    return file_.is_open();
+  }
+  std::ostream& begin() {
+    if (path_ == "-") return std::cout;
+    std::error_code error;
+    if (std::filesystem::is_regular_file(path_, error)) std::filesystem::resize_file(path_, 0, error);
+    return file_;
+  }
+
+ private:
+  std::string path_;
+  std::ofstream file_;
+};
+
 using Hashes = std::multiset<std::tuple<std::string, int, uint64_t>>;  // id, choice, logits hash
 
 class RunCommand {
@@ -123,15 +159,10 @@ class RunCommand {
     }
     if (same_file(o_.input, o_.output) || same_file(o_.input, o_.report))
       return usage(fmt::format("'{}' is the input, expected another file to write to", o_.input));
-    std::ofstream output_file;
-    if (o_.output != "-") {
-      output_file.open(o_.output);
-      if (!output_file) return report_error(fmt::format("cannot write output '{}'", o_.output));
-    }
-    std::ofstream report_file;
+    OutputFile output, report;
+    if (!output.open(o_.output)) return report_error(fmt::format("cannot write output '{}'", o_.output));
     if (!o_.report.empty()) {
-      report_file.open(o_.report);
-      if (!report_file) return report_error(fmt::format("cannot write report '{}'", o_.report));
+      if (!report.open(o_.report)) return report_error(fmt::format("cannot write report '{}'", o_.report));
       if (same_file(o_.output, o_.report))
         return usage(fmt::format("'{}' is the output, expected another file for the report", o_.report));
     }
@@ -142,17 +173,18 @@ class RunCommand {
 
     RunRecord first{o_.engine.sharing, {}}, second{o_.compare, {}};
     Hashes hashes, compared_hashes;
-    int code = run(*model, first, input, o_.output == "-" ? std::cout : output_file, hashes, o_.quiet);
+    int code = run(*model, first, input, output, hashes, o_.quiet);
     if (code == kFailed) return code;
     if (!o_.compare.empty()) {
       Input again;
       if (Status status = again.open(o_.input); !status) return report_error(status.error().message);
-      std::ofstream nowhere("/dev/null");
+      OutputFile nowhere;
+      nowhere.open("/dev/null");
       const int second_code = run(*model, second, again, nowhere, compared_hashes, true);
       if (second_code == kFailed) return second_code;
     }
     print_summary(first, second, hashes, compared_hashes);
-    if (report_file.is_open() && !(report_file << last_report_ << '\n').flush())
+    if (!o_.report.empty() && !(report.begin() << last_report_ << '\n').flush())
       return report_error(fmt::format("cannot write report '{}'", o_.report));
     if (!o_.compare.empty() && hashes != compared_hashes)
       return report_error(fmt::format("answers of {} and {} differ", first.sharing, second.sharing));
@@ -165,7 +197,7 @@ class RunCommand {
     return kUsage;
   }
 
-  int run(const std::shared_ptr<const Model>& model, RunRecord& record, Input& input, std::ostream& output,
+  int run(const std::shared_ptr<const Model>& model, RunRecord& record, Input& input, OutputFile& output,
           Hashes& hashes, bool quiet) {
     EngineOptions engine_options = o_.engine;
     engine_options.sharing = record.sharing;
@@ -184,7 +216,7 @@ class RunCommand {
       if (!quiet && static_cast<int>(shown_.size()) < o_.show)
         shown_.push_back(fmt::format("[{}] {}\n    -> {}", answer.id, answer.question, quoted(answer.completion.text)));
     };
-    Result<BatchSummary> summary = run_batch(**engine, *input.stream, input.n_bytes, output, batch);
+    Result<BatchSummary> summary = run_batch(**engine, *input.stream, input.n_bytes, output.begin(), batch);
     progress.clear();
     if (!summary) return report_error(summary.error().message);
     record.summary = *summary;
