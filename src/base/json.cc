@@ -31,6 +31,7 @@ Result<json> parse_json(std::string_view text) {
   } catch (const json::exception& failure) {
     std::string_view what = failure.what();
     if (const size_t end = what.find("] "); end != what.npos) what.remove_prefix(end + 2);
+    what = what.substr(0, what.find("; last read"));  // the text itself, which may be long and no UTF-8
     return bad_file("not JSON: {}", what.substr(0, 200));
   }
   if (too_deep) return bad_file("nested deeper than {} levels", kDeepestJson);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
+#include "base/json.h"
 
 namespace pando {
 namespace {
@@ -207,13 +208,9 @@ Status parse_plain(const Json& json, const std::string& line_id, BatchLine& line
 }  // namespace
 
 Result<BatchLine> parse_line(std::string_view text, uint64_t line_number, const AnswerOptions& defaults) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::exception& error) {
-    const std::string_view what = error.what();  // ends with what was read, which may be long and no UTF-8
-    return invalid_argument("not JSON: {}", what.substr(0, what.find("; last read")));
-  }
+  Result<Json> parsed = parse_json(text);
+  if (!parsed) return invalid_argument("{}", parsed.error().message);
+  const Json& json = *parsed;
   if (!json.is_object()) return invalid_argument("the line is {}, expected an object", shown(json));
 
   std::string line_id = std::to_string(line_number);

@@ -209,10 +209,9 @@ TEST(InputLine, MessagesStayShort) {
 
 TEST(InputLine, DeeperThanTheStack) {
   const std::string deep = std::string(1000000, '[') + std::string(1000000, ']');
-  EXPECT_EQ(refused(deep), "the line is [...], expected an object");
-  EXPECT_EQ(refused(R"({"prompt": )" + deep + "}"), "field 'prompt' is [...], expected a string");
-  EXPECT_EQ(refused(R"({"id": )" + deep + "}"),
-            "field 'id' of the line is [...], expected a string or an integer");
+  for (const std::string& line : {deep, R"({"prompt": )" + deep + "}", R"({"id": )" + deep + "}"})
+    EXPECT_EQ(refused(line), "nested deeper than 64 levels");
+  EXPECT_EQ(refused(R"({"prompt": "a", "prompt": "b"})"), "'prompt' is there twice, expected once");
 }
 
 }  // namespace
