@@ -37,29 +37,30 @@ struct BatchAnswer {
 
 struct BatchProgress {
   uint64_t answers_done = 0;
-  double share_read = 0;       // of the input's bytes, in [0, 1]; 0 where the size is not known
-  double seconds = 0;          // since the run began
-  EngineStats stats;           // of this run
+  double share_read = 0;  // of the input's bytes, in [0, 1]; 0 where the size is not known
+  double seconds = 0;     // since the run began
+  EngineStats stats;      // of this run
 };
 
 struct BatchSummary {
-  uint64_t lines = 0;          // with content
-  uint64_t bad_lines = 0;      // reported and left out
-  uint64_t answers = 0;        // written
-  uint64_t failed = 0;         // questions of good lines that could not be answered
-  uint64_t skipped = 0;        // too long, left out as asked
-  uint64_t scored = 0;         // answers with reference answers
-  double exact_match = 0;      // mean over scored answers, in [0, 1]
-  double token_f1 = 0;         // mean over scored answers, in [0, 1]
+  uint64_t lines = 0;      // with content
+  uint64_t bad_lines = 0;  // reported and left out
+  uint64_t answers = 0;    // written
+  uint64_t failed = 0;     // questions of good lines that could not be answered
+  uint64_t skipped = 0;    // too long, left out as asked
+  uint64_t scored = 0;     // answers with reference answers
+  double exact_match = 0;  // mean over scored answers, in [0, 1]
+  double token_f1 = 0;     // mean over scored answers, in [0, 1]
   double seconds = 0;
-  uint64_t combined_hash = 0;  // of ids and logits hashes of all answers, in any order; 0 without hashes
-  EngineStats stats;           // of this run
+  uint64_t combined_hash =
+      0;              // of ids and logits hashes of all answers, in any order; 0 without hashes
+  EngineStats stats;  // of this run
 };
 
-// Reads `input` to its end and no further ahead than the engine needs; `input_bytes` is its size, or
-// 0 where that is not known. Bad lines are reported and the rest runs. Errors: kIo where the
+// Reads `input` to its end and no further ahead than the engine needs; `input_bytes` is its size,
+// or 0 where that is not known. Bad lines are reported and the rest runs. Errors: kIo where the
 // output cannot be written or the input cannot be read on; answers that were written stay.
-Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes, std::ostream& output,
-                               const BatchOptions& options);
+Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
+                               std::ostream& output, const BatchOptions& options);
 
 }  // namespace pando

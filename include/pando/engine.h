@@ -15,36 +15,36 @@ namespace pando {
 enum class KvType { kF32, kF16, kBF16 };
 
 struct EngineOptions {
-  std::string sharing = "tree";             // planner: tree, packed or prefix_cached
-  int threads = 0;                          // 0: one for each processor
-  size_t kv_memory = size_t{4} << 30;       // budget for keys and values, bytes
-  KvType kv_type = KvType::kF16;            // type that keys and values are stored in
-  int context = 0;                          // longest sequence in tokens; 0: the model's
-  uint64_t seed = 0;                        // of requests that bring none
-  int step_rows = 512;                      // rows of a forward pass at most
-  int max_running = 256;                    // sequences that hold keys and values at a time
-  int max_open = 4096;                      // answers waiting or under way; more are refused
-  std::string isa;                          // portable, avx2 or avx512; empty: the best there is
+  std::string sharing = "tree";        // planner: tree, packed or prefix_cached
+  int threads = 0;                     // 0: one for each processor
+  size_t kv_memory = size_t{4} << 30;  // budget for keys and values, bytes
+  KvType kv_type = KvType::kF16;       // type that keys and values are stored in
+  int context = 0;                     // longest sequence in tokens; 0: the model's
+  uint64_t seed = 0;                   // of requests that bring none
+  int step_rows = 512;                 // rows of a forward pass at most
+  int max_running = 256;               // sequences that hold keys and values at a time
+  int max_open = 4096;                 // answers waiting or under way; more are refused
+  std::string isa;                     // portable, avx2 or avx512; empty: the best there is
 };
 
 // Counters since the engine was opened.
 struct EngineStats {
-  uint64_t requests = 0;            // finished
-  uint64_t prompt_tokens = 0;       // of finished requests' answers: each answer counts its prompt
+  uint64_t requests = 0;       // finished
+  uint64_t prompt_tokens = 0;  // of finished requests' answers: each answer counts its prompt
   uint64_t generated_tokens = 0;
-  uint64_t prefill_rows = 0;        // rows computed for prompts; the rest of them was reused
-  uint64_t decode_rows = 0;         // rows computed for generated tokens
-  uint64_t recomputed_rows = 0;     // of both: rows whose keys and values were cached already
+  uint64_t prefill_rows = 0;     // rows computed for prompts; the rest of them was reused
+  uint64_t decode_rows = 0;      // rows computed for generated tokens
+  uint64_t recomputed_rows = 0;  // of both: rows whose keys and values were cached already
   uint64_t steps = 0;
   uint64_t preemptions = 0;
   uint64_t evicted_pages = 0;
-  uint64_t kv_bytes_peak = 0;       // pages in use at most
-  double step_s = 0;                // seconds in steps, of which:
-  double linear_s = 0;              //   matrix products
-  double attention_s = 0;           //   attention
-  double sampling_s = 0;            //   hashing and sampling
-  double planning_s = 0;            //   scheduling, reserving, planning
-  double linear_flops = 0;          // operations of the matrix products, 2 M N K
+  uint64_t kv_bytes_peak = 0;  // pages in use at most
+  double step_s = 0;           // seconds in steps, of which:
+  double linear_s = 0;         //   matrix products
+  double attention_s = 0;      //   attention
+  double sampling_s = 0;       //   hashing and sampling
+  double planning_s = 0;       //   scheduling, reserving, planning
+  double linear_flops = 0;     // operations of the matrix products, 2 M N K
 
   // What was added since `before`; the peak stays as it is.
   EngineStats since(const EngineStats& before) const;

@@ -12,15 +12,15 @@
 namespace pando {
 
 struct RandomModelOptions {
-  std::string shape = "tiny-qwen3";   // one of random_model_shapes()
-  std::filesystem::path out;          // directory to write; made where it is not there
-  std::string dtype = "bf16";         // of the weights: f32, f16 or bf16
+  std::string shape = "tiny-qwen3";  // one of random_model_shapes()
+  std::filesystem::path out;         // directory to write; made where it is not there
+  std::string dtype = "bf16";        // of the weights: f32, f16 or bf16
   uint64_t seed = 0;
-  std::optional<int> n_layers;        // these three replace the shape's own
+  std::optional<int> n_layers;  // these three replace the shape's own
   std::optional<int> vocab;
   std::optional<int> max_positions;
-  std::filesystem::path tokenizer;    // directory whose tokenizer files are copied; empty: one token for
-                                      // each byte
+  std::filesystem::path tokenizer;  // directory whose tokenizer files are copied; empty: one token
+                                    // for each byte
 };
 
 std::vector<std::string> random_model_shapes();

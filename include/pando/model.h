@@ -26,7 +26,7 @@ struct ModelOptions {
 };
 
 struct ModelInfo {
-  std::string family;       // "llama", "qwen3"
+  std::string family;  // "llama", "qwen3"
   int64_t n_parameters;
   int n_layers;
   int d_model;

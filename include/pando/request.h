@@ -12,25 +12,25 @@
 namespace pando {
 
 struct SamplingOptions {
-  int max_tokens = 128;             // tokens to generate at most; also bounded by the context
-  double temperature = 0;           // 0: always the likeliest token
-  int top_k = 0;                    // sample from the k likeliest tokens; 0: from all
-  double top_p = 1;                 // sample from the likeliest tokens that sum to p, in (0, 1]
-  std::optional<uint64_t> seed;     // absent: from the engine's seed and the request's id
-  int n = 1;                        // answers to the same prompt, which is computed once
-  std::vector<std::string> stop;    // texts that end an answer; they are not part of it
-  std::vector<Token> stop_tokens;   // tokens that end an answer, besides the model's own
-  bool ignore_eos = false;          // go on after the model's end-of-sequence token
-  bool logprobs = false;            // report ln p of every generated token
+  int max_tokens = 128;            // tokens to generate at most; also bounded by the context
+  double temperature = 0;          // 0: always the likeliest token
+  int top_k = 0;                   // sample from the k likeliest tokens; 0: from all
+  double top_p = 1;                // sample from the likeliest tokens that sum to p, in (0, 1]
+  std::optional<uint64_t> seed;    // absent: from the engine's seed and the request's id
+  int n = 1;                       // answers to the same prompt, which is computed once
+  std::vector<std::string> stop;   // texts that end an answer; they are not part of it
+  std::vector<Token> stop_tokens;  // tokens that end an answer, besides the model's own
+  bool ignore_eos = false;         // go on after the model's end-of-sequence token
+  bool logprobs = false;           // report ln p of every generated token
 };
 
 struct Request {
-  std::string id;             // the caller's name for it; with the engine's seed it decides sampling
-  std::string prompt;         // text, or
+  std::string id;      // the caller's name for it; with the engine's seed it decides sampling
+  std::string prompt;  // text, or
   std::vector<Token> tokens;  // tokens, used where not empty
   SamplingOptions sampling;
-  uint64_t isolation_key = 0; // requests share prefixes only within one key
-  bool logits_hash = false;   // hash the logits that every answer was drawn from
+  uint64_t isolation_key = 0;  // requests share prefixes only within one key
+  bool logits_hash = false;    // hash the logits that every answer was drawn from
 };
 
 enum class FinishReason { kStop, kLength };
@@ -38,23 +38,23 @@ const char* finish_reason_name(FinishReason reason);  // "stop", "length"
 
 // One finished answer.
 struct Completion {
-  int choice = 0;                // in [0, n)
+  int choice = 0;  // in [0, n)
   std::string text;
-  std::vector<Token> tokens;     // generated, the ending token included
-  std::vector<float> logprobs;   // [tokens] natural logarithms under the unmodified distribution
+  std::vector<Token> tokens;    // generated, the ending token included
+  std::vector<float> logprobs;  // [tokens] natural logarithms under the unmodified distribution
   FinishReason finish_reason = FinishReason::kLength;
   int prompt_tokens = 0;
-  uint64_t logits_hash = 0;      // XXH3-64 over the raw f32 logits rows, chained by seed
+  uint64_t logits_hash = 0;  // XXH3-64 over the raw f32 logits rows, chained by seed
 };
 
 // Something that happened to a request. Events of one request come in order, from the engine's
 // thread: a listener must not block, and may call submit and cancel.
 struct Event {
-  uint64_t request = 0;                   // as returned by submit
+  uint64_t request = 0;  // as returned by submit
   int choice = 0;
-  std::string text;                       // new text of the answer; whole UTF-8 characters
-  std::optional<Completion> completion;   // the answer is finished
-  std::optional<Error> error;             // the request is over; no further events
+  std::string text;                      // new text of the answer; whole UTF-8 characters
+  std::optional<Completion> completion;  // the answer is finished
+  std::optional<Error> error;            // the request is over; no further events
 };
 
 }  // namespace pando

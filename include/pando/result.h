@@ -29,7 +29,8 @@ struct Error {
   std::string message;
 };
 
-// A value of type T or an Error. Reading the side that is not there is a bug (std::bad_variant_access).
+// A value of type T or an Error. Reading the side that is not there is a bug
+// (std::bad_variant_access).
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -12,7 +12,8 @@ AlignedBuffer::AlignedBuffer(size_t n_bytes) : size_(n_bytes) {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   constexpr size_t kHuge = size_t{2} << 20;
-  if (n_bytes >= kHuge) madvise(memory, n_bytes, MADV_HUGEPAGE);  // a hint: refusal costs speed only
+  if (n_bytes >= kHuge)
+    madvise(memory, n_bytes, MADV_HUGEPAGE);  // a hint: refusal costs speed only
   data_ = static_cast<std::byte*>(memory);
 }
 

@@ -14,8 +14,8 @@ struct BugError : std::logic_error {
 
 #define PANDO_STRINGIFY_(x) #x
 #define PANDO_STRINGIFY(x) PANDO_STRINGIFY_(x)
-#define PANDO_CHECK(condition)                                                                \
-  do {                                                                                        \
-    if (!(condition)) [[unlikely]]                                                            \
+#define PANDO_CHECK(condition)                                                                     \
+  do {                                                                                             \
+    if (!(condition)) [[unlikely]]                                                                 \
       throw ::pando::BugError("bug: " #condition " (" __FILE__ ":" PANDO_STRINGIFY(__LINE__) ")"); \
   } while (false)

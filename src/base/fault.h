@@ -9,19 +9,19 @@ namespace pando {
 
 enum class Fault {
   kNone,
-  kSplitSumOverK,         // matrix products: two partial sums over K once M >= 64
-  kFoldPerPage,           // attention: the softmax state is updated per page instead of per tile
-  kStaleLane,             // attention: one position beyond the row's own is visible
-  kMaskedLaneTimesZero,   // attention: masked values are multiplied by zero instead of skipped
-  kSpanFoldLeft,          // attention: spans merged left to right instead of as an aligned tree
-  kCopyOneLaneShort,      // pages: a copy on write leaves out its last position
-  kFanOutMissing,         // pages: a row is written to its own page only
-  kPositionAfterSplit,    // tree: the lower part of a split node starts one position late
-  kCommitTooMuch,         // tree: the lower part of a split node counts one token too many
-  kScalarTailRow,         // row operations: the last row of an odd number sums in another order
-  kWrongCounterKey,       // sampling: the random counter leaves out the position
-  kEvictPinned,           // cache: eviction ignores a running sequence
-  kRopeFromChunk,         // rotary embedding: positions restart in every chunk
+  kSplitSumOverK,        // matrix products: two partial sums over K once M >= 64
+  kFoldPerPage,          // attention: the softmax state is updated per page instead of per tile
+  kStaleLane,            // attention: one position beyond the row's own is visible
+  kMaskedLaneTimesZero,  // attention: masked values are multiplied by zero instead of skipped
+  kSpanFoldLeft,         // attention: spans merged left to right instead of as an aligned tree
+  kCopyOneLaneShort,     // pages: a copy on write leaves out its last position
+  kFanOutMissing,        // pages: a row is written to its own page only
+  kPositionAfterSplit,   // tree: the lower part of a split node starts one position late
+  kCommitTooMuch,        // tree: the lower part of a split node counts one token too many
+  kScalarTailRow,        // row operations: the last row of an odd number sums in another order
+  kWrongCounterKey,      // sampling: the random counter leaves out the position
+  kEvictPinned,          // cache: eviction ignores a running sequence
+  kRopeFromChunk,        // rotary embedding: positions restart in every chunk
   kCount,
 };
 

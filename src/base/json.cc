@@ -31,7 +31,8 @@ Result<json> parse_json(std::string_view text) {
   } catch (const json::exception& failure) {
     std::string_view what = failure.what();
     if (const size_t end = what.find("] "); end != what.npos) what.remove_prefix(end + 2);
-    what = what.substr(0, what.find("; last read"));  // the text itself, which may be long and no UTF-8
+    what = what.substr(
+        0, what.find("; last read"));  // the text itself, which may be long and no UTF-8
     return bad_file("not JSON: {}", what.substr(0, 200));
   }
   if (too_deep) return bad_file("nested deeper than {} levels", kDeepestJson);
@@ -42,7 +43,8 @@ Result<json> parse_json(std::string_view text) {
 Result<json> parse_json_object(std::string_view text, std::string_view source) {
   Result<json> value = parse_json(text);
   if (!value) return bad_file("{}: {}", source, value.error().message);
-  if (!value->is_object()) return bad_file("{}: is a JSON {}, expected an object", source, value->type_name());
+  if (!value->is_object())
+    return bad_file("{}: is a JSON {}, expected an object", source, value->type_name());
   return value;
 }
 

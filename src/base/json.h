@@ -1,4 +1,5 @@
-// JSON from files that may hold anything, read with errors that name source, field, found and expected.
+// JSON from files that may hold anything, read with errors that name source, field, found and
+// expected.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,9 @@
 
 namespace pando {
 
-// The value that `text` is. kBadFile for what is not JSON or not UTF-8, for a key that is there twice
-// and for nesting deeper than kDeepestJson, which no file of ours needs and recursion would not survive.
+// The value that `text` is. kBadFile for what is not JSON or not UTF-8, for a key that is there
+// twice and for nesting deeper than kDeepestJson, which no file of ours needs and recursion would
+// not survive.
 constexpr int kDeepestJson = 64;
 Result<nlohmann::json> parse_json(std::string_view text);
 // The same for an object; `source` names the text in messages.

@@ -68,8 +68,10 @@ void ThreadPool::parallel_for(int64_t n_items, FunctionRef<void(int64_t, int)> b
     drain(0);
   }
   if (shared)
-    for (int busy; (busy = n_busy_.load(std::memory_order_acquire)) != 0;) wait_for_change(n_busy_, busy);
-  if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(std::exchange(failure_, nullptr));
+    for (int busy; (busy = n_busy_.load(std::memory_order_acquire)) != 0;)
+      wait_for_change(n_busy_, busy);
+  if (failed_.load(std::memory_order_acquire))
+    std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void ThreadPool::worker_main(int worker) {

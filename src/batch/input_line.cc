@@ -37,10 +37,12 @@ class Fields {
   bool has(const char* name) const { return has_field(object_, name); }
 
   void text(const char* name, std::string& out) {
-    read(name, "a string", &Json::is_string, [&](const Json& value) { out = value.get<std::string>(); });
+    read(name, "a string", &Json::is_string,
+         [&](const Json& value) { out = value.get<std::string>(); });
   }
   void flag(const char* name, bool& out) {
-    read(name, "true or false", &Json::is_boolean, [&](const Json& value) { out = value.get<bool>(); });
+    read(name, "true or false", &Json::is_boolean,
+         [&](const Json& value) { out = value.get<bool>(); });
   }
   void number(const char* name, double& out) {
     read(name, "a number", &Json::is_number, [&](const Json& value) { out = value.get<double>(); });
@@ -48,7 +50,8 @@ class Fields {
   void integer(const char* name, int& out) {
     read(name, "an integer", &Json::is_number_integer, [&](const Json& value) {
       const double wide = value.get<double>();
-      if (wide < -2147483648.0 || wide > 2147483647.0) return fail(name, value, "an integer of 32 bits");
+      if (wide < -2147483648.0 || wide > 2147483647.0)
+        return fail(name, value, "an integer of 32 bits");
       out = value.get<int>();
     });
   }
@@ -58,7 +61,8 @@ class Fields {
   }
   void texts(const char* name, std::vector<std::string>& out) {
     if (has(name)) out.clear();
-    list(name, "a list of strings", &Json::is_string, [&](const Json& value) { out.push_back(value.get<std::string>()); });
+    list(name, "a list of strings", &Json::is_string,
+         [&](const Json& value) { out.push_back(value.get<std::string>()); });
   }
   void tokens(const char* name, std::vector<Token>& out) {
     if (has(name)) out.clear();
@@ -70,7 +74,8 @@ class Fields {
   }
 
   void fail(const char* name, const Json& found, const char* expected) {
-    if (status_.ok()) status_ = invalid_argument("field '{}' is {}, expected {}", name, shown(found), expected);
+    if (status_.ok())
+      status_ = invalid_argument("field '{}' is {}, expected {}", name, shown(found), expected);
   }
   // Everything else in the object is a mistake.
   void only(std::span<const std::string_view> known) {
@@ -82,7 +87,8 @@ class Fields {
 
  private:
   template <class Take>
-  void read(const char* name, const char* expected, bool (Json::*is)() const noexcept, const Take& take) {
+  void read(const char* name, const char* expected, bool (Json::*is)() const noexcept,
+            const Take& take) {
     if (!has(name)) return;
     const Json& value = object_[name];
     if ((value.*is)()) {
@@ -92,7 +98,8 @@ class Fields {
     }
   }
   template <class Take>
-  void list(const char* name, const char* expected, bool (Json::*is)() const noexcept, const Take& take) {
+  void list(const char* name, const char* expected, bool (Json::*is)() const noexcept,
+            const Take& take) {
     if (!has(name)) return;
     const Json& values = object_[name];
     if (!values.is_array()) return fail(name, values, expected);
@@ -107,8 +114,10 @@ class Fields {
 };
 
 constexpr std::array<std::string_view, 18> kLineFields = {
-    "id", "instruction", "context", "questions", "template", "prompt", "tokens", "answers",  // what is asked
-    "max_tokens", "temperature", "top_k", "top_p", "seed", "n", "stop", "stop_tokens", "ignore_eos", "logprobs"};
+    "id",         "instruction", "context",     "questions",  "template",
+    "prompt",     "tokens",      "answers",  // what is asked
+    "max_tokens", "temperature", "top_k",       "top_p",      "seed",
+    "n",          "stop",        "stop_tokens", "ignore_eos", "logprobs"};
 constexpr std::array<std::string_view, 3> kQuestionFields = {"id", "text", "answers"};
 
 void read_sampling(Fields& fields, SamplingOptions& sampling) {
@@ -133,7 +142,8 @@ Result<std::string> read_id(const Json& object, const char* what) {
   const Json& id = object["id"];
   if (id.is_string()) return id.get<std::string>();
   if (id.is_number_integer()) return id.dump();
-  return invalid_argument("field 'id' of the {} is {}, expected a string or an integer", what, shown(id));
+  return invalid_argument("field 'id' of the {} is {}, expected a string or an integer", what,
+                          shown(id));
 }
 
 Result<BatchQuestion> parse_question(const Json& json, size_t index, const std::string& line_id,
@@ -157,14 +167,16 @@ Result<BatchQuestion> parse_question(const Json& json, size_t index, const std::
       question.id_json = json["id"].dump();
     }
   } else {
-    return invalid_argument("question {} is {}, expected a string or an object", index, shown(json));
+    return invalid_argument("question {} is {}, expected a string or an object", index,
+                            shown(json));
   }
   question.request.id = line_id + "/" + *question.id;
   question.request.prompt = render_prompt(options, context, question.text);
   return question;
 }
 
-Status parse_questions(const Json& json, const std::string& line_id, AnswerOptions& options, BatchLine& line) {
+Status parse_questions(const Json& json, const std::string& line_id, AnswerOptions& options,
+                       BatchLine& line) {
   Fields fields(json);
   std::string context;
   fields.text("context", context);
@@ -173,12 +185,14 @@ Status parse_questions(const Json& json, const std::string& line_id, AnswerOptio
   if (!fields.status()) return fields.status();
   if (!fields.has("context")) return invalid_argument("the line has 'questions' but no 'context'");
   for (const char* other : {"prompt", "tokens", "answers"})
-    if (fields.has(other)) return invalid_argument("field '{}' does not go with 'questions'", other);
+    if (fields.has(other))
+      return invalid_argument("field '{}' does not go with 'questions'", other);
   if (options.prompt_template.find("{question}") == std::string::npos)
     return invalid_argument("field 'template' has no {{question}} in it");
   const Json& questions = json["questions"];
   if (!questions.is_array() || questions.empty())
-    return invalid_argument("field 'questions' is {}, expected a list of one or more", shown(questions));
+    return invalid_argument("field 'questions' is {}, expected a list of one or more",
+                            shown(questions));
   for (size_t i = 0; i < questions.size(); ++i) {
     Result<BatchQuestion> question = parse_question(questions[i], i, line_id, context, options);
     if (!question) return question.error();
@@ -196,7 +210,9 @@ Status parse_plain(const Json& json, const std::string& line_id, BatchLine& line
   read_answers(fields, question.answers);
   if (!fields.status()) return fields.status();
   for (const char* other : {"context", "instruction", "template"})
-    if (fields.has(other)) return invalid_argument("field '{}' goes with 'questions', which the line does not have", other);
+    if (fields.has(other))
+      return invalid_argument("field '{}' goes with 'questions', which the line does not have",
+                              other);
   if (fields.has("prompt") == fields.has("tokens"))
     return invalid_argument("expected one of 'questions', 'prompt' and 'tokens'");
   if (question.request.prompt.empty() && question.request.tokens.empty())
@@ -207,7 +223,8 @@ Status parse_plain(const Json& json, const std::string& line_id, BatchLine& line
 
 }  // namespace
 
-Result<BatchLine> parse_line(std::string_view text, uint64_t line_number, const AnswerOptions& defaults) {
+Result<BatchLine> parse_line(std::string_view text, uint64_t line_number,
+                             const AnswerOptions& defaults) {
   Result<Json> parsed = parse_json(text);
   if (!parsed) return invalid_argument("{}", parsed.error().message);
   const Json& json = *parsed;
@@ -228,7 +245,7 @@ Result<BatchLine> parse_line(std::string_view text, uint64_t line_number, const 
   read_sampling(fields, options.sampling);
   if (!fields.status()) return fields.status().error();
   Status status = has_field(json, "questions") ? parse_questions(json, line_id, options, line)
-                                             : parse_plain(json, line_id, line);
+                                               : parse_plain(json, line_id, line);
   if (!status) return status.error();
   for (BatchQuestion& question : line.questions) {
     question.request.sampling = options.sampling;

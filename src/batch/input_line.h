@@ -13,11 +13,11 @@ namespace pando {
 
 // One prompt of a line: a question about its context, or the line's own prompt.
 struct BatchQuestion {
-  std::optional<std::string> id;                     // of the question; nothing for plain lines
-  std::string id_json;                               // as it stood in the input, for the output
-  std::string text;                                  // of the question
-  Request request;                                   // prompt or tokens, sampling, id
-  std::optional<std::vector<std::string>> answers;   // reference answers, where given
+  std::optional<std::string> id;                    // of the question; nothing for plain lines
+  std::string id_json;                              // as it stood in the input, for the output
+  std::string text;                                 // of the question
+  Request request;                                  // prompt or tokens, sampling, id
+  std::optional<std::vector<std::string>> answers;  // reference answers, where given
 };
 
 struct BatchLine {
@@ -26,6 +26,7 @@ struct BatchLine {
 };
 
 // kInvalidArgument names field, found and expected. A line without an id gets its number.
-Result<BatchLine> parse_line(std::string_view text, uint64_t line_number, const AnswerOptions& defaults);
+Result<BatchLine> parse_line(std::string_view text, uint64_t line_number,
+                             const AnswerOptions& defaults);
 
 }  // namespace pando

@@ -6,7 +6,8 @@
 
 namespace pando {
 
-std::string output_line(const std::string& id_json, const BatchQuestion& question, const Completion& completion) {
+std::string output_line(const std::string& id_json, const BatchQuestion& question,
+                        const Completion& completion) {
   using Json = nlohmann::ordered_json;
   Json line;
   line["id"] = Json::parse(id_json);
@@ -17,7 +18,8 @@ std::string output_line(const std::string& id_json, const BatchQuestion& questio
   line["prompt_tokens"] = completion.prompt_tokens;
   line["completion_tokens"] = completion.tokens.size();
   if (question.request.sampling.logprobs) line["logprobs"] = completion.logprobs;
-  if (question.request.logits_hash) line["logits_hash"] = fmt::format("{:016x}", completion.logits_hash);
+  if (question.request.logits_hash)
+    line["logits_hash"] = fmt::format("{:016x}", completion.logits_hash);
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

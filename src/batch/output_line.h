@@ -8,6 +8,7 @@
 namespace pando {
 
 // Without the end of line.
-std::string output_line(const std::string& id_json, const BatchQuestion& question, const Completion& completion);
+std::string output_line(const std::string& id_json, const BatchQuestion& question,
+                        const Completion& completion);
 
 }  // namespace pando

@@ -53,11 +53,18 @@ struct OpenQuestion {
 
 class Runner {
  public:
-  Runner(Engine& engine, std::istream& input, uint64_t input_bytes, std::ostream& output, const BatchOptions& options)
-      : engine_(engine), input_(input), input_bytes_(input_bytes), output_(output), options_(options),
-        before_(engine.stats()), start_(Clock::now()) {
+  Runner(Engine& engine, std::istream& input, uint64_t input_bytes, std::ostream& output,
+         const BatchOptions& options)
+      : engine_(engine),
+        input_(input),
+        input_bytes_(input_bytes),
+        output_(output),
+        options_(options),
+        before_(engine.stats()),
+        start_(Clock::now()) {
     // Enough to fill the engine's running set and find what comes next, and no more.
-    most_open_ = std::min(2 * int64_t{engine.options().max_running}, int64_t{engine.options().max_open});
+    most_open_ =
+        std::min(2 * int64_t{engine.options().max_running}, int64_t{engine.options().max_open});
   }
 
   Result<BatchSummary> run() {
@@ -65,10 +72,12 @@ class Runner {
     while (status.ok() && (read_ahead() || !open_.empty())) {
       for (const Event& event : mailbox_->take(/*wait=*/true))
         if (status.ok()) status = handle(event);
-      if (status.ok() && !output_.flush()) status = io_error("cannot write the output");  // a killed run keeps it
+      if (status.ok() && !output_.flush())
+        status = io_error("cannot write the output");  // a killed run keeps it
       report_progress();
     }
-    if (status.ok() && input_.bad()) status = io_error("cannot read the input after line {}", line_number_);
+    if (status.ok() && input_.bad())
+      status = io_error("cannot read the input after line {}", line_number_);
     if (!status) {
       for (const auto& [id, open] : open_) engine_.cancel(id);
       return status.error();
@@ -121,16 +130,18 @@ class Runner {
   // False where the engine cannot take it now.
   bool submit(OpenQuestion open) {
     const int n = open.n_open;
-    Result<RequestId> id = engine_.submit(open.question.request, [mailbox = mailbox_](const Event& event) {
-      if (event.completion || event.error) mailbox->put(event);
-    });
+    Result<RequestId> id =
+        engine_.submit(open.question.request, [mailbox = mailbox_](const Event& event) {
+          if (event.completion || event.error) mailbox->put(event);
+        });
     if (id) {
       open.question.request.prompt.clear();  // the engine has its tokens
       open.question.request.tokens.clear();
       n_open_ += n;
       open_.emplace(*id, std::move(open));
     } else if (id.error().code == ErrorCode::kUnavailable && !open_.empty()) {
-      queued_.push_front(std::move(open));  // the engine is shared and full: again after the next answer
+      queued_.push_front(
+          std::move(open));  // the engine is shared and full: again after the next answer
       return false;
     } else if (id.error().code == ErrorCode::kTooLong && options_.skip_too_long) {
       ++summary_.skipped;
@@ -158,7 +169,8 @@ class Runner {
     score(open.question, completion);
     if (open.question.request.logits_hash) {
       const std::string name = fmt::format("{}#{}", open.question.request.id, completion.choice);
-      summary_.combined_hash += XXH3_64bits_withSeed(name.data(), name.size(), completion.logits_hash);
+      summary_.combined_hash +=
+          XXH3_64bits_withSeed(name.data(), name.size(), completion.logits_hash);
     }
     --n_open_;
     if (--open.n_open == 0) open_.erase(found);
@@ -174,7 +186,8 @@ class Runner {
 
   void fail(const OpenQuestion& open, const Error& error) {
     ++summary_.failed;
-    const std::string where = open.question.id ? fmt::format(", question '{}'", *open.question.id) : "";
+    const std::string where =
+        open.question.id ? fmt::format(", question '{}'", *open.question.id) : "";
     problem(fmt::format("line {}{}: {}", open.line_number, where, error.message));
   }
 
@@ -185,8 +198,10 @@ class Runner {
   void report_progress() {
     if (!options_.on_progress || Clock::now() - last_report_ < kProgressEvery) return;
     last_report_ = Clock::now();
-    const double share = input_bytes_ > 0 ? static_cast<double>(bytes_read_) / static_cast<double>(input_bytes_) : 0;
-    options_.on_progress({summary_.answers, std::min(1.0, share), seconds(), engine_.stats().since(before_)});
+    const double share =
+        input_bytes_ > 0 ? static_cast<double>(bytes_read_) / static_cast<double>(input_bytes_) : 0;
+    options_.on_progress(
+        {summary_.answers, std::min(1.0, share), seconds(), engine_.stats().since(before_)});
   }
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -211,8 +226,8 @@ class Runner {
 
 }  // namespace
 
-Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes, std::ostream& output,
-                               const BatchOptions& options) {
+Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
+                               std::ostream& output, const BatchOptions& options) {
   return Runner(engine, input, input_bytes, output, options).run();
 }
 

@@ -56,7 +56,8 @@ void KvCache::unlock(Node* tip) {
 void KvCache::release_and_drop(Node* tip) {
   for (Node* node = tip; !node->is_root(); node = node->parent) {
     const bool in_flight = node->n_issued > node->n_committed;
-    if (node->n_pins > 1 || node->n_locks > 0 || node->pages.n_children_with_pages > 0 || in_flight) break;
+    if (node->n_pins > 1 || node->n_locks > 0 || node->pages.n_children_with_pages > 0 || in_flight)
+      break;
     while (!node->pages.empty()) drop_last_page(node);
     refresh(node);
     tree_.forget_after(node, 0);
@@ -161,7 +162,8 @@ bool KvCache::evict_one_page() {
   Node* node = std::get<Node*>(*evictable_.begin());
   drop_last_page(node);
   ++n_evicted_pages_;
-  const uint32_t covered = (first_index(node) + static_cast<uint32_t>(node->pages.ids.size())) * page_len_;
+  const uint32_t covered =
+      (first_index(node) + static_cast<uint32_t>(node->pages.ids.size())) * page_len_;
   const uint32_t n_kept = node->pages.empty() ? 0 : covered - node->start;
   if (node->pages.empty()) refresh(node);
   tree_.forget_after(node, std::min(n_kept, node->n_committed));
@@ -172,7 +174,8 @@ void KvCache::compact(Node* tip) {
   PANDO_CHECK(copies_.empty() && tree_.issued().empty());
   for (Node* node = tip; !node->parent->is_root(); node = node->parent) {
     NodePages& above = node->parent->pages;
-    if (node->start % page_len_ == 0 || node->pages.empty() || above.tail_child != nullptr) continue;
+    if (node->start % page_len_ == 0 || node->pages.empty() || above.tail_child != nullptr)
+      continue;
     Node* grandparent = node->parent->parent;
     if (above.ids.size() == 1 && grandparent->pages.tail_child == node->parent)
       grandparent->pages.tail_child = nullptr;  // it may share again one turn later
@@ -199,7 +202,8 @@ void KvCache::abort() {
   std::sort(nodes.begin(), nodes.end(), [](Node* a, Node* b) { return a->start > b->start; });
   for (Node* node : nodes)
     while (node->pages.ids.size() > n_pages_for(node, node->n_committed)) drop_last_page(node);
-  std::erase_if(nodes, [](const Node* node) { return node->n_committed == 0; });  // may be forgotten
+  std::erase_if(nodes,
+                [](const Node* node) { return node->n_committed == 0; });  // may be forgotten
   tree_.abort_issued();
   for (Node* node : nodes) refresh(node);
   copies_.clear();
@@ -209,7 +213,8 @@ void KvCache::abort() {
 void KvCache::on_split(Node& upper, Node& lower) {
   std::vector<PageId> ids = std::move(lower.pages.ids);
   const size_t n_upper = n_pages_for(&upper, upper.n_issued);
-  const size_t lower_from = lower.n_issued == 0 ? ids.size() : first_index(&lower) - first_index(&upper);
+  const size_t lower_from =
+      lower.n_issued == 0 ? ids.size() : first_index(&lower) - first_index(&upper);
   upper.pages.ids.assign(ids.begin(), ids.begin() + n_upper);
   lower.pages.ids.assign(ids.begin() + lower_from, ids.end());
   if (upper.parent->pages.tail_child == &lower) upper.parent->pages.tail_child = &upper;
@@ -230,7 +235,9 @@ void KvCache::on_split(Node& upper, Node& lower) {
 
 void KvCache::refresh(Node* node) {
   NodePages& pages = node->pages;
-  const auto key = [&] { return EvictionKey{pages.key_pinned, pages.key_last_used, node->id, node}; };
+  const auto key = [&] {
+    return EvictionKey{pages.key_pinned, pages.key_last_used, node->id, node};
+  };
   if (pages.evictable) evictable_.erase(key());
   const bool locked = node->n_locks > 0 && !fault_on(Fault::kEvictPinned);
   pages.evictable = !node->is_root() && !pages.empty() && !locked &&

@@ -49,8 +49,8 @@ class KvCache {
   // their tokens. False where there is no room: then nothing is issued or held.
   bool reserve(std::span<const Extent> extents);
   // Frees duplicated page beginnings along a path. After a refused `reserve` has evicted everything
-  // else, the path then needs no more pages than its length asks for. Only before anything is reserved
-  // in a step.
+  // else, the path then needs no more pages than its length asks for. Only before anything is
+  // reserved in a step.
   void compact(Node* tip);
 
   void commit();

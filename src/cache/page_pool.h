@@ -38,7 +38,7 @@ class PagePool {
   AlignedBuffer memory_;
   std::vector<uint32_t> n_refs_;  // [n_pages]
   std::vector<PageId> free_;      // used before, free now; the last one freed is the next one used
-  size_t n_touched_ = 0;            // pages [0, n_touched_) have been handed out at least once
+  size_t n_touched_ = 0;          // pages [0, n_touched_) have been handed out at least once
 };
 
 }  // namespace pando

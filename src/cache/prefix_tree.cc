@@ -10,7 +10,8 @@ namespace {
 
 uint32_t common_prefix(std::span<const Token> a, std::span<const Token> b) {
   const size_t n = std::min(a.size(), b.size());
-  return static_cast<uint32_t>(std::mismatch(a.begin(), a.begin() + n, b.begin()).first - a.begin());
+  return static_cast<uint32_t>(std::mismatch(a.begin(), a.begin() + n, b.begin()).first -
+                               a.begin());
 }
 
 }  // namespace

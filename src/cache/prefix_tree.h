@@ -22,10 +22,11 @@ struct Node {
   uint32_t n_committed = 0;  // leading tokens whose keys and values are in pages
   uint32_t n_pins = 0;       // sequences whose path runs through here
   uint32_t n_locks = 0;      // those of them that are running
-  uint64_t last_used = 0;    // when a path through here was last acquired, locked, unlocked or released
-  uint64_t id = 0;           // unique, in order of creation; a root's isolation key
+  uint64_t last_used =
+      0;            // when a path through here was last acquired, locked, unlocked or released
+  uint64_t id = 0;  // unique, in order of creation; a root's isolation key
   std::unordered_map<Token, std::unique_ptr<Node>> children;  // by first token
-  NodePages pages;           // kept by KvCache
+  NodePages pages;                                            // kept by KvCache
 
   uint32_t size() const { return static_cast<uint32_t>(tokens.size()); }
   uint32_t end() const { return start + size(); }

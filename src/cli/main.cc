@@ -7,7 +7,8 @@ int main(int argc, char** argv) {
   using namespace pando::cli;
   CLI::App app("Pando: large language models over shared context, exactly.");
   app.require_subcommand(1);
-  app.set_version_flag("--version", fmt::format("pando {} ({})", pando::version(), pando::build_commit()));
+  app.set_version_flag("--version",
+                       fmt::format("pando {} ({})", pando::version(), pando::build_commit()));
   app.failure_message(CLI::FailureMessage::simple);
 
   CLI::App* run = app.add_subcommand("run", "Answer the questions of a JSONL file");

@@ -26,7 +26,9 @@ uint64_t peak_memory_bytes() {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-double per_second(uint64_t n, double seconds) { return seconds > 0 ? static_cast<double>(n) / seconds : 0; }
+double per_second(uint64_t n, double seconds) {
+  return seconds > 0 ? static_cast<double>(n) / seconds : 0;
+}
 
 Json run_json(const RunRecord& run) {
   const BatchSummary& s = run.summary;
@@ -37,19 +39,25 @@ Json run_json(const RunRecord& run) {
   json["answers"] = {{"written", s.answers}, {"failed", s.failed}, {"skipped", s.skipped}};
   json["tokens"] = {{"prompt_asked", e.prompt_tokens},
                     {"prompt_computed", e.prefill_rows},
-                    {"prompt_reused", static_cast<int64_t>(e.prompt_tokens) - static_cast<int64_t>(e.prefill_rows)},
+                    {"prompt_reused",
+                     static_cast<int64_t>(e.prompt_tokens) - static_cast<int64_t>(e.prefill_rows)},
                     {"recomputed", e.recomputed_rows},
                     {"generated", e.generated_tokens},
                     {"computed", e.prefill_rows + e.decode_rows}};
-  json["seconds"] = {{"total", s.seconds},          {"steps", e.step_s},       {"matrix_products", e.linear_s},
-                     {"attention", e.attention_s},  {"sampling", e.sampling_s}, {"planning", e.planning_s}};
-  json["rates"] = {{"questions_per_s", per_second(s.answers, s.seconds)},
-                   {"computed_tokens_per_s", per_second(e.prefill_rows + e.decode_rows, s.seconds)},
-                   {"matrix_product_gflops", e.linear_s > 0 ? e.linear_flops / e.linear_s * 1e-9 : 0}};
-  json["engine"] = {{"steps", e.steps}, {"preemptions", e.preemptions}, {"evicted_pages", e.evicted_pages},
+  json["seconds"] = {
+      {"total", s.seconds},         {"steps", e.step_s},        {"matrix_products", e.linear_s},
+      {"attention", e.attention_s}, {"sampling", e.sampling_s}, {"planning", e.planning_s}};
+  json["rates"] = {
+      {"questions_per_s", per_second(s.answers, s.seconds)},
+      {"computed_tokens_per_s", per_second(e.prefill_rows + e.decode_rows, s.seconds)},
+      {"matrix_product_gflops", e.linear_s > 0 ? e.linear_flops / e.linear_s * 1e-9 : 0}};
+  json["engine"] = {{"steps", e.steps},
+                    {"preemptions", e.preemptions},
+                    {"evicted_pages", e.evicted_pages},
                     {"kv_bytes_peak", e.kv_bytes_peak}};
   if (s.scored > 0)
-    json["scores"] = {{"answers", s.scored}, {"exact_match", s.exact_match}, {"token_f1", s.token_f1}};
+    json["scores"] = {
+        {"answers", s.scored}, {"exact_match", s.exact_match}, {"token_f1", s.token_f1}};
   if (s.combined_hash != 0) json["combined_hash"] = fmt::format("{:016x}", s.combined_hash);
   return json;
 }
@@ -61,30 +69,42 @@ double share_reused(const EngineStats& stats) {
   return 1 - static_cast<double>(stats.prefill_rows) / static_cast<double>(stats.prompt_tokens);
 }
 
-std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string quoted(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 std::string footer(const RunRecord& run, const EngineOptions& options) {
   const BatchSummary& s = run.summary;
   const EngineStats& e = s.stats;
-  return fmt::format("{}: {} answers in {:.2f} s, {:.2f} questions/s; prompt tokens asked {}, computed {}, reused {:.1f}%; "
-                     "generated {}{} | {} | {} x {}, {}",
-                     run.sharing, s.answers, s.seconds, per_second(s.answers, s.seconds), e.prompt_tokens, e.prefill_rows,
-                     100 * share_reused(e), e.generated_tokens,
-                     s.combined_hash != 0 ? fmt::format("; logits {:016x}", s.combined_hash) : "", build_commit(),
-                     options.threads, processor_name(), options.isa);
+  return fmt::format(
+      "{}: {} answers in {:.2f} s, {:.2f} questions/s; prompt tokens asked {}, computed {}, reused "
+      "{:.1f}%; "
+      "generated {}{} | {} | {} x {}, {}",
+      run.sharing, s.answers, s.seconds, per_second(s.answers, s.seconds), e.prompt_tokens,
+      e.prefill_rows, 100 * share_reused(e), e.generated_tokens,
+      s.combined_hash != 0 ? fmt::format("; logits {:016x}", s.combined_hash) : "", build_commit(),
+      options.threads, processor_name(), options.isa);
 }
 
-std::string report_json(const RunRecord& run, const RunRecord* compared, const Engine& engine, const std::string& input) {
+std::string report_json(const RunRecord& run, const RunRecord* compared, const Engine& engine,
+                        const std::string& input) {
   const ModelInfo model = engine.model().info();
   const EngineOptions& options = engine.options();
   Json json;
   json["input"] = input;
-  json["model"] = {{"family", model.family}, {"parameters", model.n_parameters}, {"layers", model.n_layers},
-                   {"weights", model.weight_type}, {"weight_bytes", model.weight_bytes}};
+  json["model"] = {{"family", model.family},
+                   {"parameters", model.n_parameters},
+                   {"layers", model.n_layers},
+                   {"weights", model.weight_type},
+                   {"weight_bytes", model.weight_bytes}};
   const char* kv_types[] = {"f32", "f16", "bf16"};
-  json["options"] = {{"threads", options.threads}, {"kv_memory", options.kv_memory},
-                     {"kv_dtype", kv_types[static_cast<int>(options.kv_type)]}, {"context", options.context},
-                     {"seed", options.seed}, {"step_rows", options.step_rows}, {"isa", options.isa}};
+  json["options"] = {{"threads", options.threads},
+                     {"kv_memory", options.kv_memory},
+                     {"kv_dtype", kv_types[static_cast<int>(options.kv_type)]},
+                     {"context", options.context},
+                     {"seed", options.seed},
+                     {"step_rows", options.step_rows},
+                     {"isa", options.isa}};
   json["run"] = run_json(run);
   if (compared != nullptr) json["compared"] = run_json(*compared);
   json["peak_memory_bytes"] = peak_memory_bytes();

@@ -47,51 +47,87 @@ CLI::Validator expect(const std::string& what, bool (*holds)(double)) {
 }
 
 void add_options(CLI::App& app, RunOptions& o) {
-  app.add_option("--model", o.model, "Model directory: config.json, safetensors, tokenizer")->required();
+  app.add_option("--model", o.model, "Model directory: config.json, safetensors, tokenizer")
+      ->required();
   app.add_option("--input", o.input, "JSONL file, or - for standard input")->required();
-  app.add_option("--output", o.output, "JSONL file, or - for standard output")->capture_default_str();
-  app.add_option("--tokenizer", o.tokenizer, "Directory of the tokenizer, where it is not the model's");
+  app.add_option("--output", o.output, "JSONL file, or - for standard output")
+      ->capture_default_str();
+  app.add_option("--tokenizer", o.tokenizer,
+                 "Directory of the tokenizer, where it is not the model's");
   app.add_option("--sharing", o.engine.sharing, "tree, packed (nothing shared) or prefix_cached")
-      ->check(CLI::IsMember({"tree", "packed", "prefix_cached"}))->capture_default_str();
-  app.add_option("--compare", o.compare, "Run a second time with this sharing: speeds, and every logits hash")
+      ->check(CLI::IsMember({"tree", "packed", "prefix_cached"}))
+      ->capture_default_str();
+  app.add_option("--compare", o.compare,
+                 "Run a second time with this sharing: speeds, and every logits hash")
       ->check(CLI::IsMember({"tree", "packed", "prefix_cached"}));
   app.add_option("--weights", o.weights, "stored, or q8_0: 8-bit, made while loading")
-      ->check(CLI::IsMember({"stored", "q8_0"}))->capture_default_str();
+      ->check(CLI::IsMember({"stored", "q8_0"}))
+      ->capture_default_str();
   app.add_option("--kv-dtype", o.kv_dtype, "Type of keys and values: f32, f16 or bf16")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}))->capture_default_str();
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->capture_default_str();
   app.add_option("--kv-memory", o.engine.kv_memory, "Memory for keys and values, as in 4GiB")
-      ->transform(CLI::AsSizeValue(false))->default_str("4GiB");
-  app.add_option("--context", o.engine.context, "Longest sequence in tokens (default: the model's)");
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("4GiB");
+  app.add_option("--context", o.engine.context,
+                 "Longest sequence in tokens (default: the model's)");
   app.add_option("--threads", o.engine.threads, "Threads (default: one for each processor)");
-  app.add_option("--step-rows", o.engine.step_rows, "Rows of a forward pass at most")->capture_default_str();
+  app.add_option("--step-rows", o.engine.step_rows, "Rows of a forward pass at most")
+      ->capture_default_str();
   app.add_option("--report", o.report, "File for the run's report, JSON");
   app.add_option("--show", o.show, "Print so many questions with their answers at the end");
   app.add_option("--too-long", o.too_long, "A prompt that does not fit: error, or skip")
-      ->check(CLI::IsMember({"error", "skip"}))->capture_default_str();
-  app.add_flag("--logits-hash", o.batch.defaults.logits_hash, "Hash the logits that each answer was drawn from");
+      ->check(CLI::IsMember({"error", "skip"}))
+      ->capture_default_str();
+  app.add_flag("--logits-hash", o.batch.defaults.logits_hash,
+               "Hash the logits that each answer was drawn from");
   app.add_flag("--quiet", o.quiet, "No progress and no summary");
 
   SamplingOptions& s = o.batch.defaults.sampling;
   const CLI::Validator positive = expect("at least 1", [](double x) { return x >= 1; });
   const CLI::Validator not_negative = expect("0 or more", [](double x) { return x >= 0; });
-  const CLI::Validator share = expect("more than 0 and at most 1", [](double x) { return x > 0 && x <= 1; });
+  const CLI::Validator share =
+      expect("more than 0 and at most 1", [](double x) { return x > 0 && x <= 1; });
   const std::string group = "Sampling (lines may say otherwise)";
-  app.add_option("--max-tokens", s.max_tokens, "Tokens of an answer at most")->check(positive)->capture_default_str()->group(group);
-  app.add_option("--temperature", s.temperature, "0: the likeliest token")->check(not_negative)->capture_default_str()->group(group);
-  app.add_option("--top-k", s.top_k, "Only the k likeliest tokens; 0: all")->check(not_negative)->capture_default_str()->group(group);
-  app.add_option("--top-p", s.top_p, "Only the likeliest tokens that sum to p")->check(share)->capture_default_str()->group(group);
-  app.add_option("--seed", o.engine.seed, "Of lines that bring none")->capture_default_str()->group(group);
-  app.add_option("--n", s.n, "Answers to each question")->check(positive)->capture_default_str()->group(group);
-  app.add_option("--stop", s.stop, "Text that ends an answer; may be given again")->allow_extra_args(false)->group(group);
+  app.add_option("--max-tokens", s.max_tokens, "Tokens of an answer at most")
+      ->check(positive)
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--temperature", s.temperature, "0: the likeliest token")
+      ->check(not_negative)
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--top-k", s.top_k, "Only the k likeliest tokens; 0: all")
+      ->check(not_negative)
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--top-p", s.top_p, "Only the likeliest tokens that sum to p")
+      ->check(share)
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--seed", o.engine.seed, "Of lines that bring none")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--n", s.n, "Answers to each question")
+      ->check(positive)
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--stop", s.stop, "Text that ends an answer; may be given again")
+      ->allow_extra_args(false)
+      ->group(group);
   app.add_flag("--ignore-eos", s.ignore_eos, "Go on after the end-of-sequence token")->group(group);
   app.add_flag("--logprobs", s.logprobs, "Log-probabilities of generated tokens")->group(group);
-  app.add_option("--instruction", o.batch.defaults.instruction, "Text before every context")->group(group);
+  app.add_option("--instruction", o.batch.defaults.instruction, "Text before every context")
+      ->group(group);
   app.add_option("--template", o.batch.defaults.prompt_template,
-                 "Prompt with {instruction}, {context} and {question}")->group(group);
-  app.footer("Example:\n  pando run --model MODEL --input questions.jsonl --output answers.jsonl\n"
-             "Input lines:\n"
-             "  {\"id\": \"d1\", \"context\": \"...\", \"questions\": [\"...\", {\"text\": \"...\", \"answers\": [\"...\"]}]}\n"
-             "  {\"id\": \"p1\", \"prompt\": \"...\"}");
+                 "Prompt with {instruction}, {context} and {question}")
+      ->group(group);
+  app.footer(
+      "Example:\n  pando run --model MODEL --input questions.jsonl --output answers.jsonl\n"
+      "Input lines:\n"
+      "  {\"id\": \"d1\", \"context\": \"...\", \"questions\": [\"...\", {\"text\": \"...\", "
+      "\"answers\": [\"...\"]}]}\n"
+      "  {\"id\": \"p1\", \"prompt\": \"...\"}");
 }
 
 // The input from its beginning, or standard input once.
@@ -105,7 +141,8 @@ struct Input {
     if (path == "-") return {};
     std::error_code error;
     if (std::filesystem::is_directory(path, error))
-      return Error{ErrorCode::kIo, fmt::format("input '{}' is a directory, expected a JSONL file", path)};
+      return Error{ErrorCode::kIo,
+                   fmt::format("input '{}' is a directory, expected a JSONL file", path)};
     file.open(path);
     if (!file) return Error{ErrorCode::kNotFound, fmt::format("cannot read input '{}'", path)};
     is_regular = std::filesystem::is_regular_file(path, error);
@@ -117,10 +154,12 @@ struct Input {
 
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code error;  // of what is not there
-  return a != "-" && b != "-" && std::filesystem::is_regular_file(a, error) && std::filesystem::equivalent(a, b, error);
+  return a != "-" && b != "-" && std::filesystem::is_regular_file(a, error) &&
+         std::filesystem::equivalent(a, b, error);
 }
 
-// A file to write anew that keeps what it holds until `begin`: a run that cannot start loses nothing.
+// A file to write anew that keeps what it holds until `begin`: a run that cannot start loses
+// nothing.
 class OutputFile {
  public:
   // "-" is standard output. False where the file cannot be written.
@@ -133,7 +172,8 @@ class OutputFile {
   std::ostream& begin() {
     if (path_ == "-") return std::cout;
     std::error_code error;
-    if (std::filesystem::is_regular_file(path_, error)) std::filesystem::resize_file(path_, 0, error);
+    if (std::filesystem::is_regular_file(path_, error))
+      std::filesystem::resize_file(path_, 0, error);
     return file_;
   }
 
@@ -149,26 +189,33 @@ class RunCommand {
   explicit RunCommand(const RunOptions& options) : o_(options) {}
 
   int operator()() {
-    o_.engine.kv_type = o_.kv_dtype == "f32" ? KvType::kF32 : o_.kv_dtype == "bf16" ? KvType::kBF16 : KvType::kF16;
+    o_.engine.kv_type = o_.kv_dtype == "f32"    ? KvType::kF32
+                        : o_.kv_dtype == "bf16" ? KvType::kBF16
+                                                : KvType::kF16;
     o_.batch.skip_too_long = o_.too_long == "skip";
     Input input;
     if (Status status = input.open(o_.input); !status) return report_error(status.error().message);
     if (!o_.compare.empty()) {
-      if (!input.is_regular) return usage("--compare reads the input twice: expected a file for --input, not a pipe");
+      if (!input.is_regular)
+        return usage("--compare reads the input twice: expected a file for --input, not a pipe");
       o_.batch.defaults.logits_hash = true;
     }
     if (same_file(o_.input, o_.output) || same_file(o_.input, o_.report))
       return usage(fmt::format("'{}' is the input, expected another file to write to", o_.input));
     OutputFile output, report;
-    if (!output.open(o_.output)) return report_error(fmt::format("cannot write output '{}'", o_.output));
+    if (!output.open(o_.output))
+      return report_error(fmt::format("cannot write output '{}'", o_.output));
     if (!o_.report.empty()) {
-      if (!report.open(o_.report)) return report_error(fmt::format("cannot write report '{}'", o_.report));
+      if (!report.open(o_.report))
+        return report_error(fmt::format("cannot write report '{}'", o_.report));
       if (same_file(o_.output, o_.report))
-        return usage(fmt::format("'{}' is the output, expected another file for the report", o_.report));
+        return usage(
+            fmt::format("'{}' is the output, expected another file for the report", o_.report));
     }
-    Result<std::shared_ptr<const Model>> model =
-        Model::load(o_.model, {.weights = o_.weights == "q8_0" ? WeightType::kQ8_0 : WeightType::kAsStored,
-                               .tokenizer = o_.tokenizer, .threads = o_.engine.threads});
+    Result<std::shared_ptr<const Model>> model = Model::load(
+        o_.model, {.weights = o_.weights == "q8_0" ? WeightType::kQ8_0 : WeightType::kAsStored,
+                   .tokenizer = o_.tokenizer,
+                   .threads = o_.engine.threads});
     if (!model) return report_error(model.error().message);
 
     RunRecord first{o_.engine.sharing, {}}, second{o_.compare, {}};
@@ -177,7 +224,8 @@ class RunCommand {
     if (code == kFailed) return code;
     if (!o_.compare.empty()) {
       Input again;
-      if (Status status = again.open(o_.input); !status) return report_error(status.error().message);
+      if (Status status = again.open(o_.input); !status)
+        return report_error(status.error().message);
       OutputFile nowhere;
       nowhere.open("/dev/null");
       const int second_code = run(*model, second, again, nowhere, compared_hashes, true);
@@ -187,7 +235,8 @@ class RunCommand {
     if (!o_.report.empty() && !(report.begin() << last_report_ << '\n').flush())
       return report_error(fmt::format("cannot write report '{}'", o_.report));
     if (!o_.compare.empty() && hashes != compared_hashes)
-      return report_error(fmt::format("answers of {} and {} differ", first.sharing, second.sharing));
+      return report_error(
+          fmt::format("answers of {} and {} differ", first.sharing, second.sharing));
     return code;
   }
 
@@ -197,8 +246,8 @@ class RunCommand {
     return kUsage;
   }
 
-  int run(const std::shared_ptr<const Model>& model, RunRecord& record, Input& input, OutputFile& output,
-          Hashes& hashes, bool quiet) {
+  int run(const std::shared_ptr<const Model>& model, RunRecord& record, Input& input,
+          OutputFile& output, Hashes& hashes, bool quiet) {
     EngineOptions engine_options = o_.engine;
     engine_options.sharing = record.sharing;
     Result<std::unique_ptr<Engine>> engine = Engine::open(model, engine_options);
@@ -212,39 +261,48 @@ class RunCommand {
       fmt::print(stderr, "pando: {}\n", message);
     };
     batch.on_answer = [&](const BatchAnswer& answer) {
-      if (!o_.compare.empty()) hashes.emplace(answer.id, answer.completion.choice, answer.completion.logits_hash);
+      if (!o_.compare.empty())
+        hashes.emplace(answer.id, answer.completion.choice, answer.completion.logits_hash);
       if (!quiet && static_cast<int>(shown_.size()) < o_.show)
-        shown_.push_back(fmt::format("[{}] {}\n    -> {}", answer.id, answer.question, quoted(answer.completion.text)));
+        shown_.push_back(fmt::format("[{}] {}\n    -> {}", answer.id, answer.question,
+                                     quoted(answer.completion.text)));
     };
-    Result<BatchSummary> summary = run_batch(**engine, *input.stream, input.n_bytes, output.begin(), batch);
+    Result<BatchSummary> summary =
+        run_batch(**engine, *input.stream, input.n_bytes, output.begin(), batch);
     progress.clear();
     if (!summary) return report_error(summary.error().message);
     record.summary = *summary;
     options_ = (*engine)->options();
     const bool is_second = !runs_.empty();
     runs_.push_back(record);
-    last_report_ = report_json(runs_.front(), is_second ? &runs_.back() : nullptr, **engine, o_.input);
+    last_report_ =
+        report_json(runs_.front(), is_second ? &runs_.back() : nullptr, **engine, o_.input);
     return summary->bad_lines + summary->failed > 0 ? kIncomplete : kOk;
   }
 
-  void print_summary(const RunRecord& first, const RunRecord& second, const Hashes& hashes, const Hashes& compared) const {
+  void print_summary(const RunRecord& first, const RunRecord& second, const Hashes& hashes,
+                     const Hashes& compared) const {
     if (o_.quiet) return;
     for (const std::string& text : shown_) fmt::print(stderr, "{}\n", text);
     fmt::print(stderr, "{}\n", footer(first, options_));
     const BatchSummary& s = first.summary;
     if (s.scored > 0)
-      fmt::print(stderr, "exact match {:.1f}%, token F1 {:.1f}% over {} answers\n", 100 * s.exact_match, 100 * s.token_f1, s.scored);
+      fmt::print(stderr, "exact match {:.1f}%, token F1 {:.1f}% over {} answers\n",
+                 100 * s.exact_match, 100 * s.token_f1, s.scored);
     if (s.bad_lines + s.failed + s.skipped > 0)
-      fmt::print(stderr, "left out: {} bad lines, {} failed, {} too long\n", s.bad_lines, s.failed, s.skipped);
+      fmt::print(stderr, "left out: {} bad lines, {} failed, {} too long\n", s.bad_lines, s.failed,
+                 s.skipped);
     if (o_.compare.empty()) return;
     if (s.answers == 0) return fmt::print(stderr, "nothing to compare: no answers\n");
     fmt::print(stderr, "{}\n", footer(second, options_));
-    fmt::print(stderr, "{} over {}: {:.2f}x the questions/s, {:.2f}x fewer computed tokens\n", first.sharing, second.sharing,
-               second.summary.seconds / s.seconds, computed(second) / computed(first));
+    fmt::print(stderr, "{} over {}: {:.2f}x the questions/s, {:.2f}x fewer computed tokens\n",
+               first.sharing, second.sharing, second.summary.seconds / s.seconds,
+               computed(second) / computed(first));
     std::vector<Hashes::value_type> different;
     std::set_symmetric_difference(hashes.begin(), hashes.end(), compared.begin(), compared.end(),
                                   std::back_inserter(different));
-    fmt::print(stderr, "answers identical: {}\n", different.empty() ? "yes" : fmt::format("NO, {} hashes differ", different.size()));
+    fmt::print(stderr, "answers identical: {}\n",
+               different.empty() ? "yes" : fmt::format("NO, {} hashes differ", different.size()));
   }
 
   static double computed(const RunRecord& run) {

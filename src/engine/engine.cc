@@ -18,7 +18,10 @@ namespace pando {
 class Engine::Impl {
  public:
   Impl(std::shared_ptr<const Model> model, std::unique_ptr<EngineLoop> loop)
-      : model_(std::move(model)), loop_(std::move(loop)), stats_(loop_->stats()), thread_([this] { run(); }) {}
+      : model_(std::move(model)),
+        loop_(std::move(loop)),
+        stats_(loop_->stats()),
+        thread_([this] { run(); }) {}
 
   ~Impl() {
     {
@@ -43,7 +46,8 @@ class Engine::Impl {
       if (stopping_) return make_error(ErrorCode::kUnavailable, "the engine is shutting down");
       const size_t n_open = n_taken_ + n_in_inbox_, n_most = loop_->options().max_open;
       if (n_open > 0 && n_open + request.sampling.n > n_most)
-        return make_error(ErrorCode::kUnavailable, "{} answers are open already (hint: try again later)", n_open);
+        return make_error(ErrorCode::kUnavailable,
+                          "{} answers are open already (hint: try again later)", n_open);
       id = next_id_++;
       n_in_inbox_ += request.sampling.n;
       inbox_.push_back(Submit{id, std::move(request), std::move(listener)});
@@ -131,7 +135,8 @@ class Engine::Impl {
   }
 
   std::shared_ptr<const Model> model_;
-  std::unique_ptr<EngineLoop> loop_;  // its state belongs to thread_; check() and options() are constant
+  std::unique_ptr<EngineLoop>
+      loop_;  // its state belongs to thread_; check() and options() are constant
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Message> inbox_;
@@ -139,19 +144,21 @@ class Engine::Impl {
   bool stopping_ = false;
   size_t n_in_inbox_ = 0;  // answers that the inbox asks for
   size_t n_taken_ = 0;     // answers under way in the loop, as of the last step
-  EngineStats stats_;   // as of the last step
+  EngineStats stats_;      // as of the last step
   std::thread thread_;
 };
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
 
-Result<std::unique_ptr<Engine>> Engine::open(std::shared_ptr<const Model> model, const EngineOptions& options) {
+Result<std::unique_ptr<Engine>> Engine::open(std::shared_ptr<const Model> model,
+                                             const EngineOptions& options) {
   const Model::Parts& parts = model->parts();
   Result<std::unique_ptr<EngineLoop>> loop =
       EngineLoop::create(parts.weights, parts.tokenizer.get(), LoopOptions{.engine = options});
   if (!loop) return loop.error();
-  return std::unique_ptr<Engine>(new Engine(std::make_unique<Impl>(std::move(model), std::move(*loop))));
+  return std::unique_ptr<Engine>(
+      new Engine(std::make_unique<Impl>(std::move(model), std::move(*loop))));
 }
 
 Result<RequestId> Engine::submit(Request request, Listener listener) {

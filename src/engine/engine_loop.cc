@@ -49,17 +49,19 @@ std::vector<Extent> next_extents(Node* tip, uint32_t n_rows) {
 
 }  // namespace
 
-Result<std::unique_ptr<EngineLoop>> EngineLoop::create(const model::Weights& weights, const Tokenizer* tokenizer,
+Result<std::unique_ptr<EngineLoop>> EngineLoop::create(const model::Weights& weights,
+                                                       const Tokenizer* tokenizer,
                                                        const LoopOptions& options) {
   LoopOptions full = options;
   if (Status status = fill_in(full.engine, weights.config); !status) return status.error();
   const size_t page_bytes = kv_shape_of(weights.config, full).page_bytes();
   if (full.engine.kv_memory / page_bytes > std::numeric_limits<PageId>::max())
-    return invalid_argument("kv_memory is {} bytes, expected at most 2^32 pages of {} bytes", full.engine.kv_memory,
-                            page_bytes);
+    return invalid_argument("kv_memory is {} bytes, expected at most 2^32 pages of {} bytes",
+                            full.engine.kv_memory, page_bytes);
   if (full.engine.kv_memory < page_bytes)
-    return invalid_argument("kv_memory is {} bytes, expected at least one page of {} bytes ({} positions)",
-                            full.engine.kv_memory, page_bytes, full.page_len);
+    return invalid_argument(
+        "kv_memory is {} bytes, expected at least one page of {} bytes ({} positions)",
+        full.engine.kv_memory, page_bytes, full.page_len);
   Result<std::unique_ptr<Planner>> planner = make_planner(full.engine.sharing, full.tile_len);
   if (!planner) return planner.error();
   Result<const kernel::Kernels*> kernels = kernels_by_name(full.engine.isa);
@@ -67,18 +69,22 @@ Result<std::unique_ptr<EngineLoop>> EngineLoop::create(const model::Weights& wei
   full.engine.isa = (*kernels)->name;
   FpStateGuard fp_state;  // rotation factors are made here
   try {
-    return std::unique_ptr<EngineLoop>(new EngineLoop(weights, tokenizer, full, **kernels, std::move(*planner)));
+    return std::unique_ptr<EngineLoop>(
+        new EngineLoop(weights, tokenizer, full, **kernels, std::move(*planner)));
   } catch (const std::bad_alloc&) {
     return make_error(ErrorCode::kUnavailable,
-                      "not enough memory for a context of {} positions and a kv_memory of {} bytes (hint: less of them)",
+                      "not enough memory for a context of {} positions and a kv_memory of {} bytes "
+                      "(hint: less of them)",
                       full.engine.context, full.engine.kv_memory);
   } catch (const std::system_error& error) {
-    return make_error(ErrorCode::kUnavailable, "cannot start {} threads: {}", full.engine.threads, error.what());
+    return make_error(ErrorCode::kUnavailable, "cannot start {} threads: {}", full.engine.threads,
+                      error.what());
   }
 }
 
-EngineLoop::EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer, const LoopOptions& options,
-                       const kernel::Kernels& kernels, std::unique_ptr<Planner> planner)
+EngineLoop::EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer,
+                       const LoopOptions& options, const kernel::Kernels& kernels,
+                       std::unique_ptr<Planner> planner)
     : options_(options),
       weights_(weights),
       tokenizer_(tokenizer),
@@ -93,17 +99,20 @@ EngineLoop::EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer
 // --- requests ------------------------------------------------------------------------------------
 
 size_t EngineLoop::longest(const Request& request) const {
-  return std::min<size_t>(request.tokens.size() + request.sampling.max_tokens, options_.engine.context);
+  return std::min<size_t>(request.tokens.size() + request.sampling.max_tokens,
+                          options_.engine.context);
 }
 
 Status EngineLoop::check(const Request& request) const {
-  if (Status status = check_request(request, weights_.config, options_.engine); !status) return status;
+  if (Status status = check_request(request, weights_.config, options_.engine); !status)
+    return status;
   const size_t n_longest = longest(request);
   if ((n_longest + options_.page_len - 1) / options_.page_len > pages_.n_pages())
-    return make_error(ErrorCode::kTooLong,
-                      "prompt and answer take up to {} tokens of keys and values; the memory for them holds {} "
-                      "(hint: a larger kv_memory, or fewer max_tokens)",
-                      n_longest, pages_.n_pages() * options_.page_len);
+    return make_error(
+        ErrorCode::kTooLong,
+        "prompt and answer take up to {} tokens of keys and values; the memory for them holds {} "
+        "(hint: a larger kv_memory, or fewer max_tokens)",
+        n_longest, pages_.n_pages() * options_.page_len);
   return {};
 }
 
@@ -112,7 +121,8 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   const size_t n_prompt = request.tokens.size(), n_longest = longest(request);
   auto active = std::make_shared<ActiveRequest>();
   active->id = id;
-  active->seed = request.sampling.seed ? *request.sampling.seed : derive_seed(options_.engine.seed, request);
+  active->seed =
+      request.sampling.seed ? *request.sampling.seed : derive_seed(options_.engine.seed, request);
   active->request = std::move(request);
   active->listener = std::move(listener);
   active->n_open = active->request.sampling.n;
@@ -191,8 +201,10 @@ WorkView EngineLoop::work_view(std::vector<Sequence*>& in_view) const {
     }
     WorkView::Item item;
     uint32_t n_missing = 0;
-    for (Node* node = sequence->tip; !node->is_root() && node->n_issued < node->size(); node = node->parent) {
-      const auto [entry, added] = segment_of.try_emplace(node, static_cast<uint32_t>(view.segment_rows.size()));
+    for (Node* node = sequence->tip; !node->is_root() && node->n_issued < node->size();
+         node = node->parent) {
+      const auto [entry, added] =
+          segment_of.try_emplace(node, static_cast<uint32_t>(view.segment_rows.size()));
       const uint32_t n_rows = node->size() - node->n_issued;
       if (added) {
         view.segment_rows.push_back(n_rows);
@@ -214,7 +226,8 @@ std::vector<EngineLoop::Share> EngineLoop::reserve_step() {
   std::vector<Sequence*> in_view;
   const WorkView view = work_view(in_view);
   std::vector<Share> shares;
-  for (const Advance& advance : schedule_fcfs(view, static_cast<uint32_t>(options_.engine.step_rows))) {
+  for (const Advance& advance :
+       schedule_fcfs(view, static_cast<uint32_t>(options_.engine.step_rows))) {
     Sequence& sequence = *in_view[advance.item];
     if (!sequence.running && memory_tight_) continue;
     if (!reserve(sequence, advance.n_rows, shares)) {
@@ -223,7 +236,8 @@ std::vector<EngineLoop::Share> EngineLoop::reserve_step() {
     }
     const bool complete = sequence.tip->n_issued == sequence.tip->size();
     if (advance.n_rows > 0 || complete) shares.push_back({&sequence, complete});
-    (view.items[advance.item].decoding ? stats_.decode_rows : stats_.prefill_rows) += advance.n_rows;
+    (view.items[advance.item].decoding ? stats_.decode_rows : stats_.prefill_rows) +=
+        advance.n_rows;
   }
   return shares;
 }
@@ -255,7 +269,8 @@ bool EngineLoop::reserve(Sequence& sequence, uint32_t n_rows, std::span<const Sh
 // no part in the step. Its tokens stay; it goes on later.
 bool EngineLoop::preempt_for(const Sequence& sequence, std::span<const Share> shares) {
   const auto in_step = [&](const Sequence* other) {
-    return std::any_of(shares.begin(), shares.end(), [&](const Share& share) { return share.sequence == other; });
+    return std::any_of(shares.begin(), shares.end(),
+                       [&](const Share& share) { return share.sequence == other; });
   };
   for (size_t i = sequences_.size(); i-- > 0;) {
     Sequence& other = *sequences_[i];
@@ -278,7 +293,8 @@ bool EngineLoop::step() {
   std::vector<Share> shares;
   try {
     shares = reserve_step();
-    if (shares.empty() && memory_tight_) {  // nobody runs that could make room later: begin with the oldest
+    if (shares.empty() &&
+        memory_tight_) {  // nobody runs that could make room later: begin with the oldest
       memory_tight_ = false;
       shares = reserve_step();
     }
@@ -294,8 +310,8 @@ bool EngineLoop::step() {
   return true;
 }
 
-// A bug or a lack of memory met by a step ends the requests that had a part in it, or the oldest one
-// where it never got so far; the others go on.
+// A bug or a lack of memory met by a step ends the requests that had a part in it, or the oldest
+// one where it never got so far; the others go on.
 void EngineLoop::fail_step(const std::vector<Share>& shares, const Error& error) {
   cache_.abort();
   for (const Share& share : shares)
@@ -319,11 +335,12 @@ void EngineLoop::execute(const std::vector<Share>& shares) {
   const PlannedStep step = planner_->plan(cache_, outputs);
   PANDO_CHECK(step.n_recomputed == cached_tips.size());
   stats_.recomputed_rows += step.n_recomputed;
-  stats_.kv_bytes_peak =
-      std::max<uint64_t>(stats_.kv_bytes_peak, (pages_.n_pages() - pages_.n_free()) * pages_.page_bytes());
+  stats_.kv_bytes_peak = std::max<uint64_t>(
+      stats_.kv_bytes_peak, (pages_.n_pages() - pages_.n_free()) * pages_.page_bytes());
   stats_.planning_s += seconds_since(start);
 
-  const float* hidden = transformer_.forward(step.plan, {.base = pages_.base(), .shape = kv_shape_});
+  const float* hidden =
+      transformer_.forward(step.plan, {.base = pages_.base(), .shape = kv_shape_});
   cache_.commit();
   sample_outputs(step, hidden, wanted);
 }
@@ -338,15 +355,20 @@ void EngineLoop::sample_outputs(const PlannedStep& step, const float* hidden,
     const size_t n = std::min(kLogitRows, n_outputs - first);
     transformer_.logits(hidden + first * d_model, static_cast<int>(n), logits_.data());
     const auto start = std::chrono::steady_clock::now();
-    const auto row_of = [&](size_t i) { return std::span(logits_).subspan((step.output_of[i] - first) * vocab, vocab); };
-    const auto in_block = [&](size_t i) { return step.output_of[i] >= first && step.output_of[i] < first + n; };
+    const auto row_of = [&](size_t i) {
+      return std::span(logits_).subspan((step.output_of[i] - first) * vocab, vocab);
+    };
+    const auto in_block = [&](size_t i) {
+      return step.output_of[i] >= first && step.output_of[i] < first + n;
+    };
     pool_.parallel_for(static_cast<int64_t>(wanted.size()), [&](int64_t i, int) {
       if (in_block(i)) sampled[i] = sample(*wanted[i], row_of(i));
     });
     if (observer_)
       for (size_t i = 0; i < wanted.size(); ++i)
         if (in_block(i))
-          observer_(wanted[i]->request->id, wanted[i]->choice, position_of_next(*wanted[i]), row_of(i));
+          observer_(wanted[i]->request->id, wanted[i]->choice, position_of_next(*wanted[i]),
+                    row_of(i));
     stats_.sampling_s += seconds_since(start);
   }
   for (size_t i = 0; i < wanted.size(); ++i) take_token(*wanted[i], sampled[i]);
@@ -356,15 +378,18 @@ Sampled EngineLoop::sample(const Sequence& sequence, std::span<const float> logi
   const ActiveRequest& active = *sequence.request;
   const SamplingOptions& options = active.request.sampling;
   Sampled sampled;
-  sampled.token = sample_token(logits, options,
-                               {active.seed, static_cast<uint32_t>(sequence.choice), position_of_next(sequence)});
+  sampled.token = sample_token(
+      logits, options,
+      {active.seed, static_cast<uint32_t>(sequence.choice), position_of_next(sequence)});
   if (options.logprobs) sampled.logprob = log_probability(logits, sampled.token);
-  if (active.request.logits_hash) sampled.logits_hash = chain_hash(sequence.completion.logits_hash, logits);
+  if (active.request.logits_hash)
+    sampled.logits_hash = chain_hash(sequence.completion.logits_hash, logits);
   return sampled;
 }
 
 uint32_t EngineLoop::position_of_next(const Sequence& sequence) const {
-  return static_cast<uint32_t>(sequence.completion.prompt_tokens + sequence.completion.tokens.size());
+  return static_cast<uint32_t>(sequence.completion.prompt_tokens +
+                               sequence.completion.tokens.size());
 }
 
 void EngineLoop::take_token(Sequence& sequence, const Sampled& sampled) {
@@ -378,17 +403,22 @@ void EngineLoop::take_token(Sequence& sequence, const Sampled& sampled) {
     return std::find(tokens.begin(), tokens.end(), sampled.token) != tokens.end();
   };
   const std::vector<int32_t>& eos = weights_.config.eos_ids;
-  const bool model_end = contains(eos) || (tokenizer_ != nullptr && contains(tokenizer_->end_tokens()));
+  const bool model_end =
+      contains(eos) || (tokenizer_ != nullptr && contains(tokenizer_->end_tokens()));
   if ((model_end && !options.ignore_eos) || contains(options.stop_tokens))
     return finish(sequence, FinishReason::kStop);
 
-  const std::string text = sequence.decoder ? sequence.stops.push(sequence.decoder->push(sampled.token)) : "";
+  const std::string text =
+      sequence.decoder ? sequence.stops.push(sequence.decoder->push(sampled.token)) : "";
   if (!text.empty()) {
     completion.text += text;
-    outbox_.push_back({sequence.request->listener, Event{.request = sequence.request->id, .choice = sequence.choice, .text = text}});
+    outbox_.push_back(
+        {sequence.request->listener,
+         Event{.request = sequence.request->id, .choice = sequence.choice, .text = text}});
   }
   if (sequence.stops.stopped()) return finish(sequence, FinishReason::kStop);
-  if (completion.tokens.size() >= sequence.max_tokens) return finish(sequence, FinishReason::kLength);
+  if (completion.tokens.size() >= sequence.max_tokens)
+    return finish(sequence, FinishReason::kLength);
   sequence.tip = cache_.extend(sequence.tip, sampled.token);
 }
 
@@ -405,9 +435,10 @@ void EngineLoop::finish(Sequence& sequence, FinishReason reason) {
   stats_.generated_tokens += completion.tokens.size();
   drop(sequence);
   if (--sequence.request->n_open == 0) ++stats_.requests;
-  outbox_.push_back({sequence.request->listener,
-                     Event{.request = sequence.request->id, .choice = sequence.choice, .text = rest,
-                           .completion = std::move(completion)}});
+  outbox_.push_back({sequence.request->listener, Event{.request = sequence.request->id,
+                                                       .choice = sequence.choice,
+                                                       .text = rest,
+                                                       .completion = std::move(completion)}});
 }
 
 EngineStats EngineLoop::stats() const {

@@ -36,7 +36,8 @@ class EngineLoop {
       std::function<void(RequestId, int choice, uint32_t position, std::span<const float> logits)>;
 
   // `tokenizer` may be null: then there is no text. Errors: kInvalidArgument.
-  static Result<std::unique_ptr<EngineLoop>> create(const model::Weights& weights, const Tokenizer* tokenizer,
+  static Result<std::unique_ptr<EngineLoop>> create(const model::Weights& weights,
+                                                    const Tokenizer* tokenizer,
                                                     const LoopOptions& options);
 
   // kInvalidArgument or kTooLong for a request of tokens that can never be answered. Reads options
@@ -79,7 +80,8 @@ class EngineLoop {
   bool preempt_for(const Sequence& sequence, std::span<const Share> shares);
   void fail_step(const std::vector<Share>& shares, const Error& error);
   void execute(const std::vector<Share>& shares);
-  void sample_outputs(const PlannedStep& step, const float* hidden, const std::vector<Sequence*>& wanted);
+  void sample_outputs(const PlannedStep& step, const float* hidden,
+                      const std::vector<Sequence*>& wanted);
   Sampled sample(const Sequence& sequence, std::span<const float> logits) const;
   void take_token(Sequence& sequence, const Sampled& sampled);
   void finish(Sequence& sequence, FinishReason reason);

@@ -1,23 +1,24 @@
-#include "pando/make_model.h"
-
 #include "base/errors.h"
 #include "engine/options.h"
 #include "model/make_model.h"
+#include "pando/make_model.h"
 #include "text/byte_tokenizer.h"
 #include "text/tokenizer.h"
 
 namespace pando {
 namespace {
 
-constexpr const char* kTokenizerFiles[] = {"tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json",
-                                           "merges.txt",     "encoder.json",          "vocab.bpe"};
+constexpr const char* kTokenizerFiles[] = {
+    "tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json",
+    "merges.txt",     "encoder.json",          "vocab.bpe"};
 
 // A tokenizer that was there before must not be taken for the new one.
 Status remove_tokenizer(const std::filesystem::path& directory) {
   for (const char* name : kTokenizerFiles) {
     std::error_code error;
     std::filesystem::remove(directory / name, error);
-    if (error) return io_error("cannot remove {}: {}", (directory / name).string(), error.message());
+    if (error)
+      return io_error("cannot remove {}: {}", (directory / name).string(), error.message());
   }
   return {};
 }
@@ -26,8 +27,11 @@ Status copy_tokenizer(const std::filesystem::path& from, const std::filesystem::
   for (const char* name : kTokenizerFiles) {
     std::error_code error;
     if (!std::filesystem::exists(from / name, error)) continue;
-    std::filesystem::copy_file(from / name, to / name, std::filesystem::copy_options::overwrite_existing, error);
-    if (error) return io_error("cannot copy {} to {}: {}", (from / name).string(), to.string(), error.message());
+    std::filesystem::copy_file(from / name, to / name,
+                               std::filesystem::copy_options::overwrite_existing, error);
+    if (error)
+      return io_error("cannot copy {} to {}: {}", (from / name).string(), to.string(),
+                      error.message());
   }
   return {};
 }
@@ -65,18 +69,23 @@ Status make_random_model(const RandomModelOptions& options) {
     if (!tokenizer) return tokenizer.error();
     n_tokens = (*tokenizer)->vocab_size();
   }
-  // A tiny model speaks bytes unless told otherwise; other tokens of its vocabulary would have no text.
-  if (!make.vocab && options.tokenizer.empty() && options.shape.starts_with("tiny-")) make.vocab = kByteTokenizerVocab;
+  // A tiny model speaks bytes unless told otherwise; other tokens of its vocabulary would have no
+  // text.
+  if (!make.vocab && options.tokenizer.empty() && options.shape.starts_with("tiny-"))
+    make.vocab = kByteTokenizerVocab;
   Result<model::ModelConfig> shape = model::named_shape(options.shape);
   if (!shape) return shape.error();
-  if (const int vocab = make.vocab.value_or(shape->vocab); vocab < n_tokens)  // said before gigabytes are written
-    return invalid_argument("the vocabulary has {} tokens, expected at least the tokenizer's {}", vocab, n_tokens);
+  if (const int vocab = make.vocab.value_or(shape->vocab);
+      vocab < n_tokens)  // said before gigabytes are written
+    return invalid_argument("the vocabulary has {} tokens, expected at least the tokenizer's {}",
+                            vocab, n_tokens);
   if (options.tokenizer.empty()) make.eos_id = kByteTokenizerVocab - 1;
   if (Status status = model::make_model(make); !status) return status;
   std::error_code same;
   if (std::filesystem::equivalent(options.tokenizer, options.out, same)) return {};
   if (Status status = remove_tokenizer(options.out); !status) return status;
-  return options.tokenizer.empty() ? write_byte_tokenizer(options.out) : copy_tokenizer(options.tokenizer, options.out);
+  return options.tokenizer.empty() ? write_byte_tokenizer(options.out)
+                                   : copy_tokenizer(options.tokenizer, options.out);
 }
 
 }  // namespace pando

@@ -13,15 +13,18 @@ namespace pando {
 Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Model::~Model() = default;
 
-Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& directory, const ModelOptions& options) {
+Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& directory,
+                                                 const ModelOptions& options) {
   int threads = options.threads;
   if (Status status = fill_in_threads(threads); !status) return status.error();
   try {
     return load_parts(directory, options, threads);
   } catch (const std::bad_alloc&) {
-    return make_error(ErrorCode::kUnavailable, "not enough memory for the weights of '{}'", directory.string());
+    return make_error(ErrorCode::kUnavailable, "not enough memory for the weights of '{}'",
+                      directory.string());
   } catch (const std::system_error& error) {
-    return make_error(ErrorCode::kUnavailable, "cannot start {} threads: {}", threads, error.what());
+    return make_error(ErrorCode::kUnavailable, "cannot start {} threads: {}", threads,
+                      error.what());
   }
 }
 
@@ -29,7 +32,8 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
                                                        const ModelOptions& options, int threads) {
   ThreadPool pool(threads);
   const bool to_q8_0 = options.weights == WeightType::kQ8_0;
-  Result<model::Weights> weights = model::Weights::load(directory, to_q8_0, kernel::best_kernels(), pool);
+  Result<model::Weights> weights =
+      model::Weights::load(directory, to_q8_0, kernel::best_kernels(), pool);
   if (!weights) return weights.error();
 
   std::unique_ptr<Tokenizer> tokenizer;
@@ -38,13 +42,16 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
   if (loaded) {
     tokenizer = std::move(*loaded);
     if (tokenizer->vocab_size() > weights->config.vocab)
-      return bad_file("{}: the tokenizer has {} tokens, expected at most the model's vocabulary of {}",
-                      (own ? directory : options.tokenizer).string(), tokenizer->vocab_size(), weights->config.vocab);
+      return bad_file(
+          "{}: the tokenizer has {} tokens, expected at most the model's vocabulary of {}",
+          (own ? directory : options.tokenizer).string(), tokenizer->vocab_size(),
+          weights->config.vocab);
   } else if (!own || loaded.error().code != ErrorCode::kNotFound) {
     return loaded.error();
   }
   const DType weight_type = weights->head.type();
-  auto parts = std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer), weight_type});
+  auto parts =
+      std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer), weight_type});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 
@@ -63,7 +70,9 @@ ModelInfo Model::info() const {
 bool Model::has_tokenizer() const { return parts_->tokenizer != nullptr; }
 
 Result<std::vector<Token>> Model::encode(std::string_view text) const {
-  if (!has_tokenizer()) return unsupported("the model directory has no tokenizer (hint: give tokens, or a tokenizer directory)");
+  if (!has_tokenizer())
+    return unsupported(
+        "the model directory has no tokenizer (hint: give tokens, or a tokenizer directory)");
   return parts_->tokenizer->encode(text, /*add_bos=*/true);
 }
 

@@ -14,13 +14,14 @@ DType kv_dtype(KvType type);
 Status fill_in(EngineOptions& options, const model::ModelConfig& config);
 
 // kInvalidArgument or kTooLong for a request of tokens that can never be answered.
-Status check_request(const Request& request, const model::ModelConfig& config, const EngineOptions& options);
+Status check_request(const Request& request, const model::ModelConfig& config,
+                     const EngineOptions& options);
 
 // The table for "portable", "avx2", "avx512", or the best one for "".
 Result<const kernel::Kernels*> kernels_by_name(std::string_view name);
 
-// Replaces 0 by one thread for each processor this process may use; kInvalidArgument for a number that
-// cannot be.
+// Replaces 0 by one thread for each processor this process may use; kInvalidArgument for a number
+// that cannot be.
 Status fill_in_threads(int& threads);
 
 }  // namespace pando

@@ -29,7 +29,8 @@ Token argmax(std::span<const float> logits) {
 
 }  // namespace
 
-Token sample_token(std::span<const float> logits, const SamplingOptions& options, const SamplingKey& key) {
+Token sample_token(std::span<const float> logits, const SamplingOptions& options,
+                   const SamplingKey& key) {
   if (options.temperature <= 0 || options.top_k == 1) return argmax(logits);
 
   std::vector<Token> tokens(logits.size());
@@ -38,7 +39,9 @@ Token sample_token(std::span<const float> logits, const SamplingOptions& options
   if (by_rank) {
     size_t n = tokens.size();
     if (options.top_k > 0) n = std::min(n, static_cast<size_t>(options.top_k));
-    const auto likelier = [&](Token a, Token b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; };
+    const auto likelier = [&](Token a, Token b) {
+      return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+    };
     std::partial_sort(tokens.begin(), tokens.begin() + n, tokens.end(), likelier);
     tokens.resize(n);
   }

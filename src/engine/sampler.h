@@ -17,14 +17,15 @@ struct SamplingKey {
 
 struct Sampled {
   Token token = 0;
-  float logprob = 0;       // ln p under the unmodified distribution; only with `logprobs`
+  float logprob = 0;  // ln p under the unmodified distribution; only with `logprobs`
   uint64_t logits_hash = 0;
 };
 
 // Greedy at temperature 0: the largest logit, the lowest id among equals. Otherwise: divide by the
 // temperature, keep the top_k likeliest, then the fewest of these whose probability reaches top_p,
 // and draw. logits: [vocab] f32.
-Token sample_token(std::span<const float> logits, const SamplingOptions& options, const SamplingKey& key);
+Token sample_token(std::span<const float> logits, const SamplingOptions& options,
+                   const SamplingKey& key);
 
 // ln of the softmax at one token, in double precision.
 float log_probability(std::span<const float> logits, Token token);

@@ -14,7 +14,8 @@ const Kernels* kernels_for(Isa isa) {
   __builtin_cpu_init();
   if (isa == Isa::kAvx2) {
     // Every processor with AVX2 and FMA also has F16C.
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &kAvx2Kernels : nullptr;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &kAvx2Kernels
+                                                                           : nullptr;
   }
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&

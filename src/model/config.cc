@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "base/mapped_file.h"
 #include "base/json.h"
+#include "base/mapped_file.h"
 
 namespace pando::model {
 namespace {

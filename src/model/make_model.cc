@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "base/errors.h"
-#include "base/mix.h"
 #include "base/half.h"
+#include "base/mix.h"
 #include "base/thread_pool.h"
 #include "model/safetensors.h"
 

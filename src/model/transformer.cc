@@ -126,14 +126,20 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
     std::memcpy(buffers_.q.data() + row * q_dim, qkv, q_dim * sizeof(float));
   });
   const float* k = buffers_.qkv.data() + q_dim;
-  kernel::write_kv(kernels_, pool_, kv, index, k, k + kv_dim, static_cast<int64_t>(qkv_dim), plan.slot_begin,
-                   plan.slots);
+  kernel::write_kv(kernels_, pool_, kv, index, k, k + kv_dim, static_cast<int64_t>(qkv_dim),
+                   plan.slot_begin, plan.slots);
   watch.lap(times_.other_s);
 
   kernel::attention(kernels_, pool_,
-                    {.kv = kv, .layer = index, .n_heads = config_.n_heads, .scale = query_scale_,
-                     .positions = plan.positions, .tasks = plan.tasks, .task_pages = plan.task_pages,
-                     .q = buffers_.q.data(), .out = buffers_.attended.data()},
+                    {.kv = kv,
+                     .layer = index,
+                     .n_heads = config_.n_heads,
+                     .scale = query_scale_,
+                     .positions = plan.positions,
+                     .tasks = plan.tasks,
+                     .task_pages = plan.task_pages,
+                     .q = buffers_.q.data(),
+                     .out = buffers_.attended.data()},
                     attention_scratch_);
   watch.lap(times_.attention_s);
 }
@@ -149,10 +155,12 @@ void Transformer::feed_forward(const LayerWeights& layer, uint32_t n_rows) {
     kernels_.swiglu(gate, gate + ff, config_.d_ff, gate);
   });
   watch.lap(times_.other_s);
-  linear(layer.down, buffers_.gate_up.data(), static_cast<int64_t>(2 * ff), n_rows, buffers_.projected.data());
+  linear(layer.down, buffers_.gate_up.data(), static_cast<int64_t>(2 * ff), n_rows,
+         buffers_.projected.data());
 }
 
-void Transformer::norm_rows(const float* x, const std::vector<float>& weight, uint32_t n_rows, float* out) {
+void Transformer::norm_rows(const float* x, const std::vector<float>& weight, uint32_t n_rows,
+                            float* out) {
   Stopwatch watch;
   const size_t d = config_.d_model;
   for_rows(pool_, n_rows, [&](uint32_t row) {
@@ -171,7 +179,8 @@ void Transformer::norm_rows(const float* x, const std::vector<float>& weight, ui
 // Moves the rows of the plan's outputs to the front.
 void Transformer::keep_outputs(const StepPlan& plan) {
   const size_t d = config_.d_model, q_dim = config_.q_dim();
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {  // outputs ascend, so nothing is overwritten unread
+  for (size_t i = 0; i < plan.outputs.size();
+       ++i) {  // outputs ascend, so nothing is overwritten unread
     const size_t row = plan.outputs[i];
     std::memmove(buffers_.x.data() + i * d, buffers_.x.data() + row * d, d * sizeof(float));
     std::memmove(buffers_.attended.data() + i * q_dim, buffers_.attended.data() + row * q_dim,
@@ -190,10 +199,11 @@ void Transformer::add_to_residual(uint32_t n_rows) {
   watch.lap(times_.other_s);
 }
 
-void Transformer::linear(const kernel::PackedMatrix& w, const float* x, int64_t x_stride, uint32_t n_rows,
-                         float* y) {
+void Transformer::linear(const kernel::PackedMatrix& w, const float* x, int64_t x_stride,
+                         uint32_t n_rows, float* y) {
   Stopwatch watch;
-  kernel::linear(kernels_, pool_, w, x, x_stride, static_cast<int>(n_rows), y, w.n(), linear_scratch_);
+  kernel::linear(kernels_, pool_, w, x, x_stride, static_cast<int>(n_rows), y, w.n(),
+                 linear_scratch_);
   watch.lap(times_.linear_s);
   times_.linear_flops += 2.0 * n_rows * w.n() * w.k();
 }

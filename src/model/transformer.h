@@ -16,10 +16,10 @@ namespace pando::model {
 
 // Where the time of forward passes went, summed.
 struct PhaseTimes {
-  double linear_s = 0;     // matrix products, the LM head included
-  double attention_s = 0;  // tiles of keys and values
-  double other_s = 0;      // norms, rotation, page writes, activations
-  double linear_flops = 0; // 2 M N K of every matrix product
+  double linear_s = 0;      // matrix products, the LM head included
+  double attention_s = 0;   // tiles of keys and values
+  double other_s = 0;       // norms, rotation, page writes, activations
+  double linear_flops = 0;  // 2 M N K of every matrix product
 };
 
 // Executes StepPlans and reads nothing else: no tree, no requests. Owned by one engine, used by its
@@ -41,13 +41,13 @@ class Transformer {
  private:
   // Activations of a step, rows outermost, f32.
   struct Buffers {
-    std::vector<float> x;        // [n_rows, d_model] residual stream
-    std::vector<float> normed;   // [n_rows, d_model]
-    std::vector<float> qkv;      // [n_rows, (n_heads + 2 n_kv_heads) * head_dim]
-    std::vector<float> q;        // [n_rows, n_heads * head_dim]
-    std::vector<float> attended; // [n_rows, n_heads * head_dim]
-    std::vector<float> projected;// [n_rows, d_model]
-    std::vector<float> gate_up;  // [n_rows, 2 d_ff]
+    std::vector<float> x;          // [n_rows, d_model] residual stream
+    std::vector<float> normed;     // [n_rows, d_model]
+    std::vector<float> qkv;        // [n_rows, (n_heads + 2 n_kv_heads) * head_dim]
+    std::vector<float> q;          // [n_rows, n_heads * head_dim]
+    std::vector<float> attended;   // [n_rows, n_heads * head_dim]
+    std::vector<float> projected;  // [n_rows, d_model]
+    std::vector<float> gate_up;    // [n_rows, 2 d_ff]
   };
 
   void resize(uint32_t n_rows);
@@ -58,7 +58,8 @@ class Transformer {
   void keep_outputs(const StepPlan& plan);
   void add_to_residual(uint32_t n_rows);
   // x rows lie x_stride apart, y rows w.n().
-  void linear(const kernel::PackedMatrix& w, const float* x, int64_t x_stride, uint32_t n_rows, float* y);
+  void linear(const kernel::PackedMatrix& w, const float* x, int64_t x_stride, uint32_t n_rows,
+              float* y);
 
   const Weights& weights_;
   const ModelConfig& config_;

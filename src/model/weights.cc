@@ -13,24 +13,30 @@ class Loader {
   Status load_layer(int index) {
     LayerWeights& layer = w_.layers[index];
     const auto name = [index](const char* part) { return layer_weight_name(index, part); };
-    const int64_t d = config_.d_model, q = config_.q_dim(), kv = config_.kv_dim(), ff = config_.d_ff;
+    const int64_t d = config_.d_model, q = config_.q_dim(), kv = config_.kv_dim(),
+                  ff = config_.d_ff;
     Status status;
     const auto then = [&status](auto&& step) {
       if (status.ok()) status = step();
     };
     then([&] { return vector(name("input_layernorm.weight"), d, layer.attention_norm); });
     then([&] {
-      return matrix({{name("self_attn.q_proj.weight"), q}, {name("self_attn.k_proj.weight"), kv},
-                     {name("self_attn.v_proj.weight"), kv}}, d, layer.qkv);
+      return matrix({{name("self_attn.q_proj.weight"), q},
+                     {name("self_attn.k_proj.weight"), kv},
+                     {name("self_attn.v_proj.weight"), kv}},
+                    d, layer.qkv);
     });
     if (config_.qk_norm()) {
       then([&] { return vector(name("self_attn.q_norm.weight"), config_.head_dim, layer.q_norm); });
       then([&] { return vector(name("self_attn.k_norm.weight"), config_.head_dim, layer.k_norm); });
     }
     then([&] { return matrix({{name("self_attn.o_proj.weight"), d}}, q, layer.o); });
-    then([&] { return vector(name("post_attention_layernorm.weight"), d, layer.feed_forward_norm); });
     then([&] {
-      return matrix({{name("mlp.gate_proj.weight"), ff}, {name("mlp.up_proj.weight"), ff}}, d, layer.gate_up);
+      return vector(name("post_attention_layernorm.weight"), d, layer.feed_forward_norm);
+    });
+    then([&] {
+      return matrix({{name("mlp.gate_proj.weight"), ff}, {name("mlp.up_proj.weight"), ff}}, d,
+                    layer.gate_up);
     });
     then([&] { return matrix({{name("mlp.down_proj.weight"), d}}, ff, layer.down); });
     return status;
@@ -41,7 +47,8 @@ class Loader {
         w_.checkpoint.tensor("model.embed_tokens.weight", {config_.vocab, config_.d_model});
     if (!embedding) return embedding.error();
     w_.embedding = std::move(*embedding);
-    if (Status status = vector("model.norm.weight", config_.d_model, w_.final_norm); !status) return status;
+    if (Status status = vector("model.norm.weight", config_.d_model, w_.final_norm); !status)
+      return status;
     const char* head = config_.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
     return matrix({{head, config_.vocab}}, config_.d_model, w_.head);
   }
@@ -69,11 +76,13 @@ class Loader {
       if (!view) return view.error();
       views.push_back(std::move(*view));
       if (views.back().dtype != views[0].dtype)
-        return unsupported("tensor '{}' is {} but '{}' is {}; expected one type for both", part.name,
-                           dtype_name(views.back().dtype), parts[0].name, dtype_name(views[0].dtype));
+        return unsupported("tensor '{}' is {} but '{}' is {}; expected one type for both",
+                           part.name, dtype_name(views.back().dtype), parts[0].name,
+                           dtype_name(views[0].dtype));
       n += part.n_rows;
     }
-    out = kernel::PackedMatrix(to_q8_0_ ? DType::kQ8_0 : views[0].dtype, static_cast<int>(n), static_cast<int>(k));
+    out = kernel::PackedMatrix(to_q8_0_ ? DType::kQ8_0 : views[0].dtype, static_cast<int>(n),
+                               static_cast<int>(k));
     int row = 0;
     for (size_t i = 0; i < parts.size(); ++i) {
       out.set_rows(kernels_, row, static_cast<int>(parts[i].n_rows), views[i].dtype, views[i].data);
@@ -98,8 +107,12 @@ Result<Weights> Weights::load(const std::filesystem::path& directory, bool to_q8
   Result<Checkpoint> checkpoint = Checkpoint::open(directory);
   if (!checkpoint) return checkpoint.error();
 
-  Weights weights{.config = std::move(*config), .checkpoint = std::move(*checkpoint), .embedding = {},
-                  .layers = {}, .final_norm = {}, .head = {}};
+  Weights weights{.config = std::move(*config),
+                  .checkpoint = std::move(*checkpoint),
+                  .embedding = {},
+                  .layers = {},
+                  .final_norm = {},
+                  .head = {}};
   weights.layers.resize(weights.config.n_layers);
   Loader loader(weights, to_q8_0, kernels);
   std::vector<Status> statuses(weights.layers.size() + 1);

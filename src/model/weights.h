@@ -13,20 +13,20 @@
 namespace pando::model {
 
 struct LayerWeights {
-  std::vector<float> attention_norm;    // [d_model]
-  std::vector<float> q_norm, k_norm;    // [head_dim], empty without q/k norms
-  kernel::PackedMatrix qkv;             // [(n_heads + 2 n_kv_heads) * head_dim, d_model]
-  kernel::PackedMatrix o;               // [d_model, n_heads * head_dim]
-  std::vector<float> feed_forward_norm; // [d_model]
-  kernel::PackedMatrix gate_up;         // [2 d_ff, d_model]: gate, then up
-  kernel::PackedMatrix down;            // [d_model, d_ff]
+  std::vector<float> attention_norm;     // [d_model]
+  std::vector<float> q_norm, k_norm;     // [head_dim], empty without q/k norms
+  kernel::PackedMatrix qkv;              // [(n_heads + 2 n_kv_heads) * head_dim, d_model]
+  kernel::PackedMatrix o;                // [d_model, n_heads * head_dim]
+  std::vector<float> feed_forward_norm;  // [d_model]
+  kernel::PackedMatrix gate_up;          // [2 d_ff, d_model]: gate, then up
+  kernel::PackedMatrix down;             // [d_model, d_ff]
 };
 
 // Immutable once loaded; shared by any number of engines.
 struct Weights {
   ModelConfig config;
-  Checkpoint checkpoint;       // keeps the embedding mapped
-  TensorView embedding;        // [vocab, d_model] as stored
+  Checkpoint checkpoint;  // keeps the embedding mapped
+  TensorView embedding;   // [vocab, d_model] as stored
   std::vector<LayerWeights> layers;
   std::vector<float> final_norm;  // [d_model]
   kernel::PackedMatrix head;      // [vocab, d_model]

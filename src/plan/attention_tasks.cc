@@ -29,18 +29,21 @@ class OpenTasks {
       const size_t from = tile * pages_per_tile_;
       const size_t n = std::min(pages_per_tile_, pages_.size() - from);
       plan_.tasks.push_back({static_cast<uint32_t>(tile), begins_.back(), row_end,
-                             static_cast<uint32_t>(plan_.task_pages.size()), static_cast<uint32_t>(n)});
-      plan_.task_pages.insert(plan_.task_pages.end(), pages_.begin() + from, pages_.begin() + from + n);
+                             static_cast<uint32_t>(plan_.task_pages.size()),
+                             static_cast<uint32_t>(n)});
+      plan_.task_pages.insert(plan_.task_pages.end(), pages_.begin() + from,
+                              pages_.begin() + from + n);
       begins_.pop_back();
     }
   }
 
  private:
-  // Tiles in which `pages` agrees with the open path. A path that ends inside a tile agrees with one
-  // that goes on in the same page: rows never look beyond their own position.
+  // Tiles in which `pages` agrees with the open path. A path that ends inside a tile agrees with
+  // one that goes on in the same page: rows never look beyond their own position.
   size_t n_joined_tiles(std::span<const PageId> pages, size_t n_tiles) const {
     const size_t n = std::min(pages.size(), pages_.size());
-    const size_t same = std::mismatch(pages.begin(), pages.begin() + n, pages_.begin()).first - pages.begin();
+    const size_t same =
+        std::mismatch(pages.begin(), pages.begin() + n, pages_.begin()).first - pages.begin();
     return same == n ? std::min(n_tiles, begins_.size()) : same / pages_per_tile_;
   }
 

@@ -5,7 +5,8 @@
 namespace pando {
 
 std::unique_ptr<Planner> make_packed_planner(int tile_len) {
-  return std::make_unique<LayoutPlanner>("packed", /*shares_tokens=*/false, TaskSharing::kAcrossSequences, tile_len);
+  return std::make_unique<LayoutPlanner>("packed", /*shares_tokens=*/false,
+                                         TaskSharing::kAcrossSequences, tile_len);
 }
 
 }  // namespace pando

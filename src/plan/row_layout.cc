@@ -19,7 +19,9 @@ struct NodeWork {
 class RowLayouter {
  public:
   explicit RowLayouter(const KvCache& cache)
-      : cache_(cache), page_len_(static_cast<uint32_t>(cache.page_len())), plan_(layout_.step.plan) {}
+      : cache_(cache),
+        page_len_(static_cast<uint32_t>(cache.page_len())),
+        plan_(layout_.step.plan) {}
 
   RowLayout run(const std::vector<WantedOutput>& wanted) {
     for (Node* node : cache_.issued()) mark(node);
@@ -51,7 +53,8 @@ class RowLayouter {
   }
 
   void mark_fan_out(const FanOut& fan_out) {
-    for (Node* up = fan_out.below->parent; !up->is_root() && up->end() > fan_out.pos_begin; up = up->parent)
+    for (Node* up = fan_out.below->parent; !up->is_root() && up->end() > fan_out.pos_begin;
+         up = up->parent)
       if (up->n_issued > up->n_committed) work_[up].fan_outs.push_back(fan_out);
   }
 
@@ -63,7 +66,8 @@ class RowLayouter {
       NodeWork& work = work_[node];
       if (!node->is_root()) visit(node, work);
       // The child that goes on in this node's last page comes next: both share that tile's tasks.
-      const auto tail = std::find(work.children.begin(), work.children.end(), node->pages.tail_child);
+      const auto tail =
+          std::find(work.children.begin(), work.children.end(), node->pages.tail_child);
       if (tail != work.children.end()) std::rotate(work.children.begin(), tail, tail + 1);
       stack.insert(stack.end(), work.children.rbegin(), work.children.rend());
     }
@@ -84,14 +88,15 @@ class RowLayouter {
       const uint32_t pos = add_row(node, i);
       plan_.slots.push_back({table_[pos / page_len_], pos % page_len_});
       for (const FanOut& out : work.fan_outs)
-        if (pos >= out.pos_begin && pos < out.pos_end) plan_.slots.push_back({out.page, pos - out.pos_begin});
+        if (pos >= out.pos_begin && pos < out.pos_end)
+          plan_.slots.push_back({out.page, pos - out.pos_begin});
       plan_.slot_begin.back() = static_cast<uint32_t>(plan_.slots.size());
     }
     if (plan_.n_rows() == row_begin) return;
 
     const uint32_t n_pages = plan_.positions.back() / page_len_ + 1;
-    layout_.runs.push_back({row_begin, plan_.n_rows(), static_cast<uint32_t>(layout_.pages.size()), n_pages,
-                            node->parent == last_run_});
+    layout_.runs.push_back({row_begin, plan_.n_rows(), static_cast<uint32_t>(layout_.pages.size()),
+                            n_pages, node->parent == last_run_});
     layout_.pages.insert(layout_.pages.end(), table_.begin(), table_.begin() + n_pages);
     last_run_ = node;
     last_row_[node] = plan_.n_rows() - 1;

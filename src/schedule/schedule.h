@@ -10,12 +10,12 @@ namespace pando {
 // counts once however many wait for it.
 struct WorkView {
   struct Item {
-    bool decoding = false;               // running, and one row from its next token
-    std::vector<uint32_t> segments;      // indices into segment_rows, in the order of its path
-    bool cached = false;                 // nothing is missing: its last row is computed again
+    bool decoding = false;           // running, and one row from its next token
+    std::vector<uint32_t> segments;  // indices into segment_rows, in the order of its path
+    bool cached = false;             // nothing is missing: its last row is computed again
   };
-  std::vector<uint32_t> segment_rows;    // rows of each segment that are not computed yet
-  std::vector<Item> items;               // in order of arrival
+  std::vector<uint32_t> segment_rows;  // rows of each segment that are not computed yet
+  std::vector<Item> items;             // in order of arrival
 };
 
 struct Advance {

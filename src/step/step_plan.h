@@ -13,14 +13,15 @@ namespace pando {
 struct StepPlan {
   // One row per token to compute, in depth-first pre-order of the tree: the rows below any node are
   // one contiguous range.
-  std::vector<Token> tokens;                // [n_rows]
-  std::vector<uint32_t> positions;          // [n_rows] depth on the row's path
-  std::vector<uint32_t> slot_begin;         // [n_rows + 1] row r writes slots[slot_begin[r], slot_begin[r + 1])
-  std::vector<kernel::KvSlot> slots;        // none for a recomputed row, several for a fan-out
-  std::vector<kernel::PageCopy> copies;     // carried out in order, before the rows
-  std::vector<kernel::AttentionTask> tasks; // by tile, then by row; each row meets each tile once
+  std::vector<Token> tokens;        // [n_rows]
+  std::vector<uint32_t> positions;  // [n_rows] depth on the row's path
+  std::vector<uint32_t>
+      slot_begin;  // [n_rows + 1] row r writes slots[slot_begin[r], slot_begin[r + 1])
+  std::vector<kernel::KvSlot> slots;         // none for a recomputed row, several for a fan-out
+  std::vector<kernel::PageCopy> copies;      // carried out in order, before the rows
+  std::vector<kernel::AttentionTask> tasks;  // by tile, then by row; each row meets each tile once
   std::vector<kernel::PageId> task_pages;
-  std::vector<uint32_t> outputs;            // rows whose final hidden states are wanted, ascending
+  std::vector<uint32_t> outputs;  // rows whose final hidden states are wanted, ascending
 
   uint32_t n_rows() const { return static_cast<uint32_t>(tokens.size()); }
 };

@@ -13,7 +13,8 @@ std::string AnswerOptions::default_prompt_template() {
   return "{instruction}{context}\n\nQuestion: {question}\nAnswer:";
 }
 
-std::string render_prompt(const AnswerOptions& options, const std::string& context, const std::string& question) {
+std::string render_prompt(const AnswerOptions& options, const std::string& context,
+                          const std::string& question) {
   const std::string instruction = options.instruction.empty() ? "" : options.instruction + "\n\n";
   const std::pair<std::string_view, const std::string&> fields[] = {
       {"{instruction}", instruction}, {"{context}", context}, {"{question}", question}};
@@ -53,18 +54,19 @@ Result<std::vector<std::vector<Completion>>> answer(Engine& engine, const std::s
     request.prompt = render_prompt(options, context, questions[i]);
     request.sampling = options.sampling;
     request.logits_hash = options.logits_hash;
-    Result<RequestId> id = engine.submit(std::move(request), [state, i, n = options.sampling.n](const Event& event) {
-      if (!event.completion && !event.error) return;
-      std::lock_guard lock(state->mutex);
-      if (event.error) {
-        state->error = event.error;
-      } else {
-        state->answers[i].resize(n);  // n was checked
-        state->answers[i][event.choice] = *event.completion;
-        --state->n_open;
-      }
-      state->changed.notify_one();
-    });
+    Result<RequestId> id =
+        engine.submit(std::move(request), [state, i, n = options.sampling.n](const Event& event) {
+          if (!event.completion && !event.error) return;
+          std::lock_guard lock(state->mutex);
+          if (event.error) {
+            state->error = event.error;
+          } else {
+            state->answers[i].resize(n);  // n was checked
+            state->answers[i][event.choice] = *event.completion;
+            --state->n_open;
+          }
+          state->changed.notify_one();
+        });
     if (!id) {
       for (const RequestId open : ids) engine.cancel(open);
       return id.error();

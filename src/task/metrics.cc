@@ -55,12 +55,15 @@ std::string normalize_answer(std::string_view text) {
 
 double exact_match(std::string_view answer, std::span<const std::string> references) {
   const std::string normal = normalize_answer(answer);
-  return best(references, [&](const std::string& reference) { return normal == normalize_answer(reference) ? 1.0 : 0.0; });
+  return best(references, [&](const std::string& reference) {
+    return normal == normalize_answer(reference) ? 1.0 : 0.0;
+  });
 }
 
 double token_f1(std::string_view answer, std::span<const std::string> references) {
   const std::vector<std::string> words = words_of(answer);
-  return best(references, [&](const std::string& reference) { return f1(words, words_of(reference)); });
+  return best(references,
+              [&](const std::string& reference) { return f1(words, words_of(reference)); });
 }
 
 }  // namespace pando

@@ -1,8 +1,9 @@
 #include "text/special_tokens.h"
-#include "text/json_file.h"
 
 #include <algorithm>
 #include <charconv>
+
+#include "text/json_file.h"
 
 namespace pando {
 namespace {

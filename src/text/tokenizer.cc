@@ -1,10 +1,10 @@
 #include "text/tokenizer.h"
 
 #include "base/errors.h"
+#include "text/json_file.h"
 #include "text/spm.h"
 #include "text/tokenizer_json.h"
 #include "text/vocab_merges.h"
-#include "text/json_file.h"
 
 namespace pando {
 namespace {

@@ -20,7 +20,9 @@ constexpr int kVocab = 64;
 constexpr int kContext = 6400;
 
 using Rng = std::mt19937_64;
-int uniform(Rng& rng, int low, int high) { return low + static_cast<int>(rng() % (high - low + 1)); }
+int uniform(Rng& rng, int low, int high) {
+  return low + static_cast<int>(rng() % (high - low + 1));
+}
 bool chance(Rng& rng, int percent) { return uniform(rng, 1, 100) <= percent; }
 
 struct Row {
@@ -52,27 +54,34 @@ struct ExactnessCases::Scenario {
   uint64_t seed = 0;
 
   std::string describe() const {
-    return fmt::format("seed {}: {} {} pages {}/{}/{} kv {} threads {} rows {} memory {} isa {} requests {}", seed,
-                       model::family_name(family), loop.engine.sharing, sizes.page_len, sizes.tile_len,
-                       sizes.span_len, static_cast<int>(loop.engine.kv_type), loop.engine.threads,
-                       loop.engine.step_rows, loop.engine.kv_memory, loop.engine.isa, requests.size());
+    return fmt::format(
+        "seed {}: {} {} pages {}/{}/{} kv {} threads {} rows {} memory {} isa {} requests {}", seed,
+        model::family_name(family), loop.engine.sharing, sizes.page_len, sizes.tile_len,
+        sizes.span_len, static_cast<int>(loop.engine.kv_type), loop.engine.threads,
+        loop.engine.step_rows, loop.engine.kv_memory, loop.engine.isa, requests.size());
   }
 };
 
 ExactnessCases::ExactnessCases(CaseWeights kind) : kind_(kind) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "pando-exactness-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary directory");
+  std::string pattern =
+      (std::filesystem::temp_directory_path() / "pando-exactness-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr)
+    throw std::runtime_error("cannot make a temporary directory");
   directory_ = pattern;
-  for (const auto& [family, shape] : {std::pair{model::Family::kLlama, "tiny-llama"}, {model::Family::kQwen3, "tiny-qwen3"}}) {
+  for (const auto& [family, shape] :
+       {std::pair{model::Family::kLlama, "tiny-llama"}, {model::Family::kQwen3, "tiny-qwen3"}}) {
     model::MakeModelOptions options;
     options.shape = shape;
     options.out = directory_ / dir_name(family);
-    options.dtype = kind == CaseWeights::kF32 ? DType::kF32 : kind == CaseWeights::kF16 ? DType::kF16 : DType::kBF16;
+    options.dtype = kind == CaseWeights::kF32   ? DType::kF32
+                    : kind == CaseWeights::kF16 ? DType::kF16
+                                                : DType::kBF16;
     options.seed = 7;
     options.n_layers = 2;
     options.vocab = kVocab;
     options.max_positions = kContext;
-    if (Status status = model::make_model(options); !status) throw std::runtime_error(status.error().message);
+    if (Status status = model::make_model(options); !status)
+      throw std::runtime_error(status.error().message);
   }
 }
 
@@ -82,22 +91,24 @@ const model::Weights& ExactnessCases::weights(model::Family family) {
   std::unique_ptr<model::Weights>& entry = weights_[family];
   if (!entry) {
     ThreadPool pool(1);
-    Result<model::Weights> loaded = model::Weights::load(directory_ / dir_name(family), kind_ == CaseWeights::kQ8_0,
-                                                         kernel::best_kernels(), pool);
+    Result<model::Weights> loaded = model::Weights::load(
+        directory_ / dir_name(family), kind_ == CaseWeights::kQ8_0, kernel::best_kernels(), pool);
     if (!loaded) throw std::runtime_error(loaded.error().message);
     entry = std::make_unique<model::Weights>(std::move(*loaded));
   }
   return *entry;
 }
 
-const reference::Model& ExactnessCases::reference(model::Family family, DType kv_type, const CaseSizes& sizes) {
+const reference::Model& ExactnessCases::reference(model::Family family, DType kv_type,
+                                                  const CaseSizes& sizes) {
   std::unique_ptr<reference::Model>& entry = references_[{family, kv_type, sizes}];
   if (!entry) {
     const model::Weights& w = weights(family);
-    Result<reference::Model> loaded =
-        reference::Model::load(w.config, w.checkpoint,
-                               {.q8_0 = kind_ == CaseWeights::kQ8_0, .kv_dtype = kv_type, .tile_len = sizes.tile_len,
-                                .span_len = sizes.span_len});
+    Result<reference::Model> loaded = reference::Model::load(w.config, w.checkpoint,
+                                                             {.q8_0 = kind_ == CaseWeights::kQ8_0,
+                                                              .kv_dtype = kv_type,
+                                                              .tile_len = sizes.tile_len,
+                                                              .span_len = sizes.span_len});
     if (!loaded) throw std::runtime_error(loaded.error().message);
     entry = std::make_unique<reference::Model>(std::move(*loaded));
   }
@@ -107,7 +118,8 @@ const reference::Model& ExactnessCases::reference(model::Family family, DType kv
 namespace {
 
 // Prompts that branch off one another at any token, are prefixes of one another, or are equal.
-std::vector<std::vector<Token>> random_prompts(Rng& rng, int n, int shortest_new, int longest, int page_len) {
+std::vector<std::vector<Token>> random_prompts(Rng& rng, int n, int shortest_new, int longest,
+                                               int page_len) {
   const int alphabet = chance(rng, 50) ? 2 : kVocab;
   std::vector<std::vector<Token>> prompts;
   for (int i = 0; i < n; ++i) {
@@ -115,10 +127,13 @@ std::vector<std::vector<Token>> random_prompts(Rng& rng, int n, int shortest_new
     if (!prompts.empty() && !chance(rng, 10)) {
       prompt = prompts[uniform(rng, 0, static_cast<int>(prompts.size()) - 1)];
       int cut = uniform(rng, 0, static_cast<int>(prompt.size()));
-      if (chance(rng, 30)) cut = std::min<int>(cut / page_len * page_len + uniform(rng, 0, 1), static_cast<int>(prompt.size()));
+      if (chance(rng, 30))
+        cut = std::min<int>(cut / page_len * page_len + uniform(rng, 0, 1),
+                            static_cast<int>(prompt.size()));
       prompt.resize(cut);
     }
-    int n_more = prompt.empty() ? uniform(rng, shortest_new, longest) : uniform(rng, 0, std::max(1, longest / 3));
+    int n_more = prompt.empty() ? uniform(rng, shortest_new, longest)
+                                : uniform(rng, 0, std::max(1, longest / 3));
     n_more = std::min<int>(n_more, longest - static_cast<int>(prompt.size()));
     for (int j = 0; j < n_more; ++j) prompt.push_back(uniform(rng, 0, alphabet - 1));
     if (prompt.empty()) prompt.push_back(0);
@@ -142,8 +157,11 @@ SamplingOptions random_sampling(Rng& rng) {
 }
 
 size_t page_bytes(const model::ModelConfig& config, KvType type, int page_len) {
-  return kernel::KvShape{.type = type == KvType::kF32 ? DType::kF32 : DType::kF16, .n_layers = config.n_layers,
-                         .n_kv_heads = config.n_kv_heads, .head_dim = config.head_dim, .page_len = page_len}
+  return kernel::KvShape{.type = type == KvType::kF32 ? DType::kF32 : DType::kF16,
+                         .n_layers = config.n_layers,
+                         .n_kv_heads = config.n_kv_heads,
+                         .head_dim = config.head_dim,
+                         .page_len = page_len}
       .page_bytes();
 }
 
@@ -151,7 +169,8 @@ size_t page_bytes(const model::ModelConfig& config, KvType type, int page_len) {
 std::string compare(const Outcome& outcome, RequestId id, const reference::Model& reference,
                     const std::vector<Row>& rows, int& n_rows, uint64_t& logits_hash) {
   const SamplingOptions& sampling = outcome.request.sampling;
-  if (outcome.completions.size() != static_cast<size_t>(sampling.n)) return fmt::format("request {}: answers are missing", id);
+  if (outcome.completions.size() != static_cast<size_t>(sampling.n))
+    return fmt::format("request {}: answers are missing", id);
   for (const Completion& completion : outcome.completions) {
     std::vector<Token> tokens = outcome.request.tokens;
     const size_t n_prompt = tokens.size();
@@ -161,17 +180,24 @@ std::string compare(const Outcome& outcome, RequestId id, const reference::Model
     for (const Row& row : rows) {
       if (row.request != id || row.choice != completion.choice) continue;
       const size_t index = row.position - n_prompt;
-      if (row.position < n_prompt || index >= completion.tokens.size()) return fmt::format("request {}: position {} out of range", id, row.position);
+      if (row.position < n_prompt || index >= completion.tokens.size())
+        return fmt::format("request {}: position {} out of range", id, row.position);
       const float* wanted = expected.data() + index * kVocab;
       if (std::memcmp(wanted, row.logits.data(), kVocab * sizeof(float)) != 0)
-        return fmt::format("request {} choice {} position {}: logits differ", id, row.choice, row.position);
-      const Token token = reference::sample({wanted, kVocab}, sampling, sampling.seed.value_or(0), row.choice, row.position);
+        return fmt::format("request {} choice {} position {}: logits differ", id, row.choice,
+                           row.position);
+      const Token token = reference::sample({wanted, kVocab}, sampling, sampling.seed.value_or(0),
+                                            row.choice, row.position);
       if (token != completion.tokens[index])
-        return fmt::format("request {} choice {} position {}: token {} instead of {}", id, row.choice, row.position, completion.tokens[index], token);
+        return fmt::format("request {} choice {} position {}: token {} instead of {}", id,
+                           row.choice, row.position, completion.tokens[index], token);
       ++n_seen;
-      logits_hash += XXH3_64bits_withSeed(wanted, kVocab * sizeof(float), (id << 40) ^ (uint64_t{row.position} << 16) ^ row.choice);
+      logits_hash += XXH3_64bits_withSeed(wanted, kVocab * sizeof(float),
+                                          (id << 40) ^ (uint64_t{row.position} << 16) ^ row.choice);
     }
-    if (n_seen != completion.tokens.size()) return fmt::format("request {}: {} rows seen, {} tokens", id, n_seen, completion.tokens.size());
+    if (n_seen != completion.tokens.size())
+      return fmt::format("request {}: {} rows seen, {} tokens", id, n_seen,
+                         completion.tokens.size());
     n_rows += static_cast<int>(n_seen);
   }
   return {};
@@ -194,9 +220,11 @@ CaseResult ExactnessCases::run(uint64_t seed) {
   engine.context = longest + 16;
   engine.step_rows = std::array{1, 3, 7, 16, 64, 512}[uniform(rng, real_sizes ? 3 : 0, 5)];
   engine.max_running = chance(rng, 30) ? uniform(rng, 1, 3) : 256;
-  if (chance(rng, 20)) engine.isa = kernel::kernels_for(kernel::Isa::kAvx2) && chance(rng, 60) ? "avx2" : "portable";
+  if (chance(rng, 20))
+    engine.isa = kernel::kernels_for(kernel::Isa::kAvx2) && chance(rng, 60) ? "avx2" : "portable";
 
-  for (std::vector<Token>& prompt : random_prompts(rng, uniform(rng, 1, 8), real_sizes ? 193 : 1, longest, s.sizes.page_len)) {
+  for (std::vector<Token>& prompt :
+       random_prompts(rng, uniform(rng, 1, 8), real_sizes ? 193 : 1, longest, s.sizes.page_len)) {
     Request request;
     request.tokens = std::move(prompt);
     request.sampling = random_sampling(rng);
@@ -212,7 +240,8 @@ CaseResult ExactnessCases::run(uint64_t seed) {
     n_longest = std::max(n_longest, request.tokens.size() + request.sampling.max_tokens);
   const size_t n_least = (n_longest + s.sizes.page_len - 1) / s.sizes.page_len;
   const size_t n_pages = chance(rng, 50) ? 4096 : n_least + uniform(rng, 0, 6);
-  engine.kv_memory = n_pages * page_bytes(weights(s.family).config, engine.kv_type, s.sizes.page_len);
+  engine.kv_memory =
+      n_pages * page_bytes(weights(s.family).config, engine.kv_type, s.sizes.page_len);
   s.arrive_percent = chance(rng, 40) ? 100 : uniform(rng, 5, 60);
   s.cancel_percent = chance(rng, 70) ? 0 : 10;
   return run(s);
@@ -255,18 +284,21 @@ CaseResult ExactnessCases::run(const Scenario& s) {
   options.tile_len = s.sizes.tile_len;
   options.span_len = s.sizes.span_len;
   options.poison_pages = true;
-  Result<std::unique_ptr<EngineLoop>> loop = EngineLoop::create(weights(s.family), nullptr, options);
+  Result<std::unique_ptr<EngineLoop>> loop =
+      EngineLoop::create(weights(s.family), nullptr, options);
   if (!loop) return differs(loop.error().message);
 
   std::vector<Row> rows;
-  (*loop)->observe_logits([&](RequestId id, int choice, uint32_t position, std::span<const float> logits) {
-    rows.push_back({id, choice, position, {logits.begin(), logits.end()}});
-  });
+  (*loop)->observe_logits(
+      [&](RequestId id, int choice, uint32_t position, std::span<const float> logits) {
+        rows.push_back({id, choice, position, {logits.begin(), logits.end()}});
+      });
   std::map<RequestId, Outcome> outcomes;
   Rng rng(s.seed ^ 0x5bd1e995);
   size_t n_arrived = 0;
   for (int n_steps = 0;; ++n_steps) {
-    while (n_arrived < s.requests.size() && ((*loop)->n_sequences() == 0 || chance(rng, s.arrive_percent))) {
+    while (n_arrived < s.requests.size() &&
+           ((*loop)->n_sequences() == 0 || chance(rng, s.arrive_percent))) {
       const RequestId id = ++n_arrived;
       Outcome& outcome = outcomes[id];
       outcome.request = s.requests[id - 1];
@@ -290,7 +322,8 @@ CaseResult ExactnessCases::run(const Scenario& s) {
 
   result.stats = (*loop)->stats();
   result.real_sizes = s.sizes.tile_len == 64;
-  const DType kv_type = std::array{DType::kF32, DType::kF16, DType::kBF16}[static_cast<int>(s.loop.engine.kv_type)];
+  const DType kv_type =
+      std::array{DType::kF32, DType::kF16, DType::kBF16}[static_cast<int>(s.loop.engine.kv_type)];
   const reference::Model& expected = reference(s.family, kv_type, s.sizes);
   for (auto& [id, outcome] : outcomes) {
     const int n_tokens = static_cast<int>(outcome.request.tokens.size());
@@ -299,7 +332,8 @@ CaseResult ExactnessCases::run(const Scenario& s) {
     if (!outcome.error.empty()) return differs(outcome.error);
     result.n_cancelled += outcome.cancelled;
     if (outcome.cancelled) continue;
-    const std::string what = compare(outcome, id, expected, rows, result.n_rows, result.logits_hash);
+    const std::string what =
+        compare(outcome, id, expected, rows, result.n_rows, result.logits_hash);
     if (!what.empty()) return differs(what);
   }
   return result;

@@ -25,12 +25,12 @@ struct CaseSizes {
 
 struct CaseResult {
   bool equal = true;
-  std::string what;             // the first difference and the scenario, for people
-  int n_rows = 0;               // logits rows compared
-  uint64_t logits_hash = 0;     // over these rows, by request, choice and position
-  bool crosses_3_tiles = false; // a sequence of the case has tokens in more than three tiles
+  std::string what;              // the first difference and the scenario, for people
+  int n_rows = 0;                // logits rows compared
+  uint64_t logits_hash = 0;      // over these rows, by request, choice and position
+  bool crosses_3_tiles = false;  // a sequence of the case has tokens in more than three tiles
   bool crosses_3_spans = false;
-  bool real_sizes = false;      // tiles of 64 and spans of 2,048 positions
+  bool real_sizes = false;  // tiles of 64 and spans of 2,048 positions
   int n_cancelled = 0;
   EngineStats stats;
 };
@@ -41,8 +41,8 @@ class ExactnessCases {
   explicit ExactnessCases(CaseWeights weights);
   ~ExactnessCases();
 
-  // The scenario is a function of the seed: sizes, planner, types, threads, chunking, memory, a random
-  // tree of prompts, order of arrival, cancellations, repetition with a warm cache.
+  // The scenario is a function of the seed: sizes, planner, types, threads, chunking, memory, a
+  // random tree of prompts, order of arrival, cancellations, repetition with a warm cache.
   CaseResult run(uint64_t seed);
   // One prompt over three spans of real size beside shorter branches of it.
   CaseResult run_long(uint64_t seed);
@@ -56,7 +56,8 @@ class ExactnessCases {
   CaseWeights kind_;
   std::filesystem::path directory_;
   std::map<model::Family, std::unique_ptr<model::Weights>> weights_;
-  std::map<std::tuple<model::Family, DType, CaseSizes>, std::unique_ptr<reference::Model>> references_;
+  std::map<std::tuple<model::Family, DType, CaseSizes>, std::unique_ptr<reference::Model>>
+      references_;
 };
 
 }  // namespace pando::testing

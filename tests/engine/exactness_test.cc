@@ -10,7 +10,8 @@
 namespace pando::testing {
 namespace {
 
-// PANDO_EXACTNESS_CASES sets the number of cases for each type of weights. The slow tests run 2,600.
+// PANDO_EXACTNESS_CASES sets the number of cases for each type of weights. The slow tests run
+// 2,600.
 int n_cases() {
   const char* text = std::getenv("PANDO_EXACTNESS_CASES");
   const int n = text != nullptr ? std::atoi(text) : 400;
@@ -48,10 +49,14 @@ void run_cases(CaseWeights weights) {
     EXPECT_GT(sum.evicted_pages, 0u);
     EXPECT_GT(sum.recomputed_rows, 0u);
   }
-  printf("%d cases, %d logits rows equal; %d cases cross 3 tiles, %d of them of real size; %d cross 3 spans, %d of them of "
-         "real size\n", n_cases() + kLongCases, n_rows, n_tiles + kLongCases, n_real_tiles + kLongCases,
-         n_spans + kLongCases, kLongCases);
-  printf("%d cancellations, %lu preemptions, %lu pages evicted, %lu rows recomputed\n", n_cancelled, sum.preemptions, sum.evicted_pages, sum.recomputed_rows);
+  printf(
+      "%d cases, %d logits rows equal; %d cases cross 3 tiles, %d of them of real size; %d cross 3 "
+      "spans, %d of them of "
+      "real size\n",
+      n_cases() + kLongCases, n_rows, n_tiles + kLongCases, n_real_tiles + kLongCases,
+      n_spans + kLongCases, kLongCases);
+  printf("%d cancellations, %lu preemptions, %lu pages evicted, %lu rows recomputed\n", n_cancelled,
+         sum.preemptions, sum.evicted_pages, sum.recomputed_rows);
 }
 
 TEST(Exactness, F32Weights) { run_cases(CaseWeights::kF32); }

@@ -1,7 +1,8 @@
 // The exactness test can fail: each deliberate fault is found within 1,000 cases.
+#include "base/fault.h"
+
 #include <gtest/gtest.h>
 
-#include "base/fault.h"
 #include "engine/exactness_cases.h"
 
 namespace pando::testing {
@@ -39,7 +40,8 @@ TEST_P(FaultTest, IsFoundWithin1000Cases) {
 
 INSTANTIATE_TEST_SUITE_P(
     Faults, FaultTest,
-    ::testing::Values(NamedFault{Fault::kSplitSumOverK, "SplitSumOverK"}, NamedFault{Fault::kFoldPerPage, "FoldPerPage"},
+    ::testing::Values(NamedFault{Fault::kSplitSumOverK, "SplitSumOverK"},
+                      NamedFault{Fault::kFoldPerPage, "FoldPerPage"},
                       NamedFault{Fault::kStaleLane, "StaleLane"},
                       NamedFault{Fault::kMaskedLaneTimesZero, "MaskedLaneTimesZero"},
                       NamedFault{Fault::kSpanFoldLeft, "SpanFoldLeft"},

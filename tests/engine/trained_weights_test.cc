@@ -1,5 +1,5 @@
-// Trained models through the whole engine: prompts together, with and without sharing, give the greedy
-// tokens that an independent double-precision forward pass gives.
+// Trained models through the whole engine: prompts together, with and without sharing, give the
+// greedy tokens that an independent double-precision forward pass gives.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -30,10 +30,12 @@ class TrainedWeights : public ::testing::TestWithParam<Trained> {
     std::string pattern = (fs::temp_directory_path() / "pando-trained-XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
-    const std::string command = fmt::format("python3 '{}/tools/convert_llama2c.py' '{}' '{}'", PANDO_SOURCE_DIR,
-                                            (data / GetParam().file).string(), folder_.string());
+    const std::string command =
+        fmt::format("python3 '{}/tools/convert_llama2c.py' '{}' '{}'", PANDO_SOURCE_DIR,
+                    (data / GetParam().file).string(), folder_.string());
     ASSERT_EQ(std::system(command.c_str()), 0);
-    expected_ = Json::parse(std::ifstream(data / "expected-greedy.json"))["models"][GetParam().file];
+    expected_ =
+        Json::parse(std::ifstream(data / "expected-greedy.json"))["models"][GetParam().file];
   }
   void TearDown() override {
     if (!folder_.empty()) fs::remove_all(folder_);
@@ -78,15 +80,15 @@ TEST_P(TrainedWeights, GreedyTokensAreTheExpectedOnes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, TrainedWeights,
-                         ::testing::Values(Trained{"stories260K.bin", "tree"}, Trained{"stories260K.bin", "packed"},
-                                           Trained{"stories3M-q80.bin", "tree"},
-                                           Trained{"babyllama-tok105.bin", "tree"},
-                                           Trained{"babyllama-tok105.bin", "prefix_cached"}),
-                         [](const auto& info) {
-                           const std::string file = info.param.file;
-                           return file.substr(0, file.find_first_of("-.")) + "_" + info.param.sharing;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Models, TrainedWeights,
+    ::testing::Values(Trained{"stories260K.bin", "tree"}, Trained{"stories260K.bin", "packed"},
+                      Trained{"stories3M-q80.bin", "tree"}, Trained{"babyllama-tok105.bin", "tree"},
+                      Trained{"babyllama-tok105.bin", "prefix_cached"}),
+    [](const auto& info) {
+      const std::string file = info.param.file;
+      return file.substr(0, file.find_first_of("-.")) + "_" + info.param.sharing;
+    });
 
 }  // namespace
 }  // namespace pando

@@ -71,7 +71,8 @@ struct RowOps {
 
   static void add(float* x, const float* y, int n) {
     for (int i = 0; i < n; i += 16)
-      S::store_first(x + i, S::add(S::load_first(x + i, n - i), S::load_first(y + i, n - i)), n - i);
+      S::store_first(x + i, S::add(S::load_first(x + i, n - i), S::load_first(y + i, n - i)),
+                     n - i);
   }
 
   static void scale(const float* x, float factor, int n, float* out) {
@@ -83,7 +84,8 @@ struct RowOps {
   static void widen(DType type, const void* from, int64_t n, float* to) {
     if (type == DType::kF32) {
       const float* p = static_cast<const float*>(from);
-      for (int64_t i = 0; i < n; i += 16) S::store_first(to + i, S::load_first(p + i, clip(n - i)), clip(n - i));
+      for (int64_t i = 0; i < n; i += 16)
+        S::store_first(to + i, S::load_first(p + i, clip(n - i)), clip(n - i));
       return;
     }
     const uint16_t* p = static_cast<const uint16_t*>(from);
@@ -93,7 +95,8 @@ struct RowOps {
       } else {
         uint16_t tail[16] = {};
         for (int64_t j = 0; j < n - i; ++j) tail[j] = p[i + j];
-        S::store_first(to + i, type == DType::kF16 ? S::load_f16(tail) : S::load_bf16(tail), clip(n - i));
+        S::store_first(to + i, type == DType::kF16 ? S::load_f16(tail) : S::load_bf16(tail),
+                       clip(n - i));
       }
     }
   }

@@ -32,7 +32,8 @@ struct SimdAvx2 {
   static F load_first(const float* p, int n) {
     if (n >= 16) return load(p);
     const I mask = first(n);
-    return {_mm256_maskload_ps(p, mask.lo), n > 8 ? _mm256_maskload_ps(p + 8, mask.hi) : _mm256_setzero_ps()};
+    return {_mm256_maskload_ps(p, mask.lo),
+            n > 8 ? _mm256_maskload_ps(p + 8, mask.hi) : _mm256_setzero_ps()};
   }
   static void store_first(float* p, F x, int n) {
     if (n >= 16) return store(p, x);
@@ -84,7 +85,9 @@ struct SimdAvx2 {
   static F load_f16(const uint16_t* p) {
     return {_mm256_cvtph_ps(load_128(p)), _mm256_cvtph_ps(load_128(p + 8))};
   }
-  static F load_bf16(const uint16_t* p) { return {widen_bf16(load_128(p)), widen_bf16(load_128(p + 8))}; }
+  static F load_bf16(const uint16_t* p) {
+    return {widen_bf16(load_128(p)), widen_bf16(load_128(p + 8))};
+  }
   static void store_f16(uint16_t* p, F x) {
     constexpr int kMode = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
     store_128(p, _mm256_cvtps_ph(x.lo, kMode));
@@ -99,8 +102,10 @@ struct SimdAvx2 {
     const __m256i high = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
     const __m256i lo = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
     const __m256i hi = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 16));
-    a = {_mm256_castsi256_ps(_mm256_slli_epi32(lo, 16)), _mm256_castsi256_ps(_mm256_slli_epi32(hi, 16))};
-    b = {_mm256_castsi256_ps(_mm256_and_si256(lo, high)), _mm256_castsi256_ps(_mm256_and_si256(hi, high))};
+    a = {_mm256_castsi256_ps(_mm256_slli_epi32(lo, 16)),
+         _mm256_castsi256_ps(_mm256_slli_epi32(hi, 16))};
+    b = {_mm256_castsi256_ps(_mm256_and_si256(lo, high)),
+         _mm256_castsi256_ps(_mm256_and_si256(hi, high))};
   }
 
   static I first_dot(int32_t) { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
@@ -115,7 +120,9 @@ struct SimdAvx2 {
     const __m256i values = _mm256_set1_epi32(four);
     return {values, _mm256_abs_epi8(values)};
   }
-  static I dot(I sum, Weights w, Quad a) { return {dot_half(sum.lo, w.lo, a), dot_half(sum.hi, w.hi, a)}; }
+  static I dot(I sum, Weights w, Quad a) {
+    return {dot_half(sum.lo, w.lo, a), dot_half(sum.hi, w.hi, a)};
+  }
   static F to_float(I a) { return {_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)}; }
   static void store_s8(int8_t* p, F x) {
     // packs works within 128-bit halves; the permutation puts the quarters back in order.
@@ -148,13 +155,18 @@ struct SimdAvx2 {
   static __m256i narrow_bf16(__m256 x) {
     const __m256i bits = _mm256_castps_si256(x);
     const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    const __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    const __m256i rounded =
+        _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
     const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
     const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
     return _mm256_srli_epi32(_mm256_blendv_epi8(rounded, quiet, nan), 16);
   }
-  static __m128i load_128(const uint16_t* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
-  static void store_128(uint16_t* p, __m128i x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), x); }
+  static __m128i load_128(const uint16_t* p) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  }
+  static void store_128(uint16_t* p, __m128i x) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), x);
+  }
 };
 
 }  // namespace pando::kernel

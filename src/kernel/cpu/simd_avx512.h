@@ -75,7 +75,8 @@ struct SimdAvx512 {
   static void load_bf16_pair(const uint16_t* p, F& a, F& b) {
     const I both = _mm512_loadu_si512(p);
     a = _mm512_castsi512_ps(_mm512_slli_epi32(both, 16));
-    b = _mm512_castsi512_ps(_mm512_and_si512(both, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+    b = _mm512_castsi512_ps(
+        _mm512_and_si512(both, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
   }
 
   // The bias takes out what the weights' + 128 will add.
@@ -98,8 +99,9 @@ struct SimdAvx512 {
 
  private:
   static __mmask16 first(int n) {
-    return n <= 0 ? __mmask16{0} : n >= 16 ? static_cast<__mmask16>(0xffff)
-                                           : static_cast<__mmask16>((1u << n) - 1);
+    return n <= 0    ? __mmask16{0}
+           : n >= 16 ? static_cast<__mmask16>(0xffff)
+                     : static_cast<__mmask16>((1u << n) - 1);
   }
   static __m256i load_256(const uint16_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));

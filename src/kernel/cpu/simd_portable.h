@@ -114,7 +114,8 @@ struct SimdPortable {
   }
   static float reduce_max(F a) {
     for (int half = 8; half > 0; half /= 2)
-      for (int i = 0; i < half; ++i) a.lane[i] = a.lane[i] > a.lane[i + half] ? a.lane[i] : a.lane[i + half];
+      for (int i = 0; i < half; ++i)
+        a.lane[i] = a.lane[i] > a.lane[i + half] ? a.lane[i] : a.lane[i + half];
     return a.lane[0];
   }
 
