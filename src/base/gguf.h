@@ -1,0 +1,94 @@
+// GGUF files, versions 2 and 3: typed metadata and the places of the tensors. What the bytes of a
+// tensor mean is not known here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mapped_file.h"
+
+namespace pando {
+
+// The types of metadata values, numbered as in the file.
+enum class GgufType : uint32_t {
+  kUint8,
+  kInt8,
+  kUint16,
+  kInt16,
+  kUint32,
+  kInt32,
+  kFloat32,
+  kBool,
+  kString,
+  kArray,
+  kUint64,
+  kInt64,
+  kFloat64,
+};
+
+struct GgufTensor {
+  std::string_view name;
+  std::vector<int64_t> shape;  // outer to inner (the file lists the inner one first), each from 1;
+                               // their product fits an int64_t
+  uint32_t type;               // of ggml, any number
+  uint64_t offset;             // bytes from the begin of the file, a multiple of the alignment
+  uint64_t available;          // bytes from there to the end of the file: what the type and shape
+                               // need must be compared with it
+};
+
+// Owns the mapping, into which all views point. Immutable; any thread.
+class GgufFile {
+ public:
+  // Reads header, metadata and tensor places; every count and length is checked against the file's
+  // size. Errors say what was found where, and what was expected.
+  static Result<GgufFile> open(const std::filesystem::path& path);
+
+  const MappedFile& file() const { return file_; }
+  uint32_t version() const { return version_; }
+  uint64_t alignment() const { return alignment_; }                 // bytes
+  std::span<const GgufTensor> tensors() const { return tensors_; }  // in the file's order
+  const GgufTensor* find_tensor(std::string_view name) const;       // or null
+
+  // The value of a key; nothing where the key is absent, kBadFile where it has another type.
+  // Integers of every width are one kind, and so are floats.
+  Result<std::optional<int64_t>> integer(std::string_view key) const;
+  Result<std::optional<double>> real(std::string_view key) const;
+  Result<std::optional<bool>> boolean(std::string_view key) const;
+  Result<std::optional<std::string_view>> string(std::string_view key) const;
+  Result<std::optional<std::vector<int64_t>>> integers(std::string_view key) const;
+  Result<std::optional<std::vector<float>>> reals(std::string_view key) const;
+  Result<std::optional<std::vector<std::string_view>>> strings(std::string_view key) const;
+
+  bool has(std::string_view key) const { return values_.contains(key); }
+  // "FILE: 'KEY' is FOUND, expected EXPECTED", for values that are of the right type and wrong.
+  Error wrong(std::string_view key, std::string_view expected) const;
+
+ private:
+  struct Value {
+    GgufType type;
+    GgufType element;  // of an array
+    uint64_t n;        // elements; 1 for what is no array
+    uint64_t offset;   // of the first element
+  };
+  friend class GgufParser;
+
+  explicit GgufFile(MappedFile file) : file_(std::move(file)) {}
+  const Value* find(std::string_view key) const;
+  int64_t integer_at(GgufType type, uint64_t offset) const;
+  double real_at(GgufType type, uint64_t offset) const;
+  std::string_view string_at(uint64_t offset) const;
+
+  MappedFile file_;
+  uint32_t version_ = 0;
+  uint64_t alignment_ = 32;
+  std::unordered_map<std::string_view, Value> values_;
+  std::vector<GgufTensor> tensors_;
+  std::unordered_map<std::string_view, size_t> tensor_index_;
+};
+
+}  // namespace pando
