@@ -88,8 +88,8 @@ using Burst = double (*)();
 // Null where this program has no measure of the peak.
 Burst burst_for(Isa isa, DType type) {
 #if defined(__x86_64__)
-  if (isa == Isa::kAvx512) return type == DType::kQ8_0 ? dot_burst_avx512 : fma_burst_avx512;
-  if (isa == Isa::kAvx2) return fma_burst_avx2;  // also for q8_0: AVX2 has no such instruction
+  if (isa == Isa::kAvx512) return dtype_size(type) == 0 ? dot_burst_avx512 : fma_burst_avx512;
+  if (isa == Isa::kAvx2) return fma_burst_avx2;  // also for integers: AVX2 has no such instruction
 #endif
   return nullptr;
 }
@@ -123,7 +123,7 @@ void linear_bench(benchmark::State& state, const Kernels* kernels, DType type) {
   std::vector<PackedMatrix> copies;
   for (int i = 0; i < n_copies; ++i) {
     copies.emplace_back(type, n, k);
-    const bool wide = type == DType::kF32 || type == DType::kQ8_0;
+    const bool wide = type != DType::kF16 && type != DType::kBF16;
     copies.back().set_rows(*kernels, 0, n, wide ? DType::kF32 : type,
                            wide ? static_cast<void*>(weights.data()) : half.data());
   }
@@ -149,7 +149,8 @@ void add_benchmarks() {
   for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kPortable}) {
     const Kernels* kernels = kernels_for(isa);
     if (kernels == nullptr) continue;
-    for (const DType type : {DType::kF32, DType::kBF16, DType::kF16, DType::kQ8_0}) {
+    for (const DType type :
+         {DType::kF32, DType::kBF16, DType::kF16, DType::kQ8_0, DType::kQ4_0, DType::kI8}) {
       const std::string name =
           "linear/" + std::string(kernels->name) + "/" + std::string(dtype_name(type));
       auto* bench = benchmark::RegisterBenchmark(

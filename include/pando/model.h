@@ -15,8 +15,11 @@
 namespace pando {
 
 enum class WeightType {
-  kAsStored,  // f32, f16 or bf16, as in the files
-  kQ8_0,      // 8-bit integers in groups of 32 with an f16 scale, made while loading
+  kAsStored,  // as in the files
+  // Made while loading:
+  kQ8_0,  // 8-bit integers in groups of 32 with an f16 scale
+  kQ4_0,  // 4-bit integers in groups of 32 with an f16 scale
+  kInt8,  // 8-bit integers, one f32 scale for each output channel
 };
 
 struct ModelOptions {
@@ -32,7 +35,7 @@ struct ModelInfo {
   int d_model;
   int vocab;
   int max_positions;        // longest sequence the model was made for, in tokens
-  std::string weight_type;  // "f32", "f16", "bf16", "q8_0"
+  std::string weight_type;  // "f32", "f16", "bf16", "q8_0", "q4_0", "int8"
   size_t weight_bytes;      // in memory
 };
 

@@ -2,15 +2,25 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace pando {
 
-enum class DType { kF32, kF16, kBF16, kQ8_0 };
+enum class DType {
+  kF32,
+  kF16,
+  kBF16,
+  kQ8_0,  // blocks of 32 with an f16 scale: 8-bit integers
+  kQ4_0,  // the same with 4-bit integers
+  kI8,    // 8-bit integers with one f32 scale for each row; in memory only
+  kQ4_K,  // blocks of 256; in GGUF files only (kernel/blocks.h)
+  kQ6_K,
+};
 
-// Bytes of one element. Q8_0 is a block type and has no size of its own: 0.
+// Bytes of one element; 0 for types that come in blocks, which have no size of their own.
 constexpr size_t dtype_size(DType type) {
-  return type == DType::kF32 ? 4 : type == DType::kQ8_0 ? 0 : 2;
+  return type == DType::kF32 ? 4 : type == DType::kF16 || type == DType::kBF16 ? 2 : 0;
 }
 
 constexpr std::string_view dtype_name(DType type) {
@@ -23,6 +33,14 @@ constexpr std::string_view dtype_name(DType type) {
       return "bf16";
     case DType::kQ8_0:
       return "q8_0";
+    case DType::kQ4_0:
+      return "q4_0";
+    case DType::kI8:
+      return "int8";
+    case DType::kQ4_K:
+      return "q4_K";
+    case DType::kQ6_K:
+      return "q6_K";
   }
   return "?";
 }

@@ -60,8 +60,10 @@ void add_options(CLI::App& app, RunOptions& o) {
   app.add_option("--compare", o.compare,
                  "Run a second time with this sharing: speeds, and every logits hash")
       ->check(CLI::IsMember({"tree", "packed", "prefix_cached"}));
-  app.add_option("--weights", o.weights, "stored, or q8_0: 8-bit, made while loading")
-      ->check(CLI::IsMember({"stored", "q8_0"}))
+  app.add_option("--weights", o.weights,
+                 "stored, or made while loading: q8_0, q4_0 (8 and 4 bits in groups of 32) or int8 "
+                 "(8 bits, one scale for each output)")
+      ->check(CLI::IsMember({"stored", "q8_0", "q4_0", "int8"}))
       ->capture_default_str();
   app.add_option("--kv-dtype", o.kv_dtype, "Type of keys and values: f32, f16 or bf16")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}))
@@ -182,6 +184,13 @@ class OutputFile {
   std::ofstream file_;
 };
 
+WeightType weight_type(const std::string& name) {
+  return name == "q8_0"   ? WeightType::kQ8_0
+         : name == "q4_0" ? WeightType::kQ4_0
+         : name == "int8" ? WeightType::kInt8
+                          : WeightType::kAsStored;
+}
+
 using Hashes = std::multiset<std::tuple<std::string, int, uint64_t>>;  // id, choice, logits hash
 
 class RunCommand {
@@ -212,10 +221,10 @@ class RunCommand {
         return usage(
             fmt::format("'{}' is the output, expected another file for the report", o_.report));
     }
-    Result<std::shared_ptr<const Model>> model = Model::load(
-        o_.model, {.weights = o_.weights == "q8_0" ? WeightType::kQ8_0 : WeightType::kAsStored,
-                   .tokenizer = o_.tokenizer,
-                   .threads = o_.engine.threads});
+    Result<std::shared_ptr<const Model>> model =
+        Model::load(o_.model, {.weights = weight_type(o_.weights),
+                               .tokenizer = o_.tokenizer,
+                               .threads = o_.engine.threads});
     if (!model) return report_error(model.error().message);
 
     RunRecord first{o_.engine.sharing, {}}, second{o_.compare, {}};

@@ -10,6 +10,24 @@
 
 namespace pando {
 
+namespace {
+
+std::optional<DType> requantised(WeightType type) {
+  switch (type) {
+    case WeightType::kQ8_0:
+      return DType::kQ8_0;
+    case WeightType::kQ4_0:
+      return DType::kQ4_0;
+    case WeightType::kInt8:
+      return DType::kI8;
+    case WeightType::kAsStored:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Model::~Model() = default;
 
@@ -31,9 +49,8 @@ Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& di
 Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::path& directory,
                                                        const ModelOptions& options, int threads) {
   ThreadPool pool(threads);
-  const bool to_q8_0 = options.weights == WeightType::kQ8_0;
   Result<model::Weights> weights =
-      model::Weights::load(directory, to_q8_0, kernel::best_kernels(), pool);
+      model::Weights::load(directory, requantised(options.weights), kernel::best_kernels(), pool);
   if (!weights) return weights.error();
 
   std::unique_ptr<Tokenizer> tokenizer;

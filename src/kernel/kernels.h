@@ -31,6 +31,8 @@ struct Kernels {
   void (*add)(float* x, const float* y, int n);
   // out[i] = x[i] * factor; both [n]; out may be x.
   void (*scale)(const float* x, float factor, int n, float* out);
+  // The largest |x[i]|; x: [n] f32.
+  float (*abs_max)(const float* x, int n);
   // n elements of type f32, f16 or bf16 to f32.
   void (*widen)(DType type, const void* from, int64_t n, float* to);
   // n f32 values to a KV type (f32, f16 saturating, bf16).
@@ -38,7 +40,7 @@ struct Kernels {
 
   // --- matrix products: kernel/linear.h drives these -----------------------------------------
   void (*linear_block)(const LinearBlockArgs& args);
-  // Activations to the form that linear_block reads; quantised for q8_0 weights.
+  // Activations to the form that linear_block reads; quantised for weights in integers.
   void (*pack_slice)(const PackSliceArgs& args);
 
   // --- attention: kernel/attention.h drives these --------------------------------------------

@@ -18,6 +18,8 @@ struct Cut {
   int n_parts;  // of the outputs, panels_each panels in each
 };
 
+constexpr int64_t kWorthPacking = 16'384;  // activations from which threads share their packing
+
 Cut cut(DType type, int m, int n, int k, int n_threads) {
   // Below this many multiplications waking a thread costs more than it saves.
   constexpr int64_t kWorthSharing = 200'000;
@@ -33,10 +35,18 @@ Cut cut(DType type, int m, int n, int k, int n_threads) {
   return c;
 }
 
+// The largest magnitude of each row, for int8, whose scale is that of the whole row.
+void find_maxima(const Kernels& kernels, ThreadPool& pool, const float* x, int64_t x_stride, int m,
+                 int k, std::vector<float>& amax) {
+  if (amax.size() < static_cast<size_t>(m)) amax.resize(m);
+  const auto find = [&](int64_t row, int) { amax[row] = kernels.abs_max(x + row * x_stride, k); };
+  if (int64_t{m} * k >= kWorthPacking) return pool.parallel_for(m, find);
+  for (int row = 0; row < m; ++row) find(row, 0);
+}
+
 void pack(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const Cut& c,
-          const float* x, int64_t x_stride, int m, std::byte* out) {
-  const int row_unit_bytes = packed_unit_bytes(w.type());
-  const int row_bytes = unit_count(w.type(), w.k()) * row_unit_bytes;
+          const float* x, int64_t x_stride, int m, const float* amax, std::byte* out) {
+  const int64_t row_bytes = packed_row_bytes(w.type(), unit_count(w.type(), w.k()));
   const auto pack_one = [&](int64_t item, int) {
     const int tile = static_cast<int>(item) / c.n_slices,
               slice = static_cast<int>(item) % c.n_slices;
@@ -45,39 +55,40 @@ void pack(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const
     const int unit = slice * slice_units(w.type());
     const int i = unit * unit_len(w.type());
     const int len = std::min(slice_units(w.type()) * unit_len(w.type()), w.k() - i);
-    std::byte* to = out + int64_t{row} * row_bytes + int64_t{unit} * row_unit_bytes * n_rows;
-    kernels.pack_slice({w.type(), x + row * x_stride + i, x_stride, n_rows, len, to});
+    std::byte* to = out + row * row_bytes + packed_row_bytes(w.type(), unit) * n_rows;
+    kernels.pack_slice({w.type(), x + row * x_stride + i, x_stride, n_rows, len, to, amax + row});
   };
   const int n_items = c.n_tiles * c.n_slices;
-  if (int64_t{m} * w.k() >= 16'384) return pool.parallel_for(n_items, pack_one);
+  if (int64_t{m} * w.k() >= kWorthPacking) return pool.parallel_for(n_items, pack_one);
   for (int item = 0; item < n_items; ++item) pack_one(item, 0);
 }
 
 void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const Cut& c,
               const std::byte* x, int m, float* y, int64_t y_stride) {
-  const int n_units = unit_count(w.type(), w.k());
+  const int64_t row_bytes = packed_row_bytes(w.type(), unit_count(w.type(), w.k()));
   pool.parallel_for(int64_t{c.n_tiles} * c.n_parts, [&](int64_t item, int) {
     const int tile = static_cast<int>(item) / c.n_parts, part = static_cast<int>(item) % c.n_parts;
     const int row = first_of(tile, c.n_tiles, m);
     const int column = part * c.panels_each * kPanelLen;
-    kernels.linear_block(
-        {.type = w.type(),
-         .weights = w.data() + int64_t{column / kStripLen} * n_units * unit_bytes(w.type()),
-         .x = x + int64_t{row} * n_units * packed_unit_bytes(w.type()),
-         .m = first_of(tile + 1, c.n_tiles, m) - row,
-         .n = std::min(c.panels_each * kPanelLen, w.n() - column),
-         .k = w.k(),
-         .y = y + row * y_stride + column,
-         .y_stride = y_stride});
+    const int64_t strip = column / kStripLen;
+    kernels.linear_block({.type = w.type(),
+                          .weights = w.data() + strip * strip_bytes(w.type(), w.k()),
+                          .x = x + row * row_bytes,
+                          .m = first_of(tile + 1, c.n_tiles, m) - row,
+                          .n = std::min(c.panels_each * kPanelLen, w.n() - column),
+                          .k = w.k(),
+                          .y = y + row * y_stride + column,
+                          .y_stride = y_stride});
   });
 }
 
 void product(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const float* x,
              int64_t x_stride, int m, float* y, int64_t y_stride, LinearScratch& scratch) {
   const Cut c = cut(w.type(), m, w.n(), w.k(), pool.n_threads());
-  const size_t bytes = size_t{1} * m * unit_count(w.type(), w.k()) * packed_unit_bytes(w.type());
+  const size_t bytes = m * packed_row_bytes(w.type(), unit_count(w.type(), w.k()));
   if (scratch.activations.size() < bytes) scratch.activations = AlignedBuffer(bytes);
-  pack(kernels, pool, w, c, x, x_stride, m, scratch.activations.data());
+  if (w.type() == DType::kI8) find_maxima(kernels, pool, x, x_stride, m, w.k(), scratch.amax);
+  pack(kernels, pool, w, c, x, x_stride, m, scratch.amax.data(), scratch.activations.data());
   multiply(kernels, pool, w, c, scratch.activations.data(), m, y, y_stride);
 }
 

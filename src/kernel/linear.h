@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/aligned_buffer.h"
 #include "base/dtype.h"
@@ -15,12 +16,15 @@ namespace pando::kernel {
 class PackedMatrix {
  public:
   PackedMatrix() = default;
-  // All-zero weights of `type`: f32, f16, bf16 or q8_0. k must be even.
+  // All-zero weights of `type`: f32, f16, bf16, q8_0, q4_0 or int8. k must be even, and for int8 at
+  // most max_inputs(type).
   PackedMatrix(DType type, int n, int k);
+  static int max_inputs(DType type);
 
-  // Fills rows [first_row, first_row + n_rows) from row-major [n_rows, k] elements of `from_type`
-  // (f32, f16, bf16). The matrix's type is from_type or q8_0. Threads may fill different rows at
-  // once.
+  // Fills rows [first_row, first_row + n_rows) from row-major [n_rows, k] elements of `from_type`.
+  // The matrix's type is from_type, and nothing is rounded, or an integer type, and rows of another
+  // type are quantised. `from_type` is any but int8; of a type in blocks (kernel/blocks.h) k must
+  // be whole blocks. Threads may fill different rows at once.
   void set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,
                 const void* from);
 
@@ -40,6 +44,7 @@ class PackedMatrix {
 // Memory that `linear` reuses between calls (packed activations); one per engine.
 struct LinearScratch {
   AlignedBuffer activations;
+  std::vector<float> amax;  // [m] of the rows, for int8
 };
 
 // y[m][i] = sum over k of x[m][k] * w[i][k]; x: [m, k] f32 rows `x_stride` apart,

@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "base/check.h"
 #include "base/half.h"
+#include "kernel/blocks.h"
 #include "kernel/cpu/linear_layout.h"
 #include "kernel/linear.h"
 
@@ -15,59 +18,125 @@ int strip_count(int n) { return (n + kStripLen - 1) / kStripLen; }
 // To the nearest integer, ties to even, for |x| < 2^22.
 float round_to_even(float x) { return (x + 0x1.8p23f) - 0x1.8p23f; }
 
+// x in [least, most]; least where it is not a number.
+int8_t round_into(float x, float least, float most) {
+  x = x < most ? x : most;
+  return static_cast<int8_t>(round_to_even(least < x ? x : least));
+}
+
+float amax_of(const float* x, int n) {
+  float amax = 0.0f;
+  for (int i = 0; i < n; ++i) amax = std::fabs(x[i]) > amax ? std::fabs(x[i]) : amax;
+  return amax;
+}
+
+// 32 weights of one row as d * q: a block of q8_0 or q4_0.
+struct Group {
+  uint16_t d = 0;  // f16
+  int8_t q[kGroupLen] = {};
+};
+
+// docs/arithmetic.md, "Q8_0 weights" and "Q4_0 weights". w: [n] f32, n <= 32.
+Group quantize_group(DType type, const float* w, int n) {
+  Group group;
+  if (type == DType::kQ8_0) {
+    group.d = f32_to_f16(amax_of(w, n) / 127.0f);
+  } else {
+    float most = 0.0f;  // of the largest magnitude, with its sign
+    for (int i = 0; i < n; ++i) most = std::fabs(w[i]) > std::fabs(most) ? w[i] : most;
+    group.d = f32_to_f16(most / -8.0f);
+  }
+  const float d = f16_to_f32(group.d), inverse = d == 0.0f ? 0.0f : 1.0f / d;
+  const float least = type == DType::kQ8_0 ? -127.0f : -8.0f;
+  const float largest = type == DType::kQ8_0 ? 127.0f : 7.0f;
+  for (int i = 0; i < n; ++i) group.q[i] = round_into(w[i] * inverse, least, largest);
+  return group;
+}
+
+Group read_block(DType type, const std::byte* block) {
+  Group group;
+  std::memcpy(&group.d, block, sizeof group.d);
+  block += sizeof group.d;
+  if (type == DType::kQ8_0) {
+    std::memcpy(group.q, block, kGroupLen);
+    return group;
+  }
+  for (int i = 0; i < kGroupLen / 2; ++i) {
+    const int byte = static_cast<int>(block[i]);
+    group.q[i] = static_cast<int8_t>((byte & 15) - 8);
+    group.q[kGroupLen / 2 + i] = static_cast<int8_t>((byte >> 4) - 8);
+  }
+  return group;
+}
+
 // One row of the weights, unit by unit.
 class RowWriter {
  public:
   RowWriter(std::byte* data, DType type, int n, int k, int row)
-      : type_(type), strip_(row % kPanelLen / kStripLen), lane_(row % kStripLen) {
+      : type_(type), k_(k), strip_(row % kPanelLen / kStripLen), lane_(row % kStripLen) {
     const int panel = row / kPanelLen;
-    const int strips_left = strip_count(n) - panel * kPanelStrips;
-    n_strips_ = strips_left < kPanelStrips ? strips_left : kPanelStrips;
-    unit_ = data + int64_t{panel} * kPanelStrips * unit_count(type, k) * unit_bytes(type);
+    n_strips_ = std::min(strip_count(n) - panel * kPanelStrips, kPanelStrips);
+    unit_ = data + panel * kPanelStrips * strip_bytes(type, k);
   }
 
   // [k] elements of the matrix's own type, k even.
   template <class T>
-  void copy(const T* from, int k) {
+  void copy(const T* from) {
     const bool interleaved = type_ == DType::kBF16;
-    for (int i = 0; i < k; i += 2, next_unit()) {
+    for (int i = 0; i < k_; i += 2, next_unit()) {
       T* to = reinterpret_cast<T*>(unit_ + strip_ * unit_bytes(type_));
       std::memcpy(&to[interleaved ? 2 * lane_ : lane_], from + i, sizeof(T));
       std::memcpy(&to[interleaved ? 2 * lane_ + 1 : kStripLen + lane_], from + i + 1, sizeof(T));
     }
   }
 
-  // [k] f32; docs/arithmetic.md, "Q8_0 weights".
-  void quantize(const float* from, int k) {
-    const int n_groups = 2 * unit_count(type_, k);
-    for (int g = 0; g < n_groups; ++g, from += kGroupLen, k -= kGroupLen) {
-      float w[kGroupLen] = {};
-      float amax = 0.0f;
-      for (int i = 0; i < kGroupLen && i < k; ++i) {
-        w[i] = from[i];
-        amax = std::fabs(w[i]) > amax ? std::fabs(w[i]) : amax;
-      }
-      const uint16_t d = f32_to_f16(amax / 127.0f);
-      const float inverse = f16_to_f32(d) == 0.0f ? 0.0f : 1.0f / f16_to_f32(d);
-      const int first = g % 2 * n_strips_;  // of the group's strips
-      std::byte* ints = unit_ + (first * kQuads + strip_) * kStripQuad + lane_ * 4;
-      for (int i = 0; i < kGroupLen; ++i) {
-        float q = w[i] * inverse;
-        q = q < 127.0f ? q : 127.0f;
-        q = -127.0f < q ? q : -127.0f;
-        ints[i / 4 * n_strips_ * kStripQuad + i % 4] =
-            static_cast<std::byte>(static_cast<int>(round_to_even(q)) + 128);
-      }
-      std::byte* scales = unit_ + n_strips_ * 2 * kQuads * kStripQuad;
-      std::memcpy(scales + ((first + strip_) * kStripLen + lane_) * sizeof d, &d, sizeof d);
-      if (g % 2 == 1) next_unit();
-    }
+  // [k] weights in blocks of the matrix's own type.
+  void copy_blocks(const std::byte* from) {
+    for (int g = 0; g < k_ / kGroupLen; ++g)
+      put(g, read_block(type_, from + g * block_bytes(type_)));
+  }
+
+  // [k] f32; docs/arithmetic.md.
+  void quantize(const float* from) {
+    if (type_ == DType::kI8) return quantize_row(from);
+    for (int g = 0; g * kGroupLen < k_; ++g)
+      put(g, quantize_group(type_, from + g * kGroupLen, std::min(kGroupLen, k_ - g * kGroupLen)));
   }
 
  private:
+  void put(int index, const Group& group) {
+    const bool halves = type_ == DType::kQ4_0;
+    const int n_quads = halves ? kQuads / 2 : kQuads;
+    const int first = index % 2 * n_strips_;  // of the group's strips
+    std::byte* ints = unit_ + (first * n_quads + strip_) * kStripQuad + lane_ * 4;
+    for (int i = 0; i < 4 * n_quads; ++i) {
+      const int byte =
+          halves ? (group.q[i] + 8) | (group.q[kGroupLen / 2 + i] + 8) << 4 : group.q[i] + 128;
+      ints[i / 4 * n_strips_ * kStripQuad + i % 4] = static_cast<std::byte>(byte);
+    }
+    std::byte* scales = unit_ + n_strips_ * 2 * n_quads * kStripQuad;
+    std::memcpy(scales + ((first + strip_) * kStripLen + lane_) * sizeof group.d, &group.d,
+                sizeof group.d);
+    if (index % 2 == 1) next_unit();
+  }
+
+  void quantize_row(const float* from) {
+    float amax = amax_of(from, k_);
+    if (amax < 0x1p-100f) amax = 0.0f;
+    const float factor = amax == 0.0f ? 0.0f : 127.0f / amax, d = amax / 127.0f;
+    std::byte* ints = unit_ + strip_ * kStripQuad + lane_ * 4;
+    for (int i = 0; i < unit_count(type_, k_) * unit_len(type_); ++i) {
+      const int q = i < k_ ? round_into(from[i] * factor, -127.0f, 127.0f) : 0;
+      ints[int64_t{i / 4} * n_strips_ * kStripQuad + i % 4] = static_cast<std::byte>(q + 128);
+    }
+    std::byte* scales = unit_ + n_strips_ * (strip_bytes(type_, k_) - strip_tail_bytes(type_));
+    std::memcpy(scales + (strip_ * kStripLen + lane_) * sizeof d, &d, sizeof d);
+  }
+
   void next_unit() { unit_ += n_strips_ * unit_bytes(type_); }
 
   DType type_;
+  int k_;
   int strip_;
   int lane_;
   int n_strips_;     // of the row's panel
@@ -76,28 +145,35 @@ class RowWriter {
 
 }  // namespace
 
+int PackedMatrix::max_inputs(DType type) {
+  return type == DType::kI8 ? kMaxInt8Inputs : std::numeric_limits<int>::max();
+}
+
 PackedMatrix::PackedMatrix(DType type, int n, int k) : type_(type), n_(n), k_(k) {
-  PANDO_CHECK(n > 0 && k > 0 && k % 2 == 0);
-  const size_t n_units = static_cast<size_t>(strip_count(n)) * unit_count(type, k);
-  data_ = AlignedBuffer(n_units * unit_bytes(type));
+  PANDO_CHECK(n > 0 && k > 0 && k % 2 == 0 && k <= max_inputs(type));
+  PANDO_CHECK(is_quantized(type) || dtype_size(type) != 0);
+  data_ = AlignedBuffer(static_cast<size_t>(strip_count(n) * strip_bytes(type, k)));
 }
 
 void PackedMatrix::set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,
                             const void* from) {
-  PANDO_CHECK(type_ == from_type || (type_ == DType::kQ8_0 && dtype_size(from_type) != 0));
+  PANDO_CHECK(type_ == from_type || (is_quantized(type_) && from_type != DType::kI8));
   PANDO_CHECK(first_row >= 0 && n_rows >= 0 && first_row + n_rows <= n_);
-  std::vector<float> wide(type_ == DType::kQ8_0 ? k_ : 0);
+  PANDO_CHECK(k_ % block_len(from_type) == 0);
+  std::vector<float> wide(is_quantized(type_) ? k_ : 0);
   const std::byte* row_data = static_cast<const std::byte*>(from);
   for (int row = first_row; row < first_row + n_rows;
-       ++row, row_data += k_ * dtype_size(from_type)) {
+       ++row, row_data += stored_bytes(from_type, k_)) {
     RowWriter writer(data_.data(), type_, n_, k_, row);
-    if (type_ == DType::kQ8_0) {
-      kernels.widen(from_type, row_data, k_, wide.data());
-      writer.quantize(wide.data(), k_);
+    if (type_ != from_type) {
+      read_weights(kernels, from_type, row_data, k_, wide.data());
+      writer.quantize(wide.data());
+    } else if (is_quantized(type_)) {
+      writer.copy_blocks(row_data);
     } else if (type_ == DType::kF32) {
-      writer.copy(reinterpret_cast<const float*>(row_data), k_);
+      writer.copy(reinterpret_cast<const float*>(row_data));
     } else {
-      writer.copy(reinterpret_cast<const uint16_t*>(row_data), k_);
+      writer.copy(reinterpret_cast<const uint16_t*>(row_data));
     }
   }
 }

@@ -213,9 +213,10 @@ void random_weights(uint64_t seed, std::string_view name, std::span<const int64_
 Status make_model(const MakeModelOptions& options) {
   const Result<ModelConfig> config = chosen_config(options);
   if (!config) return config.error();
-  if (options.dtype == DType::kQ8_0)
+  if (dtype_size(options.dtype) == 0)
     return invalid_argument(
-        "dtype is q8_0, expected f32, f16 or bf16: it is made when a model is loaded");
+        "dtype is {}, expected f32, f16 or bf16: it is made when a model is loaded",
+        dtype_name(options.dtype));
   std::error_code failure;
   fs::create_directories(options.out, failure);
   if (failure) return io_error("{}: cannot be made: {}", options.out.string(), failure.message());

@@ -149,7 +149,7 @@ Result<SafetensorsWriter> SafetensorsWriter::create(const std::filesystem::path&
   nlohmann::ordered_json header = {{"__metadata__", {{"format", "pt"}}}};
   for (const Tensor& tensor : tensors) {
     const auto n_bytes = tensor_bytes(format_name(tensor.dtype), tensor.shape);
-    PANDO_CHECK(tensor.dtype != DType::kQ8_0 && n_bytes && !header.contains(tensor.name));
+    PANDO_CHECK(dtype_size(tensor.dtype) != 0 && n_bytes && !header.contains(tensor.name));
     const uint64_t end = writer.n_expected_ + *n_bytes;
     header[tensor.name] = {{"dtype", format_name(tensor.dtype)},
                            {"shape", tensor.shape},

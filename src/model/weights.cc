@@ -7,8 +7,8 @@ namespace {
 
 class Loader {
  public:
-  Loader(Weights& weights, bool to_q8_0, const kernel::Kernels& kernels)
-      : w_(weights), config_(weights.config), to_q8_0_(to_q8_0), kernels_(kernels) {}
+  Loader(Weights& weights, std::optional<DType> requantised, const kernel::Kernels& kernels)
+      : w_(weights), config_(weights.config), requantised_(requantised), kernels_(kernels) {}
 
   Status load_layer(int index) {
     LayerWeights& layer = w_.layers[index];
@@ -81,8 +81,12 @@ class Loader {
                            dtype_name(views[0].dtype));
       n += part.n_rows;
     }
-    out = kernel::PackedMatrix(to_q8_0_ ? DType::kQ8_0 : views[0].dtype, static_cast<int>(n),
-                               static_cast<int>(k));
+    const DType type = requantised_.value_or(views[0].dtype);
+    if (k > kernel::PackedMatrix::max_inputs(type))
+      return unsupported("tensor '{}' has rows of {}, expected at most {} for {} weights",
+                         parts[0].name, k, kernel::PackedMatrix::max_inputs(type),
+                         dtype_name(type));
+    out = kernel::PackedMatrix(type, static_cast<int>(n), static_cast<int>(k));
     int row = 0;
     for (size_t i = 0; i < parts.size(); ++i) {
       out.set_rows(kernels_, row, static_cast<int>(parts[i].n_rows), views[i].dtype, views[i].data);
@@ -94,14 +98,15 @@ class Loader {
 
   Weights& w_;
   const ModelConfig& config_;
-  bool to_q8_0_;
+  std::optional<DType> requantised_;
   const kernel::Kernels& kernels_;
 };
 
 }  // namespace
 
-Result<Weights> Weights::load(const std::filesystem::path& directory, bool to_q8_0,
-                              const kernel::Kernels& kernels, ThreadPool& pool) {
+Result<Weights> Weights::load(const std::filesystem::path& directory,
+                              std::optional<DType> requantised, const kernel::Kernels& kernels,
+                              ThreadPool& pool) {
   Result<ModelConfig> config = ModelConfig::load(directory);
   if (!config) return config.error();
   Result<Checkpoint> checkpoint = Checkpoint::open(directory);
@@ -114,7 +119,7 @@ Result<Weights> Weights::load(const std::filesystem::path& directory, bool to_q8
                   .final_norm = {},
                   .head = {}};
   weights.layers.resize(weights.config.n_layers);
-  Loader loader(weights, to_q8_0, kernels);
+  Loader loader(weights, requantised, kernels);
   std::vector<Status> statuses(weights.layers.size() + 1);
   pool.parallel_for(static_cast<int64_t>(statuses.size()), [&](int64_t item, int) {
     statuses[item] = item == 0 ? loader.load_ends() : loader.load_layer(static_cast<int>(item - 1));

@@ -31,9 +31,11 @@ struct Weights {
   std::vector<float> final_norm;  // [d_model]
   kernel::PackedMatrix head;      // [vocab, d_model]
 
-  // Matrices keep the type they are stored in, or become q8_0. Any table in `kernels` packs alike.
-  static Result<Weights> load(const std::filesystem::path& directory, bool to_q8_0,
-                              const kernel::Kernels& kernels, ThreadPool& pool);
+  // Matrices keep the type they are stored in, or become `requantised`: q8_0, q4_0 or int8. Any
+  // table in `kernels` packs alike.
+  static Result<Weights> load(const std::filesystem::path& directory,
+                              std::optional<DType> requantised, const kernel::Kernels& kernels,
+                              ThreadPool& pool);
   size_t bytes() const;  // of the packed matrices
 };
 

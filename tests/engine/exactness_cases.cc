@@ -41,6 +41,19 @@ struct Outcome {
 
 std::string dir_name(model::Family family) { return model::family_name(family); }
 
+std::optional<DType> requantised(CaseWeights kind) {
+  switch (kind) {
+    case CaseWeights::kQ8_0:
+      return DType::kQ8_0;
+    case CaseWeights::kQ4_0:
+      return DType::kQ4_0;
+    case CaseWeights::kInt8:
+      return DType::kI8;
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
 
 // What happens in one case.
@@ -92,7 +105,7 @@ const model::Weights& ExactnessCases::weights(model::Family family) {
   if (!entry) {
     ThreadPool pool(1);
     Result<model::Weights> loaded = model::Weights::load(
-        directory_ / dir_name(family), kind_ == CaseWeights::kQ8_0, kernel::best_kernels(), pool);
+        directory_ / dir_name(family), requantised(kind_), kernel::best_kernels(), pool);
     if (!loaded) throw std::runtime_error(loaded.error().message);
     entry = std::make_unique<model::Weights>(std::move(*loaded));
   }
@@ -105,7 +118,7 @@ const reference::Model& ExactnessCases::reference(model::Family family, DType kv
   if (!entry) {
     const model::Weights& w = weights(family);
     Result<reference::Model> loaded = reference::Model::load(w.config, w.checkpoint,
-                                                             {.q8_0 = kind_ == CaseWeights::kQ8_0,
+                                                             {.weights = requantised(kind_),
                                                               .kv_dtype = kv_type,
                                                               .tile_len = sizes.tile_len,
                                                               .span_len = sizes.span_len});

@@ -15,8 +15,8 @@
 
 namespace pando::testing {
 
-// The weights of a case: as stored in one of three types, or q8_0 made from bf16.
-enum class CaseWeights { kF32, kF16, kBF16, kQ8_0 };
+// The weights of a case: as stored in one of three types, or integers made from bf16.
+enum class CaseWeights { kF32, kF16, kBF16, kQ8_0, kQ4_0, kInt8 };
 
 struct CaseSizes {
   int page_len, tile_len, span_len;

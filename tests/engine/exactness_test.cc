@@ -37,7 +37,7 @@ void run_cases(CaseWeights weights) {
     sum.recomputed_rows += result.stats.recomputed_rows;
   }
   for (int i = 0; i < kLongCases; ++i) {
-    const CaseResult result = cases.run_long(4 * i + static_cast<uint64_t>(weights));
+    const CaseResult result = cases.run_long(6 * i + static_cast<uint64_t>(weights));
     ASSERT_TRUE(result.equal) << result.what;
     EXPECT_TRUE(result.real_sizes && result.crosses_3_spans);
     n_rows += result.n_rows;
@@ -63,6 +63,8 @@ TEST(Exactness, F32Weights) { run_cases(CaseWeights::kF32); }
 TEST(Exactness, F16Weights) { run_cases(CaseWeights::kF16); }
 TEST(Exactness, BF16Weights) { run_cases(CaseWeights::kBF16); }
 TEST(Exactness, Q8_0Weights) { run_cases(CaseWeights::kQ8_0); }
+TEST(Exactness, Q4_0Weights) { run_cases(CaseWeights::kQ4_0); }
+TEST(Exactness, Int8Weights) { run_cases(CaseWeights::kInt8); }
 
 }  // namespace
 }  // namespace pando::testing

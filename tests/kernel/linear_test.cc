@@ -17,7 +17,10 @@
 namespace pando::kernel {
 namespace {
 
-constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
+constexpr DType kTypes[] = {DType::kF32,  DType::kF16,  DType::kBF16,
+                            DType::kQ8_0, DType::kQ4_0, DType::kI8};
+
+constexpr DType kIntegerTypes[] = {DType::kQ8_0, DType::kQ4_0, DType::kI8};
 
 std::vector<float> normal(size_t n, uint32_t seed) {
   std::mt19937 random(seed);
@@ -36,7 +39,7 @@ float widen(DType type, uint16_t x) { return type == DType::kF16 ? f16_to_f32(x)
 struct Weights {
   Weights(DType type, int n, int k, uint32_t seed)
       : type(type), n(n), k(k), exact(normal(size_t(n) * k, seed)) {
-    if (type == DType::kF32 || type == DType::kQ8_0) return;
+    if (type != DType::kF16 && type != DType::kBF16) return;
     for (float& v : exact) {
       bits.push_back(narrow(type, v));
       v = widen(type, bits.back());
@@ -58,36 +61,53 @@ struct Weights {
   std::vector<uint16_t> bits;  // [n, k] of f16 and bf16
 };
 
+// Values that share a scale: scale * q.
 struct Group {
-  int q[32] = {};
+  std::vector<int> q;
   float scale = 0.0f;
 };
 
-Group quantize(const float* x, int n, bool weights) {
-  Group group;
+Group quantize(const float* x, int n, float scale, float factor, int least, int most) {
+  Group group{std::vector<int>(n), scale};
+  for (int i = 0; i < n && scale != 0.0f; ++i)
+    group.q[i] = std::clamp(static_cast<int>(std::nearbyint(x[i] * factor)), least, most);
+  return group;
+}
+
+float amax_of(const float* x, int n) {
   float amax = 0.0f;
   for (int i = 0; i < n; ++i) amax = std::max(amax, std::fabs(x[i]));
-  if (!weights && amax < 0x1p-100f) amax = 0.0f;
-  group.scale = weights ? f16_to_f32(f32_to_f16(amax / 127.0f)) : amax / 127.0f;
-  if (group.scale == 0.0f) return group;
-  const float factor = weights ? 1.0f / group.scale : 127.0f / amax;
-  for (int i = 0; i < n; ++i)
-    group.q[i] = std::clamp(static_cast<int>(std::nearbyint(x[i] * factor)), -127, 127);
-  return group;
+  return amax;
+}
+
+// Of activations, and of a row of int8 weights.
+Group quantize_by_amax(const float* x, int n) {
+  const float amax = amax_of(x, n) < 0x1p-100f ? 0.0f : amax_of(x, n);
+  return quantize(x, n, amax / 127.0f, 127.0f / amax, -127, 127);
+}
+
+Group quantize_weights(DType type, const float* w, int n) {
+  if (type == DType::kI8) return quantize_by_amax(w, n);
+  const float most =
+      *std::max_element(w, w + n, [](float a, float b) { return std::fabs(a) < std::fabs(b); });
+  const bool q8 = type == DType::kQ8_0;
+  const float d = f16_to_f32(f32_to_f16(q8 ? std::fabs(most) / 127.0f : most / -8.0f));
+  return quantize(w, n, d, 1.0f / d, q8 ? -127 : -8, q8 ? 127 : 7);
 }
 
 float reference_output(const Weights& w, int row, const float* x) {
   const float* weights = &w.exact[size_t(row) * w.k];
   float acc = 0.0f;
-  if (w.type != DType::kQ8_0) {
+  if (dtype_size(w.type) != 0) {
     for (int k = 0; k < w.k; ++k) acc = std::fma(x[k], weights[k], acc);
     return acc;
   }
-  for (int k = 0; k < w.k; k += 32) {
-    const int n = std::min(32, w.k - k);
-    const Group a = quantize(x + k, n, false), b = quantize(weights + k, n, true);
+  const int group_len = w.type == DType::kI8 ? w.k : 32;
+  for (int k = 0; k < w.k; k += group_len) {
+    const int n = std::min(group_len, w.k - k);
+    const Group a = quantize_by_amax(x + k, n), b = quantize_weights(w.type, weights + k, n);
     int sum = 0;
-    for (int i = 0; i < 32; ++i) sum += a.q[i] * b.q[i];
+    for (int i = 0; i < n; ++i) sum += a.q[i] * b.q[i];
     acc = std::fma(static_cast<float>(sum), a.scale * b.scale, acc);
   }
   return acc;
@@ -197,46 +217,115 @@ TEST(Linear, MatrixFilledInPiecesIsTheSame) {
   }
 }
 
-TEST(Linear, Q8IsMadeFromEveryStoredType) {
+TEST(Linear, IntegersAreMadeFromEveryStoredType) {
   const int n = 20, k = 64;
-  for (const DType from : {DType::kF16, DType::kBF16}) {
-    const Weights stored(from, n, k, 9);
-    PackedMatrix packed(DType::kQ8_0, n, k);
-    packed.set_rows(best_kernels(), 0, n, from, stored.row(0));
-    Weights wide(DType::kQ8_0, n, k, 0);
-    wide.exact = stored.exact;
-    const std::vector<float> x = normal(k, 10);
-    EXPECT_TRUE(
-        same_bits(product(best_kernels().isa, 1, packed, x.data(), 1), reference(wide, x, 1)));
+  for (const DType type : kIntegerTypes) {
+    for (const DType from : {DType::kF16, DType::kBF16}) {
+      const Weights stored(from, n, k, 9);
+      PackedMatrix packed(type, n, k);
+      packed.set_rows(best_kernels(), 0, n, from, stored.row(0));
+      Weights wide(type, n, k, 0);
+      wide.exact = stored.exact;
+      const std::vector<float> x = normal(k, 10);
+      EXPECT_TRUE(
+          same_bits(product(best_kernels().isa, 1, packed, x.data(), 1), reference(wide, x, 1)));
+    }
   }
 }
 
-TEST(Linear, Q8HoldsAtTheExtremes) {
-  const int n = 50, k = 128, m = 5;
-  Weights weights(DType::kQ8_0, n, k, 0);
-  std::vector<float> x(size_t(m) * k);
-  // Groups of full magnitude (sums as large as they get), of zeros, and of one value.
-  for (int i = 0; i < n * k; ++i)
-    weights.exact[i] = i / 32 % 3 == 0 ? 0.0f : i % 5 == 0 ? -1.0f : 1.0f;
-  for (int i = 0; i < m * k; ++i) x[i] = i / 32 % 4 == 1 ? 0.0f : i % 5 == 0 ? -3e30f : 3e30f;
-  std::fill_n(&weights.exact[k], k, 0.0f);
-  weights.exact[k + 40] = 1e-7f;
-  const std::vector<float> expected = reference(weights, x, m);
-  const PackedMatrix packed = weights.pack();
+// Rows of blocks as files hold them, w: [n, k] f32.
+std::vector<uint8_t> stored_blocks(DType type, const std::vector<float>& w) {
+  std::vector<uint8_t> bytes;
+  for (size_t i = 0; i < w.size(); i += 32) {
+    const Group group = quantize_weights(type, &w[i], 32);
+    const uint16_t d = f32_to_f16(group.scale);
+    bytes.push_back(static_cast<uint8_t>(d));
+    bytes.push_back(static_cast<uint8_t>(d >> 8));
+    for (int j = 0; j < (type == DType::kQ8_0 ? 32 : 16); ++j)
+      bytes.push_back(static_cast<uint8_t>(
+          type == DType::kQ8_0 ? group.q[j] : group.q[j] + 8 + 16 * (group.q[j + 16] + 8)));
+  }
+  return bytes;
+}
+
+TEST(Linear, StoredBlocksAreUsedAsTheyAre) {
+  const int n = 50, k = 96;
+  for (const DType type : {DType::kQ8_0, DType::kQ4_0}) {
+    const Weights weights(type, n, k, 14);
+    PackedMatrix packed(type, n, k);
+    packed.set_rows(best_kernels(), 0, n, type, stored_blocks(type, weights.exact).data());
+    const PackedMatrix made = weights.pack();
+    EXPECT_EQ(std::memcmp(packed.data(), made.data(), made.bytes()), 0) << dtype_name(type);
+  }
+}
+
+// No quantiser makes -128, yet a file may hold it.
+TEST(Linear, EveryByteOfAStoredBlockHasItsValue) {
+  const int n = 17, k = 256, m = 3;
+  std::vector<uint8_t> bytes;
+  for (int i = 0; i < n * k; ++i) {
+    if (i % 32 == 0) bytes.insert(bytes.end(), {0x00, 0x3c});  // 1
+    bytes.push_back(static_cast<uint8_t>(i));
+  }
+  PackedMatrix packed(DType::kQ8_0, n, k);
+  packed.set_rows(best_kernels(), 0, n, DType::kQ8_0, bytes.data());
+  std::vector<float> x(m * k);
+  for (int i = 0; i < m * k; ++i) x[i] = i % 3 == 0 ? -127.0f : 127.0f;
+  std::vector<float> expected(m * n);
+  for (int r = 0; r < m; ++r)
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < k; ++j) expected[r * n + i] += x[r * k + j] * static_cast<int8_t>(j);
   for (const Isa isa : isas())
     EXPECT_TRUE(same_bits(product(isa, 1, packed, x.data(), m), expected));
 }
 
-TEST(Linear, Q8IsCloseToTheExactProduct) {
+// The largest sum that int8 allows.
+TEST(Linear, Int8SumsFitWhereverTheyAreOffered) {
+  const int k = PackedMatrix::max_inputs(DType::kI8), n = 2;
+  Weights weights(DType::kI8, n, k, 0);
+  std::fill_n(weights.exact.begin(), k, 2.0f);
+  std::fill_n(weights.exact.begin() + k, k, -2.0f);
+  const std::vector<float> x(k, 3.0f), expected = reference(weights, x, 1);
+  const PackedMatrix packed = weights.pack();
+  for (const Isa isa : isas())
+    EXPECT_TRUE(same_bits(product(isa, 2, packed, x.data(), 1), expected));
+  EXPECT_NEAR(expected[0], 6.0f * k, 1.0f);
+  EXPECT_THROW(PackedMatrix(DType::kI8, n, k + 2), BugError);
+}
+
+TEST(Linear, IntegersHoldAtTheExtremes) {
+  for (const DType type : kIntegerTypes) {
+    const int n = 50, k = 128, m = 5;
+    Weights weights(type, n, k, 0);
+    std::vector<float> x(size_t(m) * k);
+    // Groups of full magnitude (sums as large as they get), of zeros, and of one value.
+    for (int i = 0; i < n * k; ++i)
+      weights.exact[i] = i / 32 % 3 == 0 ? 0.0f : i % 5 == 0 ? -1.0f : 1.0f;
+    for (int i = 0; i < m * k; ++i) x[i] = i / 32 % 4 == 1 ? 0.0f : i % 5 == 0 ? -3e30f : 3e30f;
+    std::fill_n(&weights.exact[k], k, 0.0f);
+    weights.exact[k + 40] = 1e-7f;
+    const std::vector<float> expected = reference(weights, x, m);
+    const PackedMatrix packed = weights.pack();
+    for (const Isa isa : isas())
+      EXPECT_TRUE(same_bits(product(isa, 1, packed, x.data(), m), expected)) << dtype_name(type);
+  }
+}
+
+TEST(Linear, IntegersAreCloseToTheExactProduct) {
   const int n = 64, k = 1024;
-  const Weights weights(DType::kQ8_0, n, k, 11);
-  const std::vector<float> x = normal(k, 12),
-                           y = product(best_kernels().isa, 1, weights.pack(), x.data(), 1);
-  for (int i = 0; i < n; ++i) {
-    double exact = 0.0;
-    for (int j = 0; j < k; ++j) exact += double(x[j]) * weights.exact[size_t(i) * k + j];
-    // A step is about 2.5/127 of a deviation; two rounded factors, k independent terms.
-    EXPECT_NEAR(y[i], exact, 5 * std::sqrt(2.0 * k / 12.0) * 2.5 / 127) << i;
+  for (const DType type : kIntegerTypes) {
+    const Weights weights(type, n, k, 11);
+    const std::vector<float> x = normal(k, 12),
+                             y = product(best_kernels().isa, 1, weights.pack(), x.data(), 1);
+    // Steps of the weights and of the activations in deviations: the largest of 32 normal values is
+    // about 2.1, of 1,024 about 3.4. Two rounded factors, k independent terms.
+    const double amax = type == DType::kI8 ? 3.4 : 2.1;
+    const double step = std::hypot(amax / (type == DType::kQ4_0 ? 8 : 127), amax / 127);
+    for (int i = 0; i < n; ++i) {
+      double exact = 0.0;
+      for (int j = 0; j < k; ++j) exact += double(x[j]) * weights.exact[size_t(i) * k + j];
+      EXPECT_NEAR(y[i], exact, 5 * std::sqrt(k / 12.0) * step) << dtype_name(type) << " " << i;
+    }
   }
 }
 

@@ -94,7 +94,7 @@ TEST_P(Fixtures, RoundedKeysAndValuesStayNear) {
 }
 
 TEST_P(Fixtures, EightBitWeightsStayNear) {
-  const Difference difference = compare(GetParam(), {.q8_0 = true});
+  const Difference difference = compare(GetParam(), {.weights = DType::kQ8_0});
   EXPECT_LE(difference.most, 0.15 * difference.scale);
   EXPECT_GT(difference.most, 1e-5 * difference.scale);
 }
@@ -114,15 +114,16 @@ TEST(Reference, EightBitProductsStayWithinTheirRounding) {
   std::vector<float> w(n * k), x(k);
   for (int i = 0; i < n * k; ++i) w[i] = std::sin(0.7f * static_cast<float>(i));
   for (int i = 0; i < k; ++i) x[i] = 3.0f * std::cos(1.1f * static_cast<float>(i));
-  const std::vector<float> exact = Matrix(w, n, k, false).times(x, 1);
-  const std::vector<float> rounded = Matrix(w, n, k, true).times(x, 1);
+  const std::vector<float> exact = Matrix(w, n, k, {}).times(x, 1);
+  const std::vector<float> rounded = Matrix(w, n, k, DType::kQ8_0).times(x, 1);
   for (int row = 0; row < n; ++row) {
     double bound = 0.0;  // |x| dw + |w| dx, with steps of max / 127 and a scale in f16
     for (int i = 0; i < k; ++i) bound += std::abs(x[i]) * 0.005 + std::abs(w[row * k + i]) * 0.013;
     EXPECT_LE(std::abs(exact[row] - rounded[row]), bound);
     EXPECT_NE(exact[row], rounded[row]);
   }
-  EXPECT_EQ(Matrix(std::vector<float>(n * k), n, k, true).times(x, 1), std::vector<float>(n));
+  EXPECT_EQ(Matrix(std::vector<float>(n * k), n, k, DType::kQ8_0).times(x, 1),
+            std::vector<float>(n));
 }
 
 // The last tokens of a sequence change nothing before them, and `first` only selects rows.

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/half.h"
+#include "reference/reference_quantise.h"
 
 // Loops over `fma_rows` are built twice: where the machine has the instruction, std::fma is one;
 // elsewhere it is a call. The bits are the same.
@@ -171,50 +172,40 @@ Partial attend_spans(const Floats& q, const float* keys, int n_tokens, const flo
 
 }  // namespace
 
-Matrix::Matrix(const Floats& w, int n, int k, bool q8_0) : n_(n), k_(k) {
-  if (!q8_0) {
+Matrix::Matrix(const Floats& w, int n, int k, std::optional<DType> integers) : n_(n), k_(k) {
+  if (!integers) {
     blocks_.resize(static_cast<size_t>(n + kBlock - 1) / kBlock * kBlock * k);
     for (int row = 0; row < n; ++row)
       for (int i = 0; i < k; ++i)
         blocks_[(size_t(row / kBlock) * k + i) * kBlock + row % kBlock] = w[size_t(row) * k + i];
     return;
   }
-  const int n_groups = (k + 31) / 32;
-  quantised_.resize(size_t(n) * n_groups * 32);
+  group_len_ = *integers == DType::kI8 ? k : 32;
+  const int n_groups = (k + group_len_ - 1) / group_len_;
+  quantised_.resize(size_t(n) * n_groups * group_len_);
   for (size_t group = 0; group < size_t(n) * n_groups; ++group) {
-    const int begin = static_cast<int>(group % n_groups) * 32, end = std::min(begin + 32, k);
-    const float* row = &w[group / n_groups * k];
-    float most = 0.0f;
-    for (int i = begin; i < end; ++i) most = std::max(most, std::fabs(row[i]));
-    const float d = f16_to_f32(f32_to_f16(most / 127.0f));
-    const float id = d == 0.0f ? 0.0f : 1.0f / d;
-    for (int i = begin; i < end; ++i)
-      quantised_[group * 32 + (i - begin)] =
-          static_cast<int8_t>(std::clamp(std::nearbyintf(row[i] * id), -127.0f, 127.0f));
-    scales_.push_back(d);
+    const int begin = static_cast<int>(group % n_groups) * group_len_;
+    const int len = std::min(group_len_, k - begin);
+    const Quantised all = quantise(&w[group / n_groups * k + begin], len, *integers);
+    std::copy(all.q.begin(), all.q.end(), &quantised_[group * group_len_]);
+    scales_.push_back(all.scale);
   }
 }
 
-void Matrix::times_q8_0(const float* x, float* y) const {
-  const int n_groups = (k_ + 31) / 32;
-  std::vector<int8_t> q(size_t(n_groups) * 32);
-  Floats s(n_groups, 0.0f);
-  for (int g = 0; g < n_groups; ++g) {
-    float amax = 0.0f;
-    for (int i = 32 * g; i < std::min(32 * g + 32, k_); ++i) amax = std::max(amax, std::fabs(x[i]));
-    if (amax < 0x1p-100f) continue;
-    s[g] = amax / 127.0f;
-    const float inverse = 127.0f / amax;
-    for (int i = 32 * g; i < std::min(32 * g + 32, k_); ++i)
-      q[i] = static_cast<int8_t>(std::nearbyintf(x[i] * inverse));
-  }
+void Matrix::times_integers(const float* x, float* y) const {
+  const int n_groups = (k_ + group_len_ - 1) / group_len_;
+  std::vector<Quantised> groups;
+  for (int i = 0; i < k_; i += group_len_)
+    groups.push_back(quantise_by_amax(x + i, std::min(group_len_, k_ - i)));
   for (int row = 0; row < n_; ++row) {
     float acc = 0.0f;
     for (int g = 0; g < n_groups; ++g) {
-      const int8_t* w = &quantised_[(size_t(row) * n_groups + g) * 32];
+      const int8_t* w = &quantised_[(size_t(row) * n_groups + g) * group_len_];
+      const std::vector<int8_t>& q = groups[g].q;
       int sum = 0;
-      for (int i = 0; i < 32; ++i) sum += int{q[32 * g + i]} * int{w[i]};
-      acc = std::fma(static_cast<float>(sum), s[g] * scales_[size_t(row) * n_groups + g], acc);
+      for (size_t i = 0; i < q.size(); ++i) sum += int{q[i]} * int{w[i]};
+      const float d = scales_[size_t(row) * n_groups + g];
+      acc = std::fma(static_cast<float>(sum), groups[g].scale * d, acc);
     }
     y[row] = acc;
   }
@@ -223,7 +214,7 @@ void Matrix::times_q8_0(const float* x, float* y) const {
 Floats Matrix::times(const Floats& x, int n_rows) const {
   Floats y(size_t(n_rows) * n_);
   for (int m = 0; m < n_rows && blocks_.empty(); ++m)
-    times_q8_0(&x[size_t(m) * k_], &y[size_t(m) * n_]);
+    times_integers(&x[size_t(m) * k_], &y[size_t(m) * n_]);
   for (int first = 0; first < n_ && !blocks_.empty(); first += kBlock) {
     for (int m = 0; m < n_rows; ++m) {
       float acc[kBlock] = {};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,28 +14,29 @@
 namespace pando::reference {
 
 struct Options {
-  bool q8_0 = false;             // projections and LM head as Q8_0; else as stored
+  std::optional<DType> weights;  // projections and LM head as q8_0, q4_0, int8; else as stored
   DType kv_dtype = DType::kF32;  // f32, f16 or bf16
   int tile_len = 64;             // positions
   int span_len = 2048;           // positions, a multiple of tile_len
 };
 
-// y = W x for W [n, k], as stored or as Q8_0.
+// y = W x for W [n, k], as stored or in integers.
 class Matrix {
  public:
   static constexpr int kBlock = 64;
 
   // elements: row-major [n, k] f32.
-  Matrix(const std::vector<float>& elements, int n, int k, bool q8_0);
+  Matrix(const std::vector<float>& elements, int n, int k, std::optional<DType> integers);
   // x: [n_rows, k]; returns [n_rows, n].
   std::vector<float> times(const std::vector<float>& x, int n_rows) const;
 
  private:
-  void times_q8_0(const float* x, float* y) const;
+  void times_integers(const float* x, float* y) const;
 
   int n_, k_;
-  std::vector<float> blocks_;      // [ceil(n / 64), k, 64], filled with zeros; empty for Q8_0
-  std::vector<int8_t> quantised_;  // [n, groups, 32]
+  std::vector<float> blocks_;      // [ceil(n / 64), k, 64], filled with zeros; empty for integers
+  int group_len_ = 0;              // inputs that share a scale: 32, or all for int8
+  std::vector<int8_t> quantised_;  // [n, groups, group_len]
   std::vector<float> scales_;      // [n, groups], widened
 };
 

@@ -10,7 +10,7 @@ namespace {
 // Reads tensors until one is missing; the caller looks at `status` once, at the end.
 struct Loader {
   const model::Checkpoint& checkpoint;
-  bool q8_0;
+  std::optional<DType> integers;
   Status status;
 
   std::vector<float> vector(const std::string& name, std::initializer_list<int64_t> shape) {
@@ -33,7 +33,7 @@ struct Loader {
   }
 
   Matrix matrix(const std::string& name, int n, int k) {
-    return {vector(name, {n, k}), n, k, q8_0};
+    return {vector(name, {n, k}), n, k, integers};
   }
 };
 
@@ -44,7 +44,7 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
   Model model;
   model.config_ = c;
   model.options_ = options;
-  Loader load{checkpoint, options.q8_0, {}};
+  Loader load{checkpoint, options.weights, {}};
   model.embedding_ = load.vector("model.embed_tokens.weight", {c.vocab, c.d_model});
   for (int i = 0; i < c.n_layers; ++i) {
     const auto name = [i](const char* part) { return model::layer_weight_name(i, part); };

@@ -4,7 +4,8 @@
 #pragma once
 
 #include "kernel/cpu/linear_block_float.h"
-#include "kernel/cpu/linear_block_q8.h"
+#include "kernel/cpu/linear_block_grouped.h"
+#include "kernel/cpu/linear_block_int8.h"
 #include "kernel/cpu/linear_layout.h"
 
 namespace pando::kernel {
@@ -28,7 +29,8 @@ struct PackSliceArgs {
   int64_t x_stride;
   int m;
   int len;
-  std::byte* out;  // the packed slice; linear_layout.h
+  std::byte* out;     // the packed slice; linear_layout.h
+  const float* amax;  // int8: [m] largest magnitudes of the whole rows
 };
 
 template <class S>
@@ -42,23 +44,33 @@ struct LinearBlock {
       case DType::kBF16:
         return run_type<FloatBlock<S, DType::kBF16>>(args);
       case DType::kQ8_0:
-        return run_type<Q8Block<S>>(args);
+        return run_type<GroupedBlock<S, DType::kQ8_0>>(args);
+      case DType::kQ4_0:
+        return run_type<GroupedBlock<S, DType::kQ4_0>>(args);
+      case DType::kI8:
+        return run_type<Int8Block<S>>(args);
+      default:
+        return;  // no PackedMatrix has these
     }
   }
 
   static void pack_slice(const PackSliceArgs& args) {
-    const bool q8 = args.type == DType::kQ8_0;
-    const int row_bytes = unit_count(args.type, args.len) * packed_unit_bytes(args.type);
+    const int64_t row_bytes = packed_row_bytes(args.type, unit_count(args.type, args.len));
     const int n_blocks = (args.m + max_rows(args.type) - 1) / max_rows(args.type);
     for (int block = 0; block < n_blocks; ++block) {
       const int first = first_of(block, n_blocks, args.m);
       const int n_rows = first_of(block + 1, n_blocks, args.m) - first;
-      std::byte* out = args.out + int64_t{first} * row_bytes;
+      std::byte* out = args.out + first * row_bytes;
       for (int row = 0; row < n_rows; ++row) {
         const float* x = args.x + (first + row) * args.x_stride;
-        if (q8) {
-          Q8Block<S>::quantize_row(x, args.len, reinterpret_cast<QuantizedGroup*>(out) + row,
-                                   n_rows);
+        if (is_grouped(args.type)) {
+          GroupedBlock<S, DType::kQ8_0>::quantize_row(
+              x, args.len, reinterpret_cast<QuantizedGroup*>(out) + row, n_rows);
+        } else if (args.type == DType::kI8) {
+          QuantizedRow* rows = reinterpret_cast<QuantizedRow*>(out);
+          Int8Block<S>::quantize_row(x, args.len, args.amax[first + row], rows[row],
+                                     reinterpret_cast<int8_t*>(rows + n_rows) + 4 * row,
+                                     4 * n_rows);
         } else {
           float* to = reinterpret_cast<float*>(out) + row;
           for (int i = 0; i < args.len; ++i) to[int64_t{i} * n_rows] = x[i];
@@ -69,7 +81,8 @@ struct LinearBlock {
 
  private:
   static constexpr int max_rows(DType weights) {
-    return weights == DType::kQ8_0  ? Q8Block<S>::kMaxRows
+    return is_grouped(weights)      ? GroupedBlock<S, DType::kQ8_0>::kMaxRows
+           : weights == DType::kI8  ? Int8Block<S>::kMaxRows
            : weights == DType::kF32 ? FloatBlock<S, DType::kF32>::kMaxRows
                                     : FloatBlock<S, DType::kBF16>::kMaxRows;
   }
@@ -79,6 +92,9 @@ struct LinearBlock {
     const int n_units = unit_count(Block::kType, args.k);
     const int n_blocks = (args.m + Block::kMaxRows - 1) / Block::kMaxRows;
     alignas(64) float sums[kTileRows * kPanelLen];  // in order: y's rows may share cache sets
+    constexpr bool kMayWiden = Block::kType == DType::kQ4_0;
+    alignas(64) std::byte wide[kMayWiden ? kWideSliceBytes : 1];
+    const bool widen = kMayWiden && n_blocks >= kMinWidenBlocks;
     BlockArgs block;
     block.y_stride = args.y_stride;
     block.w = args.weights;
@@ -86,6 +102,9 @@ struct LinearBlock {
       const bool last_panel = column + kPanelLen >= args.n;
       block.n_columns = last_panel ? args.n - column : kPanelLen;
       block.n_strips = (block.n_columns + kStripLen - 1) / kStripLen;
+      const std::byte* panel_end = block.w + block.n_strips * strip_bytes(Block::kType, args.k);
+      block.scales = reinterpret_cast<const float*>(panel_end - block.n_strips *
+                                                                    strip_tail_bytes(Block::kType));
       for (int unit = 0; unit < n_units; unit += slice_units(Block::kType)) {
         const int units_left = n_units - unit;
         const bool last_slice = units_left <= slice_units(Block::kType);
@@ -93,23 +112,35 @@ struct LinearBlock {
         block.first_slice = unit == 0;
         block.last_slice = last_slice;
         block.n_groups = (args.k + kGroupLen - 1) / kGroupLen - 2 * unit;
-        const int x_bytes = block.n_units * packed_unit_bytes(Block::kType);  // of a row
+        const int64_t x_bytes = packed_row_bytes(Block::kType, block.n_units);  // of a row
         const int w_bytes = block.n_units * block.n_strips * unit_bytes(Block::kType);
-        const std::byte* x = args.x + int64_t{unit} * packed_unit_bytes(Block::kType) * args.m;
+        const std::byte* x = args.x + packed_row_bytes(Block::kType, unit) * args.m;
+        const std::byte* after = block.w + w_bytes;
+        if constexpr (kMayWiden) {
+          if (widen) {
+            Block::widen_slice(block.w, block.n_units, block.n_strips, wide);
+            block.w = wide;
+          }
+        }
         // What comes next is fetched while this slice is used, a share with each row block.
         const bool fetch = args.m >= Block::kMinFetchRows && !(last_panel && last_slice);
         const int n_lines = fetch ? w_bytes / kLine : 0;
         for (int i = 0; i < n_blocks; ++i) {
           const int row = first_of(i, n_blocks, args.m);
-          block.x = x + int64_t{row} * x_bytes;
+          block.x = x + row * x_bytes;
           block.sums = sums + row * kPanelLen;
           block.y = args.y + row * args.y_stride + column;
-          block.next = block.w + w_bytes + first_of(i, n_blocks, n_lines) * kLine;
-          block.next_end = block.w + w_bytes + first_of(i + 1, n_blocks, n_lines) * kLine;
-          dispatch<Block, Block::kMaxRows>(first_of(i + 1, n_blocks, args.m) - row, block);
+          block.next = after + first_of(i, n_blocks, n_lines) * kLine;
+          block.next_end = after + first_of(i + 1, n_blocks, n_lines) * kLine;
+          const int n_rows = first_of(i + 1, n_blocks, args.m) - row;
+          if (widen)
+            dispatch<GroupedBlock<S, DType::kQ8_0>, Block::kMaxRows>(n_rows, block);
+          else
+            dispatch<Block, Block::kMaxRows>(n_rows, block);
         }
-        block.w += w_bytes;
+        block.w = after;
       }
+      block.w = panel_end;
     }
   }
 
@@ -123,6 +154,10 @@ struct LinearBlock {
   }
 
   static constexpr int kLine = 64;
+  // Row blocks of a tile from which q4_0 is widened once instead of in each of them.
+  static constexpr int kMinWidenBlocks = 9;
+  static constexpr int kWideSliceBytes =
+      slice_units(DType::kQ4_0) * kPanelStrips * unit_bytes(DType::kQ8_0);
 };
 
 }  // namespace pando::kernel

@@ -7,15 +7,16 @@ namespace pando::kernel {
 
 // One row block, one slice of one panel.
 struct BlockArgs {
-  const std::byte* w;  // [n_units, n_strips] units of weights
-  const std::byte* x;  // [n_units, unit_len, rows] f32, or [n_units, 2, rows] QuantizedGroup
-  float* sums;         // [rows, 48] accumulators, between slices
-  float* y;            // [rows, n_columns], rows y_stride apart
+  const std::byte* w;   // [n_units, n_strips] units of weights
+  const std::byte* x;   // the row block's part of the slice; linear_layout.h
+  const float* scales;  // int8: [n_strips, 16] of the weights
+  float* sums;          // [rows, 48] accumulators, between slices; for int8 the bits of int32
+  float* y;             // [rows, n_columns], rows y_stride apart
   int64_t y_stride;
   int n_columns;
   int n_strips;
   int n_units;
-  int n_groups;           // q8_0: groups of 32 left in the row, this slice and those after it
+  int n_groups;           // q8_0, q4_0: groups of 32 left in the row, this slice and those after it
   bool first_slice;       // of an output: its sums begin at zero
   bool last_slice;        // its sums go to y
   const std::byte* next;  // weights to prefetch

@@ -1,13 +1,17 @@
 // Where the weights and the activations of a matrix product lie in memory: the one description.
 //
 // Weights [n, k]: outputs in strips of 16, three strips to a panel (the last panel may have fewer);
-// inputs in units of 2 (f32, f16, bf16) or 64 (q8_0). Outer to inner
+// inputs in units of 2 (f32, f16, bf16) or 64 (integers). Outer to inner
 //
 //   f32, f16   [panel] [unit] [strip] [2 inputs] [16 outputs]
 //   bf16       [panel] [unit] [strip] [16 outputs] [2 inputs]      widens by one shift and one mask
 //   q8_0       [panel] [unit], and in a unit two groups of 32 inputs:
 //              [group] [8] [strip] [16 outputs] [4 inputs] u8, the integer + 128; then
 //              [group] [strip] [16 outputs] f16 scales
+//   q4_0       the same with [group] [4] [strip] [16 outputs] [4 inputs] u8: the integer + 8 of an
+//              input of the group's first half, and 16 times that of the second half's
+//   int8       [panel] { [unit] [16] [strip] [16 outputs] [4 inputs] u8, the integer + 128; then
+//              [strip] [16 outputs] f32 scales }
 //
 // so that a panel is read from its first byte to its last.
 //
@@ -15,7 +19,8 @@
 // an output, stay in the first-level cache with a panel of 48 outputs. Outer to inner
 //
 //   [tile] [slice] [row block] [input] [row] f32                        for f32, f16 and bf16
-//   weights [tile] [slice] [row block] [group] [row] QuantizedGroup             for q8_0
+//   [tile] [slice] [row block] [group] [row] QuantizedGroup             for q8_0 and q4_0
+//   [tile] [slice] [row block] { [row] QuantizedRow, [16 per unit] [row] [4 inputs] s8 } for int8
 //
 // A tile has the fewest row blocks that the kernels allow, of nearly equal size.
 #pragma once
@@ -30,8 +35,8 @@ namespace pando::kernel {
 constexpr int kStripLen = 16;  // outputs
 constexpr int kPanelStrips = 3;
 constexpr int kPanelLen = kStripLen * kPanelStrips;
-constexpr int kGroupLen = 32;              // inputs that share a q8_0 scale
-constexpr int kStripQuad = 4 * kStripLen;  // bytes of four inputs of a strip in q8_0
+constexpr int kGroupLen = 32;              // inputs that share a scale in q8_0 and q4_0
+constexpr int kStripQuad = 4 * kStripLen;  // bytes of four inputs of a strip, one byte each
 constexpr int kQuads = kGroupLen / 4;      // of a group
 constexpr int kTileRows = 256;
 
@@ -42,22 +47,48 @@ struct QuantizedGroup {
   int32_t bias;  // -128 * the sum of q: undoes the offset of the weights
 };
 
+// Of the activations of one row in one slice, for int8.
+struct QuantizedRow {
+  float scale;   // of the whole row
+  int32_t bias;  // -128 * the sum of the slice's integers
+};
+
+// Sums of K products of two integers below 128 fit int32 up to here.
+constexpr int kMaxInt8Inputs = 131'072;
+
 // All of these are compiled for several instruction sets, hence `static`.
-static constexpr int unit_len(DType type) { return type == DType::kQ8_0 ? 2 * kGroupLen : 2; }
+static constexpr bool is_quantized(DType type) {
+  return type == DType::kQ8_0 || type == DType::kQ4_0 || type == DType::kI8;
+}
+static constexpr bool is_grouped(DType type) {
+  return type == DType::kQ8_0 || type == DType::kQ4_0;
+}
+static constexpr int unit_len(DType type) { return is_quantized(type) ? 2 * kGroupLen : 2; }
 static constexpr int unit_count(DType type, int k) {
   return (k + unit_len(type) - 1) / unit_len(type);
 }
 // Bytes of one unit of one strip.
 static constexpr int unit_bytes(DType type) {
-  return type == DType::kQ8_0 ? 2 * (kQuads * kStripQuad + kStripLen * 2)
-                              : 2 * kStripLen * (type == DType::kF32 ? 4 : 2);
+  return type == DType::kQ8_0   ? 2 * (kQuads * kStripQuad + kStripLen * 2)
+         : type == DType::kQ4_0 ? 2 * (kQuads / 2 * kStripQuad + kStripLen * 2)
+         : type == DType::kI8   ? 2 * kQuads * kStripQuad
+                                : 2 * kStripLen * (type == DType::kF32 ? 4 : 2);
+}
+// Bytes behind the last unit of one strip.
+static constexpr int strip_tail_bytes(DType type) { return type == DType::kI8 ? kStripLen * 4 : 0; }
+static constexpr int64_t strip_bytes(DType type, int k) {
+  return int64_t{unit_count(type, k)} * unit_bytes(type) + strip_tail_bytes(type);
 }
 static constexpr int slice_units(DType type) {
-  return type == DType::kQ8_0 ? 8 : type == DType::kF32 ? 64 : 128;
+  return is_quantized(type) ? 8 : type == DType::kF32 ? 64 : 128;
 }
-// Bytes of one packed row of activations for one unit.
-static constexpr int packed_unit_bytes(DType type) {
-  return type == DType::kQ8_0 ? 2 * sizeof(QuantizedGroup) : 2 * sizeof(float);
+// Bytes of one row of packed activations in its first n_units units, whole slices or all.
+static constexpr int64_t packed_row_bytes(DType type, int n_units) {
+  if (type == DType::kI8) {
+    const int n_slices = (n_units + slice_units(type) - 1) / slice_units(type);
+    return int64_t{n_units} * 2 * kGroupLen + int64_t{n_slices} * sizeof(QuantizedRow);
+  }
+  return int64_t{n_units} * (is_grouped(type) ? 2 * sizeof(QuantizedGroup) : 2 * sizeof(float));
 }
 // First row of block `block` when m rows are cut into n_blocks; also of tiles.
 static constexpr int first_of(int block, int n_blocks, int m) {

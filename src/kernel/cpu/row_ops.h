@@ -81,6 +81,12 @@ struct RowOps {
       S::store_first(out + i, S::mul(S::load_first(x + i, n - i), f), n - i);
   }
 
+  static float abs_max(const float* x, int n) {
+    F most = S::zero();
+    for (int i = 0; i < n; i += 16) most = S::max(most, S::abs(S::load_first(x + i, n - i)));
+    return S::reduce_max(most);
+  }
+
   static void widen(DType type, const void* from, int64_t n, float* to) {
     if (type == DType::kF32) {
       const float* p = static_cast<const float*>(from);

@@ -17,10 +17,10 @@ struct SimdAvx2 {
   struct I {
     __m256i lo, hi;
   };
-  using Weights = I;  // [16][4] s8
-  struct Quad {
-    __m256i values, magnitudes;  // four s8, eight times
+  struct Weights {
+    I values, magnitudes;  // [16][4] s8, and u8
   };
+  using Quad = __m256i;  // four s8, eight times
 
   static F zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
   static F set1(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
@@ -111,17 +111,43 @@ struct SimdAvx2 {
   static I first_dot(int32_t) { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
   static Weights load_weights(const uint8_t* p) {
     const __m256i offset = _mm256_set1_epi8(-128);
-    return {_mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)), offset),
-            _mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 32)), offset)};
+    return with_magnitudes(
+        {_mm256_xor_si256(load_256(p), offset), _mm256_xor_si256(load_256(p + 32), offset)});
   }
+  static Weights load_low(const uint8_t* p) {
+    const __m256i offset = _mm256_set1_epi8(8);
+    return with_magnitudes({_mm256_sub_epi8(low_half(load_256(p)), offset),
+                            _mm256_sub_epi8(low_half(load_256(p + 32)), offset)});
+  }
+  static Weights load_high(const uint8_t* p) {
+    const __m256i offset = _mm256_set1_epi8(8);
+    return with_magnitudes({_mm256_sub_epi8(high_half(load_256(p)), offset),
+                            _mm256_sub_epi8(high_half(load_256(p + 32)), offset)});
+  }
+  static void widen_halves(const uint8_t* p, uint8_t* low, uint8_t* high) {
+    const __m256i offset = _mm256_set1_epi8(120);
+    for (int i = 0; i < 64; i += 32) {
+      const __m256i both = load_256(p + i);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(low + i),
+                          _mm256_add_epi8(low_half(both), offset));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(high + i),
+                          _mm256_add_epi8(high_half(both), offset));
+    }
+  }
+  static I load_sums(const float* p) { return {load_256(p), load_256(p + 8)}; }
+  static void store_sums(float* p, I x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x.lo);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 8), x.hi);
+  }
+  static I add_bias(I sum, int32_t) { return sum; }
   static Quad load_quad(const int8_t* p) {
     int32_t four;
     __builtin_memcpy(&four, p, 4);
-    const __m256i values = _mm256_set1_epi32(four);
-    return {values, _mm256_abs_epi8(values)};
+    return _mm256_set1_epi32(four);
   }
-  static I dot(I sum, Weights w, Quad a) {
-    return {dot_half(sum.lo, w.lo, a), dot_half(sum.hi, w.hi, a)};
+  static I dot(I sum, const Weights& w, Quad a) {
+    return {dot_half(sum.lo, w.values.lo, w.magnitudes.lo, a),
+            dot_half(sum.hi, w.values.hi, w.magnitudes.hi, a)};
   }
   static F to_float(I a) { return {_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)}; }
   static void store_s8(int8_t* p, F x) {
@@ -140,9 +166,10 @@ struct SimdAvx2 {
     return {_mm256_cmpgt_epi32(count, iota),
             _mm256_cmpgt_epi32(count, _mm256_add_epi32(iota, _mm256_set1_epi32(8)))};
   }
-  // |a| * (w with the sign of a): pairs of products stay below 2^15, so maddubs never saturates.
-  static __m256i dot_half(__m256i sum, __m256i w, Quad a) {
-    const __m256i pairs = _mm256_maddubs_epi16(a.magnitudes, _mm256_sign_epi8(w, a.values));
+  // |w| * (a with the sign of w): |w| is at most 128 and |a| 127, so that pairs of products stay
+  // below 2^15 and maddubs never saturates.
+  static __m256i dot_half(__m256i sum, __m256i w, __m256i magnitudes, Quad a) {
+    const __m256i pairs = _mm256_maddubs_epi16(magnitudes, _mm256_sign_epi8(a, w));
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
   }
   static __m256 scale_half(__m256 x, __m256 n) {
@@ -160,6 +187,14 @@ struct SimdAvx2 {
     const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
     const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
     return _mm256_srli_epi32(_mm256_blendv_epi8(rounded, quiet, nan), 16);
+  }
+  static Weights with_magnitudes(I w) {
+    return {w, {_mm256_abs_epi8(w.lo), _mm256_abs_epi8(w.hi)}};
+  }
+  static __m256i low_half(__m256i x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
+  static __m256i high_half(__m256i x) { return low_half(_mm256_srli_epi16(x, 4)); }
+  static __m256i load_256(const void* p) {
+    return _mm256_loadu_si256(static_cast<const __m256i*>(p));
   }
   static __m128i load_128(const uint16_t* p) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));

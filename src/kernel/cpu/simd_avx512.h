@@ -82,6 +82,20 @@ struct SimdAvx512 {
   // The bias takes out what the weights' + 128 will add.
   static I first_dot(int32_t bias) { return _mm512_set1_epi32(bias); }
   static Weights load_weights(const uint8_t* p) { return _mm512_loadu_si512(p); }
+  static Weights load_low(const uint8_t* p) {
+    return _mm512_and_si512(_mm512_loadu_si512(p), _mm512_set1_epi8(15));
+  }
+  static Weights load_high(const uint8_t* p) {
+    return _mm512_and_si512(_mm512_srli_epi16(_mm512_loadu_si512(p), 4), _mm512_set1_epi8(15));
+  }
+  static void widen_halves(const uint8_t* p, uint8_t* low, uint8_t* high) {
+    const I offset = _mm512_set1_epi8(120);
+    _mm512_storeu_si512(low, _mm512_add_epi8(load_low(p), offset));
+    _mm512_storeu_si512(high, _mm512_add_epi8(load_high(p), offset));
+  }
+  static I load_sums(const float* p) { return _mm512_loadu_si512(p); }
+  static void store_sums(float* p, I x) { _mm512_storeu_si512(p, x); }
+  static I add_bias(I sum, int32_t bias) { return _mm512_add_epi32(sum, _mm512_set1_epi32(bias)); }
   static Quad load_quad(const int8_t* p) {
     int32_t four;
     __builtin_memcpy(&four, p, 4);

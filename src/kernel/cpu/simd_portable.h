@@ -21,7 +21,7 @@ struct SimdPortable {
     int32_t lane[16];
   };
 
-  // Q8_0 weights of sixteen outputs, [16][4] s8, and four activations of one row.
+  // Integer weights of sixteen outputs, [16][4] s8, and four activations of one row.
   struct Weights {
     int8_t q[16][4];
   };
@@ -152,6 +152,34 @@ struct SimdPortable {
     for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>(p[i] - 128);
     return w;
   }
+  // [16][4], integers + 8 in four bits each: the low halves of the bytes, and the high halves. Two
+  // chains over them begin with a bias of -8 * the sum of all the activations.
+  static Weights load_low(const uint8_t* p) {
+    Weights w;
+    for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>((p[i] & 15) - 8);
+    return w;
+  }
+  static Weights load_high(const uint8_t* p) {
+    Weights w;
+    for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>((p[i] >> 4) - 8);
+    return w;
+  }
+  // 64 bytes of such halves to integers + 128.
+  static void widen_halves(const uint8_t* p, uint8_t* low, uint8_t* high) {
+    for (int i = 0; i < 64; ++i) {
+      low[i] = static_cast<uint8_t>((p[i] & 15) + 120);
+      high[i] = static_cast<uint8_t>((p[i] >> 4) + 120);
+    }
+  }
+  // Sums between slices, sixteen int32; the bias of the next slice is added where `first_dot` would
+  // have begun with it.
+  static I load_sums(const float* p) {
+    I r;
+    std::memcpy(r.lane, p, sizeof r.lane);
+    return r;
+  }
+  static void store_sums(float* p, I x) { std::memcpy(p, x.lane, sizeof x.lane); }
+  static I add_bias(I sum, int32_t) { return sum; }
   static Quad load_quad(const int8_t* p) {
     Quad a;
     std::memcpy(a.q, p, sizeof a.q);

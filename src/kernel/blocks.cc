@@ -1,0 +1,80 @@
+#include "kernel/blocks.h"
+
+#include <cstring>
+
+#include "base/check.h"
+#include "base/half.h"
+
+namespace pando::kernel {
+namespace {
+
+float read_f16(const std::byte* from) {
+  uint16_t bits;
+  std::memcpy(&bits, from, sizeof bits);
+  return f16_to_f32(bits);
+}
+
+const uint8_t* bytes(const std::byte* from) { return reinterpret_cast<const uint8_t*>(from); }
+
+void read_q8_0(const std::byte* block, float* to) {
+  const float d = read_f16(block);
+  for (int i = 0; i < 32; ++i) to[i] = d * static_cast<int8_t>(block[2 + i]);
+}
+
+void read_q4_0(const std::byte* block, float* to) {
+  const float d = read_f16(block);
+  const uint8_t* b = bytes(block + 2);
+  for (int i = 0; i < 16; ++i) {
+    to[i] = d * static_cast<float>((b[i] & 15) - 8);
+    to[16 + i] = d * static_cast<float>((b[i] >> 4) - 8);
+  }
+}
+
+// The twelve bytes hold eight scales and eight minima of six bits: in the low six bits of s[0..3]
+// and s[4..7] those of the first four groups; the others have four bits in s[8..11] and two above
+// the first ones'.
+void read_q4_k(const std::byte* block, float* to) {
+  const float d = read_f16(block), m = read_f16(block + 2);
+  const uint8_t* s = bytes(block + 4);
+  const uint8_t* b = bytes(block + 16);
+  for (int group = 0; group < 8; ++group) {
+    const int scale = group < 4 ? s[group] & 63 : (s[group + 4] & 15) | (s[group - 4] >> 6) << 4;
+    const int low = group < 4 ? s[group + 4] & 63 : s[group + 4] >> 4 | (s[group] >> 6) << 4;
+    const float step = d * static_cast<float>(scale), minimum = m * static_cast<float>(low);
+    // Two groups share 32 bytes: low halves, then high halves.
+    for (int i = 0; i < 32; ++i) {
+      const int byte = b[group / 2 * 32 + i];
+      *to++ = step * static_cast<float>(group % 2 == 0 ? byte & 15 : byte >> 4) - minimum;
+    }
+  }
+}
+
+void read_q6_k(const std::byte* block, float* to) {
+  const uint8_t* low = bytes(block);
+  const uint8_t* high = low + 128;
+  const int8_t* scales = reinterpret_cast<const int8_t*>(low + 192);
+  const float d = read_f16(block + 208);
+  // Each half of 128 weights is four runs of 32: runs 0 and 1 in the low halves of 64 bytes, 2 and
+  // 3 in the high ones; their upper two bits share 32 bytes.
+  for (int i = 0; i < 256; ++i) {
+    const int half = i / 128, run = i % 128 / 32, at = i % 32;
+    const int byte = low[half * 64 + run % 2 * 32 + at];
+    const int top = high[half * 32 + at] >> (2 * run) & 3;
+    const int q = (run < 2 ? byte & 15 : byte >> 4) | top << 4;
+    to[i] = d * static_cast<float>(scales[i / 16]) * static_cast<float>(q - 32);
+  }
+}
+
+}  // namespace
+
+void read_weights(const Kernels& kernels, DType type, const std::byte* from, int64_t n, float* to) {
+  if (dtype_size(type) != 0) return kernels.widen(type, from, n, to);
+  PANDO_CHECK(block_bytes(type) != 0 && n % block_len(type) == 0);
+  const auto read = type == DType::kQ8_0   ? read_q8_0
+                    : type == DType::kQ4_0 ? read_q4_0
+                    : type == DType::kQ4_K ? read_q4_k
+                                           : read_q6_k;
+  for (int64_t i = 0; i < n; i += block_len(type), from += block_bytes(type)) read(from, to + i);
+}
+
+}  // namespace pando::kernel

@@ -1,0 +1,55 @@
+// Blocks of quantised weights as GGUF files hold them, little-endian:
+//
+//   Q8_0  32 weights, 34 bytes   f16 d; s8 q[32]                      w = d q
+//   Q4_0  32 weights, 18 bytes   f16 d; u8 b[16]                      w = d (q - 8); b[i] holds
+//   weight
+//                                                                     i low and weight i + 16 high
+//   Q4_K  256 weights, 144 bytes f16 d; f16 m; u8 s[12]; u8 b[128]    w = d s q - m t; six-bit s
+//   and t
+//                                                                     for each 32 weights
+//   Q6_K  256 weights, 210 bytes u8 low[128]; u8 high[64]; s8 s[16]; f16 d
+//                                                                     w = d s (q - 32); s for 16
+//                                                                     weights
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/dtype.h"
+#include "kernel/kernels.h"
+
+namespace pando::kernel {
+
+// Weights of one block; 1 for types without blocks.
+constexpr int block_len(DType type) {
+  return type == DType::kQ4_K || type == DType::kQ6_K   ? 256
+         : type == DType::kQ8_0 || type == DType::kQ4_0 ? 32
+                                                        : 1;
+}
+
+// Bytes of one block, or of one element; 0 for int8, which no file holds.
+constexpr size_t block_bytes(DType type) {
+  switch (type) {
+    case DType::kQ8_0:
+      return 34;
+    case DType::kQ4_0:
+      return 18;
+    case DType::kQ4_K:
+      return 144;
+    case DType::kQ6_K:
+      return 210;
+    default:
+      return dtype_size(type);
+  }
+}
+
+// Bytes of n weights that lie in whole blocks.
+constexpr size_t stored_bytes(DType type, int64_t n) {
+  return static_cast<size_t>(n / block_len(type)) * block_bytes(type);
+}
+
+// n weights of any stored type, whole blocks of them, as f32. The integer factors of a block are
+// multiplied exactly; every other operation rounds, in the order written above.
+void read_weights(const Kernels& kernels, DType type, const std::byte* from, int64_t n, float* to);
+
+}  // namespace pando::kernel

@@ -1,0 +1,48 @@
+// Integers with a scale: docs/arithmetic.md, "Matrix products", read aloud.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/half.h"
+
+namespace pando::reference {
+
+// x of n values as scale * q.
+struct Quantised {
+  std::vector<int8_t> q;  // [n]
+  float scale = 0.0f;
+};
+
+// Rounds x[i] * factor.
+inline Quantised quantise_with(const float* x, int n, float scale, float factor, float least,
+                               float most) {
+  Quantised result{std::vector<int8_t>(n), scale};
+  for (int i = 0; i < n && scale != 0.0f; ++i)
+    result.q[i] = static_cast<int8_t>(std::clamp(std::nearbyintf(x[i] * factor), least, most));
+  return result;
+}
+
+// Activations of a group, and a row of int8 weights.
+inline Quantised quantise_by_amax(const float* x, int n) {
+  float amax = 0.0f;
+  for (int i = 0; i < n; ++i) amax = std::max(amax, std::fabs(x[i]));
+  if (amax < 0x1p-100f) amax = 0.0f;
+  return quantise_with(x, n, amax / 127.0f, 127.0f / amax, -127.0f, 127.0f);
+}
+
+// Weights that share a scale.
+inline Quantised quantise(const float* w, int n, DType type) {
+  if (type == DType::kI8) return quantise_by_amax(w, n);
+  float most = 0.0f;  // the first of the largest magnitude, with its sign
+  for (int i = 0; i < n; ++i)
+    if (std::fabs(w[i]) > std::fabs(most)) most = w[i];
+  const bool q8 = type == DType::kQ8_0;
+  const float d = f16_to_f32(f32_to_f16(q8 ? std::fabs(most) / 127.0f : most / -8.0f));
+  return quantise_with(w, n, d, 1.0f / d, q8 ? -127.0f : -8.0f, q8 ? 127.0f : 7.0f);
+}
+
+}  // namespace pando::reference
