@@ -52,7 +52,7 @@ endfunction()
 macro(pando_all_floors)
   pando_floor("" base fmt::fmt Threads::Threads nlohmann_json::nlohmann_json)
   pando_floor("" text base PkgConfig::pcre2 PkgConfig::utf8proc PkgConfig::sentencepiece
-              nlohmann_json::nlohmann_json)
+              PkgConfig::xxhash nlohmann_json::nlohmann_json)
   pando_engine_floors("")
   pando_floor("" task engine)
   pando_floor("" batch task nlohmann_json::nlohmann_json)

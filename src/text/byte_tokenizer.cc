@@ -9,6 +9,11 @@ namespace pando {
 namespace {
 
 constexpr const char* kEndOfText = "<|endoftext|>";
+// Also in tools/chat_golden.py; rendered by render_generated.
+constexpr const char* kChatTemplate =
+    "{% for message in messages %}{{ message.role + ': ' + message.content + '\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'assistant:' }}"
+    "{% if enable_thinking %}{{ ' (thinking)' }}{% endif %}{% endif %}";
 
 Status write_json(const std::filesystem::path& path, const Json& document) {
   std::ofstream file(path, std::ios::binary);
@@ -51,6 +56,7 @@ Status write_byte_tokenizer(const std::filesystem::path& directory) {
   return write_json(directory / "tokenizer_config.json",
                     {{"eos_token", kEndOfText},
                      {"add_bos_token", false},
+                     {"chat_template", kChatTemplate},
                      {"tokenizer_class", "PreTrainedTokenizerFast"}});
 }
 
