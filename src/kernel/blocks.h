@@ -1,15 +1,12 @@
 // Blocks of quantised weights as GGUF files hold them, little-endian:
 //
-//   Q8_0  32 weights, 34 bytes   f16 d; s8 q[32]                      w = d q
-//   Q4_0  32 weights, 18 bytes   f16 d; u8 b[16]                      w = d (q - 8); b[i] holds
-//   weight
-//                                                                     i low and weight i + 16 high
-//   Q4_K  256 weights, 144 bytes f16 d; f16 m; u8 s[12]; u8 b[128]    w = d s q - m t; six-bit s
-//   and t
-//                                                                     for each 32 weights
-//   Q6_K  256 weights, 210 bytes u8 low[128]; u8 high[64]; s8 s[16]; f16 d
-//                                                                     w = d s (q - 32); s for 16
-//                                                                     weights
+//   Q8_0, 32 weights: f16 d; s8 q[32]                           w = d q
+//   Q4_0, 32 weights: f16 d; u8 b[16]                           w = d (q - 8)
+//     b[i] holds weight i in its low half and weight i + 16 in its high half
+//   Q4_K, 256 weights: f16 d; f16 m; u8 s[12]; u8 b[128]        w = d s q - m t
+//     s and t of six bits for each 32 weights
+//   Q6_K, 256 weights: u8 low[128]; u8 high[64]; s8 s[16]; f16 d    w = d s (q - 32)
+//     s for each 16 weights
 #pragma once
 
 #include <cstddef>

@@ -29,11 +29,23 @@ Result<json> read_index(const fs::path& path) {
 
 }  // namespace
 
+bool is_gguf(const fs::path& path) {
+  std::error_code ignored;
+  return path.extension() == ".gguf" && !fs::is_directory(path, ignored);
+}
+
 Result<Checkpoint> Checkpoint::open(const fs::path& directory) {
   std::error_code ignored;
+  Checkpoint checkpoint;
+  if (is_gguf(directory)) {
+    Result<GgufTensors> gguf = GgufTensors::open(directory);
+    if (!gguf) return std::move(gguf).error();
+    checkpoint.index_path_ = directory;
+    checkpoint.gguf_ = std::move(*gguf);
+    return checkpoint;
+  }
   if (!fs::is_directory(directory, ignored))
     return not_found("{}: no such directory", directory.string());
-  Checkpoint checkpoint;
   checkpoint.index_path_ = directory / kSingleName;
   if (fs::exists(checkpoint.index_path_, ignored)) {
     Result<Safetensors> file = Safetensors::open(checkpoint.index_path_);
@@ -78,6 +90,7 @@ Status Checkpoint::open_shards(const fs::path& directory) {
 }
 
 std::vector<std::string> Checkpoint::names() const {
+  if (gguf_) return gguf_->names();
   std::vector<std::string> names;
   for (const auto& [name, shard] : shard_of_) names.push_back(name);
   return names;
@@ -85,16 +98,24 @@ std::vector<std::string> Checkpoint::names() const {
 
 Result<TensorView> Checkpoint::tensor(std::string_view name,
                                       std::span<const int64_t> expected_shape) const {
-  const auto found = shard_of_.find(name);
-  if (found == shard_of_.end())
+  if (!contains(name))
     return bad_file("{}: has no tensor '{}', expected one of shape {}", index_path_.string(), name,
                     shape_text(expected_shape));
-  const Safetensors& shard = shards_[found->second];
+  Result<TensorView> view = gguf_ ? gguf_->tensor(name) : safetensors_tensor(name);
+  if (view && !std::ranges::equal(view->shape, expected_shape))
+    return bad_file("{}: tensor '{}': shape is {}, expected {}", file_of(name).string(), name,
+                    shape_text(view->shape), shape_text(expected_shape));
+  return view;
+}
+
+const fs::path& Checkpoint::file_of(std::string_view name) const {
+  return gguf_ ? index_path_ : shards_[shard_of_.find(name)->second].path();
+}
+
+Result<TensorView> Checkpoint::safetensors_tensor(std::string_view name) const {
+  const Safetensors& shard = shards_[shard_of_.find(name)->second];
   const TensorEntry& entry = shard.tensors().find(name)->second;
   const std::string where = fmt::format("{}: tensor '{}'", shard.path().string(), name);
-  if (!std::ranges::equal(entry.shape, expected_shape))
-    return bad_file("{}: shape is {}, expected {}", where, shape_text(entry.shape),
-                    shape_text(expected_shape));
   TensorView view;
   if (entry.dtype == "F32") {
     view.dtype = DType::kF32;
@@ -114,13 +135,14 @@ Result<TensorView> Checkpoint::tensor(std::string_view name,
   return view;
 }
 
-void Checkpoint::release(const TensorView& view) const {
-  for (const Safetensors& shard : shards_) {
-    const MappedFile& file = shard.file();
+void Checkpoint::release(const TensorView& view, size_t first, size_t n_bytes) const {
+  const auto release_in = [&](const MappedFile& file) {
     if (std::less_equal<>()(file.data(), view.data) &&
         std::less<>()(view.data, file.data() + file.size()))
-      file.release(static_cast<size_t>(view.data - file.data()), view.n_bytes);
-  }
+      file.release(static_cast<size_t>(view.data - file.data()) + first, n_bytes);
+  };
+  if (gguf_) return release_in(gguf_->file());
+  for (const Safetensors& shard : shards_) release_in(shard.file());
 }
 
 }  // namespace pando::model

@@ -1,4 +1,4 @@
-// The weights of a model directory: model.safetensors, or the shards that
+// The weights of a model: a GGUF file, or a directory with model.safetensors or the shards that
 // model.safetensors.index.json names.
 #pragma once
 
@@ -6,33 +6,32 @@
 #include <filesystem>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/dtype.h"
+#include "model/gguf_tensors.h"
 #include "model/safetensors.h"
+#include "model/tensor_view.h"
 #include "pando/result.h"
 
 namespace pando::model {
 
-// A tensor inside a mapped file: valid as long as its Checkpoint.
-struct TensorView {
-  DType dtype = DType::kF32;        // f32, f16 or bf16
-  std::vector<int64_t> shape;       // outer to inner
-  const std::byte* data = nullptr;  // row-major elements, aligned to their size
-  size_t n_bytes = 0;
-};
+// A path that is read as a GGUF file: its name ends in .gguf and it is no directory.
+bool is_gguf(const std::filesystem::path& path);
 
 // Immutable once open; any thread may read.
 class Checkpoint {
  public:
   // Opens and checks every file; reads no weights. kNotFound for a missing directory or shard,
   // kBadFile for contents that contradict themselves.
-  static Result<Checkpoint> open(const std::filesystem::path& directory);
+  static Result<Checkpoint> open(const std::filesystem::path& path);
 
-  bool contains(std::string_view name) const { return shard_of_.contains(name); }
+  bool contains(std::string_view name) const {
+    return gguf_ ? gguf_->contains(name) : shard_of_.contains(name);
+  }
   // The names of all tensors, sorted.
   std::vector<std::string> names() const;
 
@@ -44,14 +43,19 @@ class Checkpoint {
     return tensor(name, std::span(expected_shape.begin(), expected_shape.size()));
   }
 
-  // The view's memory may go; it is read from the file again when touched.
-  void release(const TensorView& view) const;
+  // [first, first + n_bytes) of the view's memory may go; it is read from the file again when
+  // touched.
+  void release(const TensorView& view, size_t first, size_t n_bytes) const;
 
  private:
   Checkpoint() = default;
   Status open_shards(const std::filesystem::path& directory);
 
+  Result<TensorView> safetensors_tensor(std::string_view name) const;
+  const std::filesystem::path& file_of(std::string_view name) const;
+
   std::filesystem::path index_path_;  // the index, or the only file
+  std::optional<GgufTensors> gguf_;   // where this is a GGUF file: there are no shards
   std::vector<Safetensors> shards_;
   std::map<std::string, size_t, std::less<>> shard_of_;  // tensor name -> index into shards_
 };

@@ -5,6 +5,8 @@
 #include "base/errors.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "model/checkpoint.h"
+#include "model/gguf_config.h"
 
 namespace pando::model {
 namespace {
@@ -124,6 +126,11 @@ int read_head_dim(FieldReader& fields, const ModelConfig& config) {
 const char* family_name(Family family) { return family == Family::kQwen3 ? "qwen3" : "llama"; }
 
 Result<ModelConfig> ModelConfig::load(const std::filesystem::path& directory) {
+  if (is_gguf(directory)) {
+    const Result<GgufFile> gguf = GgufFile::open(directory);
+    if (!gguf) return gguf.error();
+    return read_gguf_config(*gguf);
+  }
   const std::filesystem::path path = directory / "config.json";
   Result<MappedFile> file = MappedFile::open(path);
   if (!file) return std::move(file).error();

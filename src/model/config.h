@@ -42,7 +42,7 @@ struct ModelConfig {
 
   bool operator==(const ModelConfig&) const = default;
 
-  // Reads directory/config.json.
+  // Reads directory/config.json, or the metadata of a GGUF file.
   static Result<ModelConfig> load(const std::filesystem::path& directory);
   // `source` names the text in error messages.
   static Result<ModelConfig> parse(std::string_view json, std::string_view source);

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "base/fault.h"
+#include "kernel/blocks.h"
 #include "kernel/kv_write.h"
 
 namespace pando::model {
@@ -95,8 +96,9 @@ void Transformer::embed(const StepPlan& plan) {
   const TensorView& table = weights_.embedding;
   const size_t d = config_.d_model;
   for_rows(pool_, plan.n_rows(), [&](uint32_t row) {
-    const std::byte* from = table.data + plan.tokens[row] * d * dtype_size(table.dtype);
-    kernels_.widen(table.dtype, from, static_cast<int64_t>(d), buffers_.x.data() + row * d);
+    const int64_t n = config_.d_model;
+    const std::byte* from = table.data + plan.tokens[row] * kernel::stored_bytes(table.dtype, n);
+    kernel::read_weights(kernels_, table.dtype, from, n, buffers_.x.data() + row * d);
   });
 }
 

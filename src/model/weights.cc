@@ -1,6 +1,9 @@
 #include "model/weights.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
+#include "kernel/blocks.h"
 
 namespace pando::model {
 namespace {
@@ -63,7 +66,11 @@ class Loader {
     Result<TensorView> view = w_.checkpoint.tensor(name, {n});
     if (!view) return view.error();
     out.resize(n);
-    kernels_.widen(view->dtype, view->data, n, out.data());
+    if (n % kernel::block_len(view->dtype) != 0 || view->shape.size() != 1)
+      return unsupported("tensor '{}' is a vector of {}", name, dtype_name(view->dtype));
+    std::vector<float> stored(n);
+    kernel::read_weights(kernels_, view->dtype, view->data, n, stored.data());
+    for (int64_t i = 0; i < n; ++i) out[i] = stored[view->stored_row(i)];
     return {};
   }
 
@@ -75,26 +82,51 @@ class Loader {
       Result<TensorView> view = w_.checkpoint.tensor(part.name, {part.n_rows, k});
       if (!view) return view.error();
       views.push_back(std::move(*view));
-      if (views.back().dtype != views[0].dtype)
-        return unsupported("tensor '{}' is {} but '{}' is {}; expected one type for both",
-                           part.name, dtype_name(views.back().dtype), parts[0].name,
-                           dtype_name(views[0].dtype));
       n += part.n_rows;
     }
-    const DType type = requantised_.value_or(views[0].dtype);
+    DType type = requantised_.value_or(packed_type(views[0].dtype));
+    for (size_t i = 1; i < views.size() && !requantised_; ++i) {
+      if (packed_type(views[i].dtype) == type) continue;
+      if (dtype_size(type) != 0 && dtype_size(views[i].dtype) != 0)
+        return unsupported("tensor '{}' is {} but '{}' is {}; expected one type for both",
+                           parts[i].name, dtype_name(views[i].dtype), parts[0].name,
+                           dtype_name(views[0].dtype));
+      type = DType::kQ8_0;  // holds what any of the others that come in blocks holds
+    }
     if (k > kernel::PackedMatrix::max_inputs(type))
       return unsupported("tensor '{}' has rows of {}, expected at most {} for {} weights",
                          parts[0].name, k, kernel::PackedMatrix::max_inputs(type),
                          dtype_name(type));
     out = kernel::PackedMatrix(type, static_cast<int>(n), static_cast<int>(k));
     int row = 0;
-    for (size_t i = 0; i < parts.size(); ++i) {
-      out.set_rows(kernels_, row, static_cast<int>(parts[i].n_rows), views[i].dtype, views[i].data);
-      row += static_cast<int>(parts[i].n_rows);
-      w_.checkpoint.release(views[i]);  // the packed copy is the one in use from here on
+    for (const TensorView& view : views) {
+      pack(view, out, row);
+      row += static_cast<int>(view.shape[0]);
     }
     return {};
   }
+
+  static DType packed_type(DType stored) {
+    return stored == DType::kQ4_K || stored == DType::kQ6_K ? DType::kQ8_0 : stored;
+  }
+
+  // Rows of `view` to those of `out` from first_row on. What was read is given back as it goes: the
+  // packed copy is the one in use, and a table of embeddings may be a quarter of the file.
+  void pack(const TensorView& view, kernel::PackedMatrix& out, int first_row) {
+    const int64_t n = view.shape[0];
+    const size_t row_bytes = kernel::stored_bytes(view.dtype, view.shape[1]);
+    const int64_t rows_each = std::max<int64_t>(1, kReleaseBytes / static_cast<int64_t>(row_bytes));
+    for (int64_t row = 0; row < n;) {
+      const int64_t begin = row;
+      for (; row < std::min(n, begin + rows_each); ++row)
+        out.set_rows(kernels_, first_row + static_cast<int>(row), 1, view.dtype,
+                     view.data + view.stored_row(row) * row_bytes);
+      // A pair of halves of a head may lie beyond: then it is read again, which changes nothing.
+      w_.checkpoint.release(view, begin * row_bytes, (row - begin) * row_bytes);
+    }
+  }
+
+  static constexpr int64_t kReleaseBytes = int64_t{4} << 20;
 
   Weights& w_;
   const ModelConfig& config_;

@@ -51,7 +51,7 @@ TEST_F(CheckpointTest, GivesTensorsOfOneFile) {
   ASSERT_TRUE(w.ok()) << w.error().message;
   EXPECT_EQ(w->dtype, DType::kBF16);
   EXPECT_EQ(w->n_bytes, 12u);
-  checkpoint->release(*w);
+  checkpoint->release(*w, 0, w->n_bytes);
   EXPECT_EQ(std::memcmp(w->data, "0123456789ab", 12), 0);
 
   const Error shape = checkpoint->tensor("w", {3, 2}).error();
@@ -86,7 +86,7 @@ TEST_F(CheckpointTest, FindsTensorsInShards) {
   const auto b = checkpoint.tensor("b", {2, 2});
   if (b.ok()) {
     EXPECT_EQ(std::memcmp(b->data, "ABCD", 4), 0);
-    checkpoint.release(*b);
+    checkpoint.release(*b, 0, b->n_bytes);
   } else {  // this header's length may leave the data unaligned
     EXPECT_EQ(b.error().code, ErrorCode::kUnsupported);
   }

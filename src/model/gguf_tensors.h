@@ -1,0 +1,40 @@
+// The tensors of a GGUF file under the names that they have in a checkpoint.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/gguf.h"
+#include "model/tensor_view.h"
+#include "pando/result.h"
+
+namespace pando::model {
+
+// Owns the file; immutable, any thread may read.
+class GgufTensors {
+ public:
+  // Opens the file and checks that each tensor's type is known, that its bytes lie in the file and
+  // that no two share bytes.
+  static Result<GgufTensors> open(const std::filesystem::path& path);
+
+  bool contains(std::string_view name) const { return tensor_of_.contains(name); }
+  // Sorted; a tensor without a name in checkpoints has its own.
+  std::vector<std::string> names() const;
+  // `name` must be contained. The shape is the file's.
+  TensorView tensor(std::string_view name) const;
+
+  const MappedFile& file() const { return gguf_.file(); }
+
+ private:
+  explicit GgufTensors(GgufFile gguf) : gguf_(std::move(gguf)) {}
+
+  GgufFile gguf_;
+  int64_t paired_head_dim_ = 0;                           // of TensorView, for queries and keys
+  std::map<std::string, size_t, std::less<>> tensor_of_;  // index into gguf_.tensors()
+};
+
+}  // namespace pando::model

@@ -1,0 +1,198 @@
+// GGUF files and safetensors of one model are one model, to the bit.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "model/gguf_files.h"
+#include "model/make_model.h"
+#include "model/test_files.h"
+#include "model/weights.h"
+
+namespace pando::model {
+namespace {
+
+using testing::GgufFileOptions;
+using testing::GgufWriter;
+
+// A tiny model as safetensors, and the same as a GGUF file.
+class GgufModel : public ::testing::Test {
+ protected:
+  void make(const char* shape, DType dtype) {
+    const MakeModelOptions options = {
+        .shape = shape, .out = folder_.path(), .dtype = dtype, .n_layers = 2, .vocab = 50};
+    ASSERT_TRUE(make_model(options).ok());
+  }
+  std::filesystem::path convert(const GgufFileOptions& options) {
+    const ModelConfig config = ModelConfig::load(folder_.path()).value();
+    const Checkpoint checkpoint = Checkpoint::open(folder_.path()).value();
+    return folder_.write("model.gguf", testing::gguf_of(config, checkpoint, options));
+  }
+  Weights load(const std::filesystem::path& path, std::optional<DType> requantised = {}) {
+    ThreadPool pool(2);
+    Result<Weights> weights = Weights::load(path, requantised, kernel::best_kernels(), pool);
+    EXPECT_TRUE(weights.ok()) << weights.error().message;
+    return std::move(weights).value();
+  }
+
+  const TemporaryFolder folder_;
+};
+
+void expect_same(const kernel::PackedMatrix& a, const kernel::PackedMatrix& b, const char* what) {
+  ASSERT_EQ(a.type(), b.type()) << what;
+  ASSERT_EQ(a.bytes(), b.bytes()) << what;
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0) << what;
+}
+
+// All that the forward pass reads, embeddings apart.
+void expect_same(const Weights& a, const Weights& b) {
+  EXPECT_EQ(a.config, b.config);
+  ASSERT_EQ(a.layers.size(), b.layers.size());
+  for (size_t i = 0; i < a.layers.size(); ++i) {
+    expect_same(a.layers[i].qkv, b.layers[i].qkv, "qkv");
+    expect_same(a.layers[i].o, b.layers[i].o, "o");
+    expect_same(a.layers[i].gate_up, b.layers[i].gate_up, "gate_up");
+    expect_same(a.layers[i].down, b.layers[i].down, "down");
+    EXPECT_EQ(a.layers[i].attention_norm, b.layers[i].attention_norm);
+    EXPECT_EQ(a.layers[i].q_norm, b.layers[i].q_norm);
+    EXPECT_EQ(a.layers[i].k_norm, b.layers[i].k_norm);
+    EXPECT_EQ(a.layers[i].feed_forward_norm, b.layers[i].feed_forward_norm);
+  }
+  EXPECT_EQ(a.final_norm, b.final_norm);
+  expect_same(a.head, b.head, "head");
+}
+
+TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
+  for (const char* shape : {"tiny-llama", "tiny-qwen3"}) {
+    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+      make(shape, dtype);
+      const Weights stored = load(folder_.path());
+      for (const uint32_t version : {2, 3}) {
+        const Weights gguf = load(convert({.matrices = dtype, .version = version}));
+        expect_same(gguf, stored);
+        ASSERT_EQ(gguf.embedding.n_bytes, stored.embedding.n_bytes);
+        EXPECT_EQ(std::memcmp(gguf.embedding.data, stored.embedding.data, stored.embedding.n_bytes),
+                  0);
+      }
+      expect_same(load(folder_.path() / "model.gguf", DType::kI8),
+                  load(folder_.path(), DType::kI8));
+    }
+  }
+}
+
+TEST_F(GgufModel, BlocksAreUsedAsTheyAre) {
+  for (const char* shape : {"tiny-llama", "tiny-qwen3"}) {
+    make(shape, DType::kBF16);
+    for (const DType type : {DType::kQ8_0, DType::kQ4_0}) {
+      const Weights made = load(folder_.path(), type);
+      const std::filesystem::path gguf = convert({.matrices = type});
+      expect_same(load(gguf, type), made);
+      const Weights as_stored = load(gguf);
+      expect_same(as_stored.layers[1].qkv, made.layers[1].qkv, "qkv");
+      expect_same(as_stored.layers[1].gate_up, made.layers[1].gate_up, "gate_up");
+      expect_same(as_stored.head, made.head, "head");
+    }
+  }
+}
+
+// Parts of one product may differ in type: all become q8_0.
+TEST_F(GgufModel, MixedBlocksBecomeQ8) {
+  make("tiny-qwen3", DType::kBF16);
+  const ModelConfig config = ModelConfig::load(folder_.path()).value();
+  const Checkpoint checkpoint = Checkpoint::open(folder_.path()).value();
+  GgufWriter out = testing::gguf_metadata(config);
+  int n = 0;
+  for (const WeightSpec& spec : weight_specs(config)) {
+    const std::vector<float> wide =
+        testing::widened(checkpoint.tensor(spec.name, spec.shape).value());
+    const DType type = spec.shape.size() == 1 ? DType::kF32
+                       : n++ % 2 == 0         ? DType::kQ4_0
+                                              : DType::kQ8_0;
+    const std::string floats(reinterpret_cast<const char*>(wide.data()), wide.size() * 4);
+    out.tensor(testing::gguf_tensor_name(spec.name), spec.shape, testing::ggml_type(type),
+               type == DType::kF32 ? floats : testing::quantised_blocks(wide, type));
+  }
+  const Weights weights = load(folder_.write("model.gguf", out.bytes()));
+  EXPECT_EQ(weights.layers[0].qkv.type(), DType::kQ8_0);
+  EXPECT_EQ(weights.layers[0].gate_up.type(), DType::kQ8_0);
+  EXPECT_EQ(load(folder_.path() / "model.gguf", DType::kQ4_0).layers[0].qkv.type(), DType::kQ4_0);
+}
+
+class GgufErrors : public GgufModel {
+ protected:
+  // The message of a file with the metadata of a tiny model and whatever `change` adds.
+  template <class Change>
+  Error error(const Change& change) {
+    GgufWriter out = testing::gguf_metadata(named_shape("tiny-llama").value());
+    change(out);
+    const auto path = folder_.write("bad.gguf", out.bytes());
+    const Result<Checkpoint> checkpoint = Checkpoint::open(path);
+    EXPECT_FALSE(checkpoint.ok());
+    return checkpoint.ok() ? Error{} : checkpoint.error();
+  }
+  static bool holds(const Error& error, std::initializer_list<std::string_view> words) {
+    for (const std::string_view word : words)
+      if (error.message.find(word) == std::string::npos) return false;
+    return true;
+  }
+};
+
+TEST_F(GgufErrors, NameTensorAndType) {
+  const std::string data(256, '\1');
+  Error e = error([&](GgufWriter& out) { out.tensor("blk.0.ffn_up.weight", {2, 32}, 6, data); });
+  EXPECT_EQ(e.code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(holds(e, {"bad.gguf", "blk.0.ffn_up.weight", "Q5_0", "Q4_K"})) << e.message;
+  e = error([&](GgufWriter& out) { out.tensor("x", {2, 32}, 4'000'000'000u, data); });
+  EXPECT_TRUE(holds(e, {"'x'", "type 4000000000"})) << e.message;
+  e = error([&](GgufWriter& out) { out.tensor("x", {2, 48}, 8, data); });
+  EXPECT_TRUE(holds(e, {"'x'", "rows of 48", "32"})) << e.message;
+  e = error([&](GgufWriter& out) { out.tensor("x", {64, 32}, 0, data); });
+  EXPECT_TRUE(holds(e, {"'x'", "[64, 32]", "8192 bytes", "256"})) << e.message;
+  e = error([&](GgufWriter& out) { out.tensor("x", {int64_t{1} << 40, 1 << 20}, 0, data); });
+  EXPECT_TRUE(holds(e, {"'x'", "cut short"})) << e.message;
+  e = error([&](GgufWriter& out) { out.tensor("x", {int64_t{1} << 62}, 0, data); });
+  EXPECT_TRUE(holds(e, {"'x'"})) << e.message;
+  e = error([&](GgufWriter& out) {  // the first needs more than its writer gave it
+    out.tensor("x", {16}, 0, std::string(32, '\0')).tensor("y", {32}, 0, std::string(128, '\0'));
+  });
+  EXPECT_TRUE(holds(e, {"'x'", "'y'", "share bytes"})) << e.message;
+}
+
+TEST_F(GgufErrors, NameKeyAndValue) {
+  const std::string row(64 * 4, '\0');
+  const auto one = [&](GgufWriter out) {
+    out.tensor("token_embd.weight", {1, 64}, 0, row);
+    const Result<ModelConfig> config = ModelConfig::load(folder_.write("bad.gguf", out.bytes()));
+    EXPECT_FALSE(config.ok());
+    return config.ok() ? Error{} : config.error();
+  };
+  Error e = one(GgufWriter());
+  EXPECT_EQ(e.code, ErrorCode::kBadFile);
+  EXPECT_TRUE(holds(e, {"general.architecture", "missing", "llama"})) << e.message;
+  e = one(std::move(GgufWriter().string("general.architecture", "mamba")));
+  EXPECT_EQ(e.code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(holds(e, {"mamba", "qwen3"})) << e.message;
+  e = one(std::move(GgufWriter().string("general.architecture", "llama")));
+  EXPECT_TRUE(holds(e, {"llama.embedding_length", "missing"})) << e.message;
+  const ModelConfig tiny = named_shape("tiny-llama").value();
+  e = one(std::move(testing::gguf_metadata(tiny).uint32("llama.expert_count", 8)));
+  EXPECT_EQ(e.code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(holds(e, {"llama.expert_count", "8"})) << e.message;
+  e = one(std::move(testing::gguf_metadata(tiny).uint32("llama.attention.value_length", 8)));
+  EXPECT_TRUE(holds(e, {"llama.attention.value_length", "8"})) << e.message;
+}
+
+TEST_F(GgufErrors, EveryCutOfAFileIsAnError) {
+  make("tiny-llama", DType::kF16);
+  const std::filesystem::path path = convert({.matrices = DType::kF16});
+  const auto size = std::filesystem::file_size(path);
+  for (const uintmax_t part : {1u, 3u, 9u, 40u, 90u, 97u, 99u}) {
+    std::filesystem::resize_file(path, size * part / 100);
+    EXPECT_FALSE(Checkpoint::open(path).ok()) << part;
+    std::filesystem::remove(path);
+    convert({.matrices = DType::kF16});
+  }
+  EXPECT_EQ(Checkpoint::open(folder_.path() / "absent.gguf").error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace pando::model
