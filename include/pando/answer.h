@@ -9,17 +9,25 @@
 namespace pando {
 
 struct AnswerOptions {
-  std::string instruction;  // put before the context; may be empty
+  std::string instruction;  // put before the context; with `chat` the system message; may be empty
   // The prompt, with {instruction}, {context} and {question} replaced. Whatever stands before
   // {question} is computed once for all questions.
   std::string prompt_template = default_prompt_template();
   SamplingOptions sampling;
   bool logits_hash = false;
+  // Each question is asked as a conversation, rendered by the model's chat template: the prompt
+  // without its instruction is the user's message.
+  bool chat = false;
+  ChatOptions chat_options;  // of conversations
 
   static std::string default_prompt_template();
 };
 
-// The prompt of one question.
+// What an engine is asked for one question; without an id.
+Request question_request(const AnswerOptions& options, const std::string& context,
+                         const std::string& question);
+
+// The prompt of one question, asked without chat.
 std::string render_prompt(const AnswerOptions& options, const std::string& context,
                           const std::string& question);
 

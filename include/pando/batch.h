@@ -14,8 +14,10 @@ namespace pando {
 // Input, one JSON object a line:
 //   {"id", "context", "questions": ["..." or {"id"?, "text", "answers"?: [...]}], "instruction"?,
 //    "template"?, sampling options?}
-//   {"id", "prompt" or "tokens", "answers"?: [...], sampling options?}
-// Sampling options are named as in SamplingOptions.
+//   {"id", "prompt" or "tokens" or "messages": [{"role", "content"}], "answers"?: [...],
+//    sampling options?}
+// Sampling options are named as in SamplingOptions. "thinking"?: true or false goes with messages,
+// and with questions where `defaults.chat` is set.
 // A line without an id goes by its number, a question without one by its index from 0.
 // Output, one line as each answer completes: {"id", "question_id"?, "choice"?, "text",
 //    "finish_reason", "prompt_tokens", "completion_tokens", "logprobs"?, "logits_hash"?}
@@ -59,7 +61,9 @@ struct BatchSummary {
 
 // Reads `input` to its end and no further ahead than the engine needs; `input_bytes` is its size,
 // or 0 where that is not known. Bad lines are reported and the rest runs. Errors: kIo where the
-// output cannot be written or the input cannot be read on; answers that were written stay.
+// output cannot be written or the input cannot be read on; answers that were written stay. With
+// `defaults.chat` what Model::render_chat says of the default conversation, before anything is
+// read.
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
                                std::ostream& output, const BatchOptions& options);
 

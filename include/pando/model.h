@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pando/chat.h"
 #include "pando/result.h"
 #include "pando/token.h"
 
@@ -51,11 +52,18 @@ class Model {
 
   ModelInfo info() const;
   bool has_tokenizer() const;
-  // Tokens of a prompt, with the beginning-of-sequence token where the model wants one.
+  // Tokens of a prompt; `add_bos`: with the beginning-of-sequence token where the model wants one.
   // Errors: kInvalidArgument for text that is not UTF-8, kUnsupported without a tokenizer.
-  Result<std::vector<Token>> encode(std::string_view text) const;
+  Result<std::vector<Token>> encode(std::string_view text, bool add_bos = true) const;
   // Text of tokens; bytes that are not UTF-8 become U+FFFD. Special tokens are left out.
   Result<std::string> decode(std::span<const Token> tokens) const;
+
+  // The prompt of a conversation as the model's own chat template renders it. Its tokens are
+  // encode(text, false): a template writes a beginning-of-sequence token itself.
+  // Errors: kUnsupported without a template or with one that is not known (docs/chat.md);
+  // kInvalidArgument for what the template refuses.
+  Result<std::string> render_chat(std::span<const ChatMessage> messages,
+                                  const ChatOptions& options = {}) const;
 
   struct Parts;
   const Parts& parts() const { return *parts_; }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "pando/chat.h"
 #include "pando/result.h"
 #include "pando/token.h"
 
@@ -27,7 +28,9 @@ struct SamplingOptions {
 struct Request {
   std::string id;      // the caller's name for it; with the engine's seed it decides sampling
   std::string prompt;  // text, or
-  std::vector<Token> tokens;  // tokens, used where not empty
+  std::vector<ChatMessage> messages;  // a conversation, used where not empty, or
+  std::vector<Token> tokens;          // tokens, used where not empty
+  ChatOptions chat;                   // how `messages` are rendered
   SamplingOptions sampling;
   uint64_t isolation_key = 0;  // requests share prefixes only within one key
   bool logits_hash = false;    // hash the logits that every answer was drawn from

@@ -113,12 +113,13 @@ class Fields {
   Status status_;
 };
 
-constexpr std::array<std::string_view, 18> kLineFields = {
+constexpr std::array<std::string_view, 20> kLineFields = {
     "id",         "instruction", "context",     "questions",  "template",
-    "prompt",     "tokens",      "answers",  // what is asked
+    "prompt",     "messages",    "tokens",      "thinking",   "answers",  // what is asked
     "max_tokens", "temperature", "top_k",       "top_p",      "seed",
     "n",          "stop",        "stop_tokens", "ignore_eos", "logprobs"};
 constexpr std::array<std::string_view, 3> kQuestionFields = {"id", "text", "answers"};
+constexpr std::array<std::string_view, 2> kMessageFields = {"role", "content"};
 
 void read_sampling(Fields& fields, SamplingOptions& sampling) {
   fields.integer("max_tokens", sampling.max_tokens);
@@ -170,8 +171,8 @@ Result<BatchQuestion> parse_question(const Json& json, size_t index, const std::
     return invalid_argument("question {} is {}, expected a string or an object", index,
                             shown(json));
   }
+  question.request = question_request(options, context, question.text);
   question.request.id = line_id + "/" + *question.id;
-  question.request.prompt = render_prompt(options, context, question.text);
   return question;
 }
 
@@ -184,7 +185,7 @@ Status parse_questions(const Json& json, const std::string& line_id, AnswerOptio
   fields.text("template", options.prompt_template);
   if (!fields.status()) return fields.status();
   if (!fields.has("context")) return invalid_argument("the line has 'questions' but no 'context'");
-  for (const char* other : {"prompt", "tokens", "answers"})
+  for (const char* other : {"prompt", "messages", "tokens", "answers"})
     if (fields.has(other))
       return invalid_argument("field '{}' does not go with 'questions'", other);
   if (options.prompt_template.find("{question}") == std::string::npos)
@@ -201,7 +202,29 @@ Status parse_questions(const Json& json, const std::string& line_id, AnswerOptio
   return {};
 }
 
-Status parse_plain(const Json& json, const std::string& line_id, BatchLine& line) {
+Result<std::vector<ChatMessage>> parse_messages(const Json& messages) {
+  if (!messages.is_array() || messages.empty())
+    return invalid_argument("field 'messages' is {}, expected a list of one or more",
+                            shown(messages));
+  std::vector<ChatMessage> out;
+  for (const Json& json : messages) {
+    if (!json.is_object())
+      return invalid_argument("message {} is {}, expected an object", out.size(), shown(json));
+    ChatMessage message;
+    Fields fields(json);
+    fields.only(kMessageFields);
+    fields.text("role", message.role);
+    fields.text("content", message.content);
+    if (!fields.status()) return fields.status().error();
+    for (const char* name : {"role", "content"})
+      if (!fields.has(name)) return invalid_argument("message {} has no '{}'", out.size(), name);
+    out.push_back(std::move(message));
+  }
+  return out;
+}
+
+Status parse_plain(const Json& json, const std::string& line_id, const AnswerOptions& options,
+                   BatchLine& line) {
   Fields fields(json);
   BatchQuestion question;
   question.request.id = line_id;
@@ -213,10 +236,16 @@ Status parse_plain(const Json& json, const std::string& line_id, BatchLine& line
     if (fields.has(other))
       return invalid_argument("field '{}' goes with 'questions', which the line does not have",
                               other);
-  if (fields.has("prompt") == fields.has("tokens"))
-    return invalid_argument("expected one of 'questions', 'prompt' and 'tokens'");
-  if (question.request.prompt.empty() && question.request.tokens.empty())
+  if (fields.has("prompt") + fields.has("messages") + fields.has("tokens") != 1)
+    return invalid_argument("expected one of 'questions', 'prompt', 'messages' and 'tokens'");
+  if (fields.has("messages")) {
+    Result<std::vector<ChatMessage>> messages = parse_messages(json["messages"]);
+    if (!messages) return messages.error();
+    question.request.messages = std::move(*messages);
+    question.request.chat = options.chat_options;
+  } else if (question.request.prompt.empty() && question.request.tokens.empty()) {
     return invalid_argument("the prompt is empty, expected at least one token");
+  }
   line.questions.push_back(std::move(question));
   return {};
 }
@@ -243,9 +272,15 @@ Result<BatchLine> parse_line(std::string_view text, uint64_t line_number,
   Fields fields(json);
   fields.only(kLineFields);
   read_sampling(fields, options.sampling);
+  fields.flag("thinking", options.chat_options.thinking);
   if (!fields.status()) return fields.status().error();
-  Status status = has_field(json, "questions") ? parse_questions(json, line_id, options, line)
-                                               : parse_plain(json, line_id, line);
+  const bool has_questions = has_field(json, "questions");
+  if (fields.has("thinking") && !(has_questions ? options.chat : fields.has("messages")))
+    return invalid_argument(
+        "field 'thinking' goes with 'messages', or with 'questions' that are asked as a "
+        "conversation");
+  Status status = has_questions ? parse_questions(json, line_id, options, line)
+                                : parse_plain(json, line_id, options, line);
   if (!status) return status.error();
   for (BatchQuestion& question : line.questions) {
     question.request.sampling = options.sampling;

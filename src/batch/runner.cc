@@ -136,6 +136,7 @@ class Runner {
         });
     if (id) {
       open.question.request.prompt.clear();  // the engine has its tokens
+      open.question.request.messages.clear();
       open.question.request.tokens.clear();
       n_open_ += n;
       open_.emplace(*id, std::move(open));
@@ -228,6 +229,11 @@ class Runner {
 
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
                                std::ostream& output, const BatchOptions& options) {
+  if (options.defaults.chat) {  // a template that is not known fails every question
+    const Request probe = question_request(options.defaults, "", "");
+    const Result<std::string> text = engine.model().render_chat(probe.messages, probe.chat);
+    if (!text) return text.error();
+  }
   return Runner(engine, input, input_bytes, output, options).run();
 }
 

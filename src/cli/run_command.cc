@@ -119,17 +119,26 @@ void add_options(CLI::App& app, RunOptions& o) {
       ->group(group);
   app.add_flag("--ignore-eos", s.ignore_eos, "Go on after the end-of-sequence token")->group(group);
   app.add_flag("--logprobs", s.logprobs, "Log-probabilities of generated tokens")->group(group);
-  app.add_option("--instruction", o.batch.defaults.instruction, "Text before every context")
+  app.add_option("--instruction", o.batch.defaults.instruction,
+                 "Text before every context; with --chat the system message")
       ->group(group);
   app.add_option("--template", o.batch.defaults.prompt_template,
                  "Prompt with {instruction}, {context} and {question}")
+      ->group(group);
+  app.add_flag("--chat", o.batch.defaults.chat,
+               "Ask each question as a conversation, by the model's chat template")
+      ->group(group);
+  app.add_flag("--thinking", o.batch.defaults.chat_options.thinking,
+               "Let the model think before it answers, where its chat template can turn that on")
       ->group(group);
   app.footer(
       "Example:\n  pando run --model MODEL --input questions.jsonl --output answers.jsonl\n"
       "Input lines:\n"
       "  {\"id\": \"d1\", \"context\": \"...\", \"questions\": [\"...\", {\"text\": \"...\", "
       "\"answers\": [\"...\"]}]}\n"
-      "  {\"id\": \"p1\", \"prompt\": \"...\"}");
+      "  {\"id\": \"p1\", \"prompt\": \"...\"}\n"
+      "  {\"id\": \"c1\", \"messages\": [{\"role\": \"user\", \"content\": \"...\"}], "
+      "\"thinking\": false}");
 }
 
 // The input from its beginning, or standard input once.

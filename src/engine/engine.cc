@@ -33,8 +33,8 @@ class Engine::Impl {
   }
 
   Result<RequestId> submit(Request request, Listener listener) {
-    if (request.tokens.empty() && !request.prompt.empty()) {
-      Result<std::vector<Token>> tokens = model_->encode(request.prompt);
+    if (request.tokens.empty()) {
+      Result<std::vector<Token>> tokens = prompt_tokens(request);
       if (!tokens) return tokens.error();
       request.tokens = std::move(*tokens);
     }
@@ -81,6 +81,16 @@ class Engine::Impl {
     RequestId id;
   };
   using Message = std::variant<Submit, Cancel>;
+
+  Result<std::vector<Token>> prompt_tokens(const Request& request) const {
+    if (!request.messages.empty()) {
+      const Result<std::string> text = model_->render_chat(request.messages, request.chat);
+      if (!text) return text.error();
+      return model_->encode(*text, /*add_bos=*/false);
+    }
+    if (request.prompt.empty()) return std::vector<Token>();
+    return model_->encode(request.prompt);
+  }
 
   void run() {
     for (;;) {

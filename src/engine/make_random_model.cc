@@ -9,8 +9,9 @@ namespace pando {
 namespace {
 
 constexpr const char* kTokenizerFiles[] = {
-    "tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json",
-    "merges.txt",     "encoder.json",          "vocab.bpe"};
+    "tokenizer.json",    "tokenizer_config.json", "tokenizer.model", "vocab.json",
+    "merges.txt",        "encoder.json",          "vocab.bpe",       "chat_template.jinja",
+    "chat_template.json"};
 
 // A tokenizer that was there before must not be taken for the new one.
 Status remove_tokenizer(const std::filesystem::path& directory) {

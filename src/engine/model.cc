@@ -66,9 +66,13 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
   } else if (!own || loaded.error().code != ErrorCode::kNotFound) {
     return loaded.error();
   }
+  Result<ChatTemplate> chat =
+      tokenizer != nullptr
+          ? ChatTemplate::load(own ? directory : options.tokenizer, *tokenizer)
+          : unsupported("the model directory has no tokenizer, which a chat template needs");
   const DType weight_type = weights->head.type();
-  auto parts =
-      std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer), weight_type});
+  auto parts = std::make_unique<Parts>(
+      Parts{std::move(*weights), std::move(tokenizer), std::move(chat), weight_type});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 
@@ -86,16 +90,22 @@ ModelInfo Model::info() const {
 
 bool Model::has_tokenizer() const { return parts_->tokenizer != nullptr; }
 
-Result<std::vector<Token>> Model::encode(std::string_view text) const {
+Result<std::vector<Token>> Model::encode(std::string_view text, bool add_bos) const {
   if (!has_tokenizer())
     return unsupported(
         "the model directory has no tokenizer (hint: give tokens, or a tokenizer directory)");
-  return parts_->tokenizer->encode(text, /*add_bos=*/true);
+  return parts_->tokenizer->encode(text, add_bos);
 }
 
 Result<std::string> Model::decode(std::span<const Token> tokens) const {
   if (!has_tokenizer()) return unsupported("the model directory has no tokenizer");
   return pando::decode(*parts_->tokenizer, tokens, /*skip_special=*/true);
+}
+
+Result<std::string> Model::render_chat(std::span<const ChatMessage> messages,
+                                       const ChatOptions& options) const {
+  if (!parts_->chat) return parts_->chat.error();
+  return parts_->chat->render(messages, options);
 }
 
 }  // namespace pando

@@ -5,6 +5,7 @@
 
 #include "model/weights.h"
 #include "pando/model.h"
+#include "text/chat_template.h"
 #include "text/tokenizer.h"
 
 namespace pando {
@@ -12,6 +13,7 @@ namespace pando {
 struct Model::Parts {
   model::Weights weights;
   std::unique_ptr<Tokenizer> tokenizer;  // null: tokens only
+  Result<ChatTemplate> chat;             // why there is none, where a conversation asks for it
   DType weight_type;
 };
 

@@ -13,12 +13,12 @@ std::string AnswerOptions::default_prompt_template() {
   return "{instruction}{context}\n\nQuestion: {question}\nAnswer:";
 }
 
-std::string render_prompt(const AnswerOptions& options, const std::string& context,
-                          const std::string& question) {
-  const std::string instruction = options.instruction.empty() ? "" : options.instruction + "\n\n";
+namespace {
+
+std::string fill_in(std::string_view text, const std::string& instruction,
+                    const std::string& context, const std::string& question) {
   const std::pair<std::string_view, const std::string&> fields[] = {
       {"{instruction}", instruction}, {"{context}", context}, {"{question}", question}};
-  const std::string_view text = options.prompt_template;
   std::string prompt;
   for (size_t at = 0; at < text.size();) {
     size_t taken = 0;
@@ -31,6 +31,30 @@ std::string render_prompt(const AnswerOptions& options, const std::string& conte
     at += std::max<size_t>(taken, 1);
   }
   return prompt;
+}
+
+}  // namespace
+
+std::string render_prompt(const AnswerOptions& options, const std::string& context,
+                          const std::string& question) {
+  return fill_in(options.prompt_template,
+                 options.instruction.empty() ? "" : options.instruction + "\n\n", context,
+                 question);
+}
+
+Request question_request(const AnswerOptions& options, const std::string& context,
+                         const std::string& question) {
+  Request request;
+  request.sampling = options.sampling;
+  request.logits_hash = options.logits_hash;
+  if (!options.chat) {
+    request.prompt = render_prompt(options, context, question);
+    return request;
+  }
+  request.chat = options.chat_options;
+  if (!options.instruction.empty()) request.messages.push_back({"system", options.instruction});
+  request.messages.push_back({"user", fill_in(options.prompt_template, "", context, question)});
+  return request;
 }
 
 Result<std::vector<std::vector<Completion>>> answer(Engine& engine, const std::string& context,
@@ -49,11 +73,8 @@ Result<std::vector<std::vector<Completion>>> answer(Engine& engine, const std::s
   state->n_open = questions.size() * static_cast<size_t>(std::max(0, options.sampling.n));
   std::vector<RequestId> ids;
   for (size_t i = 0; i < questions.size(); ++i) {
-    Request request;
+    Request request = question_request(options, context, questions[i]);
     request.id = std::to_string(i);
-    request.prompt = render_prompt(options, context, questions[i]);
-    request.sampling = options.sampling;
-    request.logits_hash = options.logits_hash;
     Result<RequestId> id =
         engine.submit(std::move(request), [state, i, n = options.sampling.n](const Event& event) {
           if (!event.completion && !event.error) return;

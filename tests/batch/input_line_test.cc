@@ -138,9 +138,9 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_TRUE(refused(R"({"prompt": "P", "temperature": 1e999})").starts_with("not JSON: "));
   EXPECT_EQ(refused("\"text\""), "the line is \"text\", expected an object");
   EXPECT_EQ(refused("[1]"), "the line is [...], expected an object");
-  EXPECT_EQ(refused("{}"), "expected one of 'questions', 'prompt' and 'tokens'");
+  EXPECT_EQ(refused("{}"), "expected one of 'questions', 'prompt', 'messages' and 'tokens'");
   EXPECT_EQ(refused(R"({"prompt": "P", "tokens": [1]})"),
-            "expected one of 'questions', 'prompt' and 'tokens'");
+            "expected one of 'questions', 'prompt', 'messages' and 'tokens'");
   EXPECT_EQ(refused(R"({"prompt": ""})"), "the prompt is empty, expected at least one token");
   EXPECT_EQ(refused(R"({"tokens": []})"), "the prompt is empty, expected at least one token");
   EXPECT_EQ(refused(R"({"promt": "P"})"), "unknown field 'promt'");

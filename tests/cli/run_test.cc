@@ -36,8 +36,8 @@ TEST_F(RunTest, HelpAndVersion) {
     EXPECT_FALSE(finished.out.empty());
     EXPECT_EQ(finished.err, "");
   }
-  for (const char* option :
-       {"--model", "--input", "--output", "--sharing", "--compare", "--report", "--too-long"})
+  for (const char* option : {"--model", "--input", "--output", "--sharing", "--compare", "--report",
+                             "--too-long", "--chat"})
     EXPECT_NE(pando("run --help").out.find(option), std::string::npos) << option;
   const Finished version = pando("--version");
   EXPECT_EQ(version.code, kOk);
@@ -223,6 +223,31 @@ TEST_F(RunTest, AWrongInputLeavesTheOldAnswers) {
 TEST_F(RunTest, OutputAndReportAreTwoFiles) {
   EXPECT_EQ(run("--input good.jsonl --output both.json --report both.json").code, kUsage);
   EXPECT_EQ(run("--input good.jsonl --output /dev/null --report /dev/null").code, kOk);
+}
+
+TEST_F(RunTest, Chat) {
+  folder().write("chat.jsonl",
+                 "{\"context\": \"C\", \"questions\": [\"Q\"]}\n"
+                 "{\"messages\": [{\"role\": \"user\", \"content\": \"Q\"}]}\n");
+  const Finished plain = run("--input chat.jsonl --logits-hash");
+  const Finished chat = run("--input chat.jsonl --logits-hash --chat");
+  const Finished thinking = run("--input chat.jsonl --logits-hash --chat --thinking");
+  for (const Finished* finished : {&plain, &chat, &thinking}) {
+    EXPECT_EQ(finished->code, kOk) << *finished;
+    EXPECT_EQ(n_lines(finished->out), 2) << *finished;
+  }
+  EXPECT_NE(plain.out, chat.out);
+  EXPECT_NE(thinking.out, chat.out);
+
+  std::filesystem::copy(at("m"), at("unknown"));
+  folder().write("unknown/chat_template.jinja", "{{ messages }}");
+  const std::string unknown = "run --model unknown --threads 1 --kv-memory 64MiB --max-tokens 2 ";
+  const Finished refused = pando(unknown + "--input chat.jsonl --chat");
+  EXPECT_EQ(refused.code, kFailed) << refused;
+  EXPECT_TRUE(
+      refused.says("chat_template.jinja': the chat template is not a known one (its hash is"))
+      << refused;
+  EXPECT_EQ(pando(unknown + "--input good.jsonl").code, kOk);
 }
 
 TEST_F(RunTest, NamesThatAreNoUtf8) {

@@ -63,6 +63,21 @@ TEST(Answer, ComputesTheContextOnce) {
   EXPECT_EQ(engine->stats().prefill_rows, kContext.size() + 3);
 }
 
+TEST(Answer, AsAConversation) {
+  AnswerOptions options = answer_options();
+  options.chat = true;
+  options.instruction = "Be brief.";
+  options.chat_options.thinking = true;
+  const auto chat = answer(*open_tiny(), "C", {"Q"}, options);
+  options.chat = false;
+  options.prompt_template =
+      "system: Be brief.\nuser: {context}\n\nQuestion: {question}\nAnswer:\nassistant: (thinking)";
+  const auto plain = answer(*open_tiny(), "C", {"Q"}, options);
+  ASSERT_TRUE(chat.ok() && plain.ok());
+  EXPECT_EQ((*chat)[0][0].logits_hash, (*plain)[0][0].logits_hash);
+  EXPECT_EQ((*chat)[0][0].text, (*plain)[0][0].text);
+}
+
 TEST(Answer, NoQuestions) {
   const auto answers = answer(*open_tiny(), kContext, {}, answer_options());
   ASSERT_TRUE(answers.ok());

@@ -1,0 +1,187 @@
+// Conversations in a batch: lines with messages, and questions asked with chat.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "batch/input_line.h"
+#include "engine/tiny_engine.h"
+
+namespace pando::testing {
+namespace {
+
+AnswerOptions chat_defaults() {
+  AnswerOptions options;
+  options.chat = true;
+  return options;
+}
+
+Request request_of(const std::string& text, const AnswerOptions& defaults = {}) {
+  Result<BatchLine> line = parse_line(text, 7, defaults);
+  EXPECT_TRUE(line.ok()) << text << ": " << line.error().message;
+  return line.ok() ? line->questions.at(0).request : Request{};
+}
+
+std::string refused(const std::string& text, const AnswerOptions& defaults = {}) {
+  const Result<BatchLine> line = parse_line(text, 7, defaults);
+  return line.ok() ? "taken" : line.error().message;
+}
+
+std::string shown(const Request& request) {
+  std::string text;
+  for (const auto& [role, content] : request.messages) text += "[" + role + "|" + content + "]";
+  return text + request.prompt;
+}
+
+TEST(ChatLine, MessagesNeedNoOption) {
+  for (const AnswerOptions& defaults : {AnswerOptions(), chat_defaults()}) {
+    const Request request = request_of(
+        R"({"messages": [{"role": "system", "content": ""}, {"role": "user", "content": "Q"}]})",
+        defaults);
+    EXPECT_EQ(shown(request), "[system|][user|Q]");
+    EXPECT_FALSE(request.chat.thinking);
+  }
+}
+
+TEST(ChatLine, QuestionsBecomeConversations) {
+  AnswerOptions defaults = chat_defaults();
+  const std::string questions = R"("context": "C", "questions": ["Q"])";
+  EXPECT_EQ(shown(request_of("{" + questions + "}", defaults)), "[user|C\n\nQuestion: Q\nAnswer:]");
+  EXPECT_EQ(shown(request_of("{" + questions + R"(, "instruction": "I"})", defaults)),
+            "[system|I][user|C\n\nQuestion: Q\nAnswer:]");
+  EXPECT_EQ(shown(request_of(
+                "{" + questions +
+                    R"(, "instruction": "I", "template": "{instruction}{context}>{question}"})",
+                defaults)),
+            "[system|I][user|C>Q]");
+  EXPECT_EQ(shown(request_of("{" + questions + R"(, "instruction": "I"})")),
+            "I\n\nC\n\nQuestion: Q\nAnswer:");
+}
+
+TEST(ChatLine, APromptStaysThePrompt) {
+  EXPECT_EQ(shown(request_of(R"({"prompt": "P"})", chat_defaults())), "P");
+}
+
+TEST(ChatLine, Thinking) {
+  const std::string messages = R"("messages": [{"role": "user", "content": "Q"}])";
+  const std::string questions = R"("context": "C", "questions": ["Q"])";
+  AnswerOptions defaults = chat_defaults();
+  EXPECT_TRUE(request_of("{" + messages + R"(, "thinking": true})").chat.thinking);
+  EXPECT_TRUE(request_of("{" + questions + R"(, "thinking": true})", defaults).chat.thinking);
+  defaults.chat_options.thinking = true;
+  EXPECT_TRUE(request_of("{" + questions + "}", defaults).chat.thinking);
+  EXPECT_FALSE(request_of("{" + questions + R"(, "thinking": false})", defaults).chat.thinking);
+  const std::string without_chat =
+      "field 'thinking' goes with 'messages', or with 'questions' that are asked as a conversation";
+  EXPECT_EQ(refused("{" + questions + R"(, "thinking": true})"), without_chat);
+  EXPECT_EQ(refused(R"({"prompt": "P", "thinking": false})", defaults), without_chat);
+  EXPECT_EQ(refused("{" + messages + R"(, "thinking": 1})"),
+            "field 'thinking' is 1, expected true or false");
+}
+
+TEST(ChatLine, ShapesThatAreRefused) {
+  EXPECT_EQ(refused(R"({"messages": []})"),
+            "field 'messages' is [], expected a list of one or more");
+  EXPECT_EQ(refused(R"({"messages": "Q"})"),
+            "field 'messages' is \"Q\", expected a list of one or more");
+  EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q"}, "Q"]})"),
+            "message 1 is \"Q\", expected an object");
+  EXPECT_EQ(refused(R"({"messages": [{"role": "user"}]})"), "message 0 has no 'content'");
+  EXPECT_EQ(refused(R"({"messages": [{"content": "Q"}]})"), "message 0 has no 'role'");
+  EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": ["Q"]}]})"),
+            "field 'content' is [...], expected a string");
+  EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q", "name": "x"}]})"),
+            "unknown field 'name'");
+  EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q"}], "prompt": "P"})"),
+            "expected one of 'questions', 'prompt', 'messages' and 'tokens'");
+  EXPECT_EQ(
+      refused(
+          R"({"messages": [{"role": "user", "content": "Q"}], "context": "C", "questions": ["Q"]})"),
+      "field 'messages' does not go with 'questions'");
+}
+
+struct Ran {
+  Result<BatchSummary> summary;
+  std::vector<nlohmann::json> lines;
+  std::vector<std::string> problems;
+};
+
+Ran run(const std::string& input, const AnswerOptions& defaults,
+        const std::shared_ptr<const Model>& model = tiny_model()) {
+  std::istringstream in(input);
+  std::ostringstream out;
+  std::vector<std::string> problems;
+  BatchOptions options;
+  options.defaults = defaults;
+  options.defaults.sampling.max_tokens = 4;
+  options.defaults.sampling.ignore_eos = true;
+  options.defaults.logits_hash = true;
+  options.on_problem = [&](const std::string& message) { problems.push_back(message); };
+  Result<std::unique_ptr<Engine>> engine = Engine::open(model, tiny_options());
+  Ran ran{run_batch(**engine, in, input.size(), out, options), {}, problems};
+  std::istringstream lines(out.str());
+  for (std::string line; std::getline(lines, line);)
+    ran.lines.push_back(nlohmann::json::parse(line));
+  return ran;
+}
+
+// By hand, as the template of generated models writes it.
+constexpr const char* kByHand =
+    R"lines({"id": "d", "context": "C", "questions": ["Q", "R"], "template": "system: I\nuser: {context}\n\nQuestion: {question}\nAnswer:\nassistant:"}
+{"id": "m", "prompt": "user: Q\nassistant: (thinking)"}
+)lines";
+
+TEST(ChatBatch, AnswersAreThoseOfTheRenderedPrompts) {
+  AnswerOptions chat = chat_defaults();
+  chat.instruction = "I";
+  const Ran asked = run(R"({"id": "d", "context": "C", "questions": ["Q", "R"]}
+{"id": "m", "messages": [{"role": "user", "content": "Q"}], "thinking": true}
+)",
+                        chat);
+  const Ran by_hand = run(kByHand, {});
+  ASSERT_TRUE(asked.summary.ok() && by_hand.summary.ok());
+  EXPECT_TRUE(asked.problems.empty());
+  EXPECT_EQ(asked.summary->answers, 3u);
+  EXPECT_EQ(by_hand.summary->answers, 3u);
+  EXPECT_EQ(asked.summary->combined_hash, by_hand.summary->combined_hash);
+}
+
+TEST(ChatBatch, TheContextIsComputedOnce) {
+  const std::string context(100, 'c');
+  const Ran ran =
+      run(R"({"context": ")" + context + R"(", "questions": ["Q", "R", "S"]})", chat_defaults());
+  ASSERT_TRUE(ran.summary.ok());
+  EXPECT_EQ(ran.summary->answers, 3u);
+  const std::string shared = "user: " + context + "\n\nQuestion: ";
+  EXPECT_EQ(ran.summary->stats.prefill_rows,
+            shared.size() + 3 * std::string("Q\nAnswer:\nassistant:").size());
+}
+
+TEST(ChatBatch, AConversationThatIsRefusedFailsAlone) {
+  const Ran ran = run(R"({"id": "m", "messages": [{"role": "tool", "content": "Q"}]}
+{"id": "n", "messages": [{"role": "user", "content": "Q"}]}
+)",
+                      {});
+  ASSERT_TRUE(ran.summary.ok());
+  EXPECT_EQ(ran.summary->failed, 1u);
+  EXPECT_EQ(ran.summary->answers, 1u);
+  EXPECT_EQ(ran.problems, std::vector<std::string>{"line 1: the role of a message is 'tool', "
+                                                   "expected system, user or assistant"});
+}
+
+TEST(ChatBatch, WithoutATemplateNothingIsRead) {
+  TemporaryFolder folder;
+  RandomModelOptions options;
+  options.out = folder.path();
+  ASSERT_TRUE(make_random_model(options).ok());
+  folder.write("chat_template.jinja", "{{ messages }}");
+  const std::shared_ptr<const Model> model = *Model::load(folder.path());
+  const Ran ran = run(R"({"context": "C", "questions": ["Q"]})", chat_defaults(), model);
+  ASSERT_FALSE(ran.summary.ok());
+  EXPECT_EQ(ran.summary.error().code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(ran.lines.empty());
+  EXPECT_TRUE(run(R"({"context": "C", "questions": ["Q"]})", {}, model).summary.ok());
+}
+
+}  // namespace
+}  // namespace pando::testing

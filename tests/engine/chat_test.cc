@@ -1,0 +1,94 @@
+// Conversations: rendered by the model's template, and nothing added in front of it.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "engine/tiny_engine.h"
+
+namespace pando::testing {
+namespace {
+
+const std::vector<ChatMessage> kMessages = {
+    {"system", "Be brief."}, {"user", "One?"}, {"assistant", "1."}, {"user", "Two?"}};
+const std::string kRendered =
+    "system: Be brief.\nuser: One?\nassistant: 1.\nuser: Two?\nassistant:";
+
+Request chat_request(std::vector<ChatMessage> messages) {
+  Request request = tiny_request("");
+  request.messages = std::move(messages);
+  return request;
+}
+
+TEST(Chat, AConversationIsItsRendering) {
+  ASSERT_EQ(*tiny_model()->render_chat(kMessages), kRendered);
+  const auto as_messages = open_tiny()->complete(chat_request(kMessages));
+  const auto as_prompt = open_tiny()->complete(tiny_request(kRendered));
+  ASSERT_TRUE(as_messages.ok() && as_prompt.ok());
+  EXPECT_EQ(as_messages->at(0).tokens, as_prompt->at(0).tokens);
+  EXPECT_EQ(as_messages->at(0).logits_hash, as_prompt->at(0).logits_hash);
+  EXPECT_EQ(as_messages->at(0).prompt_tokens, static_cast<int>(kRendered.size()));
+}
+
+TEST(Chat, OptionsReachTheTemplate) {
+  const std::string thinking = kRendered + " (thinking)";
+  Request request = chat_request(kMessages);
+  request.chat.thinking = true;
+  EXPECT_EQ(*tiny_model()->render_chat(kMessages, request.chat), thinking);
+  EXPECT_EQ(open_tiny()->complete(request)->at(0).logits_hash,
+            open_tiny()->complete(tiny_request(thinking))->at(0).logits_hash);
+}
+
+TEST(Chat, WhatATemplateRefusesIsTheCallersFault) {
+  const auto refused = open_tiny()->complete(chat_request({{"tool", "1"}}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(refused.error().message,
+            "the role of a message is 'tool', expected system, user or assistant");
+}
+
+// The tiny model with another tokenizer_config.json.
+std::shared_ptr<const Model> with_config(
+    const std::function<void(nlohmann::json& config)>& change) {
+  TemporaryFolder folder;
+  RandomModelOptions options;
+  options.out = folder.path();
+  EXPECT_TRUE(make_random_model(options).ok());
+  std::ifstream file(folder.path() / "tokenizer_config.json");
+  nlohmann::json config = nlohmann::json::parse(file);
+  change(config);
+  folder.write("tokenizer_config.json", config.dump());
+  Result<std::shared_ptr<const Model>> model = Model::load(folder.path());
+  EXPECT_TRUE(model.ok()) << model.error().message;
+  return *model;
+}
+
+TEST(Chat, NoBeginningOfSequenceIsAdded) {
+  const auto model = with_config([](nlohmann::json& config) {
+    config["bos_token"] = "<|endoftext|>";
+    config["add_bos_token"] = true;
+  });
+  constexpr Token kBos = 256;
+  EXPECT_EQ(*model->encode("a"), (std::vector<Token>{kBos, 'a'}));
+  EXPECT_EQ(*model->encode("a", /*add_bos=*/false), std::vector<Token>{'a'});
+  Result<std::unique_ptr<Engine>> engine = Engine::open(model, tiny_options());
+  EXPECT_EQ((*engine)->complete(tiny_request("a"))->at(0).prompt_tokens, 2);
+  const auto completions = (*engine)->complete(chat_request({{"user", "a"}}));
+  EXPECT_EQ(completions->at(0).prompt_tokens,
+            static_cast<int>(std::string("user: a\nassistant:").size()));
+}
+
+TEST(Chat, AnUnknownTemplateDisturbsNothingElse) {
+  const auto model =
+      with_config([](nlohmann::json& config) { config["chat_template"] = "{{ messages }}"; });
+  Result<std::unique_ptr<Engine>> engine = Engine::open(model, tiny_options());
+  EXPECT_TRUE((*engine)->complete(tiny_request("a")).ok());
+  const auto refused = (*engine)->complete(chat_request({{"user", "a"}}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(refused.error().message.find("the chat template is not a known one"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace pando::testing
