@@ -1,9 +1,8 @@
 #include "text/added_tokens.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
 
+#include "text/characters.h"
 #include "text/utf8.h"
 
 namespace pando {
@@ -12,41 +11,6 @@ namespace {
 unsigned char first_byte(std::string_view text) { return static_cast<unsigned char>(text.front()); }
 
 char32_t first_point(std::string_view text) { return next_utf8(text).point; }
-
-bool is_space(char32_t point) {
-  if (point <= 0x20) return point == 0x20 || (point >= 0x09 && point <= 0x0D);
-  if (point == 0x85) return true;
-  const auto category = utf8proc_category(static_cast<int32_t>(point));
-  return category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL ||
-         category == UTF8PROC_CATEGORY_ZP;
-}
-
-// Letters in circles and squares: symbols by category, and alphabetic.
-bool is_enclosed_letter(char32_t point) {
-  return (point >= 0x24B6 && point <= 0x24E9) || (point >= 0x1F130 && point <= 0x1F149) ||
-         (point >= 0x1F150 && point <= 0x1F169) || (point >= 0x1F170 && point <= 0x1F189);
-}
-
-bool is_word(char32_t point) {
-  constexpr char32_t kNonJoiner = 0x200C;
-  constexpr char32_t kJoiner = 0x200D;
-  switch (utf8proc_category(static_cast<int32_t>(point))) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LL:
-    case UTF8PROC_CATEGORY_LT:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO:
-    case UTF8PROC_CATEGORY_MN:
-    case UTF8PROC_CATEGORY_MC:
-    case UTF8PROC_CATEGORY_ME:
-    case UTF8PROC_CATEGORY_ND:
-    case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_PC:
-      return true;
-    default:
-      return point == kNonJoiner || point == kJoiner || is_enclosed_letter(point);
-  }
-}
 
 bool touches_word(std::string_view before, std::string_view after) {
   return (!before.empty() && is_word(first_point(last_character(before)))) ||

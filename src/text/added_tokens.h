@@ -15,12 +15,13 @@ namespace pando {
 
 struct AddedToken {
   Token id = -1;
-  std::string content;       // not empty
-  bool special = false;      // no part of the text that is shown
-  bool single_word = false;  // only where no letter, mark or digit touches it
-  bool lstrip = false;       // takes the spaces before it
-  bool rstrip = false;       // takes the spaces after it
-  bool normalized = false;   // looked for in normalised text
+  std::string content;          // not empty
+  bool special = false;         // no part of the text that is shown
+  bool single_word = false;     // only where no letter, mark or digit touches it
+  bool lstrip = false;          // takes the spaces before it
+  bool rstrip = false;          // takes the spaces after it
+  bool normalized = false;      // looked for in normalised text
+  bool is_normal_form = false;  // the content is normalised already
 };
 
 // Finds the longest added token at each place, from the left. Immutable; any thread.

@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space
 
-bool occurs_in_utf8(int byte) { return byte < 0xC0 || (byte > 0xC1 && byte < 0xF5); }
+// Bytes from F1 on begin only what is not assigned or private: StarCoder, for one, has no tokens
+// for them, and such a byte is left out as the published tokenizers do.
+bool must_have_token(int byte) { return byte < 0xC0 || (byte > 0xC1 && byte < 0xF1); }
 
 }  // namespace
 
@@ -43,7 +45,7 @@ Status Bpe::find_symbols(const Vocab& vocab, const std::string& file) {
         options_.byte_level ? byte_level_character(code) : byte_token_text(code);
     const bool wanted = options_.byte_level || options_.byte_fallback;
     bytes_[byte] = wanted ? vocab.find(text).value_or(-1) : -1;
-    const bool lacking = bytes_[byte] < 0 && occurs_in_utf8(byte) && !options_.unknown;
+    const bool lacking = bytes_[byte] < 0 && must_have_token(byte) && !options_.unknown;
     if (!lacking) continue;
     return bad_file("'{}': the vocabulary has no token '{}' for byte 0x{:02X} and no unknown token",
                     file, text, byte);

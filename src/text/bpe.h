@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "text/merge_word.h"
+#include "text/word_model.h"
 
 namespace pando {
 
@@ -18,7 +19,7 @@ std::string byte_token_text(unsigned char byte);
 std::optional<char> byte_of_token_text(std::string_view text);
 
 // Immutable once built; any thread.
-class Bpe {
+class Bpe final : public WordModel {
  public:
   struct Options {
     bool byte_level = false;       // symbols are bytes; else characters
@@ -28,12 +29,12 @@ class Bpe {
     std::optional<Token> unknown;  // for characters without token and without bytes
   };
 
-  // Refuses a vocabulary that has no token for some text; `file` is for the message.
+  // Refuses a vocabulary that has no token for some assigned character; `file` is for the message.
   static Result<Bpe> build(const Vocab& vocab, const std::vector<Merge>& merges,
                            const Options& options, const std::string& file);
 
-  // Appends the tokens of `word`, which is UTF-8. O(n log n) for any word.
-  void encode(std::string_view word, std::vector<Token>* tokens) const;
+  // O(n log n) for any word.
+  void encode(std::string_view word, std::vector<Token>* tokens) const override;
 
  private:
   Bpe(const std::vector<Merge>& merges, const Options& options)

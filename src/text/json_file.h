@@ -31,6 +31,7 @@ class JsonPlace {
   bool absent() const { return value_ == nullptr || value_->is_null(); }
   const Json& json() const { return *value_; }
   const std::string& file() const { return file_; }
+  const std::string& name() const { return name_; }
   std::string_view type_name() const;  // the text of this object's field "type", or empty
 
   Result<std::string> text() const;

@@ -112,11 +112,11 @@ class LongWord {
 MergeTable::MergeTable(const std::vector<Merge>& merges)
     : slots_(std::bit_ceil(merges.size() + merges.size() / 2 + 2)),
       shift_(64 - std::countr_zero(slots_.size())) {
-  for (uint32_t rank = 0; rank < merges.size(); ++rank) {
-    const uint64_t pair = pair_key(merges[rank].left, merges[rank].right);
+  for (const Merge& merge : merges) {
+    const uint64_t pair = pair_key(merge.left, merge.right);
     size_t at = first_slot(pair);
     while (slots_[at].pair != kEmpty && slots_[at].pair != pair) at = (at + 1) % slots_.size();
-    slots_[at] = {pair, {rank, merges[rank].result}};
+    slots_[at] = {pair, {merge.rank, merge.result}};
   }
 }
 

@@ -1,98 +1,127 @@
 #include "text/normalizer.h"
 
-#include <utf8proc.h>
-
-#include <algorithm>
-#include <memory>
-
-#include "base/check.h"
+#include "text/characters.h"
 #include "text/utf8.h"
 
 namespace pando {
 namespace {
 
-// True where all characters are below U+0300, which is CC 80: NFC leaves those alone.
-bool surely_nfc(std::string_view text) {
-  return std::none_of(text.begin(), text.end(),
-                      [](char c) { return static_cast<unsigned char>(c) >= 0xCC; });
-}
-
-int combining_class(int32_t point) { return utf8proc_get_property(point)->combining_class; }
-
-void append_decomposed(char32_t point, std::vector<int32_t>* points) {
-  if (point < 0xC0) {
-    points->push_back(static_cast<int32_t>(point));
-    return;
-  }
-  constexpr int kMost = 16;  // canonical decompositions have at most 4 characters
-  int32_t parts[kMost];
-  const auto n = utf8proc_decompose_char(static_cast<int32_t>(point), parts, kMost,
-                                         UTF8PROC_DECOMPOSE, nullptr);
-  PANDO_CHECK(n > 0 && n <= kMost);
-  points->insert(points->end(), parts, parts + n);
-}
-
-// Canonical order: marks between two starters by their class. utf8proc's own sort is quadratic.
-void order_marks(std::vector<int32_t>* points) {
-  const auto is_mark = [](int32_t point) { return point >= 0x300 && combining_class(point) != 0; };
-  for (auto at = points->begin(); at != points->end();) {
-    at = std::find_if(at, points->end(), is_mark);
-    const auto end = std::find_if_not(at, points->end(), is_mark);
-    std::stable_sort(at, end,
-                     [](int32_t a, int32_t b) { return combining_class(a) < combining_class(b); });
-    at = end;
+// Calls `visit` for each character with its text.
+template <class Visit>
+void each_character(std::string_view text, Visit visit) {
+  for (size_t at = 0; at < text.size();) {
+    const Utf8Step step = next_utf8(text.substr(at));
+    visit(step.point, text.substr(at, step.length));
+    at += step.length;
   }
 }
 
-// utf8proc joins U+11A7, which is no trailing consonant, to the syllable before it and so loses
-// it. It composes with nothing, so what is before and after it is composed apart.
-constexpr int32_t kBeforeTrailing = 0x11A7;
-
-std::string composed(std::vector<int32_t> points) {
+template <class Drop>
+std::string without(std::string_view text, Drop drop) {
   std::string out;
-  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
-  for (auto at = points.begin(); at != points.end();) {
-    const auto end = std::find(at, points.end(), kBeforeTrailing);
-    const auto n = utf8proc_normalize_utf32(std::to_address(at), end - at, options);
-    PANDO_CHECK(n >= 0);
-    for (auto point = at; point != at + n; ++point) {
-      append_utf8(static_cast<char32_t>(*point), &out);
-    }
-    at = end;
-    if (at != points.end()) append_utf8(static_cast<char32_t>(*at++), &out);
+  each_character(text, [&](char32_t point, std::string_view character) {
+    if (!drop(point)) out += character;
+  });
+  return out;
+}
+
+std::string lowercase(std::string_view text) {
+  std::string out;
+  each_character(text, [&](char32_t point, std::string_view) {
+    const Lower lower = to_lower(point);
+    append_utf8(lower.first, &out);
+    if (lower.second != 0) append_utf8(lower.second, &out);
+  });
+  return out;
+}
+
+std::string strip(std::string_view text, const normal::Strip& step) {
+  const auto is_space_text = [](std::string_view character) {
+    return is_space(next_utf8(character).point);
+  };
+  while (step.left && !text.empty() && is_space_text(text)) {
+    text.remove_prefix(utf8_length(text.front()));
   }
+  while (step.right && !text.empty() && is_space_text(last_character(text))) {
+    text.remove_suffix(last_character(text).size());
+  }
+  return std::string(text);
+}
+
+std::string fewer_spaces(std::string_view text, std::string_view mark) {
+  std::string out;
+  for (char c : text) {
+    const bool again = c == ' ' && (out.empty() || out.back() == ' ');
+    if (!again) out += c;
+  }
+  while (out.ends_with(' ') || out.ends_with(mark)) {
+    out.resize(out.size() - (out.ends_with(' ') ? 1 : mark.size()));
+  }
+  return out;
+}
+
+// The steps of BERT's own code, in its order.
+std::string normalise_for_bert(std::string_view text, const normal::Bert& step) {
+  std::string out(text);
+  const auto is_line_space = [](char32_t c) { return c == '\t' || c == '\n' || c == '\r'; };
+  if (step.clean) {
+    std::string clean;
+    each_character(out, [&](char32_t point, std::string_view character) {
+      const bool drop = point == 0 || point == 0xFFFD;
+      if (drop || (is_control(point) && !is_line_space(point))) return;
+      clean += is_space(point) ? " " : character;
+    });
+    out = std::move(clean);
+  }
+  if (step.ideographs) {
+    std::string apart;
+    each_character(out, [&](char32_t point, std::string_view character) {
+      const bool pad = is_ideograph(point);
+      if (pad) apart += ' ';
+      apart += character;
+      if (pad) apart += ' ';
+    });
+    out = std::move(apart);
+  }
+  if (step.strip_accents) out = without(to_unicode_form(out, UnicodeForm::kNfd), is_accent);
+  if (step.lowercase) out = lowercase(out);
   return out;
 }
 
 struct Apply {
   std::string_view text;
-  std::string operator()(const normal::Nfc&) const { return to_nfc(text); }
-  std::string operator()(const normal::Prepend& step) const {
+  using Text = Result<std::string>;
+
+  Text operator()(UnicodeForm form) const { return to_unicode_form(text, form); }
+  Text operator()(const normal::Lowercase&) const { return lowercase(text); }
+  Text operator()(const normal::StripAccents&) const { return without(text, is_mark); }
+  Text operator()(const normal::Strip& step) const { return strip(text, step); }
+  Text operator()(const normal::Prepend& step) const {
     return text.empty() ? std::string() : step.text + std::string(text);
   }
-  std::string operator()(const normal::Replace& step) const {
+  Text operator()(const normal::Replace& step) const {
     return replace_all(text, step.from, step.to);
   }
+  Text operator()(const normal::ReplaceMatches& step) const {
+    std::string out;
+    const Status done = step.pattern.split(text, [&](std::string_view piece, bool is_match) {
+      out += is_match ? std::string_view(step.to) : piece;
+    });
+    if (!done.ok()) return done.error();
+    return out;
+  }
+  Text operator()(const normal::FewerSpaces& step) const { return fewer_spaces(text, step.mark); }
+  Text operator()(const normal::Bert& step) const { return normalise_for_bert(text, step); }
 };
 
 }  // namespace
 
-std::string to_nfc(std::string_view text) {
-  if (surely_nfc(text)) return std::string(text);
-  std::vector<int32_t> points;
-  points.reserve(text.size());
-  for (size_t at = 0; at < text.size();) {
-    const Utf8Step step = next_utf8(text.substr(at));
-    append_decomposed(step.point, &points);
-    at += step.length;
+Result<std::string> Normalizer::apply(std::string_view text) const {
+  Result<std::string> out = std::string(text);
+  for (const NormalStep& step : steps_) {
+    out = std::visit(Apply{*out}, step);
+    if (!out.ok()) break;
   }
-  order_marks(&points);
-  return composed(std::move(points));
-}
-
-std::string Normalizer::apply(std::string_view text) const {
-  std::string out(text);
-  for (const NormalStep& step : steps_) out = std::visit(Apply{out}, step);
   return out;
 }
 

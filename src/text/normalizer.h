@@ -6,13 +6,18 @@
 #include <variant>
 #include <vector>
 
+#include "text/split_pattern.h"
+#include "text/unicode_forms.h"
+
 namespace pando {
 
-// `text`, which is UTF-8, in Unicode normalization form C. O(n log n) for any text.
-std::string to_nfc(std::string_view text);
-
 namespace normal {
-struct Nfc {};
+struct Lowercase {};
+struct StripAccents {};  // drops all marks
+struct Strip {           // White_Space at the ends
+  bool left = true;
+  bool right = true;
+};
 struct Prepend {  // unless the text is empty
   std::string text;
 };
@@ -20,9 +25,25 @@ struct Replace {     // every occurrence, from the left
   std::string from;  // not empty
   std::string to;
 };
+struct ReplaceMatches {
+  SplitPattern pattern;
+  std::string to;
+};
+// Spaces at the ends go, of several side by side one stays; `mark` counts as a space at the end.
+struct FewerSpaces {
+  std::string mark;
+};
+struct Bert {
+  bool clean = true;       // without control characters, every White_Space as a space
+  bool ideographs = true;  // a space on both sides of each
+  bool strip_accents = true;
+  bool lowercase = true;
+};
 }  // namespace normal
 
-using NormalStep = std::variant<normal::Nfc, normal::Prepend, normal::Replace>;
+using NormalStep = std::variant<UnicodeForm, normal::Lowercase, normal::StripAccents, normal::Strip,
+                                normal::Prepend, normal::Replace, normal::ReplaceMatches,
+                                normal::FewerSpaces, normal::Bert>;
 
 // Steps in order. Immutable; any thread.
 class Normalizer {
@@ -31,7 +52,7 @@ class Normalizer {
   explicit Normalizer(std::vector<NormalStep> steps) : steps_(std::move(steps)) {}
 
   bool empty() const { return steps_.empty(); }
-  std::string apply(std::string_view text) const;
+  Result<std::string> apply(std::string_view text) const;
 
  private:
   std::vector<NormalStep> steps_;

@@ -22,10 +22,39 @@ struct RunStep {
 
   Status operator()(const pre::Split& step) const {
     Status failed;
-    const Status split = step.pattern.split(text, [&](std::string_view piece) {
+    const auto give = [&](std::string_view piece) {
       if (failed.ok()) failed = next(piece, piece.data() == text.data());
-    });
+    };
+    const Status split = step.keep == pre::Split::Keep::kAll
+                             ? step.pattern.split(text, [&](auto piece, bool) { give(piece); })
+                             : split_joining(step, give);
     return failed.ok() ? split : failed;
+  }
+
+  // Pieces that belong together lie side by side: a word is kept open while the next may join it.
+  Status split_joining(const pre::Split& step, Word give) const {
+    using Keep = pre::Split::Keep;
+    std::string_view open;
+    bool open_is_match = false;
+    const Status split = step.pattern.split(text, [&](std::string_view piece, bool found) {
+      const bool is_match = found != step.invert;
+      if (step.keep == Keep::kBetween) {
+        if (!is_match) give(piece);
+        return;
+      }
+      const bool joins = step.keep == Keep::kRuns           ? is_match == open_is_match
+                         : step.keep == Keep::kWithPrevious ? is_match && !open_is_match
+                                                            : !is_match && open_is_match;
+      if (!open.empty() && joins) {
+        open = std::string_view(open.data(), open.size() + piece.size());
+      } else {
+        if (!open.empty()) give(open);
+        open = piece;
+      }
+      open_is_match = is_match;
+    });
+    if (!open.empty()) give(open);
+    return split;
   }
 
   Status operator()(const pre::SpaceBefore&) const {

@@ -12,8 +12,17 @@
 namespace pando {
 
 namespace pre {
-struct Split {  // each match and each text between is a word
+struct Split {
+  enum class Keep {
+    kAll,           // each match and each text between is a word
+    kBetween,       // matches are dropped
+    kWithPrevious,  // a match belongs to the text before it
+    kWithNext,      // a match belongs to the text after it
+    kRuns,          // matches side by side are one word
+  };
   SplitPattern pattern;
+  Keep keep = Keep::kAll;
+  bool invert = false;  // the texts between count as the matches
 };
 struct SpaceBefore {};  // a space before a text that does not begin with one
 struct Metaspace {      // spaces become `mark`, and one is put in front

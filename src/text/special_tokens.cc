@@ -140,11 +140,15 @@ Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const V
                                           const OwnSpecialTokens& own) {
   SpecialTokens special;
   special.bos = own.bos;
-  if (config.bos && !(own.asks_bos && own.bos)) {
+  special.before = own.before;
+  special.after = own.after;
+  if (config.bos && own.before.empty()) {
     if (const auto bos = vocab.find(*config.bos)) special.bos = bos;
   }
-  special.asks_bos = config.add_bos.value_or(own.asks_bos);
-  if (special.asks_bos && !special.bos) {
+  if (config.add_bos == false) special.before.clear();
+  const bool lacks_bos = config.add_bos == true && special.before.empty();
+  if (lacks_bos && special.bos) special.before = {*special.bos};
+  if (lacks_bos && !special.bos) {
     return bad_file("'{}': field 'add_bos_token' is true, and 'bos_token' names no token",
                     config.file);
   }

@@ -30,15 +30,17 @@ Result<AddedToken> read_added_token(const JsonPlace& place);
 
 struct SpecialTokens {
   std::optional<Token> bos;
-  bool asks_bos = false;    // the tokenizer puts bos first; then there is one
-  std::vector<Token> ends;  // each once
+  std::vector<Token> before;  // put before a text
+  std::vector<Token> after;   // put after a text
+  std::vector<Token> ends;    // each once
 };
 
 // What the tokenizer's own file says, which the configuration completes or overrides.
 struct OwnSpecialTokens {
   std::optional<Token> bos;
-  bool asks_bos = false;
   std::optional<Token> eos;
+  std::vector<Token> before;
+  std::vector<Token> after;
 };
 Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const Vocab& vocab,
                                           const OwnSpecialTokens& own);

@@ -4,12 +4,10 @@
 #include <pcre2.h>
 
 #include "base/errors.h"
+#include "text/oniguruma.h"
 
 namespace pando {
 namespace {
-
-// The characters of Unicode's White_Space, as the inside of a set.
-constexpr std::string_view kSpaceSet = R"(\t-\r\x{85}\p{Z})";
 
 std::string pcre2_message(int code) {
   PCRE2_UCHAR text[256];
@@ -42,49 +40,38 @@ struct SplitPattern::Code {
   ~Code() { pcre2_code_free(code); }
 };
 
-Result<std::string> to_pcre2_pattern(std::string_view pattern) {
-  std::string out;
-  bool in_set = false;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    const char c = pattern[i];
-    if (c == '[') in_set = true;
-    if (c == ']') in_set = false;
-    if (c != '\\' || i + 1 == pattern.size()) {
-      out += c;
-      continue;
-    }
-    const char escaped = pattern[++i];
-    if (escaped == 'S' && in_set) {
-      return unsupported("the regular expression '{}' has \\S inside a set", pattern);
-    }
-    if (escaped == 's') {
-      out += in_set ? std::string(kSpaceSet) : fmt::format("[{}]", kSpaceSet);
-    } else if (escaped == 'S') {
-      out += fmt::format("[^{}]", kSpaceSet);
-    } else {
-      out += {c, escaped};
-    }
-  }
-  return out;
-}
-
 Result<SplitPattern> SplitPattern::compile(std::string_view pattern) {
   const Result<std::string> text = to_pcre2_pattern(pattern);
   if (!text.ok()) return text.error();
+  return compile_pcre2(*text);
+}
+
+SplitPattern SplitPattern::literal(std::string_view text) {
+  return std::move(*compile_pcre2(literal_pattern(text)));
+}
+
+Result<SplitPattern> SplitPattern::compile_pcre2(const std::string& pattern) {
   int failure = 0;
   PCRE2_SIZE offset = 0;
   auto code = std::make_shared<Code>();
-  code->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text->data()), text->size(),
+  code->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
                              PCRE2_UTF | PCRE2_UCP, &failure, &offset, nullptr);
   if (code->code == nullptr) {
-    return unsupported("the regular expression '{}' does not compile: {} at byte {}", *text,
+    return unsupported("the regular expression '{}' does not compile: {} at byte {}", pattern,
                        pcre2_message(failure), offset);
   }
   pcre2_jit_compile(code->code, PCRE2_JIT_COMPLETE);  // slower without, never wrong
   return SplitPattern(std::move(code));
 }
 
-Status SplitPattern::split(std::string_view text, FunctionRef<void(std::string_view)> word) const {
+bool SplitPattern::can_be_empty() const {
+  uint32_t can = 0;
+  pcre2_pattern_info(code_->code, PCRE2_INFO_MATCHEMPTY, &can);
+  return can != 0;
+}
+
+Status SplitPattern::split(std::string_view text,
+                           FunctionRef<void(std::string_view, bool)> piece) const {
   const std::unique_ptr<pcre2_match_data, FreeMatch> match(
       pcre2_match_data_create_from_pattern(code_->code, nullptr));
   const std::unique_ptr<pcre2_match_context, FreeContext> context(
@@ -106,11 +93,11 @@ Status SplitPattern::split(std::string_view text, FunctionRef<void(std::string_v
       return make_error(ErrorCode::kInternal, "cutting text into words failed at byte {}: {}", done,
                         pcre2_message(result));
     }
-    if (found[0] > done) word(text.substr(done, found[0] - done));
-    word(text.substr(found[0], found[1] - found[0]));
+    if (found[0] > done) piece(text.substr(done, found[0] - done), false);
+    piece(text.substr(found[0], found[1] - found[0]), true);
     done = found[1];
   }
-  if (done < text.size()) word(text.substr(done));
+  if (done < text.size()) piece(text.substr(done), false);
   return {};
 }
 

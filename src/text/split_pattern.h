@@ -14,21 +14,22 @@ extern const std::string_view kGpt2Pattern;
 extern const std::string_view kQwen2Pattern;
 extern const std::string_view kLlama3Pattern;
 
-// `pattern`, written for Oniguruma (which the published tokenizers were made with), for PCRE2:
-// \s and \S become explicit sets, since PCRE2 also counts U+180E as a space.
-Result<std::string> to_pcre2_pattern(std::string_view pattern);
-
 // Immutable once compiled; any thread.
 class SplitPattern {
  public:
+  // `pattern` is one of Oniguruma, see oniguruma.h.
   static Result<SplitPattern> compile(std::string_view pattern);
+  static SplitPattern literal(std::string_view text);  // which is not empty
 
-  // Calls `word` for each match and for the text between matches, in order: nothing of `text`,
-  // which must be UTF-8, is lost.
-  Status split(std::string_view text, FunctionRef<void(std::string_view)> word) const;
+  bool can_be_empty() const;  // matches of no character are passed over by split()
+
+  // Calls `piece` for each match (true) and for the text between matches (false), in order: nothing
+  // of `text`, which must be UTF-8, is lost, and no piece is empty.
+  Status split(std::string_view text, FunctionRef<void(std::string_view, bool)> piece) const;
 
  private:
   struct Code;  // of PCRE2
+  static Result<SplitPattern> compile_pcre2(const std::string& pattern);
   explicit SplitPattern(std::shared_ptr<const Code> code) : code_(std::move(code)) {}
   std::shared_ptr<const Code> code_;
 };

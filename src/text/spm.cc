@@ -1,15 +1,38 @@
 #include "text/spm.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
 #include "text/bpe.h"
+#include "text/score_merges.h"
 
 namespace pando {
 namespace {
 
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
-
 std::optional<Token> token_or_none(int id) {
   return id < 0 ? std::nullopt : std::optional<Token>(id);
+}
+
+bool is_exact_here(const SpmModel& model) {
+  const auto odd = [](const Piece& piece) {
+    // A piece that is not used is taken apart again, and a space in a piece is none of the text.
+    return piece.type == PieceType::kUnused || piece.text.find(' ') != piece.text.npos;
+  };
+  return model.is_bpe && !model.has_character_map && !model.marks_after && model.marks_spaces &&
+         std::none_of(model.pieces.begin(), model.pieces.end(), odd);
+}
+
+// Nothing where the library must do it.
+std::optional<TokenizerParts> read_parts(const std::string& bytes, const std::string& file) {
+  Result<SpmModel> model = read_spm_model(bytes, file);
+  if (!model.ok() || !is_exact_here(*model)) return std::nullopt;
+  Result<TokenizerParts> parts = make_score_parts({.pieces = std::move(model->pieces),
+                                                   .byte_fallback = model->byte_fallback,
+                                                   .puts_space_first = model->puts_space_first,
+                                                   .removes_spaces = model->removes_spaces},
+                                                  file);
+  if (!parts.ok()) return std::nullopt;
+  return std::move(*parts);
 }
 
 }  // namespace
@@ -23,47 +46,60 @@ Result<std::unique_ptr<Tokenizer>> SpmTokenizer::load(const std::string& model,
     return bad_file("'{}' is not a SentencePiece model: {}", file, loaded.message());
   }
   if (Status found = tokenizer->find_tokens(file, config); !found.ok()) return found.error();
+  if (auto parts = read_parts(model, file)) {
+    parts->special = tokenizer->special_;
+    for (const AddedToken& token : tokenizer->added_list_) {
+      parts->added.push_back(token);
+      if (token.id >= static_cast<Token>(parts->token_bytes.size())) {
+        parts->token_bytes.resize(token.id + 1);
+      }
+      parts->token_bytes[token.id] = token.content;
+    }
+    return WordTokenizer::make(std::move(*parts));
+  }
+  tokenizer->find_texts();
   return std::unique_ptr<Tokenizer>(std::move(tokenizer));
 }
 
 Status SpmTokenizer::find_tokens(const std::string& file, const TokenizerConfig& config) {
   const int n = processor_.GetPieceSize();
-  Vocab vocab;
   for (Token id = 0; id < n; ++id) {
     const std::string& piece = processor_.IdToPiece(id);
-    if (!vocab.add(piece, id)) {
+    if (!vocab_.add(piece, id)) {
       return bad_file("'{}': piece {} is '{}', expected each piece once", file, id, piece);
     }
   }
-  std::vector<AddedToken> added;
-  if (Status done = add_config_tokens(config, &vocab, &added); !done.ok()) return done;
+  if (Status done = add_config_tokens(config, &vocab_, &added_list_); !done.ok()) return done;
 
   OwnSpecialTokens own;
   own.bos = token_or_none(processor_.bos_id());
-  own.asks_bos = own.bos.has_value();
+  if (own.bos) own.before = {*own.bos};
   own.eos = token_or_none(processor_.eos_id());
-  Result<SpecialTokens> special = find_special_tokens(config, vocab, own);
+  Result<SpecialTokens> special = find_special_tokens(config, vocab_, own);
   if (!special.ok()) return special.error();
   special_ = std::move(*special);
+  return {};
+}
 
-  is_special_.resize(vocab.size());
-  for (Token id = 0; id < vocab.size(); ++id) {
-    const std::string& text = vocab.text(id);
+void SpmTokenizer::find_texts() {
+  const int n = processor_.GetPieceSize();
+  is_special_.resize(vocab_.size());
+  for (Token id = 0; id < vocab_.size(); ++id) {
+    const std::string& text = vocab_.text(id);
     const bool piece = id < n;
     is_special_[id] = piece && (processor_.IsControl(id) || processor_.IsUnknown(id));
     const auto byte = piece && processor_.IsByte(id) ? byte_of_token_text(text) : std::nullopt;
     token_bytes_.push_back(byte ? std::string(1, *byte) : replace_all(text, kSpaceMark, " "));
   }
-  for (const AddedToken& token : added) {
+  for (const AddedToken& token : added_list_) {
     is_special_[token.id] = token.special;
     token_bytes_[token.id] = token.content;
   }
-  added_ = AddedTokens(std::move(added));
+  added_ = AddedTokens(std::move(added_list_));
 
   std::vector<std::string> pieces;  // the library does not tell whether it puts a space in front
-  if (!processor_.Encode("a", &pieces).ok() || pieces.empty()) return {};
+  if (!processor_.Encode("a", &pieces).ok() || pieces.empty()) return;
   strips_leading_space_ = pieces.front().starts_with(kSpaceMark);
-  return {};
 }
 
 Result<std::vector<Token>> SpmTokenizer::encode(std::string_view text, bool add_bos) const {
@@ -71,7 +107,7 @@ Result<std::vector<Token>> SpmTokenizer::encode(std::string_view text, bool add_
     return invalid_argument("the text is not UTF-8 at byte {}", *at);
   }
   std::vector<Token> tokens;
-  if (add_bos && special_.asks_bos) tokens.push_back(*special_.bos);
+  if (add_bos) tokens = special_.before;
   Status failed;
   std::vector<int> ids;
   added_.split(text, [&](const AddedTokens::Part& part) {

@@ -1,4 +1,5 @@
-// Tokenizers in SentencePiece's own format, run by its library.
+// Tokenizers in SentencePiece's own format. Byte-pair encoding without a character map is run here,
+// everything else by the library, which takes ten times as long.
 #pragma once
 
 #include <sentencepiece_processor.h>
@@ -9,7 +10,8 @@ namespace pando {
 
 class SpmTokenizer final : public Tokenizer {
  public:
-  // `model` is the content of `file`, a serialised ModelProto.
+  // `model` is the content of `file`, a serialised ModelProto. Gives a WordTokenizer where that is
+  // exact.
   static Result<std::unique_ptr<Tokenizer>> load(const std::string& model, const std::string& file,
                                                  const TokenizerConfig& config);
 
@@ -22,9 +24,13 @@ class SpmTokenizer final : public Tokenizer {
 
  private:
   SpmTokenizer() : added_({}) {}
+  // The vocabulary, the tokens that `config` adds, and the special ones.
   Status find_tokens(const std::string& file, const TokenizerConfig& config);
+  void find_texts();
 
   sentencepiece::SentencePieceProcessor processor_;
+  Vocab vocab_;
+  std::vector<AddedToken> added_list_;
   AddedTokens added_;
   std::vector<std::string> token_bytes_;  // by id
   std::vector<bool> is_special_;          // by id

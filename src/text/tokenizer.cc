@@ -1,61 +1,37 @@
 #include "text/tokenizer.h"
 
 #include "base/errors.h"
+#include "text/gguf_vocab.h"
 #include "text/json_file.h"
 #include "text/spm.h"
+#include "text/tiktoken.h"
 #include "text/tokenizer_json.h"
 #include "text/vocab_merges.h"
 
 namespace pando {
 namespace {
 
-Result<std::unique_ptr<Tokenizer>> make_bpe(Result<BpeParts> parts) {
-  if (!parts.ok()) return parts.error();
-  return std::unique_ptr<Tokenizer>(std::make_unique<BpeTokenizer>(std::move(*parts)));
-}
-
-// Lines of base64 and a rank, the form of the tiktoken library.
-bool is_tiktoken(std::string_view content) {
-  const std::string_view line = content.substr(0, content.find('\n'));
-  const size_t space = line.find(' ');
-  if (space == line.npos || space == 0 || space + 1 == line.size()) return false;
-  const auto base64 = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '/' || c == '=';
-  };
-  const auto digit = [](char c) { return (c >= '0' && c <= '9') || c == '\r'; };
-  return std::all_of(line.begin(), line.begin() + space, base64) &&
-         std::all_of(line.begin() + space + 1, line.end(), digit);
-}
-
 Result<std::unique_ptr<Tokenizer>> load_model_file(const std::filesystem::path& path,
                                                    const TokenizerConfig& config) {
   const Result<std::string> content = read_text_file(path);
   if (!content.ok()) return content.error();
-  if (content->empty())
-    return bad_file("'{}' is empty, expected a SentencePiece model", path.string());
+  if (content->empty()) {
+    return bad_file("'{}' is empty, expected a SentencePiece model or a tiktoken vocabulary",
+                    path.string());
+  }
   if (is_tiktoken(*content)) {
-    return unsupported(
-        "'{}' is a tiktoken vocabulary (base64 and rank), expected a SentencePiece model; put the "
-        "tokenizer.json of the same model beside it",
-        path.string());
+    return WordTokenizer::make(read_tiktoken(*content, path.string(), config));
   }
   return SpmTokenizer::load(*content, path.string(), config);
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Tokenizer>> Tokenizer::load(const std::filesystem::path& directory) {
-  std::error_code failure;
-  if (!std::filesystem::is_directory(directory, failure)) {
-    return not_found("'{}' is not a directory, expected the directory of a model",
-                     directory.string());
-  }
+Result<std::unique_ptr<Tokenizer>> load_directory(const std::filesystem::path& directory) {
   const Result<TokenizerConfig> config = read_tokenizer_config(directory);
   if (!config.ok()) return config.error();
   const std::filesystem::path json = directory / "tokenizer.json";
-  if (is_there(json)) return make_bpe(read_tokenizer_json(json, *config));
+  if (is_there(json)) return WordTokenizer::make(read_tokenizer_json(json, *config));
   if (const auto files = find_vocab_merges(directory)) {
-    return make_bpe(read_vocab_merges(*files, *config));
+    return WordTokenizer::make(read_vocab_merges(*files, *config));
   }
   const std::filesystem::path model = directory / "tokenizer.model";
   if (is_there(model)) return load_model_file(model, *config);
@@ -63,6 +39,20 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::load(const std::filesystem::path& 
       "'{}' holds no tokenizer, expected tokenizer.json, vocab.json with merges.txt, or "
       "tokenizer.model",
       directory.string());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Tokenizer>> Tokenizer::load(const std::filesystem::path& path) {
+  std::error_code failure;
+  if (std::filesystem::is_directory(path, failure)) return load_directory(path);
+  if (!is_there(path)) {
+    return not_found("'{}' is not there, expected the directory of a model or a GGUF file",
+                     path.string());
+  }
+  const Result<GgufFile> gguf = GgufFile::open(path);
+  if (!gguf.ok()) return gguf.error();
+  return WordTokenizer::make(read_gguf_vocab(*gguf));
 }
 
 }  // namespace pando

@@ -18,14 +18,15 @@ namespace pando {
 // Immutable once loaded; any thread may call any method at any time.
 class Tokenizer {
  public:
-  // Reads the tokenizer of a model directory: tokenizer.json, or vocab.json + merges.txt, or
-  // tokenizer.model (SentencePiece). Errors name file, field, found and expected.
-  static Result<std::unique_ptr<Tokenizer>> load(const std::filesystem::path& directory);
+  // Reads the tokenizer of a model directory - tokenizer.json, or vocab.json + merges.txt, or
+  // tokenizer.model (SentencePiece or tiktoken) - or of a GGUF file. Errors name file, field, found
+  // and expected.
+  static Result<std::unique_ptr<Tokenizer>> load(const std::filesystem::path& path);
   virtual ~Tokenizer() = default;
 
   // The tokens of `text`, which must be UTF-8 (kInvalidArgument names the byte offset otherwise).
-  // Special tokens written in the text are recognised. `add_bos` puts the beginning-of-sequence
-  // token first where the model has one and its tokenizer asks for it.
+  // Special tokens written in the text are recognised. `add_bos` puts around it what the tokenizer
+  // asks for: the beginning-of-sequence token first, of few models also others.
   virtual Result<std::vector<Token>> encode(std::string_view text, bool add_bos) const = 0;
 
   // The bytes that a token stands for; empty for ids outside the vocabulary. Special tokens are

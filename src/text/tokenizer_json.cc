@@ -1,5 +1,6 @@
 #include "text/tokenizer_json.h"
 
+#include "text/bpe.h"
 #include "text/byte_level.h"
 #include "text/tokenizer_steps.h"
 
@@ -48,7 +49,11 @@ std::string shown_bytes(const std::string& text, const Decoder& decoder) {
   if (decoder.byte_fallback) {
     if (const auto byte = byte_of_token_text(text)) return std::string(1, *byte);
   }
-  return decoder.space_mark.empty() ? text : replace_all(text, decoder.space_mark, " ");
+  std::string shown = text;
+  for (const normal::Replace& step : decoder.replaced) {
+    shown = replace_all(shown, step.from, step.to);
+  }
+  return shown;
 }
 
 std::vector<std::string> all_token_bytes(const Vocab& vocab, const std::vector<AddedToken>& added,
@@ -84,16 +89,17 @@ Result<Bpe> read_bpe(const JsonPlace& model, const Vocab& vocab, bool byte_level
 
 // Fills in what depends on the tokens: added ones, their bytes, begin and end.
 Status finish_tokens(const JsonPlace& root, const TokenizerConfig& config, const Decoder& decoder,
-                     Vocab* vocab, BpeParts* parts) {
+                     Vocab* vocab, TokenizerParts* parts) {
   const Result<std::vector<AddedToken>> added = read_added(root.at("added_tokens"));
   if (!added.ok()) return added.error();
   if (Status done = add_tokens(*added, root.file(), vocab, &parts->added); !done.ok()) return done;
   if (Status done = add_config_tokens(config, vocab, &parts->added); !done.ok()) return done;
-  const auto first = read_post_processor(root.at("post_processor"), *vocab);
-  if (!first.ok()) return first.error();
+  const auto around = read_post_processor(root.at("post_processor"), *vocab);
+  if (!around.ok()) return around.error();
   OwnSpecialTokens own;
-  own.bos = *first;
-  own.asks_bos = first->has_value();
+  own.before = around->before;
+  own.after = around->after;
+  if (!own.before.empty()) own.bos = own.before.front();
   Result<SpecialTokens> special = find_special_tokens(config, *vocab, own);
   if (!special.ok()) return special.error();
   parts->special = std::move(*special);
@@ -104,8 +110,8 @@ Status finish_tokens(const JsonPlace& root, const TokenizerConfig& config, const
 
 }  // namespace
 
-Result<BpeParts> read_tokenizer_json(const std::filesystem::path& path,
-                                     const TokenizerConfig& config) {
+Result<TokenizerParts> read_tokenizer_json(const std::filesystem::path& path,
+                                           const TokenizerConfig& config) {
   const Result<Json> document = read_json_file(path);
   if (!document.ok()) return document.error();
   const JsonPlace root(*document, path.string());
@@ -128,9 +134,9 @@ Result<BpeParts> read_tokenizer_json(const std::filesystem::path& path,
   Result<Bpe> bpe = read_bpe(model, *vocab, pre_tokenizer->byte_level);
   if (!bpe.ok()) return bpe.error();
 
-  BpeParts parts{.bpe = std::move(*bpe),
-                 .normalizer = std::move(*normalizer),
-                 .pre_tokenizer = std::move(pre_tokenizer->steps)};
+  TokenizerParts parts{.model = std::make_unique<Bpe>(std::move(*bpe)),
+                       .normalizer = std::move(*normalizer),
+                       .pre_tokenizer = std::move(pre_tokenizer->steps)};
   Status done = finish_tokens(root, config, *decoder, &*vocab, &parts);
   if (!done.ok()) return done.error();
   return parts;

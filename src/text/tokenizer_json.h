@@ -3,13 +3,13 @@
 
 #include <filesystem>
 
-#include "text/bpe_tokenizer.h"
+#include "text/word_tokenizer.h"
 
 namespace pando {
 
 // Reads byte-pair encoding, byte-level or with byte fallback. Models and steps outside what is
 // offered are refused by name (kUnsupported).
-Result<BpeParts> read_tokenizer_json(const std::filesystem::path& path,
-                                     const TokenizerConfig& config);
+Result<TokenizerParts> read_tokenizer_json(const std::filesystem::path& path,
+                                           const TokenizerConfig& config);
 
 }  // namespace pando

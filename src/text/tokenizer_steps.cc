@@ -1,23 +1,49 @@
 #include "text/tokenizer_steps.h"
 
-#include <algorithm>
-#include <array>
-
 namespace pando {
 namespace {
 
-// The steps of a field in order: of a Sequence its elements (under `list`), else the field alone.
+Status append_steps(const JsonPlace& place, std::string_view list, std::vector<JsonPlace>* steps) {
+  if (place.absent()) return {};
+  if (place.type_name() != "Sequence") {
+    steps->push_back(place);
+    return {};
+  }
+  const JsonPlace elements = place.at(list);
+  if (Status array = elements.expect_array(); !array.ok()) return array;
+  for (size_t i = 0; i < elements.json().size(); ++i) {
+    if (Status done = append_steps(elements.at(i), list, steps); !done.ok()) return done;
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::vector<JsonPlace>> steps_of(const JsonPlace& place, std::string_view list) {
   std::vector<JsonPlace> steps;
-  if (place.absent()) return steps;
-  if (place.type_name() != "Sequence") return std::vector{place};
-  const JsonPlace elements = place.at(list);
-  if (Status array = elements.expect_array(); !array.ok()) return array.error();
-  for (size_t i = 0; i < elements.json().size(); ++i) steps.push_back(elements.at(i));
+  if (Status done = append_steps(place, list, &steps); !done.ok()) return done.error();
   return steps;
 }
 
-// {"pattern": {"String": from}, "content": to}
+Result<SplitPattern> read_pattern(const JsonPlace& place) {
+  if (!place.at("String").absent()) {
+    const Result<std::string> text = place.at("String").text();
+    if (!text.ok()) return text.error();
+    if (text->empty()) return place.at("String").wrong("at least one character");
+    return SplitPattern::literal(*text);
+  }
+  const JsonPlace regex = place.at("Regex");
+  if (regex.absent()) return place.not_offered("a pattern of type String or Regex");
+  const Result<std::string> text = regex.text();
+  if (!text.ok()) return text.error();
+  Result<SplitPattern> pattern = SplitPattern::compile(*text);
+  if (!pattern.ok()) {
+    return unsupported("'{}': field '{}': {}", place.file(), regex.name(), pattern.error().message);
+  }
+  if (pattern->can_be_empty()) return regex.not_offered("expressions that match no empty text");
+  return pattern;
+}
+
 Result<normal::Replace> read_replace(const JsonPlace& place) {
   const JsonPlace pattern = place.at("pattern");
   if (pattern.at("String").absent()) return pattern.not_offered("a pattern of type String");
@@ -29,27 +55,6 @@ Result<normal::Replace> read_replace(const JsonPlace& place) {
   return normal::Replace{std::move(*from), std::move(*to)};
 }
 
-Result<pre::Split> read_split(const JsonPlace& place) {
-  const Result<std::string> behavior = place.at("behavior").text();
-  if (!behavior.ok()) return behavior.error();
-  if (*behavior != "Isolated") return place.at("behavior").not_offered("Isolated");
-  const Result<bool> invert = place.at("invert").boolean(false);
-  if (!invert.ok()) return invert.error();
-  if (*invert) return place.at("invert").not_offered("false");
-  const JsonPlace pattern = place.at("pattern").at("Regex");
-  if (pattern.absent()) return place.at("pattern").not_offered("a pattern of type Regex");
-  const Result<std::string> regex = pattern.text();
-  if (!regex.ok()) return regex.error();
-  const std::array known = {kGpt2Pattern, kQwen2Pattern, kLlama3Pattern};
-  if (std::find(known.begin(), known.end(), *regex) == known.end()) {
-    return pattern.not_offered("the regular expressions of GPT-2, Qwen2 and Llama 3");
-  }
-  Result<SplitPattern> compiled = SplitPattern::compile(*regex);
-  if (!compiled.ok()) return compiled.error();
-  return pre::Split{std::move(*compiled)};
-}
-
-// Newer files say prepend_scheme, older ones add_prefix_space.
 Result<pre::Metaspace> read_metaspace(const JsonPlace& place) {
   using Prepend = pre::Metaspace::Prepend;
   pre::Metaspace step;
@@ -78,18 +83,7 @@ Result<pre::Metaspace> read_metaspace(const JsonPlace& place) {
   return step;
 }
 
-Status read_byte_level(const JsonPlace& place, std::vector<PreStep>* steps) {
-  const Result<bool> space = place.at("add_prefix_space").boolean(true);
-  if (!space.ok()) return space.error();
-  if (*space) steps->emplace_back(pre::SpaceBefore{});
-  const Result<bool> cut = place.at("use_regex").boolean(true);
-  if (!cut.ok()) return cut.error();
-  if (!*cut) return {};
-  Result<SplitPattern> compiled = SplitPattern::compile(kGpt2Pattern);
-  if (!compiled.ok()) return compiled.error();
-  steps->emplace_back(pre::Split{std::move(*compiled)});
-  return {};
-}
+namespace {
 
 Status read_decoder_step(const JsonPlace& step, Decoder* decoder) {
   const std::string_view type = step.type_name();
@@ -98,93 +92,65 @@ Status read_decoder_step(const JsonPlace& step, Decoder* decoder) {
   } else if (type == "ByteFallback") {
     decoder->byte_fallback = true;
   } else if (type == "Replace") {
-    const auto replace = read_replace(step);
+    Result<normal::Replace> replace = read_replace(step);
     if (!replace.ok()) return replace.error();
-    if (replace->to != " ") return step.at("content").not_offered("a space");
-    decoder->space_mark = replace->from;
+    if (decoder->fused) return step.not_offered("Replace before Fuse");
+    decoder->replaced.push_back(std::move(*replace));
   } else if (type == "Metaspace") {
     const auto metaspace = read_metaspace(step);
     if (!metaspace.ok()) return metaspace.error();
-    decoder->space_mark = metaspace->mark;
+    decoder->replaced.push_back({metaspace->mark, " "});
     decoder->strips_leading_space = metaspace->prepend != pre::Metaspace::Prepend::kNever;
   } else if (type == "Strip") {
     const Json& fields = step.json();
     const bool one_space = fields.value("content", Json()) == " " &&
                            fields.value("start", Json()) == 1 && fields.value("stop", Json()) == 0;
     if (!one_space) return step.not_offered("one space stripped from the start");
+    if (!decoder->fused) return step.not_offered("Strip after Fuse");
     decoder->strips_leading_space = true;
-  } else if (type != "Fuse") {
+  } else if (type == "Fuse") {
+    decoder->fused = true;
+  } else {
     return step.not_offered("ByteLevel, ByteFallback, Replace, Metaspace, Strip, Fuse");
   }
   return {};
 }
 
-// {"single": [{"SpecialToken": {"id": text}}, {"Sequence": ...}]}
-Result<std::optional<Token>> read_template(const JsonPlace& place, const Vocab& vocab) {
-  const JsonPlace single = place.at("single");
-  if (Status array = single.expect_array(); !array.ok()) return array.error();
-  const size_t n = single.json().size();
-  const bool bare = n == 1 && !single.at(0).at("Sequence").absent();
-  if (bare) return std::optional<Token>();
-  const bool one_before = n == 2 && !single.at(1).at("Sequence").absent();
-  if (!one_before) return single.not_offered("at most one special token, before the text");
-  const JsonPlace name = single.at(0).at("SpecialToken").at("id");
+Status append_token(const JsonPlace& name, const Vocab& vocab, std::vector<Token>* tokens) {
   const Result<std::string> text = name.text();
   if (!text.ok()) return text.error();
   const auto id = vocab.find(*text);
   if (!id) return name.wrong("a token of the vocabulary");
-  return id;
+  tokens->push_back(*id);
+  return {};
+}
+
+// {"single": [{"SpecialToken": {"id": text}}, {"Sequence": ...}, ...]}: what is put around a text.
+Status read_template(const JsonPlace& place, const Vocab& vocab, PostProcessor* around) {
+  const JsonPlace single = place.at("single");
+  if (Status array = single.expect_array(); !array.ok()) return array;
+  bool text_is_past = false;
+  for (size_t i = 0; i < single.json().size(); ++i) {
+    const JsonPlace element = single.at(i);
+    if (!element.at("Sequence").absent()) {
+      if (text_is_past) return single.wrong("one Sequence");
+      text_is_past = true;
+      continue;
+    }
+    std::vector<Token>* side = text_is_past ? &around->after : &around->before;
+    const Status done = append_token(element.at("SpecialToken").at("id"), vocab, side);
+    if (!done.ok()) return done;
+  }
+  return text_is_past ? Status() : Status(single.wrong("one Sequence"));
+}
+
+// {"cls": [text, id], "sep": [text, id]}
+Status read_classifier(const JsonPlace& place, const Vocab& vocab, PostProcessor* around) {
+  const Status before = append_token(place.at("cls").at(0), vocab, &around->before);
+  return before.ok() ? append_token(place.at("sep").at(0), vocab, &around->after) : before;
 }
 
 }  // namespace
-
-Result<Normalizer> read_normalizer(const JsonPlace& place) {
-  std::vector<NormalStep> steps;
-  const auto list = steps_of(place, "normalizers");
-  if (!list.ok()) return list.error();
-  for (const JsonPlace& step : *list) {
-    if (step.type_name() == "NFC") {
-      steps.emplace_back(normal::Nfc{});
-    } else if (step.type_name() == "Prepend") {
-      Result<std::string> text = step.at("prepend").text();
-      if (!text.ok()) return text.error();
-      steps.emplace_back(normal::Prepend{std::move(*text)});
-    } else if (step.type_name() == "Replace") {
-      Result<normal::Replace> replace = read_replace(step);
-      if (!replace.ok()) return replace.error();
-      steps.emplace_back(std::move(*replace));
-    } else {
-      return step.not_offered("NFC, Prepend, Replace");
-    }
-  }
-  return Normalizer(std::move(steps));
-}
-
-Result<PreTokenizerField> read_pre_tokenizer(const JsonPlace& place) {
-  PreTokenizerField field;
-  std::vector<PreStep> steps;
-  const auto list = steps_of(place, "pretokenizers");
-  if (!list.ok()) return list.error();
-  for (const JsonPlace& step : *list) {
-    if (field.byte_level) return step.not_offered("no step after ByteLevel");
-    if (step.type_name() == "Split") {
-      Result<pre::Split> split = read_split(step);
-      if (!split.ok()) return split.error();
-      steps.emplace_back(std::move(*split));
-    } else if (step.type_name() == "ByteLevel") {
-      if (Status done = read_byte_level(step, &steps); !done.ok()) return done.error();
-      field.byte_level = true;
-    } else if (step.type_name() == "Metaspace") {
-      Result<pre::Metaspace> metaspace = read_metaspace(step);
-      if (!metaspace.ok()) return metaspace.error();
-      steps.emplace_back(std::move(*metaspace));
-    } else {
-      return step.not_offered("Split, ByteLevel, Metaspace");
-    }
-  }
-  field.steps = PreTokenizer(std::move(steps));
-  return field;
-}
 
 Result<Decoder> read_decoder(const JsonPlace& place) {
   Decoder decoder;
@@ -196,20 +162,24 @@ Result<Decoder> read_decoder(const JsonPlace& place) {
   return decoder;
 }
 
-Result<std::optional<Token>> read_post_processor(const JsonPlace& place, const Vocab& vocab) {
-  std::optional<Token> first;
+Result<PostProcessor> read_post_processor(const JsonPlace& place, const Vocab& vocab) {
+  PostProcessor around;
   const auto list = steps_of(place, "processors");
   if (!list.ok()) return list.error();
   for (const JsonPlace& step : *list) {
-    if (step.type_name() == "ByteLevel") continue;  // about offsets only
-    if (step.type_name() != "TemplateProcessing") {
-      return step.not_offered("TemplateProcessing, ByteLevel");
+    const std::string_view type = step.type_name();
+    if (type == "ByteLevel") continue;  // about offsets only
+    const bool again = !around.before.empty() || !around.after.empty();
+    if (again) return step.not_offered("one step that adds tokens");
+    const bool is_classifier = type == "BertProcessing" || type == "RobertaProcessing";
+    if (!is_classifier && type != "TemplateProcessing") {
+      return step.not_offered("TemplateProcessing, ByteLevel, BertProcessing, RobertaProcessing");
     }
-    const auto token = read_template(step, vocab);
-    if (!token.ok()) return token.error();
-    if (*token) first = *token;
+    const Status done =
+        is_classifier ? read_classifier(step, vocab, &around) : read_template(step, vocab, &around);
+    if (!done.ok()) return done.error();
   }
-  return first;
+  return around;
 }
 
 }  // namespace pando

@@ -19,12 +19,28 @@ Result<PreTokenizerField> read_pre_tokenizer(const JsonPlace& place);
 struct Decoder {
   bool byte_level = false;
   bool byte_fallback = false;
-  std::string space_mark;  // stands for a space; empty for none
+  bool fused = false;                     // what follows is about the whole text
+  std::vector<normal::Replace> replaced;  // in each token, in order
   bool strips_leading_space = false;
 };
 Result<Decoder> read_decoder(const JsonPlace& place);
 
-// The token that is put before a text, or nothing.
-Result<std::optional<Token>> read_post_processor(const JsonPlace& place, const Vocab& vocab);
+// The tokens that are put around a text.
+struct PostProcessor {
+  std::vector<Token> before;
+  std::vector<Token> after;
+};
+Result<PostProcessor> read_post_processor(const JsonPlace& place, const Vocab& vocab);
+
+// Shared by these.
+
+// The steps of a field in order: of a Sequence its elements (under `list`), else the field alone.
+Result<std::vector<JsonPlace>> steps_of(const JsonPlace& place, std::string_view list);
+// {"String": text} or {"Regex": expression}
+Result<SplitPattern> read_pattern(const JsonPlace& place);
+// {"pattern": {"String": from}, "content": to}
+Result<normal::Replace> read_replace(const JsonPlace& place);
+// Newer files say prepend_scheme, older ones add_prefix_space.
+Result<pre::Metaspace> read_metaspace(const JsonPlace& place);
 
 }  // namespace pando

@@ -27,7 +27,7 @@ std::optional<std::string> add_merge(const MergeTexts& texts, const Vocab& vocab
   if (!left) return std::string(texts.left);
   if (!right) return std::string(texts.right);
   if (!result) return joined;
-  merges->push_back({*left, *right, *result});
+  merges->push_back({*left, *right, *result, static_cast<uint32_t>(merges->size())});
   return std::nullopt;
 }
 
@@ -56,6 +56,22 @@ std::optional<Token> Vocab::find(std::string_view text) const {
   const auto found = ids_.find(text);
   if (found == ids_.end()) return std::nullopt;
   return found->second;
+}
+
+std::vector<Merge> merges_of_results(const std::vector<RankedText>& texts) {
+  std::unordered_map<std::string_view, Token> ids;
+  for (const RankedText& text : texts) ids.emplace(text.text, text.id);
+  std::vector<Merge> merges;
+  for (const RankedText& text : texts) {
+    for (size_t cut = 1; cut < text.text.size(); ++cut) {
+      const auto left = ids.find(text.text.substr(0, cut));
+      if (left == ids.end()) continue;
+      const auto right = ids.find(text.text.substr(cut));
+      if (right == ids.end()) continue;
+      merges.push_back({left->second, right->second, text.id, text.rank});
+    }
+  }
+  return merges;
 }
 
 Result<Token> read_token_id(const JsonPlace& place) {
@@ -91,6 +107,24 @@ Result<std::vector<Merge>> read_merges(const JsonPlace& place, const Vocab& voca
     if (!texts) return place.at(i).wrong("\"left right\" or [\"left\", \"right\"]");
     if (const auto lacking = add_merge(*texts, vocab, &merges)) {
       return place.at(i).wrong(fmt::format("tokens of the vocabulary, which lacks '{}'", *lacking));
+    }
+  }
+  return merges;
+}
+
+Result<std::vector<Merge>> read_merge_list(const std::vector<std::string_view>& list,
+                                           const std::string& file, const Vocab& vocab) {
+  std::vector<Merge> merges;
+  merges.reserve(list.size());
+  for (std::string_view text : list) {
+    const auto texts = split_merge(text);
+    if (!texts) {
+      return bad_file("'{}': merge {} is '{}', expected two tokens with a space between", file,
+                      merges.size(), text);
+    }
+    if (const auto lacking = add_merge(*texts, vocab, &merges)) {
+      return bad_file("'{}': merge {} is '{}', expected tokens of the vocabulary, which lacks '{}'",
+                      file, merges.size(), text, *lacking);
     }
   }
   return merges;

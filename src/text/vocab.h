@@ -38,12 +38,23 @@ class Vocab {
   std::vector<bool> taken_;
 };
 
-// `left` followed by `right` becomes `result`. Their order in a list is their rank.
+// `left` followed by `right` becomes `result`; the lowest rank first.
 struct Merge {
   Token left;
   Token right;
   Token result;
+  uint32_t rank;  // below UINT32_MAX
 };
+
+// A text that merging may give.
+struct RankedText {
+  std::string_view text;
+  Token id;
+  uint32_t rank;
+};
+// Every way to put one of `texts` together from two others, with the rank of the result.
+std::vector<Merge> merges_of_results(const std::vector<RankedText>& texts);
+constexpr size_t kLongestMerged = 1024;  // bytes of such a text; the time is their square
 
 // An object of text to id.
 Result<Vocab> read_vocab(const JsonPlace& place);
@@ -52,6 +63,9 @@ Result<Token> read_token_id(const JsonPlace& place);
 
 // Merges as "a b" strings or ["a", "b"] pairs.
 Result<std::vector<Merge>> read_merges(const JsonPlace& place, const Vocab& vocab);
+// Merges as texts "a b", in order; `file` is for messages.
+Result<std::vector<Merge>> read_merge_list(const std::vector<std::string_view>& list,
+                                           const std::string& file, const Vocab& vocab);
 // Merges as lines of "a b", with "#version" lines between; `file` is for messages.
 Result<std::vector<Merge>> read_merge_lines(const std::string& text, const std::string& file,
                                             const Vocab& vocab);

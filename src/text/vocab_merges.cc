@@ -1,5 +1,6 @@
 #include "text/vocab_merges.h"
 
+#include "text/bpe.h"
 #include "text/byte_level.h"
 #include "text/json_file.h"
 
@@ -33,11 +34,11 @@ Result<ClassSteps> steps_of_class(const TokenizerConfig& config) {
   if (config.add_prefix_space) words.emplace_back(pre::SpaceBefore{});
   words.emplace_back(pre::Split{std::move(*pattern)});
   steps.pre_tokenizer = PreTokenizer(std::move(words));
-  if (qwen2) steps.normalizer = Normalizer({normal::Nfc{}});
+  if (qwen2) steps.normalizer = Normalizer({UnicodeForm::kNfc});
   return steps;
 }
 
-Status finish_tokens(const TokenizerConfig& config, Vocab* vocab, BpeParts* parts) {
+Status finish_tokens(const TokenizerConfig& config, Vocab* vocab, TokenizerParts* parts) {
   TokenizerConfig completed = config;
   completed.named.emplace_back(kEndOfText);
   if (Status done = add_config_tokens(completed, vocab, &parts->added); !done.ok()) return done;
@@ -66,7 +67,8 @@ std::optional<VocabMergesFiles> find_vocab_merges(const std::filesystem::path& d
   return std::nullopt;
 }
 
-Result<BpeParts> read_vocab_merges(const VocabMergesFiles& files, const TokenizerConfig& config) {
+Result<TokenizerParts> read_vocab_merges(const VocabMergesFiles& files,
+                                         const TokenizerConfig& config) {
   Result<ClassSteps> steps = steps_of_class(config);
   if (!steps.ok()) return steps.error();
   const Result<Json> document = read_json_file(files.vocab);
@@ -82,9 +84,9 @@ Result<BpeParts> read_vocab_merges(const VocabMergesFiles& files, const Tokenize
   Result<Bpe> bpe = Bpe::build(*vocab, *merges, options, files.vocab.string());
   if (!bpe.ok()) return bpe.error();
 
-  BpeParts parts{.bpe = std::move(*bpe),
-                 .normalizer = std::move(steps->normalizer),
-                 .pre_tokenizer = std::move(steps->pre_tokenizer)};
+  TokenizerParts parts{.model = std::make_unique<Bpe>(std::move(*bpe)),
+                       .normalizer = std::move(steps->normalizer),
+                       .pre_tokenizer = std::move(steps->pre_tokenizer)};
   if (Status done = finish_tokens(config, &*vocab, &parts); !done.ok()) return done.error();
   return parts;
 }

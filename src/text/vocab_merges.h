@@ -2,7 +2,7 @@
 // encoding whose words follow from the tokenizer_class of tokenizer_config.json.
 #pragma once
 
-#include "text/bpe_tokenizer.h"
+#include "text/word_tokenizer.h"
 
 namespace pando {
 
@@ -13,6 +13,7 @@ struct VocabMergesFiles {
 // The pair that the directory holds, or nothing.
 std::optional<VocabMergesFiles> find_vocab_merges(const std::filesystem::path& directory);
 
-Result<BpeParts> read_vocab_merges(const VocabMergesFiles& files, const TokenizerConfig& config);
+Result<TokenizerParts> read_vocab_merges(const VocabMergesFiles& files,
+                                         const TokenizerConfig& config);
 
 }  // namespace pando

@@ -61,8 +61,10 @@ TEST(Bpe, AgreesWithTheDefinitionOnRandomMerges) {
   std::mt19937 random(1);
   const auto draw = [&](int below) { return static_cast<Token>(random() % below); };
   for (int round = 0; round < 300; ++round) {
-    std::vector<Merge> merges;  // in any order: results may merge earlier than their parts
-    for (int i = 0; i < 40; ++i) merges.push_back({draw(20), draw(20), draw(20)});
+    std::vector<Merge> merges;           // in any order: results may merge earlier than their parts
+    for (uint32_t i = 0; i < 40; ++i) {  // some share a rank: then the leftmost goes first
+      merges.push_back({draw(20), draw(20), draw(20), round % 3 == 0 ? i / 4 : i});
+    }
     const MergeTable table(merges);
     std::vector<Token> word(1 + draw(round % 2 == 0 ? 40 : 400));
     for (Token& token : word) token = draw(20);

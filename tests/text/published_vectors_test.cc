@@ -35,8 +35,8 @@ std::vector<Vector> read_vectors(const std::string& name) {
   return vectors;
 }
 
-void expect_vectors(const std::filesystem::path& directory, const std::string& name) {
-  const auto tokenizer = load_tokenizer(directory);
+void expect_vectors(const std::filesystem::path& path, const std::string& name) {
+  const auto tokenizer = load_tokenizer(path);
   ASSERT_NE(tokenizer, nullptr);
   const std::vector<Vector> vectors = read_vectors(name);
   EXPECT_EQ(vectors.size(), 46u);
@@ -56,7 +56,12 @@ TEST(PublishedVectors, Qwen2) {
   expect_vectors(shared_tokenizers() / "qwen2.5", "qwen2");
 }
 
-TEST(PublishedVectors, Llama3) {
+TEST(PublishedVectors, Llama3Tiktoken) {
+  PANDO_NEED_SHARED_TOKENIZERS();
+  expect_vectors(shared_tokenizers() / "llama-3", "llama-bpe");
+}
+
+TEST(PublishedVectors, Llama3AsJson) {
   PANDO_NEED_SHARED_TOKENIZERS();
   const TempDirectory directory;
   write_llama3(shared_tokenizers() / "llama-3" / "tokenizer.model", directory);
@@ -85,6 +90,28 @@ TEST(PublishedVectors, Llama2AsMerges) {
   const TempDirectory directory;
   directory.write_json("tokenizer.json", llama_json(pieces, merges_of(by_score, plain_text)));
   expect_vectors(directory.path(), "llama-spm");
+}
+
+std::filesystem::path gguf_vocab(const std::string& name) {
+  return shared_tokenizers() / "llama.cpp" / ("ggml-vocab-" + name + ".gguf");
+}
+
+TEST(PublishedVectors, Gguf) {
+  PANDO_NEED_SHARED_TOKENIZERS();
+  for (const char* name : {"gpt-2", "llama-spm", "phi-3", "deepseek-coder", "starcoder"}) {
+    SCOPED_TRACE(name);
+    expect_vectors(gguf_vocab(name), name);
+  }
+}
+
+// Cutting drops spaces, case and accents: the texts do not come back.
+TEST(PublishedVectors, GgufWordPiece) {
+  PANDO_NEED_SHARED_TOKENIZERS();
+  const auto tokenizer = load_tokenizer(gguf_vocab("bert-bge"));
+  ASSERT_NE(tokenizer, nullptr);
+  for (const Vector& vector : read_vectors("bert-bge")) {
+    EXPECT_EQ(encode(*tokenizer, vector.text), vector.tokens) << vector.text;
+  }
 }
 
 }  // namespace

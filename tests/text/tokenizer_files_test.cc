@@ -114,24 +114,25 @@ TEST(TokenizerFiles, WhatIsNotOfferedIsNamed) {
   Json other = good;
   other["model"]["type"] = "Unigram";
   expect_json_refused(other, ErrorCode::kUnsupported, {"model.type", "Unigram", "BPE"});
-  other = good, other["normalizer"] = {{"type", "Lowercase"}};
-  expect_json_refused(other, ErrorCode::kUnsupported, {"normalizer", "Lowercase", "NFC"});
-  other = good, other["pre_tokenizer"] = {{"type", "Digits"}};
-  expect_json_refused(other, ErrorCode::kUnsupported, {"pre_tokenizer", "Digits"});
+  other = good, other["normalizer"] = {{"type", "Nmt"}};
+  expect_json_refused(other, ErrorCode::kUnsupported, {"normalizer", "Nmt", "NFC"});
+  other = good, other["pre_tokenizer"] = {{"type", "UnicodeScripts"}};
+  expect_json_refused(other, ErrorCode::kUnsupported, {"pre_tokenizer", "UnicodeScripts"});
   other = good, other["decoder"] = {{"type", "WordPiece"}};
   expect_json_refused(other, ErrorCode::kUnsupported, {"decoder", "WordPiece"});
-  other = good, other["post_processor"] = {{"type", "BertProcessing"}};
-  expect_json_refused(other, ErrorCode::kUnsupported, {"post_processor", "BertProcessing"});
+  other = good, other["post_processor"] = {{"type", "PairProcessing"}};
+  expect_json_refused(other, ErrorCode::kUnsupported, {"post_processor", "PairProcessing"});
   other = good, other["model"]["end_of_word_suffix"] = "</w>";
   expect_json_refused(other, ErrorCode::kUnsupported, {"end_of_word_suffix", "</w>"});
   other = good, other["model"]["dropout"] = 0.1;
   expect_json_refused(other, ErrorCode::kUnsupported, {"model.dropout", "0.1"});
   other = good;
   other["pre_tokenizer"] = {{"type", "Split"},
-                            {"pattern", {{"Regex", "\\w+"}}},
+                            {"pattern", {{"Regex", "\\h+"}}},
                             {"behavior", "Isolated"},
                             {"invert", false}};
-  expect_json_refused(other, ErrorCode::kUnsupported, {"pre_tokenizer.pattern.Regex", "\\w+"});
+  expect_json_refused(other, ErrorCode::kUnsupported,
+                      {"pre_tokenizer.pattern.Regex", "'\\h' at byte"});
   const TempDirectory directory;
   directory.write_json("vocab.json", byte_vocab());
   directory.write("merges.txt", "");

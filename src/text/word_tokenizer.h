@@ -1,28 +1,30 @@
-// A tokenizer of byte-pair encoding: added tokens, then normalised sections, words, merges.
+// A tokenizer of words: added tokens, then normalised sections, cut into words, each word by
+// itself.
 #pragma once
 
 #include "text/added_tokens.h"
-#include "text/bpe.h"
 #include "text/normalizer.h"
 #include "text/pre_tokenizer.h"
 #include "text/special_tokens.h"
+#include "text/word_model.h"
 
 namespace pando {
 
 // What a file says a tokenizer is made of.
-struct BpeParts {
-  Bpe bpe;
+struct TokenizerParts {
+  std::unique_ptr<const WordModel> model;
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
   std::vector<std::string> token_bytes = {};  // by id; of added tokens their content
   std::vector<AddedToken> added = {};
+  std::vector<Token> hidden = {};  // no part of the text that is shown, besides special added ones
   SpecialTokens special = {};
   bool strips_leading_space = false;
 };
 
-class BpeTokenizer final : public Tokenizer {
+class WordTokenizer final : public Tokenizer {
  public:
-  explicit BpeTokenizer(BpeParts parts);
+  static Result<std::unique_ptr<Tokenizer>> make(Result<TokenizerParts> parts);
 
   Result<std::vector<Token>> encode(std::string_view text, bool add_bos) const override;
   std::string token_bytes(Token token, bool skip_special) const override;
@@ -32,9 +34,11 @@ class BpeTokenizer final : public Tokenizer {
   bool strips_leading_space() const override { return parts_.strips_leading_space; }
 
  private:
+  WordTokenizer(TokenizerParts parts, std::vector<AddedToken> as_written,
+                std::vector<AddedToken> as_normalised);
   Status encode_section(std::string_view section, bool at_start, std::vector<Token>* tokens) const;
 
-  BpeParts parts_;
+  TokenizerParts parts_;
   std::vector<bool> is_special_;  // by id
   AddedTokens as_written_;        // looked for in the text as it is
   AddedTokens as_normalised_;

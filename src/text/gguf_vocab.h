@@ -1,0 +1,13 @@
+// The tokenizer of a GGUF file, from its metadata (tokenizer.ggml.*).
+#pragma once
+
+#include "base/gguf.h"
+#include "text/word_tokenizer.h"
+
+namespace pando {
+
+// Models "gpt2" (byte-level merges, words by "pre"), "llama" (scores) and "bert" (WordPiece).
+// Other models, and names of "pre" without words here, are kUnsupported.
+Result<TokenizerParts> read_gguf_vocab(const GgufFile& file);
+
+}  // namespace pando

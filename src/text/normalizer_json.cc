@@ -1,0 +1,78 @@
+#include "text/tokenizer_steps.h"
+
+namespace pando {
+namespace {
+
+constexpr std::string_view kOffered =
+    "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, BertNormalizer";
+
+// {"pattern": {"String": from} or {"Regex": expression}, "content": to}
+Result<NormalStep> read_replace_step(const JsonPlace& place) {
+  if (place.at("pattern").at("Regex").absent()) {
+    Result<normal::Replace> replace = read_replace(place);
+    if (!replace.ok()) return replace.error();
+    return NormalStep(std::move(*replace));
+  }
+  Result<SplitPattern> pattern = read_pattern(place.at("pattern"));
+  if (!pattern.ok()) return pattern.error();
+  Result<std::string> to = place.at("content").text();
+  if (!to.ok()) return to.error();
+  return NormalStep(normal::ReplaceMatches{std::move(*pattern), std::move(*to)});
+}
+
+Result<NormalStep> read_strip(const JsonPlace& place) {
+  const Result<bool> left = place.at("strip_left").boolean(true);
+  if (!left.ok()) return left.error();
+  const Result<bool> right = place.at("strip_right").boolean(true);
+  if (!right.ok()) return right.error();
+  return NormalStep(normal::Strip{*left, *right});
+}
+
+Result<NormalStep> read_bert(const JsonPlace& place) {
+  normal::Bert step;
+  const std::pair<const char*, bool*> flags[] = {{"clean_text", &step.clean},
+                                                 {"handle_chinese_chars", &step.ideographs},
+                                                 {"lowercase", &step.lowercase}};
+  for (const auto& [name, flag] : flags) {
+    const Result<bool> value = place.at(name).boolean(true);
+    if (!value.ok()) return value.error();
+    *flag = *value;
+  }
+  const Result<bool> accents = place.at("strip_accents").boolean(step.lowercase);
+  if (!accents.ok()) return accents.error();
+  step.strip_accents = *accents;
+  return NormalStep(step);
+}
+
+Result<NormalStep> read_step(const JsonPlace& place) {
+  const std::string_view type = place.type_name();
+  if (type == "NFC") return NormalStep(UnicodeForm::kNfc);
+  if (type == "NFD") return NormalStep(UnicodeForm::kNfd);
+  if (type == "NFKC") return NormalStep(UnicodeForm::kNfkc);
+  if (type == "NFKD") return NormalStep(UnicodeForm::kNfkd);
+  if (type == "Lowercase") return NormalStep(normal::Lowercase{});
+  if (type == "StripAccents") return NormalStep(normal::StripAccents{});
+  if (type == "Strip") return read_strip(place);
+  if (type == "Replace") return read_replace_step(place);
+  if (type == "BertNormalizer") return read_bert(place);
+  if (type != "Prepend") return place.not_offered(kOffered);
+  Result<std::string> text = place.at("prepend").text();
+  if (!text.ok()) return text.error();
+  return NormalStep(normal::Prepend{std::move(*text)});
+}
+
+}  // namespace
+
+Result<Normalizer> read_normalizer(const JsonPlace& place) {
+  const auto list = steps_of(place, "normalizers");
+  if (!list.ok()) return list.error();
+  std::vector<NormalStep> steps;
+  for (const JsonPlace& element : *list) {
+    Result<NormalStep> step = read_step(element);
+    if (!step.ok()) return step.error();
+    steps.push_back(std::move(*step));
+  }
+  return Normalizer(std::move(steps));
+}
+
+}  // namespace pando

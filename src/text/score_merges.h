@@ -1,0 +1,25 @@
+// Byte-pair encoding by scores: of two pieces side by side those are merged whose joined text is
+// the piece with the best score. The models of SentencePiece files and of GGUF "llama"
+// vocabularies.
+#pragma once
+
+#include "text/spm_model.h"
+#include "text/word_tokenizer.h"
+
+namespace pando {
+
+// U+2581, which stands for a space.
+inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
+
+struct ScoredVocab {
+  std::vector<Piece> pieces;  // by id
+  bool byte_fallback = false;
+  bool puts_space_first = true;
+  bool removes_spaces = false;
+};
+
+// All but the special tokens around a text; user-defined pieces are looked for in normalised text.
+// kUnsupported where a character of a normal piece is no piece; `file` is for messages.
+Result<TokenizerParts> make_score_parts(const ScoredVocab& vocab, const std::string& file);
+
+}  // namespace pando

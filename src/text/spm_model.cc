@@ -1,0 +1,128 @@
+#include "text/spm_model.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "base/errors.h"
+
+namespace pando {
+namespace {
+
+// One field after the other of a message in the wire format of protocol buffers.
+class Fields {
+ public:
+  explicit Fields(std::string_view bytes) : rest_(bytes) {}
+
+  int number = 0;
+  uint64_t value = 0;      // of a varint
+  std::string_view bytes;  // of a string or message, or the four or eight of a fixed field
+
+  // False at the end and where the bytes are no field.
+  bool next() {
+    if (rest_.empty()) return false;
+    const uint64_t key = varint();
+    number = static_cast<int>(key >> 3);
+    value = 0;
+    bytes = {};
+    switch (key & 7) {
+      case 0:
+        value = varint();
+        break;
+      case 1:
+        bytes = take(8);
+        break;
+      case 2:
+        bytes = take(varint());
+        break;
+      case 5:
+        bytes = take(4);
+        break;
+      default:
+        broken_ = true;
+    }
+    return !broken_;
+  }
+  bool broken() const { return broken_; }
+
+ private:
+  uint64_t varint() {
+    uint64_t result = 0;
+    for (int shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
+      const auto byte = static_cast<unsigned char>(rest_.front());
+      rest_.remove_prefix(1);
+      result |= static_cast<uint64_t>(byte & 0x7F) << shift;
+      if (byte < 0x80) return result;
+    }
+    broken_ = true;
+    return 0;
+  }
+  std::string_view take(uint64_t n) {
+    if (n > rest_.size()) broken_ = true;
+    if (broken_) return {};
+    const std::string_view taken = rest_.substr(0, n);
+    rest_.remove_prefix(n);
+    return taken;
+  }
+
+  std::string_view rest_;
+  bool broken_ = false;
+};
+
+// The field numbers are those of sentencepiece_model.proto.
+bool read_piece(std::string_view bytes, SpmModel* model) {
+  Fields field(bytes);
+  Piece piece;
+  while (field.next()) {
+    if (field.number == 1) piece.text = field.bytes;
+    if (field.number == 2 && field.bytes.size() == sizeof piece.score) {
+      std::memcpy(&piece.score, field.bytes.data(), sizeof piece.score);
+    }
+    if (field.number == 3) {
+      if (field.value < 1 || field.value > 6) return false;
+      piece.type = static_cast<PieceType>(field.value);
+    }
+  }
+  model->pieces.push_back(piece);
+  return !field.broken();
+}
+
+bool read_trainer(std::string_view bytes, SpmModel* model) {
+  Fields field(bytes);
+  while (field.next()) {
+    constexpr uint64_t kBpe = 2;
+    if (field.number == 3) model->is_bpe = field.value == kBpe;
+    if (field.number == 24) model->marks_after = field.value != 0;
+    if (field.number == 35) model->byte_fallback = field.value != 0;
+  }
+  return !field.broken();
+}
+
+bool read_normalizer(std::string_view bytes, SpmModel* model) {
+  Fields field(bytes);
+  while (field.next()) {
+    if (field.number == 2) model->has_character_map = !field.bytes.empty();
+    if (field.number == 3) model->puts_space_first = field.value != 0;
+    if (field.number == 4) model->removes_spaces = field.value != 0;
+    if (field.number == 5) model->marks_spaces = field.value != 0;
+  }
+  return !field.broken();
+}
+
+}  // namespace
+
+Result<SpmModel> read_spm_model(std::string_view bytes, const std::string& file) {
+  SpmModel model;
+  Fields field(bytes);
+  bool fine = true;
+  while (fine && field.next()) {
+    if (field.number == 1) fine = read_piece(field.bytes, &model);
+    if (field.number == 2) fine = read_trainer(field.bytes, &model);
+    if (field.number == 3) fine = read_normalizer(field.bytes, &model);
+  }
+  if (!fine || field.broken() || model.pieces.empty()) {
+    return bad_file("'{}' is not a SentencePiece model", file);
+  }
+  return model;
+}
+
+}  // namespace pando

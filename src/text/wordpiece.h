@@ -1,0 +1,28 @@
+// WordPiece: from the left, the longest token that the rest of the word begins with.
+#pragma once
+
+#include "text/vocab.h"
+#include "text/word_model.h"
+
+namespace pando {
+
+class WordPiece final : public WordModel {
+ public:
+  struct Options {
+    Token unknown;      // of a word that has no tokens or more than most_characters
+    std::string first;  // before the text of a token that begins a word
+    std::string later;  // before the text of one that goes on
+    size_t most_characters = 100;
+  };
+  WordPiece(const Vocab& vocab, const Options& options);
+
+  // Linear in the word's length times that of the longest token.
+  void encode(std::string_view word, std::vector<Token>* tokens) const override;
+
+ private:
+  Options options_;
+  TokenOfText first_, later_;  // without what is before their texts
+  size_t longest_ = 0;         // bytes
+};
+
+}  // namespace pando
