@@ -6,11 +6,13 @@ each as NAME.jinja, or as NAME/ with chat_template.jinja or tokenizer_config.jso
 is one of TEMPLATES below, which says where each is published.
 
     pip install -r tools/requirements-chat.txt
-    python tools/chat_golden.py --templates DIR --out tests/text/data/chat_golden.json
+    python tools/chat_golden.py --templates DIR --data DIR/tokenizers \
+        --out tests/text/data/chat_golden.json
 
 For each template: the hash of its text by which src/text/chat_template.cc knows it, the renderings
-of the conversations below, and one hash over 1,000 random conversations. With --hash FILE it prints
-the hash of one template and nothing else.
+of the conversations below, and one hash over 1,000 random conversations. Of those also the hash of
+the ids that apply_chat_template gives with the published tokenizer of Qwen2.5. With --hash FILE it
+prints the hash of one template and nothing else.
 """
 
 import argparse
@@ -20,6 +22,8 @@ import sys
 
 import jinja2
 import xxhash
+from tokenizer_golden import hash_ids, qwen2
+from transformers import PreTrainedTokenizerFast
 from transformers.utils.chat_template_utils import render_jinja_template
 
 MASK = (1 << 64) - 1
@@ -212,9 +216,24 @@ def golden(folder, name, count):
             "random_conversations": count, "random_hash": f"{chained:016x}"}
 
 
+def ids_hash(data, count):
+    """FNV-1a of the ids of random conversations in Qwen2.5's own template and vocabulary."""
+    config = json.loads((data / "qwen2.5/tokenizer_config.json").read_text(encoding="utf-8"))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=qwen2(data))
+    lists = []
+    for number in range(count):
+        messages, generation_prompt, _ = random_conversation(number)
+        encoded = tokenizer.apply_chat_template(
+            [{"role": role, "content": content} for role, content in messages],
+            chat_template=config["chat_template"], add_generation_prompt=generation_prompt)
+        lists.append(encoded["input_ids"])
+    return hash_ids(lists)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--templates", type=pathlib.Path)
+    parser.add_argument("--data", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--hash", type=pathlib.Path)
     parser.add_argument("--random", type=int, default=1000)
@@ -222,12 +241,13 @@ def main():
     if arguments.hash:
         print(f"{text_hash(arguments.hash.read_bytes().decode()):016x}")
         return
-    if not arguments.templates or not arguments.out:
-        parser.error("expected --templates and --out, or --hash")
+    if not arguments.templates or not arguments.data or not arguments.out:
+        parser.error("expected --templates, --data and --out, or --hash")
     document = {
         "conversations": {title: [list(message) for message in messages]
                           for title, messages in CONVERSATIONS.items()},
         "templates": [golden(arguments.templates, name, arguments.random) for name in TEMPLATES],
+        "qwen2.5_ids_hash": f"{ids_hash(arguments.data, arguments.random):016x}",
     }
     arguments.out.write_text(json.dumps(document, indent=0, sort_keys=False) + "\n")
 

@@ -218,5 +218,23 @@ TEST(ChatTemplate, PublishedTextOfQwen2_5) {
   EXPECT_EQ(chat->name(), "qwen2.5-braces");
 }
 
+// The ids of apply_chat_template(tokenize=True).
+TEST(ChatTemplate, IdsOfQwen2_5) {
+  const std::filesystem::path directory = PANDO_SHARED_DATA "/tokenizers/qwen2.5";
+  if (!is_there(directory)) GTEST_SKIP() << directory << " is not there";
+  const Result<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::load(directory);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
+  const Result<ChatTemplate> chat = ChatTemplate::load(directory, **tokenizer);
+  ASSERT_TRUE(chat.ok()) << chat.error().message;
+  IdHash hash;
+  for (int i = 0; i < 1000; ++i) {
+    const RandomConversation drawn = random_conversation(i);
+    ChatOptions options;
+    options.add_generation_prompt = drawn.generation_prompt;
+    hash.add(*(*tokenizer)->encode(*chat->render(drawn.messages, options), /*add_bos=*/false));
+  }
+  EXPECT_EQ(fmt::format("{:016x}", hash.value()), golden()["qwen2.5_ids_hash"]);
+}
+
 }  // namespace
 }  // namespace pando::testing
