@@ -247,6 +247,7 @@ def main():
         "conversations": {title: [list(message) for message in messages]
                           for title, messages in CONVERSATIONS.items()},
         "templates": [golden(arguments.templates, name, arguments.random) for name in TEMPLATES],
+        "spaces": [point for point in range(0x110000) if not chr(point).strip()],
         "qwen2.5_ids_hash": f"{ids_hash(arguments.data, arguments.random):016x}",
     }
     arguments.out.write_text(json.dumps(document, indent=0, sort_keys=False) + "\n")

@@ -97,6 +97,21 @@ TEST(ChatTemplate, NoTemplateWithoutReference) {
   EXPECT_EQ(names.size(), n_chat_forms());
 }
 
+TEST(ChatTemplate, SpaceIsWhatPythonStrips) {
+  std::set<char32_t> found;
+  for (char32_t point = 0; point < 0x110000; ++point) {
+    if (point >= 0xd800 && point < 0xe000) continue;
+    std::string text;
+    append_utf8(point, &text);
+    const std::string around = text + "a" + text + "b" + text;
+    if (trim_space(text).empty()) found.insert(point);
+    EXPECT_EQ(trim_space(around), found.contains(point) ? "a" + text + "b" : around);
+  }
+  EXPECT_EQ(found, golden()["spaces"].get<std::set<char32_t>>());
+  for (const char* broken : {"\x80\x80\x80\x80\x80", "a\xc2", "\xa0"})
+    EXPECT_EQ(trim_space(broken), broken);
+}
+
 TEST(ChatTemplate, HashIsOfTheTextAsJinjaReadsIt) {
   const uint64_t hash = ChatTemplate::hash("a\nb");
   EXPECT_EQ(hash, 0xc60f8ba575c1ad36u);
