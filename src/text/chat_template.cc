@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include "base/gguf.h"
 #include "text/chat_forms.h"
 #include "text/chat_render.h"
 #include "text/json_file.h"
@@ -43,6 +44,10 @@ struct FoundText {
   std::string file;
 };
 
+Error none_in(const std::filesystem::path& path) {
+  return unsupported("'{}' has no chat template (hint: ask without chat)", path.string());
+}
+
 Result<FoundText> find_text(const std::filesystem::path& directory) {
   const std::filesystem::path jinja = directory / "chat_template.jinja";
   if (is_there(jinja)) {
@@ -60,7 +65,25 @@ Result<FoundText> find_text(const std::filesystem::path& directory) {
     if (!text) return text.error();
     if (*text) return FoundText{std::move(**text), path.string()};
   }
-  return unsupported("'{}' has no chat template (hint: ask without chat)", directory.string());
+  return none_in(directory);
+}
+
+Result<ChatTemplate> load_gguf(const std::filesystem::path& path, const Tokenizer& tokenizer) {
+  const Result<GgufFile> gguf = GgufFile::open(path);
+  if (!gguf) return gguf.error();
+  const Result<std::optional<std::string_view>> text = gguf->string("tokenizer.chat_template");
+  if (!text) return text.error();
+  if (!*text) return none_in(path);
+  ChatTemplate::Tokens tokens;
+  const std::pair<const char*, std::optional<std::string>&> keys[] = {
+      {"tokenizer.ggml.bos_token_id", tokens.bos}, {"tokenizer.ggml.eos_token_id", tokens.eos}};
+  for (const auto& [key, token] : keys) {
+    const Result<std::optional<int64_t>> id = gguf->integer(key);
+    if (!id) return id.error();
+    if (*id && **id >= 0 && **id < tokenizer.vocab_size())
+      token = tokenizer.token_bytes(static_cast<Token>(**id), /*skip_special=*/false);
+  }
+  return ChatTemplate::recognise(**text, path.string(), tokens);
 }
 
 Status check_roles(std::span<const ChatMessage> messages) {
@@ -105,11 +128,13 @@ uint64_t ChatTemplate::hash(std::string_view text) {
   return XXH3_64bits(normalized.data(), normalized.size());
 }
 
-Result<ChatTemplate> ChatTemplate::load(const std::filesystem::path& directory,
+Result<ChatTemplate> ChatTemplate::load(const std::filesystem::path& path,
                                         const Tokenizer& tokenizer) {
-  const Result<FoundText> found = find_text(directory);
+  std::error_code failure;
+  if (!std::filesystem::is_directory(path, failure)) return load_gguf(path, tokenizer);
+  const Result<FoundText> found = find_text(path);
   if (!found) return found.error();
-  const Result<TokenizerConfig> config = read_tokenizer_config(directory);
+  const Result<TokenizerConfig> config = read_tokenizer_config(path);
   if (!config) return config.error();
   Tokens tokens{config->bos, config->eos};
   if (!tokens.bos && tokenizer.bos())

@@ -26,10 +26,9 @@ class ChatTemplate {
   };
 
   // The template of a tokenizer's directory: chat_template.jinja, or field 'chat_template' of
-  // tokenizer_config.json (a text, or the one named "default"), or of chat_template.json.
-  // kUnsupported where there is none or it is not known.
-  static Result<ChatTemplate> load(const std::filesystem::path& directory,
-                                   const Tokenizer& tokenizer);
+  // tokenizer_config.json (a text, or the one named "default"), or of chat_template.json. Of a GGUF
+  // file: tokenizer.chat_template. kUnsupported where there is none or it is not known.
+  static Result<ChatTemplate> load(const std::filesystem::path& path, const Tokenizer& tokenizer);
   // `source` is for messages.
   static Result<ChatTemplate> recognise(std::string_view text, std::string_view source,
                                         const Tokens& tokens);

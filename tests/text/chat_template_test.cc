@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "base/gguf_writer.h"
 #include "text/byte_tokenizer.h"
 #include "text/chat_conversations.h"
 #include "text/chat_forms.h"
@@ -222,6 +223,18 @@ TEST_F(ChatTemplateFiles, AFieldOfTheWrongType) {
   directory.write_json("tokenizer_config.json", config);
   EXPECT_NE(load().error().message.find("'chat_template[0].template' is missing"),
             std::string::npos);
+}
+
+TEST_F(ChatTemplateFiles, OfAGgufFile) {
+  const Result<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::load(directory.path());
+  const std::filesystem::path path = directory.path() / "model.gguf";
+  GgufWriter writer;
+  directory.write("model.gguf", writer.bytes());
+  EXPECT_EQ(ChatTemplate::load(path, **tokenizer).error().message,
+            fmt::format("'{}' has no chat template (hint: ask without chat)", path.string()));
+  writer.string("tokenizer.chat_template", text);
+  directory.write("model.gguf", writer.bytes());
+  EXPECT_EQ(ChatTemplate::load(path, **tokenizer)->name(), "generated");
 }
 
 TEST(ChatTemplate, PublishedTextOfQwen2_5) {
