@@ -1,0 +1,84 @@
+// A file of another writer, and what its tensors are by that writer (tools/gguf_golden.py).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "kernel/blocks.h"
+#include "model/weights.h"
+
+namespace pando::model {
+namespace {
+
+const std::filesystem::path kFolder =
+    std::filesystem::path(PANDO_SOURCE_DIR) / "tests/model/data/gguf";
+
+TEST(GgufGolden, EveryTypeIsReadAsItsWriterMeantIt) {
+  const Result<GgufFile> gguf = GgufFile::open(kFolder / "types.gguf");
+  ASSERT_TRUE(gguf.ok()) << gguf.error().message;
+  const Result<GgufTensors> tensors = GgufTensors::open(kFolder / "types.gguf");
+  ASSERT_TRUE(tensors.ok()) << tensors.error().message;
+  const nlohmann::json golden = nlohmann::json::parse(std::ifstream(kFolder / "types.json"));
+  ASSERT_EQ(golden.size(), gguf->tensors().size());
+  std::map<std::string, DType> types = {{"F32", DType::kF32},   {"F16", DType::kF16},
+                                        {"BF16", DType::kBF16}, {"Q8_0", DType::kQ8_0},
+                                        {"Q4_0", DType::kQ4_0}, {"Q4_K", DType::kQ4_K},
+                                        {"Q6_K", DType::kQ6_K}};
+  for (const auto& [name, expected] : golden.items()) {
+    const GgufTensor* tensor = gguf->find_tensor(name);
+    ASSERT_NE(tensor, nullptr) << name;
+    const DType type = types.at(expected["type"]);
+    int64_t n = 1;
+    for (const int64_t size : tensor->shape) n *= size;
+    std::vector<float> values(n);
+    kernel::read_weights(kernel::best_kernels(), type, gguf->file().data() + tensor->offset, n,
+                         values.data());
+    for (size_t i = 0; i < expected["at"].size(); ++i) {
+      const std::string text = expected["values"][i];
+      ASSERT_EQ(values[expected["at"][i]], std::strtof(text.c_str(), nullptr)) << name << " " << i;
+    }
+    double sum = 0;
+    for (const float value : values) sum += value;
+    EXPECT_NEAR(sum, expected["sum"], 1e-9) << name;
+    types[name] = type;
+  }
+  const std::pair<const char*, const char*> names[] = {
+      {"token_embd.weight", "model.embed_tokens.weight"},
+      {"blk.0.attn_v.weight", "model.layers.0.self_attn.v_proj.weight"},
+      {"blk.0.attn_output.weight", "model.layers.0.self_attn.o_proj.weight"},
+      {"blk.0.ffn_down.weight", "model.layers.0.mlp.down_proj.weight"}};
+  for (const auto& [file, checkpoint] : names) {
+    ASSERT_TRUE(tensors->contains(checkpoint));
+    EXPECT_EQ(tensors->tensor(checkpoint).dtype, types.at(file));
+    EXPECT_EQ(tensors->tensor(checkpoint).paired_head_dim, 0);
+  }
+  EXPECT_EQ(tensors->tensor("model.layers.0.self_attn.q_proj.weight").paired_head_dim, 8);
+}
+
+TEST(GgufGolden, TheWholeFileIsAModel) {
+  ThreadPool pool(1);
+  const Result<Weights> loaded =
+      Weights::load(kFolder / "types.gguf", {}, kernel::best_kernels(), pool);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const ModelConfig& config = loaded->config;
+  EXPECT_EQ(config.family, Family::kLlama);
+  EXPECT_EQ(config.vocab, 24);
+  EXPECT_EQ(config.d_model, 256);
+  EXPECT_EQ(config.d_ff, 32);
+  EXPECT_EQ(config.n_heads, 2);
+  EXPECT_EQ(config.head_dim, 8);
+  EXPECT_EQ(config.max_positions, 128);
+  EXPECT_EQ(config.rms_eps, 1e-5f);
+  EXPECT_TRUE(config.tied_embeddings);
+  EXPECT_EQ(config.bos_id, 1);
+  EXPECT_EQ(config.eos_ids, std::vector<int32_t>{2});
+  EXPECT_EQ(loaded->layers[0].qkv.type(), DType::kQ8_0);  // from Q4_K and Q6_K
+  EXPECT_EQ(loaded->layers[0].o.type(), DType::kF16);
+  EXPECT_EQ(loaded->layers[0].gate_up.type(), DType::kQ8_0);  // from Q4_0 and Q8_0
+  EXPECT_EQ(loaded->layers[0].down.type(), DType::kBF16);
+  EXPECT_EQ(loaded->head.type(), DType::kQ8_0);
+}
+
+}  // namespace
+}  // namespace pando::model
