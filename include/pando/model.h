@@ -25,7 +25,7 @@ enum class WeightType {
 
 struct ModelOptions {
   WeightType weights = WeightType::kAsStored;
-  std::filesystem::path tokenizer;  // directory with the tokenizer; empty: the model's own
+  std::filesystem::path tokenizer;  // directory or GGUF file with it; empty: the model's own
   int threads = 0;                  // for loading; 0: one for each processor
 };
 
@@ -43,10 +43,10 @@ struct ModelInfo {
 // Immutable; any thread may use it at any time.
 class Model {
  public:
-  // Reads a Hugging Face model directory: config.json, safetensors (one file or shards), and the
-  // tokenizer's files; without those the model takes and gives tokens only.
+  // Reads a Hugging Face model directory - config.json, safetensors (one file or shards), and the
+  // tokenizer's files - or a GGUF file; without a tokenizer the model takes and gives tokens only.
   // Errors: kNotFound, kBadFile, kUnsupported; the message names file, field, found and expected.
-  static Result<std::shared_ptr<const Model>> load(const std::filesystem::path& directory,
+  static Result<std::shared_ptr<const Model>> load(const std::filesystem::path& path,
                                                    const ModelOptions& options = {});
   ~Model();
 

@@ -2,6 +2,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -12,9 +14,12 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/generation_defaults.h"
+#include "cli/hub_cache.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "pando/batch.h"
+#include "pando/model_files.h"
 
 namespace pando::cli {
 namespace {
@@ -31,6 +36,8 @@ struct RunOptions {
   std::string too_long = "error";
   int show = 0;
   bool quiet = false;
+  bool generation_config = false;
+  GivenSampling given;
   EngineOptions engine;
   BatchOptions batch;
 };
@@ -47,13 +54,15 @@ CLI::Validator expect(const std::string& what, bool (*holds)(double)) {
 }
 
 void add_options(CLI::App& app, RunOptions& o) {
-  app.add_option("--model", o.model, "Model directory: config.json, safetensors, tokenizer")
+  app.add_option("--model", o.model,
+                 "Model directory (config.json, safetensors, tokenizer), GGUF file, or hub id "
+                 "org/name that is in the hub's cache")
       ->required();
   app.add_option("--input", o.input, "JSONL file, or - for standard input")->required();
   app.add_option("--output", o.output, "JSONL file, or - for standard output")
       ->capture_default_str();
   app.add_option("--tokenizer", o.tokenizer,
-                 "Directory of the tokenizer, where it is not the model's");
+                 "Directory, GGUF file or hub id of the tokenizer, where it is not the model's");
   app.add_option("--sharing", o.engine.sharing, "tree, packed (nothing shared) or prefix_cached")
       ->check(CLI::IsMember({"tree", "packed", "prefix_cached"}))
       ->capture_default_str();
@@ -107,6 +116,9 @@ void add_options(CLI::App& app, RunOptions& o) {
       ->check(share)
       ->capture_default_str()
       ->group(group);
+  app.add_flag("--generation-config", o.generation_config,
+               "Take what is not given here from the model's generation_config.json")
+      ->group(group);
   app.add_option("--seed", o.engine.seed, "Of lines that bring none")
       ->capture_default_str()
       ->group(group);
@@ -155,7 +167,9 @@ struct Input {
       return Error{ErrorCode::kIo,
                    fmt::format("input '{}' is a directory, expected a JSONL file", path)};
     file.open(path);
-    if (!file) return Error{ErrorCode::kNotFound, fmt::format("cannot read input '{}'", path)};
+    if (!file)
+      return Error{ErrorCode::kNotFound,
+                   fmt::format("cannot read input '{}': {}", path, std::strerror(errno))};
     is_regular = std::filesystem::is_regular_file(path, error);
     n_bytes = is_regular ? std::filesystem::file_size(path, error) : 0;
     stream = &file;
@@ -222,18 +236,17 @@ class RunCommand {
       return usage(fmt::format("'{}' is the input, expected another file to write to", o_.input));
     OutputFile output, report;
     if (!output.open(o_.output))
-      return report_error(fmt::format("cannot write output '{}'", o_.output));
+      return report_error(
+          fmt::format("cannot write output '{}': {}", o_.output, std::strerror(errno)));
     if (!o_.report.empty()) {
       if (!report.open(o_.report))
-        return report_error(fmt::format("cannot write report '{}'", o_.report));
+        return report_error(
+            fmt::format("cannot write report '{}': {}", o_.report, std::strerror(errno)));
       if (same_file(o_.output, o_.report))
         return usage(
             fmt::format("'{}' is the output, expected another file for the report", o_.report));
     }
-    Result<std::shared_ptr<const Model>> model =
-        Model::load(o_.model, {.weights = weight_type(o_.weights),
-                               .tokenizer = o_.tokenizer,
-                               .threads = o_.engine.threads});
+    Result<std::shared_ptr<const Model>> model = load_model();
     if (!model) return report_error(model.error().message);
 
     RunRecord first{o_.engine.sharing, {}}, second{o_.compare, {}};
@@ -259,6 +272,26 @@ class RunCommand {
   }
 
  private:
+  Result<std::shared_ptr<const Model>> load_model() {
+    const Result<std::filesystem::path> path = find_model(o_.model, hub_cache());
+    if (!path) return path.error();
+    std::filesystem::path tokenizer;
+    if (!o_.tokenizer.empty()) {
+      const Result<std::filesystem::path> found = find_model(o_.tokenizer, hub_cache());
+      if (!found) return found.error();
+      tokenizer = *found;
+    }
+    if (o_.generation_config) {
+      const Result<std::string> said =
+          apply_generation_config(*path, o_.given, o_.batch.defaults.sampling);
+      if (!said) return said.error();
+      fmt::print(stderr, "pando: {}\n", *said);
+    }
+    return Model::load(
+        *path,
+        {.weights = weight_type(o_.weights), .tokenizer = tokenizer, .threads = o_.engine.threads});
+  }
+
   static int usage(const std::string& message) {
     report_error(message);
     return kUsage;
@@ -339,7 +372,11 @@ class RunCommand {
 Command add_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   add_options(app, *options);
-  return [options] { return RunCommand(*options)(); };
+  return [options, &app] {
+    const auto given = [&app](const char* name) { return app.count(name) > 0; };
+    options->given = {given("--temperature"), given("--top-k"), given("--top-p")};
+    return RunCommand(*options)();
+  };
 }
 
 }  // namespace pando::cli

@@ -31,11 +31,11 @@ Result<json> read_index(const fs::path& path) {
 
 bool is_gguf(const fs::path& path) {
   std::error_code ignored;
-  return path.extension() == ".gguf" && !fs::is_directory(path, ignored);
+  return fs::is_regular_file(path, ignored) ||
+         (path.extension() == ".gguf" && !fs::is_directory(path, ignored));
 }
 
 Result<Checkpoint> Checkpoint::open(const fs::path& directory) {
-  std::error_code ignored;
   Checkpoint checkpoint;
   if (is_gguf(directory)) {
     Result<GgufTensors> gguf = GgufTensors::open(directory);
@@ -44,18 +44,23 @@ Result<Checkpoint> Checkpoint::open(const fs::path& directory) {
     checkpoint.gguf_ = std::move(*gguf);
     return checkpoint;
   }
-  if (!fs::is_directory(directory, ignored))
-    return not_found("{}: no such directory", directory.string());
+  std::error_code failure;
+  const fs::file_status status = fs::status(directory, failure);
+  if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown)
+    return io_error("{}: cannot be read: {}", directory.string(), failure.message());
+  if (!fs::is_directory(status)) return not_found("{}: no such directory", directory.string());
   checkpoint.index_path_ = directory / kSingleName;
-  if (fs::exists(checkpoint.index_path_, ignored)) {
+  if (fs::exists(checkpoint.index_path_, failure)) {
     Result<Safetensors> file = Safetensors::open(checkpoint.index_path_);
     if (!file) return std::move(file).error();
     for (const auto& [name, entry] : file->tensors()) checkpoint.shard_of_.emplace(name, 0);
     checkpoint.shards_.push_back(std::move(file).value());
     return checkpoint;
   }
+  if (failure)
+    return io_error("{}: cannot be read: {}", checkpoint.index_path_.string(), failure.message());
   checkpoint.index_path_ = directory / kIndexName;
-  if (!fs::exists(checkpoint.index_path_, ignored))
+  if (!fs::exists(checkpoint.index_path_, failure))
     return not_found("{}: has neither {} nor {}", directory.string(), kSingleName, kIndexName);
   if (Status status = checkpoint.open_shards(directory); !status) return status.error();
   return checkpoint;

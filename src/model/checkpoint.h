@@ -19,7 +19,7 @@
 
 namespace pando::model {
 
-// A path that is read as a GGUF file: its name ends in .gguf and it is no directory.
+// A path that is read as a GGUF file: a file, or one that should be there by the name *.gguf.
 bool is_gguf(const std::filesystem::path& path);
 
 // Immutable once open; any thread may read.

@@ -25,7 +25,11 @@ class VocabReader {
   Result<TokenizerParts> read() {
     const auto model = gguf_.string("tokenizer.ggml.model");
     if (!model.ok()) return model.error();
-    if (!*model) return gguf_.wrong("tokenizer.ggml.model", "the name of a tokenizer's model");
+    if (!*model) {
+      Error none = gguf_.wrong("tokenizer.ggml.model", "the name of a tokenizer's model");
+      none.code = ErrorCode::kNotFound;  // a file may hold weights alone
+      return none;
+    }
     if (Status done = read_pieces(); !done.ok()) return done.error();
     Result<TokenizerParts> parts = **model == "gpt2"    ? byte_level()
                                    : **model == "llama" ? scored()

@@ -1,0 +1,34 @@
+// Where a model's files are, and the sampling defaults that may come with them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pando/result.h"
+#include "pando/token.h"
+
+namespace pando {
+
+// The directory or GGUF file that `name` means: a path, or a hub id "org/name" whose files the
+// hub's own tools have put in `hub_cache` before (models--org--name/snapshots/<what refs/main
+// says>). "org/name/file.gguf" is one file of it; a directory that has no config.json and one GGUF
+// file means that file. Nothing is fetched. kNotFound says where was looked.
+Result<std::filesystem::path> find_model(const std::string& name,
+                                         const std::filesystem::path& hub_cache);
+
+// What a generation_config.json says about sampling. Nothing reads it unasked.
+struct GenerationConfig {
+  bool samples = false;  // do_sample: where false, the likeliest token is meant
+  std::optional<double> temperature;
+  std::optional<double> top_p;
+  std::optional<int> top_k;
+  std::vector<Token> eos;                // end an answer, besides the model's own
+  std::vector<std::string> not_offered;  // fields that would change answers and that Pando lacks
+};
+
+// Of the model directory at `model`; kNotFound where there is none, as in a GGUF file.
+Result<GenerationConfig> read_generation_config(const std::filesystem::path& model);
+
+}  // namespace pando

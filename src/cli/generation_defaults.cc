@@ -1,0 +1,39 @@
+#include "cli/generation_defaults.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "pando/model_files.h"
+
+namespace pando::cli {
+
+Result<std::string> apply_generation_config(const std::filesystem::path& model,
+                                            const GivenSampling& given, SamplingOptions& sampling) {
+  const Result<GenerationConfig> config = read_generation_config(model);
+  if (!config) return config.error();
+  std::vector<std::string> taken, left;
+  const auto note = [&](bool was_given, std::string what) {
+    (was_given ? left : taken).push_back(std::move(what) + (was_given ? " (given otherwise)" : ""));
+    return !was_given;
+  };
+  if (config->samples) {
+    const double temperature = config->temperature.value_or(1.0);
+    if (note(given.temperature, fmt::format("temperature {}", temperature)))
+      sampling.temperature = temperature;
+    if (config->top_k && note(given.top_k, fmt::format("top_k {}", *config->top_k)))
+      sampling.top_k = *config->top_k;
+    if (config->top_p && note(given.top_p, fmt::format("top_p {}", *config->top_p)))
+      sampling.top_p = *config->top_p;
+  } else {
+    note(given.temperature, "the likeliest token (do_sample is false)");
+  }
+  if (!config->eos.empty() &&
+      note(sampling.ignore_eos, fmt::format("end tokens {}", fmt::join(config->eos, ", "))))
+    sampling.stop_tokens.insert(sampling.stop_tokens.end(), config->eos.begin(), config->eos.end());
+  for (const std::string& field : config->not_offered) left.push_back(field + " (not offered)");
+  return fmt::format("generation_config.json: taken: {}{}{}",
+                     taken.empty() ? "nothing" : fmt::format("{}", fmt::join(taken, ", ")),
+                     left.empty() ? "" : "; not taken: ", fmt::join(left, ", "));
+}
+
+}  // namespace pando::cli

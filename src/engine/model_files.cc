@@ -1,0 +1,141 @@
+#include "pando/model_files.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/errors.h"
+#include "base/json.h"
+#include "base/mapped_file.h"
+
+namespace pando {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_gguf_name(const fs::path& path) { return path.extension() == ".gguf"; }
+
+// One part of a hub id: nothing that leads elsewhere.
+bool is_id_part(const std::string& part) {
+  const auto allowed = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  return !part.empty() && part[0] != '.' && std::ranges::all_of(part, allowed);
+}
+
+// "org", "name" and perhaps a file; empty where `name` has another form.
+std::vector<std::string> id_parts(const std::string& name) {
+  std::vector<std::string> parts(1);
+  for (const char c : name) {
+    if (c == '/')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  const bool shaped = parts.size() == 2 || (parts.size() == 3 && is_gguf_name(parts[2]));
+  if (!shaped || !std::ranges::all_of(parts, is_id_part)) return {};
+  return parts;
+}
+
+// A directory itself, or the only GGUF file in one without config.json.
+Result<fs::path> with_files(const fs::path& directory) {
+  std::error_code failure;
+  if (fs::exists(directory / "config.json", failure)) return directory;
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, failure))
+    if (is_gguf_name(entry.path())) files.push_back(entry.path());
+  if (failure) return io_error("{}: cannot be read: {}", directory.string(), failure.message());
+  if (files.size() == 1) return files[0];
+  if (files.empty()) return directory;
+  std::ranges::sort(files);
+  std::string names;
+  for (const fs::path& file : files)
+    names += (names.empty() ? "" : ", ") + file.filename().string();
+  return invalid_argument("{}: holds several GGUF files, expected the name of one: {}",
+                          directory.string(), names);
+}
+
+Result<fs::path> find_snapshot(const fs::path& repository, const std::string& name) {
+  const fs::path ref = repository / "refs" / "main";
+  std::error_code failure;
+  if (!fs::is_directory(repository, failure))
+    return not_found(
+        "'{}' is neither a path nor in the hub's cache: no {} (hint: nothing is fetched here; "
+        "the hub's own tools do that)",
+        name, repository.string());
+  std::ifstream file(ref);
+  std::string revision;
+  if (!(file >> revision) || !is_id_part(revision))
+    return bad_file("{}: names no snapshot of '{}'", ref.string(), name);
+  const fs::path snapshot = repository / "snapshots" / revision;
+  if (!fs::is_directory(snapshot, failure))
+    return not_found("{}: no such directory, named by {}", snapshot.string(), ref.string());
+  return snapshot;
+}
+
+}  // namespace
+
+Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) {
+  std::error_code failure;
+  const fs::file_status status = fs::status(name, failure);
+  if (fs::is_directory(status)) return with_files(name);
+  if (fs::exists(status)) return fs::path(name);
+  if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown)
+    return io_error("{}: cannot be read: {}", name, failure.message());
+  const std::vector<std::string> parts = id_parts(name);
+  if (parts.empty() || hub_cache.empty()) return not_found("{}: no such directory or file", name);
+  const Result<fs::path> snapshot =
+      find_snapshot(hub_cache / fmt::format("models--{}--{}", parts[0], parts[1]), name);
+  if (!snapshot || parts.size() == 2) return snapshot ? with_files(*snapshot) : snapshot;
+  if (!fs::exists(*snapshot / parts[2], failure))
+    return not_found("{}: no such file", (*snapshot / parts[2]).string());
+  return *snapshot / parts[2];
+}
+
+Result<GenerationConfig> read_generation_config(const fs::path& model) {
+  const fs::path path = model / "generation_config.json";
+  const Result<MappedFile> file = MappedFile::open(path);
+  if (!file) return file.error();
+  const Result<nlohmann::json> object =
+      parse_json_object({reinterpret_cast<const char*>(file->data()), file->size()}, path.string());
+  if (!object) return object.error();
+  FieldReader fields(*object, path.string());
+  GenerationConfig config;
+  config.samples = fields.boolean("do_sample", false);
+  if (fields.find("temperature") != nullptr) config.temperature = fields.positive("temperature");
+  if (fields.find("top_p") != nullptr) config.top_p = fields.positive("top_p");
+  if (config.top_p.value_or(1.0) > 1.0) fields.refuse("top_p", "a number in (0, 1]");
+  constexpr int64_t kMost = INT32_MAX;
+  if (fields.find("top_k") != nullptr)
+    config.top_k = static_cast<int>(fields.integer("top_k", 0, kMost));
+  if (const nlohmann::json* eos = fields.find("eos_token_id")) {
+    const nlohmann::json list = eos->is_array() ? *eos : nlohmann::json::array({*eos});
+    for (const nlohmann::json& id : list) {
+      if (!id.is_number_unsigned() || id.get<uint64_t>() > static_cast<uint64_t>(kMost)) {
+        fields.refuse("eos_token_id", "a token, or an array of tokens");
+        break;
+      }
+      config.eos.push_back(id.get<Token>());
+    }
+  }
+  // Fields of the transformers library that change which token is drawn, and what means no change.
+  const std::pair<const char*, double> others[] = {{"repetition_penalty", 1.0},
+                                                   {"typical_p", 1.0},
+                                                   {"min_p", 0.0},
+                                                   {"epsilon_cutoff", 0.0},
+                                                   {"eta_cutoff", 0.0},
+                                                   {"no_repeat_ngram_size", 0.0},
+                                                   {"min_length", 0.0},
+                                                   {"min_new_tokens", 0.0},
+                                                   {"num_beams", 1.0},
+                                                   {"penalty_alpha", 0.0},
+                                                   {"exponential_decay_length_penalty", 0.0}};
+  for (const auto& [name, neutral] : others) {
+    const nlohmann::json* value = fields.find(name);
+    if (value != nullptr && *value != neutral)
+      config.not_offered.push_back(fmt::format("{} {}", name, found_text(*value)));
+  }
+  if (Status status = fields.status(); !status) return status.error();
+  return config;
+}
+
+}  // namespace pando

@@ -1,0 +1,81 @@
+// Where `pando run` finds a model, and --generation-config.
+#include "cli/process.h"
+
+namespace pando::testing {
+namespace {
+
+class ModelSource : public ProcessTest {
+ protected:
+  static void SetUpTestSuite() {
+    ProcessTest::SetUpTestSuite();
+    folder().write("in.jsonl", "{\"id\": \"a\", \"prompt\": \"A prompt.\"}\n");
+  }
+  Finished run_model(const std::string& arguments, const std::string& before = "") {
+    return pando(
+        "run --threads 1 --kv-memory 64MiB --max-tokens 4 --input in.jsonl --quiet " + arguments,
+        before);
+  }
+};
+
+TEST_F(ModelSource, AHubIdIsLookedUpInTheCache) {
+  const std::filesystem::path home = at("home");
+  for (const auto& [before, cache] :
+       {std::pair<std::string, std::string>{"HF_HUB_CACHE=home/a ", "a"},
+        {"env -u HF_HUB_CACHE HF_HOME=home/b ", "b/hub"},
+        {"env -u HF_HUB_CACHE -u HF_HOME -u XDG_CACHE_HOME HOME=home ",
+         ".cache/huggingface/hub"}}) {
+    const Finished absent = run_model("--model org/name", before);
+    EXPECT_EQ(absent.code, 1) << absent;
+    EXPECT_TRUE(absent.says("home/" + cache + "/models--org--name")) << absent;
+    const std::filesystem::path repository = home / cache / "models--org--name";
+    std::filesystem::create_directories(repository / "refs");
+    std::filesystem::create_directories(repository / "snapshots");
+    std::ofstream(repository / "refs/main") << "r1";
+    std::filesystem::create_directory_symlink(at("m"), repository / "snapshots/r1");
+    EXPECT_EQ(run_model("--model org/name", before).code, 0);
+  }
+}
+
+TEST_F(ModelSource, GenerationConfigIsUsedOnlyWhenAskedFor) {
+  std::ofstream(at("m") / "generation_config.json")
+      << R"({"do_sample": true, "temperature": 0.5, "top_k": 3, "eos_token_id": [1, 2],
+             "repetition_penalty": 1.1})";
+  const Finished plain = run_model("--model m");
+  EXPECT_EQ(plain.err, "");
+  const Finished asked = run_model("--model m --generation-config");
+  EXPECT_EQ(asked.code, 0) << asked;
+  EXPECT_TRUE(
+      asked.says("generation_config.json: taken: temperature 0.5, top_k 3, end tokens 1, 2; "
+                 "not taken: repetition_penalty 1.1 (not offered)"))
+      << asked;
+  const Finished given =
+      run_model("--model m --generation-config --temperature 0 --ignore-eos --logits-hash");
+  EXPECT_TRUE(
+      given.says("taken: top_k 3; not taken: temperature 0.5 (given otherwise), end tokens"))
+      << given;
+  EXPECT_EQ(given.out, run_model("--model m --ignore-eos --logits-hash").out);
+  std::filesystem::remove(at("m") / "generation_config.json");
+  const Finished absent = run_model("--model m --generation-config");
+  EXPECT_EQ(absent.code, 1);
+  EXPECT_TRUE(absent.says("m/generation_config.json: no such file")) << absent;
+}
+
+TEST_F(ModelSource, FilesThatCannotBeOpenedSayWhy) {
+  EXPECT_TRUE(run_model("--model m --output no/such/out").says("No such file or directory"));
+  EXPECT_TRUE(run_model("--model m --report in.jsonl/x").says("Not a directory"));
+  EXPECT_TRUE(pando("run --model m --input absent.jsonl").says("No such file or directory"));
+  std::filesystem::create_symlink("loop", at("loop"));
+  EXPECT_TRUE(run_model("--model loop").says("Too many levels of symbolic links"));
+  std::filesystem::create_directory(at("l"));
+  std::filesystem::create_symlink("config.json", at("l/config.json"));
+  EXPECT_TRUE(run_model("--model l").says("Too many levels of symbolic links"));
+}
+
+TEST_F(ModelSource, EveryTypeOfWeightsAnswers) {
+  for (const char* weights : {"stored", "q8_0", "q4_0", "int8"})
+    EXPECT_EQ(run_model(std::string("--model m --weights ") + weights).code, 0) << weights;
+  EXPECT_EQ(run_model("--model m --weights q5_0").code, 2);
+}
+
+}  // namespace
+}  // namespace pando::testing

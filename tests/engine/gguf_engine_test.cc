@@ -1,0 +1,61 @@
+// A GGUF file through the whole engine: the logits of the safetensors that it was made of.
+#include <gtest/gtest.h>
+
+#include "model/gguf_files.h"
+#include "model/make_model.h"
+#include "model/test_files.h"
+#include "pando/stream.h"
+
+namespace pando {
+namespace {
+
+uint64_t logits_hash(const std::filesystem::path& path, WeightType weights) {
+  const Result<std::shared_ptr<const Model>> model =
+      Model::load(path, {.weights = weights, .threads = 1});
+  if (!model) {
+    ADD_FAILURE() << model.error().message;
+    return 0;
+  }
+  EXPECT_FALSE((*model)->has_tokenizer());
+  const std::unique_ptr<Engine> engine =
+      Engine::open(*model, {.threads = 1, .kv_memory = size_t{16} << 20}).value();
+  Request request;
+  for (Token token = 1; token < 40; ++token) request.tokens.push_back(token * 7 % 50);
+  request.sampling.max_tokens = 12;
+  request.sampling.ignore_eos = true;
+  request.logits_hash = true;
+  Stream stream = Stream::open(*engine, request).value();
+  while (const auto event = stream.next())
+    if (event->completion) return event->completion->logits_hash;
+  ADD_FAILURE() << "no answer";
+  return 0;
+}
+
+TEST(GgufEngine, LogitsAreThoseOfSafetensors) {
+  for (const char* shape : {"tiny-llama", "tiny-qwen3"}) {
+    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+      const TemporaryFolder folder;
+      ASSERT_TRUE(model::make_model({.shape = shape,
+                                     .out = folder.path(),
+                                     .dtype = dtype,
+                                     .vocab = 50,
+                                     .max_positions = 256})
+                      .ok());
+      const model::ModelConfig config = model::ModelConfig::load(folder.path()).value();
+      const model::Checkpoint checkpoint = model::Checkpoint::open(folder.path()).value();
+      const auto gguf =
+          folder.write("m.gguf", testing::gguf_of(config, checkpoint, {.matrices = dtype}));
+      for (const WeightType weights :
+           {WeightType::kAsStored, WeightType::kQ8_0, WeightType::kQ4_0, WeightType::kInt8})
+        EXPECT_EQ(logits_hash(gguf, weights), logits_hash(folder.path(), weights))
+            << shape << " " << dtype_name(dtype);
+      // Embeddings in blocks too.
+      const auto q8 =
+          folder.write("q8.gguf", testing::gguf_of(config, checkpoint, {.matrices = DType::kQ8_0}));
+      EXPECT_NE(logits_hash(q8, WeightType::kAsStored), logits_hash(gguf, WeightType::kAsStored));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pando

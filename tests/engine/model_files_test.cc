@@ -1,0 +1,103 @@
+// Names of models, and generation_config.json.
+#include "pando/model_files.h"
+
+#include <gtest/gtest.h>
+
+#include "model/test_files.h"
+
+namespace pando {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FindModel : public ::testing::Test {
+ protected:
+  void make(const std::string& path, std::string_view text = "x") {
+    fs::create_directories((cache() / path).parent_path());
+    folder_.write("hub/" + path, text);
+  }
+  fs::path cache() const { return folder_.path() / "hub"; }
+  Result<fs::path> find(const std::string& name) const { return find_model(name, cache()); }
+  static bool holds(const Error& error, std::initializer_list<std::string> words) {
+    for (const std::string& word : words)
+      if (error.message.find(word) == std::string::npos) return false;
+    return true;
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(FindModel, PathsAreThemselves) {
+  folder_.write("config.json", "{}");
+  EXPECT_EQ(find(folder_.path()).value(), folder_.path());
+  const fs::path file = folder_.write("a.gguf", "");
+  EXPECT_EQ(find(file).value(), file);
+  EXPECT_EQ(find("no/such/path").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(find("./absent").error().code, ErrorCode::kNotFound);
+  fs::create_symlink("loop", folder_.path() / "loop");
+  const Error loop = find(folder_.path() / "loop").error();
+  EXPECT_EQ(loop.code, ErrorCode::kIo);
+  EXPECT_TRUE(holds(loop, {"loop", "symbolic links"})) << loop.message;
+}
+
+TEST_F(FindModel, HubIdsAreSnapshotsOfMain) {
+  make("models--org--name/refs/main", "abc123\n");
+  Error error = find("org/name").error();
+  EXPECT_EQ(error.code, ErrorCode::kNotFound);
+  EXPECT_TRUE(holds(error, {"snapshots/abc123", "refs/main"})) << error.message;
+  make("models--org--name/snapshots/abc123/config.json");
+  make("models--org--name/snapshots/other/config.json");
+  EXPECT_EQ(find("org/name").value(), cache() / "models--org--name/snapshots/abc123");
+  error = find("org/other").error();
+  EXPECT_EQ(error.code, ErrorCode::kNotFound);
+  EXPECT_TRUE(holds(error, {"org/other", (cache() / "models--org--other").string(), "fetched"}))
+      << error.message;
+  EXPECT_EQ(find_model("org/name", "").error().code, ErrorCode::kNotFound);
+  for (const char* bad : {"../up", "...", ""}) {
+    make("models--org--bad/refs/main", bad);
+    EXPECT_EQ(find("org/bad").error().code, ErrorCode::kBadFile) << bad;
+  }
+}
+
+TEST_F(FindModel, TheOnlyGgufFileIsMeant) {
+  make("models--org--name/refs/main", "r1");
+  make("models--org--name/snapshots/r1/small.gguf");
+  const fs::path snapshot = cache() / "models--org--name/snapshots/r1";
+  EXPECT_EQ(find("org/name").value(), snapshot / "small.gguf");
+  make("models--org--name/snapshots/r1/large.gguf");
+  const Error error = find("org/name").error();
+  EXPECT_TRUE(holds(error, {"large.gguf, small.gguf"})) << error.message;
+  EXPECT_EQ(find("org/name/large.gguf").value(), snapshot / "large.gguf");
+  EXPECT_EQ(find("org/name/none.gguf").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(find(snapshot).error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(GenerationConfig, GivesWhatIsThereAndNamesWhatIsNotOffered) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(read_generation_config(folder.path()).error().code, ErrorCode::kNotFound);
+  folder.write("generation_config.json",
+               R"({"do_sample": true, "temperature": 0.6, "top_p": 0.95, "top_k": 20,
+                   "eos_token_id": [7, 9], "repetition_penalty": 1.05, "min_p": 0,
+                   "transformers_version": "4.51.0"})");
+  const Result<GenerationConfig> config = read_generation_config(folder.path());
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_TRUE(config->samples);
+  EXPECT_EQ(config->temperature, 0.6);
+  EXPECT_EQ(config->top_p, 0.95);
+  EXPECT_EQ(config->top_k, 20);
+  EXPECT_EQ(config->eos, (std::vector<Token>{7, 9}));
+  EXPECT_EQ(config->not_offered, std::vector<std::string>{"repetition_penalty 1.05"});
+  folder.write("generation_config.json", R"({"eos_token_id": 3})");
+  EXPECT_EQ(read_generation_config(folder.path()).value().eos, std::vector<Token>{3});
+  EXPECT_FALSE(read_generation_config(folder.path()).value().samples);
+  for (const char* bad : {R"({"temperature": -1})", R"({"top_p": 2})", R"({"top_k": 1.5})",
+                          R"({"eos_token_id": "x"})", R"({"eos_token_id": [-1]})", "[]", "{"}) {
+    folder.write("generation_config.json", bad);
+    const Result<GenerationConfig> refused = read_generation_config(folder.path());
+    ASSERT_FALSE(refused.ok()) << bad;
+    EXPECT_NE(refused.error().message.find("generation_config.json"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace pando
