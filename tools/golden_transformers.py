@@ -3,67 +3,145 @@
 computes from them. Needs tools/requirements-golden.txt; the result does not depend on the machine
 beyond the last bits of the logits.
 
-    python3 tools/golden_transformers.py tests/model/data
+    python3 tools/golden_transformers.py tests/model/data [NAME ...]
 """
 import argparse
 import json
 import pathlib
 
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM, Qwen3Config, Qwen3ForCausalLM
+import transformers
 
-LLAMA = dict(hidden_size=32, intermediate_size=88, num_hidden_layers=2, num_attention_heads=4,
+SIZES = dict(hidden_size=32, intermediate_size=72, num_hidden_layers=2, num_attention_heads=4,
              num_key_value_heads=2, max_position_embeddings=256, bos_token_id=1, eos_token_id=2)
-QWEN3 = dict(hidden_size=32, intermediate_size=72, num_hidden_layers=2, num_attention_heads=4,
-             num_key_value_heads=2, head_dim=16, max_position_embeddings=256, bos_token_id=1,
-             eos_token_id=[2, 3])
+LLAMA = dict(SIZES, intermediate_size=88)
+QWEN3 = dict(SIZES, head_dim=16, eos_token_id=[2, 3])
+SMALL = dict(SIZES, vocab_size=61, pad_token_id=0)  # beyond the original context and the window
 
-# name: model class, configuration, type of the stored weights
+
+def rope(kind, theta=10000.0, **fields):
+    return dict(rope_type=kind, rope_theta=theta, **fields)
+
+
+# name: seed, family, configuration, type of the stored weights, lengths of the sequences
 MODELS = {
-    "llama-tied": (LlamaForCausalLM, LlamaConfig(**LLAMA, vocab_size=192, tie_word_embeddings=True),
-                   torch.float32),
-    "llama-untied": (LlamaForCausalLM,
-                     LlamaConfig(**{**LLAMA, "num_attention_heads": 6, "num_key_value_heads": 3,
-                                    "hidden_size": 48}, vocab_size=131, rms_norm_eps=1e-5,
-                                 rope_theta=500000.0, tie_word_embeddings=False),
-                     torch.bfloat16),
-    "qwen3-tied": (Qwen3ForCausalLM,
-                   Qwen3Config(**QWEN3, vocab_size=192, rope_theta=1000000.0,
-                               tie_word_embeddings=True), torch.float16),
-    "qwen3-untied": (Qwen3ForCausalLM,
-                     Qwen3Config(**QWEN3, vocab_size=97, tie_word_embeddings=False),
-                     torch.float32),
+    "llama-tied": (1, "Llama", dict(LLAMA, vocab_size=192, tie_word_embeddings=True), "float32",
+                   (40, 37)),
+    "llama-untied": (2, "Llama",
+                     dict(LLAMA, num_attention_heads=6, num_key_value_heads=3, hidden_size=48,
+                          vocab_size=131, rms_norm_eps=1e-5, rope_parameters=rope("default", 5e5),
+                          tie_word_embeddings=False), "bfloat16", (40, 37)),
+    "qwen3-tied": (3, "Qwen3", dict(QWEN3, vocab_size=192, rope_parameters=rope("default", 1e6),
+                                    tie_word_embeddings=True), "float16", (40, 37)),
+    "qwen3-untied": (4, "Qwen3", dict(QWEN3, vocab_size=97, tie_word_embeddings=False), "float32",
+                     (40, 37)),
+    "llama-linear": (5, "Llama", dict(SMALL, tie_word_embeddings=True,
+                                      rope_parameters=rope("linear", factor=4.0)),
+                     "float16", (90, 37)),
+    "llama-llama3": (6, "Llama", dict(SMALL, head_dim=16, tie_word_embeddings=False,
+                                      rope_parameters=rope(
+                                          "llama3", 500.0, factor=8.0, low_freq_factor=1.0,
+                                          high_freq_factor=4.0,
+                                          original_max_position_embeddings=32)),
+                     "float32", (90, 37)),
+    "llama-yarn": (7, "Llama", dict(SMALL, head_dim=24, max_position_embeddings=128,
+                                    tie_word_embeddings=True,
+                                    rope_parameters=rope("yarn", factor=4.0,
+                                                         original_max_position_embeddings=32)),
+                   "bfloat16", (120, 37)),
+    "llama-yarn-options": (8, "Llama", dict(SMALL, head_dim=24, tie_word_embeddings=False,
+                                            rope_parameters=rope(
+                                                "yarn", 700.0, factor=6.5, mscale=0.8,
+                                                mscale_all_dim=0.3, beta_fast=9.0, beta_slow=0.5,
+                                                truncate=False,
+                                                original_max_position_embeddings=40)),
+                           "float32", (90, 37)),
+    "llama-bias": (9, "Llama", dict(SMALL, num_key_value_heads=1, attention_bias=True,
+                                    tie_word_embeddings=True), "float32", (40, 37)),
+    "mistral-window": (10, "Mistral", dict(SMALL, sliding_window=20, tie_word_embeddings=False),
+                       "bfloat16", (90, 37)),
+    "mistral-full": (11, "Mistral", dict(SMALL, head_dim=12, sliding_window=None,
+                                         tie_word_embeddings=True), "float32", (90, 37)),
+    "qwen2-full": (12, "Qwen2", dict(SMALL, tie_word_embeddings=True), "float16", (90, 37)),
+    "qwen2-window": (13, "Qwen2", dict(SMALL, num_hidden_layers=3, use_sliding_window=True,
+                                       sliding_window=11, max_window_layers=1,
+                                       tie_word_embeddings=False,
+                                       rope_parameters=rope("yarn", factor=4.0,
+                                                            original_max_position_embeddings=32)),
+                     "float32", (90, 37)),
+    "qwen3-window": (14, "Qwen3", dict(SMALL, head_dim=16, attention_bias=True,
+                                       use_sliding_window=True, sliding_window=25,
+                                       layer_types=["sliding_attention", "full_attention"],
+                                       tie_word_embeddings=False), "float32", (90, 37)),
+    "qwen3-embedding": (15, "Qwen3", dict(SMALL, head_dim=16, tie_word_embeddings=True),
+                        "bfloat16", (90, 37)),
+    "phi3-window": (16, "Phi3", dict(SMALL, num_key_value_heads=4, sliding_window=18,
+                                     tie_word_embeddings=False), "float32", (90, 37)),
+    "phi3-longrope": (17, "Phi3", dict(SMALL, hidden_size=64, tie_word_embeddings=True,
+                                       max_position_embeddings=192, partial_rotary_factor=0.75,
+                                       original_max_position_embeddings=48,
+                                       rope_parameters=rope(
+                                           "longrope",
+                                           short_factor=[1.0, 1.05, 1.1, 1.3, 1.7, 2.0],
+                                           long_factor=[1.0, 1.5, 2.4, 3.9, 8.0, 20.0])),
+                      "float16", (90, 37)),
 }
-N_TOKENS = (40, 37)
+# Fixtures whose config.json has the form that files had before rope_parameters.
+OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope"}
+# Saved without the head and its prefix, as the Qwen3 embedding models are.
+BARE = {"qwen3-embedding"}
 POSITIONS = (0, 1, 7, 16, 31, 36)
 
 
 def randomise(model, generator):
-    """Norms near 1 and matrices large enough that attention is far from uniform."""
-    for parameter in model.parameters():
+    """Norms near 1, biases near 0, and matrices large enough that attention is far from uniform."""
+    for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
-        if parameter.dim() == 1:
+        if name.endswith(".bias"):
+            parameter.data = 0.5 * noise
+        elif parameter.dim() == 1:
             parameter.data = 1.0 + 0.3 * noise
         else:
             parameter.data = 1.5 * noise / parameter.shape[1] ** 0.5
 
 
+def to_old_form(path):
+    config = json.loads(path.read_text())
+    scaling = config.pop("rope_parameters")
+    config["rope_theta"] = scaling.pop("rope_theta")
+    if "partial_rotary_factor" in scaling:
+        config["partial_rotary_factor"] = scaling.pop("partial_rotary_factor")
+    scaling["type"] = scaling.pop("rope_type")
+    if "original_max_position_embeddings" in config:
+        scaling.pop("original_max_position_embeddings", None)
+    config["rope_scaling"] = scaling
+    config.pop("layer_types", None)
+    path.write_text(json.dumps(config, indent=2) + "\n")
+
+
 def make(name, folder):
-    model_class, config, dtype = MODELS[name]
-    generator = torch.Generator().manual_seed(sorted(MODELS).index(name) + 1)
-    model = model_class(config)
+    seed, family, fields, dtype, lengths = MODELS[name]
+    model_class = getattr(transformers, family + "ForCausalLM")
+    generator = torch.Generator().manual_seed(seed)
+    model = model_class(getattr(transformers, family + "Config")(**fields))
     randomise(model, generator)
-    model.to(dtype).save_pretrained(folder)
+    model.to(getattr(torch, dtype))
+    (model.model if name in BARE else model).save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
+    path = folder / "config.json"
+    if name in BARE:
+        path.write_text(path.read_text().replace(family + "Model", family + "ForCausalLM"))
+    if name in OLD_FORM:
+        to_old_form(path)
     # Read back rather than converted: `to` would round the rotary tables as well.
     model = model_class.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
     sequences = []
-    for n_tokens in N_TOKENS:
-        tokens = torch.randint(0, config.vocab_size, (1, n_tokens), generator=generator)
+    for n_tokens in lengths:
+        tokens = torch.randint(0, fields["vocab_size"], (1, n_tokens), generator=generator)
         with torch.no_grad():
             logits = model(tokens).logits[0]
         rows = [{"position": p, "logits": [float(f"{x:.7g}") for x in logits[p].tolist()]}
-                for p in POSITIONS]
+                for p in POSITIONS + ((60, n_tokens - 1) if n_tokens > 60 else ())]
         sequences.append({"tokens": tokens[0].tolist(), "rows": rows})
     text = json.dumps({"model": name, "sequences": sequences}, separators=(",", ":"))
     (folder / "golden.json").write_text(text.replace('{"position"', '\n{"position"') + "\n")
@@ -72,9 +150,10 @@ def make(name, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=pathlib.Path, help="folder that gets one folder per model")
-    out = parser.parse_args().out
-    for name in MODELS:
-        make(name, out / name)
+    parser.add_argument("names", nargs="*", help="models to make; all where none is named")
+    arguments = parser.parse_args()
+    for name in arguments.names or MODELS:
+        make(name, arguments.out / name)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ enum class Fault {
   kFoldPerPage,          // attention: the softmax state is updated per page instead of per tile
   kStaleLane,            // attention: one position beyond the row's own is visible
   kMaskedLaneTimesZero,  // attention: masked values are multiplied by zero instead of skipped
+  kWindowTooWide,        // attention: one position before the row's window is visible
   kSpanFoldLeft,         // attention: spans merged left to right instead of as an aligned tree
   kCopyOneLaneShort,     // pages: a copy on write leaves out its last position
   kFanOutMissing,        // pages: a row is written to its own page only

@@ -44,6 +44,11 @@ class FieldReader {
   void refuse(std::string_view name, std::string_view expected,
               ErrorCode code = ErrorCode::kBadFile);
 
+  // Keeps the error of a reader of something inside this object.
+  void keep(const Error& error) {
+    if (!error_) error_ = error;
+  }
+
   Status status() const { return error_ ? Status(*error_) : Status(); }
 
  private:

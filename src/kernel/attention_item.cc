@@ -81,6 +81,12 @@ int n_span_merges(uint32_t s, bool last) {
 }
 
 void merge_states(const Kernels& kernels, int head_dim, const SpanState& a, const SpanState& b) {
+  if (*a.max == -std::numeric_limits<float>::infinity()) {
+    *a.max = *b.max;
+    *a.sum = *b.sum;
+    std::copy_n(b.acc, round_up_16(head_dim), a.acc);
+    return;
+  }
   kernels.merge_spans({.head_dim = head_dim,
                        .max_a = a.max,
                        .sum_a = a.sum,
@@ -104,6 +110,7 @@ size_t AttentionItem::use(std::byte* memory) {
   factor_ = layout.floats(n);
   widened_ = layout.floats(kStripChannels * round_up_16(shape_.tile_len));
   visible_ = layout.ints(n);
+  if (args_.window > 0) from_ = layout.ints(n);
   max_ = layout.floats(n * n_slots);
   sum_ = layout.floats(n * n_slots);
   acc_ = layout.floats(n * n_slots * dim_);
@@ -114,23 +121,66 @@ void AttentionItem::run(const PartialStates& partials) {
   const auto positions = args_.positions.subspan(row_begin_, row_end_ - row_begin_);
   const uint32_t n_tiles = *std::ranges::max_element(positions) / shape_.tile_len + 1;
   const uint32_t tiles_per_span = shape_.span_len / shape_.tile_len;
-  const uint32_t tile_begin = part_ * split_.spans_each * tiles_per_span;
-  if (tile_begin >= n_tiles) return;
-  const uint32_t tile_end = std::min(n_tiles, tile_begin + split_.spans_each * tiles_per_span);
+  const uint32_t part_begin = part_ * split_.spans_each * tiles_per_span;
+  if (part_begin >= n_tiles) return;
+  const uint32_t tile_begin = std::max(part_begin, first_tile());
+  const uint32_t tile_end = std::min(n_tiles, part_begin + split_.spans_each * tiles_per_span);
+  if (args_.window > 0) empty_states(partials);
+  if (tile_begin >= tile_end) return;
 
   scale_queries();
   TaskWalk walk(args_.tasks, row_begin_, row_end_, tile_begin, tile_end);
-  const AttentionTask* task = walk.next();
-  PANDO_CHECK(task != nullptr);
+  const auto next_seen = [&] {
+    const AttentionTask* task = walk.next();
+    while (task != nullptr && !is_seen(*task)) task = walk.next();
+    return task;
+  };
+  const AttentionTask* task = next_seen();
+  PANDO_CHECK(task != nullptr || args_.window > 0);
   list_chunks(task, 0);
   for (int turn = 0; task != nullptr; turn = 1 - turn) {
-    const AttentionTask* next = walk.next();
+    const AttentionTask* next = next_seen();
     list_chunks(next, 1 - turn);
     const uint32_t span = task->tile / tiles_per_span;
     attend(*task, span_slot(span - part_ * split_.spans_each), turn);
     if (next == nullptr || next->tile / tiles_per_span != span) end_span(span, partials);
     task = next;
   }
+}
+
+uint32_t AttentionItem::first_seen(int64_t row) const {
+  const uint32_t end = args_.positions[row] + 1, window = args_.window;
+  return window == 0 || end <= window ? 0 : end - window - fault_on(Fault::kWindowTooWide);
+}
+
+bool AttentionItem::sees(int64_t row, uint32_t tile) const {
+  return first_seen(row) < (tile + 1) * static_cast<uint32_t>(shape_.tile_len);
+}
+
+bool AttentionItem::is_seen(const AttentionTask& task) const {
+  if (args_.window == 0) return true;
+  const int64_t end = std::min<int64_t>(task.row_end, row_end_);
+  for (int64_t row = std::max<int64_t>(task.row_begin, row_begin_); row < end; ++row)
+    if (sees(row, task.tile)) return true;
+  return false;
+}
+
+uint32_t AttentionItem::first_tile() const {
+  if (args_.window == 0) return 0;
+  uint32_t first = first_seen(row_begin_);
+  for (int row = row_begin_ + 1; row < row_end_; ++row) first = std::min(first, first_seen(row));
+  return first / shape_.tile_len;
+}
+
+// Spans that a row does not see are not visited.
+void AttentionItem::empty_states(const PartialStates& partials) {
+  const size_t n_slots = std::bit_width(static_cast<uint32_t>(split_.spans_each - 1)) + 1;
+  for (size_t slot = 0; slot < n_slots; ++slot)
+    for (int i = 0; i < n_queries_; ++i) make_empty(state(static_cast<int>(slot), i));
+  if (split_.n_parts == 1) return;
+  for (int i = 0; i < n_queries_; ++i)
+    make_empty(partials.of(part_, row_begin_ + i / split_.group,
+                           kv_head_ * split_.group + i % split_.group));
 }
 
 void AttentionItem::scale_queries() {
@@ -158,6 +208,20 @@ void AttentionItem::list_chunks(const AttentionTask* task, int turn) {
 void AttentionItem::attend(const AttentionTask& task, int slot, int turn) {
   const int begin = std::max<int>(task.row_begin, row_begin_);
   const int end = std::min<int>(task.row_end, row_end_);
+  const bool opens_span = task.tile % (shape_.span_len / shape_.tile_len) == 0;
+  if (args_.window == 0) return attend_rows(task, slot, turn, begin, end, opens_span);
+  const uint32_t tile_begin = task.tile * shape_.tile_len;
+  const auto first = [&](int row) { return opens_span || first_seen(row) >= tile_begin; };
+  for (int row = begin; row < end;) {
+    const int run = row;
+    const bool seen = sees(run, task.tile), run_first = first(run);
+    while (row < end && sees(row, task.tile) == seen && first(row) == run_first) ++row;
+    if (seen) attend_rows(task, slot, turn, run, row, run_first);
+  }
+}
+
+void AttentionItem::attend_rows(const AttentionTask& task, int slot, int turn, int begin, int end,
+                                bool first) {
   const int n_pages = task.n_pages, first_query = (begin - row_begin_) * split_.group;
   const int n_slot_queries = split_.rows_each * split_.group;
   AttendTileArgs tile;
@@ -169,6 +233,7 @@ void AttentionItem::attend(const AttentionTask& task, int slot, int turn) {
   tile.n_ahead = n_chunks_[1 - turn];
   tile.n_queries = (end - begin) * split_.group;
   tile.visible = visible_;
+  tile.from = args_.window > 0 ? from_ : nullptr;
   tile.keep_masked = fault_on(Fault::kMaskedLaneTimesZero);
   tile.q = q_ + first_query * dim_;
   tile.max = max_ + slot * n_slot_queries + first_query;
@@ -178,20 +243,25 @@ void AttentionItem::attend(const AttentionTask& task, int slot, int turn) {
   tile.factor = factor_;
   tile.widened = widened_;
   const int n_pages_each = fault_on(Fault::kFoldPerPage) ? 1 : n_pages;
+  const int64_t tile_begin = static_cast<int64_t>(task.tile) * shape_.tile_len;
   for (int page = 0; page < n_pages; page += n_pages_each) {
     tile.n_pages = n_pages_each;
     tile.keys = chunks_[turn].data() + page;
     tile.values = chunks_[turn].data() + n_pages + page;
-    tile.first = page == 0 && task.tile % (shape_.span_len / shape_.tile_len) == 0;
+    tile.first = page == 0 && first;
     const int n_held = n_pages_each * shape_.page_len;
     for (int row = begin; row < end; ++row) {
-      const int64_t offset = static_cast<int64_t>(args_.positions[row]) -
-                             static_cast<int64_t>(task.tile) * shape_.tile_len;
+      const int64_t offset = static_cast<int64_t>(args_.positions[row]) - tile_begin;
       PANDO_CHECK(offset >= 0 &&
                   std::min<int64_t>(offset + 1, shape_.tile_len) <= n_pages * shape_.page_len);
       const int64_t n = offset + 1 + fault_on(Fault::kStaleLane) - page * shape_.page_len;
       const int visible = static_cast<int>(std::clamp<int64_t>(n, 0, n_held));
-      std::fill_n(visible_ + (row - begin) * split_.group, split_.group, visible);
+      const int query = (row - begin) * split_.group;
+      std::fill_n(visible_ + query, split_.group, visible);
+      if (args_.window == 0) continue;
+      const int64_t from = first_seen(row) - tile_begin - page * shape_.page_len;
+      std::fill_n(from_ + query, split_.group,
+                  static_cast<int>(std::clamp<int64_t>(from, 0, n_held)));
     }
     kernels_.attend_tile(tile);
   }
@@ -209,7 +279,7 @@ void AttentionItem::end_span(uint32_t span, const PartialStates& partials) {
     const int row = row_begin_ + i / split_.group;
     const int head = kv_head_ * split_.group + i % split_.group;
     const uint32_t last_span = args_.positions[row] / shape_.span_len;
-    if (last_span < span) continue;
+    if (last_span < span || first_seen(row) / shape_.span_len > span) continue;
     const bool last = last_span == span || s + 1 == static_cast<uint32_t>(split_.spans_each);
     *state(top, i).sum = sum16(lanes_ + 16 * i);
     for (int slot = top, n = n_span_merges(s, last); n > 0; --n, --slot)

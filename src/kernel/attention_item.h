@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "kernel/attention.h"
 
@@ -25,7 +26,12 @@ struct SpanState {
   float* acc;  // [padded head_dim] f32
 };
 
-// a becomes merge(a, b).
+// A state of no visible position has max -infinity, and nothing else of it is read.
+inline void make_empty(const SpanState& state) {
+  *state.max = -std::numeric_limits<float>::infinity();
+}
+
+// a becomes merge(a, b); merged with an empty state a, b stays as it is.
 void merge_states(const Kernels& kernels, int head_dim, const SpanState& a, const SpanState& b);
 // out[d] = acc[d] / z; out: [head_dim].
 void finish_state(const Kernels& kernels, int head_dim, const SpanState& state, float* out);
@@ -90,10 +96,21 @@ class AttentionItem {
 
  private:
   void scale_queries();
+  // The first position that a row sees.
+  uint32_t first_seen(int64_t row) const;
+  bool sees(int64_t row, uint32_t tile) const;
+  // Whether a row of the task and of this item sees its tile.
+  bool is_seen(const AttentionTask& task) const;
+  uint32_t first_tile() const;
+  // All states of this item, before the first span.
+  void empty_states(const PartialStates& partials);
   // Keys, then values of the task's pages.
   void list_chunks(const AttentionTask* task, int turn);
-  // Folds a tile into the states of slot `slot` for the task's rows of this item.
+  // Folds a tile into the states of slot `slot` for the task's rows of this item that see it.
   void attend(const AttentionTask& task, int slot, int turn);
+  // The same for rows [begin, end), which all see the tile; it is their first one of the span, or
+  // of none of them.
+  void attend_rows(const AttentionTask& task, int slot, int turn, int begin, int end, bool first);
   SpanState state(int slot, int query) const;
   // Every row that has reached `span` gets its state; a row that ends here is finished.
   void end_span(uint32_t span, const PartialStates& partials);
@@ -112,6 +129,7 @@ class AttentionItem {
   float* factor_ = nullptr;     // [n_queries]
   float* widened_ = nullptr;    // [kStripChannels, padded tile_len]
   int32_t* visible_ = nullptr;  // [n_queries]
+  int32_t* from_ = nullptr;     // [n_queries], with a window
   // A stack of span results per query; the topmost is being folded.
   float* max_ = nullptr;  // [n_slots, n_queries]
   float* sum_ = nullptr;  // [n_slots, n_queries]

@@ -23,8 +23,8 @@ struct Kernels {
   // --- row-local operations -----------------------------------------------------------------
   // y[i] = x[i] / rms(x) * weight[i]; x, weight, y: [n] f32; y may be x.
   void (*rms_norm)(const float* x, const float* weight, float eps, int n, float* y);
-  // Rotates one head in place. x: [head_dim]; cos, sin: [head_dim / 2].
-  void (*rope)(float* x, const float* cos, const float* sin, int head_dim);
+  // Rotates the first n channels of a head in place. x: [n]; cos, sin: [n / 2].
+  void (*rope)(float* x, const float* cos, const float* sin, int n);
   // out[i] = silu(gate[i]) * up[i]; all [n]; out may be gate.
   void (*swiglu)(const float* gate, const float* up, int n, float* out);
   // x[i] += y[i]; both [n].

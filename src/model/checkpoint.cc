@@ -13,6 +13,7 @@ using nlohmann::json;
 
 constexpr const char* kSingleName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";
+const std::string kPrefix = "model.";
 
 Result<json> read_index(const fs::path& path) {
   const Result<MappedFile> file = MappedFile::open(path);
@@ -55,6 +56,7 @@ Result<Checkpoint> Checkpoint::open(const fs::path& directory) {
     if (!file) return std::move(file).error();
     for (const auto& [name, entry] : file->tensors()) checkpoint.shard_of_.emplace(name, 0);
     checkpoint.shards_.push_back(std::move(file).value());
+    checkpoint.add_missing_prefix();
     return checkpoint;
   }
   if (failure)
@@ -63,7 +65,17 @@ Result<Checkpoint> Checkpoint::open(const fs::path& directory) {
   if (!fs::exists(checkpoint.index_path_, failure))
     return not_found("{}: has neither {} nor {}", directory.string(), kSingleName, kIndexName);
   if (Status status = checkpoint.open_shards(directory); !status) return status.error();
+  checkpoint.add_missing_prefix();
   return checkpoint;
+}
+
+void Checkpoint::add_missing_prefix() {
+  bare_ = contains("embed_tokens.weight") && !contains("model.embed_tokens.weight");
+  if (!bare_) return;
+  std::map<std::string, size_t, std::less<>> named;
+  for (const auto& [name, shard] : shard_of_)
+    named.emplace(name == "lm_head.weight" ? name : kPrefix + name, shard);
+  shard_of_ = std::move(named);
 }
 
 Status Checkpoint::open_shards(const fs::path& directory) {
@@ -119,7 +131,9 @@ const fs::path& Checkpoint::file_of(std::string_view name) const {
 
 Result<TensorView> Checkpoint::safetensors_tensor(std::string_view name) const {
   const Safetensors& shard = shards_[shard_of_.find(name)->second];
-  const TensorEntry& entry = shard.tensors().find(name)->second;
+  const bool shortened = bare_ && name.starts_with(kPrefix);
+  const TensorEntry& entry =
+      shard.tensors().find(shortened ? name.substr(kPrefix.size()) : name)->second;
   const std::string where = fmt::format("{}: tensor '{}'", shard.path().string(), name);
   TensorView view;
   if (entry.dtype == "F32") {

@@ -29,6 +29,10 @@ class Checkpoint {
   // kBadFile for contents that contradict themselves.
   static Result<Checkpoint> open(const std::filesystem::path& path);
 
+  const std::filesystem::path& path() const { return index_path_; }
+  // The file leaves out the prefix "model." that names have here: a model saved without its head.
+  bool is_bare() const { return bare_; }
+
   bool contains(std::string_view name) const {
     return gguf_ ? gguf_->contains(name) : shard_of_.contains(name);
   }
@@ -50,12 +54,14 @@ class Checkpoint {
  private:
   Checkpoint() = default;
   Status open_shards(const std::filesystem::path& directory);
+  void add_missing_prefix();
 
   Result<TensorView> safetensors_tensor(std::string_view name) const;
   const std::filesystem::path& file_of(std::string_view name) const;
 
   std::filesystem::path index_path_;  // the index, or the only file
   std::optional<GgufTensors> gguf_;   // where this is a GGUF file: there are no shards
+  bool bare_ = false;
   std::vector<Safetensors> shards_;
   std::map<std::string, size_t, std::less<>> shard_of_;  // tensor name -> index into shards_
 };

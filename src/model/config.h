@@ -9,13 +9,11 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "model/family.h"
+#include "model/rope.h"
 #include "pando/result.h"
 
 namespace pando::model {
-
-enum class Family { kLlama, kQwen3 };
-
-const char* family_name(Family family);  // "llama", "qwen3"
 
 // A plain value. What `load` and `parse` return satisfies `validate`: every size is positive,
 // n_heads is a multiple of n_kv_heads, head_dim of 4, and no product of two sizes overflows int64.
@@ -29,13 +27,26 @@ struct ModelConfig {
   int head_dim = 0;
   int d_ff = 0;
   float rms_eps = 1e-5f;
-  double rope_theta = 10000.0;
+  RopeConfig rope = {};
   int max_positions = 0;         // longest sequence, in tokens
   bool tied_embeddings = false;  // the LM head is the embedding table; lm_head.weight is not read
+  QkNorm qk_norm = QkNorm::kNone;
+  bool qkv_bias = false;           // of queries, keys and values
+  bool o_bias = false;             // of the output projection
+  bool fused_projections = false;  // the checkpoint holds qkv_proj and gate_up_proj
+  // A query at position p sees keys behind p - sliding_window; 0: all up to its own.
+  int sliding_window = 0;
+  std::vector<bool> windowed_layers = {};  // [n_layers] those with the window; empty: all
   std::optional<int32_t> bos_id = {};
   std::vector<int32_t> eos_ids = {};  // any of these ends a sequence; may be empty
 
-  bool qk_norm() const { return family == Family::kQwen3; }  // RMSNorm of each query and key head
+  // With what the family fixes, and nothing else.
+  static ModelConfig of_family(Family family);
+
+  // The window of a layer, 0 for none.
+  int window(int layer) const {
+    return windowed_layers.empty() || windowed_layers[layer] ? sliding_window : 0;
+  }
   int q_dim() const { return n_heads * head_dim; }
   int kv_dim() const { return n_kv_heads * head_dim; }
   int64_t n_parameters() const;
@@ -63,8 +74,8 @@ struct WeightSpec {
 std::string layer_weight_name(int layer, std::string_view part);
 
 // Every weight that a model of this shape has, in the order of the forward pass: the embedding
-// [vocab, d_model], per layer its norms [d_model] and projections [out, in], the last norm, and
-// lm_head [vocab, d_model] unless embeddings are tied.
+// [vocab, d_model], per layer its norms [d_model], projections [out, in] and their biases [out],
+// the last norm, and lm_head [vocab, d_model] unless embeddings are tied.
 std::vector<WeightSpec> weight_specs(const ModelConfig& config);
 
 }  // namespace pando::model

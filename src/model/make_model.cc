@@ -15,98 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct NamedShape {
-  std::string_view name;
-  ModelConfig config;
-};
-
-ModelConfig qwen3(int d_model, int n_layers, int n_heads, int d_ff, bool tied) {
-  return {.family = Family::kQwen3,
-          .vocab = 151936,
-          .d_model = d_model,
-          .n_layers = n_layers,
-          .n_heads = n_heads,
-          .n_kv_heads = 8,
-          .head_dim = 128,
-          .d_ff = d_ff,
-          .rms_eps = 1e-6f,
-          .rope_theta = 1e6,
-          .max_positions = 40960,
-          .tied_embeddings = tied,
-          .bos_id = 151643,
-          .eos_ids = {151645, 151643}};
-}
-
-ModelConfig llama2(int vocab, int d_model, int n_layers, int n_heads, int d_ff, double theta,
-                   int max_positions) {
-  return {.family = Family::kLlama,
-          .vocab = vocab,
-          .d_model = d_model,
-          .n_layers = n_layers,
-          .n_heads = n_heads,
-          .n_kv_heads = n_heads,
-          .head_dim = 128,
-          .d_ff = d_ff,
-          .rms_eps = 1e-5f,
-          .rope_theta = theta,
-          .max_positions = max_positions,
-          .tied_embeddings = false,
-          .bos_id = 1,
-          .eos_ids = {2}};
-}
-
-ModelConfig llama3(int d_model, int n_layers, int head_dim, int d_ff, int max_positions,
-                   bool tied) {
-  return {.family = Family::kLlama,
-          .vocab = 128256,
-          .d_model = d_model,
-          .n_layers = n_layers,
-          .n_heads = 32,
-          .n_kv_heads = 8,
-          .head_dim = head_dim,
-          .d_ff = d_ff,
-          .rms_eps = 1e-5f,
-          .rope_theta = 5e5,
-          .max_positions = max_positions,
-          .tied_embeddings = tied,
-          .bos_id = 128000,
-          .eos_ids = {128001}};
-}
-
-ModelConfig tiny(Family family, int n_layers, int head_dim, int d_ff, bool tied) {
-  return {.family = family,
-          .vocab = 1024,
-          .d_model = 64,
-          .n_layers = n_layers,
-          .n_heads = 4,
-          .n_kv_heads = 2,
-          .head_dim = head_dim,
-          .d_ff = d_ff,
-          .rms_eps = 1e-6f,
-          .rope_theta = 1e4,
-          .max_positions = 4096,
-          .tied_embeddings = tied,
-          .bos_id = 1,
-          .eos_ids = {2}};
-}
-
-// As published, except that Llama 3.2 is without the scaling of its rotary frequencies.
-const std::vector<NamedShape>& shapes() {
-  static const std::vector<NamedShape> all = {
-      {"qwen3-0.6b", qwen3(1024, 28, 16, 3072, true)},
-      {"qwen3-1.7b", qwen3(2048, 28, 16, 6144, true)},
-      {"qwen3-4b", qwen3(2560, 36, 32, 9728, true)},
-      {"qwen3-8b", qwen3(4096, 36, 32, 12288, false)},
-      {"llama-2-7b", llama2(32000, 4096, 32, 32, 11008, 1e4, 4096)},
-      {"llama-3-8b", llama3(4096, 32, 128, 14336, 8192, false)},
-      {"llama-3.2-1b", llama3(2048, 16, 64, 8192, 131072, true)},
-      {"codellama-13b", llama2(32016, 5120, 40, 40, 13824, 1e6, 16384)},
-      {"tiny-qwen3", tiny(Family::kQwen3, 2, 32, 192, true)},
-      {"tiny-llama", tiny(Family::kLlama, 3, 16, 176, false)},
-  };
-  return all;
-}
-
 uint64_t hash_name(std::string_view name) {  // FNV-1a
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
@@ -117,6 +25,8 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
   Result<ModelConfig> config = named_shape(options.shape);
   if (!config) return config;
   config->n_layers = options.n_layers.value_or(config->n_layers);
+  if (!config->windowed_layers.empty() && config->n_layers > 0)
+    config->windowed_layers.resize(config->n_layers, true);
   config->vocab = options.vocab.value_or(config->vocab);
   config->max_positions = options.max_positions.value_or(config->max_positions);
   if (options.eos_id) {
@@ -177,28 +87,16 @@ class WeightStream {
 
 }  // namespace
 
-std::vector<std::string_view> shape_names() {
-  std::vector<std::string_view> names;
-  for (const NamedShape& shape : shapes()) names.push_back(shape.name);
-  return names;
-}
-
-Result<ModelConfig> named_shape(std::string_view name) {
-  for (const NamedShape& shape : shapes())
-    if (shape.name == name) return shape.config;
-  return invalid_argument("shape is '{}', expected one of {}", name,
-                          fmt::join(shape_names(), ", "));
-}
-
 void random_weights(uint64_t seed, std::string_view name, std::span<const int64_t> shape,
                     int64_t first, std::span<float> out) {
   // Four 16-bit uniforms, added: integers up to here, then one product and one sum in f32.
   constexpr double kDeviation = 37837.0;  // sqrt(4 / 12) * 65536
-  const bool norm = shape.size() == 1;
+  const bool norm = shape.size() == 1 && !name.ends_with(".bias");
   // A tied LM head prefers the token it has just read the more, the larger the embedding is beside
   // what the layers add to it.
   const double gain = name == "model.embed_tokens.weight" ? 0.5 : 1.0;
-  const double deviation = norm ? 0.1 : gain / std::sqrt(static_cast<double>(shape.back()));
+  const double deviation =
+      shape.size() == 1 ? 0.1 : gain / std::sqrt(static_cast<double>(shape.back()));
   const float scale = static_cast<float>(deviation / kDeviation), center = norm ? 1.0f : 0.0f;
   const uint64_t key = mix64(seed ^ mix64(hash_name(name)));
   for (size_t i = 0; i < out.size(); ++i) {

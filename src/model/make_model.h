@@ -39,7 +39,7 @@ Status make_model(const MakeModelOptions& options);
 
 // Elements [first, first + out.size()) of the row-major weight `name` of shape [.., n_columns], in
 // f32: matrices near a normal distribution with standard deviation 1 / sqrt(n_columns), half of it
-// for the embedding; norms (one-dimensional) 1 with a deviation of 0.1.
+// for the embedding; norms (one-dimensional) 1 and biases 0, with a deviation of 0.1.
 void random_weights(uint64_t seed, std::string_view name, std::span<const int64_t> shape,
                     int64_t first, std::span<float> out);
 

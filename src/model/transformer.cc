@@ -48,7 +48,8 @@ Transformer::Transformer(const Weights& weights, const kernel::Kernels& kernels,
       kernels_(kernels),
       pool_(pool),
       comm_(comm),
-      rope_(max_positions, config_.head_dim, config_.rope_theta),
+      context_(max_positions),
+      rope_(config_.rope, config_.head_dim, max_positions),
       query_scale_(static_cast<float>(std::numbers::log2e / std::sqrt(config_.head_dim))) {}
 
 const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv) {
@@ -67,9 +68,9 @@ const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv
       if (n_rows == 0) break;
     }
     linear(layer.o, buffers_.attended.data(), config_.q_dim(), n_rows, buffers_.projected.data());
-    add_to_residual(n_rows);
+    add_to_residual(n_rows, layer.o_bias);
     feed_forward(layer, n_rows);
-    add_to_residual(n_rows);
+    add_to_residual(n_rows, {});
   }
   norm_rows(buffers_.x.data(), weights_.final_norm, n_rows, buffers_.normed.data());
   return buffers_.normed.data();
@@ -116,14 +117,16 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
   for_rows(pool_, n_rows, [&](uint32_t row) {
     float* qkv = buffers_.qkv.data() + row * qkv_dim;
     uint32_t pos = plan.positions[row];
+    if (!layer.qkv_bias.empty())
+      kernels_.add(qkv, layer.qkv_bias.data(), static_cast<int>(qkv_dim));
     if (fault_on(Fault::kRopeFromChunk)) pos -= std::min(pos, plan.positions[0]);
     for (int head = 0; head < config_.n_heads + config_.n_kv_heads; ++head) {
       float* x = qkv + head * head_dim;
-      if (config_.qk_norm()) {
+      if (config_.qk_norm == QkNorm::kPerHead) {
         const std::vector<float>& weight = head < config_.n_heads ? layer.q_norm : layer.k_norm;
         kernels_.rms_norm(x, weight.data(), config_.rms_eps, head_dim, x);
       }
-      kernels_.rope(x, rope_.cos(pos), rope_.sin(pos), head_dim);
+      kernels_.rope(x, rope_.cos(pos), rope_.sin(pos), rope_.rotary_dim());
     }
     std::memcpy(buffers_.q.data() + row * q_dim, qkv, q_dim * sizeof(float));
   });
@@ -137,6 +140,8 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
                      .layer = index,
                      .n_heads = config_.n_heads,
                      .scale = query_scale_,
+                     // One that no sequence outgrows hides nothing.
+                     .window = config_.window(index) < context_ ? config_.window(index) : 0,
                      .positions = plan.positions,
                      .tasks = plan.tasks,
                      .task_pages = plan.task_pages,
@@ -190,13 +195,15 @@ void Transformer::keep_outputs(const StepPlan& plan) {
   }
 }
 
-// buffers_.x += buffers_.projected, summed over the ranks first.
-void Transformer::add_to_residual(uint32_t n_rows) {
+// buffers_.x += buffers_.projected + bias, summed over the ranks first.
+void Transformer::add_to_residual(uint32_t n_rows, const std::vector<float>& bias) {
   Stopwatch watch;
   const size_t d = config_.d_model;
   comm_.all_reduce_sum(buffers_.projected.data(), static_cast<int64_t>(n_rows * d));
   for_rows(pool_, n_rows, [&](uint32_t row) {
-    kernels_.add(buffers_.x.data() + row * d, buffers_.projected.data() + row * d, config_.d_model);
+    float* y = buffers_.projected.data() + row * d;
+    if (!bias.empty()) kernels_.add(y, bias.data(), config_.d_model);
+    kernels_.add(buffers_.x.data() + row * d, y, config_.d_model);
   });
   watch.lap(times_.other_s);
 }

@@ -56,7 +56,8 @@ class Transformer {
   void feed_forward(const LayerWeights& layer, uint32_t n_rows);
   void norm_rows(const float* x, const std::vector<float>& weight, uint32_t n_rows, float* out);
   void keep_outputs(const StepPlan& plan);
-  void add_to_residual(uint32_t n_rows);
+  // bias: [d_model] of the projection, or empty.
+  void add_to_residual(uint32_t n_rows, const std::vector<float>& bias);
   // x rows lie x_stride apart, y rows w.n().
   void linear(const kernel::PackedMatrix& w, const float* x, int64_t x_stride, uint32_t n_rows,
               float* y);
@@ -66,6 +67,7 @@ class Transformer {
   const kernel::Kernels& kernels_;
   ThreadPool& pool_;
   Comm& comm_;
+  int context_;  // longest sequence in tokens
   RopeTable rope_;
   float query_scale_;  // log2(e) / sqrt(head_dim)
   Buffers buffers_;

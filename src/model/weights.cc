@@ -1,6 +1,7 @@
 #include "model/weights.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/errors.h"
 #include "kernel/blocks.h"
@@ -22,25 +23,40 @@ class Loader {
     const auto then = [&status](auto&& step) {
       if (status.ok()) status = step();
     };
-    then([&] { return vector(name("input_layernorm.weight"), d, layer.attention_norm); });
-    then([&] {
-      return matrix({{name("self_attn.q_proj.weight"), q},
-                     {name("self_attn.k_proj.weight"), kv},
-                     {name("self_attn.v_proj.weight"), kv}},
-                    d, layer.qkv);
-    });
-    if (config_.qk_norm()) {
-      then([&] { return vector(name("self_attn.q_norm.weight"), config_.head_dim, layer.q_norm); });
-      then([&] { return vector(name("self_attn.k_norm.weight"), config_.head_dim, layer.k_norm); });
+    then([&] { return append(name("input_layernorm.weight"), d, layer.attention_norm); });
+    if (config_.fused_projections) {
+      then([&] { return matrix({{name("self_attn.qkv_proj.weight"), q + 2 * kv}}, d, layer.qkv); });
+    } else {
+      then([&] {
+        return matrix({{name("self_attn.q_proj.weight"), q},
+                       {name("self_attn.k_proj.weight"), kv},
+                       {name("self_attn.v_proj.weight"), kv}},
+                      d, layer.qkv);
+      });
+    }
+    if (config_.qkv_bias) {
+      then([&] { return append(name("self_attn.q_proj.bias"), q, layer.qkv_bias); });
+      then([&] { return append(name("self_attn.k_proj.bias"), kv, layer.qkv_bias); });
+      then([&] { return append(name("self_attn.v_proj.bias"), kv, layer.qkv_bias); });
+    }
+    if (config_.qk_norm != QkNorm::kNone) {
+      then([&] { return append(name("self_attn.q_norm.weight"), config_.head_dim, layer.q_norm); });
+      then([&] { return append(name("self_attn.k_norm.weight"), config_.head_dim, layer.k_norm); });
     }
     then([&] { return matrix({{name("self_attn.o_proj.weight"), d}}, q, layer.o); });
+    if (config_.o_bias)
+      then([&] { return append(name("self_attn.o_proj.bias"), d, layer.o_bias); });
     then([&] {
-      return vector(name("post_attention_layernorm.weight"), d, layer.feed_forward_norm);
+      return append(name("post_attention_layernorm.weight"), d, layer.feed_forward_norm);
     });
-    then([&] {
-      return matrix({{name("mlp.gate_proj.weight"), ff}, {name("mlp.up_proj.weight"), ff}}, d,
-                    layer.gate_up);
-    });
+    if (config_.fused_projections) {
+      then([&] { return matrix({{name("mlp.gate_up_proj.weight"), 2 * ff}}, d, layer.gate_up); });
+    } else {
+      then([&] {
+        return matrix({{name("mlp.gate_proj.weight"), ff}, {name("mlp.up_proj.weight"), ff}}, d,
+                      layer.gate_up);
+      });
+    }
     then([&] { return matrix({{name("mlp.down_proj.weight"), d}}, ff, layer.down); });
     return status;
   }
@@ -50,7 +66,7 @@ class Loader {
         w_.checkpoint.tensor("model.embed_tokens.weight", {config_.vocab, config_.d_model});
     if (!embedding) return embedding.error();
     w_.embedding = std::move(*embedding);
-    if (Status status = vector("model.norm.weight", config_.d_model, w_.final_norm); !status)
+    if (Status status = append("model.norm.weight", config_.d_model, w_.final_norm); !status)
       return status;
     const char* head = config_.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
     return matrix({{head, config_.vocab}}, config_.d_model, w_.head);
@@ -62,15 +78,15 @@ class Loader {
     int64_t n_rows;
   };
 
-  Status vector(const std::string& name, int64_t n, std::vector<float>& out) {
+  // Adds the n elements of a vector to the end of `out`.
+  Status append(const std::string& name, int64_t n, std::vector<float>& out) {
     Result<TensorView> view = w_.checkpoint.tensor(name, {n});
     if (!view) return view.error();
-    out.resize(n);
     if (n % kernel::block_len(view->dtype) != 0 || view->shape.size() != 1)
       return unsupported("tensor '{}' is a vector of {}", name, dtype_name(view->dtype));
     std::vector<float> stored(n);
     kernel::read_weights(kernels_, view->dtype, view->data, n, stored.data());
-    for (int64_t i = 0; i < n; ++i) out[i] = stored[view->stored_row(i)];
+    for (int64_t i = 0; i < n; ++i) out.push_back(stored[view->stored_row(i)]);
     return {};
   }
 
@@ -134,6 +150,19 @@ class Loader {
   const kernel::Kernels& kernels_;
 };
 
+// A tensor that nobody reads would silently be another model: each must be one of the
+// configuration's, or known to say nothing new.
+Status refuse_unknown_tensors(const ModelConfig& config, const Checkpoint& checkpoint) {
+  std::set<std::string> known;
+  for (WeightSpec& spec : weight_specs(config)) known.insert(std::move(spec.name));
+  known.insert("lm_head.weight");  // where embeddings are tied: a copy of them
+  for (const std::string& name : checkpoint.names())
+    if (!known.contains(name) && !name.ends_with(".rotary_emb.inv_freq"))
+      return unsupported("{}: tensor '{}' is unknown, expected those of {} with this config.json",
+                         checkpoint.path().string(), name, family_name(config.family));
+  return {};
+}
+
 }  // namespace
 
 Result<Weights> Weights::load(const std::filesystem::path& directory,
@@ -143,6 +172,10 @@ Result<Weights> Weights::load(const std::filesystem::path& directory,
   if (!config) return config.error();
   Result<Checkpoint> checkpoint = Checkpoint::open(directory);
   if (!checkpoint) return checkpoint.error();
+  // A model saved without its head, as embedding models are: the table serves for both.
+  if (checkpoint->is_bare() && !checkpoint->contains("lm_head.weight"))
+    config->tied_embeddings = true;
+  if (Status status = refuse_unknown_tensors(*config, *checkpoint); !status) return status.error();
 
   Weights weights{.config = std::move(*config),
                   .checkpoint = std::move(*checkpoint),

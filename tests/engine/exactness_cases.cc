@@ -5,7 +5,9 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <stdexcept>
 
@@ -39,7 +41,38 @@ struct Outcome {
   bool cancelled = false;
 };
 
-std::string dir_name(model::Family family) { return model::family_name(family); }
+// Any family, with any scaling of its rotation and a window of any size where it can have one. The
+// context of a case is below or above `kOriginal`.
+constexpr int kOriginal = 48;
+
+CaseModel random_model(Rng& rng) {
+  CaseModel model;
+  model.shape = std::array{"tiny-llama", "tiny-qwen3", "tiny-mistral", "tiny-qwen2",
+                           "tiny-phi3"}[uniform(rng, 0, 4)];
+  const model::ModelConfig config = model::named_shape(model.shape).value();
+  if (model::traits_of(config.family).window != model::WindowFields::kNone && chance(rng, 70))
+    model.window = std::array{1, 3, 8, 13, 40, 70, 150}[uniform(rng, 0, 6)];
+  if (config.rope.type == model::RopeType::kDefault && chance(rng, 40))
+    model.rope = static_cast<model::RopeType>(uniform(rng, 1, 3));
+  return model;
+}
+
+// The shape's configuration with the changes of the case.
+model::ModelConfig config_of(const CaseModel& model) {
+  model::ModelConfig config = model::named_shape(model.shape).value();
+  config.n_layers = 2;
+  config.vocab = kVocab;
+  config.max_positions = kContext;
+  if (!config.windowed_layers.empty()) config.windowed_layers.resize(config.n_layers);
+  if (model.window > 0) config.sliding_window = model.window;
+  if (model.rope != model::RopeType::kDefault) {
+    config.rope.type = model.rope;
+    config.rope.factor = 4.0;
+    if (model.rope == model::RopeType::kYarn) config.rope.attention_factor = 1.140625;
+  }
+  if (config.rope.type > model::RopeType::kLinear) config.rope.original_positions = kOriginal;
+  return config;
+}
 
 std::optional<DType> requantised(CaseWeights kind) {
   switch (kind) {
@@ -56,9 +89,13 @@ std::optional<DType> requantised(CaseWeights kind) {
 
 }  // namespace
 
+std::string CaseModel::name() const {
+  return fmt::format("{}-w{}-r{}", shape, window, static_cast<int>(rope));
+}
+
 // What happens in one case.
 struct ExactnessCases::Scenario {
-  model::Family family = model::Family::kLlama;
+  CaseModel model;
   CaseSizes sizes = {4, 8, 16};
   LoopOptions loop;
   std::vector<Request> requests;  // in order of arrival; id i + 1
@@ -69,9 +106,9 @@ struct ExactnessCases::Scenario {
   std::string describe() const {
     return fmt::format(
         "seed {}: {} {} pages {}/{}/{} kv {} threads {} rows {} memory {} isa {} requests {}", seed,
-        model::family_name(family), loop.engine.sharing, sizes.page_len, sizes.tile_len,
-        sizes.span_len, static_cast<int>(loop.engine.kv_type), loop.engine.threads,
-        loop.engine.step_rows, loop.engine.kv_memory, loop.engine.isa, requests.size());
+        model.name(), loop.engine.sharing, sizes.page_len, sizes.tile_len, sizes.span_len,
+        static_cast<int>(loop.engine.kv_type), loop.engine.threads, loop.engine.step_rows,
+        loop.engine.kv_memory, loop.engine.isa, requests.size());
   }
 };
 
@@ -81,47 +118,49 @@ ExactnessCases::ExactnessCases(CaseWeights kind) : kind_(kind) {
   if (mkdtemp(pattern.data()) == nullptr)
     throw std::runtime_error("cannot make a temporary directory");
   directory_ = pattern;
-  for (const auto& [family, shape] :
-       {std::pair{model::Family::kLlama, "tiny-llama"}, {model::Family::kQwen3, "tiny-qwen3"}}) {
+}
+
+ExactnessCases::~ExactnessCases() { std::filesystem::remove_all(directory_); }
+
+const model::Weights& ExactnessCases::weights(const CaseModel& model) {
+  std::unique_ptr<model::Weights>& entry = weights_[model];
+  if (!entry) {
     model::MakeModelOptions options;
-    options.shape = shape;
-    options.out = directory_ / dir_name(family);
-    options.dtype = kind == CaseWeights::kF32   ? DType::kF32
-                    : kind == CaseWeights::kF16 ? DType::kF16
-                                                : DType::kBF16;
+    options.shape = model.shape;
+    options.out = directory_ / model.name();
+    options.dtype = kind_ == CaseWeights::kF32   ? DType::kF32
+                    : kind_ == CaseWeights::kF16 ? DType::kF16
+                                                 : DType::kBF16;
     options.seed = 7;
     options.n_layers = 2;
     options.vocab = kVocab;
     options.max_positions = kContext;
     if (Status status = model::make_model(options); !status)
       throw std::runtime_error(status.error().message);
-  }
-}
-
-ExactnessCases::~ExactnessCases() { std::filesystem::remove_all(directory_); }
-
-const model::Weights& ExactnessCases::weights(model::Family family) {
-  std::unique_ptr<model::Weights>& entry = weights_[family];
-  if (!entry) {
+    std::ofstream(options.out / "config.json") << config_of(model).to_json(options.dtype);
     ThreadPool pool(1);
-    Result<model::Weights> loaded = model::Weights::load(
-        directory_ / dir_name(family), requantised(kind_), kernel::best_kernels(), pool);
+    Result<model::Weights> loaded =
+        model::Weights::load(options.out, requantised(kind_), kernel::best_kernels(), pool);
     if (!loaded) throw std::runtime_error(loaded.error().message);
     entry = std::make_unique<model::Weights>(std::move(*loaded));
   }
   return *entry;
 }
 
-const reference::Model& ExactnessCases::reference(model::Family family, DType kv_type,
-                                                  const CaseSizes& sizes) {
-  std::unique_ptr<reference::Model>& entry = references_[{family, kv_type, sizes}];
+const reference::Model& ExactnessCases::reference(const CaseModel& model, DType kv_type,
+                                                  const CaseSizes& sizes, int context) {
+  constexpr size_t kMostKept = 100;  // half a megabyte each
+  if (references_.size() >= kMostKept) references_.clear();
+  std::unique_ptr<reference::Model>& entry =
+      references_[{model, kv_type, sizes, context > kOriginal}];
   if (!entry) {
-    const model::Weights& w = weights(family);
+    const model::Weights& w = weights(model);
     Result<reference::Model> loaded = reference::Model::load(w.config, w.checkpoint,
                                                              {.weights = requantised(kind_),
                                                               .kv_dtype = kv_type,
                                                               .tile_len = sizes.tile_len,
-                                                              .span_len = sizes.span_len});
+                                                              .span_len = sizes.span_len,
+                                                              .context = context});
     if (!loaded) throw std::runtime_error(loaded.error().message);
     entry = std::make_unique<reference::Model>(std::move(*loaded));
   }
@@ -222,7 +261,7 @@ CaseResult ExactnessCases::run(uint64_t seed) {
   Rng rng(seed);
   Scenario s;
   s.seed = seed;
-  s.family = chance(rng, 50) ? model::Family::kLlama : model::Family::kQwen3;
+  s.model = random_model(rng);
   const bool real_sizes = chance(rng, 30);
   if (real_sizes) s.sizes = {chance(rng, 50) ? 32 : 16, 64, 2048};
   const int longest = real_sizes ? 230 : uniform(rng, 6, 70);
@@ -254,7 +293,7 @@ CaseResult ExactnessCases::run(uint64_t seed) {
   const size_t n_least = (n_longest + s.sizes.page_len - 1) / s.sizes.page_len;
   const size_t n_pages = chance(rng, 50) ? 4096 : n_least + uniform(rng, 0, 6);
   engine.kv_memory =
-      n_pages * page_bytes(weights(s.family).config, engine.kv_type, s.sizes.page_len);
+      n_pages * page_bytes(weights(s.model).config, engine.kv_type, s.sizes.page_len);
   s.arrive_percent = chance(rng, 40) ? 100 : uniform(rng, 5, 60);
   s.cancel_percent = chance(rng, 70) ? 0 : 10;
   return run(s);
@@ -264,7 +303,8 @@ CaseResult ExactnessCases::run_long(uint64_t seed) {
   Rng rng(seed);
   Scenario s;
   s.seed = seed;
-  s.family = chance(rng, 50) ? model::Family::kLlama : model::Family::kQwen3;
+  s.model = random_model(rng);
+  if (s.model.window > 0) s.model.window = std::array{70, 1000, 2048, 4000}[uniform(rng, 0, 3)];
   s.sizes = {32, 64, 2048};
   EngineOptions& engine = s.loop.engine;
   engine.sharing = std::array{"tree", "prefix_cached", "packed"}[seed % 3];
@@ -272,7 +312,7 @@ CaseResult ExactnessCases::run_long(uint64_t seed) {
   engine.threads = uniform(rng, 1, 2);
   engine.context = kContext;
   const size_t n_pages = chance(rng, 50) ? 600 : 196;  // all, or the longest alone
-  engine.kv_memory = n_pages * page_bytes(weights(s.family).config, engine.kv_type, 32);
+  engine.kv_memory = n_pages * page_bytes(weights(s.model).config, engine.kv_type, 32);
   std::vector<Token> prompt;
   for (int i = 0; i < 6200; ++i) prompt.push_back(uniform(rng, 0, kVocab - 1));
   for (const int cut : {6200, 2049}) {
@@ -297,8 +337,7 @@ CaseResult ExactnessCases::run(const Scenario& s) {
   options.tile_len = s.sizes.tile_len;
   options.span_len = s.sizes.span_len;
   options.poison_pages = true;
-  Result<std::unique_ptr<EngineLoop>> loop =
-      EngineLoop::create(weights(s.family), nullptr, options);
+  Result<std::unique_ptr<EngineLoop>> loop = EngineLoop::create(weights(s.model), nullptr, options);
   if (!loop) return differs(loop.error().message);
 
   std::vector<Row> rows;
@@ -337,7 +376,7 @@ CaseResult ExactnessCases::run(const Scenario& s) {
   result.real_sizes = s.sizes.tile_len == 64;
   const DType kv_type =
       std::array{DType::kF32, DType::kF16, DType::kBF16}[static_cast<int>(s.loop.engine.kv_type)];
-  const reference::Model& expected = reference(s.family, kv_type, s.sizes);
+  const reference::Model& expected = reference(s.model, kv_type, s.sizes, s.loop.engine.context);
   for (auto& [id, outcome] : outcomes) {
     const int n_tokens = static_cast<int>(outcome.request.tokens.size());
     result.crosses_3_tiles |= n_tokens > 3 * s.sizes.tile_len;

@@ -35,6 +35,15 @@ struct CaseResult {
   EngineStats stats;
 };
 
+// A tiny random model of make_model, with another window and other scaling of its rotation.
+struct CaseModel {
+  std::string shape;
+  int window = 0;                                    // 0: as the shape has it
+  model::RopeType rope = model::RopeType::kDefault;  // kDefault: as the shape has it
+  auto operator<=>(const CaseModel&) const = default;
+  std::string name() const;
+};
+
 // Tiny random models, made once and loaded on demand.
 class ExactnessCases {
  public:
@@ -49,14 +58,16 @@ class ExactnessCases {
 
  private:
   struct Scenario;
-  const model::Weights& weights(model::Family family);
-  const reference::Model& reference(model::Family family, DType kv_type, const CaseSizes& sizes);
+  const model::Weights& weights(const CaseModel& model);
+  const reference::Model& reference(const CaseModel& model, DType kv_type, const CaseSizes& sizes,
+                                    int context);
   CaseResult run(const Scenario& scenario);
 
   CaseWeights kind_;
   std::filesystem::path directory_;
-  std::map<model::Family, std::unique_ptr<model::Weights>> weights_;
-  std::map<std::tuple<model::Family, DType, CaseSizes>, std::unique_ptr<reference::Model>>
+  std::map<CaseModel, std::unique_ptr<model::Weights>> weights_;
+  // The last entry says whether the context exceeds the original one.
+  std::map<std::tuple<CaseModel, DType, CaseSizes, bool>, std::unique_ptr<reference::Model>>
       references_;
 };
 

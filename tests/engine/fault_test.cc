@@ -44,6 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kFoldPerPage, "FoldPerPage"},
                       NamedFault{Fault::kStaleLane, "StaleLane"},
                       NamedFault{Fault::kMaskedLaneTimesZero, "MaskedLaneTimesZero"},
+                      NamedFault{Fault::kWindowTooWide, "WindowTooWide"},
                       NamedFault{Fault::kSpanFoldLeft, "SpanFoldLeft"},
                       NamedFault{Fault::kCopyOneLaneShort, "CopyOneLaneShort"},
                       NamedFault{Fault::kFanOutMissing, "FanOutMissing"},

@@ -42,6 +42,7 @@ struct SpanState {
 };
 
 SpanState reference_merge(const SpanState& a, const SpanState& b) {
+  if (a.m == -INFINITY) return {b.m, b.z, b.acc, a.n_spans + b.n_spans};
   SpanState r{std::max(a.m, b.m), 0, a.acc, a.n_spans + b.n_spans};
   const float x = reference_exp2(a.m - r.m), y = reference_exp2(b.m - r.m);
   r.z = std::fma(a.z, x, b.z * y);
@@ -49,9 +50,10 @@ SpanState reference_merge(const SpanState& a, const SpanState& b) {
   return r;
 }
 
-// key(j, d), value(j, d): element d of position j, widened. q: [head_dim].
+// key(j, d), value(j, d): element d of position j, widened, for j in [from, position]. q:
+// [head_dim].
 template <class Key, class Value>
-std::vector<float> reference_attention(const KvShape& shape, float scale, const float* q,
+std::vector<float> reference_attention(const KvShape& shape, float scale, const float* q, int from,
                                        int position, const Key& key, const Value& value) {
   const int n_dims = shape.head_dim;
   std::vector<SpanState> stack;
@@ -60,17 +62,19 @@ std::vector<float> reference_attention(const KvShape& shape, float scale, const 
     std::vector<float> lanes(16, 0.0f);
     for (int tile = span; tile <= position && tile < span + shape.span_len;
          tile += shape.tile_len) {
-      const int n = std::min(shape.tile_len, position + 1 - tile);
-      std::vector<float> s(n, 0.0f);
+      const int begin = std::max(0, from - tile);
+      const int end = std::min(shape.tile_len, position + 1 - tile);
+      if (begin >= end) continue;
+      std::vector<float> s(end, 0.0f);
       float m = state.m;
-      for (int j = 0; j < n; ++j) {
+      for (int j = begin; j < end; ++j) {
         for (int d = 0; d < n_dims; ++d) s[j] = std::fma(q[d] * scale, key(tile + j, d), s[j]);
         m = std::max(m, s[j]);
       }
-      const float a = tile == span ? 0.0f : reference_exp2(state.m - m);
+      const float a = state.m == -INFINITY ? 0.0f : reference_exp2(state.m - m);
       for (float& l : lanes) l = l * a;
       for (float& x : state.acc) x = x * a;
-      for (int j = 0; j < n; ++j) {
+      for (int j = begin; j < end; ++j) {
         const float w = reference_exp2(s[j] - m);
         lanes[j % 16] = lanes[j % 16] + w;
         for (int d = 0; d < n_dims; ++d)
@@ -114,6 +118,8 @@ class Step {
         random_(seed),
         memory_(n_pages * shape.page_bytes(), std::byte{0xff}) {}
 
+  int window() const { return window_; }
+  void set_window(int window) { window_ = window; }  // 0: none
   const KvShape& shape() const { return shape_; }
   const std::vector<Row>& rows() const { return rows_; }
   int n_heads() const { return shape_.n_kv_heads * group_; }
@@ -161,6 +167,7 @@ class Step {
                .layer = kLayer,
                .n_heads = n_heads(),
                .scale = scale(),
+               .window = window_,
                .positions = positions,
                .tasks = tasks,
                .task_pages = task_pages,
@@ -183,10 +190,12 @@ class Step {
         return load(row.pages[j / shape_.page_len], shape_.value_offset(kLayer, head),
                     j % shape_.page_len * shape_.head_dim + d);
       };
+      const int position = static_cast<int>(row.position);
+      const int from = window_ == 0 ? 0 : std::max(0, position - window_ + 1);
       const std::vector<float> one =
-          reference_attention(shape_, scale(), &q_[i], row.position, key, value);
+          reference_attention(shape_, scale(), &q_[i], from, position, key, value);
       out.insert(out.end(), one.begin(), one.end());
-      worst_ = std::max(worst_, distance(one, &q_[i], row.position, key, value));
+      worst_ = std::max(worst_, distance(one, &q_[i], from, position, key, value));
     }
     return out;
   }
@@ -279,14 +288,14 @@ class Step {
   }
 
   template <class Key, class Value>
-  double distance(const std::vector<float>& out, const float* q, int position, const Key& key,
-                  const Value& value) const {
+  double distance(const std::vector<float>& out, const float* q, int from, int position,
+                  const Key& key, const Value& value) const {
     std::vector<double> s(position + 1, 0.0), exact(out.size(), 0.0);
     double z = 0, error = 0, norm = 0;
-    for (int j = 0; j <= position; ++j)
+    for (int j = from; j <= position; ++j)
       for (size_t d = 0; d < out.size(); ++d) s[j] += double{q[d]} * key(j, d);
-    const double max = *std::max_element(s.begin(), s.end());
-    for (int j = 0; j <= position; ++j) {
+    const double max = *std::max_element(s.begin() + from, s.end());
+    for (int j = from; j <= position; ++j) {
       const double w = std::exp((s[j] - max) / std::sqrt(static_cast<double>(out.size())));
       z += w;
       for (size_t d = 0; d < out.size(); ++d) exact[d] += w * value(j, d);
@@ -300,6 +309,7 @@ class Step {
 
   KvShape shape_;
   int group_;
+  int window_ = 0;
   std::mt19937 random_;
   std::vector<std::byte> memory_;
   PageId n_used_pages_ = 0;
@@ -352,7 +362,8 @@ void expect_exact(Step& step) {
       EXPECT_EQ(first_difference(step.run(*kernels, *pool, grouping), expected), -1)
           << kernels->name << ", threads " << pool->n_threads() << ", grouping "
           << static_cast<int>(grouping) << ", " << dtype_name(step.shape().type) << ", head_dim "
-          << step.shape().head_dim << ", rows " << step.rows().size();
+          << step.shape().head_dim << ", rows " << step.rows().size() << ", window "
+          << step.window();
 }
 
 // --- Tests -------------------------------------------------------------------------------------
@@ -419,6 +430,69 @@ TEST(Attention, RealSizes) {
         step.extend(branch, 2100, n, std::min(n, 20));
       }
       expect_exact(step);
+    }
+}
+
+// Windows that begin inside a tile, at its edges, in another tile or span, or see all.
+TEST(Attention, Windows) {
+  uint32_t seed = 200;
+  for (const DType type : kTypes)
+    for (const int window : {1, 2, 3, 7, 8, 9, 15, 16, 17, 30, 33, 64, 1000}) {
+      Step step(tiny(type, 2, 20), 1 + window % 3, 600, ++seed);
+      step.set_window(window);
+      step.grow({}, 0, 30, 3);
+      expect_exact(step);
+    }
+  for (const int window : {1, 5, 40, 63, 64, 65, 100, 128, 129, 500})
+    for (const int page_len : {1, 16, 32}) {
+      Step step(tiny(kTypes[window % 3], 1, 32, page_len, 64, 128), 2, 5000 / page_len, ++seed);
+      step.set_window(window);
+      step.grow({}, 0, 180, 2);
+      expect_exact(step);
+    }
+}
+
+// As where no window is, to the bit, while all positions are visible.
+TEST(Attention, WideWindowsChangeNoBit) {
+  Step step(tiny(DType::kF16, 2, 32), 2, 300, 9);
+  step.grow({}, 0, 40, 3);
+  step.make_queries();
+  ThreadPool pool(2);
+  const std::vector<float> all = step.run(best_kernels(), pool, Grouping::kMaximal);
+  step.set_window(160);
+  EXPECT_EQ(first_difference(step.run(best_kernels(), pool, Grouping::kMaximal), all), -1);
+}
+
+TEST(Attention, WindowsOverManySpans) {
+  for (int n_spans = 1; n_spans <= 9; ++n_spans)
+    for (const int window : {5, 16, 17, 40, 70}) {
+      Step step(tiny(DType::kBF16, 1, 20), 1, 200, n_spans);
+      step.set_window(window);
+      std::vector<PageId> pages;
+      step.extend(pages, 0, n_spans * 16 - 3, window == 70 ? n_spans * 16 - 3 : 1);
+      expect_exact(step);
+    }
+}
+
+// A row that has left a position behind is not harmed by what it holds.
+TEST(Attention, InfinityBeforeTheWindowHarmsNobody) {
+  for (const DType type : kTypes)
+    for (const int page_len : {4, 32}) {
+      Step step(tiny(type, 1, 32, page_len, 32, 64), 1, 20, 3);
+      step.set_window(10);
+      std::vector<PageId> pages;
+      step.extend(pages, 0, 60, 30);
+      step.make_queries();
+      const std::vector<float> expected = step.reference();
+      step.overwrite(pages[38 / page_len], 38 % page_len, std::numeric_limits<float>::quiet_NaN());
+      for (const Kernels* kernels : all_kernels()) {
+        ThreadPool pool(1);
+        const std::vector<float> out = step.run(*kernels, pool, Grouping::kMaximal);
+        for (int row = 0; row < 30; ++row)  // positions 30..59; 38..47 see it
+          EXPECT_EQ(std::memcmp(&out[row * 32], &expected[row * 32], 32 * sizeof(float)) == 0,
+                    row < 8 || row > 17)
+              << row;
+      }
     }
 }
 

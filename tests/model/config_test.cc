@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "model/make_model.h"
 #include "model/test_files.h"
 
 namespace pando::model {
@@ -58,13 +60,12 @@ TEST(Config, ReadsLlama) {
                                 .head_dim = 16,
                                 .d_ff = 172,
                                 .rms_eps = 1e-5f,
-                                .rope_theta = 10000.0,
+                                .rope = {.theta = 10000.0},
                                 .max_positions = 512,
                                 .tied_embeddings = false,
                                 .bos_id = 1,
                                 .eos_ids = {2}};
   EXPECT_EQ(*config, expected);
-  EXPECT_FALSE(config->qk_norm());
   EXPECT_EQ(config->q_dim(), 64);
   EXPECT_EQ(config->kv_dim(), 32);
   EXPECT_EQ(config->n_parameters(),
@@ -83,7 +84,8 @@ TEST(Config, ReadsQwen3) {
                  {"layer_types", {"full_attention", "full_attention"}}});
   const Result<ModelConfig> config = parse(object);
   ASSERT_TRUE(config.ok()) << config.error().message;
-  EXPECT_TRUE(config->qk_norm());
+  EXPECT_EQ(config->qk_norm, QkNorm::kPerHead);
+  EXPECT_EQ(config->sliding_window, 0);
   EXPECT_EQ(config->q_dim(), 128);
   EXPECT_TRUE(config->tied_embeddings);
   EXPECT_EQ(config->eos_ids, (std::vector<int32_t>{2, 3}));
@@ -101,7 +103,7 @@ TEST(Config, FillsWhatTheFormatLeavesOut) {
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->n_kv_heads, 4);
   EXPECT_EQ(config->rms_eps, 1e-6f);
-  EXPECT_EQ(config->rope_theta, 10000.0);
+  EXPECT_EQ(config->rope.theta, 10000.0);
   EXPECT_FALSE(config->bos_id.has_value());
   EXPECT_TRUE(config->eos_ids.empty());
 }
@@ -114,7 +116,7 @@ TEST(Config, ReadsBothFormsOfRotaryParameters) {
   object["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 5e5}};
   const Result<ModelConfig> config = parse(object);
   ASSERT_TRUE(config.ok()) << config.error().message;
-  EXPECT_EQ(config->rope_theta, 5e5);
+  EXPECT_EQ(config->rope.theta, 5e5);
   expect_error({{"rope_parameters", {{"rope_type", "default"}, {"rope_theta", 5e5}}}},
                ErrorCode::kBadFile, {"rope_parameters", "10000"});
   expect_error({{"rope_parameters", 3}}, ErrorCode::kBadFile, {"rope_parameters", "3", "object"});
@@ -122,23 +124,162 @@ TEST(Config, ReadsBothFormsOfRotaryParameters) {
                {"rope_parameters"});
 }
 
+// A good file of a family, changed.
+json of_family(const char* type, const char* architecture, const json& change = {}) {
+  json object = llama();
+  object.update({{"model_type", type}, {"architectures", {architecture}}});
+  if (!change.is_null()) object.update(change);
+  return object;
+}
+
+ModelConfig parsed(const json& object) {
+  const Result<ModelConfig> config = parse(object);
+  EXPECT_TRUE(config.ok()) << config.error().message;
+  return config.ok() ? *config : ModelConfig();
+}
+
+TEST(Config, ReadsMistral) {
+  const auto mistral = [](const json& change) {
+    return parsed(of_family("mistral", "MistralForCausalLM", change));
+  };
+  EXPECT_EQ(mistral({{"sliding_window", 37}}).sliding_window, 37);
+  EXPECT_EQ(mistral({{"sliding_window", 37}}).window(1), 37);
+  EXPECT_EQ(mistral({{"sliding_window", nullptr}}).sliding_window, 0);
+  EXPECT_EQ(mistral({}).sliding_window, 4096);  // the library's, where the field is absent
+  EXPECT_EQ(
+      mistral({{"sliding_window", 9}, {"layer_types", {"sliding_attention", "sliding_attention"}}})
+          .window(0),
+      9);
+}
+
+TEST(Config, ReadsQwen2) {
+  const auto qwen2 = [](const json& change) {
+    return parsed(of_family("qwen2", "Qwen2ForCausalLM", change));
+  };
+  const ModelConfig plain = qwen2({{"sliding_window", 131072}, {"max_window_layers", 1}});
+  EXPECT_TRUE(plain.qkv_bias);
+  EXPECT_FALSE(plain.o_bias);
+  EXPECT_EQ(plain.sliding_window, 0);
+  json window = {{"use_sliding_window", true}, {"sliding_window", 50}, {"max_window_layers", 1}};
+  EXPECT_EQ(qwen2(window).window(0), 0);
+  EXPECT_EQ(qwen2(window).window(1), 50);
+  window["layer_types"] = {"sliding_attention", "full_attention"};  // it counts first
+  EXPECT_EQ(qwen2(window).window(0), 50);
+  EXPECT_EQ(qwen2(window).window(1), 0);
+  window.erase("layer_types");
+  window["max_window_layers"] = 0;
+  EXPECT_EQ(qwen2(window).windowed_layers, std::vector<bool>());  // all
+  window["max_window_layers"] = 28;
+  EXPECT_EQ(qwen2(window).sliding_window, 0);
+}
+
+TEST(Config, ReadsPhi3) {
+  const json change = {{"rms_norm_eps", nullptr},
+                       {"partial_rotary_factor", 0.75},
+                       {"original_max_position_embeddings", 128},
+                       {"rope_scaling",
+                        {{"type", "su"},
+                         {"short_factor", {1, 1, 1, 1, 1, 1.5}},
+                         {"long_factor", {1, 2, 3, 4, 5, 6}}}}};
+  const ModelConfig config = parsed(of_family("phi3", "Phi3ForCausalLM", change));
+  EXPECT_TRUE(config.fused_projections);
+  EXPECT_EQ(config.rms_eps, 1e-5f);
+  EXPECT_EQ(config.rope.type, RopeType::kLongRope);
+  EXPECT_EQ(config.rope.rotary_dim(config.head_dim), 12);
+  EXPECT_EQ(config.rope.original_positions, 128);
+  EXPECT_EQ(config.rope.long_factor, (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  EXPECT_DOUBLE_EQ(config.rope.attention_factor, std::sqrt(1 + std::log(4.0) / std::log(128.0)));
+}
+
+TEST(Config, ReadsBiases) {
+  EXPECT_FALSE(parsed(llama()).qkv_bias);
+  const ModelConfig config =
+      parsed(of_family("llama", "LlamaForCausalLM", {{"attention_bias", true}}));
+  EXPECT_TRUE(config.qkv_bias && config.o_bias);
+}
+
+TEST(Config, ReadsScaledRotation) {
+  const auto rope = [](const json& scaling) {
+    return parsed(of_family("llama", "LlamaForCausalLM", {{"rope_scaling", scaling}})).rope;
+  };
+  EXPECT_EQ(rope({{"type", "linear"}, {"factor", 4}}).factor, 4.0);
+  const RopeConfig llama3 = rope({{"rope_type", "llama3"},
+                                  {"factor", 8.0},
+                                  {"low_freq_factor", 1.5},
+                                  {"high_freq_factor", 4.5},
+                                  {"original_max_position_embeddings", 64}});
+  EXPECT_EQ(llama3.type, RopeType::kLlama3);
+  EXPECT_EQ(llama3.low_freq_factor, 1.5);
+  EXPECT_EQ(llama3.high_freq_factor, 4.5);
+  EXPECT_EQ(llama3.original_positions, 64);
+  const RopeConfig yarn = rope({{"type", "yarn"}, {"factor", 16.0}, {"finetuned", true}});
+  EXPECT_EQ(yarn.original_positions, 512);  // the file's own context
+  EXPECT_DOUBLE_EQ(yarn.attention_factor, 0.1 * std::log(16.0) + 1);
+  EXPECT_EQ(yarn.beta_fast, 32.0);
+  EXPECT_TRUE(yarn.truncate);
+  EXPECT_EQ(rope({{"type", "yarn"}, {"factor", 2.0}, {"attention_factor", 1.25}}).attention_factor,
+            1.25);
+  // Both forms in one file must agree.
+  json both = of_family("llama", "LlamaForCausalLM",
+                        {{"rope_scaling", {{"type", "linear"}, {"factor", 2.0}}}});
+  both["rope_parameters"] = {{"rope_type", "linear"}, {"rope_theta", 1e4}, {"factor", 2.0}};
+  EXPECT_EQ(parsed(both).rope.factor, 2.0);
+  both["rope_parameters"]["factor"] = 3.0;
+  EXPECT_NE(parse(both).error().message.find("rope_parameters"), std::string::npos);
+}
+
+TEST(Config, RefusesRotationThatContradictsItself) {
+  const ErrorCode code = ErrorCode::kBadFile;
+  const auto refuse = [&](const json& scaling, std::vector<std::string> words) {
+    expect_error({{"rope_scaling", scaling}}, code, std::move(words));
+  };
+  refuse({{"type", "linear"}}, {"'rope_scaling'", "'factor' is absent"});
+  refuse({{"type", "linear"}, {"factor", 0.5}}, {"'factor' is 0.5"});
+  refuse({{"type", "llama3"}, {"factor", 8}}, {"low_freq_factor"});
+  refuse({{"type", "llama3"}, {"factor", 8}, {"low_freq_factor", 4}, {"high_freq_factor", 4}},
+         {"high_freq_factor"});
+  refuse({{"type", "yarn"}, {"factor", 2}, {"beta_fast", 1}, {"beta_slow", 2}}, {"beta_fast"});
+  refuse({{"type", "yarn"}, {"factor", 2}, {"original_max_position_embeddings", "x"}},
+         {"original_max_position_embeddings"});
+  json longrope = {{"type", "longrope"}, {"short_factor", {1, 1}}, {"long_factor", {1, 1}}};
+  refuse(longrope, {"original_max_position_embeddings", "absent"});
+  longrope["original_max_position_embeddings"] = 64;
+  refuse(longrope, {"short_factor", "8 numbers"});
+}
+
 TEST(Config, RefusesByNameWhatIsNotOffered) {
   const ErrorCode code = ErrorCode::kUnsupported;
-  expect_error({{"architectures", {"MistralForCausalLM"}}}, code, {"MistralForCausalLM"});
-  expect_error({{"model_type", "qwen2"}}, code, {"model_type", "qwen2"});
+  expect_error({{"architectures", {"GemmaForCausalLM"}}}, code,
+               {"GemmaForCausalLM", "Phi3ForCausalLM"});
+  expect_error({{"model_type", "mixtral"}}, code, {"model_type", "mixtral", "mistral"});
   expect_error({{"architectures", json::array()}}, code, {"architectures", "[]"});
-  expect_error({{"architectures", nullptr}, {"model_type", nullptr}}, code, {"architectures"});
-  expect_error({{"rope_scaling", {{"rope_type", "llama3"}, {"factor", 8.0}}}}, code,
-               {"rope_scaling", "llama3"});
-  expect_error({{"rope_scaling", {{"type", "linear"}}}}, code, {"rope_scaling", "linear"});
-  expect_error({{"rope_parameters", {{"rope_type", "yarn"}}}}, code, {"rope_parameters", "yarn"});
+  expect_error({{"architectures", nullptr}, {"model_type", nullptr}}, code, {"model_type"});
+  expect_error({{"rope_scaling", {{"rope_type", "dynamic"}, {"factor", 8.0}}}}, code,
+               {"rope_scaling", "dynamic"});
+  expect_error({{"rope_scaling", {{"type", "dynamic"}, {"factor", 8.0}}}}, code, {"dynamic"});
+  expect_error({{"rope_parameters", {{"rope_type", "proportional"}}}}, code,
+               {"rope_parameters", "proportional"});
+  expect_error({{"rope_parameters", {{"rope_type", "default"}, {"mrope_section", {1, 2}}}}}, code,
+               {"mrope_section"});
+  expect_error({{"rope_scaling", {{"type", "linear"}, {"factor", 2}, {"beta_fast", 3}}}}, code,
+               {"beta_fast", "linear"});
   expect_error({{"partial_rotary_factor", 0.5}}, code, {"partial_rotary_factor"});
-  expect_error({{"attention_bias", true}}, code, {"attention_bias", "true", "false"});
   expect_error({{"mlp_bias", true}}, code, {"mlp_bias"});
   expect_error({{"hidden_act", "gelu"}}, code, {"hidden_act", "gelu", "silu"});
   expect_error({{"sliding_window", 128}}, code, {"sliding_window", "128"});
   expect_error({{"use_sliding_window", true}}, code, {"use_sliding_window"});
-  expect_error({{"layer_types", {"sliding_attention"}}}, code, {"layer_types"});
+  expect_error({{"layer_types", {"sliding_attention", "full_attention"}}}, code, {"layer_types"});
+  expect_error({{"layer_types", {"full_attention"}}}, code, {"layer_types", "2 times"});
+  const json mistral = {{"model_type", "mistral"}, {"architectures", {"MistralForCausalLM"}}};
+  json change = mistral;
+  change.update({{"layer_types", {"sliding_attention", "full_attention"}}});
+  expect_error(change, code, {"layer_types"});
+  change = mistral;
+  change["attention_bias"] = true;
+  expect_error(change, code, {"attention_bias", "true", "false"});
+  change = mistral;
+  change["sliding_window"] = 0;
+  expect_error(change, ErrorCode::kBadFile, {"sliding_window", "0"});
   expect_error({{"quantization_config", {{"bits", 4}}}}, code, {"quantization_config"});
   expect_error({{"architectures", {"Qwen3ForCausalLM"}}}, ErrorCode::kBadFile,
                {"architectures", "model_type"});
@@ -213,16 +354,28 @@ TEST(Config, WritesWhatItReads) {
   }
 }
 
+TEST(Config, WritesEveryShapeAsItReadsIt) {
+  for (const std::string_view name : shape_names()) {
+    const ModelConfig config = named_shape(name).value();
+    EXPECT_EQ(ModelConfig::parse(config.to_json(DType::kF32), name).value(), config) << name;
+  }
+}
+
 TEST(WeightSpecs, NameEveryWeightOnce) {
   ModelConfig config = parse(llama()).value();
   EXPECT_EQ(weight_specs(config).size(), 2u + 2 * 9 + 1);
   EXPECT_EQ(weight_specs(config).back().name, "lm_head.weight");
-  config.family = Family::kQwen3;
+  config.qk_norm = QkNorm::kPerHead;
   config.tied_embeddings = true;
   const auto specs = weight_specs(config);
   EXPECT_EQ(specs.size(), 2u + 2 * 11);
   EXPECT_EQ(specs.back().name, "model.norm.weight");
   EXPECT_EQ(specs[1].name, layer_weight_name(0, "input_layernorm.weight"));
+  config.qkv_bias = config.o_bias = true;
+  EXPECT_EQ(weight_specs(config).size(), 2u + 2 * 15);
+  config = ModelConfig::of_family(Family::kPhi3);
+  config.n_layers = 1;
+  EXPECT_EQ(weight_specs(config).size(), 3u + 6);
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
       .uint32(arch + ".feed_forward_length", c.d_ff)
       .uint32(arch + ".context_length", c.max_positions)
       .float32(arch + ".attention.layer_norm_rms_epsilon", c.rms_eps)
-      .float32(arch + ".rope.freq_base", static_cast<float>(c.rope_theta));
+      .float32(arch + ".rope.freq_base", static_cast<float>(c.rope.theta));
   if (c.bos_id) out.uint32("tokenizer.ggml.bos_token_id", *c.bos_id);
   if (!c.eos_ids.empty()) out.uint32("tokenizer.ggml.eos_token_id", c.eos_ids[0]);
   if (c.eos_ids.size() > 1) out.uint32("tokenizer.ggml.eot_token_id", c.eos_ids[1]);

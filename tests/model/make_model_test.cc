@@ -22,13 +22,17 @@ std::string bytes_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+constexpr const char* kTinyShapes[] = {"tiny-qwen3", "tiny-llama", "tiny-mistral", "tiny-qwen2",
+                                       "tiny-phi3"};
+
 // Published numbers of parameters, embeddings counted once where they are tied.
 TEST(NamedShapes, HaveTheirPublishedSizes) {
   const std::pair<const char*, int64_t> sizes[] = {
       {"qwen3-0.6b", 596'049'920},     {"qwen3-1.7b", 1'720'574'976},
       {"qwen3-4b", 4'022'468'096},     {"qwen3-8b", 8'190'735'360},
       {"llama-2-7b", 6'738'415'616},   {"llama-3-8b", 8'030'261'248},
-      {"llama-3.2-1b", 1'235'814'400}, {"codellama-13b", 13'016'028'160}};
+      {"llama-3.2-1b", 1'235'814'400}, {"codellama-13b", 13'016'028'160},
+      {"qwen2.5-7b", 7'615'616'512},   {"mistral-7b", 7'241'732'096}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())
@@ -75,6 +79,15 @@ TEST(RandomWeights, HaveTheirMeanAndDeviation) {
   EXPECT_NEAR(norm_deviation, 0.1, 0.001);
 }
 
+TEST(RandomWeights, BiasesAreNearZero) {
+  std::vector<float> values(1 << 12);
+  const int64_t shape[] = {1 << 12};
+  random_weights(1, "model.layers.0.self_attn.q_proj.bias", shape, 0, values);
+  double sum = 0.0;
+  for (const float value : values) sum += value;
+  EXPECT_NEAR(sum / (1 << 12), 0.0, 0.01);
+}
+
 class MakeModelTest : public testing::Test {
  protected:
   std::filesystem::path make(const char* name, MakeModelOptions options) const {
@@ -88,7 +101,7 @@ class MakeModelTest : public testing::Test {
 };
 
 TEST_F(MakeModelTest, WritesTheWeightsOfItsConfiguration) {
-  for (const char* shape : {"tiny-qwen3", "tiny-llama"}) {
+  for (const char* shape : kTinyShapes) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       const auto out = make("m", {.shape = shape, .dtype = dtype, .seed = 3});
       const auto config = ModelConfig::load(out);
@@ -160,7 +173,7 @@ TEST_F(MakeModelTest, RefusesWhatCannotBe) {
 
 // A model whose greedy output is one token for ever would hide most mistakes of an engine.
 TEST_F(MakeModelTest, GreedyOutputVaries) {
-  for (const char* shape : {"tiny-qwen3", "tiny-llama"}) {
+  for (const char* shape : kTinyShapes) {
     const auto out = make("m", {.shape = shape});
     const auto model =
         reference::Model::load(ModelConfig::load(out).value(), Checkpoint::open(out).value(), {});

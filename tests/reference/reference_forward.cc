@@ -90,14 +90,22 @@ Floats rms_norm_rows(const Floats& x, const Floats& w, float eps) {
   return y;
 }
 
+// x[row] += bias for every row of x: [n_rows, bias.size()]; no bias adds nothing.
+Floats plus_bias(Floats x, const Floats& bias) {
+  for (size_t i = 0; i < x.size() && !bias.empty(); ++i) x[i] += bias[i % bias.size()];
+  return x;
+}
+
 // Rotates every head of x: [n_tokens, n_heads, head_dim]; token t is at position t.
-void rotate(Floats& x, int n_tokens, int head_dim, double theta) {
-  const int half = head_dim / 2;
+void rotate(Floats& x, int n_tokens, int head_dim, const std::vector<double>& frequencies,
+            double factor) {
+  const int half = static_cast<int>(frequencies.size());
   const size_t row = x.size() / n_tokens;
   for (int p = 0; p < n_tokens; ++p) {
     for (int i = 0; i < half; ++i) {
-      const double angle = p * std::pow(theta, -2.0 * i / head_dim);
-      const float c = static_cast<float>(std::cos(angle)), s = static_cast<float>(std::sin(angle));
+      const double angle = p * frequencies[i];
+      const float c = static_cast<float>(std::cos(angle) * factor),
+                  s = static_cast<float>(std::sin(angle) * factor);
       for (size_t head = p * row; head < (p + 1) * row; head += head_dim) {
         const float a = x[head + i], b = x[head + half + i];
         x[head + i] = std::fma(a, c, -(b * s));
@@ -122,19 +130,21 @@ struct Partial {
 };
 
 Partial merge(const Partial& a, const Partial& b) {
-  Partial both;
+  Partial both = b;
+  both.n_spans += a.n_spans;
+  if (a.m == Partial().m) return both;  // nothing was visible in a
+  both.acc.clear();
   both.m = std::max(a.m, b.m);
   const float x = exp2(a.m - both.m), y = exp2(b.m - both.m);
   both.z = std::fma(a.z, x, b.z * y);
   for (size_t d = 0; d < a.acc.size(); ++d) both.acc.push_back(std::fma(a.acc[d], x, b.acc[d] * y));
-  both.n_spans = a.n_spans + b.n_spans;
   return both;
 }
 
-// Folds n visible keys of a tile into the span's state. q: [D], keys: D rows `stride` apart,
-// values: n rows of D, `value_stride` apart, lanes: [16].
+// Folds the n visible keys of a tile, the first at `offset` in it, into the span's state. q: [D],
+// keys: D rows `stride` apart, values: n rows of D, `value_stride` apart, lanes: [16].
 void fold_tile(const Floats& q, const float* keys, int stride, const float* values,
-               int value_stride, int n, bool first, Partial& state, float* lanes) {
+               int value_stride, int offset, int n, bool first, Partial& state, float* lanes) {
   const int head_dim = static_cast<int>(q.size());
   Floats s(n, 0.0f);
   fma_rows(q.data(), head_dim, keys, stride, n, s.data());
@@ -142,24 +152,29 @@ void fold_tile(const Floats& q, const float* keys, int stride, const float* valu
   const float a = first ? 0.0f : exp2(state.m - m);
   for (float& score : s) score = exp2(score - m);
   for (int i = 0; i < 16; ++i) lanes[i] *= a;
-  for (int j = 0; j < n; ++j) lanes[j % 16] += s[j];
+  for (int j = 0; j < n; ++j) lanes[(offset + j) % 16] += s[j];
   for (float& value : state.acc) value *= a;
   fma_rows(s.data(), n, values, value_stride, head_dim, state.acc.data());
   state.m = m;
 }
 
-// The state of one query head after its last span, positions 0..p: keys [D, n_tokens], values
+// The state of one query head after its last span, positions first..p: keys [D, n_tokens], values
 // n_tokens rows of D, `value_stride` apart.
 Partial attend_spans(const Floats& q, const float* keys, int n_tokens, const float* values,
-                     int value_stride, int p, const Options& options) {
+                     int value_stride, int first, int p, const Options& options) {
   std::vector<Partial> partials;  // a binary counter of merged spans
   for (int span = 0; span <= p; span += options.span_len) {
     Partial state;
     state.acc.assign(q.size(), 0.0f);
     float lanes[16] = {};
-    for (int tile = span; tile < span + options.span_len && tile <= p; tile += options.tile_len)
-      fold_tile(q, keys + tile, n_tokens, values + int64_t{tile} * value_stride, value_stride,
-                std::min(options.tile_len, p + 1 - tile), tile == span, state, lanes);
+    bool fresh = true;
+    for (int tile = span; tile < span + options.span_len && tile <= p; tile += options.tile_len) {
+      const int begin = std::max(tile, first), end = std::min(tile + options.tile_len, p + 1);
+      if (begin >= end) continue;
+      fold_tile(q, keys + begin, n_tokens, values + int64_t{begin} * value_stride, value_stride,
+                begin - tile, end - begin, fresh, state, lanes);
+      fresh = false;
+    }
     state.z = sum16(lanes);
     for (; !partials.empty() && partials.back().n_spans == state.n_spans; partials.pop_back())
       state = merge(partials.back(), state);
@@ -226,7 +241,7 @@ Floats Matrix::times(const Floats& x, int n_rows) const {
 }
 
 // q: [n_tokens, n_heads, D]; k, v: [n_tokens, n_kv_heads, D]; returns [n_tokens, n_heads, D].
-Floats Model::attend(const Floats& q, const Floats& k, Floats v, int n_tokens) const {
+Floats Model::attend(const Floats& q, const Floats& k, Floats v, int n_tokens, int window) const {
   const int D = config_.head_dim, kv_dim = config_.kv_dim(),
             group = config_.n_heads / config_.n_kv_heads;
   const float scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(D)));
@@ -237,12 +252,13 @@ Floats Model::attend(const Floats& q, const Floats& k, Floats v, int n_tokens) c
       keys[size_t(i) * n_tokens + t] = through_kv(options_.kv_dtype, k[size_t(t) * kv_dim + i]);
   Floats out;
   for (int p = 0; p < n_tokens; ++p) {
+    const int first = window == 0 ? 0 : std::max(0, p - window + 1);
     for (int head = 0; head < config_.n_heads; ++head) {
       const int kv_offset = head / group * D;
       Floats scaled(D);
       for (int d = 0; d < D; ++d) scaled[d] = q[size_t(p) * config_.q_dim() + head * D + d] * scale;
       const Partial all = attend_spans(scaled, &keys[size_t(kv_offset) * n_tokens], n_tokens,
-                                       &v[kv_offset], kv_dim, p, options_);
+                                       &v[kv_offset], kv_dim, first, p, options_);
       const float inverse = 1.0f / all.z;
       for (const float x : all.acc) out.push_back(x * inverse);
     }
@@ -259,17 +275,23 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
     const auto row = embedding_.begin() + int64_t{token} * d_model;
     x.insert(x.end(), row, row + d_model);
   }
-  for (const Layer& layer : layers_) {
+  const std::vector<double> turns =
+      frequencies(config_, options_.context > 0 ? options_.context : config_.max_positions);
+  for (size_t index = 0; index < layers_.size(); ++index) {
+    const Layer& layer = layers_[index];
     const Floats h = rms_norm_rows(x, layer.attention_norm, eps);
-    Floats q = layer.q.times(h, n), k = layer.k.times(h, n);
-    if (config_.qk_norm()) {
+    Floats q = plus_bias(layer.q.times(h, n), layer.q_bias);
+    Floats k = plus_bias(layer.k.times(h, n), layer.k_bias);
+    const Floats v = plus_bias(layer.v.times(h, n), layer.v_bias);
+    if (!layer.q_norm.empty()) {
       q = rms_norm_rows(q, layer.q_norm, eps);
       k = rms_norm_rows(k, layer.k_norm, eps);
     }
-    rotate(q, n, config_.head_dim, config_.rope_theta);
-    rotate(k, n, config_.head_dim, config_.rope_theta);
-    const Floats attended = layer.o.times(attend(q, k, layer.v.times(h, n), n), n);
-    for (size_t i = 0; i < x.size(); ++i) x[i] += attended[i];
+    rotate(q, n, config_.head_dim, turns, config_.rope.attention_factor);
+    rotate(k, n, config_.head_dim, turns, config_.rope.attention_factor);
+    const Floats attended = attend(q, k, v, n, config_.window(static_cast<int>(index)));
+    const Floats projected = plus_bias(layer.o.times(attended, n), layer.o_bias);
+    for (size_t i = 0; i < x.size(); ++i) x[i] += projected[i];
     const Floats h2 = rms_norm_rows(x, layer.mlp_norm, eps);
     Floats gate = layer.gate.times(h2, n);
     const Floats up = layer.up.times(h2, n);

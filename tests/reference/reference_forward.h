@@ -18,7 +18,11 @@ struct Options {
   DType kv_dtype = DType::kF32;  // f32, f16 or bf16
   int tile_len = 64;             // positions
   int span_len = 2048;           // positions, a multiple of tile_len
+  int context = 0;               // longest sequence of the engine; 0: the model's
 };
+
+// Frequencies of the rotary embedding, [rotary dimensions / 2].
+std::vector<double> frequencies(const model::ModelConfig& config, int context);
 
 // y = W x for W [n, k], as stored or in integers.
 class Matrix {
@@ -41,8 +45,9 @@ class Matrix {
 };
 
 struct Layer {
-  std::vector<float> attention_norm, mlp_norm;  // [d_model]
-  std::vector<float> q_norm, k_norm;            // [head_dim], or empty
+  std::vector<float> attention_norm, mlp_norm;        // [d_model]
+  std::vector<float> q_norm, k_norm;                  // [head_dim], or empty
+  std::vector<float> q_bias, k_bias, v_bias, o_bias;  // [out], or empty
   Matrix q, k, v, o, gate, up, down;
 };
 
@@ -61,7 +66,7 @@ class Model {
   Model() = default;
 
   std::vector<float> attend(const std::vector<float>& q, const std::vector<float>& k,
-                            std::vector<float> v, int n_tokens) const;
+                            std::vector<float> v, int n_tokens, int window) const;
 
   model::ModelConfig config_;
   Options options_;

@@ -32,8 +32,15 @@ struct Loader {
     return out;
   }
 
-  Matrix matrix(const std::string& name, int n, int k) {
-    return {vector(name, {n, k}), n, k, integers};
+  // Rows [first, first + n) of a weight of n_all rows.
+  Matrix matrix(const std::string& name, int n, int k, int first = 0, int n_all = 0) {
+    const std::vector<float> all = vector(name, {n_all == 0 ? n : n_all, k});
+    const auto begin = all.begin() + int64_t{first} * k;
+    return {{begin, begin + int64_t{n} * k}, n, k, integers};
+  }
+
+  std::vector<float> vector_if(bool present, const std::string& name, int n) {
+    return present ? vector(name, {n}) : std::vector<float>();
   }
 };
 
@@ -46,22 +53,33 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
   model.options_ = options;
   Loader load{checkpoint, options.weights, {}};
   model.embedding_ = load.vector("model.embed_tokens.weight", {c.vocab, c.d_model});
+  const int q = c.q_dim(), kv = c.kv_dim(), qkv = q + 2 * kv, d = c.d_model, ff = c.d_ff;
   for (int i = 0; i < c.n_layers; ++i) {
     const auto name = [i](const char* part) { return model::layer_weight_name(i, part); };
+    // A projection, alone or as rows [first, first + n) of a fused one.
+    const auto part = [&](const char* own, const char* fused, int n, int first, int n_all) {
+      return c.fused_projections ? load.matrix(name(fused), n, d, first, n_all)
+                                 : load.matrix(name(own), n, d);
+    };
+    const char* qkv_name = "self_attn.qkv_proj.weight";
+    const char* gate_up_name = "mlp.gate_up_proj.weight";
+    const bool qk_norm = c.qk_norm != model::QkNorm::kNone;
     model.layers_.push_back({
-        load.vector(name("input_layernorm.weight"), {c.d_model}),
-        load.vector(name("post_attention_layernorm.weight"), {c.d_model}),
-        c.qk_norm() ? load.vector(name("self_attn.q_norm.weight"), {c.head_dim})
-                    : std::vector<float>(),
-        c.qk_norm() ? load.vector(name("self_attn.k_norm.weight"), {c.head_dim})
-                    : std::vector<float>(),
-        load.matrix(name("self_attn.q_proj.weight"), c.q_dim(), c.d_model),
-        load.matrix(name("self_attn.k_proj.weight"), c.kv_dim(), c.d_model),
-        load.matrix(name("self_attn.v_proj.weight"), c.kv_dim(), c.d_model),
-        load.matrix(name("self_attn.o_proj.weight"), c.d_model, c.q_dim()),
-        load.matrix(name("mlp.gate_proj.weight"), c.d_ff, c.d_model),
-        load.matrix(name("mlp.up_proj.weight"), c.d_ff, c.d_model),
-        load.matrix(name("mlp.down_proj.weight"), c.d_model, c.d_ff),
+        load.vector(name("input_layernorm.weight"), {d}),
+        load.vector(name("post_attention_layernorm.weight"), {d}),
+        load.vector_if(qk_norm, name("self_attn.q_norm.weight"), c.head_dim),
+        load.vector_if(qk_norm, name("self_attn.k_norm.weight"), c.head_dim),
+        load.vector_if(c.qkv_bias, name("self_attn.q_proj.bias"), q),
+        load.vector_if(c.qkv_bias, name("self_attn.k_proj.bias"), kv),
+        load.vector_if(c.qkv_bias, name("self_attn.v_proj.bias"), kv),
+        load.vector_if(c.o_bias, name("self_attn.o_proj.bias"), d),
+        part("self_attn.q_proj.weight", qkv_name, q, 0, qkv),
+        part("self_attn.k_proj.weight", qkv_name, kv, q, qkv),
+        part("self_attn.v_proj.weight", qkv_name, kv, q + kv, qkv),
+        load.matrix(name("self_attn.o_proj.weight"), d, q),
+        part("mlp.gate_proj.weight", gate_up_name, ff, 0, 2 * ff),
+        part("mlp.up_proj.weight", gate_up_name, ff, ff, 2 * ff),
+        load.matrix(name("mlp.down_proj.weight"), d, ff),
     });
   }
   model.last_norm_ = load.vector("model.norm.weight", {c.d_model});

@@ -25,7 +25,9 @@ struct AttendTileArgs {
   const std::byte* const* ahead;   // [n_ahead] chunks of the next call, to be prefetched
   int n_ahead;
   int n_queries;
-  const int32_t* visible;  // [n_queries] positions of the tile that the query sees
+  // A query sees positions [from, visible) of the tile, at least one.
+  const int32_t* visible;  // [n_queries]
+  const int32_t* from;     // [n_queries], or null: 0 for all
   bool first;              // first tile of a span: max, sum and acc are written, not updated
   bool keep_masked;        // deliberate fault: masked values are multiplied by zero, not skipped
   const float* q;          // [n_queries, padded head_dim] f32, scaled
@@ -198,6 +200,18 @@ struct Attend {
     for (int i = 1; i < n; ++i) least = smaller(least, seen(t, query + i));
     return least;
   }
+  // The first position that all of a block of queries see, and that any of them sees.
+  static int begin_of_all(const AttendTileArgs& t, int query, int n) {
+    int most = 0;
+    for (int i = 0; i < n && t.from != nullptr; ++i)
+      most = most > t.from[query + i] ? most : t.from[query + i];
+    return most;
+  }
+  static int begin_of_any(const AttendTileArgs& t, int query, int n) {
+    int least = t.from == nullptr ? 0 : t.from[query];
+    for (int i = 1; i < n && t.from != nullptr; ++i) least = smaller(least, t.from[query + i]);
+    return least;
+  }
   static int seen_by_any(const AttendTileArgs& t, int query, int n) {
     int most = seen(t, query);
     for (int i = 1; i < n; ++i) most = most > seen(t, query + i) ? most : seen(t, query + i);
@@ -222,7 +236,7 @@ struct Attend {
       o.c_stride = padded(t.tile_len);
       o.n_k = n;
       o.start = channel == 0 ? Start::kZero : Start::kKeep;
-      for (int vector = 0; vector < n_vectors;) {
+      for (int vector = begin_of_any(t, query, R) / 16; vector < n_vectors;) {
         const int width = Product::template width<R>(n_vectors - vector);
         for (int v = 0; v < width; ++v) {
           const int position = 16 * (vector + v);
@@ -242,21 +256,34 @@ struct Attend {
 
   // Scores become weights; max, sum and factor (of sum and acc) of each query follow.
   static void softmax(const AttendTileArgs& t) {
+    if (t.from == nullptr) {
+      softmax_of<false>(t);
+    } else {
+      softmax_of<true>(t);
+    }
+  }
+  template <bool kWindow>
+  static void softmax_of(const AttendTileArgs& t) {
     const F lowest = S::set1(-__builtin_inff());
     for (int i = 0; i < t.n_queries; ++i) {
       float* const s = t.scores + i * padded(t.tile_len);
       const int n = t.visible[i], n_touched = seen(t, i);
+      const int from = kWindow ? t.from[i] : 0, begin = from / 16 * 16;
       F top = lowest;
-      for (int j = 0; j < n_touched; j += 16)
-        top = S::max(top, S::select_first(n - j, S::load(s + j), lowest));
+      for (int j = begin; j < n_touched; j += 16) {
+        F score = S::select_first(n - j, S::load(s + j), lowest);
+        if constexpr (kWindow) score = S::select_first(from - j, lowest, score);
+        top = S::max(top, score);
+      }
       const float old = t.first ? -__builtin_inff() : t.max[i];
       const float tile_max = S::reduce_max(top);
       const float now = old > tile_max ? old : tile_max;
       const F max = S::set1(now);
       const F factor = Exp2<S>::of(S::set1(old - now));
       F sum = t.first ? S::zero() : S::mul(S::load(t.sum + 16 * i), factor);
-      for (int j = 0; j < n_touched; j += 16) {
-        const F w = S::select_first(n - j, Exp2<S>::of(S::sub(S::load(s + j), max)), S::zero());
+      for (int j = begin; j < n_touched; j += 16) {
+        F w = S::select_first(n - j, Exp2<S>::of(S::sub(S::load(s + j), max)), S::zero());
+        if constexpr (kWindow) w = S::select_first(from - j, S::zero(), w);
         S::store(s + j, w);
         sum = S::add(sum, w);
       }
@@ -278,11 +305,34 @@ struct Attend {
     template <int R>
     void of(int query) const {
       const int common = seen_by_all(t, query, R);
-      add<R>(query, 0, common, t.first ? Start::kZero : Start::kScale);
+      const Start start = t.first ? Start::kZero : Start::kScale;
+      if (t.from != nullptr) return of_window<R>(query, common, start);
+      add<R>(query, 0, common, start);
+      add_rest<R>(query, common);
+    }
+
+    // What queries see from position `begin` on.
+    template <int R>
+    void add_rest(int query, int begin) const {
       if constexpr (R > 1) {
         for (int i = query; i < query + R; ++i)
-          if (seen(t, i) > common) add<1>(i, common, seen(t, i), Start::kKeep);
+          if (seen(t, i) > begin) add<1>(i, begin, seen(t, i), Start::kKeep);
       }
+    }
+
+    // Queries start at positions of their own: each alone up to where all of them see.
+    template <int R>
+    void of_window(int query, int common, Start start) const {
+      const int begin = begin_of_all(t, query, R);
+      if (begin == begin_of_any(t, query, R)) {
+        add<R>(query, begin, common, start);
+        return add_rest<R>(query, common);
+      }
+      for (int i = query; i < query + R; ++i)
+        add<1>(i, t.from[i], begin < common ? begin : seen(t, i), start);
+      if (begin >= common) return;  // no position that all of them see
+      add<R>(query, begin, common, Start::kKeep);
+      add_rest<R>(query, common);
     }
 
     // Positions [begin, end) for R queries from `query` on.

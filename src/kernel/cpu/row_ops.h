@@ -48,8 +48,8 @@ struct RowOps {
     }
   }
 
-  static void rope(float* x, const float* cos, const float* sin, int head_dim) {
-    const int half = head_dim / 2;
+  static void rope(float* x, const float* cos, const float* sin, int n_rotated) {
+    const int half = n_rotated / 2;
     const F minus = S::set1(-1.0f);
     for (int i = 0; i < half; i += 16) {
       const int n = half - i;

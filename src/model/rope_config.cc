@@ -1,0 +1,233 @@
+#include "model/rope_config.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/errors.h"
+
+namespace pando::model {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kMaxPositions = int64_t{1} << 30;
+
+struct NamedType {
+  RopeType type;
+  std::string_view name;
+  std::vector<std::string_view> fields;  // beside rope_type, rope_theta, partial_rotary_factor
+};
+
+const std::array<NamedType, 5>& types() {
+  static const std::array<NamedType, 5> all = {{
+      {RopeType::kDefault, "default", {}},
+      {RopeType::kLinear, "linear", {"factor"}},
+      {RopeType::kLlama3,
+       "llama3",
+       {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"}},
+      {RopeType::kYarn,
+       "yarn",
+       {"factor", "attention_factor", "mscale", "mscale_all_dim", "beta_fast", "beta_slow",
+        "truncate", "original_max_position_embeddings", "finetuned"}},
+      {RopeType::kLongRope,
+       "longrope",
+       {"short_factor", "long_factor", "factor", "attention_factor",
+        "original_max_position_embeddings"}},
+  }};
+  return all;
+}
+
+// One object of rotary parameters, with what the whole file says.
+class RopeReader {
+ public:
+  RopeReader(FieldReader& file, const json& object, const std::string& source,
+             const FamilyTraits& traits, int max_positions)
+      : file_(file),
+        object_(object),
+        fields_(object, source),
+        traits_(traits),
+        max_positions_(max_positions) {}
+
+  // `rope` holds what the file says outside of the object.
+  RopeConfig read(RopeConfig rope, int head_dim) {
+    const NamedType* type = read_type();
+    if (type == nullptr) return rope;
+    for (const auto& [name, value] : object_.items())
+      if (!is_known(*type, name) && !value.is_null())
+        fields_.refuse(name, fmt::format("no such field for rope_type \"{}\"", type->name),
+                       ErrorCode::kUnsupported);
+    rope.type = type->type;
+    rope.theta = fields_.positive("rope_theta", rope.theta);
+    rope.rotary_share = fields_.positive("partial_rotary_factor", rope.rotary_share);
+    if (rope.type == RopeType::kDefault) return rope;
+    if (rope.type != RopeType::kLinear) rope.original_positions = read_original(rope.type);
+    if (rope.type == RopeType::kLongRope) {
+      read_longrope(rope, head_dim);
+    } else if (rope.type == RopeType::kYarn) {
+      read_yarn(rope);
+    } else {
+      rope.factor = read_factor(std::nullopt);
+    }
+    if (rope.type == RopeType::kLlama3) {
+      rope.low_freq_factor = fields_.positive("low_freq_factor");
+      rope.high_freq_factor = fields_.positive("high_freq_factor");
+      if (rope.high_freq_factor <= rope.low_freq_factor)
+        fields_.refuse("high_freq_factor", "a number above 'low_freq_factor'");
+    }
+    return rope;
+  }
+
+  Status status() const { return fields_.status(); }
+
+ private:
+  const NamedType* read_type() {
+    std::string name = fields_.string("rope_type", fields_.string("type", "default"));
+    // What Phi-3's first files call longrope.
+    if (traits_.family == Family::kPhi3 && (name == "su" || name == "yarn")) name = "longrope";
+    for (const NamedType& type : types())
+      if (type.name == name) return &type;
+    fields_.refuse(fields_.find("rope_type") != nullptr ? "rope_type" : "type",
+                   "default, linear, llama3, yarn or longrope", ErrorCode::kUnsupported);
+    return nullptr;
+  }
+
+  static bool is_known(const NamedType& type, std::string_view name) {
+    return name == "rope_type" || name == "type" || name == "rope_theta" ||
+           name == "partial_rotary_factor" ||
+           std::ranges::find(type.fields, name) != type.fields.end();
+  }
+
+  int read_original(RopeType type) {
+    constexpr const char* kName = "original_max_position_embeddings";
+    const bool outside = file_.find(kName) != nullptr;  // it counts first where both are there
+    FieldReader& fields = outside ? file_ : fields_;
+    std::optional<int64_t> fallback = max_positions_;
+    if (type == RopeType::kLongRope) fallback.reset();
+    return static_cast<int>(fields.integer(kName, 2, kMaxPositions, fallback));
+  }
+
+  double read_factor(std::optional<double> fallback) {
+    const double factor = fields_.positive("factor", fallback);
+    if (factor < 1.0 || factor > 1e6) fields_.refuse("factor", "a number in [1, 1e6]");
+    return factor;
+  }
+
+  double read_attention_factor(double fallback) {
+    const double factor = fields_.positive("attention_factor", fallback);
+    if (factor > 1e3) fields_.refuse("attention_factor", "a number in (0, 1000]");
+    return factor;
+  }
+
+  double context_ratio(const RopeConfig& rope) const {
+    return std::max(1.0, static_cast<double>(max_positions_) / rope.original_positions);
+  }
+
+  void read_yarn(RopeConfig& rope) {
+    rope.factor = read_factor(context_ratio(rope));
+    const auto scale = [&](double mscale) { return 0.1 * mscale * std::log(rope.factor) + 1.0; };
+    double attention = scale(1.0);
+    if (fields_.find("mscale") != nullptr && fields_.find("mscale_all_dim") != nullptr)
+      attention = scale(fields_.positive("mscale")) / scale(fields_.positive("mscale_all_dim"));
+    rope.attention_factor = read_attention_factor(attention);
+    rope.beta_fast = fields_.positive("beta_fast", rope.beta_fast);
+    rope.beta_slow = fields_.positive("beta_slow", rope.beta_slow);
+    if (rope.beta_fast < rope.beta_slow)
+      fields_.refuse("beta_fast", fmt::format("at least 'beta_slow' {}", rope.beta_slow));
+    rope.truncate = fields_.boolean("truncate", true);
+    if (rope.theta <= 1.0) fields_.refuse("rope_theta", "a number above 1");
+  }
+
+  void read_longrope(RopeConfig& rope, int head_dim) {
+    const size_t n = static_cast<size_t>(rope.rotary_dim(head_dim)) / 2;
+    rope.short_factor = read_list("short_factor", n);
+    rope.long_factor = read_list("long_factor", n);
+    const double factor = read_factor(context_ratio(rope));
+    rope.attention_factor = read_attention_factor(
+        std::sqrt(1.0 + std::log(factor) / std::log(rope.original_positions)));
+  }
+
+  std::vector<double> read_list(const char* name, size_t n) {
+    const json* list = fields_.find(name);
+    const auto positive = [](const json& value) {
+      return value.is_number() && value.get<double>() > 0.0 && value.get<double>() <= 1e6;
+    };
+    if (list == nullptr || !list->is_array() || list->size() != n ||
+        !std::ranges::all_of(*list, positive)) {
+      fields_.refuse(name, fmt::format("a list of {} numbers in (0, 1e6]", n));
+      return std::vector<double>(n, 1.0);
+    }
+    return list->get<std::vector<double>>();
+  }
+
+  FieldReader& file_;
+  const json& object_;
+  FieldReader fields_;
+  const FamilyTraits& traits_;
+  int max_positions_;
+};
+
+}  // namespace
+
+RopeConfig read_rope(FieldReader& fields, const FamilyTraits& traits, int head_dim,
+                     int max_positions, std::string_view source) {
+  RopeConfig outside;
+  outside.theta = fields.positive("rope_theta", outside.theta);
+  outside.rotary_share = fields.positive("partial_rotary_factor", outside.rotary_share);
+  RopeConfig rope = outside;
+  bool first = true;
+  for (const char* name : {"rope_parameters", "rope_scaling"}) {
+    const json* object = fields.find(name);
+    if (object == nullptr) continue;
+    if (!object->is_object()) {
+      fields.refuse(name, "an object");
+      continue;
+    }
+    RopeReader reader(fields, *object, fmt::format("{}: '{}'", source, name), traits,
+                      max_positions);
+    const RopeConfig read =
+        reader.read({.theta = rope.theta, .rotary_share = rope.rotary_share}, head_dim);
+    if (Status status = reader.status(); !status) fields.keep(status.error());
+    if (fields.find("rope_theta") != nullptr && read.theta != outside.theta)
+      fields.refuse(name, fmt::format("the rope_theta {} of the file's own field", outside.theta));
+    if (!first && read != rope) fields.refuse(name, "what 'rope_parameters' says");
+    rope = read;
+    first = false;
+  }
+  const int dim = rope.rotary_dim(head_dim);
+  if (rope.rotary_share > 1.0 || dim < 2 || dim % 2 != 0)
+    fields.refuse("partial_rotary_factor",
+                  fmt::format("an even number of the {} channels of a head", head_dim));
+  if (rope.rotary_share != 1.0 && !traits.partial_rotary)
+    fields.refuse("partial_rotary_factor", "1", ErrorCode::kUnsupported);
+  return rope;
+}
+
+void write_rope(const RopeConfig& rope, nlohmann::ordered_json& object) {
+  object["rope_theta"] = rope.theta;
+  if (rope.rotary_share != 1.0) object["partial_rotary_factor"] = rope.rotary_share;
+  object["rope_scaling"] = nullptr;
+  if (rope.type == RopeType::kDefault) return;
+  const auto named = std::ranges::find(types(), rope.type, &NamedType::type);
+  nlohmann::ordered_json scaling = {{"rope_type", named->name}};
+  if (rope.type != RopeType::kLongRope) scaling["factor"] = rope.factor;
+  if (rope.type != RopeType::kLinear)
+    scaling["original_max_position_embeddings"] = rope.original_positions;
+  if (rope.type == RopeType::kLlama3) {
+    scaling["low_freq_factor"] = rope.low_freq_factor;
+    scaling["high_freq_factor"] = rope.high_freq_factor;
+  } else if (rope.type == RopeType::kYarn) {
+    scaling["attention_factor"] = rope.attention_factor;
+    scaling["beta_fast"] = rope.beta_fast;
+    scaling["beta_slow"] = rope.beta_slow;
+    scaling["truncate"] = rope.truncate;
+  } else if (rope.type == RopeType::kLongRope) {
+    scaling["attention_factor"] = rope.attention_factor;
+    scaling["short_factor"] = rope.short_factor;
+    scaling["long_factor"] = rope.long_factor;
+    object["original_max_position_embeddings"] = rope.original_positions;
+  }
+  object["rope_scaling"] = scaling;
+}
+
+}  // namespace pando::model
