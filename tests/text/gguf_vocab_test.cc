@@ -1,0 +1,188 @@
+// Tokenizers of small GGUF files.
+#include "base/gguf_writer.h"
+#include "text_testing.h"
+
+namespace pando::testing {
+namespace {
+
+Result<std::unique_ptr<Tokenizer>> load(const GgufWriter& writer) {
+  const TempDirectory directory;
+  directory.write("model.gguf", writer.bytes());
+  return Tokenizer::load(directory.path() / "model.gguf");
+}
+
+std::unique_ptr<Tokenizer> load_or_fail(const GgufWriter& writer) {
+  auto loaded = load(writer);
+  if (loaded.ok()) return std::move(*loaded);
+  ADD_FAILURE() << loaded.error().message;
+  return nullptr;
+}
+
+void expect_refused(const GgufWriter& writer, ErrorCode code, std::string_view part) {
+  const auto loaded = load(writer);
+  ASSERT_FALSE(loaded.ok()) << part;
+  EXPECT_EQ(loaded.error().code, code) << loaded.error().message;
+  EXPECT_NE(loaded.error().message.find(part), std::string::npos) << loaded.error().message;
+}
+
+struct Vocabulary {
+  std::vector<std::string> tokens;
+  std::vector<int32_t> types;
+  std::vector<float> scores;
+
+  void add(const std::string& text, int32_t type, float score = 0) {
+    tokens.push_back(text);
+    types.push_back(type);
+    scores.push_back(score);
+  }
+  GgufWriter writer(const std::string& model) const {
+    GgufWriter writer;
+    writer.string("tokenizer.ggml.model", model)
+        .strings("tokenizer.ggml.tokens", tokens)
+        .numbers("tokenizer.ggml.token_type", GgufType::kInt32, types);
+    return writer;
+  }
+};
+
+// Bytes 0 to 255, "ab" 256, "Ġa" 257, <|im_end|> 258, <more> 259.
+Vocabulary byte_level_vocabulary() {
+  Vocabulary vocabulary;
+  for (int byte = 0; byte < 256; ++byte) {
+    vocabulary.add(byte_level_character(static_cast<unsigned char>(byte)), 1);
+  }
+  vocabulary.add("ab", 1);
+  vocabulary.add("\u0120a", 1);
+  vocabulary.add("<|im_end|>", 3);
+  vocabulary.add("<more>", 4);
+  return vocabulary;
+}
+
+TEST(GgufVocab, ByteLevel) {
+  GgufWriter writer = byte_level_vocabulary().writer("gpt2");
+  writer.strings("tokenizer.ggml.merges", {"a b", "\u0120 a"})
+      .string("tokenizer.ggml.pre", "qwen2")
+      .uint32("tokenizer.ggml.eos_token_id", 7);
+  const auto tokenizer = load_or_fail(writer);
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_EQ(encode(*tokenizer, "ab ac12<|im_end|><more>", true),
+            (std::vector<Token>{256, 257, 'c', '1', '2', 258, 259}));
+  EXPECT_EQ(tokenizer->token_bytes(257, true), " a");
+  EXPECT_EQ(tokenizer->token_bytes(258, true), "");
+  EXPECT_EQ(tokenizer->token_bytes(258, false), "<|im_end|>");
+  EXPECT_EQ(tokenizer->token_bytes(259, true), "<more>");
+  const auto ends = tokenizer->end_tokens();
+  EXPECT_EQ(std::vector<Token>(ends.begin(), ends.end()), (std::vector<Token>{7, 258}));
+  EXPECT_FALSE(tokenizer->bos().has_value());
+}
+
+TEST(GgufVocab, BeginToken) {
+  const auto tokens = [](std::string_view pre, std::optional<bool> add) {
+    GgufWriter writer = byte_level_vocabulary().writer("gpt2");
+    writer.strings("tokenizer.ggml.merges", {}).string("tokenizer.ggml.pre", pre);
+    writer.uint32("tokenizer.ggml.bos_token_id", 258);
+    if (add) writer.boolean("tokenizer.ggml.add_bos_token", *add);
+    return encode(*load_or_fail(writer), "b", true);
+  };
+  EXPECT_EQ(tokens("gpt-2", std::nullopt), (std::vector<Token>{'b'}));
+  EXPECT_EQ(tokens("gpt-2", true), (std::vector<Token>{258, 'b'}));
+  EXPECT_EQ(tokens("llama-bpe", std::nullopt), (std::vector<Token>{258, 'b'}));
+  EXPECT_EQ(tokens("llama-bpe", false), (std::vector<Token>{'b'}));
+}
+
+Vocabulary scored_vocabulary() {
+  Vocabulary vocabulary;
+  vocabulary.add("<unk>", 2);
+  vocabulary.add("<s>", 3);
+  vocabulary.add("</s>", 3);
+  for (int byte = 0; byte < 256; ++byte) vocabulary.add(fmt::format("<0x{:02X}>", byte), 6);
+  vocabulary.add("\u2581", 1, -5);  // 259
+  vocabulary.add("a", 1, -6);
+  vocabulary.add("aa", 1, -2);  // 261
+  vocabulary.add("\u2581a", 1, -1);
+  vocabulary.add("[PAD1]", 5);
+  vocabulary.add("<user>", 4);
+  return vocabulary;
+}
+
+TEST(GgufVocab, Scores) {
+  const Vocabulary vocabulary = scored_vocabulary();
+  GgufWriter writer = vocabulary.writer("llama");
+  writer.numbers("tokenizer.ggml.scores", GgufType::kFloat32, vocabulary.scores)
+      .uint32("tokenizer.ggml.bos_token_id", 1)
+      .uint32("tokenizer.ggml.eos_token_id", 2);
+  const auto tokenizer = load_or_fail(writer);
+  ASSERT_NE(tokenizer, nullptr);
+  // "_a" before "aa"; of equal pairs the leftmost.
+  EXPECT_EQ(encode(*tokenizer, "aaaa", true), (std::vector<Token>{1, 262, 261, 260}));
+  EXPECT_EQ(encode(*tokenizer, "\u00E9"), (std::vector<Token>{259, 3 + 0xC3, 3 + 0xA9}));
+  EXPECT_EQ(encode(*tokenizer, "a<user>a</s>"), (std::vector<Token>{262, 264, 262, 2}));
+  EXPECT_EQ(encode(*tokenizer, ""), (std::vector<Token>{}));
+  EXPECT_TRUE(tokenizer->strips_leading_space());
+  EXPECT_EQ(decode(*tokenizer, encode(*tokenizer, "a \u00E9 <user>", true), true),
+            "a \u00E9 <user>");
+  EXPECT_EQ(tokenizer->token_bytes(0, true), "");
+
+  writer.boolean("tokenizer.ggml.add_space_prefix", false);
+  EXPECT_EQ(encode(*load_or_fail(writer), "aa"), (std::vector<Token>{261}));
+}
+
+TEST(GgufVocab, WordPiece) {
+  Vocabulary vocabulary;
+  vocabulary.add("[UNK]", 3);
+  vocabulary.add("\u2581play", 1);
+  vocabulary.add("ing", 1);
+  vocabulary.add("\u2581,", 1);
+  vocabulary.add("\u2581e", 1);
+  GgufWriter writer = vocabulary.writer("bert");
+  writer.uint32("tokenizer.ggml.unknown_token_id", 0);
+  const auto tokenizer = load_or_fail(writer);
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_EQ(encode(*tokenizer, "Playing,  \u00C9 play,plays"),
+            (std::vector<Token>{1, 2, 3, 4, 1, 3, 0}));
+  EXPECT_EQ(encode(*tokenizer, std::string(101, 'e')), (std::vector<Token>{0}));
+  expect_refused(vocabulary.writer("bert"), ErrorCode::kBadFile, "unknown_token_id' is missing");
+}
+
+TEST(GgufVocab, WhatIsNotOfferedIsNamed) {
+  const Vocabulary vocabulary = byte_level_vocabulary();
+  expect_refused(vocabulary.writer("rwkv"), ErrorCode::kUnsupported, "'rwkv'; offered here: gpt2");
+  GgufWriter writer = vocabulary.writer("gpt2");
+  expect_refused(writer.string("tokenizer.ggml.pre", "unheard-of"), ErrorCode::kUnsupported,
+                 "'unheard-of'; offered here: default");
+  expect_refused(GgufWriter(), ErrorCode::kBadFile, "'tokenizer.ggml.model' is missing");
+}
+
+TEST(GgufVocab, BadFiles) {
+  Vocabulary vocabulary = byte_level_vocabulary();
+  expect_refused(vocabulary.writer("gpt2"), ErrorCode::kBadFile, "merges' is missing");
+  GgufWriter merges = vocabulary.writer("gpt2");
+  expect_refused(merges.strings("tokenizer.ggml.merges", {"a b", "a"}), ErrorCode::kBadFile,
+                 "merge 1 is 'a'");
+  GgufWriter lacking = vocabulary.writer("gpt2");
+  expect_refused(lacking.strings("tokenizer.ggml.merges", {"b a"}), ErrorCode::kBadFile,
+                 "lacks 'ba'");
+  GgufWriter eos = vocabulary.writer("gpt2");
+  eos.strings("tokenizer.ggml.merges", {});
+  expect_refused(eos.uint32("tokenizer.ggml.eos_token_id", 260), ErrorCode::kBadFile,
+                 "is 260, expected an id below 260");
+  expect_refused(scored_vocabulary().writer("llama"), ErrorCode::kBadFile, "scores' is missing");
+  vocabulary.types.pop_back();
+  expect_refused(vocabulary.writer("gpt2"), ErrorCode::kBadFile, "one for each token");
+  vocabulary.add("", 7);
+  vocabulary.types.push_back(1);
+  expect_refused(vocabulary.writer("gpt2"), ErrorCode::kBadFile, "has type 7");
+  vocabulary = byte_level_vocabulary();
+  vocabulary.add("a", 1);
+  expect_refused(vocabulary.writer("gpt2"), ErrorCode::kBadFile, "expected each token once");
+  vocabulary = byte_level_vocabulary();
+  vocabulary.add("\xFF", 1);
+  expect_refused(vocabulary.writer("gpt2"), ErrorCode::kBadFile, "token 260 is not UTF-8");
+  Vocabulary scored = scored_vocabulary();
+  scored.add("xa", 1, -3);
+  GgufWriter open = scored.writer("llama");
+  open.numbers("tokenizer.ggml.scores", GgufType::kFloat32, scored.scores);
+  expect_refused(open, ErrorCode::kUnsupported, "its character 'x' to be a piece");
+}
+
+}  // namespace
+}  // namespace pando::testing
