@@ -149,7 +149,7 @@ TEST(GgufVocab, WhatIsNotOfferedIsNamed) {
   GgufWriter writer = vocabulary.writer("gpt2");
   expect_refused(writer.string("tokenizer.ggml.pre", "unheard-of"), ErrorCode::kUnsupported,
                  "'unheard-of'; offered here: default");
-  expect_refused(GgufWriter(), ErrorCode::kBadFile, "'tokenizer.ggml.model' is missing");
+  expect_refused(GgufWriter(), ErrorCode::kNotFound, "'tokenizer.ggml.model' is missing");
 }
 
 TEST(GgufVocab, BadFiles) {
