@@ -14,6 +14,10 @@ struct AnswerOptions {
   // {question} is computed once for all questions.
   std::string prompt_template = default_prompt_template();
   SamplingOptions sampling;
+  // Where given, the answer is the likeliest of these behind the prompt, each with a space before
+  // it unless prompt or choice bring one; nothing is generated.
+  std::vector<std::string> choices;
+  bool prompt_logprobs = false;  // report ln p of the prompt's tokens
   bool logits_hash = false;
   // Each question is asked as a conversation, rendered by the model's chat template: the prompt
   // without its instruction is the user's message.

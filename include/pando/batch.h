@@ -12,15 +12,18 @@
 namespace pando {
 
 // Input, one JSON object a line:
-//   {"id", "context", "questions": ["..." or {"id"?, "text", "answers"?: [...]}], "instruction"?,
-//    "template"?, sampling options?}
-//   {"id", "prompt" or "tokens" or "messages": [{"role", "content"}], "answers"?: [...],
-//    sampling options?}
-// Sampling options are named as in SamplingOptions. "thinking"?: true or false goes with messages,
-// and with questions where `defaults.chat` is set.
+//   {"id", "context", "questions": [...], "instruction"?, "template"?, options?}
+//     with a question as "..." or {"id"?, "text", "answers"?: [...], "choices"?: [...]}
+//   {"id", "prompt" or "tokens" or "messages": [{"role", "content"}], "answers"?: [...], options?}
+// Options are those of SamplingOptions, by their names, and:
+//   "prompt_logprobs": true reports those of the prompt too;
+//   "choices": [...]: the answer is the one that is likeliest behind the prompt, as AnswerOptions
+//   says; "thinking": true or false, with messages, and with questions where `defaults.chat` is
+//   set.
 // A line without an id goes by its number, a question without one by its index from 0.
 // Output, one line as each answer completes: {"id", "question_id"?, "choice"?, "text",
-//    "finish_reason", "prompt_tokens", "completion_tokens", "logprobs"?, "logits_hash"?}
+//    "finish_reason", "prompt_tokens", "completion_tokens", "logprobs"?, "top_logprobs"?,
+//    "prompt_logprobs"?, "prompt_top_logprobs"?, "choice_logprobs"?, "logits_hash"?}
 struct BatchOptions {
   AnswerOptions defaults;      // for lines that do not say otherwise
   bool skip_too_long = false;  // a prompt that does not fit is left out instead of being an error

@@ -73,6 +73,9 @@ class Engine {
 
   // Submits and waits for all n answers, in the order of their choice index.
   Result<std::vector<Completion>> complete(Request request);
+  // The same for many requests, as many at a time as max_open allows. Result [requests][n], in
+  // order. The first error ends the call and is returned.
+  Result<std::vector<std::vector<Completion>>> complete_all(std::vector<Request> requests);
 
   EngineStats stats() const;
   const Model& model() const;

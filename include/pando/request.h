@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pando/chat.h"
@@ -12,17 +14,28 @@
 
 namespace pando {
 
+// A token is drawn so: logit_bias and the penalties change the logits, in this order; then the
+// temperature divides them; of the distribution that gives, min_p, top_k and top_p, in this order,
+// leave out what is unlikely.
 struct SamplingOptions {
-  int max_tokens = 128;            // tokens to generate at most; also bounded by the context
-  double temperature = 0;          // 0: always the likeliest token
-  int top_k = 0;                   // sample from the k likeliest tokens; 0: from all
-  double top_p = 1;                // sample from the likeliest tokens that sum to p, in (0, 1]
+  int max_tokens = 128;    // tokens to generate at most; also bounded by the context. 0: none, with
+                           // prompt_logprobs_from
+  double temperature = 0;  // 0: always the likeliest token
+  int top_k = 0;           // sample from the k likeliest tokens; 0: from all
+  double top_p = 1;        // sample from the likeliest tokens that sum to p, in (0, 1]
+  double min_p = 0;  // and from those at least so likely, as a part of the likeliest, in [0, 1]
+  std::map<Token, double> logit_bias;  // added to the logits of these tokens
+  // Of tokens that prompt or answer hold: positive logits are divided by it, others multiplied.
+  double repetition_penalty = 1;   // more than 0; 1: off
+  double presence_penalty = 0;     // taken off the logits of tokens that the answer holds
+  double frequency_penalty = 0;    // the same, times how often it holds them
   std::optional<uint64_t> seed;    // absent: from the engine's seed and the request's id
   int n = 1;                       // answers to the same prompt, which is computed once
   std::vector<std::string> stop;   // texts that end an answer; they are not part of it
   std::vector<Token> stop_tokens;  // tokens that end an answer, besides the model's own
   bool ignore_eos = false;         // go on after the model's end-of-sequence token
   bool logprobs = false;           // report ln p of every generated token
+  int top_logprobs = 0;            // beside every ln p, those of so many of the likeliest tokens
 };
 
 struct Request {
@@ -32,6 +45,8 @@ struct Request {
   std::vector<Token> tokens;          // tokens, used where not empty
   ChatOptions chat;                   // how `messages` are rendered
   SamplingOptions sampling;
+  // Report ln p of the prompt's tokens from this index on, at least 1. What is cached is used.
+  std::optional<int> prompt_logprobs_from;
   uint64_t isolation_key = 0;  // requests share prefixes only within one key
   bool logits_hash = false;    // hash the logits that every answer was drawn from
 };
@@ -39,15 +54,25 @@ struct Request {
 enum class FinishReason { kStop, kLength };
 const char* finish_reason_name(FinishReason reason);  // "stop", "length"
 
+// A token's likelihood under the model's own distribution: the softmax of the unmodified logits.
+struct TokenLogprob {
+  Token token = 0;
+  float logprob = 0;                         // ln p
+  bool likeliest = false;                    // no token is likelier, and none of lower id as likely
+  std::vector<std::pair<Token, float>> top;  // the likeliest tokens, with their ln p
+};
+
 // One finished answer.
 struct Completion {
   int choice = 0;  // in [0, n)
   std::string text;
-  std::vector<Token> tokens;    // generated, the ending token included
-  std::vector<float> logprobs;  // [tokens] natural logarithms under the unmodified distribution
+  std::vector<Token> tokens;                  // generated, the ending token included
+  std::vector<TokenLogprob> logprobs;         // [tokens] with `logprobs`
+  std::vector<TokenLogprob> prompt_logprobs;  // [prompt_tokens - prompt_logprobs_from]
   FinishReason finish_reason = FinishReason::kLength;
   int prompt_tokens = 0;
-  uint64_t logits_hash = 0;  // XXH3-64 over the raw f32 logits rows, chained by seed
+  uint64_t logits_hash = 0;             // XXH3-64 over the raw f32 logits rows, chained by seed
+  std::vector<double> choice_logprobs;  // [choices] ln p of each, where the answer is one of them
 };
 
 // Something that happened to a request. Events of one request come in order, from the engine's

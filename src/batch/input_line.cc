@@ -1,7 +1,7 @@
 #include "batch/input_line.h"
 
 #include <algorithm>
-#include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
@@ -59,8 +59,11 @@ class Fields {
     read(name, "an integer from 0 to 2^64 - 1", &Json::is_number_unsigned,
          [&](const Json& value) { out = value.get<uint64_t>(); });
   }
+  // One string is as good as a list of it.
   void texts(const char* name, std::vector<std::string>& out) {
-    if (has(name)) out.clear();
+    if (!has(name)) return;
+    out.clear();
+    if (object_[name].is_string()) return out.push_back(object_[name].get<std::string>());
     list(name, "a list of strings", &Json::is_string,
          [&](const Json& value) { out.push_back(value.get<std::string>()); });
   }
@@ -70,6 +73,21 @@ class Fields {
       const uint64_t wide = value.get<uint64_t>();
       if (wide > 0x7fffffff) return fail(name, value, "token ids below 2^31");
       out.push_back(static_cast<Token>(wide));
+    });
+  }
+
+  // {"token id": bias}
+  void biases(const char* name, std::map<Token, double>& out) {
+    constexpr const char* kExpected = "an object of token ids and numbers";
+    read(name, kExpected, &Json::is_object, [&](const Json& object) {
+      out.clear();
+      for (const auto& [key, bias] : object.items()) {
+        Token token = 0;
+        const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), token);
+        if (error != std::errc() || end != key.data() + key.size() || !bias.is_number())
+          return fail(name, object, kExpected);
+        out[token] = bias.get<double>();
+      }
     });
   }
 
@@ -113,30 +131,52 @@ class Fields {
   Status status_;
 };
 
-constexpr std::array<std::string_view, 20> kLineFields = {
-    "id",         "instruction", "context",     "questions",  "template",
-    "prompt",     "messages",    "tokens",      "thinking",   "answers",  // what is asked
-    "max_tokens", "temperature", "top_k",       "top_p",      "seed",
-    "n",          "stop",        "stop_tokens", "ignore_eos", "logprobs"};
-constexpr std::array<std::string_view, 3> kQuestionFields = {"id", "text", "answers"};
-constexpr std::array<std::string_view, 2> kMessageFields = {"role", "content"};
+constexpr std::string_view kLineFields[] = {
+    // what is asked
+    "id", "instruction", "context", "questions", "template", "prompt", "messages", "tokens",
+    "thinking", "answers", "choices",
+    // how it is generated
+    "max_tokens", "temperature", "top_k", "top_p", "min_p", "logit_bias", "repetition_penalty",
+    "presence_penalty", "frequency_penalty", "seed", "n", "stop", "stop_tokens", "ignore_eos",
+    // what is reported
+    "logprobs", "top_logprobs", "prompt_logprobs"};
+constexpr std::string_view kQuestionFields[] = {"id", "text", "answers", "choices"};
+constexpr std::string_view kMessageFields[] = {"role", "content"};
 
 void read_sampling(Fields& fields, SamplingOptions& sampling) {
   fields.integer("max_tokens", sampling.max_tokens);
   fields.number("temperature", sampling.temperature);
   fields.integer("top_k", sampling.top_k);
   fields.number("top_p", sampling.top_p);
+  fields.number("min_p", sampling.min_p);
+  fields.biases("logit_bias", sampling.logit_bias);
+  fields.number("repetition_penalty", sampling.repetition_penalty);
+  fields.number("presence_penalty", sampling.presence_penalty);
+  fields.number("frequency_penalty", sampling.frequency_penalty);
   fields.seed("seed", sampling.seed);
   fields.integer("n", sampling.n);
   fields.texts("stop", sampling.stop);
   fields.tokens("stop_tokens", sampling.stop_tokens);
   fields.flag("ignore_eos", sampling.ignore_eos);
   fields.flag("logprobs", sampling.logprobs);
+  fields.integer("top_logprobs", sampling.top_logprobs);
 }
 
 void read_answers(Fields& fields, std::optional<std::vector<std::string>>& out) {
   if (!fields.has("answers")) return;
   fields.texts("answers", out.emplace());
+}
+
+// A line's choices hold for those of its questions that bring none.
+Status read_choices(Fields& fields, std::vector<std::string>& out) {
+  if (!fields.has("choices")) return {};
+  fields.texts("choices", out);
+  if (!fields.status()) return fields.status();
+  if (out.empty()) return invalid_argument("field 'choices' is [], expected a list of one or more");
+  for (const std::string& choice : out)
+    if (choice.empty())
+      return invalid_argument("field 'choices' has an empty string, expected some text");
+  return {};
 }
 
 Result<std::string> read_id(const Json& object, const char* what) {
@@ -150,6 +190,7 @@ Result<std::string> read_id(const Json& object, const char* what) {
 Result<BatchQuestion> parse_question(const Json& json, size_t index, const std::string& line_id,
                                      const std::string& context, const AnswerOptions& options) {
   BatchQuestion question;
+  question.choices = options.choices;
   question.id = std::to_string(index);
   question.id_json = Json(*question.id).dump();
   if (json.is_string()) {
@@ -159,6 +200,7 @@ Result<BatchQuestion> parse_question(const Json& json, size_t index, const std::
     fields.only(kQuestionFields);
     fields.text("text", question.text);
     read_answers(fields, question.answers);
+    if (Status status = read_choices(fields, question.choices); !status) return status.error();
     if (!fields.status()) return fields.status().error();
     if (!fields.has("text")) return invalid_argument("question {} has no 'text'", index);
     if (fields.has("id")) {
@@ -227,6 +269,7 @@ Status parse_plain(const Json& json, const std::string& line_id, const AnswerOpt
                    BatchLine& line) {
   Fields fields(json);
   BatchQuestion question;
+  question.choices = options.choices;
   question.request.id = line_id;
   fields.text("prompt", question.request.prompt);
   fields.tokens("tokens", question.request.tokens);
@@ -246,8 +289,16 @@ Status parse_plain(const Json& json, const std::string& line_id, const AnswerOpt
   } else if (question.request.prompt.empty() && question.request.tokens.empty()) {
     return invalid_argument("the prompt is empty, expected at least one token");
   }
+  if (!question.choices.empty() && fields.has("tokens"))
+    return invalid_argument("field 'choices' goes with text, not with 'tokens'");
   line.questions.push_back(std::move(question));
   return {};
+}
+
+// Choices are compared, not generated: options of generating would do nothing.
+Status check_choices(const BatchQuestion& question, const SamplingOptions& sampling) {
+  if (question.choices.empty() || sampling.n == 1) return {};
+  return invalid_argument("n is {}, expected 1 for a question with choices", sampling.n);
 }
 
 }  // namespace
@@ -273,6 +324,8 @@ Result<BatchLine> parse_line(std::string_view text, uint64_t line_number,
   fields.only(kLineFields);
   read_sampling(fields, options.sampling);
   fields.flag("thinking", options.chat_options.thinking);
+  fields.flag("prompt_logprobs", options.prompt_logprobs);
+  if (Status status = read_choices(fields, options.choices); !status) return status.error();
   if (!fields.status()) return fields.status().error();
   const bool has_questions = has_field(json, "questions");
   if (fields.has("thinking") && !(has_questions ? options.chat : fields.has("messages")))
@@ -283,7 +336,10 @@ Result<BatchLine> parse_line(std::string_view text, uint64_t line_number,
                                 : parse_plain(json, line_id, options, line);
   if (!status) return status.error();
   for (BatchQuestion& question : line.questions) {
+    if (Status checked = check_choices(question, options.sampling); !checked)
+      return checked.error();
     question.request.sampling = options.sampling;
+    if (options.prompt_logprobs) question.request.prompt_logprobs_from = 1;
     question.request.logits_hash = options.logits_hash;
   }
   return line;

@@ -11,12 +11,14 @@
 
 namespace pando {
 
-// One prompt of a line: a question about its context, or the line's own prompt.
+// One prompt of a line: a question about its context, or the line's own prompt. With choices, the
+// answer is the likeliest of these behind the prompt; otherwise it is generated.
 struct BatchQuestion {
-  std::optional<std::string> id;                    // of the question; nothing for plain lines
-  std::string id_json;                              // as it stood in the input, for the output
-  std::string text;                                 // of the question
-  Request request;                                  // prompt or tokens, sampling, id
+  std::optional<std::string> id;  // of the question; nothing for plain lines
+  std::string id_json;            // as it stood in the input, for the output
+  std::string text;               // of the question
+  Request request;                // prompt or tokens, sampling, id
+  std::vector<std::string> choices;
   std::optional<std::vector<std::string>> answers;  // reference answers, where given
 };
 

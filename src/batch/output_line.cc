@@ -5,19 +5,56 @@
 #include <nlohmann/json.hpp>
 
 namespace pando {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json logprobs_json(const std::vector<TokenLogprob>& tokens) {
+  Json list = Json::array();
+  for (const TokenLogprob& token : tokens) list.push_back(token.logprob);
+  return list;
+}
+
+// For each token, the likeliest ones in its place.
+Json top_json(const std::vector<TokenLogprob>& tokens, const Model& model) {
+  Json list = Json::array();
+  for (const TokenLogprob& token : tokens) {
+    Json places = Json::array();
+    for (const auto& [id, logprob] : token.top) {
+      Json place = {{"token", id}};
+      if (const Result<std::string> text = model.decode(std::span(&id, 1)); text)
+        place["text"] = *text;
+      place["logprob"] = logprob;
+      places.push_back(std::move(place));
+    }
+    list.push_back(std::move(places));
+  }
+  return list;
+}
+
+}  // namespace
 
 std::string output_line(const std::string& id_json, const BatchQuestion& question,
-                        const Completion& completion) {
-  using Json = nlohmann::ordered_json;
+                        const Completion& completion, const Model& model) {
+  const SamplingOptions& sampling = question.request.sampling;
   Json line;
   line["id"] = Json::parse(id_json);
   if (question.id) line["question_id"] = Json::parse(question.id_json);
-  if (question.request.sampling.n > 1) line["choice"] = completion.choice;
+  if (sampling.n > 1) line["choice"] = completion.choice;
   line["text"] = completion.text;
   line["finish_reason"] = finish_reason_name(completion.finish_reason);
   line["prompt_tokens"] = completion.prompt_tokens;
   line["completion_tokens"] = completion.tokens.size();
-  if (question.request.sampling.logprobs) line["logprobs"] = completion.logprobs;
+  if (sampling.logprobs) {
+    line["logprobs"] = logprobs_json(completion.logprobs);
+    if (sampling.top_logprobs > 0) line["top_logprobs"] = top_json(completion.logprobs, model);
+  }
+  if (!completion.prompt_logprobs.empty()) {
+    line["prompt_logprobs"] = logprobs_json(completion.prompt_logprobs);
+    if (sampling.top_logprobs > 0)
+      line["prompt_top_logprobs"] = top_json(completion.prompt_logprobs, model);
+  }
+  if (!completion.choice_logprobs.empty()) line["choice_logprobs"] = completion.choice_logprobs;
   if (question.request.logits_hash)
     line["logits_hash"] = fmt::format("{:016x}", completion.logits_hash);
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -13,6 +13,7 @@
 #include "batch/input_line.h"
 #include "batch/output_line.h"
 #include "pando/batch.h"
+#include "task/choices.h"
 #include "task/metrics.h"
 
 namespace pando {
@@ -44,11 +45,27 @@ class Mailbox {
   std::deque<Event> events_;
 };
 
+// A question under way. With choices it is several requests, otherwise one.
 struct OpenQuestion {
   std::string id_json;
   BatchQuestion question;
   uint64_t line_number;
-  int n_open;  // answers not finished
+  std::vector<Completion> scored;  // [choices]
+  int n_open;                      // answers, or choices, that are not finished
+  bool failed = false;             // its other requests are of no use
+
+  // Its requests have it; a long context must not stay once for every question.
+  void drop_prompt() {
+    question.request.prompt = {};
+    question.request.messages = {};
+    question.request.tokens = {};
+  }
+};
+
+struct OpenRequest {
+  std::shared_ptr<OpenQuestion> question;
+  size_t index;  // among the question's requests
+  Request request;
 };
 
 class Runner {
@@ -97,9 +114,9 @@ class Runner {
     while (n_open_ < most_open_) {
       if (queued_.empty() && !read_line()) return false;
       while (!queued_.empty() && n_open_ < most_open_) {
-        OpenQuestion next = std::move(queued_.front());
+        OpenRequest next = std::move(queued_.front());
         queued_.pop_front();
-        if (!submit(std::move(next))) return true;
+        if (!next.question->failed && !submit(std::move(next))) return true;
       }
     }
     return true;
@@ -118,63 +135,87 @@ class Runner {
         problem(fmt::format("line {}: {}", line_number_, line.error().message));
         continue;
       }
-      for (BatchQuestion& question : line->questions) {
-        const int n = question.request.sampling.n;
-        queued_.push_back({line->id_json, std::move(question), line_number_, n});
-      }
+      for (BatchQuestion& question : line->questions) queue(line->id_json, std::move(question));
       return true;
     }
     return false;
   }
 
+  void queue(const std::string& id_json, BatchQuestion parsed) {
+    auto open = std::make_shared<OpenQuestion>(
+        OpenQuestion{id_json, std::move(parsed), line_number_, {}, 0});
+    const BatchQuestion& question = open->question;
+    if (question.choices.empty()) {
+      open->n_open = question.request.sampling.n;
+      queued_.push_back({open, 0, question.request});
+      open->drop_prompt();
+      return;
+    }
+    Result<std::vector<Request>> requests =
+        choice_requests(engine_.model(), question.request, question.choices);
+    open->drop_prompt();
+    if (!requests) return fail(*open, requests.error());
+    open->n_open = static_cast<int>(requests->size());
+    open->scored.resize(requests->size());
+    for (size_t i = 0; i < requests->size(); ++i)
+      queued_.push_back({open, i, std::move((*requests)[i])});
+  }
+
   // False where the engine cannot take it now.
-  bool submit(OpenQuestion open) {
-    const int n = open.n_open;
-    Result<RequestId> id =
-        engine_.submit(open.question.request, [mailbox = mailbox_](const Event& event) {
-          if (event.completion || event.error) mailbox->put(event);
-        });
+  bool submit(OpenRequest next) {
+    OpenQuestion& question = *next.question;
+    Result<RequestId> id = engine_.submit(next.request, [mailbox = mailbox_](const Event& event) {
+      if (event.completion || event.error) mailbox->put(event);
+    });
     if (id) {
-      open.question.request.prompt.clear();  // the engine has its tokens
-      open.question.request.messages.clear();
-      open.question.request.tokens.clear();
-      n_open_ += n;
-      open_.emplace(*id, std::move(open));
+      n_open_ += next.request.sampling.n;
+      next.request.prompt = {};  // the engine has its tokens
+      next.request.messages = {};
+      next.request.tokens = {};
+      open_.emplace(*id, std::move(next));
     } else if (id.error().code == ErrorCode::kUnavailable && !open_.empty()) {
       queued_.push_front(
-          std::move(open));  // the engine is shared and full: again after the next answer
+          std::move(next));  // the engine is shared and full: again after the next answer
       return false;
-    } else if (id.error().code == ErrorCode::kTooLong && options_.skip_too_long) {
-      ++summary_.skipped;
     } else {
-      fail(open, id.error());
+      fail(question, id.error());
     }
     return true;
   }
 
   Status handle(const Event& event) {
     const auto found = open_.find(event.request);
-    OpenQuestion& open = found->second;
+    if (found == open_.end()) return {};  // of a question that failed
+    const std::shared_ptr<OpenQuestion> open = found->second.question;
     if (event.error) {
-      fail(open, *event.error);
-      n_open_ -= open.n_open;
-      open_.erase(found);
+      fail(*open, *event.error);
       return {};
     }
-    const Completion& completion = *event.completion;
-    if (!(output_ << output_line(open.id_json, open.question, completion) << '\n'))
+    --n_open_;
+    --open->n_open;
+    const BatchQuestion& question = open->question;
+    if (question.choices.empty()) {
+      if (open->n_open == 0) open_.erase(found);
+      return take(*open, *event.completion);
+    }
+    open->scored[found->second.index] = *event.completion;
+    open_.erase(found);
+    if (open->n_open > 0) return {};
+    return take(*open, likeliest_choice(question.choices, open->scored));
+  }
+
+  Status take(const OpenQuestion& open, const Completion& completion) {
+    const BatchQuestion& question = open.question;
+    if (!(output_ << output_line(open.id_json, question, completion, engine_.model()) << '\n'))
       return io_error("cannot write the output after {} answers", summary_.answers);
     ++summary_.answers;
-    if (options_.on_answer)
-      options_.on_answer({open.question.request.id, open.question.text, completion});
-    score(open.question, completion);
-    if (open.question.request.logits_hash) {
-      const std::string name = fmt::format("{}#{}", open.question.request.id, completion.choice);
+    if (options_.on_answer) options_.on_answer({question.request.id, question.text, completion});
+    score(question, completion);
+    if (question.request.logits_hash) {
+      const std::string name = fmt::format("{}#{}", question.request.id, completion.choice);
       summary_.combined_hash +=
           XXH3_64bits_withSeed(name.data(), name.size(), completion.logits_hash);
     }
-    --n_open_;
-    if (--open.n_open == 0) open_.erase(found);
     return {};
   }
 
@@ -185,11 +226,24 @@ class Runner {
     summary_.token_f1 += token_f1(completion.text, *question.answers);
   }
 
-  void fail(const OpenQuestion& open, const Error& error) {
-    ++summary_.failed;
+  // The question is over, with all its requests.
+  void fail(OpenQuestion& open, const Error& error) {
+    open.failed = true;
+    for (auto it = open_.begin(); it != open_.end();) {
+      if (it->second.question.get() != &open) {
+        ++it;
+        continue;
+      }
+      engine_.cancel(it->first);
+      n_open_ -= open.question.choices.empty() ? open.n_open : 1;
+      it = open_.erase(it);
+    }
+    const bool skipped = error.code == ErrorCode::kTooLong && options_.skip_too_long;
+    ++(skipped ? summary_.skipped : summary_.failed);
     const std::string where =
         open.question.id ? fmt::format(", question '{}'", *open.question.id) : "";
-    problem(fmt::format("line {}{}: {}", open.line_number, where, error.message));
+    problem(fmt::format("line {}{}: {}{}", open.line_number, where, skipped ? "left out: " : "",
+                        error.message));
   }
 
   void problem(const std::string& message) {
@@ -216,8 +270,8 @@ class Runner {
   Clock::time_point start_;
   Clock::time_point last_report_ = start_;
   std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
-  std::deque<OpenQuestion> queued_;  // read, not submitted
-  std::unordered_map<RequestId, OpenQuestion> open_;
+  std::deque<OpenRequest> queued_;  // read, not submitted
+  std::unordered_map<RequestId, OpenRequest> open_;
   int64_t n_open_ = 0;  // answers
   int64_t most_open_ = 0;
   uint64_t line_number_ = 0;

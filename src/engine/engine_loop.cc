@@ -4,15 +4,16 @@
 #include <chrono>
 #include <limits>
 #include <new>
+#include <set>
 #include <system_error>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/fp_state.h"
 #include "engine/options.h"
+#include "engine/sampler.h"
 
 namespace pando {
 namespace {
@@ -45,6 +46,20 @@ std::vector<Extent> next_extents(Node* tip, uint32_t n_rows) {
     n_rows -= n;
   }
   return extents;
+}
+
+// Tokens from the beginning of a path that `count`, n_issued or n_committed, includes.
+uint32_t path_count(const Node* tip, uint32_t Node::*count) {
+  uint32_t n = tip->end();
+  for (const Node* node = tip; !node->is_root() && node->*count < node->size(); node = node->parent)
+    n = node->start + node->*count;
+  return n;
+}
+
+// Rows of a sequence that are cached and whose outputs it wants.
+uint32_t n_cached_outputs(const Sequence& sequence) {
+  const uint32_t n_cached = path_count(sequence.tip, &Node::n_committed);
+  return n_cached - std::min(n_cached, sequence.next_output);
 }
 
 }  // namespace
@@ -133,8 +148,9 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
         .choice = choice,
         .order = order,
         .tip = cache_.acquire(planner_->shares_tokens() ? active->request.isolation_key : order,
-                              active->request.tokens),
+                              computed_prompt(active->request)),
         .max_tokens = static_cast<uint32_t>(n_longest - n_prompt),
+        .next_output = first_output(active->request),
         .completion = {.choice = choice, .prompt_tokens = static_cast<int>(n_prompt)},
         .stops = StopMatcher(active->request.sampling.stop)});
     if (tokenizer_ != nullptr) sequence->decoder.emplace(*tokenizer_, /*first_in_text=*/false);
@@ -190,12 +206,12 @@ void EngineLoop::remove_done() {
 WorkView EngineLoop::work_view(std::vector<Sequence*>& in_view) const {
   WorkView view;
   std::unordered_map<const Node*, uint32_t> segment_of;
-  uint32_t n_new_rows = 0;
+  uint32_t n_rows_wanted = 0;
   int n_slots = options_.engine.max_running;
   for (const auto& sequence : sequences_) n_slots -= sequence->running;
   for (const auto& sequence : sequences_) {
     if (!sequence->running) {
-      const bool budget_spent = n_new_rows >= static_cast<uint32_t>(options_.engine.step_rows);
+      const bool budget_spent = n_rows_wanted >= static_cast<uint32_t>(options_.engine.step_rows);
       if (memory_tight_ || n_slots == 0 || budget_spent) continue;
       --n_slots;
     }
@@ -208,13 +224,15 @@ WorkView EngineLoop::work_view(std::vector<Sequence*>& in_view) const {
       const uint32_t n_rows = node->size() - node->n_issued;
       if (added) {
         view.segment_rows.push_back(n_rows);
-        n_new_rows += n_rows;
+        n_rows_wanted += n_rows;
       }
       item.segments.push_back(entry->second);
       n_missing += n_rows;
     }
     std::reverse(item.segments.begin(), item.segments.end());
-    item.cached = n_missing == 0;
+    item.n_again = n_cached_outputs(*sequence);
+    item.wants_all_outputs = sequence->scores_prompt();
+    n_rows_wanted += item.n_again;
     item.decoding = sequence->running && n_missing <= 1 && !sequence->completion.tokens.empty();
     view.items.push_back(std::move(item));
     in_view.push_back(sequence.get());
@@ -234,8 +252,10 @@ std::vector<EngineLoop::Share> EngineLoop::reserve_step() {
       memory_tight_ = true;
       continue;
     }
-    const bool complete = sequence.tip->n_issued == sequence.tip->size();
-    if (advance.n_rows > 0 || complete) shares.push_back({&sequence, complete});
+    // What was cached when the step was scheduled may have been evicted since, until the lock.
+    const Share share{&sequence, std::min(advance.n_again, n_cached_outputs(sequence))};
+    const WantedOutput want = wanted_output(share);
+    if (advance.n_rows > 0 || want.begin < want.end) shares.push_back(share);
     (view.items[advance.item].decoding ? stats_.decode_rows : stats_.prefill_rows) +=
         advance.n_rows;
   }
@@ -319,22 +339,35 @@ void EngineLoop::fail_step(const std::vector<Share>& shares, const Error& error)
   if (shares.empty()) fail(*sequences_.front()->request, error);
 }
 
+// The rows of this step that the sequence wants the logits of.
+WantedOutput EngineLoop::wanted_output(const Share& share) const {
+  const Sequence& sequence = *share.sequence;
+  const uint32_t begin = sequence.next_output;
+  // Where not all cached outputs fit in the step, the rest comes first in the next.
+  const bool all_again = share.n_again == n_cached_outputs(sequence);
+  const uint32_t end =
+      all_again ? path_count(sequence.tip, &Node::n_issued) : begin + share.n_again;
+  return {sequence.tip, begin, std::max(begin, end)};
+}
+
 void EngineLoop::execute(const std::vector<Share>& shares) {
   const auto start = std::chrono::steady_clock::now();
-  std::vector<WantedOutput> outputs;
-  std::vector<Sequence*> wanted;
-  std::unordered_set<const Node*> cached_tips;
+  std::vector<WantedOutput> wanted;
+  std::vector<Sequence*> sequences;
+  std::set<const Node*> cached_answers;  // tips of answers whose next row is cached
   for (const Share& share : shares) {
-    if (!share.wants_output) continue;
-    Node* tip = share.sequence->tip;
-    outputs.push_back({tip});
-    wanted.push_back(share.sequence);
-    if (tip->n_committed == tip->size() && cached_tips.insert(tip).second)
-      ++(share.sequence->completion.tokens.empty() ? stats_.prefill_rows : stats_.decode_rows);
+    const WantedOutput want = wanted_output(share);
+    if (want.begin == want.end) continue;
+    wanted.push_back(want);
+    sequences.push_back(share.sequence);
+    if (share.n_again > 0 && !share.sequence->completion.tokens.empty())
+      cached_answers.insert(want.tip);
   }
-  const PlannedStep step = planner_->plan(cache_, outputs);
-  PANDO_CHECK(step.n_recomputed == cached_tips.size());
+  const PlannedStep step = planner_->plan(cache_, wanted);
+  PANDO_CHECK(step.n_recomputed >= cached_answers.size());
   stats_.recomputed_rows += step.n_recomputed;
+  stats_.decode_rows += cached_answers.size();
+  stats_.prefill_rows += step.n_recomputed - cached_answers.size();
   stats_.kv_bytes_peak = std::max<uint64_t>(
       stats_.kv_bytes_peak, (pages_.n_pages() - pages_.n_free()) * pages_.page_bytes());
   stats_.planning_s += seconds_since(start);
@@ -342,103 +375,75 @@ void EngineLoop::execute(const std::vector<Share>& shares) {
   const float* hidden =
       transformer_.forward(step.plan, {.base = pages_.base(), .shape = kv_shape_});
   cache_.commit();
-  sample_outputs(step, hidden, wanted);
+  std::vector<std::vector<TokenLogprob>> read = read_outputs(step, hidden, wanted, sequences);
+  for (size_t i = 0; i < sequences.size(); ++i)
+    for (TokenLogprob& next : read[i]) take(*sequences[i], std::move(next));
 }
 
-void EngineLoop::sample_outputs(const PlannedStep& step, const float* hidden,
-                                const std::vector<Sequence*>& wanted) {
+// By wanted output and position: what the sequences make of their rows of logits.
+std::vector<std::vector<TokenLogprob>> EngineLoop::read_outputs(
+    const PlannedStep& step, const float* hidden, const std::vector<WantedOutput>& wanted,
+    const std::vector<Sequence*>& sequences) {
   const size_t vocab = weights_.config.vocab, d_model = weights_.config.d_model;
   const size_t n_outputs = step.plan.outputs.size();
   logits_.resize(std::max(logits_.size(), std::min(n_outputs, kLogitRows) * vocab));
-  std::vector<Sampled> sampled(wanted.size());
+  std::vector<size_t> first_of(wanted.size());  // index into output_of
+  for (size_t i = 1; i < wanted.size(); ++i)
+    first_of[i] = first_of[i - 1] + wanted[i - 1].end - wanted[i - 1].begin;
+
+  std::vector<std::vector<TokenLogprob>> read(wanted.size());
   for (size_t first = 0; first < n_outputs; first += kLogitRows) {
     const size_t n = std::min(kLogitRows, n_outputs - first);
     transformer_.logits(hidden + first * d_model, static_cast<int>(n), logits_.data());
     const auto start = std::chrono::steady_clock::now();
-    const auto row_of = [&](size_t i) {
-      return std::span(logits_).subspan((step.output_of[i] - first) * vocab, vocab);
+    // A path's outputs ascend, so each sequence reads its own in order, block by block.
+    const auto read_block = [&](size_t i, const auto& use) {
+      for (uint32_t pos = wanted[i].begin + static_cast<uint32_t>(read[i].size());
+           pos < wanted[i].end; ++pos) {
+        const size_t row = step.output_of[first_of[i] + pos - wanted[i].begin] - first;
+        if (row >= n) return;
+        use(pos, std::span(logits_).subspan(row * vocab, vocab));
+      }
     };
-    const auto in_block = [&](size_t i) {
-      return step.output_of[i] >= first && step.output_of[i] < first + n;
-    };
-    pool_.parallel_for(static_cast<int64_t>(wanted.size()), [&](int64_t i, int) {
-      if (in_block(i)) sampled[i] = sample(*wanted[i], row_of(i));
-    });
     if (observer_)
       for (size_t i = 0; i < wanted.size(); ++i)
-        if (in_block(i))
-          observer_(wanted[i]->request->id, wanted[i]->choice, position_of_next(*wanted[i]),
-                    row_of(i));
+        read_block(i, [&](uint32_t pos, std::span<const float> logits) {
+          observer_(sequences[i]->request->id, sequences[i]->choice, pos + 1, logits);
+        });
+    pool_.parallel_for(static_cast<int64_t>(wanted.size()), [&](int64_t i, int) {
+      read_block(i, [&](uint32_t pos, std::span<const float> logits) {
+        read[i].push_back(sequences[i]->read(logits, pos));
+      });
+    });
     stats_.sampling_s += seconds_since(start);
   }
-  for (size_t i = 0; i < wanted.size(); ++i) take_token(*wanted[i], sampled[i]);
+  return read;
 }
 
-Sampled EngineLoop::sample(const Sequence& sequence, std::span<const float> logits) const {
-  const ActiveRequest& active = *sequence.request;
-  const SamplingOptions& options = active.request.sampling;
-  Sampled sampled;
-  sampled.token = sample_token(
-      logits, options,
-      {active.seed, static_cast<uint32_t>(sequence.choice), position_of_next(sequence)});
-  if (options.logprobs) sampled.logprob = log_probability(logits, sampled.token);
-  if (active.request.logits_hash)
-    sampled.logits_hash = chain_hash(sequence.completion.logits_hash, logits);
-  return sampled;
+void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
+  const Token token = next.token;
+  const bool drawn = !sequence.scores_prompt();
+  Sequence::Taken taken = sequence.take(
+      std::move(next),
+      {weights_.config.eos_ids, tokenizer_ ? tokenizer_->end_tokens() : std::span<const Token>()});
+  if (taken.finished) return finish(sequence, std::move(taken.text));
+  if (drawn) sequence.tip = cache_.extend(sequence.tip, token);
+  if (!taken.text.empty())
+    outbox_.push_back({sequence.request->listener, Event{.request = sequence.request->id,
+                                                         .choice = sequence.choice,
+                                                         .text = std::move(taken.text)}});
 }
 
-uint32_t EngineLoop::position_of_next(const Sequence& sequence) const {
-  return static_cast<uint32_t>(sequence.completion.prompt_tokens +
-                               sequence.completion.tokens.size());
-}
-
-void EngineLoop::take_token(Sequence& sequence, const Sampled& sampled) {
-  const SamplingOptions& options = sequence.request->request.sampling;
-  Completion& completion = sequence.completion;
-  completion.tokens.push_back(sampled.token);
-  if (options.logprobs) completion.logprobs.push_back(sampled.logprob);
-  completion.logits_hash = sampled.logits_hash;
-
-  const auto contains = [&](std::span<const Token> tokens) {
-    return std::find(tokens.begin(), tokens.end(), sampled.token) != tokens.end();
-  };
-  const std::vector<int32_t>& eos = weights_.config.eos_ids;
-  const bool model_end =
-      contains(eos) || (tokenizer_ != nullptr && contains(tokenizer_->end_tokens()));
-  if ((model_end && !options.ignore_eos) || contains(options.stop_tokens))
-    return finish(sequence, FinishReason::kStop);
-
-  const std::string text =
-      sequence.decoder ? sequence.stops.push(sequence.decoder->push(sampled.token)) : "";
-  if (!text.empty()) {
-    completion.text += text;
-    outbox_.push_back(
-        {sequence.request->listener,
-         Event{.request = sequence.request->id, .choice = sequence.choice, .text = text}});
-  }
-  if (sequence.stops.stopped()) return finish(sequence, FinishReason::kStop);
-  if (completion.tokens.size() >= sequence.max_tokens)
-    return finish(sequence, FinishReason::kLength);
-  sequence.tip = cache_.extend(sequence.tip, sampled.token);
-}
-
-void EngineLoop::finish(Sequence& sequence, FinishReason reason) {
-  Completion& completion = sequence.completion;
-  completion.finish_reason = reason;
-  std::string rest;
-  if (sequence.decoder && !sequence.stops.stopped()) {
-    rest = sequence.stops.push(sequence.decoder->finish());
-    rest += sequence.stops.finish();
-  }
-  completion.text += rest;
-  stats_.prompt_tokens += completion.prompt_tokens;
-  stats_.generated_tokens += completion.tokens.size();
+void EngineLoop::finish(Sequence& sequence, std::string text) {
+  stats_.prompt_tokens += sequence.completion.prompt_tokens;
+  stats_.generated_tokens += sequence.completion.tokens.size();
   drop(sequence);
   if (--sequence.request->n_open == 0) ++stats_.requests;
-  outbox_.push_back({sequence.request->listener, Event{.request = sequence.request->id,
-                                                       .choice = sequence.choice,
-                                                       .text = rest,
-                                                       .completion = std::move(completion)}});
+  outbox_.push_back(
+      {sequence.request->listener, Event{.request = sequence.request->id,
+                                         .choice = sequence.choice,
+                                         .text = std::move(text),
+                                         .completion = std::move(sequence.completion)}});
 }
 
 EngineStats EngineLoop::stats() const {

@@ -10,7 +10,6 @@
 #include "cache/kv_cache.h"
 #include "cache/page_pool.h"
 #include "comm/comm.h"
-#include "engine/sampler.h"
 #include "engine/sequence.h"
 #include "model/transformer.h"
 #include "pando/engine.h"
@@ -31,7 +30,7 @@ struct LoopOptions {
 // Owns scheduler state, tree and pages. One thread.
 class EngineLoop {
  public:
-  // Every whole-vocabulary row of logits an answer is drawn from; `position` is the new token's.
+  // Every row of logits that is read, [vocab]; `position` is that of the token after it.
   using LogitsObserver =
       std::function<void(RequestId, int choice, uint32_t position, std::span<const float> logits)>;
 
@@ -64,7 +63,7 @@ class EngineLoop {
   // What one step does for a sequence.
   struct Share {
     Sequence* sequence;
-    bool wants_output;
+    uint32_t n_again;  // cached rows that it computes again
   };
   struct Delivery {
     Listener listener;
@@ -80,15 +79,15 @@ class EngineLoop {
   bool preempt_for(const Sequence& sequence, std::span<const Share> shares);
   void fail_step(const std::vector<Share>& shares, const Error& error);
   void execute(const std::vector<Share>& shares);
-  void sample_outputs(const PlannedStep& step, const float* hidden,
-                      const std::vector<Sequence*>& wanted);
-  Sampled sample(const Sequence& sequence, std::span<const float> logits) const;
-  void take_token(Sequence& sequence, const Sampled& sampled);
-  void finish(Sequence& sequence, FinishReason reason);
+  WantedOutput wanted_output(const Share& share) const;
+  std::vector<std::vector<TokenLogprob>> read_outputs(const PlannedStep& step, const float* hidden,
+                                                      const std::vector<WantedOutput>& wanted,
+                                                      const std::vector<Sequence*>& sequences);
+  void take(Sequence& sequence, TokenLogprob next);
+  void finish(Sequence& sequence, std::string text);
   void fail(ActiveRequest& request, const Error& error);
   void drop(Sequence& sequence);
   void remove_done();
-  uint32_t position_of_next(const Sequence& sequence) const;
   size_t longest(const Request& request) const;  // tokens of prompt and answer at most
 
   LoopOptions options_;

@@ -13,6 +13,27 @@ namespace {
 constexpr int kMostThreads = 1024;
 constexpr int kMostChoices = 4096;
 
+// What is generated and what is reported.
+Status check_outputs(const Request& request) {
+  const SamplingOptions& sampling = request.sampling;
+  const int n_prompt = static_cast<int>(request.tokens.size());
+  const std::optional<int>& from = request.prompt_logprobs_from;
+  if (sampling.max_tokens < (from ? 0 : 1))
+    return invalid_argument("max_tokens is {}, expected at least {}", sampling.max_tokens,
+                            from ? "0" : "1, or 0 with prompt_logprobs_from");
+  const int last = sampling.max_tokens > 0 ? n_prompt : n_prompt - 1;
+  if (from && (*from < 1 || *from > last))
+    return invalid_argument(
+        "prompt_logprobs_from is {}, expected 1 to {} for a prompt of {} tokens", *from, last,
+        n_prompt);
+  if (sampling.top_logprobs < 0)
+    return invalid_argument("top_logprobs is {}, expected 0 (none) or more", sampling.top_logprobs);
+  if (sampling.top_logprobs > 0 && !sampling.logprobs && !from)
+    return invalid_argument("top_logprobs is {}, which goes with logprobs or prompt_logprobs_from",
+                            sampling.top_logprobs);
+  return {};
+}
+
 }  // namespace
 
 const char* finish_reason_name(FinishReason reason) {
@@ -67,12 +88,12 @@ Status check_request(const Request& request, const model::ModelConfig& config,
     if (token < 0 || token >= config.vocab)
       return invalid_argument("token {} is outside the model's vocabulary of {}", token,
                               config.vocab);
-  if (request.tokens.size() >= static_cast<size_t>(options.context))
+  const size_t n_prompt = request.tokens.size(), context = static_cast<size_t>(options.context);
+  if (n_prompt > context || (n_prompt == context && sampling.max_tokens > 0))
     return make_error(ErrorCode::kTooLong,
-                      "the prompt has {} tokens; the context of {} leaves no room for an answer",
-                      request.tokens.size(), options.context);
-  if (sampling.max_tokens < 1)
-    return invalid_argument("max_tokens is {}, expected at least 1", sampling.max_tokens);
+                      "the prompt has {} tokens; the context of {} leaves no room for {}", n_prompt,
+                      context, sampling.max_tokens > 0 ? "an answer" : "it");
+  if (Status status = check_outputs(request); !status) return status;
   if (!(sampling.temperature >= 0) || !std::isfinite(sampling.temperature))
     return invalid_argument("temperature is {}, expected 0 or more", sampling.temperature);
   if (sampling.top_k < 0)
@@ -81,6 +102,19 @@ Status check_request(const Request& request, const model::ModelConfig& config,
     return invalid_argument("top_p is {}, expected more than 0 and at most 1", sampling.top_p);
   if (sampling.n < 1 || sampling.n > kMostChoices)
     return invalid_argument("n is {}, expected 1 to {}", sampling.n, kMostChoices);
+  if (!(sampling.min_p >= 0 && sampling.min_p <= 1))
+    return invalid_argument("min_p is {}, expected 0 to 1", sampling.min_p);
+  if (!(sampling.repetition_penalty > 0) || !std::isfinite(sampling.repetition_penalty))
+    return invalid_argument("repetition_penalty is {}, expected more than 0",
+                            sampling.repetition_penalty);
+  for (const auto& [name, value] : {std::pair{"presence_penalty", sampling.presence_penalty},
+                                    {"frequency_penalty", sampling.frequency_penalty}})
+    if (!std::isfinite(value)) return invalid_argument("{} is {}, expected a number", name, value);
+  for (const auto& [token, bias] : sampling.logit_bias)
+    if (token < 0 || token >= config.vocab || !std::isfinite(bias))
+      return invalid_argument(
+          "logit_bias has {} for token {}, expected numbers for tokens below the vocabulary of {}",
+          bias, token, config.vocab);
   for (const std::string& stop : sampling.stop)
     if (stop.empty())
       return invalid_argument("a stop string is empty, expected at least one character");

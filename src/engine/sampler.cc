@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include "base/fault.h"
@@ -27,49 +29,113 @@ Token argmax(std::span<const float> logits) {
   return static_cast<Token>(best);
 }
 
+// The n likeliest tokens, in order; the lower id first among equals.
+std::vector<Token> likeliest(std::span<const float> logits, size_t n) {
+  std::vector<Token> tokens(logits.size());
+  std::iota(tokens.begin(), tokens.end(), 0);
+  n = std::min(n, tokens.size());
+  std::partial_sort(tokens.begin(), tokens.begin() + n, tokens.end(), [&](Token a, Token b) {
+    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+  });
+  tokens.resize(n);
+  return tokens;
+}
+
+bool has_penalties(const SamplingOptions& o) {
+  return o.repetition_penalty != 1 || o.presence_penalty != 0 || o.frequency_penalty != 0;
+}
+
+void adjust(std::vector<float>& logits, const SamplingOptions& o, const TokenHistory& history) {
+  const auto change = [&](Token token, const auto& by) {
+    logits[token] = static_cast<float>(by(double{logits[token]}));
+  };
+  for (const auto& [token, bias] : o.logit_bias)
+    change(token, [bias = bias](double x) { return x + bias; });
+  if (!has_penalties(o)) return;
+  std::map<Token, int> in_answer;
+  for (const Token token : history.answer) ++in_answer[token];
+  std::set<Token> seen(history.prompt.begin(), history.prompt.end());
+  seen.insert(history.answer.begin(), history.answer.end());
+  for (const Token token : seen)
+    change(token,
+           [&](double x) { return x > 0 ? x / o.repetition_penalty : x * o.repetition_penalty; });
+  for (const auto& [token, n] : in_answer)
+    change(token,
+           [&, n = n](double x) { return x - o.presence_penalty - n * o.frequency_penalty; });
+}
+
+struct Candidate {
+  Token token;
+  double weight;  // in proportion to its probability; 1 for the likeliest
+};
+
+// In order of likelihood with top_k or top_p, otherwise of id.
+std::vector<Candidate> candidates(std::span<const float> logits, const SamplingOptions& o) {
+  std::vector<Candidate> kept;
+  const double largest = logits[argmax(logits)];
+  const auto add = [&](Token token) {
+    const double weight = std::exp((logits[token] - largest) / o.temperature);
+    if (weight >= o.min_p) kept.push_back({token, weight});
+  };
+  if (o.top_k > 0) {
+    for (const Token token : likeliest(logits, o.top_k)) add(token);
+  } else {
+    kept.reserve(logits.size());
+    for (size_t i = 0; i < logits.size(); ++i) add(static_cast<Token>(i));
+  }
+  if (o.top_p >= 1) return kept;
+  double sum = 0;
+  for (const Candidate& candidate : kept) sum += candidate.weight;
+  if (o.top_k == 0) {
+    // All that is so unlikely weighs less than what top_p leaves out: no need to sort it.
+    const double least = 0.5 * (1 - o.top_p) * sum / static_cast<double>(kept.size());
+    std::erase_if(kept, [&](const Candidate& candidate) { return candidate.weight < least; });
+    std::sort(kept.begin(), kept.end(), [&](const Candidate& a, const Candidate& b) {
+      return logits[a.token] != logits[b.token] ? logits[a.token] > logits[b.token]
+                                                : a.token < b.token;
+    });
+  }
+  double before = 0;
+  size_t n = 0;
+  while (n < kept.size() && before < o.top_p * sum) before += kept[n++].weight;
+  kept.resize(n);
+  return kept;
+}
+
 }  // namespace
 
 Token sample_token(std::span<const float> logits, const SamplingOptions& options,
-                   const SamplingKey& key) {
+                   const SamplingKey& key, const TokenHistory& history) {
+  std::vector<float> adjusted;
+  if (!options.logit_bias.empty() || has_penalties(options)) {
+    adjusted.assign(logits.begin(), logits.end());
+    adjust(adjusted, options, history);
+    logits = adjusted;
+  }
   if (options.temperature <= 0 || options.top_k == 1) return argmax(logits);
 
-  std::vector<Token> tokens(logits.size());
-  std::iota(tokens.begin(), tokens.end(), 0);
-  const bool by_rank = options.top_k > 0 || options.top_p < 1;
-  if (by_rank) {
-    size_t n = tokens.size();
-    if (options.top_k > 0) n = std::min(n, static_cast<size_t>(options.top_k));
-    const auto likelier = [&](Token a, Token b) {
-      return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
-    };
-    std::partial_sort(tokens.begin(), tokens.begin() + n, tokens.end(), likelier);
-    tokens.resize(n);
-  }
-  const double largest = by_rank ? logits[tokens[0]] : logits[argmax(logits)];
-  std::vector<double> weights(tokens.size());
+  const std::vector<Candidate> kept = candidates(logits, options);
   double sum = 0;
-  for (size_t i = 0; i < tokens.size(); ++i)
-    sum += weights[i] = std::exp((logits[tokens[i]] - largest) / options.temperature);
-  if (options.top_p < 1) {
-    double kept = 0;
-    size_t n = 0;
-    while (n < weights.size() && kept < options.top_p * sum) kept += weights[n++];
-    weights.resize(n);
-    sum = kept;
-  }
+  for (const Candidate& candidate : kept) sum += candidate.weight;
   double left = uniform(key) * sum;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    left -= weights[i];
-    if (left < 0) return tokens[i];
+  for (const Candidate& candidate : kept) {
+    left -= candidate.weight;
+    if (left < 0) return candidate.token;
   }
-  return tokens[weights.size() - 1];  // rounding left a sliver behind the last one
+  return kept.back().token;  // rounding left a sliver behind the last one
 }
 
-float log_probability(std::span<const float> logits, Token token) {
-  const double largest = *std::max_element(logits.begin(), logits.end());
+TokenLogprob log_probability(std::span<const float> logits, Token token, int n_top) {
+  const Token best = argmax(logits);
+  const double largest = logits[best];
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - largest);
-  return static_cast<float>(logits[token] - largest - std::log(sum));
+  const double log_sum = std::log(sum);
+  const auto at = [&](Token t) { return static_cast<float>(logits[t] - largest - log_sum); };
+  TokenLogprob result{.token = token, .logprob = at(token), .likeliest = token == best};
+  if (n_top > 0)
+    for (const Token top : likeliest(logits, n_top)) result.top.emplace_back(top, at(top));
+  return result;
 }
 
 uint64_t chain_hash(uint64_t hash, std::span<const float> logits) {

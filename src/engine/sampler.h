@@ -15,20 +15,18 @@ struct SamplingKey {
   uint32_t position;  // of the token that is drawn
 };
 
-struct Sampled {
-  Token token = 0;
-  float logprob = 0;  // ln p under the unmodified distribution; only with `logprobs`
-  uint64_t logits_hash = 0;
+// What stands before the token that is drawn; penalties look at it.
+struct TokenHistory {
+  std::span<const Token> prompt, answer;
 };
 
-// Greedy at temperature 0: the largest logit, the lowest id among equals. Otherwise: divide by the
-// temperature, keep the top_k likeliest, then the fewest of these whose probability reaches top_p,
-// and draw. logits: [vocab] f32.
+// As SamplingOptions says. Greedy at temperature 0: the largest logit, the lowest id among equals.
+// logits: [vocab] f32.
 Token sample_token(std::span<const float> logits, const SamplingOptions& options,
-                   const SamplingKey& key);
+                   const SamplingKey& key, const TokenHistory& history = {});
 
-// ln of the softmax at one token, in double precision.
-float log_probability(std::span<const float> logits, Token token);
+// ln of the softmax at one token, in double precision, with the n_top likeliest beside it.
+TokenLogprob log_probability(std::span<const float> logits, Token token, int n_top = 0);
 
 // XXH3-64 over the raw bytes of a row, seeded with the hash of the rows before it.
 uint64_t chain_hash(uint64_t hash, std::span<const float> logits);

@@ -1,8 +1,10 @@
-// One answer under way.
+// One answer under way: which rows of logits it wants, and what it makes of them.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 
 #include "cache/prefix_tree.h"
 #include "engine/stop_matcher.h"
@@ -20,6 +22,11 @@ struct ActiveRequest {
   int n_open = 0;  // sequences not finished
 };
 
+// Tokens that end an answer unless it asks to go on.
+struct EndTokens {
+  std::span<const Token> of_model, of_tokenizer;
+};
+
 // A path in the prefix tree that grows by one token a step once its prompt is computed.
 struct Sequence {
   std::shared_ptr<ActiveRequest> request;
@@ -29,9 +36,35 @@ struct Sequence {
   bool running = false;
   bool done = false;                     // to be removed at the end of the step
   uint32_t max_tokens = 0;               // the request's, bounded by the context
+  uint32_t next_output = 0;              // position of the next row whose logits it wants
   Completion completion;                 // so far
   std::optional<StreamDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
+
+  const SamplingOptions& sampling() const { return request->request.sampling; }
+  std::span<const Token> prompt() const { return request->request.tokens; }
+  bool scores_prompt() const { return next_output + 1 < prompt().size(); }
+
+  // The token after the row at `position`, which is the next one it wants: that of the prompt, or
+  // one drawn from the logits. Chains the row's hash; what else it says is for `take`.
+  TokenLogprob read(std::span<const float> logits, uint32_t position);
+
+  struct Taken {
+    std::string text;                      // new text of the answer
+    std::optional<FinishReason> finished;  // otherwise a drawn token is to be computed next
+  };
+  // Goes on by one row, with what `read` made of it.
+  Taken take(TokenLogprob next, const EndTokens& ends);
+
+ private:
+  Taken take_drawn(TokenLogprob drawn, const EndTokens& ends);
+  Taken finish(FinishReason reason);
 };
+
+// The part of a request's prompt that is computed: without an answer to come, the last token's row
+// is of no use.
+std::span<const Token> computed_prompt(const Request& request);
+// Position of the first row whose logits a request wants.
+uint32_t first_output(const Request& request);
 
 }  // namespace pando

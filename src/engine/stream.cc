@@ -57,16 +57,4 @@ std::optional<Event> Stream::next() {
   return event;
 }
 
-Result<std::vector<Completion>> Engine::complete(Request request) {
-  const int n = request.sampling.n;
-  Result<Stream> stream = Stream::open(*this, std::move(request));
-  if (!stream) return stream.error();
-  std::vector<Completion> completions(n);  // n was checked
-  while (std::optional<Event> event = stream->next()) {
-    if (event->error) return *event->error;
-    if (event->completion) completions[event->choice] = std::move(*event->completion);
-  }
-  return completions;
-}
-
 }  // namespace pando

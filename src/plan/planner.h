@@ -11,16 +11,19 @@
 
 namespace pando {
 
-// A sequence of the step that wants the logits after the last token of its path. That token is
-// issued in this step, or cached already and then computed again without writing.
+// A sequence of the step that wants the rows at positions [begin, end) of its path as outputs. They
+// are issued in this step, or cached already and then computed again without writing.
 struct WantedOutput {
   Node* tip;
+  uint32_t begin;
+  uint32_t end;
 };
 
 struct PlannedStep {
   StepPlan plan;
-  std::vector<uint32_t> output_of;  // [n_wanted] index into plan.outputs; equal paths share one
-  uint32_t n_recomputed = 0;        // rows that were cached already
+  // Index into plan.outputs, by wanted output, then by position; equal rows share one.
+  std::vector<uint32_t> output_of;
+  uint32_t n_recomputed = 0;  // rows that were cached already
 };
 
 class Planner {

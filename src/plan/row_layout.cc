@@ -1,6 +1,7 @@
 #include "plan/row_layout.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -11,10 +12,34 @@ namespace {
 
 // What a step has at and below one node.
 struct NodeWork {
-  bool recompute_last = false;   // its last token is cached and wanted
-  std::vector<FanOut> fan_outs;  // pages made below that also take rows of this node
-  std::vector<Node*> children;   // those with work at or below them, in order of mention
+  std::set<uint32_t> recomputed;  // offsets of tokens that are cached and wanted
+  std::vector<FanOut> fan_outs;   // pages made below that also take rows of this node
+  std::vector<Node*> children;    // those with work at or below them, in order of mention
 };
+
+// The rows of a node: those computed again, ascending, then the new ones.
+struct NodeRows {
+  uint32_t row_begin;
+  std::vector<uint32_t> recomputed;  // offsets
+  uint32_t new_begin;                // offset
+
+  uint32_t row_of(uint32_t offset) const {
+    if (offset >= new_begin)
+      return row_begin + static_cast<uint32_t>(recomputed.size()) + offset - new_begin;
+    const auto found = std::lower_bound(recomputed.begin(), recomputed.end(), offset);
+    return row_begin + static_cast<uint32_t>(found - recomputed.begin());
+  }
+};
+
+// Calls use(node, first, last) for the offsets [first, last) of each node that hold the positions.
+template <class Use>
+void for_each_part(const WantedOutput& want, const Use& use) {
+  for (Node* node = want.tip; !node->is_root() && node->end() > want.begin; node = node->parent) {
+    const uint32_t first = std::max(want.begin, node->start) - node->start;
+    const uint32_t last = std::min(want.end, node->end());
+    if (last > node->start + first) use(node, first, last - node->start);
+  }
+}
 
 class RowLayouter {
  public:
@@ -25,7 +50,7 @@ class RowLayouter {
 
   RowLayout run(const std::vector<WantedOutput>& wanted) {
     for (Node* node : cache_.issued()) mark(node);
-    for (const WantedOutput& want : wanted) mark_output(want.tip);
+    for (const WantedOutput& want : wanted) mark_output(want);
     for (const FanOut& fan_out : cache_.fan_outs()) mark_fan_out(fan_out);
     plan_.copies = cache_.copies();
     plan_.slot_begin.push_back(0);
@@ -46,10 +71,13 @@ class RowLayouter {
     }
   }
 
-  void mark_output(Node* tip) {
-    PANDO_CHECK(tip->n_issued == tip->size());
-    mark(tip);
-    if (tip->n_committed == tip->size()) work_[tip].recompute_last = true;
+  void mark_output(const WantedOutput& want) {
+    for_each_part(want, [&](Node* node, uint32_t first, uint32_t last) {
+      PANDO_CHECK(last <= node->n_issued);
+      mark(node);
+      std::set<uint32_t>& recomputed = work_[node].recomputed;
+      for (uint32_t i = first; i < std::min(last, node->n_committed); ++i) recomputed.insert(i);
+    });
   }
 
   void mark_fan_out(const FanOut& fan_out) {
@@ -80,10 +108,8 @@ class RowLayouter {
     table_.insert(table_.end(), node->pages.ids.begin(), node->pages.ids.end());
 
     const uint32_t row_begin = plan_.n_rows();
-    if (work.recompute_last) {
-      add_row(node, node->size() - 1);
-      ++layout_.step.n_recomputed;
-    }
+    for (const uint32_t offset : work.recomputed) add_row(node, offset);
+    layout_.step.n_recomputed += static_cast<uint32_t>(work.recomputed.size());
     for (uint32_t i = node->n_committed; i < node->n_issued; ++i) {
       const uint32_t pos = add_row(node, i);
       plan_.slots.push_back({table_[pos / page_len_], pos % page_len_});
@@ -99,7 +125,7 @@ class RowLayouter {
                             n_pages, node->parent == last_run_});
     layout_.pages.insert(layout_.pages.end(), table_.begin(), table_.begin() + n_pages);
     last_run_ = node;
-    last_row_[node] = plan_.n_rows() - 1;
+    rows_[node] = {row_begin, {work.recomputed.begin(), work.recomputed.end()}, node->n_committed};
   }
 
   // Returns the position of the row.
@@ -111,12 +137,22 @@ class RowLayouter {
   }
 
   void resolve_outputs(const std::vector<WantedOutput>& wanted) {
+    std::vector<uint32_t> row_of;  // by wanted output and position
+    for (const WantedOutput& want : wanted) {
+      const size_t begin = row_of.size();
+      row_of.resize(begin + want.end - want.begin);
+      for_each_part(want, [&](const Node* node, uint32_t first, uint32_t last) {
+        const NodeRows& rows = rows_.at(node);
+        for (uint32_t i = first; i < last; ++i)
+          row_of[begin + node->start + i - want.begin] = rows.row_of(i);
+      });
+    }
     std::vector<uint32_t>& outputs = plan_.outputs;
-    for (const WantedOutput& want : wanted) outputs.push_back(last_row_.at(want.tip));
+    outputs = row_of;
     std::sort(outputs.begin(), outputs.end());
     outputs.erase(std::unique(outputs.begin(), outputs.end()), outputs.end());
-    for (const WantedOutput& want : wanted) {
-      const auto found = std::lower_bound(outputs.begin(), outputs.end(), last_row_.at(want.tip));
+    for (const uint32_t row : row_of) {
+      const auto found = std::lower_bound(outputs.begin(), outputs.end(), row);
       layout_.step.output_of.push_back(static_cast<uint32_t>(found - outputs.begin()));
     }
   }
@@ -130,7 +166,7 @@ class RowLayouter {
   std::vector<Node*> roots_;
   std::vector<PageId> table_;  // pages of the path being visited
   const Node* last_run_ = nullptr;
-  std::unordered_map<const Node*, uint32_t> last_row_;
+  std::unordered_map<const Node*, NodeRows> rows_;
 };
 
 }  // namespace

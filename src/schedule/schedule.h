@@ -11,20 +11,23 @@ namespace pando {
 struct WorkView {
   struct Item {
     bool decoding = false;           // running, and one row from its next token
+    uint32_t n_again = 0;            // rows that are cached but whose outputs it wants
     std::vector<uint32_t> segments;  // indices into segment_rows, in the order of its path
-    bool cached = false;             // nothing is missing: its last row is computed again
+    bool wants_all_outputs = false;  // and those of rows that others compute before it
   };
   std::vector<uint32_t> segment_rows;  // rows of each segment that are not computed yet
   std::vector<Item> items;             // in order of arrival
 };
 
 struct Advance {
-  uint32_t item;    // index into WorkView::items
-  uint32_t n_rows;  // new rows to compute for it, beyond what earlier advances compute
+  uint32_t item;     // index into WorkView::items
+  uint32_t n_again;  // rows to compute again
+  uint32_t n_rows;   // new rows to compute for it, beyond what earlier advances compute
 };
 
 // Decodes first, then prefill in order of arrival (FCFS), up to `budget` rows in all. A sequence
-// whose missing rows are all taken by others before it advances for free.
+// whose missing rows are all taken by others before it advances for free; so does one that wants
+// the outputs of what others take.
 std::vector<Advance> schedule_fcfs(const WorkView& view, uint32_t budget);
 
 }  // namespace pando

@@ -1,11 +1,12 @@
 #include "pando/answer.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <memory>
-#include <mutex>
+#include <iterator>
+#include <span>
 #include <string_view>
 #include <utility>
+
+#include "task/choices.h"
 
 namespace pando {
 
@@ -46,6 +47,7 @@ Request question_request(const AnswerOptions& options, const std::string& contex
                          const std::string& question) {
   Request request;
   request.sampling = options.sampling;
+  if (options.prompt_logprobs) request.prompt_logprobs_from = 1;
   request.logits_hash = options.logits_hash;
   if (!options.chat) {
     request.prompt = render_prompt(options, context, question);
@@ -60,49 +62,31 @@ Request question_request(const AnswerOptions& options, const std::string& contex
 Result<std::vector<std::vector<Completion>>> answer(Engine& engine, const std::string& context,
                                                     const std::vector<std::string>& questions,
                                                     const AnswerOptions& options) {
-  // Shared with the listeners, which may outlive this call when it ends early.
-  struct State {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::vector<std::vector<Completion>> answers;
-    size_t n_open = 0;
-    std::optional<Error> error;
-  };
-  auto state = std::make_shared<State>();
-  state->answers.resize(questions.size());
-  state->n_open = questions.size() * static_cast<size_t>(std::max(0, options.sampling.n));
-  std::vector<RequestId> ids;
+  std::vector<Request> requests;
   for (size_t i = 0; i < questions.size(); ++i) {
     Request request = question_request(options, context, questions[i]);
     request.id = std::to_string(i);
-    Result<RequestId> id =
-        engine.submit(std::move(request), [state, i, n = options.sampling.n](const Event& event) {
-          if (!event.completion && !event.error) return;
-          std::lock_guard lock(state->mutex);
-          if (event.error) {
-            state->error = event.error;
-          } else {
-            state->answers[i].resize(n);  // n was checked
-            state->answers[i][event.choice] = *event.completion;
-            --state->n_open;
-          }
-          state->changed.notify_one();
-        });
-    if (!id) {
-      for (const RequestId open : ids) engine.cancel(open);
-      return id.error();
+    if (options.choices.empty()) {
+      requests.push_back(std::move(request));
+      continue;
     }
-    ids.push_back(*id);
+    Result<std::vector<Request>> scoring =
+        choice_requests(engine.model(), request, options.choices);
+    if (!scoring) return scoring.error();
+    std::move(scoring->begin(), scoring->end(), std::back_inserter(requests));
   }
-  std::unique_lock lock(state->mutex);
-  state->changed.wait(lock, [&] { return state->n_open == 0 || state->error; });
-  if (state->error) {
-    const Error error = *state->error;
-    lock.unlock();
-    for (const RequestId open : ids) engine.cancel(open);
-    return error;
-  }
-  return std::move(state->answers);
+  auto completions = engine.complete_all(std::move(requests));
+  if (!completions || options.choices.empty()) return completions;
+
+  std::vector<Completion> scored;
+  for (std::vector<Completion>& completion : *completions)
+    scored.push_back(std::move(completion[0]));
+  std::vector<std::vector<Completion>> answers;
+  for (size_t i = 0; i < questions.size(); ++i)
+    answers.push_back(
+        {likeliest_choice(options.choices, std::span(scored).subspan(i * options.choices.size(),
+                                                                     options.choices.size()))});
+  return answers;
 }
 
 }  // namespace pando

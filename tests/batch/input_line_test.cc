@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "batch/output_line.h"
+#include "engine/tiny_engine.h"
 
 namespace pando {
 namespace {
@@ -79,7 +80,8 @@ TEST(InputLine, IdsStayAsTheyWere) {
                R"(, "text": "Q"}]})");
     const std::string expected = std::string(id) == "\"\\u00e4\\n\"" ? "\"ä\\n\"" : id;
     EXPECT_EQ(line.id_json, expected);
-    const std::string output = output_line(line.id_json, line.questions[0], Completion{});
+    const std::string output =
+        output_line(line.id_json, line.questions[0], Completion{}, *testing::tiny_model());
     EXPECT_TRUE(output.starts_with("{\"id\":" + expected + ",\"question_id\":" + expected +
                                    ",\"text\":\"\","))
         << output;
@@ -99,7 +101,8 @@ TEST(InputLine, SamplingOptions) {
   const SamplingOptions all =
       parsed(R"({"prompt": "P", "max_tokens": 3, "temperature": 1, "top_k": 4, "top_p": 0.5, "n": 2,
                  "seed": 18446744073709551615, "stop": ["x", "y"], "stop_tokens": [2, 3], "ignore_eos": true,
-                 "logprobs": true})",
+                 "logprobs": true, "top_logprobs": 3, "min_p": 0.1, "logit_bias": {"5": -1.5, "7": 2},
+                 "repetition_penalty": 1.1, "presence_penalty": 0.2, "frequency_penalty": -0.3})",
              defaults)
           .questions[0]
           .request.sampling;
@@ -112,6 +115,34 @@ TEST(InputLine, SamplingOptions) {
   EXPECT_EQ(all.stop, (std::vector<std::string>{"x", "y"}));
   EXPECT_EQ(all.stop_tokens, (std::vector<Token>{2, 3}));
   EXPECT_TRUE(all.ignore_eos && all.logprobs);
+  EXPECT_EQ(all.top_logprobs, 3);
+  EXPECT_EQ(all.min_p, 0.1);
+  EXPECT_EQ(all.logit_bias, (std::map<Token, double>{{5, -1.5}, {7, 2}}));
+  EXPECT_EQ(all.repetition_penalty, 1.1);
+  EXPECT_EQ(all.presence_penalty, 0.2);
+  EXPECT_EQ(all.frequency_penalty, -0.3);
+  const SamplingOptions one =
+      parsed(R"({"prompt": "P", "stop": "x"})", defaults).questions[0].request.sampling;
+  EXPECT_EQ(one.stop, std::vector<std::string>{"x"});
+}
+
+TEST(InputLine, ChoicesOfTheQuestionOrTheLine) {
+  const BatchLine line = parsed(
+      R"({"context": "C", "choices": ["yes", "no"],
+          "questions": ["Q", {"text": "R", "choices": ["A", "B", "C"]}]})");
+  EXPECT_EQ(line.questions[0].choices, (std::vector<std::string>{"yes", "no"}));
+  EXPECT_EQ(line.questions[1].choices, (std::vector<std::string>{"A", "B", "C"}));
+  EXPECT_EQ(parsed(R"({"prompt": "P", "choices": ["A"]})").questions[0].choices.size(), 1u);
+  EXPECT_EQ(refused(R"({"tokens": [1], "choices": ["A"]})"),
+            "field 'choices' goes with text, not with 'tokens'");
+}
+
+TEST(InputLine, PromptLogprobs) {
+  EXPECT_EQ(parsed(R"({"prompt": "P", "prompt_logprobs": true, "max_tokens": 0})")
+                .questions[0]
+                .request.prompt_logprobs_from,
+            1);
+  EXPECT_FALSE(parsed(R"({"prompt": "P"})").questions[0].request.prompt_logprobs_from);
 }
 
 TEST(InputLine, NullIsAsGoodAsAbsent) {
@@ -180,7 +211,17 @@ TEST(InputLine, TypesAndRangesThatAreRefused) {
       {R"("seed": -1)", "field 'seed' is -1, expected an integer from 0 to 2^64 - 1"},
       {R"("seed": 18446744073709551616)",
        "field 'seed' is 1.8446744073709552e+19, expected an integer from 0 to 2^64 - 1"},
-      {R"("stop": "x")", "field 'stop' is \"x\", expected a list of strings"},
+      {R"("stop": 5)", "field 'stop' is 5, expected a list of strings"},
+      {R"("min_p": "x")", "field 'min_p' is \"x\", expected a number"},
+      {R"("logit_bias": [5])",
+       "field 'logit_bias' is [...], expected an object of token ids and numbers"},
+      {R"("logit_bias": {"5x": 1})",
+       "field 'logit_bias' is {...}, expected an object of token ids and numbers"},
+      {R"("logit_bias": {"5": "1"})",
+       "field 'logit_bias' is {...}, expected an object of token ids and numbers"},
+      {R"("choices": [])", "field 'choices' is [], expected a list of one or more"},
+      {R"("choices": ["a", ""])", "field 'choices' has an empty string, expected some text"},
+      {R"("choices": ["a"], "n": 2)", "n is 2, expected 1 for a question with choices"},
       {R"("stop": ["x", 1])", "field 'stop' is 1, expected a list of strings"},
       {R"("stop_tokens": [-1])", "field 'stop_tokens' is -1, expected a list of token ids"},
       {R"("stop_tokens": [2147483648])",

@@ -8,6 +8,7 @@
 
 #include "engine/tiny_engine.h"
 #include "pando/batch.h"
+#include "pando/score.h"
 
 namespace pando::testing {
 namespace {
@@ -95,6 +96,69 @@ TEST(Batch, AnswersAreThoseOfTheEngine) {
   for (const Json& line : ran.lines) EXPECT_EQ(line["text"], completions->at(line["choice"]).text);
 }
 
+TEST(Batch, ChoicesAgreeWithScoringEachAlone) {
+  const std::vector<std::string> choices = {"oak", "an aspen", " birch", "oak"};
+  const Ran ran =
+      run(R"({"id": "c", "context": "A tree.", "choices": ["oak", "an aspen", " birch", "oak"],)"
+          R"( "questions": ["Which?", {"text": "Yes?", "choices": ["A", "B"], "answers": ["B"]}]})"
+          "\n"
+          R"({"id": "p", "prompt": "Which? ", "choices": ["x", "y"], "logprobs": true})"
+          "\n");
+  ASSERT_TRUE(ran.summary.ok());
+  EXPECT_TRUE(ran.problems.empty());
+  ASSERT_EQ(ran.lines.size(), 3u);
+  for (const Json& line : ran.lines) {
+    const bool plain = line["id"] == "p", first = !plain && line["question_id"] == "0";
+    const std::string prompt =
+        plain ? "Which? " : render_prompt({}, "A tree.", first ? "Which?" : "Yes?");
+    const std::vector<std::string> texts = plain   ? std::vector<std::string>{"x", "y"}
+                                           : first ? choices
+                                                   : std::vector<std::string>{"A", "B"};
+    std::vector<double> logprobs;
+    for (const std::string& text : texts) {
+      const bool apart = plain || text.starts_with(' ');
+      const auto alone = score(*open_tiny(), prompt, {apart ? text : " " + text});
+      ASSERT_TRUE(alone.ok());
+      logprobs.push_back((*alone)[0].logprob);
+    }
+    EXPECT_EQ(line["choice_logprobs"].get<std::vector<double>>(), logprobs);
+    const size_t best = std::max_element(logprobs.begin(), logprobs.end()) - logprobs.begin();
+    EXPECT_EQ(line["text"], texts[best]);
+    EXPECT_EQ(line["finish_reason"], "stop");
+    EXPECT_EQ(line["prompt_tokens"], prompt.size());
+    EXPECT_EQ(line.contains("logprobs"), plain);
+  }
+  EXPECT_EQ(ran.summary->scored, 1u);
+  EXPECT_EQ(ran.summary->answers, 3u);
+}
+
+TEST(Batch, AChoiceThatDoesNotFitFailsItsQuestionOnce) {
+  const Ran ran = run(R"({"prompt": "P", "choices": ["a", ")" + std::string(700, 'x') +
+                      R"(", "b"]})"
+                      "\n"
+                      R"({"id": "fine", "prompt": "P", "choices": ["a"]})"
+                      "\n");
+  ASSERT_TRUE(ran.summary.ok());
+  EXPECT_EQ(ran.summary->failed, 1u);
+  EXPECT_EQ(ran.problems.size(), 1u);
+  ASSERT_EQ(ran.lines.size(), 1u);
+  EXPECT_EQ(ran.lines[0]["id"], "fine");
+}
+
+TEST(Batch, LogprobsOfPromptsAndTheLikeliest) {
+  const Ran ran =
+      run(R"({"prompt": "abcd", "prompt_logprobs": true, "top_logprobs": 2, "max_tokens": 0})"
+          "\n");
+  ASSERT_EQ(ran.lines.size(), 1u);
+  const Json& line = ran.lines[0];
+  EXPECT_EQ(line["prompt_logprobs"].size(), 3u);
+  ASSERT_EQ(line["prompt_top_logprobs"].size(), 3u);
+  ASSERT_EQ(line["prompt_top_logprobs"][0].size(), 2u);
+  EXPECT_EQ(keys_of(line["prompt_top_logprobs"][0][0]), "token text logprob");
+  EXPECT_EQ(line["completion_tokens"], 0);
+  EXPECT_EQ(line["text"], "");
+}
+
 TEST(Batch, BadLinesAreReportedAndTheRestRuns) {
   const Ran ran =
       run("not json\n{\"prompt\": \"one\"}\n\n{\"prompt\": 5}\n{\"prompt\": "
@@ -145,7 +209,7 @@ TEST(Batch, TooLongIsAnErrorOrLeftOut) {
   EXPECT_EQ(ran.summary->failed, 0u);
   EXPECT_EQ(ran.summary->skipped, 1u);
   EXPECT_EQ(ran.summary->answers, 1u);
-  EXPECT_TRUE(ran.problems.empty());
+  EXPECT_TRUE(ran.problems.at(0).starts_with("line 1: left out: the prompt has 700 tokens"));
 }
 
 TEST(Batch, Scores) {

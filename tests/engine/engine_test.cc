@@ -157,7 +157,11 @@ TEST(Engine, LogprobsOnRequest) {
   request.logits_hash = false;
   const Completion completion = complete_one(*open_tiny(), request);
   ASSERT_EQ(completion.logprobs.size(), 5u);
-  for (const float logprob : completion.logprobs) EXPECT_LT(logprob, 0);
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_LT(completion.logprobs[i].logprob, 0);
+    EXPECT_EQ(completion.logprobs[i].token, completion.tokens[i]);
+    EXPECT_TRUE(completion.logprobs[i].likeliest && completion.logprobs[i].top.empty());
+  }
   EXPECT_EQ(completion.logits_hash, 0u);
 }
 

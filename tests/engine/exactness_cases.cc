@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -208,6 +209,24 @@ SamplingOptions random_sampling(Rng& rng) {
   return sampling;
 }
 
+// Some requests want the likelihood of their prompt too, and some of that alone.
+void add_scoring(Rng& rng, std::vector<Request>& requests) {
+  const auto from = [&](const Request& request) {
+    return uniform(rng, 1, static_cast<int>(request.tokens.size()));
+  };
+  for (Request& request : requests)
+    if (chance(rng, 25)) request.prompt_logprobs_from = from(request);
+  for (size_t i = 0, n = requests.size(); i < n; ++i) {
+    if (!chance(rng, 25)) continue;
+    Request request = requests[i];
+    request.tokens.push_back(uniform(rng, 0, kVocab - 1));
+    request.sampling = {.max_tokens = 0};
+    request.prompt_logprobs_from = from(request);
+    if (*request.prompt_logprobs_from < static_cast<int>(request.tokens.size()))
+      requests.push_back(std::move(request));
+  }
+}
+
 size_t page_bytes(const model::ModelConfig& config, KvType type, int page_len) {
   return kernel::KvShape{.type = type == KvType::kF32 ? DType::kF32 : DType::kF16,
                          .n_layers = config.n_layers,
@@ -215,6 +234,16 @@ size_t page_bytes(const model::ModelConfig& config, KvType type, int page_len) {
                          .head_dim = config.head_dim,
                          .page_len = page_len}
       .page_bytes();
+}
+
+// Of a token of the prompt, whose row of logits is known.
+std::string compare_scored(std::span<const float> logits, Token token, const TokenLogprob& found) {
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(double{logit});
+  const double expected = logits[token] - std::log(sum);
+  if (found.token == token && std::abs(found.logprob - expected) < 1e-5) return {};
+  return fmt::format("token {} with ln p {}, expected {} with {}", found.token, found.logprob,
+                     token, expected);
 }
 
 // Every completed answer of a request against the reference.
@@ -226,30 +255,39 @@ std::string compare(const Outcome& outcome, RequestId id, const reference::Model
   for (const Completion& completion : outcome.completions) {
     std::vector<Token> tokens = outcome.request.tokens;
     const size_t n_prompt = tokens.size();
-    tokens.insert(tokens.end(), completion.tokens.begin(), completion.tokens.end() - 1);
-    const std::vector<float> expected = reference.logits(tokens, static_cast<int>(n_prompt) - 1);
+    tokens.insert(tokens.end(), completion.tokens.begin(), completion.tokens.end());
+    tokens.pop_back();  // nothing follows it
+    const size_t first = outcome.request.prompt_logprobs_from.value_or(n_prompt);
+    const std::vector<float> expected = reference.logits(tokens, static_cast<int>(first) - 1);
     size_t n_seen = 0;
     for (const Row& row : rows) {
       if (row.request != id || row.choice != completion.choice) continue;
-      const size_t index = row.position - n_prompt;
-      if (row.position < n_prompt || index >= completion.tokens.size())
+      if (row.position < first || row.position > tokens.size())
         return fmt::format("request {}: position {} out of range", id, row.position);
-      const float* wanted = expected.data() + index * kVocab;
+      const float* wanted = expected.data() + (row.position - first) * kVocab;
       if (std::memcmp(wanted, row.logits.data(), kVocab * sizeof(float)) != 0)
         return fmt::format("request {} choice {} position {}: logits differ", id, row.choice,
                            row.position);
+      ++n_seen;
+      if (row.position < n_prompt) {
+        if (std::string what = compare_scored({wanted, kVocab}, tokens[row.position],
+                                              completion.prompt_logprobs.at(row.position - first));
+            !what.empty())
+          return fmt::format("request {} position {}: {}", id, row.position, what);
+        continue;
+      }
+      const size_t index = row.position - n_prompt;
       const Token token = reference::sample({wanted, kVocab}, sampling, sampling.seed.value_or(0),
                                             row.choice, row.position);
       if (token != completion.tokens[index])
         return fmt::format("request {} choice {} position {}: token {} instead of {}", id,
                            row.choice, row.position, completion.tokens[index], token);
-      ++n_seen;
       logits_hash += XXH3_64bits_withSeed(wanted, kVocab * sizeof(float),
                                           (id << 40) ^ (uint64_t{row.position} << 16) ^ row.choice);
     }
-    if (n_seen != completion.tokens.size())
-      return fmt::format("request {}: {} rows seen, {} tokens", id, n_seen,
-                         completion.tokens.size());
+    if (n_seen != tokens.size() + 1 - first)
+      return fmt::format("request {}: {} rows seen, {} expected", id, n_seen,
+                         tokens.size() + 1 - first);
     n_rows += static_cast<int>(n_seen);
   }
   return {};
@@ -286,6 +324,8 @@ CaseResult ExactnessCases::run(uint64_t seed) {
   const size_t n_first = s.requests.size();
   for (size_t i = 0; i < n_first; ++i)  // asked again, with what is cached by then
     if (chance(rng, 30)) s.requests.push_back(s.requests[i]);
+  Rng scoring_rng(seed ^ 0x2545f4914f6cdd1d);
+  add_scoring(scoring_rng, s.requests);
 
   size_t n_longest = 0;
   for (const Request& request : s.requests)

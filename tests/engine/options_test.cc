@@ -33,8 +33,10 @@ const std::vector<BadRequest>& bad_requests() {
       {[](Request& r) { r.prompt = std::string(640, 'x'); },
        "the prompt has 640 tokens; the context of 640 leaves no room for an answer",
        ErrorCode::kTooLong},
-      {[](Request& r) { r.sampling.max_tokens = 0; }, "max_tokens is 0, expected at least 1"},
-      {[](Request& r) { r.sampling.max_tokens = -3; }, "max_tokens is -3, expected at least 1"},
+      {[](Request& r) { r.sampling.max_tokens = 0; },
+       "max_tokens is 0, expected at least 1, or 0 with prompt_logprobs_from"},
+      {[](Request& r) { r.sampling.max_tokens = -3; },
+       "max_tokens is -3, expected at least 1, or 0 with prompt_logprobs_from"},
       {[](Request& r) { r.sampling.temperature = -0.5; },
        "temperature is -0.5, expected 0 or more"},
       {[](Request& r) { r.sampling.temperature = kNaN; }, "temperature is nan, expected 0 or more"},
@@ -50,6 +52,33 @@ const std::vector<BadRequest>& bad_requests() {
       {[](Request& r) { r.sampling.n = -1; }, "n is -1, expected 1 to 4096"},
       {[](Request& r) { r.sampling.n = std::numeric_limits<int>::max(); },
        "n is 2147483647, expected 1 to 4096"},
+      {[](Request& r) {
+         r.sampling.max_tokens = -1;
+         r.prompt_logprobs_from = 1;
+       },
+       "max_tokens is -1, expected at least 0"},
+      {[](Request& r) { r.prompt_logprobs_from = 0; },
+       "prompt_logprobs_from is 0, expected 1 to 8 for a prompt of 8 tokens"},
+      {[](Request& r) {
+         r.prompt_logprobs_from = 8;
+         r.sampling.max_tokens = 0;
+       },
+       "prompt_logprobs_from is 8, expected 1 to 7 for a prompt of 8 tokens"},
+      {[](Request& r) { r.sampling.top_logprobs = -1; },
+       "top_logprobs is -1, expected 0 (none) or more"},
+      {[](Request& r) { r.sampling.top_logprobs = 2; },
+       "top_logprobs is 2, which goes with logprobs or prompt_logprobs_from"},
+      {[](Request& r) { r.sampling.min_p = 1.5; }, "min_p is 1.5, expected 0 to 1"},
+      {[](Request& r) { r.sampling.repetition_penalty = 0; },
+       "repetition_penalty is 0, expected more than 0"},
+      {[](Request& r) { r.sampling.presence_penalty = kNaN; },
+       "presence_penalty is nan, expected a number"},
+      {[](Request& r) { r.sampling.frequency_penalty = kInfinity; },
+       "frequency_penalty is inf, expected a number"},
+      {[](Request& r) {
+         r.sampling.logit_bias = {{257, 1}};
+       },
+       "logit_bias has 1 for token 257, expected numbers for tokens below the vocabulary of 257"},
       {[](Request& r) {
          r.sampling.stop = {"fine", ""};
        },
@@ -107,9 +136,12 @@ TEST(Options, BadEngineOptions) {
        "context is -1, expected at most the model's 640 positions"},
       {[](EngineOptions& o) { o.context = 641; },
        "context is 641, expected at most the model's 640 positions"},
-      {[](EngineOptions& o) { o.step_rows = 0; }, "step_rows is 0, expected at least 1"},
-      {[](EngineOptions& o) { o.max_running = 0; }, "max_running is 0, expected at least 1"},
-      {[](EngineOptions& o) { o.max_open = 0; }, "max_open is 0, expected at least 1"},
+      {[](EngineOptions& o) { o.step_rows = 0; },
+       "step_rows is 0, expected at least 1"},
+      {[](EngineOptions& o) { o.max_running = 0; },
+       "max_running is 0, expected at least 1"},
+      {[](EngineOptions& o) { o.max_open = 0; },
+       "max_open is 0, expected at least 1"},
       {[](EngineOptions& o) { o.isa = "mmx"; },
        "instruction set 'mmx' is not available here: expected portable, avx2 or avx512, as far as "
        "this "

@@ -115,6 +115,58 @@ TEST(Sampler, TopKTopPAndTemperatureTogether) {
   }
 }
 
+TEST(Sampler, MinPCutsRelativeToTheLikeliest) {
+  const std::vector<float> logits = {0, 2, 1, -1, 1.9f};
+  SamplingOptions options = sampled(1);
+  options.min_p = 0.3;  // exp(1 - 2) = 0.37 stays, exp(0 - 2) = 0.14 goes
+  std::set<Token> seen;
+  for (uint32_t i = 0; i < 500; ++i) seen.insert(sample_token(logits, options, {5, 0, i}));
+  EXPECT_EQ(seen, (std::set<Token>{1, 2, 4}));
+  options.temperature = 3;  // flattens: exp(-2 / 3) = 0.51, exp(-1) = 0.37
+  for (uint32_t i = 0; i < 500; ++i) seen.insert(sample_token(logits, options, {5, 0, i}));
+  EXPECT_EQ(seen.size(), 5u);
+  options.min_p = 1;
+  for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(sample_token(logits, options, {5, 0, i}), 1);
+}
+
+TEST(Sampler, PenaltiesAndBiasChangeTheLogits) {
+  const std::vector<float> logits = {3, 2.9f, -1, 2.5f};
+  const std::vector<Token> prompt = {0, 2}, answer = {1, 1, 3};
+  const auto pick = [&](const auto& set) {
+    SamplingOptions options;
+    set(options);
+    return sample_token(logits, options, {}, {prompt, answer});
+  };
+  EXPECT_EQ(pick([](auto&) {}), 0);
+  EXPECT_EQ(pick([](auto& o) { o.logit_bias = {{2, 5}}; }), 2);
+  EXPECT_EQ(pick([](auto& o) { o.logit_bias = {{0, -0.2}}; }), 1);
+  // 3 / 1.3 = 2.31, 2.9 / 1.3 = 2.23, -1 * 1.3, 2.5 / 1.3 = 1.92; bias first: (3 - 0.2) / 1.3
+  // = 2.15
+  EXPECT_EQ(pick([](auto& o) { o.repetition_penalty = 1.3; }), 0);
+  EXPECT_EQ(pick([](auto& o) { o.repetition_penalty = 1.3, o.logit_bias = {{0, -0.2}}; }), 1);
+  EXPECT_EQ(pick([](auto& o) { o.repetition_penalty = 0.1; }), 0);
+  EXPECT_EQ(pick([](auto& o) { o.presence_penalty = -0.2; }), 1);    // 3.1 against 2.7
+  EXPECT_EQ(pick([](auto& o) { o.frequency_penalty = -0.06; }), 1);  // 2.9 + 2 * 0.06
+  EXPECT_EQ(pick([](auto& o) { o.frequency_penalty = -0.04; }), 0);
+  SamplingOptions negative;
+  negative.repetition_penalty = 2;
+  EXPECT_EQ(sample_token(std::vector<float>{-1, -1.5f}, negative, {}, {std::vector<Token>{0}, {}}),
+            1);
+}
+
+TEST(Sampler, TheLikeliestBesideAToken) {
+  const std::vector<float> logits = {1, 3, 2, 3, 0};
+  const TokenLogprob found = log_probability(logits, 2, 3);
+  EXPECT_FALSE(found.likeliest);
+  ASSERT_EQ(found.top.size(), 3u);
+  EXPECT_EQ(found.top[0].first, 1);
+  EXPECT_EQ(found.top[1].first, 3);
+  EXPECT_EQ(found.top[2], (std::pair<Token, float>{2, found.logprob}));
+  EXPECT_TRUE(log_probability(logits, 1).likeliest);
+  EXPECT_FALSE(log_probability(logits, 3).likeliest);
+  EXPECT_EQ(log_probability(logits, 3, 100).top.size(), 5u);
+}
+
 TEST(Sampler, TiesAtTheCutGoToTheLowerId) {
   const std::vector<float> logits = {0, 1, 1, 1, 0};
   expect_distribution(logits, sampled(1, 2));
@@ -180,14 +232,15 @@ TEST(Sampler, SeedChoiceAndPositionEachDecide) {
 
 TEST(Sampler, LogProbability) {
   const std::vector<float> even(8, 3.5f);
-  EXPECT_FLOAT_EQ(log_probability(even, 3), static_cast<float>(-std::log(8.0)));
+  EXPECT_FLOAT_EQ(log_probability(even, 3).logprob, static_cast<float>(-std::log(8.0)));
   const std::vector<float> huge = {1000, 999, -1e30f};
-  EXPECT_FLOAT_EQ(log_probability(huge, 0), static_cast<float>(-std::log1p(std::exp(-1.0))));
-  EXPECT_LT(log_probability(huge, 2), -1e29f);
+  EXPECT_FLOAT_EQ(log_probability(huge, 0).logprob,
+                  static_cast<float>(-std::log1p(std::exp(-1.0))));
+  EXPECT_LT(log_probability(huge, 2).logprob, -1e29f);
   const std::vector<float> logits = random_logits(12, 100, 2);
   double sum = 0;
   for (Token token = 0; token < 100; ++token)
-    sum += std::exp(double{log_probability(logits, token)});
+    sum += std::exp(double{log_probability(logits, token).logprob});
   EXPECT_NEAR(sum, 1, 1e-5);
 }
 

@@ -80,6 +80,29 @@ TEST_P(TrainedWeights, GreedyTokensAreTheExpectedOnes) {
   }
 }
 
+TEST_P(TrainedWeights, TheMeanLossOfATextIsTheExpectedOne) {
+  const auto model = Model::load(folder_);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EngineOptions options;
+  options.sharing = GetParam().sharing;
+  options.kv_type = KvType::kF32;
+  options.kv_memory = size_t{256} << 20;
+  auto engine = Engine::open(*model, options);
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  Request request;
+  request.tokens = expected_["mean_nll"]["ids"].get<std::vector<Token>>();
+  request.sampling.max_tokens = 0;
+  request.prompt_logprobs_from = 1;
+  const auto completions = (*engine)->complete(request);
+  ASSERT_TRUE(completions.ok()) << completions.error().message;
+  const std::vector<TokenLogprob>& scored = (*completions)[0].prompt_logprobs;
+  ASSERT_EQ(scored.size(), request.tokens.size() - 1);
+  double sum = 0;
+  for (const TokenLogprob& token : scored) sum -= token.logprob;
+  const double mean_nll = expected_["mean_nll"]["mean_nll"];
+  EXPECT_NEAR(sum / static_cast<double>(scored.size()), mean_nll, 2e-6);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, TrainedWeights,
     ::testing::Values(Trained{"stories260K.bin", "tree"}, Trained{"stories260K.bin", "packed"},

@@ -14,7 +14,7 @@ TEST_P(PlannersRandom, PlansAreRight) {
   const int tile_len = options.page_len * pages_per_tile;
   const std::unique_ptr<Planner> planner = std::move(make_planner(name, tile_len).value());
   RandomPlans plans(options, *planner, tile_len);
-  plans.run(10'000);
+  plans.run(20'000);
   EXPECT_GT(plans.counts().steps, 200);
   EXPECT_GT(plans.n_recomputed(), 50);
   if (planner->shares_tokens()) {

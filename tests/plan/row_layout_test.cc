@@ -11,6 +11,8 @@ namespace {
 
 using Tokens = std::vector<Token>;
 
+WantedOutput last_of(Node* tip) { return {tip, tip->end() - 1, tip->end()}; }
+
 class RowLayoutTest : public ::testing::Test {
  protected:
   Node* locked(const Tokens& tokens) {
@@ -40,7 +42,7 @@ TEST_F(RowLayoutTest, SharedTokensAreOneRowAndBranchesFollow) {
   Node* b = locked({1, 2, 3, 4, 5, 7, 8});
   reserve(a);
   reserve(b);
-  const RowLayout layout = lay_out_rows(cache_, {{a}, {b}});
+  const RowLayout layout = lay_out_rows(cache_, {last_of(a), last_of(b)});
   const StepPlan& plan = layout.step.plan;
   EXPECT_EQ(plan.tokens, (Tokens{1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(plan.positions, (std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 5, 6}));
@@ -63,7 +65,7 @@ TEST_F(RowLayoutTest, EqualPathsShareOneOutput) {
   Node* b = locked({3});
   reserve(a);
   reserve(b);
-  const RowLayout layout = lay_out_rows(cache_, {{b}, {a}, {a}, {b}});
+  const RowLayout layout = lay_out_rows(cache_, {last_of(b), last_of(a), last_of(a), last_of(b)});
   EXPECT_EQ(layout.step.plan.outputs.size(), 2u);
   const std::vector<uint32_t>& of = layout.step.output_of;
   EXPECT_EQ(of[0], of[3]);
@@ -77,7 +79,8 @@ TEST_F(RowLayoutTest, CachedOutputsAreRecomputedAndWriteNothing) {
   reserve(longer);
   cache_.commit();
   Node* prefix = locked({1, 2, 3});
-  const RowLayout layout = lay_out_rows(cache_, {{longer}, {prefix}, {prefix}});
+  const RowLayout layout =
+      lay_out_rows(cache_, {last_of(longer), last_of(prefix), last_of(prefix)});
   const StepPlan& plan = layout.step.plan;
   EXPECT_EQ(plan.tokens, (Tokens{3, 5}));
   EXPECT_EQ(plan.positions, (std::vector<uint32_t>{2, 4}));
@@ -88,11 +91,28 @@ TEST_F(RowLayoutTest, CachedOutputsAreRecomputedAndWriteNothing) {
   EXPECT_EQ(layout.runs[1].n_pages, 2u);
 }
 
+TEST_F(RowLayoutTest, OutputsOfManyRowsOfAPath) {
+  Node* cached = locked({1, 2, 3, 4, 5});
+  reserve(cached);
+  cache_.commit();
+  Node* other = locked({1, 2, 3, 7});  // splits: 1 2 3 | 4 5, 7
+  reserve(other);
+  const RowLayout layout =
+      lay_out_rows(cache_, {{cached, 1, 4}, {other, 2, 4}, {other, 2, 2}, last_of(cached)});
+  const StepPlan& plan = layout.step.plan;
+  EXPECT_EQ(plan.tokens, (Tokens{2, 3, 4, 5, 7}));
+  EXPECT_EQ(plan.positions, (std::vector<uint32_t>{1, 2, 3, 4, 3}));
+  EXPECT_EQ(plan.outputs, (std::vector<uint32_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(layout.step.output_of, (std::vector<uint32_t>{0, 1, 2, 1, 4, 3}));
+  EXPECT_EQ(layout.step.n_recomputed, 4u);
+  EXPECT_EQ(plan.slots.size(), 1u);
+}
+
 TEST_F(RowLayoutTest, AChunkHasRowsAndNoOutput) {
   Node* tip = locked({1, 2, 3, 4, 5, 6});
   ASSERT_TRUE(cache_.reserve(std::vector<Extent>{{tip, 2}}));
   EXPECT_TRUE(lay_out_rows(cache_, {}).step.plan.outputs.empty());
-  EXPECT_THROW(lay_out_rows(cache_, {{tip}}), BugError);
+  EXPECT_THROW(lay_out_rows(cache_, {last_of(tip)}), BugError);
   cache_.commit();
   ASSERT_TRUE(cache_.reserve(std::vector<Extent>{{tip, 3}}));
   const RowLayout layout = lay_out_rows(cache_, {});
@@ -126,7 +146,7 @@ TEST(RowLayoutDeep, NeedsNoStack) {
   ASSERT_TRUE(cache.reserve(extents));
   EXPECT_EQ(pool.n_free(), kDepth - kDepth / 4);
   cache.commit();
-  const RowLayout layout = lay_out_rows(cache, {{a}});
+  const RowLayout layout = lay_out_rows(cache, {last_of(a)});
   EXPECT_EQ(layout.step.plan.positions, (std::vector<uint32_t>{kDepth - 1}));
   EXPECT_EQ(layout.pages.size(), kDepth / 4);
 }

@@ -9,10 +9,10 @@
 namespace pando {
 
 bool operator==(const Advance& a, const Advance& b) {
-  return a.item == b.item && a.n_rows == b.n_rows;
+  return a.item == b.item && a.n_again == b.n_again && a.n_rows == b.n_rows;
 }
 void PrintTo(const Advance& a, std::ostream* out) {
-  *out << "item " << a.item << " by " << a.n_rows;
+  *out << "item " << a.item << " by " << a.n_again << " again and " << a.n_rows;
 }
 
 namespace {
@@ -24,49 +24,63 @@ Item prefill(std::vector<uint32_t> segments) { return {.segments = std::move(seg
 Item decode(std::vector<uint32_t> segments) {
   return {.decoding = true, .segments = std::move(segments)};
 }
-Item cached() { return {.segments = {}, .cached = true}; }
+Item cached(uint32_t n_again = 1) { return {.n_again = n_again}; }
 
 TEST(ScheduleFcfs, NothingToDo) { EXPECT_TRUE(schedule_fcfs({}, 10).empty()); }
 
 TEST(ScheduleFcfs, PrefillInOrderOfArrivalUpToTheBudget) {
   const WorkView view{.segment_rows = {6, 6, 6},
                       .items = {prefill({0}), prefill({1}), prefill({2})}};
-  EXPECT_EQ(schedule_fcfs(view, 100), (Advances{{0, 6}, {1, 6}, {2, 6}}));
-  EXPECT_EQ(schedule_fcfs(view, 12), (Advances{{0, 6}, {1, 6}}));
-  EXPECT_EQ(schedule_fcfs(view, 8), (Advances{{0, 6}, {1, 2}}));
-  EXPECT_EQ(schedule_fcfs(view, 4), (Advances{{0, 4}}));
+  EXPECT_EQ(schedule_fcfs(view, 100), (Advances{{0, 0, 6}, {1, 0, 6}, {2, 0, 6}}));
+  EXPECT_EQ(schedule_fcfs(view, 12), (Advances{{0, 0, 6}, {1, 0, 6}}));
+  EXPECT_EQ(schedule_fcfs(view, 8), (Advances{{0, 0, 6}, {1, 0, 2}}));
+  EXPECT_EQ(schedule_fcfs(view, 4), (Advances{{0, 0, 4}}));
   EXPECT_TRUE(schedule_fcfs(view, 0).empty());
 }
 
 TEST(ScheduleFcfs, DecodesGoFirst) {
   const WorkView view{.segment_rows = {6, 1, 6, 1},
                       .items = {prefill({0}), decode({1}), prefill({2}), decode({3})}};
-  EXPECT_EQ(schedule_fcfs(view, 5), (Advances{{1, 1}, {3, 1}, {0, 3}}));
-  EXPECT_EQ(schedule_fcfs(view, 1), (Advances{{1, 1}}));
+  EXPECT_EQ(schedule_fcfs(view, 5), (Advances{{1, 0, 1}, {3, 0, 1}, {0, 0, 3}}));
+  EXPECT_EQ(schedule_fcfs(view, 1), (Advances{{1, 0, 1}}));
 }
 
 TEST(ScheduleFcfs, SharedSegmentsCountOnce) {
   const WorkView view{.segment_rows = {10, 2, 3}, .items = {prefill({0, 1}), prefill({0, 2})}};
-  EXPECT_EQ(schedule_fcfs(view, 15), (Advances{{0, 12}, {1, 3}}));
-  EXPECT_EQ(schedule_fcfs(view, 13), (Advances{{0, 12}, {1, 1}}));
-  EXPECT_EQ(schedule_fcfs(view, 11), (Advances{{0, 11}}));
+  EXPECT_EQ(schedule_fcfs(view, 15), (Advances{{0, 0, 12}, {1, 0, 3}}));
+  EXPECT_EQ(schedule_fcfs(view, 13), (Advances{{0, 0, 12}, {1, 0, 1}}));
+  EXPECT_EQ(schedule_fcfs(view, 11), (Advances{{0, 0, 11}}));
 }
 
 TEST(ScheduleFcfs, FreeRidersAdvanceWithoutBudget) {
   // The second is a duplicate, the third a prefix; the fourth needs a row of its own.
   const WorkView view{.segment_rows = {4, 4, 1},
                       .items = {prefill({0, 1}), prefill({0, 1}), prefill({0}), prefill({0, 2})}};
-  EXPECT_EQ(schedule_fcfs(view, 8), (Advances{{0, 8}, {1, 0}, {2, 0}}));
-  EXPECT_EQ(schedule_fcfs(view, 7), (Advances{{0, 7}, {2, 0}}));
-  EXPECT_EQ(schedule_fcfs(view, 3), (Advances{{0, 3}}));
+  EXPECT_EQ(schedule_fcfs(view, 8), (Advances{{0, 0, 8}, {1, 0, 0}, {2, 0, 0}}));
+  EXPECT_EQ(schedule_fcfs(view, 7), (Advances{{0, 0, 7}, {2, 0, 0}}));
+  EXPECT_EQ(schedule_fcfs(view, 3), (Advances{{0, 0, 3}}));
 }
 
-TEST(ScheduleFcfs, CachedItemsCostOneRow) {
+TEST(ScheduleFcfs, CachedItemsCostTheirRows) {
   const WorkView view{.segment_rows = {4}, .items = {cached(), prefill({0}), cached()}};
-  EXPECT_EQ(schedule_fcfs(view, 6), (Advances{{0, 0}, {1, 4}, {2, 0}}));
-  EXPECT_EQ(schedule_fcfs(view, 5), (Advances{{0, 0}, {1, 4}}));
-  EXPECT_EQ(schedule_fcfs(view, 1), (Advances{{0, 0}}));
+  EXPECT_EQ(schedule_fcfs(view, 6), (Advances{{0, 1, 0}, {1, 0, 4}, {2, 1, 0}}));
+  EXPECT_EQ(schedule_fcfs(view, 5), (Advances{{0, 1, 0}, {1, 0, 4}}));
+  EXPECT_EQ(schedule_fcfs(view, 1), (Advances{{0, 1, 0}}));
   EXPECT_TRUE(schedule_fcfs(view, 0).empty());
+}
+
+TEST(ScheduleFcfs, CachedRowsComeBeforeNewOnes) {
+  const WorkView view{.segment_rows = {4}, .items = {{.n_again = 3, .segments = {0}}}};
+  EXPECT_EQ(schedule_fcfs(view, 7), (Advances{{0, 3, 4}}));
+  EXPECT_EQ(schedule_fcfs(view, 5), (Advances{{0, 3, 2}}));
+  EXPECT_EQ(schedule_fcfs(view, 2), (Advances{{0, 2, 0}}));
+}
+
+TEST(ScheduleFcfs, WhoWantsAllOutputsGoesAlongWithOthers) {
+  const Item scoring{.segments = {0}, .wants_all_outputs = true};
+  const WorkView view{.segment_rows = {8}, .items = {prefill({0}), scoring, prefill({0})}};
+  EXPECT_EQ(schedule_fcfs(view, 5), (Advances{{0, 0, 5}, {1, 0, 0}}));
+  EXPECT_EQ(schedule_fcfs(view, 8), (Advances{{0, 0, 8}, {1, 0, 0}, {2, 0, 0}}));
 }
 
 // --- random work ---------------------------------------------------------------------------------
@@ -85,19 +99,20 @@ WorkView random_work(std::mt19937& rng) {
     const bool is_cached = below(6) == 0;
     view.items.push_back(
         {.decoding = !is_cached && below(3) == 0,
+         .n_again = is_cached ? 1 + below(3) : below(8) == 0,
          .segments = is_cached ? std::vector<uint32_t>() : path[below(path.size())],
-         .cached = is_cached});
+         .wants_all_outputs = below(4) == 0});
   }
   return view;
 }
 
-// Rows that the items still need, each once; a cached item's is its own.
+// Rows that the items still need, each once; those computed again are an item's own.
 uint32_t work_left(const WorkView& view) {
   std::set<uint32_t> segments;
   uint32_t n = 0;
   for (const Item& item : view.items) {
     segments.insert(item.segments.begin(), item.segments.end());
-    n += item.cached;
+    n += item.n_again;
   }
   for (const uint32_t segment : segments) n += view.segment_rows[segment];
   return n;
@@ -108,7 +123,9 @@ void advance(WorkView& view, const Advances& advances) {
   std::vector<bool> through(view.items.size());
   for (const Advance& advance : advances) {
     uint32_t n_rows = advance.n_rows;
-    bool complete = true;
+    view.items[advance.item].n_again -= advance.n_again;
+    bool complete = view.items[advance.item].n_again == 0;
+    ASSERT_TRUE(complete || n_rows == 0) << "new rows before cached ones";
     for (const uint32_t segment : view.items[advance.item].segments) {
       const uint32_t n = std::min(n_rows, view.segment_rows[segment]);
       view.segment_rows[segment] -= n;
@@ -116,7 +133,9 @@ void advance(WorkView& view, const Advances& advances) {
       complete &= view.segment_rows[segment] == 0;
     }
     ASSERT_EQ(n_rows, 0u) << "more rows than its path has";
-    ASSERT_TRUE(complete || advance.n_rows > 0) << "an advance that changes nothing";
+    ASSERT_TRUE(complete || advance.n_again + advance.n_rows > 0 ||
+                view.items[advance.item].wants_all_outputs)
+        << "an advance that changes nothing";
     through[advance.item] = complete;
   }
   std::vector<Item> rest;
@@ -149,7 +168,7 @@ TEST(ScheduleFcfs, RandomWorkIsDoneInOrderAndNoneIsLost) {
           ASSERT_TRUE(previous.decoding != item.decoding ||
                       advances[i - 1].item < advances[i].item);
         }
-        const uint32_t item_cost = item.cached ? 1 : advances[i].n_rows;
+        const uint32_t item_cost = advances[i].n_again + advances[i].n_rows;
         ASSERT_TRUE(!refused || item_cost == 0) << "overtakes an older one";
         cost += item_cost;
         refused |= cost == budget;

@@ -78,6 +78,19 @@ TEST(Answer, AsAConversation) {
   EXPECT_EQ((*chat)[0][0].text, (*plain)[0][0].text);
 }
 
+TEST(Answer, MoreQuestionsThanTheEngineTakesAtATime) {
+  EngineOptions options = tiny_options();
+  options.max_open = 3;
+  const std::unique_ptr<Engine> engine = open_tiny(options);
+  std::vector<std::string> questions;
+  for (int i = 0; i < 20; ++i) questions.push_back("Question " + std::to_string(i) + "?");
+  const auto few = answer(*engine, kContext, questions, answer_options());
+  const auto all = answer(*open_tiny(), kContext, questions, answer_options());
+  ASSERT_TRUE(few.ok()) << few.error().message;
+  for (size_t i = 0; i < questions.size(); ++i)
+    EXPECT_EQ((*few)[i][0].logits_hash, (*all)[i][0].logits_hash);
+}
+
 TEST(Answer, NoQuestions) {
   const auto answers = answer(*open_tiny(), kContext, {}, answer_options());
   ASSERT_TRUE(answers.ok());

@@ -1,0 +1,55 @@
+// How likely texts are: continuations of one prefix, and a text as a whole.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/engine.h"
+
+namespace pando {
+
+// What a model makes of one continuation of a prefix.
+struct ContinuationScore {
+  double logprob = 0;     // ln p of all its tokens, given the prefix
+  int n_tokens = 0;       // that were scored
+  bool likeliest = true;  // every token is the likeliest one: greedy decoding would give it
+  uint64_t logits_hash = 0;
+};
+
+// The request that scores a continuation. Prefix and continuation are tokenised as one text; scored
+// are the tokens behind those which that has in common with the prefix alone, so that a token
+// across the border counts. Generates nothing. Errors: as Model::encode; kInvalidArgument where
+// nothing comes before the first scored token, or nothing is left to score.
+Result<Request> continuation_request(const Model& model, std::string_view prefix,
+                                     std::string_view continuation, bool add_bos = true);
+ContinuationScore continuation_score(const Completion& completion);
+
+// All continuations together; the prefix is computed once.
+Result<std::vector<ContinuationScore>> score(Engine& engine, const std::string& prefix,
+                                             const std::vector<std::string>& continuations);
+
+struct PerplexityOptions {
+  int window = 0;  // tokens the model sees at a time; 0: the engine's context
+  int stride = 0;  // tokens from one window to the next; 0: half a window
+};
+
+struct Perplexity {
+  uint64_t n_tokens = 0;  // of the text, scored: all but what no token comes before
+  uint64_t n_bytes = 0;   // of the text
+  uint64_t n_windows = 0;
+  double log_likelihood = 0;  // sum of ln p
+
+  double perplexity() const;     // exp of the mean of -ln p
+  double bits_per_byte() const;  // -log2 p of the text, for each byte of it
+};
+
+// The text in windows, each token scored once with what its window holds before it: at least
+// window - stride tokens, but in the first window. Windows begin with the beginning-of-sequence
+// token where the model wants one. Errors: as Model::encode; kInvalidArgument for less than two
+// tokens, or window and stride that do not fit.
+Result<Perplexity> perplexity(Engine& engine, std::string_view text,
+                              const PerplexityOptions& options = {});
+
+}  // namespace pando

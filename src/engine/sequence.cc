@@ -1,0 +1,78 @@
+#include "engine/sequence.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/sampler.h"
+
+namespace pando {
+
+std::span<const Token> computed_prompt(const Request& request) {
+  const std::span<const Token> tokens = request.tokens;
+  return request.sampling.max_tokens > 0 ? tokens : tokens.first(tokens.size() - 1);
+}
+
+uint32_t first_output(const Request& request) {
+  const auto n_prompt = static_cast<uint32_t>(request.tokens.size());
+  return static_cast<uint32_t>(request.prompt_logprobs_from.value_or(n_prompt)) - 1;
+}
+
+TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) {
+  const SamplingOptions& options = sampling();
+  if (request->request.logits_hash)
+    completion.logits_hash = chain_hash(completion.logits_hash, logits);
+  if (position + 1 < prompt().size())
+    return log_probability(logits, prompt()[position + 1], options.top_logprobs);
+  const Token token =
+      sample_token(logits, options, {request->seed, static_cast<uint32_t>(choice), position + 1},
+                   {prompt(), completion.tokens});
+  return options.logprobs ? log_probability(logits, token, options.top_logprobs)
+                          : TokenLogprob{.token = token};
+}
+
+Sequence::Taken Sequence::take(TokenLogprob next, const EndTokens& ends) {
+  if (!scores_prompt()) return take_drawn(std::move(next), ends);
+  ++next_output;
+  completion.prompt_logprobs.push_back(std::move(next));
+  if (max_tokens == 0 && !scores_prompt()) return finish(FinishReason::kLength);
+  return {};
+}
+
+Sequence::Taken Sequence::take_drawn(TokenLogprob drawn, const EndTokens& ends) {
+  const SamplingOptions& options = sampling();
+  const Token token = drawn.token;
+  ++next_output;
+  completion.tokens.push_back(token);
+  if (options.logprobs) completion.logprobs.push_back(std::move(drawn));
+
+  const auto contains = [&](std::span<const Token> tokens) {
+    return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
+  };
+  const bool model_end = contains(ends.of_model) || contains(ends.of_tokenizer);
+  if ((model_end && !options.ignore_eos) || contains(options.stop_tokens))
+    return finish(FinishReason::kStop);
+
+  const std::string text = decoder ? stops.push(decoder->push(token)) : "";
+  completion.text += text;
+  Taken taken;
+  if (stops.stopped()) {
+    taken = finish(FinishReason::kStop);
+  } else if (completion.tokens.size() >= max_tokens) {
+    taken = finish(FinishReason::kLength);
+  }
+  taken.text.insert(0, text);
+  return taken;
+}
+
+Sequence::Taken Sequence::finish(FinishReason reason) {
+  completion.finish_reason = reason;
+  std::string rest;
+  if (decoder && !stops.stopped()) {
+    rest = stops.push(decoder->finish());
+    rest += stops.finish();
+  }
+  completion.text += rest;
+  return {std::move(rest), reason};
+}
+
+}  // namespace pando

@@ -1,0 +1,62 @@
+#include "task/choices.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "base/mix.h"
+#include "pando/score.h"
+
+namespace pando {
+namespace {
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// As a model writes it: "Answer:" goes on with " blue".
+std::string behind(const std::string& prompt, const std::string& choice) {
+  const bool apart = is_space(choice.front()) || (!prompt.empty() && is_space(prompt.back()));
+  return apart ? choice : " " + choice;
+}
+
+}  // namespace
+
+Result<std::vector<Request>> choice_requests(const Model& model, const Request& question,
+                                             const std::vector<std::string>& choices) {
+  const bool is_chat = !question.messages.empty();
+  std::string prompt = question.prompt;
+  if (is_chat) {
+    Result<std::string> rendered = model.render_chat(question.messages, question.chat);
+    if (!rendered) return rendered.error();
+    prompt = std::move(*rendered);
+  }
+  std::vector<Request> requests;
+  for (const std::string& choice : choices) {
+    Result<Request> request =
+        continuation_request(model, prompt, behind(prompt, choice), /*add_bos=*/!is_chat);
+    if (!request)
+      return make_error(request.error().code, "choice '{}': {}", choice, request.error().message);
+    request->id = question.id;
+    request->isolation_key = question.isolation_key;
+    request->logits_hash = question.logits_hash;
+    request->sampling.top_logprobs = question.sampling.top_logprobs;
+    requests.push_back(std::move(*request));
+  }
+  return requests;
+}
+
+Completion likeliest_choice(const std::vector<std::string>& choices,
+                            std::span<const Completion> scored) {
+  Completion answer{.finish_reason = FinishReason::kStop};
+  for (const Completion& completion : scored) {
+    answer.choice_logprobs.push_back(continuation_score(completion).logprob);
+    answer.logits_hash = mix64(answer.logits_hash ^ completion.logits_hash);
+  }
+  const auto best = std::max_element(answer.choice_logprobs.begin(), answer.choice_logprobs.end()) -
+                    answer.choice_logprobs.begin();
+  answer.text = choices[best];
+  answer.logprobs = scored[best].prompt_logprobs;
+  for (const TokenLogprob& token : answer.logprobs) answer.tokens.push_back(token.token);
+  answer.prompt_tokens = scored[best].prompt_tokens - static_cast<int>(answer.tokens.size());
+  return answer;
+}
+
+}  // namespace pando

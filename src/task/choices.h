@@ -1,0 +1,22 @@
+// Answers that are one of given texts: the likeliest.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pando/model.h"
+#include "pando/request.h"
+
+namespace pando {
+
+// One scoring request for each choice, behind the question's prompt. Errors: as
+// continuation_request, naming the choice.
+Result<std::vector<Request>> choice_requests(const Model& model, const Request& question,
+                                             const std::vector<std::string>& choices);
+
+// The answer, from the completions of these requests in order; the first one among equals.
+Completion likeliest_choice(const std::vector<std::string>& choices,
+                            std::span<const Completion> scored);
+
+}  // namespace pando

@@ -1,0 +1,143 @@
+// Likelihoods of continuations and of texts, against requests of their own.
+#include "pando/score.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/tiny_engine.h"
+
+namespace pando::testing {
+namespace {
+
+const std::string kPrefix = "The colour of the leaves in autumn is";
+
+// ln p of the bytes of `text` from `from` on, one request for each, with nothing shared.
+std::vector<float> logprobs_one_by_one(const std::string& text, size_t from) {
+  std::vector<float> logprobs;
+  for (size_t i = from; i < text.size(); ++i) {
+    EngineOptions options = tiny_options();
+    options.sharing = "packed";
+    Request request = tiny_request(text.substr(0, i + 1), 0);
+    request.prompt_logprobs_from = static_cast<int>(i);
+    const auto completion = open_tiny(options)->complete(request);
+    EXPECT_TRUE(completion.ok());
+    EXPECT_EQ((*completion)[0].prompt_logprobs.at(0).token,
+              static_cast<Token>(static_cast<unsigned char>(text[i])));
+    logprobs.push_back((*completion)[0].prompt_logprobs.at(0).logprob);
+  }
+  return logprobs;
+}
+
+TEST(Score, ContinuationsAreTheSumsOfTheirTokens) {
+  const std::vector<std::string> continuations = {" gold", " red", " go", " gold", "!"};
+  const std::unique_ptr<Engine> engine = open_tiny();
+  const auto scores = score(*engine, kPrefix, continuations);
+  ASSERT_TRUE(scores.ok()) << scores.error().message;
+  for (size_t i = 0; i < continuations.size(); ++i) {
+    double expected = 0;
+    for (const float logprob : logprobs_one_by_one(kPrefix + continuations[i], kPrefix.size()))
+      expected += logprob;
+    EXPECT_EQ((*scores)[i].logprob, expected);
+    EXPECT_EQ((*scores)[i].n_tokens, static_cast<int>(continuations[i].size()));
+  }
+  EXPECT_EQ((*scores)[0].logits_hash, (*scores)[3].logits_hash);
+  // The last token of a continuation is never computed: " gold" 4 rows, " red" 2 more, "!" none.
+  EXPECT_EQ(engine->stats().prefill_rows, kPrefix.size() + 4 + 2);
+}
+
+TEST(Score, TheSameBitsWithAWarmCache) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  Request request = tiny_request(kPrefix + " gold and red", 0);
+  request.prompt_logprobs_from = 1;
+  request.sampling.top_logprobs = 3;
+  const auto cold = engine->complete(request);
+  const auto warm = engine->complete(request);
+  ASSERT_TRUE(cold.ok() && warm.ok());
+  const size_t n = request.prompt.size();
+  EXPECT_EQ(engine->stats().recomputed_rows, n - 1);
+  const Completion &a = (*cold)[0], &b = (*warm)[0];
+  ASSERT_EQ(a.prompt_logprobs.size(), n - 1);
+  EXPECT_EQ(a.logits_hash, b.logits_hash);
+  for (size_t i = 0; i < n - 1; ++i) {
+    EXPECT_EQ(a.prompt_logprobs[i].logprob, b.prompt_logprobs[i].logprob);
+    EXPECT_EQ(a.prompt_logprobs[i].top, b.prompt_logprobs[i].top);
+    EXPECT_EQ(a.prompt_logprobs[i].top.size(), 3u);
+    EXPECT_EQ(a.prompt_logprobs[i].likeliest,
+              a.prompt_logprobs[i].top[0].first == a.prompt_logprobs[i].token);
+  }
+}
+
+TEST(Score, GreedyTextIsLikeliest) {
+  const auto completion = open_tiny()->complete(tiny_request(kPrefix, 5));
+  ASSERT_TRUE(completion.ok());
+  Request request;
+  for (const char c : kPrefix) request.tokens.push_back(static_cast<unsigned char>(c));
+  const std::vector<Token>& answer = (*completion)[0].tokens;
+  request.tokens.insert(request.tokens.end(), answer.begin(), answer.end());
+  request.sampling.max_tokens = 0;
+  request.prompt_logprobs_from = static_cast<int>(kPrefix.size());
+  const auto scored = open_tiny()->complete(request);
+  ASSERT_TRUE(scored.ok());
+  EXPECT_TRUE(continuation_score((*scored)[0]).likeliest);
+  request.tokens.back() ^= 1;
+  EXPECT_FALSE(continuation_score((*open_tiny()->complete(request))[0]).likeliest);
+}
+
+TEST(Score, NothingToScoreIsRefused) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  const auto empty = score(*engine, kPrefix, {" gold", ""});
+  ASSERT_FALSE(empty.ok());
+  EXPECT_EQ(empty.error().message, "the continuation is empty, expected one token at least");
+  const auto first = score(*engine, "", {"gold"});
+  ASSERT_FALSE(first.ok());
+  EXPECT_EQ(first.error().message, "no token comes before the continuation, expected one at least");
+}
+
+TEST(Perplexity, OfOneWindow) {
+  const std::string text = "Leaves fall in autumn.";
+  const auto found = perplexity(*open_tiny(), text);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  double sum = 0;
+  for (const float logprob : logprobs_one_by_one(text, 1)) sum += logprob;
+  EXPECT_DOUBLE_EQ(found->log_likelihood, sum);
+  EXPECT_EQ(found->n_tokens, text.size() - 1);
+  EXPECT_EQ(found->n_bytes, text.size());
+  EXPECT_DOUBLE_EQ(found->perplexity(), std::exp(-sum / static_cast<double>(text.size() - 1)));
+  EXPECT_DOUBLE_EQ(found->bits_per_byte(), -sum / std::log(2.0) / static_cast<double>(text.size()));
+}
+
+TEST(Perplexity, WindowsScoreEachTokenOnceWithWhatTheyHoldBeforeIt) {
+  const std::string text = "Leaves fall in autumn, and some in June.";
+  const auto found = perplexity(*open_tiny(), text, {.window = 12, .stride = 5});
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->n_tokens, text.size() - 1);
+  double sum = 0;
+  size_t n_windows = 0;
+  for (size_t next = 1; next < text.size(); ++n_windows) {
+    const size_t end = std::min(text.size(), next == 1 ? 12 : next + 5);
+    const size_t begin = end < 12 ? 0 : end - 12;
+    for (const float logprob : logprobs_one_by_one(text.substr(begin, end - begin), next - begin))
+      sum += logprob;
+    next = end;
+  }
+  EXPECT_DOUBLE_EQ(found->log_likelihood, sum);
+  EXPECT_EQ(found->n_windows, n_windows);
+}
+
+TEST(Perplexity, WindowsThatDoNotFitAreRefused) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  const auto message = [&](const std::string& text, PerplexityOptions options) {
+    const auto result = perplexity(*engine, text, options);
+    return result.ok() ? std::string("fine") : result.error().message;
+  };
+  EXPECT_EQ(message("abc", {.window = 1000}),
+            "window is 1000 tokens, expected 2 to the context of 640");
+  EXPECT_EQ(message("abc", {.window = 1}), "window is 1 tokens, expected 2 to the context of 640");
+  EXPECT_EQ(message("abc", {.window = 8, .stride = 8}), "stride is 8 tokens, expected 1 to 7");
+  EXPECT_EQ(message("a", {}), "the text has 1 tokens, expected 2 at least");
+  EXPECT_EQ(message("abc", {.window = 8, .stride = 7}), "fine");
+}
+
+}  // namespace
+}  // namespace pando::testing
