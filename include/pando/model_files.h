@@ -24,7 +24,9 @@ struct GenerationConfig {
   std::optional<double> temperature;
   std::optional<double> top_p;
   std::optional<int> top_k;
-  std::vector<Token> eos;                // end an answer, besides the model's own
+  std::optional<double> min_p;
+  std::optional<double> repetition_penalty;  // also of the likeliest token
+  std::vector<Token> eos;                    // end an answer, besides the model's own
   std::vector<std::string> not_offered;  // fields that would change answers and that Pando lacks
 };
 

@@ -24,9 +24,14 @@ Result<std::string> apply_generation_config(const std::filesystem::path& model,
       sampling.top_k = *config->top_k;
     if (config->top_p && note(given.top_p, fmt::format("top_p {}", *config->top_p)))
       sampling.top_p = *config->top_p;
+    if (config->min_p && note(false, fmt::format("min_p {}", *config->min_p)))
+      sampling.min_p = *config->min_p;
   } else {
     note(given.temperature, "the likeliest token (do_sample is false)");
   }
+  if (config->repetition_penalty &&
+      note(false, fmt::format("repetition_penalty {}", *config->repetition_penalty)))
+    sampling.repetition_penalty = *config->repetition_penalty;
   if (!config->eos.empty() &&
       note(sampling.ignore_eos, fmt::format("end tokens {}", fmt::join(config->eos, ", "))))
     sampling.stop_tokens.insert(sampling.stop_tokens.end(), config->eos.begin(), config->eos.end());

@@ -105,6 +105,14 @@ Result<GenerationConfig> read_generation_config(const fs::path& model) {
   if (fields.find("top_p") != nullptr) config.top_p = fields.positive("top_p");
   if (config.top_p.value_or(1.0) > 1.0) fields.refuse("top_p", "a number in (0, 1]");
   constexpr int64_t kMost = INT32_MAX;
+  if (const nlohmann::json* min_p = fields.find("min_p")) {
+    if (min_p->is_number() && *min_p >= 0.0 && *min_p <= 1.0)
+      config.min_p = min_p->get<double>();
+    else
+      fields.refuse("min_p", "a number in [0, 1]");
+  }
+  if (fields.find("repetition_penalty") != nullptr)
+    config.repetition_penalty = fields.positive("repetition_penalty");
   if (fields.find("top_k") != nullptr)
     config.top_k = static_cast<int>(fields.integer("top_k", 0, kMost));
   if (const nlohmann::json* eos = fields.find("eos_token_id")) {
@@ -118,9 +126,7 @@ Result<GenerationConfig> read_generation_config(const fs::path& model) {
     }
   }
   // Fields of the transformers library that change which token is drawn, and what means no change.
-  const std::pair<const char*, double> others[] = {{"repetition_penalty", 1.0},
-                                                   {"typical_p", 1.0},
-                                                   {"min_p", 0.0},
+  const std::pair<const char*, double> others[] = {{"typical_p", 1.0},
                                                    {"epsilon_cutoff", 0.0},
                                                    {"eta_cutoff", 0.0},
                                                    {"no_repeat_ngram_size", 0.0},

@@ -124,7 +124,15 @@ class Translator {
       scaling = {{"rope_type", "longrope"},
                  {"long_factor", floats("rope_factors_long.weight")},
                  {"short_factor", floats("rope_factors_short.weight")}};
-      real("rope.scaling.attn_factor", "attention_factor", scaling);
+      const auto attention = keep(gguf_.real(key("rope.scaling.attn_factor")));
+      // Rounded to f32: left out where it is what the lengths give, in double precision.
+      const double ratio = config_["max_position_embeddings"].get<double>() /
+                           std::max(2.0, static_cast<double>(positions.value_or(2)));
+      const double usual = std::sqrt(
+          1.0 + std::log(std::max(1.0, ratio)) /
+                    std::log(static_cast<double>(std::max<int64_t>(2, positions.value_or(2)))));
+      if (attention && static_cast<float>(*attention) != static_cast<float>(usual))
+        scaling["attention_factor"] = *attention;
     }
     if (gguf_.find_tensor("rope_freqs.weight") != nullptr) scaling = llama3_scaling();
     if (!scaling.empty()) config_["rope_scaling"] = std::move(scaling);
@@ -137,7 +145,7 @@ class Translator {
     const std::vector<float> factors = floats("rope_freqs.weight");
     const double theta = config_.value("rope_theta", 10000.0);
     for (const double factor : {8.0, 32.0, 16.0, 4.0, 2.0})
-      if (factors == llama3_factors(factor, theta, factors.size()))
+      if (near(factors, llama3_factors(factor, theta, factors.size())))
         return {{"rope_type", "llama3"},
                 {"factor", factor},
                 {"low_freq_factor", kLowFactor},
@@ -147,6 +155,12 @@ class Translator {
       status_ = unsupported("{}: tensor 'rope_freqs.weight' holds other factors than Llama 3's",
                             gguf_.file().path().string());
     return {};
+  }
+
+  // Writers compute them in f32 or in double precision.
+  static bool near(const std::vector<float>& a, const std::vector<float>& b) {
+    return std::ranges::equal(
+        a, b, [](float x, float y) { return std::fabs(x - y) <= 1e-4f * std::fabs(y); });
   }
 
   static constexpr double kLowFactor = 1.0, kHighFactor = 4.0;
@@ -181,8 +195,15 @@ class Translator {
   }
 
   void windows() {
-    if (!optional_integer("attention.sliding_window", "sliding_window")) return;
-    if (std::string_view(architecture_.name) == "llama") {  // Mistral's files are llama too
+    constexpr const char* kName = "attention.sliding_window";
+    const int64_t window = keep(gguf_.integer(key(kName))).value_or(0);
+    config_["sliding_window"] = nullptr;
+    if (window == 0) return;
+    const std::string_view name = architecture_.name;
+    if (name != "llama" && name != "phi3")  // which layers have it is not said
+      return refuse(key(kName), "0", ErrorCode::kUnsupported);
+    config_["sliding_window"] = window;
+    if (name == "llama") {  // Mistral's files are llama too
       config_["architectures"] = {"MistralForCausalLM"};
       config_["model_type"] = "mistral";
     }

@@ -39,21 +39,24 @@ TEST_F(ModelSource, AHubIdIsLookedUpInTheCache) {
 TEST_F(ModelSource, GenerationConfigIsUsedOnlyWhenAskedFor) {
   std::ofstream(at("m") / "generation_config.json")
       << R"({"do_sample": true, "temperature": 0.5, "top_k": 3, "eos_token_id": [1, 2],
-             "repetition_penalty": 1.1})";
+             "repetition_penalty": 1.1, "typical_p": 0.9})";
   const Finished plain = run_model("--model m");
   EXPECT_EQ(plain.err, "");
   const Finished asked = run_model("--model m --generation-config");
   EXPECT_EQ(asked.code, 0) << asked;
   EXPECT_TRUE(
-      asked.says("generation_config.json: taken: temperature 0.5, top_k 3, end tokens 1, 2; "
-                 "not taken: repetition_penalty 1.1 (not offered)"))
+      asked.says("generation_config.json: taken: temperature 0.5, top_k 3, repetition_penalty 1.1, "
+                 "end tokens 1, 2; not taken: typical_p 0.9 (not offered)"))
       << asked;
-  const Finished given =
-      run_model("--model m --generation-config --temperature 0 --ignore-eos --logits-hash");
+  const Finished given = run_model("--model m --generation-config --temperature 0 --ignore-eos");
   EXPECT_TRUE(
-      given.says("taken: top_k 3; not taken: temperature 0.5 (given otherwise), end tokens"))
+      given.says("taken: top_k 3, repetition_penalty 1.1; not taken: temperature 0.5 (given "
+                 "otherwise), end tokens"))
       << given;
-  EXPECT_EQ(given.out, run_model("--model m --ignore-eos --logits-hash").out);
+  std::ofstream(at("m") / "generation_config.json") << R"({"temperature": 0.5, "top_k": 3})";
+  const Finished greedy = run_model("--model m --generation-config --logits-hash");
+  EXPECT_TRUE(greedy.says("taken: the likeliest token")) << greedy;
+  EXPECT_EQ(greedy.out, run_model("--model m --logits-hash").out);
   std::filesystem::remove(at("m") / "generation_config.json");
   const Finished absent = run_model("--model m --generation-config");
   EXPECT_EQ(absent.code, 1);

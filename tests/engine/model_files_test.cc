@@ -77,7 +77,7 @@ TEST(GenerationConfig, GivesWhatIsThereAndNamesWhatIsNotOffered) {
   EXPECT_EQ(read_generation_config(folder.path()).error().code, ErrorCode::kNotFound);
   folder.write("generation_config.json",
                R"({"do_sample": true, "temperature": 0.6, "top_p": 0.95, "top_k": 20,
-                   "eos_token_id": [7, 9], "repetition_penalty": 1.05, "min_p": 0,
+                   "eos_token_id": [7, 9], "repetition_penalty": 1.05, "min_p": 0.1, "typical_p": 0.9, "num_beams": 1,
                    "transformers_version": "4.51.0"})");
   const Result<GenerationConfig> config = read_generation_config(folder.path());
   ASSERT_TRUE(config.ok()) << config.error().message;
@@ -86,12 +86,15 @@ TEST(GenerationConfig, GivesWhatIsThereAndNamesWhatIsNotOffered) {
   EXPECT_EQ(config->top_p, 0.95);
   EXPECT_EQ(config->top_k, 20);
   EXPECT_EQ(config->eos, (std::vector<Token>{7, 9}));
-  EXPECT_EQ(config->not_offered, std::vector<std::string>{"repetition_penalty 1.05"});
+  EXPECT_EQ(config->min_p, 0.1);
+  EXPECT_EQ(config->repetition_penalty, 1.05);
+  EXPECT_EQ(config->not_offered, std::vector<std::string>{"typical_p 0.9"});
   folder.write("generation_config.json", R"({"eos_token_id": 3})");
   EXPECT_EQ(read_generation_config(folder.path()).value().eos, std::vector<Token>{3});
   EXPECT_FALSE(read_generation_config(folder.path()).value().samples);
-  for (const char* bad : {R"({"temperature": -1})", R"({"top_p": 2})", R"({"top_k": 1.5})",
-                          R"({"eos_token_id": "x"})", R"({"eos_token_id": [-1]})", "[]", "{"}) {
+  for (const char* bad :
+       {R"({"temperature": -1})", R"({"top_p": 2})", R"({"top_k": 1.5})", R"({"min_p": 2})",
+        R"({"eos_token_id": "x"})", R"({"eos_token_id": [-1]})", "[]", "{"}) {
     folder.write("generation_config.json", bad);
     const Result<GenerationConfig> refused = read_generation_config(folder.path());
     ASSERT_FALSE(refused.ok()) << bad;

@@ -4,8 +4,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "kernel/blocks.h"
+#include "model/test_files.h"
 #include "model/weights.h"
 
 namespace pando::model {
@@ -78,6 +80,29 @@ TEST(GgufGolden, TheWholeFileIsAModel) {
   EXPECT_EQ(loaded->layers[0].gate_up.type(), DType::kQ8_0);  // from Q4_0 and Q8_0
   EXPECT_EQ(loaded->layers[0].down.type(), DType::kBF16);
   EXPECT_EQ(loaded->head.type(), DType::kQ8_0);
+}
+
+// Whatever byte of header, metadata and tensor places is another: a model or an error.
+TEST(GgufGolden, NoChangedByteIsMoreThanAnError) {
+  const TemporaryFolder folder;
+  std::ifstream file(kFolder / "types.gguf", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const size_t header_len = GgufFile::open(kFolder / "types.gguf")->tensors()[0].offset;
+  ThreadPool pool(1);
+  std::mt19937 random(1);
+  int n_models = 0;
+  for (int i = 0; i < 600; ++i) {
+    std::string changed = bytes;
+    changed[random() % header_len] = static_cast<char>(i % 3 == 0 ? 0xff : random());
+    const Result<Weights> loaded =
+        Weights::load(folder.write("m.gguf", changed), {}, kernel::best_kernels(), pool);
+    n_models += loaded.ok();
+    if (!loaded) {
+      EXPECT_NE(loaded.error().code, ErrorCode::kInternal);
+    }
+  }
+  EXPECT_GT(n_models, 0);
+  EXPECT_LT(n_models, 560);
 }
 
 }  // namespace
