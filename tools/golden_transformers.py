@@ -85,6 +85,12 @@ MODELS = {
                                            short_factor=[1.0, 1.05, 1.1, 1.3, 1.7, 2.0],
                                            long_factor=[1.0, 1.5, 2.4, 3.9, 8.0, 20.0])),
                       "float16", (90, 37)),
+    "olmo2-tied": (18, "Olmo2", dict(SMALL, tie_word_embeddings=True), "bfloat16", (90, 37)),
+    "olmo2-bias": (19, "Olmo2", dict(SMALL, num_key_value_heads=1, attention_bias=True,
+                                     tie_word_embeddings=False,
+                                     rope_parameters=rope("yarn", factor=4.0,
+                                                          original_max_position_embeddings=32)),
+                   "float32", (90, 37)),
 }
 # Fixtures whose config.json has the form that files had before rope_parameters.
 OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope"}

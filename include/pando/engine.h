@@ -19,7 +19,8 @@ struct EngineOptions {
   int threads = 0;                     // 0: one for each processor
   size_t kv_memory = size_t{4} << 30;  // budget for keys and values, bytes
   KvType kv_type = KvType::kF16;       // type that keys and values are stored in
-  int context = 0;                     // longest sequence in tokens; 0: the model's
+  int context = 0;                     // longest sequence in tokens; 0: the model's. Rotation
+                                       // of type longrope is fixed by it (docs/models.md)
   uint64_t seed = 0;                   // of requests that bring none
   int step_rows = 512;                 // rows of a forward pass at most
   int max_running = 256;               // sequences that hold keys and values at a time

@@ -30,7 +30,7 @@ struct ModelOptions {
 };
 
 struct ModelInfo {
-  std::string family;  // "llama", "qwen3"
+  std::string family;  // "llama", "mistral", "qwen2", "qwen3", "phi3" or "olmo2"
   int64_t n_parameters;
   int n_layers;
   int d_model;

@@ -152,6 +152,7 @@ ModelConfig ModelConfig::of_family(Family family) {
   ModelConfig config;
   config.family = family;
   config.qk_norm = traits.qk_norm;
+  config.post_norm = traits.post_norm;
   config.qkv_bias = traits.qkv_bias;
   config.fused_projections = traits.fused_projections;
   return config;

@@ -31,6 +31,7 @@ struct ModelConfig {
   int max_positions = 0;         // longest sequence, in tokens
   bool tied_embeddings = false;  // the LM head is the embedding table; lm_head.weight is not read
   QkNorm qk_norm = QkNorm::kNone;
+  bool post_norm = false;          // norms behind attention and feed-forward, none before them
   bool qkv_bias = false;           // of queries, keys and values
   bool o_bias = false;             // of the output projection
   bool fused_projections = false;  // the checkpoint holds qkv_proj and gate_up_proj
@@ -47,6 +48,9 @@ struct ModelConfig {
   int window(int layer) const {
     return windowed_layers.empty() || windowed_layers[layer] ? sliding_window : 0;
   }
+  // Elements of the norms of queries and of keys; 0: none.
+  int q_norm_dim() const { return qk_norm_dim(q_dim()); }
+  int k_norm_dim() const { return qk_norm_dim(kv_dim()); }
   int q_dim() const { return n_heads * head_dim; }
   int kv_dim() const { return n_kv_heads * head_dim; }
   int64_t n_parameters() const;
@@ -62,6 +66,11 @@ struct ModelConfig {
 
   // A config.json that `parse` and the transformers library read; weights are of type `dtype`.
   std::string to_json(DType dtype) const;
+
+ private:
+  int qk_norm_dim(int full) const {
+    return qk_norm == QkNorm::kNone ? 0 : qk_norm == QkNorm::kPerHead ? head_dim : full;
+  }
 };
 
 // One weight of a model as it is named in a checkpoint; shape outer to inner.

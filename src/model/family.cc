@@ -38,6 +38,14 @@ constexpr FamilyTraits kFamilies[] = {
      .window = WindowFields::kAlways,
      .kv_heads_as_heads = true,
      .rms_eps = 1e-5},
+    {.family = Family::kOlmo2,
+     .name = "olmo2",
+     .architecture = "Olmo2ForCausalLM",
+     .qk_norm = QkNorm::kFullWidth,
+     .post_norm = true,
+     .optional_bias = true,
+     .kv_heads_as_heads = true,
+     .rms_eps = 1e-5},
 };
 
 }  // namespace

@@ -6,10 +6,10 @@
 
 namespace pando::model {
 
-enum class Family { kLlama, kMistral, kQwen2, kQwen3, kPhi3 };
+enum class Family { kLlama, kMistral, kQwen2, kQwen3, kPhi3, kOlmo2 };
 
-// RMSNorm of queries and keys, before the rotation.
-enum class QkNorm { kNone, kPerHead };
+// RMSNorm of queries and keys, before the rotation: of each head, or of all heads together.
+enum class QkNorm { kNone, kPerHead, kFullWidth };
 
 // How a config.json speaks of a sliding window.
 enum class WindowFields {
@@ -24,6 +24,7 @@ struct FamilyTraits {
   const char* name;          // model_type of config.json
   const char* architecture;  // its class in the transformers library
   QkNorm qk_norm = QkNorm::kNone;
+  bool post_norm = false;          // norms behind attention and feed-forward, none before them
   bool qkv_bias = false;           // queries, keys and values have a bias
   bool optional_bias = false;      // attention_bias gives one to these and to the output projection
   bool fused_projections = false;  // the checkpoint holds qkv_proj and gate_up_proj

@@ -123,6 +123,23 @@ ModelConfig tiny_phi3() {
   return config;
 }
 
+// Linearly stretched as well, which no published file is.
+ModelConfig tiny_olmo2() {
+  ModelConfig config = tiny(Family::kOlmo2, 2, 16, 152, false);
+  config.rope.type = RopeType::kLinear;
+  config.rope.factor = 2;
+  return config;
+}
+
+ModelConfig olmo2_7b() {
+  ModelConfig config = shape(Family::kOlmo2, 100352, 4096, 32, 32, 32, 11008);
+  config.rms_eps = 1e-6f;
+  config.rope.theta = 5e5;
+  config.max_positions = 4096;
+  config.eos_ids = {100257};
+  return config;
+}
+
 // As published.
 const std::vector<NamedShape>& shapes() {
   static const std::vector<NamedShape> all = {
@@ -136,11 +153,13 @@ const std::vector<NamedShape>& shapes() {
       {"llama-3.2-1b", llama3_2_1b()},
       {"codellama-13b", llama2(32016, 5120, 40, 40, 13824, 1e6, 16384)},
       {"mistral-7b", mistral_7b()},
+      {"olmo-2-7b", olmo2_7b()},
       {"tiny-qwen3", tiny(Family::kQwen3, 2, 32, 192, true)},
       {"tiny-llama", tiny(Family::kLlama, 3, 16, 176, false)},
       {"tiny-mistral", tiny_mistral()},
       {"tiny-qwen2", tiny_qwen2()},
       {"tiny-phi3", tiny_phi3()},
+      {"tiny-olmo2", tiny_olmo2()},
   };
   return all;
 }

@@ -68,9 +68,9 @@ const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv
       if (n_rows == 0) break;
     }
     linear(layer.o, buffers_.attended.data(), config_.q_dim(), n_rows, buffers_.projected.data());
-    add_to_residual(n_rows, layer.o_bias);
+    add_to_residual(n_rows, layer.o_bias, layer.attention_norm);
     feed_forward(layer, n_rows);
-    add_to_residual(n_rows, {});
+    add_to_residual(n_rows, {}, layer.feed_forward_norm);
   }
   norm_rows(buffers_.x.data(), weights_.final_norm, n_rows, buffers_.normed.data());
   return buffers_.normed.data();
@@ -110,8 +110,8 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
   const int head_dim = config_.head_dim;
   const size_t q_dim = config_.q_dim(), kv_dim = config_.kv_dim(), qkv_dim = q_dim + 2 * kv_dim;
 
-  norm_rows(buffers_.x.data(), layer.attention_norm, n_rows, buffers_.normed.data());
-  linear(layer.qkv, buffers_.normed.data(), config_.d_model, n_rows, buffers_.qkv.data());
+  linear(layer.qkv, block_input(layer.attention_norm, n_rows), config_.d_model, n_rows,
+         buffers_.qkv.data());
 
   Stopwatch watch;
   for_rows(pool_, n_rows, [&](uint32_t row) {
@@ -120,6 +120,11 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
     if (!layer.qkv_bias.empty())
       kernels_.add(qkv, layer.qkv_bias.data(), static_cast<int>(qkv_dim));
     if (fault_on(Fault::kRopeFromChunk)) pos -= std::min(pos, plan.positions[0]);
+    if (config_.qk_norm == QkNorm::kFullWidth) {
+      float* k = qkv + q_dim;
+      kernels_.rms_norm(qkv, layer.q_norm.data(), config_.rms_eps, config_.q_dim(), qkv);
+      kernels_.rms_norm(k, layer.k_norm.data(), config_.rms_eps, config_.kv_dim(), k);
+    }
     for (int head = 0; head < config_.n_heads + config_.n_kv_heads; ++head) {
       float* x = qkv + head * head_dim;
       if (config_.qk_norm == QkNorm::kPerHead) {
@@ -153,8 +158,8 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
 
 // buffers_.x -> buffers_.projected.
 void Transformer::feed_forward(const LayerWeights& layer, uint32_t n_rows) {
-  norm_rows(buffers_.x.data(), layer.feed_forward_norm, n_rows, buffers_.normed.data());
-  linear(layer.gate_up, buffers_.normed.data(), config_.d_model, n_rows, buffers_.gate_up.data());
+  const float* input = block_input(layer.feed_forward_norm, n_rows);
+  linear(layer.gate_up, input, config_.d_model, n_rows, buffers_.gate_up.data());
   Stopwatch watch;
   const size_t ff = config_.d_ff;
   for_rows(pool_, n_rows, [&](uint32_t row) {
@@ -195,14 +200,24 @@ void Transformer::keep_outputs(const StepPlan& plan) {
   }
 }
 
-// buffers_.x += buffers_.projected + bias, summed over the ranks first.
-void Transformer::add_to_residual(uint32_t n_rows, const std::vector<float>& bias) {
+// The residual stream, normed unless norms come behind.
+const float* Transformer::block_input(const std::vector<float>& norm, uint32_t n_rows) {
+  if (config_.post_norm) return buffers_.x.data();
+  norm_rows(buffers_.x.data(), norm, n_rows, buffers_.normed.data());
+  return buffers_.normed.data();
+}
+
+// buffers_.x += buffers_.projected + bias, summed over the ranks first; with norms behind, their
+// norm.
+void Transformer::add_to_residual(uint32_t n_rows, const std::vector<float>& bias,
+                                  const std::vector<float>& norm) {
   Stopwatch watch;
   const size_t d = config_.d_model;
   comm_.all_reduce_sum(buffers_.projected.data(), static_cast<int64_t>(n_rows * d));
   for_rows(pool_, n_rows, [&](uint32_t row) {
     float* y = buffers_.projected.data() + row * d;
     if (!bias.empty()) kernels_.add(y, bias.data(), config_.d_model);
+    if (config_.post_norm) kernels_.rms_norm(y, norm.data(), config_.rms_eps, config_.d_model, y);
     kernels_.add(buffers_.x.data() + row * d, y, config_.d_model);
   });
   watch.lap(times_.other_s);

@@ -56,8 +56,10 @@ class Transformer {
   void feed_forward(const LayerWeights& layer, uint32_t n_rows);
   void norm_rows(const float* x, const std::vector<float>& weight, uint32_t n_rows, float* out);
   void keep_outputs(const StepPlan& plan);
-  // bias: [d_model] of the projection, or empty.
-  void add_to_residual(uint32_t n_rows, const std::vector<float>& bias);
+  const float* block_input(const std::vector<float>& norm, uint32_t n_rows);
+  // bias: [d_model] of the projection, or empty; norm: [d_model], read where norms come behind.
+  void add_to_residual(uint32_t n_rows, const std::vector<float>& bias,
+                       const std::vector<float>& norm);
   // x rows lie x_stride apart, y rows w.n().
   void linear(const kernel::PackedMatrix& w, const float* x, int64_t x_stride, uint32_t n_rows,
               float* y);

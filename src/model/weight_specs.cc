@@ -14,7 +14,7 @@ std::vector<WeightSpec> weight_specs(const ModelConfig& c) {
     const auto add = [&](std::string_view part, std::vector<int64_t> shape) {
       specs.push_back({layer_weight_name(layer, part), std::move(shape)});
     };
-    add("input_layernorm.weight", {c.d_model});
+    if (!c.post_norm) add("input_layernorm.weight", {c.d_model});
     if (c.fused_projections) {
       add("self_attn.qkv_proj.weight", {c.q_dim() + 2 * c.kv_dim(), c.d_model});
     } else {
@@ -26,8 +26,8 @@ std::vector<WeightSpec> weight_specs(const ModelConfig& c) {
       }
     }
     if (c.qk_norm != QkNorm::kNone) {
-      add("self_attn.q_norm.weight", {c.head_dim});
-      add("self_attn.k_norm.weight", {c.head_dim});
+      add("self_attn.q_norm.weight", {c.q_norm_dim()});
+      add("self_attn.k_norm.weight", {c.k_norm_dim()});
     }
     add("self_attn.o_proj.weight", {c.d_model, c.q_dim()});
     if (c.o_bias) add("self_attn.o_proj.bias", {c.d_model});
@@ -39,6 +39,7 @@ std::vector<WeightSpec> weight_specs(const ModelConfig& c) {
       add("mlp.up_proj.weight", {c.d_ff, c.d_model});
     }
     add("mlp.down_proj.weight", {c.d_model, c.d_ff});
+    if (c.post_norm) add("post_feedforward_layernorm.weight", {c.d_model});
   }
   specs.push_back({"model.norm.weight", {c.d_model}});
   if (!c.tied_embeddings) specs.push_back({"lm_head.weight", {c.vocab, c.d_model}});

@@ -19,11 +19,18 @@ class Loader {
     const auto name = [index](const char* part) { return layer_weight_name(index, part); };
     const int64_t d = config_.d_model, q = config_.q_dim(), kv = config_.kv_dim(),
                   ff = config_.d_ff;
+    // The norm behind attention in one family has the name of the one before feed-forward in
+    // others.
+    const bool post = config_.post_norm;
+    const char* attention_norm =
+        post ? "post_attention_layernorm.weight" : "input_layernorm.weight";
+    const char* feed_forward_norm =
+        post ? "post_feedforward_layernorm.weight" : "post_attention_layernorm.weight";
     Status status;
     const auto then = [&status](auto&& step) {
       if (status.ok()) status = step();
     };
-    then([&] { return append(name("input_layernorm.weight"), d, layer.attention_norm); });
+    then([&] { return append(name(attention_norm), d, layer.attention_norm); });
     if (config_.fused_projections) {
       then([&] { return matrix({{name("self_attn.qkv_proj.weight"), q + 2 * kv}}, d, layer.qkv); });
     } else {
@@ -40,15 +47,17 @@ class Loader {
       then([&] { return append(name("self_attn.v_proj.bias"), kv, layer.qkv_bias); });
     }
     if (config_.qk_norm != QkNorm::kNone) {
-      then([&] { return append(name("self_attn.q_norm.weight"), config_.head_dim, layer.q_norm); });
-      then([&] { return append(name("self_attn.k_norm.weight"), config_.head_dim, layer.k_norm); });
+      then([&] {
+        return append(name("self_attn.q_norm.weight"), config_.q_norm_dim(), layer.q_norm);
+      });
+      then([&] {
+        return append(name("self_attn.k_norm.weight"), config_.k_norm_dim(), layer.k_norm);
+      });
     }
     then([&] { return matrix({{name("self_attn.o_proj.weight"), d}}, q, layer.o); });
     if (config_.o_bias)
       then([&] { return append(name("self_attn.o_proj.bias"), d, layer.o_bias); });
-    then([&] {
-      return append(name("post_attention_layernorm.weight"), d, layer.feed_forward_norm);
-    });
+    then([&] { return append(name(feed_forward_norm), d, layer.feed_forward_norm); });
     if (config_.fused_projections) {
       then([&] { return matrix({{name("mlp.gate_up_proj.weight"), 2 * ff}}, d, layer.gate_up); });
     } else {

@@ -48,8 +48,8 @@ constexpr int kOriginal = 48;
 
 CaseModel random_model(Rng& rng) {
   CaseModel model;
-  model.shape = std::array{"tiny-llama", "tiny-qwen3", "tiny-mistral", "tiny-qwen2",
-                           "tiny-phi3"}[uniform(rng, 0, 4)];
+  model.shape = std::array{"tiny-llama", "tiny-qwen3", "tiny-mistral",
+                           "tiny-qwen2", "tiny-phi3",  "tiny-olmo2"}[uniform(rng, 0, 5)];
   const model::ModelConfig config = model::named_shape(model.shape).value();
   if (model::traits_of(config.family).window != model::WindowFields::kNone && chance(rng, 70))
     model.window = std::array{1, 3, 8, 13, 40, 70, 150}[uniform(rng, 0, 6)];

@@ -18,12 +18,12 @@ uint64_t hash_of_cases(CaseWeights weights) {
   return hash;
 }
 
-TEST(Golden, F32Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kF32), 2922998329633327474u); }
-TEST(Golden, F16Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kF16), 4401324932296455205u); }
-TEST(Golden, BF16Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kBF16), 8780720235339710474u); }
-TEST(Golden, Q8_0Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ8_0), 3933316691896797825u); }
-TEST(Golden, Q4_0Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ4_0), 11410343439969623583u); }
-TEST(Golden, Int8Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kInt8), 13469334915439888548u); }
+TEST(Golden, F32Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kF32), 8576470904921620850u); }
+TEST(Golden, F16Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kF16), 7976943538065610215u); }
+TEST(Golden, BF16Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kBF16), 11251780932827000005u); }
+TEST(Golden, Q8_0Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ8_0), 4628117077002028054u); }
+TEST(Golden, Q4_0Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ4_0), 16720038655150764494u); }
+TEST(Golden, Int8Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kInt8), 10583824113731167139u); }
 
 }  // namespace
 }  // namespace pando::testing

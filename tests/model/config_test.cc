@@ -191,6 +191,19 @@ TEST(Config, ReadsPhi3) {
   EXPECT_DOUBLE_EQ(config.rope.attention_factor, std::sqrt(1 + std::log(4.0) / std::log(128.0)));
 }
 
+TEST(Config, ReadsOlmo2) {
+  const ModelConfig config =
+      parsed(of_family("olmo2", "Olmo2ForCausalLM", {{"rms_norm_eps", nullptr}}));
+  EXPECT_TRUE(config.post_norm);
+  EXPECT_EQ(config.qk_norm, QkNorm::kFullWidth);
+  EXPECT_EQ(config.q_norm_dim(), 64);
+  EXPECT_EQ(config.k_norm_dim(), 32);
+  EXPECT_EQ(config.rms_eps, 1e-5f);
+  EXPECT_EQ(weight_specs(config).size(), 2u + 2 * 11 + 1);
+  EXPECT_EQ(weight_specs(config)[11].name,
+            layer_weight_name(0, "post_feedforward_layernorm.weight"));
+}
+
 TEST(Config, ReadsBiases) {
   EXPECT_FALSE(parsed(llama()).qkv_bias);
   const ModelConfig config =

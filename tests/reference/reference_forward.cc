@@ -83,8 +83,9 @@ void rms_norm(const float* x, const Floats& w, float eps, float* y) {
   for (int i = 0; i < n; ++i) y[i] = (x[i] * r) * w[i];
 }
 
-// Every row of x: [n_rows, w.size()].
+// Every row of x: [n_rows, w.size()]; no weights change nothing.
 Floats rms_norm_rows(const Floats& x, const Floats& w, float eps) {
+  if (w.empty()) return x;
   Floats y(x.size());
   for (size_t i = 0; i < x.size(); i += w.size()) rms_norm(&x[i], w, eps, &y[i]);
   return y;
@@ -279,25 +280,25 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
       frequencies(config_, options_.context > 0 ? options_.context : config_.max_positions);
   for (size_t index = 0; index < layers_.size(); ++index) {
     const Layer& layer = layers_[index];
-    const Floats h = rms_norm_rows(x, layer.attention_norm, eps);
+    const bool post = config_.post_norm;
+    const Floats h = rms_norm_rows(x, layer.input_norm, eps);
     Floats q = plus_bias(layer.q.times(h, n), layer.q_bias);
     Floats k = plus_bias(layer.k.times(h, n), layer.k_bias);
     const Floats v = plus_bias(layer.v.times(h, n), layer.v_bias);
-    if (!layer.q_norm.empty()) {
-      q = rms_norm_rows(q, layer.q_norm, eps);
-      k = rms_norm_rows(k, layer.k_norm, eps);
-    }
+    q = rms_norm_rows(q, layer.q_norm, eps);
+    k = rms_norm_rows(k, layer.k_norm, eps);
     rotate(q, n, config_.head_dim, turns, config_.rope.attention_factor);
     rotate(k, n, config_.head_dim, turns, config_.rope.attention_factor);
     const Floats attended = attend(q, k, v, n, config_.window(static_cast<int>(index)));
-    const Floats projected = plus_bias(layer.o.times(attended, n), layer.o_bias);
+    Floats projected = plus_bias(layer.o.times(attended, n), layer.o_bias);
+    if (post) projected = rms_norm_rows(projected, layer.post_attention_norm, eps);
     for (size_t i = 0; i < x.size(); ++i) x[i] += projected[i];
-    const Floats h2 = rms_norm_rows(x, layer.mlp_norm, eps);
+    const Floats h2 = post ? x : rms_norm_rows(x, layer.post_attention_norm, eps);
     Floats gate = layer.gate.times(h2, n);
     const Floats up = layer.up.times(h2, n);
     for (size_t i = 0; i < gate.size(); ++i)
       gate[i] = (gate[i] / (1.0f + exp2(gate[i] * -0x1.715476p+0f))) * up[i];
-    const Floats down = layer.down.times(gate, n);
+    const Floats down = rms_norm_rows(layer.down.times(gate, n), layer.post_feedforward_norm, eps);
     for (size_t i = 0; i < x.size(); ++i) x[i] += down[i];
   }
   x.erase(x.begin(), x.begin() + int64_t{first} * d_model);

@@ -45,8 +45,9 @@ class Matrix {
 };
 
 struct Layer {
-  std::vector<float> attention_norm, mlp_norm;        // [d_model]
-  std::vector<float> q_norm, k_norm;                  // [head_dim], or empty
+  // As the checkpoint names them: [d_model], or empty.
+  std::vector<float> input_norm, post_attention_norm, post_feedforward_norm;
+  std::vector<float> q_norm, k_norm;                  // [head_dim] or of all heads, or empty
   std::vector<float> q_bias, k_bias, v_bias, o_bias;  // [out], or empty
   Matrix q, k, v, o, gate, up, down;
 };

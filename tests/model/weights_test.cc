@@ -1,0 +1,82 @@
+// What is loaded, and what is refused by name.
+#include "model/weights.h"
+
+#include <gtest/gtest.h>
+
+#include "model/make_model.h"
+#include "model/safetensors.h"
+#include "model/test_files.h"
+
+namespace pando::model {
+namespace {
+
+class WeightsTest : public testing::Test {
+ protected:
+  // A tiny Llama of one layer with these tensors more, and each name passed through `rename`.
+  std::filesystem::path write(const std::vector<std::string>& more,
+                              const std::function<std::string(std::string)>& rename = {}) const {
+    ModelConfig config = named_shape("tiny-llama").value();
+    config.n_layers = 1;
+    config.vocab = 8;
+    config.tied_embeddings = tied_;
+    std::vector<SafetensorsWriter::Tensor> tensors;
+    for (const WeightSpec& spec : weight_specs(config))
+      tensors.push_back({rename ? rename(spec.name) : spec.name, DType::kF32, spec.shape});
+    for (const std::string& name : more) tensors.push_back({name, DType::kF32, {8, 64}});
+    auto writer = SafetensorsWriter::create(folder_.path() / "model.safetensors", tensors);
+    EXPECT_TRUE(writer.ok()) << writer.error().message;
+    for (const auto& tensor : tensors) {
+      int64_t n = 4;
+      for (const int64_t size : tensor.shape) n *= size;
+      EXPECT_TRUE(writer->append(std::vector<std::byte>(n)).ok());
+    }
+    EXPECT_TRUE(writer->finish().ok());
+    folder_.write("config.json", config.to_json(DType::kF32));
+    return folder_.path();
+  }
+
+  static Result<Weights> load(const std::filesystem::path& directory) {
+    ThreadPool pool(1);
+    return Weights::load(directory, std::nullopt, kernel::best_kernels(), pool);
+  }
+
+  const TemporaryFolder folder_;
+  bool tied_ = false;
+};
+
+TEST_F(WeightsTest, RefusesATensorThatNobodyReads) {
+  for (const char* name :
+       {"model.layers.0.self_attn.q_proj.bias", "model.layers.0.self_attn.q_norm.weight",
+        "model.layers.1.input_layernorm.weight", "score.weight"}) {
+    const Result<Weights> weights = load(write({name}));
+    ASSERT_FALSE(weights.ok()) << name;
+    EXPECT_EQ(weights.error().code, ErrorCode::kUnsupported);
+    EXPECT_NE(weights.error().message.find(name), std::string::npos) << weights.error().message;
+  }
+  EXPECT_TRUE(load(write({})).ok());
+}
+
+TEST_F(WeightsTest, PassesOverWhatSaysNothingNew) {
+  EXPECT_TRUE(load(write({"model.layers.0.self_attn.rotary_emb.inv_freq"})).ok());
+  tied_ = true;
+  EXPECT_TRUE(load(write({"lm_head.weight"})).ok());
+}
+
+// As embedding models are saved: no prefix, no head.
+TEST_F(WeightsTest, ReadsAModelWithoutItsHead) {
+  const auto bare = [](std::string name) {
+    return name.starts_with("model.") ? name.substr(6) : name;
+  };
+  tied_ = true;
+  EXPECT_TRUE(load(write({}, bare)).ok());
+  const Result<Weights> refused = load(write({"dense.weight"}, bare));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("dense.weight"), std::string::npos);
+  tied_ = false;
+  Result<Weights> headed = load(write({}, bare));  // with a head, which counts
+  ASSERT_TRUE(headed.ok()) << headed.error().message;
+  EXPECT_FALSE(headed->config.tied_embeddings);
+}
+
+}  // namespace
+}  // namespace pando::model
