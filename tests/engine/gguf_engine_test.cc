@@ -32,7 +32,7 @@ uint64_t logits_hash(const std::filesystem::path& path, WeightType weights) {
 }
 
 TEST(GgufEngine, LogitsAreThoseOfSafetensors) {
-  for (const char* shape : {"tiny-llama", "tiny-qwen3"}) {
+  for (const char* shape : {"tiny-llama", "tiny-qwen3", "tiny-mistral", "tiny-olmo2"}) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       const TemporaryFolder folder;
       ASSERT_TRUE(model::make_model({.shape = shape,

@@ -1,6 +1,9 @@
 // GGUF files made from checkpoints, by the published layout.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -27,22 +30,27 @@ inline uint32_t ggml_type(DType type) {
                                 : 30;
 }
 
-inline std::string gguf_tensor_name(std::string name) {
-  const std::pair<const char*, const char*> parts[] = {{"model.layers.", "blk."},
-                                                       {"self_attn.q_proj", "attn_q"},
-                                                       {"self_attn.k_proj", "attn_k"},
-                                                       {"self_attn.v_proj", "attn_v"},
-                                                       {"self_attn.o_proj", "attn_output"},
-                                                       {"self_attn.q_norm", "attn_q_norm"},
-                                                       {"self_attn.k_norm", "attn_k_norm"},
-                                                       {"post_attention_layernorm", "ffn_norm"},
-                                                       {"input_layernorm", "attn_norm"},
-                                                       {"mlp.gate_proj", "ffn_gate"},
-                                                       {"mlp.up_proj", "ffn_up"},
-                                                       {"mlp.down_proj", "ffn_down"},
-                                                       {"model.embed_tokens", "token_embd"},
-                                                       {"model.norm", "output_norm"},
-                                                       {"lm_head", "output"}};
+// `post_norm`: the norms of a layer come after its parts, as in OLMo 2.
+inline std::string gguf_tensor_name(std::string name, bool post_norm = false) {
+  const std::pair<const char*, const char*> parts[] = {
+      {"model.layers.", "blk."},
+      {"self_attn.q_proj", "attn_q"},
+      {"self_attn.k_proj", "attn_k"},
+      {"self_attn.v_proj", "attn_v"},
+      {"self_attn.qkv_proj", "attn_qkv"},
+      {"self_attn.o_proj", "attn_output"},
+      {"self_attn.q_norm", "attn_q_norm"},
+      {"self_attn.k_norm", "attn_k_norm"},
+      {"post_attention_layernorm", post_norm ? "post_attention_norm" : "ffn_norm"},
+      {"post_feedforward_layernorm", "post_ffw_norm"},
+      {"input_layernorm", "attn_norm"},
+      {"mlp.gate_up_proj", "ffn_up"},
+      {"mlp.gate_proj", "ffn_gate"},
+      {"mlp.up_proj", "ffn_up"},
+      {"mlp.down_proj", "ffn_down"},
+      {"model.embed_tokens", "token_embd"},
+      {"model.norm", "output_norm"},
+      {"lm_head", "output"}};
   for (const auto& [from, to] : parts)
     if (const size_t at = name.find(from); at != std::string::npos)
       name.replace(at, std::strlen(from), to);
@@ -90,8 +98,53 @@ inline std::string paired_rows(const std::string& bytes, int64_t n_rows, int hea
   return out;
 }
 
+// Mistral's files are of the architecture llama.
+inline std::string gguf_architecture(const model::ModelConfig& c) {
+  return c.family == model::Family::kMistral ? "llama" : family_name(c.family);
+}
+
+inline std::string f32_bytes(const std::vector<float>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+}
+
+// What is not the default; factors of frequencies are tensors.
+inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
+  const std::string arch = gguf_architecture(c), scaling = arch + ".rope.scaling.";
+  const model::RopeConfig& rope = c.rope;
+  const int dim = rope.rotary_dim(c.head_dim);
+  out->float32(arch + ".rope.freq_base", static_cast<float>(rope.theta));
+  out->uint32(arch + ".rope.dimension_count", dim);
+  if (rope.type == model::RopeType::kLinear || rope.type == model::RopeType::kYarn) {
+    out->string(scaling + "type", rope.type == model::RopeType::kLinear ? "linear" : "yarn");
+    out->float32(scaling + "factor", static_cast<float>(rope.factor));
+  }
+  if (rope.type == model::RopeType::kYarn || rope.type == model::RopeType::kLongRope)
+    out->uint32(scaling + "original_context_length", rope.original_positions);
+  if (rope.type == model::RopeType::kLongRope) {
+    out->float32(scaling + "attn_factor", static_cast<float>(rope.attention_factor));
+    for (const auto& [name, factors] :
+         {std::pair{"long", rope.long_factor}, {"short", rope.short_factor}})
+      out->tensor(fmt::format("rope_factors_{}.weight", name), {dim / 2}, 0,
+                  f32_bytes({factors.begin(), factors.end()}));
+  }
+  if (rope.type != model::RopeType::kLlama3) return;
+  std::vector<float> factors;  // not to the last bit: writers compute in f32
+  for (int i = 0; i < dim; i += 2) {
+    const double wavelength = 2 * M_PI * std::pow(rope.theta, static_cast<double>(i) / dim);
+    const double low = rope.original_positions / rope.low_freq_factor;
+    const double high = rope.original_positions / rope.high_freq_factor;
+    const double smooth = (rope.original_positions / wavelength - rope.low_freq_factor) /
+                          (rope.high_freq_factor - rope.low_freq_factor);
+    factors.push_back(static_cast<float>(wavelength < high ? 1.0
+                                         : wavelength > low
+                                             ? rope.factor
+                                             : (1 + 3e-6) / ((1 - smooth) / rope.factor + smooth)));
+  }
+  out->tensor("rope_freqs.weight", {dim / 2}, 0, f32_bytes(factors));
+}
+
 inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 3) {
-  const std::string arch = family_name(c.family);
+  const std::string arch = gguf_architecture(c);
   GgufWriter out(version);
   out.string("general.architecture", arch)
       .uint32(arch + ".embedding_length", c.d_model)
@@ -101,8 +154,10 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
       .uint32(arch + ".attention.key_length", c.head_dim)
       .uint32(arch + ".feed_forward_length", c.d_ff)
       .uint32(arch + ".context_length", c.max_positions)
-      .float32(arch + ".attention.layer_norm_rms_epsilon", c.rms_eps)
-      .float32(arch + ".rope.freq_base", static_cast<float>(c.rope.theta));
+      .float32(arch + ".attention.layer_norm_rms_epsilon", c.rms_eps);
+  if (c.sliding_window > 0 && c.windowed_layers.empty())
+    out.uint32(arch + ".attention.sliding_window", c.sliding_window);
+  add_rope(c, &out);
   if (c.bos_id) out.uint32("tokenizer.ggml.bos_token_id", *c.bos_id);
   if (!c.eos_ids.empty()) out.uint32("tokenizer.ggml.eos_token_id", c.eos_ids[0]);
   if (c.eos_ids.size() > 1) out.uint32("tokenizer.ggml.eot_token_id", c.eos_ids[1]);
@@ -121,7 +176,7 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     DType type = options.matrices;
     if (spec.shape.size() == 1) {
       type = DType::kF32;
-      bytes.assign(reinterpret_cast<const char*>(wide.data()), wide.size() * sizeof(float));
+      bytes = f32_bytes(wide);
     } else if (!stored && spec.shape[1] % 32 != 0) {
       type = view.dtype;  // as writers of files do
     } else if (!stored) {
@@ -129,9 +184,9 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     }
     const bool rotated =
         spec.name.find("q_proj") != spec.name.npos || spec.name.find("k_proj") != spec.name.npos;
-    if (rotated && c.family == model::Family::kLlama)
+    if (rotated && gguf_architecture(c) == "llama")
       bytes = paired_rows(bytes, spec.shape[0], c.head_dim);
-    out.tensor(gguf_tensor_name(spec.name), spec.shape, ggml_type(type), bytes);
+    out.tensor(gguf_tensor_name(spec.name, c.post_norm), spec.shape, ggml_type(type), bytes);
   }
   return out.bytes();
 }

@@ -1,6 +1,7 @@
 // GGUF files and safetensors of one model are one model, to the bit.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "model/gguf_files.h"
@@ -45,13 +46,14 @@ void expect_same(const kernel::PackedMatrix& a, const kernel::PackedMatrix& b, c
 
 // All that the forward pass reads, embeddings apart.
 void expect_same(const Weights& a, const Weights& b) {
-  EXPECT_EQ(a.config, b.config);
   ASSERT_EQ(a.layers.size(), b.layers.size());
   for (size_t i = 0; i < a.layers.size(); ++i) {
     expect_same(a.layers[i].qkv, b.layers[i].qkv, "qkv");
     expect_same(a.layers[i].o, b.layers[i].o, "o");
     expect_same(a.layers[i].gate_up, b.layers[i].gate_up, "gate_up");
     expect_same(a.layers[i].down, b.layers[i].down, "down");
+    EXPECT_EQ(a.layers[i].qkv_bias, b.layers[i].qkv_bias);
+    EXPECT_EQ(a.layers[i].o_bias, b.layers[i].o_bias);
     EXPECT_EQ(a.layers[i].attention_norm, b.layers[i].attention_norm);
     EXPECT_EQ(a.layers[i].q_norm, b.layers[i].q_norm);
     EXPECT_EQ(a.layers[i].k_norm, b.layers[i].k_norm);
@@ -61,14 +63,27 @@ void expect_same(const Weights& a, const Weights& b) {
   expect_same(a.head, b.head, "head");
 }
 
+// What a GGUF file of this model can say: factors in f32, and no layers of their own kind.
+ModelConfig as_gguf(ModelConfig config) {
+  for (std::vector<double>* factors : {&config.rope.long_factor, &config.rope.short_factor})
+    for (double& factor : *factors) factor = static_cast<float>(factor);
+  if (!config.windowed_layers.empty()) {
+    config.windowed_layers.clear();
+    config.sliding_window = 0;
+  }
+  return config;
+}
+
 TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
-  for (const char* shape : {"tiny-llama", "tiny-qwen3"}) {
+  for (const char* shape :
+       {"tiny-llama", "tiny-qwen3", "tiny-mistral", "tiny-qwen2", "tiny-phi3", "tiny-olmo2"}) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       make(shape, dtype);
       const Weights stored = load(folder_.path());
       for (const uint32_t version : {2, 3}) {
         const Weights gguf = load(convert({.matrices = dtype, .version = version}));
         expect_same(gguf, stored);
+        EXPECT_EQ(gguf.config, as_gguf(stored.config)) << shape;
         ASSERT_EQ(gguf.embedding.n_bytes, stored.embedding.n_bytes);
         EXPECT_EQ(std::memcmp(gguf.embedding.data, stored.embedding.data, stored.embedding.n_bytes),
                   0);
@@ -115,6 +130,40 @@ TEST_F(GgufModel, MixedBlocksBecomeQ8) {
   EXPECT_EQ(weights.layers[0].qkv.type(), DType::kQ8_0);
   EXPECT_EQ(weights.layers[0].gate_up.type(), DType::kQ8_0);
   EXPECT_EQ(load(folder_.path() / "model.gguf", DType::kQ4_0).layers[0].qkv.type(), DType::kQ4_0);
+}
+
+TEST_F(GgufModel, EveryScalingOfTheRotationIsThatOfConfigJson) {
+  const auto read = [&](const ModelConfig& config) {
+    GgufWriter out = testing::gguf_metadata(config);
+    out.tensor("token_embd.weight", {config.vocab, config.d_model}, 0,
+               std::string(size_t{4} * config.vocab * config.d_model, '\0'));
+    return ModelConfig::load(folder_.write("rope.gguf", out.bytes()));
+  };
+  ModelConfig config = named_shape("tiny-llama").value();
+  config.tied_embeddings = true;
+  for (const double factor : {8.0, 32.0}) {
+    config.rope = {
+        .type = RopeType::kLlama3, .theta = 5e5, .factor = factor, .original_positions = 8192};
+    for (const int head_dim : {16, 64, 128}) {
+      config.head_dim = head_dim;
+      const auto got = read(config);
+      ASSERT_TRUE(got.ok()) << got.error().message;
+      EXPECT_EQ(*got, config) << factor << " " << head_dim;
+    }
+  }
+  config.rope.factor = 7.0;
+  EXPECT_NE(read(config).error().message.find("rope_freqs.weight"), std::string::npos);
+  config.rope = {.type = RopeType::kLinear, .factor = 4.0};
+  EXPECT_EQ(read(config).value(), config);
+  config.rope = {.type = RopeType::kYarn, .factor = 4.0, .original_positions = 1024};
+  config.rope.attention_factor = 0.1 * std::log(4.0) + 1.0;
+  EXPECT_EQ(read(config).value(), config);
+  // The attention factor that the lengths give, which a file has in f32 only.
+  ModelConfig phi3 = named_shape("tiny-phi3").value();
+  phi3 = as_gguf(phi3);
+  phi3.max_positions = 4096;
+  phi3.rope.attention_factor = std::sqrt(1.0 + std::log(4.0) / std::log(1024.0));
+  EXPECT_EQ(read(phi3).value(), phi3);
 }
 
 class GgufErrors : public GgufModel {
