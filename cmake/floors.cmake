@@ -54,8 +54,6 @@ macro(pando_all_floors)
   pando_floor("" text base PkgConfig::pcre2 PkgConfig::utf8proc PkgConfig::sentencepiece
               PkgConfig::xxhash nlohmann_json::nlohmann_json)
   pando_engine_floors("")
-  pando_floor("" task engine)
-  pando_floor("" batch task nlohmann_json::nlohmann_json)
   pando_floor("" cli batch CLI11::CLI11)
 endmacro()
 
@@ -69,6 +67,8 @@ macro(pando_engine_floors suffix)
   pando_floor("${suffix}" schedule base)
   pando_floor("${suffix}" plan cache step)
   pando_floor("${suffix}" engine plan schedule model text PkgConfig::xxhash)
+  pando_floor("${suffix}" task engine)
+  pando_floor("${suffix}" batch task nlohmann_json::nlohmann_json)
 endmacro()
 
 # Instruction sets are per file: each simd table is one translation unit (src/kernel/cpu).

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "pando/answer.h"
 #include "pando/engine.h"
@@ -34,7 +36,16 @@ struct BatchOptions {
   std::function<void(const struct BatchAnswer&)> on_answer;
 };
 
+// Names an answer of a batch.
+struct AnswerKey {
+  uint64_t line = 0;    // number, from 1
+  size_t question = 0;  // of the line, from 0
+  int choice = 0;
+  auto operator<=>(const AnswerKey&) const = default;
+};
+
 struct BatchAnswer {
+  AnswerKey key;
   std::string id;        // of the line, and "/" and the question's where there are several
   std::string question;  // its text, or nothing for a plain line
   const Completion& completion;
@@ -69,5 +80,19 @@ struct BatchSummary {
 // read.
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
                                std::ostream& output, const BatchOptions& options);
+
+struct BatchVerification {
+  uint64_t answers = 0;                // asked again
+  std::vector<std::string> different;  // ids of those whose logits are others than before
+  double seconds = 0;
+};
+
+// Asks the questions of some answers again, one after the other, and compares the logits bit by
+// bit, by their hash. For an engine that shares nothing and the input and defaults of a batch that
+// was run with `defaults.logits_hash`. Errors: those of questions and lines that were answered
+// before.
+Result<BatchVerification> verify_batch(Engine& engine, std::istream& input,
+                                       const AnswerOptions& defaults,
+                                       const std::map<AnswerKey, uint64_t>& logits_hashes);
 
 }  // namespace pando

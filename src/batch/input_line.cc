@@ -189,8 +189,7 @@ Result<std::string> read_id(const Json& object, const char* what) {
 
 Result<BatchQuestion> parse_question(const Json& json, size_t index, const std::string& line_id,
                                      const std::string& context, const AnswerOptions& options) {
-  BatchQuestion question;
-  question.choices = options.choices;
+  BatchQuestion question{.index = index, .choices = options.choices};
   question.id = std::to_string(index);
   question.id_json = Json(*question.id).dump();
   if (json.is_string()) {

@@ -209,7 +209,11 @@ class Runner {
     if (!(output_ << output_line(open.id_json, question, completion, engine_.model()) << '\n'))
       return io_error("cannot write the output after {} answers", summary_.answers);
     ++summary_.answers;
-    if (options_.on_answer) options_.on_answer({question.request.id, question.text, completion});
+    if (options_.on_answer)
+      options_.on_answer({{open.line_number, question.index, completion.choice},
+                          question.request.id,
+                          question.text,
+                          completion});
     score(question, completion);
     if (question.request.logits_hash) {
       const std::string name = fmt::format("{}#{}", question.request.id, completion.choice);

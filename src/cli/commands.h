@@ -6,13 +6,16 @@
 
 namespace pando::cli {
 
-// Exit codes: 0 all done, 1 failed (bad file, no memory, unwritable output, --compare found answers
-// that differ), 2 wrong usage, 3 done, but some lines or questions were left out.
+// Exit codes: 0 all done, 1 failed (bad file, no memory, unwritable output, answers that
+// --compare or verifying found to differ), 2 wrong usage, 3 done, but some lines or questions were
+// left out.
 constexpr int kOk = 0, kFailed = 1, kUsage = 2, kIncomplete = 3;
 
 using Command = std::function<int()>;
 
 Command add_run(CLI::App& app);
+Command add_verify(CLI::App& app);
+Command add_score(CLI::App& app);
 Command add_make_model(CLI::App& app);
 
 // "pando: MESSAGE" on stderr; returns kFailed.

@@ -30,7 +30,8 @@ class RunTest : public ProcessTest {
 };
 
 TEST_F(RunTest, HelpAndVersion) {
-  for (const char* arguments : {"--help", "run --help", "make-model --help"}) {
+  for (const char* arguments :
+       {"--help", "run --help", "verify --help", "score --help", "make-model --help"}) {
     const Finished finished = pando(arguments);
     EXPECT_EQ(finished.code, kOk);
     EXPECT_FALSE(finished.out.empty());
@@ -68,12 +69,12 @@ TEST_F(RunTest, WhatIsNotThere) {
       {"run --model nowhere --input good.jsonl", "nowhere"},
       {"run --model good.jsonl --input good.jsonl", "good.jsonl"},
       {"run --model m --input nowhere.jsonl", "cannot read input 'nowhere.jsonl'"},
-      {"run --model m --input m", "input 'm' is a directory, expected a JSONL file"},
+      {"run --model m --input m", "input 'm' is a directory, expected a file"},
       {"run --model m --input good.jsonl --output no/such/folder.jsonl",
-       "cannot write output 'no/such/folder.jsonl'"},
-      {"run --model m --input good.jsonl --output m", "cannot write output 'm'"},
+       "cannot write 'no/such/folder.jsonl'"},
+      {"run --model m --input good.jsonl --output m", "cannot write 'm'"},
       {"run --model m --input good.jsonl --report no/such/report.json",
-       "cannot write report 'no/such/report.json'"},
+       "cannot write 'no/such/report.json'"},
       {"run --model m --input good.jsonl --tokenizer nowhere", "nowhere"},
       {"run --model m --input good.jsonl --context 100000", "context is 100000"},
       {"run --model m --input good.jsonl --kv-memory 10", "kv_memory is 10 bytes"},
@@ -146,6 +147,37 @@ TEST_F(RunTest, CompareFindsTheSameAnswers) {
     EXPECT_TRUE(finished.says(std::string("tree over ") + sharing + ": ")) << finished;
     EXPECT_EQ(n_lines(finished.out), 6);  // of the first run only
   }
+}
+
+TEST_F(RunTest, VerifyAsksAgainAlone) {
+  const Finished run = pando("run --model m --input good.jsonl --output /dev/null --verify 100%");
+  EXPECT_EQ(run.code, kOk) << run;
+  EXPECT_NE(run.err.find("verified: 3 answers again, alone and unshared"), std::string::npos)
+      << run;
+  EXPECT_NE(run.err.find("all bits equal"), std::string::npos) << run;
+  const Finished verify = pando("verify --model m --input good.jsonl --sample 0.1%");
+  EXPECT_EQ(verify.code, kOk) << verify;
+  EXPECT_NE(verify.err.find("verified: 1 answers again"), std::string::npos) << verify;
+  EXPECT_EQ(verify.out, "");
+  for (const char* share : {"0", "101%", "2", "some"})
+    EXPECT_EQ(pando(std::string("verify --model m --input good.jsonl --sample ") + share).code,
+              kUsage)
+        << share;
+  EXPECT_EQ(pando("verify --model m --input -").code, kUsage);
+}
+
+TEST_F(RunTest, PerplexityOfAText) {
+  folder().write("text.txt", "A text of some bytes, which are its tokens.");
+  const Finished finished = pando("score --model m --perplexity text.txt --window 20");
+  EXPECT_EQ(finished.code, kOk) << finished;
+  const Json line = Json::parse(finished.out);
+  EXPECT_EQ(line["tokens"], 42);
+  EXPECT_EQ(line["bytes"], 43);
+  EXPECT_GT(line["perplexity"], 1);
+  EXPECT_EQ(pando("score --model m --perplexity nowhere.txt").code, kFailed);
+  EXPECT_EQ(pando("score --model m --perplexity empty.jsonl").code, kFailed);
+  EXPECT_EQ(pando("score --model m --perplexity text.txt --window 0").code, kUsage);
+  EXPECT_EQ(pando("score --model m").code, kUsage);
 }
 
 TEST_F(RunTest, PipesAreReadOnce) {

@@ -1,0 +1,77 @@
+#include "cli/answer_options.h"
+
+#include "cli/model_options.h"
+
+namespace pando::cli {
+namespace {
+
+// CLI::Option::check takes a copy of these.
+CLI::Validator at_least_0() {
+  return expect("0 or more", [](double x) { return x >= 0; });
+}
+CLI::Validator at_least_1() {
+  return expect("at least 1", [](double x) { return x >= 1; });
+}
+
+void add_sampling_options(CLI::App& app, SamplingOptions& s, const std::string& group) {
+  const auto add = [&](const char* name, auto& value, const char* help) {
+    return app.add_option(name, value, help)->capture_default_str()->group(group);
+  };
+  add("--max-tokens", s.max_tokens, "Tokens of an answer at most")->check(at_least_0());
+  add("--temperature", s.temperature, "0: the likeliest token")->check(at_least_0());
+  add("--top-k", s.top_k, "Only the k likeliest tokens; 0: all")->check(at_least_0());
+  add("--top-p", s.top_p, "Only the likeliest tokens that sum to p")
+      ->check(expect("more than 0 and at most 1", [](double x) { return x > 0 && x <= 1; }));
+  add("--min-p", s.min_p, "Only tokens at least p times as likely as the likeliest")
+      ->check(expect("0 to 1", [](double x) { return x >= 0 && x <= 1; }));
+  add("--repetition-penalty", s.repetition_penalty, "Of tokens in prompt or answer; 1: off")
+      ->check(expect("more than 0", [](double x) { return x > 0; }));
+  add("--presence-penalty", s.presence_penalty, "Of tokens in the answer; 0: off");
+  add("--frequency-penalty", s.frequency_penalty, "The same, times how often they are there");
+  add("--n", s.n, "Answers to each question")->check(at_least_1());
+  app.add_option("--stop", s.stop, "Text that ends an answer; may be given again")
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_flag("--ignore-eos", s.ignore_eos, "Go on after the end-of-sequence token")->group(group);
+}
+
+}  // namespace
+
+void add_answer_options(CLI::App& app, AnswerOptions& o, uint64_t& seed) {
+  const std::string asking = "Asking (lines may say otherwise)";
+  app.add_option("--instruction", o.instruction,
+                 "Text before every context; with --chat the system message")
+      ->group(asking);
+  app.add_option("--template", o.prompt_template,
+                 "Prompt with {instruction}, {context} and {question}")
+      ->group(asking);
+  app.add_option("--choice", o.choices,
+                 "A possible answer; give two or more, and the likeliest is the answer")
+      ->allow_extra_args(false)
+      ->group(asking);
+  app.add_flag("--chat", o.chat,
+               "Ask each question as a conversation, by the model's chat template")
+      ->group(asking);
+  app.add_flag("--thinking", o.chat_options.thinking,
+               "Let the model think before it answers, where its chat template can turn that on")
+      ->group(asking);
+
+  const std::string sampling = "Sampling (lines may say otherwise)";
+  add_sampling_options(app, o.sampling, sampling);
+  app.add_option("--seed", seed, "Of lines that bring none")
+      ->capture_default_str()
+      ->group(sampling);
+
+  const std::string reporting = "Reported with each answer (lines may say otherwise)";
+  app.add_flag("--logprobs", o.sampling.logprobs, "ln p of generated tokens")->group(reporting);
+  app.add_flag("--prompt-logprobs", o.prompt_logprobs, "ln p of the prompt's tokens")
+      ->group(reporting);
+  app.add_option("--top-logprobs", o.sampling.top_logprobs,
+                 "Beside every ln p, those of so many of the likeliest tokens")
+      ->check(at_least_0())
+      ->group(reporting);
+  app.add_flag("--logits-hash", o.logits_hash, "Hash of the logits that the answer was drawn from")
+      ->group(reporting);
+}
+
+}  // namespace pando::cli

@@ -1,0 +1,12 @@
+// The options by which a command says how questions are asked and answers generated.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "pando/answer.h"
+
+namespace pando::cli {
+
+void add_answer_options(CLI::App& app, AnswerOptions& options, uint64_t& seed);
+
+}  // namespace pando::cli

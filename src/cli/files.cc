@@ -1,0 +1,48 @@
+#include "cli/files.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace pando::cli {
+
+namespace fs = std::filesystem;
+
+Status Input::open(const std::string& path) {
+  if (path == "-") return {};
+  std::error_code error;
+  if (fs::is_directory(path, error))
+    return Error{ErrorCode::kIo, fmt::format("input '{}' is a directory, expected a file", path)};
+  file.open(path);
+  if (!file)
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("cannot read input '{}': {}", path, std::strerror(errno))};
+  is_regular = fs::is_regular_file(path, error);
+  n_bytes = is_regular ? fs::file_size(path, error) : 0;
+  stream = &file;
+  return {};
+}
+
+Status OutputFile::open(const std::string& path) {
+  path_ = path;
+  if (path_ == "-") return {};
+  file_.open(path_, std::ios::app);
+  if (file_.is_open()) return {};
+  return Error{ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+}
+
+std::ostream& OutputFile::begin() {
+  if (path_ == "-") return std::cout;
+  std::error_code error;
+  if (fs::is_regular_file(path_, error)) fs::resize_file(path_, 0, error);
+  return file_;
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;  // of what is not there
+  return a != "-" && b != "-" && fs::is_regular_file(a, error) && fs::equivalent(a, b, error);
+}
+
+}  // namespace pando::cli

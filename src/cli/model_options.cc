@@ -1,0 +1,93 @@
+#include "cli/model_options.h"
+
+#include <fmt/format.h>
+
+#include "cli/hub_cache.h"
+#include "pando/model_files.h"
+
+namespace pando::cli {
+namespace {
+
+WeightType weight_type(const std::string& name) {
+  return name == "q8_0"   ? WeightType::kQ8_0
+         : name == "q4_0" ? WeightType::kQ4_0
+         : name == "int8" ? WeightType::kInt8
+                          : WeightType::kAsStored;
+}
+
+}  // namespace
+
+CLI::Validator expect(const std::string& what, bool (*holds)(double)) {
+  return CLI::Validator(
+      [=](std::string& text) {
+        double value = 0;
+        const bool good = CLI::detail::lexical_cast(text, value) && holds(value);
+        return good ? std::string() : fmt::format("{}, expected {}", text, what);
+      },
+      "", "");
+}
+
+void add_model_options(CLI::App& app, ModelArguments& a) {
+  const CLI::Validator not_negative = expect("0 or more", [](double x) { return x >= 0; });
+  const CLI::Validator positive = expect("at least 1", [](double x) { return x >= 1; });
+  const std::string group = "Model and engine";
+  app.add_option("--model", a.model,
+                 "Model directory (config.json, safetensors, tokenizer), GGUF file, or hub id "
+                 "org/name that is in the hub's cache")
+      ->required();
+  app.add_option("--tokenizer", a.tokenizer,
+                 "Directory, GGUF file or hub id of the tokenizer, where it is not the model's")
+      ->group(group);
+  app.add_option("--weights", a.weights,
+                 "stored, or made while loading: q8_0, q4_0 (8 and 4 bits in groups of 32) or int8 "
+                 "(8 bits, one scale for each output)")
+      ->check(CLI::IsMember({"stored", "q8_0", "q4_0", "int8"}))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--kv-dtype", a.kv_dtype, "Type of keys and values: f32, f16 or bf16")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--kv-memory", a.engine.kv_memory, "Memory for keys and values, as in 4GiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("4GiB")
+      ->group(group);
+  app.add_option("--context", a.engine.context, "Longest sequence in tokens (default: the model's)")
+      ->check(not_negative)
+      ->group(group);
+  app.add_option("--threads", a.engine.threads, "Threads (default: one for each processor)")
+      ->check(not_negative)
+      ->group(group);
+  app.add_option("--step-rows", a.engine.step_rows, "Rows of a forward pass at most")
+      ->check(positive)
+      ->capture_default_str()
+      ->group(group);
+}
+
+Result<std::filesystem::path> model_path(const ModelArguments& arguments) {
+  return find_model(arguments.model, hub_cache());
+}
+
+Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments) {
+  const Result<std::filesystem::path> path = model_path(arguments);
+  if (!path) return path.error();
+  std::filesystem::path tokenizer;
+  if (!arguments.tokenizer.empty()) {
+    const Result<std::filesystem::path> found = find_model(arguments.tokenizer, hub_cache());
+    if (!found) return found.error();
+    tokenizer = *found;
+  }
+  return Model::load(*path, {.weights = weight_type(arguments.weights),
+                             .tokenizer = tokenizer,
+                             .threads = arguments.engine.threads});
+}
+
+EngineOptions engine_options(const ModelArguments& arguments) {
+  EngineOptions options = arguments.engine;
+  options.kv_type = arguments.kv_dtype == "f32"    ? KvType::kF32
+                    : arguments.kv_dtype == "bf16" ? KvType::kBF16
+                                                   : KvType::kF16;
+  return options;
+}
+
+}  // namespace pando::cli

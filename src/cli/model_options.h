@@ -1,0 +1,31 @@
+// The options by which a command takes a model and opens an engine.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "pando/engine.h"
+
+namespace pando::cli {
+
+struct ModelArguments {
+  std::string model;
+  std::string tokenizer;
+  std::string weights = "stored";
+  std::string kv_dtype = "f16";
+  EngineOptions engine;
+};
+
+void add_model_options(CLI::App& app, ModelArguments& arguments);
+
+// The directory or file that --model names.
+Result<std::filesystem::path> model_path(const ModelArguments& arguments);
+Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments);
+EngineOptions engine_options(const ModelArguments& arguments);
+
+// Messages as those for lines: what was found, what was expected.
+CLI::Validator expect(const std::string& what, bool (*holds)(double));
+
+}  // namespace pando::cli

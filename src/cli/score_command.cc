@@ -1,0 +1,67 @@
+// `pando score`: what a model makes of given texts.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/files.h"
+#include "cli/model_options.h"
+#include "pando/score.h"
+
+namespace pando::cli {
+namespace {
+
+struct ScoreOptions {
+  ModelArguments model;
+  std::string text;
+  PerplexityOptions perplexity;
+};
+
+int score_text(const ScoreOptions& o) {
+  Input input;
+  if (Status status = input.open(o.text); !status) return report_error(status.error().message);
+  const std::string text{std::istreambuf_iterator<char>(*input.stream), {}};
+  Result<std::shared_ptr<const Model>> model = load_model(o.model);
+  if (!model) return report_error(model.error().message);
+  Result<std::unique_ptr<Engine>> engine = Engine::open(*model, engine_options(o.model));
+  if (!engine) return report_error(engine.error().message);
+  const auto start = std::chrono::steady_clock::now();
+  const Result<Perplexity> result = perplexity(**engine, text, o.perplexity);
+  if (!result) return report_error(result.error().message);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  nlohmann::ordered_json line;
+  line["tokens"] = result->n_tokens;
+  line["bytes"] = result->n_bytes;
+  line["windows"] = result->n_windows;
+  line["log_likelihood"] = result->log_likelihood;
+  line["perplexity"] = result->perplexity();
+  line["bits_per_byte"] = result->bits_per_byte();
+  line["seconds"] = seconds;
+  fmt::print("{}\n", line.dump());
+  return kOk;
+}
+
+}  // namespace
+
+Command add_score(CLI::App& app) {
+  auto options = std::make_shared<ScoreOptions>();
+  app.add_option("--perplexity", options->text, "Text file, or - for standard input")->required();
+  add_model_options(app, options->model);
+  const CLI::Validator positive = expect("at least 1", [](double x) { return x >= 1; });
+  app.add_option("--window", options->perplexity.window,
+                 "Tokens that the model sees at a time (default: the context)")
+      ->check(positive);
+  app.add_option("--stride", options->perplexity.stride,
+                 "Tokens from one window to the next (default: half a window)")
+      ->check(positive);
+  app.footer(
+      "Prints one line of JSON: tokens scored, ln p of the text, perplexity, bits for each byte.\n"
+      "Example:\n  pando score --model MODEL --perplexity text.txt --window 2048");
+  return [options] { return score_text(*options); };
+}
+
+}  // namespace pando::cli
