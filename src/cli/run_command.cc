@@ -86,7 +86,7 @@ void add_run_options(CLI::App& app, RunOptions& o) {
   app.add_option("--verify", o.verify,
                  "Ask a part of the questions again, alone and with nothing shared, and compare "
                  "every bit of their logits: 1%, for example")
-      ->check(share());
+      ->transform(share());
   app.footer(
       "Example:\n  pando run --model MODEL --input questions.jsonl --output answers.jsonl\n"
       "Input lines:\n"
@@ -104,7 +104,7 @@ void add_verify_options(CLI::App& app, RunOptions& o) {
   o.verify = 0.05;
   add_asking(app, o);
   app.add_option("--sample", o.verify, "Part of the questions that is asked again")
-      ->check(share())
+      ->transform(share())
       ->default_str("5%");
   app.footer(
       "Answers the input's questions, all together and sharing what they can; then asks some of\n"
