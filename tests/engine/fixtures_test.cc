@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/engine_loop.h"
+#include "model/test_files.h"
 #include "model/weights.h"
 #include "reference/reference_forward.h"
 
@@ -15,14 +16,6 @@ namespace pando::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<std::string> fixture_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(PANDO_SOURCE_DIR "/tests/model/data"))
-    if (fs::exists(entry.path() / "golden.json")) names.push_back(entry.path().filename().string());
-  std::ranges::sort(names);
-  return names;
-}
 
 class Fixtures : public ::testing::TestWithParam<std::string> {};
 
@@ -66,7 +59,7 @@ TEST_P(Fixtures, EngineGivesTheBitsOfTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Fixtures, ::testing::ValuesIn(fixture_names()),
+INSTANTIATE_TEST_SUITE_P(Models, Fixtures, ::testing::ValuesIn(golden_models()),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::ranges::replace(name, '-', '_');

@@ -32,15 +32,6 @@ Opened open_model(const fs::path& directory) {
   return {std::move(config).value(), std::move(checkpoint).value()};
 }
 
-// The folders of tests/model/data that hold logits of the transformers library.
-std::vector<std::string> fixture_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(PANDO_SOURCE_DIR "/tests/model/data"))
-    if (fs::exists(entry.path() / "golden.json")) names.push_back(entry.path().filename().string());
-  std::ranges::sort(names);
-  return names;
-}
-
 // Of the largest logit: both sides round in f32.
 constexpr double kGoldenBound = 1e-5;
 
@@ -112,7 +103,7 @@ TEST_P(Fixtures, EightBitWeightsStayNear) {
   EXPECT_GT(difference.most, kGoldenBound * difference.scale);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Fixtures, testing::ValuesIn(fixture_names()),
+INSTANTIATE_TEST_SUITE_P(Models, Fixtures, testing::ValuesIn(golden_models()),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -3,12 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pando {
 
@@ -38,6 +40,17 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
 };
+
+// The folders of tests/model/data that hold logits of the transformers library.
+inline std::vector<std::string> golden_models() {
+  std::vector<std::string> names;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(PANDO_SOURCE_DIR "/tests/model/data"))
+    if (std::filesystem::exists(entry.path() / "golden.json"))
+      names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 // A safetensors file: header length, header, data.
 inline std::string safetensors_bytes(std::string_view header, std::string_view data) {
