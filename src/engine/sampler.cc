@@ -115,6 +115,7 @@ Token sample_token(std::span<const float> logits, const SamplingOptions& options
   if (options.temperature <= 0 || options.top_k == 1) return argmax(logits);
 
   const std::vector<Candidate> kept = candidates(logits, options);
+  if (kept.empty()) return argmax(logits);  // logits that are not numbers
   double sum = 0;
   for (const Candidate& candidate : kept) sum += candidate.weight;
   double left = uniform(key) * sum;

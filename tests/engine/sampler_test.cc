@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -273,6 +274,20 @@ TEST(Sampler, SeedFromTheIdOrElseTheTokens) {
     seeds.insert(derive_seed(0, request));
   }
   EXPECT_EQ(seeds.size(), 1000u);
+}
+
+// A model whose activations overflow must not take the process with it.
+TEST(Sampler, DrawsATokenFromLogitsThatAreNotNumbers) {
+  const std::vector<float> logits(20, std::numeric_limits<float>::quiet_NaN());
+  for (const double top_p : {1.0, 0.5})
+    for (const int top_k : {0, 5}) {
+      SamplingOptions options;
+      options.temperature = 1;
+      options.top_p = top_p;
+      options.top_k = top_k;
+      const Token token = sample_token(logits, options, {}, {});
+      EXPECT_TRUE(token >= 0 && token < 20);
+    }
 }
 
 }  // namespace
