@@ -44,9 +44,13 @@ Json run_json(const RunRecord& run) {
                     {"recomputed", e.recomputed_rows},
                     {"generated", e.generated_tokens},
                     {"computed", e.prefill_rows + e.decode_rows}};
-  json["seconds"] = {
-      {"total", s.seconds},         {"steps", e.step_s},        {"matrix_products", e.linear_s},
-      {"attention", e.attention_s}, {"sampling", e.sampling_s}, {"planning", e.planning_s}};
+  json["seconds"] = {{"total", s.seconds},
+                     {"steps", e.step_s},
+                     {"matrix_products", e.linear_s},
+                     {"attention", e.attention_s},
+                     {"row_operations", e.row_ops_s},
+                     {"sampling", e.sampling_s},
+                     {"planning", e.planning_s}};
   json["rates"] = {
       {"questions_per_s", per_second(s.answers, s.seconds)},
       {"computed_tokens_per_s", per_second(e.prefill_rows + e.decode_rows, s.seconds)},

@@ -451,6 +451,7 @@ EngineStats EngineLoop::stats() const {
   stats.evicted_pages = cache_.n_evicted_pages();
   stats.linear_s = transformer_.times().linear_s;
   stats.attention_s = transformer_.times().attention_s;
+  stats.row_ops_s = transformer_.times().row_ops_s;
   stats.linear_flops = transformer_.times().linear_flops;
   return stats;
 }

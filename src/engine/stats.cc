@@ -16,6 +16,7 @@ EngineStats EngineStats::since(const EngineStats& before) const {
   d.step_s -= before.step_s;
   d.linear_s -= before.linear_s;
   d.attention_s -= before.attention_s;
+  d.row_ops_s -= before.row_ops_s;
   d.sampling_s -= before.sampling_s;
   d.planning_s -= before.planning_s;
   d.linear_flops -= before.linear_flops;

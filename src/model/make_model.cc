@@ -116,6 +116,10 @@ Status make_model(const MakeModelOptions& options) {
         "dtype is {}, expected f32, f16 or bf16: it is made when a model is loaded",
         dtype_name(options.dtype));
   std::error_code failure;
+  for (const char* name : {"config.json", "model.safetensors"})
+    if (fs::exists(options.out / name, failure))
+      return invalid_argument("{} is there already, expected a directory without a model",
+                              (options.out / name).string());
   fs::create_directories(options.out, failure);
   if (failure) return io_error("{}: cannot be made: {}", options.out.string(), failure.message());
   const std::vector<WeightSpec> specs = weight_specs(*config);

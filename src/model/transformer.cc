@@ -57,7 +57,7 @@ const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv
   resize(plan.n_rows());
   kernel::copy_pages(kv, plan.copies);
   embed(plan);
-  watch.lap(times_.other_s);
+  watch.lap(times_.row_ops_s);
   uint32_t n_rows = plan.n_rows();
   for (int i = 0; i < config_.n_layers; ++i) {
     const LayerWeights& layer = weights_.layers[i];
@@ -138,7 +138,7 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
   const float* k = buffers_.qkv.data() + q_dim;
   kernel::write_kv(kernels_, pool_, kv, index, k, k + kv_dim, static_cast<int64_t>(qkv_dim),
                    plan.slot_begin, plan.slots);
-  watch.lap(times_.other_s);
+  watch.lap(times_.row_ops_s);
 
   kernel::attention(kernels_, pool_,
                     {.kv = kv,
@@ -166,7 +166,7 @@ void Transformer::feed_forward(const LayerWeights& layer, uint32_t n_rows) {
     float* gate = buffers_.gate_up.data() + row * 2 * ff;
     kernels_.swiglu(gate, gate + ff, config_.d_ff, gate);
   });
-  watch.lap(times_.other_s);
+  watch.lap(times_.row_ops_s);
   linear(layer.down, buffers_.gate_up.data(), static_cast<int64_t>(2 * ff), n_rows,
          buffers_.projected.data());
 }
@@ -185,7 +185,7 @@ void Transformer::norm_rows(const float* x, const std::vector<float>& weight, ui
     const float r = 1.0f / std::sqrt(sum / static_cast<float>(d) + config_.rms_eps);
     for (size_t i = 0; i < d; ++i) out[(n_rows - 1) * d + i] = last[i] * r * weight[i];
   }
-  watch.lap(times_.other_s);
+  watch.lap(times_.row_ops_s);
 }
 
 // Moves the rows of the plan's outputs to the front.
@@ -220,7 +220,7 @@ void Transformer::add_to_residual(uint32_t n_rows, const std::vector<float>& bia
     if (config_.post_norm) kernels_.rms_norm(y, norm.data(), config_.rms_eps, config_.d_model, y);
     kernels_.add(buffers_.x.data() + row * d, y, config_.d_model);
   });
-  watch.lap(times_.other_s);
+  watch.lap(times_.row_ops_s);
 }
 
 void Transformer::linear(const kernel::PackedMatrix& w, const float* x, int64_t x_stride,

@@ -18,7 +18,7 @@ namespace pando::model {
 struct PhaseTimes {
   double linear_s = 0;      // matrix products, the LM head included
   double attention_s = 0;   // tiles of keys and values
-  double other_s = 0;       // norms, rotation, page writes, activations
+  double row_ops_s = 0;       // norms, rotation, page writes, activations
   double linear_flops = 0;  // 2 M N K of every matrix product
 };
 

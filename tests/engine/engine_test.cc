@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <future>
 #include <mutex>
 #include <thread>
@@ -149,6 +150,19 @@ TEST(Engine, TheModelsEndTokenEndsAnAnswerUnlessIgnored) {
   }
   EXPECT_GT(n_ended, 0);
   EXPECT_LT(n_ended, 80);
+}
+
+// Whatever rounding the caller's thread uses: tables are made and rows computed under the default.
+TEST(Engine, TheCallersRoundingModeChangesNothing) {
+  const Completion expected = complete_one(*open_tiny(), tiny_request("a prompt", 5));
+  for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    ASSERT_EQ(std::fesetround(mode), 0);
+    const std::unique_ptr<Engine> engine = open_tiny();
+    const Completion found = complete_one(*engine, tiny_request("a prompt", 5));
+    EXPECT_EQ(std::fegetround(), mode);
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(found.logits_hash, expected.logits_hash) << mode;
+  }
 }
 
 TEST(Engine, LogprobsOnRequest) {

@@ -93,6 +93,7 @@ class MakeModelTest : public testing::Test {
  protected:
   std::filesystem::path make(const char* name, MakeModelOptions options) const {
     options.out = folder_.path() / name;
+    std::filesystem::remove_all(options.out);
     const Status status = make_model(options);
     EXPECT_TRUE(status.ok()) << status.error().message;
     return options.out;
@@ -187,6 +188,14 @@ TEST_F(MakeModelTest, GreedyOutputVaries) {
     }
     EXPECT_GE(std::set<int32_t>(tokens.begin(), tokens.end()).size(), 12u) << shape;
   }
+}
+
+TEST_F(MakeModelTest, AModelIsNeverOverwritten) {
+  const std::filesystem::path out = make("kept", {});
+  const Status again = make_model({.out = out, .seed = 9});
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().message, (out / "config.json").string() +
+                                       " is there already, expected a directory without a model");
 }
 
 }  // namespace
