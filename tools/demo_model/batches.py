@@ -6,6 +6,8 @@ import torch
 import data
 from model import Tree
 
+ANSWER_WEIGHTS = {"choice": 3.0, "letter": 3.0}  # of a kind's tokens; others 1: a letter is one token, other answers are five
+
 
 @dataclasses.dataclass
 class Item:
@@ -87,7 +89,7 @@ def collate(items, pad, prompt_weight=0.0):
                 base = b * (D + R * T) + at
                 wanted += range(base + first, base + n_read)
                 targets += sequence[first + 1:]
-                weights += [prompt_weight] * (len(prompt) - 1 - first) + [1.0] * len(answer)
+                weights += [prompt_weight] * (len(prompt) - 1 - first) + [ANSWER_WEIGHTS.get(kind, 1.0)] * len(answer)
                 branch += [len(kinds)] * (n_read - first)
                 kinds.append(kind)
     same = (owner[..., :, None] == owner[..., None, :]) & torch.ones(T, T, dtype=torch.bool).tril()
@@ -98,6 +100,6 @@ def collate(items, pad, prompt_weight=0.0):
 
 def correct(batch, logits):
     """Of each branch, whether all tokens of its answer and its end are the likeliest ones."""
-    wrong = (logits.argmax(-1) != batch.targets) & (batch.weights == 1)
+    wrong = (logits.argmax(-1) != batch.targets) & (batch.weights >= 1)
     errors = torch.zeros(len(batch.kinds)).index_add_(0, batch.branch, wrong.float())
     return (errors == 0).tolist()

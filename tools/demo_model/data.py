@@ -46,6 +46,7 @@ class Mix:
     null: float = 0.15      # share of questions
     known_null: float = 0.25  # share of null questions about a name that has a fact of another kind
     recite: float = 0.0     # share of questions that ask for the fact's sentence
+    hints: float = 0.0      # share of questions that are one half of a choice: its answer in words, or its letter
 
 
 def _article(value):
@@ -144,10 +145,11 @@ class Document:
             fact = order.pop()
             if draw < mix.null + mix.recite:
                 asked.append(Question("recite", f"What is said of {fact.name}?", fact.sentence))
-            elif draw < mix.null + mix.recite + mix.choice:
+            elif draw < mix.null + mix.recite + mix.hints + mix.choice:
                 with_choice = [f for f in self.facts if KINDS[f.kind].choice]
                 fact = fact if KINDS[fact.kind].choice else rng.choice(with_choice or [fact])
-                asked.append(self._choice(fact) if KINDS[fact.kind].choice else self._ask(fact))
+                as_choice = self._hint if draw < mix.null + mix.recite + mix.hints else self._choice
+                asked.append(as_choice(fact) if KINDS[fact.kind].choice else self._ask(fact))
             else:
                 asked.append(self._ask(fact))
         return asked
@@ -189,7 +191,18 @@ class Document:
                 return name
 
     def _choice(self, fact):
-        """Four values that begin with different letters: of the document where it has enough, or new ones."""
+        options, listed = self._options(fact)
+        return Question("choice", f"{self._ask(fact).text} {listed}", "ABCD"[options.index(fact.value)])
+
+    def _hint(self, fact):
+        options, listed = self._options(fact)
+        if self.rng.random() < 0.5:
+            return Question("words", f"{self._ask(fact).text} In words: {listed}", fact.value)
+        at = self.rng.randrange(4)
+        return Question("letter", f"Which letter has {options[at]}? {listed}", "ABCD"[at])
+
+    def _options(self, fact):
+        """Four values that begin with different letters, of the document or new ones, and their list."""
         rng, spec = self.rng, KINDS[fact.kind]
         seen = [f.value for f in self.facts if f.kind == fact.kind]
         options = [fact.value]
@@ -198,5 +211,4 @@ class Document:
             if value[0] not in [option[0] for option in options]:
                 options.append(value)
         rng.shuffle(options)
-        listed = " ".join(f"{letter}) {option}" for letter, option in zip("ABCD", options))
-        return Question("choice", f"{self._ask(fact).text} {listed}", "ABCD"[options.index(fact.value)])
+        return options, " ".join(f"{letter}) {option}" for letter, option in zip("ABCD", options))

@@ -34,7 +34,7 @@ def documents(args, length_of):
 
 
 def answers(args, path):
-    command = [args.pando, "run", "--model", args.model, "--input", path, "--max-tokens", "32", "--quiet"]
+    command = [args.pando, "run", "--model", args.model, "--input", path, "--max-tokens", "32", "--threads", "1", "--quiet"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

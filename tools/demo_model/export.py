@@ -17,11 +17,11 @@ import tokenizer
 CONTEXT = 2048
 
 
-def config(shape, eos):
+def config(shape, n_layers, eos):
     return {
         "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "dtype": "bfloat16",
         "vocab_size": shape.vocab, "hidden_size": shape.d_model, "intermediate_size": shape.d_ff,
-        "num_hidden_layers": shape.n_layers, "num_attention_heads": shape.n_heads,
+        "num_hidden_layers": n_layers, "num_attention_heads": shape.n_heads,
         "num_key_value_heads": shape.n_kv_heads, "head_dim": shape.head_dim, "hidden_act": "silu",
         "rms_norm_eps": shape.eps, "rope_theta": shape.rope_theta, "max_position_embeddings": CONTEXT,
         "tie_word_embeddings": True, "attention_bias": False, "attention_dropout": 0.0, "use_sliding_window": False,
@@ -40,7 +40,8 @@ def main():
               args.out / "model.safetensors", metadata={"format": "pt"})
     words = Tokenizer.from_file(str(args.run / "tokenizer.json"))
     tokenizer.save(words, args.out)
-    fields = config(model.Shape(), words.token_to_id(tokenizer.EOS))
+    n_layers = sum(name.endswith("input_layernorm.weight") for name in weights)
+    fields = config(model.Shape(), n_layers, words.token_to_id(tokenizer.EOS))
     (args.out / "config.json").write_text(json.dumps(fields, indent=2) + "\n")
 
 

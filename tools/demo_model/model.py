@@ -130,12 +130,23 @@ class Qwen3(nn.Module):
     def __init__(self, shape, seed=1):
         super().__init__()
         self.shape, self.model = shape, Decoder(shape)
-        self._initialise(torch.Generator().manual_seed(seed))
+        self._initialise(self, seed)
+        self.model.norm.weight.data.fill_(0.2)
 
-    def _initialise(self, generator):
+    def grow(self, n_layers, seed=1):
+        """Appends layers that change nothing yet. Returns their parameters."""
+        added = [Layer(self.shape) for _ in range(n_layers - len(self.model.layers))]
+        for layer in added:
+            self._initialise(layer, seed + 1)
+            layer.self_attn.o_proj.weight.data.zero_()
+            layer.mlp.down_proj.weight.data.zero_()
+        self.model.layers.extend(added)
+        return [p for layer in added for p in layer.parameters()]
+
+    def _initialise(self, module, seed):
         """Large embeddings, a small final norm and sharp attention: without them copying does not emerge."""
-        s = self.shape
-        for name, p in self.named_parameters():
+        s, generator = self.shape, torch.Generator().manual_seed(seed)
+        for name, p in module.named_parameters():
             if "embed" in name:
                 p.data.normal_(0, 0.4, generator=generator)
             elif p.dim() == 2:
@@ -143,7 +154,6 @@ class Qwen3(nn.Module):
                 p.data.normal_(0, scale * p.shape[1] ** -0.5, generator=generator)
             elif "q_norm" in name or "k_norm" in name:
                 p.data.fill_(1.5)
-        self.model.norm.weight.data.fill_(0.2)
 
     def forward(self, tokens, tree, wanted):
         """Logits [n_wanted, vocab] after the tokens ([B, D + R * T]) at the flat indices `wanted`."""

@@ -4,7 +4,7 @@
     python tools/demo_model/train.py --out run [--tokens 25e6]
 
 The folder gets tokenizer.json, log.txt and checkpoint.pt; the same command goes on from a checkpoint.
-Documents grow from stage to stage; a stage ends when four answers in five are right. The documents
+Documents grow from stage to stage; a stage ends when enough answers are right. The documents
 of a step depend on the seed and the step's number alone.
 """
 import argparse
@@ -24,7 +24,6 @@ import model
 import tokenizer
 
 PEAK_RATE, WARM_UP, CLIP = 2e-3, 100, 1.0
-MOVE_ON = 0.8
 TEST_LENGTHS = (64, 256, 1024)
 
 
@@ -33,6 +32,10 @@ class Stage:
     n_tokens: int         # of a document
     mix: data.Mix
     prompt_weight: float  # of predicting the questions themselves
+    n_layers: int = 4
+    shorter: float = 0.4  # share of steps with shorter documents, by any factor
+    until: tuple = tuple(data.KINDS)  # the kinds that must be right to move on,
+    share: float = 0.8                # and how often
 
 
 STAGES = [
@@ -40,7 +43,12 @@ STAGES = [
     Stage(96, data.Mix(kinds=3, prose=0.2, choice=0.1, null=0.1, known_null=0, recite=0.3), 0.2),
     Stage(192, data.Mix(kinds=3, prose=0.25, choice=0.2, null=0.12, recite=0.15), 0.1),
     Stage(384, data.Mix(kinds=6, choice=0.2, recite=0.05), 0.0),
-    Stage(1024, data.Mix(kinds=6, choice=0.2, recite=0.0), 0.0),
+    # Choice looks up a value and then its letter: a fifth layer, and each half by itself at first.
+    Stage(1024, data.Mix(kinds=6, choice=0.3, hints=0.25), 0.0, n_layers=5, shorter=0.7, until=("choice",),
+          share=0.45),
+    Stage(1024, data.Mix(kinds=6, choice=0.3), 0.0, n_layers=5, shorter=0.5, until=("choice",), share=0.5),
+    Stage(1024, data.Mix(kinds=6, choice=0.45), 0.0, n_layers=5, shorter=0.5, until=("choice",), share=0.65),
+    Stage(1024, data.Mix(kinds=6, choice=0.6), 0.0, n_layers=5, shorter=0.5),
 ]
 
 
@@ -57,11 +65,7 @@ class Trainer:
             tokenizer.train().save(str(self.out / "tokenizer.json"))
         self.encoder = batches.Encoder(Tokenizer.from_file(str(self.out / "tokenizer.json")))
         self.model = model.Qwen3(model.Shape(), args.seed)
-        matrices = [p for p in self.model.parameters() if p.dim() == 2]
-        vectors = [p for p in self.model.parameters() if p.dim() == 1]
-        self.optimizer = torch.optim.AdamW(
-            [{"params": matrices, "weight_decay": 0.05}, {"params": vectors, "weight_decay": 0.0}],
-            lr=PEAK_RATE, betas=(0.9, 0.98), fused=True)
+        self.optimizer = torch.optim.AdamW(_groups(self.model.parameters()), lr=PEAK_RATE, betas=(0.9, 0.98), fused=True)
         self.step, self.tokens, self.stage, self.seconds = 0, 0, 0, 0.0
         self.since = 0      # steps of this stage
         self.right = {}     # running share of right answers by kind
@@ -106,10 +110,10 @@ class Trainer:
             return self.model(batch.tokens, batch.tree, batch.wanted).float()
 
     def _batch(self):
-        """Of the stage's length; two in five times shorter, by any factor."""
+        """Of the stage's length or shorter."""
         rng, stage = random.Random(f"{self.args.seed}/{self.step}"), STAGES[self.stage]
         n_tokens = stage.n_tokens
-        if self.stage > 0 and rng.random() < 0.4:
+        if self.stage > 0 and rng.random() < stage.shorter:
             n_tokens = int(64 * (n_tokens / 64) ** rng.random())
         items = [self.encoder.item(rng, stage.mix, n_tokens, n_questions(n_tokens))
                  for _ in range(max(1, 512 // n_tokens))]
@@ -143,11 +147,17 @@ class Trainer:
             of_kind = [ok for k, ok in zip(batch.kinds, right) if k == kind]
             share = sum(of_kind) / len(of_kind)
             self.right[kind] = share if kind not in self.right else 0.97 * self.right[kind] + 0.03 * share
-        facts = [self.right.get(kind, 0) for kind in data.KINDS]
-        if self.since >= 100 and sum(facts) / len(facts) > MOVE_ON and self.stage + 1 < len(STAGES):
+        shares = [self.right.get(kind, 0) for kind in STAGES[self.stage].until]
+        if self.since >= 100 and sum(shares) / len(shares) > STAGES[self.stage].share and self.stage + 1 < len(STAGES):
             self._log(f"stage {self.stage} done at step {self.step}, {self.tokens / 1e6:.2f}M tokens: {_shares(self.right)}")
             self.stage, self.since = self.stage + 1, 0
+            self._grow()
             self.right = {kind: share / 2 for kind, share in self.right.items()}
+
+    def _grow(self):
+        added = self.model.grow(STAGES[self.stage].n_layers, self.args.seed)
+        for group in _groups(added) if added else []:
+            self.optimizer.add_param_group(group)
 
     def _log(self, line):
         print(line, flush=True)
@@ -162,10 +172,19 @@ class Trainer:
 
     def _restore(self):
         state = torch.load(self.out / "checkpoint.pt")
+        self.stage = state["stage"]
+        self._grow()
         self.model.load_state_dict(state.pop("model"))
         self.optimizer.load_state_dict(state.pop("optimizer"))
         for name, value in state.items():
             setattr(self, name, value)
+
+
+def _groups(parameters):
+    """Decay is for matrices."""
+    parameters = list(parameters)
+    return [{"params": [p for p in parameters if p.dim() == 2], "weight_decay": 0.05},
+            {"params": [p for p in parameters if p.dim() == 1], "weight_decay": 0.0}]
 
 
 def _shares(right):
@@ -175,7 +194,7 @@ def _shares(right):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True, help="folder of this training run")
-    parser.add_argument("--tokens", type=float, default=25e6, help="to train on in all, padding included")
+    parser.add_argument("--tokens", type=float, default=12.4e6, help="to train on in all, padding included")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--test-every", type=int, default=500, help="steps")
     args = parser.parse_args()
