@@ -6,7 +6,8 @@ import torch
 import data
 from model import Tree
 
-ANSWER_WEIGHTS = {"choice": 3.0, "letter": 3.0}  # of a kind's tokens; others 1: a letter is one token, other answers are five
+# Of the tokens of a kind's answers; others 1. A letter is one token, other answers are about five.
+ANSWER_WEIGHTS = {"choice": 3.0, "letter": 3.0}
 
 
 @dataclasses.dataclass
