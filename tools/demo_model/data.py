@@ -98,7 +98,8 @@ KINDS = {
                   _price, things=words.GOODS),
     "date": Kind(["{name} was born on {value}.", "The birthday of {name} is {value}."],
                  ["When was {name} born?", "On which date was {name} born?"], _date),
-    "part": Kind(["The part number of the {name} {thing} is {value}.", "The {name} {thing} has the part number {value}."],
+    "part": Kind(["The part number of the {name} {thing} is {value}.",
+                  "The {name} {thing} has the part number {value}."],
                  ["What is the part number of the {name} {thing}?", "Which part number has the {name} {thing}?"],
                  _part, things=words.MACHINES),
 }

@@ -34,7 +34,8 @@ def documents(args, length_of):
 
 
 def answers(args, path):
-    command = [args.pando, "run", "--model", args.model, "--input", path, "--max-tokens", "32", "--threads", "1", "--quiet"]
+    command = [args.pando, "run", "--model", args.model, "--input", path, "--max-tokens", "32", "--threads", "1",
+               "--quiet"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -60,7 +61,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True)
     parser.add_argument("--pando", default="build/pando")
-    parser.add_argument("--lengths", type=int, nargs="+", default=[64, 128, 256, 512, 1024], help="of documents, in tokens")
+    parser.add_argument("--lengths", type=int, nargs="+", default=[64, 128, 256, 512, 1024],
+                        help="of documents, in tokens")
     parser.add_argument("--documents", type=int, default=50, help="of each length")
     parser.add_argument("--questions", type=int, default=30, help="about each document")
     parser.add_argument("--templates", type=int, default=1, help="sentences and questions used of each kind: 1 or 2")

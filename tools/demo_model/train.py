@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Trains the demo model on one core.
 
-    python tools/demo_model/train.py --out run [--tokens 25e6]
+    python tools/demo_model/train.py --out run [--tokens 12.4e6]
 
 The folder gets tokenizer.json, log.txt and checkpoint.pt; the same command goes on from a checkpoint.
 Documents grow from stage to stage; a stage ends when enough answers are right. The documents
-of a step depend on the seed and the step's number alone.
+of a step depend on the seed, the step's number and its stage alone.
 """
 import argparse
 import ctypes
@@ -65,7 +65,8 @@ class Trainer:
             tokenizer.train().save(str(self.out / "tokenizer.json"))
         self.encoder = batches.Encoder(Tokenizer.from_file(str(self.out / "tokenizer.json")))
         self.model = model.Qwen3(model.Shape(), args.seed)
-        self.optimizer = torch.optim.AdamW(_groups(self.model.parameters()), lr=PEAK_RATE, betas=(0.9, 0.98), fused=True)
+        self.optimizer = torch.optim.AdamW(_groups(self.model.parameters()), lr=PEAK_RATE, betas=(0.9, 0.98),
+                                           fused=True)
         self.step, self.tokens, self.stage, self.seconds = 0, 0, 0, 0.0
         self.since = 0      # steps of this stage
         self.right = {}     # running share of right answers by kind
@@ -149,7 +150,8 @@ class Trainer:
             self.right[kind] = share if kind not in self.right else 0.97 * self.right[kind] + 0.03 * share
         shares = [self.right.get(kind, 0) for kind in STAGES[self.stage].until]
         if self.since >= 100 and sum(shares) / len(shares) > STAGES[self.stage].share and self.stage + 1 < len(STAGES):
-            self._log(f"stage {self.stage} done at step {self.step}, {self.tokens / 1e6:.2f}M tokens: {_shares(self.right)}")
+            self._log(f"stage {self.stage} done at step {self.step}, {self.tokens / 1e6:.2f}M tokens: "
+                      + _shares(self.right))
             self.stage, self.since = self.stage + 1, 0
             self._grow()
             self.right = {kind: share / 2 for kind, share in self.right.items()}
