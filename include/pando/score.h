@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,15 +19,19 @@ struct ContinuationScore {
   uint64_t logits_hash = 0;
 };
 
-// The request that scores a continuation. Prefix and continuation are tokenised as one text; scored
-// are the tokens behind those which that has in common with the prefix alone, so that a token
-// across the border counts. Generates nothing. Errors: as Model::encode; kInvalidArgument where
-// nothing comes before the first scored token, or nothing is left to score.
-Result<Request> continuation_request(const Model& model, std::string_view prefix,
-                                     std::string_view continuation, bool add_bos = true);
+// The requests that score continuations of one prefix. Prefix and continuation are tokenised as one
+// text; scored are the tokens behind those which all these texts have in common with the prefix
+// alone: a token across the border counts, and all continuations are scored behind the same tokens.
+// Generates nothing.
+// Errors: as Model::encode; kInvalidArgument where nothing comes before the first scored token, or
+// a continuation is empty.
+Result<std::vector<Request>> continuation_requests(const Model& model, std::string_view prefix,
+                                                   std::span<const std::string> continuations,
+                                                   bool add_bos = true);
 ContinuationScore continuation_score(const Completion& completion);
 
-// All continuations together; the prefix is computed once.
+// All continuations together; the prefix is computed once. Errors: as continuation_requests and
+// Engine::complete_all.
 Result<std::vector<ContinuationScore>> score(Engine& engine, const std::string& prefix,
                                              const std::vector<std::string>& continuations);
 
@@ -42,7 +47,7 @@ struct Perplexity {
   double log_likelihood = 0;  // sum of ln p
 
   double perplexity() const;     // exp of the mean of -ln p
-  double bits_per_byte() const;  // -log2 p of the text, for each byte of it
+  double bits_per_byte() const;  // -log2 p of what was scored, for each byte of the text
 };
 
 // The text in windows, each token scored once with what its window holds before it: at least

@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "task/choices.h"
 
 namespace pando {
 namespace {
@@ -173,9 +174,6 @@ Status read_choices(Fields& fields, std::vector<std::string>& out) {
   fields.texts("choices", out);
   if (!fields.status()) return fields.status();
   if (out.empty()) return invalid_argument("field 'choices' is [], expected a list of one or more");
-  for (const std::string& choice : out)
-    if (choice.empty())
-      return invalid_argument("field 'choices' has an empty string, expected some text");
   return {};
 }
 
@@ -288,16 +286,8 @@ Status parse_plain(const Json& json, const std::string& line_id, const AnswerOpt
   } else if (question.request.prompt.empty() && question.request.tokens.empty()) {
     return invalid_argument("the prompt is empty, expected at least one token");
   }
-  if (!question.choices.empty() && fields.has("tokens"))
-    return invalid_argument("field 'choices' goes with text, not with 'tokens'");
   line.questions.push_back(std::move(question));
   return {};
-}
-
-// Choices are compared, not generated: options of generating would do nothing.
-Status check_choices(const BatchQuestion& question, const SamplingOptions& sampling) {
-  if (question.choices.empty() || sampling.n == 1) return {};
-  return invalid_argument("n is {}, expected 1 for a question with choices", sampling.n);
 }
 
 }  // namespace
@@ -335,11 +325,12 @@ Result<BatchLine> parse_line(std::string_view text, uint64_t line_number,
                                 : parse_plain(json, line_id, options, line);
   if (!status) return status.error();
   for (BatchQuestion& question : line.questions) {
-    if (Status checked = check_choices(question, options.sampling); !checked)
-      return checked.error();
     question.request.sampling = options.sampling;
     if (options.prompt_logprobs) question.request.prompt_logprobs_from = 1;
     question.request.logits_hash = options.logits_hash;
+    if (question.choices.empty()) continue;
+    if (Status checked = check_choices(question.request, question.choices); !checked)
+      return checked.error();
   }
   return line;
 }

@@ -14,7 +14,7 @@ namespace pando {
 // One prompt of a line: a question about its context, or the line's own prompt. With choices, the
 // answer is the likeliest of these behind the prompt; otherwise it is generated.
 struct BatchQuestion {
-  size_t index = 0;  // in its line
+  size_t index = 0;               // in its line
   std::optional<std::string> id;  // of the question; nothing for plain lines
   std::string id_json;            // as it stood in the input, for the output
   std::string text;               // of the question

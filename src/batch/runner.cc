@@ -112,10 +112,11 @@ class Runner {
   // Submits questions until enough are open. False at the end of the input.
   bool read_ahead() {
     while (n_open_ < most_open_) {
-      if (queued_.empty() && !read_line()) return false;
-      while (!queued_.empty() && n_open_ < most_open_) {
-        OpenRequest next = std::move(queued_.front());
-        queued_.pop_front();
+      if (requests_.empty() && questions_.empty() && !read_line()) return false;
+      if (requests_.empty() && !questions_.empty()) take_question();
+      while (!requests_.empty() && n_open_ < most_open_) {
+        OpenRequest next = std::move(requests_.front());
+        requests_.pop_front();
         if (!next.question->failed && !submit(std::move(next))) return true;
       }
     }
@@ -135,21 +136,23 @@ class Runner {
         problem(fmt::format("line {}: {}", line_number_, line.error().message));
         continue;
       }
-      for (BatchQuestion& question : line->questions) queue(line->id_json, std::move(question));
+      for (BatchQuestion& question : line->questions)
+        questions_.push_back(std::make_shared<OpenQuestion>(
+            OpenQuestion{line->id_json, std::move(question), line_number_, {}, 0}));
       return true;
     }
     return false;
   }
 
-  void queue(const std::string& id_json, BatchQuestion parsed) {
-    auto open = std::make_shared<OpenQuestion>(
-        OpenQuestion{id_json, std::move(parsed), line_number_, {}, 0});
+  // Makes the requests of the next question that was read.
+  void take_question() {
+    const std::shared_ptr<OpenQuestion> open = std::move(questions_.front());
+    questions_.pop_front();
     const BatchQuestion& question = open->question;
     if (question.choices.empty()) {
       open->n_open = question.request.sampling.n;
-      queued_.push_back({open, 0, question.request});
-      open->drop_prompt();
-      return;
+      requests_.push_back({open, 0, question.request});
+      return open->drop_prompt();
     }
     Result<std::vector<Request>> requests =
         choice_requests(engine_.model(), question.request, question.choices);
@@ -158,7 +161,7 @@ class Runner {
     open->n_open = static_cast<int>(requests->size());
     open->scored.resize(requests->size());
     for (size_t i = 0; i < requests->size(); ++i)
-      queued_.push_back({open, i, std::move((*requests)[i])});
+      requests_.push_back({open, i, std::move((*requests)[i])});
   }
 
   // False where the engine cannot take it now.
@@ -174,7 +177,7 @@ class Runner {
       next.request.tokens = {};
       open_.emplace(*id, std::move(next));
     } else if (id.error().code == ErrorCode::kUnavailable && !open_.empty()) {
-      queued_.push_front(
+      requests_.push_front(
           std::move(next));  // the engine is shared and full: again after the next answer
       return false;
     } else {
@@ -274,7 +277,8 @@ class Runner {
   Clock::time_point start_;
   Clock::time_point last_report_ = start_;
   std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
-  std::deque<OpenRequest> queued_;  // read, not submitted
+  std::deque<std::shared_ptr<OpenQuestion>> questions_;  // read
+  std::deque<OpenRequest> requests_;                     // of the question that is submitted next
   std::unordered_map<RequestId, OpenRequest> open_;
   int64_t n_open_ = 0;  // answers
   int64_t most_open_ = 0;

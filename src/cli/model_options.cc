@@ -15,6 +15,19 @@ WeightType weight_type(const std::string& name) {
                           : WeightType::kAsStored;
 }
 
+// In the repository beside the build directory, or where it is installed.
+Result<std::filesystem::path> demo_model() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path places[] = {program / "../models/demo", program / "../share/pando/models/demo"};
+  for (const fs::path& place : places)
+    if (fs::exists(place / "config.json", error)) return fs::canonical(place, error);
+  return Error{ErrorCode::kNotFound,
+               fmt::format("no --model is given, and the demo model is not in {}",
+                           places[0].lexically_normal().string())};
+}
+
 }  // namespace
 
 CLI::Validator expect(const std::string& what, bool (*holds)(double)) {
@@ -33,8 +46,7 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
   const std::string group = "Model and engine";
   app.add_option("--model", a.model,
                  "Model directory (config.json, safetensors, tokenizer), GGUF file, or hub id "
-                 "org/name that is in the hub's cache")
-      ->required();
+                 "org/name that is in the hub's cache (default: the demo model of Pando)");
   app.add_option("--tokenizer", a.tokenizer,
                  "Directory, GGUF file or hub id of the tokenizer, where it is not the model's")
       ->group(group);
@@ -65,6 +77,7 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
 }
 
 Result<std::filesystem::path> model_path(const ModelArguments& arguments) {
+  if (arguments.model.empty()) return demo_model();
   return find_model(arguments.model, hub_cache());
 }
 

@@ -79,6 +79,7 @@ Result<std::vector<std::vector<Completion>>> Engine::complete_all(std::vector<Re
     const int64_t n = std::max(0, requests[i].sampling.n);
     for (int64_t n_most = std::max<int64_t>(0, options().max_open - n);;) {
       if (const std::optional<Error> error = waiting->wait(n_most)) return fail(*error);
+      const int64_t n_before = waiting->n_open();
       waiting->add(n);
       Result<RequestId> id = submit(requests[i], [waiting, i, n](const Event& event) {
         if (event.completion || event.error) waiting->hear(i, n, event);
@@ -89,7 +90,7 @@ Result<std::vector<std::vector<Completion>>> Engine::complete_all(std::vector<Re
       }
       waiting->add(-n);
       // Where others fill the engine too: again after an answer of ours.
-      n_most = waiting->n_open() - 1;
+      n_most = n_before - 1;
       if (id.error().code != ErrorCode::kUnavailable || n_most < 0) return fail(id.error());
     }
   }

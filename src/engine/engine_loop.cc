@@ -6,7 +6,6 @@
 #include <new>
 #include <set>
 #include <system_error>
-#include <unordered_map>
 #include <utility>
 
 #include "base/check.h"
@@ -14,6 +13,7 @@
 #include "base/fp_state.h"
 #include "engine/options.h"
 #include "engine/sampler.h"
+#include "engine/work_view.h"
 
 namespace pando {
 namespace {
@@ -46,20 +46,6 @@ std::vector<Extent> next_extents(Node* tip, uint32_t n_rows) {
     n_rows -= n;
   }
   return extents;
-}
-
-// Tokens from the beginning of a path that `count`, n_issued or n_committed, includes.
-uint32_t path_count(const Node* tip, uint32_t Node::*count) {
-  uint32_t n = tip->end();
-  for (const Node* node = tip; !node->is_root() && node->*count < node->size(); node = node->parent)
-    n = node->start + node->*count;
-  return n;
-}
-
-// Rows of a sequence that are cached and whose outputs it wants.
-uint32_t n_cached_outputs(const Sequence& sequence) {
-  const uint32_t n_cached = path_count(sequence.tip, &Node::n_committed);
-  return n_cached - std::min(n_cached, sequence.next_output);
 }
 
 }  // namespace
@@ -203,50 +189,29 @@ void EngineLoop::remove_done() {
 // --- schedule and reserve ------------------------------------------------------------------------
 
 // Running sequences, and those that wait as far as the step's budget can reach.
-WorkView EngineLoop::work_view(std::vector<Sequence*>& in_view) const {
-  WorkView view;
-  std::unordered_map<const Node*, uint32_t> segment_of;
-  uint32_t n_rows_wanted = 0;
+WorkViewBuilder EngineLoop::work_view() const {
+  WorkViewBuilder builder;
   int n_slots = options_.engine.max_running;
   for (const auto& sequence : sequences_) n_slots -= sequence->running;
   for (const auto& sequence : sequences_) {
     if (!sequence->running) {
-      const bool budget_spent = n_rows_wanted >= static_cast<uint32_t>(options_.engine.step_rows);
-      if (memory_tight_ || n_slots == 0 || budget_spent) continue;
+      const bool budget_spent =
+          builder.n_rows() >= static_cast<uint64_t>(options_.engine.step_rows);
+      if (memory_tight_ || n_slots == 0) continue;
+      if (budget_spent && !builder.goes_along(*sequence)) continue;
       --n_slots;
     }
-    WorkView::Item item;
-    uint32_t n_missing = 0;
-    for (Node* node = sequence->tip; !node->is_root() && node->n_issued < node->size();
-         node = node->parent) {
-      const auto [entry, added] =
-          segment_of.try_emplace(node, static_cast<uint32_t>(view.segment_rows.size()));
-      const uint32_t n_rows = node->size() - node->n_issued;
-      if (added) {
-        view.segment_rows.push_back(n_rows);
-        n_rows_wanted += n_rows;
-      }
-      item.segments.push_back(entry->second);
-      n_missing += n_rows;
-    }
-    std::reverse(item.segments.begin(), item.segments.end());
-    item.n_again = n_cached_outputs(*sequence);
-    item.wants_all_outputs = sequence->scores_prompt();
-    n_rows_wanted += item.n_again;
-    item.decoding = sequence->running && n_missing <= 1 && !sequence->completion.tokens.empty();
-    view.items.push_back(std::move(item));
-    in_view.push_back(sequence.get());
+    builder.add(*sequence);
   }
-  return view;
+  return builder;
 }
 
 std::vector<EngineLoop::Share> EngineLoop::reserve_step() {
-  std::vector<Sequence*> in_view;
-  const WorkView view = work_view(in_view);
+  const WorkViewBuilder work = work_view();
   std::vector<Share> shares;
   for (const Advance& advance :
-       schedule_fcfs(view, static_cast<uint32_t>(options_.engine.step_rows))) {
-    Sequence& sequence = *in_view[advance.item];
+       schedule_fcfs(work.view(), static_cast<uint32_t>(options_.engine.step_rows))) {
+    Sequence& sequence = work.sequence(advance.item);
     if (!sequence.running && memory_tight_) continue;
     if (!reserve(sequence, advance.n_rows, shares)) {
       memory_tight_ = true;
@@ -256,7 +221,7 @@ std::vector<EngineLoop::Share> EngineLoop::reserve_step() {
     const Share share{&sequence, std::min(advance.n_again, n_cached_outputs(sequence))};
     const WantedOutput want = wanted_output(share);
     if (advance.n_rows > 0 || want.begin < want.end) shares.push_back(share);
-    (view.items[advance.item].decoding ? stats_.decode_rows : stats_.prefill_rows) +=
+    (work.view().items[advance.item].decoding ? stats_.decode_rows : stats_.prefill_rows) +=
         advance.n_rows;
   }
   return shares;
@@ -391,30 +356,36 @@ std::vector<std::vector<TokenLogprob>> EngineLoop::read_outputs(
   for (size_t i = 1; i < wanted.size(); ++i)
     first_of[i] = first_of[i - 1] + wanted[i - 1].end - wanted[i - 1].begin;
 
+  struct OutputRow {
+    size_t wanted;
+    uint32_t pos;
+    std::span<const float> logits;  // [vocab]
+  };
   std::vector<std::vector<TokenLogprob>> read(wanted.size());
   for (size_t first = 0; first < n_outputs; first += kLogitRows) {
     const size_t n = std::min(kLogitRows, n_outputs - first);
     transformer_.logits(hidden + first * d_model, static_cast<int>(n), logits_.data());
     const auto start = std::chrono::steady_clock::now();
-    // A path's outputs ascend, so each sequence reads its own in order, block by block.
-    const auto read_block = [&](size_t i, const auto& use) {
+    std::vector<OutputRow>
+        rows;  // of this block; a path's outputs ascend, so each reads its own in order
+    for (size_t i = 0; i < wanted.size(); ++i)
       for (uint32_t pos = wanted[i].begin + static_cast<uint32_t>(read[i].size());
            pos < wanted[i].end; ++pos) {
         const size_t row = step.output_of[first_of[i] + pos - wanted[i].begin] - first;
-        if (row >= n) return;
-        use(pos, std::span(logits_).subspan(row * vocab, vocab));
+        if (row >= n) break;
+        rows.push_back({i, pos, std::span(logits_).subspan(row * vocab, vocab)});
+        read[i].emplace_back();
       }
-    };
     if (observer_)
-      for (size_t i = 0; i < wanted.size(); ++i)
-        read_block(i, [&](uint32_t pos, std::span<const float> logits) {
-          observer_(sequences[i]->request->id, sequences[i]->choice, pos + 1, logits);
-        });
-    pool_.parallel_for(static_cast<int64_t>(wanted.size()), [&](int64_t i, int) {
-      read_block(i, [&](uint32_t pos, std::span<const float> logits) {
-        read[i].push_back(sequences[i]->read(logits, pos));
-      });
+      for (const OutputRow& row : rows)
+        observer_(sequences[row.wanted]->request->id, sequences[row.wanted]->choice, row.pos + 1,
+                  row.logits);
+    pool_.parallel_for(static_cast<int64_t>(rows.size()), [&](int64_t k, int) {
+      const OutputRow& row = rows[k];
+      read[row.wanted][row.pos - wanted[row.wanted].begin] =
+          sequences[row.wanted]->read(row.logits, row.pos);
     });
+    for (const OutputRow& row : rows) sequences[row.wanted]->add_to_hash(row.logits);
     stats_.sampling_s += seconds_since(start);
   }
   return read;

@@ -11,10 +11,10 @@
 #include "cache/page_pool.h"
 #include "comm/comm.h"
 #include "engine/sequence.h"
+#include "engine/work_view.h"
 #include "model/transformer.h"
 #include "pando/engine.h"
 #include "plan/planner.h"
-#include "schedule/schedule.h"
 
 namespace pando {
 
@@ -73,7 +73,7 @@ class EngineLoop {
   EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer, const LoopOptions& options,
              const kernel::Kernels& kernels, std::unique_ptr<Planner> planner);
 
-  WorkView work_view(std::vector<Sequence*>& in_view) const;
+  WorkViewBuilder work_view() const;
   std::vector<Share> reserve_step();
   bool reserve(Sequence& sequence, uint32_t n_rows, std::span<const Share> shares);
   bool preempt_for(const Sequence& sequence, std::span<const Share> shares);

@@ -17,10 +17,8 @@ uint32_t first_output(const Request& request) {
   return static_cast<uint32_t>(request.prompt_logprobs_from.value_or(n_prompt)) - 1;
 }
 
-TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) {
+TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) const {
   const SamplingOptions& options = sampling();
-  if (request->request.logits_hash)
-    completion.logits_hash = chain_hash(completion.logits_hash, logits);
   if (position + 1 < prompt().size())
     return log_probability(logits, prompt()[position + 1], options.top_logprobs);
   const Token token =
@@ -28,6 +26,11 @@ TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) {
                    {prompt(), completion.tokens});
   return options.logprobs ? log_probability(logits, token, options.top_logprobs)
                           : TokenLogprob{.token = token};
+}
+
+void Sequence::add_to_hash(std::span<const float> logits) {
+  if (request->request.logits_hash)
+    completion.logits_hash = chain_hash(completion.logits_hash, logits);
 }
 
 Sequence::Taken Sequence::take(TokenLogprob next, const EndTokens& ends) {

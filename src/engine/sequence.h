@@ -45,9 +45,11 @@ struct Sequence {
   std::span<const Token> prompt() const { return request->request.tokens; }
   bool scores_prompt() const { return next_output + 1 < prompt().size(); }
 
-  // The token after the row at `position`, which is the next one it wants: that of the prompt, or
-  // one drawn from the logits. Chains the row's hash; what else it says is for `take`.
-  TokenLogprob read(std::span<const float> logits, uint32_t position);
+  // The token after the row at `position`, one that it wants: that of the prompt, or one drawn from
+  // the logits. Rows of a step may be read in parallel.
+  TokenLogprob read(std::span<const float> logits, uint32_t position) const;
+  // Chains the hash of the next row that was read, where hashes are wanted.
+  void add_to_hash(std::span<const float> logits);
 
   struct Taken {
     std::string text;                      // new text of the answer

@@ -9,20 +9,23 @@ std::vector<Advance> schedule_fcfs(const WorkView& view, uint32_t budget) {
   std::vector<Advance> advances;
   const auto advance = [&](uint32_t index) {
     const WorkView::Item& item = view.items[index];
-    const uint32_t n_again = std::min(item.n_again, budget);
-    uint32_t n_rows = 0;
-    bool complete = n_again == item.n_again, moves = n_again > 0;
-    for (size_t i = 0; complete && i < item.segments.size(); ++i) {
-      const uint32_t segment = item.segments[i];
-      const uint32_t n = std::min(left[segment], budget - n_again - n_rows);
+    uint32_t cost = 0, n_again = 0, n_rows = 0;
+    bool complete = true, goes_along = false;
+    const auto take = [&](uint32_t segment) {
+      const uint32_t n = std::min(left[segment], budget - cost);
       left[segment] -= n;
-      n_rows += n;
+      cost += n;
       complete = left[segment] == 0;
-      const bool taken = left[segment] < view.segment_rows[segment];
-      moves |= n > 0 || (taken && item.wants_all_outputs);
+      goes_along |= item.wants_all_outputs && left[segment] < view.segment_rows[segment];
+      return n;
+    };
+    for (size_t i = 0; complete && i < item.again.size(); ++i) {
+      take(item.again[i]);
+      n_again += view.segment_rows[item.again[i]] - left[item.again[i]];
     }
-    if (!moves && !complete) return;
-    budget -= n_again + n_rows;
+    for (size_t i = 0; complete && i < item.segments.size(); ++i) n_rows += take(item.segments[i]);
+    if (cost == 0 && !complete && !goes_along) return;
+    budget -= cost;
     advances.push_back({index, n_again, n_rows});
   };
   for (const bool decoding : {true, false})

@@ -10,18 +10,19 @@ namespace pando {
 // counts once however many wait for it.
 struct WorkView {
   struct Item {
-    bool decoding = false;           // running, and one row from its next token
-    uint32_t n_again = 0;            // rows that are cached but whose outputs it wants
-    std::vector<uint32_t> segments;  // indices into segment_rows, in the order of its path
+    bool decoding = false;  // running, and one row from its next token
+    // Indices into segment_rows, in the order of its path: rows that are cached but whose outputs
+    // it wants, and rows that are missing.
+    std::vector<uint32_t> again, segments;
     bool wants_all_outputs = false;  // and those of rows that others compute before it
   };
-  std::vector<uint32_t> segment_rows;  // rows of each segment that are not computed yet
+  std::vector<uint32_t> segment_rows;  // rows of each segment that are to compute
   std::vector<Item> items;             // in order of arrival
 };
 
 struct Advance {
   uint32_t item;     // index into WorkView::items
-  uint32_t n_again;  // rows to compute again
+  uint32_t n_again;  // rows of `again` that the step computes, for it or for others
   uint32_t n_rows;   // new rows to compute for it, beyond what earlier advances compute
 };
 

@@ -19,8 +19,22 @@ std::string behind(const std::string& prompt, const std::string& choice) {
 
 }  // namespace
 
+Status check_choices(const Request& question, std::span<const std::string> choices) {
+  for (const std::string& choice : choices)
+    if (choice.empty())
+      return invalid_argument("a choice is an empty text, expected one character at least");
+  if (question.sampling.n != 1)
+    return invalid_argument("n is {}, expected 1 for a question with choices", question.sampling.n);
+  if (question.prompt_logprobs_from)
+    return invalid_argument("log-probabilities of the prompt do not go with choices");
+  if (!question.tokens.empty())
+    return invalid_argument("choices go with text, which 'tokens' is not");
+  return {};
+}
+
 Result<std::vector<Request>> choice_requests(const Model& model, const Request& question,
                                              const std::vector<std::string>& choices) {
+  if (Status status = check_choices(question, choices); !status) return status.error();
   const bool is_chat = !question.messages.empty();
   std::string prompt = question.prompt;
   if (is_chat) {
@@ -28,17 +42,16 @@ Result<std::vector<Request>> choice_requests(const Model& model, const Request& 
     if (!rendered) return rendered.error();
     prompt = std::move(*rendered);
   }
-  std::vector<Request> requests;
-  for (const std::string& choice : choices) {
-    Result<Request> request =
-        continuation_request(model, prompt, behind(prompt, choice), /*add_bos=*/!is_chat);
-    if (!request)
-      return make_error(request.error().code, "choice '{}': {}", choice, request.error().message);
-    request->id = question.id;
-    request->isolation_key = question.isolation_key;
-    request->logits_hash = question.logits_hash;
-    request->sampling.top_logprobs = question.sampling.top_logprobs;
-    requests.push_back(std::move(*request));
+  std::vector<std::string> texts;
+  for (const std::string& choice : choices) texts.push_back(behind(prompt, choice));
+  Result<std::vector<Request>> requests =
+      continuation_requests(model, prompt, texts, /*add_bos=*/!is_chat);
+  if (!requests) return requests.error();
+  for (Request& request : *requests) {
+    request.id = question.id;
+    request.isolation_key = question.isolation_key;
+    request.logits_hash = question.logits_hash;
+    request.sampling.top_logprobs = question.sampling.top_logprobs;
   }
   return requests;
 }

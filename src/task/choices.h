@@ -10,8 +10,11 @@
 
 namespace pando {
 
-// One scoring request for each choice, behind the question's prompt. Errors: as
-// continuation_request, naming the choice.
+// kInvalidArgument for an empty choice, and for options that a question with choices cannot have.
+Status check_choices(const Request& question, std::span<const std::string> choices);
+
+// One scoring request for each choice, behind the question's prompt. Errors: as check_choices and
+// continuation_requests.
 Result<std::vector<Request>> choice_requests(const Model& model, const Request& question,
                                              const std::vector<std::string>& choices);
 

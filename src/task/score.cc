@@ -9,6 +9,8 @@
 namespace pando {
 namespace {
 
+constexpr size_t kWindowsAtATime = 64;  // so that no text is held many times over
+
 Request scoring_request(std::vector<Token> tokens, size_t from) {
   Request request;
   request.tokens = std::move(tokens);
@@ -19,21 +21,32 @@ Request scoring_request(std::vector<Token> tokens, size_t from) {
 
 }  // namespace
 
-Result<Request> continuation_request(const Model& model, std::string_view prefix,
-                                     std::string_view continuation, bool add_bos) {
+Result<std::vector<Request>> continuation_requests(const Model& model, std::string_view prefix,
+                                                   std::span<const std::string> continuations,
+                                                   bool add_bos) {
   Result<std::vector<Token>> before = model.encode(prefix, add_bos);
   if (!before) return before.error();
-  Result<std::vector<Token>> whole =
-      model.encode(std::string(prefix) + std::string(continuation), add_bos);
-  if (!whole) return whole.error();
-  const size_t n_common =
-      std::mismatch(before->begin(), before->end(), whole->begin(), whole->end()).first -
-      before->begin();
+  size_t n_common = before->size();
+  std::vector<std::vector<Token>> texts;
+  for (const std::string& continuation : continuations) {
+    if (continuation.empty())
+      return invalid_argument("a continuation is empty, expected one character at least");
+    Result<std::vector<Token>> whole = model.encode(std::string(prefix) + continuation, add_bos);
+    if (!whole) return whole.error();
+    const auto [end, other] =
+        std::mismatch(before->begin(), before->end(), whole->begin(), whole->end());
+    n_common = std::min<size_t>(n_common, end - before->begin());
+    texts.push_back(std::move(*whole));
+  }
   if (n_common == 0)
-    return invalid_argument("no token comes before the continuation, expected one at least");
-  if (n_common == whole->size())
-    return invalid_argument("the continuation is empty, expected one token at least");
-  return scoring_request(std::move(*whole), n_common);
+    return invalid_argument("no token comes before the continuations, expected one at least");
+  std::vector<Request> requests;
+  for (std::vector<Token>& tokens : texts) {
+    if (tokens.size() == n_common)
+      return invalid_argument("a continuation adds no token to the prefix");
+    requests.push_back(scoring_request(std::move(tokens), n_common));
+  }
+  return requests;
 }
 
 ContinuationScore continuation_score(const Completion& completion) {
@@ -48,14 +61,11 @@ ContinuationScore continuation_score(const Completion& completion) {
 
 Result<std::vector<ContinuationScore>> score(Engine& engine, const std::string& prefix,
                                              const std::vector<std::string>& continuations) {
-  std::vector<Request> requests;
-  for (const std::string& continuation : continuations) {
-    Result<Request> request = continuation_request(engine.model(), prefix, continuation);
-    if (!request) return request.error();
-    request->logits_hash = true;
-    requests.push_back(std::move(*request));
-  }
-  auto completions = engine.complete_all(std::move(requests));
+  Result<std::vector<Request>> requests =
+      continuation_requests(engine.model(), prefix, continuations);
+  if (!requests) return requests.error();
+  for (Request& request : *requests) request.logits_hash = true;
+  auto completions = engine.complete_all(std::move(*requests));
   if (!completions) return completions.error();
   std::vector<ContinuationScore> scores;
   for (const std::vector<Completion>& completion : *completions)
@@ -91,25 +101,27 @@ Result<Perplexity> perplexity(Engine& engine, std::string_view text,
   if (tokens.size() < 2)
     return invalid_argument("the text has {} tokens, expected 2 at least", tokens.size());
 
-  std::vector<Request> requests;
+  Perplexity result{.n_bytes = text.size()};
+  const size_t n_first = window - n_start;  // of the text, in any window
   for (size_t next = std::max<size_t>(n_start, 1); next < tokens.size();) {  // first not scored
-    const size_t n_first = window - n_start;  // of the text, in any window
-    const size_t end = requests.empty() ? std::min(tokens.size(), n_start + n_first)
-                                        : std::min(tokens.size(), next + stride);
-    const size_t begin = std::max(n_start, end - std::min(end, n_first));
-    std::vector<Token> piece = *nothing;
-    piece.insert(piece.end(), tokens.begin() + begin, tokens.begin() + end);
-    requests.push_back(scoring_request(std::move(piece), n_start + next - begin));
-    next = end;
-  }
-  Perplexity result{.n_bytes = text.size(), .n_windows = requests.size()};
-  auto completions = engine.complete_all(std::move(requests));
-  if (!completions) return completions.error();
-  for (const std::vector<Completion>& completion : *completions)
-    for (const TokenLogprob& token : completion[0].prompt_logprobs) {
-      result.log_likelihood += token.logprob;
-      ++result.n_tokens;
+    std::vector<Request> requests;
+    while (next < tokens.size() && requests.size() < kWindowsAtATime) {
+      const bool is_first = result.n_windows++ == 0;
+      const size_t end = std::min(tokens.size(), is_first ? n_start + n_first : next + stride);
+      const size_t begin = std::max(n_start, end - std::min(end, n_first));
+      std::vector<Token> piece = *nothing;
+      piece.insert(piece.end(), tokens.begin() + begin, tokens.begin() + end);
+      requests.push_back(scoring_request(std::move(piece), n_start + next - begin));
+      next = end;
     }
+    auto completions = engine.complete_all(std::move(requests));
+    if (!completions) return completions.error();
+    for (const std::vector<Completion>& completion : *completions)
+      for (const TokenLogprob& token : completion[0].prompt_logprobs) {
+        result.log_likelihood += token.logprob;
+        ++result.n_tokens;
+      }
+  }
   return result;
 }
 

@@ -134,7 +134,7 @@ TEST(InputLine, ChoicesOfTheQuestionOrTheLine) {
   EXPECT_EQ(line.questions[1].choices, (std::vector<std::string>{"A", "B", "C"}));
   EXPECT_EQ(parsed(R"({"prompt": "P", "choices": ["A"]})").questions[0].choices.size(), 1u);
   EXPECT_EQ(refused(R"({"tokens": [1], "choices": ["A"]})"),
-            "field 'choices' goes with text, not with 'tokens'");
+            "choices go with text, which 'tokens' is not");
 }
 
 TEST(InputLine, PromptLogprobs) {
@@ -220,7 +220,7 @@ TEST(InputLine, TypesAndRangesThatAreRefused) {
       {R"("logit_bias": {"5": "1"})",
        "field 'logit_bias' is {...}, expected an object of token ids and numbers"},
       {R"("choices": [])", "field 'choices' is [], expected a list of one or more"},
-      {R"("choices": ["a", ""])", "field 'choices' has an empty string, expected some text"},
+      {R"("choices": ["a", ""])", "a choice is an empty text, expected one character at least"},
       {R"("choices": ["a"], "n": 2)", "n is 2, expected 1 for a question with choices"},
       {R"("stop": ["x", 1])", "field 'stop' is 1, expected a list of strings"},
       {R"("stop_tokens": [-1])", "field 'stop_tokens' is -1, expected a list of token ids"},

@@ -1,0 +1,41 @@
+// The work in front of the scheduler, from the sequences' paths.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "engine/sequence.h"
+#include "schedule/schedule.h"
+
+namespace pando {
+
+// Tokens from the beginning of a path that `count`, &Node::n_issued or n_committed, includes.
+uint32_t path_count(const Node* tip, uint32_t Node::*count);
+
+// Rows of a sequence that are cached and whose outputs it wants.
+uint32_t n_cached_outputs(const Sequence& sequence);
+
+// Sequences in order of arrival; what several of them want is one segment.
+class WorkViewBuilder {
+ public:
+  void add(Sequence& sequence);
+  // True where its next rows are among those added already: it reads their outputs for free.
+  bool goes_along(const Sequence& sequence) const;
+
+  uint64_t n_rows() const { return n_rows_; }
+  const WorkView& view() const { return view_; }
+  Sequence& sequence(uint32_t item) const { return *sequences_[item]; }
+
+ private:
+  using Key = std::pair<const Node*, uint32_t>;  // offset of the first row in its node
+
+  uint32_t segment(Key key, uint32_t n_rows);
+
+  WorkView view_;
+  std::vector<Sequence*> sequences_;
+  std::map<Key, uint32_t> segment_of_;
+  uint64_t n_rows_ = 0;
+};
+
+}  // namespace pando
