@@ -8,7 +8,7 @@
 namespace pando::cli {
 
 Result<std::string> apply_generation_config(const std::filesystem::path& model,
-                                            const GivenSampling& given, SamplingOptions& sampling) {
+                                            const IsGiven& given, SamplingOptions& sampling) {
   const Result<GenerationConfig> config = read_generation_config(model);
   if (!config) return config.error();
   std::vector<std::string> taken, left;
@@ -18,19 +18,20 @@ Result<std::string> apply_generation_config(const std::filesystem::path& model,
   };
   if (config->samples) {
     const double temperature = config->temperature.value_or(1.0);
-    if (note(given.temperature, fmt::format("temperature {}", temperature)))
+    if (note(given("--temperature"), fmt::format("temperature {}", temperature)))
       sampling.temperature = temperature;
-    if (config->top_k && note(given.top_k, fmt::format("top_k {}", *config->top_k)))
+    if (config->top_k && note(given("--top-k"), fmt::format("top_k {}", *config->top_k)))
       sampling.top_k = *config->top_k;
-    if (config->top_p && note(given.top_p, fmt::format("top_p {}", *config->top_p)))
+    if (config->top_p && note(given("--top-p"), fmt::format("top_p {}", *config->top_p)))
       sampling.top_p = *config->top_p;
-    if (config->min_p && note(false, fmt::format("min_p {}", *config->min_p)))
+    if (config->min_p && note(given("--min-p"), fmt::format("min_p {}", *config->min_p)))
       sampling.min_p = *config->min_p;
   } else {
-    note(given.temperature, "the likeliest token (do_sample is false)");
+    note(given("--temperature"), "the likeliest token (do_sample is false)");
   }
   if (config->repetition_penalty &&
-      note(false, fmt::format("repetition_penalty {}", *config->repetition_penalty)))
+      note(given("--repetition-penalty"),
+           fmt::format("repetition_penalty {}", *config->repetition_penalty)))
     sampling.repetition_penalty = *config->repetition_penalty;
   if (!config->eos.empty() &&
       note(sampling.ignore_eos, fmt::format("end tokens {}", fmt::join(config->eos, ", "))))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "pando/request.h"
@@ -9,13 +10,11 @@
 
 namespace pando::cli {
 
-// Which options the command line gave: these stay.
-struct GivenSampling {
-  bool temperature = false, top_k = false, top_p = false;
-};
+// Whether the command line gave an option, by its name: then that stays.
+using IsGiven = std::function<bool(const char* option)>;
 
 // Changes `sampling` by the file and returns one line that says what was taken and what was not.
 Result<std::string> apply_generation_config(const std::filesystem::path& model,
-                                            const GivenSampling& given, SamplingOptions& sampling);
+                                            const IsGiven& given, SamplingOptions& sampling);
 
 }  // namespace pando::cli

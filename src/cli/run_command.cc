@@ -30,7 +30,7 @@ struct RunOptions {
   int show = 0;
   bool quiet = false;
   bool generation_config = false;
-  GivenSampling given;
+  IsGiven given;
   BatchOptions batch;
 };
 
@@ -109,7 +109,8 @@ void add_verify_options(CLI::App& app, RunOptions& o) {
   app.footer(
       "Answers the input's questions, all together and sharing what they can; then asks some of\n"
       "them again, one by one, with nothing shared, and compares every bit of their logits.\n"
-      "Ends with 0 where all are equal, with 1 where one is not.\n"
+      "Ends with 0 where all are equal, with 1 where one is not, with 3 where questions were left "
+      "out.\n"
       "Example:\n  pando verify --model MODEL --input questions.jsonl --sample 10%");
 }
 
@@ -204,8 +205,7 @@ class RunCommand {
       fmt::print(stderr, "pando: {}\n", message);
     };
     batch.on_answer = [&](const BatchAnswer& answer) {
-      if (!o_.compare.empty() || in_sample(answer.key))
-        hashes.emplace(answer.key, answer.completion.logits_hash);
+      if (keeps_hash(answer.key, hashes)) hashes.emplace(answer.key, answer.completion.logits_hash);
       if (!quiet && static_cast<int>(shown_.size()) < o_.show)
         shown_.push_back(fmt::format("[{}] {}\n    -> {}", answer.id, answer.question,
                                      quoted(answer.completion.text)));
@@ -223,17 +223,28 @@ class RunCommand {
     return summary->bad_lines + summary->failed > 0 ? kIncomplete : kOk;
   }
 
-  // The sample depends on the questions' places alone; the first question is always in it.
+  bool keeps_hash(const AnswerKey& key, const Hashes& hashes) const {
+    if (!o_.compare.empty()) return true;
+    return o_.verify > 0 && (in_sample(key) || key < first_answer(hashes));
+  }
+
+  // The first answer of the input is always asked again: no sample is empty.
+  static AnswerKey first_answer(const Hashes& hashes) {
+    return hashes.empty() ? AnswerKey{.line = UINT64_MAX} : hashes.begin()->first;
+  }
+
+  // The sample depends on the questions' places alone.
   bool in_sample(const AnswerKey& key) const {
     uint64_t x = key.line * 0x9e3779b97f4a7c15u + key.question * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 31) * 0x94d049bb133111ebu;
-    return o_.verify > 0 &&
-           (key == AnswerKey{1, 0, 0} || static_cast<double>(x >> 11) * 0x1p-53 < o_.verify);
+    return static_cast<double>(x >> 11) * 0x1p-53 < o_.verify;
   }
 
   // One question at a time, in an engine that shares nothing.
   int verify(const std::shared_ptr<const Model>& model, Hashes& hashes, int code) {
-    std::erase_if(hashes, [&](const auto& entry) { return !in_sample(entry.first); });
+    const AnswerKey first = first_answer(hashes);
+    std::erase_if(
+        hashes, [&](const auto& entry) { return !in_sample(entry.first) && entry.first != first; });
     EngineOptions options = engine_options(o_.model);
     options.sharing = "packed";
     options.max_running = 1;
@@ -251,7 +262,7 @@ class RunCommand {
     if (!o_.quiet)
       fmt::print(stderr, "verified: {} answers again, alone and unshared, in {:.2f} s: {}\n",
                  verified->answers, verified->seconds,
-                 verified->answers > 0 ? "all bits equal" : "none fell in the sample");
+                 verified->answers > 0 ? "all bits equal" : "there was none to ask");
     return code;
   }
 
@@ -299,8 +310,7 @@ static Command add_command(CLI::App& app, void (*add)(CLI::App&, RunOptions&)) {
   auto options = std::make_shared<RunOptions>();
   add(app, *options);
   return [options, &app] {
-    const auto given = [&app](const char* name) { return app.count(name) > 0; };
-    options->given = {given("--temperature"), given("--top-k"), given("--top-p")};
+    options->given = [&app](const char* name) { return app.count(name) > 0; };
     return RunCommand(*options)();
   };
 }

@@ -125,6 +125,11 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   active->seed =
       request.sampling.seed ? *request.sampling.seed : derive_seed(options_.engine.seed, request);
   active->request = std::move(request);
+  if (active->request.sampling.repetition_penalty != 1) {
+    std::vector<Token>& in_prompt = active->in_prompt = active->request.tokens;
+    std::sort(in_prompt.begin(), in_prompt.end());
+    in_prompt.erase(std::unique(in_prompt.begin(), in_prompt.end()), in_prompt.end());
+  }
   active->listener = std::move(listener);
   active->n_open = active->request.sampling.n;
   for (int choice = 0; choice < active->n_open; ++choice) {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
-#include <set>
 #include <vector>
 
 #include "base/fault.h"
@@ -47,18 +47,25 @@ bool has_penalties(const SamplingOptions& o) {
 
 void adjust(std::vector<float>& logits, const SamplingOptions& o, const TokenHistory& history) {
   const auto change = [&](Token token, const auto& by) {
-    logits[token] = static_cast<float>(by(double{logits[token]}));
+    // A finite logit stays finite, whatever is done to it.
+    const double most = std::isfinite(logits[token]) ? std::numeric_limits<float>::max() / 2
+                                                     : std::numeric_limits<double>::infinity();
+    logits[token] = static_cast<float>(std::clamp(by(double{logits[token]}), -most, most));
   };
   for (const auto& [token, bias] : o.logit_bias)
     change(token, [bias = bias](double x) { return x + bias; });
   if (!has_penalties(o)) return;
   std::map<Token, int> in_answer;
   for (const Token token : history.answer) ++in_answer[token];
-  std::set<Token> seen(history.prompt.begin(), history.prompt.end());
-  seen.insert(history.answer.begin(), history.answer.end());
-  for (const Token token : seen)
-    change(token,
-           [&](double x) { return x > 0 ? x / o.repetition_penalty : x * o.repetition_penalty; });
+  if (o.repetition_penalty != 1) {
+    const auto repeated = [&](double x) {
+      return x > 0 ? x / o.repetition_penalty : x * o.repetition_penalty;
+    };
+    for (const Token token : history.in_prompt) change(token, repeated);
+    for (const auto& [token, n] : in_answer)
+      if (!std::binary_search(history.in_prompt.begin(), history.in_prompt.end(), token))
+        change(token, repeated);
+  }
   for (const auto& [token, n] : in_answer)
     change(token,
            [&, n = n](double x) { return x - o.presence_penalty - n * o.frequency_penalty; });

@@ -17,7 +17,8 @@ struct SamplingKey {
 
 // What stands before the token that is drawn; penalties look at it.
 struct TokenHistory {
-  std::span<const Token> prompt, answer;
+  std::span<const Token> in_prompt;  // sorted, each once; only read with a repetition penalty
+  std::span<const Token> answer;
 };
 
 // As SamplingOptions says. Greedy at temperature 0: the largest logit, the lowest id among equals.

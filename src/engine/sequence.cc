@@ -23,7 +23,7 @@ TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) co
     return log_probability(logits, prompt()[position + 1], options.top_logprobs);
   const Token token =
       sample_token(logits, options, {request->seed, static_cast<uint32_t>(choice), position + 1},
-                   {prompt(), completion.tokens});
+                   {request->in_prompt, completion.tokens});
   return options.logprobs ? log_probability(logits, token, options.top_logprobs)
                           : TokenLogprob{.token = token};
 }

@@ -19,7 +19,8 @@ struct ActiveRequest {
   Request request;  // tokens are those of the prompt
   Listener listener;
   uint64_t seed = 0;
-  int n_open = 0;  // sequences not finished
+  std::vector<Token> in_prompt;  // its tokens sorted, each once, where a penalty asks for them
+  int n_open = 0;                // sequences not finished
 };
 
 // Tokens that end an answer unless it asks to go on.

@@ -53,6 +53,8 @@ TEST_F(ModelSource, GenerationConfigIsUsedOnlyWhenAskedFor) {
       given.says("taken: top_k 3, repetition_penalty 1.1; not taken: temperature 0.5 (given "
                  "otherwise), end tokens"))
       << given;
+  EXPECT_TRUE(run_model("--model m --generation-config --repetition-penalty 1 --min-p 0")
+                  .says("repetition_penalty 1.1 (given otherwise)"));
   std::ofstream(at("m") / "generation_config.json") << R"({"temperature": 0.5, "top_k": 3})";
   const Finished greedy = run_model("--model m --generation-config --logits-hash");
   EXPECT_TRUE(greedy.says("taken: the likeliest token")) << greedy;

@@ -46,17 +46,16 @@ TEST_F(RunTest, HelpAndVersion) {
 }
 
 TEST_F(RunTest, WrongUsage) {
-  for (const char* arguments :
-       {"", "no-such-command", "run", "run --model m", "run --input good.jsonl", "make-model",
-        "run --model m --input good.jsonl --no-such-option",
-        "run --model m --input good.jsonl extra",
-        "run --model m --input good.jsonl --sharing magic",
-        "run --model m --input good.jsonl --max-tokens 0",
-        "run --model m --input good.jsonl --max-tokens many",
-        "run --model m --input good.jsonl --top-p 2",
-        "run --model m --input good.jsonl --temperature -1",
-        "run --model m --input good.jsonl --kv-memory 1XB",
-        "run --model m --input - --compare packed"}) {
+  for (const char* arguments : {"", "no-such-command", "run", "run --model m", "make-model",
+                                "run --model m --input good.jsonl --no-such-option",
+                                "run --model m --input good.jsonl extra",
+                                "run --model m --input good.jsonl --sharing magic",
+                                "run --model m --input good.jsonl --max-tokens 0",
+                                "run --model m --input good.jsonl --max-tokens many",
+                                "run --model m --input good.jsonl --top-p 2",
+                                "run --model m --input good.jsonl --temperature -1",
+                                "run --model m --input good.jsonl --kv-memory 1XB",
+                                "run --model m --input - --compare packed"}) {
     const Finished finished = pando(arguments);
     EXPECT_EQ(finished.code, kUsage) << arguments << ": " << finished;
     EXPECT_NE(finished.err, "") << arguments;
@@ -159,6 +158,10 @@ TEST_F(RunTest, VerifyAsksAgainAlone) {
   EXPECT_EQ(verify.code, kOk) << verify;
   EXPECT_NE(verify.err.find("verified: 1 answers again"), std::string::npos) << verify;
   EXPECT_EQ(verify.out, "");
+  folder().write("blank.jsonl", "\nnot json\n{\"prompt\": \"A prompt.\"}\n");
+  const Finished blank = pando("verify --model m --input blank.jsonl --sample 0.01%");
+  EXPECT_EQ(blank.code, kIncomplete) << blank;
+  EXPECT_NE(blank.err.find("verified: 1 answers again"), std::string::npos) << blank;
   for (const char* share : {"0", "101%", "2", "some"})
     EXPECT_EQ(pando(std::string("verify --model m --input good.jsonl --sample ") + share).code,
               kUsage)

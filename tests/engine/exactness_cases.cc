@@ -209,6 +209,20 @@ SamplingOptions random_sampling(Rng& rng) {
   return sampling;
 }
 
+// Some requests draw from changed logits.
+void add_adjustments(Rng& rng, std::vector<Request>& requests) {
+  for (Request& request : requests) {
+    SamplingOptions& sampling = request.sampling;
+    if (!chance(rng, 30)) continue;
+    if (chance(rng, 50)) sampling.repetition_penalty = 1 + uniform(rng, -3, 10) / 10.0;
+    if (chance(rng, 50)) sampling.presence_penalty = uniform(rng, -5, 5) / 10.0;
+    if (chance(rng, 50)) sampling.frequency_penalty = uniform(rng, -5, 5) / 10.0;
+    if (chance(rng, 50)) sampling.min_p = uniform(rng, 1, 50) / 100.0;
+    for (int i = uniform(rng, 0, 2); i > 0; --i)
+      sampling.logit_bias[uniform(rng, 0, kVocab - 1)] = uniform(rng, -30, 30) / 10.0;
+  }
+}
+
 // Some requests want the likelihood of their prompt too, and some of that alone.
 void add_scoring(Rng& rng, std::vector<Request>& requests) {
   const auto from = [&](const Request& request) {
@@ -278,7 +292,8 @@ std::string compare(const Outcome& outcome, RequestId id, const reference::Model
       }
       const size_t index = row.position - n_prompt;
       const Token token = reference::sample({wanted, kVocab}, sampling, sampling.seed.value_or(0),
-                                            row.choice, row.position);
+                                            row.choice, row.position, outcome.request.tokens,
+                                            std::span(completion.tokens).first(index));
       if (token != completion.tokens[index])
         return fmt::format("request {} choice {} position {}: token {} instead of {}", id,
                            row.choice, row.position, completion.tokens[index], token);
@@ -326,6 +341,7 @@ CaseResult ExactnessCases::run(uint64_t seed) {
     if (chance(rng, 30)) s.requests.push_back(s.requests[i]);
   Rng scoring_rng(seed ^ 0x2545f4914f6cdd1d);
   add_scoring(scoring_rng, s.requests);
+  add_adjustments(scoring_rng, s.requests);
 
   size_t n_longest = 0;
   for (const Request& request : s.requests)

@@ -136,12 +136,9 @@ TEST(Options, BadEngineOptions) {
        "context is -1, expected at most the model's 640 positions"},
       {[](EngineOptions& o) { o.context = 641; },
        "context is 641, expected at most the model's 640 positions"},
-      {[](EngineOptions& o) { o.step_rows = 0; },
-       "step_rows is 0, expected at least 1"},
-      {[](EngineOptions& o) { o.max_running = 0; },
-       "max_running is 0, expected at least 1"},
-      {[](EngineOptions& o) { o.max_open = 0; },
-       "max_open is 0, expected at least 1"},
+      {[](EngineOptions& o) { o.step_rows = 0; }, "step_rows is 0, expected at least 1"},
+      {[](EngineOptions& o) { o.max_running = 0; }, "max_running is 0, expected at least 1"},
+      {[](EngineOptions& o) { o.max_open = 0; }, "max_open is 0, expected at least 1"},
       {[](EngineOptions& o) { o.isa = "mmx"; },
        "instruction set 'mmx' is not available here: expected portable, avx2 or avx512, as far as "
        "this "

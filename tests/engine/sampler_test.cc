@@ -155,6 +155,16 @@ TEST(Sampler, PenaltiesAndBiasChangeTheLogits) {
             1);
 }
 
+TEST(Sampler, AHugeBiasDecides) {
+  SamplingOptions options = sampled(1);
+  options.logit_bias = {{1, 1e39}};
+  for (uint32_t i = 0; i < 20; ++i)
+    EXPECT_EQ(sample_token(std::vector<float>{0, 1, 2}, options, {5, 0, i}), 1);
+  options.logit_bias = {{1, -1e39}, {2, -1e300}};
+  for (uint32_t i = 0; i < 20; ++i)
+    EXPECT_EQ(sample_token(std::vector<float>{0, 1, 2}, options, {5, 0, i}), 0);
+}
+
 TEST(Sampler, TheLikeliestBesideAToken) {
   const std::vector<float> logits = {1, 3, 2, 3, 0};
   const TokenLogprob found = log_probability(logits, 2, 3);

@@ -19,8 +19,32 @@ inline uint64_t splitmix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-inline Token sample(std::span<const float> logits, const SamplingOptions& options, uint64_t seed,
-                    int choice, uint32_t position) {
+// The logits after bias and penalties, as docs/answers.md says.
+inline std::vector<float> adjusted(std::span<const float> logits, const SamplingOptions& options,
+                                   std::span<const Token> prompt, std::span<const Token> answer) {
+  std::vector<float> out(logits.begin(), logits.end());
+  for (Token token = 0; token < static_cast<Token>(out.size()); ++token) {
+    const auto bias = options.logit_bias.find(token);
+    if (bias != options.logit_bias.end())
+      out[token] = static_cast<float>(out[token] + bias->second);
+    const auto n_in = [&](std::span<const Token> tokens) {
+      return std::count(tokens.begin(), tokens.end(), token);
+    };
+    if (options.repetition_penalty != 1 && n_in(prompt) + n_in(answer) > 0)
+      out[token] = static_cast<float>(out[token] > 0 ? out[token] / options.repetition_penalty
+                                                     : out[token] * options.repetition_penalty);
+    const auto n = static_cast<double>(n_in(answer));
+    if (n > 0)
+      out[token] =
+          static_cast<float>(out[token] - options.presence_penalty - n * options.frequency_penalty);
+  }
+  return out;
+}
+
+inline Token sample(std::span<const float> row, const SamplingOptions& options, uint64_t seed,
+                    int choice, uint32_t position, std::span<const Token> prompt,
+                    std::span<const Token> answer) {
+  const std::vector<float> logits = adjusted(row, options, prompt, answer);
   std::vector<Token> order;
   for (size_t i = 0; i < logits.size(); ++i) order.push_back(static_cast<Token>(i));
   const auto by_rank = [&](Token a, Token b) { return logits[a] > logits[b]; };
@@ -30,6 +54,11 @@ inline Token sample(std::span<const float> logits, const SamplingOptions& option
   if (options.top_k > 0 || options.top_p < 1) std::stable_sort(order.begin(), order.end(), by_rank);
   if (options.top_k > 0 && order.size() > static_cast<size_t>(options.top_k))
     order.resize(options.top_k);
+  if (options.min_p > 0)
+    std::erase_if(order, [&](Token token) {
+      return std::exp((logits[token] - static_cast<double>(logits[best])) / options.temperature) <
+             options.min_p;
+    });
   std::vector<double> weights;
   double sum = 0;
   for (const Token token : order) {
