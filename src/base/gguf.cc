@@ -1,5 +1,6 @@
 #include "base/gguf.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/errors.h"
@@ -84,6 +85,20 @@ Result<std::optional<int64_t>> GgufFile::integer(std::string_view key) const {
   if (value == nullptr) return std::optional<int64_t>();
   if (!is_integer(value->type)) return wrong(key, "a whole number");
   return std::optional(integer_at(value->type, value->offset));
+}
+
+Result<std::optional<int64_t>> GgufFile::token_id(std::string_view key) const {
+  Result<std::optional<int64_t>> id = integer(key);
+  if (id.ok() && *id && **id == UINT32_MAX) id->reset();
+  return id;
+}
+
+std::vector<std::string_view> GgufFile::keys(std::string_view prefix) const {
+  std::vector<std::string_view> found;
+  for (const auto& [key, value] : values_)
+    if (key.starts_with(prefix)) found.push_back(key);
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 Result<std::optional<double>> GgufFile::real(std::string_view key) const {

@@ -64,7 +64,11 @@ class GgufFile {
   Result<std::optional<std::vector<float>>> reals(std::string_view key) const;
   Result<std::optional<std::vector<std::string_view>>> strings(std::string_view key) const;
 
+  // An integer that names a token; 0xFFFFFFFF, which is -1 in 32 bits, says that there is none.
+  Result<std::optional<int64_t>> token_id(std::string_view key) const;
+
   bool has(std::string_view key) const { return values_.contains(key); }
+  std::vector<std::string_view> keys(std::string_view prefix) const;  // sorted
   // "FILE: 'KEY' is FOUND, expected EXPECTED", for values that are of the right type and wrong.
   Error wrong(std::string_view key, std::string_view expected) const;
 

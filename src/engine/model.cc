@@ -43,6 +43,9 @@ Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& di
   } catch (const std::system_error& error) {
     return make_error(ErrorCode::kUnavailable, "cannot start {} threads: {}", threads,
                       error.what());
+  } catch (const std::exception& error) {
+    return make_error(ErrorCode::kInternal, "{}: cannot be loaded: {}", directory.string(),
+                      error.what());
   }
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kMostThreads = 1024;
 constexpr int kMostChoices = 4096;
+constexpr int kMostContext = 1 << 22;  // the table of rotations is made for all of it at once
 
 // What is generated and what is reported.
 Status check_outputs(const Request& request) {
@@ -76,6 +77,9 @@ Status fill_in(EngineOptions& options, const model::ModelConfig& config) {
   if (options.max_open < 1)
     return invalid_argument("max_open is {}, expected at least 1", options.max_open);
   if (options.context == 0) options.context = config.max_positions;
+  if (options.context > kMostContext)
+    return invalid_argument("context is {}, expected at most {} (hint: the model's {} is default)",
+                            options.context, kMostContext, config.max_positions);
   return {};
 }
 

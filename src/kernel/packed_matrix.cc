@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -18,16 +19,17 @@ int strip_count(int n) { return (n + kStripLen - 1) / kStripLen; }
 // To the nearest integer, ties to even, for |x| < 2^22.
 float round_to_even(float x) { return (x + 0x1.8p23f) - 0x1.8p23f; }
 
-// x in [least, most]; least where it is not a number.
+// x in [least, most]; most where it is not a number.
 int8_t round_into(float x, float least, float most) {
   x = x < most ? x : most;
   return static_cast<int8_t>(round_to_even(least < x ? x : least));
 }
 
+// As integers, whose order is that of magnitudes: one that is not a number is the largest.
 float amax_of(const float* x, int n) {
-  float amax = 0.0f;
-  for (int i = 0; i < n; ++i) amax = std::fabs(x[i]) > amax ? std::fabs(x[i]) : amax;
-  return amax;
+  uint32_t amax = 0;
+  for (int i = 0; i < n; ++i) amax = std::max(amax, std::bit_cast<uint32_t>(x[i]) & 0x7FFF'FFFFu);
+  return std::bit_cast<float>(amax);
 }
 
 // 32 weights of one row as d * q: a block of q8_0 or q4_0.
@@ -96,11 +98,21 @@ class RowWriter {
       put(g, read_block(type_, from + g * block_bytes(type_)));
   }
 
-  // [k] f32; docs/arithmetic.md.
-  void quantize(const float* from) {
-    if (type_ == DType::kI8) return quantize_row(from);
-    for (int g = 0; g * kGroupLen < k_; ++g)
-      put(g, quantize_group(type_, from + g * kGroupLen, std::min(kGroupLen, k_ - g * kGroupLen)));
+  // [k] f32; docs/arithmetic.md. Whether every scale is a finite number.
+  bool quantize(const float* from) {
+    if (type_ == DType::kI8) {
+      quantize_row(from);
+      return std::isfinite(amax_of(from, k_));
+    }
+    bool finite = true;
+    for (int g = 0; g * kGroupLen < k_; ++g) {
+      const float* w = from + g * kGroupLen;
+      const int n = std::min(kGroupLen, k_ - g * kGroupLen);
+      const Group group = quantize_group(type_, w, n);
+      finite = finite && std::isfinite(f16_to_f32(group.d)) && std::isfinite(amax_of(w, n));
+      put(g, group);
+    }
+    return finite;
   }
 
  private:
@@ -155,19 +167,20 @@ PackedMatrix::PackedMatrix(DType type, int n, int k) : type_(type), n_(n), k_(k)
   data_ = AlignedBuffer(static_cast<size_t>(strip_count(n) * strip_bytes(type, k)));
 }
 
-void PackedMatrix::set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,
+bool PackedMatrix::set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,
                             const void* from) {
   PANDO_CHECK(type_ == from_type || (is_quantized(type_) && from_type != DType::kI8));
   PANDO_CHECK(first_row >= 0 && n_rows >= 0 && first_row + n_rows <= n_);
   PANDO_CHECK(k_ % block_len(from_type) == 0);
   std::vector<float> wide(is_quantized(type_) ? k_ : 0);
   const std::byte* row_data = static_cast<const std::byte*>(from);
+  bool finite = true;
   for (int row = first_row; row < first_row + n_rows;
        ++row, row_data += stored_bytes(from_type, k_)) {
     RowWriter writer(data_.data(), type_, n_, k_, row);
     if (type_ != from_type) {
       read_weights(kernels, from_type, row_data, k_, wide.data());
-      writer.quantize(wide.data());
+      finite = writer.quantize(wide.data()) && finite;
     } else if (is_quantized(type_)) {
       writer.copy_blocks(row_data);
     } else if (type_ == DType::kF32) {
@@ -176,6 +189,7 @@ void PackedMatrix::set_rows(const Kernels& kernels, int first_row, int n_rows, D
       writer.copy(reinterpret_cast<const uint16_t*>(row_data));
     }
   }
+  return finite;
 }
 
 }  // namespace pando::kernel

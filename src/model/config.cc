@@ -173,7 +173,11 @@ Result<ModelConfig> ModelConfig::load(const std::filesystem::path& directory) {
 Result<ModelConfig> ModelConfig::parse(std::string_view text, std::string_view source) {
   const Result<json> object = parse_json_object(text, source);
   if (!object) return object.error();
-  FieldReader fields(*object, source);
+  return from_json(*object, source);
+}
+
+Result<ModelConfig> ModelConfig::from_json(const json& object, std::string_view source) {
+  FieldReader fields(object, source);
   const auto integer = [&](const char* name, int64_t max) {
     return static_cast<int>(fields.integer(name, 1, max));
   };
@@ -195,7 +199,7 @@ Result<ModelConfig> ModelConfig::parse(std::string_view text, std::string_view s
   config.tied_embeddings = fields.boolean("tie_word_embeddings", false);
   if (traits.optional_bias && fields.boolean("attention_bias", false))
     config.qkv_bias = config.o_bias = true;
-  read_window(fields, *object, traits, config);
+  read_window(fields, object, traits, config);
   read_special_tokens(fields, config);
   if (Status status = fields.status(); !status) return status.error();
   if (Status status = config.validate(source); !status) return status.error();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,6 +62,8 @@ struct ModelConfig {
   static Result<ModelConfig> load(const std::filesystem::path& directory);
   // `source` names the text in error messages.
   static Result<ModelConfig> parse(std::string_view json, std::string_view source);
+  // The same for an object that is not text.
+  static Result<ModelConfig> from_json(const nlohmann::json& object, std::string_view source);
   // The error names `source`, field, found and expected.
   Status validate(std::string_view source) const;
 

@@ -84,9 +84,15 @@ class Translator {
     if (!optional_integer(name, field)) refuse(key(name), "a whole number");
   }
   bool real(const char* name, const char* field, json& object) {
-    const std::optional<double> value = keep(gguf_.real(key(name)));
+    const std::optional<double> value = finite(name);
     if (value) object[field] = *value;
     return value.has_value();
+  }
+  std::optional<double> finite(const char* name) {
+    const std::optional<double> value = keep(gguf_.real(key(name)));
+    if (!value || std::isfinite(*value)) return value;
+    refuse(key(name), "a finite number");
+    return std::nullopt;
   }
 
   void heads() {
@@ -98,44 +104,126 @@ class Translator {
     if (value_length.value_or(head_dim) != head_dim)
       refuse(key("attention.value_length"), fmt::format("that of keys, {}", head_dim),
              ErrorCode::kUnsupported);
-    const auto rotated = keep(gguf_.integer(key("rope.dimension_count")));
-    if (rotated && head_dim > 0 && *rotated != head_dim)
-      config_["partial_rotary_factor"] =
-          static_cast<double>(*rotated) / static_cast<double>(head_dim);
+    if (head_dim > 0) rotated_channels(head_dim);
   }
 
+  void rotated_channels(int64_t head_dim) {
+    constexpr const char* kName = "rope.dimension_count";
+    rotary_dim_ = keep(gguf_.integer(key(kName))).value_or(head_dim);
+    if (rotary_dim_ < 2 || rotary_dim_ > head_dim || rotary_dim_ % 2 != 0)
+      return refuse(key(kName),
+                    fmt::format("an even number of the {} channels of a head", head_dim));
+    if (rotary_dim_ == head_dim) return;
+    // The next number where the quotient was rounded down: the product is cut to a whole number.
+    const auto size = static_cast<double>(head_dim);
+    double share = static_cast<double>(rotary_dim_) / size;
+    if (static_cast<int64_t>(size * share) < rotary_dim_) share = std::nextafter(share, 1.0);
+    config_["partial_rotary_factor"] = share;
+  }
+
+  // A file says its scaling in one of three ways: by type and factor, by the two lists of longrope,
+  // or by Llama 3's factors. Two at once have no meaning.
   void rope() {
-    const auto type = keep(gguf_.string(key("rope.scaling.type")));
-    json scaling = json::object();
-    if (type && *type != "none" && *type != "longrope") {
-      scaling["rope_type"] = *type;
-      if (!real("rope.scaling.factor", "factor", scaling))
-        refuse(key("rope.scaling.factor"), "a float");
-      const auto original = keep(gguf_.integer(key("rope.scaling.original_context_length")));
-      if (original && *type != "linear") scaling["original_max_position_embeddings"] = *original;
-      if (keep(gguf_.real(key("rope.scaling.attn_factor"))).value_or(1.0) != 1.0)
-        refuse(key("rope.scaling.attn_factor"), "1", ErrorCode::kUnsupported);
-    }
-    if (gguf_.find_tensor("rope_factors_long.weight") != nullptr) {
-      const std::string original = key("rope.scaling.original_context_length");
-      const auto positions = keep(gguf_.integer(original));
-      if (!positions) refuse(original, "a whole number");
-      config_["original_max_position_embeddings"] = positions.value_or(1);
-      scaling = {{"rope_type", "longrope"},
-                 {"long_factor", floats("rope_factors_long.weight")},
-                 {"short_factor", floats("rope_factors_short.weight")}};
-      const auto attention = keep(gguf_.real(key("rope.scaling.attn_factor")));
-      // Rounded to f32: left out where it is what the lengths give, in double precision.
-      const double ratio = config_["max_position_embeddings"].get<double>() /
-                           std::max(2.0, static_cast<double>(positions.value_or(2)));
-      const double usual = std::sqrt(
-          1.0 + std::log(std::max(1.0, ratio)) /
-                    std::log(static_cast<double>(std::max<int64_t>(2, positions.value_or(2)))));
-      if (attention && static_cast<float>(*attention) != static_cast<float>(usual))
-        scaling["attention_factor"] = *attention;
-    }
-    if (gguf_.find_tensor("rope_freqs.weight") != nullptr) scaling = llama3_scaling();
+    refuse_other_rope_keys();
+    const bool is_long = gguf_.find_tensor("rope_factors_long.weight") != nullptr ||
+                         gguf_.find_tensor("rope_factors_short.weight") != nullptr;
+    const bool is_llama3 = gguf_.find_tensor("rope_freqs.weight") != nullptr;
+    json scaling = typed_scaling(is_long);
+    if (is_long + is_llama3 + !scaling.empty() > 1 && status_)
+      status_ = unsupported(
+          "{}: {} and {} both scale the rotation, expected one of them",
+          gguf_.file().path().string(),
+          scaling.empty() ? "rope_factors_long.weight" : scaling["rope_type"].get<std::string>(),
+          is_llama3 ? "rope_freqs.weight" : "rope_factors_long.weight");
+    if (is_long) scaling = longrope_scaling();
+    if (is_llama3) scaling = llama3_scaling();
     if (!scaling.empty()) config_["rope_scaling"] = std::move(scaling);
+  }
+
+  // What nobody reads would silently be another model.
+  void refuse_other_rope_keys() {
+    constexpr std::string_view kKnown[] = {"dimension_count",
+                                           "freq_base",
+                                           "scale_linear",
+                                           "scaling.type",
+                                           "scaling.factor",
+                                           "scaling.attn_factor",
+                                           "scaling.original_context_length",
+                                           "scaling.finetuned",
+                                           "scaling.yarn_beta_fast",
+                                           "scaling.yarn_beta_slow",
+                                           "scaling.yarn_ext_factor",
+                                           "scaling.yarn_attn_factor",
+                                           "scaling.yarn_log_multiplier"};
+    const std::string prefix = key("rope.");
+    for (const std::string_view found : gguf_.keys(prefix))
+      if (std::ranges::find(kKnown, found.substr(prefix.size())) == std::end(kKnown))
+        refuse(found, "no such key", ErrorCode::kUnsupported);
+    for (const auto& [name, usual] : {std::pair{"rope.scaling.yarn_ext_factor", 1.0},
+                                      {"rope.scaling.yarn_attn_factor", 1.0},
+                                      {"rope.scaling.yarn_log_multiplier", 0.0}})
+      if (finite(name).value_or(usual) != usual)
+        refuse(key(name), fmt::format("{}", usual), ErrorCode::kUnsupported);
+  }
+
+  // The factor, 1 where there is none; scale_linear is its older name, and 0 means none.
+  double scaling_factor() {
+    const auto factor = finite("rope.scaling.factor"), older = finite("rope.scale_linear");
+    if (factor && older && *factor != *older)
+      refuse(key("rope.scale_linear"), fmt::format("rope.scaling.factor {}", *factor));
+    const double value = factor.value_or(older.value_or(0.0));
+    return value == 0.0 ? 1.0 : value;
+  }
+
+  // Of linear and yarn; empty where positions are as they are. `is_long`: tensors say the rest.
+  json typed_scaling(bool is_long) {
+    constexpr const char* kType = "rope.scaling.type";
+    constexpr const char* kAttention = "rope.scaling.attn_factor";
+    const auto stated = keep(gguf_.string(key(kType)));
+    const double factor = scaling_factor();
+    const std::string_view type = stated.value_or(factor == 1.0 ? "none" : "linear");
+    if (type != "none" && type != "linear" && type != "yarn" && type != "longrope")
+      refuse(key(kType), "none, linear, yarn or longrope", ErrorCode::kUnsupported);
+    if (type == "longrope" && !is_long) refuse(key(kType), "one with rope_factors_long.weight");
+    if (!is_long && finite(kAttention).value_or(1.0) != 1.0)
+      refuse(key(kAttention), "1", ErrorCode::kUnsupported);
+    if (type != "yarn")
+      for (const char* name : {"rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow"})
+        if (gguf_.has(key(name)))
+          refuse(key(name), "none without rope.scaling.type yarn", ErrorCode::kUnsupported);
+    const bool has_factor = gguf_.has(key("rope.scaling.factor"));
+    if ((type == "linear" || type == "yarn") && !has_factor && !gguf_.has(key("rope.scale_linear")))
+      refuse(key("rope.scaling.factor"), "a float");
+    if (type == "longrope" && factor != 1.0)
+      refuse(key(has_factor ? "rope.scaling.factor" : "rope.scale_linear"), "1 with longrope",
+             ErrorCode::kUnsupported);
+    // "none" with a factor: scaling is switched off.
+    if (type == "none" || type == "longrope" || (type == "linear" && factor == 1.0)) return {};
+    json scaling = {{"rope_type", type == "yarn" ? "yarn" : "linear"}, {"factor", factor}};
+    if (type != "yarn") return scaling;
+    const auto original = keep(gguf_.integer(key("rope.scaling.original_context_length")));
+    if (original) scaling["original_max_position_embeddings"] = *original;
+    real("rope.scaling.yarn_beta_fast", "beta_fast", scaling);
+    real("rope.scaling.yarn_beta_slow", "beta_slow", scaling);
+    return scaling;
+  }
+
+  json longrope_scaling() {
+    const std::string original = key("rope.scaling.original_context_length");
+    const auto positions = keep(gguf_.integer(original));
+    if (!positions) refuse(original, "a whole number");
+    config_["original_max_position_embeddings"] = positions.value_or(1);
+    json scaling = {{"rope_type", "longrope"},
+                    {"long_factor", floats("rope_factors_long.weight")},
+                    {"short_factor", floats("rope_factors_short.weight")}};
+    const auto attention = finite("rope.scaling.attn_factor");
+    // Rounded to f32: left out where it is what the lengths give, in double precision.
+    const double least = std::max(2.0, static_cast<double>(positions.value_or(2)));
+    const double ratio = config_["max_position_embeddings"].get<double>() / least;
+    const double usual = std::sqrt(1.0 + std::log(std::max(1.0, ratio)) / std::log(least));
+    if (attention && static_cast<float>(*attention) != static_cast<float>(usual))
+      scaling["attention_factor"] = *attention;
+    return scaling;
   }
 
   // Llama 3's scaling is stored as its effect, one factor for each frequency. The factors of the
@@ -181,15 +269,22 @@ class Translator {
   // The elements of an f32 vector.
   std::vector<float> floats(const char* name) {
     const GgufTensor* tensor = gguf_.find_tensor(name);
+    const int64_t n = rotary_dim_ / 2;
     const bool good = tensor != nullptr && tensor->type == 0 && tensor->shape.size() == 1 &&
-                      tensor->shape[0] <= static_cast<int64_t>(tensor->available / sizeof(float));
+                      tensor->shape[0] == n &&
+                      n <= static_cast<int64_t>(tensor->available / sizeof(float));
     if (!good) {
+      const std::string found =
+          tensor == nullptr
+              ? "missing"
+              : fmt::format("of type {} and shape [{}] with {} bytes left in the file",
+                            tensor->type, fmt::join(tensor->shape, ", "), tensor->available);
       if (status_)
-        status_ = bad_file("{}: tensor '{}' is not a vector of F32 in the file",
-                           gguf_.file().path().string(), name);
+        status_ = bad_file("{}: tensor '{}' is {}, expected of type 0 (F32) and shape [{}]",
+                           gguf_.file().path().string(), name, found, n);
       return {};
     }
-    std::vector<float> values(static_cast<size_t>(tensor->shape[0]));
+    std::vector<float> values(static_cast<size_t>(n));
     std::memcpy(values.data(), gguf_.file().data() + tensor->offset, values.size() * sizeof(float));
     return values;
   }
@@ -224,11 +319,11 @@ class Translator {
   }
 
   void special_tokens() {
-    if (const auto bos = keep(gguf_.integer("tokenizer.ggml.bos_token_id")))
+    if (const auto bos = keep(gguf_.token_id("tokenizer.ggml.bos_token_id")))
       config_["bos_token_id"] = *bos;
     json eos = json::array();
     for (const char* name : {"eos", "eot", "eom"})
-      if (const auto id = keep(gguf_.integer(fmt::format("tokenizer.ggml.{}_token_id", name))))
+      if (const auto id = keep(gguf_.token_id(fmt::format("tokenizer.ggml.{}_token_id", name))))
         if (std::find(eos.begin(), eos.end(), *id) == eos.end()) eos.push_back(*id);
     config_["eos_token_id"] = std::move(eos);
   }
@@ -236,6 +331,7 @@ class Translator {
   const GgufFile& gguf_;
   const Architecture& architecture_;
   json config_;
+  int64_t rotary_dim_ = 0;
   Status status_;
 };
 
@@ -249,7 +345,7 @@ Result<ModelConfig> read_gguf_config(const GgufFile& gguf) {
     if (*name != architecture.name) continue;
     const Result<json> config = Translator(gguf, architecture).translate();
     if (!config) return config.error();
-    return ModelConfig::parse(config->dump(), gguf.file().path().string());
+    return ModelConfig::from_json(*config, gguf.file().path().string());
   }
   Error error = gguf.wrong(kKey, "llama, qwen2, qwen3, phi3 or olmo2");
   if (name->has_value()) error.code = ErrorCode::kUnsupported;

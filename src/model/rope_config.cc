@@ -38,6 +38,15 @@ const std::array<NamedType, 5>& types() {
   return all;
 }
 
+// Checked here: a count of channels is made of it before all is read.
+double read_share(FieldReader& fields, double fallback) {
+  constexpr const char* kName = "partial_rotary_factor";
+  const double share = fields.positive(kName, fallback);
+  if (share <= 1.0) return share;
+  fields.refuse(kName, "a number in (0, 1]");
+  return 1.0;
+}
+
 // One object of rotary parameters, with what the whole file says.
 class RopeReader {
  public:
@@ -59,7 +68,7 @@ class RopeReader {
                        ErrorCode::kUnsupported);
     rope.type = type->type;
     rope.theta = fields_.positive("rope_theta", rope.theta);
-    rope.rotary_share = fields_.positive("partial_rotary_factor", rope.rotary_share);
+    rope.rotary_share = read_share(fields_, rope.rotary_share);
     if (rope.type == RopeType::kDefault) return rope;
     if (rope.type != RopeType::kLinear) rope.original_positions = read_original(rope.type);
     if (rope.type == RopeType::kLongRope) {
@@ -173,7 +182,7 @@ RopeConfig read_rope(FieldReader& fields, const FamilyTraits& traits, int head_d
                      int max_positions, std::string_view source) {
   RopeConfig outside;
   outside.theta = fields.positive("rope_theta", outside.theta);
-  outside.rotary_share = fields.positive("partial_rotary_factor", outside.rotary_share);
+  outside.rotary_share = read_share(fields, outside.rotary_share);
   RopeConfig rope = outside;
   bool first = true;
   for (const char* name : {"rope_parameters", "rope_scaling"}) {
@@ -195,7 +204,7 @@ RopeConfig read_rope(FieldReader& fields, const FamilyTraits& traits, int head_d
     first = false;
   }
   const int dim = rope.rotary_dim(head_dim);
-  if (rope.rotary_share > 1.0 || dim < 2 || dim % 2 != 0)
+  if (dim < 2 || dim % 2 != 0)
     fields.refuse("partial_rotary_factor",
                   fmt::format("an even number of the {} channels of a head", head_dim));
   if (rope.rotary_share != 1.0 && !traits.partial_rotary)

@@ -92,7 +92,8 @@ class Loader {
     Result<TensorView> view = w_.checkpoint.tensor(name, {n});
     if (!view) return view.error();
     if (n % kernel::block_len(view->dtype) != 0 || view->shape.size() != 1)
-      return unsupported("tensor '{}' is a vector of {}", name, dtype_name(view->dtype));
+      return unsupported("{}: tensor '{}' is a vector of {}, expected one of f32, f16 or bf16",
+                         file(), name, dtype_name(view->dtype));
     std::vector<float> stored(n);
     kernel::read_weights(kernels_, view->dtype, view->data, n, stored.data());
     for (int64_t i = 0; i < n; ++i) out.push_back(stored[view->stored_row(i)]);
@@ -113,42 +114,52 @@ class Loader {
     for (size_t i = 1; i < views.size() && !requantised_; ++i) {
       if (packed_type(views[i].dtype) == type) continue;
       if (dtype_size(type) != 0 && dtype_size(views[i].dtype) != 0)
-        return unsupported("tensor '{}' is {} but '{}' is {}; expected one type for both",
-                           parts[i].name, dtype_name(views[i].dtype), parts[0].name,
+        return unsupported("{}: tensor '{}' is {} but '{}' is {}, expected one type for both",
+                           file(), parts[i].name, dtype_name(views[i].dtype), parts[0].name,
                            dtype_name(views[0].dtype));
       type = DType::kQ8_0;  // holds what any of the others that come in blocks holds
     }
     if (k > kernel::PackedMatrix::max_inputs(type))
-      return unsupported("tensor '{}' has rows of {}, expected at most {} for {} weights",
-                         parts[0].name, k, kernel::PackedMatrix::max_inputs(type),
+      return unsupported("{}: tensor '{}' has rows of {}, expected at most {} for {} weights",
+                         file(), parts[0].name, k, kernel::PackedMatrix::max_inputs(type),
                          dtype_name(type));
     out = kernel::PackedMatrix(type, static_cast<int>(n), static_cast<int>(k));
     int row = 0;
-    for (const TensorView& view : views) {
-      pack(view, out, row);
-      row += static_cast<int>(view.shape[0]);
+    for (size_t i = 0; i < views.size(); ++i) {
+      if (!pack(views[i], out, row))
+        return unsupported(
+            "{}: tensor '{}' has weights that are not finite or too large, expected those that "
+            "scales of {} reach (hint: weights as stored)",
+            file(), parts[i].name, dtype_name(type));
+      row += static_cast<int>(views[i].shape[0]);
     }
     return {};
   }
+
+  std::string file() const { return w_.checkpoint.path().string(); }
 
   static DType packed_type(DType stored) {
     return stored == DType::kQ4_K || stored == DType::kQ6_K ? DType::kQ8_0 : stored;
   }
 
   // Rows of `view` to those of `out` from first_row on. What was read is given back as it goes: the
-  // packed copy is the one in use, and a table of embeddings may be a quarter of the file.
-  void pack(const TensorView& view, kernel::PackedMatrix& out, int first_row) {
+  // packed copy is the one in use, and a table of embeddings may be a quarter of the file. False as
+  // of set_rows.
+  bool pack(const TensorView& view, kernel::PackedMatrix& out, int first_row) {
     const int64_t n = view.shape[0];
     const size_t row_bytes = kernel::stored_bytes(view.dtype, view.shape[1]);
     const int64_t rows_each = std::max<int64_t>(1, kReleaseBytes / static_cast<int64_t>(row_bytes));
+    bool finite = true;
     for (int64_t row = 0; row < n;) {
       const int64_t begin = row;
       for (; row < std::min(n, begin + rows_each); ++row)
-        out.set_rows(kernels_, first_row + static_cast<int>(row), 1, view.dtype,
-                     view.data + view.stored_row(row) * row_bytes);
+        finite = out.set_rows(kernels_, first_row + static_cast<int>(row), 1, view.dtype,
+                              view.data + view.stored_row(row) * row_bytes) &&
+                 finite;
       // A pair of halves of a head may lie beyond: then it is read again, which changes nothing.
       w_.checkpoint.release(view, begin * row_bytes, (row - begin) * row_bytes);
     }
+    return finite;
   }
 
   static constexpr int64_t kReleaseBytes = int64_t{4} << 20;
@@ -167,7 +178,7 @@ Status refuse_unknown_tensors(const ModelConfig& config, const Checkpoint& check
   known.insert("lm_head.weight");  // where embeddings are tied: a copy of them
   for (const std::string& name : checkpoint.names())
     if (!known.contains(name) && !name.ends_with(".rotary_emb.inv_freq"))
-      return unsupported("{}: tensor '{}' is unknown, expected those of {} with this config.json",
+      return unsupported("{}: tensor '{}' is unknown, expected those of {} with this configuration",
                          checkpoint.path().string(), name, family_name(config.family));
   return {};
 }

@@ -87,9 +87,9 @@ class VocabReader {
   // A token that the file names, where it does.
   Result<std::optional<Token>> named(std::string_view key) const {
     const std::string name = fmt::format("tokenizer.ggml.{}", key);
-    const auto id = gguf_.integer(name);
+    const auto id = gguf_.token_id(name);
     if (!id.ok()) return id.error();
-    if (!*id || **id == UINT32_MAX) return std::optional<Token>();  // -1 as uint32: none
+    if (!*id) return std::optional<Token>();
     if (**id < 0 || **id >= static_cast<int64_t>(pieces_.size())) {
       return wrong(key, fmt::format("an id below {}", pieces_.size()));
     }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -349,6 +350,25 @@ TEST(Linear, NoRowsIsNoWork) {
   ThreadPool pool(2);
   LinearScratch scratch;
   linear(best_kernels(), pool, PackedMatrix(DType::kF32, 4, 2), nullptr, 2, 0, nullptr, 4, scratch);
+}
+
+TEST(PackedMatrix, SaysWhereNoScaleReaches) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity();
+  const auto fits = [](DType type, float x) {
+    std::vector<float> row(64, 1.0f);
+    row[37] = x;
+    return PackedMatrix(type, 1, 64).set_rows(best_kernels(), 0, 1, DType::kF32, row.data());
+  };
+  for (const DType type : {DType::kQ8_0, DType::kQ4_0, DType::kI8}) {
+    EXPECT_TRUE(fits(type, -5e5f));
+    for (const float x : {nan, inf, -inf}) EXPECT_FALSE(fits(type, x));
+  }
+  EXPECT_TRUE(fits(DType::kQ8_0, 8.3e6f));
+  EXPECT_FALSE(fits(DType::kQ8_0, -8.4e6f));
+  EXPECT_FALSE(fits(DType::kQ4_0, 5.3e5f));
+  EXPECT_TRUE(fits(DType::kI8, 1e30f));
+  EXPECT_TRUE(fits(DType::kF32, inf));
 }
 
 }  // namespace

@@ -277,6 +277,17 @@ TEST(Config, RefusesByNameWhatIsNotOffered) {
   expect_error({{"rope_scaling", {{"type", "linear"}, {"factor", 2}, {"beta_fast", 3}}}}, code,
                {"beta_fast", "linear"});
   expect_error({{"partial_rotary_factor", 0.5}}, code, {"partial_rotary_factor"});
+  for (const double share : {1.5, 1e12, 1e300}) {  // before a list of that length is expected
+    expect_error({{"partial_rotary_factor", share}}, ErrorCode::kBadFile,
+                 {"partial_rotary_factor", "(0, 1]"});
+    const json longrope = {{"rope_type", "longrope"},
+                           {"partial_rotary_factor", share},
+                           {"short_factor", {1.0}},
+                           {"long_factor", {1.0}},
+                           {"original_max_position_embeddings", 64}};
+    expect_error({{"rope_parameters", longrope}}, ErrorCode::kBadFile,
+                 {"partial_rotary_factor", "(0, 1]"});
+  }
   expect_error({{"mlp_bias", true}}, code, {"mlp_bias"});
   expect_error({{"hidden_act", "gelu"}}, code, {"hidden_act", "gelu", "silu"});
   expect_error({{"sliding_window", 128}}, code, {"sliding_window", "128"});

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "model/gguf_files.h"
 #include "model/make_model.h"
@@ -19,6 +20,8 @@ using testing::GgufWriter;
 class GgufModel : public ::testing::Test {
  protected:
   void make(const char* shape, DType dtype) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      std::filesystem::remove(entry.path());  // a model is never overwritten
     const MakeModelOptions options = {
         .shape = shape, .out = folder_.path(), .dtype = dtype, .n_layers = 2, .vocab = 50};
     ASSERT_TRUE(make_model(options).ok());
@@ -164,6 +167,130 @@ TEST_F(GgufModel, EveryScalingOfTheRotationIsThatOfConfigJson) {
   phi3.max_positions = 4096;
   phi3.rope.attention_factor = std::sqrt(1.0 + std::log(4.0) / std::log(1024.0));
   EXPECT_EQ(read(phi3).value(), phi3);
+}
+
+// The configuration of a tiny model's metadata with what `change` adds; `base` says the rest.
+class GgufRope : public GgufModel {
+ protected:
+  template <class Change>
+  Result<ModelConfig> read(const Change& change) {
+    GgufWriter out = testing::gguf_metadata(base_);
+    out.tensor("token_embd.weight", {1, 64}, 0, std::string(256, '\0'));
+    change(out);
+    return ModelConfig::load(folder_.write("rope.gguf", out.bytes()));
+  }
+  // The message names all of `words`.
+  template <class Change>
+  void refused(std::initializer_list<std::string_view> words, const Change& change) {
+    const Result<ModelConfig> config = read(change);
+    ASSERT_FALSE(config.ok()) << *words.begin();
+    for (const std::string_view word : words)
+      EXPECT_NE(config.error().message.find(word), std::string::npos) << config.error().message;
+  }
+
+  ModelConfig base_ = [] {
+    ModelConfig config = named_shape("tiny-llama").value();
+    config.rope = {};
+    config.vocab = 1;
+    config.bos_id.reset();
+    config.eos_ids.clear();
+    return config;
+  }();
+};
+
+TEST_F(GgufRope, AFactorWithoutATypeIsLinear) {
+  for (const char* name : {"llama.rope.scaling.factor", "llama.rope.scale_linear"}) {
+    const auto config = read([&](GgufWriter& out) { out.float32(name, 4.0f); });
+    ASSERT_TRUE(config.ok()) << config.error().message;
+    EXPECT_EQ(config->rope.type, RopeType::kLinear) << name;
+    EXPECT_EQ(config->rope.factor, 4.0) << name;
+    for (const float none : {0.0f, 1.0f})
+      EXPECT_EQ(read([&](GgufWriter& out) { out.float32(name, none); })->rope.type,
+                RopeType::kDefault);
+  }
+  refused({"llama.rope.scale_linear", "2", "4"}, [](GgufWriter& out) {
+    out.float32("llama.rope.scaling.factor", 4.0f).float32("llama.rope.scale_linear", 2.0f);
+  });
+}
+
+TEST_F(GgufRope, ReadsTheRampOfYarn) {
+  const auto config = read([](GgufWriter& out) {
+    out.string("llama.rope.scaling.type", "yarn")
+        .float32("llama.rope.scaling.factor", 4.0f)
+        .uint32("llama.rope.scaling.original_context_length", 256)
+        .float32("llama.rope.scaling.yarn_beta_fast", 16.0f)
+        .float32("llama.rope.scaling.yarn_beta_slow", 2.0f);
+  });
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->rope.type, RopeType::kYarn);
+  EXPECT_EQ(config->rope.beta_fast, 16.0);
+  EXPECT_EQ(config->rope.beta_slow, 2.0);
+}
+
+TEST_F(GgufRope, RefusesWhatItWouldNotApply) {
+  refused({"llama.rope.scaling.yarn_log_multiplier", "0.1"},
+          [](GgufWriter& out) { out.float32("llama.rope.scaling.yarn_log_multiplier", 0.1f); });
+  refused({"llama.rope.scaling.attn_factor", "1.5"},
+          [](GgufWriter& out) { out.float32("llama.rope.scaling.attn_factor", 1.5f); });
+  refused({"llama.rope.scaling.yarn_beta_fast", "yarn"},
+          [](GgufWriter& out) { out.float32("llama.rope.scaling.yarn_beta_fast", 16.0f); });
+  refused({"llama.rope.freq_base_swa"},
+          [](GgufWriter& out) { out.float32("llama.rope.freq_base_swa", 1e4f); });
+  refused({"llama.rope.scaling.type", "longrope"},
+          [](GgufWriter& out) { out.string("llama.rope.scaling.type", "longrope"); });
+  refused({"llama.rope.scaling.type", "\xff\xfe", "linear"},
+          [](GgufWriter& out) { out.string("llama.rope.scaling.type", "\xff\xfe"); });
+  refused({"llama.rope.scaling.factor", "nan", "finite"}, [](GgufWriter& out) {
+    out.float32("llama.rope.scaling.factor", std::numeric_limits<float>::quiet_NaN());
+  });
+  refused({"llama.rope.scaling.factor", "inf", "finite"}, [](GgufWriter& out) {
+    out.float32("llama.rope.scaling.factor", std::numeric_limits<float>::infinity());
+  });
+  const std::string factors(4 * 64, '\0');
+  refused({"rope_factors_long.weight", "missing"}, [&](GgufWriter& out) {
+    out.uint32("llama.rope.scaling.original_context_length", 64);
+    out.tensor("rope_factors_short.weight", {8}, 0, factors.substr(0, 32));
+  });
+  refused({"linear", "rope_freqs.weight", "one of them"}, [&](GgufWriter& out) {
+    out.float32("llama.rope.scaling.factor", 4.0f);
+    out.tensor("rope_freqs.weight", {8}, 0, factors.substr(0, 32));
+  });
+  refused({"rope_freqs.weight", "type 0", "[64]", "[8]"},
+          [&](GgufWriter& out) { out.tensor("rope_freqs.weight", {64}, 0, factors); });
+  refused({"rope_freqs.weight", "type 1", "[8]"},
+          [&](GgufWriter& out) { out.tensor("rope_freqs.weight", {8}, 1, factors.substr(0, 16)); });
+}
+
+TEST_F(GgufRope, ChannelsThatRotateAreAWholeNumber) {
+  base_ = named_shape("tiny-phi3").value();
+  base_.vocab = 1;
+  base_.rope = {};
+  base_.bos_id.reset();
+  base_.eos_ids.clear();
+  base_.sliding_window = 0;
+  for (const int head_dim : {100, 148, 256}) {
+    base_.head_dim = head_dim;
+    for (int dim = 2; dim <= head_dim; dim += 2) {
+      base_.rope.rotary_share = (dim + 0.5) / head_dim;
+      const auto config = read([](GgufWriter&) {});
+      ASSERT_TRUE(config.ok()) << config.error().message;
+      ASSERT_EQ(config->rope.rotary_dim(head_dim), dim) << head_dim;
+    }
+  }
+  for (const double share : {0.0, 1.02, 1e7, 0.013})
+    for (base_.rope.rotary_share = share; const char* word : {"phi3.rope.dimension_count", "256"})
+      refused({word}, [](GgufWriter&) {});
+}
+
+TEST_F(GgufRope, MinusOneNamesNoToken) {
+  const auto config = read([](GgufWriter& out) {
+    out.uint32("tokenizer.ggml.bos_token_id", 0xFFFFFFFF)
+        .uint32("tokenizer.ggml.eos_token_id", 0)
+        .uint32("tokenizer.ggml.eot_token_id", 0xFFFFFFFF);
+  });
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_FALSE(config->bos_id.has_value());
+  EXPECT_EQ(config->eos_ids, std::vector<int32_t>{0});
 }
 
 class GgufErrors : public GgufModel {

@@ -56,6 +56,27 @@ TEST_F(WeightsTest, RefusesATensorThatNobodyReads) {
   EXPECT_TRUE(load(write({})).ok());
 }
 
+TEST_F(WeightsTest, RefusesWeightsThatNoScaleReaches) {
+  const std::filesystem::path folder = write({});
+  const auto load_q8 = [&] {
+    ThreadPool pool(1);
+    return Weights::load(folder, DType::kQ8_0, kernel::best_kernels(), pool);
+  };
+  ASSERT_TRUE(load_q8().ok());
+  const float large = 1e7f;  // the last four bytes of the file are a weight
+  std::fstream file(folder / "model.safetensors",
+                    std::ios::binary | std::ios::in | std::ios::out | std::ios::ate);
+  file.seekp(-4, std::ios::end);
+  file.write(reinterpret_cast<const char*>(&large), 4);
+  file.close();
+  EXPECT_TRUE(load(folder).ok());
+  const Result<Weights> weights = load_q8();
+  ASSERT_FALSE(weights.ok());
+  EXPECT_EQ(weights.error().code, ErrorCode::kUnsupported);
+  for (const char* word : {"model.safetensors", "lm_head.weight", "q8_0", "as stored"})
+    EXPECT_NE(weights.error().message.find(word), std::string::npos) << weights.error().message;
+}
+
 TEST_F(WeightsTest, PassesOverWhatSaysNothingNew) {
   EXPECT_TRUE(load(write({"model.layers.0.self_attn.rotary_emb.inv_freq"})).ok());
   tied_ = true;
