@@ -78,8 +78,9 @@ Status fill_in(EngineOptions& options, const model::ModelConfig& config) {
     return invalid_argument("max_open is {}, expected at least 1", options.max_open);
   if (options.context == 0) options.context = config.max_positions;
   if (options.context > kMostContext)
-    return invalid_argument("context is {}, expected at most {} (hint: the model's {} is default)",
-                            options.context, kMostContext, config.max_positions);
+    return invalid_argument(
+        "context is {}, expected at most {} (hint: the default is the model's {})", options.context,
+        kMostContext, config.max_positions);
   return {};
 }
 

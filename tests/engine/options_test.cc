@@ -122,6 +122,19 @@ TEST(Options, TheLargestPromptAndTheLeastValuesAreTaken) {
   EXPECT_EQ(completions->at(0).tokens.size(), 1u);
 }
 
+TEST(Options, ALongDefaultContextIsRefusedBeforeItsTableIsMade) {
+  model::ModelConfig config;
+  config.max_positions = 1 << 30;
+  EngineOptions options;
+  const Status status = fill_in(options, config);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message,
+            "context is 1073741824, expected at most 4194304 (hint: the default is the "
+            "model's 1073741824)");
+  options.context = 4096;
+  EXPECT_TRUE(fill_in(options, config).ok());
+}
+
 TEST(Options, BadEngineOptions) {
   struct BadOptions {
     std::function<void(EngineOptions&)> spoil;
