@@ -24,6 +24,8 @@ class GgufModel : public ::testing::Test {
       std::filesystem::remove(entry.path());  // a model is never overwritten
     const MakeModelOptions options = {
         .shape = shape, .out = folder_.path(), .dtype = dtype, .n_layers = 2, .vocab = 50};
+    for (const char* name : {"config.json", "model.safetensors"})
+      std::filesystem::remove(folder_.path() / name);  // of the one before
     ASSERT_TRUE(make_model(options).ok());
   }
   std::filesystem::path convert(const GgufFileOptions& options) {
