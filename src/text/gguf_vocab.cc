@@ -18,6 +18,16 @@ constexpr std::array<std::string_view, 7> kEnds = {"<|eot_id|>", "<|eom_id|>",  
                                                    "<|end|>",    "<end_of_turn>", "<|endoftext|>",
                                                    "<|EOT|>"};
 
+// Phi-3's written tokens take the spaces after them, which GGUF has no field for: it follows, as in
+// llama.cpp, from the name of the model. These do not.
+constexpr std::array<std::string_view, 3> kPhi3Plain = {"<unk>", "<s>", "<|endoftext|>"};
+
+bool is_phi3_name(std::string_view name) {
+  std::string lower;
+  for (char c : name) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower.find("phi-3") != lower.npos || lower.find("phi3") != lower.npos;
+}
+
 class VocabReader {
  public:
   explicit VocabReader(const GgufFile& gguf) : gguf_(gguf), file_(gguf.file().path().string()) {}
@@ -36,11 +46,23 @@ class VocabReader {
                                    : **model == "bert"  ? wordpiece()
                                                         : not_offered(**model);
     if (!parts.ok()) return parts;
+    const Result<bool> phi3 = is_phi3(**model);
+    if (!phi3.ok()) return phi3.error();
+    add_written(*phi3, &*parts);
     if (Status done = find_special(&*parts); !done.ok()) return done.error();
     return parts;
   }
 
  private:
+  Result<bool> is_phi3(std::string_view model) const {
+    const auto name = gguf_.string("general.name");
+    if (!name.ok()) return name.error();
+    const auto architecture = gguf_.string("general.architecture");
+    if (!architecture.ok()) return architecture.error();
+    // Phi-4-mini has the architecture too, with a byte-level vocabulary.
+    return is_phi3_name(name->value_or("")) || (*architecture == "phi3" && model == "llama");
+  }
+
   Result<TokenizerParts> not_offered(std::string_view model) {
     return unsupported("{}: 'tokenizer.ggml.model' is '{}'; offered here: gpt2, llama, bert", file_,
                        model);
@@ -124,7 +146,6 @@ class VocabReader {
           piece.type == PieceType::kControl || piece.type == PieceType::kUserDefined;
       parts.token_bytes.push_back(written ? text : from_byte_level(text).value_or(text));
     }
-    add_written(&parts);
     return parts;
   }
 
@@ -144,7 +165,6 @@ class VocabReader {
     Result<TokenizerParts> parts = make_score_parts(vocab, file_);
     if (!parts.ok()) return parts;
     parts->added.clear();  // in GGUF the text is cut before it is normalised
-    add_written(&*parts);
     puts_bos_ = true;
     return parts;
   }
@@ -169,7 +189,6 @@ class VocabReader {
     for (const Piece& piece : pieces_) {
       parts.token_bytes.push_back(replace_all(piece.text, kSpaceMark, " "));
     }
-    add_written(&parts);
     return parts;
   }
 
@@ -185,7 +204,7 @@ class VocabReader {
   }
 
   // Control and user-defined tokens are found where they are written out in a text.
-  void add_written(TokenizerParts* parts) const {
+  void add_written(bool phi3, TokenizerParts* parts) const {
     for (size_t id = 0; id < pieces_.size(); ++id) {
       const Piece& piece = pieces_[id];
       const bool control = piece.type == PieceType::kControl;
@@ -194,14 +213,17 @@ class VocabReader {
       token.id = static_cast<Token>(id);
       token.content = std::string(piece.text);
       token.special = control;
+      token.rstrip =
+          phi3 && std::find(kPhi3Plain.begin(), kPhi3Plain.end(), piece.text) == kPhi3Plain.end();
       parts->added.push_back(std::move(token));
     }
   }
 
   Status find_special(TokenizerParts* parts) const {
+    std::vector<bool> is_end(pieces_.size());
     const auto add_end = [&](Token id) {
-      std::vector<Token>& ends = parts->special.ends;
-      if (std::find(ends.begin(), ends.end(), id) == ends.end()) ends.push_back(id);
+      if (!is_end[id]) parts->special.ends.push_back(id);
+      is_end[id] = true;
     };
     for (const char* key : {"eos_token_id", "eot_token_id", "eom_token_id"}) {
       const auto id = named(key);
@@ -219,6 +241,11 @@ class VocabReader {
     const Result<bool> puts_bos = flag("add_bos_token", puts_bos_);
     if (!puts_bos.ok()) return puts_bos.error();
     if (*puts_bos && *bos) parts->special.before = {**bos};
+    const auto eos = named("eos_token_id");
+    if (!eos.ok()) return eos.error();
+    const Result<bool> puts_eos = flag("add_eos_token", false);
+    if (!puts_eos.ok()) return puts_eos.error();
+    if (*puts_eos && *eos) parts->special.after = {**eos};
     return {};
   }
 

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_set>
 
 #include "text/json_file.h"
 
 namespace pando {
 namespace {
 
-bool has_content(const std::vector<AddedToken>& tokens, const std::string& content) {
-  return std::any_of(tokens.begin(), tokens.end(),
-                     [&](const AddedToken& token) { return token.content == content; });
+std::unordered_set<Token> ids_of(const std::vector<AddedToken>& tokens) {
+  std::unordered_set<Token> ids;
+  for (const AddedToken& token : tokens) ids.insert(token.id);
+  return ids;
 }
 
 // A token named by its text, or by an object that holds it as "content". Nothing where absent.
@@ -78,6 +80,9 @@ Status read_config_file(const std::filesystem::path& path, TokenizerConfig* conf
     if (!add.ok()) return add.error();
     config->add_bos = *add;
   }
+  const auto add_eos = root.at("add_eos_token").boolean(false);
+  if (!add_eos.ok()) return add_eos.error();
+  config->add_eos = *add_eos;
   const auto space = root.at("add_prefix_space").boolean(false);
   if (!space.ok()) return space.error();
   config->add_prefix_space = *space;
@@ -152,26 +157,29 @@ Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const V
     return bad_file("'{}': field 'add_bos_token' is true, and 'bos_token' names no token",
                     config.file);
   }
+  std::unordered_set<Token> there;
   const auto add_end = [&](Token id) {
-    const bool there = std::count(special.ends.begin(), special.ends.end(), id) > 0;
-    if (!there) special.ends.push_back(id);
+    if (there.insert(id).second) special.ends.push_back(id);
   };
   for (Token id : config.end_ids) add_end(id);
-  if (config.eos) {
-    const auto eos = vocab.find(*config.eos);
-    if (!eos) {
-      return bad_file("'{}': field 'eos_token' is '{}', expected a token of the vocabulary",
-                      config.file, *config.eos);
-    }
-    add_end(*eos);
-  } else if (own.eos && special.ends.empty()) {
-    add_end(*own.eos);
+  const std::optional<Token> eos = config.eos ? vocab.find(*config.eos) : own.eos;
+  if (config.eos && !eos) {
+    return bad_file("'{}': field 'eos_token' is '{}', expected a token of the vocabulary",
+                    config.file, *config.eos);
   }
+  if (eos && (config.eos || special.ends.empty())) add_end(*eos);
+  if (!config.add_eos || own.is_template) return special;
+  if (!eos) {
+    return bad_file("'{}': field 'add_eos_token' is true, and 'eos_token' names no token",
+                    config.file);
+  }
+  special.after = {*eos};
   return special;
 }
 
 Status add_tokens(const std::vector<AddedToken>& tokens, const std::string& file, Vocab* vocab,
                   std::vector<AddedToken>* added) {
+  std::unordered_set<Token> there = ids_of(*added);
   for (const AddedToken& token : tokens) {
     const auto before = vocab->find(token.content);
     if (before && *before != token.id) {
@@ -182,21 +190,24 @@ Status add_tokens(const std::vector<AddedToken>& tokens, const std::string& file
       return bad_file("'{}': added token '{}' has id {}, expected an id of its own ({} is '{}')",
                       file, token.content, token.id, token.id, vocab->text(token.id));
     }
-    if (!has_content(*added, token.content)) added->push_back(token);
+    if (there.insert(token.id).second) added->push_back(token);
   }
   return {};
 }
 
 Status add_config_tokens(const TokenizerConfig& config, Vocab* vocab,
                          std::vector<AddedToken>* added) {
+  std::unordered_set<Token> there = ids_of(*added);
   std::vector<AddedToken> lacking;
   for (const AddedToken& token : config.added) {
-    if (!has_content(*added, token.content)) lacking.push_back(token);
+    const auto id = vocab->find(token.content);
+    if (!id || !there.contains(*id)) lacking.push_back(token);
   }
   if (Status done = add_tokens(lacking, config.file, vocab, added); !done.ok()) return done;
+  there = ids_of(*added);
   for (const std::string& text : config.named) {
     const auto id = vocab->find(text);
-    if (!id || has_content(*added, text)) continue;
+    if (!id || !there.insert(*id).second) continue;
     AddedToken token;
     token.id = *id;
     token.content = text;

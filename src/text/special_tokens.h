@@ -20,6 +20,7 @@ struct TokenizerConfig {
   std::optional<std::string> bos;
   std::optional<std::string> eos;
   std::optional<bool> add_bos;
+  bool add_eos = false;
   bool add_prefix_space = false;
   std::vector<Token> end_ids;  // eos_token_id of generation_config.json, then of config.json
 };
@@ -41,6 +42,7 @@ struct OwnSpecialTokens {
   std::optional<Token> eos;
   std::vector<Token> before;
   std::vector<Token> after;
+  bool is_template = false;  // says itself what comes after a text, whatever add_eos_token is
 };
 Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const Vocab& vocab,
                                           const OwnSpecialTokens& own);

@@ -120,6 +120,7 @@ Result<std::vector<Token>> SpmTokenizer::encode(std::string_view text, bool add_
     tokens.insert(tokens.end(), ids.begin(), ids.end());
   });
   if (!failed.ok()) return failed.error();
+  if (add_bos) tokens.insert(tokens.end(), special_.after.begin(), special_.after.end());
   return tokens;
 }
 

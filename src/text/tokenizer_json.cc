@@ -99,6 +99,7 @@ Status finish_tokens(const JsonPlace& root, const TokenizerConfig& config, const
   OwnSpecialTokens own;
   own.before = around->before;
   own.after = around->after;
+  own.is_template = true;
   if (!own.before.empty()) own.bos = own.before.front();
   Result<SpecialTokens> special = find_special_tokens(config, *vocab, own);
   if (!special.ok()) return special.error();

@@ -1,6 +1,7 @@
 // Tokenizers of small GGUF files.
 #include "base/gguf_writer.h"
-#include "text_testing.h"
+#include "llama2_testing.h"
+#include "text/chat_template.h"
 
 namespace pando::testing {
 namespace {
@@ -124,6 +125,67 @@ TEST(GgufVocab, Scores) {
 
   writer.boolean("tokenizer.ggml.add_space_prefix", false);
   EXPECT_EQ(encode(*load_or_fail(writer), "aa"), (std::vector<Token>{261}));
+}
+
+TEST(GgufVocab, EndToken) {
+  GgufWriter writer = byte_level_vocabulary().writer("gpt2");
+  writer.strings("tokenizer.ggml.merges", {})
+      .string("tokenizer.ggml.pre", "qwen2")
+      .boolean("tokenizer.ggml.add_eos_token", true);
+  EXPECT_EQ(encode(*load_or_fail(writer), "b", true), (std::vector<Token>{'b'}));  // names none
+  writer.uint32("tokenizer.ggml.eos_token_id", 258);
+  EXPECT_EQ(encode(*load_or_fail(writer), "b", true), (std::vector<Token>{'b', 258}));
+  EXPECT_EQ(encode(*load_or_fail(writer), "b", false), (std::vector<Token>{'b'}));
+}
+
+// Phi-3's tokens take the spaces after them.
+TEST(GgufVocab, Phi3ChatAsItsTokenizerJson) {
+  const std::vector<std::string> more = {"\u2581", "h", "i", "o", "hi", "\u2581hi"};
+  const std::vector<std::string> tags = {"<|user|>", "<|end|>", "<|assistant|>", "<|system|>"};
+  Json document = llama_json(more, Json::array({{"h", "i"}, {"\u2581", "hi"}}));
+  document["added_tokens"][2]["rstrip"] = true;  // </s>
+  Vocabulary vocabulary;
+  for (const char* text : {"<unk>", "<s>", "</s>"}) vocabulary.add(text, 3);
+  vocabulary.types[0] = 2;
+  for (int byte = 0; byte < 256; ++byte) vocabulary.add(fmt::format("<0x{:02X}>", byte), 6);
+  for (size_t i = 0; i < more.size(); ++i) {
+    vocabulary.add(more[i], 1, i == 4 ? -1 : i == 5 ? -2 : -10);
+  }
+  for (const std::string& tag : tags) {
+    Json token = added_token(static_cast<int>(vocabulary.tokens.size()), tag);
+    token["rstrip"] = true;
+    document["added_tokens"].push_back(token);
+    vocabulary.add(tag, 3);
+  }
+  const TempDirectory directory;
+  directory.write_json("tokenizer.json", document);
+  const auto published = load_tokenizer(directory.path());
+  ASSERT_NE(published, nullptr);
+
+  const auto gguf = [&](std::string_view architecture, std::string_view name) {
+    GgufWriter writer = vocabulary.writer("llama");
+    writer.numbers("tokenizer.ggml.scores", GgufType::kFloat32, vocabulary.scores)
+        .uint32("tokenizer.ggml.bos_token_id", 1)
+        .string("general.architecture", architecture)
+        .string("general.name", name);
+    return load_or_fail(writer);
+  };
+  const auto chat = ChatTemplate::with_hash(0x82fc89c04c54ba66, "phi3-mini", {"<s>", "</s>"});
+  ASSERT_TRUE(chat.ok());
+  const std::vector<ChatMessage> messages = {{"user", "hi hi"}, {"assistant", "o"}, {"user", "i"}};
+  const std::string prompt = *chat->render(messages, {});
+  const Token user = kMore + 6;
+  for (const std::string& text : {prompt, std::string("<|user|>\n hi<s>\nhi</s>\no")}) {
+    const std::vector<Token> expected = encode(*published, text, true);
+    for (const char* name : {"Phi 3 Mini", "Phi3", "my-PHI-3-mini"}) {
+      const bool by_name = name != std::string_view("Phi 3 Mini");
+      const auto tokenizer = gguf(by_name ? "llama" : "phi3", name);
+      ASSERT_NE(tokenizer, nullptr);
+      EXPECT_EQ(encode(*tokenizer, text, true), expected) << name << ": " << text;
+    }
+    EXPECT_NE(encode(*gguf("llama", "other"), text, true), expected);
+  }
+  EXPECT_EQ(encode(*gguf("phi3", ""), "<|user|>\nhi"), (std::vector<Token>{user, kMore + 5}));
 }
 
 TEST(GgufVocab, WordPiece) {

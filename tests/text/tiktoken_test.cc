@@ -69,10 +69,11 @@ TEST(Tiktoken, Llama3AndItsConfiguration) {
                        Json{{"added_tokens_decoder", {{"128000", begin}, {"128001", end}}},
                             {"bos_token", "<begin>"},
                             {"eos_token", "<end>"},
-                            {"add_bos_token", true}});
+                            {"add_bos_token", true},
+                            {"add_eos_token", true}});
   tokenizer = load_tokenizer(directory.path());
   ASSERT_NE(tokenizer, nullptr);
-  EXPECT_EQ(encode(*tokenizer, "a<end>", true), (std::vector<Token>{128000, 'a', 128001}));
+  EXPECT_EQ(encode(*tokenizer, "a<end>", true), (std::vector<Token>{128000, 'a', 128001, 128001}));
   EXPECT_EQ(tokenizer->vocab_size(), 128002);
 }
 

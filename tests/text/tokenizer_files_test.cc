@@ -192,6 +192,38 @@ TEST(TokenizerFiles, BeginToken) {
   expect_refused(directory, ErrorCode::kBadFile, {"bos_token"});
 }
 
+TEST(TokenizerFiles, EndTokenAfterAText) {
+  const TempDirectory directory;
+  directory.write_json("vocab.json", byte_vocab({"<|endoftext|>"}));
+  directory.write("merges.txt", "");
+  directory.write_json("tokenizer_config.json", Json{{"add_eos_token", true}});
+  const auto tokenizer = load_tokenizer(directory.path());
+  EXPECT_EQ(encode(*tokenizer, "a", true), (std::vector<Token>{'a', 256}));
+  EXPECT_EQ(encode(*tokenizer, "a", false), (std::vector<Token>{'a'}));
+  directory.write_json("vocab.json", byte_vocab());
+  expect_refused(directory, ErrorCode::kBadFile, {"add_eos_token", "eos_token"});
+
+  // A tokenizer.json says itself what is put around a text.
+  const TempDirectory other;
+  other.write_json("tokenizer.json", byte_level_json({"<s>"}, Json::array()));
+  other.write_json("tokenizer_config.json", Json{{"add_eos_token", true}, {"eos_token", "<s>"}});
+  EXPECT_EQ(encode(*load_tokenizer(other.path()), "a", true), (std::vector<Token>{'a'}));
+}
+
+TEST(TokenizerFiles, ManyAddedTokens) {
+  const TempDirectory directory;
+  Json document = byte_level_json({}, Json::array());
+  constexpr int kMany = 100'000;
+  for (int i = 0; i < kMany; ++i) {
+    document["added_tokens"].push_back(added_token(256 + i, fmt::format("<{}>", i)));
+  }
+  document["added_tokens"].push_back(added_token(256, "<0>"));  // again: as if there once
+  directory.write_json("tokenizer.json", document);
+  const auto tokenizer = load_tokenizer(directory.path());
+  EXPECT_EQ(tokenizer->vocab_size(), 256 + kMany);
+  EXPECT_EQ(encode(*tokenizer, "<0><99999>"), (std::vector<Token>{256, 256 + kMany - 1}));
+}
+
 TEST(TokenizerFiles, AddedTokensOfTheConfiguration) {
   const TempDirectory directory;
   directory.write_json("vocab.json", byte_vocab({"<|endoftext|>"}));
