@@ -1,5 +1,9 @@
 #include "text/normalizer.h"
 
+#include <algorithm>
+#include <cstdint>
+
+#include "base/errors.h"
 #include "text/characters.h"
 #include "text/utf8.h"
 
@@ -90,7 +94,12 @@ std::string normalise_for_bert(std::string_view text, const normal::Bert& step) 
 
 struct Apply {
   std::string_view text;
+  size_t most;  // bytes of the result
   using Text = Result<std::string>;
+
+  Error too_long() const {
+    return unsupported("the tokenizer's normalizer makes more than {} bytes of a text", most);
+  }
 
   Text operator()(UnicodeForm form) const { return to_unicode_form(text, form); }
   Text operator()(const normal::Lowercase&) const { return lowercase(text); }
@@ -100,12 +109,14 @@ struct Apply {
     return text.empty() ? std::string() : step.text + std::string(text);
   }
   Text operator()(const normal::Replace& step) const {
-    return replace_all(text, step.from, step.to);
+    auto replaced = replace_all_within(most, text, step.from, step.to);
+    if (!replaced) return too_long();
+    return std::move(*replaced);
   }
   Text operator()(const normal::ReplaceMatches& step) const {
     std::string out;
     const Status done = step.pattern.split(text, [&](std::string_view piece, bool is_match) {
-      out += is_match ? std::string_view(step.to) : piece;
+      if (out.size() <= most) out += is_match ? std::string_view(step.to) : piece;
     });
     if (!done.ok()) return done.error();
     return out;
@@ -118,19 +129,28 @@ struct Apply {
 
 Result<std::string> Normalizer::apply(std::string_view text) const {
   Result<std::string> out = std::string(text);
+  const size_t most = most_text(text.size());
   for (const NormalStep& step : steps_) {
-    out = std::visit(Apply{*out}, step);
+    const Apply apply{*out, most};
+    out = std::visit(apply, step);
     if (!out.ok()) break;
+    if (out->size() > most) return apply.too_long();
   }
   return out;
 }
 
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+  return *replace_all_within(SIZE_MAX, text, from, to);
+}
+
+std::optional<std::string> replace_all_within(size_t most, std::string_view text,
+                                              std::string_view from, std::string_view to) {
   std::string out;
-  out.reserve(text.size());
+  out.reserve(std::min(most, text.size()));
   while (true) {
     const size_t at = text.find(from);
     out += text.substr(0, at);
+    if (out.size() > most) return std::nullopt;
     if (at == text.npos) return out;
     out += to;
     text.remove_prefix(at + from.size());

@@ -1,6 +1,7 @@
 // Rewrites text before it is cut into words.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -52,12 +53,20 @@ class Normalizer {
   explicit Normalizer(std::vector<NormalStep> steps) : steps_(std::move(steps)) {}
 
   bool empty() const { return steps_.empty(); }
+  // kUnsupported where a step makes more of the text than most_text() allows.
   Result<std::string> apply(std::string_view text) const;
 
  private:
   std::vector<NormalStep> steps_;
 };
 
+// Steps of a file can double a text each. Bytes that `size` bytes may become: the forms of Unicode
+// need 11 times.
+constexpr size_t most_text(size_t size) { return 16 * size + 256; }
+
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
+// The same, or nothing where that is more than `most` bytes.
+std::optional<std::string> replace_all_within(size_t most, std::string_view text,
+                                              std::string_view from, std::string_view to);
 
 }  // namespace pando

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "text/normalizer.h"
 
 namespace pando {
@@ -11,13 +12,18 @@ namespace {
 
 using Word = FunctionRef<void(std::string_view)>;
 
-Status run_steps(std::span<const PreStep> steps, std::string_view text, bool at_start, Word word);
+// Each step may write the text again; two marks in turns, cut apart, would double it each time.
+constexpr size_t kMostWritten = 256;
+
+Status run_steps(std::span<const PreStep> steps, std::string_view text, bool at_start, size_t* room,
+                 Word word);
 
 // One step on one piece of text; its pieces go through the steps after it.
 struct RunStep {
   std::span<const PreStep> rest;
   std::string_view text;
   bool at_start;
+  size_t* room;  // bytes of text that steps may still write
   Word word;
 
   Status operator()(const pre::Split& step) const {
@@ -58,7 +64,10 @@ struct RunStep {
   }
 
   Status operator()(const pre::SpaceBefore&) const {
-    return text.starts_with(' ') ? next(text, true) : next(fmt::format(" {}", text), true);
+    if (text.starts_with(' ')) return next(text, true);
+    const std::string spaced = fmt::format(" {}", text);
+    if (Status fits = write(spaced); !fits.ok()) return fits;
+    return next(spaced, true);
   }
 
   Status operator()(const pre::Metaspace& step) const {
@@ -67,6 +76,7 @@ struct RunStep {
         step.prepend == Prepend::kAlways || (step.prepend == Prepend::kFirst && at_start);
     std::string marked = replace_all(text, " ", step.mark);
     if (wanted && !marked.starts_with(step.mark)) marked.insert(0, step.mark);
+    if (Status fits = write(marked); !fits.ok()) return fits;
     if (!step.split) return next(marked, true);
     const std::string_view all = marked;
     for (size_t begin = 0; begin < all.size();) {
@@ -77,25 +87,36 @@ struct RunStep {
     return {};
   }
 
+  Status write(std::string_view written) const {
+    if (written.size() > *room) {
+      return unsupported("the tokenizer's pre-tokenizer writes more than {} times a text",
+                         kMostWritten);
+    }
+    *room -= written.size();
+    return {};
+  }
+
   // `front`: the piece is the first of the text.
   Status next(std::string_view piece, bool front) const {
-    return run_steps(rest, piece, at_start && front, word);
+    return run_steps(rest, piece, at_start && front, room, word);
   }
 };
 
-Status run_steps(std::span<const PreStep> steps, std::string_view text, bool at_start, Word word) {
+Status run_steps(std::span<const PreStep> steps, std::string_view text, bool at_start, size_t* room,
+                 Word word) {
   if (text.empty()) return {};
   if (steps.empty()) {
     word(text);
     return {};
   }
-  return std::visit(RunStep{steps.subspan(1), text, at_start, word}, steps.front());
+  return std::visit(RunStep{steps.subspan(1), text, at_start, room, word}, steps.front());
 }
 
 }  // namespace
 
 Status PreTokenizer::split(std::string_view section, bool at_start, Word word) const {
-  return run_steps(steps_, section, at_start, word);
+  size_t room = kMostWritten * (section.size() + 64);
+  return run_steps(steps_, section, at_start, &room, word);
 }
 
 }  // namespace pando

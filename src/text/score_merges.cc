@@ -112,7 +112,9 @@ Result<TokenizerParts> make_score_parts(const ScoredVocab& vocab, const std::str
   if (unknown != vocab.pieces.end()) {
     options.unknown = static_cast<Token>(unknown - vocab.pieces.begin());
   }
-  Result<Bpe> bpe = Bpe::build(*merged, merges_of_results(*ranked), options, file);
+  const Result<std::vector<Merge>> merges = merges_of_results(*ranked, file);
+  if (!merges.ok()) return merges.error();
+  Result<Bpe> bpe = Bpe::build(*merged, *merges, options, file);
   if (!bpe.ok()) return bpe.error();
   TokenizerParts parts;
   parts.model = std::make_unique<Bpe>(std::move(*bpe));

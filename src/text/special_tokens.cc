@@ -180,7 +180,12 @@ Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const V
 Status add_tokens(const std::vector<AddedToken>& tokens, const std::string& file, Vocab* vocab,
                   std::vector<AddedToken>* added) {
   std::unordered_set<Token> there = ids_of(*added);
+  const Token highest = max_token(vocab->n_entries() + tokens.size());
   for (const AddedToken& token : tokens) {
+    if (token.id > highest) {
+      return bad_file("'{}': added token '{}' has id {}, expected an id from 0 to {}", file,
+                      token.content, token.id, highest);
+    }
     const auto before = vocab->find(token.content);
     if (before && *before != token.id) {
       return bad_file("'{}': added token '{}' has id {}, expected {} as in the vocabulary", file,

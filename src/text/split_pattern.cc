@@ -3,6 +3,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
+
 #include "base/errors.h"
 #include "text/oniguruma.h"
 
@@ -14,6 +16,11 @@ std::string pcre2_message(int code) {
   if (pcre2_get_error_message(code, text, sizeof text) < 0) return fmt::format("error {}", code);
   return reinterpret_cast<const char*>(text);
 }
+
+// Of an expression of a file, for one match.
+constexpr size_t kStepsPerByte = 16;
+constexpr size_t kFreeSteps = 1'000'000;
+constexpr size_t kFreeHeap = 64 * 1024;  // KiB
 
 struct FreeMatch {
   void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
@@ -40,17 +47,17 @@ struct SplitPattern::Code {
   ~Code() { pcre2_code_free(code); }
 };
 
-Result<SplitPattern> SplitPattern::compile(std::string_view pattern) {
+Result<SplitPattern> SplitPattern::compile(std::string_view pattern, Source source) {
   const Result<std::string> text = to_pcre2_pattern(pattern);
   if (!text.ok()) return text.error();
-  return compile_pcre2(*text);
+  return compile_pcre2(*text, source);
 }
 
 SplitPattern SplitPattern::literal(std::string_view text) {
-  return std::move(*compile_pcre2(literal_pattern(text)));
+  return std::move(*compile_pcre2(literal_pattern(text), Source::kOwn));
 }
 
-Result<SplitPattern> SplitPattern::compile_pcre2(const std::string& pattern) {
+Result<SplitPattern> SplitPattern::compile_pcre2(const std::string& pattern, Source source) {
   int failure = 0;
   PCRE2_SIZE offset = 0;
   auto code = std::make_shared<Code>();
@@ -61,7 +68,7 @@ Result<SplitPattern> SplitPattern::compile_pcre2(const std::string& pattern) {
                        pcre2_message(failure), offset);
   }
   pcre2_jit_compile(code->code, PCRE2_JIT_COMPLETE);  // slower without, never wrong
-  return SplitPattern(std::move(code));
+  return SplitPattern(std::move(code), source);
 }
 
 bool SplitPattern::can_be_empty() const {
@@ -76,7 +83,12 @@ Status SplitPattern::split(std::string_view text,
       pcre2_match_data_create_from_pattern(code_->code, nullptr));
   const std::unique_ptr<pcre2_match_context, FreeContext> context(
       pcre2_match_context_create(nullptr));
-  pcre2_set_match_limit(context.get(), UINT32_MAX);  // a text of spaces is long, not malicious
+  // A text of spaces is long, not malicious.
+  const bool own = source_ == Source::kOwn;
+  const size_t most_steps = own ? UINT32_MAX : kStepsPerByte * text.size() + kFreeSteps;
+  pcre2_set_match_limit(context.get(),
+                        static_cast<uint32_t>(std::min<size_t>(most_steps, UINT32_MAX)));
+  if (!own) pcre2_set_heap_limit(context.get(), static_cast<uint32_t>(kFreeHeap + text.size() / 2));
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
   const PCRE2_SIZE* found = pcre2_get_ovector_pointer(match.get());
   size_t done = 0;
@@ -89,6 +101,12 @@ Status SplitPattern::split(std::string_view text,
     int result = run(0);
     if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = run(PCRE2_NO_JIT);
     if (result == PCRE2_ERROR_NOMATCH) break;
+    if (result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_HEAPLIMIT) {
+      return unsupported(
+          "cutting text into words: the tokenizer's regular expression needs too many steps at "
+          "byte {} of {}, expected at most {}",
+          done, text.size(), most_steps);
+    }
     if (result < 0) {
       return make_error(ErrorCode::kInternal, "cutting text into words failed at byte {}: {}", done,
                         pcre2_message(result));

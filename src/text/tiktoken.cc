@@ -166,7 +166,9 @@ Result<TokenizerParts> read_tiktoken(const std::string& content, const std::stri
   Bpe::Options options;
   options.byte_level = true;
   options.ignore_merges = true;  // a word that is a token is not merged
-  Result<Bpe> bpe = Bpe::build(vocab, merges_of_results(ranked), options, file);
+  const Result<std::vector<Merge>> merges = merges_of_results(ranked, file);
+  if (!merges.ok()) return merges.error();
+  Result<Bpe> bpe = Bpe::build(vocab, *merges, options, file);
   if (!bpe.ok()) return bpe.error();
   Result<SplitPattern> pattern = SplitPattern::compile(kLlama3Pattern);  // cl100k has the same
   if (!pattern.ok()) return pattern.error();

@@ -43,23 +43,33 @@ Result<Bpe::Options> read_options(const JsonPlace& model, const Vocab& vocab, bo
   return options;
 }
 
-// The bytes that one token of the model stands for.
-std::string shown_bytes(const std::string& text, const Decoder& decoder) {
+// The bytes that one token of the model stands for; nothing where they are more than `most`.
+std::optional<std::string> shown_bytes(const std::string& text, const Decoder& decoder,
+                                       size_t most) {
   if (decoder.byte_level) return from_byte_level(text).value_or(text);
   if (decoder.byte_fallback) {
     if (const auto byte = byte_of_token_text(text)) return std::string(1, *byte);
   }
-  std::string shown = text;
+  std::optional<std::string> shown = text;
   for (const normal::Replace& step : decoder.replaced) {
-    shown = replace_all(shown, step.from, step.to);
+    if (shown) shown = replace_all_within(most, *shown, step.from, step.to);
   }
   return shown;
 }
 
-std::vector<std::string> all_token_bytes(const Vocab& vocab, const std::vector<AddedToken>& added,
-                                         const Decoder& decoder) {
+Result<std::vector<std::string>> all_token_bytes(const JsonPlace& root, const Vocab& vocab,
+                                                 const std::vector<AddedToken>& added,
+                                                 const Decoder& decoder) {
   std::vector<std::string> bytes(vocab.size());
-  for (Token id = 0; id < vocab.size(); ++id) bytes[id] = shown_bytes(vocab.text(id), decoder);
+  for (Token id = 0; id < vocab.size(); ++id) {
+    const size_t most = most_text(vocab.text(id).size());
+    auto shown = shown_bytes(vocab.text(id), decoder, most);
+    if (!shown) {
+      return unsupported("'{}': field 'decoder' makes more than {} bytes of token {}", root.file(),
+                         most, id);
+    }
+    bytes[id] = std::move(*shown);
+  }
   for (const AddedToken& token : added) bytes[token.id] = token.content;
   return bytes;
 }
@@ -104,7 +114,9 @@ Status finish_tokens(const JsonPlace& root, const TokenizerConfig& config, const
   Result<SpecialTokens> special = find_special_tokens(config, *vocab, own);
   if (!special.ok()) return special.error();
   parts->special = std::move(*special);
-  parts->token_bytes = all_token_bytes(*vocab, parts->added, decoder);
+  auto bytes = all_token_bytes(root, *vocab, parts->added, decoder);
+  if (!bytes.ok()) return bytes.error();
+  parts->token_bytes = std::move(*bytes);
   parts->strips_leading_space = decoder.strips_leading_space;
   return {};
 }

@@ -1,5 +1,7 @@
 #include "text/tokenizer_steps.h"
 
+#include "text/utf8.h"
+
 namespace pando {
 namespace {
 
@@ -22,6 +24,10 @@ Status append_steps(const JsonPlace& place, std::string_view list, std::vector<J
 Result<std::vector<JsonPlace>> steps_of(const JsonPlace& place, std::string_view list) {
   std::vector<JsonPlace> steps;
   if (Status done = append_steps(place, list, &steps); !done.ok()) return done.error();
+  if (steps.size() > kMostSteps) {
+    return unsupported("'{}': field '{}' has {} steps, expected at most {}", place.file(),
+                       place.name(), steps.size(), kMostSteps);
+  }
   return steps;
 }
 
@@ -36,7 +42,7 @@ Result<SplitPattern> read_pattern(const JsonPlace& place) {
   if (regex.absent()) return place.not_offered("a pattern of type String or Regex");
   const Result<std::string> text = regex.text();
   if (!text.ok()) return text.error();
-  Result<SplitPattern> pattern = SplitPattern::compile(*text);
+  Result<SplitPattern> pattern = SplitPattern::compile(*text, SplitPattern::Source::kFile);
   if (!pattern.ok()) {
     return unsupported("'{}': field '{}': {}", place.file(), regex.name(), pattern.error().message);
   }
@@ -60,7 +66,8 @@ Result<pre::Metaspace> read_metaspace(const JsonPlace& place) {
   pre::Metaspace step;
   Result<std::string> mark = place.at("replacement").text();
   if (!mark.ok()) return mark.error();
-  if (mark->empty()) return place.at("replacement").wrong("one character");
+  const bool one = !mark->empty() && mark->size() == static_cast<size_t>(next_utf8(*mark).length);
+  if (!one) return place.at("replacement").wrong("one character");
   step.mark = std::move(*mark);
   const Result<bool> split = place.at("split").boolean(true);
   if (!split.ok()) return split.error();

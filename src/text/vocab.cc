@@ -58,7 +58,8 @@ std::optional<Token> Vocab::find(std::string_view text) const {
   return found->second;
 }
 
-std::vector<Merge> merges_of_results(const std::vector<RankedText>& texts) {
+Result<std::vector<Merge>> merges_of_results(const std::vector<RankedText>& texts,
+                                             const std::string& file) {
   std::unordered_map<std::string_view, Token> ids;
   for (const RankedText& text : texts) ids.emplace(text.text, text.id);
   std::vector<Merge> merges;
@@ -69,6 +70,10 @@ std::vector<Merge> merges_of_results(const std::vector<RankedText>& texts) {
       const auto right = ids.find(text.text.substr(cut));
       if (right == ids.end()) continue;
       merges.push_back({left->second, right->second, text.id, text.rank});
+    }
+    if (merges.size() > most_merges(texts.size())) {
+      return unsupported("'{}': {} pieces are put together in more than {} ways, expected fewer",
+                         file, texts.size(), most_merges(texts.size()));
     }
   }
   return merges;
@@ -83,11 +88,12 @@ Result<Token> read_token_id(const JsonPlace& place) {
 
 Result<Vocab> read_vocab(const JsonPlace& place) {
   if (Status object = place.expect_object(); !object.ok()) return object.error();
+  const Token highest = max_token(place.json().size());
   Vocab vocab;
   for (const auto& [text, value] : place.json().items()) {
-    const bool in_range = value.is_number_integer() && value >= 0 && value <= kMaxToken;
+    const bool in_range = value.is_number_integer() && value >= 0 && value <= highest;
     if (!in_range) {
-      return place.at(text).wrong(fmt::format("an id from 0 to {}", kMaxToken));
+      return place.at(text).wrong(fmt::format("an id from 0 to {}", highest));
     }
     const Token id = value.get<Token>();
     if (!vocab.add(text, id)) {

@@ -1,6 +1,7 @@
 // The vocabulary and merges of a tokenizer as its files write them.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -21,6 +22,11 @@ using TokenOfText = std::unordered_map<std::string, Token, StringHash, std::equa
 
 constexpr Token kMaxToken = (1 << 24) - 1;  // ids above would only waste memory
 
+// The highest id that a vocabulary of `n` entries may have: holes take memory too.
+constexpr Token max_token(size_t n) {
+  return static_cast<Token>(std::min<size_t>(kMaxToken, 4 * n + 65'535));
+}
+
 // Text to id and back. Ids may have holes.
 class Vocab {
  public:
@@ -31,6 +37,7 @@ class Vocab {
   const std::string& text(Token id) const { return texts_[id]; }
   bool has(Token id) const { return id >= 0 && id < size() && taken_[id]; }
   int size() const { return static_cast<int>(texts_.size()); }  // highest id + 1
+  size_t n_entries() const { return ids_.size(); }              // without holes
 
  private:
   TokenOfText ids_;
@@ -53,8 +60,13 @@ struct RankedText {
   uint32_t rank;
 };
 // Every way to put one of `texts` together from two others, with the rank of the result.
-std::vector<Merge> merges_of_results(const std::vector<RankedText>& texts);
-constexpr size_t kLongestMerged = 1024;  // bytes of such a text; the time is their square
+// kUnsupported where there are more than most_merges(); `file` is for messages.
+Result<std::vector<Merge>> merges_of_results(const std::vector<RankedText>& texts,
+                                             const std::string& file);
+// Bytes of such a text; the time is their square. Published vocabularies have up to 128 (spaces).
+constexpr size_t kLongestMerged = 256;
+// Of `n` texts; published vocabularies have 2 or 3 for each.
+constexpr size_t most_merges(size_t n) { return 16 * n + 65'536; }
 
 // An object of text to id.
 Result<Vocab> read_vocab(const JsonPlace& place);

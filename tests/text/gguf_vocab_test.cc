@@ -246,5 +246,28 @@ TEST(GgufVocab, BadFiles) {
   expect_refused(open, ErrorCode::kUnsupported, "its character 'x' to be a piece");
 }
 
+// Every part of every piece is a piece: the merges would be their number to the power 1.5.
+TEST(GgufVocab, ClosedVocabulary) {
+  const auto pieces = [](int n) {
+    Vocabulary vocabulary;
+    vocabulary.add("<unk>", 2);
+    for (int i = 0; i <= n; ++i) {
+      for (int j = i == 0 ? 1 : 0; j <= n; ++j) {
+        vocabulary.add(std::string(i, 'a') + std::string(j, 'b'), 1, -static_cast<float>(i + j));
+      }
+    }
+    GgufWriter writer = vocabulary.writer("llama");
+    writer.numbers("tokenizer.ggml.scores", GgufType::kFloat32, vocabulary.scores);
+    return writer;
+  };
+  EXPECT_NE(load_or_fail(pieces(12)), nullptr);
+  expect_refused(pieces(100), ErrorCode::kUnsupported, "are put together in more than 228736 ways");
+  Vocabulary vocabulary = scored_vocabulary();
+  vocabulary.add(std::string(257, 'a'), 1, -9);
+  GgufWriter writer = vocabulary.writer("llama");
+  writer.numbers("tokenizer.ggml.scores", GgufType::kFloat32, vocabulary.scores);
+  expect_refused(writer, ErrorCode::kUnsupported, "has 257 bytes, expected at most 256");
+}
+
 }  // namespace
 }  // namespace pando::testing

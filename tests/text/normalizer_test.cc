@@ -68,6 +68,22 @@ TEST(Nfc, ManyMarksAreNotQuadratic) {
   EXPECT_EQ(nfc(text).size(), 2u + 1'000'000 - 1);  // one below goes into the letter
 }
 
+TEST(Normalizer, GrowthHasALimit) {
+  const std::vector<NormalStep> doubling(40, normal::Replace{"a", "aa"});
+  const auto grown = Normalizer(doubling).apply("a");
+  ASSERT_FALSE(grown.ok());
+  EXPECT_EQ(grown.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(grown.error().message.find("more than 272 bytes"), std::string::npos);
+  EXPECT_TRUE(Normalizer(doubling).apply("b").ok());
+  const auto any = *SplitPattern::compile(".");
+  const std::vector<NormalStep> matches(40, normal::ReplaceMatches{any, "ab"});
+  EXPECT_FALSE(Normalizer(matches).apply("a").ok());
+  EXPECT_FALSE(Normalizer({normal::Prepend{std::string(300, 'x')}}).apply("a").ok());
+  std::string ligatures;  // the longest form there is
+  for (int i = 0; i < 1000; ++i) ligatures += "\uFDFA";
+  EXPECT_EQ(Normalizer({UnicodeForm::kNfkd}).apply(ligatures)->size(), 33'000u);
+}
+
 TEST(Normalizer, StepsInOrder) {
   const Normalizer steps({normal::Prepend{"_"}, normal::Replace{" ", "_"}, UnicodeForm::kNfc});
   EXPECT_EQ(*steps.apply("a e\u0301"), "_a_\u00E9");

@@ -96,6 +96,27 @@ TEST(SplitPattern, LongRuns) {
   }
 }
 
+// An expression of a file has a limit, which those that are published stay far from.
+TEST(SplitPattern, LimitOfAFilesExpression) {
+  const auto n_words = [](std::string_view pattern, const std::string& text) {
+    const auto compiled = SplitPattern::compile(pattern, SplitPattern::Source::kFile);
+    EXPECT_TRUE(compiled.ok());
+    int n = 0;
+    const Status done = compiled->split(text, [&](std::string_view, bool) { ++n; });
+    return done.ok() ? Result<int>(n) : Result<int>(done.error());
+  };
+  constexpr size_t kLong = 3'000'000;
+  for (std::string_view pattern : {kGpt2Pattern, kQwen2Pattern, kLlama3Pattern}) {
+    for (char c : {' ', 'x', '!', '\n'}) EXPECT_TRUE(n_words(pattern, std::string(kLong, c)).ok());
+  }
+  EXPECT_EQ(*n_words("(?:a|a)+[^a]", "aaab"), 1);
+  const auto refused = n_words("(?:a|a)+[^a]", std::string(60, 'a'));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(refused.error().message.find("too many steps at byte 0 of 60"), std::string::npos)
+      << refused.error().message;
+}
+
 Words pre_tokenized(std::vector<PreStep> steps, std::string_view text, bool at_start = true) {
   Words found;
   const PreTokenizer pre_tokenizer(std::move(steps));
@@ -121,6 +142,19 @@ TEST(PreTokenizer, Metaspace) {
   EXPECT_EQ(pre_tokenized({step}, "a b", false), (Words{"a", "_b"}));
   step.split = false;
   EXPECT_EQ(pre_tokenized({step}, "a  b"), (Words{"_a__b"}));
+}
+
+// Each turn writes a mark before each character of the one before.
+TEST(PreTokenizer, WhatStepsWriteHasALimit) {
+  const auto each = *SplitPattern::compile(".");
+  std::vector<PreStep> steps;
+  for (int i = 0; i < 16; ++i) {
+    steps.emplace_back(pre::Split{each});
+    steps.emplace_back(pre::Metaspace{i % 2 == 0 ? "_" : "-"});
+  }
+  const Status done = PreTokenizer(steps).split("ab", true, [](std::string_view) {});
+  ASSERT_FALSE(done.ok());
+  EXPECT_NE(done.error().message.find("more than 256 times"), std::string::npos);
 }
 
 }  // namespace

@@ -88,6 +88,51 @@ TEST(TokenizerFiles, BadIds) {
   expect_json_refused(bad, ErrorCode::kBadFile, {"'ab'", "expected 256"});
 }
 
+TEST(TokenizerFiles, IdsFarAboveTheNumberOfTokens) {
+  Json bad = byte_level_json({"ab"}, {"a b"});
+  bad["model"]["vocab"]["ab"] = 4 * 257 + 65'536;
+  expect_json_refused(bad, ErrorCode::kBadFile,
+                      {"model.vocab.ab", "is 66564", "an id from 0 to 66563"});
+  bad = byte_level_json({}, Json::array());
+  bad["added_tokens"] = Json::array({added_token(16'000'000, "<x>")});
+  expect_json_refused(bad, ErrorCode::kBadFile, {"'<x>' has id 16000000", "0 to 66563"});
+  bad["added_tokens"] = Json::array({added_token(66'563, "<x>")});
+  const TempDirectory directory;
+  directory.write_json("tokenizer.json", bad);
+  EXPECT_EQ(load_tokenizer(directory.path())->vocab_size(), 66'564);
+}
+
+Json times(size_t n, const Json& step) { return Json(std::vector<Json>(n, step)); }
+
+TEST(TokenizerFiles, ManySteps) {
+  const Json good = byte_level_json({}, Json::array());
+  const Json replace = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}};
+  const Json mark = {{"type", "Metaspace"}, {"replacement", "_"}, {"split", false}};
+  const Json nothing = {{"type", "ByteLevel"}};
+  const struct {
+    const char* field;
+    const char* list;
+    const Json& step;
+  } cases[] = {{"normalizer", "normalizers", replace},
+               {"pre_tokenizer", "pretokenizers", mark},
+               {"decoder", "decoders", replace},
+               {"post_processor", "processors", nothing}};
+  for (const auto& [field, list, step] : cases) {
+    Json bad = good;
+    const Json inner = {{"type", "Sequence"}, {list, times(64, step)}};
+    bad[field] = {{"type", "Sequence"}, {list, Json::array({inner, step})}};
+    expect_json_refused(bad, ErrorCode::kUnsupported,
+                        {std::string("'") + field + "' has 65 steps", "at most 64"});
+  }
+  Json bad = good;
+  bad["pre_tokenizer"] = mark;
+  bad["decoder"] = {{"type", "Sequence"}, {"decoders", times(40, replace)}};
+  bad["model"]["unk_token"] = "a";
+  expect_json_refused(bad, ErrorCode::kUnsupported, {"'decoder' makes more than 272 bytes"});
+  bad["pre_tokenizer"]["replacement"] = "__";
+  expect_json_refused(bad, ErrorCode::kBadFile, {"replacement", "one character"});
+}
+
 TEST(TokenizerFiles, BadMerges) {
   for (const Json& merge : {Json("ab"), Json("a b c"), Json(" ab"), Json(7), Json::array({"a"}),
                             Json::array({"a", 1}), Json("a c"), Json("b a")}) {
