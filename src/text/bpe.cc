@@ -8,8 +8,6 @@
 namespace pando {
 namespace {
 
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space
-
 // Bytes from F1 on begin only what is not assigned or private: StarCoder, for one, has no tokens
 // for them, and such a byte is left out as the published tokenizers do.
 bool must_have_token(int byte) { return byte < 0xC0 || (byte > 0xC1 && byte < 0xF1); }

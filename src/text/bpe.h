@@ -13,6 +13,9 @@
 
 namespace pando {
 
+// U+2581, which stands for a space.
+inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
+
 // The token text of a byte where bytes are a fallback: "<0x0A>".
 std::string byte_token_text(unsigned char byte);
 // The byte that such a text stands for.

@@ -14,7 +14,7 @@ namespace pando {
 namespace {
 
 // Python's str.isspace() for what can stand in a text.
-bool is_space(char32_t c) {
+bool is_python_space(char32_t c) {
   return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 ||
          c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f ||
          c == 0x205f || c == 0x3000;
@@ -105,14 +105,14 @@ SplitSystem split_system(std::span<const ChatMessage> messages) {
 std::string_view trim_space(std::string_view text) {
   while (!text.empty()) {
     const Utf8Step step = next_utf8(text);
-    if (step.kind != Utf8Kind::kCharacter || !is_space(step.point)) break;
+    if (step.kind != Utf8Kind::kCharacter || !is_python_space(step.point)) break;
     text.remove_prefix(step.length);
   }
   while (!text.empty()) {
     size_t at = text.size() - 1;
     while (at > 0 && text.size() - at < 4 && (text[at] & 0xc0) == 0x80) --at;
     const Utf8Step step = next_utf8(text.substr(at));
-    if (step.kind != Utf8Kind::kCharacter || !is_space(step.point)) break;
+    if (step.kind != Utf8Kind::kCharacter || !is_python_space(step.point)) break;
     text.remove_suffix(text.size() - at);
   }
   return text;

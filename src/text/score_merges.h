@@ -8,9 +8,6 @@
 
 namespace pando {
 
-// U+2581, which stands for a space.
-inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
-
 struct ScoredVocab {
   std::vector<Piece> pieces;  // by id
   bool byte_fallback = false;

@@ -258,7 +258,7 @@ TEST(TokenizerFiles, EndTokenAfterAText) {
 TEST(TokenizerFiles, ManyAddedTokens) {
   const TempDirectory directory;
   Json document = byte_level_json({}, Json::array());
-  constexpr int kMany = 100'000;
+  constexpr int kMany = 30'000;
   for (int i = 0; i < kMany; ++i) {
     document["added_tokens"].push_back(added_token(256 + i, fmt::format("<{}>", i)));
   }
@@ -266,7 +266,7 @@ TEST(TokenizerFiles, ManyAddedTokens) {
   directory.write_json("tokenizer.json", document);
   const auto tokenizer = load_tokenizer(directory.path());
   EXPECT_EQ(tokenizer->vocab_size(), 256 + kMany);
-  EXPECT_EQ(encode(*tokenizer, "<0><99999>"), (std::vector<Token>{256, 256 + kMany - 1}));
+  EXPECT_EQ(encode(*tokenizer, "<0><29999>"), (std::vector<Token>{256, 256 + kMany - 1}));
 }
 
 TEST(TokenizerFiles, AddedTokensOfTheConfiguration) {
