@@ -3,7 +3,7 @@
 
 add_library(pando_options INTERFACE)
 target_compile_features(pando_options INTERFACE cxx_std_20)
-target_include_directories(pando_options INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+target_include_directories(pando_options INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 # The bits of every result are part of the contract: no contraction, no reassociation.
 target_compile_options(pando_options INTERFACE -ffp-contract=off -fno-fast-math -Wall -Wextra
                        -Wno-psabi -Wno-ignored-attributes
@@ -17,7 +17,7 @@ endif()
 
 # pando_floor(SUFFIX NAME LINKS...): src/NAME/**.cc as library pando_NAME<SUFFIX>.
 function(pando_floor suffix name)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   list(FILTER sources EXCLUDE REGEX "src/cli/main\\.cc$")
   set(target pando_${name}${suffix})
   set(public PUBLIC)
@@ -43,7 +43,7 @@ function(pando_floor suffix name)
   endif()
   if(name STREQUAL "engine")
     add_dependencies(${target} pando_commit)
-    target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR})
+    target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR})
     target_compile_definitions(${target} PRIVATE PANDO_VERSION="${PROJECT_VERSION}")
   endif()
 endfunction()
@@ -74,8 +74,8 @@ endmacro()
 # Instruction sets are per file: each simd table is one translation unit (src/kernel/cpu).
 # GCC 12 gives false alarms of uninitialised values in its own AVX-512 intrinsics.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  file(GLOB avx512_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/kernel/cpu/*_avx512.cc)
-  file(GLOB avx2_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/kernel/cpu/*_avx2.cc)
+  file(GLOB avx512_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernel/cpu/*_avx512.cc)
+  file(GLOB avx2_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernel/cpu/*_avx2.cc)
   set_source_files_properties(${avx512_sources} PROPERTIES COMPILE_OPTIONS
     "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512vnni;-mavx2;-mfma;-mf16c;-mprefer-vector-width=512;$<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized;-Wno-maybe-uninitialized>")
   set_source_files_properties(${avx2_sources} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")

@@ -227,8 +227,15 @@ Status parse_questions(const Json& json, const std::string& line_id, AnswerOptio
   for (const char* other : {"prompt", "messages", "tokens", "answers"})
     if (fields.has(other))
       return invalid_argument("field '{}' does not go with 'questions'", other);
-  if (options.prompt_template.find("{question}") == std::string::npos)
-    return invalid_argument("field 'template' has no {{question}} in it");
+  const auto in_template = [&](const char* field) {
+    return options.prompt_template.find(field) != std::string::npos;
+  };
+  if (!in_template("{question}")) return invalid_argument("the template has no {{question}} in it");
+  if (!context.empty() && !in_template("{context}"))
+    return invalid_argument("the template has no {{context}} in it, so the context would be lost");
+  if (!options.chat && !options.instruction.empty() && !in_template("{instruction}"))
+    return invalid_argument(
+        "the template has no {{instruction}} in it, so the instruction would be lost");
   const Json& questions = json["questions"];
   if (!questions.is_array() || questions.empty())
     return invalid_argument("field 'questions' is {}, expected a list of one or more",

@@ -59,6 +59,7 @@ void add_answer_options(CLI::App& app, AnswerOptions& o, uint64_t& seed) {
   const std::string sampling = "Sampling (lines may say otherwise)";
   add_sampling_options(app, o.sampling, sampling);
   app.add_option("--seed", seed, "Of lines that bring none")
+      ->check(expect("0 to 2^64 - 1", [](double x) { return x >= 0 && x < 0x1p64; }))
       ->capture_default_str()
       ->group(sampling);
 

@@ -30,6 +30,14 @@ Result<std::filesystem::path> demo_model() {
 
 }  // namespace
 
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return text.empty() ? std::string("is empty, expected a path") : std::string();
+      },
+      "", "");
+}
+
 CLI::Validator expect(const std::string& what, bool (*holds)(double)) {
   return CLI::Validator(
       [=](std::string& text) {
@@ -46,9 +54,11 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
   const std::string group = "Model and engine";
   app.add_option("--model", a.model,
                  "Model directory (config.json, safetensors, tokenizer), GGUF file, or hub id "
-                 "org/name that is in the hub's cache (default: the demo model of Pando)");
+                 "org/name that is in the hub's cache (default: the demo model of Pando)")
+      ->check(not_empty());
   app.add_option("--tokenizer", a.tokenizer,
                  "Directory, GGUF file or hub id of the tokenizer, where it is not the model's")
+      ->check(not_empty())
       ->group(group);
   app.add_option("--weights", a.weights,
                  "stored, or made while loading: q8_0, q4_0 (8 and 4 bits in groups of 32) or int8 "
@@ -84,6 +94,8 @@ Result<std::filesystem::path> model_path(const ModelArguments& arguments) {
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments) {
   const Result<std::filesystem::path> path = model_path(arguments);
   if (!path) return path.error();
+  if (arguments.model.empty())
+    fmt::print(stderr, "pando: no --model is given: the demo model answers\n");
   std::filesystem::path tokenizer;
   if (!arguments.tokenizer.empty()) {
     const Result<std::filesystem::path> found = find_model(arguments.tokenizer, hub_cache());

@@ -25,6 +25,7 @@ Result<std::filesystem::path> model_path(const ModelArguments& arguments);
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments);
 EngineOptions engine_options(const ModelArguments& arguments);
 
+CLI::Validator not_empty();
 // Messages as those for lines: what was found, what was expected.
 CLI::Validator expect(const std::string& what, bool (*holds)(double));
 

@@ -79,7 +79,8 @@ void add_run_options(CLI::App& app, RunOptions& o) {
   app.add_option("--output", o.output, "JSONL file, or - for standard output")
       ->capture_default_str();
   app.add_option("--report", o.report, "File for the run's report, JSON");
-  app.add_option("--show", o.show, "Print so many questions with their answers at the end");
+  app.add_option("--show", o.show, "Print so many questions with their answers at the end")
+      ->check(expect("0 or more", [](double x) { return x >= 0; }));
   app.add_option("--compare", o.compare,
                  "Run a second time with this sharing: speeds, and every logits hash")
       ->check(planner_name());
@@ -133,6 +134,11 @@ class RunCommand {
     }
     if (o_.batch.defaults.sampling.max_tokens == 0 && !o_.batch.defaults.prompt_logprobs)
       return usage("--max-tokens: 0, expected at least 1, or 0 with --prompt-logprobs");
+    const AnswerOptions& asked = o_.batch.defaults;
+    if (asked.chat_options.thinking && !asked.chat) return usage("--thinking goes with --chat");
+    if (!asked.choices.empty() && asked.sampling.n != 1)
+      return usage(fmt::format("--n: {}, expected 1 with --choice", asked.sampling.n));
+    if (asked.choices.size() == 1) return usage("--choice is given once, expected two or more");
     if (same_file(o_.input, o_.output) || same_file(o_.input, o_.report))
       return usage(fmt::format("'{}' is the input, expected another file to write to", o_.input));
     OutputFile output, report;

@@ -78,8 +78,9 @@ Status make_random_model(const RandomModelOptions& options) {
   if (!shape) return shape.error();
   if (const int vocab = make.vocab.value_or(shape->vocab);
       vocab < n_tokens)  // said before gigabytes are written
-    return invalid_argument("the vocabulary has {} tokens, expected at least the tokenizer's {}",
-                            vocab, n_tokens);
+    return invalid_argument(
+        "the vocabulary has {} tokens, expected at least the tokenizer's {} (hint: --vocab)", vocab,
+        n_tokens);
   if (options.tokenizer.empty()) make.eos_id = kByteTokenizerVocab - 1;
   if (Status status = model::make_model(make); !status) return status;
   std::error_code same;

@@ -192,7 +192,12 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"context": "C", "questions": [{"text": "Q", "n": 2}]})"),
             "unknown field 'n'");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{context}"})"),
-            "field 'template' has no {question} in it");
+            "the template has no {question} in it");
+  EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{contxt} {question}"})"),
+            "the template has no {context} in it, so the context would be lost");
+  EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "instruction": "I",
+                        "template": "{context} {question}"})"),
+            "the template has no {instruction} in it, so the instruction would be lost");
 }
 
 TEST(InputLine, TypesAndRangesThatAreRefused) {

@@ -46,16 +46,20 @@ TEST_F(RunTest, HelpAndVersion) {
 }
 
 TEST_F(RunTest, WrongUsage) {
-  for (const char* arguments : {"", "no-such-command", "run", "run --model m", "make-model",
-                                "run --model m --input good.jsonl --no-such-option",
-                                "run --model m --input good.jsonl extra",
-                                "run --model m --input good.jsonl --sharing magic",
-                                "run --model m --input good.jsonl --max-tokens 0",
-                                "run --model m --input good.jsonl --max-tokens many",
-                                "run --model m --input good.jsonl --top-p 2",
-                                "run --model m --input good.jsonl --temperature -1",
-                                "run --model m --input good.jsonl --kv-memory 1XB",
-                                "run --model m --input - --compare packed"}) {
+  for (const char* arguments :
+       {"", "no-such-command", "run", "run --model m", "make-model",
+        "run --model m --input good.jsonl --no-such-option",
+        "run --model m --input good.jsonl extra",
+        "run --model m --input good.jsonl --sharing magic",
+        "run --model m --input good.jsonl --max-tokens 0", "run --model '' --input good.jsonl",
+        "run --model m --input good.jsonl --seed -1", "run --model m --input good.jsonl --thinking",
+        "run --model m --input good.jsonl --choice yes",
+        "run --model m --input good.jsonl --choice yes --choice no --n 2",
+        "run --model m --input good.jsonl --max-tokens many",
+        "run --model m --input good.jsonl --top-p 2",
+        "run --model m --input good.jsonl --temperature -1",
+        "run --model m --input good.jsonl --kv-memory 1XB",
+        "run --model m --input - --compare packed"}) {
     const Finished finished = pando(arguments);
     EXPECT_EQ(finished.code, kUsage) << arguments << ": " << finished;
     EXPECT_NE(finished.err, "") << arguments;
