@@ -28,10 +28,5 @@ TEST(VerifyFault, ABranchThatStartsLateIsFound) {
   EXPECT_FALSE(verify(kVerifyInput, run_shared(kVerifyInput)).different.empty());
 }
 
-TEST(VerifyFault, ProductsThatDependOnTheBatchAreFound) {
-  const Faulty faulty(Fault::kSplitSumOverK);
-  EXPECT_FALSE(verify(kVerifyInput, run_shared(kVerifyInput)).different.empty());
-}
-
 }  // namespace
 }  // namespace pando::testing
