@@ -117,6 +117,8 @@ void add_verify_options(CLI::App& app, RunOptions& o) {
 
 using Hashes = std::map<AnswerKey, uint64_t>;  // of the logits
 
+constexpr double kLeastTimed = 0.2;  // seconds
+
 class RunCommand {
  public:
   explicit RunCommand(const RunOptions& options) : o_(options) {}
@@ -287,9 +289,10 @@ class RunCommand {
     if (o_.compare.empty()) return;
     if (s.answers == 0) return fmt::print(stderr, "nothing to compare: no answers\n");
     fmt::print(stderr, "{}\n", footer(second, options_));
-    fmt::print(stderr, "{} over {}: {:.2f}x the questions/s, {:.2f}x fewer computed tokens\n",
+    fmt::print(stderr, "{} over {}: {:.2f}x the questions/s, {:.2f}x fewer computed tokens{}\n",
                first.sharing, second.sharing, second.summary.seconds / s.seconds,
-               computed(second) / computed(first));
+               computed(second) / computed(first),
+               s.seconds < kLeastTimed ? " (too short a run to tell the speed)" : "");
     size_t n_different = std::max(hashes.size(), compared.size()) - hashes.size();
     for (const auto& [key, hash] : hashes) {
       const auto found = compared.find(key);
