@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,8 @@ Result<std::vector<ContinuationScore>> score(Engine& engine, const std::string& 
 struct PerplexityOptions {
   int window = 0;  // tokens the model sees at a time; 0: the engine's context
   int stride = 0;  // tokens from one window to the next; 0: half a window
+  // Now and then, where given: what is scored so far, and that as a part of the text.
+  std::function<void(const struct Perplexity& so_far, double share)> on_progress = {};
 };
 
 struct Perplexity {

@@ -12,15 +12,19 @@ class ProgressLine {
   explicit ProgressLine(bool enabled) : enabled_(enabled) {}
 
   void update(const BatchProgress& now) {
-    if (!enabled_) return;
     const EngineStats& e = now.stats;
     const double rate =
         now.seconds > 0 ? static_cast<double>(e.prefill_rows + e.decode_rows) / now.seconds : 0;
     std::string left;
     if (now.share_read > 0.01)
       left = fmt::format(", about {:.0f} s left", now.seconds * (1 / now.share_read - 1));
-    fmt::print(stderr, "\r\033[K{} answers, {:.0f} tokens/s computed, {:.0f}% of prompts reused{}",
-               now.answers_done, rate, 100 * share_reused(e), left);
+    show(fmt::format("{} answers, {:.0f} tokens/s computed, {:.0f}% of prompts reused{}",
+                     now.answers_done, rate, 100 * share_reused(e), left));
+  }
+
+  void show(const std::string& text) {
+    if (!enabled_) return;
+    fmt::print(stderr, "\r\033[K{}", text);
     std::fflush(stderr);
     shown_ = true;
   }

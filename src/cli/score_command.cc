@@ -1,5 +1,6 @@
 // `pando score`: what a model makes of given texts.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <iterator>
@@ -9,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/model_options.h"
+#include "cli/progress.h"
 #include "pando/score.h"
 
 namespace pando::cli {
@@ -29,7 +31,14 @@ int score_text(const ScoreOptions& o) {
   Result<std::unique_ptr<Engine>> engine = Engine::open(*model, engine_options(o.model));
   if (!engine) return report_error(engine.error().message);
   const auto start = std::chrono::steady_clock::now();
-  const Result<Perplexity> result = perplexity(**engine, text, o.perplexity);
+  ProgressLine progress(isatty(STDERR_FILENO) != 0);
+  PerplexityOptions options = o.perplexity;
+  options.on_progress = [&](const Perplexity& so_far, double share) {
+    progress.show(fmt::format("{:.0f}%, {} tokens, perplexity {:.3f} so far", 100 * share,
+                              so_far.n_tokens, so_far.perplexity()));
+  };
+  const Result<Perplexity> result = perplexity(**engine, text, options);
+  progress.clear();
   if (!result) return report_error(result.error().message);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

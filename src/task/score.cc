@@ -121,6 +121,8 @@ Result<Perplexity> perplexity(Engine& engine, std::string_view text,
         result.log_likelihood += token.logprob;
         ++result.n_tokens;
       }
+    if (options.on_progress)
+      options.on_progress(result, static_cast<double>(next) / static_cast<double>(tokens.size()));
   }
   return result;
 }

@@ -148,7 +148,11 @@ TEST(Perplexity, OfOneWindow) {
 
 TEST(Perplexity, WindowsScoreEachTokenOnceWithWhatTheyHoldBeforeIt) {
   const std::string text = "Leaves fall in autumn, and some in June.";
-  const auto found = perplexity(*open_tiny(), text, {.window = 12, .stride = 5});
+  PerplexityOptions options{.window = 12, .stride = 5};
+  double last_share = 0;
+  options.on_progress = [&](const Perplexity&, double share) { last_share = share; };
+  const auto found = perplexity(*open_tiny(), text, options);
+  EXPECT_EQ(last_share, 1);
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->n_tokens, text.size() - 1);
   double sum = 0;
