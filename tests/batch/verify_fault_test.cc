@@ -18,9 +18,12 @@ TEST(VerifyFault, WithoutAFaultAllIsEqual) {
 }
 
 // The fault is there in both runs, as in a user's: only what is shared meets it.
-TEST(VerifyFault, AMissingCopyOfABranchIsFound) {
-  const Faulty faulty(Fault::kFanOutMissing);
-  EXPECT_FALSE(verify(kVerifyInput, run_shared(kVerifyInput)).different.empty());
+// One after the other, so that every branch begins with a copy of a page that is committed.
+TEST(VerifyFault, ACopyThatIsTooShortIsFound) {
+  const Faulty faulty(Fault::kCopyOneLaneShort);
+  EngineOptions options = tiny_options();
+  options.max_running = 1;
+  EXPECT_FALSE(verify(kVerifyInput, run_shared(kVerifyInput, options)).different.empty());
 }
 
 TEST(VerifyFault, ABranchThatStartsLateIsFound) {

@@ -32,7 +32,8 @@ inline BatchOptions verify_options() {
 }
 
 // The hashes of all answers, from one engine that shares.
-inline std::map<AnswerKey, uint64_t> run_shared(const std::string& input) {
+inline std::map<AnswerKey, uint64_t> run_shared(const std::string& input,
+                                                const EngineOptions& engine = tiny_options()) {
   std::map<AnswerKey, uint64_t> hashes;
   BatchOptions options = verify_options();
   options.on_answer = [&](const BatchAnswer& answer) {
@@ -40,7 +41,7 @@ inline std::map<AnswerKey, uint64_t> run_shared(const std::string& input) {
   };
   std::istringstream in(input);
   std::ostringstream out;
-  EXPECT_TRUE(run_batch(*open_tiny(), in, input.size(), out, options).ok());
+  EXPECT_TRUE(run_batch(*open_tiny(engine), in, input.size(), out, options).ok());
   return hashes;
 }
 

@@ -136,6 +136,33 @@ TEST(EngineLoopRows, AStepHasNoMoreThanAsked) {
     EXPECT_EQ(loop.answers(id), answers_alone(heard.request));
 }
 
+// Prompts that share more than a step's rows and want the log-probabilities of all of it: the
+// shared rows are computed once, cold, and recomputed once, warm.
+TEST(EngineLoopRows, ScoredPromptsShareTheirRows) {
+  const std::string context(300, 'c');
+  for (const int step_rows : {7, 32, 100, 1000}) {
+    LoopOptions options = tiny_loop_options();
+    options.engine.step_rows = step_rows;
+    TestLoop loop(options);
+    const auto ask_all = [&](RequestId first) {
+      for (RequestId i = 0; i < 12; ++i) {
+        Request request = tiny_request(context + static_cast<char>('a' + i) + "own?", 0);
+        request.prompt_logprobs_from = 1;
+        ASSERT_TRUE(loop.submit(first + i, request).ok());
+      }
+      loop.run();
+    };
+    ask_all(1);
+    const EngineStats cold = loop.stats();
+    EXPECT_EQ(cold.prefill_rows, context.size() + 12 * 4) << step_rows;
+    EXPECT_EQ(cold.recomputed_rows, 0u) << step_rows;
+    ask_all(101);
+    EXPECT_EQ(loop.stats().since(cold).recomputed_rows, context.size() + 12 * 4) << step_rows;
+    for (RequestId i = 1; i <= 12; ++i)
+      EXPECT_EQ(loop.answers(i), loop.answers(100 + i)) << step_rows;
+  }
+}
+
 TEST(EngineLoopMemory, ManySequencesInAFewPages) {
   for (const char* sharing : {"tree", "packed", "prefix_cached"}) {
     LoopOptions options = tiny_loop_options();

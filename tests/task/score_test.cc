@@ -68,33 +68,6 @@ TEST(Score, TheSameBitsWithAWarmCache) {
   }
 }
 
-// Many prompts that share more than a step's rows: the shared rows are computed together, cold and
-// warm, but for what those that arrive first are ahead; alone they would take twelve times the
-// rows.
-TEST(Score, PromptLogprobsShareWhatThePromptsShare) {
-  const std::string context(300, 'c');
-  const size_t n_prompts = 12, n_own = 4;
-  for (const int step_rows : {32, 100, 1000}) {
-    EngineOptions options = tiny_options();
-    options.step_rows = step_rows;
-    const std::unique_ptr<Engine> engine = open_tiny(options);
-    std::vector<Request> requests;
-    for (size_t i = 0; i < n_prompts; ++i) {
-      Request request = tiny_request(context + static_cast<char>('a' + i) + "own?", 0);
-      request.prompt_logprobs_from = 1;
-      requests.push_back(request);
-    }
-    ASSERT_TRUE(engine->complete_all(requests).ok());
-    const size_t n_rows = context.size() + n_prompts * n_own;
-    const EngineStats cold = engine->stats();
-    EXPECT_LE(cold.prefill_rows, 3 * n_rows) << step_rows;
-    ASSERT_TRUE(engine->complete_all(requests).ok());
-    const EngineStats warm = engine->stats().since(cold);
-    EXPECT_LE(warm.prefill_rows, 3 * n_rows) << step_rows;
-    EXPECT_EQ(warm.prefill_rows, warm.recomputed_rows);
-  }
-}
-
 TEST(Score, ChoicesOfOnePromptShareItsLogprobs) {
   EngineOptions options = tiny_options();
   options.step_rows = 50;
