@@ -5,7 +5,6 @@
 namespace pando::cli {
 namespace {
 
-// CLI::Option::check takes a copy of these.
 CLI::Validator at_least_0() {
   return expect("0 or more", [](double x) { return x >= 0; });
 }

@@ -41,19 +41,27 @@ class TrainedWeights : public ::testing::TestWithParam<Trained> {
     if (!folder_.empty()) fs::remove_all(folder_);
   }
 
+  // Null where the model cannot be loaded, which fails the test.
+  std::unique_ptr<Engine> open() const {
+    const auto model = Model::load(folder_);
+    EXPECT_TRUE(model.ok()) << model.error().message;
+    if (!model) return nullptr;
+    EngineOptions options;
+    options.sharing = GetParam().sharing;
+    options.kv_type = KvType::kF32;
+    options.kv_memory = size_t{256} << 20;
+    auto engine = Engine::open(*model, options);
+    EXPECT_TRUE(engine.ok()) << engine.error().message;
+    return engine ? std::move(*engine) : nullptr;
+  }
+
   fs::path folder_;
   Json expected_;
 };
 
 TEST_P(TrainedWeights, GreedyTokensAreTheExpectedOnes) {
-  const auto model = Model::load(folder_);
-  ASSERT_TRUE(model.ok()) << model.error().message;
-  EngineOptions options;
-  options.sharing = GetParam().sharing;
-  options.kv_type = KvType::kF32;
-  options.kv_memory = size_t{256} << 20;
-  auto engine = Engine::open(*model, options);
-  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const std::unique_ptr<Engine> engine = open();
+  ASSERT_NE(engine, nullptr);
 
   std::vector<Stream> streams;
   std::vector<std::vector<Token>> expected;
@@ -64,7 +72,7 @@ TEST_P(TrainedWeights, GreedyTokensAreTheExpectedOnes) {
       expected.push_back(prompt["greedy_ids"].get<std::vector<Token>>());
       request.sampling.max_tokens = static_cast<int>(expected.back().size());
       request.sampling.ignore_eos = true;
-      auto stream = Stream::open(**engine, std::move(request));
+      auto stream = Stream::open(*engine, std::move(request));
       ASSERT_TRUE(stream.ok()) << stream.error().message;
       streams.push_back(std::move(*stream));
     }
@@ -81,19 +89,13 @@ TEST_P(TrainedWeights, GreedyTokensAreTheExpectedOnes) {
 }
 
 TEST_P(TrainedWeights, TheMeanLossOfATextIsTheExpectedOne) {
-  const auto model = Model::load(folder_);
-  ASSERT_TRUE(model.ok()) << model.error().message;
-  EngineOptions options;
-  options.sharing = GetParam().sharing;
-  options.kv_type = KvType::kF32;
-  options.kv_memory = size_t{256} << 20;
-  auto engine = Engine::open(*model, options);
-  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const std::unique_ptr<Engine> engine = open();
+  ASSERT_NE(engine, nullptr);
   Request request;
   request.tokens = expected_["mean_nll"]["ids"].get<std::vector<Token>>();
   request.sampling.max_tokens = 0;
   request.prompt_logprobs_from = 1;
-  const auto completions = (*engine)->complete(request);
+  const auto completions = engine->complete(request);
   ASSERT_TRUE(completions.ok()) << completions.error().message;
   const std::vector<TokenLogprob>& scored = (*completions)[0].prompt_logprobs;
   ASSERT_EQ(scored.size(), request.tokens.size() - 1);

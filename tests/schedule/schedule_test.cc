@@ -136,6 +136,7 @@ uint32_t advance(WorkView& view, const Advances& advances) {
   std::vector<uint32_t> left = view.segment_rows;
   uint32_t n_taken = 0;
   std::vector<bool> through(view.items.size());
+  bool refused = false;  // somebody before wanted more than there was
   for (const Advance& advance : advances) {
     const Item& item = view.items[advance.item];
     const uint32_t n_before = n_taken;
@@ -160,6 +161,8 @@ uint32_t advance(WorkView& view, const Advances& advances) {
     EXPECT_EQ(n_again + n_rows, 0u) << "more rows than its path has";
     EXPECT_TRUE(complete || n_taken > n_before || item.wants_all_outputs)
         << "an advance that changes nothing";
+    EXPECT_TRUE(!refused || n_taken == n_before) << "overtakes an older one";
+    refused |= !complete;
     through[advance.item] = complete;
   }
   view.segment_rows = left;
