@@ -1,7 +1,6 @@
 #include "base/json.h"
 
 #include <cmath>
-#include <unordered_set>
 #include <vector>
 
 #include "base/errors.h"
@@ -10,34 +9,110 @@ namespace pando {
 
 using nlohmann::json;
 
-Result<json> parse_json(std::string_view text) {
-  std::vector<std::unordered_set<std::string>> open_objects;
-  std::optional<std::string> repeated;
-  bool too_deep = false;
-  const json::parser_callback_t watch = [&](int depth, json::parse_event_t event, json& value) {
-    if (depth > kDeepestJson) too_deep = true;
-    if (too_deep) return false;
-    if (event == json::parse_event_t::object_start) open_objects.emplace_back();
-    if (event == json::parse_event_t::object_end) open_objects.pop_back();
-    if (event == json::parse_event_t::key) {
-      const auto& key = value.get_ref<const std::string&>();
-      if (!open_objects.back().insert(key).second && !repeated) repeated = key;
-    }
-    return true;
-  };
-  json value;
-  try {
-    value = json::parse(text.begin(), text.end(), watch);
-  } catch (const json::exception& failure) {
+namespace {
+
+// Builds the value in one pass, as nlohmann's own builder does, and stops at the first key that is
+// there twice and at the first level too deep. Its member functions are nlohmann's SAX interface.
+class JsonBuilder {
+ public:
+  bool null() { return put(nullptr); }
+  bool boolean(bool value) { return put(value); }
+  bool number_integer(int64_t value) { return put(value); }
+  bool number_unsigned(uint64_t value) { return put(value); }
+  bool number_float(double value, const std::string&) { return put(value); }
+  bool string(std::string& value) { return put(std::move(value)); }
+  bool binary(json::binary_t&) { return false; }  // JSON has none
+  bool start_object(size_t) { return open(json::value_t::object); }
+  bool end_object() { return close(); }
+  bool start_array(size_t) { return open(json::value_t::array); }
+  bool end_array() { return close(); }
+
+  bool key(std::string& key) {
+    Open& in = open_.back();
+    const auto [member, is_new] = in.container->emplace(std::move(key), nullptr);
+    in.key = &member.key();
+    in.member = &*member;
+    if (!is_new) error_ = bad_file("'{}' is there twice{}, expected once", shown(*in.key), place());
+    return is_new;
+  }
+
+  bool parse_error(size_t, const std::string&, const json::exception& failure) {
     std::string_view what = failure.what();
     if (const size_t end = what.find("] "); end != what.npos) what.remove_prefix(end + 2);
-    what = what.substr(
-        0, what.find("; last read"));  // the text itself, which may be long and no UTF-8
-    return bad_file("not JSON: {}", what.substr(0, 200));
+    // Not the text itself, which may be long and no UTF-8.
+    what = what.substr(0, what.find("; last read"));
+    error_ = bad_file("not JSON: {}", what.substr(0, 200));
+    return false;
   }
-  if (too_deep) return bad_file("nested deeper than {} levels", kDeepestJson);
-  if (repeated) return bad_file("'{}' is there twice, expected once", *repeated);
-  return value;
+
+  Result<json> result() && {
+    if (error_) return std::move(*error_);
+    return std::move(root_);
+  }
+
+ private:
+  // A container that is being filled: it and its parents stay where they are until it is closed.
+  struct Open {
+    json* container;
+    const std::string* key = nullptr;  // of an object: the member that is read
+    json* member = nullptr;
+  };
+
+  template <class T>
+  json& place_value(T&& value) {
+    if (open_.empty()) return root_ = std::forward<T>(value);
+    Open& in = open_.back();
+    if (in.container->is_array()) return in.container->emplace_back(std::forward<T>(value));
+    return *in.member = std::forward<T>(value);
+  }
+
+  template <class T>
+  bool put(T&& value) {
+    place_value(std::forward<T>(value));
+    return true;
+  }
+
+  bool open(json::value_t type) {
+    open_.push_back({&place_value(json(type))});
+    if (open_.size() > kDeepestJson)
+      error_ = bad_file("nested deeper than {} levels{}", kDeepestJson, place());
+    return !error_;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  static std::string shown(std::string text) {
+    constexpr size_t kShown = 80;
+    if (text.size() > kShown) text = text.substr(0, kShown - 3) + "...";
+    return text;
+  }
+
+  // " in 'a.b[3]'", the innermost container that is open; empty for the outermost.
+  std::string place() const {
+    std::string path;
+    for (size_t i = 0; i + 1 < open_.size(); ++i) {
+      if (open_[i].key == nullptr)
+        path += fmt::format("[{}]", open_[i].container->size() - 1);
+      else
+        path += (path.empty() ? "" : ".") + *open_[i].key;
+    }
+    return path.empty() ? path : fmt::format(" in '{}'", shown(path));
+  }
+
+  json root_;
+  std::vector<Open> open_;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+Result<json> parse_json(std::string_view text) {
+  JsonBuilder builder;
+  json::sax_parse(text.begin(), text.end(), &builder);
+  return std::move(builder).result();
 }
 
 Result<json> parse_json_object(std::string_view text, std::string_view source) {

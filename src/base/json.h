@@ -12,10 +12,11 @@
 
 namespace pando {
 
-// The value that `text` is. kBadFile for what is not JSON or not UTF-8, for a key that is there
-// twice and for nesting deeper than kDeepestJson, which no file of ours needs and recursion would
-// not survive.
-constexpr int kDeepestJson = 64;
+// The value that `text` is, in time linear in its length. A byte order mark before it is no part of
+// it. kBadFile, with the place, for what is not JSON or not UTF-8, for a number beyond a double,
+// for a key that is there twice and for nesting deeper than kDeepestJson, which no file of ours
+// needs and recursion would not survive. Whole numbers beyond 64 bits are read as doubles.
+constexpr size_t kDeepestJson = 64;
 Result<nlohmann::json> parse_json(std::string_view text);
 // The same for an object; `source` names the text in messages.
 Result<nlohmann::json> parse_json_object(std::string_view text, std::string_view source);

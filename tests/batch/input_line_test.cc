@@ -256,7 +256,7 @@ TEST(InputLine, MessagesStayShort) {
 TEST(InputLine, DeeperThanTheStack) {
   const std::string deep = std::string(1000000, '[') + std::string(1000000, ']');
   for (const std::string& line : {deep, R"({"prompt": )" + deep + "}", R"({"id": )" + deep + "}"})
-    EXPECT_EQ(refused(line), "nested deeper than 64 levels");
+    EXPECT_TRUE(refused(line).starts_with("nested deeper than 64 levels in '"));
   EXPECT_EQ(refused(R"({"prompt": "a", "prompt": "b"})"), "'prompt' is there twice, expected once");
 }
 

@@ -84,7 +84,7 @@ TEST_F(SafetensorsTest, RefusesHeadersThatAreNotWhatTheyShouldBe) {
                  "a":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}})",
              "'a' is there twice");
   expect_bad(R"({"a":{"dtype":"U8","shape":[4],"dtype":"U8","data_offsets":[0,4]}})",
-             "'dtype' is there twice");
+             "'dtype' is there twice in 'a'");
 }
 
 TEST_F(SafetensorsTest, RefusesTensorsThatAreNotWhereTheyShouldBe) {

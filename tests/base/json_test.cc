@@ -1,0 +1,119 @@
+#include "base/json.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+namespace pando {
+namespace {
+
+using nlohmann::json;
+
+json parsed(std::string_view text) {
+  Result<json> value = parse_json(text);
+  EXPECT_TRUE(value.ok()) << text << ": " << value.error().message;
+  return value.ok() ? *std::move(value) : json();
+}
+
+std::string refused(std::string_view text) {
+  const Result<json> value = parse_json(text);
+  EXPECT_FALSE(value.ok()) << text;
+  if (value.ok()) return {};
+  EXPECT_EQ(value.error().code, ErrorCode::kBadFile);
+  return value.error().message;
+}
+
+std::string repeated(std::string_view text, size_t n) {
+  std::string out;
+  for (size_t i = 0; i < n; ++i) out += text;
+  return out;
+}
+
+TEST(JsonTest, ReadsWhatTheLibraryReads) {
+  for (const char* text :
+       {"null", "true", "-1", "18446744073709551615", "2.5e-3", "\"\\u00e9\\ud83d\\ude00\"", "[]",
+        "{}", "[[],{},[{}]]", R"({"a":{"b":[1,{"c":null}],"d":"e"},"f":[false]})"})
+    EXPECT_EQ(parsed(text), json::parse(text)) << text;
+  EXPECT_TRUE(parsed("-1").is_number_integer());
+  EXPECT_TRUE(parsed("1").is_number_unsigned());
+  EXPECT_EQ(parsed("\xef\xbb\xbf {\"a\": 1}\r"), json({{"a", 1}}));
+  // Written by the transformers library where a length has no limit.
+  EXPECT_EQ(parsed("1000000000000000019884624838656"), json(1e30));
+}
+
+TEST(JsonTest, NamesWhatIsWrongAndWhere) {
+  EXPECT_TRUE(refused("{\"a\": 1,
+ \"b\": }")
+                  .starts_with("not JSON: parse error at line 2, column 7: syntax error while "
+                               "parsing value - unexpected '}'"));
+  for (const char* text : {"",
+                           " ",
+                           "{",
+                           "[1,]",
+                           "[1",
+                           "{\"a\"}",
+                           "{'a': 1}",
+                           "nul",
+                           "[1] 2",
+                           "\xef\xbb",
+                           "\xef\xbb\xbf",
+                           "NaN",
+                           "[Infinity]",
+                           "01",
+                           "\"\t\"",
+                           "\"a",
+                           "1e999",
+                           "[-1e999]",
+                           "\"\xff\"",
+                           "\"\xc0\x80\"",
+                           "\"\xed\xa0\x80\"",
+                           "{\"\xf4\x90\x80\x80\": 1}",
+                           "\"\\ud800\"",
+                           "\"\\ud800\\u0041\""})
+    EXPECT_TRUE(refused(text).starts_with("not JSON: ")) << text;
+  EXPECT_TRUE(refused(std::string("[1\0]", 4)).starts_with("not JSON: "));
+  EXPECT_LT(refused(fmt::format("[\"{}\xff\"]", std::string(1'000'000, 'x'))).size(), 300u);
+}
+
+TEST(JsonTest, KeysAreThereOnce) {
+  EXPECT_EQ(refused(R"({"a":1,"a":1})"), "'a' is there twice, expected once");
+  EXPECT_EQ(refused(R"({"a":{"b":[0,{"c":1,"d":2,"c":3}]}})"),
+            "'c' is there twice in 'a.b[1]', expected once");
+  EXPECT_EQ(refused(R"({"a":1,"\u0061":1})"), "'a' is there twice, expected once");
+  EXPECT_EQ(parsed(R"([{"a":1},{"a":1,"b":{"a":1}}])").size(), 2u);
+  EXPECT_LT(refused(fmt::format(R"({{"{0}":1,"{0}":1}})", std::string(100'000, 'k'))).size(), 200u);
+}
+
+TEST(JsonTest, NestingHasALimit) {
+  const auto nested = [](std::string_view open, std::string_view close, size_t n) {
+    return repeated(open, n) + "0" + repeated(close, n);
+  };
+  parsed(nested("[", "]", kDeepestJson));
+  parsed(nested("{\"a\":", "}", kDeepestJson));
+  EXPECT_TRUE(refused(nested("[", "]", kDeepestJson + 1))
+                  .starts_with("nested deeper than 64 levels in '[0][0]"));
+  EXPECT_TRUE(refused(nested("{\"a\":", "}", kDeepestJson + 1))
+                  .starts_with("nested deeper than 64 levels in 'a.a.a"));
+  refused(repeated("[", 10'000'000));
+}
+
+// Each of these took minutes or hours where time is quadratic.
+TEST(JsonTest, TimeIsLinear) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(parsed(fmt::format("[{}0]", repeated("{\"a\":[{}]},", 200'000))).size(), 200'001u);
+  std::string keys = "{";
+  for (int i = 0; i < 200'000; ++i) keys += fmt::format("\"k{}\":{{}},", i);
+  EXPECT_EQ(parsed(keys + "\"end\":0}").size(), 200'001u);
+  refused(keys + "\"k7\":0}");
+  EXPECT_EQ(parsed(fmt::format("[\"{}\"]", std::string(50'000'000, 'x')))[0]
+                .get_ref<std::string&>()
+                .size(),
+            50'000'000u);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(taken.count(), 30);
+}
+
+}  // namespace
+}  // namespace pando
