@@ -44,8 +44,7 @@ TEST(JsonTest, ReadsWhatTheLibraryReads) {
 }
 
 TEST(JsonTest, NamesWhatIsWrongAndWhere) {
-  EXPECT_TRUE(refused("{\"a\": 1,
- \"b\": }")
+  EXPECT_TRUE(refused("{\"a\": 1,\n \"b\": }")
                   .starts_with("not JSON: parse error at line 2, column 7: syntax error while "
                                "parsing value - unexpected '}'"));
   for (const char* text : {"",
