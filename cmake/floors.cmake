@@ -15,6 +15,14 @@ if(PANDO_SANITIZE)
   target_link_options(pando_options INTERFACE -fsanitize=${PANDO_SANITIZE})
 endif()
 
+# The archives also go into shared libraries. Hidden names keep calls between them as direct as in a
+# program; a shared C++ library (BUILD_SHARED_LIBS) needs all of them visible.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT BUILD_SHARED_LIBS)
+  set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+  set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+endif()
+
 # pando_floor(SUFFIX NAME LINKS...): src/NAME/**.cc as library pando_NAME<SUFFIX>.
 function(pando_floor suffix name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
@@ -23,6 +31,9 @@ function(pando_floor suffix name)
   set(public PUBLIC)
   if(sources)
     add_library(${target} STATIC ${sources})
+    if(NOT suffix AND NOT name STREQUAL "cli")
+      set_property(GLOBAL APPEND PROPERTY PANDO_LIBRARY_OBJECTS $<TARGET_OBJECTS:${target}>)
+    endif()
   else()  # headers only
     add_library(${target} INTERFACE)
     set(public INTERFACE)

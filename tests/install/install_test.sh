@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Installs a build into a folder, moves that, and builds and runs programs against it through
+# find_package and pkg-config. install_test.sh SOURCE BUILD CXX
+set -euo pipefail
+source=$1 build=$2 cxx=$3
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+export CCACHE_DISABLE=1
+
+cmake --install "$build" --prefix "$folder/first" >/dev/null
+mv first prefix  # nothing may depend on where it was installed
+prefix=$folder/prefix
+
+echo '{"prompt": "Velina works as a tailor."}' > in.jsonl
+"$prefix/bin/pando" run --input in.jsonl --max-tokens 1 > out.jsonl 2> err.txt || { cat err.txt; exit 1; }
+
+echo "find_package"
+cmake -S "$source/tests/install" -B consumer -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" \
+  -DCMAKE_CXX_COMPILER_LAUNCHER= >/dev/null
+cmake --build consumer >/dev/null
+ctest --test-dir consumer --output-on-failure --no-tests=error >/dev/null
+
+echo "pkg-config"
+export PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name pando.pc)")
+"$cxx" "$source/tests/install/main.cc" -o by_pkg_config $(pkg-config --cflags --libs pando)
+answer=$(./by_pkg_config "$(pkg-config --variable=demo_model pando)")
+[ "$answer" = "$(pkg-config --modversion pando): tailor" ] || { echo "found '$answer'"; exit 1; }
+
+# Only the files of an instruction set ask for one: the program starts on every processor.
+echo "baseline"
+if grep -o '"command": .*' "$build/compile_commands.json" | grep -v '_avx[0-9]*\.cc' | grep -E -- ' -m(arch|tune|cpu|avx|fma|f16c|sse[34])'; then
+  echo "these files are compiled for more than the baseline"
+  exit 1
+fi
