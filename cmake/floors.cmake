@@ -65,6 +65,7 @@ macro(pando_all_floors)
   pando_floor("" text base PkgConfig::pcre2 PkgConfig::utf8proc PkgConfig::sentencepiece
               PkgConfig::xxhash nlohmann_json::nlohmann_json)
   pando_engine_floors("")
+  pando_floor("" capi batch nlohmann_json::nlohmann_json)
   pando_floor("" cli batch CLI11::CLI11)
 endmacro()
 

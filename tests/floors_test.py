@@ -22,6 +22,7 @@ FLOORS = {
     "engine": {"base", "text", "kernel", "step", "comm", "model", "cache", "schedule", "plan"},
     "task": {"base", "engine"},
     "batch": {"base", "task", "engine"},
+    "capi": {"base", "batch", "task"},
     "cli": set(),  # the public API and nothing else
 }
 LONGEST = 600

@@ -303,7 +303,11 @@ Result<BatchLine> parse_line(std::string_view text, uint64_t line_number,
                              const AnswerOptions& defaults) {
   Result<Json> parsed = parse_json(text);
   if (!parsed) return invalid_argument("{}", parsed.error().message);
-  const Json& json = *parsed;
+  return read_line(*parsed, line_number, defaults);
+}
+
+Result<BatchLine> read_line(const Json& json, uint64_t line_number,
+                            const AnswerOptions& defaults) {
   if (!json.is_object()) return invalid_argument("the line is {}, expected an object", shown(json));
 
   std::string line_id = std::to_string(line_number);

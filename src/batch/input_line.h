@@ -1,6 +1,7 @@
 // One line of a batch's input.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,5 +32,8 @@ struct BatchLine {
 // kInvalidArgument names field, found and expected. A line without an id gets its number.
 Result<BatchLine> parse_line(std::string_view text, uint64_t line_number,
                              const AnswerOptions& defaults);
+// The same for a line that is JSON already.
+Result<BatchLine> read_line(const nlohmann::json& line, uint64_t line_number,
+                            const AnswerOptions& defaults);
 
 }  // namespace pando

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs a build into a folder, moves that, and builds and runs programs against it through
-# find_package and pkg-config. install_test.sh SOURCE BUILD CXX
+# find_package and pkg-config. install_test.sh SOURCE BUILD CC CXX
 set -euo pipefail
-source=$1 build=$2 cxx=$3
+source=$1 build=$2 cc=$3 cxx=$4
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -16,16 +16,20 @@ echo '{"prompt": "Velina works as a tailor."}' > in.jsonl
 "$prefix/bin/pando" run --input in.jsonl --max-tokens 1 > out.jsonl 2> err.txt || { cat err.txt; exit 1; }
 
 echo "find_package"
-cmake -S "$source/tests/install" -B consumer -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" \
-  -DCMAKE_CXX_COMPILER_LAUNCHER= >/dev/null
+cmake -S "$source/tests/install" -B consumer -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+  -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_CXX_COMPILER_LAUNCHER= >/dev/null
 cmake --build consumer >/dev/null
 ctest --test-dir consumer --output-on-failure --no-tests=error >/dev/null
 
 echo "pkg-config"
 export PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name pando.pc)")
 "$cxx" "$source/tests/install/main.cc" -o by_pkg_config $(pkg-config --cflags --libs pando)
-answer=$(./by_pkg_config "$(pkg-config --variable=demo_model pando)")
-[ "$answer" = "$(pkg-config --modversion pando): tailor" ] || { echo "found '$answer'"; exit 1; }
+"$cc" -std=c11 "$source/tests/install/main.c" -o c_by_pkg_config $(pkg-config --cflags --libs pando-c)
+export LD_LIBRARY_PATH=$(pkg-config --variable=libdir pando-c)
+for program in ./by_pkg_config ./c_by_pkg_config; do
+  answer=$($program "$(pkg-config --variable=demo_model pando)")
+  [ "$answer" = "$(pkg-config --modversion pando): tailor" ] || { echo "found '$answer'"; exit 1; }
+done
 
 # Only the files of an instruction set ask for one: the program starts on every processor.
 echo "baseline"

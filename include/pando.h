@@ -1,0 +1,165 @@
+// Pando from C, and from every language that can call C: the library libpando-c.
+//
+// Handles are opaque. Whoever gets one from a function frees it by its own function, which takes
+// NULL too; the order of freeing does not matter. Texts are UTF-8 and end with a zero byte; sizes
+// are in bytes and without it. Options are texts of JSON objects whose fields are said below; NULL
+// stands for {}. A function that can fail returns a pando_status and writes its results only on
+// PANDO_OK, unless it says otherwise. No exception leaves a function.
+//
+// Threads: all functions may be called from any thread at any time, but a stream's other functions
+// than pando_cancel from one thread at a time.
+#ifndef PANDO_H
+#define PANDO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define PANDO_API __attribute__((visibility("default")))
+#else
+#define PANDO_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Above 0: errors, with a text (pando_last_error). Below 0: what may happen to a stream.
+typedef enum pando_status {
+  PANDO_OK = 0,
+  PANDO_INVALID_ARGUMENT = 1,  // a request or option that can never work
+  PANDO_NOT_FOUND = 2,         // a file or directory that is not there
+  PANDO_BAD_FILE = 3,          // a file that is there and is not what it should be
+  PANDO_UNSUPPORTED = 4,       // well-formed, and outside what this version offers
+  PANDO_TOO_LONG = 5,          // prompt and answer exceed the context or the memory for it
+  PANDO_UNAVAILABLE = 6,       // the engine's queue is full
+  PANDO_IO = 7,                // the operating system refused a read or a write
+  PANDO_INTERNAL = 8,          // a bug, or no memory left
+  PANDO_TIMEOUT = -1,          // nothing happened in time; ask again
+  PANDO_END = -2,              // every answer is complete
+  PANDO_CANCELLED = -3         // by pando_cancel
+} pando_status;
+
+typedef struct pando_model pando_model;    // weights and tokenizer; immutable
+typedef struct pando_engine pando_engine;  // answers requests over a model
+typedef struct pando_stream pando_stream;  // questions that are being answered, and their answers
+
+// "0.1.0"; static.
+PANDO_API const char* pando_version(void);
+// "ok", "invalid_argument", ...; static.
+PANDO_API const char* pando_status_name(pando_status status);
+// What was found, what was expected, and where: one line about the last call of this thread that
+// failed, or "". Valid until the next one fails.
+PANDO_API const char* pando_last_error(void);
+
+// Loads a Hugging Face model directory or a GGUF file. Options: "weights" ("stored", "q8_0",
+// "q4_0", "int8"), "tokenizer" (a path), "threads" (for loading; 0: one for each processor).
+PANDO_API pando_status pando_model_load(const char* path, const char* options, pando_model** model);
+// Engines and streams of the model go on.
+PANDO_API void pando_model_free(pando_model* model);
+// A JSON object: "family", "n_parameters", "n_layers", "d_model", "vocab", "max_positions",
+// "weight_type", "weight_bytes", "has_tokenizer". Valid until the model is freed.
+PANDO_API const char* pando_model_info(const pando_model* model);
+
+// These three write at most `capacity` units (tokens, bytes) and set the number of all there are:
+// where that is more than `capacity`, call again with room for it. Texts get no zero byte.
+//
+// Tokens of `size` bytes of text; `add_bos` (0 or 1): with the beginning-of-sequence token where
+// the model wants one.
+PANDO_API pando_status pando_encode(const pando_model* model, const char* text, size_t size,
+                                    int add_bos, int32_t* tokens, size_t capacity,
+                                    size_t* n_tokens);
+// Text of tokens [n_tokens]; special tokens are left out, bytes that are no UTF-8 become U+FFFD.
+PANDO_API pando_status pando_decode(const pando_model* model, const int32_t* tokens,
+                                    size_t n_tokens, char* text, size_t capacity, size_t* size);
+// Counters since the engine was opened, as a JSON object with the names of EngineStats
+// (pando/engine.h).
+PANDO_API pando_status pando_engine_stats(const pando_engine* engine, char* text, size_t capacity,
+                                          size_t* size);
+
+// Options: "sharing", "threads", "kv_memory" (bytes), "kv_type" ("f32", "f16", "bf16"), "context",
+// "seed", "step_rows", "max_running", "max_open", "isa", as EngineOptions (pando/engine.h) says.
+PANDO_API pando_status pando_engine_open(const pando_model* model, const char* options,
+                                         pando_engine** engine);
+// The engine's thread ends here, or with the last of its streams.
+PANDO_API void pando_engine_free(pando_engine* engine);
+
+// The following open a stream of one or more questions, which are worked on together. Options: what
+// a line of the batch runner's input may say (pando/batch.h) about sampling and reporting -
+// "max_tokens", "temperature", "top_k", "top_p", "min_p", "seed", "n", "stop", "logprobs",
+// "top_logprobs", "prompt_logprobs", ... - and "logits_hash".
+
+// Questions [n_questions] about one context. Options besides: "instruction", "template", "choices",
+// "chat", "thinking". Sampling without a seed draws by the index of a question.
+PANDO_API pando_status pando_ask(pando_engine* engine, const char* context,
+                                 const char* const* questions, size_t n_questions,
+                                 const char* options, pando_stream** stream);
+// One prompt, as text or as tokens [n_tokens].
+PANDO_API pando_status pando_prompt(pando_engine* engine, const char* prompt, const char* options,
+                                    pando_stream** stream);
+PANDO_API pando_status pando_prompt_tokens(pando_engine* engine, const int32_t* tokens,
+                                           size_t n_tokens, const char* options,
+                                           pando_stream** stream);
+// A whole line of input, as {"context": ..., "questions": [...]} or {"messages": [...]}; `line` has
+// `size` bytes.
+PANDO_API pando_status pando_ask_line(pando_engine* engine, const char* line, size_t size,
+                                      pando_stream** stream);
+// How likely each continuation [n] is behind the prefix: the prompt log-probabilities of completion
+// i are those of the tokens of continuation i. Nothing is generated.
+PANDO_API pando_status pando_score(pando_engine* engine, const char* prefix,
+                                   const char* const* continuations, size_t n,
+                                   pando_stream** stream);
+
+// A finished answer. Everything belongs to the stream. A float is ln p under the model's own
+// distribution; arrays that were not asked for are NULL with a size of 0.
+typedef struct pando_completion {
+  const char* text;
+  size_t text_size;
+  const int32_t* tokens;  // [n_tokens] generated, the ending token included
+  size_t n_tokens;
+  const float* logprobs;         // [n_tokens], with "logprobs"
+  const int32_t* top_tokens;     // [n_tokens, n_top] the likeliest tokens first
+  const float* top_logprobs;     // [n_tokens, n_top]
+  const int32_t* prompt_scored;  // [n_prompt_scored] tokens of the prompt, with "prompt_logprobs"
+  const float* prompt_logprobs;  // [n_prompt_scored]
+  const uint8_t* prompt_likeliest;   // [n_prompt_scored] 1: no token is likelier
+  const int32_t* prompt_top_tokens;  // [n_prompt_scored, n_top]
+  const float* prompt_top_logprobs;  // [n_prompt_scored, n_top]
+  size_t n_prompt_scored;
+  size_t n_top;                   // "top_logprobs"
+  const double* choice_logprobs;  // [n_choices], with "choices"
+  size_t n_choices;
+  size_t prompt_tokens;       // the prompt's length
+  uint64_t logits_hash;       // XXH3-64 of the logits; 0 unless asked for
+  const char* finish_reason;  // "stop" or "length"
+} pando_completion;
+
+typedef struct pando_event {
+  size_t question;   // index
+  int32_t choice;    // of "n", from 0
+  const char* text;  // what the answer goes on with, whole characters; until the next call
+  size_t text_size;
+  const pando_completion* completion;  // where the answer is finished, otherwise NULL
+} pando_event;
+
+// Waits at most `timeout_s` seconds (less than 0: for ever) for the next event. PANDO_OK,
+// PANDO_TIMEOUT, PANDO_END, PANDO_CANCELLED or the error that ended all questions of the stream;
+// once over, always the same.
+PANDO_API pando_status pando_next(pando_stream* stream, double timeout_s, pando_event* event);
+// Goes through all events that are left: PANDO_OK once every answer is complete, otherwise as
+// pando_next.
+PANDO_API pando_status pando_wait(pando_stream* stream, double timeout_s);
+// The answer to a question, or NULL as long as pando_next and pando_wait have not seen it. Valid
+// until the stream is freed.
+PANDO_API const pando_completion* pando_completion_of(const pando_stream* stream, size_t question,
+                                                      size_t choice);
+// Drops all that is not complete, at once; another thread that waits gets PANDO_CANCELLED.
+PANDO_API void pando_cancel(pando_stream* stream);
+// Cancels what is not complete.
+PANDO_API void pando_stream_free(pando_stream* stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // PANDO_H

@@ -1,0 +1,30 @@
+// What the opaque handles of pando.h are. Streams keep their engine alive, engines their model.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "pando.h"
+#include "pando/engine.h"
+
+struct pando_model {
+  std::shared_ptr<const pando::Model> model;
+  std::string info;  // JSON
+};
+
+struct pando_engine {
+  std::shared_ptr<pando::Engine> engine;
+};
+
+namespace pando::capi {
+
+// Options that may be NULL.
+inline std::string_view or_empty(const char* options) {
+  return options == nullptr ? "{}" : options;
+}
+
+// An argument that must not be NULL, and is.
+Error null_argument(const char* name);
+
+}  // namespace pando::capi

@@ -1,0 +1,117 @@
+#include "capi/options.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "base/errors.h"
+#include "base/json.h"
+
+namespace pando::capi {
+namespace {
+
+using Json = nlohmann::json;
+
+Result<Json> read_object(std::string_view text, const char* source) {
+  Result<Json> json = parse_json_object(text, source);
+  if (!json) return invalid_argument("{}", json.error().message);
+  return json;
+}
+
+Status only(const Json& json, const char* source, std::initializer_list<std::string_view> known) {
+  for (const auto& [name, value] : json.items())
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return invalid_argument("{}: unknown field '{}'", source, name);
+  return {};
+}
+
+// One of `names`, the first one where the field is absent.
+template <class T>
+T one_of(FieldReader& fields, const char* field,
+         std::initializer_list<std::pair<const char*, T>> names) {
+  const std::string found = fields.string(field, names.begin()->first);
+  std::string expected;
+  for (const auto& [name, value] : names) {
+    if (found == name) return value;
+    expected += (expected.empty() ? "" : ", ") + std::string(name);
+  }
+  fields.refuse(field, expected);
+  return names.begin()->second;
+}
+
+template <class Options>
+Result<Options> checked(const FieldReader& fields, Options options) {
+  if (Status status = fields.status(); !status)
+    return invalid_argument("{}", status.error().message);
+  return options;
+}
+
+constexpr int kMost = std::numeric_limits<int>::max();
+
+}  // namespace
+
+Result<ModelOptions> read_model_options(std::string_view text) {
+  constexpr const char* kSource = "options of the model";
+  const Result<Json> json = read_object(text, kSource);
+  if (!json) return json.error();
+  if (Status status = only(*json, kSource, {"weights", "tokenizer", "threads"}); !status)
+    return status.error();
+  FieldReader fields(*json, kSource);
+  ModelOptions options;
+  options.weights = one_of<WeightType>(fields, "weights",
+                                       {{"stored", WeightType::kAsStored},
+                                        {"q8_0", WeightType::kQ8_0},
+                                        {"q4_0", WeightType::kQ4_0},
+                                        {"int8", WeightType::kInt8}});
+  options.tokenizer = fields.string("tokenizer", "");
+  options.threads = static_cast<int>(fields.integer("threads", 0, kMost, 0));
+  return checked(fields, std::move(options));
+}
+
+Result<EngineOptions> read_engine_options(std::string_view text) {
+  constexpr const char* kSource = "options of the engine";
+  const Result<Json> json = read_object(text, kSource);
+  if (!json) return json.error();
+  if (Status status = only(*json, kSource,
+                           {"sharing", "threads", "kv_memory", "kv_type", "context", "seed",
+                            "step_rows", "max_running", "max_open", "isa"});
+      !status)
+    return status.error();
+  FieldReader fields(*json, kSource);
+  EngineOptions options;
+  const auto integer = [&](const char* name, int& out) {
+    out = static_cast<int>(fields.integer(name, 0, kMost, out));
+  };
+  options.sharing = fields.string("sharing", options.sharing);
+  integer("threads", options.threads);
+  options.kv_memory =
+      static_cast<size_t>(fields.integer("kv_memory", 0, std::numeric_limits<int64_t>::max(),
+                                         static_cast<int64_t>(options.kv_memory)));
+  options.kv_type = one_of<KvType>(
+      fields, "kv_type", {{"f16", KvType::kF16}, {"bf16", KvType::kBF16}, {"f32", KvType::kF32}});
+  integer("context", options.context);
+  options.seed =
+      static_cast<uint64_t>(fields.integer("seed", 0, std::numeric_limits<int64_t>::max(), 0));
+  integer("step_rows", options.step_rows);
+  integer("max_running", options.max_running);
+  integer("max_open", options.max_open);
+  options.isa = fields.string("isa", options.isa);
+  return checked(fields, std::move(options));
+}
+
+Result<Json> read_line_json(std::string_view text, AnswerOptions& defaults) {
+  constexpr const char* kSource = "options";
+  Result<Json> json = read_object(text, kSource);
+  if (!json) return json.error();
+  FieldReader fields(*json, kSource);
+  defaults.chat = fields.boolean("chat", false);
+  defaults.logits_hash = fields.boolean("logits_hash", false);
+  json->erase("chat");
+  json->erase("logits_hash");
+  return checked(fields, std::move(*json));
+}
+
+}  // namespace pando::capi

@@ -1,0 +1,51 @@
+#include "capi/status.h"
+
+#include <string>
+
+#include "pando/version.h"
+
+namespace pando::capi {
+namespace {
+
+thread_local std::string last_error;
+
+}  // namespace
+
+pando_status fail(const Error& error) {
+  try {
+    last_error = error.message;
+  } catch (const std::exception&) {
+    last_error.clear();  // no memory for it
+  }
+  return static_cast<pando_status>(static_cast<int>(error.code) + 1);
+}
+
+static_assert(static_cast<int>(ErrorCode::kInvalidArgument) + 1 == PANDO_INVALID_ARGUMENT &&
+              static_cast<int>(ErrorCode::kNotFound) + 1 == PANDO_NOT_FOUND &&
+              static_cast<int>(ErrorCode::kBadFile) + 1 == PANDO_BAD_FILE &&
+              static_cast<int>(ErrorCode::kUnsupported) + 1 == PANDO_UNSUPPORTED &&
+              static_cast<int>(ErrorCode::kTooLong) + 1 == PANDO_TOO_LONG &&
+              static_cast<int>(ErrorCode::kUnavailable) + 1 == PANDO_UNAVAILABLE &&
+              static_cast<int>(ErrorCode::kIo) + 1 == PANDO_IO &&
+              static_cast<int>(ErrorCode::kInternal) + 1 == PANDO_INTERNAL);
+
+}  // namespace pando::capi
+
+const char* pando_version(void) { return pando::version(); }
+
+const char* pando_last_error(void) { return pando::capi::last_error.c_str(); }
+
+const char* pando_status_name(pando_status status) {
+  switch (status) {
+    case PANDO_OK:
+      return "ok";
+    case PANDO_TIMEOUT:
+      return "timeout";
+    case PANDO_END:
+      return "end";
+    case PANDO_CANCELLED:
+      return "cancelled";
+    default:
+      return pando::error_code_name(static_cast<pando::ErrorCode>(status - 1));
+  }
+}

@@ -1,0 +1,28 @@
+// From Result and exceptions to pando_status and pando_last_error.
+#pragma once
+
+#include <exception>
+
+#include "pando.h"
+#include "pando/result.h"
+
+namespace pando::capi {
+
+// Keeps the message for this thread.
+pando_status fail(const Error& error);
+
+inline pando_status status_of(const Status& status) {
+  return status ? PANDO_OK : fail(status.error());
+}
+
+// Runs `body`, which returns a pando_status, and lets no exception out.
+template <class Body>
+pando_status guarded(const Body& body) noexcept {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    return fail({ErrorCode::kInternal, error.what()});
+  }
+}
+
+}  // namespace pando::capi

@@ -1,0 +1,113 @@
+// What pando.h gives is what the C++ library gives, bit by bit, whatever the engine's queue takes.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "capi/asking.h"
+#include "capi/handles.h"
+#include "engine/tiny_engine.h"
+#include "pando/answer.h"
+
+namespace pando::testing {
+namespace {
+
+const std::vector<std::string> kQuestions = {"One?", "Two?", "Three?", "Four?", "Five?"};
+
+EngineOptions few_open() {
+  EngineOptions options = tiny_options();
+  options.max_open = 3;
+  return options;
+}
+
+AnswerOptions sampled() {
+  AnswerOptions options;
+  options.sampling.max_tokens = 5;
+  options.sampling.temperature = 1;
+  options.sampling.ignore_eos = true;
+  options.sampling.n = 2;
+  options.logits_hash = true;
+  return options;
+}
+
+TEST(CAgreement, AnswersAreThoseOfTheLibrary) {
+  const auto expected = answer(*open_tiny(), "A context.", kQuestions, sampled());
+  ASSERT_TRUE(expected.ok()) << expected.error().message;
+
+  pando_engine engine{open_tiny(few_open())};
+  std::vector<const char*> questions;
+  for (const std::string& question : kQuestions) questions.push_back(question.c_str());
+  pando_stream* stream = nullptr;
+  ASSERT_EQ(pando_ask(&engine, "A context.", questions.data(), questions.size(),
+                      R"({"max_tokens": 5, "temperature": 1, "ignore_eos": true, "n": 2,
+                          "logits_hash": true})",
+                      &stream),
+            PANDO_OK)
+      << pando_last_error();
+  ASSERT_EQ(pando_wait(stream, -1), PANDO_OK) << pando_last_error();
+  for (size_t i = 0; i < kQuestions.size(); ++i)
+    for (size_t choice = 0; choice < 2; ++choice) {
+      const pando_completion* found = pando_completion_of(stream, i, choice);
+      ASSERT_NE(found, nullptr);
+      EXPECT_EQ(found->logits_hash, (*expected)[i][choice].logits_hash);
+      EXPECT_EQ(std::vector<Token>(found->tokens, found->tokens + found->n_tokens),
+                (*expected)[i][choice].tokens);
+    }
+  pando_stream_free(stream);
+}
+
+TEST(CAgreement, ChoicesAreThoseOfTheLibrary) {
+  AnswerOptions options;
+  options.choices = {"yes", "no", "perhaps"};
+  const auto expected = answer(*open_tiny(), "A context.", kQuestions, options);
+  ASSERT_TRUE(expected.ok()) << expected.error().message;
+
+  pando_engine engine{open_tiny(few_open())};
+  const std::string line =
+      R"({"context": "A context.", "questions": ["One?", "Two?", "Three?", "Four?", "Five?"],
+          "choices": ["yes", "no", "perhaps"]})";
+  pando_stream* stream = nullptr;
+  ASSERT_EQ(pando_ask_line(&engine, line.data(), line.size(), &stream), PANDO_OK)
+      << pando_last_error();
+  std::map<size_t, std::string> texts;
+  pando_event event;
+  while (pando_next(stream, -1, &event) == PANDO_OK) texts[event.question] += event.text;
+  for (size_t i = 0; i < kQuestions.size(); ++i) {
+    EXPECT_EQ(texts[i], (*expected)[i][0].text);
+    const pando_completion* found = pando_completion_of(stream, i, 0);
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(std::vector<double>(found->choice_logprobs, found->choice_logprobs + 3),
+              (*expected)[i][0].choice_logprobs);
+  }
+  pando_stream_free(stream);
+}
+
+// Others hold all but one place of the queue: patient as long as something of one's own is under
+// way.
+TEST(Asking, WaitsForItsOwnWhereOthersFillTheQueue) {
+  EngineOptions options = tiny_options();
+  options.max_open = 65;
+  const std::shared_ptr<Engine> engine = open_tiny(options);
+  ASSERT_TRUE(engine->submit(endless_request("others"), [](const Event&) {}).ok());
+  std::vector<capi::Question> questions;
+  for (int i = 0; i < 4; ++i) questions.push_back({{tiny_request("mine", 3)}, {}});
+  capi::Asking asking(engine, questions);
+  Event event;
+  size_t question = 0;
+  size_t n_complete = 0;
+  for (;;) {
+    const auto what = asking.next(std::nullopt, event, question);
+    ASSERT_TRUE(what.ok()) << what.error().message;
+    if (*what == capi::Asking::What::kEnd) break;
+    n_complete += event.completion.has_value();
+  }
+  EXPECT_EQ(n_complete, 4u);
+
+  questions[0].requests[0].sampling.n = 2;
+  capi::Asking refused(engine, questions);
+  const auto what = refused.next(std::nullopt, event, question);
+  ASSERT_FALSE(what.ok());
+  EXPECT_EQ(what.error().code, ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace pando::testing

@@ -1,0 +1,210 @@
+// pando.h as a C11 program uses it. usage: capi_c11_test MODEL
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pando.h"
+
+static void check(int holds, const char* what, int line) {
+  if (holds) return;
+  fprintf(stderr, "line %d: %s; last error: %s\n", line, what, pando_last_error());
+  exit(1);
+}
+#define CHECK(condition) check((condition) ? 1 : 0, #condition, __LINE__)
+
+static const char* const kContext =
+    "The dog named Brako has fur that is green. Velina works as a tailor. The Mofti lamp costs "
+    "$12.40.";
+static const char* const kQuestions[] = {"What is the profession of Velina?",
+                                         "What does the Mofti lamp cost?"};
+
+static void test_answers(pando_engine* engine) {
+  pando_stream* stream = NULL;
+  CHECK(pando_ask(engine, kContext, kQuestions, 2, "{\"max_tokens\": 20, \"logprobs\": true}",
+                  &stream) == PANDO_OK);
+  CHECK(pando_completion_of(stream, 0, 0) == NULL);
+  CHECK(pando_wait(stream, 60) == PANDO_OK);
+  const pando_completion* first = pando_completion_of(stream, 0, 0);
+  const pando_completion* second = pando_completion_of(stream, 1, 0);
+  CHECK(first != NULL && strcmp(first->text, " tailor") == 0 && first->text_size == 7);
+  CHECK(second != NULL && strcmp(second->text, " $12.40") == 0);
+  CHECK(strcmp(first->finish_reason, "stop") == 0);
+  CHECK(first->n_tokens > 0 && first->logprobs != NULL && first->logprobs[0] <= 0);
+  CHECK(first->prompt_tokens > 10 && first->n_prompt_scored == 0);
+  CHECK(first->prompt_logprobs == NULL && first->logits_hash == 0);
+  CHECK(pando_completion_of(stream, 2, 0) == NULL && pando_completion_of(stream, 0, 1) == NULL);
+  pando_event event;
+  CHECK(pando_next(stream, 0, &event) == PANDO_END);
+  pando_stream_free(stream);
+}
+
+static void test_stream(pando_engine* engine) {
+  pando_stream* stream = NULL;
+  CHECK(pando_ask(engine, kContext, kQuestions, 2, NULL, &stream) == PANDO_OK);
+  char texts[2][64] = {"", ""};
+  int n_complete = 0;
+  pando_event event;
+  pando_status status;
+  while ((status = pando_next(stream, -1, &event)) == PANDO_OK) {
+    CHECK(event.question < 2 && event.choice == 0);
+    strncat(texts[event.question], event.text, 32);
+    if (event.completion == NULL) continue;
+    ++n_complete;
+    CHECK(strcmp(texts[event.question], event.completion->text) == 0);
+  }
+  CHECK(status == PANDO_END && n_complete == 2);
+  pando_stream_free(stream);
+}
+
+static void test_tokens(pando_engine* engine, const pando_model* model) {
+  int32_t tokens[64];
+  size_t n = 0, size = 0;
+  CHECK(pando_encode(model, kContext, strlen(kContext), 1, tokens, 2, &n) == PANDO_OK);
+  CHECK(n > 10 && n <= 64);
+  CHECK(pando_encode(model, kContext, strlen(kContext), 1, tokens, 64, &n) == PANDO_OK);
+  char text[256] = "";
+  CHECK(pando_decode(model, tokens, n, text, sizeof text - 1, &size) == PANDO_OK);
+  CHECK(size == strlen(kContext) && strcmp(text, kContext) == 0);
+
+  pando_stream* stream = NULL;
+  CHECK(pando_prompt_tokens(engine, tokens, n,
+                            "{\"max_tokens\": 3, \"prompt_logprobs\": true, \"top_logprobs\": 4}",
+                            &stream) == PANDO_OK);
+  CHECK(pando_wait(stream, 60) == PANDO_OK);
+  const pando_completion* completion = pando_completion_of(stream, 0, 0);
+  CHECK(completion->prompt_tokens == n && completion->n_prompt_scored == n - 1);
+  CHECK(completion->n_top == 4);
+  for (size_t i = 0; i + 1 < n; ++i) {
+    CHECK(completion->prompt_scored[i] == tokens[i + 1]);
+    const int is_top = completion->prompt_top_tokens[4 * i] == tokens[i + 1];
+    CHECK(is_top == completion->prompt_likeliest[i]);
+    CHECK(completion->prompt_top_logprobs[4 * i] >= completion->prompt_logprobs[i]);
+  }
+  pando_stream_free(stream);
+}
+
+static void test_score(pando_engine* engine) {
+  const char* const prefix =
+      "Velina works as a tailor.\n\nQuestion: What is the profession of Velina?\nAnswer:";
+  const char* const continuations[] = {" tailor", " baker"};
+  pando_stream* stream = NULL;
+  CHECK(pando_score(engine, prefix, continuations, 2, &stream) == PANDO_OK);
+  CHECK(pando_wait(stream, 60) == PANDO_OK);
+  double logprobs[2] = {0, 0};
+  for (size_t i = 0; i < 2; ++i) {
+    const pando_completion* scored = pando_completion_of(stream, i, 0);
+    CHECK(scored->n_prompt_scored > 0 && scored->n_tokens == 0);
+    for (size_t j = 0; j < scored->n_prompt_scored; ++j) logprobs[i] += scored->prompt_logprobs[j];
+  }
+  CHECK(isfinite(logprobs[1]) && logprobs[0] > logprobs[1]);
+  pando_stream_free(stream);
+}
+
+static void test_choices(pando_engine* engine) {
+  pando_stream* stream = NULL;
+  CHECK(pando_ask(engine, kContext, kQuestions, 1, "{\"choices\": [\"baker\", \"tailor\"]}",
+                  &stream) == PANDO_OK);
+  CHECK(pando_wait(stream, 60) == PANDO_OK);
+  const pando_completion* answer = pando_completion_of(stream, 0, 0);
+  CHECK(strcmp(answer->text, "tailor") == 0 && answer->n_choices == 2);
+  CHECK(answer->choice_logprobs[1] > answer->choice_logprobs[0]);
+  pando_stream_free(stream);
+}
+
+static void test_errors(pando_engine* engine, const char* path) {
+  pando_model* model = NULL;
+  CHECK(pando_model_load("no/such/model", NULL, &model) == PANDO_NOT_FOUND && model == NULL);
+  CHECK(strstr(pando_last_error(), "no/such/model") != NULL);
+  CHECK(pando_model_load(path, "{\"weights\": \"q3\"}", &model) == PANDO_INVALID_ARGUMENT);
+  CHECK(strstr(pando_last_error(), "'weights' is \"q3\"") != NULL);
+  CHECK(pando_model_load(NULL, NULL, &model) == PANDO_INVALID_ARGUMENT);
+
+  pando_stream* stream = NULL;
+  CHECK(pando_prompt(engine, "a", "{\"max_token\": 3}", &stream) == PANDO_INVALID_ARGUMENT);
+  CHECK(strstr(pando_last_error(), "unknown field 'max_token'") != NULL);
+  CHECK(pando_prompt(engine, "a", "{", &stream) == PANDO_INVALID_ARGUMENT);
+  CHECK(pando_prompt(engine, "a", "[]", &stream) == PANDO_INVALID_ARGUMENT);
+  CHECK(pando_prompt(NULL, "a", NULL, &stream) == PANDO_INVALID_ARGUMENT);
+  CHECK(pando_ask(engine, "a", NULL, 1, NULL, &stream) == PANDO_INVALID_ARGUMENT);
+  CHECK(stream == NULL);
+  // What only the engine refuses comes from the stream, again and again.
+  CHECK(pando_prompt(engine, "a", "{\"top_p\": 2}", &stream) == PANDO_OK);
+  CHECK(pando_wait(stream, -1) == PANDO_INVALID_ARGUMENT);
+  CHECK(strstr(pando_last_error(), "top_p is 2") != NULL);
+  CHECK(pando_wait(stream, -1) == PANDO_INVALID_ARGUMENT);
+  pando_stream_free(stream);
+  CHECK(pando_prompt(engine, "\xff\xfe", NULL, &stream) == PANDO_OK);
+  CHECK(pando_wait(stream, -1) == PANDO_INVALID_ARGUMENT);
+  pando_stream_free(stream);
+  CHECK(strcmp(pando_status_name(PANDO_TOO_LONG), "too_long") == 0);
+  CHECK(strcmp(pando_status_name(PANDO_CANCELLED), "cancelled") == 0);
+}
+
+static const char* const kLong =
+    "{\"max_tokens\": 400, \"ignore_eos\": true, \"n\": 64, \"temperature\": 1}";
+
+static void* cancel_it(void* stream) {
+  pando_cancel(stream);
+  return NULL;
+}
+
+static void test_cancel(pando_engine* engine) {
+  pando_stream* stream = NULL;
+  CHECK(pando_prompt(engine, "Velina", kLong, &stream) == PANDO_OK);
+  CHECK(pando_wait(stream, 0.05) == PANDO_TIMEOUT);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, cancel_it, stream) == 0);
+  CHECK(pando_wait(stream, -1) == PANDO_CANCELLED);
+  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK(pando_wait(stream, -1) == PANDO_CANCELLED);
+  pando_stream_free(stream);
+}
+
+static void test_order_of_freeing(const pando_model* model) {
+  pando_engine* engine = NULL;
+  CHECK(pando_engine_open(model, "{\"threads\": 1, \"kv_memory\": 67108864}", &engine) == PANDO_OK);
+  pando_stream *stream = NULL, *dropped = NULL;
+  CHECK(pando_ask(engine, kContext, kQuestions, 2, NULL, &stream) == PANDO_OK);
+  CHECK(pando_prompt(engine, "Velina", kLong, &dropped) == PANDO_OK);
+  CHECK(pando_wait(dropped, 0) == PANDO_TIMEOUT);
+  pando_engine_free(engine);
+  pando_stream_free(dropped);
+  CHECK(pando_wait(stream, 60) == PANDO_OK);
+  CHECK(strcmp(pando_completion_of(stream, 0, 0)->text, " tailor") == 0);
+  pando_stream_free(stream);
+}
+
+int main(int argc, char** argv) {
+  CHECK(argc == 2);
+  pando_model* model = NULL;
+  pando_engine* engine = NULL;
+  CHECK(strcmp(pando_last_error(), "") == 0 && pando_version()[0] != 0);
+  CHECK(pando_model_load(argv[1], NULL, &model) == PANDO_OK);
+  CHECK(strstr(pando_model_info(model), "\"has_tokenizer\":true") != NULL);
+  CHECK(pando_engine_open(model, "{\"kv_type\": \"f8\"}", &engine) == PANDO_INVALID_ARGUMENT);
+  CHECK(pando_engine_open(model, "{\"threads\": 1, \"kv_memory\": 67108864}", &engine) == PANDO_OK);
+  test_answers(engine);
+  test_stream(engine);
+  test_tokens(engine, model);
+  test_score(engine);
+  test_choices(engine);
+  test_errors(engine, argv[1]);
+  test_cancel(engine);
+  test_order_of_freeing(model);
+  char stats[2048];
+  size_t size = 0;
+  CHECK(pando_engine_stats(engine, stats, sizeof stats, &size) == PANDO_OK && size < sizeof stats);
+  stats[size] = 0;
+  CHECK(strstr(stats, "\"requests\":") != NULL);
+  pando_model_free(model);  // the engine keeps it
+  test_answers(engine);
+  pando_engine_free(engine);
+  pando_engine_free(NULL);
+  pando_stream_free(NULL);
+  pando_model_free(NULL);
+  pando_cancel(NULL);
+  puts("all is well");
+  return 0;
+}
