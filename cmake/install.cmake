@@ -4,6 +4,12 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(pando_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pando)
 
+if(SKBUILD)  # the wheel of pyproject.toml
+  install(TARGETS pando_c LIBRARY DESTINATION pando COMPONENT python)
+  install(DIRECTORY models/demo DESTINATION pando/models COMPONENT python)
+  return()
+endif()
+
 install(TARGETS pando)
 install(TARGETS pando_library pando_c EXPORT pando-targets)
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")

@@ -16,9 +16,11 @@ target_link_libraries(pando_library PRIVATE ${pando_dependencies})
 
 add_library(pando_c SHARED ${pando_objects})
 add_library(pando::c ALIAS pando_c)
-set_target_properties(pando_c PROPERTIES OUTPUT_NAME pando-c EXPORT_NAME c
-                      VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-                      LINKER_LANGUAGE CXX LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/pando-c.map)
+set_target_properties(pando_c PROPERTIES OUTPUT_NAME pando-c EXPORT_NAME c LINKER_LANGUAGE CXX
+                      LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/pando-c.map)
+if(NOT SKBUILD)  # a wheel has no links
+  set_target_properties(pando_c PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+endif()
 target_include_directories(pando_c INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                              $<INSTALL_INTERFACE:include>)
 target_link_libraries(pando_c PRIVATE ${pando_dependencies})

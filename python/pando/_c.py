@@ -1,0 +1,135 @@
+"""The functions of pando.h by ctypes. Calls release the interpreter's lock."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import weakref
+from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int32, c_size_t, c_uint8, c_uint64, c_void_p
+from typing import Any, Callable, Optional
+
+OK, TIMEOUT, END, CANCELLED = 0, -1, -2, -3
+
+
+class PandoError(RuntimeError):
+    """What Pando refused or could not do; the message says what was found and what was expected.
+
+    `code` is its kind: "invalid_argument", "not_found", "bad_file", "unsupported", "too_long",
+    "unavailable", "io" or "internal".
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class CompletionStruct(ctypes.Structure):
+    _fields_ = [
+        ("text", POINTER(ctypes.c_char)),
+        ("text_size", c_size_t),
+        ("tokens", POINTER(c_int32)),
+        ("n_tokens", c_size_t),
+        ("logprobs", POINTER(c_float)),
+        ("top_tokens", POINTER(c_int32)),
+        ("top_logprobs", POINTER(c_float)),
+        ("prompt_scored", POINTER(c_int32)),
+        ("prompt_logprobs", POINTER(c_float)),
+        ("prompt_likeliest", POINTER(c_uint8)),
+        ("prompt_top_tokens", POINTER(c_int32)),
+        ("prompt_top_logprobs", POINTER(c_float)),
+        ("n_prompt_scored", c_size_t),
+        ("n_top", c_size_t),
+        ("choice_logprobs", POINTER(c_double)),
+        ("n_choices", c_size_t),
+        ("prompt_tokens", c_size_t),
+        ("logits_hash", c_uint64),
+        ("finish_reason", c_char_p),
+    ]
+
+
+class EventStruct(ctypes.Structure):
+    _fields_ = [
+        ("question", c_size_t),
+        ("choice", c_int32),
+        ("text", POINTER(ctypes.c_char)),
+        ("text_size", c_size_t),
+        ("completion", POINTER(CompletionStruct)),
+    ]
+
+
+# name: result, arguments
+_TEXTS, _TOKENS, _OUT, _SIZE = POINTER(c_char_p), POINTER(c_int32), POINTER(c_void_p), POINTER(c_size_t)
+FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "pando_version": (c_char_p, []),
+    "pando_status_name": (c_char_p, [c_int]),
+    "pando_last_error": (c_char_p, []),
+    "pando_model_load": (c_int, [c_char_p, c_char_p, _OUT]),
+    "pando_model_free": (None, [c_void_p]),
+    "pando_model_info": (c_char_p, [c_void_p]),
+    "pando_encode": (c_int, [c_void_p, c_char_p, c_size_t, c_int, _TOKENS, c_size_t, _SIZE]),
+    "pando_decode": (c_int, [c_void_p, _TOKENS, c_size_t, c_char_p, c_size_t, _SIZE]),
+    "pando_engine_stats": (c_int, [c_void_p, c_char_p, c_size_t, _SIZE]),
+    "pando_engine_open": (c_int, [c_void_p, c_char_p, _OUT]),
+    "pando_engine_free": (None, [c_void_p]),
+    "pando_ask": (c_int, [c_void_p, c_char_p, _TEXTS, c_size_t, c_char_p, _OUT]),
+    "pando_prompt": (c_int, [c_void_p, c_char_p, c_char_p, _OUT]),
+    "pando_prompt_tokens": (c_int, [c_void_p, _TOKENS, c_size_t, c_char_p, _OUT]),
+    "pando_ask_line": (c_int, [c_void_p, c_char_p, c_size_t, _OUT]),
+    "pando_score": (c_int, [c_void_p, c_char_p, _TEXTS, c_size_t, _OUT]),
+    "pando_next": (c_int, [c_void_p, c_double, POINTER(EventStruct)]),
+    "pando_wait": (c_int, [c_void_p, c_double]),
+    "pando_completion_of": (POINTER(CompletionStruct), [c_void_p, c_size_t, c_size_t]),
+    "pando_cancel": (None, [c_void_p]),
+    "pando_stream_free": (None, [c_void_p]),
+}
+
+
+def _load() -> ctypes.CDLL:
+    # In the wheel beside this file; PANDO_LIBRARY names another one, and without both it is the
+    # system's.
+    own = pathlib.Path(__file__).with_name("libpando-c.so")
+    path = os.environ.get("PANDO_LIBRARY") or (str(own) if own.exists() else "libpando-c.so.0")
+    loaded = ctypes.CDLL(path)
+    for name, (result, arguments) in FUNCTIONS.items():
+        function = getattr(loaded, name)
+        function.restype, function.argtypes = result, arguments
+    return loaded
+
+
+library = _load()
+
+
+def version() -> str:
+    return str(library.pando_version().decode())
+
+
+def fail(status: int) -> PandoError:
+    """The error of this thread's last call."""
+    name = library.pando_status_name(status).decode()
+    message = library.pando_last_error().decode("utf-8", "replace") if status > 0 else name
+    return PandoError(name, message)
+
+
+def check(status: int) -> None:
+    if status != OK:
+        raise fail(status)
+
+
+class Handle:
+    """A pointer that is freed once nobody uses it any more. Whoever calls a function holds the handle
+    meanwhile, so that closing from another thread is safe."""
+
+    def __init__(self, pointer: Optional[int], free: Callable[[Optional[int]], None]) -> None:
+        self.pointer = pointer
+        weakref.finalize(self, free, pointer)
+
+
+def c_text(text: str, what: str) -> bytes:
+    if "\0" in text:
+        raise ValueError(f"{what} has a NUL character in it, which C texts cannot hold")
+    return text.encode()
+
+
+def c_texts(texts: list[bytes]) -> ctypes.Array[c_char_p]:
+    return (c_char_p * len(texts))(*texts)

@@ -1,0 +1,226 @@
+"""The package over the demo model."""
+
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import pando
+
+CONTEXT = "The dog named Brako has fur that is green. Velina works as a tailor. The Mofti lamp costs $12.40."
+QUESTIONS = ["What is the profession of Velina?", "What does the Mofti lamp cost?"]
+SMALL = {"threads": 1, "kv_memory": 64 << 20}
+ENDLESS = {"max_tokens": 400, "n": 256, "ignore_eos": True, "temperature": 1.0}
+
+
+@pytest.fixture(scope="module")
+def model():
+    with pando.Model(pando.demo_model()) as model:
+        yield model
+
+
+@pytest.fixture(scope="module")
+def engine(model):
+    with pando.Engine(model, **SMALL) as engine:
+        yield engine
+
+
+def test_answer(engine):
+    answers = engine.answer(CONTEXT, QUESTIONS)
+    assert [answer.text for answer in answers] == [" tailor", " $12.40"]
+    assert str(answers[0]) == " tailor"
+    first = answers[0]
+    assert first.finish_reason == "stop" and first.prompt_tokens > 10
+    assert first.tokens.dtype == np.int32 and first.tokens.ndim == 1
+    assert first.logprobs is None and first.prompt_logprobs is None and first.logits_hash == 0
+
+
+def test_answers_share_and_stay_the_same(model, engine):
+    together = engine.answer(CONTEXT, QUESTIONS, logits_hash=True, max_tokens=4)
+    with pando.Engine(model, sharing="packed", **SMALL) as alone:
+        for question, answer in zip(QUESTIONS, together):
+            again = alone.answer(CONTEXT, [question], logits_hash=True, max_tokens=4)[0]
+            assert again.logits_hash == answer.logits_hash != 0
+            assert np.array_equal(again.tokens, answer.tokens)
+
+
+def test_choices(engine):
+    answer = engine.answer(CONTEXT, QUESTIONS[:1], choices=["baker", "tailor"])[0]
+    assert answer.text == "tailor"
+    assert answer.choice_logprobs.dtype == np.float64 and answer.choice_logprobs.argmax() == 1
+
+
+def test_stream(engine):
+    texts = ["", ""]
+    finished = {}
+    with engine.stream(CONTEXT, QUESTIONS, logprobs=True, top_logprobs=3) as stream:
+        for event in stream:
+            texts[event.question] += event.text
+            if event.completion:
+                finished[event.question] = event.completion
+    assert texts == [" tailor", " $12.40"] == [finished[i].text for i in range(2)]
+    answer = finished[0]
+    n = len(answer.tokens)
+    assert answer.logprobs.shape == (n,) and answer.logprobs.dtype == np.float32
+    assert answer.top_tokens.shape == answer.top_logprobs.shape == (n, 3)
+    assert np.array_equal(answer.top_tokens[:, 0], answer.tokens)  # greedy
+    assert np.array_equal(answer.top_logprobs[:, 0], answer.logprobs)
+
+
+def test_tokens_in_and_out(model, engine):
+    tokens = model.encode(CONTEXT)
+    assert tokens.dtype == np.int32 and model.decode(tokens) == CONTEXT
+    by_text = engine.complete(CONTEXT, max_tokens=5, n=3, temperature=1.0, seed=7)
+    by_tokens = engine.complete(tokens.astype(np.int64), max_tokens=5, n=3, temperature=1.0, seed=7)
+    assert [c.text for c in by_text] == [c.text for c in by_tokens] and len(by_text) == 3
+    assert model.encode("").size <= 1
+    long = CONTEXT * 100
+    assert model.decode(model.encode(long, add_bos=False)) == long
+
+
+def test_prompt_logprobs(model, engine):
+    tokens, logprobs = engine.prompt_logprobs(CONTEXT)
+    assert np.array_equal(tokens, model.encode(CONTEXT)[1:])
+    assert logprobs.shape == tokens.shape and logprobs.dtype == np.float32 and (logprobs <= 0).all()
+
+
+def test_score(engine):
+    prefix = f"{CONTEXT}\n\nQuestion: {QUESTIONS[0]}\nAnswer:"
+    right, wrong = engine.score(prefix, [" tailor", " baker"])
+    assert right.logprob > wrong.logprob and not wrong.likeliest and right.likeliest
+    assert right.logprob == pytest.approx(float(right.logprobs.sum(dtype=np.float64)))
+    assert len(right.tokens) == len(right.logprobs) > 0
+
+
+@pytest.mark.parametrize(
+    "code, call",
+    [
+        ("invalid_argument", lambda e: e.complete("a", top_p=2)),
+        ("invalid_argument", lambda e: e.complete("a", max_token=3)),
+        ("invalid_argument", lambda e: e.complete("")),
+        ("invalid_argument", lambda e: e.answer("a", [])),
+        ("invalid_argument", lambda e: e.complete([10**6])),
+        ("too_long", lambda e: e.complete("Velina " * 5000)),
+        ("unsupported", lambda e: e.complete([{"role": "user", "content": "a"}])),
+        ("not_found", lambda e: pando.Model("no/such/model")),
+        ("invalid_argument", lambda e: pando.Engine(e.model, kv_type="f8")),
+        ("invalid_argument", lambda e: pando.Model(pando.demo_model(), weights="q3")),
+    ],
+)
+def test_errors_have_codes(engine, code, call):
+    with pytest.raises(pando.PandoError) as error:
+        call(engine)
+    assert error.value.code == code and len(str(error.value)) > 10
+
+
+@pytest.mark.parametrize(
+    "error, call",
+    [
+        (ValueError, lambda e: e.complete(np.zeros((2, 2), dtype=np.int32))),
+        (ValueError, lambda e: e.complete([0.5])),
+        (ValueError, lambda e: e.complete([-1])),
+        (ValueError, lambda e: e.complete("a\0b")),
+        (ValueError, lambda e: e.answer("a", ["b"], n=2)),
+        (TypeError, lambda e: e.answer("a", "b")),
+        (TypeError, lambda e: e.complete("a", stop=object())),
+    ],
+)
+def test_wrong_types(engine, error, call):
+    with pytest.raises(error):
+        call(engine)
+
+
+def test_cancel_from_another_thread(engine):
+    stream = engine.stream_prompt("Velina", **ENDLESS)
+    next(stream)
+    threading.Timer(0.05, stream.cancel).start()
+    start = time.monotonic()
+    for _ in stream:
+        pass
+    assert time.monotonic() - start < 10
+    assert list(stream) == []
+
+
+def test_leaving_a_stream_cancels_it(engine):
+    with engine.stream_prompt("Velina", **ENDLESS) as stream:
+        next(stream)
+    assert list(stream) == []
+    assert engine.answer(CONTEXT, QUESTIONS)[0].text == " tailor"
+
+
+def test_other_threads_run_while_one_waits(engine):
+    counted = 0
+    done = threading.Event()
+
+    def wait():
+        engine.complete("Velina", max_tokens=300, n=64, ignore_eos=True, temperature=1.0)
+        done.set()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    while not done.is_set() and counted < 5:
+        time.sleep(0.001)
+        counted += 1
+    thread.join()
+    assert counted == 5
+
+
+def test_many_threads_ask_one_engine(engine):
+    expected = [answer.text for answer in engine.answer(CONTEXT, QUESTIONS)]
+    found = []
+
+    def ask():
+        found.append([answer.text for answer in engine.answer(CONTEXT, QUESTIONS)])
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 8
+
+
+def test_closed(model):
+    engine = pando.Engine(model, **SMALL)
+    stream = engine.stream(CONTEXT, QUESTIONS)
+    engine.close()
+    with pytest.raises(ValueError, match="closed"):
+        engine.complete("a")
+    assert sum(event.completion is not None for event in stream) == 2
+    other = pando.Model(pando.demo_model())
+    other.close()
+    with pytest.raises(ValueError, match="closed"):
+        other.encode("a")
+
+
+def test_info_and_stats(model, engine):
+    assert model.info.has_tokenizer and model.info.n_parameters > 10**5
+    before = engine.stats()["requests"]
+    engine.answer(CONTEXT, QUESTIONS)
+    assert engine.stats()["requests"] == before + 2
+    assert pando.__version__.count(".") == 2
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import pando
+engine = pando.Engine(pando.demo_model(), threads=1, kv_memory=64 << 20)
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+start = time.monotonic()
+try:
+    engine.complete("Velina", max_tokens=400, n=4000, ignore_eos=True, temperature=1.0)
+except KeyboardInterrupt:
+    print("interrupted after", time.monotonic() - start)
+print(engine.answer("Velina works as a tailor.", ["What is the profession of Velina?"])[0].text)
+"""
+
+
+def test_interrupt_cancels():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    assert first.startswith("interrupted after") and float(first.split()[-1]) < 5
+    assert second == " tailor"
