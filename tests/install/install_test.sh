@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs a build into a folder, moves that, and builds and runs programs against it through
+# Installs a build into a folder, moves that, and builds and runs the examples against it through
 # find_package and pkg-config. install_test.sh SOURCE BUILD CC CXX
 set -euo pipefail
 source=$1 build=$2 cc=$3 cxx=$4
@@ -8,27 +8,29 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 export CCACHE_DISABLE=1
 
-cmake --install "$build" --prefix "$folder/first" >/dev/null
+quietly() { "$@" > log.txt 2>&1 || { cat log.txt; exit 1; }; }
+
+quietly cmake --install "$build" --prefix "$folder/first"
 mv first prefix  # nothing may depend on where it was installed
 prefix=$folder/prefix
 
 echo '{"prompt": "Velina works as a tailor."}' > in.jsonl
-"$prefix/bin/pando" run --input in.jsonl --max-tokens 1 > out.jsonl 2> err.txt || { cat err.txt; exit 1; }
+quietly "$prefix/bin/pando" run --input in.jsonl --max-tokens 1 --output out.jsonl
 
 echo "find_package"
-cmake -S "$source/tests/install" -B consumer -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
-  -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_CXX_COMPILER_LAUNCHER= >/dev/null
-cmake --build consumer >/dev/null
-ctest --test-dir consumer --output-on-failure --no-tests=error >/dev/null
+quietly cmake -S "$source/examples" -B examples -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+  -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_CXX_COMPILER_LAUNCHER=
+quietly cmake --build examples -j 2
+quietly ctest --test-dir examples --output-on-failure --no-tests=error
 
 echo "pkg-config"
 export PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name pando.pc)")
-"$cxx" "$source/tests/install/main.cc" -o by_pkg_config $(pkg-config --cflags --libs pando)
-"$cc" -std=c11 "$source/tests/install/main.c" -o c_by_pkg_config $(pkg-config --cflags --libs pando-c)
+quietly "$cxx" "$source/examples/answer.cc" -o by_pkg_config $(pkg-config --cflags --libs pando)
+quietly "$cc" -std=c11 "$source/examples/answer.c" -o c_by_pkg_config $(pkg-config --cflags --libs pando-c)
 export LD_LIBRARY_PATH=$(pkg-config --variable=libdir pando-c)
 for program in ./by_pkg_config ./c_by_pkg_config; do
-  answer=$($program "$(pkg-config --variable=demo_model pando)")
-  [ "$answer" = "$(pkg-config --modversion pando): tailor" ] || { echo "found '$answer'"; exit 1; }
+  $program "$(pkg-config --variable=demo_model pando)" > out.txt
+  grep -q "profession of Velina? tailor" out.txt || { cat out.txt; exit 1; }
 done
 
 # Only the files of an instruction set ask for one: the program starts on every processor.
