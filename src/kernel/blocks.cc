@@ -65,6 +65,20 @@ void read_q6_k(const std::byte* block, float* to) {
   }
 }
 
+// Whether no exponent is all ones. Without a branch, so that it takes whole registers.
+template <class T>
+bool finite_elements(const std::byte* from, int64_t n, T exponent) {
+  T found = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    T bits;
+    std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
+    found |= static_cast<T>((bits & exponent) == exponent);
+  }
+  return found == 0;
+}
+
+constexpr uint16_t kF16Exponent = 0x7C00;
+
 }  // namespace
 
 void read_weights(const Kernels& kernels, DType type, const std::byte* from, int64_t n, float* to) {
@@ -75,6 +89,19 @@ void read_weights(const Kernels& kernels, DType type, const std::byte* from, int
                     : type == DType::kQ4_K ? read_q4_k
                                            : read_q6_k;
   for (int64_t i = 0; i < n; i += block_len(type), from += block_bytes(type)) read(from, to + i);
+}
+
+bool all_finite(DType type, const std::byte* from, int64_t n) {
+  if (type == DType::kF32) return finite_elements<uint32_t>(from, n, 0x7F80'0000);
+  if (type == DType::kBF16) return finite_elements<uint16_t>(from, n, 0x7F80);
+  if (type == DType::kF16) return finite_elements(from, n, kF16Exponent);
+  PANDO_CHECK(block_bytes(type) != 0 && n % block_len(type) == 0);
+  // Only a block's factors can be other than finite; their products fit f32.
+  const int64_t factors = type == DType::kQ6_K ? 208 : 0, n_factors = type == DType::kQ4_K ? 2 : 1;
+  bool finite = true;
+  for (int64_t i = 0; i < n; i += block_len(type), from += block_bytes(type))
+    finite = finite_elements(from + factors, n_factors, kF16Exponent) && finite;
+  return finite;
 }
 
 }  // namespace pando::kernel

@@ -49,4 +49,7 @@ constexpr size_t stored_bytes(DType type, int64_t n) {
 // multiplied exactly; every other operation rounds, in the order written above.
 void read_weights(const Kernels& kernels, DType type, const std::byte* from, int64_t n, float* to);
 
+// Whether n weights of any stored type, whole blocks of them, are finite numbers.
+bool all_finite(DType type, const std::byte* from, int64_t n);
+
 }  // namespace pando::kernel

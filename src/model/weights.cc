@@ -1,9 +1,11 @@
 #include "model/weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/errors.h"
+#include "base/function_ref.h"
 #include "kernel/blocks.h"
 
 namespace pando::model {
@@ -75,6 +77,12 @@ class Loader {
         w_.checkpoint.tensor("model.embed_tokens.weight", {config_.vocab, config_.d_model});
     if (!embedding) return embedding.error();
     w_.embedding = std::move(*embedding);
+    if (!config_.tied_embeddings) {  // used where it lies: nothing else looks at all of it
+      const auto check = [&](int64_t row, const std::byte* from) {
+        return check_finite("model.embed_tokens.weight", w_.embedding, row, from);
+      };
+      if (Status status = each_row(w_.embedding, check); !status) return status;
+    }
     if (Status status = append("model.norm.weight", config_.d_model, w_.final_norm); !status)
       return status;
     const char* head = config_.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
@@ -96,7 +104,10 @@ class Loader {
                          file(), name, dtype_name(view->dtype));
     std::vector<float> stored(n);
     kernel::read_weights(kernels_, view->dtype, view->data, n, stored.data());
-    for (int64_t i = 0; i < n; ++i) out.push_back(stored[view->stored_row(i)]);
+    for (int64_t i = 0; i < n; ++i) {
+      out.push_back(stored[view->stored_row(i)]);
+      if (!std::isfinite(out.back())) return not_finite(name, "element", i);
+    }
     return {};
   }
 
@@ -126,11 +137,7 @@ class Loader {
     out = kernel::PackedMatrix(type, static_cast<int>(n), static_cast<int>(k));
     int row = 0;
     for (size_t i = 0; i < views.size(); ++i) {
-      if (!pack(views[i], out, row))
-        return unsupported(
-            "{}: tensor '{}' has weights that are not finite or too large, expected those that "
-            "scales of {} reach (hint: weights as stored)",
-            file(), parts[i].name, dtype_name(type));
+      if (Status status = pack(parts[i].name, views[i], out, row); !status) return status;
       row += static_cast<int>(views[i].shape[0]);
     }
     return {};
@@ -142,24 +149,45 @@ class Loader {
     return stored == DType::kQ4_K || stored == DType::kQ6_K ? DType::kQ8_0 : stored;
   }
 
-  // Rows of `view` to those of `out` from first_row on. What was read is given back as it goes: the
-  // packed copy is the one in use, and a table of embeddings may be a quarter of the file. False as
-  // of set_rows.
-  bool pack(const TensorView& view, kernel::PackedMatrix& out, int first_row) {
+  // Rows of `view` to those of `out` from first_row on.
+  Status pack(const std::string& name, const TensorView& view, kernel::PackedMatrix& out,
+              int first_row) {
+    return each_row(view, [&](int64_t row, const std::byte* from) -> Status {
+      if (Status status = check_finite(name, view, row, from); !status) return status;
+      if (out.set_rows(kernels_, first_row + static_cast<int>(row), 1, view.dtype, from)) return {};
+      return unsupported(
+          "{}: tensor '{}' has weights that are too large, expected those that scales of {} reach "
+          "(hint: weights as stored)",
+          file(), name, dtype_name(out.type()));
+    });
+  }
+
+  // Calls `read` with each row and where it lies. What was read is given back as it goes: the
+  // packed copy is the one in use, and a table of embeddings may be a quarter of the file.
+  Status each_row(const TensorView& view, FunctionRef<Status(int64_t, const std::byte*)> read) {
     const int64_t n = view.shape[0];
     const size_t row_bytes = kernel::stored_bytes(view.dtype, view.shape[1]);
     const int64_t rows_each = std::max<int64_t>(1, kReleaseBytes / static_cast<int64_t>(row_bytes));
-    bool finite = true;
     for (int64_t row = 0; row < n;) {
       const int64_t begin = row;
       for (; row < std::min(n, begin + rows_each); ++row)
-        finite = out.set_rows(kernels_, first_row + static_cast<int>(row), 1, view.dtype,
-                              view.data + view.stored_row(row) * row_bytes) &&
-                 finite;
+        if (Status status = read(row, view.data + view.stored_row(row) * row_bytes); !status)
+          return status;
       // A pair of halves of a head may lie beyond: then it is read again, which changes nothing.
       w_.checkpoint.release(view, begin * row_bytes, (row - begin) * row_bytes);
     }
-    return finite;
+    return {};
+  }
+
+  Status check_finite(const std::string& name, const TensorView& view, int64_t row,
+                      const std::byte* from) const {
+    if (kernel::all_finite(view.dtype, from, view.shape[1])) return {};
+    return not_finite(name, "row", row);
+  }
+
+  Error not_finite(const std::string& name, const char* unit, int64_t index) const {
+    return bad_file("{}: tensor '{}' holds NaN or infinity in {} {}, expected finite numbers",
+                    file(), name, unit, index);
   }
 
   static constexpr int64_t kReleaseBytes = int64_t{4} << 20;

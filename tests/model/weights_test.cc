@@ -1,7 +1,10 @@
 // What is loaded, and what is refused by name.
 #include "model/weights.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "model/make_model.h"
 #include "model/safetensors.h"
@@ -75,6 +78,35 @@ TEST_F(WeightsTest, RefusesWeightsThatNoScaleReaches) {
   EXPECT_EQ(weights.error().code, ErrorCode::kUnsupported);
   for (const char* word : {"model.safetensors", "lm_head.weight", "q8_0", "as stored"})
     EXPECT_NE(weights.error().message.find(word), std::string::npos) << weights.error().message;
+}
+
+// Every tensor, at its first and last element, whatever the weights are kept as.
+TEST_F(WeightsTest, RefusesWeightsThatAreNotFinite) {
+  const std::filesystem::path folder = write({});
+  const Safetensors file = Safetensors::open(folder / "model.safetensors").value();
+  std::fstream stream(folder / "model.safetensors",
+                      std::ios::binary | std::ios::in | std::ios::out);
+  const auto put = [&](size_t offset, float value) {
+    stream.seekp(static_cast<std::streamoff>(offset));
+    stream.write(reinterpret_cast<const char*>(&value), sizeof value).flush();
+  };
+  ThreadPool pool(1);
+  for (const auto& [name, entry] : file.tensors()) {
+    for (const size_t offset : {entry.offset, entry.offset + entry.n_bytes - 4})
+      for (const float value : {NAN, INFINITY, -INFINITY}) {
+        put(offset, value);
+        for (const auto type : {std::optional<DType>(), std::optional(DType::kI8)}) {
+          const auto weights = Weights::load(folder, type, kernel::best_kernels(), pool);
+          ASSERT_FALSE(weights.ok()) << name;
+          EXPECT_EQ(weights.error().code, ErrorCode::kBadFile);
+          EXPECT_NE(weights.error().message.find(fmt::format("tensor '{}' holds NaN", name)),
+                    std::string::npos)
+              << weights.error().message;
+        }
+        put(offset, 0);
+      }
+  }
+  EXPECT_TRUE(load(folder).ok());
 }
 
 TEST_F(WeightsTest, PassesOverWhatSaysNothingNew) {

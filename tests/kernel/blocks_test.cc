@@ -1,0 +1,61 @@
+#include "kernel/blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+namespace pando::kernel {
+namespace {
+
+// The bytes with `value` at `at`.
+template <class T>
+std::vector<std::byte> with(std::vector<std::byte> bytes, size_t at, T value) {
+  std::memcpy(&bytes[at], &value, sizeof value);
+  return bytes;
+}
+
+TEST(AllFinite, Elements) {
+  constexpr int n = 67;
+  const std::vector<std::byte> wide(4 * n), narrow(2 * n);
+  for (const size_t i : {0, 1, 15, 16, 33, 63, 64, 66}) {
+    for (const uint32_t bits : {0x7F800000u, 0xFF800000u, 0x7F800001u, 0xFFFFFFFFu})
+      EXPECT_FALSE(all_finite(DType::kF32, with(wide, 4 * i, bits).data(), n));
+    for (const uint32_t bits : {0x7F7FFFFFu, 0xFF7FFFFFu, 0x80000000u, 0x007FFFFFu})
+      EXPECT_TRUE(all_finite(DType::kF32, with(wide, 4 * i, bits).data(), n));
+    for (const uint16_t bits : {0x7C00, 0xFC00, 0x7C01, 0xFFFF})
+      EXPECT_FALSE(all_finite(DType::kF16, with(narrow, 2 * i, bits).data(), n));
+    for (const uint16_t bits : {0x7BFF, 0xFBFF, 0x8000, 0x03FF})
+      EXPECT_TRUE(all_finite(DType::kF16, with(narrow, 2 * i, bits).data(), n));
+    for (const uint16_t bits : {0x7F80, 0xFF80, 0x7F81, 0xFFFF})
+      EXPECT_FALSE(all_finite(DType::kBF16, with(narrow, 2 * i, bits).data(), n));
+    for (const uint16_t bits : {0x7F7F, 0xFF7F, 0x7C00, 0xFC00})
+      EXPECT_TRUE(all_finite(DType::kBF16, with(narrow, 2 * i, bits).data(), n));
+  }
+  EXPECT_TRUE(all_finite(DType::kF32, nullptr, 0));
+}
+
+// A block's integers may be anything; its factors may not.
+TEST(AllFinite, Blocks) {
+  const struct {
+    DType type;
+    std::vector<size_t> factors;  // where they lie
+  } cases[] = {
+      {DType::kQ8_0, {0}}, {DType::kQ4_0, {0}}, {DType::kQ4_K, {0, 2}}, {DType::kQ6_K, {208}}};
+  for (const auto& [type, factors] : cases) {
+    const int n_blocks = 3;
+    const size_t each = block_bytes(type);
+    std::vector<std::byte> good(n_blocks * each, std::byte{0xFF});
+    for (int block = 0; block < n_blocks; ++block)
+      for (const size_t at : factors) good = with(good, block * each + at, uint16_t{0x7BFF});
+    const int64_t n = n_blocks * block_len(type);
+    EXPECT_TRUE(all_finite(type, good.data(), n)) << dtype_name(type);
+    for (int block = 0; block < n_blocks; ++block)
+      for (const size_t at : factors)
+        for (const uint16_t bits : {0x7C00, 0xFE00})
+          EXPECT_FALSE(all_finite(type, with(good, block * each + at, bits).data(), n));
+  }
+}
+
+}  // namespace
+}  // namespace pando::kernel
