@@ -62,7 +62,8 @@ Result<fs::path> find_snapshot(const fs::path& repository, const std::string& na
         "'{}' is neither a path nor in the hub's cache: no {} (hint: nothing is fetched here; "
         "the hub's own tools do that)",
         name, repository.string());
-  std::ifstream file(ref);
+  std::ifstream file;
+  if (fs::is_regular_file(ref, failure)) file.open(ref);
   std::string revision;
   if (!(file >> revision) || !is_id_part(revision))
     return bad_file("{}: names no snapshot of '{}'", ref.string(), name);

@@ -1,7 +1,6 @@
 #include "text/json_file.h"
 
 #include <fstream>
-#include <iterator>
 
 #include "base/json.h"
 
@@ -15,19 +14,28 @@ constexpr size_t kShownChars = 60;  // of a value, in a message
 Result<std::string> read_text_file(const std::filesystem::path& path) {
   std::error_code failure;
   const auto status = std::filesystem::status(path, failure);
-  if (!std::filesystem::exists(status)) return not_found("'{}' is not there", path.string());
+  if (!is_there(path)) return not_found("'{}' is not there", path.string());
+  if (!std::filesystem::exists(status)) {  // a link that leads nowhere, or in a circle
+    return io_error("'{}' cannot be read: {}", path.string(), failure.message());
+  }
   if (std::filesystem::is_directory(status)) {
     return bad_file("'{}' is a directory, expected a file", path.string());
   }
+  if (!std::filesystem::is_regular_file(status)) {  // a pipe may be silent, a device without end
+    return bad_file("'{}' is no regular file, expected one", path.string());
+  }
   std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.good() && !file.eof()) return io_error("'{}' cannot be read", path.string());
+  std::string text;
+  char block[1 << 16];
+  while (file.read(block, sizeof block) || file.gcount() > 0) text.append(block, file.gcount());
+  if (!file.eof()) return io_error("'{}' cannot be read", path.string());
   return text;
 }
 
 bool is_there(const std::filesystem::path& path) {
-  std::error_code unreachable;
-  return std::filesystem::exists(path, unreachable);
+  std::error_code failure;
+  return std::filesystem::symlink_status(path, failure).type() !=
+         std::filesystem::file_type::not_found;
 }
 
 Result<Json> read_json_file(const std::filesystem::path& path) {

@@ -13,9 +13,10 @@ namespace pando {
 
 using Json = nlohmann::json;
 
-// kNotFound where there is none, kBadFile for a directory, kIo where it cannot be read.
+// kNotFound where there is none, kBadFile for a directory, a pipe or a device, kIo where it cannot
+// be read.
 Result<std::string> read_text_file(const std::filesystem::path& path);
-// False also for what cannot be reached.
+// True also for what cannot be read: reading it says why.
 bool is_there(const std::filesystem::path& path);
 Result<Json> read_json_file(const std::filesystem::path& path);
 

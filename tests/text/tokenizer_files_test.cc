@@ -1,4 +1,6 @@
 // Which files are read, what they say about special tokens, and how bad ones are refused.
+#include <sys/stat.h>
+
 #include "text/byte_tokenizer.h"
 #include "text_testing.h"
 
@@ -50,6 +52,34 @@ TEST(TokenizerFiles, ADirectoryInPlaceOfAFile) {
     const TempDirectory directory;
     std::filesystem::create_directory(directory.path() / name);
     expect_refused(directory, ErrorCode::kBadFile, {name, "is a directory"});
+  }
+}
+
+// Each file that is read as text, and what the message says of one that cannot be.
+TEST(TokenizerFiles, WhatIsNoFileIsNotWaitedFor) {
+  const std::pair<const char*, const char*> targets[] = {{"itself", "cannot be read: Too many"},
+                                                         {"nowhere", "cannot be read: No such"},
+                                                         {"/dev/zero", "no regular file"},
+                                                         {"pipe", "no regular file"}};
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "generation_config.json",
+                           "config.json", "vocab.json", "merges.txt", "tokenizer.model"}) {
+    for (const auto& [target, message] : targets) {
+      const TempDirectory directory;
+      directory.write_json("vocab.json", byte_vocab());
+      directory.write("merges.txt", "");
+      ASSERT_EQ(mkfifo((directory.path() / "pipe").c_str(), 0600), 0);
+      if (name == std::string("tokenizer.model")) {
+        std::filesystem::remove(directory.path() / "vocab.json");
+      }
+      std::filesystem::remove(directory.path() / name);
+      const bool circle = target == std::string("itself");
+      std::filesystem::create_symlink(circle ? name : target, directory.path() / name);
+      const Error error = load_error(directory);
+      EXPECT_NE(error.code, ErrorCode::kNotFound) << name;  // which would be no tokenizer at all
+      for (const char* part : {name, message}) {
+        EXPECT_NE(error.message.find(part), std::string::npos) << part << " in: " << error.message;
+      }
+    }
   }
 }
 
