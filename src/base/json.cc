@@ -85,9 +85,10 @@ class JsonBuilder {
   }
 
   static std::string shown(std::string text) {
-    constexpr size_t kShown = 80;
-    if (text.size() > kShown) text = text.substr(0, kShown - 3) + "...";
-    return text;
+    size_t n = 77;
+    if (text.size() <= n + 3) return text;
+    while ((text[n] & 0xc0) == 0x80) --n;  // not inside a character
+    return text.substr(0, n) + "...";
   }
 
   // " in 'a.b[3]'", the innermost container that is open; empty for the outermost.

@@ -11,7 +11,7 @@ class KvCacheRandom : public ::testing::TestWithParam<RandomCacheOptions> {};
 
 TEST_P(KvCacheRandom, EveryPathFindsItsOwnKeysAndValues) {
   RandomCache cache(GetParam());
-  cache.run(30'000);
+  cache.run(n_random_operations(30'000));
   const RandomCacheCounts& counts = cache.counts();
   // All of it was tried.
   EXPECT_GT(counts.steps, 1000);

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <set>
 #include <span>
 
 #include "base/check.h"
+#include "choices.h"
 
 namespace pando {
 namespace {
@@ -87,12 +87,13 @@ TEST(PagePool, RandomOperationsAgreeWithCounts) {
   constexpr size_t kPages = 7;
   PagePool pool(16, 16 * kPages);
   std::vector<uint32_t> n_refs(kPages, 0);
-  std::mt19937 rng(1);
-  for (int op = 0; op < 20000; ++op) {
-    const PageId page = rng() % kPages;
+  Choices choices(1);
+  const int n_operations = n_random_operations(20'000);
+  for (int op = 0; op < n_operations; ++op) {
+    const PageId page = static_cast<PageId>(choices.below(kPages));
     const size_t n_free = std::ranges::count(n_refs, 0u);
     ASSERT_EQ(pool.n_free(), n_free);
-    switch (rng() % 3) {
+    switch (choices.below(3)) {
       case 0:
         if (const auto taken = pool.allocate()) {
           ASSERT_EQ(n_refs[*taken]++, 0u);

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <vector>
 
 #include "cache/kv_cache.h"
 #include "cache/page_memory.h"
+#include "choices.h"
 
 namespace pando {
 
@@ -36,8 +36,10 @@ class RandomCache {
   };
 
   explicit RandomCache(const RandomCacheOptions& options)
+      : RandomCache(options, Choices(options.seed)) {}
+  RandomCache(const RandomCacheOptions& options, Choices choices)
       : options_(options),
-        rng_(options.seed),
+        choices_(choices),
         pool_(1, options.n_pages),
         cache_(pool_, options.page_len),
         memory_(options.n_pages, options.page_len) {}
@@ -45,12 +47,16 @@ class RandomCache {
 
   void run(int n_ops) {
     for (int op = 0; op < n_ops; ++op) {
-      act();
-      check();
+      step();
       if (::testing::Test::HasFatalFailure()) FAIL() << "after operation " << op;
     }
     EXPECT_GT(counts_.steps, 0);
     EXPECT_GT(counts_.aborts, 0);
+  }
+
+  // Until the choices end.
+  void run() {
+    while (!choices_.done()) step();
   }
 
   const RandomCacheCounts& counts() const { return counts_; }
@@ -63,12 +69,16 @@ class RandomCache {
     memory_.write_rows_of(cache_);
   }
 
-  size_t below(size_t n) { return rng_() % n; }
+  size_t below(size_t n) { return choices_.below(n); }
   const std::vector<Sequence>& sequences() const { return sequences_; }
   PageMemory& memory() { return memory_; }
 
  private:
   Sequence& any() { return sequences_[below(sequences_.size())]; }
+  void step() {
+    act();
+    check();
+  }
   uint32_t page_len() const { return static_cast<uint32_t>(options_.page_len); }
 
   void act() {
@@ -229,7 +239,7 @@ class RandomCache {
   }
 
   RandomCacheOptions options_;
-  std::mt19937 rng_;
+  Choices choices_;
   PagePool pool_;
   KvCache cache_;
   PageMemory memory_;

@@ -1,50 +1,60 @@
 // Random operations on the prefix tree against a map from whole prefixes to what is known of them.
+#pragma once
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "cache/prefix_tree.h"
+#include "choices.h"
 
 namespace pando {
-namespace {
 
 // The naive model: every prefix of every path by itself. A prefix is a string: its isolation key,
 // then one character per token.
-struct Known {
-  uint32_t n_pins = 0;
-  uint32_t n_locks = 0;
-  bool issued = false;
-  bool committed = false;
-};
-using Model = std::unordered_map<std::string, Known>;
-
-struct Sequence {
-  std::string path;  // as in Model
-  Node* tip;
-  bool locked = false;
-};
-
 class RandomTree {
  public:
-  RandomTree(uint32_t seed, int alphabet, int n_keys)
-      : rng_(seed), alphabet_(alphabet), n_keys_(n_keys) {}
+  RandomTree(Choices choices, int alphabet, int n_keys)
+      : choices_(choices), alphabet_(alphabet), n_keys_(n_keys) {}
 
   void run(int n_ops) {
     for (int op = 0; op < n_ops; ++op) {
-      act();
-      check();
+      step();
       if (::testing::Test::HasFatalFailure()) FAIL() << "after operation " << op;
     }
     EXPECT_GT(n_splits_in_flight_, n_ops / 2000);
     EXPECT_GT(n_forgotten_, n_ops / 2000);
   }
 
+  // Until the choices end.
+  void run() {
+    while (!choices_.done()) step();
+  }
+
  private:
-  int below(size_t n) { return static_cast<int>(rng_() % n); }
+  struct Known {
+    uint32_t n_pins = 0;
+    uint32_t n_locks = 0;
+    bool issued = false;
+    bool committed = false;
+  };
+  using Model = std::unordered_map<std::string, Known>;
+
+  struct Sequence {
+    std::string path;  // as in Model
+    Node* tip;
+    bool locked = false;
+  };
+
+  void step() {
+    act();
+    check();
+  }
+
+  int below(size_t n) { return static_cast<int>(choices_.below(n)); }
   char token() { return static_cast<char>('a' + below(alphabet_)); }
   Sequence& any() { return sequences_[below(sequences_.size())]; }
 
@@ -194,7 +204,7 @@ class RandomTree {
     }
   }
 
-  std::mt19937 rng_;
+  Choices choices_;
   int alphabet_;
   int n_keys_;
   int n_splits_in_flight_ = 0;
@@ -206,9 +216,4 @@ class RandomTree {
   std::vector<Sequence> sequences_;
 };
 
-TEST(PrefixTreeRandom, TwoTokens) { RandomTree(1, 2, 1).run(100'000); }
-TEST(PrefixTreeRandom, ThreeTokensTwoKeys) { RandomTree(2, 3, 2).run(100'000); }
-TEST(PrefixTreeRandom, OneToken) { RandomTree(3, 1, 1).run(20'000); }
-
-}  // namespace
 }  // namespace pando
