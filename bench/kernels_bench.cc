@@ -119,11 +119,12 @@ void linear_bench(benchmark::State& state, const Kernels* kernels, DType type) {
   std::vector<float> weights(static_cast<size_t>(n) * k), x(static_cast<size_t>(m) * k);
   for (float& v : weights) v = normal(random);
   for (float& v : x) v = normal(random);
-  std::vector<uint16_t> half(weights.size(), 0x2c00);  // 1/16 in f16, small in bf16
+  // 1/16 in f16, small in bf16, ordinary scales and any integers in blocks of q4_K.
+  std::vector<uint16_t> half(weights.size(), 0x2c00);
   std::vector<PackedMatrix> copies;
   for (int i = 0; i < n_copies; ++i) {
     copies.emplace_back(type, n, k);
-    const bool wide = type != DType::kF16 && type != DType::kBF16;
+    const bool wide = type != DType::kF16 && type != DType::kBF16 && type != DType::kQ4_K;
     copies.back().set_rows(*kernels, 0, n, wide ? DType::kF32 : type,
                            wide ? static_cast<void*>(weights.data()) : half.data());
   }
@@ -149,8 +150,8 @@ void add_benchmarks() {
   for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kPortable}) {
     const Kernels* kernels = kernels_for(isa);
     if (kernels == nullptr) continue;
-    for (const DType type :
-         {DType::kF32, DType::kBF16, DType::kF16, DType::kQ8_0, DType::kQ4_0, DType::kI8}) {
+    for (const DType type : {DType::kF32, DType::kBF16, DType::kF16, DType::kQ8_0, DType::kQ4_0,
+                             DType::kQ4_K, DType::kI8}) {
       const std::string name =
           "linear/" + std::string(kernels->name) + "/" + std::string(dtype_name(type));
       auto* bench = benchmark::RegisterBenchmark(

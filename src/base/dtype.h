@@ -14,8 +14,8 @@ enum class DType {
   kQ8_0,  // blocks of 32 with an f16 scale: 8-bit integers
   kQ4_0,  // the same with 4-bit integers
   kI8,    // 8-bit integers with one f32 scale for each row; in memory only
-  kQ4_K,  // blocks of 256; in GGUF files only (kernel/blocks.h)
-  kQ6_K,
+  kQ4_K,  // blocks of 256, 4-bit integers; from GGUF files only (kernel/blocks.h)
+  kQ6_K,  // blocks of 256; in GGUF files only
 };
 
 // Bytes of one element; 0 for types that come in blocks, which have no size of their own.

@@ -30,23 +30,12 @@ void read_q4_0(const std::byte* block, float* to) {
   }
 }
 
-// The twelve bytes hold eight scales and eight minima of six bits: in the low six bits of s[0..3]
-// and s[4..7] those of the first four groups; the others have four bits in s[8..11] and two above
-// the first ones'.
-void read_q4_k(const std::byte* block, float* to) {
-  const float d = read_f16(block), m = read_f16(block + 2);
-  const uint8_t* s = bytes(block + 4);
-  const uint8_t* b = bytes(block + 16);
-  for (int group = 0; group < 8; ++group) {
-    const int scale = group < 4 ? s[group] & 63 : (s[group + 4] & 15) | (s[group - 4] >> 6) << 4;
-    const int low = group < 4 ? s[group + 4] & 63 : s[group + 4] >> 4 | (s[group] >> 6) << 4;
-    const float step = d * static_cast<float>(scale), minimum = m * static_cast<float>(low);
-    // Two groups share 32 bytes: low halves, then high halves.
-    for (int i = 0; i < 32; ++i) {
-      const int byte = b[group / 2 * 32 + i];
-      *to++ = step * static_cast<float>(group % 2 == 0 ? byte & 15 : byte >> 4) - minimum;
-    }
-  }
+void read_q4_k(const std::byte* from, float* to) {
+  const Q4KBlock block = read_q4_k_block(from);
+  const float d = f16_to_f32(block.d), m = f16_to_f32(block.m);
+  for (int i = 0; i < 256; ++i)
+    to[i] = d * static_cast<float>(block.scales[i / 32]) * static_cast<float>(block.q[i]) -
+            m * static_cast<float>(block.minima[i / 32]);
 }
 
 void read_q6_k(const std::byte* block, float* to) {
@@ -80,6 +69,29 @@ bool finite_elements(const std::byte* from, int64_t n, T exponent) {
 constexpr uint16_t kF16Exponent = 0x7C00;
 
 }  // namespace
+
+// The twelve bytes hold eight scales and eight minima of six bits: in the low six bits of s[0..3]
+// and s[4..7] those of the first four groups; the others have four bits in s[8..11] and two above
+// the first ones'.
+Q4KBlock read_q4_k_block(const std::byte* from) {
+  Q4KBlock block;
+  std::memcpy(&block.d, from, sizeof block.d);
+  std::memcpy(&block.m, from + 2, sizeof block.m);
+  const uint8_t* s = bytes(from + 4);
+  const uint8_t* b = bytes(from + 16);
+  for (int group = 0; group < Q4KBlock::kGroups; ++group) {
+    const int scale = group < 4 ? s[group] & 63 : (s[group + 4] & 15) | (s[group - 4] >> 6) << 4;
+    const int low = group < 4 ? s[group + 4] & 63 : s[group + 4] >> 4 | (s[group] >> 6) << 4;
+    block.scales[group] = static_cast<uint8_t>(scale);
+    block.minima[group] = static_cast<uint8_t>(low);
+    // Two groups share 32 bytes: low halves, then high halves.
+    for (int i = 0; i < 32; ++i) {
+      const int byte = b[group / 2 * 32 + i];
+      block.q[group * 32 + i] = static_cast<int8_t>(group % 2 == 0 ? byte & 15 : byte >> 4);
+    }
+  }
+  return block;
+}
 
 void read_weights(const Kernels& kernels, DType type, const std::byte* from, int64_t n, float* to) {
   if (dtype_size(type) != 0) return kernels.widen(type, from, n, to);

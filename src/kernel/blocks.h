@@ -45,6 +45,16 @@ constexpr size_t stored_bytes(DType type, int64_t n) {
   return static_cast<size_t>(n / block_len(type)) * block_bytes(type);
 }
 
+// One block of Q4_K with its six-bit factors apart.
+struct Q4KBlock {
+  static constexpr int kGroups = 8;  // of 32 weights
+  uint16_t d, m;                     // f16
+  uint8_t scales[kGroups];
+  uint8_t minima[kGroups];
+  int8_t q[256];  // 0 to 15
+};
+Q4KBlock read_q4_k_block(const std::byte* block);
+
 // n weights of any stored type, whole blocks of them, as f32. The integer factors of a block are
 // multiplied exactly; every other operation rounds, in the order written above.
 void read_weights(const Kernels& kernels, DType type, const std::byte* from, int64_t n, float* to);

@@ -16,15 +16,15 @@ namespace pando::kernel {
 class PackedMatrix {
  public:
   PackedMatrix() = default;
-  // All-zero weights of `type`: f32, f16, bf16, q8_0, q4_0 or int8. k must be even, and for int8 at
-  // most max_inputs(type).
+  // All-zero weights of `type`: any but q6_K. k must be even, for q4_K whole blocks, and for int8
+  // at most max_inputs(type).
   PackedMatrix(DType type, int n, int k);
   static int max_inputs(DType type);
 
   // Fills rows [first_row, first_row + n_rows) from row-major [n_rows, k] elements of `from_type`.
-  // The matrix's type is from_type, and nothing is rounded, or an integer type, and rows of another
-  // type are quantised. `from_type` is any but int8; of a type in blocks (kernel/blocks.h) k must
-  // be whole blocks. Threads may fill different rows at once. False: a weight that was to be
+  // The matrix's type is from_type, and nothing is rounded, or q8_0, q4_0 or int8, and rows of
+  // another type are quantised. `from_type` is any but int8; of a type in blocks (kernel/blocks.h)
+  // k must be whole blocks. Threads may fill different rows at once. False: a weight that was to be
   // quantised is not finite, or too large for a scale of the matrix's type.
   bool set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,
                 const void* from);

@@ -94,8 +94,12 @@ class RowWriter {
 
   // [k] weights in blocks of the matrix's own type.
   void copy_blocks(const std::byte* from) {
-    for (int g = 0; g < k_ / kGroupLen; ++g)
-      put(g, read_block(type_, from + g * block_bytes(type_)));
+    for (int i = 0; i < k_ / block_len(type_); ++i, from += block_bytes(type_)) {
+      if (type_ == DType::kQ4_K)
+        put(read_q4_k_block(from));
+      else
+        put(i, read_block(type_, from));
+    }
   }
 
   // [k] f32; docs/arithmetic.md. Whether every scale is a finite number.
@@ -117,20 +121,42 @@ class RowWriter {
 
  private:
   void put(int index, const Group& group) {
-    const bool halves = type_ == DType::kQ4_0;
-    const int n_quads = halves ? kQuads / 2 : kQuads;
-    const int first = index % 2 * n_strips_;  // of the group's strips
-    std::byte* ints = unit_ + (first * n_quads + strip_) * kStripQuad + lane_ * 4;
-    for (int i = 0; i < 4 * n_quads; ++i) {
-      const int byte =
-          halves ? (group.q[i] + 8) | (group.q[kGroupLen / 2 + i] + 8) << 4 : group.q[i] + 128;
-      ints[i / 4 * n_strips_ * kStripQuad + i % 4] = static_cast<std::byte>(byte);
-    }
-    std::byte* scales = unit_ + n_strips_ * 2 * n_quads * kStripQuad;
-    std::memcpy(scales + ((first + strip_) * kStripLen + lane_) * sizeof group.d, &group.d,
-                sizeof group.d);
-    if (index % 2 == 1) next_unit();
+    put_integers(index % 2, group.q, type_ == DType::kQ4_0 ? 8 : 128);
+    std::memcpy(scales(index % 2) + lane_ * sizeof group.d, &group.d, sizeof group.d);
+    if (index % 2 == 1) next_pair();
   }
+
+  void put(const Q4KBlock& block) {
+    std::byte* head = unit_ + strip_ * unit_head_bytes(type_) + lane_ * sizeof block.d;
+    const uint16_t negated = block.m ^ 0x8000;
+    std::memcpy(head, &block.d, sizeof block.d);
+    std::memcpy(head + unit_head_bytes(type_) / 2, &negated, sizeof negated);
+    unit_ += n_strips_ * unit_head_bytes(type_);
+    for (int g = 0; g < Q4KBlock::kGroups; ++g) {
+      put_integers(g % 2, block.q + g * kGroupLen, 0);
+      scales(g % 2)[lane_] = static_cast<std::byte>(block.scales[g]);
+      scales(g % 2)[kStripLen + lane_] = static_cast<std::byte>(block.minima[g]);
+      if (g % 2 == 1) next_pair();
+    }
+  }
+
+  // q: [32], stored with `offset` added.
+  void put_integers(int group, const int8_t* q, int offset) {
+    const int n_quads = is_halves(type_) ? kQuads / 2 : kQuads;
+    std::byte* ints = unit_ + (group * n_strips_ * n_quads + strip_) * kStripQuad + lane_ * 4;
+    for (int i = 0; i < 4 * n_quads; ++i) {
+      const int high = is_halves(type_) ? (q[kGroupLen / 2 + i] + offset) << 4 : 0;
+      ints[i / 4 * n_strips_ * kStripQuad + i % 4] = static_cast<std::byte>((q[i] + offset) | high);
+    }
+  }
+
+  // Of the strip in a group of the current pair.
+  std::byte* scales(int group) const {
+    return unit_ + n_strips_ * pair_integer_bytes(type_) +
+           (group * n_strips_ + strip_) * kGroupScaleBytes;
+  }
+
+  void next_pair() { unit_ += n_strips_ * (pair_integer_bytes(type_) + 2 * kGroupScaleBytes); }
 
   void quantize_row(const float* from) {
     float amax = amax_of(from, k_);
@@ -152,7 +178,7 @@ class RowWriter {
   int strip_;
   int lane_;
   int n_strips_;     // of the row's panel
-  std::byte* unit_;  // the panel's current unit
+  std::byte* unit_;  // the panel's current unit, or pair of groups
 };
 
 }  // namespace
@@ -164,12 +190,14 @@ int PackedMatrix::max_inputs(DType type) {
 PackedMatrix::PackedMatrix(DType type, int n, int k) : type_(type), n_(n), k_(k) {
   PANDO_CHECK(n > 0 && k > 0 && k % 2 == 0 && k <= max_inputs(type));
   PANDO_CHECK(is_quantized(type) || dtype_size(type) != 0);
+  PANDO_CHECK(type != DType::kQ4_K || k % block_len(type) == 0);
   data_ = AlignedBuffer(static_cast<size_t>(strip_count(n) * strip_bytes(type, k)));
 }
 
 bool PackedMatrix::set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,
                             const void* from) {
-  PANDO_CHECK(type_ == from_type || (is_quantized(type_) && from_type != DType::kI8));
+  PANDO_CHECK(type_ == from_type ||
+              (is_quantized(type_) && type_ != DType::kQ4_K && from_type != DType::kI8));
   PANDO_CHECK(first_row >= 0 && n_rows >= 0 && first_row + n_rows <= n_);
   PANDO_CHECK(k_ % block_len(from_type) == 0);
   std::vector<float> wide(is_quantized(type_) ? k_ : 0);

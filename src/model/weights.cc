@@ -145,9 +145,7 @@ class Loader {
 
   std::string file() const { return w_.checkpoint.path().string(); }
 
-  static DType packed_type(DType stored) {
-    return stored == DType::kQ4_K || stored == DType::kQ6_K ? DType::kQ8_0 : stored;
-  }
+  static DType packed_type(DType stored) { return stored == DType::kQ6_K ? DType::kQ8_0 : stored; }
 
   // Rows of `view` to those of `out` from first_row on.
   Status pack(const std::string& name, const TensorView& view, kernel::PackedMatrix& out,

@@ -33,8 +33,8 @@ struct Weights {
   std::vector<float> final_norm;  // [d_model]
   kernel::PackedMatrix head;      // [vocab, d_model]
 
-  // From a model directory or a GGUF file. Matrices keep the type they are stored in, Q4_K and Q6_K
-  // becoming q8_0; or all become `requantised`: q8_0, q4_0 or int8. Any table in `kernels` packs
+  // From a model directory or a GGUF file. Matrices keep the type they are stored in, Q6_K becoming
+  // q8_0; or all become `requantised`: q8_0, q4_0 or int8. Any table in `kernels` packs
   // alike.
   static Result<Weights> load(const std::filesystem::path& directory,
                               std::optional<DType> requantised, const kernel::Kernels& kernels,

@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "engine/engine_loop.h"
+#include "model/gguf_files.h"
 #include "model/make_model.h"
 #include "reference/reference_sampler.h"
 
@@ -88,6 +89,39 @@ std::optional<DType> requantised(CaseWeights kind) {
   }
 }
 
+Result<model::Weights> load_made(const CaseModel& model, CaseWeights kind,
+                                 const std::filesystem::path& directory) {
+  model::MakeModelOptions options;
+  options.shape = model.shape;
+  options.out = directory / model.name();
+  options.dtype = kind == CaseWeights::kF32   ? DType::kF32
+                  : kind == CaseWeights::kF16 ? DType::kF16
+                                              : DType::kBF16;
+  options.seed = 7;
+  options.n_layers = 2;
+  options.vocab = kVocab;
+  options.max_positions = kContext;
+  if (Status status = model::make_model(options); !status) return status.error();
+  std::ofstream(options.out / "config.json") << config_of(model).to_json(options.dtype);
+  ThreadPool pool(1);
+  return model::Weights::load(options.out, requantised(kind), kernel::best_kernels(), pool);
+}
+
+// With rows of whole blocks, where only `o_proj` has others.
+Result<model::Weights> load_blocks(const CaseModel& model, const std::filesystem::path& directory) {
+  model::ModelConfig config = config_of(model);
+  config.d_model = config.d_ff = 256;
+  model::ModelConfig known = config;  // a GGUF file cannot say every rotation and window
+  known.rope = {};
+  known.sliding_window = 0;
+  const std::filesystem::path path = directory / (model.name() + ".gguf");
+  std::ofstream(path, std::ios::binary) << random_gguf(known, 7);
+  ThreadPool pool(1);
+  Result<model::Weights> loaded = model::Weights::load(path, {}, kernel::best_kernels(), pool);
+  if (loaded) loaded->config = std::move(config);
+  return loaded;
+}
+
 }  // namespace
 
 std::string CaseModel::name() const {
@@ -126,22 +160,9 @@ ExactnessCases::~ExactnessCases() { std::filesystem::remove_all(directory_); }
 const model::Weights& ExactnessCases::weights(const CaseModel& model) {
   std::unique_ptr<model::Weights>& entry = weights_[model];
   if (!entry) {
-    model::MakeModelOptions options;
-    options.shape = model.shape;
-    options.out = directory_ / model.name();
-    options.dtype = kind_ == CaseWeights::kF32   ? DType::kF32
-                    : kind_ == CaseWeights::kF16 ? DType::kF16
-                                                 : DType::kBF16;
-    options.seed = 7;
-    options.n_layers = 2;
-    options.vocab = kVocab;
-    options.max_positions = kContext;
-    if (Status status = model::make_model(options); !status)
-      throw std::runtime_error(status.error().message);
-    std::ofstream(options.out / "config.json") << config_of(model).to_json(options.dtype);
-    ThreadPool pool(1);
-    Result<model::Weights> loaded =
-        model::Weights::load(options.out, requantised(kind_), kernel::best_kernels(), pool);
+    Result<model::Weights> loaded = kind_ == CaseWeights::kQ4_K
+                                        ? load_blocks(model, directory_)
+                                        : load_made(model, kind_, directory_);
     if (!loaded) throw std::runtime_error(loaded.error().message);
     entry = std::make_unique<model::Weights>(std::move(*loaded));
   }

@@ -65,6 +65,7 @@ TEST(Exactness, BF16Weights) { run_cases(CaseWeights::kBF16); }
 TEST(Exactness, Q8_0Weights) { run_cases(CaseWeights::kQ8_0); }
 TEST(Exactness, Q4_0Weights) { run_cases(CaseWeights::kQ4_0); }
 TEST(Exactness, Int8Weights) { run_cases(CaseWeights::kInt8); }
+TEST(Exactness, Q4_KWeights) { run_cases(CaseWeights::kQ4_K); }
 
 }  // namespace
 }  // namespace pando::testing

@@ -8,19 +8,22 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <vector>
 
 #include "base/check.h"
 #include "base/half.h"
 #include "kernel/isas.h"
+#include "reference/reference_quantise.h"
 
 namespace pando::kernel {
 namespace {
 
-constexpr DType kTypes[] = {DType::kF32,  DType::kF16,  DType::kBF16,
-                            DType::kQ8_0, DType::kQ4_0, DType::kI8};
+constexpr DType kTypes[] = {DType::kF32,  DType::kF16, DType::kBF16, DType::kQ8_0,
+                            DType::kQ4_0, DType::kI8,  DType::kQ4_K};
 
+// Made from other types.
 constexpr DType kIntegerTypes[] = {DType::kQ8_0, DType::kQ4_0, DType::kI8};
 
 std::vector<float> normal(size_t n, uint32_t seed) {
@@ -36,19 +39,33 @@ uint16_t narrow(DType type, float x) {
 }
 float widen(DType type, uint16_t x) { return type == DType::kF16 ? f16_to_f32(x) : bf16_to_f32(x); }
 
-// Weights as a checkpoint stores them, row-major, and what they mean in f32.
+// A row of q4_K is whole blocks.
+int whole(DType type, int k) { return type == DType::kQ4_K ? (k + 255) / 256 * 256 : k; }
+
+// Weights as a file stores them, row-major, and what they mean in f32.
 struct Weights {
   Weights(DType type, int n, int k, uint32_t seed)
       : type(type), n(n), k(k), exact(normal(size_t(n) * k, seed)) {
+    if (type == DType::kQ4_K) {
+      blocks = reference::random_q4_k(int64_t{n} * k, seed);
+      groups = reference::read_q4_k(blocks.data(), int64_t{n} * k);
+      for (size_t i = 0; i < exact.size(); ++i) exact[i] = groups[i / 32].value(i % 32);
+    }
     if (type != DType::kF16 && type != DType::kBF16) return;
     for (float& v : exact) {
       bits.push_back(narrow(type, v));
       v = widen(type, bits.back());
     }
   }
-  DType stored_type() const { return bits.empty() ? DType::kF32 : type; }
+  DType stored_type() const { return bits.empty() && blocks.empty() ? DType::kF32 : type; }
   const void* row(int i) const {
+    if (!blocks.empty()) return &blocks[blocks.size() / n * i];
     return bits.empty() ? static_cast<const void*>(&exact[size_t(i) * k]) : &bits[size_t(i) * k];
+  }
+  // The n weights of a row from k on, as integers.
+  reference::Quantised group(int row, int first, int n) const {
+    const size_t at = size_t(row) * k + first;
+    return blocks.empty() ? reference::quantise(&exact[at], n, type) : groups[at / 32];
   }
   PackedMatrix pack() const {
     PackedMatrix packed(type, n, k);
@@ -58,43 +75,11 @@ struct Weights {
 
   DType type;
   int n, k;
-  std::vector<float> exact;    // [n, k]
-  std::vector<uint16_t> bits;  // [n, k] of f16 and bf16
+  std::vector<float> exact;                  // [n, k]
+  std::vector<uint16_t> bits;                // [n, k] of f16 and bf16
+  std::string blocks;                        // [n, k / 256] of q4_K
+  std::vector<reference::Quantised> groups;  // [n, k / 32] of q4_K
 };
-
-// Values that share a scale: scale * q.
-struct Group {
-  std::vector<int> q;
-  float scale = 0.0f;
-};
-
-Group quantize(const float* x, int n, float scale, float factor, int least, int most) {
-  Group group{std::vector<int>(n), scale};
-  for (int i = 0; i < n && scale != 0.0f; ++i)
-    group.q[i] = std::clamp(static_cast<int>(std::nearbyint(x[i] * factor)), least, most);
-  return group;
-}
-
-float amax_of(const float* x, int n) {
-  float amax = 0.0f;
-  for (int i = 0; i < n; ++i) amax = std::max(amax, std::fabs(x[i]));
-  return amax;
-}
-
-// Of activations, and of a row of int8 weights.
-Group quantize_by_amax(const float* x, int n) {
-  const float amax = amax_of(x, n) < 0x1p-100f ? 0.0f : amax_of(x, n);
-  return quantize(x, n, amax / 127.0f, 127.0f / amax, -127, 127);
-}
-
-Group quantize_weights(DType type, const float* w, int n) {
-  if (type == DType::kI8) return quantize_by_amax(w, n);
-  const float most =
-      *std::max_element(w, w + n, [](float a, float b) { return std::fabs(a) < std::fabs(b); });
-  const bool q8 = type == DType::kQ8_0;
-  const float d = f16_to_f32(f32_to_f16(q8 ? std::fabs(most) / 127.0f : most / -8.0f));
-  return quantize(w, n, d, 1.0f / d, q8 ? -127 : -8, q8 ? 127 : 7);
-}
 
 float reference_output(const Weights& w, int row, const float* x) {
   const float* weights = &w.exact[size_t(row) * w.k];
@@ -106,10 +91,13 @@ float reference_output(const Weights& w, int row, const float* x) {
   const int group_len = w.type == DType::kI8 ? w.k : 32;
   for (int k = 0; k < w.k; k += group_len) {
     const int n = std::min(group_len, w.k - k);
-    const Group a = quantize_by_amax(x + k, n), b = quantize_weights(w.type, weights + k, n);
+    const reference::Quantised a = reference::quantise_by_amax(x + k, n);
+    const reference::Quantised b = w.group(row, k, n);
     int sum = 0;
     for (int i = 0; i < n; ++i) sum += a.q[i] * b.q[i];
     acc = std::fma(static_cast<float>(sum), a.scale * b.scale, acc);
+    const float of_a = a.scale * static_cast<float>(std::accumulate(a.q.begin(), a.q.end(), 0));
+    if (w.type == DType::kQ4_K) acc = std::fma(of_a, -b.minimum, acc);
   }
   return acc;
 }
@@ -142,7 +130,8 @@ TEST(Linear, IsTheReferenceOnEveryInstructionSet) {
   } shapes[] = {{1, 2},   {15, 6},   {16, 32},  {17, 34},  {48, 64},
                 {49, 96}, {80, 130}, {97, 300}, {65, 526}, {17, 1100}};
   for (const DType type : kTypes) {
-    for (const auto [n, k] : shapes) {
+    for (const auto [n, least_k] : shapes) {
+      const int k = whole(type, least_k);
       const Weights w(type, n, k, 1);
       const PackedMatrix packed = w.pack();
       for (const int m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17}) {
@@ -158,8 +147,9 @@ TEST(Linear, IsTheReferenceOnEveryInstructionSet) {
 }
 
 TEST(Linear, RowsDoNotDependOnTheirNeighboursOrOnThreads) {
-  const int m = 523, n = 150, k = 1090;
+  const int m = 523, n = 150;
   for (const DType type : kTypes) {
+    const int k = whole(type, 1090);
     const PackedMatrix w = Weights(type, n, k, 3).pack();
     const std::vector<float> x = normal(size_t(m) * k, 4);
     for (const Isa isa : isas()) {
@@ -177,10 +167,11 @@ TEST(Linear, RowsDoNotDependOnTheirNeighboursOrOnThreads) {
 }
 
 TEST(Linear, ReadsAndWritesOnlyItsRows) {
-  const int m = 11, n = 37, k = 70, x_stride = 81, y_stride = 43;
+  const int m = 11, n = 37, y_stride = 43;
   ThreadPool pool(2);
   LinearScratch scratch;
   for (const DType type : kTypes) {
+    const int k = whole(type, 70), x_stride = k + 11;
     const Weights weights(type, n, k, 5);
     const PackedMatrix w = weights.pack();
     const std::vector<float> dense = normal(size_t(m) * k, 6),
@@ -200,9 +191,10 @@ TEST(Linear, ReadsAndWritesOnlyItsRows) {
 }
 
 TEST(Linear, MatrixFilledInPiecesIsTheSame) {
-  const int n = 131, k = 90, m = 3;
-  const std::vector<float> x = normal(size_t(m) * k, 7);
+  const int n = 131, m = 3;
   for (const DType type : kTypes) {
+    const int k = whole(type, 90);
+    const std::vector<float> x = normal(size_t(m) * k, 7);
     const Weights weights(type, n, k, 8);
     PackedMatrix pieces(type, n, k);
     ThreadPool pool(4);
@@ -238,7 +230,7 @@ TEST(Linear, IntegersAreMadeFromEveryStoredType) {
 std::vector<uint8_t> stored_blocks(DType type, const std::vector<float>& w) {
   std::vector<uint8_t> bytes;
   for (size_t i = 0; i < w.size(); i += 32) {
-    const Group group = quantize_weights(type, &w[i], 32);
+    const reference::Quantised group = reference::quantise(&w[i], 32, type);
     const uint16_t d = f32_to_f16(group.scale);
     bytes.push_back(static_cast<uint8_t>(d));
     bytes.push_back(static_cast<uint8_t>(d >> 8));
@@ -280,6 +272,23 @@ TEST(Linear, EveryByteOfAStoredBlockHasItsValue) {
     EXPECT_TRUE(same_bits(product(isa, 1, packed, x.data(), m), expected));
 }
 
+// Every integer, scale and minimum of six bits, the largest sums and activations of zero.
+TEST(Linear, Q4KHoldsAtTheExtremes) {
+  const int n = 64, k = 256, m = 5;
+  Weights weights(DType::kQ4_K, n, k, 0);
+  for (int row = 0; row < n; ++row) {
+    char* block = &weights.blocks[144 * row];
+    std::fill_n(block + 4, 140, static_cast<char>(row % 4 == 0 ? 0xff : row * 73));
+    for (int i = 0; i < 128 && row % 4 == 1; ++i) block[16 + i] = static_cast<char>(row * 4 + i);
+  }
+  weights.groups = reference::read_q4_k(weights.blocks.data(), n * k);
+  std::vector<float> x(m * k);
+  for (int i = 0; i < m * k; ++i) x[i] = i / 32 % 4 == 1 ? 0.0f : i % 5 == i / k ? -3e30f : 3e30f;
+  const std::vector<float> expected = reference(weights, x, m);
+  for (const Isa isa : isas())
+    EXPECT_TRUE(same_bits(product(isa, 1, weights.pack(), x.data(), m), expected));
+}
+
 // The largest sum that int8 allows.
 TEST(Linear, Int8SumsFitWhereverTheyAreOffered) {
   const int k = PackedMatrix::max_inputs(DType::kI8), n = 2;
@@ -314,14 +323,17 @@ TEST(Linear, IntegersHoldAtTheExtremes) {
 
 TEST(Linear, IntegersAreCloseToTheExactProduct) {
   const int n = 64, k = 1024;
-  for (const DType type : kIntegerTypes) {
+  for (const DType type : {DType::kQ8_0, DType::kQ4_0, DType::kI8, DType::kQ4_K}) {
     const Weights weights(type, n, k, 11);
     const std::vector<float> x = normal(k, 12),
                              y = product(best_kernels().isa, 1, weights.pack(), x.data(), 1);
     // Steps of the weights and of the activations in deviations: the largest of 32 normal values is
     // about 2.1, of 1,024 about 3.4. Two rounded factors, k independent terms.
     const double amax = type == DType::kI8 ? 3.4 : 2.1;
-    const double step = std::hypot(amax / (type == DType::kQ4_0 ? 8 : 127), amax / 127);
+    // The blocks of q4_K are what they are, of a deviation near 1/16 up to 1/5.
+    const double step = type == DType::kQ4_K
+                            ? 2.1 / 127 / 5
+                            : std::hypot(amax / (type == DType::kQ4_0 ? 8 : 127), amax / 127);
     for (int i = 0; i < n; ++i) {
       double exact = 0.0;
       for (int j = 0; j < k; ++j) exact += double(x[j]) * weights.exact[size_t(i) * k + j];
@@ -331,19 +343,24 @@ TEST(Linear, IntegersAreCloseToTheExactProduct) {
 }
 
 TEST(Linear, FreshMatrixIsZero) {
-  const std::vector<float> x = normal(3 * 70, 13), zero(3 * 21, 0.0f);
+  const std::vector<float> x = normal(3 * 256, 13), zero(3 * 21, 0.0f);
   for (const DType type : kTypes)
     for (const Isa isa : isas())
-      EXPECT_TRUE(same_bits(product(isa, 1, PackedMatrix(type, 21, 70), x.data(), 3), zero));
+      EXPECT_TRUE(
+          same_bits(product(isa, 1, PackedMatrix(type, 21, whole(type, 70)), x.data(), 3), zero));
 }
 
 TEST(Linear, ShapesThatCannotBePackedAreRefused) {
   EXPECT_THROW(PackedMatrix(DType::kF32, 4, 3), BugError);
   EXPECT_THROW(PackedMatrix(DType::kQ8_0, 0, 32), BugError);
+  EXPECT_THROW(PackedMatrix(DType::kQ4_K, 4, 288), BugError);
   PackedMatrix w(DType::kBF16, 4, 2);
   const float row[2] = {};
   EXPECT_THROW(w.set_rows(best_kernels(), 0, 1, DType::kF32, row), BugError);
   EXPECT_THROW(w.set_rows(best_kernels(), 4, 1, DType::kBF16, row), BugError);
+  PackedMatrix q4_k(DType::kQ4_K, 1, 256);  // only from blocks
+  EXPECT_THROW(q4_k.set_rows(best_kernels(), 0, 1, DType::kF32, std::vector<float>(256).data()),
+               BugError);
 }
 
 TEST(Linear, NoRowsIsNoWork) {

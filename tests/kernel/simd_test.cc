@@ -134,6 +134,7 @@ TEST(Quantize, IsTheFormulaOnEveryInstructionSet) {
         }
         ASSERT_EQ(groups[g].scale, amax / 127.0f);
         ASSERT_EQ(groups[g].bias, -128 * sum);
+        ASSERT_EQ(groups[g].sum, amax / 127.0f * static_cast<float>(sum));
       }
     }
   }

@@ -12,6 +12,7 @@
 #include "base/half.h"
 #include "model/checkpoint.h"
 #include "model/config.h"
+#include "model/make_model.h"
 #include "reference/reference_quantise.h"
 
 namespace pando::testing {
@@ -27,6 +28,7 @@ inline uint32_t ggml_type(DType type) {
          : type == DType::kF16  ? 1
          : type == DType::kQ4_0 ? 2
          : type == DType::kQ8_0 ? 8
+         : type == DType::kQ4_K ? 12
                                 : 30;
 }
 
@@ -187,6 +189,22 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     if (rotated && gguf_architecture(c) == "llama")
       bytes = paired_rows(bytes, spec.shape[0], c.head_dim);
     out.tensor(gguf_tensor_name(spec.name, c.post_norm), spec.shape, ggml_type(type), bytes);
+  }
+  return out.bytes();
+}
+
+// Random weights: Q4_K where rows are whole blocks, else f32.
+inline std::string random_gguf(const model::ModelConfig& c, uint64_t seed) {
+  GgufWriter out = gguf_metadata(c);
+  for (const model::WeightSpec& spec : model::weight_specs(c)) {
+    int64_t n = 1;
+    for (const int64_t size : spec.shape) n *= size;
+    const bool blocks = spec.shape.size() == 2 && spec.shape[1] % 256 == 0;
+    std::vector<float> floats(blocks ? 0 : n);
+    model::random_weights(seed, spec.name, spec.shape, 0, floats);
+    out.tensor(gguf_tensor_name(spec.name, c.post_norm), spec.shape,
+               ggml_type(blocks ? DType::kQ4_K : DType::kF32),
+               blocks ? reference::random_q4_k(n, seed++) : f32_bytes(floats));
   }
   return out.bytes();
 }

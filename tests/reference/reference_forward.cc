@@ -5,11 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/half.h"
 #include "reference/reference_fma.h"
-#include "reference/reference_quantise.h"
 
 namespace pando::reference {
 namespace {
@@ -159,21 +159,36 @@ Matrix::Matrix(const Floats& w, int n, int k, std::optional<DType> integers) : n
   }
   group_len_ = *integers == DType::kI8 ? k : 32;
   const int n_groups = (k + group_len_ - 1) / group_len_;
-  quantised_.resize(size_t(n) * n_groups * group_len_);
   for (size_t group = 0; group < size_t(n) * n_groups; ++group) {
     const int begin = static_cast<int>(group % n_groups) * group_len_;
     const int len = std::min(group_len_, k - begin);
-    const Quantised all = quantise(&w[group / n_groups * k + begin], len, *integers);
-    std::copy(all.q.begin(), all.q.end(), &quantised_[group * group_len_]);
-    scales_.push_back(all.scale);
+    add_group(quantise(&w[group / n_groups * k + begin], len, *integers));
   }
+}
+
+Matrix::Matrix(const std::vector<Quantised>& groups, int n, int k) : n_(n), k_(k), group_len_(32) {
+  for (const Quantised& group : groups) {
+    add_group(group);
+    minima_.push_back(group.minimum);
+  }
+}
+
+void Matrix::add_group(const Quantised& group) {
+  quantised_.insert(quantised_.end(), group.q.begin(), group.q.end());
+  quantised_.resize((scales_.size() + 1) * group_len_);
+  scales_.push_back(group.scale);
 }
 
 void Matrix::times_integers(const float* x, float* y) const {
   const int n_groups = (k_ + group_len_ - 1) / group_len_;
   std::vector<Quantised> groups;
-  for (int i = 0; i < k_; i += group_len_)
+  Floats sums;  // of each group's activations
+  for (int i = 0; i < k_; i += group_len_) {
     groups.push_back(quantise_by_amax(x + i, std::min(group_len_, k_ - i)));
+    const std::vector<int8_t>& q = groups.back().q;
+    sums.push_back(groups.back().scale *
+                   static_cast<float>(std::accumulate(q.begin(), q.end(), 0)));
+  }
   for (int row = 0; row < n_; ++row) {
     float acc = 0.0f;
     for (int g = 0; g < n_groups; ++g) {
@@ -181,8 +196,9 @@ void Matrix::times_integers(const float* x, float* y) const {
       const std::vector<int8_t>& q = groups[g].q;
       int sum = 0;
       for (size_t i = 0; i < q.size(); ++i) sum += int{q[i]} * int{w[i]};
-      const float d = scales_[size_t(row) * n_groups + g];
-      acc = std::fma(static_cast<float>(sum), groups[g].scale * d, acc);
+      const size_t at = size_t(row) * n_groups + g;
+      acc = std::fma(static_cast<float>(sum), groups[g].scale * scales_[at], acc);
+      if (!minima_.empty()) acc = std::fma(sums[g], -minima_[at], acc);
     }
     y[row] = acc;
   }

@@ -10,6 +10,7 @@
 #include "base/dtype.h"
 #include "model/checkpoint.h"
 #include "model/config.h"
+#include "reference/reference_quantise.h"
 
 namespace pando::reference {
 
@@ -31,10 +32,13 @@ class Matrix {
 
   // elements: row-major [n, k] f32.
   Matrix(const std::vector<float>& elements, int n, int k, std::optional<DType> integers);
+  // groups: [n, k / 32] of 32 each.
+  Matrix(const std::vector<Quantised>& groups, int n, int k);
   // x: [n_rows, k]; returns [n_rows, n].
   std::vector<float> times(const std::vector<float>& x, int n_rows) const;
 
  private:
+  void add_group(const Quantised& group);
   void times_integers(const float* x, float* y) const;
 
   int n_, k_;
@@ -42,6 +46,7 @@ class Matrix {
   int group_len_ = 0;              // inputs that share a scale: 32, or all for int8
   std::vector<int8_t> quantised_;  // [n, groups, group_len]
   std::vector<float> scales_;      // [n, groups], widened
+  std::vector<float> minima_;      // [n, groups], or empty
 };
 
 struct Layer {

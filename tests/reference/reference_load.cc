@@ -20,21 +20,46 @@ struct Loader {
     const Result<model::TensorView> view = checkpoint.tensor(name, shape);
     if (!view && status.ok()) status = view.error();
     if (!view) return out;
+    if (view->dtype == DType::kQ4_K) {
+      const std::vector<Quantised> groups = q4_k(*view);
+      for (size_t i = 0; i < n; ++i) out[i] = groups[i / 32].value(static_cast<int>(i % 32));
+      return out;
+    }
+    const size_t row_len = n / static_cast<size_t>(view->shape[0]);
     for (size_t i = 0; i < n; ++i) {
       uint16_t half = 0;
+      const size_t at = view->stored_row(static_cast<int64_t>(i / row_len)) * row_len + i % row_len;
       if (view->dtype == DType::kF32) {
-        std::memcpy(&out[i], view->data + 4 * i, 4);
+        std::memcpy(&out[i], view->data + 4 * at, 4);
         continue;
       }
-      std::memcpy(&half, view->data + 2 * i, 2);
+      std::memcpy(&half, view->data + 2 * at, 2);
       out[i] = view->dtype == DType::kF16 ? f16_to_f32(half) : bf16_to_f32(half);
     }
     return out;
   }
 
+  // Row by row, [rows, columns / 32] groups.
+  static std::vector<Quantised> q4_k(const model::TensorView& view) {
+    std::vector<Quantised> groups;
+    const int64_t row_bytes = static_cast<int64_t>(view.n_bytes) / view.shape[0];
+    for (int64_t row = 0; row < view.shape[0]; ++row)
+      for (Quantised& group :
+           read_q4_k(view.data + view.stored_row(row) * row_bytes, view.shape[1]))
+        groups.push_back(std::move(group));
+    return groups;
+  }
+
   // Rows [first, first + n) of a weight of n_all rows.
   Matrix matrix(const std::string& name, int n, int k, int first = 0, int n_all = 0) {
-    const std::vector<float> all = vector(name, {n_all == 0 ? n : n_all, k});
+    const std::initializer_list<int64_t> shape = {n_all == 0 ? n : n_all, k};
+    const Result<model::TensorView> view = checkpoint.tensor(name, shape);
+    if (view && view->dtype == DType::kQ4_K && !integers) {
+      const std::vector<Quantised> all = q4_k(*view);
+      const auto begin = all.begin() + int64_t{first} * k / 32;
+      return {{begin, begin + int64_t{n} * k / 32}, n, k};
+    }
+    const std::vector<float> all = vector(name, shape);
     const auto begin = all.begin() + int64_t{first} * k;
     return {{begin, begin + int64_t{n} * k}, n, k, integers};
   }

@@ -47,6 +47,8 @@ struct LinearBlock {
         return run_type<GroupedBlock<S, DType::kQ8_0>>(args);
       case DType::kQ4_0:
         return run_type<GroupedBlock<S, DType::kQ4_0>>(args);
+      case DType::kQ4_K:
+        return run_type<GroupedBlock<S, DType::kQ4_K>>(args);
       case DType::kI8:
         return run_type<Int8Block<S>>(args);
       default:
@@ -92,8 +94,8 @@ struct LinearBlock {
     const int n_units = unit_count(Block::kType, args.k);
     const int n_blocks = (args.m + Block::kMaxRows - 1) / Block::kMaxRows;
     alignas(64) float sums[kTileRows * kPanelLen];  // in order: y's rows may share cache sets
-    constexpr bool kMayWiden = Block::kType == DType::kQ4_0;
-    alignas(64) std::byte wide[kMayWiden ? kWideSliceBytes : 1];
+    constexpr bool kMayWiden = is_halves(Block::kType);
+    alignas(64) std::byte wide[kMayWiden ? wide_slice_bytes(Block::kType) : 1];
     const bool widen = kMayWiden && n_blocks >= kMinWidenBlocks;
     BlockArgs block;
     block.y_stride = args.y_stride;
@@ -111,7 +113,7 @@ struct LinearBlock {
         block.n_units = last_slice ? units_left : slice_units(Block::kType);
         block.first_slice = unit == 0;
         block.last_slice = last_slice;
-        block.n_groups = (args.k + kGroupLen - 1) / kGroupLen - 2 * unit;
+        block.n_groups = (args.k + kGroupLen - 1) / kGroupLen - unit_groups(Block::kType) * unit;
         const int64_t x_bytes = packed_row_bytes(Block::kType, block.n_units);  // of a row
         const int w_bytes = block.n_units * block.n_strips * unit_bytes(Block::kType);
         const std::byte* x = args.x + packed_row_bytes(Block::kType, unit) * args.m;
@@ -133,10 +135,13 @@ struct LinearBlock {
           block.next = after + first_of(i, n_blocks, n_lines) * kLine;
           block.next_end = after + first_of(i + 1, n_blocks, n_lines) * kLine;
           const int n_rows = first_of(i + 1, n_blocks, args.m) - row;
-          if (widen)
-            dispatch<GroupedBlock<S, DType::kQ8_0>, Block::kMaxRows>(n_rows, block);
-          else
-            dispatch<Block, Block::kMaxRows>(n_rows, block);
+          if constexpr (kMayWiden) {
+            if (widen) {
+              dispatch<GroupedBlock<S, Block::kType, true>, Block::kMaxRows>(n_rows, block);
+              continue;
+            }
+          }
+          dispatch<Block, Block::kMaxRows>(n_rows, block);
         }
         block.w = after;
       }
@@ -154,10 +159,12 @@ struct LinearBlock {
   }
 
   static constexpr int kLine = 64;
-  // Row blocks of a tile from which q4_0 is widened once instead of in each of them.
+  // Row blocks of a tile from which halves are widened once instead of in each of them.
   static constexpr int kMinWidenBlocks = 9;
-  static constexpr int kWideSliceBytes =
-      slice_units(DType::kQ4_0) * kPanelStrips * unit_bytes(DType::kQ8_0);
+  static constexpr int wide_slice_bytes(DType type) {
+    return slice_units(type) * kPanelStrips *
+           (unit_bytes(type) + unit_pairs(type) * pair_integer_bytes(type));
+  }
 };
 
 }  // namespace pando::kernel

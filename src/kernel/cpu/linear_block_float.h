@@ -16,7 +16,7 @@ struct BlockArgs {
   int n_columns;
   int n_strips;
   int n_units;
-  int n_groups;           // q8_0, q4_0: groups of 32 left in the row, this slice and those after it
+  int n_groups;  // q8_0, q4_0, q4_K: groups of 32 left in the row, this slice and those after it
   bool first_slice;       // of an output: its sums begin at zero
   bool last_slice;        // its sums go to y
   const std::byte* next;  // weights to prefetch

@@ -1,7 +1,7 @@
 // Where the weights and the activations of a matrix product lie in memory: the one description.
 //
 // Weights [n, k]: outputs in strips of 16, three strips to a panel (the last panel may have fewer);
-// inputs in units of 2 (f32, f16, bf16) or 64 (integers). Outer to inner
+// inputs in units of 2 (f32, f16, bf16), 64 (integers) or 256 (q4_K). Outer to inner
 //
 //   f32, f16   [panel] [unit] [strip] [2 inputs] [16 outputs]
 //   bf16       [panel] [unit] [strip] [16 outputs] [2 inputs]      widens by one shift and one mask
@@ -10,6 +10,9 @@
 //              [group] [strip] [16 outputs] f16 scales
 //   q4_0       the same with [group] [4] [strip] [16 outputs] [4 inputs] u8: the integer + 8 of an
 //              input of the group's first half, and 16 times that of the second half's
+//   q4_K       [panel] [unit]: [strip] { [16 outputs] f16 scales, [16] f16 minima, negated }; then
+//              four units of q4_0 without the + 8, whose scales are
+//              [group] [strip] { [16 outputs] u8 factors of the scale, [16] of the minimum }
 //   int8       [panel] { [unit] [16] [strip] [16 outputs] [4 inputs] u8, the integer + 128; then
 //              [strip] [16 outputs] f32 scales }
 //
@@ -19,7 +22,7 @@
 // an output, stay in the first-level cache with a panel of 48 outputs. Outer to inner
 //
 //   [tile] [slice] [row block] [input] [row] f32                        for f32, f16 and bf16
-//   [tile] [slice] [row block] [group] [row] QuantizedGroup             for q8_0 and q4_0
+//   [tile] [slice] [row block] [group] [row] QuantizedGroup             for q8_0, q4_0 and q4_K
 //   [tile] [slice] [row block] { [row] QuantizedRow, [16 per unit] [row] [4 inputs] s8 } for int8
 //
 // A tile has the fewest row blocks that the kernels allow, of nearly equal size.
@@ -35,7 +38,7 @@ namespace pando::kernel {
 constexpr int kStripLen = 16;  // outputs
 constexpr int kPanelStrips = 3;
 constexpr int kPanelLen = kStripLen * kPanelStrips;
-constexpr int kGroupLen = 32;              // inputs that share a scale in q8_0 and q4_0
+constexpr int kGroupLen = 32;              // inputs that share a scale in q8_0, q4_0 and q4_K
 constexpr int kStripQuad = 4 * kStripLen;  // bytes of four inputs of a strip, one byte each
 constexpr int kQuads = kGroupLen / 4;      // of a group
 constexpr int kTileRows = 256;
@@ -45,6 +48,7 @@ struct QuantizedGroup {
   int8_t q[kGroupLen];
   float scale;
   int32_t bias;  // -128 * the sum of q: undoes the offset of the weights
+  float sum;     // scale * the sum of q: for the minima of q4_K
 };
 
 // Of the activations of one row in one slice, for int8.
@@ -57,22 +61,34 @@ struct QuantizedRow {
 constexpr int kMaxInt8Inputs = 131'072;
 
 // All of these are compiled for several instruction sets, hence `static`.
-static constexpr bool is_quantized(DType type) {
-  return type == DType::kQ8_0 || type == DType::kQ4_0 || type == DType::kI8;
+static constexpr bool is_halves(DType type) {  // two integers to a byte
+  return type == DType::kQ4_0 || type == DType::kQ4_K;
 }
-static constexpr bool is_grouped(DType type) {
-  return type == DType::kQ8_0 || type == DType::kQ4_0;
+static constexpr bool is_grouped(DType type) { return type == DType::kQ8_0 || is_halves(type); }
+static constexpr bool is_quantized(DType type) { return is_grouped(type) || type == DType::kI8; }
+// Groups of 32 come in pairs.
+static constexpr int unit_pairs(DType type) { return type == DType::kQ4_K ? 4 : 1; }
+static constexpr int unit_groups(DType type) { return 2 * unit_pairs(type); }
+static constexpr int unit_len(DType type) {
+  return is_quantized(type) ? unit_groups(type) * kGroupLen : 2;
 }
-static constexpr int unit_len(DType type) { return is_quantized(type) ? 2 * kGroupLen : 2; }
 static constexpr int unit_count(DType type, int k) {
   return (k + unit_len(type) - 1) / unit_len(type);
 }
+// Bytes of one strip: what a unit begins with; the integers of a pair of groups, and its scales.
+static constexpr int unit_head_bytes(DType type) {
+  return type == DType::kQ4_K ? kStripLen * 4 : 0;
+}
+static constexpr int pair_integer_bytes(DType type) {
+  return 2 * (is_halves(type) ? kQuads / 2 : kQuads) * kStripQuad;
+}
+constexpr int kGroupScaleBytes = kStripLen * 2;
 // Bytes of one unit of one strip.
 static constexpr int unit_bytes(DType type) {
-  return type == DType::kQ8_0   ? 2 * (kQuads * kStripQuad + kStripLen * 2)
-         : type == DType::kQ4_0 ? 2 * (kQuads / 2 * kStripQuad + kStripLen * 2)
-         : type == DType::kI8   ? 2 * kQuads * kStripQuad
-                                : 2 * kStripLen * (type == DType::kF32 ? 4 : 2);
+  return is_grouped(type) ? unit_head_bytes(type) +
+                                unit_pairs(type) * (pair_integer_bytes(type) + 2 * kGroupScaleBytes)
+         : type == DType::kI8 ? pair_integer_bytes(type)
+                              : 2 * kStripLen * (type == DType::kF32 ? 4 : 2);
 }
 // Bytes behind the last unit of one strip.
 static constexpr int strip_tail_bytes(DType type) { return type == DType::kI8 ? kStripLen * 4 : 0; }
@@ -80,7 +96,7 @@ static constexpr int64_t strip_bytes(DType type, int k) {
   return int64_t{unit_count(type, k)} * unit_bytes(type) + strip_tail_bytes(type);
 }
 static constexpr int slice_units(DType type) {
-  return is_quantized(type) ? 8 : type == DType::kF32 ? 64 : 128;
+  return is_quantized(type) ? 512 / unit_len(type) : type == DType::kF32 ? 64 : 128;
 }
 // Bytes of one row of packed activations in its first n_units units, whole slices or all.
 static constexpr int64_t packed_row_bytes(DType type, int n_units) {
@@ -88,7 +104,8 @@ static constexpr int64_t packed_row_bytes(DType type, int n_units) {
     const int n_slices = (n_units + slice_units(type) - 1) / slice_units(type);
     return int64_t{n_units} * 2 * kGroupLen + int64_t{n_slices} * sizeof(QuantizedRow);
   }
-  return int64_t{n_units} * (is_grouped(type) ? 2 * sizeof(QuantizedGroup) : 2 * sizeof(float));
+  return int64_t{n_units} *
+         (is_grouped(type) ? unit_groups(type) * sizeof(QuantizedGroup) : 2 * sizeof(float));
 }
 // First row of block `block` when m rows are cut into n_blocks; also of tiles.
 static constexpr int first_of(int block, int n_blocks, int m) {

@@ -85,6 +85,11 @@ struct SimdAvx2 {
   static F load_f16(const uint16_t* p) {
     return {_mm256_cvtph_ps(load_128(p)), _mm256_cvtph_ps(load_128(p + 8))};
   }
+  static F load_u8(const uint8_t* p) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)),
+            _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)))};
+  }
   static F load_bf16(const uint16_t* p) {
     return {widen_bf16(load_128(p)), widen_bf16(load_128(p + 8))};
   }
@@ -114,18 +119,17 @@ struct SimdAvx2 {
     return with_magnitudes(
         {_mm256_xor_si256(load_256(p), offset), _mm256_xor_si256(load_256(p + 32), offset)});
   }
+  template <int kOffset>
   static Weights load_low(const uint8_t* p) {
-    const __m256i offset = _mm256_set1_epi8(8);
-    return with_magnitudes({_mm256_sub_epi8(low_half(load_256(p)), offset),
-                            _mm256_sub_epi8(low_half(load_256(p + 32)), offset)});
+    return without_offset<kOffset>({low_half(load_256(p)), low_half(load_256(p + 32))});
   }
+  template <int kOffset>
   static Weights load_high(const uint8_t* p) {
-    const __m256i offset = _mm256_set1_epi8(8);
-    return with_magnitudes({_mm256_sub_epi8(high_half(load_256(p)), offset),
-                            _mm256_sub_epi8(high_half(load_256(p + 32)), offset)});
+    return without_offset<kOffset>({high_half(load_256(p)), high_half(load_256(p + 32))});
   }
+  template <int kOffset>
   static void widen_halves(const uint8_t* p, uint8_t* low, uint8_t* high) {
-    const __m256i offset = _mm256_set1_epi8(120);
+    const __m256i offset = _mm256_set1_epi8(static_cast<char>(128 - kOffset));
     for (int i = 0; i < 64; i += 32) {
       const __m256i both = load_256(p + i);
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(low + i),
@@ -187,6 +191,12 @@ struct SimdAvx2 {
     const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
     const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
     return _mm256_srli_epi32(_mm256_blendv_epi8(rounded, quiet, nan), 16);
+  }
+  template <int kOffset>
+  static Weights without_offset(I w) {
+    if constexpr (kOffset == 0) return {w, w};
+    const __m256i offset = _mm256_set1_epi8(kOffset);
+    return with_magnitudes({_mm256_sub_epi8(w.lo, offset), _mm256_sub_epi8(w.hi, offset)});
   }
   static Weights with_magnitudes(I w) {
     return {w, {_mm256_abs_epi8(w.lo), _mm256_abs_epi8(w.hi)}};

@@ -13,7 +13,7 @@ struct SimdAvx512 {
 
   using F = __m512;
   using I = __m512i;
-  using Weights = __m512i;  // [16][4] u8: integers + 128
+  using Weights = __m512i;  // [16][4] u8: integers + their offset
   using Quad = __m512i;     // four s8, sixteen times
 
   static F zero() { return _mm512_setzero_ps(); }
@@ -56,6 +56,10 @@ struct SimdAvx512 {
   }
 
   static F load_f16(const uint16_t* p) { return _mm512_cvtph_ps(load_256(p)); }
+  static F load_u8(const uint8_t* p) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes));
+  }
   static F load_bf16(const uint16_t* p) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load_256(p)), 16));
   }
@@ -79,19 +83,22 @@ struct SimdAvx512 {
         _mm512_and_si512(both, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
   }
 
-  // The bias takes out what the weights' + 128 will add.
+  // The bias takes out what the weights' offset will add.
   static I first_dot(int32_t bias) { return _mm512_set1_epi32(bias); }
   static Weights load_weights(const uint8_t* p) { return _mm512_loadu_si512(p); }
+  template <int kOffset>
   static Weights load_low(const uint8_t* p) {
     return _mm512_and_si512(_mm512_loadu_si512(p), _mm512_set1_epi8(15));
   }
+  template <int kOffset>
   static Weights load_high(const uint8_t* p) {
     return _mm512_and_si512(_mm512_srli_epi16(_mm512_loadu_si512(p), 4), _mm512_set1_epi8(15));
   }
+  template <int kOffset>
   static void widen_halves(const uint8_t* p, uint8_t* low, uint8_t* high) {
-    const I offset = _mm512_set1_epi8(120);
-    _mm512_storeu_si512(low, _mm512_add_epi8(load_low(p), offset));
-    _mm512_storeu_si512(high, _mm512_add_epi8(load_high(p), offset));
+    const I offset = _mm512_set1_epi8(static_cast<char>(128 - kOffset));
+    _mm512_storeu_si512(low, _mm512_add_epi8(load_low<kOffset>(p), offset));
+    _mm512_storeu_si512(high, _mm512_add_epi8(load_high<kOffset>(p), offset));
   }
   static I load_sums(const float* p) { return _mm512_loadu_si512(p); }
   static void store_sums(float* p, I x) { _mm512_storeu_si512(p, x); }

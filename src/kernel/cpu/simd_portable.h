@@ -125,6 +125,11 @@ struct SimdPortable {
     for (int i = 0; i < 16; ++i) r.lane[i] = f16_to_f32(p[i]);
     return r;
   }
+  static F load_u8(const uint8_t* p) {
+    F r;
+    for (int i = 0; i < 16; ++i) r.lane[i] = p[i];
+    return r;
+  }
   static F load_bf16(const uint16_t* p) {
     F r;
     for (int i = 0; i < 16; ++i) r.lane[i] = bf16_to_f32(p[i]);
@@ -152,23 +157,26 @@ struct SimdPortable {
     for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>(p[i] - 128);
     return w;
   }
-  // [16][4], integers + 8 in four bits each: the low halves of the bytes, and the high halves. Two
-  // chains over them begin with a bias of -8 * the sum of all the activations.
+  // [16][4], integers + kOffset in four bits each: the low halves of the bytes, and the high
+  // halves. Two chains over them begin with a bias of -kOffset * the sum of all the activations.
+  template <int kOffset>
   static Weights load_low(const uint8_t* p) {
     Weights w;
-    for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>((p[i] & 15) - 8);
+    for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>((p[i] & 15) - kOffset);
     return w;
   }
+  template <int kOffset>
   static Weights load_high(const uint8_t* p) {
     Weights w;
-    for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>((p[i] >> 4) - 8);
+    for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>((p[i] >> 4) - kOffset);
     return w;
   }
   // 64 bytes of such halves to integers + 128.
+  template <int kOffset>
   static void widen_halves(const uint8_t* p, uint8_t* low, uint8_t* high) {
     for (int i = 0; i < 64; ++i) {
-      low[i] = static_cast<uint8_t>((p[i] & 15) + 120);
-      high[i] = static_cast<uint8_t>((p[i] >> 4) + 120);
+      low[i] = static_cast<uint8_t>((p[i] & 15) + 128 - kOffset);
+      high[i] = static_cast<uint8_t>((p[i] >> 4) + 128 - kOffset);
     }
   }
   // Sums between slices, sixteen int32; the bias of the next slice is added where `first_dot` would
