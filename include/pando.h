@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Names that the shared library shows.
 #if defined(__GNUC__)
 #define PANDO_API __attribute__((visibility("default")))
 #else
@@ -94,9 +95,10 @@ PANDO_API void pando_engine_free(pando_engine* engine);
 PANDO_API pando_status pando_ask(pando_engine* engine, const char* context,
                                  const char* const* questions, size_t n_questions,
                                  const char* options, pando_stream** stream);
-// One prompt, as text or as tokens [n_tokens].
+// One prompt, as text.
 PANDO_API pando_status pando_prompt(pando_engine* engine, const char* prompt, const char* options,
                                     pando_stream** stream);
+// One prompt, as tokens [n_tokens].
 PANDO_API pando_status pando_prompt_tokens(pando_engine* engine, const int32_t* tokens,
                                            size_t n_tokens, const char* options,
                                            pando_stream** stream);
@@ -113,10 +115,10 @@ PANDO_API pando_status pando_score(pando_engine* engine, const char* prefix,
 // A finished answer. Everything belongs to the stream. A float is ln p under the model's own
 // distribution; arrays that were not asked for are NULL with a size of 0.
 typedef struct pando_completion {
-  const char* text;
-  size_t text_size;
-  const int32_t* tokens;  // [n_tokens] generated, the ending token included
-  size_t n_tokens;
+  const char* text;              // without what ended it
+  size_t text_size;              // bytes
+  const int32_t* tokens;         // [n_tokens] generated, the ending token included
+  size_t n_tokens;               // with those that ended it
   const float* logprobs;         // [n_tokens], with "logprobs"
   const int32_t* top_tokens;     // [n_tokens, n_top] the likeliest tokens first
   const float* top_logprobs;     // [n_tokens, n_top]
@@ -125,20 +127,21 @@ typedef struct pando_completion {
   const uint8_t* prompt_likeliest;   // [n_prompt_scored] 1: no token is likelier
   const int32_t* prompt_top_tokens;  // [n_prompt_scored, n_top]
   const float* prompt_top_logprobs;  // [n_prompt_scored, n_top]
-  size_t n_prompt_scored;
-  size_t n_top;                   // "top_logprobs"
-  const double* choice_logprobs;  // [n_choices], with "choices"
-  size_t n_choices;
-  size_t prompt_tokens;       // the prompt's length
-  uint64_t logits_hash;       // XXH3-64 of the logits; 0 unless asked for
-  const char* finish_reason;  // "stop" or "length"
+  size_t n_prompt_scored;            // the prompt but its first token
+  size_t n_top;                      // "top_logprobs"
+  const double* choice_logprobs;     // [n_choices], with "choices"
+  size_t n_choices;                  // as many as were given
+  size_t prompt_tokens;              // the prompt's length
+  uint64_t logits_hash;              // XXH3-64 of the logits; 0 unless asked for
+  const char* finish_reason;         // "stop" or "length"
 } pando_completion;
 
+// What has happened to a question.
 typedef struct pando_event {
   size_t question;   // index
   int32_t choice;    // of "n", from 0
   const char* text;  // what the answer goes on with, whole characters; until the next call
-  size_t text_size;
+  size_t text_size;  // bytes
   const pando_completion* completion;  // where the answer is finished, otherwise NULL
 } pando_event;
 

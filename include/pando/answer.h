@@ -8,22 +8,24 @@
 
 namespace pando {
 
+// How questions are asked and answers drawn.
 struct AnswerOptions {
   std::string instruction;  // put before the context; with `chat` the system message; may be empty
   // The prompt, with {instruction}, {context} and {question} replaced. Whatever stands before
   // {question} is computed once for all questions.
   std::string prompt_template = default_prompt_template();
-  SamplingOptions sampling;
+  SamplingOptions sampling;  // how answers are drawn, and what is reported of them
   // Where given, the answer is the likeliest of these behind the prompt, each with a space before
   // it unless prompt or choice bring one; nothing is generated.
   std::vector<std::string> choices;
   bool prompt_logprobs = false;  // report ln p of the prompt's tokens
-  bool logits_hash = false;
+  bool logits_hash = false;      // hash the logits that answers were drawn from
   // Each question is asked as a conversation, rendered by the model's chat template: the prompt
   // without its instruction is the user's message.
   bool chat = false;
   ChatOptions chat_options;  // of conversations
 
+  // Instruction and context, an empty line, "Question: {question}", and "Answer:" on the next line.
   static std::string default_prompt_template();
 };
 

@@ -29,35 +29,38 @@ namespace pando {
 struct BatchOptions {
   AnswerOptions defaults;      // for lines that do not say otherwise
   bool skip_too_long = false;  // a prompt that does not fit is left out instead of being an error
-  // All are called from the thread that called run_batch, and may be empty: now and then; for every
-  // line or question that could not be answered; for every answer.
-  std::function<void(const struct BatchProgress&)> on_progress;
-  std::function<void(const std::string& message)> on_problem;
-  std::function<void(const struct BatchAnswer&)> on_answer;
+  // These are called from the thread that called run_batch, and may be empty.
+  std::function<void(const struct BatchProgress&)> on_progress;  // now and then
+  std::function<void(const std::string& message)> on_problem;    // a line or question has no answer
+  std::function<void(const struct BatchAnswer&)> on_answer;      // for every answer
 };
 
 // Names an answer of a batch.
 struct AnswerKey {
   uint64_t line = 0;    // number, from 1
   size_t question = 0;  // of the line, from 0
-  int choice = 0;
+  int choice = 0;       // of the question's n, from 0
+  // In the order of the input.
   auto operator<=>(const AnswerKey&) const = default;
 };
 
+// An answer as it is written.
 struct BatchAnswer {
-  AnswerKey key;
-  std::string id;        // of the line, and "/" and the question's where there are several
-  std::string question;  // its text, or nothing for a plain line
-  const Completion& completion;
+  AnswerKey key;                 // where it stands in the input
+  std::string id;                // of the line, and "/" and the question's where there are several
+  std::string question;          // its text, or nothing for a plain line
+  const Completion& completion;  // as long as the call takes
 };
 
+// How far a run is.
 struct BatchProgress {
-  uint64_t answers_done = 0;
-  double share_read = 0;  // of the input's bytes, in [0, 1]; 0 where the size is not known
-  double seconds = 0;     // since the run began
-  EngineStats stats;      // of this run
+  uint64_t answers_done = 0;  // written so far
+  double share_read = 0;      // of the input's bytes, in [0, 1]; 0 where the size is not known
+  double seconds = 0;         // since the run began
+  EngineStats stats;          // of this run
 };
 
+// What a run did.
 struct BatchSummary {
   uint64_t lines = 0;      // with content
   uint64_t bad_lines = 0;  // reported and left out
@@ -67,7 +70,7 @@ struct BatchSummary {
   uint64_t scored = 0;     // answers with reference answers
   double exact_match = 0;  // mean over scored answers, in [0, 1]
   double token_f1 = 0;     // mean over scored answers, in [0, 1]
-  double seconds = 0;
+  double seconds = 0;      // from the first line read to the last answer written
   uint64_t combined_hash =
       0;              // of ids and logits hashes of all answers, in any order; 0 without hashes
   EngineStats stats;  // of this run
@@ -81,10 +84,11 @@ struct BatchSummary {
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
                                std::ostream& output, const BatchOptions& options);
 
+// What asking again has found.
 struct BatchVerification {
   uint64_t answers = 0;                // asked again
   std::vector<std::string> different;  // ids of those whose logits are others than before
-  double seconds = 0;
+  double seconds = 0;                  // that asking again took
 };
 
 // Asks the questions of some answers again, one after the other, and compares the logits bit by

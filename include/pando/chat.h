@@ -5,11 +5,13 @@
 
 namespace pando {
 
+// One turn of a conversation.
 struct ChatMessage {
-  std::string role;  // "system", "user" or "assistant"
-  std::string content;
+  std::string role;     // "system", "user" or "assistant"
+  std::string content;  // UTF-8
 };
 
+// How a conversation is rendered.
 struct ChatOptions {
   bool thinking = false;              // where the template can turn it on and off
   bool add_generation_prompt = true;  // ends with the beginning of the assistant's next message

@@ -12,8 +12,10 @@
 
 namespace pando {
 
+// What keys and values are stored as.
 enum class KvType { kF32, kF16, kBF16 };
 
+// What is fixed when an engine is opened.
 struct EngineOptions {
   std::string sharing = "tree";        // planner: tree, packed or prefix_cached
   int threads = 0;                     // 0: one for each processor
@@ -30,28 +32,29 @@ struct EngineOptions {
 
 // Counters since the engine was opened.
 struct EngineStats {
-  uint64_t requests = 0;       // finished
-  uint64_t prompt_tokens = 0;  // of finished requests' answers: each answer counts its prompt
-  uint64_t generated_tokens = 0;
-  uint64_t prefill_rows = 0;     // rows computed for prompts; the rest of them was reused
-  uint64_t decode_rows = 0;      // rows computed for generated tokens
-  uint64_t recomputed_rows = 0;  // of both: rows whose keys and values were cached already
-  uint64_t steps = 0;
-  uint64_t preemptions = 0;
-  uint64_t evicted_pages = 0;
-  uint64_t kv_bytes_peak = 0;  // pages in use at most
-  double step_s = 0;           // seconds in steps, of which:
-  double linear_s = 0;         //   matrix products
-  double attention_s = 0;      //   attention
-  double row_ops_s = 0;        //   norms, rotation, activations, page writes
-  double sampling_s = 0;       //   hashing and sampling
-  double planning_s = 0;       //   scheduling, reserving, planning
-  double linear_flops = 0;     // operations of the matrix products, 2 M N K
+  uint64_t requests = 0;          // finished
+  uint64_t prompt_tokens = 0;     // of finished requests' answers: each answer counts its prompt
+  uint64_t generated_tokens = 0;  // of finished requests
+  uint64_t prefill_rows = 0;      // rows computed for prompts; the rest of them was reused
+  uint64_t decode_rows = 0;       // rows computed for generated tokens
+  uint64_t recomputed_rows = 0;   // of both: rows whose keys and values were cached already
+  uint64_t steps = 0;             // forward passes
+  uint64_t preemptions = 0;       // sequences that had to make room for older ones
+  uint64_t evicted_pages = 0;     // of cached keys and values, for room
+  uint64_t kv_bytes_peak = 0;     // pages in use at most
+  double step_s = 0;              // seconds in steps, of which:
+  double linear_s = 0;            //   matrix products
+  double attention_s = 0;         //   attention
+  double row_ops_s = 0;           //   norms, rotation, activations, page writes
+  double sampling_s = 0;          //   hashing and sampling
+  double planning_s = 0;          //   scheduling, reserving, planning
+  double linear_flops = 0;        // operations of the matrix products, 2 M N K
 
   // What was added since `before`; the peak stays as it is.
   EngineStats since(const EngineStats& before) const;
 };
 
+// Names a request of one engine.
 using RequestId = uint64_t;
 // Called from the engine's thread; must not throw and must not block.
 using Listener = std::function<void(const Event&)>;
@@ -79,8 +82,8 @@ class Engine {
   // order. The first error ends the call and is returned.
   Result<std::vector<std::vector<Completion>>> complete_all(std::vector<Request> requests);
 
-  EngineStats stats() const;
-  const Model& model() const;
+  EngineStats stats() const;             // as of the last step
+  const Model& model() const;            // lives as long as the engine
   const EngineOptions& options() const;  // with the defaults filled in
 
  private:

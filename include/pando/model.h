@@ -15,6 +15,7 @@
 
 namespace pando {
 
+// What weights are held as.
 enum class WeightType {
   kAsStored,  // as in the files
   // Made while loading:
@@ -23,18 +24,20 @@ enum class WeightType {
   kInt8,  // 8-bit integers, one f32 scale for each output channel
 };
 
+// How a model is loaded.
 struct ModelOptions {
-  WeightType weights = WeightType::kAsStored;
+  WeightType weights = WeightType::kAsStored;  // of matrices; norms stay as they are stored
   std::filesystem::path tokenizer;  // directory or GGUF file with it; empty: the model's own
   int threads = 0;                  // for loading; 0: one for each processor
 };
 
+// What a model is.
 struct ModelInfo {
-  std::string family;  // "llama", "mistral", "qwen2", "qwen3", "phi3" or "olmo2"
-  int64_t n_parameters;
-  int n_layers;
-  int d_model;
-  int vocab;
+  std::string family;       // "llama", "mistral", "qwen2", "qwen3", "phi3" or "olmo2"
+  int64_t n_parameters;     // weights
+  int n_layers;             // attention and feed-forward, each
+  int d_model;              // length of a hidden row
+  int vocab;                // tokens, and logits of a row
   int max_positions;        // longest sequence the model was made for, in tokens
   std::string weight_type;  // "f32", "f16", "bf16", "q8_0", "q4_0", "int8"
   size_t weight_bytes;      // in memory
@@ -50,8 +53,8 @@ class Model {
                                                    const ModelOptions& options = {});
   ~Model();
 
-  ModelInfo info() const;
-  bool has_tokenizer() const;
+  ModelInfo info() const;      // what was loaded
+  bool has_tokenizer() const;  // otherwise it takes and gives tokens only
   // Tokens of a prompt; `add_bos`: with the beginning-of-sequence token where the model wants one.
   // Errors: kInvalidArgument for text that is not UTF-8, kUnsupported without a tokenizer.
   Result<std::vector<Token>> encode(std::string_view text, bool add_bos = true) const;
@@ -66,7 +69,7 @@ class Model {
                                   const ChatOptions& options = {}) const;
 
   struct Parts;
-  const Parts& parts() const { return *parts_; }
+  const Parts& parts() const { return *parts_; }  // for the library itself
 
  private:
   explicit Model(std::unique_ptr<Parts> parts);

@@ -20,11 +20,11 @@ Result<std::filesystem::path> find_model(const std::string& name,
 
 // What a generation_config.json says about sampling. Nothing reads it unasked.
 struct GenerationConfig {
-  bool samples = false;  // do_sample: where false, the likeliest token is meant
-  std::optional<double> temperature;
-  std::optional<double> top_p;
-  std::optional<int> top_k;
-  std::optional<double> min_p;
+  bool samples = false;                      // do_sample: where false, the likeliest token is meant
+  std::optional<double> temperature;         // these are those of SamplingOptions
+  std::optional<double> top_p;               // in (0, 1]
+  std::optional<int> top_k;                  // tokens
+  std::optional<double> min_p;               // in [0, 1]
   std::optional<double> repetition_penalty;  // also of the likeliest token
   std::vector<Token> eos;                    // end an answer, besides the model's own
   std::vector<std::string> not_offered;  // fields that would change answers and that Pando lacks

@@ -38,25 +38,27 @@ struct SamplingOptions {
   int top_logprobs = 0;            // beside every ln p, those of so many of the likeliest tokens
 };
 
+// A prompt, and what is wanted of it.
 struct Request {
   std::string id;      // the caller's name for it; with the engine's seed it decides sampling
   std::string prompt;  // text, or
   std::vector<ChatMessage> messages;  // a conversation, used where not empty, or
   std::vector<Token> tokens;          // tokens, used where not empty
   ChatOptions chat;                   // how `messages` are rendered
-  SamplingOptions sampling;
+  SamplingOptions sampling;           // how answers are drawn
   // Report ln p of the prompt's tokens from this index on, at least 1. What is cached is used.
   std::optional<int> prompt_logprobs_from;
   uint64_t isolation_key = 0;  // requests share prefixes only within one key
   bool logits_hash = false;    // hash the logits that every answer was drawn from
 };
 
+// Why an answer is over: by a token or text that ends it, or by its length.
 enum class FinishReason { kStop, kLength };
 const char* finish_reason_name(FinishReason reason);  // "stop", "length"
 
 // A token's likelihood under the model's own distribution: the softmax of the unmodified logits.
 struct TokenLogprob {
-  Token token = 0;
+  Token token = 0;                           // whose it is
   float logprob = 0;                         // ln p
   bool likeliest = false;                    // no token is likelier, and none of lower id as likely
   std::vector<std::pair<Token, float>> top;  // the likeliest tokens, with their ln p
@@ -64,13 +66,13 @@ struct TokenLogprob {
 
 // One finished answer.
 struct Completion {
-  int choice = 0;  // in [0, n)
-  std::string text;
-  std::vector<Token> tokens;                  // generated, the ending token included
-  std::vector<TokenLogprob> logprobs;         // [tokens] with `logprobs`
-  std::vector<TokenLogprob> prompt_logprobs;  // [prompt_tokens - prompt_logprobs_from]
-  FinishReason finish_reason = FinishReason::kLength;
-  int prompt_tokens = 0;
+  int choice = 0;                                      // in [0, n)
+  std::string text;                                    // UTF-8, without what ended it
+  std::vector<Token> tokens;                           // generated, the ending token included
+  std::vector<TokenLogprob> logprobs;                  // [tokens] with `logprobs`
+  std::vector<TokenLogprob> prompt_logprobs;           // [prompt_tokens - prompt_logprobs_from]
+  FinishReason finish_reason = FinishReason::kLength;  // why it is over
+  int prompt_tokens = 0;                               // length of the prompt
   uint64_t logits_hash = 0;             // XXH3-64 over the raw f32 logits rows, chained by seed
   std::vector<double> choice_logprobs;  // [choices] ln p of each, where the answer is one of them
 };
@@ -78,8 +80,8 @@ struct Completion {
 // Something that happened to a request. Events of one request come in order, from the engine's
 // thread: a listener must not block, and may call submit and cancel.
 struct Event {
-  uint64_t request = 0;  // as returned by submit
-  int choice = 0;
+  uint64_t request = 0;                  // as returned by submit
+  int choice = 0;                        // in [0, n)
   std::string text;                      // new text of the answer; whole UTF-8 characters
   std::optional<Completion> completion;  // the answer is finished
   std::optional<Error> error;            // the request is over; no further events

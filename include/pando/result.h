@@ -9,6 +9,7 @@
 
 namespace pando {
 
+// Kinds of errors; by them a program decides what to do.
 enum class ErrorCode {
   kInvalidArgument,  // a request or option that can never work
   kNotFound,         // a file, directory or id that is not there
@@ -25,8 +26,8 @@ const char* error_code_name(ErrorCode code);
 
 // What was found, what was expected, and where; `message` is one line for people.
 struct Error {
-  ErrorCode code = ErrorCode::kInternal;
-  std::string message;
+  ErrorCode code = ErrorCode::kInternal;  // what kind it is
+  std::string message;                    // UTF-8
 };
 
 // A value of type T or an Error. Reading the side that is not there is a bug
@@ -34,22 +35,24 @@ struct Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
+  // Implicit, so that both are returned as they are.
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  // The same for an error.
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
-  bool ok() const { return state_.index() == 0; }
-  explicit operator bool() const { return ok(); }
+  bool ok() const { return state_.index() == 0; }  // there is a value
+  explicit operator bool() const { return ok(); }  // there is a value
 
-  T& value() & { return std::get<0>(state_); }
-  const T& value() const& { return std::get<0>(state_); }
-  T&& value() && { return std::get<0>(std::move(state_)); }
-  T& operator*() & { return value(); }
-  const T& operator*() const& { return value(); }
-  T* operator->() { return &value(); }
-  const T* operator->() const { return &value(); }
+  T& value() & { return std::get<0>(state_); }               // the value
+  const T& value() const& { return std::get<0>(state_); }    // the value
+  T&& value() && { return std::get<0>(std::move(state_)); }  // the value
+  T& operator*() & { return value(); }                       // the value
+  const T& operator*() const& { return value(); }            // the value
+  T* operator->() { return &value(); }                       // the value
+  const T* operator->() const { return &value(); }           // the value
 
-  const Error& error() const& { return std::get<1>(state_); }
-  Error&& error() && { return std::get<1>(std::move(state_)); }
+  const Error& error() const& { return std::get<1>(state_); }    // the error
+  Error&& error() && { return std::get<1>(std::move(state_)); }  // the error
 
  private:
   std::variant<T, Error> state_;
@@ -59,11 +62,12 @@ class [[nodiscard]] Result {
 class [[nodiscard]] Status {
  public:
   Status() = default;
+  // Implicit, so that it is returned as it is.
   Status(Error error) : error_(std::move(error)) {}
 
-  bool ok() const { return !error_.has_value(); }
-  explicit operator bool() const { return ok(); }
-  const Error& error() const& { return *error_; }
+  bool ok() const { return !error_.has_value(); }  // there is no error
+  explicit operator bool() const { return ok(); }  // there is no error
+  const Error& error() const& { return *error_; }  // only where there is one
 
  private:
   std::optional<Error> error_;

@@ -14,10 +14,10 @@ namespace pando {
 
 // What a model makes of one continuation of a prefix.
 struct ContinuationScore {
-  double logprob = 0;     // ln p of all its tokens, given the prefix
-  int n_tokens = 0;       // that were scored
-  bool likeliest = true;  // every token is the likeliest one: greedy decoding would give it
-  uint64_t logits_hash = 0;
+  double logprob = 0;        // ln p of all its tokens, given the prefix
+  int n_tokens = 0;          // that were scored
+  bool likeliest = true;     // every token is the likeliest one: greedy decoding would give it
+  uint64_t logits_hash = 0;  // of the scored tokens' logits; 0 unless asked for
 };
 
 // The requests that score continuations of one prefix. Prefix and continuation are tokenised as one
@@ -29,6 +29,7 @@ struct ContinuationScore {
 Result<std::vector<Request>> continuation_requests(const Model& model, std::string_view prefix,
                                                    std::span<const std::string> continuations,
                                                    bool add_bos = true);
+// What the completion of such a request says.
 ContinuationScore continuation_score(const Completion& completion);
 
 // All continuations together; the prefix is computed once. Errors: as continuation_requests and
@@ -36,6 +37,7 @@ ContinuationScore continuation_score(const Completion& completion);
 Result<std::vector<ContinuationScore>> score(Engine& engine, const std::string& prefix,
                                              const std::vector<std::string>& continuations);
 
+// How a text is cut in windows.
 struct PerplexityOptions {
   int window = 0;  // tokens the model sees at a time; 0: the engine's context
   int stride = 0;  // tokens from one window to the next; 0: half a window
@@ -43,10 +45,11 @@ struct PerplexityOptions {
   std::function<void(const struct Perplexity& so_far, double share)> on_progress = {};
 };
 
+// What a model makes of a text.
 struct Perplexity {
-  uint64_t n_tokens = 0;  // of the text, scored: all but what no token comes before
-  uint64_t n_bytes = 0;   // of the text
-  uint64_t n_windows = 0;
+  uint64_t n_tokens = 0;      // of the text, scored: all but what no token comes before
+  uint64_t n_bytes = 0;       // of the text
+  uint64_t n_windows = 0;     // so many prompts
   double log_likelihood = 0;  // sum of ln p
 
   double perplexity() const;     // exp of the mean of -ln p

@@ -12,9 +12,10 @@ namespace pando {
 // engine.
 class Stream {
  public:
+  // Errors: as Engine::submit.
   static Result<Stream> open(Engine& engine, Request request);
-  Stream(Stream&&) noexcept;
-  Stream& operator=(Stream&&) noexcept;
+  Stream(Stream&&) noexcept;             // what is left may only be destroyed
+  Stream& operator=(Stream&&) noexcept;  // the same
   ~Stream();
 
   // Waits for the next event; nothing once every answer is complete or an error was returned.
