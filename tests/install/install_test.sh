@@ -33,6 +33,20 @@ for program in ./by_pkg_config ./c_by_pkg_config; do
   grep -q "profession of Velina? tailor" out.txt || { cat out.txt; exit 1; }
 done
 
+# Configured only: it would compile everything again.
+echo "add_subdirectory"
+mkdir outer
+cat > outer/CMakeLists.txt <<LISTS
+cmake_minimum_required(VERSION 3.25)
+project(outer LANGUAGES C CXX)
+add_subdirectory("$source" pando)
+add_executable(answer "$source/examples/answer.cc")
+target_link_libraries(answer PRIVATE pando::pando)
+add_executable(answer_c "$source/examples/answer.c")
+target_link_libraries(answer_c PRIVATE pando::c)
+LISTS
+quietly cmake -S outer -B outer/build -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx"
+
 # Only the files of an instruction set ask for one: the program starts on every processor.
 echo "baseline"
 if grep -o '"command": .*' "$build/compile_commands.json" | grep -v '_avx[0-9]*\.cc' | grep -E -- ' -m(arch|tune|cpu|avx|fma|f16c|sse[34])'; then

@@ -1,0 +1,18 @@
+# cpack -G DEB: one package, whose Depends dpkg-shlibdeps finds.
+set(CPACK_PACKAGE_NAME pando)
+set(CPACK_PACKAGE_CONTACT "The Pando developers <pando@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "large language models over shared context, exactly")
+set(CPACK_PACKAGE_DESCRIPTION "Answers many questions about one text, or many samples of one prompt, on CPUs: what
+prompts share is computed once, without changing a bit of any answer. The program, the libraries for C++ and
+C, and a demo model.")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_GENERATOR DEB)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# What a program that links the static library needs.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS
+    "pkg-config, libfmt-dev, libpcre2-dev, libutf8proc-dev, libsentencepiece-dev, libxxhash-dev")
+include(CPack)
