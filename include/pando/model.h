@@ -39,7 +39,7 @@ struct ModelInfo {
   int d_model;              // length of a hidden row
   int vocab;                // tokens, and logits of a row
   int max_positions;        // longest sequence the model was made for, in tokens
-  std::string weight_type;  // "f32", "f16", "bf16", "q8_0", "q4_0", "int8"
+  std::string weight_type;  // of most: "f32", "f16", "bf16", "q8_0", "q4_0", "q4_K", "int8"
   size_t weight_bytes;      // in memory
 };
 

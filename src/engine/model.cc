@@ -73,7 +73,7 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
       tokenizer != nullptr
           ? ChatTemplate::load(own ? directory : options.tokenizer, *tokenizer)
           : unsupported("the model directory has no tokenizer, which a chat template needs");
-  const DType weight_type = weights->head.type();
+  const DType weight_type = weights->layers[0].gate_up[0].type();
   auto parts = std::make_unique<Parts>(
       Parts{std::move(*weights), std::move(tokenizer), std::move(chat), weight_type});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));

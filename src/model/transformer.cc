@@ -67,7 +67,8 @@ const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv
       n_rows = static_cast<uint32_t>(plan.outputs.size());
       if (n_rows == 0) break;
     }
-    linear(layer.o, buffers_.attended.data(), config_.q_dim(), n_rows, buffers_.projected.data());
+    linear({&layer.o, 1}, buffers_.attended.data(), config_.q_dim(), n_rows,
+           buffers_.projected.data());
     add_to_residual(n_rows, layer.o_bias, layer.attention_norm);
     feed_forward(layer, n_rows);
     add_to_residual(n_rows, {}, layer.feed_forward_norm);
@@ -77,7 +78,7 @@ const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv
 }
 
 void Transformer::logits(const float* hidden, int n, float* out) {
-  linear(weights_.head, hidden, config_.d_model, static_cast<uint32_t>(n), out);
+  linear({&weights_.head, 1}, hidden, config_.d_model, static_cast<uint32_t>(n), out);
 }
 
 void Transformer::resize(uint32_t n_rows) {
@@ -167,7 +168,7 @@ void Transformer::feed_forward(const LayerWeights& layer, uint32_t n_rows) {
     kernels_.swiglu(gate, gate + ff, config_.d_ff, gate);
   });
   watch.lap(times_.row_ops_s);
-  linear(layer.down, buffers_.gate_up.data(), static_cast<int64_t>(2 * ff), n_rows,
+  linear({&layer.down, 1}, buffers_.gate_up.data(), static_cast<int64_t>(2 * ff), n_rows,
          buffers_.projected.data());
 }
 
@@ -223,13 +224,18 @@ void Transformer::add_to_residual(uint32_t n_rows, const std::vector<float>& bia
   watch.lap(times_.row_ops_s);
 }
 
-void Transformer::linear(const kernel::PackedMatrix& w, const float* x, int64_t x_stride,
+void Transformer::linear(std::span<const kernel::PackedMatrix> w, const float* x, int64_t x_stride,
                          uint32_t n_rows, float* y) {
   Stopwatch watch;
-  kernel::linear(kernels_, pool_, w, x, x_stride, static_cast<int>(n_rows), y, w.n(),
-                 linear_scratch_);
+  int64_t n = 0;
+  for (const kernel::PackedMatrix& matrix : w) n += matrix.n();
+  for (const kernel::PackedMatrix& matrix : w) {
+    kernel::linear(kernels_, pool_, matrix, x, x_stride, static_cast<int>(n_rows), y, n,
+                   linear_scratch_);
+    times_.linear_flops += 2.0 * n_rows * matrix.n() * matrix.k();
+    y += matrix.n();
+  }
   watch.lap(times_.linear_s);
-  times_.linear_flops += 2.0 * n_rows * w.n() * w.k();
 }
 
 }  // namespace pando::model

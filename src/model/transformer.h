@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -18,7 +19,7 @@ namespace pando::model {
 struct PhaseTimes {
   double linear_s = 0;      // matrix products, the LM head included
   double attention_s = 0;   // tiles of keys and values
-  double row_ops_s = 0;       // norms, rotation, page writes, activations
+  double row_ops_s = 0;     // norms, rotation, page writes, activations
   double linear_flops = 0;  // 2 M N K of every matrix product
 };
 
@@ -60,9 +61,9 @@ class Transformer {
   // bias: [d_model] of the projection, or empty; norm: [d_model], read where norms come behind.
   void add_to_residual(uint32_t n_rows, const std::vector<float>& bias,
                        const std::vector<float>& norm);
-  // x rows lie x_stride apart, y rows w.n().
-  void linear(const kernel::PackedMatrix& w, const float* x, int64_t x_stride, uint32_t n_rows,
-              float* y);
+  // x rows lie x_stride apart, y rows as many values as w has outputs.
+  void linear(std::span<const kernel::PackedMatrix> w, const float* x, int64_t x_stride,
+              uint32_t n_rows, float* y);
 
   const Weights& weights_;
   const ModelConfig& config_;

@@ -34,13 +34,13 @@ class Loader {
     };
     then([&] { return append(name(attention_norm), d, layer.attention_norm); });
     if (config_.fused_projections) {
-      then([&] { return matrix({{name("self_attn.qkv_proj.weight"), q + 2 * kv}}, d, layer.qkv); });
+      then([&] { return stack({{name("self_attn.qkv_proj.weight"), q + 2 * kv}}, d, layer.qkv); });
     } else {
       then([&] {
-        return matrix({{name("self_attn.q_proj.weight"), q},
-                       {name("self_attn.k_proj.weight"), kv},
-                       {name("self_attn.v_proj.weight"), kv}},
-                      d, layer.qkv);
+        return stack({{name("self_attn.q_proj.weight"), q},
+                      {name("self_attn.k_proj.weight"), kv},
+                      {name("self_attn.v_proj.weight"), kv}},
+                     d, layer.qkv);
       });
     }
     if (config_.qkv_bias) {
@@ -56,19 +56,19 @@ class Loader {
         return append(name("self_attn.k_norm.weight"), config_.k_norm_dim(), layer.k_norm);
       });
     }
-    then([&] { return matrix({{name("self_attn.o_proj.weight"), d}}, q, layer.o); });
+    then([&] { return matrix({name("self_attn.o_proj.weight"), d}, q, layer.o); });
     if (config_.o_bias)
       then([&] { return append(name("self_attn.o_proj.bias"), d, layer.o_bias); });
     then([&] { return append(name(feed_forward_norm), d, layer.feed_forward_norm); });
     if (config_.fused_projections) {
-      then([&] { return matrix({{name("mlp.gate_up_proj.weight"), 2 * ff}}, d, layer.gate_up); });
+      then([&] { return stack({{name("mlp.gate_up_proj.weight"), 2 * ff}}, d, layer.gate_up); });
     } else {
       then([&] {
-        return matrix({{name("mlp.gate_proj.weight"), ff}, {name("mlp.up_proj.weight"), ff}}, d,
-                      layer.gate_up);
+        return stack({{name("mlp.gate_proj.weight"), ff}, {name("mlp.up_proj.weight"), ff}}, d,
+                     layer.gate_up);
       });
     }
-    then([&] { return matrix({{name("mlp.down_proj.weight"), d}}, ff, layer.down); });
+    then([&] { return matrix({name("mlp.down_proj.weight"), d}, ff, layer.down); });
     return status;
   }
 
@@ -86,7 +86,7 @@ class Loader {
     if (Status status = append("model.norm.weight", config_.d_model, w_.final_norm); !status)
       return status;
     const char* head = config_.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
-    return matrix({{head, config_.vocab}}, config_.d_model, w_.head);
+    return matrix({head, config_.vocab}, config_.d_model, w_.head);
   }
 
  private:
@@ -111,35 +111,39 @@ class Loader {
     return {};
   }
 
-  // Stacks the parts, each [n_rows, k], in one matrix.
-  Status matrix(const std::vector<Part>& parts, int64_t k, kernel::PackedMatrix& out) {
-    std::vector<TensorView> views;
-    int64_t n = 0;
-    for (const Part& part : parts) {
-      Result<TensorView> view = w_.checkpoint.tensor(part.name, {part.n_rows, k});
-      if (!view) return view.error();
-      views.push_back(std::move(*view));
-      n += part.n_rows;
+  // The parts, each [n_rows, k].
+  Status stack(const std::vector<Part>& parts, int64_t k, Stack& out) {
+    for (size_t i = 0; i < parts.size();) {
+      std::vector<TensorView> views;  // of one type
+      DType type = DType::kF32;
+      int64_t n = 0;
+      for (size_t next = i; next < parts.size(); ++next) {
+        Result<TensorView> view = w_.checkpoint.tensor(parts[next].name, {parts[next].n_rows, k});
+        if (!view) return view.error();
+        const DType packed = requantised_.value_or(packed_type(view->dtype));
+        if (views.empty()) type = packed;
+        if (packed != type) break;
+        views.push_back(std::move(*view));
+        n += parts[next].n_rows;
+      }
+      if (k > kernel::PackedMatrix::max_inputs(type))
+        return unsupported("{}: tensor '{}' has rows of {}, expected at most {} for {} weights",
+                           file(), parts[i].name, k, kernel::PackedMatrix::max_inputs(type),
+                           dtype_name(type));
+      out.emplace_back(type, static_cast<int>(n), static_cast<int>(k));
+      int row = 0;
+      for (const TensorView& view : views) {
+        if (Status status = pack(parts[i++].name, view, out.back(), row); !status) return status;
+        row += static_cast<int>(view.shape[0]);
+      }
     }
-    DType type = requantised_.value_or(packed_type(views[0].dtype));
-    for (size_t i = 1; i < views.size() && !requantised_; ++i) {
-      if (packed_type(views[i].dtype) == type) continue;
-      if (dtype_size(type) != 0 && dtype_size(views[i].dtype) != 0)
-        return unsupported("{}: tensor '{}' is {} but '{}' is {}, expected one type for both",
-                           file(), parts[i].name, dtype_name(views[i].dtype), parts[0].name,
-                           dtype_name(views[0].dtype));
-      type = DType::kQ8_0;  // holds what any of the others that come in blocks holds
-    }
-    if (k > kernel::PackedMatrix::max_inputs(type))
-      return unsupported("{}: tensor '{}' has rows of {}, expected at most {} for {} weights",
-                         file(), parts[0].name, k, kernel::PackedMatrix::max_inputs(type),
-                         dtype_name(type));
-    out = kernel::PackedMatrix(type, static_cast<int>(n), static_cast<int>(k));
-    int row = 0;
-    for (size_t i = 0; i < views.size(); ++i) {
-      if (Status status = pack(parts[i].name, views[i], out, row); !status) return status;
-      row += static_cast<int>(views[i].shape[0]);
-    }
+    return {};
+  }
+
+  Status matrix(Part part, int64_t k, kernel::PackedMatrix& out) {
+    Stack one;
+    if (Status status = stack({std::move(part)}, k, one); !status) return status;
+    out = std::move(one[0]);
     return {};
   }
 
@@ -243,7 +247,9 @@ Result<Weights> Weights::load(const std::filesystem::path& directory,
 size_t Weights::bytes() const {
   size_t sum = head.bytes();
   for (const LayerWeights& layer : layers)
-    sum += layer.qkv.bytes() + layer.o.bytes() + layer.gate_up.bytes() + layer.down.bytes();
+    for (const Stack* stack : {&layer.qkv, &layer.gate_up})
+      for (const kernel::PackedMatrix& matrix : *stack) sum += matrix.bytes();
+  for (const LayerWeights& layer : layers) sum += layer.o.bytes() + layer.down.bytes();
   return sum;
 }
 

@@ -24,7 +24,7 @@ TEST(Golden, BF16Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kBF16), 1435036
 TEST(Golden, Q8_0Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ8_0), 4651625563628357703u); }
 TEST(Golden, Q4_0Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ4_0), 15270210961097165153u); }
 TEST(Golden, Int8Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kInt8), 278679719824052413u); }
-TEST(Golden, Q4_KWeights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ4_K), 8490530356395991343u); }
+TEST(Golden, Q4_KWeights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ4_K), 8846360210351416527u); }
 
 }  // namespace
 }  // namespace pando::testing

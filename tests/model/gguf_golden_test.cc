@@ -75,9 +75,14 @@ TEST(GgufGolden, TheWholeFileIsAModel) {
   EXPECT_TRUE(config.tied_embeddings);
   EXPECT_EQ(config.bos_id, 1);
   EXPECT_EQ(config.eos_ids, std::vector<int32_t>{2});
-  EXPECT_EQ(loaded->layers[0].qkv.type(), DType::kQ8_0);  // from Q4_K and Q6_K
+  ASSERT_EQ(loaded->layers[0].qkv.size(), 2u);
+  EXPECT_EQ(loaded->layers[0].qkv[0].type(), DType::kQ4_K);  // queries and keys
+  EXPECT_EQ(loaded->layers[0].qkv[0].n(), 32);
+  EXPECT_EQ(loaded->layers[0].qkv[1].type(), DType::kQ8_0);  // from Q6_K
   EXPECT_EQ(loaded->layers[0].o.type(), DType::kF16);
-  EXPECT_EQ(loaded->layers[0].gate_up.type(), DType::kQ8_0);  // from Q4_0 and Q8_0
+  ASSERT_EQ(loaded->layers[0].gate_up.size(), 2u);
+  EXPECT_EQ(loaded->layers[0].gate_up[0].type(), DType::kQ4_0);
+  EXPECT_EQ(loaded->layers[0].gate_up[1].type(), DType::kQ8_0);
   EXPECT_EQ(loaded->layers[0].down.type(), DType::kBF16);
   EXPECT_EQ(loaded->head.type(), DType::kQ8_0);
 }

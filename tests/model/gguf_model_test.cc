@@ -49,6 +49,11 @@ void expect_same(const kernel::PackedMatrix& a, const kernel::PackedMatrix& b, c
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0) << what;
 }
 
+void expect_same(const Stack& a, const Stack& b, const char* what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (size_t i = 0; i < a.size(); ++i) expect_same(a[i], b[i], what);
+}
+
 // All that the forward pass reads, embeddings apart.
 void expect_same(const Weights& a, const Weights& b) {
   ASSERT_EQ(a.layers.size(), b.layers.size());
@@ -114,8 +119,8 @@ TEST_F(GgufModel, BlocksAreUsedAsTheyAre) {
   }
 }
 
-// Parts of one product may differ in type: all become q8_0.
-TEST_F(GgufModel, MixedBlocksBecomeQ8) {
+// Parts of one product may differ in type; neighbours that do not are one matrix.
+TEST_F(GgufModel, PartsKeepTheirTypes) {
   make("tiny-qwen3", DType::kBF16);
   const ModelConfig config = ModelConfig::load(folder_.path()).value();
   const Checkpoint checkpoint = Checkpoint::open(folder_.path()).value();
@@ -132,9 +137,16 @@ TEST_F(GgufModel, MixedBlocksBecomeQ8) {
                type == DType::kF32 ? floats : testing::quantised_blocks(wide, type));
   }
   const Weights weights = load(folder_.write("model.gguf", out.bytes()));
-  EXPECT_EQ(weights.layers[0].qkv.type(), DType::kQ8_0);
-  EXPECT_EQ(weights.layers[0].gate_up.type(), DType::kQ8_0);
-  EXPECT_EQ(load(folder_.path() / "model.gguf", DType::kQ4_0).layers[0].qkv.type(), DType::kQ4_0);
+  const auto types = [](const Stack& stack) {
+    std::vector<DType> types;
+    for (const kernel::PackedMatrix& matrix : stack) types.push_back(matrix.type());
+    return types;
+  };
+  using Types = std::vector<DType>;
+  EXPECT_EQ(types(weights.layers[0].qkv), (Types{DType::kQ8_0, DType::kQ4_0, DType::kQ8_0}));
+  EXPECT_EQ(types(weights.layers[0].gate_up), (Types{DType::kQ8_0, DType::kQ4_0}));
+  const Weights same = load(folder_.path() / "model.gguf", DType::kQ4_0);
+  EXPECT_EQ(types(same.layers[0].qkv), Types{DType::kQ4_0});
 }
 
 TEST_F(GgufModel, EveryScalingOfTheRotationIsThatOfConfigJson) {

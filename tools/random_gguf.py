@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Writes a GGUF file of a Qwen3 shape with random bits and the types of a usual Q4_K_M file, to
+measure memory and speed:
+
+    pip install -r tools/requirements-gguf.txt
+    tools/random_gguf.py qwen3-0.6b model.gguf
+
+Values of attention and the down projection are Q6_K in the first and last eighth of the layers and
+in every third between them, and so is the table of embeddings or the head; all others are Q4_K.
+"""
+import sys
+
+import gguf
+import numpy as np
+
+Type = gguf.GGMLQuantizationType
+# d_model, d_ff, layers, heads, heads of keys and values, tied embeddings
+SHAPES = {"qwen3-0.6b": (1024, 3072, 28, 16, 8, True), "qwen3-8b": (4096, 12288, 36, 32, 8, False)}
+HEAD_DIM, VOCAB = 128, 151936
+
+
+def blocks(rng, n_rows, n_columns, type_):
+    block_len, block_bytes = gguf.GGML_QUANT_SIZES[type_]
+    data = rng.integers(0, 256, (n_rows * n_columns // block_len, block_bytes), dtype=np.uint8)
+    for at in [0, 2] if type_ == Type.Q4_K else [208]:
+        scales = rng.uniform(-4e-4, 4e-4, (len(data), 1)).astype(np.float16)
+        data[:, at:at + 2] = scales.view(np.uint8)
+    return data.reshape(n_rows, -1)
+
+
+def more_bits(layer, n_layers):
+    eighth = n_layers // 8
+    return layer < eighth or layer >= 7 * n_layers // 8 or (layer - eighth) % 3 == 2
+
+
+def main():
+    d_model, d_ff, n_layers, n_heads, n_kv_heads, tied = SHAPES[sys.argv[1]]
+    rng = np.random.default_rng(1)
+    writer = gguf.GGUFWriter(sys.argv[2], "qwen3", use_temp_file=True)
+    writer.add_context_length(40960)
+    writer.add_embedding_length(d_model)
+    writer.add_block_count(n_layers)
+    writer.add_feed_forward_length(d_ff)
+    writer.add_head_count(n_heads)
+    writer.add_head_count_kv(n_kv_heads)
+    writer.add_key_length(HEAD_DIM)
+    writer.add_value_length(HEAD_DIM)
+    writer.add_rope_freq_base(1e6)
+    writer.add_layer_norm_rms_eps(1e-6)
+
+    def matrix(name, n_rows, n_columns, type_=Type.Q4_K):
+        writer.add_tensor(name + ".weight", blocks(rng, n_rows, n_columns, type_), raw_dtype=type_)
+
+    def norm(name, n):
+        writer.add_tensor(name + ".weight", np.ones(n, dtype=np.float32))
+
+    matrix("token_embd", VOCAB, d_model, Type.Q6_K if tied else Type.Q4_K)
+    norm("output_norm", d_model)
+    if not tied:
+        matrix("output", VOCAB, d_model, Type.Q6_K)
+    q_dim, kv_dim = n_heads * HEAD_DIM, n_kv_heads * HEAD_DIM
+    for layer in range(n_layers):
+        of = f"blk.{layer}."
+        some = Type.Q6_K if more_bits(layer, n_layers) else Type.Q4_K
+        norm(of + "attn_norm", d_model)
+        norm(of + "ffn_norm", d_model)
+        norm(of + "attn_q_norm", HEAD_DIM)
+        norm(of + "attn_k_norm", HEAD_DIM)
+        matrix(of + "attn_q", q_dim, d_model)
+        matrix(of + "attn_k", kv_dim, d_model)
+        matrix(of + "attn_v", kv_dim, d_model, some)
+        matrix(of + "attn_output", d_model, q_dim)
+        matrix(of + "ffn_gate", d_ff, d_model)
+        matrix(of + "ffn_up", d_ff, d_model)
+        matrix(of + "ffn_down", d_model, d_ff, some)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+if __name__ == "__main__":
+    main()
