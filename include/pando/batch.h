@@ -80,7 +80,7 @@ struct BatchSummary {
 // or 0 where that is not known. Bad lines are reported and the rest runs. Errors: kIo where the
 // output cannot be written or the input cannot be read on; answers that were written stay. With
 // `defaults.chat` what Model::render_chat says of the default conversation, before anything is
-// read.
+// read. Any thread; the streams are used by it alone.
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
                                std::ostream& output, const BatchOptions& options);
 

@@ -32,8 +32,8 @@ Result<std::vector<Request>> continuation_requests(const Model& model, std::stri
 // What the completion of such a request says.
 ContinuationScore continuation_score(const Completion& completion);
 
-// All continuations together; the prefix is computed once. Errors: as continuation_requests and
-// Engine::complete_all.
+// All continuations together; the prefix is computed once. Any thread. Errors: as
+// continuation_requests and Engine::complete_all.
 Result<std::vector<ContinuationScore>> score(Engine& engine, const std::string& prefix,
                                              const std::vector<std::string>& continuations);
 
@@ -57,9 +57,9 @@ struct Perplexity {
 };
 
 // The text in windows, each token scored once with what its window holds before it: at least
-// window - stride tokens, but in the first window. Windows begin with the beginning-of-sequence
-// token where the model wants one. Errors: as Model::encode; kInvalidArgument for less than two
-// tokens, or window and stride that do not fit.
+// window - stride tokens, but in the first window. Any thread. Windows begin with the
+// beginning-of-sequence token where the model wants one. Errors: as Model::encode; kInvalidArgument
+// for less than two tokens, or window and stride that do not fit.
 Result<Perplexity> perplexity(Engine& engine, std::string_view text,
                               const PerplexityOptions& options = {});
 
