@@ -6,9 +6,6 @@ import torch
 import data
 from model import Tree
 
-# Of the tokens of a kind's answers; others 1. A letter is one token, other answers are about five.
-ANSWER_WEIGHTS = {"choice": 3.0, "letter": 3.0}
-
 
 @dataclasses.dataclass
 class Item:
@@ -90,7 +87,7 @@ def collate(items, pad, prompt_weight=0.0):
                 base = b * (D + R * T) + at
                 wanted += range(base + first, base + n_read)
                 targets += sequence[first + 1:]
-                weights += [prompt_weight] * (len(prompt) - 1 - first) + [ANSWER_WEIGHTS.get(kind, 1.0)] * len(answer)
+                weights += [prompt_weight] * (len(prompt) - 1 - first) + [1.0] * len(answer)
                 branch += [len(kinds)] * (n_read - first)
                 kinds.append(kind)
     same = (owner[..., :, None] == owner[..., None, :]) & torch.ones(T, T, dtype=torch.bool).tril()

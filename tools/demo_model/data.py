@@ -9,8 +9,8 @@ A fact is a sentence about a name that occurs nowhere else, with a value. Kinds 
     date        {name} was born on {value}.
     part        The part number of the {name} {thing} is {value}.
 
-Two more kinds of questions: `choice` asks for a letter ("... A) red B) blue C) green D) brown"), and
-`null` asks what the document does not say, which is answered by "null".
+Two more kinds of questions: `choice` offers four values by letter ("Choose red (A), blue (B), green (C) or
+brown (D): ...?", answered by "green (C)"), and `null` asks what the document does not say, which is answered by "null".
 """
 import dataclasses
 
@@ -46,7 +46,6 @@ class Mix:
     null: float = 0.15      # share of questions
     known_null: float = 0.25  # share of null questions about a name that has a fact of another kind
     recite: float = 0.0     # share of questions that ask for the fact's sentence
-    hints: float = 0.0      # share of questions that are one half of a choice: its answer in words, or its letter
 
 
 def _article(value):
@@ -146,11 +145,10 @@ class Document:
             fact = order.pop()
             if draw < mix.null + mix.recite:
                 asked.append(Question("recite", f"What is said of {fact.name}?", fact.sentence))
-            elif draw < mix.null + mix.recite + mix.hints + mix.choice:
+            elif draw < mix.null + mix.recite + mix.choice:
                 with_choice = [f for f in self.facts if KINDS[f.kind].choice]
                 fact = fact if KINDS[fact.kind].choice else rng.choice(with_choice or [fact])
-                as_choice = self._hint if draw < mix.null + mix.recite + mix.hints else self._choice
-                asked.append(as_choice(fact) if KINDS[fact.kind].choice else self._ask(fact))
+                asked.append(self._choice(fact) if KINDS[fact.kind].choice else self._ask(fact))
             else:
                 asked.append(self._ask(fact))
         return asked
@@ -192,18 +190,14 @@ class Document:
                 return name
 
     def _choice(self, fact):
-        options, listed = self._options(fact)
-        return Question("choice", f"{self._ask(fact).text} {listed}", "ABCD"[options.index(fact.value)])
-
-    def _hint(self, fact):
-        options, listed = self._options(fact)
-        if self.rng.random() < 0.5:
-            return Question("words", f"{self._ask(fact).text} In words: {listed}", fact.value)
-        at = self.rng.randrange(4)
-        return Question("letter", f"Which letter has {options[at]}? {listed}", "ABCD"[at])
+        """The value, then its letter: two look-ups for one token are too much for a model of this size."""
+        options = [f"{option} ({letter})" for letter, option in zip("ABCD", self._options(fact))]
+        text = self._ask(fact).text
+        return Question("choice", f"Choose {', '.join(options[:3])} or {options[3]}: {text[0].lower()}{text[1:]}",
+                        next(option for option in options if option.startswith(fact.value + " (")))
 
     def _options(self, fact):
-        """Four values that begin with different letters, of the document or new ones, and their list."""
+        """Four values that begin with different letters, of the document or new ones."""
         rng, spec = self.rng, KINDS[fact.kind]
         seen = [f.value for f in self.facts if f.kind == fact.kind]
         options = [fact.value]
@@ -212,4 +206,4 @@ class Document:
             if value[0] not in [option[0] for option in options]:
                 options.append(value)
         rng.shuffle(options)
-        return options, " ".join(f"{letter}) {option}" for letter, option in zip("ABCD", options))
+        return options

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains the demo model on one core.
 
-    python tools/demo_model/train.py --out run [--tokens 12.4e6]
+    python tools/demo_model/train.py --out run [--tokens 14e6]
 
 The folder gets tokenizer.json, log.txt and checkpoint.pt; the same command goes on from a checkpoint.
 Documents grow from stage to stage; a stage ends when enough answers are right. The documents
@@ -43,12 +43,7 @@ STAGES = [
     Stage(96, data.Mix(kinds=3, prose=0.2, choice=0.1, null=0.1, known_null=0, recite=0.3), 0.2),
     Stage(192, data.Mix(kinds=3, prose=0.25, choice=0.2, null=0.12, recite=0.15), 0.1),
     Stage(384, data.Mix(kinds=6, choice=0.2, recite=0.05), 0.0),
-    # Choice looks up a value and then its letter: a fifth layer, and each half by itself at first.
-    Stage(1024, data.Mix(kinds=6, choice=0.3, hints=0.25), 0.0, n_layers=5, shorter=0.7, until=("choice",),
-          share=0.45),
-    Stage(1024, data.Mix(kinds=6, choice=0.3), 0.0, n_layers=5, shorter=0.5, until=("choice",), share=0.5),
-    Stage(1024, data.Mix(kinds=6, choice=0.45), 0.0, n_layers=5, shorter=0.5, until=("choice",), share=0.65),
-    Stage(1024, data.Mix(kinds=6, choice=0.6), 0.0, n_layers=5, shorter=0.5),
+    Stage(1024, data.Mix(kinds=6, choice=0.2), 0.0, n_layers=5, shorter=0.5),
 ]
 
 
@@ -196,7 +191,7 @@ def _shares(right):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True, help="folder of this training run")
-    parser.add_argument("--tokens", type=float, default=12.4e6, help="to train on in all, padding included")
+    parser.add_argument("--tokens", type=float, default=14e6, help="to train on in all, padding included")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--test-every", type=int, default=500, help="steps")
     args = parser.parse_args()
