@@ -23,6 +23,7 @@ import data
 import model
 import tokenizer
 
+RIGHT_TO_MOVE_ON = 0.8  # share of answers about facts
 PEAK_RATE, WARM_UP, CLIP = 2e-3, 100, 1.0
 TEST_LENGTHS = (64, 256, 1024)
 
@@ -34,8 +35,6 @@ class Stage:
     prompt_weight: float  # of predicting the questions themselves
     n_layers: int = 4
     shorter: float = 0.4  # share of steps with shorter documents, by any factor
-    until: tuple = tuple(data.KINDS)  # the kinds that must be right to move on,
-    share: float = 0.8                # and how often
 
 
 STAGES = [
@@ -143,8 +142,9 @@ class Trainer:
             of_kind = [ok for k, ok in zip(batch.kinds, right) if k == kind]
             share = sum(of_kind) / len(of_kind)
             self.right[kind] = share if kind not in self.right else 0.97 * self.right[kind] + 0.03 * share
-        shares = [self.right.get(kind, 0) for kind in STAGES[self.stage].until]
-        if self.since >= 100 and sum(shares) / len(shares) > STAGES[self.stage].share and self.stage + 1 < len(STAGES):
+        shares = [self.right.get(kind, 0) for kind in data.KINDS]
+        right = sum(shares) / len(shares) > RIGHT_TO_MOVE_ON
+        if self.since >= 100 and right and self.stage + 1 < len(STAGES):
             self._log(f"stage {self.stage} done at step {self.step}, {self.tokens / 1e6:.2f}M tokens: "
                       + _shares(self.right))
             self.stage, self.since = self.stage + 1, 0
