@@ -18,18 +18,17 @@ bool is_exact_here(const SpmModel& model) {
     // A piece that is not used is taken apart again, and a space in a piece is none of the text.
     return piece.type == PieceType::kUnused || piece.text.find(' ') != piece.text.npos;
   };
-  return model.is_bpe && !model.has_character_map && !model.marks_after && model.marks_spaces &&
+  return model.is_bpe && model.character_map.empty() && !model.marks_after && model.marks_spaces &&
          std::none_of(model.pieces.begin(), model.pieces.end(), odd);
 }
 
 // Nothing where the library must do it.
-std::optional<TokenizerParts> read_parts(const std::string& bytes, const std::string& file) {
-  Result<SpmModel> model = read_spm_model(bytes, file);
-  if (!model.ok() || !is_exact_here(*model)) return std::nullopt;
-  Result<TokenizerParts> parts = make_score_parts({.pieces = std::move(model->pieces),
-                                                   .byte_fallback = model->byte_fallback,
-                                                   .puts_space_first = model->puts_space_first,
-                                                   .removes_spaces = model->removes_spaces},
+std::optional<TokenizerParts> make_parts(const SpmModel& model, const std::string& file) {
+  if (!is_exact_here(model)) return std::nullopt;
+  Result<TokenizerParts> parts = make_score_parts({.pieces = model.pieces,
+                                                   .byte_fallback = model.byte_fallback,
+                                                   .puts_space_first = model.puts_space_first,
+                                                   .removes_spaces = model.removes_spaces},
                                                   file);
   if (!parts.ok()) return std::nullopt;
   return std::move(*parts);
@@ -40,13 +39,19 @@ std::optional<TokenizerParts> read_parts(const std::string& bytes, const std::st
 Result<std::unique_ptr<Tokenizer>> SpmTokenizer::load(const std::string& model,
                                                       const std::string& file,
                                                       const TokenizerConfig& config) {
+  const Result<SpmModel> read = read_spm_model(model, file);  // before the library, which trusts it
+  if (!read.ok()) return read.error();
   std::unique_ptr<SpmTokenizer> tokenizer(new SpmTokenizer);
-  const auto loaded = tokenizer->processor_.LoadFromSerializedProto(model);
-  if (!loaded.ok()) {
-    return bad_file("'{}' is not a SentencePiece model: {}", file, loaded.message());
+  try {
+    const auto loaded = tokenizer->processor_.LoadFromSerializedProto(model);
+    if (!loaded.ok()) {
+      return bad_file("'{}' is not a SentencePiece model: {}", file, loaded.message());
+    }
+  } catch (const std::exception& failure) {  // of its tries, which it does not catch
+    return bad_file("'{}' is not a SentencePiece model: {}", file, failure.what());
   }
   if (Status found = tokenizer->find_tokens(file, config); !found.ok()) return found.error();
-  if (auto parts = read_parts(model, file)) {
+  if (auto parts = make_parts(*read, file)) {
     parts->special = tokenizer->special_;
     for (const AddedToken& token : tokenizer->added_list_) {
       parts->added.push_back(token);
