@@ -82,12 +82,12 @@ constexpr std::array<ChatForm, 33> kForms = {{
 
 }  // namespace
 
+std::span<const ChatForm> chat_forms() { return kForms; }
+
 const ChatForm* find_chat_form(uint64_t hash) {
   const auto form = std::find_if(kForms.begin(), kForms.end(),
                                  [&](const ChatForm& known) { return known.hash == hash; });
   return form == kForms.end() ? nullptr : &*form;
 }
-
-size_t n_chat_forms() { return kForms.size(); }
 
 }  // namespace pando

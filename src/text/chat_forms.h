@@ -1,8 +1,8 @@
 // The chat templates that are known.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "text/chat_render.h"
 
@@ -19,8 +19,8 @@ struct ChatForm {
   Thinking thinking = Thinking::kNever;
 };
 
+std::span<const ChatForm> chat_forms();
 // Null where no template has this hash (ChatTemplate::hash).
 const ChatForm* find_chat_form(uint64_t hash);
-size_t n_chat_forms();
 
 }  // namespace pando

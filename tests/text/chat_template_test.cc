@@ -95,7 +95,7 @@ TEST(ChatTemplate, RendersRandomConversationsAsTheReference) {
 TEST(ChatTemplate, NoTemplateWithoutReference) {
   std::set<std::string> names;
   for (const Json& entry : golden()["templates"]) names.insert(entry["name"]);
-  EXPECT_EQ(names.size(), n_chat_forms());
+  EXPECT_EQ(names.size(), chat_forms().size());
 }
 
 TEST(ChatTemplate, SpaceIsWhatPythonStrips) {

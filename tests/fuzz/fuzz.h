@@ -1,0 +1,56 @@
+// What the fuzz targets share. A target returns where its input was refused as it should be, and
+// ends the program where something is wrong.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/test_files.h"
+#include "pando/result.h"
+#include "text/tokenizer.h"
+
+// libFuzzer's entry to a target; returns 0.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace pando::fuzz {
+
+inline void demand(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "fuzz target: %s\n", what);
+  std::abort();
+}
+
+inline std::string_view text_of(const uint8_t* data, size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+inline void check_error(const Error& error) {
+  demand(!error.message.empty(), "an error without a message");
+  demand(error.code != ErrorCode::kInternal, "an input is no bug");
+}
+
+// The pieces between zero bytes; those that are lacking are empty.
+template <size_t n>
+std::array<std::string_view, n> pieces_of(std::string_view text) {
+  std::array<std::string_view, n> pieces;
+  for (size_t i = 0; i < n; ++i) {
+    pieces[i] = i + 1 < n ? text.substr(0, text.find('\0')) : text;
+    text.remove_prefix(std::min(text.size(), pieces[i].size() + 1));
+  }
+  return pieces;
+}
+
+// The folder of this process.
+inline const TemporaryFolder& folder() {
+  static const TemporaryFolder folder;
+  return folder;
+}
+
+}  // namespace pando::fuzz

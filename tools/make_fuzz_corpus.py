@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""Writes the inputs that the fuzz targets begin with: tests/fuzz/corpus/TARGET/*.
+
+Needs Python's own library only. Files found by fuzzing (regression-*) are left as they are.
+"""
+
+import base64
+import json
+import random
+import struct
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CORPUS = ROOT / "tests" / "fuzz" / "corpus"
+MARK = "\u2581"
+GPT2_WORDS = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+
+def write(target, name, data):
+    folder = CORPUS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def json_texts():
+    write("json", "values", '{"a":[1,-2,3.5e-7,true,false,null,{}],"b":{"c":{"d":"\\u00e9\\ud83d\\ude00"}},"":[[]]}')
+    write("json", "mark", b"\xef\xbb\xbf [18446744073709551615, -9223372036854775808, 1e308]\r\n")
+    write("json", "twice", '[{"a":{"b":1,"\\u0062":2}}]')
+    write("json", "deep", "[" * 65 + "]" * 65)
+    write("json", "utf8", b'["\xc3\xa9\xe2\x82\xac\xf0\x9f\xa6\x99", "\xed\xa0\x80", "\xff"]')
+
+
+def input_lines():
+    lines = [
+        {"id": "d1", "context": "C", "questions": ["Q", {"id": 2, "text": "R", "answers": ["a", "b"]}]},
+        {"id": 7, "instruction": "I", "context": "C", "template": "{instruction} {context} {question}",
+         "questions": [{"text": "Q", "choices": ["yes", "no"]}], "max_tokens": 0},
+        {"prompt": "P", "temperature": 0.5, "top_k": 3, "top_p": 0.9, "min_p": 0.1, "n": 2, "seed": 2**64 - 1,
+         "stop": ["x", "yz"], "stop_tokens": [1, 2], "logit_bias": {"3": -1.5}, "repetition_penalty": 1.1,
+         "presence_penalty": 1, "frequency_penalty": -1, "ignore_eos": True, "logprobs": True, "top_logprobs": 4},
+        {"tokens": [1, 2, 3], "answers": "a", "prompt_logprobs": True},
+        {"messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}], "thinking": False},
+        {"prompt": "P", "choices": ["yes", "no"]},
+        {"context": "C", "questions": ["Q"], "thinking": True},
+    ]
+    for i, line in enumerate(lines):
+        write("input_line", f"line{i}", json.dumps(line))
+    write("input_line", "returns", '\ufeff{"prompt": "P"}\r')
+
+
+def safetensors():
+    def file(header, data):
+        text = json.dumps(header, separators=(",", ":")).encode()
+        return struct.pack("<Q", len(text)) + text + data
+
+    write("safetensors", "two", file(
+        {"__metadata__": {"format": "pt"},
+         "b": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [4, 16]},
+         "a": {"dtype": "F32", "shape": [], "data_offsets": [0, 4]}}, bytes(16)))
+    write("safetensors", "none", file({"n": {"dtype": "I64", "shape": [0, 7], "data_offsets": [0, 0]}}, b""))
+    write("safetensors", "shared", file(
+        {"a": {"dtype": "U8", "shape": [8], "data_offsets": [0, 8]},
+         "b": {"dtype": "F16", "shape": [4], "data_offsets": [7, 15]}}, bytes(16)))
+    write("safetensors", "huge", file(
+        {"a": {"dtype": "F4", "shape": [2**62, 2**62], "data_offsets": [0, 2**63 - 1]}}, bytes(16)))
+
+
+TYPES = {"u8": (0, "<B"), "i32": (5, "<i"), "u32": (4, "<I"), "f32": (6, "<f"), "bool": (7, "<B"), "u64": (10, "<Q")}
+
+
+def gguf(values, tensors, version=3):
+    def text(value):
+        data = value.encode()
+        return struct.pack("<Q", len(data)) + data
+
+    out = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(values))
+    for key, (kind, value) in values.items():
+        out += text(key)
+        if kind == "str":
+            out += struct.pack("<I", 8) + text(value)
+        elif kind == "strs":
+            out += struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(text, value))
+        elif kind.endswith("[]"):
+            code, form = TYPES[kind[:-2]]
+            out += struct.pack("<IIQ", 9, code, len(value)) + b"".join(struct.pack(form, x) for x in value)
+        else:
+            code, form = TYPES[kind]
+            out += struct.pack("<I", code) + struct.pack(form, value)
+    offset, data = 0, b""
+    for name, shape, kind, content in tensors:
+        out += text(name) + struct.pack("<I", len(shape))
+        out += b"".join(struct.pack("<Q", n) for n in reversed(shape)) + struct.pack("<IQ", kind, offset)
+        content += bytes(-len(content) % 32)
+        data, offset = data + content, offset + len(content)
+    return out + bytes(-len(out) % 32) + data
+
+
+def byte_characters():
+    """The characters that stand for the bytes in byte-level vocabularies."""
+    shown = list(range(33, 127)) + list(range(161, 173)) + list(range(174, 256))
+    more = iter(range(256, 512))
+    return {byte: chr(byte) if byte in shown else chr(next(more)) for byte in range(256)}
+
+
+def model_values(name):
+    return {
+        "general.architecture": ("str", name), "general.alignment": ("u32", 32),
+        f"{name}.context_length": ("u32", 64), f"{name}.embedding_length": ("u32", 8),
+        f"{name}.block_count": ("u32", 1), f"{name}.feed_forward_length": ("u32", 8),
+        f"{name}.attention.head_count": ("u32", 2), f"{name}.attention.head_count_kv": ("u32", 1),
+        f"{name}.attention.layer_norm_rms_epsilon": ("f32", 1e-5), f"{name}.rope.freq_base": ("f32", 1e4),
+        f"{name}.rope.dimension_count": ("u32", 4),
+    }
+
+
+def ggufs():
+    pieces = ["<unk>", "<s>", "</s>", MARK, "a", "b", MARK + "a", "ab"]
+    scored = {
+        "tokenizer.ggml.model": ("str", "llama"), "tokenizer.ggml.tokens": ("strs", pieces),
+        "tokenizer.ggml.scores": ("f32[]", [-float(i) for i in range(len(pieces))]),
+        "tokenizer.ggml.token_type": ("i32[]", [2, 3, 3, 1, 1, 1, 1, 1]),
+        "tokenizer.ggml.bos_token_id": ("u32", 1), "tokenizer.ggml.eos_token_id": ("u32", 2),
+        "tokenizer.ggml.add_bos_token": ("bool", 1), "tokenizer.chat_template": ("str", "{{ messages }}"),
+    }
+    embedding = ("token_embd.weight", [8, 8], 0, bytes(256))
+    norm = ("output_norm.weight", [8], 0, bytes(32))
+    write("gguf", "llama", gguf({**model_values("llama"), **scored}, [embedding, norm]))
+    characters = list(byte_characters().values()) + ["ab", "<|endoftext|>"]
+    merged = {
+        "tokenizer.ggml.model": ("str", "gpt2"), "tokenizer.ggml.pre": ("str", "qwen2"),
+        "tokenizer.ggml.tokens": ("strs", characters), "tokenizer.ggml.merges": ("strs", ["a b"]),
+        "tokenizer.ggml.token_type": ("i32[]", [1] * 257 + [3]), "tokenizer.ggml.eos_token_id": ("u32", 257),
+    }
+    write("gguf", "gpt2", gguf({**model_values("qwen2"), **merged}, [embedding]))
+    words = {
+        "tokenizer.ggml.model": ("str", "bert"),
+        "tokenizer.ggml.tokens": ("strs", ["[UNK]", "[CLS]", "[SEP]", MARK + "a", MARK + "text", "s", ","]),
+        "tokenizer.ggml.token_type": ("i32[]", [2, 3, 3, 1, 1, 1, 1]), "tokenizer.ggml.unknown_token_id": ("u32", 0),
+    }
+    write("gguf", "bert", gguf(words, [], version=2))
+    scaled = {**model_values("phi3"), "phi3.rope.scaling.type": ("str", "yarn"),
+              "phi3.rope.scaling.factor": ("f32", 4.0), "phi3.rope.scaling.original_context_length": ("u32", 16),
+              "phi3.attention.sliding_window": ("u32", 32)}
+    write("gguf", "blocks", gguf(scaled, [("blk.0.attn_qkv.weight", [16, 32], 8, bytes(16 * 34)),
+                                          ("rope_factors_short.weight", [2], 0, bytes(8))]))
+
+
+def configs():
+    for config in sorted(ROOT.glob("tests/model/data/*/config.json")):
+        write("config", config.parent.name, config.read_text())
+
+
+def tokenizers():
+    characters = byte_characters()
+    vocab = {character: byte for byte, character in characters.items()}
+    vocab.update({"ab": 256, "\u0120a": 257})
+
+    def document(model, **steps):
+        return json.dumps({**steps, "model": {"type": "BPE", **model}}, ensure_ascii=False, separators=(",", ":"))
+
+    added = [{"id": 258, "content": "<s>", "special": True}, {"id": 259, "content": "</s>", "lstrip": True}]
+    template = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
+                                                         {"Sequence": {"id": "A", "type_id": 0}}],
+                "special_tokens": {"<s>": {"id": "<s>", "ids": [258], "tokens": ["<s>"]}}}
+    write("tokenizer_json", "byte_level", document(
+        {"vocab": vocab, "merges": ["a b", ["\u0120", "a"]]}, added_tokens=added, post_processor=template,
+        normalizer={"type": "NFC"}, decoder={"type": "ByteLevel"},
+        pre_tokenizer={"type": "Sequence", "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": GPT2_WORDS}, "behavior": "Isolated", "invert": False},
+            {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]}))
+    pieces = ["<unk>", "<s>", "</s>", MARK, "a", "b", "t", MARK + "a", "ab", "<0x41>"]
+    scores = {piece: i for i, piece in enumerate(pieces)}
+    llama = {"vocab": scores, "merges": [f"{MARK} a", "a b"], "unk_token": "<unk>", "fuse_unk": True}
+    replace = [{"type": "Replace", "pattern": {"String": " "}, "content": MARK},
+               {"type": "Replace", "pattern": {"String": MARK}, "content": " "}]
+    write("tokenizer_json", "marks", document(
+        {**llama, "byte_fallback": False},
+        normalizer={"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": MARK}, replace[0]]},
+        decoder={"type": "Sequence", "decoders": [replace[1], {"type": "ByteFallback"}, {"type": "Fuse"},
+                                                  {"type": "Strip", "content": " ", "start": 1, "stop": 0}]}))
+    write("tokenizer_json", "metaspace", document(
+        llama, pre_tokenizer={"type": "Metaspace", "replacement": MARK, "prepend_scheme": "first", "split": True},
+        decoder={"type": "Metaspace", "replacement": MARK, "prepend_scheme": "first", "split": True}))
+    write("tokenizer_json", "words", document(
+        llama, pre_tokenizer={"type": "Sequence", "pretokenizers": [
+            {"type": "Digits", "individual_digits": True}, {"type": "Punctuation"}, {"type": "WhitespaceSplit"}]}))
+
+    config = {"bos_token": "<s>", "eos_token": {"content": "<|endoftext|>"}, "add_bos_token": False,
+              "additional_special_tokens": ["<x>"], "tokenizer_class": "GPT2Tokenizer",
+              "model_max_length": 10**30, "chat_template": [{"name": "default", "template": "{{ x }}"}],
+              "added_tokens_decoder": {"256": {"content": "<|endoftext|>", "special": True}}}
+    defaults = {"do_sample": True, "temperature": 0.6, "top_p": 0.95, "top_k": 20, "min_p": 0.1,
+                "repetition_penalty": 1.05, "eos_token_id": [256, 1], "num_beams": 1}
+    write("tokenizer_config", "both", json.dumps(config) + "\0" + json.dumps(defaults))
+    write("tokenizer_config", "defaults", "\0" + json.dumps({"eos_token_id": 7}))
+    write("tokenizer_config", "config", json.dumps({"eos_token": "<|endoftext|>", "add_eos_token": True}) + "\0")
+    write("vocab_merges", "pair",
+          json.dumps(vocab, ensure_ascii=False) + "\0#version: 0.2\na b\r\n\u0120 a\n")
+    ranks = [bytes([byte]) for byte in range(256)] + [b"ab", b"abc"]
+    write("tiktoken", "ranks", "".join(f"{base64.b64encode(t).decode()} {i}\n" for i, t in enumerate(ranks)))
+    write("tiktoken", "returns", "IQ== 0\r\nIg== 1\r\n\r\nYWI= 2")
+
+
+def protobuf(*fields):
+    def varint(value):
+        out = b""
+        while value >= 0x80:
+            out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
+        return out + bytes([value])
+
+    out = b""
+    for number, value in fields:
+        if isinstance(value, float):
+            out += varint(number << 3 | 5) + struct.pack("<f", value)
+        elif isinstance(value, int):
+            out += varint(number << 3) + varint(value)
+        else:
+            data = value.encode() if isinstance(value, str) else value
+            out += varint(number << 3 | 2) + varint(len(data)) + data
+    return out
+
+
+def sentencepieces():
+    def model(pieces, is_bpe, normalizer):
+        parts = [(1, protobuf((1, text), (2, -float(i)), (3, kind))) for i, (text, kind) in enumerate(pieces)]
+        trainer = protobuf((3, 2 if is_bpe else 1), (35, 1))
+        return protobuf(*parts, (2, trainer), (3, protobuf(*normalizer)))
+
+    pieces = [("<unk>", 2), ("<s>", 3), ("</s>", 3)] + [(f"<0x{byte:02X}>", 6) for byte in range(256)]
+    pieces += [(text, 1) for text in (MARK, "a", "b", "t", MARK + "a", "ab", "te", "xt", "text")]
+    fewer = pieces[:3] + pieces[-9:] + [("used", 4), ("not", 5)]
+    # A character map that makes "A" an "a": bases 1 and 0x42 of a double array, then the texts.
+    units = [0x80000000] * 256
+    units[0], units[0x40], units[0x42] = 1 << 10, 2 << 10 | 1 << 8 | 0x41, 0x80000000
+    mapped = struct.pack("<257I", 1024, *units) + b"a\0"
+    write("spm", "map", model(fewer, True, [(1, "made"), (2, mapped), (3, 1), (4, 1), (5, 1)]))
+    write("spm", "bpe", model(pieces, True, [(1, "identity"), (3, 1), (4, 0), (5, 1)]))
+    write("spm", "unigram", model(pieces, False, [(1, "identity"), (3, 1), (4, 1), (5, 1)]))
+    write("spm", "few", model(fewer, True, [(1, "identity"), (3, 0), (4, 1), (5, 1)]))
+
+
+def patterns():
+    text = "It's 2024, isn't it?  Yes\n\n ok \u00e9\U0001F999"
+    cases = {
+        "gpt2": GPT2_WORDS,
+        "llama3": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+                  r"|\s*[\r\n]+|\s+(?!\S)|\s+",
+        "classes": r"[\p{Lu}\p{Lt}]*[a-z&&[^x]]+|[^\x00-\x7f]|\w\d\s\W\D\S.|^a$|(?<=a)b|(?<!c)d",
+        "backtracks": r"(a|a)*b|(?:x+x+)+y",
+        "scripts": r"[\p{Han}\p{Hiragana}]{2,}?|\u{1F999}|(?i)abc(?-i:D)|a++b*+",
+    }
+    for name, pattern in cases.items():
+        write("pattern", name, f"{pattern}\0{text}")
+    write("pattern", "long", f"{cases['backtracks']}\0" + "a" * 200)
+
+
+def conversations():
+    # A message begins with the byte of its role: user, assistant, system.
+    write("chat", "turns", "2Be brief.\0" "0Hello?\0" "1Hi.\0" "0 And\nthis? ")
+    write("chat", "thinking", "0A /think\0" "1<think>\nx\n</think>\n\nB\0" "0C /no_think")
+    write("chat", "odd", "1First\0" "0\0" "2Late\0" "0<|im_end|>[INST] </s>\u00a0")
+
+
+def texts():
+    text = "ab abc  \u00e9 e\u0301 <s>a\n\u2581 \u2581\u2581x \U0001F999\u4e2d\u6587 <0x41> don't 123"
+    for i, name in enumerate(("bytes", "normalised", "marks")):
+        write("tokenize", name, bytes([i]) + text.encode())
+    write("tokenize", "invalid", b"\0ab\xff\xc3")
+
+
+def operations():
+    for target in ("prefix_tree", "kv_cache"):
+        for seed in range(3):
+            write(target, f"random{seed}", random.Random(seed).randbytes(1000))
+
+
+if __name__ == "__main__":
+    for make in (json_texts, input_lines, safetensors, ggufs, configs, tokenizers, sentencepieces, patterns,
+                 conversations, texts, operations):
+        make()
