@@ -207,6 +207,7 @@ def test_info_and_stats(model, engine):
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import pando
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 engine = pando.Engine(pando.demo_model(), threads=1, kv_memory=64 << 20)
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 start = time.monotonic()
