@@ -121,7 +121,7 @@ Result<std::vector<Token>> SpmTokenizer::encode(std::string_view text, bool add_
       return;
     }
     const auto done = processor_.Encode({part.text.data(), part.text.size()}, &ids);
-    if (!done.ok()) failed = make_error(ErrorCode::kInternal, "SentencePiece: {}", done.message());
+    if (!done.ok()) failed = bad_file("the tokenizer's SentencePiece model: {}", done.message());
     tokens.insert(tokens.end(), ids.begin(), ids.end());
   });
   if (!failed.ok()) return failed.error();

@@ -33,7 +33,7 @@ inline std::string_view text_of(const uint8_t* data, size_t size) {
 
 inline void check_error(const Error& error) {
   demand(!error.message.empty(), "an error without a message");
-  demand(error.code != ErrorCode::kInternal, "an input is no bug");
+  demand(error.code != ErrorCode::kInternal, error.message.c_str());  // no input is a bug
 }
 
 // The pieces between zero bytes; those that are lacking are empty.
