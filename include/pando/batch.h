@@ -1,6 +1,7 @@
-// The batch runner: questions from a file of JSON lines, answers to a file of JSON lines.
+// The batch runner: questions from a file of lines, answers to a file of JSON lines.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
@@ -9,30 +10,55 @@
 #include <vector>
 
 #include "pando/answer.h"
+#include "pando/answer_file.h"
 #include "pando/engine.h"
+#include "pando/scores.h"
 
 namespace pando {
 
-// Input, one JSON object a line:
+// JSON lines, each an object of one of these forms, freely mixed:
 //   {"id", "context", "questions": [...], "instruction"?, "template"?, options?}
-//     with a question as "..." or {"id"?, "text", "answers"?: [...], "choices"?: [...]}
+//     with a question as "..." or {"id"?, "text", "answers"?: [...], "choices"?: [...],
+//     "metadata"?}
+//   {"id", "context", "question", "answers"?, options?}
 //   {"id", "prompt" or "tokens" or "messages": [{"role", "content"}], "answers"?: [...], options?}
+//   {"custom_id", "method", "url": "/v1/completions" or "/v1/chat/completions", "body"}, as in an
+//     OpenAI batch; what the body does not say comes from `defaults`
 // Options are those of SamplingOptions, by their names, and:
 //   "prompt_logprobs": true reports those of the prompt too;
 //   "choices": [...]: the answer is the one that is likeliest behind the prompt, as AnswerOptions
 //   says; "thinking": true or false, with messages, and with questions where `defaults.chat` is
-//   set.
+//   set; "metadata": {...} comes back with each answer.
 // A line without an id goes by its number, a question without one by its index from 0.
-// Output, one line as each answer completes: {"id", "question_id"?, "choice"?, "text",
-//    "finish_reason", "prompt_tokens", "completion_tokens", "logprobs"?, "top_logprobs"?,
-//    "prompt_logprobs"?, "prompt_top_logprobs"?, "choice_logprobs"?, "logits_hash"?}
+// Tables: the first row names the columns: context and question, or prompt; id, answer, choices
+//   (with | between them), options; all others come back as metadata.
+// Output, the lines of a question when all its answers are complete: {"id", "question_id"?,
+//    "part"?, "parts"?, "choice"?, "text", "finish_reason", "prompt_tokens", "completion_tokens",
+//    "logprobs"?, "top_logprobs"?, "prompt_logprobs"?, "prompt_top_logprobs"?, "choice_logprobs"?,
+//    "logits_hash"?, "metadata"?}; for an OpenAI line {"id", "custom_id", "response", "error"}.
+enum class InputFormat { kJsonLines, kCsv, kTsv };
+
+// A prompt that with its answer does not fit the context is
+enum class TooLong {
+  kError,           // reported, and its question fails
+  kSkip,            // reported and left out
+  kTruncateMiddle,  // cut: the middle of the line's context, or of its prompt, is left out
+  kSplit,           // cut: its questions are asked of each part of the line's context
+};
+
 struct BatchOptions {
-  AnswerOptions defaults;      // for lines that do not say otherwise
-  bool skip_too_long = false;  // a prompt that does not fit is left out instead of being an error
+  AnswerOptions defaults;  // for lines that do not say otherwise
+  InputFormat format = InputFormat::kJsonLines;
+  TooLong too_long = TooLong::kError;
+  bool ordered = false;  // answers in the order of the input
+  std::string group_by;  // field of the metadata that scores are also reported by; empty: none
+  // Once true, no more questions are begun; what is under way is finished.
+  const std::atomic<bool>* stop = nullptr;
   // These are called from the thread that called run_batch, and may be empty.
   std::function<void(const struct BatchProgress&)> on_progress;  // now and then
-  std::function<void(const std::string& message)> on_problem;    // a line or question has no answer
-  std::function<void(const struct BatchAnswer&)> on_answer;      // for every answer
+  // A line or question has no answer, or was cut.
+  std::function<void(const std::string& message)> on_problem;
+  std::function<void(const struct BatchAnswer&)> on_answer;  // for every answer
 };
 
 // Names an answer of a batch.
@@ -54,8 +80,9 @@ struct BatchAnswer {
 
 // How far a run is.
 struct BatchProgress {
-  uint64_t answers_done = 0;  // written so far
-  double share_read = 0;      // of the input's bytes, in [0, 1]; 0 where the size is not known
+  uint64_t answers_done = 0;  // in this run
+  double share_done = 0;      // of the input's bytes, in [0, 1]; 0 where the size is not known
+  double share_earlier = 0;   // of that, what was answered before this run
   double seconds = 0;         // since the run began
   EngineStats stats;          // of this run
 };
@@ -64,23 +91,28 @@ struct BatchProgress {
 struct BatchSummary {
   uint64_t lines = 0;      // with content
   uint64_t bad_lines = 0;  // reported and left out
-  uint64_t answers = 0;    // written
+  uint64_t answers = 0;    // written in this run
+  uint64_t earlier = 0;    // written before, by a run that this one resumed
   uint64_t failed = 0;     // questions of good lines that could not be answered
   uint64_t skipped = 0;    // too long, left out as asked
-  uint64_t scored = 0;     // answers with reference answers
-  double exact_match = 0;  // mean over scored answers, in [0, 1]
-  double token_f1 = 0;     // mean over scored answers, in [0, 1]
-  double seconds = 0;      // from the first line read to the last answer written
-  uint64_t combined_hash =
-      0;              // of ids and logits hashes of all answers, in any order; 0 without hashes
+  uint64_t cut = 0;        // lines whose context or prompt was truncated or split
+  bool stopped = false;    // as asked, before the end of the input
+  ScoreTable scores;       // of all answers with references, earlier ones too
+  double seconds = 0;
+  // Of ids and logits hashes of all answers, earlier ones too, in any order; 0 without hashes.
+  uint64_t combined_hash = 0;
   EngineStats stats;  // of this run
 };
 
-// Reads `input` to its end and no further ahead than the engine needs; `input_bytes` is its size,
-// or 0 where that is not known. Bad lines are reported and the rest runs. Errors: kIo where the
-// output cannot be written or the input cannot be read on; answers that were written stay. With
-// `defaults.chat` what Model::render_chat says of the default conversation, before anything is
-// read. Any thread; the streams are used by it alone.
+// Reads `input` to its end, on a thread of its own and not further ahead than a megabyte;
+// `input_bytes` is its size, or 0 where that is not known. Bad lines are reported and the rest
+// runs. Answers that `output` has from an earlier run are not asked for again. Errors: kIo where
+// the output cannot be written or the input cannot be read on; answers that were written stay;
+// kInvalidArgument for a table without the columns it needs, and for an input that is not that of
+// the earlier run. With `defaults.chat` what Model::render_chat says of the default conversation,
+// before anything is read. A stop returns once the read that is under way does.
+Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
+                               AnswerSink& output, const BatchOptions& options);
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
                                std::ostream& output, const BatchOptions& options);
 
@@ -92,11 +124,11 @@ struct BatchVerification {
 };
 
 // Asks the questions of some answers again, one after the other, and compares the logits bit by
-// bit, by their hash. For an engine that shares nothing and the input and defaults of a batch that
+// bit, by their hash. For an engine that shares nothing and the input and options of a batch that
 // was run with `defaults.logits_hash`. Errors: those of questions and lines that were answered
 // before.
 Result<BatchVerification> verify_batch(Engine& engine, std::istream& input,
-                                       const AnswerOptions& defaults,
+                                       const BatchOptions& options,
                                        const std::map<AnswerKey, uint64_t>& logits_hashes);
 
 }  // namespace pando

@@ -18,6 +18,11 @@ namespace pando {
 Result<std::filesystem::path> find_model(const std::string& name,
                                          const std::filesystem::path& hub_cache);
 
+// A hash that tells the files of one model from those of another: of all names and sizes, of the
+// small files whole, of the large ones (more than 64 MiB) 256 pieces of 4 KiB, evenly spread.
+// `path` as find_model gives it. Errors: kIo, kNotFound.
+Result<uint64_t> model_fingerprint(const std::filesystem::path& path);
+
 // What a generation_config.json says about sampling. Nothing reads it unasked.
 struct GenerationConfig {
   bool samples = false;                      // do_sample: where false, the likeliest token is meant

@@ -23,7 +23,8 @@ enum class Fault {
   kWrongCounterKey,      // sampling: the random counter leaves out the position
   kEvictPinned,          // cache: eviction ignores a running sequence
   kRopeFromChunk,        // rotary embedding: positions restart in every chunk
-  kCount,
+  kCount,                // of those that change bits
+  kKilledInJournal,      // batch: the process is killed half-way through a write to the journal
 };
 
 #ifdef PANDO_FAULT_INJECTION

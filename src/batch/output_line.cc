@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace pando {
 namespace {
@@ -34,12 +37,16 @@ Json top_json(const std::vector<TokenLogprob>& tokens, const Model& model) {
 
 }  // namespace
 
-std::string output_line(const std::string& id_json, const BatchQuestion& question,
+std::string output_line(const BatchLine& of, const BatchQuestion& question,
                         const Completion& completion, const Model& model) {
   const SamplingOptions& sampling = question.request.sampling;
   Json line;
-  line["id"] = Json::parse(id_json);
+  line["id"] = Json::parse(of.id_json);
   if (question.id) line["question_id"] = Json::parse(question.id_json);
+  if (of.contexts.size() > 1) {
+    line["part"] = question.part;
+    line["parts"] = of.contexts.size();
+  }
   if (sampling.n > 1) line["choice"] = completion.choice;
   line["text"] = completion.text;
   line["finish_reason"] = finish_reason_name(completion.finish_reason);
@@ -57,7 +64,22 @@ std::string output_line(const std::string& id_json, const BatchQuestion& questio
   if (!completion.choice_logprobs.empty()) line["choice_logprobs"] = completion.choice_logprobs;
   if (question.request.logits_hash)
     line["logits_hash"] = fmt::format("{:016x}", completion.logits_hash);
+  if (!question.metadata.empty()) line["metadata"] = question.metadata;
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<std::vector<std::string>> answer_texts(std::string_view lines) {
+  std::vector<std::string> texts;
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size() - 1);
+    const Result<nlohmann::json> line = parse_json_object(lines.substr(0, end), "an answer");
+    if (!line) return line.error();
+    FieldReader fields(*line, "an answer");
+    texts.push_back(fields.string("text", ""));
+    if (!fields.status()) return fields.status().error();
+    lines.remove_prefix(end + 1);
+  }
+  return texts;
 }
 
 }  // namespace pando

@@ -1,4 +1,4 @@
-// One line of a batch's output.
+// One line of a batch's output, in Pando's own form.
 #pragma once
 
 #include <string>
@@ -9,7 +9,10 @@
 namespace pando {
 
 // Without the end of line. `model` gives the text of single tokens.
-std::string output_line(const std::string& id_json, const BatchQuestion& question,
+std::string output_line(const BatchLine& line, const BatchQuestion& question,
                         const Completion& completion, const Model& model);
+
+// The answers in lines that `output_line` made.
+Result<std::vector<std::string>> answer_texts(std::string_view lines);
 
 }  // namespace pando

@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
-#include <istream>
-#include <mutex>
-#include <ostream>
+#include <memory>
 #include <unordered_map>
 
 #include "base/errors.h"
-#include "batch/input_line.h"
+#include "batch/line_parser.h"
+#include "batch/openai_line.h"
 #include "batch/output_line.h"
+#include "batch/reader.h"
+#include "batch/unit.h"
 #include "pando/batch.h"
 #include "task/choices.h"
-#include "task/metrics.h"
 
 namespace pando {
 namespace {
@@ -22,61 +21,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kProgressEvery{500};
 
-// Finished answers and errors, from the engine's thread to the runner's. Outlives both.
-class Mailbox {
- public:
-  void put(Event event) {
-    {
-      std::lock_guard lock(mutex_);
-      events_.push_back(std::move(event));
-    }
-    arrived_.notify_one();
-  }
-  // Everything that arrived; waits for something, or for the time of a progress report.
-  std::deque<Event> take(bool wait) {
-    std::unique_lock lock(mutex_);
-    if (wait) arrived_.wait_for(lock, kProgressEvery, [&] { return !events_.empty(); });
-    return std::exchange(events_, {});
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::deque<Event> events_;
-};
-
-// A question under way. With choices it is several requests, otherwise one.
-struct OpenQuestion {
-  std::string id_json;
-  BatchQuestion question;
-  uint64_t line_number;
-  std::vector<Completion> scored;  // [choices]
-  int n_open;                      // answers, or choices, that are not finished
-  bool failed = false;             // its other requests are of no use
-
-  // Its requests have it; a long context must not stay once for every question.
-  void drop_prompt() {
-    question.request.prompt = {};
-    question.request.messages = {};
-    question.request.tokens = {};
-  }
-};
-
-struct OpenRequest {
-  std::shared_ptr<OpenQuestion> question;
-  size_t index;  // among the question's requests
-  Request request;
-};
-
 class Runner {
  public:
-  Runner(Engine& engine, std::istream& input, uint64_t input_bytes, std::ostream& output,
-         const BatchOptions& options)
+  Runner(Engine& engine, uint64_t input_bytes, AnswerSink& output, const BatchOptions& options,
+         std::shared_ptr<Inbox> inbox)
       : engine_(engine),
-        input_(input),
         input_bytes_(input_bytes),
         output_(output),
         options_(options),
+        inbox_(std::move(inbox)),
+        parser_(engine.model(), engine.options().context, options),
         before_(engine.stats()),
         start_(Clock::now()) {
     // Enough to fill the engine's running set and find what comes next, and no more.
@@ -85,172 +39,260 @@ class Runner {
   }
 
   Result<BatchSummary> run() {
-    Status status;
-    while (status.ok() && (read_ahead() || !open_.empty())) {
-      for (const Event& event : mailbox_->take(/*wait=*/true))
-        if (status.ok()) status = handle(event);
-      if (status.ok() && !output_.flush())
-        status = io_error("cannot write the output");  // a killed run keeps it
-      report_progress();
-    }
-    if (status.ok() && input_.bad())
-      status = io_error("cannot read the input after line {}", line_number_);
+    const Status status = run_all();
     if (!status) {
-      for (const auto& [id, open] : open_) engine_.cancel(id);
+      for (const auto& [id, open] : in_engine_) engine_.cancel(id);
       return status.error();
     }
     summary_.seconds = seconds();
     summary_.stats = engine_.stats().since(before_);
-    if (summary_.scored > 0) {
-      summary_.exact_match /= static_cast<double>(summary_.scored);
-      summary_.token_f1 /= static_cast<double>(summary_.scored);
-    }
     return summary_;
   }
 
  private:
-  // Submits questions until enough are open. False at the end of the input.
-  bool read_ahead() {
-    while (n_open_ < most_open_) {
-      if (requests_.empty() && questions_.empty() && !read_line()) return false;
-      if (requests_.empty() && !questions_.empty()) take_question();
-      while (!requests_.empty() && n_open_ < most_open_) {
-        OpenRequest next = std::move(requests_.front());
-        requests_.pop_front();
-        if (!next.question->failed && !submit(std::move(next))) return true;
-      }
+  Status run_all() {
+    while (true) {
+      Result<bool> wants_input = read_ahead();
+      if (!wants_input) return wants_input.error();
+      if (Status status = output_.commit(); !status) return status;
+      if (in_engine_.empty() && requests_.empty() && !*wants_input) break;
+      for (Event& event : inbox_->take_events(kProgressEvery, *wants_input)) handle(event);
+      report_progress();
     }
-    return true;
+    if (inbox_->input() == Inbox::Input::kFailed)
+      return io_error("cannot read the input after line {}", line_number_);
+    return summary_.stopped ? Status() : output_.finish();
   }
 
-  bool read_line() {
-    std::string text;
-    while (std::getline(input_, text)) {
-      ++line_number_;
-      bytes_read_ += text.size() + 1;
-      if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
-      ++summary_.lines;
-      Result<BatchLine> line = parse_line(text, line_number_, options_.defaults);
-      if (!line) {
-        ++summary_.bad_lines;
-        problem(fmt::format("line {}: {}", line_number_, line.error().message));
-        continue;
+  // Submits questions until enough are open. Whether it waits for more input.
+  Result<bool> read_ahead() {
+    const bool has_more = !units_.empty() || inbox_->input() == Inbox::Input::kOpen;
+    if (options_.stop != nullptr && *options_.stop && has_more) {
+      summary_.stopped = true;
+      inbox_->close();
+      units_.clear();  // not begun
+    }
+    while (n_open_ + n_held_ < most_open_) {
+      if (!requests_.empty()) {
+        UnitRequest next = std::move(requests_.front());
+        requests_.pop_front();
+        if (!next.unit->over && !submit(std::move(next))) return false;
+      } else if (!units_.empty()) {
+        const std::shared_ptr<Unit> unit = std::move(units_.front());
+        units_.pop_front();
+        begin(unit);
+      } else if (summary_.stopped) {
+        return false;
+      } else if (const std::optional<InputRecord> record = inbox_->take_record()) {
+        if (Status status = take_record(*record); !status) return status.error();
+      } else {
+        return inbox_->input() == Inbox::Input::kOpen;
       }
-      for (BatchQuestion& question : line->questions)
-        questions_.push_back(std::make_shared<OpenQuestion>(
-            OpenQuestion{line->id_json, std::move(question), line_number_, {}, 0}));
-      return true;
     }
     return false;
   }
 
-  // Makes the requests of the next question that was read.
-  void take_question() {
-    const std::shared_ptr<OpenQuestion> open = std::move(questions_.front());
-    questions_.pop_front();
-    const BatchQuestion& question = open->question;
-    if (question.choices.empty()) {
-      open->n_open = question.request.sampling.n;
-      requests_.push_back({open, 0, question.request});
-      return open->drop_prompt();
-    }
-    Result<std::vector<Request>> requests =
-        choice_requests(engine_.model(), question.request, question.choices);
-    open->drop_prompt();
-    if (!requests) return fail(*open, requests.error());
-    open->n_open = static_cast<int>(requests->size());
-    open->scored.resize(requests->size());
-    for (size_t i = 0; i < requests->size(); ++i)
-      requests_.push_back({open, i, std::move((*requests)[i])});
-  }
-
-  // False where the engine cannot take it now.
-  bool submit(OpenRequest next) {
-    OpenQuestion& question = *next.question;
-    Result<RequestId> id = engine_.submit(next.request, [mailbox = mailbox_](const Event& event) {
-      if (event.completion || event.error) mailbox->put(event);
-    });
-    if (id) {
-      n_open_ += next.request.sampling.n;
-      next.request.prompt = {};  // the engine has its tokens
-      next.request.messages = {};
-      next.request.tokens = {};
-      open_.emplace(*id, std::move(next));
-    } else if (id.error().code == ErrorCode::kUnavailable && !open_.empty()) {
-      requests_.push_front(
-          std::move(next));  // the engine is shared and full: again after the next answer
-      return false;
-    } else {
-      fail(question, id.error());
-    }
-    return true;
-  }
-
-  Status handle(const Event& event) {
-    const auto found = open_.find(event.request);
-    if (found == open_.end()) return {};  // of a question that failed
-    const std::shared_ptr<OpenQuestion> open = found->second.question;
-    if (event.error) {
-      fail(*open, *event.error);
+  Status take_record(const InputRecord& record) {
+    line_number_ = record.line;
+    Result<std::optional<BatchLine>> parsed = parser_.parse(record);
+    if (!parsed && parser_.failed()) return parsed.error();
+    if (parsed && !*parsed) return {};  // the names of columns
+    ++summary_.lines;
+    if (!parsed) {
+      ++summary_.bad_lines;
+      problem(fmt::format("line {}: {}", record.line, parsed.error().message));
       return {};
     }
-    --n_open_;
-    --open->n_open;
-    const BatchQuestion& question = open->question;
-    if (question.choices.empty()) {
-      if (open->n_open == 0) open_.erase(found);
-      return take(*open, *event.completion);
+    auto open = std::make_shared<OpenLine>();
+    open->line = std::move(**parsed);
+    open->number = record.line;
+    open->hash = XXH3_64bits(record.text.data(), record.text.size());
+    open->bytes_read = record.bytes_read;
+    if (!open->line.cut.empty()) {
+      ++summary_.cut;
+      problem(fmt::format("line {}: {}", record.line, open->line.cut));
     }
-    open->scored[found->second.index] = *event.completion;
-    open_.erase(found);
-    if (open->n_open > 0) return {};
-    return take(*open, likeliest_choice(question.choices, open->scored));
-  }
-
-  Status take(const OpenQuestion& open, const Completion& completion) {
-    const BatchQuestion& question = open.question;
-    if (!(output_ << output_line(open.id_json, question, completion, engine_.model()) << '\n'))
-      return io_error("cannot write the output after {} answers", summary_.answers);
-    ++summary_.answers;
-    if (options_.on_answer)
-      options_.on_answer({{open.line_number, question.index, completion.choice},
-                          question.request.id,
-                          question.text,
-                          completion});
-    score(question, completion);
-    if (question.request.logits_hash) {
-      const std::string name = fmt::format("{}#{}", question.request.id, completion.choice);
-      summary_.combined_hash +=
-          XXH3_64bits_withSeed(name.data(), name.size(), completion.logits_hash);
+    const size_t n_questions = open->line.questions.size();
+    const bool is_one = open->line.form != LineForm::kNative;
+    for (size_t i = 0; i < (is_one ? 1 : n_questions); ++i) {
+      auto unit = std::make_shared<Unit>();
+      unit->of = open;
+      unit->first = i;
+      unit->n = is_one ? n_questions : 1;
+      unit->record = {.line = open->number, .question = i, .input_hash = open->hash};
+      if (const AnswerRecord* found = output_.find(open->number, i)) {
+        if (found->input_hash != open->hash)
+          return invalid_argument(
+              "line {} of the input is not the line that was answered before; expected the same "
+              "input",
+              open->number);
+        if (Status status = take_earlier(*unit, *found); !status) return status;
+        continue;
+      }
+      ++open->n_units;
+      units_.push_back(std::move(unit));
+    }
+    if (open->n_units == 0) {  // all of it was answered before
+      bytes_done_ = std::max(bytes_done_, open->bytes_read);
+      bytes_earlier_ = std::max(bytes_earlier_, open->bytes_read);
     }
     return {};
   }
 
-  void score(const BatchQuestion& question, const Completion& completion) {
-    if (!question.answers) return;
-    ++summary_.scored;
-    summary_.exact_match += exact_match(completion.text, *question.answers);
-    summary_.token_f1 += token_f1(completion.text, *question.answers);
+  // Answers of a run that this one resumes.
+  Status take_earlier(const Unit& unit, const AnswerRecord& record) {
+    summary_.earlier += static_cast<uint64_t>(record.n_answers);
+    summary_.combined_hash += record.logits_hash;
+    if (unit.n == 0 || !unit.question().answers) return {};
+    const Result<std::string> lines = output_.read(record);
+    if (!lines) return lines.error();
+    const Result<std::vector<std::string>> texts = answer_texts(*lines);
+    if (!texts) return texts.error();
+    for (const std::string& text : *texts) score(unit.question(), text);
+    return {};
   }
 
-  // The question is over, with all its requests.
-  void fail(OpenQuestion& open, const Error& error) {
-    open.failed = true;
-    for (auto it = open_.begin(); it != open_.end();) {
-      if (it->second.question.get() != &open) {
-        ++it;
-        continue;
-      }
-      engine_.cancel(it->first);
-      n_open_ -= open.question.choices.empty() ? open.n_open : 1;
-      it = open_.erase(it);
+  // Makes the unit's requests.
+  void begin(const std::shared_ptr<Unit>& unit) {
+    if (options_.ordered) in_order_.push_back(unit);
+    const BatchLine& line = unit->of->line;
+    unit->error = line.refused;
+    if (unit->error) return end(*unit);
+    if (unit->has_choices()) {
+      Result<std::vector<Request>> requests = choice_requests(
+          engine_.model(), request_of(line, unit->question()), unit->question().choices);
+      if (!requests) return fail(*unit, requests.error());
+      for (Request& request : *requests) add_request(unit, std::move(request));
+    } else {
+      for (size_t i = 0; i < unit->n; ++i)
+        add_request(unit, request_of(line, line.questions[unit->first + i]));
     }
-    const bool skipped = error.code == ErrorCode::kTooLong && options_.skip_too_long;
+  }
+
+  void add_request(const std::shared_ptr<Unit>& unit, Request request) {
+    const int n = std::max(request.sampling.n, 1);  // the engine refuses less
+    unit->n_open += n;
+    unit->completions.emplace_back(n);
+    requests_.push_back({unit, unit->completions.size() - 1, std::move(request)});
+  }
+
+  // False where the engine cannot take it now.
+  bool submit(UnitRequest next) {
+    Result<RequestId> id = engine_.submit(next.request, [inbox = inbox_](const Event& event) {
+      if (event.completion || event.error) inbox->put(event);
+    });
+    if (id) {
+      n_open_ += next.request.sampling.n;
+      next.unit->n_submitted += next.request.sampling.n;
+      next.unit->ids.push_back(*id);
+      in_engine_.emplace(*id, InEngine{next.unit, next.index, next.request.sampling.n});
+    } else if (id.error().code == ErrorCode::kUnavailable && !in_engine_.empty()) {
+      // The engine is shared and full: again after the next answer.
+      requests_.push_front(std::move(next));
+      return false;
+    } else {
+      fail(*next.unit, id.error());
+    }
+    return true;
+  }
+
+  void handle(Event& event) {
+    const auto found = in_engine_.find(event.request);
+    if (found == in_engine_.end()) return;  // of a question that failed
+    const std::shared_ptr<Unit> unit = found->second.unit;
+    if (event.error) return fail(*unit, *event.error);
+    --n_open_;
+    --unit->n_open;
+    --unit->n_submitted;
+    unit->completions[found->second.index][event.completion->choice] = std::move(*event.completion);
+    if (--found->second.n_open == 0) in_engine_.erase(found);
+    if (unit->n_open == 0) end(*unit);
+  }
+
+  // The unit is over, with all its requests.
+  void fail(Unit& unit, const Error& error) {
+    for (const RequestId id : unit.ids)
+      if (in_engine_.erase(id) > 0) engine_.cancel(id);
+    n_open_ -= unit.n_submitted;
+    unit.error = error;
+    end(unit);
+  }
+
+  // All of it is answered, or it has an error.
+  void end(Unit& unit) {
+    unit.over = true;
+    if (unit.error) report(unit);
+    if (unit.of->line.form != LineForm::kNative) {
+      unit.lines = openai_output(unit.of->line, unit.completions, unit.error, output_.created(),
+                                 engine_.model()) +
+                   "\n";
+      if (!unit.error)
+        for (size_t i = 0; i < unit.n; ++i)
+          note(unit, unit.of->line.questions[i], unit.completions[i]);
+    } else if (!unit.error) {
+      if (unit.has_choices()) {
+        std::vector<Completion> scored;
+        for (std::vector<Completion>& of_one : unit.completions)
+          scored.push_back(std::move(of_one[0]));
+        unit.completions = {{likeliest_choice(unit.question().choices, scored)}};
+      }
+      for (const Completion& completion : unit.completions[0])
+        unit.lines +=
+            output_line(unit.of->line, unit.question(), completion, engine_.model()) + "\n";
+      note(unit, unit.question(), unit.completions[0]);
+    }
+    unit.completions = {};
+    summary_.combined_hash += unit.record.logits_hash;
+    if (!options_.ordered) return write(unit);
+    ++n_held_;
+    for (; !in_order_.empty() && in_order_.front()->over; in_order_.pop_front()) {
+      write(*in_order_.front());
+      --n_held_;
+    }
+  }
+
+  void report(const Unit& unit) {
+    const bool skipped =
+        unit.error->code == ErrorCode::kTooLong && options_.too_long == TooLong::kSkip;
     ++(skipped ? summary_.skipped : summary_.failed);
-    const std::string where =
-        open.question.id ? fmt::format(", question '{}'", *open.question.id) : "";
-    problem(fmt::format("line {}{}: {}{}", open.line_number, where, skipped ? "left out: " : "",
-                        error.message));
+    const bool names_question = unit.n > 0 && unit.question().id.has_value();
+    problem(fmt::format("line {}{}: {}{}", unit.of->number,
+                        names_question ? fmt::format(", question '{}'", *unit.question().id) : "",
+                        skipped ? "left out: " : "", unit.error->message));
+  }
+
+  void note(Unit& unit, const BatchQuestion& question, const std::vector<Completion>& answers) {
+    for (const Completion& completion : answers) {
+      ++summary_.answers;
+      ++unit.record.n_answers;
+      score(question, completion.text);
+      if (question.request.logits_hash) {
+        const std::string name = fmt::format("{}#{}", question.request.id, completion.choice);
+        unit.record.logits_hash +=
+            XXH3_64bits_withSeed(name.data(), name.size(), completion.logits_hash);
+      }
+      if (options_.on_answer)
+        options_.on_answer({{unit.of->number, question.index, completion.choice},
+                            question.request.id,
+                            question.text,
+                            completion});
+    }
+  }
+
+  void write(Unit& unit) {
+    if (--unit.of->n_units == 0) bytes_done_ = std::max(bytes_done_, unit.of->bytes_read);
+    if (unit.lines.empty()) return;
+    output_.append(unit.record, unit.lines);
+    unit.lines = {};
+  }
+
+  void score(const BatchQuestion& question, const std::string& text) {
+    if (!question.answers) return;
+    std::string group;
+    if (const auto found = question.metadata.find(options_.group_by);
+        !options_.group_by.empty() && found != question.metadata.end())
+      group = found->is_string() ? found->get<std::string>() : found->dump();
+    summary_.scores.add(text, *question.answers, !question.choices.empty(), group);
   }
 
   void problem(const std::string& message) {
@@ -260,43 +302,57 @@ class Runner {
   void report_progress() {
     if (!options_.on_progress || Clock::now() - last_report_ < kProgressEvery) return;
     last_report_ = Clock::now();
-    const double share =
-        input_bytes_ > 0 ? static_cast<double>(bytes_read_) / static_cast<double>(input_bytes_) : 0;
-    options_.on_progress(
-        {summary_.answers, std::min(1.0, share), seconds(), engine_.stats().since(before_)});
+    const auto share = [&](uint64_t n_bytes) {
+      return input_bytes_ > 0
+                 ? std::min(1.0, static_cast<double>(n_bytes) / static_cast<double>(input_bytes_))
+                 : 0;
+    };
+    options_.on_progress({summary_.answers, share(bytes_done_), share(bytes_earlier_), seconds(),
+                          engine_.stats().since(before_)});
   }
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   Engine& engine_;
-  std::istream& input_;
   uint64_t input_bytes_;
-  std::ostream& output_;
+  AnswerSink& output_;
   const BatchOptions& options_;
+  std::shared_ptr<Inbox> inbox_;
+  LineParser parser_;
   EngineStats before_;
   Clock::time_point start_;
   Clock::time_point last_report_ = start_;
-  std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
-  std::deque<std::shared_ptr<OpenQuestion>> questions_;  // read
-  std::deque<OpenRequest> requests_;                     // of the question that is submitted next
-  std::unordered_map<RequestId, OpenRequest> open_;
-  int64_t n_open_ = 0;  // answers
+  std::deque<std::shared_ptr<Unit>> units_;  // read, not begun
+  std::deque<UnitRequest> requests_;         // of the unit that was begun last
+  std::unordered_map<RequestId, InEngine> in_engine_;
+  std::deque<std::shared_ptr<Unit>> in_order_;  // begun, not written; only where order is wanted
+  int64_t n_open_ = 0;                          // answers in the engine
+  int64_t n_held_ = 0;                          // units that wait for those before them
   int64_t most_open_ = 0;
   uint64_t line_number_ = 0;
-  uint64_t bytes_read_ = 0;
+  uint64_t bytes_done_ = 0, bytes_earlier_ = 0;
   BatchSummary summary_;
 };
 
 }  // namespace
 
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
-                               std::ostream& output, const BatchOptions& options) {
+                               AnswerSink& output, const BatchOptions& options) {
   if (options.defaults.chat) {  // a template that is not known fails every question
     const Request probe = question_request(options.defaults, "", "");
     const Result<std::string> text = engine.model().render_chat(probe.messages, probe.chat);
     if (!text) return text.error();
   }
-  return Runner(engine, input, input_bytes, output, options).run();
+  const auto inbox = std::make_shared<Inbox>();
+  Runner runner(engine, input_bytes, output, options, inbox);
+  const Reader reader(input, options.format, inbox);
+  return runner.run();
+}
+
+Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
+                               std::ostream& output, const BatchOptions& options) {
+  AnswerStream sink(output);
+  return run_batch(engine, input, input_bytes, sink, options);
 }
 
 }  // namespace pando

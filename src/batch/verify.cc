@@ -1,18 +1,19 @@
 #include <chrono>
 #include <istream>
+#include <optional>
 
 #include "base/errors.h"
-#include "batch/input_line.h"
+#include "batch/line_parser.h"
 #include "pando/batch.h"
 #include "task/choices.h"
 
 namespace pando {
 namespace {
 
-Result<std::vector<Completion>> answer_alone(Engine& engine, const BatchQuestion& question) {
-  if (question.choices.empty()) return engine.complete(question.request);
-  Result<std::vector<Request>> requests =
-      choice_requests(engine.model(), question.request, question.choices);
+Result<std::vector<Completion>> answer_alone(Engine& engine, const Request& question,
+                                             const std::vector<std::string>& choices) {
+  if (choices.empty()) return engine.complete(question);
+  Result<std::vector<Request>> requests = choice_requests(engine.model(), question, choices);
   if (!requests) return requests.error();
   std::vector<Completion> scored;
   for (Request& request : *requests) {
@@ -20,36 +21,40 @@ Result<std::vector<Completion>> answer_alone(Engine& engine, const BatchQuestion
     if (!completion) return completion.error();
     scored.push_back(std::move((*completion)[0]));
   }
-  return std::vector<Completion>{likeliest_choice(question.choices, scored)};
+  return std::vector<Completion>{likeliest_choice(choices, scored)};
 }
 
 }  // namespace
 
 Result<BatchVerification> verify_batch(Engine& engine, std::istream& input,
-                                       const AnswerOptions& defaults,
+                                       const BatchOptions& options,
                                        const std::map<AnswerKey, uint64_t>& logits_hashes) {
   const auto start = std::chrono::steady_clock::now();
-  AnswerOptions options = defaults;
-  options.logits_hash = true;
+  BatchOptions asked = options;
+  asked.defaults.logits_hash = true;
+  LineParser parser(engine.model(), engine.options().context, asked);
+  RecordScanner scanner(input, options.format);
   BatchVerification result;
-  std::string text;
-  uint64_t line_number = 0;
+  uint64_t last_line = 0;
   for (auto next = logits_hashes.begin(); next != logits_hashes.end();) {
-    if (!std::getline(input, text))
-      return io_error("the input ends after line {}, expected line {} as before", line_number,
+    const std::optional<InputRecord> record = scanner.next();
+    if (!record)
+      return io_error("the input ends after line {}, expected line {} as before", last_line,
                       next->first.line);
-    if (++line_number < next->first.line) continue;
-    const Result<BatchLine> line = parse_line(text, line_number, options);
+    last_line = record->line;
+    if (last_line < next->first.line && !parser.wants_names()) continue;
+    const Result<std::optional<BatchLine>> line = parser.parse(*record);
     if (!line) return line.error();
-    while (next != logits_hashes.end() && next->first.line == line_number) {
+    while (*line && next != logits_hashes.end() && next->first.line == last_line) {
       const size_t index = next->first.question;
-      if (index >= line->questions.size())
+      if (index >= (*line)->questions.size())
         return invalid_argument("line {} has {} questions, expected more than {} as before",
-                                line_number, line->questions.size(), index);
-      const BatchQuestion& question = line->questions[index];
-      const Result<std::vector<Completion>> again = answer_alone(engine, question);
+                                last_line, (*line)->questions.size(), index);
+      const BatchQuestion& question = (*line)->questions[index];
+      const Result<std::vector<Completion>> again =
+          answer_alone(engine, request_of(**line, question), question.choices);
       if (!again) return again.error();
-      for (; next != logits_hashes.end() && next->first.line == line_number &&
+      for (; next != logits_hashes.end() && next->first.line == last_line &&
              next->first.question == index;
            ++next) {
         ++result.answers;

@@ -41,17 +41,19 @@ pando_status open_line(pando_engine* engine, const Json& line, const AnswerOptio
                        pando_stream** stream, const Change& change) {
   Result<BatchLine> read = read_line(line, 1, defaults);
   if (!read) return fail(read.error());
+  if (read->refused) return fail(*read->refused);
   std::vector<Question> questions;
   for (BatchQuestion& asked : read->questions) {
-    change(questions.size(), asked.request);
+    Request request = request_of(*read, asked);
+    change(questions.size(), request);
     Question& question = questions.emplace_back();
     question.choices = std::move(asked.choices);
     if (question.choices.empty()) {
-      question.requests.push_back(std::move(asked.request));
+      question.requests.push_back(std::move(request));
       continue;
     }
     Result<std::vector<Request>> requests =
-        choice_requests(engine->engine->model(), asked.request, question.choices);
+        choice_requests(engine->engine->model(), request, question.choices);
     if (!requests) return fail(requests.error());
     question.requests = std::move(*requests);
   }

@@ -10,27 +10,17 @@ namespace pando::cli {
 
 namespace fs = std::filesystem;
 
-Status Input::open(const std::string& path) {
-  if (path == "-") return {};
-  std::error_code error;
-  if (fs::is_directory(path, error))
-    return Error{ErrorCode::kIo, fmt::format("input '{}' is a directory, expected a file", path)};
-  file.open(path);
-  if (!file)
-    return Error{ErrorCode::kNotFound,
-                 fmt::format("cannot read input '{}': {}", path, std::strerror(errno))};
-  is_regular = fs::is_regular_file(path, error);
-  n_bytes = is_regular ? fs::file_size(path, error) : 0;
-  stream = &file;
-  return {};
-}
-
 Status OutputFile::open(const std::string& path) {
   path_ = path;
   if (path_ == "-") return {};
   file_.open(path_, std::ios::app);
   if (file_.is_open()) return {};
   return Error{ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+}
+
+bool OutputFile::is_regular() const {
+  std::error_code error;
+  return path_ != "-" && fs::is_regular_file(path_, error);
 }
 
 std::ostream& OutputFile::begin() {

@@ -1,4 +1,4 @@
-// Input and output files of a command; "-" is standard input and output.
+// Output files of a command; "-" is standard output.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,12 @@
 
 namespace pando::cli {
 
-// The input from its beginning, or standard input once.
-struct Input {
-  std::ifstream file;
-  std::istream* stream = &std::cin;
-  uint64_t n_bytes = 0;
-  bool is_regular = false;  // can be read again
-
-  Status open(const std::string& path);
-};
-
 // A file to write anew that keeps what it holds until `begin`: a command that cannot start loses
 // nothing.
 class OutputFile {
  public:
   Status open(const std::string& path);
+  bool is_regular() const;
   std::ostream& begin();
 
  private:

@@ -91,6 +91,10 @@ Result<std::filesystem::path> model_path(const ModelArguments& arguments) {
   return find_model(arguments.model, hub_cache());
 }
 
+Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments) {
+  return find_model(arguments.tokenizer, hub_cache());
+}
+
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments) {
   const Result<std::filesystem::path> path = model_path(arguments);
   if (!path) return path.error();
@@ -98,7 +102,7 @@ Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments)
     fmt::print(stderr, "pando: no --model is given: the demo model answers\n");
   std::filesystem::path tokenizer;
   if (!arguments.tokenizer.empty()) {
-    const Result<std::filesystem::path> found = find_model(arguments.tokenizer, hub_cache());
+    const Result<std::filesystem::path> found = tokenizer_path(arguments);
     if (!found) return found.error();
     tokenizer = *found;
   }

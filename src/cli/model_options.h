@@ -22,6 +22,8 @@ void add_model_options(CLI::App& app, ModelArguments& arguments);
 
 // The directory or file that --model names.
 Result<std::filesystem::path> model_path(const ModelArguments& arguments);
+// The same of --tokenizer, where it is given.
+Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments);
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments);
 EngineOptions engine_options(const ModelArguments& arguments);
 

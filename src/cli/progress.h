@@ -16,8 +16,9 @@ class ProgressLine {
     const double rate =
         now.seconds > 0 ? static_cast<double>(e.prefill_rows + e.decode_rows) / now.seconds : 0;
     std::string left;
-    if (now.share_read > 0.01)
-      left = fmt::format(", about {:.0f} s left", now.seconds * (1 / now.share_read - 1));
+    const double share_now = now.share_done - now.share_earlier;
+    if (share_now > 0.01)
+      left = fmt::format(", about {:.0f} s left", now.seconds * (1 - now.share_done) / share_now);
     show(fmt::format("{} answers, {:.0f} tokens/s computed, {:.0f}% of prompts reused{}",
                      now.answers_done, rate, 100 * share_reused(e), left));
   }

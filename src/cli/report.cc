@@ -30,13 +30,24 @@ double per_second(uint64_t n, double seconds) {
   return seconds > 0 ? static_cast<double>(n) / seconds : 0;
 }
 
+Json scores_json(const Scores& scores) {
+  Json json = {{"answers", scores.n},
+               {"exact_match", scores.exact_match},
+               {"token_f1", scores.token_f1},
+               {"rouge_l", scores.rouge_l}};
+  if (scores.n_choices > 0)
+    json["choice"] = {{"answers", scores.n_choices}, {"accuracy", scores.choice_accuracy}};
+  return json;
+}
+
 Json run_json(const RunRecord& run) {
   const BatchSummary& s = run.summary;
   const EngineStats& e = s.stats;
   Json json;
   json["sharing"] = run.sharing;
   json["lines"] = {{"read", s.lines}, {"bad", s.bad_lines}};
-  json["answers"] = {{"written", s.answers}, {"failed", s.failed}, {"skipped", s.skipped}};
+  json["answers"] = {{"written", s.answers}, {"earlier", s.earlier}, {"failed", s.failed},
+                     {"skipped", s.skipped}, {"lines_cut", s.cut},   {"stopped", s.stopped}};
   json["tokens"] = {{"prompt_asked", e.prompt_tokens},
                     {"prompt_computed", e.prefill_rows},
                     {"prompt_reused",
@@ -59,9 +70,11 @@ Json run_json(const RunRecord& run) {
                     {"preemptions", e.preemptions},
                     {"evicted_pages", e.evicted_pages},
                     {"kv_bytes_peak", e.kv_bytes_peak}};
-  if (s.scored > 0)
-    json["scores"] = {
-        {"answers", s.scored}, {"exact_match", s.exact_match}, {"token_f1", s.token_f1}};
+  if (s.scores.all().n > 0) {
+    json["scores"] = scores_json(s.scores.all());
+    for (const auto& [group, scores] : s.scores.groups())
+      json["scores"]["groups"][group] = scores_json(scores);
+  }
   if (s.combined_hash != 0) json["combined_hash"] = fmt::format("{:016x}", s.combined_hash);
   return json;
 }
@@ -75,6 +88,23 @@ double share_reused(const EngineStats& stats) {
 
 std::string quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string score_table(const ScoreTable& scores) {
+  const Scores all = scores.all();
+  if (all.n == 0) return {};
+  const std::map<std::string, Scores> groups = scores.groups();
+  const auto row = [](const std::string& name, const Scores& s) {
+    const std::string choice = s.n_choices > 0 ? fmt::format(", choice accuracy {:.1f}% of {}",
+                                                             100 * s.choice_accuracy, s.n_choices)
+                                               : "";
+    return fmt::format(
+        "{}exact match {:.1f}%, token F1 {:.1f}%, ROUGE-L {:.1f}%{} over {} answers\n", name,
+        100 * s.exact_match, 100 * s.token_f1, 100 * s.rouge_l, choice, s.n);
+  };
+  std::string table = row("", all);
+  for (const auto& [group, s] : groups) table += row("  " + group + ": ", s);
+  return table;
 }
 
 std::string footer(const RunRecord& run, const EngineOptions& options) {

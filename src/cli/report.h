@@ -19,6 +19,9 @@ double share_reused(const EngineStats& stats);
 // A text on one line, control characters escaped.
 std::string quoted(const std::string& text);
 
+// Lines for people: one for all answers with references, one for each group; nothing for none.
+std::string score_table(const ScoreTable& scores);
+
 // A line for people: answers, rates, share reused, hash, commit, machine.
 std::string footer(const RunRecord& run, const EngineOptions& options);
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "batch/file_input.h"
 #include "cli/commands.h"
-#include "cli/files.h"
 #include "cli/model_options.h"
 #include "cli/progress.h"
 #include "pando/score.h"
@@ -23,9 +23,9 @@ struct ScoreOptions {
 };
 
 int score_text(const ScoreOptions& o) {
-  Input input;
+  FileInput input;
   if (Status status = input.open(o.text); !status) return report_error(status.error().message);
-  const std::string text{std::istreambuf_iterator<char>(*input.stream), {}};
+  const std::string text{std::istreambuf_iterator<char>(&input), {}};
   Result<std::shared_ptr<const Model>> model = load_model(o.model);
   if (!model) return report_error(model.error().message);
   Result<std::unique_ptr<Engine>> engine = Engine::open(*model, engine_options(o.model));

@@ -37,6 +37,34 @@ double f1(const std::vector<std::string>& answer, const std::vector<std::string>
   return 2.0 * n_common / static_cast<double>(answer.size() + reference.size());
 }
 
+// Letters and digits; bytes of other characters than ASCII count as letters.
+std::vector<std::string> alphanumeric_words(std::string_view text) {
+  std::vector<std::string> words;
+  bool inside = false;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_word = byte >= 0x80 || std::isalnum(byte);
+    if (is_word && !inside) words.emplace_back();
+    if (is_word) words.back().push_back(static_cast<char>(std::tolower(byte)));
+    inside = is_word;
+  }
+  return words;
+}
+
+size_t longest_common_subsequence(const std::vector<std::string>& a,
+                                  const std::vector<std::string>& b) {
+  std::vector<size_t> row(b.size() + 1);  // of the prefixes of b, for the prefix of a so far
+  for (const std::string& word : a) {
+    size_t diagonal = 0;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t above = row[j + 1];
+      row[j + 1] = word == b[j] ? diagonal + 1 : std::max(above, row[j]);
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
 template <class Score>
 double best(std::span<const std::string> references, const Score& score) {
   if (references.empty()) return score("");
@@ -64,6 +92,17 @@ double token_f1(std::string_view answer, std::span<const std::string> references
   const std::vector<std::string> words = words_of(answer);
   return best(references,
               [&](const std::string& reference) { return f1(words, words_of(reference)); });
+}
+
+double rouge_l(std::string_view answer, std::span<const std::string> references) {
+  const std::vector<std::string> words = alphanumeric_words(answer);
+  return best(references, [&](const std::string& reference) {
+    const std::vector<std::string> expected = alphanumeric_words(reference);
+    const size_t n = words.size() + expected.size();
+    if (n == 0) return 1.0;
+    return 2.0 * static_cast<double>(longest_common_subsequence(words, expected)) /
+           static_cast<double>(n);
+  });
 }
 
 }  // namespace pando

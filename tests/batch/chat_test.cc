@@ -16,10 +16,10 @@ AnswerOptions chat_defaults() {
   return options;
 }
 
-Request request_of(const std::string& text, const AnswerOptions& defaults = {}) {
+Request asked(const std::string& text, const AnswerOptions& defaults = {}) {
   Result<BatchLine> line = parse_line(text, 7, defaults);
   EXPECT_TRUE(line.ok()) << text << ": " << line.error().message;
-  return line.ok() ? line->questions.at(0).request : Request{};
+  return line.ok() ? request_of(*line, line->questions.at(0)) : Request{};
 }
 
 std::string refused(const std::string& text, const AnswerOptions& defaults = {}) {
@@ -35,7 +35,7 @@ std::string shown(const Request& request) {
 
 TEST(ChatLine, MessagesNeedNoOption) {
   for (const AnswerOptions& defaults : {AnswerOptions(), chat_defaults()}) {
-    const Request request = request_of(
+    const Request request = asked(
         R"({"messages": [{"role": "system", "content": ""}, {"role": "user", "content": "Q"}]})",
         defaults);
     EXPECT_EQ(shown(request), "[system|][user|Q]");
@@ -46,31 +46,37 @@ TEST(ChatLine, MessagesNeedNoOption) {
 TEST(ChatLine, QuestionsBecomeConversations) {
   AnswerOptions defaults = chat_defaults();
   const std::string questions = R"("context": "C", "questions": ["Q"])";
-  EXPECT_EQ(shown(request_of("{" + questions + "}", defaults)), "[user|C\n\nQuestion: Q\nAnswer:]");
-  EXPECT_EQ(shown(request_of("{" + questions + R"(, "instruction": "I"})", defaults)),
+  EXPECT_EQ(shown(asked("{" + questions + "}", defaults)), "[user|C\n\nQuestion: Q\nAnswer:]");
+  EXPECT_EQ(shown(asked("{" + questions + R"(, "instruction": "I"})", defaults)),
             "[system|I][user|C\n\nQuestion: Q\nAnswer:]");
-  EXPECT_EQ(shown(request_of(
-                "{" + questions +
-                    R"(, "instruction": "I", "template": "{instruction}{context}>{question}"})",
-                defaults)),
-            "[system|I][user|C>Q]");
-  EXPECT_EQ(shown(request_of("{" + questions + R"(, "instruction": "I"})")),
+  EXPECT_EQ(
+      shown(asked("{" + questions +
+                      R"(, "instruction": "I", "template": "{instruction}{context}>{question}"})",
+                  defaults)),
+      "[system|I][user|C>Q]");
+  EXPECT_EQ(shown(asked("{" + questions + R"(, "instruction": "I"})")),
             "I\n\nC\n\nQuestion: Q\nAnswer:");
 }
 
+TEST(ChatLine, ContentsInParts) {
+  EXPECT_EQ(shown(asked(R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "A"},
+                            {"type": "text", "text": " B"}]}]})")),
+            "[user|A B]");
+}
+
 TEST(ChatLine, APromptStaysThePrompt) {
-  EXPECT_EQ(shown(request_of(R"({"prompt": "P"})", chat_defaults())), "P");
+  EXPECT_EQ(shown(asked(R"({"prompt": "P"})", chat_defaults())), "P");
 }
 
 TEST(ChatLine, Thinking) {
   const std::string messages = R"("messages": [{"role": "user", "content": "Q"}])";
   const std::string questions = R"("context": "C", "questions": ["Q"])";
   AnswerOptions defaults = chat_defaults();
-  EXPECT_TRUE(request_of("{" + messages + R"(, "thinking": true})").chat.thinking);
-  EXPECT_TRUE(request_of("{" + questions + R"(, "thinking": true})", defaults).chat.thinking);
+  EXPECT_TRUE(asked("{" + messages + R"(, "thinking": true})").chat.thinking);
+  EXPECT_TRUE(asked("{" + questions + R"(, "thinking": true})", defaults).chat.thinking);
   defaults.chat_options.thinking = true;
-  EXPECT_TRUE(request_of("{" + questions + "}", defaults).chat.thinking);
-  EXPECT_FALSE(request_of("{" + questions + R"(, "thinking": false})", defaults).chat.thinking);
+  EXPECT_TRUE(asked("{" + questions + "}", defaults).chat.thinking);
+  EXPECT_FALSE(asked("{" + questions + R"(, "thinking": false})", defaults).chat.thinking);
   const std::string without_chat =
       "field 'thinking' goes with 'messages', or with 'questions' that are asked as a conversation";
   EXPECT_EQ(refused("{" + questions + R"(, "thinking": true})"), without_chat);
@@ -89,11 +95,13 @@ TEST(ChatLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"messages": [{"role": "user"}]})"), "message 0 has no 'content'");
   EXPECT_EQ(refused(R"({"messages": [{"content": "Q"}]})"), "message 0 has no 'role'");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": ["Q"]}]})"),
-            "field 'content' is [...], expected a string");
+            "a part of message 0 is \"Q\", expected an object");
+  EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})"),
+            "a part of message 0 is of type 'image_url', expected 'text'");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q", "name": "x"}]})"),
             "unknown field 'name'");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q"}], "prompt": "P"})"),
-            "expected one of 'questions', 'prompt', 'messages' and 'tokens'");
+            "expected one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
   EXPECT_EQ(
       refused(
           R"({"messages": [{"role": "user", "content": "Q"}], "context": "C", "questions": ["Q"]})"),

@@ -31,7 +31,7 @@ TEST(InputLine, AContextWithQuestions) {
       defaults);
   EXPECT_EQ(line.id_json, "\"d1\"");
   ASSERT_EQ(line.questions.size(), 4u);
-  EXPECT_EQ(line.questions[0].request.prompt, "C\n\nQuestion: one?\nAnswer:");
+  EXPECT_EQ(request_of(line, line.questions[0]).prompt, "C\n\nQuestion: one?\nAnswer:");
   const std::vector<std::string> ids = {"d1/0", "d1/1", "d1/q", "d1/4"};
   const std::vector<std::string> ids_json = {"\"0\"", "\"1\"", "\"q\"", "4"};
   for (size_t i = 0; i < 4; ++i) {
@@ -48,15 +48,36 @@ TEST(InputLine, InstructionAndTemplate) {
   AnswerOptions defaults;
   defaults.instruction = "Default.";
   const char* questions = R"("context": "C", "questions": ["Q"])";
-  EXPECT_EQ(parsed(std::string("{") + questions + "}", defaults).questions[0].request.prompt,
-            "Default.\n\nC\n\nQuestion: Q\nAnswer:");
-  EXPECT_EQ(parsed(std::string(
-                       R"({"instruction": "", "template": "{instruction}{context}>{question}", )") +
-                       questions + "}",
-                   defaults)
-                .questions[0]
-                .request.prompt,
+  const auto prompt = [&](const std::string& fields) {
+    const BatchLine line = parsed("{" + fields + questions + "}", defaults);
+    return request_of(line, line.questions[0]).prompt;
+  };
+  EXPECT_EQ(prompt(""), "Default.\n\nC\n\nQuestion: Q\nAnswer:");
+  EXPECT_EQ(prompt(R"("instruction": "", "template": "{instruction}{context}>{question}", )"),
             "C>Q");
+}
+
+TEST(InputLine, OneQuestion) {
+  const BatchLine line = parsed(R"({"id": "d", "context": "C", "question": "Q", "answers": "A"})");
+  ASSERT_EQ(line.questions.size(), 1u);
+  EXPECT_FALSE(line.questions[0].id);
+  EXPECT_EQ(line.questions[0].request.id, "d");
+  EXPECT_EQ(line.questions[0].answers, std::vector<std::string>{"A"});
+  EXPECT_EQ(request_of(line, line.questions[0]).prompt, "C\n\nQuestion: Q\nAnswer:");
+  EXPECT_EQ(refused(R"({"question": "Q"})"), "the line has 'question' but no 'context'");
+  EXPECT_EQ(refused(R"({"context": "C", "question": "Q", "questions": ["R"]})"),
+            "field 'questions' does not go with 'question'");
+}
+
+TEST(InputLine, MetadataOfTheLineAndOfItsQuestions) {
+  const BatchLine line = parsed(
+      R"({"context": "C", "metadata": {"z": 1, "a": [2]},
+          "questions": ["Q", {"text": "R", "metadata": {"a": null}}]})");
+  EXPECT_EQ(line.questions[0].metadata, nlohmann::json::parse(R"({"z": 1, "a": [2]})"));
+  EXPECT_EQ(line.questions[1].metadata, nlohmann::json::parse(R"({"z": 1, "a": null})"));
+  EXPECT_TRUE(parsed(R"({"prompt": "P"})").questions[0].metadata.empty());
+  EXPECT_EQ(refused(R"({"prompt": "P", "metadata": 5})"),
+            "field 'metadata' is 5, expected an object");
 }
 
 TEST(InputLine, APromptOrTokens) {
@@ -81,7 +102,7 @@ TEST(InputLine, IdsStayAsTheyWere) {
     const std::string expected = std::string(id) == "\"\\u00e4\\n\"" ? "\"ä\\n\"" : id;
     EXPECT_EQ(line.id_json, expected);
     const std::string output =
-        output_line(line.id_json, line.questions[0], Completion{}, *testing::tiny_model());
+        output_line(line, line.questions[0], Completion{}, *testing::tiny_model());
     EXPECT_TRUE(output.starts_with("{\"id\":" + expected + ",\"question_id\":" + expected +
                                    ",\"text\":\"\","))
         << output;
@@ -169,9 +190,10 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_TRUE(refused(R"({"prompt": "P", "temperature": 1e999})").starts_with("not JSON: "));
   EXPECT_EQ(refused("\"text\""), "the line is \"text\", expected an object");
   EXPECT_EQ(refused("[1]"), "the line is [...], expected an object");
-  EXPECT_EQ(refused("{}"), "expected one of 'questions', 'prompt', 'messages' and 'tokens'");
+  EXPECT_EQ(refused("{}"),
+            "expected one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
   EXPECT_EQ(refused(R"({"prompt": "P", "tokens": [1]})"),
-            "expected one of 'questions', 'prompt', 'messages' and 'tokens'");
+            "expected one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
   EXPECT_EQ(refused(R"({"prompt": ""})"), "the prompt is empty, expected at least one token");
   EXPECT_EQ(refused(R"({"tokens": []})"), "the prompt is empty, expected at least one token");
   EXPECT_EQ(refused(R"({"promt": "P"})"), "unknown field 'promt'");

@@ -128,7 +128,7 @@ TEST(Batch, ChoicesAgreeWithScoringEachAlone) {
     EXPECT_EQ(line["prompt_tokens"], prompt.size());
     EXPECT_EQ(line.contains("logprobs"), plain);
   }
-  EXPECT_EQ(ran.summary->scored, 1u);
+  EXPECT_EQ(ran.summary->scores.all().n, 1u);
   EXPECT_EQ(ran.summary->answers, 3u);
 }
 
@@ -204,7 +204,7 @@ TEST(Batch, TooLongIsAnErrorOrLeftOut) {
   EXPECT_EQ(ran.problems.at(0),
             "line 1: the prompt has 700 tokens; the context of 640 leaves no room for an answer");
   BatchOptions options = batch_options();
-  options.skip_too_long = true;
+  options.too_long = TooLong::kSkip;
   ran = run(input, options);
   EXPECT_EQ(ran.summary->failed, 0u);
   EXPECT_EQ(ran.summary->skipped, 1u);
@@ -221,9 +221,9 @@ TEST(Batch, Scores) {
           "{\"context\": \"C\", \"questions\": [{\"text\": \"Q\", \"answers\": [\"no\"]}, \"R\"], "
           "\"n\": 2}\n");
   EXPECT_EQ(ran.summary->answers, 7u);
-  EXPECT_EQ(ran.summary->scored, 4u);
-  EXPECT_DOUBLE_EQ(ran.summary->exact_match, 0.25);
-  EXPECT_DOUBLE_EQ(ran.summary->token_f1, 0.25);
+  EXPECT_EQ(ran.summary->scores.all().n, 4u);
+  EXPECT_DOUBLE_EQ(ran.summary->scores.all().exact_match, 0.25);
+  EXPECT_DOUBLE_EQ(ran.summary->scores.all().token_f1, 0.25);
 }
 
 std::string many_lines(bool reversed) {
@@ -259,21 +259,56 @@ TEST(Batch, TheCombinedHashIsOfTheAnswersAlone) {
   EXPECT_NE(run("{\"prompt\": \"P\"}\n", batch).summary->combined_hash, hashes[0]);
 }
 
-TEST(Batch, ReadsNoFurtherAheadThanTheEngineNeeds) {
+TEST(Batch, AnswersInTheOrderOfTheInput) {
+  EngineOptions options = tiny_options();
+  options.max_running = 7;
+  BatchOptions batch = batch_options();
+  batch.ordered = true;
+  std::string input;
+  for (int i = 0; i < 200; ++i) {
+    const int n_tokens = i % 7 == 0 ? 40 : 1 + i % 3;
+    input += i % 50 == 3 ? "not json\n"
+                         : "{\"id\": " + std::to_string(i) + ", \"prompt\": \"Prompt " +
+                               std::to_string(i % 11) +
+                               "\", \"max_tokens\": " + std::to_string(n_tokens) + "}\n";
+  }
+  const Ran ran = run(input, batch, options);
+  ASSERT_EQ(ran.lines.size(), 196u);
+  EXPECT_TRUE(std::is_sorted(ran.lines.begin(), ran.lines.end(),
+                             [](const Json& a, const Json& b) { return a["id"] < b["id"]; }));
+}
+
+TEST(Batch, AQuestionWithMoreAnswersThanAreOpenAtATime) {
   EngineOptions options = tiny_options();
   options.max_running = 2;
-  std::istringstream in(many_lines(false));
-  std::ostringstream out;
-  const std::unique_ptr<Engine> engine = open_tiny(options);
+  std::string choices = "\"x\"";
+  for (int i = 0; i < 20; ++i) choices += ", \"choice " + std::to_string(i) + "\"";
+  for (const bool ordered : {false, true}) {
+    BatchOptions batch = batch_options();
+    batch.ordered = ordered;
+    const Ran ran =
+        run("{\"prompt\": \"P\", \"choices\": [" + choices +
+                "]}\n{\"prompt\": \"Q\", \"n\": 9, \"temperature\": 1}\n{\"prompt\": \"R\"}\n",
+            batch, options);
+    EXPECT_EQ(ran.summary->answers, 11u);
+    EXPECT_TRUE(ran.problems.empty());
+  }
+}
+
+TEST(Batch, MetadataComesBackAndGroupsScores) {
   BatchOptions batch = batch_options();
-  int64_t n_answers = 0;
-  batch.on_answer = [&](const BatchAnswer& answer) {
-    EXPECT_TRUE(answer.question == "What?" || answer.question == "Why?");
-    n_answers += 1;
-    EXPECT_LE(in.tellg(), 100 * (4 + n_answers)) << "lines have less than 100 bytes";
-  };
-  ASSERT_TRUE(run_batch(*engine, in, 0, out, batch).ok());
-  EXPECT_EQ(n_answers, 160);
+  batch.group_by = "level";
+  const std::string text = run("{\"prompt\": \"P\"}\n").lines.at(0)["text"].dump();
+  const Ran ran =
+      run("{\"prompt\": \"P\", \"metadata\": {\"level\": \"easy\"}, \"answers\": " + text +
+              "}\n{\"prompt\": \"P\", \"metadata\": {\"level\": 2}, \"answers\": \"no\"}\n",
+          batch);
+  EXPECT_EQ(ran.lines.at(0)["metadata"], Json::parse(R"({"level": "easy"})"));
+  const auto groups = ran.summary->scores.groups();
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups.at("easy").exact_match, 1);
+  EXPECT_EQ(groups.at("2").exact_match, 0);
+  EXPECT_EQ(ran.summary->scores.all().exact_match, 0.5);
 }
 
 TEST(Batch, AFullEngineIsWaitedFor) {

@@ -1,12 +1,15 @@
 // Files that end or fail in the middle, and the reports on the way.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <sstream>
 #include <streambuf>
 #include <thread>
 
+#include "batch/file_input.h"
 #include "engine/tiny_engine.h"
 #include "pando/batch.h"
 
@@ -88,7 +91,74 @@ TEST(BatchStreams, InputThatFailsIsAnErrorAndAnswersStay) {
   EXPECT_EQ(std::count(answers.begin(), answers.end(), '\n'), 3);
 }
 
-TEST(BatchStreams, ProgressKnowsTheShareRead) {
+TEST(BatchStreams, AnswersDoNotWaitForTheNextLine) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  FileInput input;
+  ASSERT_TRUE(input.open("/dev/fd/" + std::to_string(ends[0])).ok());
+  std::istream in(&input);
+  std::ostringstream out;
+  BatchOptions options;
+  int n_answers = 0;
+  options.on_answer =
+      [&](const BatchAnswer&) {  // the next line is written when the last is answered
+        if (++n_answers == 3) return static_cast<void>(close(ends[1]));
+        ASSERT_GT(write(ends[1], "{\"prompt\": \"next\"}\n", 19), 0);
+      };
+  ASSERT_GT(write(ends[1], "{\"prompt\": \"first\"}\n", 20), 0);
+  const auto summary = run_batch(*open_tiny(), in, 0, out, options);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->answers, 3u);
+  close(ends[0]);
+}
+
+// The write end stays open: only an interrupted read ends.
+TEST(BatchStreams, AStopOrAnErrorDoesNotWaitForInput) {
+  for (const bool stops : {true, false}) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    FileInput input;
+    ASSERT_TRUE(input.open("/dev/fd/" + std::to_string(ends[0])).ok());
+    std::istream in(&input);
+    ASSERT_GT(write(ends[1], "{\"prompt\": \"first\"}\n", 20), 0);
+    std::atomic<bool> stop = false;
+    BatchOptions options;
+    options.stop = &stop;
+    options.on_answer = [&](const BatchAnswer&) { stop = stops; };
+    FullDisk disk(5);
+    std::ostringstream good;
+    std::ostream full(&disk);
+    const auto summary = run_batch(*open_tiny(), in, 0, stops ? good : full, options);
+    EXPECT_EQ(summary.ok(), stops);
+    if (stops) {
+      EXPECT_TRUE(summary->stopped);
+      EXPECT_EQ(summary->answers, 1u);
+    }
+    close(ends[0]);
+    close(ends[1]);
+  }
+}
+
+TEST(BatchStreams, AStopFinishesWhatIsUnderWay) {
+  EngineOptions engine_options = tiny_options();
+  engine_options.max_running = 4;
+  std::istringstream in(input_of(300));
+  std::ostringstream out;
+  std::atomic<bool> stop = false;
+  BatchOptions options;
+  options.stop = &stop;
+  options.on_answer = [&](const BatchAnswer&) { stop = true; };
+  const auto summary = run_batch(*open_tiny(engine_options), in, 0, out, options);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_TRUE(summary->stopped);
+  EXPECT_GE(summary->answers, 1u);
+  EXPECT_LE(summary->answers, 2u * 8);  // twice what is open at a time
+  const std::string answers = out.str();
+  EXPECT_EQ(std::count(answers.begin(), answers.end(), '\n'),
+            static_cast<int64_t>(summary->answers));
+}
+
+TEST(BatchStreams, ProgressKnowsTheShareDone) {
   const std::string input = input_of(300);
   for (const uint64_t n_bytes : {uint64_t{input.size()}, uint64_t{10}, uint64_t{0}}) {
     EngineOptions engine_options = tiny_options();
@@ -100,11 +170,11 @@ TEST(BatchStreams, ProgressKnowsTheShareRead) {
     double share = -1;
     uint64_t n_done = 0;
     options.on_progress = [&](const BatchProgress& now) {
-      EXPECT_GE(now.share_read, share);
-      EXPECT_LE(now.share_read, 1);
+      EXPECT_GE(now.share_done, share);
+      EXPECT_LE(now.share_done, 1);
       EXPECT_GE(now.answers_done, n_done);
       EXPECT_GT(now.seconds, 0);
-      share = now.share_read;
+      share = now.share_done;
       n_done = now.answers_done;
     };
     // Reports are half a second apart: the last answer waits for one.

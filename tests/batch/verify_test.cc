@@ -30,7 +30,7 @@ TEST(VerifyBatch, ADifferentHashIsNamed) {
 TEST(VerifyBatch, AnotherInputIsAnError) {
   const std::map<AnswerKey, uint64_t> hashes = run_shared(kVerifyInput);
   std::istringstream none("{\"prompt\": \"one line\"}\n");
-  const auto verified = verify_batch(*open_alone(), none, verify_options().defaults, hashes);
+  const auto verified = verify_batch(*open_alone(), none, verify_options(), hashes);
   ASSERT_FALSE(verified.ok());
   EXPECT_EQ(verified.error().message, "line 1 has 1 questions, expected more than 1 as before");
 }

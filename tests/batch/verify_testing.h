@@ -55,7 +55,7 @@ inline std::unique_ptr<Engine> open_alone() {
 inline BatchVerification verify(const std::string& input,
                                 const std::map<AnswerKey, uint64_t>& hashes) {
   std::istringstream in(input);
-  auto verified = verify_batch(*open_alone(), in, verify_options().defaults, hashes);
+  auto verified = verify_batch(*open_alone(), in, verify_options(), hashes);
   if (!verified) throw std::runtime_error(verified.error().message);
   return std::move(*verified);
 }

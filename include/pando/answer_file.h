@@ -1,0 +1,93 @@
+// Where a batch's answers go, and what of it outlives the process.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pando/result.h"
+
+namespace pando {
+
+// The answers to one question, or to one line of an OpenAI batch.
+struct AnswerRecord {
+  uint64_t line = 0;         // of the input, from 1
+  uint64_t question = 0;     // of the line, from 0
+  uint64_t input_hash = 0;   // of the line's text
+  uint64_t logits_hash = 0;  // what it adds to BatchSummary::combined_hash
+  int n_answers = 0;
+};
+
+// Takes answers in the order in which they are ready. Not for more than one thread.
+class AnswerSink {
+ public:
+  virtual ~AnswerSink() = default;
+  // Whole lines; kept with the next commit.
+  virtual void append(const AnswerRecord& record, const std::string& lines) = 0;
+  virtual Status commit() = 0;
+  // Nothing is left to answer.
+  virtual Status finish() { return {}; }
+
+  // What an earlier run wrote; null for none.
+  virtual const AnswerRecord* find(uint64_t line, uint64_t question) const;
+  virtual Result<std::string> read(const AnswerRecord& found) const;
+  // When the first run began, in seconds since 1970.
+  int64_t created() const { return created_; }
+
+ protected:
+  AnswerSink();
+  int64_t created_;
+};
+
+// Answers to a stream, of which nothing is remembered.
+class AnswerStream : public AnswerSink {
+ public:
+  explicit AnswerStream(std::ostream& stream) : stream_(stream) {}
+  void append(const AnswerRecord& record, const std::string& lines) override;
+  Status commit() override;
+
+ private:
+  std::ostream& stream_;
+  uint64_t n_ = 0;
+};
+
+// A file of answers with a journal beside it, PATH.journal, that says which answers are in it and
+// by which settings they were made. Each answer is in the file before it is in the journal, and
+// whatever the journal does not know is cut off when a run is resumed: after the process was
+// killed at any moment nothing is lost and nothing is there twice. A crash of the machine may lose
+// the answers that it had not written to the disk, which are then asked for again.
+class AnswerFile : public AnswerSink {
+ public:
+  // What decides the answers, by name.
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+
+  // An empty file. kInvalidArgument where the journal is of a run that did not finish.
+  static Result<std::unique_ptr<AnswerFile>> create(const std::filesystem::path& path,
+                                                    const Settings& settings);
+  // What is there, to go on with it, or an empty file where nothing is. kInvalidArgument names the
+  // settings that differ; kBadFile for a file without a journal and a journal that is none.
+  static Result<std::unique_ptr<AnswerFile>> resume(const std::filesystem::path& path,
+                                                    const Settings& settings);
+  // Both: kUnavailable while another process has the file open; kIo.
+  ~AnswerFile() override;
+
+  uint64_t n_earlier() const;  // answers
+  bool was_finished() const;   // by an earlier run
+
+  void append(const AnswerRecord& record, const std::string& lines) override;
+  Status commit() override;
+  Status finish() override;
+  const AnswerRecord* find(uint64_t line, uint64_t question) const override;
+  Result<std::string> read(const AnswerRecord& found) const override;
+
+ private:
+  struct State;
+  explicit AnswerFile(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pando

@@ -1,0 +1,122 @@
+#include "batch/fields.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/errors.h"
+
+namespace pando {
+
+std::string shown(const nlohmann::json& value) {
+  // It may be nested deeper than the stack.
+  if (value.is_structured() && !value.empty()) return value.is_array() ? "[...]" : "{...}";
+  std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (text.size() <= 40) return text;
+  size_t n = 37;
+  while ((text[n] & 0xc0) == 0x80) --n;  // not inside a character
+  return text.substr(0, n) + "...";
+}
+
+bool Fields::has(const char* name) const {
+  const auto found = object_.find(name);
+  return found != object_.end() && !found->is_null();
+}
+
+void Fields::text(const char* name, std::string& out) {
+  read(name, "a string", &Json::is_string,
+       [&](const Json& value) { out = value.get<std::string>(); });
+}
+
+void Fields::flag(const char* name, bool& out) {
+  read(name, "true or false", &Json::is_boolean,
+       [&](const Json& value) { out = value.get<bool>(); });
+}
+
+void Fields::number(const char* name, double& out) {
+  read(name, "a number", &Json::is_number, [&](const Json& value) { out = value.get<double>(); });
+}
+
+void Fields::integer(const char* name, int& out) {
+  read(name, "an integer", &Json::is_number_integer, [&](const Json& value) {
+    const double wide = value.get<double>();
+    if (wide < -2147483648.0 || wide > 2147483647.0)
+      return fail(name, value, "an integer of 32 bits");
+    out = value.get<int>();
+  });
+}
+
+void Fields::seed(const char* name, std::optional<uint64_t>& out) {
+  read(name, "an integer from 0 to 2^64 - 1", &Json::is_number_unsigned,
+       [&](const Json& value) { out = value.get<uint64_t>(); });
+}
+
+void Fields::texts(const char* name, std::vector<std::string>& out) {
+  if (!has(name)) return;
+  out.clear();
+  if (object_[name].is_string()) return out.push_back(object_[name].get<std::string>());
+  list(name, "a list of strings", &Json::is_string,
+       [&](const Json& value) { out.push_back(value.get<std::string>()); });
+}
+
+void Fields::tokens(const char* name, std::vector<Token>& out) {
+  if (has(name)) out.clear();
+  list(name, "a list of token ids", &Json::is_number_unsigned, [&](const Json& value) {
+    const uint64_t wide = value.get<uint64_t>();
+    if (wide > 0x7fffffff) return fail(name, value, "token ids below 2^31");
+    out.push_back(static_cast<Token>(wide));
+  });
+}
+
+void Fields::biases(const char* name, std::map<Token, double>& out) {
+  constexpr const char* kExpected = "an object of token ids and numbers";
+  read(name, kExpected, &Json::is_object, [&](const Json& object) {
+    out.clear();
+    for (const auto& [key, bias] : object.items()) {
+      Token token = 0;
+      const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), token);
+      if (error != std::errc() || end != key.data() + key.size() || !bias.is_number())
+        return fail(name, object, kExpected);
+      out[token] = bias.get<double>();
+    }
+  });
+}
+
+void Fields::object(const char* name, Json& out) {
+  read(name, "an object", &Json::is_object, [&](const Json& value) { out = value; });
+}
+
+void Fields::fail(const char* name, const Json& found, const char* expected) {
+  fail(invalid_argument("field '{}' is {}, expected {}", name, shown(found), expected));
+}
+
+void Fields::fail(Status status) {
+  if (status_.ok()) status_ = std::move(status);
+}
+
+void Fields::only(std::span<const std::string_view> known) {
+  for (const auto& [name, value] : object_.items())
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return fail(invalid_argument("unknown field '{}'", name));
+}
+
+void Fields::read(const char* name, const char* expected, Is is, const Take& take) {
+  if (!has(name)) return;
+  const Json& value = object_[name];
+  if ((value.*is)()) {
+    take(value);
+  } else {
+    fail(name, value, expected);
+  }
+}
+
+void Fields::list(const char* name, const char* expected, Is is, const Take& take) {
+  if (!has(name)) return;
+  const Json& values = object_[name];
+  if (!values.is_array()) return fail(name, values, expected);
+  for (const Json& value : values) {
+    if (!(value.*is)()) return fail(name, value, expected);
+    take(value);
+  }
+}
+
+}  // namespace pando

@@ -1,0 +1,60 @@
+// Reads the fields of one JSON object of a batch's input and keeps the first thing that is wrong.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/result.h"
+#include "pando/token.h"
+
+namespace pando {
+
+// What a field's value is, for messages; long texts are cut, and what is inside a list or an object
+// is left out.
+std::string shown(const nlohmann::json& value);
+
+// A reader changes its target only where the field is there; null is as good as absent.
+class Fields {
+ public:
+  using Json = nlohmann::json;
+
+  explicit Fields(const Json& object) : object_(object) {}
+
+  bool has(const char* name) const;
+  const Json& operator[](const char* name) const { return object_[name]; }
+
+  void text(const char* name, std::string& out);
+  void flag(const char* name, bool& out);
+  void number(const char* name, double& out);
+  void integer(const char* name, int& out);
+  void seed(const char* name, std::optional<uint64_t>& out);
+  // One string is as good as a list of it.
+  void texts(const char* name, std::vector<std::string>& out);
+  void tokens(const char* name, std::vector<Token>& out);
+  // {"token id": bias}
+  void biases(const char* name, std::map<Token, double>& out);
+  void object(const char* name, Json& out);
+
+  void fail(const char* name, const Json& found, const char* expected);
+  void fail(Status status);
+  // Everything else in the object is a mistake.
+  void only(std::span<const std::string_view> known);
+  const Status& status() const { return status_; }
+
+ private:
+  using Is = bool (Json::*)() const noexcept;
+  using Take = std::function<void(const Json&)>;
+  void read(const char* name, const char* expected, Is is, const Take& take);
+  void list(const char* name, const char* expected, Is is, const Take& take);
+
+  const Json& object_;
+  Status status_;
+};
+
+}  // namespace pando

@@ -1,0 +1,76 @@
+#include "batch/inbox.h"
+
+#include <utility>
+
+namespace pando {
+namespace {
+
+constexpr size_t kMostBytes = size_t{1} << 20;  // of records that wait, but for the last one
+
+}  // namespace
+
+void Inbox::put(Event event) {
+  {
+    std::lock_guard lock(mutex_);
+    events_.push_back(std::move(event));
+  }
+  arrived_.notify_one();
+}
+
+bool Inbox::put(InputRecord record) {
+  {
+    std::unique_lock lock(mutex_);
+    has_room_.wait(lock, [&] { return closed_ || record_bytes_ < kMostBytes; });
+    if (closed_) return false;
+    record_bytes_ += record.text.size() + sizeof record;
+    records_.push_back(std::move(record));
+  }
+  arrived_.notify_one();
+  return true;
+}
+
+void Inbox::end_of_input(bool complete) {
+  {
+    std::lock_guard lock(mutex_);
+    ended_ = true;
+    complete_ = complete;
+  }
+  arrived_.notify_one();
+}
+
+void Inbox::close() {
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  has_room_.notify_one();
+}
+
+std::deque<Event> Inbox::take_events(std::chrono::milliseconds timeout, bool or_input) {
+  std::unique_lock lock(mutex_);
+  arrived_.wait_for(lock, timeout, [&] {
+    return !events_.empty() || (or_input && (ended_ || !records_.empty()));
+  });
+  return std::exchange(events_, {});
+}
+
+std::optional<InputRecord> Inbox::take_record() {
+  std::optional<InputRecord> record;
+  {
+    std::lock_guard lock(mutex_);
+    if (records_.empty()) return record;
+    record = std::move(records_.front());
+    records_.pop_front();
+    record_bytes_ -= record->text.size() + sizeof *record;
+  }
+  has_room_.notify_one();
+  return record;
+}
+
+Inbox::Input Inbox::input() const {
+  std::lock_guard lock(mutex_);
+  if (!ended_ || !records_.empty()) return Input::kOpen;
+  return complete_ ? Input::kOver : Input::kFailed;
+}
+
+}  // namespace pando

@@ -1,0 +1,43 @@
+// What comes to the runner's thread: events of the engine, records of the input.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include "batch/record_scanner.h"
+#include "pando/request.h"
+
+namespace pando {
+
+// Any thread may put; one takes. Shared with the engine's listeners, which may outlive the runner.
+class Inbox {
+ public:
+  void put(Event event);
+  // Waits for room. False: no more is wanted.
+  bool put(InputRecord record);
+  // The last of the input; `complete`: it was read to its end.
+  void end_of_input(bool complete);
+  // No more records are wanted.
+  void close();
+
+  // Waits, not longer than `timeout`, for an event or, where `or_input`, for a record or the
+  // input's end; returns the events.
+  std::deque<Event> take_events(std::chrono::milliseconds timeout, bool or_input);
+  std::optional<InputRecord> take_record();
+
+  enum class Input { kOpen, kOver, kFailed };  // kOver: nothing comes after what was taken
+  Input input() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable arrived_, has_room_;
+  std::deque<Event> events_;
+  std::deque<InputRecord> records_;
+  size_t record_bytes_ = 0;
+  bool ended_ = false, complete_ = false, closed_ = false;
+};
+
+}  // namespace pando

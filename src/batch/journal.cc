@@ -1,0 +1,93 @@
+#include "batch/journal.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "base/errors.h"
+#include "base/json.h"
+
+namespace pando {
+namespace {
+
+constexpr int kVersion = 1;
+
+std::string hex(uint64_t value) { return fmt::format("{:016x}", value); }
+
+uint64_t from_hex(const std::string& text) {
+  uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  return value;
+}
+
+Status read_header(const nlohmann::json& json, const std::string& name, Journal& journal) {
+  FieldReader fields(json, name);
+  if (fields.find("pando_journal") == nullptr)
+    return bad_file("'{}' begins with {}, expected the header of a journal", name,
+                    found_text(json));
+  const int64_t version = fields.integer("pando_journal", 1, INT32_MAX);
+  if (fields.status().ok() && version != kVersion)
+    return unsupported("'{}' has version {}, expected {}", name, version, kVersion);
+  journal.created = fields.integer("created", 0, INT64_MAX);
+  const nlohmann::json* settings = fields.find("settings");
+  if (settings == nullptr || !settings->is_object())
+    return bad_file("'{}' has no settings in its header", name);
+  for (const auto& [key, value] : settings->items())
+    journal.settings.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+  return fields.status();
+}
+
+Status read_record(const nlohmann::json& json, const std::string& name, Journal& journal) {
+  FieldReader fields(json, name);
+  if (fields.find("finished") != nullptr) {
+    journal.finished = true;
+    return {};
+  }
+  JournalRecord record;
+  record.line = static_cast<uint64_t>(fields.integer("line", 1, INT64_MAX));
+  record.question = static_cast<uint64_t>(fields.integer("question", 0, INT64_MAX));
+  record.n_answers = static_cast<int>(fields.integer("answers", 0, INT32_MAX));
+  record.begin = journal.records.empty() ? 0 : journal.records.back().end;
+  record.end =
+      static_cast<uint64_t>(fields.integer("end", static_cast<int64_t>(record.begin), INT64_MAX));
+  record.input_hash = from_hex(fields.string("input", ""));
+  record.logits_hash = from_hex(fields.string("logits", "0"));
+  journal.records.push_back(record);
+  return fields.status();
+}
+
+}  // namespace
+
+std::string journal_header(int64_t created, const AnswerFile::Settings& settings) {
+  nlohmann::ordered_json header = {{"pando_journal", kVersion}, {"created", created}};
+  header["settings"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : settings) header["settings"][name] = value;
+  return header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string journal_line(const JournalRecord& record) {
+  return fmt::format(
+      "{{\"line\":{},\"question\":{},\"answers\":{},\"end\":{},\"input\":\"{}\"{}}}\n", record.line,
+      record.question, record.n_answers, record.end, hex(record.input_hash),
+      record.logits_hash != 0 ? ",\"logits\":\"" + hex(record.logits_hash) + "\"" : "");
+}
+
+std::string journal_end() { return "{\"finished\":true}\n"; }
+
+Result<Journal> parse_journal(std::string_view text, const std::string& name) {
+  Journal journal;
+  for (size_t end; (end = text.find('\n', journal.n_bytes)) != std::string_view::npos;
+       journal.n_bytes = end + 1) {
+    const std::string_view line = text.substr(journal.n_bytes, end - journal.n_bytes);
+    const Result<nlohmann::json> json = parse_json_object(line, name);
+    if (!json) return json.error();
+    const Status status = journal.n_bytes == 0 ? read_header(*json, name, journal)
+                                               : read_record(*json, name, journal);
+    if (!status) return status.error();
+  }
+  if (journal.n_bytes == 0) return bad_file("'{}' has no whole line, expected a journal", name);
+  return journal;
+}
+
+}  // namespace pando

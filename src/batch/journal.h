@@ -1,0 +1,33 @@
+// The lines of a journal: a header, a record for each answered question, a last line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/answer_file.h"
+
+namespace pando {
+
+struct JournalRecord : AnswerRecord {
+  uint64_t begin = 0, end = 0;  // bytes of the answers' file
+};
+
+struct Journal {
+  int64_t created = 0;
+  AnswerFile::Settings settings;
+  std::vector<JournalRecord> records;  // in the order of the file
+  bool finished = false;
+  uint64_t n_bytes = 0;  // of whole lines: a torn last one is left out
+};
+
+// With their ends of lines.
+std::string journal_header(int64_t created, const AnswerFile::Settings& settings);
+std::string journal_line(const JournalRecord& record);
+std::string journal_end();
+
+// kBadFile for what no journal can be, torn or not.
+Result<Journal> parse_journal(std::string_view text, const std::string& name);
+
+}  // namespace pando

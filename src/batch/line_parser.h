@@ -1,0 +1,35 @@
+// From records of an input to lines of a batch.
+#pragma once
+
+#include <optional>
+
+#include "batch/input_line.h"
+#include "batch/record_scanner.h"
+#include "batch/table.h"
+
+namespace pando {
+
+class LineParser {
+ public:
+  // `model` and `context`, its length in tokens, decide what is too long.
+  LineParser(const Model& model, int context, const BatchOptions& options)
+      : model_(model), context_(context), options_(options) {}
+
+  // Nothing for the row that names the columns. An error is one of this record, or, where `failed`
+  // says so, of the whole input.
+  Result<std::optional<BatchLine>> parse(const InputRecord& record);
+  bool failed() const { return failed_; }
+  // Whether the next record names the columns of a table.
+  bool wants_names() const { return options_.format != InputFormat::kJsonLines && !table_; }
+
+ private:
+  Result<BatchLine> parse_one(const InputRecord& record) const;
+
+  const Model& model_;
+  int context_;
+  const BatchOptions& options_;
+  std::optional<Table> table_;
+  bool failed_ = false;
+};
+
+}  // namespace pando

@@ -1,0 +1,35 @@
+// The thread that reads a batch's input.
+#pragma once
+
+#include <istream>
+#include <memory>
+#include <thread>
+
+#include "batch/file_input.h"
+#include "batch/inbox.h"
+
+namespace pando {
+
+// Reads records until there are none, or none are wanted.
+class Reader {
+ public:
+  Reader(std::istream& input, InputFormat format, std::shared_ptr<Inbox> inbox)
+      : input_(input), inbox_(std::move(inbox)), thread_([&input, format, inbox = inbox_] {
+          RecordScanner scanner(input, format);
+          while (std::optional<InputRecord> record = scanner.next())
+            if (!inbox->put(std::move(*record))) return;
+          inbox->end_of_input(!input.bad());
+        }) {}
+  ~Reader() {
+    inbox_->close();
+    if (auto* file = dynamic_cast<FileInput*>(input_.rdbuf())) file->interrupt();
+    thread_.join();
+  }
+
+ private:
+  std::istream& input_;
+  std::shared_ptr<Inbox> inbox_;
+  std::thread thread_;
+};
+
+}  // namespace pando

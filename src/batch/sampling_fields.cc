@@ -1,0 +1,75 @@
+#include "batch/sampling_fields.h"
+
+#include "base/errors.h"
+
+namespace pando {
+namespace {
+
+constexpr std::string_view kMessageFields[] = {"role", "content"};
+constexpr std::string_view kPartFields[] = {"type", "text"};
+
+// A content in parts, of which only texts are known.
+Status read_parts(const nlohmann::json& parts, size_t index, std::string& out) {
+  for (const nlohmann::json& json : parts) {
+    if (!json.is_object())
+      return invalid_argument("a part of message {} is {}, expected an object", index, shown(json));
+    Fields fields(json);
+    std::string type, text;
+    fields.text("type", type);
+    if (type != "text")
+      return invalid_argument("a part of message {} is of type '{}', expected 'text'", index, type);
+    fields.only(kPartFields);
+    fields.text("text", text);
+    if (!fields.status()) return fields.status();
+    out += text;
+  }
+  return {};
+}
+
+}  // namespace
+
+void read_sampling(Fields& fields, SamplingOptions& sampling) {
+  fields.integer("max_tokens", sampling.max_tokens);
+  fields.number("temperature", sampling.temperature);
+  fields.integer("top_k", sampling.top_k);
+  fields.number("top_p", sampling.top_p);
+  fields.number("min_p", sampling.min_p);
+  fields.biases("logit_bias", sampling.logit_bias);
+  fields.number("repetition_penalty", sampling.repetition_penalty);
+  fields.number("presence_penalty", sampling.presence_penalty);
+  fields.number("frequency_penalty", sampling.frequency_penalty);
+  fields.seed("seed", sampling.seed);
+  fields.integer("n", sampling.n);
+  fields.texts("stop", sampling.stop);
+  fields.flag("ignore_eos", sampling.ignore_eos);
+}
+
+Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages) {
+  if (!messages.is_array() || messages.empty())
+    return invalid_argument("field 'messages' is {}, expected a list of one or more",
+                            shown(messages));
+  std::vector<ChatMessage> out;
+  for (const nlohmann::json& json : messages) {
+    const size_t index = out.size();
+    if (!json.is_object())
+      return invalid_argument("message {} is {}, expected an object", index, shown(json));
+    ChatMessage message;
+    Fields fields(json);
+    fields.only(kMessageFields);
+    fields.text("role", message.role);
+    for (const char* name : {"role", "content"})
+      if (!fields.has(name)) fields.fail(invalid_argument("message {} has no '{}'", index, name));
+    if (!fields.status()) return fields.status().error();
+    if (fields["content"].is_array()) {
+      if (Status status = read_parts(fields["content"], index, message.content); !status)
+        return status.error();
+    } else {
+      fields.text("content", message.content);
+    }
+    if (!fields.status()) return fields.status().error();
+    out.push_back(std::move(message));
+  }
+  return out;
+}
+
+}  // namespace pando

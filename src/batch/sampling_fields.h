@@ -1,0 +1,17 @@
+// The fields that native and OpenAI lines have in common.
+#pragma once
+
+#include <vector>
+
+#include "batch/fields.h"
+#include "pando/request.h"
+
+namespace pando {
+
+// Those of SamplingOptions that have the same name and form in both.
+void read_sampling(Fields& fields, SamplingOptions& sampling);
+
+// [{"role", "content"}, ...]; a content may also be a list of {"type": "text", "text"}.
+Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages);
+
+}  // namespace pando

@@ -1,0 +1,117 @@
+#include "batch/table.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "base/json.h"
+
+namespace pando {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kPrompts[] = {"context", "question", "prompt"};
+constexpr std::string_view kTexts[] = {"id", "instruction", "template"};
+constexpr std::string_view kValues[] = {
+    "max_tokens",       "temperature",       "top_k", "top_p", "min_p",      "repetition_penalty",
+    "presence_penalty", "frequency_penalty", "seed",  "n",     "ignore_eos", "logprobs",
+    "top_logprobs",     "prompt_logprobs"};
+
+template <size_t N>
+bool is_one_of(const std::string_view (&names)[N], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+Json texts_between_bars(const std::string& cell) {
+  Json texts = Json::array();
+  for (size_t at = 0; at <= cell.size();) {
+    const size_t end = std::min(cell.find('|', at), cell.size());
+    texts.push_back(cell.substr(at, end - at));
+    at = end + 1;
+  }
+  return texts;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> split_row(std::string_view row, char separator) {
+  std::vector<std::string> cells;
+  for (size_t at = 0;; ++at) {  // behind a separator
+    std::string& cell = cells.emplace_back();
+    if (at < row.size() && row[at] == '"') {
+      for (++at;; ++at) {
+        if (at == row.size())
+          return invalid_argument("cell {} begins with a quote that does not end", cells.size());
+        if (row[at] == '"' && (++at == row.size() || row[at] != '"')) break;
+        cell += row[at];
+      }
+      if (at < row.size() && row[at] != separator)
+        return invalid_argument("cell {} goes on behind its closing quote, expected '{}'",
+                                cells.size(), separator);
+    } else {
+      for (; at < row.size() && row[at] != separator; ++at) {
+        if (row[at] == '"')
+          return invalid_argument(
+              "cell {} has a quote inside, expected the cell in quotes and the quote doubled",
+              cells.size());
+        cell += row[at];
+      }
+    }
+    if (at >= row.size()) return cells;
+  }
+}
+
+Result<Table> Table::open(std::string_view first_row, char separator) {
+  Table table;
+  table.separator_ = separator;
+  Result<std::vector<std::string>> names = split_row(first_row, separator);
+  if (!names) return names.error();
+  table.names_ = std::move(*names);
+  for (size_t i = 0; i < table.names_.size(); ++i) {
+    const std::string& name = table.names_[i];
+    if (name.empty()) return invalid_argument("column {} has no name", i + 1);
+    if (std::count(table.names_.begin(), table.names_.end(), name) > 1)
+      return invalid_argument("two columns are named '{}', expected one", name);
+  }
+  const auto has = [&](const char* name) {
+    return std::count(table.names_.begin(), table.names_.end(), name) > 0;
+  };
+  if (has("prompt") == (has("context") && has("question")))
+    return invalid_argument(
+        "the columns are {}, expected 'context' and 'question', or 'prompt', among them",
+        fmt::join(table.names_, ", "));
+  return table;
+}
+
+Result<Json> Table::line(std::string_view row) const {
+  const Result<std::vector<std::string>> cells = split_row(row, separator_);
+  if (!cells) return cells.error();
+  if (cells->size() != names_.size())
+    return invalid_argument("the row has {} cells, expected {} as in the first row", cells->size(),
+                            names_.size());
+  Json line = Json::object(), metadata = Json::object();
+  for (size_t i = 0; i < names_.size(); ++i) {
+    const std::string &name = names_[i], &cell = (*cells)[i];
+    if (is_one_of(kPrompts, name)) {
+      line[name] = cell;
+    } else if (cell.empty()) {
+      continue;
+    } else if (is_one_of(kTexts, name)) {
+      line[name] = cell;
+    } else if (name == "answer") {
+      line["answers"] = {cell};
+    } else if (name == "answers" || name == "choices") {
+      line[name] = texts_between_bars(cell);
+    } else if (is_one_of(kValues, name)) {
+      Result<Json> value = parse_json(cell);
+      if (!value) return invalid_argument("column '{}' is '{}', expected a value", name, cell);
+      line[name] = std::move(*value);
+    } else {
+      metadata[name] = cell;
+    }
+  }
+  if (!metadata.empty()) line["metadata"] = std::move(metadata);
+  return line;
+}
+
+}  // namespace pando

@@ -1,0 +1,154 @@
+#include "batch/too_long.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace pando {
+namespace {
+
+constexpr int kMargin = 8;  // tokens: at a cut, other ones may come out than in the whole text
+
+bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
+// The nearest place at or below `at` that is not inside a character, and where one is near, behind
+// a space.
+size_t good_place(std::string_view text, size_t at) {
+  constexpr size_t kNear = 64;
+  for (size_t i = at; i > 0 && at - i < kNear; --i)
+    if (is_space(text[i - 1])) return i;
+  while (at > 0 && at < text.size() && (text[at] & 0xc0) == 0x80) --at;
+  return at;
+}
+
+class Fitter {
+ public:
+  Fitter(const Model& model, int context) : model_(model), context_(context) {}
+
+  // Of a request's prompt, in tokens; of what cannot be encoded 0: the engine says why.
+  int length(const Request& request) const {
+    if (!request.tokens.empty()) return static_cast<int>(request.tokens.size());
+    if (request.messages.empty()) return length(request.prompt);
+    const Result<std::string> text = model_.render_chat(request.messages, request.chat);
+    return text ? length(*text) : 0;
+  }
+
+  int length(std::string_view text) const {
+    const auto tokens = model_.encode(text);
+    return tokens ? static_cast<int>(tokens->size()) : 0;
+  }
+
+  // Tokens that a prompt may have: the rest is for the answer.
+  int room(const BatchQuestion& question) const {
+    int answer = question.request.sampling.max_tokens;
+    for (const std::string& choice : question.choices)
+      answer = std::max(answer, length(choice) + 1);
+    return context_ - std::min(answer, context_ / 2);
+  }
+
+  // A text without its middle, of at most n tokens.
+  std::string without_middle(const std::string& text, int n) const {
+    const int n_tokens = length(text);
+    std::string kept = text;
+    for (double share = 1; n > 0 && length(kept) > n; share *= 0.98) {
+      const double bytes = share * static_cast<double>(text.size()) * n / n_tokens;
+      const size_t half = static_cast<size_t>(bytes / 2);
+      kept = text.substr(0, good_place(text, half)) +
+             text.substr(good_place(text, text.size() - half));
+    }
+    return kept;
+  }
+
+  // The beginning of a text, of at most n tokens: its length in bytes, at least 1.
+  size_t beginning(std::string_view text, int n) const {
+    size_t bytes = text.size();
+    for (int n_tokens = length(text); n_tokens > n && bytes > 1;
+         n_tokens = length(text.substr(0, bytes)))
+      bytes = std::max<size_t>(
+          1, good_place(text, bytes * static_cast<size_t>(n) / static_cast<size_t>(n_tokens + 1)));
+    if (bytes == text.size()) return bytes;
+    // Rather between paragraphs, lines or sentences, where that costs no more than a quarter.
+    for (const char* end : {"\n\n", "\n", ". "}) {
+      const size_t found = text.substr(0, bytes).rfind(end);
+      if (found != std::string_view::npos && found > bytes - bytes / 4)
+        return found + std::string_view(end).size();
+    }
+    return bytes;
+  }
+
+  // What may be cut for a question about a context: tokens that are left for the context.
+  int room_for_context(const BatchLine& line) const {
+    int most = context_;
+    BatchLine without = line;
+    without.contexts = {""};
+    for (const BatchQuestion& question : line.questions)
+      most = std::min(most, room(question) - length(request_of(without, question)) - kMargin);
+    return most;
+  }
+
+ private:
+  const Model& model_;
+  int context_;
+};
+
+void fit_context(const Fitter& fitter, TooLong policy, BatchLine& line) {
+  const int room = fitter.room_for_context(line), n_tokens = fitter.length(line.contexts[0]);
+  if (n_tokens <= room || room < 1) return;
+  if (policy == TooLong::kTruncateMiddle) {
+    line.contexts[0] = fitter.without_middle(line.contexts[0], room);
+    line.cut = fmt::format("the context of {} tokens is cut to {}: its middle is left out",
+                           n_tokens, fitter.length(line.contexts[0]));
+    return;
+  }
+  const std::string whole = std::move(line.contexts[0]);
+  line.contexts.clear();
+  for (std::string_view rest = whole; !rest.empty();) {
+    const size_t n = fitter.beginning(rest, room);
+    line.contexts.emplace_back(rest.substr(0, n));
+    rest.remove_prefix(n);
+  }
+  const size_t n_questions = line.questions.size();
+  for (size_t part = 1; part < line.contexts.size(); ++part)
+    for (size_t i = 0; i < n_questions; ++i) {
+      BatchQuestion question = line.questions[i];
+      question.part = part;
+      question.index = line.questions.size();
+      question.request.id += fmt::format("/{}", part);
+      line.questions.push_back(std::move(question));
+    }
+  line.cut = fmt::format("the context of {} tokens is split into {} parts", n_tokens,
+                         line.contexts.size());
+}
+
+void fit_prompt(const Fitter& fitter, BatchQuestion& question, std::string& said) {
+  Request& request = question.request;
+  const int room = fitter.room(question), n_tokens = fitter.length(request);
+  if (n_tokens <= room) return;
+  const int excess = n_tokens - room;
+  if (!request.tokens.empty()) {
+    const auto middle = request.tokens.begin() + room / 2;
+    request.tokens.erase(middle, middle + excess);
+  } else {
+    std::string* text = &request.prompt;
+    for (ChatMessage& message : request.messages)
+      if (text == &request.prompt || message.content.size() > text->size()) text = &message.content;
+    const int left = fitter.length(*text) - excess - kMargin;
+    if (left < 1) return;
+    *text = fitter.without_middle(*text, left);
+  }
+  said = fmt::format("the prompt of {} tokens is cut to {}: its middle is left out", n_tokens,
+                     fitter.length(request));
+}
+
+}  // namespace
+
+void fit(const Model& model, int context, TooLong policy, BatchLine& line) {
+  if (policy == TooLong::kError || policy == TooLong::kSkip) return;
+  const Fitter fitter(model, context);
+  if (!line.contexts.empty()) return fit_context(fitter, policy, line);
+  if (policy == TooLong::kSplit) return;
+  for (BatchQuestion& question : line.questions) fit_prompt(fitter, question, line.cut);
+}
+
+}  // namespace pando

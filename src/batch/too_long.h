@@ -1,0 +1,17 @@
+// What is done to prompts that do not fit the context.
+#pragma once
+
+#include <string>
+
+#include "batch/input_line.h"
+
+namespace pando {
+
+// Makes a line fit as `policy` says: its context is cut, or its own prompt; all questions about a
+// context see the same, so that it stays shared. A context that is split asks each question of each
+// part. The answer keeps max_tokens, or half of the `context` if that is less. `line.cut` says what
+// was done. What cannot be cut enough, and every line with kError and kSkip, is left to the engine
+// to refuse.
+void fit(const Model& model, int context, TooLong policy, BatchLine& line);
+
+}  // namespace pando

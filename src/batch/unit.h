@@ -1,0 +1,51 @@
+// What of a batch is under way.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "batch/input_line.h"
+#include "pando/engine.h"
+
+namespace pando {
+
+struct OpenLine {
+  BatchLine line;
+  uint64_t number = 0;      // in the input
+  uint64_t hash = 0;        // of its text
+  uint64_t bytes_read = 0;  // of the input, with it
+  size_t n_units = 0;       // that are not over
+};
+
+// What is answered at once: a question, or all prompts of an OpenAI line.
+struct Unit {
+  std::shared_ptr<OpenLine> of;
+  size_t first = 0, n = 0;                           // questions
+  std::vector<std::vector<Completion>> completions;  // [requests][n]
+  std::vector<RequestId> ids;                        // of requests that the engine has
+  int n_open = 0;                                    // answers to come
+  int n_submitted = 0;                               // of them, in the engine
+  std::optional<Error> error;
+  bool over = false;
+  AnswerRecord record;
+  std::string lines;  // of the output
+
+  const BatchQuestion& question() const { return of->line.questions[first]; }
+  bool has_choices() const { return n > 0 && !question().choices.empty(); }
+};
+
+struct UnitRequest {
+  std::shared_ptr<Unit> unit;
+  size_t index;  // among the unit's
+  Request request;
+};
+
+struct InEngine {
+  std::shared_ptr<Unit> unit;
+  size_t index;
+  int n_open;  // answers
+};
+
+}  // namespace pando

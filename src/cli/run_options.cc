@@ -1,0 +1,142 @@
+#include "cli/run_options.h"
+
+#include <fmt/format.h>
+
+#include "base/errors.h"
+#include "cli/answer_options.h"
+
+namespace pando::cli {
+namespace {
+
+const CLI::Validator& planner_name() {
+  static const CLI::IsMember one_of({"tree", "packed", "prefix_cached"});
+  return one_of;
+}
+
+// "1%" or "0.01".
+CLI::Validator share() {
+  return CLI::Validator(
+      [](std::string& text) {
+        std::string number = text;
+        const bool percent = number.ends_with('%');
+        if (percent) number.pop_back();
+        double value = 0;
+        const bool good =
+            CLI::detail::lexical_cast(number, value) && value > 0 && value <= (percent ? 100 : 1);
+        if (!good) return fmt::format("{}, expected more than 0 and at most 100%", text);
+        text = fmt::format("{}", percent ? value / 100 : value);
+        return std::string();
+      },
+      "", "");
+}
+
+// What asking takes, for both commands.
+void add_asking(CLI::App& app, RunOptions& o) {
+  app.add_option("--input", o.input, "File of JSON lines, CSV or TSV, or - for standard input")
+      ->required();
+  app.add_option("--format", o.format, "jsonl, csv or tsv; auto: by the name of --input")
+      ->check(CLI::IsMember({"auto", "jsonl", "csv", "tsv"}))
+      ->capture_default_str();
+  add_model_options(app, o.model);
+  app.add_option("--sharing", o.model.engine.sharing,
+                 "tree, packed (nothing shared) or prefix_cached")
+      ->check(planner_name())
+      ->capture_default_str();
+  app.add_option("--too-long", o.too_long,
+                 "A prompt that does not fit: error, skip, truncate-middle (of the context), or "
+                 "split (ask of each part)")
+      ->check(CLI::IsMember({"error", "skip", "truncate-middle", "split"}))
+      ->capture_default_str();
+  app.add_flag("--quiet", o.quiet, "No progress and no summary");
+  add_answer_options(app, o.batch.defaults, o.model.engine.seed);
+  app.add_flag("--generation-config", o.generation_config,
+               "Take what is not given here from the model's generation_config.json")
+      ->group("Sampling (lines may say otherwise)");
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& app, RunOptions& o) {
+  add_asking(app, o);
+  app.add_option("--output", o.output, "JSONL file, or - for standard output")
+      ->capture_default_str();
+  app.add_flag("--resume", o.resume,
+               "Go on with a run that was ended, or begin it: what --output has is kept");
+  app.add_flag("--ordered", o.batch.ordered, "Answers in the order of the input");
+  app.add_option("--group-by", o.batch.group_by,
+                 "Scores also by the values of this field of the metadata");
+  app.add_option("--report", o.report, "File for the run's report, JSON");
+  app.add_option("--show", o.show, "Print so many questions with their answers at the end")
+      ->check(expect("0 or more", [](double x) { return x >= 0; }));
+  app.add_option("--compare", o.compare,
+                 "Run a second time with this sharing: speeds, and every logits hash")
+      ->check(planner_name());
+  app.add_option("--verify", o.verify,
+                 "Ask a part of the questions again, alone and with nothing shared, and compare "
+                 "every bit of their logits: 1%, for example")
+      ->transform(share());
+  app.footer(
+      "Examples:\n"
+      "  pando run --model MODEL --input questions.jsonl --output answers.jsonl\n"
+      "  pando run --model MODEL --input questions.jsonl --output answers.jsonl --resume\n"
+      "Input lines, freely mixed:\n"
+      "  {\"id\": \"d1\", \"context\": \"...\", \"questions\": [\"...\", {\"text\": \"...\", "
+      "\"answers\": [\"...\"]}]}\n"
+      "  {\"id\": \"m1\", \"context\": \"...\", \"question\": \"...\", "
+      "\"choices\": [\"yes\", \"no\"]}\n"
+      "  {\"id\": \"p1\", \"prompt\": \"...\", \"metadata\": {\"any\": \"thing\"}}\n"
+      "  {\"id\": \"c1\", \"messages\": [{\"role\": \"user\", \"content\": \"...\"}], "
+      "\"thinking\": false}\n"
+      "  {\"custom_id\": \"b1\", \"method\": \"POST\", \"url\": \"/v1/chat/completions\", "
+      "\"body\": {...}}\n"
+      "Columns of tables: context and question, or prompt; id, answer, choices, options.\n"
+      "Exit codes: 0 all done, 1 failed, 2 wrong usage, 3 some left out, 130 or 143 stopped by\n"
+      "Ctrl-C or SIGTERM: what was under way is answered, and --resume goes on.");
+}
+
+void add_verify_options(CLI::App& app, RunOptions& o) {
+  o.output = "/dev/null";
+  o.verify = 0.05;
+  add_asking(app, o);
+  app.add_option("--sample", o.verify, "Part of the questions that is asked again")
+      ->transform(share())
+      ->default_str("5%");
+  app.footer(
+      "Answers the input's questions, all together and sharing what they can; then asks some of\n"
+      "them again, one by one, with nothing shared, and compares every bit of their logits.\n"
+      "Ends with 0 where all are equal, with 1 where one is not, with 3 where questions were left "
+      "out.\n"
+      "Example:\n  pando verify --model MODEL --input questions.jsonl --sample 10%");
+}
+
+Status settle(RunOptions& o) {
+  const AnswerOptions& asked = o.batch.defaults;
+  if (asked.sampling.max_tokens == 0 && !asked.prompt_logprobs)
+    return invalid_argument("--max-tokens: 0, expected at least 1, or 0 with --prompt-logprobs");
+  if (asked.chat_options.thinking && !asked.chat)
+    return invalid_argument("--thinking goes with --chat");
+  if (!asked.choices.empty() && asked.sampling.n != 1)
+    return invalid_argument("--n: {}, expected 1 with --choice", asked.sampling.n);
+  if (asked.choices.size() == 1)
+    return invalid_argument("--choice is given once, expected two or more");
+  if (o.resume && o.output == "-")
+    return invalid_argument("--resume goes on with a file, expected one for --output");
+  if (o.resume && (o.verify > 0 || !o.compare.empty()))
+    return invalid_argument("--resume does not go with {}: it answers only what is left",
+                            o.compare.empty() ? "--verify" : "--compare");
+  if (o.verify > 0 || !o.compare.empty()) o.batch.defaults.logits_hash = true;
+  const auto is = [&](const char* format) {
+    return o.format == format ||
+           (o.format == "auto" && o.input.ends_with(fmt::format(".{}", format)));
+  };
+  o.batch.format = is("csv")   ? InputFormat::kCsv
+                   : is("tsv") ? InputFormat::kTsv
+                               : InputFormat::kJsonLines;
+  o.batch.too_long = o.too_long == "skip"              ? TooLong::kSkip
+                     : o.too_long == "truncate-middle" ? TooLong::kTruncateMiddle
+                     : o.too_long == "split"           ? TooLong::kSplit
+                                                       : TooLong::kError;
+  return {};
+}
+
+}  // namespace pando::cli

@@ -1,0 +1,38 @@
+// What `pando run` and `pando verify` are told.
+#pragma once
+
+#include <string>
+
+#include "cli/generation_defaults.h"
+#include "cli/model_options.h"
+#include "pando/batch.h"
+
+namespace pando::cli {
+
+struct RunOptions {
+  ModelArguments model;
+  std::string input;
+  std::string format = "auto";
+  std::string output = "-";
+  bool resume = false;
+  std::string report;
+  std::string compare;
+  double verify = 0;  // share of the questions
+  std::string too_long = "error";
+  int show = 0;
+  bool quiet = false;
+  bool generation_config = false;
+  IsGiven given;
+  BatchOptions batch;
+};
+
+void add_run_options(CLI::App& app, RunOptions& options);
+void add_verify_options(CLI::App& app, RunOptions& options);
+
+// Fills in what follows from others. The error says which options contradict each other.
+Status settle(RunOptions& options);
+
+// What decides the answers of a run: its answers can be continued only with the same.
+Result<AnswerFile::Settings> run_settings(const RunOptions& options, const Engine& engine);
+
+}  // namespace pando::cli

@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/errors.h"
+#include "cli/run_options.h"
+#include "pando/model_files.h"
+#include "pando/version.h"
+
+namespace pando::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string hex(uint64_t value) { return fmt::format("{:016x}", value); }
+
+// Of all its bytes; a pipe has none that could be read again.
+std::string hash_of_file(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return "pipe";
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
+                                                                              XXH3_freeState);
+  XXH3_64bits_reset(state.get());
+  std::ifstream file(path, std::ios::binary);
+  std::string buffer(size_t{1} << 20, '\0');
+  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), file.gcount() > 0)
+    XXH3_64bits_update(state.get(), buffer.data(), static_cast<size_t>(file.gcount()));
+  return hex(XXH3_64bits_digest(state.get()));
+}
+
+}  // namespace
+
+Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& engine) {
+  const Result<fs::path> path = model_path(o.model);
+  if (!path) return path.error();
+  Result<uint64_t> model = model_fingerprint(*path);
+  if (!model) return model.error();
+  std::string model_text = hex(*model);
+  if (!o.model.tokenizer.empty()) {
+    const Result<fs::path> tokenizer = tokenizer_path(o.model);
+    if (!tokenizer) return tokenizer.error();
+    const Result<uint64_t> hash = model_fingerprint(*tokenizer);
+    if (!hash) return hash.error();
+    model_text += "+" + hex(*hash);
+  }
+  const AnswerOptions& a = o.batch.defaults;
+  const SamplingOptions& s = a.sampling;
+  const auto flag = [](bool set) { return set ? "yes" : "no"; };
+  const auto list = [](const auto& values) { return nlohmann::json(values).dump(); };
+  return AnswerFile::Settings{
+      {"version", version()},
+      {"model", model_text},
+      {"weights", engine.model().info().weight_type},
+      {"kv-dtype", o.model.kv_dtype},
+      {"instruction set", engine.options().isa},
+      {"context", std::to_string(engine.options().context)},
+      {"input", hash_of_file(o.input)},
+      {"format", o.format},
+      {"too-long", o.too_long},
+      {"seed", std::to_string(o.model.engine.seed)},
+      {"instruction", a.instruction},
+      {"template", a.prompt_template},
+      {"choices", list(a.choices)},
+      {"chat", flag(a.chat)},
+      {"thinking", flag(a.chat_options.thinking)},
+      {"max-tokens", std::to_string(s.max_tokens)},
+      {"temperature", fmt::format("{}", s.temperature)},
+      {"top-k", std::to_string(s.top_k)},
+      {"top-p", fmt::format("{}", s.top_p)},
+      {"min-p", fmt::format("{}", s.min_p)},
+      {"repetition-penalty", fmt::format("{}", s.repetition_penalty)},
+      {"presence-penalty", fmt::format("{}", s.presence_penalty)},
+      {"frequency-penalty", fmt::format("{}", s.frequency_penalty)},
+      {"n", std::to_string(s.n)},
+      {"stop", list(s.stop)},
+      {"stop tokens", list(s.stop_tokens)},
+      {"ignore-eos", flag(s.ignore_eos)},
+      {"logprobs", flag(s.logprobs)},
+      {"top-logprobs", std::to_string(s.top_logprobs)},
+      {"prompt-logprobs", flag(a.prompt_logprobs)},
+      {"logits-hash", flag(a.logits_hash)},
+  };
+}
+
+}  // namespace pando::cli

@@ -1,0 +1,37 @@
+#include "cli/stop_signal.h"
+
+#include <csignal>
+
+namespace pando::cli {
+namespace {
+
+std::atomic<bool> stopped;
+std::atomic<int> came;
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+void on_signal(int signal) {
+  came = signal;
+  stopped = true;
+}
+
+void set(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART | SA_RESETHAND;  // a second signal has its usual effect
+  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+StopSignal::StopSignal() {
+  came = 0;
+  stopped = false;
+  set(on_signal);
+}
+
+StopSignal::~StopSignal() { set(SIG_DFL); }
+
+const std::atomic<bool>& StopSignal::flag() const { return stopped; }
+int StopSignal::signal() const { return came; }
+
+}  // namespace pando::cli

@@ -1,0 +1,158 @@
+// Answers that outlive their process: journals whole, torn, foreign and of other settings.
+#include "pando/answer_file.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "model/test_files.h"
+
+namespace pando::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+const AnswerFile::Settings kSettings = {{"model", "0123"}, {"kv-dtype", "f16"}};
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class AnswerFileTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<AnswerFile> resumed() {
+    auto file = AnswerFile::resume(path_, kSettings);
+    EXPECT_TRUE(file.ok()) << file.error().message;
+    return file ? std::move(*file) : nullptr;
+  }
+  std::string refused(const AnswerFile::Settings& settings = kSettings) {
+    const auto file = AnswerFile::resume(path_, settings);
+    return file.ok() ? "taken" : file.error().message;
+  }
+  // Three answers, of which the last is two lines.
+  void write_three() {
+    auto file = AnswerFile::create(path_, kSettings);
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    (*file)->append({.line = 2, .question = 1, .input_hash = 7, .n_answers = 1}, "b\n");
+    (*file)->append({.line = 1, .question = 0, .input_hash = 5, .n_answers = 1}, "a\n");
+    ASSERT_TRUE((*file)->commit().ok());
+    (*file)->append({.line = 2, .question = 0, .input_hash = 7, .logits_hash = 9, .n_answers = 2},
+                    "c\nd\n");
+    ASSERT_TRUE((*file)->commit().ok());
+  }
+
+  TemporaryFolder folder_;
+  fs::path path_ = folder_.path() / "answers.jsonl";
+  fs::path journal_ = folder_.path() / "answers.jsonl.journal";
+};
+
+TEST_F(AnswerFileTest, WhatWasWrittenIsFound) {
+  write_three();
+  const auto file = resumed();
+  EXPECT_EQ(file->n_earlier(), 4u);
+  EXPECT_EQ(file->find(3, 0), nullptr);
+  EXPECT_EQ(file->find(1, 1), nullptr);
+  const AnswerRecord* found = file->find(2, 0);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->input_hash, 7u);
+  EXPECT_EQ(found->logits_hash, 9u);
+  EXPECT_EQ(found->n_answers, 2);
+  EXPECT_EQ(*file->read(*found), "c\nd\n");
+  EXPECT_EQ(*file->read(*file->find(1, 0)), "a\n");
+}
+
+TEST_F(AnswerFileTest, ATornJournalAtEveryByte) {
+  write_three();
+  const std::string answers = contents(path_), journal = contents(journal_);
+  const size_t header = journal.find('\n') + 1;
+  for (size_t n = header; n <= journal.size(); ++n) {
+    std::ofstream(journal_) << journal.substr(0, n);
+    std::ofstream(path_) << answers << "an answer that the journal does not know";
+    const auto file = resumed();
+    ASSERT_NE(file, nullptr);
+    const auto n_records = std::count(journal.begin() + static_cast<ptrdiff_t>(header),
+                                      journal.begin() + static_cast<ptrdiff_t>(n), '\n');
+    EXPECT_EQ(contents(path_), n_records == 0   ? ""
+                               : n_records == 1 ? "b\n"
+                               : n_records == 2 ? "b\na\n"
+                                                : answers);
+    EXPECT_TRUE(contents(journal_).ends_with('\n'));
+    file->append({.line = 9, .n_answers = 1}, "e\n");
+    EXPECT_TRUE(file->commit().ok());
+    EXPECT_TRUE(contents(path_).ends_with("e\n"));
+  }
+}
+
+TEST_F(AnswerFileTest, AnswersThatTheDiskLostAreAskedForAgain) {
+  write_three();
+  fs::resize_file(path_, 5);
+  {
+    const auto file = resumed();
+    EXPECT_EQ(file->find(2, 0), nullptr);
+    EXPECT_NE(file->find(1, 0), nullptr);
+    EXPECT_EQ(contents(path_), "b\na\n");
+    file->append({.line = 2, .question = 0, .n_answers = 2}, "c\nd\n");
+    EXPECT_TRUE(file->commit().ok());
+  }
+  EXPECT_EQ(resumed()->n_earlier(), 4u);
+}
+
+TEST_F(AnswerFileTest, OtherSettingsAreNamed) {
+  write_three();
+  EXPECT_EQ(refused({{"model", "0123"}, {"kv-dtype", "bf16"}, {"n", "2"}}),
+            std::string("'") + path_.string() +
+                "' is of a run with other settings: kv-dtype: 'f16', now 'bf16'; n: not set, now "
+                "'2'");
+  EXPECT_EQ(refused({{"model", "0123"}}), std::string("'") + path_.string() +
+                                              "' is of a run with other settings: kv-dtype: "
+                                              "'f16', now not set");
+  EXPECT_EQ(resumed()->n_earlier(), 4u) << "nothing was lost";
+}
+
+TEST_F(AnswerFileTest, AnUnfinishedRunIsNotOverwritten) {
+  write_three();
+  const auto file = AnswerFile::create(path_, kSettings);
+  ASSERT_FALSE(file.ok());
+  EXPECT_NE(file.error().message.find("did not finish: resume it, or delete"), std::string::npos);
+  EXPECT_EQ(contents(path_), "b\na\nc\nd\n");
+}
+
+TEST_F(AnswerFileTest, AFinishedRunIsKeptOrBegunAnew) {
+  write_three();
+  EXPECT_TRUE(resumed()->finish().ok());
+  EXPECT_TRUE(resumed()->was_finished());
+  EXPECT_EQ(contents(path_), "b\na\nc\nd\n");
+  EXPECT_LT(contents(journal_).size(), 200u);
+  EXPECT_TRUE(AnswerFile::create(path_, kSettings).ok());
+  EXPECT_EQ(contents(path_), "");
+}
+
+TEST_F(AnswerFileTest, WithoutAnythingToResumeARunBegins) {
+  EXPECT_EQ(resumed()->n_earlier(), 0u);
+  EXPECT_TRUE(fs::exists(journal_));
+}
+
+TEST_F(AnswerFileTest, ForeignFilesAreRefusedAndKept) {
+  std::ofstream(path_) << "somebody's answers\n";
+  EXPECT_NE(refused().find("has no journal"), std::string::npos);
+  for (const char* journal :
+       {"", "not json\n", "{}\n", "{\"pando_journal\": 2, \"created\": 1}\n",
+        "{\"pando_journal\":1,\"created\":1}\n", "[1]\n",
+        "{\"pando_journal\":1,\"created\":1,\"settings\":{}}\n{\"line\":0}\n"}) {
+    std::ofstream(journal_) << journal;
+    EXPECT_NE(refused().find("answers.jsonl.journal"), std::string::npos) << journal;
+  }
+  EXPECT_EQ(contents(path_), "somebody's answers\n");
+}
+
+TEST_F(AnswerFileTest, OneProcessAtATime) {
+  write_three();
+  const auto first = resumed();
+  EXPECT_EQ(refused(), std::string("'") + path_.string() + "' is being written by another process");
+}
+
+}  // namespace
+}  // namespace pando::testing

@@ -1,0 +1,130 @@
+// Lines of an OpenAI batch, and what is answered to them.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "engine/tiny_engine.h"
+#include "pando/batch.h"
+
+namespace pando::testing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json answer_to(const std::string& line, uint64_t n_failed = 0) {
+  std::istringstream in(line + "\n");
+  std::ostringstream out;
+  BatchOptions options;
+  options.defaults.sampling.max_tokens = 4;
+  options.defaults.sampling.ignore_eos = true;
+  const auto summary = run_batch(*open_tiny(), in, 0, out, options);
+  EXPECT_TRUE(summary.ok());
+  EXPECT_EQ(summary->failed, n_failed) << out.str();
+  return Json::parse(out.str());
+}
+
+Json body_of(const std::string& url, const std::string& body) {
+  const Json answer = answer_to(R"({"custom_id": "a", "method": "POST", "url": "/v1/)" + url +
+                                R"(", "body": )" + body + "}");
+  EXPECT_EQ(answer["response"]["status_code"], 200);
+  EXPECT_EQ(answer["error"], nullptr);
+  return answer["response"]["body"];
+}
+
+std::string error_of(const std::string& url, const std::string& body) {
+  const Json answer = answer_to(
+      R"({"custom_id": "a", "method": "POST", "url": ")" + url + R"(", "body": )" + body + "}", 1);
+  EXPECT_EQ(answer["response"]["status_code"], 400);
+  EXPECT_EQ(answer["custom_id"], "a");
+  return answer["response"]["body"]["error"]["message"];
+}
+
+TEST(OpenAi, ACompletion) {
+  const Json body = body_of("completions", R"({"model": "any", "prompt": "A prompt."})");
+  const auto alone = open_tiny()->complete(tiny_request("A prompt.", 4));
+  EXPECT_EQ(body["object"], "text_completion");
+  EXPECT_EQ(body["model"], "any");
+  EXPECT_GT(body["created"], 1700000000);
+  ASSERT_EQ(body["choices"].size(), 1u);
+  EXPECT_EQ(body["choices"][0]["text"], alone->at(0).text);
+  EXPECT_EQ(body["choices"][0]["finish_reason"], "length");
+  EXPECT_EQ(body["usage"],
+            Json::parse(R"({"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13})"));
+}
+
+TEST(OpenAi, SeveralPromptsAndAnswers) {
+  const Json body = body_of(
+      "completions", R"({"prompt": ["One", [84, 119, 111]], "n": 2, "temperature": 1, "seed": 3})");
+  ASSERT_EQ(body["choices"].size(), 4u);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(body["choices"][i]["index"], i);
+  EXPECT_EQ(body["usage"]["prompt_tokens"], 6);
+  EXPECT_EQ(body["usage"]["completion_tokens"], 16);
+  EXPECT_EQ(body_of("completions", R"({"prompt": [84, 119, 111]})")["choices"],
+            body_of("completions", R"({"prompt": "Two"})")["choices"]);
+}
+
+TEST(OpenAi, LogprobsOfPromptAndAnswer) {
+  const Json body =
+      body_of("completions", R"({"prompt": "abcd", "echo": true, "logprobs": 2, "max_tokens": 1})");
+  const Json& choice = body["choices"][0];
+  EXPECT_TRUE(choice["text"].get<std::string>().starts_with("abcd"));
+  const Json& lists = choice["logprobs"];
+  ASSERT_EQ(lists["tokens"].size(), 5u);
+  EXPECT_EQ(lists["tokens"][0], "a");
+  EXPECT_EQ(lists["token_logprobs"][0], nullptr);
+  EXPECT_LT(lists["token_logprobs"][1], 0);
+  EXPECT_EQ(lists["top_logprobs"][3].size(), 2u);
+  EXPECT_EQ(lists["text_offset"][4], 4);
+  EXPECT_EQ(
+      body_of("completions", R"({"prompt": "abcd", "echo": true, "logprobs": 0, "max_tokens": 0})")
+          ["choices"][0]["logprobs"]["token_logprobs"]
+              .size(),
+      4u);
+}
+
+TEST(OpenAi, AChat) {
+  const Json body = body_of("chat/completions",
+                            R"({"messages": [{"role": "user", "content": "Q"}], )"
+                            R"("logprobs": true, "top_logprobs": 1, "max_completion_tokens": 2})");
+  EXPECT_EQ(body["object"], "chat.completion");
+  const Json& choice = body["choices"][0];
+  EXPECT_EQ(choice["message"]["role"], "assistant");
+  ASSERT_EQ(choice["logprobs"]["content"].size(), 2u);
+  EXPECT_EQ(choice["logprobs"]["content"][0]["top_logprobs"].size(), 1u);
+  EXPECT_EQ(body["usage"]["completion_tokens"], 2);
+}
+
+TEST(OpenAi, BadRequestsAreAnswered) {
+  EXPECT_EQ(error_of("/v1/completions", R"({"prompt": 5})"),
+            "field 'prompt' is 5, expected a text, a list of token ids, or a list of these");
+  EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "promt": 1})"),
+            "unknown or unsupported field 'promt'");
+  EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "stream": true})"),
+            "field 'stream' is true, expected false in a batch");
+  EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "best_of": 3})"),
+            "field 'best_of' is 3, expected n, or nothing");
+  EXPECT_EQ(error_of("/v1/completions", R"({"prompt": [[]]})"),
+            "field 'prompt' is [], expected at least one token");
+  EXPECT_EQ(error_of("/v1/chat/completions", R"({"messages": []})"),
+            "field 'messages' is [], expected a list of one or more");
+  EXPECT_EQ(error_of("/v1/chat/completions",
+                     R"({"messages": [{"role": "user", "content": "Q"}], "tools": []})"),
+            "unknown or unsupported field 'tools'");
+  EXPECT_EQ(error_of("/v1/other", "{}"),
+            "field 'url' is \"/v1/other\", expected \"/v1/completions\" or "
+            "\"/v1/chat/completions\"");
+  EXPECT_TRUE(error_of("/v1/completions", R"({"prompt": ")" + std::string(700, 'x') + "\"}")
+                  .starts_with("the prompt has 700 tokens"));
+}
+
+TEST(OpenAi, WithoutAnIdThereIsNoAnswer) {
+  std::istringstream in("{\"url\": \"/v1/completions\", \"body\": {\"prompt\": \"P\"}}\n");
+  std::ostringstream out;
+  const auto summary = run_batch(*open_tiny(), in, 0, out, {});
+  EXPECT_EQ(summary->bad_lines, 1u);
+  EXPECT_EQ(out.str(), "");
+}
+
+}  // namespace
+}  // namespace pando::testing

@@ -1,0 +1,123 @@
+// Runs that end early and are resumed: nothing lost, nothing twice, the same answers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include "engine/tiny_engine.h"
+#include "model/test_files.h"
+#include "pando/batch.h"
+
+namespace pando::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string mixed_input() {
+  std::string input;
+  for (int i = 0; i < 40; ++i) {
+    const std::string id = std::to_string(i);
+    input += std::string("{\"id\": ") + id + ", \"context\": \"Context " + std::to_string(i / 4) +
+             "\", \"questions\": [{\"text\": \"What?\", \"answers\": [\"x\"]}, \"Why?\"], "
+             "\"temperature\": 1, \"n\": 2}\n";
+    input += std::string("{\"custom_id\": \"") + id +
+             "\", \"url\": \"/v1/completions\", \"body\": {\"prompt\": "
+             "[\"One " +
+             id + "\", \"Two\"]}}\n";
+    if (i % 10 == 0) input += "not json\n";
+  }
+  return input;
+}
+
+BatchOptions batch_options() {
+  BatchOptions options;
+  options.defaults.sampling.max_tokens = 4;
+  options.defaults.sampling.ignore_eos = true;
+  options.defaults.logits_hash = true;
+  return options;
+}
+
+std::multiset<std::string> lines_of(const fs::path& path) {
+  std::ifstream file(path);
+  std::multiset<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    const size_t created = line.find("\"created\":");  // the time of the run
+    lines.insert(created == std::string::npos ? line : line.erase(created, 20));
+  }
+  return lines;
+}
+
+BatchSummary run(AnswerSink& output, BatchOptions options,
+                 const std::string& input = mixed_input()) {
+  EngineOptions engine_options = tiny_options();
+  engine_options.max_running = 8;
+  std::istringstream in(input);
+  auto summary = run_batch(*open_tiny(engine_options), in, input.size(), output, options);
+  EXPECT_TRUE(summary.ok()) << summary.error().message;
+  return summary ? *summary : BatchSummary{};
+}
+
+// Stops again and again after so many answers.
+TEST(Resume, StoppedRunsComeToTheSameEnd) {
+  for (const bool ordered : {false, true}) {
+    TemporaryFolder folder;
+    BatchOptions options = batch_options();
+    options.ordered = ordered;
+    const fs::path whole_path = folder.path() / "whole", path = folder.path() / "parts";
+    const BatchSummary whole = run(**AnswerFile::create(whole_path, {}), options);
+    EXPECT_EQ(whole.answers, 40u * 6);
+    EXPECT_EQ(whole.scores.all().n, 40u * 2);
+
+    BatchSummary last;
+    uint64_t n_answers = 0, n_scored = 0;
+    int n_runs = 0;
+    do {
+      auto resumed = AnswerFile::resume(path, {});
+      ASSERT_TRUE(resumed.ok()) << resumed.error().message;
+      const std::unique_ptr<AnswerFile> file = std::move(*resumed);
+      EXPECT_EQ(file->n_earlier(), n_answers);
+      std::atomic<bool> stop = false;
+      options.stop = &stop;
+      int n = 0;
+      options.on_answer = [&](const BatchAnswer&) { stop = ++n >= 37; };
+      last = run(*file, options);
+      EXPECT_EQ(last.earlier, n_runs == 0 ? 0 : n_answers);
+      n_answers += last.answers;
+      n_scored = last.scores.all().n;
+      ++n_runs;
+    } while (last.stopped);
+    EXPECT_GE(n_runs, 3);
+    EXPECT_EQ(n_answers, whole.answers);
+    EXPECT_EQ(n_scored, whole.scores.all().n);
+    EXPECT_EQ(last.scores.all().token_f1, whole.scores.all().token_f1);
+    EXPECT_EQ(last.combined_hash, whole.combined_hash);
+    EXPECT_EQ(lines_of(path), lines_of(whole_path));
+    EXPECT_TRUE((*AnswerFile::resume(path, {}))->was_finished());
+  }
+}
+
+TEST(Resume, AnotherInputIsAnError) {
+  TemporaryFolder folder;
+  const fs::path path = folder.path() / "answers";
+  std::atomic<bool> stop = false;
+  BatchOptions options = batch_options();
+  options.stop = &stop;
+  options.on_answer = [&](const BatchAnswer&) { stop = true; };
+  EXPECT_TRUE(run(**AnswerFile::create(path, {}), options).stopped);
+  const auto before = lines_of(path);
+  options = batch_options();
+  std::istringstream other("{\"prompt\": \"another\"}\n");
+  const auto summary = run_batch(*open_tiny(), other, 0, **AnswerFile::resume(path, {}), options);
+  ASSERT_FALSE(summary.ok());
+  EXPECT_EQ(
+      summary.error().message,
+      "line 1 of the input is not the line that was answered before; expected the same input");
+  EXPECT_EQ(lines_of(path), before);
+}
+
+}  // namespace
+}  // namespace pando::testing

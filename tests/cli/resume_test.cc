@@ -1,0 +1,165 @@
+// `pando run` that is killed, stopped and resumed.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "cli/process.h"
+
+namespace pando::testing {
+namespace {
+
+constexpr int kOk = 0, kFailed = 1, kUsage = 2;  // src/cli/commands.h
+
+class ResumeTest : public ProcessTest {
+ protected:
+  static constexpr int kQuestions = 400;
+
+  static void SetUpTestSuite() {
+    ProcessTest::SetUpTestSuite();
+    std::string input;
+    for (int i = 0; i < kQuestions / 2; ++i)
+      input += fmt::format(
+          "{{\"id\": {0}, \"context\": \"Context {1}.\", \"questions\": [\"What is {0}?\", "
+          "{{\"text\": \"Why?\", \"answers\": [\"x\"]}}]}}\n",
+          i, i / 8);
+    folder().write("many.jsonl", input);
+    folder().write("other.jsonl", input.substr(1 + input.find('\n')));
+  }
+
+  void SetUp() override {
+    for (const char* name : {"a.jsonl", "a.jsonl.journal"}) std::filesystem::remove(at(name));
+  }
+
+  static constexpr const char* kCommand =
+      "run --model m --threads 1 --kv-memory 64MiB --max-tokens 12 --ignore-eos --temperature 1 "
+      "--input many.jsonl --output ";
+
+  static std::multiset<std::string> lines_of(const std::string& name) {
+    std::ifstream file(at(name));
+    std::multiset<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.insert(line);
+    return lines;
+  }
+
+  // Starts the run in the background.
+  pid_t start() {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    if (chdir(folder().path().c_str()) != 0) _exit(99);
+    const int nowhere = open("stderr.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    dup2(nowhere, STDERR_FILENO);
+    const std::string command =
+        std::string("exec '" PANDO_BINARY "' ") + kCommand + "a.jsonl --resume";
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(99);
+  }
+
+  // Waits until the answers have so many bytes, or the process ends.
+  static void wait_for(size_t n_bytes, pid_t child) {
+    siginfo_t info{};
+    while (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0) {
+      struct stat status {};
+      if (stat(at("a.jsonl").c_str(), &status) == 0 && size_t(status.st_size) >= n_bytes) return;
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  }
+
+  static int ended(pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+};
+
+TEST_F(ResumeTest, KilledRunsComeToTheSameAnswers) {
+  ASSERT_EQ(pando(std::string(kCommand) + "whole.jsonl").code, kOk);
+  const std::multiset<std::string> whole = lines_of("whole.jsonl");
+  EXPECT_EQ(whole.size(), size_t{kQuestions});
+  const size_t n_bytes = std::filesystem::file_size(at("whole.jsonl"));
+  const bool slow = std::getenv("PANDO_SLOW_TESTS") != nullptr;
+  std::mt19937 random(1);
+  int n_killed = 0;
+  for (int i = 0; i < (slow ? 50 : 4); ++i) {
+    SetUp();
+    // One to three kills between 5% and 95% of the output.
+    for (size_t at = n_bytes / 20; at < n_bytes * 19 / 20;) {
+      at += random() % (n_bytes * 19 / 20 - at) + 1;
+      const pid_t child = start();
+      wait_for(at, child);
+      kill(child, SIGKILL);
+      n_killed += ended(child) == 128 + SIGKILL;
+      at += n_bytes / 4;
+    }
+    EXPECT_EQ(pando(std::string(kCommand) + "a.jsonl --resume").code, kOk);
+    EXPECT_EQ(lines_of("a.jsonl"), whole) << i;
+  }
+  EXPECT_GE(n_killed, slow ? 50 : 2);
+  RecordProperty("killed", n_killed);
+}
+
+TEST_F(ResumeTest, ASignalFinishesWhatIsUnderWay) {
+  ASSERT_EQ(pando(std::string(kCommand) + "whole.jsonl").code, kOk);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    SetUp();
+    const pid_t child = start();
+    wait_for(1, child);
+    kill(child, signal);
+    EXPECT_EQ(ended(child), 128 + signal);
+    const std::string said = contents(at("stderr.txt"));
+    EXPECT_NE(said.find("the same command with --resume goes on"), std::string::npos) << said;
+    EXPECT_GT(lines_of("a.jsonl").size(), 0u);
+    const Finished finished = pando(std::string(kCommand) + "a.jsonl --resume");
+    EXPECT_EQ(finished.code, kOk) << finished;
+    EXPECT_TRUE(finished.says("answers are there already")) << finished;
+    EXPECT_TRUE(finished.says(fmt::format("over {} answers", kQuestions / 2))) << finished;
+    EXPECT_EQ(lines_of("a.jsonl"), lines_of("whole.jsonl"));
+  }
+}
+
+TEST_F(ResumeTest, WhatIsFinishedStays) {
+  ASSERT_EQ(pando(std::string(kCommand) + "a.jsonl --resume").code, kOk);
+  const std::string answers = contents(at("a.jsonl"));
+  const Finished again = pando(std::string(kCommand) + "a.jsonl --resume");
+  EXPECT_EQ(again.code, kOk);
+  EXPECT_TRUE(again.says("nothing is left to answer")) << again;
+  EXPECT_EQ(contents(at("a.jsonl")), answers);
+}
+
+TEST_F(ResumeTest, OtherSettingsAreAnErrorAndLoseNothing) {
+  const pid_t child = start();
+  wait_for(1, child);
+  kill(child, SIGKILL);
+  ended(child);
+  const auto before = lines_of("a.jsonl");
+  const std::string resume = std::string(kCommand) + "a.jsonl --resume ";
+  const std::pair<std::string, const char*> others[] = {
+      {"--kv-dtype bf16", "kv-dtype: 'f16', now 'bf16'"},
+      {"--weights q8_0", "weights: "},
+      {"--seed 2", "seed: '0', now '2'"},
+      {"--top-k 5", "top-k: '0', now '5'"},
+      {"--instruction Answer.", "instruction: '', now 'Answer.'"}};
+  for (const auto& [option, message] : others) {
+    const Finished finished = pando(resume + option);
+    EXPECT_EQ(finished.code, kFailed) << finished;
+    EXPECT_TRUE(finished.says(message)) << finished;
+  }
+  std::string other = resume;
+  other.replace(other.find("many.jsonl"), 10, "other.jsonl");
+  EXPECT_TRUE(pando(other).says("input: '"));
+  const Finished anew = pando(std::string(kCommand) + "a.jsonl");
+  EXPECT_EQ(anew.code, kFailed) << anew;
+  EXPECT_TRUE(anew.says("did not finish")) << anew;
+  EXPECT_GE(lines_of("a.jsonl").size(), before.size());
+  EXPECT_EQ(pando("run --model m --input many.jsonl --resume").code, kUsage);
+}
+
+}  // namespace
+}  // namespace pando::testing
