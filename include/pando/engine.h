@@ -18,8 +18,9 @@ enum class KvType { kF32, kF16, kBF16 };
 // What is fixed when an engine is opened.
 struct EngineOptions {
   std::string sharing = "tree";        // planner: tree, packed or prefix_cached
-  int threads = 0;                     // 0: one for each processor
-  size_t kv_memory = size_t{4} << 30;  // budget for keys and values, bytes
+  int threads = 0;                     // 0: one for each processor that may be used
+  size_t kv_memory = 0;                // budget for keys and values, bytes; 0: half of what is
+                                       // free, within the limits of a container
   KvType kv_type = KvType::kF16;       // type that keys and values are stored in
   int context = 0;                     // longest sequence in tokens; 0: the model's. Rotation
                                        // of type longrope is fixed by it (docs/models.md)

@@ -70,14 +70,15 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
       ->check(CLI::IsMember({"f32", "f16", "bf16"}))
       ->capture_default_str()
       ->group(group);
-  app.add_option("--kv-memory", a.engine.kv_memory, "Memory for keys and values, as in 4GiB")
+  app.add_option("--kv-memory", a.engine.kv_memory,
+                 "Memory for keys and values, as in 4GiB (default: half of what is free)")
       ->transform(CLI::AsSizeValue(false))
-      ->default_str("4GiB")
       ->group(group);
   app.add_option("--context", a.engine.context, "Longest sequence in tokens (default: the model's)")
       ->check(not_negative)
       ->group(group);
-  app.add_option("--threads", a.engine.threads, "Threads (default: one for each processor)")
+  app.add_option("--threads", a.engine.threads,
+                 "Threads (default: one for each processor that may be used)")
       ->check(not_negative)
       ->group(group);
   app.add_option("--step-rows", a.engine.step_rows, "Rows of a forward pass at most")

@@ -1,16 +1,16 @@
 #include "engine/options.h"
 
-#include <sched.h>
-
+#include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "base/errors.h"
+#include "base/machine.h"
 
 namespace pando {
 namespace {
 
 constexpr int kMostThreads = 1024;
+constexpr size_t kUnknownMemory = size_t{4} << 30;  // for keys and values, where nothing says
 constexpr int kMostChoices = 4096;
 constexpr int kMostContext = 1 << 22;  // the table of rotations is made for all of it at once
 
@@ -57,11 +57,7 @@ Status fill_in_threads(int& threads) {
   if (threads < 0 || threads > kMostThreads)
     return invalid_argument("threads is {}, expected 0 (all processors) to {}", threads,
                             kMostThreads);
-  if (threads > 0) return {};
-  cpu_set_t allowed;
-  const bool known = sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 0;
-  threads = known ? CPU_COUNT(&allowed)
-                  : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (threads == 0) threads = std::min(available_processors(), kMostThreads);
   return {};
 }
 
@@ -76,6 +72,10 @@ Status fill_in(EngineOptions& options, const model::ModelConfig& config) {
     return invalid_argument("max_running is {}, expected at least 1", options.max_running);
   if (options.max_open < 1)
     return invalid_argument("max_open is {}, expected at least 1", options.max_open);
+  if (options.kv_memory == 0) {
+    const uint64_t free = available_memory();
+    options.kv_memory = free > 0 ? free / 2 : kUnknownMemory;
+  }
   if (options.context == 0) options.context = config.max_positions;
   if (options.context > kMostContext)
     return invalid_argument(

@@ -31,7 +31,7 @@ BatchLine fitted(const std::string& text, TooLong policy, int max_tokens = 10) {
 
 std::string words(int n) {
   std::string text;
-  for (int i = 0; i < n; ++i) text += (i > 0 ? " " : "") + std::to_string(100 + i);
+  for (int i = 0; i < n; ++i) text += fmt::format("{}{}", i > 0 ? " " : "", 100 + i);
   return text;
 }
 

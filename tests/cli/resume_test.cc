@@ -1,5 +1,6 @@
 // `pando run` that is killed, stopped and resumed.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@ constexpr int kOk = 0, kFailed = 1, kUsage = 2;  // src/cli/commands.h
 
 class ResumeTest : public ProcessTest {
  protected:
-  static constexpr int kQuestions = 400;
+  static constexpr int kQuestions = 4000;
 
   static void SetUpTestSuite() {
     ProcessTest::SetUpTestSuite();

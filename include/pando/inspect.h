@@ -1,0 +1,49 @@
+// What a batch will cost, before it is run, and what its prompts share.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "pando/batch.h"
+
+namespace pando {
+
+struct Inspection {
+  uint64_t lines = 0;
+  uint64_t bad_lines = 0;        // that cannot be read
+  uint64_t prompts = 0;          // that can be asked
+  uint64_t too_long = 0;         // prompts that do not fit the context
+  uint64_t prompt_tokens = 0;    // of all prompts
+  uint64_t distinct_tokens = 0;  // of them, computed where what is shared is computed once
+  uint64_t longest_prompt = 0;   // tokens
+  uint64_t answer_tokens = 0;    // generated at most
+  uint64_t kv_bytes = 0;         // of one token's keys and values in 16 bits
+  double flops_per_token = 0;    // of matrix products, about: 2 for each weight
+
+  // A place where prompts that were the same up to there go apart.
+  struct Stop {
+    uint64_t prompts = 0;            // that come there
+    uint64_t ways = 0;               // in which they go on
+    uint64_t shared_tokens = 0;      // before it
+    uint64_t tokens_behind = 0;      // distinct ones
+    std::string before;              // the last of what they have in common
+    std::vector<std::string> after;  // how some of them go on
+  };
+  std::vector<Stop> stops;  // those with the most tokens behind them, at most five
+
+  // Passages: what stands between empty lines in contexts.
+  uint64_t repeated_passages = 0;  // that stand in more than one context
+  // Distinct tokens, about, if all contexts had their passages in one order, the most frequent
+  // first.
+  uint64_t reordered_tokens = 0;
+};
+
+// Reads all of `input` and renders and encodes every prompt, as run_batch would; computes nothing.
+// `context` is the longest sequence, in tokens. Memory grows with the distinct tokens: 4 bytes each
+// and some. Errors: as run_batch for its input.
+Result<Inspection> inspect_batch(const Model& model, int context, std::istream& input,
+                                 const BatchOptions& options);
+
+}  // namespace pando

@@ -1,0 +1,81 @@
+#include "base/machine.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pando {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<double> number_in(const fs::path& path) {
+  std::ifstream file(path);
+  double value = 0;
+  if (file >> value) return value;  // "max" is none
+  return std::nullopt;
+}
+
+// The value of "name: 123 kB" or "name 123" in a file of such lines.
+std::optional<double> field_in(const fs::path& path, const std::string& name) {
+  std::ifstream file(path);
+  for (std::string word; file >> word;)
+    if (double value = 0; word == name && file >> value) return value;
+  return std::nullopt;
+}
+
+// The process's control group in version 2 and all above it, nearest first.
+std::vector<fs::path> groups_v2(const fs::path& root) {
+  std::ifstream file(root / "proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("0::/")) continue;
+    std::vector<fs::path> groups;
+    for (fs::path at = line.substr(4);; at = at.parent_path()) {
+      groups.push_back(root / "sys/fs/cgroup" / at);
+      if (at.empty()) return groups;
+    }
+  }
+  return {root / "sys/fs/cgroup"};
+}
+
+}  // namespace
+
+int available_processors(const fs::path& root) {
+  cpu_set_t set;
+  double n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  for (const fs::path& group : groups_v2(root)) {
+    std::ifstream file(group / "cpu.max");
+    double quota = 0, period = 0;
+    if (file >> quota >> period && period > 0) n = std::min(n, quota / period);
+  }
+  const auto quota = number_in(root / "sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+             period = number_in(root / "sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  if (quota && period && *quota > 0 && *period > 0) n = std::min(n, *quota / *period);
+  return std::max(1, static_cast<int>(std::ceil(n)));
+}
+
+uint64_t available_memory(const fs::path& root) {
+  double least = std::numeric_limits<double>::infinity();
+  if (const auto free = field_in(root / "proc/meminfo", "MemAvailable:")) least = *free * 1024;
+  const auto limit = [&](const fs::path& most, const fs::path& used, const fs::path& stat,
+                         const char* cache) {
+    const auto n_most = number_in(most), n_used = number_in(used);
+    if (!n_most || !n_used) return;
+    // Pages of files that nobody has touched lately would be given up.
+    least = std::min(least, *n_most - *n_used + field_in(stat, cache).value_or(0));
+  };
+  for (const fs::path& group : groups_v2(root))
+    limit(group / "memory.max", group / "memory.current", group / "memory.stat", "inactive_file");
+  const fs::path v1 = root / "sys/fs/cgroup/memory";
+  limit(v1 / "memory.limit_in_bytes", v1 / "memory.usage_in_bytes", v1 / "memory.stat",
+        "total_inactive_file");
+  return std::isinf(least) ? 0 : static_cast<uint64_t>(std::max(0.0, least));
+}
+
+}  // namespace pando

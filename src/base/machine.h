@@ -1,0 +1,17 @@
+// What this process may use: the machine's processors and memory, or its container's.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace pando {
+
+// At least 1: the processors that the process may run on, or fewer where a control group limits
+// its time. `root` is where /proc and /sys are.
+int available_processors(const std::filesystem::path& root = "/");
+
+// Bytes that could be used now: what the machine has free or could free, or what is left of the
+// limit of a control group (version 2 or 1) if that is less. 0 where nothing says.
+uint64_t available_memory(const std::filesystem::path& root = "/");
+
+}  // namespace pando

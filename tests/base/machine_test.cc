@@ -1,0 +1,68 @@
+// Limits of machines and containers, from files as the kernel writes them.
+#include "base/machine.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "model/test_files.h"
+
+namespace pando::testing {
+namespace {
+
+class MachineTest : public ::testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& text) {
+    const std::filesystem::path path = folder_.path() / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  uint64_t memory() const { return available_memory(folder_.path()); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(MachineTest, ThisMachineHasSome) {
+  EXPECT_GE(available_processors(), 1);
+  EXPECT_GT(available_memory(), uint64_t{1} << 20);
+}
+
+TEST_F(MachineTest, NothingSaysAnything) {
+  EXPECT_EQ(memory(), 0u);
+  EXPECT_GE(available_processors(folder_.path()), 1);
+}
+
+TEST_F(MachineTest, TheLeastLimitCounts) {
+  write("proc/meminfo", "MemTotal:  9000 kB\nMemFree:  10 kB\nMemAvailable:    8000 kB\n");
+  EXPECT_EQ(memory(), 8000u * 1024);
+  write("proc/self/cgroup", "0::/a/b\n");
+  write("sys/fs/cgroup/a/b/memory.max", "max\n");
+  write("sys/fs/cgroup/a/b/memory.current", "1000\n");
+  EXPECT_EQ(memory(), 8000u * 1024);
+  write("sys/fs/cgroup/a/memory.max", "5000000\n");
+  write("sys/fs/cgroup/a/memory.current", "2000000\n");
+  write("sys/fs/cgroup/a/memory.stat", "anon 5\ninactive_file 1000000\n");
+  EXPECT_EQ(memory(), 4000000u);
+  write("sys/fs/cgroup/a/memory.current", "9000000\n");
+  EXPECT_EQ(memory(), 0u);
+}
+
+TEST_F(MachineTest, OlderControlGroups) {
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "3000000\n");
+  write("sys/fs/cgroup/memory/memory.usage_in_bytes", "1000000\n");
+  EXPECT_EQ(memory(), 2000000u);
+  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n");
+  write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(available_processors(folder_.path()), 1);
+}
+
+TEST_F(MachineTest, AQuotaOfProcessors) {
+  write("proc/self/cgroup", "0::/\n");
+  write("sys/fs/cgroup/cpu.max", "max 100000\n");
+  EXPECT_EQ(available_processors(folder_.path()), available_processors());
+  write("sys/fs/cgroup/cpu.max", "100000 100000\n");
+  EXPECT_EQ(available_processors(folder_.path()), 1);
+}
+
+}  // namespace
+}  // namespace pando::testing
