@@ -17,18 +17,18 @@ enum class KvType { kF32, kF16, kBF16 };
 
 // What is fixed when an engine is opened.
 struct EngineOptions {
-  std::string sharing = "tree";        // planner: tree, packed or prefix_cached
-  int threads = 0;                     // 0: one for each processor that may be used
-  size_t kv_memory = 0;                // budget for keys and values, bytes; 0: half of what is
-                                       // free, within the limits of a container
-  KvType kv_type = KvType::kF16;       // type that keys and values are stored in
-  int context = 0;                     // longest sequence in tokens; 0: the model's. Rotation
-                                       // of type longrope is fixed by it (docs/models.md)
-  uint64_t seed = 0;                   // of requests that bring none
-  int step_rows = 512;                 // rows of a forward pass at most
-  int max_running = 256;               // sequences that hold keys and values at a time
-  int max_open = 4096;                 // answers waiting or under way; more are refused
-  std::string isa;                     // portable, avx2 or avx512; empty: the best there is
+  std::string sharing = "tree";   // planner: tree, packed or prefix_cached
+  int threads = 0;                // 0: one for each processor that may be used
+  size_t kv_memory = 0;           // budget for keys and values, bytes; 0: half of what is
+                                  // free, within the limits of a container
+  KvType kv_type = KvType::kF16;  // type that keys and values are stored in
+  int context = 0;                // longest sequence in tokens; 0: the model's. Rotation
+                                  // of type longrope is fixed by it (docs/models.md)
+  uint64_t seed = 0;              // of requests that bring none
+  int step_rows = 512;            // rows of a forward pass at most
+  int max_running = 256;          // sequences that hold keys and values at a time
+  int max_open = 4096;            // answers waiting or under way; more are refused
+  std::string isa;                // portable, avx2 or avx512; empty: the best there is
 };
 
 // Counters since the engine was opened.

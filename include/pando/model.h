@@ -22,6 +22,7 @@ enum class WeightType {
   kQ8_0,  // 8-bit integers in groups of 32 with an f16 scale
   kQ4_0,  // 4-bit integers in groups of 32 with an f16 scale
   kInt8,  // 8-bit integers, one f32 scale for each output channel
+  kNone,  // not loaded: the model encodes, decodes and renders, and no engine takes it
 };
 
 // How a model is loaded.

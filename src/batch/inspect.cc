@@ -20,8 +20,8 @@ class Inspector {
   Inspector(const Model& model, int context) : model_(model), context_(context), passages_(model) {
     const model::ModelConfig& config = model.parts().weights.config;
     found_.flops_per_token = 2.0 * static_cast<double>(model.info().n_parameters);
-    found_.kv_bytes = uint64_t{2} * sizeof(uint16_t) * config.n_layers * config.n_kv_heads *
-                      config.head_dim;
+    found_.kv_bytes =
+        uint64_t{2} * sizeof(uint16_t) * config.n_layers * config.n_kv_heads * config.head_dim;
   }
 
   void add_bad_line() { ++found_.lines, ++found_.bad_lines; }
@@ -41,9 +41,8 @@ class Inspector {
       behind[(*node)->parent] += behind[*node] + (*node)->size();
     }
     std::erase_if(nodes, [](const Node* node) { return node->children.size() < 2; });
-    std::stable_sort(nodes.begin(), nodes.end(), [&](const Node* a, const Node* b) {
-      return behind[a] > behind[b];
-    });
+    std::stable_sort(nodes.begin(), nodes.end(),
+                     [&](const Node* a, const Node* b) { return behind[a] > behind[b]; });
     nodes.resize(std::min(nodes.size(), kMostStops));
     for (const Node* node : nodes) found_.stops.push_back(stop_at(*node, behind[node]));
     found_.repeated_passages = passages_.n_repeated();

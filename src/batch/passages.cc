@@ -27,8 +27,8 @@ std::vector<std::string_view> split(std::string_view context) {
 void Passages::add(const std::string& context) {
   std::vector<uint32_t> ids;
   for (const std::string_view text : split(context)) {
-    const auto [found, is_new] =
-        ids_.emplace(XXH3_64bits(text.data(), text.size()), static_cast<uint32_t>(passages_.size()));
+    const auto [found, is_new] = ids_.emplace(XXH3_64bits(text.data(), text.size()),
+                                              static_cast<uint32_t>(passages_.size()));
     if (is_new) {
       const auto tokens = model_.encode(text, /*add_bos=*/false);
       passages_.push_back({0, tokens ? tokens->size() : 0});

@@ -36,7 +36,7 @@ void add_sampling_options(CLI::App& app, SamplingOptions& s, const std::string& 
 
 }  // namespace
 
-void add_answer_options(CLI::App& app, AnswerOptions& o, uint64_t& seed) {
+void add_prompt_options(CLI::App& app, AnswerOptions& o) {
   const std::string asking = "Asking (lines may say otherwise)";
   app.add_option("--instruction", o.instruction,
                  "Text before every context; with --chat the system message")
@@ -54,7 +54,10 @@ void add_answer_options(CLI::App& app, AnswerOptions& o, uint64_t& seed) {
   app.add_flag("--thinking", o.chat_options.thinking,
                "Let the model think before it answers, where its chat template can turn that on")
       ->group(asking);
+}
 
+void add_answer_options(CLI::App& app, AnswerOptions& o, uint64_t& seed) {
+  add_prompt_options(app, o);
   const std::string sampling = "Sampling (lines may say otherwise)";
   add_sampling_options(app, o.sampling, sampling);
   app.add_option("--seed", seed, "Of lines that bring none")

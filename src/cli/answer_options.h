@@ -7,6 +7,9 @@
 
 namespace pando::cli {
 
+// How a question becomes a prompt.
+void add_prompt_options(CLI::App& app, AnswerOptions& options);
+// These, sampling, and what is reported.
 void add_answer_options(CLI::App& app, AnswerOptions& options, uint64_t& seed);
 
 }  // namespace pando::cli

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <csignal>
 #include <utility>
 #include <vector>
 
@@ -8,21 +9,34 @@
 
 int main(int argc, char** argv) {
   using namespace pando::cli;
-  CLI::App app("Pando: large language models over shared context, exactly.");
+  CLI::App app("Pando: large language models over shared context, exactly.", "pando");
   app.require_subcommand(1);
   app.set_version_flag("--version",
                        fmt::format("pando {} ({})", pando::version(), pando::build_commit()));
   app.failure_message(CLI::FailureMessage::simple);
 
+  app.set_config("--config", "",
+                 "File of options: for each command a part [run] of lines name = value")
+      ->check(CLI::ExistingFile);
+
   std::vector<std::pair<CLI::App*, Command>> commands;
   const auto add = [&](const char* name, const char* help, Command (*add_options)(CLI::App&)) {
-    CLI::App* command = app.add_subcommand(name, help);
+    CLI::App* command = app.add_subcommand(name, help)->fallthrough();  // to --config
     commands.emplace_back(command, add_options(*command));
   };
-  add("run", "Answer the questions of a JSONL file", add_run);
-  add("verify", "Check on a JSONL file that sharing changes no bit of an answer", add_verify);
+  add("run", "Answer the questions of a file", add_run);
+  add("verify", "Check on a file of questions that sharing changes no bit of an answer",
+      add_verify);
   add("score", "Perplexity of a text", add_score);
+  add("inspect", "What a run will cost and what its prompts share, before it is run", add_inspect);
+  add("tokenize", "Tokens of a text", add_tokenize);
+  add("detokenize", "Text of tokens", add_detokenize);
   add("make-model", "Write a model with random weights", add_make_model);
+  add("completion", "Completion for a shell", add_completion);
+  app.footer(
+      "Each command has --help, with examples. Options of --config stand back behind the "
+      "command's.");
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of writing
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

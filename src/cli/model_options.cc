@@ -8,6 +8,8 @@
 namespace pando::cli {
 namespace {
 
+constexpr const char* kGroup = "Model and engine";
+
 WeightType weight_type(const std::string& name) {
   return name == "q8_0"   ? WeightType::kQ8_0
          : name == "q4_0" ? WeightType::kQ4_0
@@ -48,10 +50,7 @@ CLI::Validator expect(const std::string& what, bool (*holds)(double)) {
       "", "");
 }
 
-void add_model_options(CLI::App& app, ModelArguments& a) {
-  const CLI::Validator not_negative = expect("0 or more", [](double x) { return x >= 0; });
-  const CLI::Validator positive = expect("at least 1", [](double x) { return x >= 1; });
-  const std::string group = "Model and engine";
+void add_tokenizer_options(CLI::App& app, ModelArguments& a) {
   app.add_option("--model", a.model,
                  "Model directory (config.json, safetensors, tokenizer), GGUF file, or hub id "
                  "org/name that is in the hub's cache (default: the demo model of Pando)")
@@ -59,7 +58,14 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
   app.add_option("--tokenizer", a.tokenizer,
                  "Directory, GGUF file or hub id of the tokenizer, where it is not the model's")
       ->check(not_empty())
-      ->group(group);
+      ->group(kGroup);
+}
+
+void add_model_options(CLI::App& app, ModelArguments& a) {
+  const CLI::Validator not_negative = expect("0 or more", [](double x) { return x >= 0; });
+  const CLI::Validator positive = expect("at least 1", [](double x) { return x >= 1; });
+  const std::string group = kGroup;
+  add_tokenizer_options(app, a);
   app.add_option("--weights", a.weights,
                  "stored, or made while loading: q8_0, q4_0 (8 and 4 bits in groups of 32) or int8 "
                  "(8 bits, one scale for each output)")
@@ -96,20 +102,31 @@ Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments) {
   return find_model(arguments.tokenizer, hub_cache());
 }
 
-Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments) {
+namespace {
+
+Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, WeightType weights) {
   const Result<std::filesystem::path> path = model_path(arguments);
   if (!path) return path.error();
-  if (arguments.model.empty())
-    fmt::print(stderr, "pando: no --model is given: the demo model answers\n");
   std::filesystem::path tokenizer;
   if (!arguments.tokenizer.empty()) {
     const Result<std::filesystem::path> found = tokenizer_path(arguments);
     if (!found) return found.error();
     tokenizer = *found;
   }
-  return Model::load(*path, {.weights = weight_type(arguments.weights),
-                             .tokenizer = tokenizer,
-                             .threads = arguments.engine.threads});
+  return Model::load(
+      *path, {.weights = weights, .tokenizer = tokenizer, .threads = arguments.engine.threads});
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments) {
+  if (arguments.model.empty())
+    fmt::print(stderr, "pando: no --model is given: the demo model answers\n");
+  return load(arguments, weight_type(arguments.weights));
+}
+
+Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& arguments) {
+  return load(arguments, WeightType::kNone);
 }
 
 EngineOptions engine_options(const ModelArguments& arguments) {

@@ -19,12 +19,16 @@ struct ModelArguments {
 };
 
 void add_model_options(CLI::App& app, ModelArguments& arguments);
+// Of these --model and --tokenizer only.
+void add_tokenizer_options(CLI::App& app, ModelArguments& arguments);
 
 // The directory or file that --model names.
 Result<std::filesystem::path> model_path(const ModelArguments& arguments);
 // The same of --tokenizer, where it is given.
 Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments);
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments);
+// Without its weights: to encode and to render.
+Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& arguments);
 EngineOptions engine_options(const ModelArguments& arguments);
 
 CLI::Validator not_empty();

@@ -32,20 +32,11 @@ CLI::Validator share() {
 
 // What asking takes, for both commands.
 void add_asking(CLI::App& app, RunOptions& o) {
-  app.add_option("--input", o.input, "File of JSON lines, CSV or TSV, or - for standard input")
-      ->required();
-  app.add_option("--format", o.format, "jsonl, csv or tsv; auto: by the name of --input")
-      ->check(CLI::IsMember({"auto", "jsonl", "csv", "tsv"}))
-      ->capture_default_str();
+  add_input_options(app, o);
   add_model_options(app, o.model);
   app.add_option("--sharing", o.model.engine.sharing,
                  "tree, packed (nothing shared) or prefix_cached")
       ->check(planner_name())
-      ->capture_default_str();
-  app.add_option("--too-long", o.too_long,
-                 "A prompt that does not fit: error, skip, truncate-middle (of the context), or "
-                 "split (ask of each part)")
-      ->check(CLI::IsMember({"error", "skip", "truncate-middle", "split"}))
       ->capture_default_str();
   app.add_flag("--quiet", o.quiet, "No progress and no summary");
   add_answer_options(app, o.batch.defaults, o.model.engine.seed);
@@ -55,6 +46,19 @@ void add_asking(CLI::App& app, RunOptions& o) {
 }
 
 }  // namespace
+
+void add_input_options(CLI::App& app, RunOptions& o) {
+  app.add_option("--input", o.input, "File of JSON lines, CSV or TSV, or - for standard input")
+      ->required();
+  app.add_option("--format", o.format, "jsonl, csv or tsv; auto: by the name of --input")
+      ->check(CLI::IsMember({"auto", "jsonl", "csv", "tsv"}))
+      ->capture_default_str();
+  app.add_option("--too-long", o.too_long,
+                 "A prompt that does not fit: error, skip, truncate-middle (of the context), or "
+                 "split (ask of each part)")
+      ->check(CLI::IsMember({"error", "skip", "truncate-middle", "split"}))
+      ->capture_default_str();
+}
 
 void add_run_options(CLI::App& app, RunOptions& o) {
   add_asking(app, o);

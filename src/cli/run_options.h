@@ -26,6 +26,9 @@ struct RunOptions {
   BatchOptions batch;
 };
 
+// --input and what is made of its lines.
+void add_input_options(CLI::App& app, RunOptions& options);
+
 void add_run_options(CLI::App& app, RunOptions& options);
 void add_verify_options(CLI::App& app, RunOptions& options);
 

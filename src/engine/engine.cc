@@ -164,6 +164,8 @@ Engine::~Engine() = default;
 Result<std::unique_ptr<Engine>> Engine::open(std::shared_ptr<const Model> model,
                                              const EngineOptions& options) {
   const Model::Parts& parts = model->parts();
+  if (parts.weights.layers.empty())
+    return invalid_argument("the model was loaded without its weights, which an engine needs");
   Result<std::unique_ptr<EngineLoop>> loop =
       EngineLoop::create(parts.weights, parts.tokenizer.get(), LoopOptions{.engine = options});
   if (!loop) return loop.error();

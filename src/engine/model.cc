@@ -21,9 +21,17 @@ std::optional<DType> requantised(WeightType type) {
     case WeightType::kInt8:
       return DType::kI8;
     case WeightType::kAsStored:
+    case WeightType::kNone:
       break;
   }
   return std::nullopt;
+}
+
+Result<model::Weights> load_weights(const std::filesystem::path& directory, WeightType type,
+                                    int threads) {
+  if (type == WeightType::kNone) return model::Weights::open(directory);
+  ThreadPool pool(threads);
+  return model::Weights::load(directory, requantised(type), kernel::best_kernels(), pool);
 }
 
 }  // namespace
@@ -51,9 +59,7 @@ Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& di
 
 Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::path& directory,
                                                        const ModelOptions& options, int threads) {
-  ThreadPool pool(threads);
-  Result<model::Weights> weights =
-      model::Weights::load(directory, requantised(options.weights), kernel::best_kernels(), pool);
+  Result<model::Weights> weights = load_weights(directory, options.weights, threads);
   if (!weights) return weights.error();
 
   std::unique_ptr<Tokenizer> tokenizer;
@@ -73,21 +79,23 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
       tokenizer != nullptr
           ? ChatTemplate::load(own ? directory : options.tokenizer, *tokenizer)
           : unsupported("the model directory has no tokenizer, which a chat template needs");
-  const DType weight_type = weights->layers[0].gate_up[0].type();
-  auto parts = std::make_unique<Parts>(
-      Parts{std::move(*weights), std::move(tokenizer), std::move(chat), weight_type});
+  auto parts =
+      std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer), std::move(chat)});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 
 ModelInfo Model::info() const {
   const model::ModelConfig& config = parts_->weights.config;
+  const std::vector<model::LayerWeights>& layers = parts_->weights.layers;
+  const std::string weight_type =
+      layers.empty() ? "none" : std::string(dtype_name(layers[0].gate_up[0].type()));
   return {.family = model::family_name(config.family),
           .n_parameters = config.n_parameters(),
           .n_layers = config.n_layers,
           .d_model = config.d_model,
           .vocab = config.vocab,
           .max_positions = config.max_positions,
-          .weight_type = std::string(dtype_name(parts_->weight_type)),
+          .weight_type = weight_type,
           .weight_bytes = parts_->weights.bytes()};
 }
 

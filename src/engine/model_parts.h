@@ -14,7 +14,6 @@ struct Model::Parts {
   model::Weights weights;
   std::unique_ptr<Tokenizer> tokenizer;  // null: tokens only
   Result<ChatTemplate> chat;             // why there is none, where a conversation asks for it
-  DType weight_type;
 };
 
 }  // namespace pando

@@ -215,9 +215,7 @@ Status refuse_unknown_tensors(const ModelConfig& config, const Checkpoint& check
 
 }  // namespace
 
-Result<Weights> Weights::load(const std::filesystem::path& directory,
-                              std::optional<DType> requantised, const kernel::Kernels& kernels,
-                              ThreadPool& pool) {
+Result<Weights> Weights::open(const std::filesystem::path& directory) {
   Result<ModelConfig> config = ModelConfig::load(directory);
   if (!config) return config.error();
   Result<Checkpoint> checkpoint = Checkpoint::open(directory);
@@ -227,12 +225,20 @@ Result<Weights> Weights::load(const std::filesystem::path& directory,
     config->tied_embeddings = true;
   if (Status status = refuse_unknown_tensors(*config, *checkpoint); !status) return status.error();
 
-  Weights weights{.config = std::move(*config),
-                  .checkpoint = std::move(*checkpoint),
-                  .embedding = {},
-                  .layers = {},
-                  .final_norm = {},
-                  .head = {}};
+  return Weights{.config = std::move(*config),
+                 .checkpoint = std::move(*checkpoint),
+                 .embedding = {},
+                 .layers = {},
+                 .final_norm = {},
+                 .head = {}};
+}
+
+Result<Weights> Weights::load(const std::filesystem::path& directory,
+                              std::optional<DType> requantised, const kernel::Kernels& kernels,
+                              ThreadPool& pool) {
+  Result<Weights> opened = open(directory);
+  if (!opened) return opened.error();
+  Weights weights = std::move(*opened);
   weights.layers.resize(weights.config.n_layers);
   Loader loader(weights, requantised, kernels);
   std::vector<Status> statuses(weights.layers.size() + 1);

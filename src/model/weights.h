@@ -37,6 +37,8 @@ struct Weights {
   std::vector<float> final_norm;  // [d_model]
   kernel::PackedMatrix head;      // [vocab, d_model]
 
+  // Configuration and files, checked, with no weights read.
+  static Result<Weights> open(const std::filesystem::path& directory);
   // From a model directory or a GGUF file. Matrices keep the type they are stored in, Q6_K becoming
   // q8_0; or all become `requantised`: q8_0, q4_0 or int8. Any table in `kernels` packs
   // alike.

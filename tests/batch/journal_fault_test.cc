@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 std::string input() {
   std::string text;
   for (int i = 0; i < 60; ++i)
-    text += std::string("{\"id\": ") + std::to_string(i) + ", \"prompt\": \"Prompt " + std::to_string(i % 7) +
-            "\"}\n";
+    text += std::string("{\"id\": ") + std::to_string(i) + ", \"prompt\": \"Prompt " +
+            std::to_string(i % 7) + "\"}\n";
   return text;
 }
 

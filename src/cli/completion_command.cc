@@ -1,0 +1,76 @@
+// `pando completion`: what a shell needs to complete commands and options.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+
+namespace pando::cli {
+namespace {
+
+// Long names of a command's options, with a space before each.
+std::string options_of(const CLI::App& app) {
+  std::string names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names += " --" + name;
+  return names;
+}
+
+std::string bash(const CLI::App& app) {
+  std::string commands, cases;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    commands += " " + command->get_name();
+    cases += fmt::format("    {}) words=\"{}\" ;;\n", command->get_name(),
+                         options_of(*command).substr(1));
+  }
+  return fmt::format(
+      "_pando() {{\n"
+      "  local word=${{COMP_WORDS[COMP_CWORD]}} words\n"
+      "  case ${{COMP_WORDS[1]}} in\n{}"
+      "    *) words=\"{}{}\" ;;\n"
+      "  esac\n"
+      "  COMPREPLY=()\n"
+      "  [[ $COMP_CWORD -gt 1 && $word != -* ]] || COMPREPLY=($(compgen -W \"$words\" -- "
+      "\"$word\"))\n"
+      "}}\n"
+      "complete -o default -F _pando pando\n",
+      cases, commands.substr(1), options_of(app));
+}
+
+std::string fish(const CLI::App& app) {
+  std::string text;
+  const auto quoted = [](std::string help) {
+    for (size_t at = 0; (at = help.find('\'', at)) != std::string::npos; at += 2)
+      help.insert(at, "\\");
+    return "'" + help + "'";
+  };
+  for (const CLI::App* command : app.get_subcommands({})) {
+    text += fmt::format("complete -c pando -n __fish_use_subcommand -a {} -d {}\n",
+                        command->get_name(), quoted(command->get_description()));
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& name : option->get_lnames())
+        text += fmt::format("complete -c pando -n '__fish_seen_subcommand_from {}' -l {} -d {}\n",
+                            command->get_name(), name, quoted(option->get_description()));
+  }
+  return text;
+}
+
+}  // namespace
+
+Command add_completion(CLI::App& app) {
+  auto shell = std::make_shared<std::string>();
+  app.add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  app.footer(
+      "Examples:\n  source <(pando completion bash)\n"
+      "  pando completion fish > ~/.config/fish/completions/pando.fish");
+  return [shell, &app] {
+    const CLI::App& pando = *app.get_parent();
+    if (*shell == "zsh") fmt::print("autoload -U +X bashcompinit && bashcompinit\n");
+    fmt::print("{}", *shell == "fish" ? fish(pando) : bash(pando));
+    return kOk;
+  };
+}
+
+}  // namespace pando::cli

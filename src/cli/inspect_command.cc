@@ -1,0 +1,138 @@
+// `pando inspect`: a run without its computation.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "batch/file_input.h"
+#include "cli/answer_options.h"
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/run_options.h"
+#include "pando/inspect.h"
+
+namespace pando::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct InspectOptions {
+  RunOptions run;
+  bool json = false;
+};
+
+double part_of(uint64_t n, uint64_t all) {
+  return all > 0 ? static_cast<double>(n) / static_cast<double>(all) : 0;
+}
+
+Json as_json(const Inspection& i) {
+  Json json = {{"lines", i.lines},
+               {"bad_lines", i.bad_lines},
+               {"prompts", i.prompts},
+               {"too_long", i.too_long},
+               {"longest_prompt", i.longest_prompt},
+               {"prompt_tokens", i.prompt_tokens},
+               {"distinct_tokens", i.distinct_tokens},
+               {"answer_tokens", i.answer_tokens},
+               {"kv_bytes_per_token", i.kv_bytes},
+               {"flops_per_token", i.flops_per_token},
+               {"stops", Json::array()},
+               {"repeated_passages", i.repeated_passages},
+               {"reordered_tokens", i.reordered_tokens}};
+  for (const Inspection::Stop& stop : i.stops)
+    json["stops"].push_back({{"prompts", stop.prompts},
+                             {"ways", stop.ways},
+                             {"shared_tokens", stop.shared_tokens},
+                             {"tokens_behind", stop.tokens_behind},
+                             {"before", stop.before},
+                             {"after", stop.after}});
+  return json;
+}
+
+void print(const Inspection& i) {
+  fmt::print("{} prompts of {} lines, {} tokens; the longest has {}; at most {} tokens generated\n",
+             i.prompts, i.lines, i.prompt_tokens, i.longest_prompt, i.answer_tokens);
+  if (i.bad_lines + i.too_long > 0)
+    fmt::print("cannot be asked: {} bad lines, {} prompts too long\n", i.bad_lines, i.too_long);
+  const auto teraflops = [&](uint64_t n) {
+    return static_cast<double>(n) * i.flops_per_token * 1e-12;
+  };
+  fmt::print(
+      "shared: {} tokens are computed instead of {}, {:.1f}% reused; about {:.3g} instead of "
+      "{:.3g} "
+      "TFLOP, and {:.3g} for answers of full length\n",
+      i.distinct_tokens, i.prompt_tokens, 100 * (1 - part_of(i.distinct_tokens, i.prompt_tokens)),
+      teraflops(i.distinct_tokens), teraflops(i.prompt_tokens), teraflops(i.answer_tokens));
+  fmt::print("keys and values: {:.1f} MB for the longest prompt, {:.1f} MB for all\n",
+             1e-6 * static_cast<double>(i.longest_prompt * i.kv_bytes),
+             1e-6 * static_cast<double>(i.distinct_tokens * i.kv_bytes));
+  if (!i.stops.empty()) fmt::print("sharing stops, where most is behind:\n");
+  for (const Inspection::Stop& stop : i.stops) {
+    fmt::print("  after {} tokens, {} prompts go {} ways, {} tokens: {}\n", stop.shared_tokens,
+               stop.prompts, stop.ways, stop.tokens_behind, quoted(stop.before));
+    for (const std::string& after : stop.after) fmt::print("      {}\n", quoted(after));
+  }
+  const uint64_t saved = i.distinct_tokens - i.reordered_tokens;
+  if (i.repeated_passages > 0 && part_of(saved, i.distinct_tokens) >= 0.01)
+    fmt::print(
+        "{} passages stand in several contexts behind different beginnings, where nothing of them "
+        "is "
+        "shared. In one order, the most frequent first, about {} tokens would be computed instead "
+        "of "
+        "{} ({:.1f}% less). The answers may change: it is another prompt\n",
+        i.repeated_passages, i.reordered_tokens, i.distinct_tokens,
+        100 * part_of(saved, i.distinct_tokens));
+}
+
+int inspect(InspectOptions& o) {
+  if (Status status = settle(o.run); !status) return report_error(status.error().message), kUsage;
+  FileInput input;
+  if (Status status = input.open(o.run.input); !status) return report_error(status.error().message);
+  const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.run.model);
+  if (!model) return report_error(model.error().message);
+  const int most = (*model)->info().max_positions, context = o.run.model.engine.context;
+  if (context > most)
+    return report_error(
+        fmt::format("context is {}, expected at most the model's {} positions", context, most));
+  BatchOptions options = o.run.batch;
+  options.on_problem = [](const std::string& message) { report_error(message); };
+  std::istream stream(&input);
+  const Result<Inspection> inspection =
+      inspect_batch(**model, context > 0 ? context : most, stream, options);
+  if (!inspection) return report_error(inspection.error().message);
+  if (o.json) {
+    fmt::print("{}\n", as_json(*inspection).dump(2, ' ', false, Json::error_handler_t::replace));
+  } else {
+    print(*inspection);
+  }
+  return inspection->bad_lines + inspection->too_long > 0 ? kIncomplete : kOk;
+}
+
+}  // namespace
+
+Command add_inspect(CLI::App& app) {
+  auto options = std::make_shared<InspectOptions>();
+  RunOptions& run = options->run;
+  add_tokenizer_options(app, run.model);
+  app.get_option("--model")->description("As of `pando run`; may also stand without its name");
+  app.add_option("model", run.model.model)->group("");
+  add_input_options(app, run);
+  app.add_option("--context", run.model.engine.context,
+                 "Longest sequence in tokens (default: the model's)")
+      ->check(expect("0 or more", [](double x) { return x >= 0; }));
+  SamplingOptions& sampling = run.batch.defaults.sampling;
+  app.add_option("--max-tokens", sampling.max_tokens, "Tokens of an answer at most")
+      ->check(expect("at least 1", [](double x) { return x >= 1; }))
+      ->capture_default_str();
+  app.add_option("--n", sampling.n, "Answers to each question")
+      ->check(expect("at least 1", [](double x) { return x >= 1; }))
+      ->capture_default_str();
+  add_prompt_options(app, run.batch.defaults);
+  app.add_flag("--json", options->json, "As JSON");
+  app.footer(
+      "Reads the input, makes every prompt and counts; loads no weights and computes nothing.\n"
+      "Example:\n  pando inspect MODEL --input questions.jsonl");
+  return [options] { return inspect(*options); };
+}
+
+}  // namespace pando::cli

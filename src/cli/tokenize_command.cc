@@ -1,0 +1,92 @@
+// `pando tokenize` and `pando detokenize`.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/model_options.h"
+#include "cli/report.h"
+
+namespace pando::cli {
+namespace {
+
+struct Options {
+  ModelArguments model;
+  std::vector<std::string> words;  // none: standard input
+  bool pieces = false;
+  bool no_bos = false;
+};
+
+std::string given(const std::vector<std::string>& words) {
+  if (words.empty()) return {std::istreambuf_iterator<char>(std::cin), {}};
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+int tokenize(const Options& o) {
+  const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.model);
+  if (!model) return report_error(model.error().message);
+  const Result<std::vector<Token>> tokens = (*model)->encode(given(o.words), !o.no_bos);
+  if (!tokens) return report_error(tokens.error().message);
+  if (!o.pieces) {
+    fmt::print("{}\n", fmt::join(*tokens, " "));
+    return kOk;
+  }
+  for (const Token token : *tokens) {
+    const Result<std::string> text = (*model)->decode(std::span(&token, 1));
+    fmt::print("{}\t{}\n", token, text ? quoted(*text) : "");
+  }
+  return kOk;
+}
+
+int detokenize(const Options& o) {
+  const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.model);
+  if (!model) return report_error(model.error().message);
+  const std::string text = given(o.words);
+  const int vocab = (*model)->info().vocab;
+  std::vector<Token> tokens;
+  for (size_t at = 0; (at = text.find_first_not_of(" ,\t\r\n", at)) != std::string::npos;) {
+    const size_t end = std::min(text.find_first_of(" ,\t\r\n", at), text.size());
+    Token token = -1;
+    const auto [last, error] = std::from_chars(text.data() + at, text.data() + end, token);
+    if (error != std::errc() || last != text.data() + end || token < 0 || token >= vocab) {
+      report_error(fmt::format("token {} is '{}', expected a number from 0 to {}",
+                               tokens.size() + 1, text.substr(at, std::min<size_t>(end - at, 40)),
+                               vocab - 1));
+      return kUsage;
+    }
+    tokens.push_back(token);
+    at = end;
+  }
+  const Result<std::string> decoded = (*model)->decode(tokens);
+  if (!decoded) return report_error(decoded.error().message);
+  fmt::print("{}\n", *decoded);
+  return kOk;
+}
+
+}  // namespace
+
+Command add_tokenize(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_tokenizer_options(app, options->model);
+  app.add_option("text", options->words, "The text; without it standard input");
+  app.add_flag("--pieces", options->pieces, "A line for each token, with its text");
+  app.add_flag("--no-bos", options->no_bos, "No beginning-of-sequence token");
+  app.footer(
+      "Examples:\n  pando tokenize --model MODEL \"Some text.\"\n"
+      "  pando tokenize --model MODEL --pieces < text.txt");
+  return [options] { return tokenize(*options); };
+}
+
+Command add_detokenize(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_tokenizer_options(app, options->model);
+  app.add_option("tokens", options->words, "Ids; without them standard input");
+  app.footer("Example:\n  pando detokenize --model MODEL 72 101 108");
+  return [options] { return detokenize(*options); };
+}
+
+}  // namespace pando::cli

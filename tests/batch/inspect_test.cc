@@ -1,0 +1,76 @@
+// What a batch will cost: counted as the engine computes it.
+#include "pando/inspect.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "engine/tiny_engine.h"
+
+namespace pando::testing {
+namespace {
+
+Inspection inspected(const std::string& input, BatchOptions options = {}) {
+  std::istringstream in(input);
+  options.defaults.prompt_template = "{context}|{question}";
+  auto inspection = inspect_batch(*tiny_model(), kTinyContext, in, options);
+  EXPECT_TRUE(inspection.ok());
+  return inspection ? std::move(*inspection) : Inspection{};
+}
+
+TEST(Inspect, CountsWhatTheEngineComputes) {
+  const std::string input =
+      R"({"context": "A context.", "questions": ["One?", "Other?", "Two?"], "max_tokens": 5}
+{"prompt": "A contract", "max_tokens": 5, "n": 2}
+{"prompt": "Else", "max_tokens": 5}
+not json
+{"prompt": ")" +
+      std::string(700, 'x') + "\"}\n";
+  const Inspection found = inspected(input);
+  EXPECT_EQ(found.lines, 5u);
+  EXPECT_EQ(found.bad_lines, 1u);
+  EXPECT_EQ(found.prompts, 5u);
+  EXPECT_EQ(found.too_long, 1u);
+  EXPECT_EQ(found.prompt_tokens, 15u + 17 + 15 + 10 + 4);
+  EXPECT_EQ(found.longest_prompt, 17u);
+  EXPECT_EQ(found.answer_tokens, 30u);
+
+  std::istringstream in(input);
+  std::ostringstream out;
+  BatchOptions options;
+  options.defaults.prompt_template = "{context}|{question}";
+  const auto summary = run_batch(*open_tiny(), in, 0, out, options);
+  EXPECT_EQ(summary->stats.prefill_rows, found.distinct_tokens);
+}
+
+TEST(Inspect, WhereSharingStops) {
+  const Inspection found = inspected(R"({"context": "Shared", "questions": ["abc", "xyz", "xy!"]})"
+                                     "\n"
+                                     R"({"context": "Shared too", "questions": ["a"]})"
+                                     "\n");
+  ASSERT_EQ(found.stops.size(), 3u);
+  EXPECT_EQ(found.stops[0].before, "Shared");
+  EXPECT_EQ(found.stops[0].prompts, 4u);
+  EXPECT_EQ(found.stops[0].shared_tokens, 6u);
+  EXPECT_EQ(found.stops[0].after, (std::vector<std::string>{"|", " too|a"}));
+  EXPECT_EQ(found.stops[1].before, "|");
+  EXPECT_EQ(found.stops[1].ways, 2u);
+  EXPECT_EQ(found.stops[1].tokens_behind, 3u + 4);
+  EXPECT_EQ(found.stops[1].after, (std::vector<std::string>{"xy", "abc"}));
+}
+
+TEST(Inspect, PassagesInChangingOrderShareNothing) {
+  const std::string a(50, 'a'), b(50, 'b'), c(50, 'c');
+  const auto line = [](const std::string& x, const std::string& y, const std::string& z) {
+    return "{\"context\": \"" + x + "\\n\\n" + y + "\\n\\n" + z + "\", \"question\": \"Q\"}\n";
+  };
+  const Inspection mixed = inspected(line(a, b, c) + line(b, c, a) + line(c, a, b));
+  EXPECT_EQ(mixed.repeated_passages, 3u);
+  EXPECT_EQ(mixed.distinct_tokens - mixed.reordered_tokens, 300u);
+  const Inspection sorted = inspected(line(a, b, c) + line(a, b, c) + line(a, b, "d"));
+  EXPECT_EQ(sorted.repeated_passages, 3u);
+  EXPECT_EQ(sorted.reordered_tokens, sorted.distinct_tokens);
+}
+
+}  // namespace
+}  // namespace pando::testing
