@@ -16,6 +16,22 @@ install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHIN
 install(DIRECTORY models/demo DESTINATION ${CMAKE_INSTALL_DATADIR}/pando/models)
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+# What the program says of itself: a manual page and completion.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND AND NOT CMAKE_CROSSCOMPILING)
+  add_custom_command(
+    OUTPUT ${PROJECT_BINARY_DIR}/share/pando.1 ${PROJECT_BINARY_DIR}/share/pando
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/share
+    COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/cli_docs.py $<TARGET_FILE:pando>
+            ${PROJECT_BINARY_DIR}/share/pando.1 --man
+    COMMAND $<TARGET_FILE:pando> completion bash > ${PROJECT_BINARY_DIR}/share/pando
+    DEPENDS pando ${PROJECT_SOURCE_DIR}/tools/cli_docs.py VERBATIM)
+  add_custom_target(pando_says ALL DEPENDS ${PROJECT_BINARY_DIR}/share/pando.1)
+  install(FILES ${PROJECT_BINARY_DIR}/share/pando.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${PROJECT_BINARY_DIR}/share/pando
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
+
 install(EXPORT pando-targets NAMESPACE pando:: DESTINATION ${pando_config_dir})
 configure_package_config_file(cmake/pando-config.cmake.in ${PROJECT_BINARY_DIR}/pando-config.cmake
                               INSTALL_DESTINATION ${pando_config_dir}

@@ -1,4 +1,4 @@
-#include "batch/file_input.h"
+#include "pando/file_input.h"
 
 #include <fcntl.h>
 #include <poll.h>

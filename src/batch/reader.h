@@ -5,8 +5,8 @@
 #include <memory>
 #include <thread>
 
-#include "batch/file_input.h"
 #include "batch/inbox.h"
+#include "pando/file_input.h"
 
 namespace pando {
 

@@ -12,14 +12,14 @@ namespace {
 std::string options_of(const CLI::App& app) {
   std::string names;
   for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) names += " --" + name;
+    for (const std::string& name : option->get_lnames()) names += fmt::format(" --{}", name);
   return names;
 }
 
 std::string bash(const CLI::App& app) {
   std::string commands, cases;
   for (const CLI::App* command : app.get_subcommands({})) {
-    commands += " " + command->get_name();
+    commands += fmt::format(" {}", command->get_name());
     cases += fmt::format("    {}) words=\"{}\" ;;\n", command->get_name(),
                          options_of(*command).substr(1));
   }
@@ -39,10 +39,13 @@ std::string bash(const CLI::App& app) {
 
 std::string fish(const CLI::App& app) {
   std::string text;
-  const auto quoted = [](std::string help) {
-    for (size_t at = 0; (at = help.find('\'', at)) != std::string::npos; at += 2)
-      help.insert(at, "\\");
-    return "'" + help + "'";
+  const auto quoted = [](const std::string& help) {
+    std::string text(1, '\'');
+    for (const char c : help) {
+      if (c == '\'') text += '\\';
+      text += c;
+    }
+    return text += '\'';
   };
   for (const CLI::App* command : app.get_subcommands({})) {
     text += fmt::format("complete -c pando -n __fish_use_subcommand -a {} -d {}\n",

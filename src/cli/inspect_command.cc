@@ -4,11 +4,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "batch/file_input.h"
 #include "cli/answer_options.h"
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
+#include "pando/file_input.h"
 #include "pando/inspect.h"
 
 namespace pando::cli {

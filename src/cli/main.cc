@@ -16,8 +16,9 @@ int main(int argc, char** argv) {
   app.failure_message(CLI::FailureMessage::simple);
 
   app.set_config("--config", "",
-                 "File of options: for each command a part [run] of lines name = value")
-      ->check(CLI::ExistingFile);
+                 "File of options: a part [run] for each command, of lines name = value");
+
+  app.allow_config_extras(CLI::config_extras_mode::error);
 
   std::vector<std::pair<CLI::App*, Command>> commands;
   const auto add = [&](const char* name, const char* help, Command (*add_options)(CLI::App&)) {

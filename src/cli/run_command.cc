@@ -9,13 +9,13 @@
 #include <ostream>
 #include <vector>
 
-#include "batch/file_input.h"
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
 #include "cli/stop_signal.h"
+#include "pando/file_input.h"
 
 namespace pando::cli {
 namespace {

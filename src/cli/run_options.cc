@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/errors.h"
 #include "cli/answer_options.h"
 
 namespace pando::cli {
@@ -113,21 +112,28 @@ void add_verify_options(CLI::App& app, RunOptions& o) {
       "Example:\n  pando verify --model MODEL --input questions.jsonl --sample 10%");
 }
 
+namespace {
+
+template <class... Args>
+Status wrong(fmt::format_string<Args...> text, Args&&... args) {
+  return Error{ErrorCode::kInvalidArgument, fmt::format(text, std::forward<Args>(args)...)};
+}
+
+}  // namespace
+
 Status settle(RunOptions& o) {
   const AnswerOptions& asked = o.batch.defaults;
   if (asked.sampling.max_tokens == 0 && !asked.prompt_logprobs)
-    return invalid_argument("--max-tokens: 0, expected at least 1, or 0 with --prompt-logprobs");
-  if (asked.chat_options.thinking && !asked.chat)
-    return invalid_argument("--thinking goes with --chat");
+    return wrong("--max-tokens: 0, expected at least 1, or 0 with --prompt-logprobs");
+  if (asked.chat_options.thinking && !asked.chat) return wrong("--thinking goes with --chat");
   if (!asked.choices.empty() && asked.sampling.n != 1)
-    return invalid_argument("--n: {}, expected 1 with --choice", asked.sampling.n);
-  if (asked.choices.size() == 1)
-    return invalid_argument("--choice is given once, expected two or more");
+    return wrong("--n: {}, expected 1 with --choice", asked.sampling.n);
+  if (asked.choices.size() == 1) return wrong("--choice is given once, expected two or more");
   if (o.resume && o.output == "-")
-    return invalid_argument("--resume goes on with a file, expected one for --output");
+    return wrong("--resume goes on with a file, expected one for --output");
   if (o.resume && (o.verify > 0 || !o.compare.empty()))
-    return invalid_argument("--resume does not go with {}: it answers only what is left",
-                            o.compare.empty() ? "--verify" : "--compare");
+    return wrong("--resume does not go with {}: it answers only what is left",
+                 o.compare.empty() ? "--verify" : "--compare");
   if (o.verify > 0 || !o.compare.empty()) o.batch.defaults.logits_hash = true;
   const auto is = [&](const char* format) {
     return o.format == format ||

@@ -5,7 +5,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/errors.h"
 #include "cli/run_options.h"
 #include "pando/model_files.h"
 #include "pando/version.h"

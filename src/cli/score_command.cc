@@ -7,10 +7,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "batch/file_input.h"
 #include "cli/commands.h"
 #include "cli/model_options.h"
 #include "cli/progress.h"
+#include "pando/file_input.h"
 #include "pando/score.h"
 
 namespace pando::cli {

@@ -9,7 +9,7 @@
 #include <streambuf>
 #include <thread>
 
-#include "batch/file_input.h"
+#include "pando/file_input.h"
 #include "engine/tiny_engine.h"
 #include "pando/batch.h"
 

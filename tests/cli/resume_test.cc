@@ -73,6 +73,11 @@ class ResumeTest : public ProcessTest {
     }
   }
 
+  static int64_t n_journal_lines() {
+    const std::string journal = contents(at("a.jsonl.journal"));
+    return std::count(journal.begin(), journal.end(), '\n');
+  }
+
   static int ended(pid_t child) {
     int status = 0;
     waitpid(child, &status, 0);
@@ -136,7 +141,8 @@ TEST_F(ResumeTest, WhatIsFinishedStays) {
 
 TEST_F(ResumeTest, OtherSettingsAreAnErrorAndLoseNothing) {
   const pid_t child = start();
-  wait_for(1, child);
+  for (wait_for(1, child); n_journal_lines() < 2;)  // an answer is journalled
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
   kill(child, SIGKILL);
   ended(child);
   const auto before = lines_of("a.jsonl");

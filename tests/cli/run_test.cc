@@ -314,5 +314,48 @@ TEST_F(RunTest, MakeModelThenRun) {
   }
 }
 
+TEST_F(RunTest, Inspect) {
+  const Finished people = pando("inspect m --input good.jsonl --max-tokens 4");
+  EXPECT_EQ(people.code, kOk) << people;
+  EXPECT_TRUE(people.out.starts_with("3 prompts of 2 lines, ")) << people;
+  const Finished json = pando("inspect --model m --input bad.jsonl --json");
+  EXPECT_EQ(json.code, kIncomplete) << json;
+  EXPECT_EQ(Json::parse(json.out)["bad_lines"], 1);
+}
+
+TEST_F(RunTest, TokensOfATextAndBack) {
+  EXPECT_EQ(pando("tokenize --model m ab c").out, "97 98 32 99\n");
+  EXPECT_EQ(pando("tokenize --model m --pieces a").out, "97\t\"a\"\n");
+  EXPECT_EQ(pando("detokenize --model m 97 98").out, "ab\n");
+  EXPECT_EQ(pando("detokenize --model m", "printf '97,98\\n99' | ").out, "abc\n");
+  const Finished wrong = pando("detokenize --model m 97 x");
+  EXPECT_EQ(wrong.code, kUsage);
+  EXPECT_TRUE(wrong.says("token 2 is 'x', expected a number from 0 to 256")) << wrong;
+}
+
+TEST_F(RunTest, OptionsFromAFile) {
+  folder().write("pando.toml", "[run]\nmodel = \"m\"\nmax-tokens = 2\nkv-memory = \"64MiB\"\n[score]\nwindow = 5\n");
+  const Finished finished = pando("run --config pando.toml --input good.jsonl --quiet");
+  EXPECT_EQ(finished.code, kOk) << finished;
+  EXPECT_EQ(Json::parse(finished.out.substr(0, finished.out.find('\n')))["completion_tokens"], 2);
+  const Finished stands_back =
+      pando("run --config pando.toml --input good.jsonl --quiet --max-tokens 3 --ignore-eos");
+  EXPECT_EQ(Json::parse(stands_back.out.substr(0, stands_back.out.find('\n')))["completion_tokens"],
+            3);
+  folder().write("wrong.toml", "[run]\nno-such-option = 1\n");
+  EXPECT_EQ(pando("run --config wrong.toml --model m --input good.jsonl").code, kUsage);
+  EXPECT_EQ(pando("run --config nowhere.toml --model m --input good.jsonl").code, kUsage);
+}
+
+TEST_F(RunTest, Completion) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const Finished finished = pando(std::string("completion ") + shell);
+    EXPECT_EQ(finished.code, kOk);
+    for (const char* word : {"run", "inspect", "resume"})
+      EXPECT_NE(finished.out.find(word), std::string::npos) << shell << ' ' << word;
+  }
+  EXPECT_EQ(pando("completion tcsh").code, kUsage);
+}
+
 }  // namespace
 }  // namespace pando::testing

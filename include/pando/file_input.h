@@ -1,4 +1,5 @@
-// An input whose reader can be called off while it waits.
+// An input whose reader can be called off while it waits: for run_batch, which does so when it ends
+// before its input does.
 #pragma once
 
 #include <array>
@@ -9,6 +10,7 @@
 
 namespace pando {
 
+// One reader; `interrupt` from any thread.
 class FileInput : public std::streambuf {
  public:
   FileInput() = default;
