@@ -42,10 +42,29 @@ def input_lines():
         {"messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}], "thinking": False},
         {"prompt": "P", "choices": ["yes", "no"]},
         {"context": "C", "questions": ["Q"], "thinking": True},
+        {"context": "C", "question": "Q", "metadata": {"a": [1, {"b": None}]}},
+        {"custom_id": "a", "method": "POST", "url": "/v1/completions",
+         "body": {"prompt": ["P", [1, 2]], "echo": True, "logprobs": 2, "max_tokens": 0, "stream": False}},
+        {"custom_id": "b", "url": "/v1/chat/completions",
+         "body": {"messages": [{"role": "user", "content": [{"type": "text", "text": "U"}]}], "top_logprobs": 1,
+                  "response_format": {"type": "text"}, "chat_template_kwargs": {"enable_thinking": True}}},
     ]
     for i, line in enumerate(lines):
         write("input_line", f"line{i}", json.dumps(line))
     write("input_line", "returns", '\ufeff{"prompt": "P"}\r')
+
+
+def tables():
+    write("table", "quoted", 'id,context,question,answers,choices,n\r\n1,"C, ""c""\nd",Q,a|b,,2\r\n,,"",,yes|no,x\n')
+    write("table", "prompts", "prompt,other\nP,\n\"open\n")
+
+
+def journals():
+    header = '{"pando_journal":1,"created":5,"settings":{"model":"m","n":"1"}}\n'
+    record = '{"line":%d,"question":0,"answers":1,"end":%d,"input":"00ff00ff00ff00ff"}\n'
+    write("journal", "two", header + record % (1, 10) + record % (3, 25))
+    write("journal", "finished", header + '{"finished":true}\n')
+    write("journal", "backwards", header + record % (1, 10) + record % (2, 5))
 
 
 def safetensors():
@@ -275,6 +294,6 @@ def operations():
 
 
 if __name__ == "__main__":
-    for make in (json_texts, input_lines, safetensors, ggufs, configs, tokenizers, sentencepieces, patterns,
+    for make in (json_texts, input_lines, tables, journals, safetensors, ggufs, configs, tokenizers, sentencepieces, patterns,
                  conversations, texts, operations):
         make()

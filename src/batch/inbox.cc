@@ -29,11 +29,11 @@ bool Inbox::put(InputRecord record) {
   return true;
 }
 
-void Inbox::end_of_input(bool complete) {
+void Inbox::end_of_input(std::string failure) {
   {
     std::lock_guard lock(mutex_);
     ended_ = true;
-    complete_ = complete;
+    failure_ = std::move(failure);
   }
   arrived_.notify_one();
 }
@@ -67,10 +67,14 @@ std::optional<InputRecord> Inbox::take_record() {
   return record;
 }
 
-Inbox::Input Inbox::input() const {
+bool Inbox::input_is_over() const {
   std::lock_guard lock(mutex_);
-  if (!ended_ || !records_.empty()) return Input::kOpen;
-  return complete_ ? Input::kOver : Input::kFailed;
+  return ended_ && records_.empty();
+}
+
+std::string Inbox::input_failure() const {
+  std::lock_guard lock(mutex_);
+  return failure_;
 }
 
 }  // namespace pando

@@ -6,6 +6,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "batch/record_scanner.h"
 #include "pando/request.h"
@@ -18,8 +19,8 @@ class Inbox {
   void put(Event event);
   // Waits for room. False: no more is wanted.
   bool put(InputRecord record);
-  // The last of the input; `complete`: it was read to its end.
-  void end_of_input(bool complete);
+  // The last of the input; `failure` says why it was not read to its end, or nothing.
+  void end_of_input(std::string failure);
   // No more records are wanted.
   void close();
 
@@ -28,8 +29,8 @@ class Inbox {
   std::deque<Event> take_events(std::chrono::milliseconds timeout, bool or_input);
   std::optional<InputRecord> take_record();
 
-  enum class Input { kOpen, kOver, kFailed };  // kOver: nothing comes after what was taken
-  Input input() const;
+  bool input_is_over() const;  // nothing comes after what was taken
+  std::string input_failure() const;
 
  private:
   mutable std::mutex mutex_;
@@ -37,7 +38,8 @@ class Inbox {
   std::deque<Event> events_;
   std::deque<InputRecord> records_;
   size_t record_bytes_ = 0;
-  bool ended_ = false, complete_ = false, closed_ = false;
+  bool ended_ = false, closed_ = false;
+  std::string failure_;
 };
 
 }  // namespace pando

@@ -125,7 +125,7 @@ Result<Inspection> inspect_batch(const Model& model, int context, std::istream& 
       inspector.add(**line);
     }
   }
-  if (input.bad()) return io_error("cannot read the input");
+  if (!scanner.failure().empty()) return io_error("cannot read the input: {}", scanner.failure());
   return inspector.finish();
 }
 

@@ -18,7 +18,7 @@ class Reader {
           RecordScanner scanner(input, format);
           while (std::optional<InputRecord> record = scanner.next())
             if (!inbox->put(std::move(*record))) return;
-          inbox->end_of_input(!input.bad());
+          inbox->end_of_input(scanner.failure());
         }) {}
   ~Reader() {
     inbox_->close();

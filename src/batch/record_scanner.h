@@ -22,13 +22,19 @@ class RecordScanner {
  public:
   RecordScanner(std::istream& input, InputFormat format) : input_(input), format_(format) {}
   std::optional<InputRecord> next();
+  // Why the records end before the input does; empty: they do not.
+  const std::string& failure() const { return failure_; }
+
+  static constexpr size_t kLongestLine = size_t{1} << 28;  // bytes
 
  private:
+  bool get_line(std::string& line);
   bool read_line(std::string& line);
 
   std::istream& input_;
   InputFormat format_;
   uint64_t line_ = 0, bytes_read_ = 0;
+  std::string failure_;
 };
 
 }  // namespace pando

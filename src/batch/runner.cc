@@ -59,14 +59,14 @@ class Runner {
       for (Event& event : inbox_->take_events(kProgressEvery, *wants_input)) handle(event);
       report_progress();
     }
-    if (inbox_->input() == Inbox::Input::kFailed)
-      return io_error("cannot read the input after line {}", line_number_);
+    if (const std::string failure = inbox_->input_failure(); !failure.empty())
+      return io_error("cannot read the input after line {}: {}", line_number_, failure);
     return summary_.stopped ? Status() : output_.finish();
   }
 
   // Submits questions until enough are open. Whether it waits for more input.
   Result<bool> read_ahead() {
-    const bool has_more = !units_.empty() || inbox_->input() == Inbox::Input::kOpen;
+    const bool has_more = !units_.empty() || !inbox_->input_is_over();
     if (options_.stop != nullptr && *options_.stop && has_more) {
       summary_.stopped = true;
       inbox_->close();
@@ -86,7 +86,7 @@ class Runner {
       } else if (const std::optional<InputRecord> record = inbox_->take_record()) {
         if (Status status = take_record(*record); !status) return status.error();
       } else {
-        return inbox_->input() == Inbox::Input::kOpen;
+        return !inbox_->input_is_over();
       }
     }
     return false;

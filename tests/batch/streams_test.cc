@@ -9,9 +9,9 @@
 #include <streambuf>
 #include <thread>
 
-#include "pando/file_input.h"
 #include "engine/tiny_engine.h"
 #include "pando/batch.h"
+#include "pando/file_input.h"
 
 namespace pando::testing {
 namespace {
@@ -86,7 +86,7 @@ TEST(BatchStreams, InputThatFailsIsAnErrorAndAnswersStay) {
   const auto summary = run_batch(*open_tiny(), in, 0, out, {});
   ASSERT_FALSE(summary.ok());
   EXPECT_EQ(summary.error().code, ErrorCode::kIo);
-  EXPECT_EQ(summary.error().message, "cannot read the input after line 3");
+  EXPECT_EQ(summary.error().message, "cannot read the input after line 3: an error of the device");
   const std::string answers = out.str();
   EXPECT_EQ(std::count(answers.begin(), answers.end(), '\n'), 3);
 }

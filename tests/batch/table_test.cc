@@ -74,6 +74,21 @@ TEST(RecordScanner, MarksEndsAndQuotes) {
   EXPECT_FALSE(scanner.next());
 }
 
+// A line without an end, as of /dev/zero.
+TEST(RecordScanner, ALineThatFillsTheMemoryEndsTheInput) {
+  class Endless : public std::streambuf {
+    int_type underflow() override {
+      setg(block_.data(), block_.data(), block_.data() + block_.size());
+      return 'x';
+    }
+    std::string block_ = std::string(size_t{1} << 20, 'x');
+  } endless;
+  std::istream in(&endless);
+  RecordScanner scanner(in, InputFormat::kJsonLines);
+  EXPECT_FALSE(scanner.next());
+  EXPECT_EQ(scanner.failure(), "line 1 has more than 268435456 bytes");
+}
+
 TEST(TableBatch, AnswersRows) {
   std::istringstream in(
       "id\tcontext\tquestion\tanswer\n"

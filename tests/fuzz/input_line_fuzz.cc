@@ -15,10 +15,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       continue;
     }
     fuzz::demand(parse_json(line->id_json).ok(), "an id that is no JSON");
-    fuzz::demand(!line->questions.empty(), "a line that asks nothing");
+    fuzz::demand(line->questions.empty() == line->refused.has_value(), "a line that asks nothing");
     for (const BatchQuestion& question : line->questions) {
-      const Request& request = question.request;
-      fuzz::demand(!request.prompt.empty() || !request.tokens.empty() || !request.messages.empty(),
+      const Request request = request_of(*line, question);
+      fuzz::demand(line->form != LineForm::kNative || !request.prompt.empty() ||
+                       !request.tokens.empty() || !request.messages.empty(),
                    "a question without a prompt");
       fuzz::demand(!find_invalid_utf8(request.prompt), "a prompt that is not UTF-8");
     }
