@@ -3,13 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <string_view>
+
 #include "pando/result.h"
 
 namespace pando {
 
+// What a message may hold of a stranger's file: UTF-8 without control characters, and of a long
+// text its beginning and end.
+std::string one_line(std::string_view text);
+
 template <class... Args>
 Error make_error(ErrorCode code, fmt::format_string<Args...> text, Args&&... args) {
-  return Error{code, fmt::format(text, std::forward<Args>(args)...)};
+  return Error{code, one_line(fmt::format(text, std::forward<Args>(args)...))};
 }
 template <class... Args>
 Error invalid_argument(fmt::format_string<Args...> text, Args&&... args) {

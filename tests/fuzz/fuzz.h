@@ -31,8 +31,10 @@ inline std::string_view text_of(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
+// An error is one short line of UTF-8, whatever the file held.
 inline void check_error(const Error& error) {
-  demand(!error.message.empty(), "an error without a message");
+  demand(!error.message.empty() && error.message.size() < 2500, "a message of no or great length");
+  demand(!find_invalid_utf8(error.message), "a message that is not UTF-8");
   demand(error.code != ErrorCode::kInternal, error.message.c_str());  // no input is a bug
 }
 

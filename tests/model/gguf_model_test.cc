@@ -252,7 +252,7 @@ TEST_F(GgufRope, RefusesWhatItWouldNotApply) {
           [](GgufWriter& out) { out.float32("llama.rope.freq_base_swa", 1e4f); });
   refused({"llama.rope.scaling.type", "longrope"},
           [](GgufWriter& out) { out.string("llama.rope.scaling.type", "longrope"); });
-  refused({"llama.rope.scaling.type", "\xff\xfe", "linear"},
+  refused({"llama.rope.scaling.type", "\uFFFD\uFFFD", "linear"},
           [](GgufWriter& out) { out.string("llama.rope.scaling.type", "\xff\xfe"); });
   refused({"llama.rope.scaling.factor", "nan", "finite"}, [](GgufWriter& out) {
     out.float32("llama.rope.scaling.factor", std::numeric_limits<float>::quiet_NaN());
