@@ -30,8 +30,10 @@ std::optional<DType> requantised(WeightType type) {
 Result<model::Weights> load_weights(const std::filesystem::path& directory, WeightType type,
                                     int threads) {
   if (type == WeightType::kNone) return model::Weights::open(directory);
+  const Result<const kernel::Kernels*> kernels = kernels_by_name("");
+  if (!kernels) return kernels.error();
   ThreadPool pool(threads);
-  return model::Weights::load(directory, requantised(type), kernel::best_kernels(), pool);
+  return model::Weights::load(directory, requantised(type), **kernels, pool);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "base/machine.h"
+#include "kernel/isa.h"
 
 namespace pando {
 namespace {
@@ -127,14 +128,16 @@ Status check_request(const Request& request, const model::ModelConfig& config,
 }
 
 Result<const kernel::Kernels*> kernels_by_name(std::string_view name) {
+  const std::string_view limit = kernel::isa_limit();
+  if (!limit.empty() && !kernel::isa_named(limit))
+    return invalid_argument(
+        "the environment variable PANDO_ISA is '{}', expected portable, avx2 or avx512", limit);
   if (name.empty()) return &kernel::best_kernels();
-  for (const kernel::Isa isa : {kernel::Isa::kPortable, kernel::Isa::kAvx2, kernel::Isa::kAvx512}) {
-    const kernel::Kernels* kernels = kernel::kernels_for(isa);
-    if (kernels != nullptr && kernels->name == name) return kernels;
-  }
+  if (const std::optional<kernel::Isa> isa = kernel::isa_named(name))
+    if (const kernel::Kernels* kernels = kernel::kernels_for(*isa)) return kernels;
   return invalid_argument(
       "instruction set '{}' is not available here: expected portable, avx2 or avx512, as far as "
-      "this processor has them",
+      "this processor has them and PANDO_ISA allows",
       name);
 }
 

@@ -17,7 +17,8 @@ Status fill_in(EngineOptions& options, const model::ModelConfig& config);
 Status check_request(const Request& request, const model::ModelConfig& config,
                      const EngineOptions& options);
 
-// The table for "portable", "avx2", "avx512", or the best one for "".
+// The table for "portable", "avx2", "avx512", or the best one for "". kInvalidArgument for one that
+// is not there, and where PANDO_ISA names none.
 Result<const kernel::Kernels*> kernels_by_name(std::string_view name);
 
 // Replaces 0 by one thread for each processor this process may use; kInvalidArgument for a number

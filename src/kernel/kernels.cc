@@ -1,5 +1,10 @@
 #include "kernel/kernels.h"
 
+#include <cstdlib>
+#include <string>
+
+#include "kernel/isa.h"
+
 namespace pando::kernel {
 
 extern const Kernels kPortableKernels;
@@ -8,8 +13,33 @@ extern const Kernels kAvx2Kernels;
 extern const Kernels kAvx512Kernels;
 #endif
 
+namespace {
+
+bool within_limit(Isa isa) {
+  static const Isa limit = isa_named(isa_limit()).value_or(Isa::kAvx512);
+  return isa <= limit;
+}
+
+}  // namespace
+
+std::optional<Isa> isa_named(std::string_view name) {
+  if (name == "portable") return Isa::kPortable;
+  if (name == "avx2") return Isa::kAvx2;
+  if (name == "avx512") return Isa::kAvx512;
+  return std::nullopt;
+}
+
+std::string_view isa_limit() {
+  static const std::string limit = [] {
+    const char* value = std::getenv("PANDO_ISA");
+    return std::string(value != nullptr ? value : "");
+  }();
+  return limit;
+}
+
 const Kernels* kernels_for(Isa isa) {
   if (isa == Isa::kPortable) return &kPortableKernels;
+  if (!within_limit(isa)) return nullptr;
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (isa == Isa::kAvx2) {

@@ -1,0 +1,45 @@
+// PANDO_ISA: the whole program on each instruction set that this machine has.
+#include "cli/process.h"
+#include "kernel/kernels.h"
+
+namespace pando::testing {
+namespace {
+
+class IsaTest : public ProcessTest {
+ protected:
+  static void SetUpTestSuite() {
+    ProcessTest::SetUpTestSuite();
+    folder().write(
+        "in.jsonl",
+        "{\"context\": \"Some context.\", \"questions\": [\"One?\", \"Two and more?\"]}\n");
+  }
+};
+
+TEST_F(IsaTest, EverySetIsUsedAndGivesTheSameAnswersAndLogits) {
+  for (const std::string weights : {"stored", "q8_0", "q4_0", "int8"}) {
+    const std::string options = "--input in.jsonl --logits-hash --weights " + weights;
+    const Finished best = run(options);
+    ASSERT_EQ(best.code, 0) << best;
+    EXPECT_TRUE(best.says("; logits ")) << best;
+    for (const kernel::Isa isa :
+         {kernel::Isa::kPortable, kernel::Isa::kAvx2, kernel::Isa::kAvx512}) {
+      const kernel::Kernels* kernels = kernel::kernels_for(isa);
+      if (kernels == nullptr) continue;
+      const std::string name(kernels->name);
+      const Finished limited = run(options, "PANDO_ISA=" + name + " ");
+      EXPECT_EQ(limited.code, 0) << limited;
+      EXPECT_TRUE(limited.says(", " + name + "\n")) << limited;
+      EXPECT_EQ(limited.out, best.out) << name << ", weights " << weights;
+    }
+  }
+}
+
+TEST_F(IsaTest, AnUnknownSetIsNamed) {
+  const Finished finished = run("--input in.jsonl", "PANDO_ISA=sse9 ");
+  EXPECT_NE(finished.code, 0);
+  EXPECT_EQ(finished.out, "");
+  EXPECT_TRUE(finished.says("PANDO_ISA is 'sse9', expected portable, avx2 or avx512")) << finished;
+}
+
+}  // namespace
+}  // namespace pando::testing
