@@ -334,7 +334,9 @@ TEST_F(RunTest, TokensOfATextAndBack) {
 }
 
 TEST_F(RunTest, OptionsFromAFile) {
-  folder().write("pando.toml", "[run]\nmodel = \"m\"\nmax-tokens = 2\nkv-memory = \"64MiB\"\n[score]\nwindow = 5\n");
+  folder().write(
+      "pando.toml",
+      "[run]\nmodel = \"m\"\nmax-tokens = 2\nkv-memory = \"64MiB\"\n[score]\nwindow = 5\n");
   const Finished finished = pando("run --config pando.toml --input good.jsonl --quiet");
   EXPECT_EQ(finished.code, kOk) << finished;
   EXPECT_EQ(Json::parse(finished.out.substr(0, finished.out.find('\n')))["completion_tokens"], 2);
