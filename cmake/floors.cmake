@@ -14,7 +14,6 @@ if(PANDO_SANITIZE)
                          -fno-sanitize-recover=all)
   target_link_options(pando_options INTERFACE -fsanitize=${PANDO_SANITIZE})
 endif()
-
 # The archives also go into shared libraries. Hidden names keep calls between them as direct as in a
 # program; a shared C++ library (BUILD_SHARED_LIBS) needs all of them visible.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
@@ -27,6 +26,9 @@ endif()
 function(pando_floor suffix name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   list(FILTER sources EXCLUDE REGEX "src/cli/main\\.cc$")
+  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    list(FILTER sources EXCLUDE REGEX "_avx(2|512)\\.cc$")
+  endif()
   set(target pando_${name}${suffix})
   set(public PUBLIC)
   if(sources)
