@@ -73,6 +73,8 @@ struct Completion {
   std::vector<TokenLogprob> prompt_logprobs;           // [prompt_tokens - prompt_logprobs_from]
   FinishReason finish_reason = FinishReason::kLength;  // why it is over
   int prompt_tokens = 0;                               // length of the prompt
+  // Of these, when the request arrived: cached, or wanted by others too. No bit depends on it.
+  int shared_tokens = 0;
   uint64_t logits_hash = 0;             // XXH3-64 over the raw f32 logits rows, chained by seed
   std::vector<double> choice_logprobs;  // [choices] ln p of each, where the answer is one of them
 };

@@ -123,13 +123,23 @@ class RunCommand {
     BatchOptions batch = o_.batch;
     batch.stop = &stop_.flag();
     ProgressLine progress(!quiet && isatty(STDERR_FILENO) != 0);
-    batch.on_progress = [&](const BatchProgress& now) { progress.update(now); };
+    EngineStats told;
+    batch.on_progress = [&](const BatchProgress& now) {
+      if (o_.verbose) tell_of_memory(now.stats, told, (*engine)->options().kv_memory);
+      progress.update(now);
+    };
     batch.on_problem = [&](const std::string& message) {
       progress.clear();
       fmt::print(stderr, "pando: {}\n", message);
     };
     batch.on_answer = [&](const BatchAnswer& answer) {
       if (keeps_hash(answer.key, hashes)) hashes.emplace(answer.key, answer.completion.logits_hash);
+      if (o_.verbose) {
+        progress.clear();
+        const Completion& c = answer.completion;
+        fmt::print(stderr, "{}: {} prompt tokens, {} of them shared; {} generated\n", answer.id,
+                   c.prompt_tokens, c.shared_tokens, c.tokens.size());
+      }
       if (!quiet && static_cast<int>(shown_.size()) < o_.show)
         shown_.push_back(fmt::format("[{}] {}\n    -> {}", answer.id, answer.question,
                                      quoted(answer.completion.text)));
@@ -138,6 +148,7 @@ class RunCommand {
     Result<BatchSummary> summary = run_batch(**engine, stream, input.n_bytes(), **answers, batch);
     progress.clear();
     if (!summary) return report_error(summary.error().message);
+    if (o_.verbose) tell_of_memory(summary->stats, told, (*engine)->options().kv_memory);
     record.summary = *summary;
     options_ = (*engine)->options();
     const bool is_second = !runs_.empty();
@@ -145,6 +156,25 @@ class RunCommand {
     last_report_ =
         report_json(runs_.front(), is_second ? &runs_.back() : nullptr, **engine, o_.input);
     return summary->bad_lines + summary->failed > 0 ? kIncomplete : kOk;
+  }
+
+  // What happened since it was told last.
+  static void tell_of_memory(const EngineStats& now, EngineStats& told, size_t kv_memory) {
+    const uint64_t n_evicted = now.evicted_pages - told.evicted_pages,
+                   n_preempted = now.preemptions - told.preemptions;
+    const double megabytes = 1e-6 * static_cast<double>(kv_memory);
+    if (n_evicted > 0)
+      fmt::print(stderr,
+                 "evicted: {} pages, those used least recently, because the memory for keys and "
+                 "values ({:.1f} MB) is full\n",
+                 n_evicted, megabytes);
+    if (n_preempted > 0)
+      fmt::print(
+          stderr,
+          "preempted: {} answers, the youngest, because older ones need their memory for keys "
+          "and values; they go on later (hint: a larger --kv-memory)\n",
+          n_preempted);
+    told = now;
   }
 
   int stopped(const RunRecord& run) const {

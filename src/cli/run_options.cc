@@ -37,7 +37,10 @@ void add_asking(CLI::App& app, RunOptions& o) {
                  "tree, packed (nothing shared) or prefix_cached")
       ->check(planner_name())
       ->capture_default_str();
-  app.add_flag("--quiet", o.quiet, "No progress and no summary");
+  CLI::Option* quiet = app.add_flag("--quiet", o.quiet, "No progress and no summary");
+  app.add_flag("--verbose", o.verbose,
+               "Say what every answer shared, and what was evicted or preempted and why")
+      ->excludes(quiet);
   add_answer_options(app, o.batch.defaults, o.model.engine.seed);
   app.add_flag("--generation-config", o.generation_config,
                "Take what is not given here from the model's generation_config.json")

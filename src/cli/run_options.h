@@ -21,6 +21,7 @@ struct RunOptions {
   std::string too_long = "error";
   int show = 0;
   bool quiet = false;
+  bool verbose = false;
   bool generation_config = false;
   IsGiven given;
   BatchOptions batch;

@@ -117,6 +117,21 @@ Status EngineLoop::check(const Request& request) const {
   return {};
 }
 
+namespace {
+
+// Leading tokens of a path that are cached or that others want too.
+uint32_t shared_tokens(Node* tip) {
+  uint32_t n = 0;
+  for (const Node* node : path_to(tip)) {
+    const uint32_t n_shared = node->n_pins > 1 ? node->size() : node->n_committed;
+    n += n_shared;
+    if (n_shared < node->size()) break;
+  }
+  return n;
+}
+
+}  // namespace
+
 Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   if (Status status = check(request); !status) return status;
   const size_t n_prompt = request.tokens.size(), n_longest = longest(request);
@@ -144,6 +159,7 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
         .next_output = first_output(active->request),
         .completion = {.choice = choice, .prompt_tokens = static_cast<int>(n_prompt)},
         .stops = StopMatcher(active->request.sampling.stop)});
+    sequence->completion.shared_tokens = static_cast<int>(shared_tokens(sequence->tip));
     if (tokenizer_ != nullptr) sequence->decoder.emplace(*tokenizer_, /*first_in_text=*/false);
     sequences_.push_back(std::move(sequence));
   }

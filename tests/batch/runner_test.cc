@@ -85,6 +85,22 @@ TEST(Batch, EveryFormOfInput) {
   EXPECT_EQ(ids, expected);
 }
 
+TEST(Batch, AnswersKnowWhatTheyShared) {
+  std::map<std::string, int> shared;
+  BatchOptions options = batch_options();
+  options.on_answer = [&](const BatchAnswer& answer) {
+    shared[answer.id] = answer.completion.shared_tokens;
+  };
+  EngineOptions packed = tiny_options();
+  packed.sharing = "packed";
+  const std::string input =
+      "{\"id\": \"d\", \"context\": \"A context.\", \"questions\": [\"One?\", \"Two?\"]}\n";
+  run(input, options);
+  EXPECT_EQ(shared, (std::map<std::string, int>{{"d/0", 0}, {"d/1", 22}}));
+  run(input, options, packed);
+  EXPECT_EQ(shared, (std::map<std::string, int>{{"d/0", 0}, {"d/1", 0}}));
+}
+
 TEST(Batch, AnswersAreThoseOfTheEngine) {
   const Ran ran = run("{\"id\": \"p\", \"prompt\": \"A prompt.\", \"temperature\": 2, \"n\": 2}\n");
   Request request = tiny_request("A prompt.", 4);
@@ -309,6 +325,23 @@ TEST(Batch, MetadataComesBackAndGroupsScores) {
   EXPECT_EQ(groups.at("easy").exact_match, 1);
   EXPECT_EQ(groups.at("2").exact_match, 0);
   EXPECT_EQ(ran.summary->scores.all().exact_match, 0.5);
+}
+
+// Pages for the longest question alone: others wait, are preempted and evicted, and nothing
+// differs.
+TEST(Batch, TheLeastMemoryThatIsPossible) {
+  BatchOptions batch = batch_options();
+  batch.defaults.logits_hash = true;
+  EngineOptions options = tiny_options();
+  const Ran roomy = run(many_lines(false), batch, options);
+  std::optional<Ran> least;
+  for (options.kv_memory = 1024; !least || least->summary->failed > 0; options.kv_memory += 1024) {
+    ASSERT_LT(options.kv_memory, size_t{1} << 20);
+    if (Engine::open(tiny_model(), options)) least = run(many_lines(false), batch, options);
+  }
+  EXPECT_EQ(least->summary->answers, 160u);
+  EXPECT_GT(least->summary->stats.evicted_pages, 0u);
+  EXPECT_EQ(least->summary->combined_hash, roomy.summary->combined_hash);
 }
 
 TEST(Batch, AFullEngineIsWaitedFor) {

@@ -314,6 +314,12 @@ TEST_F(RunTest, MakeModelThenRun) {
   }
 }
 
+TEST_F(RunTest, VerboseTellsWhatWasShared) {
+  const Finished finished = run("--input good.jsonl --verbose");
+  EXPECT_TRUE(finished.says("d/1: 37 prompt tokens, 25 of them shared; 4 generated\n")) << finished;
+  EXPECT_EQ(run("--input good.jsonl --verbose --quiet").code, kUsage);
+}
+
 TEST_F(RunTest, Inspect) {
   const Finished people = pando("inspect m --input good.jsonl --max-tokens 4");
   EXPECT_EQ(people.code, kOk) << people;
