@@ -22,8 +22,8 @@ namespace pando {
 //     "metadata"?}
 //   {"id", "context", "question", "answers"?, options?}
 //   {"id", "prompt" or "tokens" or "messages": [{"role", "content"}], "answers"?: [...], options?}
-//   {"custom_id", "method", "url": "/v1/completions" or "/v1/chat/completions", "body"}, as in an
-//     OpenAI batch; what the body does not say comes from `defaults`
+//   {"custom_id", "method", "url": "/v1/completions", "/v1/chat/completions" or "/v1/embeddings",
+//     "body"}, as in an OpenAI batch; what the body does not say comes from `defaults`
 // Options are those of SamplingOptions, by their names, and:
 //   "prompt_logprobs": true reports those of the prompt too;
 //   "choices": [...]: the answer is the one that is likeliest behind the prompt, as AnswerOptions

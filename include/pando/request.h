@@ -48,6 +48,10 @@ struct Request {
   SamplingOptions sampling;           // how answers are drawn
   // Report ln p of the prompt's tokens from this index on, at least 1. What is cached is used.
   std::optional<int> prompt_logprobs_from;
+  // Instead of an answer, the embedding of the prompt: the hidden state of its last token after the
+  // final norm. Goes with n = 1 and without prompt_logprobs_from; the rest of `sampling` is not
+  // used.
+  bool embedding = false;
   uint64_t isolation_key = 0;  // requests share prefixes only within one key
   bool logits_hash = false;    // hash the logits that every answer was drawn from
 };
@@ -72,6 +76,7 @@ struct Completion {
   std::vector<TokenLogprob> logprobs;                  // [tokens] with `logprobs`
   std::vector<TokenLogprob> prompt_logprobs;           // [prompt_tokens - prompt_logprobs_from]
   FinishReason finish_reason = FinishReason::kLength;  // why it is over
+  std::vector<float> embedding;                        // [d_model], where asked for
   int prompt_tokens = 0;                               // length of the prompt
   // Of these, when the request arrived: cached, or wanted by others too. No bit depends on it.
   int shared_tokens = 0;

@@ -26,7 +26,7 @@ struct BatchQuestion {
   nlohmann::ordered_json metadata;                  // passed through: the line's and its own
 };
 
-enum class LineForm { kNative, kCompletions, kChat };  // the latter two: an OpenAI batch's
+enum class LineForm { kNative, kCompletions, kChat, kEmbeddings };  // the latter: an OpenAI batch's
 
 struct BatchLine {
   LineForm form = LineForm::kNative;
@@ -37,9 +37,10 @@ struct BatchLine {
   std::vector<BatchQuestion> questions;
   // Of the OpenAI forms, which answer bad requests too: why this one cannot be asked.
   std::optional<Error> refused;
-  std::string model;  // as the request names it
-  bool echo = false;  // the answer begins with the prompt
-  std::string cut;    // what was done to make it fit the context; empty: nothing
+  std::string model;    // as the request names it
+  bool echo = false;    // the answer begins with the prompt
+  bool base64 = false;  // embeddings: as bytes of f32
+  std::string cut;      // what was done to make it fit the context; empty: nothing
 };
 
 // What the engine is asked for a question of the line.

@@ -1,6 +1,9 @@
 #include "batch/openai_line.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <iterator>
 
 #include "base/errors.h"
 #include "batch/fields.h"
@@ -11,6 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::string_view kUrls[] = {"/v1/completions", "/v1/chat/completions", "/v1/embeddings"};
 constexpr std::string_view kLineFields[] = {"custom_id", "method", "url", "body"};
 // Of both bodies. "user", "metadata", "store" and "service_tier" change no answer.
 constexpr std::string_view kCommonFields[] = {
@@ -20,6 +24,7 @@ constexpr std::string_view kCommonFields[] = {
     // beyond OpenAI's own
     "top_k", "min_p", "repetition_penalty", "ignore_eos", "stop_token_ids"};
 constexpr std::string_view kCompletionFields[] = {"prompt", "echo", "best_of", "suffix"};
+constexpr std::string_view kEmbeddingFields[] = {"model", "input", "encoding_format", "user"};
 constexpr std::string_view kChatFields[] = {"messages", "max_completion_tokens", "top_logprobs",
                                             "response_format", "chat_template_kwargs"};
 
@@ -41,19 +46,19 @@ void read_common(Fields& fields, SamplingOptions& sampling) {
 }
 
 // A text, tokens, or a list of either: one question each.
-Status read_prompts(Fields& fields, std::vector<BatchQuestion>& out) {
+Status read_prompts(Fields& fields, const char* name, std::vector<BatchQuestion>& out) {
   constexpr const char* kExpected = "a text, a list of token ids, or a list of these";
-  if (!fields.has("prompt")) return invalid_argument("the body has no 'prompt'");
-  const Json& prompt = fields["prompt"];
+  if (!fields.has(name)) return invalid_argument("the body has no '{}'", name);
+  const Json& prompt = fields[name];
   const auto add = [&](const Json& one) {
     Request& request = out.emplace_back().request;
-    const Json object = {{"prompt", one}};
+    const Json object = {{name, one}};
     Fields reader(object);
     if (one.is_string()) {
-      reader.text("prompt", request.prompt);
+      reader.text(name, request.prompt);
     } else {
-      reader.tokens("prompt", request.tokens);
-      if (one.is_array() && one.empty()) reader.fail("prompt", one, "at least one token");
+      reader.tokens(name, request.tokens);
+      if (one.is_array() && one.empty()) reader.fail(name, one, "at least one token");
     }
     fields.fail(reader.status());
   };
@@ -62,7 +67,7 @@ Status read_prompts(Fields& fields, std::vector<BatchQuestion>& out) {
   } else if (prompt.is_string() || prompt.is_array()) {
     add(prompt);
   } else {
-    fields.fail("prompt", prompt, kExpected);
+    fields.fail(name, prompt, kExpected);
   }
   return fields.status();
 }
@@ -84,7 +89,7 @@ Status parse_completions(const Json& body, BatchLine& line) {
   if (line.echo && sampling.logprobs) line.options.prompt_logprobs = true;
   if (sampling.max_tokens == 0 && !line.options.prompt_logprobs)
     fields.fail("max_tokens", 0, "at least 1, or 0 with 'echo' and 'logprobs'");
-  return read_prompts(fields, line.questions);
+  return read_prompts(fields, "prompt", line.questions);
 }
 
 Status parse_chat(const Json& body, BatchLine& line) {
@@ -114,6 +119,20 @@ Status parse_chat(const Json& body, BatchLine& line) {
   return {};
 }
 
+Status parse_embeddings(const Json& body, BatchLine& line) {
+  Fields fields(body);
+  fields.only(kEmbeddingFields);
+  std::string format = "float";
+  fields.text("encoding_format", format);
+  line.base64 = format == "base64";
+  if (format != "float" && format != "base64")
+    fields.fail("encoding_format", body["encoding_format"], "\"float\" or \"base64\"");
+  line.options.sampling.n = 1;
+  if (Status status = read_prompts(fields, "input", line.questions); !status) return status;
+  for (BatchQuestion& question : line.questions) question.request.embedding = true;
+  return {};
+}
+
 Status parse_body(const Json& json, BatchLine& line) {
   Fields fields(json);
   std::string method = "POST", url;
@@ -121,19 +140,21 @@ Status parse_body(const Json& json, BatchLine& line) {
   fields.text("method", method);
   fields.text("url", url);
   if (method != "POST") fields.fail("method", json["method"], "\"POST\"");
-  if (url != "/v1/completions" && url != "/v1/chat/completions")
+  const size_t form = std::find(std::begin(kUrls), std::end(kUrls), url) - std::begin(kUrls);
+  if (form == std::size(kUrls))
     fields.fail(
-        invalid_argument("field 'url' is \"{}\", expected \"/v1/completions\" or "
-                         "\"/v1/chat/completions\"",
-                         url));
-  line.form = url == "/v1/completions" ? LineForm::kCompletions : LineForm::kChat;
+        invalid_argument("field 'url' is \"{}\", expected one of {}", url, fmt::join(kUrls, ", ")));
+  constexpr LineForm kForms[] = {LineForm::kCompletions, LineForm::kChat, LineForm::kEmbeddings,
+                                 LineForm::kCompletions};
+  line.form = kForms[form];
   Json body;
   fields.object("body", body);
   if (!fields.status()) return fields.status();
   if (!body.is_object()) return invalid_argument("the line has no 'body'");
   Fields(body).text("model", line.model);
-  const Status status =
-      line.form == LineForm::kChat ? parse_chat(body, line) : parse_completions(body, line);
+  const Status status = line.form == LineForm::kChat         ? parse_chat(body, line)
+                        : line.form == LineForm::kEmbeddings ? parse_embeddings(body, line)
+                                                             : parse_completions(body, line);
   if (!status) return status;
   for (size_t i = 0; i < line.questions.size(); ++i) {
     BatchQuestion& question = line.questions[i];

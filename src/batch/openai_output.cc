@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "batch/openai_line.h"
@@ -139,6 +140,42 @@ Json body_of(const BatchLine& line, const std::vector<std::vector<Completion>>& 
             {"total_tokens", static_cast<size_t>(n_prompt) + n_generated}}}};
 }
 
+// Of length 1, as f32 in the order of the machine, in base64 where asked for.
+Json embedding_json(std::vector<float> values, bool base64) {
+  double sum = 0;
+  for (const float value : values) sum += double{value} * value;
+  const double scale = sum > 0 ? 1 / std::sqrt(sum) : 0;
+  for (float& value : values) value = static_cast<float>(value * scale);
+  if (!base64) return values;
+  constexpr const char* kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const auto* bytes = reinterpret_cast<const unsigned char*>(values.data());
+  const size_t n = values.size() * sizeof(float);
+  std::string text;
+  for (size_t i = 0; i < n; i += 3) {
+    const auto byte = [&](size_t k) -> uint32_t { return i + k < n ? bytes[i + k] : 0; };
+    const uint32_t three = byte(0) << 16 | byte(1) << 8 | byte(2);
+    for (size_t k = 0; k < 4; ++k) text += i + k <= n ? kDigits[three >> (18 - 6 * k) & 63] : '=';
+  }
+  return text;
+}
+
+Json embeddings_body(const BatchLine& line, const std::vector<std::vector<Completion>>& completions,
+                     const Model& model) {
+  Json data = Json::array();
+  int n_prompt = 0;
+  for (size_t i = 0; i < completions.size(); ++i) {
+    n_prompt += completions[i][0].prompt_tokens;
+    data.push_back({{"object", "embedding"},
+                    {"index", i},
+                    {"embedding", embedding_json(completions[i][0].embedding, line.base64)}});
+  }
+  return {{"object", "list"},
+          {"data", std::move(data)},
+          {"model", line.model.empty() ? model.info().family : line.model},
+          {"usage", {{"prompt_tokens", n_prompt}, {"total_tokens", n_prompt}}}};
+}
+
 }  // namespace
 
 std::string openai_output(const BatchLine& line,
@@ -157,7 +194,9 @@ std::string openai_output(const BatchLine& line,
                                  {"param", nullptr},
                                  {"code", error_code_name(error->code)}};
   } else {
-    response["body"] = body_of(line, completions, id, created, model);
+    response["body"] = line.form == LineForm::kEmbeddings
+                           ? embeddings_body(line, completions, model)
+                           : body_of(line, completions, id, created, model);
   }
   output["error"] = nullptr;
   return output.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -136,6 +136,7 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   if (Status status = check(request); !status) return status;
   const size_t n_prompt = request.tokens.size(), n_longest = longest(request);
   auto active = std::make_shared<ActiveRequest>();
+  if (request.embedding) request.sampling.max_tokens = 1;  // the row that would draw it
   active->id = id;
   active->seed =
       request.sampling.seed ? *request.sampling.seed : derive_seed(options_.engine.seed, request);
@@ -380,6 +381,7 @@ std::vector<std::vector<TokenLogprob>> EngineLoop::read_outputs(
   struct OutputRow {
     size_t wanted;
     uint32_t pos;
+    size_t row;                     // of this block
     std::span<const float> logits;  // [vocab]
   };
   std::vector<std::vector<TokenLogprob>> read(wanted.size());
@@ -394,7 +396,7 @@ std::vector<std::vector<TokenLogprob>> EngineLoop::read_outputs(
            pos < wanted[i].end; ++pos) {
         const size_t row = step.output_of[first_of[i] + pos - wanted[i].begin] - first;
         if (row >= n) break;
-        rows.push_back({i, pos, std::span(logits_).subspan(row * vocab, vocab)});
+        rows.push_back({i, pos, row, std::span(logits_).subspan(row * vocab, vocab)});
         read[i].emplace_back();
       }
     if (observer_)
@@ -406,7 +408,13 @@ std::vector<std::vector<TokenLogprob>> EngineLoop::read_outputs(
       read[row.wanted][row.pos - wanted[row.wanted].begin] =
           sequences[row.wanted]->read(row.logits, row.pos);
     });
-    for (const OutputRow& row : rows) sequences[row.wanted]->add_to_hash(row.logits);
+    for (const OutputRow& row : rows) {
+      Sequence& sequence = *sequences[row.wanted];
+      sequence.add_to_hash(row.logits);
+      if (!sequence.request->request.embedding) continue;
+      const float* of_row = hidden + (first + row.row) * d_model;
+      sequence.completion.embedding.assign(of_row, of_row + d_model);
+    }
     stats_.sampling_s += seconds_since(start);
   }
   return read;

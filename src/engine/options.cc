@@ -28,6 +28,11 @@ Status check_outputs(const Request& request) {
     return invalid_argument(
         "prompt_logprobs_from is {}, expected 1 to {} for a prompt of {} tokens", *from, last,
         n_prompt);
+  if (request.embedding && (sampling.n != 1 || from))
+    return invalid_argument(
+        "an embedding is asked for with n {} and {} log-probabilities of the prompt, expected n 1 "
+        "and none",
+        sampling.n, from ? "with" : "without");
   if (sampling.top_logprobs < 0)
     return invalid_argument("top_logprobs is {}, expected 0 (none) or more", sampling.top_logprobs);
   if (sampling.top_logprobs > 0 && !sampling.logprobs && !from)

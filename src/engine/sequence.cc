@@ -42,6 +42,7 @@ Sequence::Taken Sequence::take(TokenLogprob next, const EndTokens& ends) {
 }
 
 Sequence::Taken Sequence::take_drawn(TokenLogprob drawn, const EndTokens& ends) {
+  if (request->request.embedding) return finish(FinishReason::kStop);
   const SamplingOptions& options = sampling();
   const Token token = drawn.token;
   ++next_output;

@@ -1,6 +1,7 @@
 // Lines of an OpenAI batch, and what is answered to them.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -95,6 +96,35 @@ TEST(OpenAi, AChat) {
   EXPECT_EQ(body["usage"]["completion_tokens"], 2);
 }
 
+TEST(OpenAi, Embeddings) {
+  const Json body = body_of("embeddings", R"({"input": ["One text", "Another"], "model": "m"})");
+  EXPECT_EQ(body["usage"], Json::parse(R"({"prompt_tokens": 15, "total_tokens": 15})"));
+  ASSERT_EQ(body["data"].size(), 2u);
+  const auto values = body["data"][1]["embedding"].get<std::vector<float>>();
+  EXPECT_EQ(values.size(), static_cast<size_t>(tiny_model()->info().d_model));
+  double length = 0;
+  for (const float value : values) length += double{value} * value;
+  EXPECT_NEAR(length, 1, 1e-6);
+  // Alone the same bits as in company; in base64 the same bytes.
+  EXPECT_EQ(body_of("embeddings", R"({"input": "Another"})")["data"][0]["embedding"],
+            body["data"][1]["embedding"]);
+  const std::string text = body_of(
+      "embeddings", R"({"input": "Another", "encoding_format": "base64"})")["data"][0]["embedding"];
+  EXPECT_EQ(text.size(), (values.size() * 4 + 2) / 3 * 4);
+  std::string bytes;
+  uint32_t bits = 0;
+  int n_bits = 0;
+  for (const char c : text) {
+    if (c == '=') break;
+    constexpr std::string_view kDigits =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    bits = bits << 6 | static_cast<uint32_t>(kDigits.find(c));
+    if ((n_bits += 6) >= 8) bytes += static_cast<char>(bits >> (n_bits -= 8));
+  }
+  ASSERT_EQ(bytes.size(), values.size() * 4);
+  EXPECT_EQ(std::memcmp(bytes.data(), values.data(), bytes.size()), 0);
+}
+
 TEST(OpenAi, BadRequestsAreAnswered) {
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": 5})"),
             "field 'prompt' is 5, expected a text, a list of token ids, or a list of these");
@@ -112,8 +142,10 @@ TEST(OpenAi, BadRequestsAreAnswered) {
                      R"({"messages": [{"role": "user", "content": "Q"}], "tools": []})"),
             "unknown or unsupported field 'tools'");
   EXPECT_EQ(error_of("/v1/other", "{}"),
-            "field 'url' is \"/v1/other\", expected \"/v1/completions\" or "
-            "\"/v1/chat/completions\"");
+            "field 'url' is \"/v1/other\", expected one of /v1/completions, "
+            "/v1/chat/completions, /v1/embeddings");
+  EXPECT_EQ(error_of("/v1/embeddings", R"({"input": "P", "dimensions": 5})"),
+            "unknown field 'dimensions'");
   EXPECT_TRUE(error_of("/v1/completions", R"({"prompt": ")" + std::string(700, 'x') + "\"}")
                   .starts_with("the prompt has 700 tokens"));
 }
