@@ -21,7 +21,7 @@ FLOORS = {
     "plan": {"base", "kernel", "step", "cache"},
     "engine": {"base", "text", "kernel", "step", "comm", "model", "cache", "schedule", "plan"},
     "task": {"base", "engine"},
-    "batch": {"base", "cache", "task", "engine"},
+    "batch": {"base", "text", "cache", "task", "engine"},
     "capi": {"base", "batch", "task"},
     "cli": set(),  # the public API and nothing else
 }

@@ -29,12 +29,13 @@ class AnswerSink {
   // Whole lines; kept with the next commit.
   virtual void append(const AnswerRecord& record, const std::string& lines) = 0;
   virtual Status commit() = 0;
-  // Nothing is left to answer.
-  virtual Status finish() { return {}; }
+  // Nothing is left to answer; `n_left_out` lines and questions have none.
+  virtual Status finish(uint64_t) { return {}; }
 
   // What an earlier run wrote; null for none.
   virtual const AnswerRecord* find(uint64_t line, uint64_t question) const;
   virtual Result<std::string> read(const AnswerRecord& found) const;
+  virtual uint64_t n_records() const { return 0; }
   // When the first run began, in seconds since 1970.
   int64_t created() const { return created_; }
 
@@ -69,20 +70,23 @@ class AnswerFile : public AnswerSink {
   static Result<std::unique_ptr<AnswerFile>> create(const std::filesystem::path& path,
                                                     const Settings& settings);
   // What is there, to go on with it, or an empty file where nothing is. kInvalidArgument names the
-  // settings that differ; kBadFile for a file without a journal and a journal that is none.
+  // settings that differ; kBadFile for a file without a journal, for a journal that is none, and
+  // for a finished run whose answers are not all there.
   static Result<std::unique_ptr<AnswerFile>> resume(const std::filesystem::path& path,
                                                     const Settings& settings);
   // Both: kUnavailable while another process has the file open; kIo.
   ~AnswerFile() override;
 
-  uint64_t n_earlier() const;  // answers
-  bool was_finished() const;   // by an earlier run
+  uint64_t n_earlier() const;   // answers
+  bool was_finished() const;    // by an earlier run,
+  uint64_t n_left_out() const;  // which left out so many lines and questions
 
   void append(const AnswerRecord& record, const std::string& lines) override;
   Status commit() override;
-  Status finish() override;
+  Status finish(uint64_t n_left_out) override;
   const AnswerRecord* find(uint64_t line, uint64_t question) const override;
   Result<std::string> read(const AnswerRecord& found) const override;
+  uint64_t n_records() const override;  // of earlier runs
 
  private:
   struct State;

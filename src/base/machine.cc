@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace pando {
@@ -48,7 +49,9 @@ std::vector<fs::path> groups_v2(const fs::path& root) {
 
 int available_processors(const fs::path& root) {
   cpu_set_t set;
-  double n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  double n = sched_getaffinity(0, sizeof set, &set) == 0  // fails on more than 1,024 processors
+                 ? CPU_COUNT(&set)
+                 : std::max(1u, std::thread::hardware_concurrency());
   for (const fs::path& group : groups_v2(root)) {
     std::ifstream file(group / "cpu.max");
     double quota = 0, period = 0;
@@ -60,22 +63,24 @@ int available_processors(const fs::path& root) {
   return std::max(1, static_cast<int>(std::ceil(n)));
 }
 
-uint64_t available_memory(const fs::path& root) {
+std::optional<uint64_t> available_memory(const fs::path& root) {
   double least = std::numeric_limits<double>::infinity();
   if (const auto free = field_in(root / "proc/meminfo", "MemAvailable:")) least = *free * 1024;
   const auto limit = [&](const fs::path& most, const fs::path& used, const fs::path& stat,
-                         const char* cache) {
+                         const std::string& prefix) {
     const auto n_most = number_in(most), n_used = number_in(used);
     if (!n_most || !n_used) return;
-    // Pages of files that nobody has touched lately would be given up.
-    least = std::min(least, *n_most - *n_used + field_in(stat, cache).value_or(0));
+    // Pages of files would be given up.
+    const double of_files = field_in(stat, prefix + "inactive_file").value_or(0) +
+                            field_in(stat, prefix + "active_file").value_or(0);
+    least = std::min(least, *n_most - *n_used + of_files);
   };
   for (const fs::path& group : groups_v2(root))
-    limit(group / "memory.max", group / "memory.current", group / "memory.stat", "inactive_file");
+    limit(group / "memory.max", group / "memory.current", group / "memory.stat", "");
   const fs::path v1 = root / "sys/fs/cgroup/memory";
-  limit(v1 / "memory.limit_in_bytes", v1 / "memory.usage_in_bytes", v1 / "memory.stat",
-        "total_inactive_file");
-  return std::isinf(least) ? 0 : static_cast<uint64_t>(std::max(0.0, least));
+  limit(v1 / "memory.limit_in_bytes", v1 / "memory.usage_in_bytes", v1 / "memory.stat", "total_");
+  if (std::isinf(least)) return std::nullopt;
+  return static_cast<uint64_t>(std::max(0.0, least));
 }
 
 }  // namespace pando

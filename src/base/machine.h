@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 namespace pando {
 
@@ -11,7 +12,7 @@ namespace pando {
 int available_processors(const std::filesystem::path& root = "/");
 
 // Bytes that could be used now: what the machine has free or could free, or what is left of the
-// limit of a control group (version 2 or 1) if that is less. 0 where nothing says.
-uint64_t available_memory(const std::filesystem::path& root = "/");
+// limit of a control group (version 2 or 1) if that is less. Nothing where nothing says.
+std::optional<uint64_t> available_memory(const std::filesystem::path& root = "/");
 
 }  // namespace pando

@@ -44,7 +44,7 @@ struct AnswerFile::State {
   FileWriter answers, journal;
   std::string header;
   std::vector<JournalRecord> earlier;  // by line and question
-  bool was_finished = false;
+  std::optional<Journal::End> finished;
   uint64_t end = 0;            // of the answers' file, with what is not yet written
   std::string lines, records;  // not yet written
 
@@ -53,10 +53,9 @@ struct AnswerFile::State {
   // What the journal says, or nothing where there is none. Takes the lock.
   Result<std::optional<Journal>> open() {
     std::error_code ignored;
-    const bool has_journal = fs::exists(journal_path, ignored);
     if (Status status = answers.open(path); !status) return status.error();
     if (Status status = answers.lock(); !status) return status.error();
-    if (!has_journal) return std::optional<Journal>();
+    if (!fs::exists(journal_path, ignored)) return std::optional<Journal>();
     if (Status status = journal.open(journal_path); !status) return status.error();
     const Result<uint64_t> size = journal.size();
     if (!size) return size.error();
@@ -75,7 +74,9 @@ struct AnswerFile::State {
     fs::remove(fresh, error);
     FileWriter file;
     if (Status status = file.open(fresh); !status) return status;
+    if (Status status = file.truncate(0); !status) return status;
     if (Status status = file.write(text); !status) return status;
+    if (Status status = file.sync(); !status) return status;
     fs::rename(fresh, journal_path, error);
     if (error) return io_error("cannot write '{}': {}", journal_path.string(), error.message());
     return {};
@@ -98,10 +99,12 @@ struct AnswerFile::State {
       cut = true;
     }
     end = from.records.empty() ? 0 : from.records.back().end;
-    was_finished = from.finished;
-    if (was_finished) {
-      end = *size;
-      return {};
+    finished = from.finished;
+    if (finished) {
+      if (finished->n_bytes == *size) return {};
+      return bad_file(
+          "'{}' has {} bytes, expected the {} of a run that is finished; delete '{}' to begin anew",
+          path.string(), *size, finished->n_bytes, journal_path.string());
     }
     if (cut) {
       std::string text = header;
@@ -153,7 +156,10 @@ Result<std::unique_ptr<AnswerFile>> AnswerFile::resume(const fs::path& path,
     if (Status status = state.start(); !status) return status.error();
     return file;
   }
-  if (const std::string text = differences((*found)->settings, settings); !text.empty())
+  // As a journal would give them back.
+  const Result<Journal> now = parse_journal(journal_header(0, settings), "settings");
+  if (!now) return now.error();
+  if (const std::string text = differences((*found)->settings, now->settings); !text.empty())
     return invalid_argument("'{}' is of a run with other settings: {}", path.string(), text);
   file->created_ = (*found)->created;
   state.header = journal_header(file->created_, settings);
@@ -167,7 +173,11 @@ uint64_t AnswerFile::n_earlier() const {
   return n;
 }
 
-bool AnswerFile::was_finished() const { return state_->was_finished; }
+bool AnswerFile::was_finished() const { return state_->finished.has_value(); }
+uint64_t AnswerFile::n_left_out() const {
+  return state_->finished ? state_->finished->n_left_out : 0;
+}
+uint64_t AnswerFile::n_records() const { return state_->earlier.size(); }
 
 void AnswerFile::append(const AnswerRecord& record, const std::string& lines) {
   state_->lines += lines;
@@ -191,7 +201,10 @@ Status AnswerFile::commit() {
   return {};
 }
 
-Status AnswerFile::finish() { return state_->write_anew(state_->header + journal_end()); }
+Status AnswerFile::finish(uint64_t n_left_out) {
+  if (Status status = state_->answers.sync(); !status) return status;
+  return state_->write_anew(state_->header + journal_end({state_->end, n_left_out}));
+}
 
 const AnswerRecord* AnswerFile::find(uint64_t line, uint64_t question) const {
   const AnswerRecord key{.line = line, .question = question};

@@ -25,7 +25,8 @@ Status FileWriter::open(const std::filesystem::path& path) {
 
 Status FileWriter::lock() {
   if (::flock(file_, LOCK_EX | LOCK_NB) == 0) return {};
-  if (errno != EWOULDBLOCK) return {};  // a file system without locks
+  if (errno == ENOTSUP || errno == ENOLCK || errno == ENOSYS) return {};  // not offered there
+  if (errno != EWOULDBLOCK) return error("cannot lock");
   return make_error(ErrorCode::kUnavailable, "'{}' is being written by another process",
                     path_.string());
 }
@@ -39,6 +40,8 @@ Status FileWriter::write(std::string_view text) {
   }
   return {};
 }
+
+Status FileWriter::sync() { return ::fdatasync(file_) == 0 ? Status() : error("cannot write"); }
 
 Status FileWriter::truncate(uint64_t n_bytes) {
   return ::ftruncate(file_, static_cast<off_t>(n_bytes)) == 0 ? Status() : error("cannot cut");

@@ -20,6 +20,7 @@ class FileWriter {
   // kUnavailable while another process holds it; freed when this object or its process ends.
   Status lock();
   Status write(std::string_view text);
+  Status sync();  // to the disk
   Status truncate(uint64_t n_bytes);
   Result<uint64_t> size() const;
   Result<std::string> read(uint64_t begin, uint64_t end) const;

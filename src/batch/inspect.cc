@@ -30,7 +30,8 @@ class Inspector {
     ++found_.lines;
     if (line.refused) ++found_.bad_lines;
     for (const std::string& context : line.contexts) passages_.add(context);
-    for (const BatchQuestion& question : line.questions) add(request_of(line, question));
+    for (const BatchQuestion& question : line.questions)
+      add(request_of(line, question), !question.choices.empty());
   }
 
   Inspection finish() {
@@ -52,9 +53,10 @@ class Inspector {
   }
 
  private:
-  void add(const Request& request) {
+  void add(const Request& request, bool has_choices) {
+    const SamplingOptions& sampling = request.sampling;
     const Result<std::vector<Token>> tokens = encode(request);
-    const size_t n = tokens ? tokens->size() : 0;
+    const size_t n = tokens && sampling.n > 0 && sampling.max_tokens >= 0 ? tokens->size() : 0;
     if (n == 0 || n >= static_cast<size_t>(context_)) {
       ++(n == 0 ? found_.bad_lines : found_.too_long);
       return;
@@ -62,8 +64,8 @@ class Inspector {
     ++found_.prompts;
     found_.prompt_tokens += n;
     found_.longest_prompt = std::max<uint64_t>(found_.longest_prompt, n);
-    found_.answer_tokens +=
-        std::min<uint64_t>(request.sampling.max_tokens, context_ - n) * request.sampling.n;
+    if (!has_choices && !request.embedding)
+      found_.answer_tokens += std::min<uint64_t>(sampling.max_tokens, context_ - n) * sampling.n;
     tree_.acquire(0, *tokens);
   }
 
@@ -122,6 +124,8 @@ Result<Inspection> inspect_batch(const Model& model, int context, std::istream& 
       if (options.on_problem)
         options.on_problem(fmt::format("line {}: {}", record->line, line.error().message));
     } else if (*line) {
+      if ((*line)->refused && options.on_problem)
+        options.on_problem(fmt::format("line {}: {}", record->line, (*line)->refused->message));
       inspector.add(**line);
     }
   }

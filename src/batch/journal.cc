@@ -41,8 +41,9 @@ Status read_header(const nlohmann::json& json, const std::string& name, Journal&
 Status read_record(const nlohmann::json& json, const std::string& name, Journal& journal) {
   FieldReader fields(json, name);
   if (fields.find("finished") != nullptr) {
-    journal.finished = true;
-    return {};
+    journal.finished = {static_cast<uint64_t>(fields.integer("finished", 0, INT64_MAX)),
+                        static_cast<uint64_t>(fields.integer("left_out", 0, INT64_MAX))};
+    return fields.status();
   }
   JournalRecord record;
   record.line = static_cast<uint64_t>(fields.integer("line", 1, INT64_MAX));
@@ -73,7 +74,9 @@ std::string journal_line(const JournalRecord& record) {
       record.logits_hash != 0 ? ",\"logits\":\"" + hex(record.logits_hash) + "\"" : "");
 }
 
-std::string journal_end() { return "{\"finished\":true}\n"; }
+std::string journal_end(const Journal::End& end) {
+  return fmt::format("{{\"finished\":{},\"left_out\":{}}}\n", end.n_bytes, end.n_left_out);
+}
 
 Result<Journal> parse_journal(std::string_view text, const std::string& name) {
   Journal journal;

@@ -18,14 +18,18 @@ struct Journal {
   int64_t created = 0;
   AnswerFile::Settings settings;
   std::vector<JournalRecord> records;  // in the order of the file
-  bool finished = false;
+  struct End {
+    uint64_t n_bytes = 0;     // of the answers' file
+    uint64_t n_left_out = 0;  // lines and questions
+  };
+  std::optional<End> finished;
   uint64_t n_bytes = 0;  // of whole lines: a torn last one is left out
 };
 
 // With their ends of lines.
 std::string journal_header(int64_t created, const AnswerFile::Settings& settings);
 std::string journal_line(const JournalRecord& record);
-std::string journal_end();
+std::string journal_end(const Journal::End& end);
 
 // kBadFile for what no journal can be, torn or not.
 Result<Journal> parse_journal(std::string_view text, const std::string& name);

@@ -1,11 +1,20 @@
 #include "batch/line_parser.h"
 
+#include <xxhash.h>
+
+#include "base/errors.h"
 #include "batch/too_long.h"
+#include "text/tokenizer.h"
 
 namespace pando {
 
 Result<std::optional<BatchLine>> LineParser::parse(const InputRecord& record) {
+  if (options_.format != InputFormat::kJsonLines && find_invalid_utf8(record.text)) {
+    failed_ = wants_names();
+    return invalid_argument("the row is not UTF-8");
+  }
   if (wants_names()) {
+    names_hash_ = XXH3_64bits(record.text.data(), record.text.size());
     Result<Table> table =
         Table::open(record.text, options_.format == InputFormat::kCsv ? ',' : '\t');
     failed_ = !table.ok();

@@ -19,6 +19,7 @@ class LineParser {
   // says so, of the whole input.
   Result<std::optional<BatchLine>> parse(const InputRecord& record);
   bool failed() const { return failed_; }
+  uint64_t names_hash() const { return names_hash_; }  // of the names of columns; 0: none
   // Whether the next record names the columns of a table.
   bool wants_names() const { return options_.format != InputFormat::kJsonLines && !table_; }
 
@@ -30,6 +31,7 @@ class LineParser {
   const BatchOptions& options_;
   std::optional<Table> table_;
   bool failed_ = false;
+  uint64_t names_hash_ = 0;
 };
 
 }  // namespace pando

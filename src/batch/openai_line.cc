@@ -151,7 +151,9 @@ Status parse_body(const Json& json, BatchLine& line) {
   fields.object("body", body);
   if (!fields.status()) return fields.status();
   if (!body.is_object()) return invalid_argument("the line has no 'body'");
-  Fields(body).text("model", line.model);
+  Fields of_body(body);
+  of_body.text("model", line.model);
+  if (!of_body.status()) return of_body.status();
   const Status status = line.form == LineForm::kChat         ? parse_chat(body, line)
                         : line.form == LineForm::kEmbeddings ? parse_embeddings(body, line)
                                                              : parse_completions(body, line);
@@ -162,7 +164,9 @@ Status parse_body(const Json& json, BatchLine& line) {
     question.request.id = i == 0 ? line.id : line.id + "/" + std::to_string(i);
     question.request.sampling = line.options.sampling;
     question.request.logits_hash = line.options.logits_hash;
-    if (line.options.prompt_logprobs) question.request.prompt_logprobs_from = 1;
+    // Of one token there is nothing to report.
+    if (line.options.prompt_logprobs && question.request.tokens.size() != 1)
+      question.request.prompt_logprobs_from = 1;
   }
   return {};
 }

@@ -6,15 +6,18 @@
 #include <nlohmann/json.hpp>
 
 #include "batch/openai_line.h"
+#include "engine/model_parts.h"
 
 namespace pando {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The token's own bytes, which need not be whole characters.
 std::string token_text(const Model& model, Token token) {
-  Result<std::string> text = model.decode(std::span(&token, 1));
-  return text ? std::move(*text) : std::string();
+  const Tokenizer* tokenizer = model.parts().tokenizer.get();
+  return tokenizer != nullptr ? tokenizer->token_bytes(token, /*skip_special=*/false)
+                              : std::string();
 }
 
 Json token_json(const Model& model, Token token, float logprob) {
@@ -48,7 +51,8 @@ class TokenLists {
   void add_all(const std::vector<TokenLogprob>& tokens, bool with_top) {
     for (const TokenLogprob& token : tokens) {
       Json top;
-      for (const auto& [id, logprob] : token.top) top[token_text(model_, id)] = logprob;
+      for (const auto& [id, logprob] : token.top)  // the likeliest of those that look alike
+        top.emplace(token_text(model_, id), logprob);
       add(token.token, token.logprob, with_top ? std::move(top) : nullptr);
     }
   }
@@ -186,7 +190,10 @@ std::string openai_output(const BatchLine& line,
       fmt::format("{:016x}", static_cast<uint64_t>(XXH3_64bits(line.id.data(), line.id.size())));
   Json output = {{"id", "batch_req_" + id}, {"custom_id", line.id}};
   Json& response = output["response"];
-  response["status_code"] = error ? (error->code == ErrorCode::kInternal ? 500 : 400) : 200;
+  response["status_code"] = !error                                   ? 200
+                            : error->code == ErrorCode::kInternal    ? 500
+                            : error->code == ErrorCode::kUnavailable ? 503
+                                                                     : 400;
   response["request_id"] = "req_" + id;
   if (error) {
     response["body"]["error"] = {{"message", error->message},

@@ -1,6 +1,7 @@
 // The thread that reads a batch's input.
 #pragma once
 
+#include <exception>
 #include <istream>
 #include <memory>
 #include <thread>
@@ -15,10 +16,14 @@ class Reader {
  public:
   Reader(std::istream& input, InputFormat format, std::shared_ptr<Inbox> inbox)
       : input_(input), inbox_(std::move(inbox)), thread_([&input, format, inbox = inbox_] {
-          RecordScanner scanner(input, format);
-          while (std::optional<InputRecord> record = scanner.next())
-            if (!inbox->put(std::move(*record))) return;
-          inbox->end_of_input(scanner.failure());
+          try {
+            RecordScanner scanner(input, format);
+            while (std::optional<InputRecord> record = scanner.next())
+              if (!inbox->put(std::move(*record))) return;
+            inbox->end_of_input(scanner.failure());
+          } catch (const std::exception& error) {  // no memory; a stream that throws
+            inbox->end_of_input(error.what());
+          }
         }) {}
   ~Reader() {
     inbox_->close();

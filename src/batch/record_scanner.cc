@@ -5,6 +5,34 @@
 #include <algorithm>
 
 namespace pando {
+namespace {
+
+// Whether a quoted cell goes on behind what was read of a row: quotes count where split_row takes
+// them, at the beginning of a cell and, doubled, inside one.
+class OpenQuote {
+ public:
+  explicit OpenQuote(char separator) : separator_(separator) {}
+  void read(std::string_view text) {
+    for (const char c : text) {
+      const bool is_quote = c == '"';
+      if (open_) {
+        open_ = !is_quote;
+        closed_ = is_quote;
+      } else {
+        open_ = is_quote && (at_start_ || closed_);
+        closed_ = false;
+      }
+      at_start_ = !open_ && c == separator_;
+    }
+  }
+  bool is_open() const { return open_; }
+
+ private:
+  char separator_;
+  bool open_ = false, closed_ = false, at_start_ = true;
+};
+
+}  // namespace
 
 // As std::getline, but not of a line that fills the memory.
 bool RecordScanner::get_line(std::string& line) {
@@ -37,12 +65,17 @@ std::optional<InputRecord> RecordScanner::next() {
   } while (record.text.find_first_not_of(" \t") == std::string::npos);
   record.line = line_;
   if (format_ != InputFormat::kJsonLines) {
-    const auto n_quotes = [](const std::string& text) {
-      return std::count(text.begin(), text.end(), '"');
-    };
+    OpenQuote quote(format_ == InputFormat::kCsv ? ',' : '\t');
     std::string more;
-    for (auto n = n_quotes(record.text); n % 2 != 0 && read_line(more); n += n_quotes(more))
+    for (quote.read(record.text); quote.is_open() && read_line(more); quote.read(more)) {
       record.text += "\n" + more;
+      if (record.text.size() <= kLongestLine) continue;
+      failure_ = fmt::format(
+          "the row of line {} has more than {} bytes (hint: a quote that does not "
+          "end)",
+          record.line, kLongestLine);
+      return std::nullopt;
+    }
   }
   record.bytes_read = bytes_read_;
   return record;

@@ -17,7 +17,7 @@ struct InputRecord {
 };
 
 // A byte-order mark at the beginning and carriage returns at ends of lines do not count; lines of
-// spaces are left out. A row of a table goes on while a quote is open.
+// spaces are left out. A row of a table goes on while a cell's quote is open.
 class RecordScanner {
  public:
   RecordScanner(std::istream& input, InputFormat format) : input_(input), format_(format) {}
@@ -25,7 +25,7 @@ class RecordScanner {
   // Why the records end before the input does; empty: they do not.
   const std::string& failure() const { return failure_; }
 
-  static constexpr size_t kLongestLine = size_t{1} << 28;  // bytes
+  static constexpr size_t kLongestLine = size_t{1} << 28;  // bytes, also of a row of several lines
 
  private:
   bool get_line(std::string& line);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <system_error>
 #include <unordered_map>
 
 #include "base/errors.h"
@@ -61,7 +62,12 @@ class Runner {
     }
     if (const std::string failure = inbox_->input_failure(); !failure.empty())
       return io_error("cannot read the input after line {}: {}", line_number_, failure);
-    return summary_.stopped ? Status() : output_.finish();
+    if (summary_.stopped) return {};
+    if (n_earlier_ < output_.n_records())
+      return invalid_argument(
+          "the input ends before {} questions that were answered before; expected the same input",
+          output_.n_records() - n_earlier_);
+    return output_.finish(summary_.bad_lines + summary_.failed);
   }
 
   // Submits questions until enough are open. Whether it waits for more input.
@@ -106,7 +112,7 @@ class Runner {
     auto open = std::make_shared<OpenLine>();
     open->line = std::move(**parsed);
     open->number = record.line;
-    open->hash = XXH3_64bits(record.text.data(), record.text.size());
+    open->hash = XXH3_64bits_withSeed(record.text.data(), record.text.size(), parser_.names_hash());
     open->bytes_read = record.bytes_read;
     if (!open->line.cut.empty()) {
       ++summary_.cut;
@@ -141,7 +147,9 @@ class Runner {
 
   // Answers of a run that this one resumes.
   Status take_earlier(const Unit& unit, const AnswerRecord& record) {
+    ++n_earlier_;
     summary_.earlier += static_cast<uint64_t>(record.n_answers);
+    summary_.failed += record.n_answers == 0;  // an OpenAI line that was refused
     summary_.combined_hash += record.logits_hash;
     if (unit.n == 0 || !unit.question().answers) return {};
     const Result<std::string> lines = output_.read(record);
@@ -330,6 +338,7 @@ class Runner {
   int64_t n_held_ = 0;                          // units that wait for those before them
   int64_t most_open_ = 0;
   uint64_t line_number_ = 0;
+  uint64_t n_earlier_ = 0;  // questions
   uint64_t bytes_done_ = 0, bytes_earlier_ = 0;
   BatchSummary summary_;
 };
@@ -345,8 +354,12 @@ Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t inp
   }
   const auto inbox = std::make_shared<Inbox>();
   Runner runner(engine, input_bytes, output, options, inbox);
-  const Reader reader(input, options.format, inbox);
-  return runner.run();
+  try {
+    const Reader reader(input, options.format, inbox);
+    return runner.run();
+  } catch (const std::system_error& error) {
+    return make_error(ErrorCode::kUnavailable, "cannot start a thread: {}", error.what());
+  }
 }
 
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,

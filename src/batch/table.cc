@@ -12,10 +12,23 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kPrompts[] = {"context", "question", "prompt"};
 constexpr std::string_view kTexts[] = {"id", "instruction", "template"};
-constexpr std::string_view kValues[] = {
-    "max_tokens",       "temperature",       "top_k", "top_p", "min_p",      "repetition_penalty",
-    "presence_penalty", "frequency_penalty", "seed",  "n",     "ignore_eos", "logprobs",
-    "top_logprobs",     "prompt_logprobs"};
+constexpr std::string_view kValues[] = {"max_tokens",
+                                        "temperature",
+                                        "top_k",
+                                        "top_p",
+                                        "min_p",
+                                        "repetition_penalty",
+                                        "presence_penalty",
+                                        "frequency_penalty",
+                                        "seed",
+                                        "n",
+                                        "ignore_eos",
+                                        "logprobs",
+                                        "top_logprobs",
+                                        "prompt_logprobs",
+                                        "stop_tokens",
+                                        "logit_bias",
+                                        "thinking"};
 
 template <size_t N>
 bool is_one_of(const std::string_view (&names)[N], std::string_view name) {
@@ -76,7 +89,7 @@ Result<Table> Table::open(std::string_view first_row, char separator) {
   const auto has = [&](const char* name) {
     return std::count(table.names_.begin(), table.names_.end(), name) > 0;
   };
-  if (has("prompt") == (has("context") && has("question")))
+  if (has("prompt") ? has("context") || has("question") : !has("context") || !has("question"))
     return invalid_argument(
         "the columns are {}, expected 'context' and 'question', or 'prompt', among them",
         fmt::join(table.names_, ", "));
@@ -100,7 +113,7 @@ Result<Json> Table::line(std::string_view row) const {
       line[name] = cell;
     } else if (name == "answer") {
       line["answers"] = {cell};
-    } else if (name == "answers" || name == "choices") {
+    } else if (name == "answers" || name == "choices" || name == "stop") {
       line[name] = texts_between_bars(cell);
     } else if (is_one_of(kValues, name)) {
       Result<Json> value = parse_json(cell);

@@ -15,9 +15,9 @@ namespace pando {
 Result<std::vector<std::string>> split_row(std::string_view row, char separator);
 
 // The columns of a table, named by its first row. These are fields of a line: id, context,
-// question, prompt, instruction, template; answer, or answers and choices with | between them; the
-// options of a line, such as max_tokens, as JSON. All others are passed through as metadata. An
-// empty cell says nothing, except in context, question and prompt.
+// question, prompt, instruction, template; answer, or answers, choices and stop with | between
+// them; the options of a line, such as max_tokens, as JSON. All others are passed through as
+// metadata. An empty cell says nothing, except in context, question and prompt.
 class Table {
  public:
   // Errors: kInvalidArgument for names that are missing, empty or there twice.

@@ -8,6 +8,8 @@
 namespace pando {
 namespace {
 
+constexpr int kLeastRoom = 16;     // tokens: less of a context says nothing
+constexpr size_t kMostBytes = 32;  // of a token, as long as it matters here
 constexpr int kMargin = 8;  // tokens: at a cut, other ones may come out than in the whole text
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
@@ -19,6 +21,15 @@ size_t good_place(std::string_view text, size_t at) {
   for (size_t i = at; i > 0 && at - i < kNear; --i)
     if (is_space(text[i - 1])) return i;
   while (at > 0 && at < text.size() && (text[at] & 0xc0) == 0x80) --at;
+  return at;
+}
+
+// The nearest place at or above `at`, by the same rule.
+size_t next_place(std::string_view text, size_t at) {
+  constexpr size_t kNear = 64;
+  for (size_t i = at; i < text.size() && i - at < kNear; ++i)
+    if (i > 0 && is_space(text[i - 1])) return i;
+  while (at < text.size() && (text[at] & 0xc0) == 0x80) ++at;
   return at;
 }
 
@@ -41,7 +52,7 @@ class Fitter {
 
   // Tokens that a prompt may have: the rest is for the answer.
   int room(const BatchQuestion& question) const {
-    int answer = question.request.sampling.max_tokens;
+    int answer = question.choices.empty() ? question.request.sampling.max_tokens : 0;
     for (const std::string& choice : question.choices)
       answer = std::max(answer, length(choice) + 1);
     return context_ - std::min(answer, context_ / 2);
@@ -55,15 +66,16 @@ class Fitter {
       const double bytes = share * static_cast<double>(text.size()) * n / n_tokens;
       const size_t half = static_cast<size_t>(bytes / 2);
       kept = text.substr(0, good_place(text, half)) +
-             text.substr(good_place(text, text.size() - half));
+             text.substr(next_place(text, text.size() - half));
     }
     return kept;
   }
 
   // The beginning of a text, of at most n tokens: its length in bytes, at least 1.
   size_t beginning(std::string_view text, int n) const {
-    size_t bytes = text.size();
-    for (int n_tokens = length(text); n_tokens > n && bytes > 1;
+    size_t bytes = std::min(text.size(), static_cast<size_t>(n) * kMostBytes);
+    if (bytes < text.size()) bytes = std::max<size_t>(1, good_place(text, bytes));
+    for (int n_tokens = length(text.substr(0, bytes)); n_tokens > n && bytes > 1;
          n_tokens = length(text.substr(0, bytes)))
       bytes = std::max<size_t>(
           1, good_place(text, bytes * static_cast<size_t>(n) / static_cast<size_t>(n_tokens + 1)));
@@ -94,7 +106,7 @@ class Fitter {
 
 void fit_context(const Fitter& fitter, TooLong policy, BatchLine& line) {
   const int room = fitter.room_for_context(line), n_tokens = fitter.length(line.contexts[0]);
-  if (n_tokens <= room || room < 1) return;
+  if (n_tokens <= room || room < kLeastRoom) return;
   if (policy == TooLong::kTruncateMiddle) {
     line.contexts[0] = fitter.without_middle(line.contexts[0], room);
     line.cut = fmt::format("the context of {} tokens is cut to {}: its middle is left out",
@@ -134,7 +146,7 @@ void fit_prompt(const Fitter& fitter, BatchQuestion& question, std::string& said
     for (ChatMessage& message : request.messages)
       if (text == &request.prompt || message.content.size() > text->size()) text = &message.content;
     const int left = fitter.length(*text) - excess - kMargin;
-    if (left < 1) return;
+    if (left < kLeastRoom) return;
     *text = fitter.without_middle(*text, left);
   }
   said = fmt::format("the prompt of {} tokens is cut to {}: its middle is left out", n_tokens,

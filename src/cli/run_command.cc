@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <ostream>
+#include <utility>
 #include <vector>
 
 #include "cli/commands.h"
@@ -91,7 +93,7 @@ class RunCommand {
   }
 
   // Where the answers go: without `output` nowhere.
-  Result<std::unique_ptr<AnswerSink>> open_answers(const Engine& engine, OutputFile* output) const {
+  Result<std::unique_ptr<AnswerSink>> open_answers(const Engine& engine, OutputFile* output) {
     if (output == nullptr || !output->is_regular()) {
       std::ostream& stream = output == nullptr ? nowhere() : output->begin();
       return std::unique_ptr<AnswerSink>(std::make_unique<AnswerStream>(stream));
@@ -103,7 +105,15 @@ class RunCommand {
     if (!file) return file.error();
     if (!o_.quiet && (*file)->n_earlier() > 0)
       fmt::print(stderr, "resumed: {} answers are there already\n", (*file)->n_earlier());
-    if ((*file)->was_finished()) return std::unique_ptr<AnswerSink>();
+    if ((*file)->was_finished()) {
+      if (!o_.quiet)
+        fmt::print(stderr,
+                   "'{}' is finished, with {} lines or questions left out: nothing is left to "
+                   "answer, and no report is written\n",
+                   o_.output, (*file)->n_left_out());
+      n_left_out_before_ = (*file)->n_left_out();
+      return std::unique_ptr<AnswerSink>();
+    }
     return std::unique_ptr<AnswerSink>(std::move(*file));
   }
 
@@ -115,18 +125,23 @@ class RunCommand {
     if (!engine) return report_error(engine.error().message);
     const Result<std::unique_ptr<AnswerSink>> answers = open_answers(**engine, output);
     if (!answers) return report_error(answers.error().message);
-    if (*answers == nullptr) {
-      if (!quiet) fmt::print(stderr, "'{}' is finished: nothing is left to answer\n", o_.output);
-      return kOk;
-    }
+    if (*answers == nullptr) return n_left_out_before_ > 0 ? kIncomplete : kOk;
 
+    const StopSignal stop;
     BatchOptions batch = o_.batch;
-    batch.stop = &stop_.flag();
+    batch.stop = &stop.flag();
     ProgressLine progress(!quiet && isatty(STDERR_FILENO) != 0);
     EngineStats told;
+    bool said_so = false;
     batch.on_progress = [&](const BatchProgress& now) {
       if (o_.verbose) tell_of_memory(now.stats, told, (*engine)->options().kv_memory);
-      progress.update(now);
+      if (!stop.flag()) return progress.update(now);
+      progress.clear();
+      if (!std::exchange(said_so, true))
+        fmt::print(
+            stderr,
+            "pando: stopping; what is under way is answered first (hint: a second signal ends "
+            "at once)\n");
     };
     batch.on_problem = [&](const std::string& message) {
       progress.clear();
@@ -150,6 +165,7 @@ class RunCommand {
     if (!summary) return report_error(summary.error().message);
     if (o_.verbose) tell_of_memory(summary->stats, told, (*engine)->options().kv_memory);
     record.summary = *summary;
+    signal_ = stop.signal();
     options_ = (*engine)->options();
     const bool is_second = !runs_.empty();
     runs_.push_back(record);
@@ -179,11 +195,13 @@ class RunCommand {
 
   int stopped(const RunRecord& run) const {
     const BatchSummary& s = run.summary;
-    const char* hint = o_.output == "-" || o_.verify > 0 || !o_.compare.empty()
+    std::error_code error;
+    const bool is_file = std::filesystem::is_regular_file(o_.output, error);
+    const char* hint = !is_file || o_.verify > 0 || !o_.compare.empty()
                            ? ""
                            : "; the same command with --resume goes on";
     fmt::print(stderr, "pando: stopped after {} answers{}\n", s.answers + s.earlier, hint);
-    return 128 + stop_.signal();
+    return 128 + signal_;
   }
 
   bool keeps_hash(const AnswerKey& key, const Hashes& hashes) const {
@@ -266,8 +284,9 @@ class RunCommand {
   }
 
   RunOptions o_;
-  StopSignal stop_;
-  EngineOptions options_;  // as the engine filled them in
+  int signal_ = 0;                  // that stopped a run
+  uint64_t n_left_out_before_ = 0;  // by a finished run
+  EngineOptions options_;           // as the engine filled them in
   std::vector<RunRecord> runs_;
   std::vector<std::string> shown_;
   std::string last_report_;

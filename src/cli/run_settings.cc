@@ -47,17 +47,20 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
   }
   const AnswerOptions& a = o.batch.defaults;
   const SamplingOptions& s = a.sampling;
+  const char* formats[] = {"jsonl", "csv", "tsv"};
   const auto flag = [](bool set) { return set ? "yes" : "no"; };
-  const auto list = [](const auto& values) { return nlohmann::json(values).dump(); };
+  const auto list = [](const auto& values) {
+    return nlohmann::json(values).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
   return AnswerFile::Settings{
       {"version", version()},
       {"model", model_text},
-      {"weights", engine.model().info().weight_type},
+      {"weights", fmt::format("{} ({})", o.model.weights, engine.model().info().weight_type)},
       {"kv-dtype", o.model.kv_dtype},
       {"instruction set", engine.options().isa},
       {"context", std::to_string(engine.options().context)},
       {"input", hash_of_file(o.input)},
-      {"format", o.format},
+      {"format", formats[static_cast<int>(o.batch.format)]},
       {"too-long", o.too_long},
       {"seed", std::to_string(o.model.engine.seed)},
       {"instruction", a.instruction},

@@ -9,16 +9,21 @@ std::atomic<bool> stopped;
 std::atomic<int> came;
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
+void set(void (*handler)(int)) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
 void on_signal(int signal) {
   came = signal;
   stopped = true;
-}
-
-void set(void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART | SA_RESETHAND;  // a second signal has its usual effect
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  set(SIG_DFL);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Ctrl-C and SIGTERM: the first lets a run finish what is under way, the second ends the process.
+// Ctrl-C and SIGTERM while a run goes on: the first of them lets it finish what is under way, the
+// second ends the process. What is ignored stays ignored.
 #pragma once
 
 #include <atomic>

@@ -11,6 +11,7 @@ namespace pando {
 namespace {
 
 constexpr int kMostThreads = 1024;
+constexpr size_t kLeastMemory = size_t{64} << 20;
 constexpr size_t kUnknownMemory = size_t{4} << 30;  // for keys and values, where nothing says
 constexpr int kMostChoices = 4096;
 constexpr int kMostContext = 1 << 22;  // the table of rotations is made for all of it at once
@@ -79,8 +80,8 @@ Status fill_in(EngineOptions& options, const model::ModelConfig& config) {
   if (options.max_open < 1)
     return invalid_argument("max_open is {}, expected at least 1", options.max_open);
   if (options.kv_memory == 0) {
-    const uint64_t free = available_memory();
-    options.kv_memory = free > 0 ? free / 2 : kUnknownMemory;
+    const std::optional<uint64_t> free = available_memory();
+    options.kv_memory = free ? std::max<size_t>(*free / 2, kLeastMemory) : kUnknownMemory;
   }
   if (options.context == 0) options.context = config.max_positions;
   if (options.context > kMostContext)

@@ -122,12 +122,23 @@ TEST_F(AnswerFileTest, AnUnfinishedRunIsNotOverwritten) {
 
 TEST_F(AnswerFileTest, AFinishedRunIsKeptOrBegunAnew) {
   write_three();
-  EXPECT_TRUE(resumed()->finish().ok());
+  EXPECT_TRUE(resumed()->finish(3).ok());
   EXPECT_TRUE(resumed()->was_finished());
+  EXPECT_EQ(resumed()->n_left_out(), 3u);
   EXPECT_EQ(contents(path_), "b\na\nc\nd\n");
   EXPECT_LT(contents(journal_).size(), 200u);
   EXPECT_TRUE(AnswerFile::create(path_, kSettings).ok());
   EXPECT_EQ(contents(path_), "");
+}
+
+TEST_F(AnswerFileTest, AFinishedRunWithoutItsAnswersIsAnError) {
+  write_three();
+  EXPECT_TRUE(resumed()->finish(0).ok());
+  fs::resize_file(path_, 4);
+  EXPECT_NE(refused().find("has 4 bytes, expected the 8 of a run that is finished"),
+            std::string::npos);
+  fs::remove(path_);
+  EXPECT_NE(refused().find("has 0 bytes"), std::string::npos);
 }
 
 TEST_F(AnswerFileTest, WithoutAnythingToResumeARunBegins) {

@@ -100,6 +100,22 @@ TEST(Resume, StoppedRunsComeToTheSameEnd) {
   }
 }
 
+TEST(Resume, AnInputThatEndsEarlierIsAnError) {
+  TemporaryFolder folder;
+  const fs::path path = folder.path() / "answers";
+  std::atomic<bool> stop = false;
+  BatchOptions options = batch_options();
+  options.stop = &stop;
+  options.on_answer = [&](const BatchAnswer&) { stop = true; };
+  EXPECT_TRUE(run(**AnswerFile::create(path, {}), options).stopped);
+  std::istringstream none("");
+  const auto summary =
+      run_batch(*open_tiny(), none, 0, **AnswerFile::resume(path, {}), batch_options());
+  ASSERT_FALSE(summary.ok());
+  EXPECT_NE(summary.error().message.find("the input ends before"), std::string::npos);
+  EXPECT_FALSE((*AnswerFile::resume(path, {}))->was_finished());
+}
+
 TEST(Resume, AnotherInputIsAnError) {
   TemporaryFolder folder;
   const fs::path path = folder.path() / "answers";

@@ -41,6 +41,7 @@ TEST(Table, NamesOfColumns) {
   EXPECT_EQ(refused("id,prompt,anything"), "taken");
   EXPECT_EQ(refused("prompt,prompt"), "two columns are named 'prompt', expected one");
   EXPECT_EQ(refused("prompt,"), "column 2 has no name");
+  EXPECT_NE(refused("prompt,context"), "taken");
   EXPECT_EQ(refused("id,text"),
             "the columns are id, text, expected 'context' and 'question', or 'prompt', among them");
 }
@@ -87,6 +88,25 @@ TEST(RecordScanner, ALineThatFillsTheMemoryEndsTheInput) {
   RecordScanner scanner(in, InputFormat::kJsonLines);
   EXPECT_FALSE(scanner.next());
   EXPECT_EQ(scanner.failure(), "line 1 has more than 268435456 bytes");
+}
+
+TEST(RecordScanner, AQuoteInsideACellOpensNothing) {
+  std::istringstream in("1,a 5\" disk\n2,\"a \"\"b\nc\"\n3,\"\"\n4,x\n");
+  RecordScanner scanner(in, InputFormat::kCsv);
+  std::vector<std::string> texts;
+  while (const auto record = scanner.next()) texts.push_back(record->text);
+  EXPECT_EQ(texts, (std::vector<std::string>{"1,a 5\" disk", "2,\"a \"\"b\nc\"", "3,\"\"", "4,x"}));
+}
+
+TEST(TableBatch, RowsThatAreNotUtf8AreReportedAndTheRestRuns) {
+  std::istringstream in("id,prompt\ncaf\xe9,P\nb,Q\n");
+  std::ostringstream out;
+  BatchOptions options;
+  options.format = InputFormat::kCsv;
+  const auto summary = run_batch(*open_tiny(), in, 0, out, options);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->bad_lines, 1u);
+  EXPECT_EQ(summary->answers, 1u);
 }
 
 TEST(TableBatch, AnswersRows) {

@@ -60,6 +60,14 @@ TEST(TooLong, TheMiddleOfAContextIsLeftOut) {
                                   context.size()));
 }
 
+TEST(TooLong, AWordThatIsLongerThanTheRoom) {
+  const std::string url = fmt::format("https://{}", std::string(300, 'x'));
+  for (const TooLong policy : {TooLong::kTruncateMiddle, TooLong::kSplit}) {
+    EXPECT_NE(fitted(with_context(fmt::format("{} {}", words(20), url)), policy).cut, "");
+    EXPECT_NE(fitted(with_context(url), policy).cut, "");
+  }
+}
+
 TEST(TooLong, CharactersStayWhole) {
   std::string umlauts;
   for (int i = 0; i < 200; ++i) umlauts += "ä";

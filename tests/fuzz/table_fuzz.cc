@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       continue;
     }
     fuzz::demand(row->is_object(), "a row that is no object");
-    if (find_invalid_utf8(record->text)) continue;  // refused by the parser of lines
+    if (find_invalid_utf8(record->text)) continue;  // refused by LineParser
     const Result<BatchLine> line = read_line(*row, record->line, {});
     if (!line) fuzz::check_error(line.error());
   }
