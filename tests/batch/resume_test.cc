@@ -61,6 +61,15 @@ BatchSummary run(AnswerSink& output, BatchOptions options,
   return summary ? *summary : BatchSummary{};
 }
 
+// A run that ends after its first answers.
+void stop_early(const fs::path& path) {
+  std::atomic<bool> stop = false;
+  BatchOptions options = batch_options();
+  options.stop = &stop;
+  options.on_answer = [&](const BatchAnswer&) { stop = true; };
+  EXPECT_TRUE(run(**AnswerFile::create(path, {}), options).stopped);
+}
+
 // Stops again and again after so many answers.
 TEST(Resume, StoppedRunsComeToTheSameEnd) {
   for (const bool ordered : {false, true}) {
@@ -103,11 +112,7 @@ TEST(Resume, StoppedRunsComeToTheSameEnd) {
 TEST(Resume, AnInputThatEndsEarlierIsAnError) {
   TemporaryFolder folder;
   const fs::path path = folder.path() / "answers";
-  std::atomic<bool> stop = false;
-  BatchOptions options = batch_options();
-  options.stop = &stop;
-  options.on_answer = [&](const BatchAnswer&) { stop = true; };
-  EXPECT_TRUE(run(**AnswerFile::create(path, {}), options).stopped);
+  stop_early(path);
   std::istringstream none("");
   const auto summary =
       run_batch(*open_tiny(), none, 0, **AnswerFile::resume(path, {}), batch_options());
@@ -119,15 +124,11 @@ TEST(Resume, AnInputThatEndsEarlierIsAnError) {
 TEST(Resume, AnotherInputIsAnError) {
   TemporaryFolder folder;
   const fs::path path = folder.path() / "answers";
-  std::atomic<bool> stop = false;
-  BatchOptions options = batch_options();
-  options.stop = &stop;
-  options.on_answer = [&](const BatchAnswer&) { stop = true; };
-  EXPECT_TRUE(run(**AnswerFile::create(path, {}), options).stopped);
+  stop_early(path);
   const auto before = lines_of(path);
-  options = batch_options();
   std::istringstream other("{\"prompt\": \"another\"}\n");
-  const auto summary = run_batch(*open_tiny(), other, 0, **AnswerFile::resume(path, {}), options);
+  const auto summary =
+      run_batch(*open_tiny(), other, 0, **AnswerFile::resume(path, {}), batch_options());
   ASSERT_FALSE(summary.ok());
   EXPECT_EQ(
       summary.error().message,
