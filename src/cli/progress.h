@@ -19,8 +19,11 @@ class ProgressLine {
     const double share_now = now.share_done - now.share_earlier;
     if (share_now > 0.01)
       left = fmt::format(", about {:.0f} s left", now.seconds * (1 - now.share_done) / share_now);
-    show(fmt::format("{} answers, {:.0f} tokens/s computed, {:.0f}% of prompts reused{}",
-                     now.answers_done, rate, 100 * share_reused(e), left));
+    const std::string reused =
+        now.answers_done > 0 ? fmt::format(", {:.0f}% of prompts reused", 100 * share_reused(e))
+                             : "";  // counted when an answer is complete
+    show(fmt::format("{} answers, {:.0f} tokens/s computed{}{}", now.answers_done, rate, reused,
+                     left));
   }
 
   void show(const std::string& text) {

@@ -254,6 +254,9 @@ class RunCommand {
     fmt::print(stderr, "{}\n", footer(first, options_));
     const BatchSummary& s = first.summary;
     fmt::print(stderr, "{}", score_table(s.scores));
+    if (!o_.batch.group_by.empty() && s.scores.groups().empty())
+      fmt::print(stderr, "no scored answer has '{}' in its metadata\n", o_.batch.group_by);
+    if (s.lines == 0) fmt::print(stderr, "the input has no lines\n");
     if (s.bad_lines + s.failed + s.skipped + s.cut > 0)
       fmt::print(stderr, "left out: {} bad lines, {} failed, {} too long; lines cut: {}\n",
                  s.bad_lines, s.failed, s.skipped, s.cut);

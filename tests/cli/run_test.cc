@@ -320,6 +320,12 @@ TEST_F(RunTest, VerboseTellsWhatWasShared) {
   EXPECT_EQ(run("--input good.jsonl --verbose --quiet").code, kUsage);
 }
 
+TEST_F(RunTest, WhatIsNotThereIsSaid) {
+  EXPECT_TRUE(run("--input good.jsonl --group-by level")
+                  .says("no scored answer has 'level' in its metadata\n"));
+  EXPECT_TRUE(run("--input empty.jsonl").says("the input has no lines\n"));
+}
+
 TEST_F(RunTest, Inspect) {
   const Finished people = pando("inspect m --input good.jsonl --max-tokens 4");
   EXPECT_EQ(people.code, kOk) << people;
