@@ -52,7 +52,8 @@ struct BatchOptions {
   TooLong too_long = TooLong::kError;
   bool ordered = false;  // answers in the order of the input
   std::string group_by;  // field of the metadata that scores are also reported by; empty: none
-  // Once true, no more questions are begun; what is under way is finished.
+  // Once true, no more questions are begun, those of which nothing is computed yet are taken back,
+  // and the others finished.
   const std::atomic<bool>* stop = nullptr;
   // These are called from the thread that called run_batch, and may be empty.
   std::function<void(const struct BatchProgress&)> on_progress;  // now and then
@@ -81,6 +82,8 @@ struct BatchAnswer {
 // How far a run is.
 struct BatchProgress {
   uint64_t answers_done = 0;  // in this run
+  uint64_t answers_open = 0;  // under way
+  bool stopping = false;      // as asked: nothing but these is finished
   double share_done = 0;      // of the input's bytes, in [0, 1]; 0 where the size is not known
   double share_earlier = 0;   // of that, what was answered before this run
   double seconds = 0;         // since the run began

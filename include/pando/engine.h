@@ -76,6 +76,9 @@ class Engine {
   // Drops a request; work that others share stays. Its listener hears nothing more, except what is
   // under way at this moment. Unknown ids are ignored.
   void cancel(RequestId id);
+  // True where, as of the last step, nothing of a request was computed but what it shares with
+  // others: to cancel it loses no work. False for one that is over.
+  bool is_waiting(RequestId id) const;
 
   // Submits and waits for all n answers, in the order of their choice index.
   Result<std::vector<Completion>> complete(Request request);

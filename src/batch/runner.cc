@@ -6,13 +6,13 @@
 #include <memory>
 #include <system_error>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/errors.h"
 #include "batch/line_parser.h"
-#include "batch/openai_line.h"
-#include "batch/output_line.h"
 #include "batch/reader.h"
-#include "batch/unit.h"
+#include "batch/results.h"
 #include "pando/batch.h"
 #include "task/choices.h"
 
@@ -32,6 +32,7 @@ class Runner {
         options_(options),
         inbox_(std::move(inbox)),
         parser_(engine.model(), engine.options().context, options),
+        results_(engine.model(), output, options),
         before_(engine.stats()),
         start_(Clock::now()) {
     // Enough to fill the engine's running set and find what comes next, and no more.
@@ -45,9 +46,10 @@ class Runner {
       for (const auto& [id, open] : in_engine_) engine_.cancel(id);
       return status.error();
     }
-    summary_.seconds = seconds();
-    summary_.stats = engine_.stats().since(before_);
-    return summary_;
+    BatchSummary summary = results_.summary();
+    summary.seconds = seconds();
+    summary.stats = engine_.stats().since(before_);
+    return summary;
   }
 
  private:
@@ -63,22 +65,17 @@ class Runner {
     if (const std::string failure = inbox_->input_failure(); !failure.empty())
       return io_error("cannot read the input after line {}: {}", line_number_, failure);
     if (summary_.stopped) return {};
-    if (n_earlier_ < output_.n_records())
+    if (results_.n_earlier() < output_.n_records())
       return invalid_argument(
           "the input ends before {} questions that were answered before; expected the same input",
-          output_.n_records() - n_earlier_);
+          output_.n_records() - results_.n_earlier());
     return output_.finish(summary_.bad_lines + summary_.failed);
   }
 
   // Submits questions until enough are open. Whether it waits for more input.
   Result<bool> read_ahead() {
-    const bool has_more = !units_.empty() || !inbox_->input_is_over();
-    if (options_.stop != nullptr && *options_.stop && has_more) {
-      summary_.stopped = true;
-      inbox_->close();
-      units_.clear();  // not begun
-    }
-    while (n_open_ + n_held_ < most_open_) {
+    if (!stopping_ && options_.stop != nullptr && *options_.stop) stop();
+    while (n_open_ + results_.n_held() < most_open_) {
       if (!requests_.empty()) {
         UnitRequest next = std::move(requests_.front());
         requests_.pop_front();
@@ -98,6 +95,28 @@ class Runner {
     return false;
   }
 
+  // Once: nothing more is begun, and what nothing is computed of is taken back.
+  void stop() {
+    stopping_ = true;
+    summary_.stopped = !units_.empty() || !inbox_->input_is_over();
+    inbox_->close();
+    units_.clear();
+    for (Event& event : inbox_->take_events({}, false)) handle(event);
+    std::vector<std::shared_ptr<Unit>> under_way;
+    for (const auto& [id, open] : in_engine_) under_way.push_back(open.unit);
+    for (const UnitRequest& request : requests_) under_way.push_back(request.unit);
+    for (const std::shared_ptr<Unit>& unit : under_way) {
+      if (unit->over || !std::all_of(unit->ids.begin(), unit->ids.end(),
+                                     [&](RequestId id) { return engine_.is_waiting(id); }))
+        continue;
+      summary_.stopped = true;
+      drop(*unit);
+      results_.take_back(*unit);
+    }
+    std::erase_if(requests_, [](const UnitRequest& request) { return request.unit->over; });
+    last_report_ = {};
+  }
+
   Status take_record(const InputRecord& record) {
     line_number_ = record.line;
     Result<std::optional<BatchLine>> parsed = parser_.parse(record);
@@ -106,7 +125,7 @@ class Runner {
     ++summary_.lines;
     if (!parsed) {
       ++summary_.bad_lines;
-      problem(fmt::format("line {}: {}", record.line, parsed.error().message));
+      results_.problem(record.line, ": " + parsed.error().message);
       return {};
     }
     auto open = std::make_shared<OpenLine>();
@@ -116,7 +135,7 @@ class Runner {
     open->bytes_read = record.bytes_read;
     if (!open->line.cut.empty()) {
       ++summary_.cut;
-      problem(fmt::format("line {}: {}", record.line, open->line.cut));
+      results_.problem(record.line, ": " + open->line.cut);
     }
     const size_t n_questions = open->line.questions.size();
     const bool is_one = open->line.form != LineForm::kNative;
@@ -132,40 +151,24 @@ class Runner {
               "line {} of the input is not the line that was answered before; expected the same "
               "input",
               open->number);
-        if (Status status = take_earlier(*unit, *found); !status) return status;
+        if (Status status = results_.take_earlier(*unit, *found); !status) return status;
         continue;
       }
       ++open->n_units;
       units_.push_back(std::move(unit));
     }
     if (open->n_units == 0) {  // all of it was answered before
-      bytes_done_ = std::max(bytes_done_, open->bytes_read);
       bytes_earlier_ = std::max(bytes_earlier_, open->bytes_read);
     }
     return {};
   }
 
-  // Answers of a run that this one resumes.
-  Status take_earlier(const Unit& unit, const AnswerRecord& record) {
-    ++n_earlier_;
-    summary_.earlier += static_cast<uint64_t>(record.n_answers);
-    summary_.failed += record.n_answers == 0;  // an OpenAI line that was refused
-    summary_.combined_hash += record.logits_hash;
-    if (unit.n == 0 || !unit.question().answers) return {};
-    const Result<std::string> lines = output_.read(record);
-    if (!lines) return lines.error();
-    const Result<std::vector<std::string>> texts = answer_texts(*lines);
-    if (!texts) return texts.error();
-    for (const std::string& text : *texts) score(unit.question(), text);
-    return {};
-  }
-
   // Makes the unit's requests.
   void begin(const std::shared_ptr<Unit>& unit) {
-    if (options_.ordered) in_order_.push_back(unit);
+    results_.begin(unit);
     const BatchLine& line = unit->of->line;
     unit->error = line.refused;
-    if (unit->error) return end(*unit);
+    if (unit->error) return results_.end(*unit);
     if (unit->has_choices()) {
       Result<std::vector<Request>> requests = choice_requests(
           engine_.model(), request_of(line, unit->question()), unit->question().choices);
@@ -214,97 +217,20 @@ class Runner {
     --unit->n_submitted;
     unit->completions[found->second.index][event.completion->choice] = std::move(*event.completion);
     if (--found->second.n_open == 0) in_engine_.erase(found);
-    if (unit->n_open == 0) end(*unit);
+    if (unit->n_open == 0) results_.end(*unit);
   }
 
   // The unit is over, with all its requests.
   void fail(Unit& unit, const Error& error) {
+    drop(unit);
+    unit.error = error;
+    results_.end(unit);
+  }
+
+  void drop(Unit& unit) {
     for (const RequestId id : unit.ids)
       if (in_engine_.erase(id) > 0) engine_.cancel(id);
-    n_open_ -= unit.n_submitted;
-    unit.error = error;
-    end(unit);
-  }
-
-  // All of it is answered, or it has an error.
-  void end(Unit& unit) {
-    unit.over = true;
-    if (unit.error) report(unit);
-    if (unit.of->line.form != LineForm::kNative) {
-      unit.lines = openai_output(unit.of->line, unit.completions, unit.error, output_.created(),
-                                 engine_.model()) +
-                   "\n";
-      if (!unit.error)
-        for (size_t i = 0; i < unit.n; ++i)
-          note(unit, unit.of->line.questions[i], unit.completions[i]);
-    } else if (!unit.error) {
-      if (unit.has_choices()) {
-        std::vector<Completion> scored;
-        for (std::vector<Completion>& of_one : unit.completions)
-          scored.push_back(std::move(of_one[0]));
-        unit.completions = {{likeliest_choice(unit.question().choices, scored)}};
-      }
-      for (const Completion& completion : unit.completions[0])
-        unit.lines +=
-            output_line(unit.of->line, unit.question(), completion, engine_.model()) + "\n";
-      note(unit, unit.question(), unit.completions[0]);
-    }
-    unit.completions = {};
-    summary_.combined_hash += unit.record.logits_hash;
-    if (!options_.ordered) return write(unit);
-    ++n_held_;
-    for (; !in_order_.empty() && in_order_.front()->over; in_order_.pop_front()) {
-      write(*in_order_.front());
-      --n_held_;
-    }
-  }
-
-  void report(const Unit& unit) {
-    const bool skipped =
-        unit.error->code == ErrorCode::kTooLong && options_.too_long == TooLong::kSkip;
-    ++(skipped ? summary_.skipped : summary_.failed);
-    const bool names_question = unit.n > 0 && unit.question().id.has_value();
-    problem(fmt::format("line {}{}: {}{}", unit.of->number,
-                        names_question ? fmt::format(", question '{}'", *unit.question().id) : "",
-                        skipped ? "left out: " : "", unit.error->message));
-  }
-
-  void note(Unit& unit, const BatchQuestion& question, const std::vector<Completion>& answers) {
-    for (const Completion& completion : answers) {
-      ++summary_.answers;
-      ++unit.record.n_answers;
-      score(question, completion.text);
-      if (question.request.logits_hash) {
-        const std::string name = fmt::format("{}#{}", question.request.id, completion.choice);
-        unit.record.logits_hash +=
-            XXH3_64bits_withSeed(name.data(), name.size(), completion.logits_hash);
-      }
-      if (options_.on_answer)
-        options_.on_answer({{unit.of->number, question.index, completion.choice},
-                            question.request.id,
-                            question.text,
-                            completion});
-    }
-  }
-
-  void write(Unit& unit) {
-    if (--unit.of->n_units == 0) bytes_done_ = std::max(bytes_done_, unit.of->bytes_read);
-    if (unit.lines.empty()) return;
-    output_.append(unit.record, unit.lines);
-    unit.lines = {};
-  }
-
-  void score(const BatchQuestion& question, const std::string& text) {
-    if (!question.answers) return;
-    std::string group;
-    if (const auto found = question.metadata.find(options_.group_by);
-        !options_.group_by.empty() && found != question.metadata.end())
-      group = found->is_string() ? found->get<std::string>() : found->dump();
-    summary_.scores.add(text, *question.answers, !question.choices.empty(), group);
-  }
-
-  void problem(const std::string& message) {
-    if (options_.on_problem) options_.on_problem(message);
+    n_open_ -= std::exchange(unit.n_submitted, 0);
   }
 
   void report_progress() {
@@ -315,8 +241,15 @@ class Runner {
                  ? std::min(1.0, static_cast<double>(n_bytes) / static_cast<double>(input_bytes_))
                  : 0;
     };
-    options_.on_progress({summary_.answers, share(bytes_done_), share(bytes_earlier_), seconds(),
-                          engine_.stats().since(before_)});
+    int64_t n_open = n_open_;
+    for (const UnitRequest& request : requests_) n_open += request.request.sampling.n;
+    options_.on_progress({.answers_done = summary_.answers,
+                          .answers_open = static_cast<uint64_t>(n_open),
+                          .stopping = stopping_,
+                          .share_done = share(std::max(results_.bytes_done(), bytes_earlier_)),
+                          .share_earlier = share(bytes_earlier_),
+                          .seconds = seconds(),
+                          .stats = engine_.stats().since(before_)});
   }
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -327,20 +260,19 @@ class Runner {
   const BatchOptions& options_;
   std::shared_ptr<Inbox> inbox_;
   LineParser parser_;
+  Results results_;
+  BatchSummary& summary_ = results_.summary();
   EngineStats before_;
   Clock::time_point start_;
   Clock::time_point last_report_ = start_;
   std::deque<std::shared_ptr<Unit>> units_;  // read, not begun
   std::deque<UnitRequest> requests_;         // of the unit that was begun last
   std::unordered_map<RequestId, InEngine> in_engine_;
-  std::deque<std::shared_ptr<Unit>> in_order_;  // begun, not written; only where order is wanted
-  int64_t n_open_ = 0;                          // answers in the engine
-  int64_t n_held_ = 0;                          // units that wait for those before them
+  int64_t n_open_ = 0;  // answers in the engine
   int64_t most_open_ = 0;
   uint64_t line_number_ = 0;
-  uint64_t n_earlier_ = 0;  // questions
-  uint64_t bytes_done_ = 0, bytes_earlier_ = 0;
-  BatchSummary summary_;
+  uint64_t bytes_earlier_ = 0;
+  bool stopping_ = false;
 };
 
 }  // namespace

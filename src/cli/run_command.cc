@@ -135,13 +135,14 @@ class RunCommand {
     bool said_so = false;
     batch.on_progress = [&](const BatchProgress& now) {
       if (o_.verbose) tell_of_memory(now.stats, told, (*engine)->options().kv_memory);
-      if (!stop.flag()) return progress.update(now);
-      progress.clear();
-      if (!std::exchange(said_so, true))
-        fmt::print(
-            stderr,
-            "pando: stopping; what is under way is answered first (hint: a second signal ends "
-            "at once)\n");
+      if (now.stopping && now.answers_open > 0 && !std::exchange(said_so, true)) {
+        progress.clear();
+        fmt::print(stderr,
+                   "pando: stopping; {} answers that are under way are finished first (hint: a "
+                   "second signal ends at once)\n",
+                   now.answers_open);
+      }
+      progress.update(now);
     };
     batch.on_problem = [&](const std::string& message) {
       progress.clear();

@@ -1,6 +1,7 @@
 // The engine's thread and its inbox. Everything else happens in EngineLoop.
 #include "pando/engine.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -64,6 +65,12 @@ class Engine::Impl {
     wake_.notify_one();
   }
 
+  bool is_waiting(RequestId id) const {
+    std::lock_guard lock(mutex_);
+    return (id > last_taken_ && id < next_id_) ||
+           std::binary_search(waiting_.begin(), waiting_.end(), id);
+  }
+
   EngineStats stats() const {
     std::lock_guard lock(mutex_);
     return stats_;
@@ -106,18 +113,25 @@ class Engine::Impl {
           return;
         }
       }
-      for (Message& message : messages) take(message);
+      RequestId last = 0;
+      for (Message& message : messages) {
+        if (const Submit* submit = std::get_if<Submit>(&message)) last = submit->id;
+        take(message);
+      }
       loop_->step();
-      publish();
+      publish(last);
     }
   }
 
   // Counters first, so that whoever hears of an answer finds it counted.
-  void publish() {
+  void publish(RequestId last_taken) {
+    std::vector<RequestId> waiting = loop_->waiting();
     {
       std::lock_guard lock(mutex_);
       stats_ = loop_->stats();
       n_taken_ = loop_->n_sequences();
+      waiting_ = std::move(waiting);
+      last_taken_ = std::max(last_taken_, last_taken);
     }
     loop_->deliver_events();
   }
@@ -141,7 +155,7 @@ class Engine::Impl {
       if (Submit* submit = std::get_if<Submit>(&message))
         submit->listener(Event{.request = submit->id, .error = error});
     loop_->fail_all(error);
-    publish();
+    publish(next_id_);
   }
 
   std::shared_ptr<const Model> model_;
@@ -152,9 +166,11 @@ class Engine::Impl {
   std::deque<Message> inbox_;
   RequestId next_id_ = 1;
   bool stopping_ = false;
-  size_t n_in_inbox_ = 0;  // answers that the inbox asks for
-  size_t n_taken_ = 0;     // answers under way in the loop, as of the last step
-  EngineStats stats_;      // as of the last step
+  size_t n_in_inbox_ = 0;           // answers that the inbox asks for
+  size_t n_taken_ = 0;              // answers under way in the loop, as of the last step
+  EngineStats stats_;               // as of the last step
+  std::vector<RequestId> waiting_;  // as of the last step, ascending
+  RequestId last_taken_ = 0;        // those behind it are in the inbox or in the step
   std::thread thread_;
 };
 
@@ -177,6 +193,7 @@ Result<RequestId> Engine::submit(Request request, Listener listener) {
   return impl_->submit(std::move(request), std::move(listener));
 }
 void Engine::cancel(RequestId id) { impl_->cancel(id); }
+bool Engine::is_waiting(RequestId id) const { return impl_->is_waiting(id); }
 EngineStats Engine::stats() const { return impl_->stats(); }
 const Model& Engine::model() const { return impl_->model(); }
 const EngineOptions& Engine::options() const { return impl_->options(); }

@@ -173,6 +173,21 @@ void EngineLoop::cancel(RequestId id) {
   remove_done();
 }
 
+std::vector<RequestId> EngineLoop::waiting() const {
+  std::vector<RequestId> ids;
+  RequestId begun = 0;  // the last one; a request's sequences stand together
+  for (const auto& sequence : sequences_) {
+    const RequestId id = sequence->request->id;
+    if (sequence->has_begun()) {
+      begun = id;
+      if (!ids.empty() && ids.back() == id) ids.pop_back();
+    } else if (id != begun && (ids.empty() || ids.back() != id)) {
+      ids.push_back(id);
+    }
+  }
+  return ids;
+}
+
 void EngineLoop::fail_all(const Error& error) {
   for (const auto& sequence : sequences_)
     if (!sequence->done) fail(*sequence->request, error);

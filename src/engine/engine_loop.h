@@ -45,6 +45,8 @@ class EngineLoop {
   // Takes a request of tokens up, if it passes `check`.
   Status submit(RequestId id, Request request, Listener listener);
   void cancel(RequestId id);
+  // Requests of which nothing is computed but what they share with others, in order of arrival.
+  std::vector<RequestId> waiting() const;
   // Ends every open request with this error.
   void fail_all(const Error& error);
 

@@ -17,6 +17,11 @@ uint32_t first_output(const Request& request) {
   return static_cast<uint32_t>(request.prompt_logprobs_from.value_or(n_prompt)) - 1;
 }
 
+bool Sequence::has_begun() const {
+  return request->n_open < sampling().n || !completion.tokens.empty() ||
+         !completion.prompt_logprobs.empty() || (running && tip->n_committed > 0);
+}
+
 TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) const {
   const SamplingOptions& options = sampling();
   if (position + 1 < prompt().size())

@@ -46,6 +46,10 @@ struct Sequence {
   std::span<const Token> prompt() const { return request->request.tokens; }
   bool scores_prompt() const { return next_output + 1 < prompt().size(); }
 
+  // Whether anything is computed that it does not share. Where the last node of its prompt is not
+  // its own, what runs there counts.
+  bool has_begun() const;
+
   // The token after the row at `position`, one that it wants: that of the prompt, or one drawn from
   // the logits. Rows of a step may be read in parallel.
   TokenLogprob read(std::span<const float> logits, uint32_t position) const;

@@ -1,4 +1,5 @@
 // Runs that end early and are resumed: nothing lost, nothing twice, the same answers.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -106,6 +107,59 @@ TEST(Resume, StoppedRunsComeToTheSameEnd) {
     EXPECT_EQ(last.combined_hash, whole.combined_hash);
     EXPECT_EQ(lines_of(path), lines_of(whole_path));
     EXPECT_TRUE((*AnswerFile::resume(path, {}))->was_finished());
+  }
+}
+
+// Four answers run at a time and eight are in the engine: of these, at a stop, those that wait are
+// taken back. The first line has questions that are answered, under way, waiting and not begun.
+TEST(Resume, WhatIsNotComputedYetIsTakenBack) {
+  EngineOptions engine_options = tiny_options();
+  engine_options.max_running = 4;
+  std::string input = "{\"id\": \"d\", \"context\": \"A context.\", \"questions\": [";
+  for (int i = 0; i < 12; ++i)
+    input += fmt::format("{}{{\"text\": \"Question {}\"{}}}", i > 0 ? ", " : "", i,
+                         i == 1 ? ", \"choices\": [\"x\"]" : "");
+  input +=
+      "], \"max_tokens\": 500}\n{\"custom_id\": \"o\", \"url\": \"/v1/completions\", "
+      "\"body\": {\"prompt\": [\"One\", \"Two\"]}}\n";
+  for (const bool ordered : {false, true}) {
+    TemporaryFolder folder;
+    const fs::path whole = folder.path() / "whole", path = folder.path() / "parts";
+    const auto run_into = [&](const fs::path& to, const std::atomic<bool>* stop, auto on_answer) {
+      BatchOptions options = batch_options();
+      options.ordered = ordered;
+      options.stop = stop;
+      options.on_answer = on_answer;
+      std::vector<uint64_t> open;
+      options.on_progress = [&](const BatchProgress& now) {
+        if (now.stopping) open.push_back(now.answers_done + now.answers_open);
+      };
+      std::istringstream in(input);
+      auto file = AnswerFile::resume(to, {});
+      EXPECT_TRUE(file.ok());
+      const auto summary = run_batch(*open_tiny(engine_options), in, input.size(), **file, options);
+      EXPECT_TRUE(summary.ok());
+      return std::pair(*summary, open);
+    };
+    run_into(whole, nullptr, [](const BatchAnswer&) {});
+    std::atomic<bool> stop = false;
+    std::set<size_t> answered;
+    const auto [stopped, open] = run_into(path, &stop, [&](const BatchAnswer& answer) {
+      stop = true;  // by the question with a choice, which is no more than its prompt
+      answered.insert(answer.key.question);
+    });
+    EXPECT_TRUE(stopped.stopped);
+    EXPECT_GE(answered.size(), 2u);
+    EXPECT_LE(answered.size(), 7u) << "eight are in the engine";
+    EXPECT_TRUE(answered.contains(1));
+    ASSERT_FALSE(open.empty());
+    EXPECT_EQ(open.front(), answered.size());
+    EXPECT_EQ((*AnswerFile::resume(path, {}))->n_records(), answered.size());
+    const auto [rest, none] = run_into(path, nullptr, [&](const BatchAnswer& answer) {
+      EXPECT_FALSE(answer.key.line == 1 && answered.contains(answer.key.question));
+    });
+    EXPECT_EQ(rest.answers, 14 - answered.size());
+    EXPECT_EQ(lines_of(path), lines_of(whole)) << ordered;
   }
 }
 

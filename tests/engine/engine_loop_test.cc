@@ -232,5 +232,31 @@ TEST(EngineLoop, CancelAtEveryMoment) {
     }
 }
 
+// What two prompts have in common is nobody's own.
+TEST(EngineLoop, RequestsWaitUntilSomethingOfTheirOwnIsComputed) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.step_rows = 8;
+  options.engine.max_running = 2;
+  TestLoop loop(options);
+  const std::string shared = "sixteen tokens, ";
+  ASSERT_TRUE(loop.submit(1, tiny_request(shared + "one", 3)).ok());
+  ASSERT_TRUE(loop.submit(2, tiny_request(shared + "two", 3)).ok());
+  Request twice = tiny_request(shared + "two", 3);
+  twice.sampling.n = 2;
+  ASSERT_TRUE(loop.submit(3, twice).ok());
+  const auto waiting = [&] { return loop->waiting(); };
+  using Ids = std::vector<RequestId>;
+  EXPECT_EQ(waiting(), (Ids{1, 2, 3}));
+  loop.step();
+  loop.step();
+  EXPECT_EQ(waiting(), (Ids{1, 2, 3})) << "both steps computed what is shared";
+  loop.step();
+  EXPECT_EQ(waiting(), (Ids{3}));
+  while (loop.heard[2].completions.empty()) loop.step();
+  loop.step();
+  EXPECT_EQ(waiting(), Ids{});
+  loop.run();
+}
+
 }  // namespace
 }  // namespace pando::testing

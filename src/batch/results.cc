@@ -1,0 +1,123 @@
+#include "batch/results.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "batch/openai_line.h"
+#include "batch/output_line.h"
+#include "task/choices.h"
+
+namespace pando {
+
+void Results::begin(const std::shared_ptr<Unit>& unit) {
+  if (options_.ordered) in_order_.push_back(unit);
+}
+
+void Results::end(Unit& unit) {
+  unit.over = true;
+  if (unit.error) report(unit);
+  if (unit.of->line.form != LineForm::kNative) {
+    unit.lines =
+        openai_output(unit.of->line, unit.completions, unit.error, output_.created(), model_) +
+        "\n";
+    if (!unit.error)
+      for (size_t i = 0; i < unit.n; ++i)
+        note(unit, unit.of->line.questions[i], unit.completions[i]);
+  } else if (!unit.error) {
+    if (unit.has_choices()) {
+      std::vector<Completion> scored;
+      for (std::vector<Completion>& of_one : unit.completions)
+        scored.push_back(std::move(of_one[0]));
+      unit.completions = {{likeliest_choice(unit.question().choices, scored)}};
+    }
+    for (const Completion& completion : unit.completions[0])
+      unit.lines += output_line(unit.of->line, unit.question(), completion, model_) + "\n";
+    note(unit, unit.question(), unit.completions[0]);
+  }
+  unit.completions = {};
+  summary_.combined_hash += unit.record.logits_hash;
+  if (!options_.ordered) return write(unit);
+  ++n_held_;
+  write_in_order();
+}
+
+void Results::take_back(Unit& unit) {
+  unit.over = true;
+  std::erase_if(in_order_, [&](const auto& other) { return other.get() == &unit; });
+  write_in_order();
+}
+
+void Results::write_in_order() {
+  for (; !in_order_.empty() && in_order_.front()->over; in_order_.pop_front()) {
+    write(*in_order_.front());
+    --n_held_;
+  }
+}
+
+void Results::write(Unit& unit) {
+  if (--unit.of->n_units == 0) bytes_done_ = std::max(bytes_done_, unit.of->bytes_read);
+  if (unit.lines.empty()) return;
+  output_.append(unit.record, unit.lines);
+  unit.lines = {};
+}
+
+Status Results::take_earlier(const Unit& unit, const AnswerRecord& record) {
+  ++n_earlier_;
+  summary_.earlier += static_cast<uint64_t>(record.n_answers);
+  summary_.failed += record.n_answers == 0;  // an OpenAI line that was refused
+  summary_.combined_hash += record.logits_hash;
+  if (unit.n == 0 || !unit.question().answers) return {};
+  const Result<std::string> lines = output_.read(record);
+  if (!lines) return lines.error();
+  const Result<std::vector<std::string>> texts = answer_texts(*lines);
+  if (!texts) return texts.error();
+  for (const std::string& text : *texts) score(unit.question(), text);
+  return {};
+}
+
+void Results::report(const Unit& unit) {
+  const bool skipped =
+      unit.error->code == ErrorCode::kTooLong && options_.too_long == TooLong::kSkip;
+  ++(skipped ? summary_.skipped : summary_.failed);
+  const bool names_question = unit.n > 0 && unit.question().id.has_value();
+  problem(unit.of->number,
+          fmt::format("{}: {}{}",
+                      names_question ? fmt::format(", question '{}'", *unit.question().id) : "",
+                      skipped ? "left out: " : "", unit.error->message));
+}
+
+void Results::problem(uint64_t line, const std::string& message) const {
+  if (options_.on_problem) options_.on_problem(fmt::format("line {}{}", line, message));
+}
+
+void Results::note(Unit& unit, const BatchQuestion& question,
+                   const std::vector<Completion>& answers) {
+  for (const Completion& completion : answers) {
+    ++summary_.answers;
+    ++unit.record.n_answers;
+    score(question, completion.text);
+    if (question.request.logits_hash) {
+      const std::string name = fmt::format("{}#{}", question.request.id, completion.choice);
+      unit.record.logits_hash +=
+          XXH3_64bits_withSeed(name.data(), name.size(), completion.logits_hash);
+    }
+    if (options_.on_answer)
+      options_.on_answer({{unit.of->number, question.index, completion.choice},
+                          question.request.id,
+                          question.text,
+                          completion});
+  }
+}
+
+void Results::score(const BatchQuestion& question, const std::string& text) {
+  if (!question.answers) return;
+  std::string group;
+  if (const auto found = question.metadata.find(options_.group_by);
+      !options_.group_by.empty() && found != question.metadata.end())
+    group = found->is_string() ? found->get<std::string>() : found->dump();
+  summary_.scores.add(text, *question.answers, !question.choices.empty(), group);
+}
+
+}  // namespace pando

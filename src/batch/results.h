@@ -1,0 +1,53 @@
+// What becomes of units that are over: lines of the output, scores, counts and messages.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "batch/unit.h"
+#include "pando/batch.h"
+
+namespace pando {
+
+class Results {
+ public:
+  Results(const Model& model, AnswerSink& output, const BatchOptions& options)
+      : model_(model), output_(output), options_(options) {}
+
+  // A unit is under way, and keeps its place where order is wanted.
+  void begin(const std::shared_ptr<Unit>& unit);
+  // All of it is answered, or it has an error.
+  void end(Unit& unit);
+  // It is over without either, and left for a later run.
+  void take_back(Unit& unit);
+  // Answers of a run that this one resumes.
+  Status take_earlier(const Unit& unit, const AnswerRecord& record);
+
+  void problem(uint64_t line, const std::string& message) const;
+
+  BatchSummary& summary() { return summary_; }
+  const BatchSummary& summary() const { return summary_; }
+  int64_t n_held() const { return n_held_; }           // units that wait for those before them
+  uint64_t n_earlier() const { return n_earlier_; }    // questions
+  uint64_t bytes_done() const { return bytes_done_; }  // of the input
+
+ private:
+  void write_in_order();
+  void write(Unit& unit);
+  void report(const Unit& unit);
+  void note(Unit& unit, const BatchQuestion& question, const std::vector<Completion>& answers);
+  void score(const BatchQuestion& question, const std::string& text);
+
+  const Model& model_;
+  AnswerSink& output_;
+  const BatchOptions& options_;
+  std::deque<std::shared_ptr<Unit>> in_order_;  // begun, not written; only where order is wanted
+  int64_t n_held_ = 0;
+  uint64_t n_earlier_ = 0;
+  uint64_t bytes_done_ = 0;
+  BatchSummary summary_;
+};
+
+}  // namespace pando
