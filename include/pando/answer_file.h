@@ -66,15 +66,19 @@ class AnswerFile : public AnswerSink {
   // What decides the answers, by name.
   using Settings = std::vector<std::pair<std::string, std::string>>;
 
-  // An empty file. kInvalidArgument where the journal is of a run that did not finish.
+  // kInvalidArgument for a file that holds anything; the message says how much.
+  static Status expect_empty(const std::filesystem::path& path);
+  // An empty file. With `overwrite` what it held is lost, with its journal; otherwise as
+  // expect_empty.
   static Result<std::unique_ptr<AnswerFile>> create(const std::filesystem::path& path,
-                                                    const Settings& settings);
+                                                    const Settings& settings,
+                                                    bool overwrite = false);
   // What is there, to go on with it, or an empty file where nothing is. kInvalidArgument names the
   // settings that differ; kBadFile for a file without a journal, for a journal that is none, and
   // for a finished run whose answers are not all there.
   static Result<std::unique_ptr<AnswerFile>> resume(const std::filesystem::path& path,
                                                     const Settings& settings);
-  // Both: kUnavailable while another process has the file open; kIo.
+  // The two: kUnavailable while another process has the file open; kIo.
   ~AnswerFile() override;
 
   uint64_t n_earlier() const;   // answers

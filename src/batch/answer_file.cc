@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 #include <optional>
 
 #include "base/errors.h"
@@ -50,11 +51,16 @@ struct AnswerFile::State {
 
   explicit State(const fs::path& p) : path(p), journal_path(p) { journal_path += ".journal"; }
 
-  // What the journal says, or nothing where there is none. Takes the lock.
+  // With the lock.
+  Status take() {
+    if (Status status = answers.open(path); !status) return status;
+    return answers.lock();
+  }
+
+  // What the journal says, or nothing where there is none.
   Result<std::optional<Journal>> open() {
     std::error_code ignored;
-    if (Status status = answers.open(path); !status) return status.error();
-    if (Status status = answers.lock(); !status) return status.error();
+    if (Status status = take(); !status) return status.error();
     if (!fs::exists(journal_path, ignored)) return std::optional<Journal>();
     if (Status status = journal.open(journal_path); !status) return status.error();
     const Result<uint64_t> size = journal.size();
@@ -124,17 +130,28 @@ struct AnswerFile::State {
 AnswerFile::AnswerFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
 AnswerFile::~AnswerFile() = default;
 
+Status AnswerFile::expect_empty(const fs::path& path) {
+  std::error_code none;
+  if (const uintmax_t size = fs::file_size(path, none); none || size == 0) return {};
+  uint64_t n_lines = 0;
+  std::ifstream file(path, std::ios::binary);
+  for (std::string line; std::getline(file, line);) ++n_lines;
+  fs::path journal = path;
+  journal += ".journal";
+  if (fs::exists(journal, none))
+    return invalid_argument("'{}' holds {} answers of an earlier run, expected an empty file",
+                            path.string(), n_lines);
+  return invalid_argument("'{}' holds {} lines and has no journal, expected an empty file",
+                          path.string(), n_lines);
+}
+
 Result<std::unique_ptr<AnswerFile>> AnswerFile::create(const fs::path& path,
-                                                       const Settings& settings) {
+                                                       const Settings& settings, bool overwrite) {
   auto file = std::unique_ptr<AnswerFile>(new AnswerFile(std::make_unique<State>(path)));
   State& state = *file->state_;
-  const Result<std::optional<Journal>> found = state.open();
-  if (!found) return found.error();
-  if (*found && !(*found)->finished && !(*found)->records.empty())
-    return invalid_argument(
-        "'{}' holds the answers to {} questions of a run that did not finish: resume it, or delete "
-        "'{}' to begin anew",
-        path.string(), (*found)->records.size(), state.journal_path.string());
+  if (Status status = state.take(); !status) return status.error();
+  if (!overwrite)
+    if (Status status = expect_empty(path); !status) return status.error();
   state.header = journal_header(file->created_, settings);
   if (Status status = state.start(); !status) return status.error();
   return file;

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <memory>
-#include <ostream>
 #include <utility>
 #include <vector>
 
@@ -15,14 +12,14 @@
 #include "cli/files.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/run_answers.h"
 #include "cli/run_options.h"
 #include "cli/stop_signal.h"
+#include "cli/verify_answers.h"
 #include "pando/file_input.h"
 
 namespace pando::cli {
 namespace {
-
-using Hashes = std::map<AnswerKey, uint64_t>;  // of the logits
 
 constexpr double kLeastTimed = 0.2;  // seconds
 
@@ -42,6 +39,7 @@ class RunCommand {
     OutputFile output, report;
     if (Status status = output.open(o_.output); !status)
       return report_error(status.error().message);
+    if (Status status = may_write(o_, output); !status) return report_error(status.error().message);
     if (!o_.report.empty()) {
       if (Status status = report.open(o_.report); !status)
         return report_error(status.error().message);
@@ -72,7 +70,7 @@ class RunCommand {
     if (!o_.compare.empty() && hashes != compared_hashes)
       return report_error(
           fmt::format("answers of {} and {} differ", first.sharing, second.sharing));
-    return o_.verify > 0 ? verify(*model, hashes, code) : code;
+    return o_.verify > 0 ? verify_answers(o_, *model, hashes, code) : code;
   }
 
  private:
@@ -92,40 +90,15 @@ class RunCommand {
     return kUsage;
   }
 
-  // Where the answers go: without `output` nowhere.
-  Result<std::unique_ptr<AnswerSink>> open_answers(const Engine& engine, OutputFile* output) {
-    if (output == nullptr || !output->is_regular()) {
-      std::ostream& stream = output == nullptr ? nowhere() : output->begin();
-      return std::unique_ptr<AnswerSink>(std::make_unique<AnswerStream>(stream));
-    }
-    const Result<AnswerFile::Settings> settings = run_settings(o_, engine);
-    if (!settings) return settings.error();
-    Result<std::unique_ptr<AnswerFile>> file = o_.resume ? AnswerFile::resume(o_.output, *settings)
-                                                         : AnswerFile::create(o_.output, *settings);
-    if (!file) return file.error();
-    if (!o_.quiet && (*file)->n_earlier() > 0)
-      fmt::print(stderr, "resumed: {} answers are there already\n", (*file)->n_earlier());
-    if ((*file)->was_finished()) {
-      if (!o_.quiet)
-        fmt::print(stderr,
-                   "'{}' is finished, with {} lines or questions left out: nothing is left to "
-                   "answer, and no report is written\n",
-                   o_.output, (*file)->n_left_out());
-      n_left_out_before_ = (*file)->n_left_out();
-      return std::unique_ptr<AnswerSink>();
-    }
-    return std::unique_ptr<AnswerSink>(std::move(*file));
-  }
-
   int run(const std::shared_ptr<const Model>& model, RunRecord& record, FileInput& input,
           OutputFile* output, Hashes& hashes, bool quiet) {
     EngineOptions options = engine_options(o_.model);
     options.sharing = record.sharing;
     Result<std::unique_ptr<Engine>> engine = Engine::open(model, options);
     if (!engine) return report_error(engine.error().message);
-    const Result<std::unique_ptr<AnswerSink>> answers = open_answers(**engine, output);
+    const Result<Answers> answers = open_answers(o_, **engine, output);
     if (!answers) return report_error(answers.error().message);
-    if (*answers == nullptr) return n_left_out_before_ > 0 ? kIncomplete : kOk;
+    if (answers->sink == nullptr) return answers->n_left_out > 0 ? kIncomplete : kOk;
 
     const StopSignal stop;
     BatchOptions batch = o_.batch;
@@ -149,7 +122,8 @@ class RunCommand {
       fmt::print(stderr, "pando: {}\n", message);
     };
     batch.on_answer = [&](const BatchAnswer& answer) {
-      if (keeps_hash(answer.key, hashes)) hashes.emplace(answer.key, answer.completion.logits_hash);
+      if (!o_.compare.empty() || wants_hash(o_, answer.key, hashes))
+        hashes.emplace(answer.key, answer.completion.logits_hash);
       if (o_.verbose) {
         progress.clear();
         const Completion& c = answer.completion;
@@ -161,7 +135,8 @@ class RunCommand {
                                      quoted(answer.completion.text)));
     };
     std::istream stream(&input);
-    Result<BatchSummary> summary = run_batch(**engine, stream, input.n_bytes(), **answers, batch);
+    Result<BatchSummary> summary =
+        run_batch(**engine, stream, input.n_bytes(), *answers->sink, batch);
     progress.clear();
     if (!summary) return report_error(summary.error().message);
     if (o_.verbose) tell_of_memory(summary->stats, told, (*engine)->options().kv_memory);
@@ -205,49 +180,6 @@ class RunCommand {
     return 128 + signal_;
   }
 
-  bool keeps_hash(const AnswerKey& key, const Hashes& hashes) const {
-    if (!o_.compare.empty()) return true;
-    return o_.verify > 0 && (in_sample(key) || key < first_answer(hashes));
-  }
-
-  // The first answer of the input is always asked again: no sample is empty.
-  static AnswerKey first_answer(const Hashes& hashes) {
-    return hashes.empty() ? AnswerKey{.line = UINT64_MAX} : hashes.begin()->first;
-  }
-
-  // The sample depends on the questions' places alone.
-  bool in_sample(const AnswerKey& key) const {
-    uint64_t x = key.line * 0x9e3779b97f4a7c15u + key.question * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 31) * 0x94d049bb133111ebu;
-    return static_cast<double>(x >> 11) * 0x1p-53 < o_.verify;
-  }
-
-  // One question at a time, in an engine that shares nothing.
-  int verify(const std::shared_ptr<const Model>& model, Hashes& hashes, int code) {
-    const AnswerKey first = first_answer(hashes);
-    std::erase_if(
-        hashes, [&](const auto& entry) { return !in_sample(entry.first) && entry.first != first; });
-    EngineOptions options = engine_options(o_.model);
-    options.sharing = "packed";
-    options.max_running = 1;
-    Result<std::unique_ptr<Engine>> engine = Engine::open(model, options);
-    if (!engine) return report_error(engine.error().message);
-    FileInput again;
-    if (Status status = again.open(o_.input); !status) return report_error(status.error().message);
-    std::istream stream(&again);
-    const Result<BatchVerification> verified = verify_batch(**engine, stream, o_.batch, hashes);
-    if (!verified) return report_error(verified.error().message);
-    if (!verified->different.empty())
-      return report_error(
-          fmt::format("verified {} answers alone and unshared: {} DIFFER, '{}' first",
-                      verified->answers, verified->different.size(), verified->different.front()));
-    if (!o_.quiet)
-      fmt::print(stderr, "verified: {} answers again, alone and unshared, in {:.2f} s: {}\n",
-                 verified->answers, verified->seconds,
-                 verified->answers > 0 ? "all bits equal" : "there was none to ask");
-    return code;
-  }
-
   void print_summary(const RunRecord& first, const RunRecord& second, const Hashes& hashes,
                      const Hashes& compared) const {
     if (o_.quiet) return;
@@ -282,15 +214,9 @@ class RunCommand {
     return static_cast<double>(run.summary.stats.prefill_rows + run.summary.stats.decode_rows);
   }
 
-  static std::ostream& nowhere() {
-    static std::ofstream none("/dev/null");
-    return none;
-  }
-
   RunOptions o_;
-  int signal_ = 0;                  // that stopped a run
-  uint64_t n_left_out_before_ = 0;  // by a finished run
-  EngineOptions options_;           // as the engine filled them in
+  int signal_ = 0;         // that stopped a run
+  EngineOptions options_;  // as the engine filled them in
   std::vector<RunRecord> runs_;
   std::vector<std::string> shown_;
   std::string last_report_;

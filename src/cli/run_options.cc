@@ -66,8 +66,11 @@ void add_run_options(CLI::App& app, RunOptions& o) {
   add_asking(app, o);
   app.add_option("--output", o.output, "JSONL file, or - for standard output")
       ->capture_default_str();
-  app.add_flag("--resume", o.resume,
-               "Go on with a run that was ended, or begin it: what --output has is kept");
+  CLI::Option* resume =
+      app.add_flag("--resume", o.resume,
+                   "Go on with a run that was ended, or begin it: what --output has is kept");
+  app.add_flag("--overwrite", o.overwrite, "Begin anew: what --output has is lost")
+      ->excludes(resume);
   app.add_flag("--ordered", o.batch.ordered, "Answers in the order of the input");
   app.add_option("--group-by", o.batch.group_by,
                  "Scores also by the values of this field of the metadata");

@@ -15,6 +15,7 @@ struct RunOptions {
   std::string format = "auto";
   std::string output = "-";
   bool resume = false;
+  bool overwrite = false;
   std::string report;
   std::string compare;
   double verify = 0;  // share of the questions

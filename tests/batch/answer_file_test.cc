@@ -112,23 +112,40 @@ TEST_F(AnswerFileTest, OtherSettingsAreNamed) {
   EXPECT_EQ(resumed()->n_earlier(), 4u) << "nothing was lost";
 }
 
-TEST_F(AnswerFileTest, AnUnfinishedRunIsNotOverwritten) {
+TEST_F(AnswerFileTest, WhatAFileHoldsIsNotOverwrittenUnlessAskedFor) {
+  const auto said = [&](bool overwrite) {
+    const auto file = AnswerFile::create(path_, kSettings, overwrite);
+    return file ? "" : file.error().message.substr(file.error().message.find(" holds "));
+  };
+  const char* const of_run = " holds 4 answers of an earlier run, expected an empty file";
   write_three();
-  const auto file = AnswerFile::create(path_, kSettings);
-  ASSERT_FALSE(file.ok());
-  EXPECT_NE(file.error().message.find("did not finish: resume it, or delete"), std::string::npos);
+  EXPECT_EQ(said(false), of_run);
   EXPECT_EQ(contents(path_), "b\na\nc\nd\n");
+  EXPECT_EQ(resumed()->n_earlier(), 4u);
+  EXPECT_TRUE(resumed()->finish(3).ok());
+  EXPECT_EQ(said(false), of_run);
+  EXPECT_TRUE(resumed()->was_finished());
+
+  EXPECT_EQ(said(true), "");
+  EXPECT_EQ(contents(path_), "");
+  EXPECT_EQ(resumed()->n_earlier(), 0u);
+  EXPECT_EQ(said(false), "") << "nothing is lost";
+  std::ofstream(path_) << "one\ntwo";
+  std::ofstream(journal_) << "not json\n";
+  EXPECT_EQ(said(true), "");
+  fs::remove(journal_);
+  std::ofstream(path_) << "one\ntwo";
+  EXPECT_EQ(said(false), " holds 2 lines and has no journal, expected an empty file");
+  EXPECT_EQ(contents(path_), "one\ntwo");
 }
 
-TEST_F(AnswerFileTest, AFinishedRunIsKeptOrBegunAnew) {
+TEST_F(AnswerFileTest, AFinishedRunIsKept) {
   write_three();
   EXPECT_TRUE(resumed()->finish(3).ok());
   EXPECT_TRUE(resumed()->was_finished());
   EXPECT_EQ(resumed()->n_left_out(), 3u);
   EXPECT_EQ(contents(path_), "b\na\nc\nd\n");
   EXPECT_LT(contents(journal_).size(), 200u);
-  EXPECT_TRUE(AnswerFile::create(path_, kSettings).ok());
-  EXPECT_EQ(contents(path_), "");
 }
 
 TEST_F(AnswerFileTest, AFinishedRunWithoutItsAnswersIsAnError) {

@@ -86,7 +86,7 @@ class ResumeTest : public ProcessTest {
 };
 
 TEST_F(ResumeTest, KilledRunsComeToTheSameAnswers) {
-  ASSERT_EQ(pando(std::string(kCommand) + "whole.jsonl").code, kOk);
+  ASSERT_EQ(pando(std::string(kCommand) + "whole.jsonl --overwrite").code, kOk);
   const std::multiset<std::string> whole = lines_of("whole.jsonl");
   EXPECT_EQ(whole.size(), size_t{kQuestions});
   const size_t n_bytes = std::filesystem::file_size(at("whole.jsonl"));
@@ -112,7 +112,7 @@ TEST_F(ResumeTest, KilledRunsComeToTheSameAnswers) {
 }
 
 TEST_F(ResumeTest, ASignalFinishesWhatIsUnderWay) {
-  ASSERT_EQ(pando(std::string(kCommand) + "whole.jsonl").code, kOk);
+  ASSERT_EQ(pando(std::string(kCommand) + "whole.jsonl --overwrite").code, kOk);
   for (const int signal : {SIGINT, SIGTERM}) {
     SetUp();
     const pid_t child = start();
@@ -135,10 +135,17 @@ TEST_F(ResumeTest, ASignalFinishesWhatIsUnderWay) {
 TEST_F(ResumeTest, WhatIsFinishedStays) {
   ASSERT_EQ(pando(std::string(kCommand) + "a.jsonl --resume").code, kOk);
   const std::string answers = contents(at("a.jsonl"));
+  const Finished anew = pando(std::string(kCommand) + "a.jsonl");
+  EXPECT_EQ(anew.code, kFailed) << anew;
+  EXPECT_TRUE(anew.says(fmt::format("'a.jsonl' holds {} answers", kQuestions))) << anew;
+  EXPECT_EQ(contents(at("a.jsonl")), answers);
   const Finished again = pando(std::string(kCommand) + "a.jsonl --resume");
   EXPECT_EQ(again.code, kOk);
   EXPECT_TRUE(again.says("nothing is left to answer")) << again;
   EXPECT_EQ(contents(at("a.jsonl")), answers);
+  EXPECT_EQ(pando(std::string(kCommand) + "a.jsonl --overwrite --resume").code, kUsage);
+  EXPECT_EQ(pando(std::string(kCommand) + "a.jsonl --overwrite").code, kOk);
+  EXPECT_EQ(lines_of("a.jsonl").size(), size_t{kQuestions});
 }
 
 TEST_F(ResumeTest, OtherSettingsAreAnErrorAndLoseNothing) {
@@ -165,7 +172,8 @@ TEST_F(ResumeTest, OtherSettingsAreAnErrorAndLoseNothing) {
   EXPECT_TRUE(pando(other).says("input: '"));
   const Finished anew = pando(std::string(kCommand) + "a.jsonl");
   EXPECT_EQ(anew.code, kFailed) << anew;
-  EXPECT_TRUE(anew.says("did not finish")) << anew;
+  EXPECT_TRUE(anew.says("answers of an earlier run, expected an empty file")) << anew;
+  EXPECT_TRUE(anew.says("--resume") && anew.says("--overwrite")) << anew;
   EXPECT_GE(lines_of("a.jsonl").size(), before.size());
   EXPECT_EQ(pando("run --model m --input many.jsonl --resume").code, kUsage);
 }

@@ -93,7 +93,7 @@ TEST_F(RunTest, WhatIsNotThere) {
 }
 
 TEST_F(RunTest, AnswersGoToAFileOrToStandardOutput) {
-  const Finished to_file = run("--input good.jsonl --output answers.jsonl");
+  const Finished to_file = run("--input good.jsonl --output answers.jsonl --overwrite");
   EXPECT_EQ(to_file.code, kOk) << to_file;
   EXPECT_EQ(to_file.out, "");
   EXPECT_TRUE(to_file.says("tree: 3 answers in ")) << to_file;
@@ -232,7 +232,7 @@ TEST_F(RunTest, TheReportIsJson) {
 TEST_F(RunTest, AFullDiskIsNoSuccess) {
   for (const char* arguments :
        {"--input good.jsonl --output /dev/full", "--input good.jsonl > /dev/full",
-        "--input good.jsonl --output answers.jsonl --report /dev/full",
+        "--input good.jsonl --output full.jsonl --report /dev/full",
         "--quiet --input good.jsonl --output /dev/full"}) {
     const Finished finished = run(arguments);
     EXPECT_EQ(finished.code, kFailed) << arguments << ": " << finished;
@@ -255,8 +255,14 @@ TEST_F(RunTest, TheInputIsNeverOverwritten) {
 
 TEST_F(RunTest, AWrongInputLeavesTheOldAnswers) {
   folder().write("old.jsonl", "old answers\n");
-  EXPECT_EQ(run("--input nowhere.jsonl --output old.jsonl").code, kFailed);
+  EXPECT_EQ(run("--input nowhere.jsonl --output old.jsonl --overwrite").code, kFailed);
   EXPECT_EQ(contents(at("old.jsonl")), "old answers\n");
+  const Finished refused = run("--input good.jsonl --output old.jsonl");
+  EXPECT_EQ(refused.code, kFailed);
+  EXPECT_TRUE(refused.says("'old.jsonl' holds 1 lines and has no journal")) << refused;
+  EXPECT_EQ(contents(at("old.jsonl")), "old answers\n");
+  EXPECT_EQ(run("--input good.jsonl --output old.jsonl --overwrite").code, kOk);
+  EXPECT_EQ(n_lines(contents(at("old.jsonl"))), 3);
 }
 
 TEST_F(RunTest, OutputAndReportAreTwoFiles) {

@@ -1,0 +1,51 @@
+#include "cli/run_answers.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <ostream>
+#include <utility>
+
+namespace pando::cli {
+namespace {
+
+std::ostream& nowhere() {
+  static std::ofstream none("/dev/null");
+  return none;
+}
+
+}  // namespace
+
+Status may_write(const RunOptions& o, const OutputFile& output) {
+  if (o.resume || o.overwrite || !output.is_regular()) return {};
+  Status status = AnswerFile::expect_empty(o.output);
+  if (status) return status;
+  return Error{status.error().code,
+               status.error().message +
+                   " (hint: --resume goes on with the same run; --overwrite begins anew, and what "
+                   "is there is lost)"};
+}
+
+Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFile* output) {
+  if (output == nullptr || !output->is_regular()) {
+    std::ostream& stream = output == nullptr ? nowhere() : output->begin();
+    return Answers{std::make_unique<AnswerStream>(stream)};
+  }
+  const Result<AnswerFile::Settings> settings = run_settings(o, engine);
+  if (!settings) return settings.error();
+  Result<std::unique_ptr<AnswerFile>> file =
+      o.resume ? AnswerFile::resume(o.output, *settings)
+               : AnswerFile::create(o.output, *settings, o.overwrite);
+  if (!file) return file.error();
+  if (!o.quiet && (*file)->n_earlier() > 0)
+    fmt::print(stderr, "resumed: {} answers are there already\n", (*file)->n_earlier());
+  if (!(*file)->was_finished()) return Answers{std::move(*file)};
+  if (!o.quiet)
+    fmt::print(stderr,
+               "'{}' is finished, with {} lines or questions left out: nothing is left to answer, "
+               "and no report is written\n",
+               o.output, (*file)->n_left_out());
+  return Answers{nullptr, (*file)->n_left_out()};
+}
+
+}  // namespace pando::cli

@@ -1,0 +1,58 @@
+#include "cli/verify_answers.h"
+
+#include <fmt/format.h>
+
+#include <istream>
+
+#include "cli/commands.h"
+#include "pando/file_input.h"
+
+namespace pando::cli {
+namespace {
+
+// The first answer of the input is always asked again: no sample is empty.
+AnswerKey first_answer(const Hashes& hashes) {
+  return hashes.empty() ? AnswerKey{.line = UINT64_MAX} : hashes.begin()->first;
+}
+
+// The sample depends on the questions' places alone.
+bool in_sample(double share, const AnswerKey& key) {
+  uint64_t x = key.line * 0x9e3779b97f4a7c15u + key.question * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 31) * 0x94d049bb133111ebu;
+  return static_cast<double>(x >> 11) * 0x1p-53 < share;
+}
+
+}  // namespace
+
+bool wants_hash(const RunOptions& o, const AnswerKey& key, const Hashes& so_far) {
+  return o.verify > 0 && (in_sample(o.verify, key) || key < first_answer(so_far));
+}
+
+int verify_answers(const RunOptions& o, const std::shared_ptr<const Model>& model, Hashes& hashes,
+                   int code) {
+  const AnswerKey first = first_answer(hashes);
+  std::erase_if(hashes, [&](const auto& entry) {
+    return !in_sample(o.verify, entry.first) && entry.first != first;
+  });
+  EngineOptions options = engine_options(o.model);
+  options.sharing = "packed";
+  options.max_running = 1;
+  Result<std::unique_ptr<Engine>> engine = Engine::open(model, options);
+  if (!engine) return report_error(engine.error().message);
+  FileInput again;
+  if (Status status = again.open(o.input); !status) return report_error(status.error().message);
+  std::istream stream(&again);
+  const Result<BatchVerification> verified = verify_batch(**engine, stream, o.batch, hashes);
+  if (!verified) return report_error(verified.error().message);
+  if (!verified->different.empty())
+    return report_error(fmt::format("verified {} answers alone and unshared: {} DIFFER, '{}' first",
+                                    verified->answers, verified->different.size(),
+                                    verified->different.front()));
+  if (!o.quiet)
+    fmt::print(stderr, "verified: {} answers again, alone and unshared, in {:.2f} s: {}\n",
+               verified->answers, verified->seconds,
+               verified->answers > 0 ? "all bits equal" : "there was none to ask");
+  return code;
+}
+
+}  // namespace pando::cli
