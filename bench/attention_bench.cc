@@ -72,7 +72,8 @@ struct Workload {
     const KvShape& shape = args.kv.shape;
     const int n_pages = (n_keys + shape.page_len - 1) / shape.page_len;
     memory = AlignedBuffer(n_pages * shape.page_bytes());
-    const size_t n_elements = memory.size() / dtype_size(type);
+    const size_t n_elements = type == DType::kI8 ? 0 : memory.size() / dtype_size(type);
+    if (type == DType::kI8) fill_int8();
     std::minstd_rand random(1);
     std::uniform_real_distribution<float> uniform(-1, 1);
     std::vector<float> values(4096);
@@ -107,6 +108,16 @@ struct Workload {
     args.out = out.data();
   }
 
+  // Any integers; scales as of ordinary values.
+  void fill_int8() {
+    const KvShape& shape = args.kv.shape;
+    std::minstd_rand random(1);
+    for (size_t i = 0; i < memory.size(); ++i) memory.data()[i] = static_cast<std::byte>(random());
+    const size_t elements = int8_element_bytes(shape.page_len, shape.head_dim);
+    for (size_t at = elements; at < memory.size(); at += shape.chunk_bytes())
+      std::fill_n(reinterpret_cast<float*>(memory.data() + at), shape.page_len, 1.0f / 127);
+  }
+
   AlignedBuffer memory;
   std::vector<uint32_t> positions;
   std::vector<AttentionTask> tasks;
@@ -139,14 +150,16 @@ void BM_Attention(benchmark::State& state) {
 
 void cases(benchmark::internal::Benchmark* b) {
   constexpr int kF32 = static_cast<int>(DType::kF32), kF16 = static_cast<int>(DType::kF16),
-                kBF16 = static_cast<int>(DType::kBF16), kBest = static_cast<int>(Isa::kAvx512);
+                kBF16 = static_cast<int>(DType::kBF16), kInt8 = static_cast<int>(DType::kI8),
+                kBest = static_cast<int>(Isa::kAvx512);
   for (const int rows : {1, 2, 4, 8, 12, 16, 32, 64, 128, 256})
-    b->Args({rows, kF16, 128, kBest, 1});
+    for (const int type : {kF16, kInt8}) b->Args({rows, type, 128, kBest, 1});
   for (const int type : {kF32, kBF16})
     for (const int rows : {1, 4, 16, 64}) b->Args({rows, type, 128, kBest, 1});
   for (const int rows : {1, 4, 16, 64}) b->Args({rows, kF16, 64, kBest, 1});
   for (const int rows : {1, 4, 16, 64}) b->Args({rows, kF16, 128, static_cast<int>(Isa::kAvx2), 1});
-  for (const int rows : {1, 16, 64}) b->Args({rows, kF16, 128, kBest, 2});
+  for (const int rows : {1, 4, 16, 64, 128})
+    for (const int type : {kF16, kInt8}) b->Args({rows, type, 128, kBest, 2});
 }
 BENCHMARK(BM_Attention)
     ->Apply(cases)

@@ -78,8 +78,9 @@ PANDO_API pando_status pando_decode(const pando_model* model, const int32_t* tok
 PANDO_API pando_status pando_engine_stats(const pando_engine* engine, char* text, size_t capacity,
                                           size_t* size);
 
-// Options: "sharing", "threads", "kv_memory" (bytes), "kv_type" ("f32", "f16", "bf16"), "context",
-// "seed", "step_rows", "max_running", "max_open", "isa", as EngineOptions (pando/engine.h) says.
+// Options: "sharing", "threads", "kv_memory" (bytes), "kv_type" ("f32", "f16", "bf16", "int8"),
+// "context", "seed", "step_rows", "max_running", "max_open", "isa", as EngineOptions
+// (pando/engine.h) says.
 PANDO_API pando_status pando_engine_open(const pando_model* model, const char* options,
                                          pando_engine** engine);
 // The engine's thread ends here, or with the last of its streams.

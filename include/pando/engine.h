@@ -13,7 +13,7 @@
 namespace pando {
 
 // What keys and values are stored as.
-enum class KvType { kF32, kF16, kBF16 };
+enum class KvType { kF32, kF16, kBF16, kInt8 };
 
 // What is fixed when an engine is opened.
 struct EngineOptions {

@@ -90,8 +90,11 @@ Result<EngineOptions> read_engine_options(std::string_view text) {
   options.kv_memory =
       static_cast<size_t>(fields.integer("kv_memory", 0, std::numeric_limits<int64_t>::max(),
                                          static_cast<int64_t>(options.kv_memory)));
-  options.kv_type = one_of<KvType>(
-      fields, "kv_type", {{"f16", KvType::kF16}, {"bf16", KvType::kBF16}, {"f32", KvType::kF32}});
+  options.kv_type = one_of<KvType>(fields, "kv_type",
+                                   {{"f16", KvType::kF16},
+                                    {"bf16", KvType::kBF16},
+                                    {"f32", KvType::kF32},
+                                    {"int8", KvType::kInt8}});
   integer("context", options.context);
   options.seed =
       static_cast<uint64_t>(fields.integer("seed", 0, std::numeric_limits<int64_t>::max(), 0));

@@ -72,8 +72,10 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
       ->check(CLI::IsMember({"stored", "q8_0", "q4_0", "int8"}))
       ->capture_default_str()
       ->group(group);
-  app.add_option("--kv-dtype", a.kv_dtype, "Type of keys and values: f32, f16 or bf16")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+  app.add_option("--kv-dtype", a.kv_dtype,
+                 "Type of keys and values: f32, f16, bf16 or int8 (8 bits, one "
+                 "scale for each position and head; attention in integers)")
+      ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}))
       ->capture_default_str()
       ->group(group);
   app.add_option("--kv-memory", a.engine.kv_memory,
@@ -133,6 +135,7 @@ EngineOptions engine_options(const ModelArguments& arguments) {
   EngineOptions options = arguments.engine;
   options.kv_type = arguments.kv_dtype == "f32"    ? KvType::kF32
                     : arguments.kv_dtype == "bf16" ? KvType::kBF16
+                    : arguments.kv_dtype == "int8" ? KvType::kInt8
                                                    : KvType::kF16;
   return options;
 }

@@ -131,7 +131,7 @@ std::string report_json(const RunRecord& run, const RunRecord* compared, const E
                    {"layers", model.n_layers},
                    {"weights", model.weight_type},
                    {"weight_bytes", model.weight_bytes}};
-  const char* kv_types[] = {"f32", "f16", "bf16"};
+  const char* kv_types[] = {"f32", "f16", "bf16", "int8"};
   json["options"] = {{"threads", options.threads},
                      {"kv_memory", options.kv_memory},
                      {"kv_dtype", kv_types[static_cast<int>(options.kv_type)]},

@@ -56,6 +56,8 @@ DType kv_dtype(KvType type) {
       return DType::kF16;
     case KvType::kBF16:
       return DType::kBF16;
+    case KvType::kInt8:
+      return DType::kI8;
   }
   return DType::kF16;
 }

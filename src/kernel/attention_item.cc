@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/fault.h"
-#include "kernel/cpu/attend.h"
+#include "kernel/cpu/attend_args.h"
 
 namespace pando::kernel {
 namespace {
@@ -58,13 +58,13 @@ class Layout {
   float* floats(size_t n) { return reinterpret_cast<float*>(take(n * sizeof(float))); }
   int32_t* ints(size_t n) { return reinterpret_cast<int32_t*>(take(n * sizeof(int32_t))); }
   size_t n_bytes() const { return n_bytes_; }
-
- private:
   std::byte* take(size_t n_bytes) {
     const size_t at = n_bytes_;
     n_bytes_ += (n_bytes + 63) / 64 * 64;
     return memory_ == nullptr ? nullptr : memory_ + at;
   }
+
+ private:
   std::byte* memory_;
   size_t n_bytes_ = 0;
 };
@@ -103,12 +103,22 @@ void finish_state(const Kernels& kernels, int head_dim, const SpanState& state, 
 size_t AttentionItem::use(std::byte* memory) {
   const size_t n = split_.rows_each * split_.group;
   const size_t n_slots = std::bit_width(static_cast<uint32_t>(split_.spans_each - 1)) + 1;
+  const size_t n_tile = round_up_16(shape_.tile_len);
   Layout layout(memory);
-  q_ = layout.floats(n * dim_);
+  if (shape_.type == DType::kI8) {
+    q_int8_ = reinterpret_cast<int8_t*>(layout.take(n * dim_));
+    q_rows_ = reinterpret_cast<QuantizedRow*>(layout.take(n * sizeof(QuantizedRow)));
+    shares_ = reinterpret_cast<uint8_t*>(layout.take(n * n_tile));
+    share_scale_ = layout.floats(n);
+    gathered_ = layout.take(int8_gathered_bytes(shape_.tile_len, shape_.head_dim));
+    q_ = layout.floats(dim_);
+  } else {
+    q_ = layout.floats(n * dim_);
+    widened_ = layout.floats(kStripChannels * n_tile);
+  }
   lanes_ = layout.floats(n * 16);
-  scores_ = layout.floats(n * round_up_16(shape_.tile_len));
+  scores_ = layout.floats(n * n_tile);
   factor_ = layout.floats(n);
-  widened_ = layout.floats(kStripChannels * round_up_16(shape_.tile_len));
   visible_ = layout.ints(n);
   if (args_.window > 0) from_ = layout.ints(n);
   max_ = layout.floats(n * n_slots);
@@ -187,8 +197,11 @@ void AttentionItem::scale_queries() {
   for (int i = 0; i < n_queries_; ++i) {
     const int64_t row = row_begin_ + i / split_.group;
     const int64_t head = kv_head_ * split_.group + i % split_.group;
+    const bool int8 = shape_.type == DType::kI8;
+    float* const q = int8 ? q_ : q_ + i * dim_;
     kernels_.scale(args_.q + (row * args_.n_heads + head) * shape_.head_dim, args_.scale,
-                   shape_.head_dim, q_ + i * dim_);
+                   shape_.head_dim, q);
+    if (int8) q_rows_[i] = kernels_.quantize(q, shape_.head_dim, q_int8_ + i * dim_);
   }
 }
 
@@ -235,13 +248,21 @@ void AttentionItem::attend_rows(const AttentionTask& task, int slot, int turn, i
   tile.visible = visible_;
   tile.from = args_.window > 0 ? from_ : nullptr;
   tile.keep_masked = fault_on(Fault::kMaskedLaneTimesZero);
-  tile.q = q_ + first_query * dim_;
   tile.max = max_ + slot * n_slot_queries + first_query;
   tile.sum = lanes_ + first_query * 16;
   tile.acc = acc_ + (slot * n_slot_queries + first_query) * dim_;
   tile.scores = scores_;
   tile.factor = factor_;
-  tile.widened = widened_;
+  if (shape_.type == DType::kI8) {
+    tile.q_int8 = q_int8_ + first_query * dim_;
+    tile.q_rows = q_rows_ + first_query;
+    tile.shares = shares_;
+    tile.share_scale = share_scale_;
+    tile.gathered = gathered_;
+  } else {
+    tile.q = q_ + first_query * dim_;
+    tile.widened = widened_;
+  }
   const int n_pages_each = fault_on(Fault::kFoldPerPage) ? 1 : n_pages;
   const int64_t tile_begin = static_cast<int64_t>(task.tile) * shape_.tile_len;
   for (int page = 0; page < n_pages; page += n_pages_each) {

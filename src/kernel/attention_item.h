@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernel/attention.h"
+#include "kernel/cpu/linear_layout.h"
 
 namespace pando::kernel {
 
@@ -123,13 +124,19 @@ class AttentionItem {
   const int dim_;  // padded head_dim
   const int n_queries_;
 
-  float* q_ = nullptr;          // [n_queries, dim_]
+  float* q_ = nullptr;          // [n_queries, dim_]; for int8 one at a time
   float* lanes_ = nullptr;      // [n_queries, 16]
   float* scores_ = nullptr;     // [n_queries, padded tile_len]
   float* factor_ = nullptr;     // [n_queries]
-  float* widened_ = nullptr;    // [kStripChannels, padded tile_len]
+  float* widened_ = nullptr;    // [kStripChannels, padded tile_len]; not for int8
   int32_t* visible_ = nullptr;  // [n_queries]
   int32_t* from_ = nullptr;     // [n_queries], with a window
+  // For int8:
+  int8_t* q_int8_ = nullptr;        // [n_queries, dim_]
+  QuantizedRow* q_rows_ = nullptr;  // [n_queries]
+  uint8_t* shares_ = nullptr;       // [n_queries, padded tile_len]
+  float* share_scale_ = nullptr;    // [n_queries]
+  std::byte* gathered_ = nullptr;   // int8_gathered_bytes()
   // A stack of span results per query; the topmost is being folded.
   float* max_ = nullptr;  // [n_slots, n_queries]
   float* sum_ = nullptr;  // [n_slots, n_queries]

@@ -15,6 +15,7 @@ struct AttendTileArgs;   // kernel/cpu/attend.h
 struct MergeSpansArgs;   // kernel/cpu/attend.h
 struct LinearBlockArgs;  // kernel/cpu/linear_block.h
 struct PackSliceArgs;    // kernel/cpu/linear_block.h
+struct QuantizedRow;     // kernel/cpu/linear_layout.h
 
 struct Kernels {
   Isa isa;
@@ -33,6 +34,9 @@ struct Kernels {
   void (*scale)(const float* x, float factor, int n, float* out);
   // The largest |x[i]|; x: [n] f32.
   float (*abs_max)(const float* x, int n);
+  // As one group of integers with its scale (docs/arithmetic.md, int8). x: [n] f32; out: [n rounded
+  // up to sixteen] s8.
+  QuantizedRow (*quantize)(const float* x, int n, int8_t* out);
   // n elements of type f32, f16 or bf16 to f32.
   void (*widen)(DType type, const void* from, int64_t n, float* to);
   // n f32 values to a KV type (f32, f16 saturating, bf16).

@@ -8,6 +8,14 @@
 // A key chunk is [head_dim, page_len]: one channel of neighbouring positions side by side, so that
 // inner products vectorise over keys. A value chunk is [page_len, head_dim], so that weighted sums
 // vectorise over channels.
+//
+// int8 has four integers side by side, as integer dot products read them, and behind the elements
+// of a chunk one f32 scale for each position:
+//
+//   keys    [head_dim / 4] [page_len] [4 channels] u8, the integer + 128;  then [page_len] f32
+//   values  [ceil(page_len / 4)] [dim] [4 positions] s8;                   then [page_len] f32
+//
+// where dim is head_dim rounded up to sixteen, and the scales begin at int8_element_bytes().
 #pragma once
 
 #include <cstddef>
@@ -19,8 +27,13 @@ namespace pando::kernel {
 
 using PageId = uint32_t;
 
+// Compiled for several instruction sets, hence `static`.
+static constexpr int int8_element_bytes(int page_len, int head_dim) {
+  return (page_len + 3) / 4 * 4 * ((head_dim + 15) / 16 * 16);
+}
+
 struct KvShape {
-  DType type = DType::kF16;  // f32, f16 or bf16
+  DType type = DType::kF16;  // f32, f16, bf16 or int8
   int n_layers = 0;
   int n_kv_heads = 0;
   int head_dim = 0;     // even, a multiple of 4
@@ -28,7 +41,11 @@ struct KvShape {
   int tile_len = 64;    // positions of a tile; divides span_len
   int span_len = 2048;  // positions of a span
 
-  size_t chunk_bytes() const { return static_cast<size_t>(page_len) * head_dim * dtype_size(type); }
+  size_t chunk_bytes() const {
+    if (type == DType::kI8)
+      return (int8_element_bytes(page_len, head_dim) + 4 * page_len + 63) / 64 * size_t{64};
+    return static_cast<size_t>(page_len) * head_dim * dtype_size(type);
+  }
   size_t page_bytes() const { return chunk_bytes() * 2 * n_layers * n_kv_heads; }
   // Byte offset of a chunk in its page.
   size_t key_offset(int layer, int kv_head) const {

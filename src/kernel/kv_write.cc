@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "base/check.h"
 #include "base/fault.h"
+#include "kernel/cpu/linear_layout.h"
 
 namespace pando::kernel {
 namespace {
@@ -18,6 +20,40 @@ void scatter(const std::byte* from, int n, size_t element, size_t page_len, std:
     for (int i = 0; i < n; ++i) std::memcpy(to + i * page_len * 2, from + i * 2, 2);
   } else {
     for (int i = 0; i < n; ++i) std::memcpy(to + i * page_len * 4, from + i * 4, 4);
+  }
+}
+
+// Bytes between neighbouring groups of four positions in an int8 value chunk.
+size_t value_quad_bytes(const KvShape& shape) {
+  return static_cast<size_t>(int8_element_bytes(4, shape.head_dim));
+}
+
+// k, v: [n_kv_heads, head_dim] f32.
+void write_int8_row(const Kernels& kernels, const KvView& kv, int layer, const float* k,
+                    const float* v, std::span<const KvSlot> slots) {
+  const KvShape& shape = kv.shape;
+  const size_t n_channels = shape.head_dim, page_len = shape.page_len;
+  const size_t scales = int8_element_bytes(shape.page_len, shape.head_dim);
+  std::vector<int8_t> q((n_channels + 15) / 16 * 16);
+  for (int head = 0; head < shape.n_kv_heads; ++head, k += n_channels, v += n_channels) {
+    float scale = kernels.quantize(k, shape.head_dim, q.data()).scale;
+    for (const KvSlot& slot : slots) {
+      std::byte* chunk = kv.page(slot.page) + shape.key_offset(layer, head);
+      for (size_t d = 0; d < n_channels; d += 4) {
+        uint32_t four;
+        std::memcpy(&four, &q[d], 4);
+        four ^= 0x80808080u;  // each + 128
+        std::memcpy(chunk + d * page_len + 4 * slot.offset, &four, 4);
+      }
+      std::memcpy(chunk + scales + 4 * slot.offset, &scale, 4);
+    }
+    scale = kernels.quantize(v, shape.head_dim, q.data()).scale;
+    for (const KvSlot& slot : slots) {
+      std::byte* chunk = kv.page(slot.page) + shape.value_offset(layer, head);
+      std::byte* to = chunk + slot.offset / 4 * value_quad_bytes(shape) + slot.offset % 4;
+      for (size_t d = 0; d < n_channels; ++d) to[4 * d] = static_cast<std::byte>(q[d]);
+      std::memcpy(chunk + scales + 4 * slot.offset, &scale, 4);
+    }
   }
 }
 
@@ -53,32 +89,60 @@ void write_kv(const Kernels& kernels, ThreadPool& pool, const KvView& kv, int la
               const float* v, int64_t stride, std::span<const uint32_t> slot_begin,
               std::span<const KvSlot> slots) {
   PANDO_CHECK(!slot_begin.empty() && slot_begin.back() <= slots.size());
+  const auto write = kv.shape.type == DType::kI8 ? write_int8_row : write_row;
   const int64_t n_rows = static_cast<int64_t>(slot_begin.size()) - 1;
   pool.parallel_for((n_rows + kRowsEach - 1) / kRowsEach, [&](int64_t item, int) {
     const int64_t end = std::min(n_rows, (item + 1) * kRowsEach);
     for (int64_t row = item * kRowsEach; row < end; ++row) {
       const auto own = slots.subspan(slot_begin[row], slot_begin[row + 1] - slot_begin[row]);
-      if (!own.empty()) write_row(kernels, kv, layer, k + row * stride, v + row * stride, own);
+      if (!own.empty()) write(kernels, kv, layer, k + row * stride, v + row * stride, own);
     }
   });
 }
 
+namespace {
+
+// The first n positions of a chunk of keys, and of one of values.
+void copy_keys(const KvShape& shape, size_t n, const std::byte* from, std::byte* to) {
+  const bool int8 = shape.type == DType::kI8;
+  const size_t element = int8 ? 4 : dtype_size(shape.type);
+  const size_t n_rows = int8 ? shape.head_dim / 4 : shape.head_dim;
+  for (size_t at = 0; at < n_rows * shape.page_len * element; at += shape.page_len * element)
+    std::memcpy(to + at, from + at, n * element);
+}
+void copy_values(const KvShape& shape, size_t n, const std::byte* from, std::byte* to) {
+  if (shape.type != DType::kI8) {
+    std::memcpy(to, from, n * shape.head_dim * dtype_size(shape.type));
+    return;
+  }
+  const size_t n_whole = n / 4 * value_quad_bytes(shape);
+  std::memcpy(to, from, n_whole);
+  for (size_t d = 0; d < static_cast<size_t>(shape.head_dim) && n % 4 != 0; ++d)
+    std::memcpy(to + n_whole + 4 * d, from + n_whole + 4 * d, n % 4);
+}
+void copy_scales(const KvShape& shape, size_t n, const std::byte* from, std::byte* to) {
+  if (shape.type != DType::kI8) return;
+  const size_t at = int8_element_bytes(shape.page_len, shape.head_dim);
+  std::memcpy(to + at, from + at, n * sizeof(float));
+}
+
+}  // namespace
+
 void copy_pages(const KvView& kv, std::span<const PageCopy> copies) {
   const KvShape& shape = kv.shape;
-  const size_t element = dtype_size(shape.type);
   for (const PageCopy& copy : copies) {
     PANDO_CHECK(copy.n_positions <= static_cast<uint32_t>(shape.page_len));
     if (copy.n_positions == 0 || copy.from == copy.to) continue;
     const size_t n = copy.n_positions - fault_on(Fault::kCopyOneLaneShort);
-    const std::byte* from = kv.page(copy.from);
-    std::byte* to = kv.page(copy.to);
     for (int layer = 0; layer < shape.n_layers; ++layer) {
       for (int head = 0; head < shape.n_kv_heads; ++head) {
-        size_t at = shape.key_offset(layer, head);
-        for (int d = 0; d < shape.head_dim; ++d, at += shape.page_len * element)
-          std::memcpy(to + at, from + at, n * element);
-        at = shape.value_offset(layer, head);
-        std::memcpy(to + at, from + at, n * shape.head_dim * element);
+        const std::byte* from = kv.page(copy.from);
+        std::byte* to = kv.page(copy.to);
+        const size_t keys = shape.key_offset(layer, head), values = shape.value_offset(layer, head);
+        copy_keys(shape, n, from + keys, to + keys);
+        copy_scales(shape, n, from + keys, to + keys);
+        copy_values(shape, n, from + values, to + values);
+        copy_scales(shape, n, from + values, to + values);
       }
     }
   }

@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "engine/engine_loop.h"
+#include "engine/options.h"
 #include "model/gguf_files.h"
 #include "model/make_model.h"
 #include "reference/reference_sampler.h"
@@ -147,7 +148,8 @@ struct ExactnessCases::Scenario {
   }
 };
 
-ExactnessCases::ExactnessCases(CaseWeights kind) : kind_(kind) {
+ExactnessCases::ExactnessCases(CaseWeights kind, std::optional<KvType> kv_type)
+    : kind_(kind), kv_type_(kv_type) {
   std::string pattern =
       (std::filesystem::temp_directory_path() / "pando-exactness-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr)
@@ -263,7 +265,7 @@ void add_scoring(Rng& rng, std::vector<Request>& requests) {
 }
 
 size_t page_bytes(const model::ModelConfig& config, KvType type, int page_len) {
-  return kernel::KvShape{.type = type == KvType::kF32 ? DType::kF32 : DType::kF16,
+  return kernel::KvShape{.type = kv_dtype(type),
                          .n_layers = config.n_layers,
                          .n_kv_heads = config.n_kv_heads,
                          .head_dim = config.head_dim,
@@ -343,6 +345,7 @@ CaseResult ExactnessCases::run(uint64_t seed) {
   engine.sharing = std::array{"tree", "tree", "packed", "prefix_cached"}[uniform(rng, 0, 3)];
   engine.threads = uniform(rng, 1, 2);
   engine.kv_type = std::array{KvType::kF32, KvType::kF16, KvType::kBF16}[uniform(rng, 0, 2)];
+  if (kv_type_) engine.kv_type = *kv_type_;
   engine.context = longest + 16;
   engine.step_rows = std::array{1, 3, 7, 16, 64, 512}[uniform(rng, real_sizes ? 3 : 0, 5)];
   engine.max_running = chance(rng, 30) ? uniform(rng, 1, 3) : 256;
@@ -388,6 +391,7 @@ CaseResult ExactnessCases::run_long(uint64_t seed) {
   EngineOptions& engine = s.loop.engine;
   engine.sharing = std::array{"tree", "prefix_cached", "packed"}[seed % 3];
   engine.kv_type = std::array{KvType::kF16, KvType::kBF16, KvType::kF32}[seed / 3 % 3];
+  if (kv_type_) engine.kv_type = *kv_type_;
   engine.threads = uniform(rng, 1, 2);
   engine.context = kContext;
   const size_t n_pages = chance(rng, 50) ? 600 : 196;  // all, or the longest alone
@@ -453,9 +457,8 @@ CaseResult ExactnessCases::run(const Scenario& s) {
 
   result.stats = (*loop)->stats();
   result.real_sizes = s.sizes.tile_len == 64;
-  const DType kv_type =
-      std::array{DType::kF32, DType::kF16, DType::kBF16}[static_cast<int>(s.loop.engine.kv_type)];
-  const reference::Model& expected = reference(s.model, kv_type, s.sizes, s.loop.engine.context);
+  const reference::Model& expected =
+      reference(s.model, kv_dtype(s.loop.engine.kv_type), s.sizes, s.loop.engine.context);
   for (auto& [id, outcome] : outcomes) {
     const int n_tokens = static_cast<int>(outcome.request.tokens.size());
     result.crosses_3_tiles |= n_tokens > 3 * s.sizes.tile_len;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -48,7 +49,8 @@ struct CaseModel {
 // Tiny random models, made once and loaded on demand.
 class ExactnessCases {
  public:
-  explicit ExactnessCases(CaseWeights weights);
+  // kv_type: of all cases; otherwise each draws f32, f16 or bf16.
+  explicit ExactnessCases(CaseWeights weights, std::optional<KvType> kv_type = {});
   ~ExactnessCases();
 
   // The scenario is a function of the seed: sizes, planner, types, threads, chunking, memory, a
@@ -65,6 +67,7 @@ class ExactnessCases {
   CaseResult run(const Scenario& scenario);
 
   CaseWeights kind_;
+  std::optional<KvType> kv_type_;
   std::filesystem::path directory_;
   std::map<CaseModel, std::unique_ptr<model::Weights>> weights_;
   // The last entry says whether the context exceeds the original one.

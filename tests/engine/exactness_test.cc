@@ -20,8 +20,8 @@ int n_cases() {
 
 constexpr int kLongCases = 3;
 
-void run_cases(CaseWeights weights) {
-  ExactnessCases cases(weights);
+void run_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
+  ExactnessCases cases(weights, kv_type);
   int n_rows = 0, n_tiles = 0, n_real_tiles = 0, n_spans = 0, n_cancelled = 0;
   EngineStats sum;
   for (int i = 0; i < n_cases(); ++i) {
@@ -66,6 +66,8 @@ TEST(Exactness, Q8_0Weights) { run_cases(CaseWeights::kQ8_0); }
 TEST(Exactness, Q4_0Weights) { run_cases(CaseWeights::kQ4_0); }
 TEST(Exactness, Int8Weights) { run_cases(CaseWeights::kInt8); }
 TEST(Exactness, Q4_KWeights) { run_cases(CaseWeights::kQ4_K); }
+TEST(Exactness, Int8KeysAndValues) { run_cases(CaseWeights::kF32, KvType::kInt8); }
+TEST(Exactness, Q8_0WeightsInt8KeysAndValues) { run_cases(CaseWeights::kQ8_0, KvType::kInt8); }
 
 }  // namespace
 }  // namespace pando::testing

@@ -50,11 +50,25 @@ SpanState reference_merge(const SpanState& a, const SpanState& b) {
   return r;
 }
 
-// key(j, d), value(j, d): element d of position j, widened, for j in [from, position]. q:
-// [head_dim].
-template <class Key, class Value>
-std::vector<float> reference_attention(const KvShape& shape, float scale, const float* q, int from,
-                                       int position, const Key& key, const Value& value) {
+// Folds the visible positions [begin, end) of a tile into the state of their span: s becomes the
+// weights, the factor of what came before is returned.
+float take_weights(std::vector<float>& s, int begin, SpanState& state, std::vector<float>& lanes) {
+  float m = state.m;
+  for (size_t j = begin; j < s.size(); ++j) m = std::max(m, s[j]);
+  const float a = state.m == -INFINITY ? 0.0f : reference_exp2(state.m - m);
+  for (float& l : lanes) l = l * a;
+  for (size_t j = begin; j < s.size(); ++j) {
+    s[j] = reference_exp2(s[j] - m);
+    lanes[j % 16] = lanes[j % 16] + s[j];
+  }
+  state.m = m;
+  return a;
+}
+
+// fold(tile, begin, end, state, lanes) for the visible positions tile + [begin, end) of each tile.
+template <class Fold>
+std::vector<float> reference_attention(const KvShape& shape, int from, int position,
+                                       const Fold& fold) {
   const int n_dims = shape.head_dim;
   std::vector<SpanState> stack;
   for (int span = 0; span <= position; span += shape.span_len) {
@@ -64,23 +78,7 @@ std::vector<float> reference_attention(const KvShape& shape, float scale, const 
          tile += shape.tile_len) {
       const int begin = std::max(0, from - tile);
       const int end = std::min(shape.tile_len, position + 1 - tile);
-      if (begin >= end) continue;
-      std::vector<float> s(end, 0.0f);
-      float m = state.m;
-      for (int j = begin; j < end; ++j) {
-        for (int d = 0; d < n_dims; ++d) s[j] = std::fma(q[d] * scale, key(tile + j, d), s[j]);
-        m = std::max(m, s[j]);
-      }
-      const float a = state.m == -INFINITY ? 0.0f : reference_exp2(state.m - m);
-      for (float& l : lanes) l = l * a;
-      for (float& x : state.acc) x = x * a;
-      for (int j = begin; j < end; ++j) {
-        const float w = reference_exp2(s[j] - m);
-        lanes[j % 16] = lanes[j % 16] + w;
-        for (int d = 0; d < n_dims; ++d)
-          state.acc[d] = std::fma(w, value(tile + j, d), state.acc[d]);
-      }
-      state.m = m;
+      if (begin < end) fold(tile, begin, end, state, lanes);
     }
     state.z = reference_sum16(lanes);
     stack.push_back(state);
@@ -98,6 +96,61 @@ std::vector<float> reference_attention(const KvShape& shape, float scale, const 
   std::vector<float> out(n_dims);
   for (int d = 0; d < n_dims; ++d) out[d] = stack[0].acc[d] * (1.0f / stack[0].z);
   return out;
+}
+
+// key(j, d), value(j, d): element d of position j, widened. q: [head_dim].
+template <class Key, class Value>
+std::vector<float> attention_in_floats(const KvShape& shape, float scale, const float* q, int from,
+                                       int position, const Key& key, const Value& value) {
+  const auto fold = [&](int tile, int begin, int end, SpanState& state, std::vector<float>& lanes) {
+    std::vector<float> s(end, 0.0f);
+    for (int j = begin; j < end; ++j)
+      for (int d = 0; d < shape.head_dim; ++d)
+        s[j] = std::fma(q[d] * scale, key(tile + j, d), s[j]);
+    const float a = take_weights(s, begin, state, lanes);
+    for (float& x : state.acc) x = x * a;
+    for (int j = begin; j < end; ++j)
+      for (int d = 0; d < shape.head_dim; ++d)
+        state.acc[d] = std::fma(s[j], value(tile + j, d), state.acc[d]);
+  };
+  return reference_attention(shape, from, position, fold);
+}
+
+// The same with integers of int8; key_scale(j), value_scale(j): of position j.
+template <class Key, class KeyScale, class Value, class ValueScale>
+std::vector<float> attention_in_integers(const KvShape& shape, float scale, const float* q,
+                                         int from, int position, const Key& key,
+                                         const KeyScale& key_scale, const Value& value,
+                                         const ValueScale& value_scale) {
+  float q_max = 0;
+  for (int d = 0; d < shape.head_dim; ++d) q_max = std::max(q_max, std::fabs(q[d] * scale));
+  std::vector<int> q_int;
+  for (int d = 0; d < shape.head_dim; ++d)
+    q_int.push_back(static_cast<int>(std::nearbyint(q[d] * scale * (127.0f / q_max))));
+  const auto fold = [&](int tile, int begin, int end, SpanState& state, std::vector<float>& lanes) {
+    std::vector<float> s(end, 0.0f);
+    for (int j = begin; j < end; ++j) {
+      int sum = 0;
+      for (int d = 0; d < shape.head_dim; ++d) sum += q_int[d] * key(tile + j, d);
+      s[j] = static_cast<float>(sum) * ((q_max / 127.0f) * key_scale(tile + j));
+    }
+    const float a = take_weights(s, begin, state, lanes);
+    float most = 0;
+    for (int j = begin; j < end; ++j) {
+      s[j] = s[j] * value_scale(tile + j);
+      most = std::max(most, s[j]);
+    }
+    if (most < 0x1p-100f) most = 0;
+    for (int d = 0; d < shape.head_dim; ++d) {
+      int sum = 0;
+      for (int j = begin; j < end && most > 0; ++j) {
+        const float share = std::nearbyint(s[j] * (255.0f / most));
+        sum += (share < 255 ? static_cast<int>(share) : 255) * value(tile + j, d);
+      }
+      state.acc[d] = std::fma(static_cast<float>(sum), most / 255.0f, state.acc[d] * a);
+    }
+  };
+  return reference_attention(shape, from, position, fold);
 }
 
 // --- Pages, rows and tasks ---------------------------------------------------------------------
@@ -183,17 +236,16 @@ class Step {
       const Row& row = rows_[i / shape_.head_dim / n_heads()];
       const int head = i / shape_.head_dim % n_heads() / group_;
       const auto key = [&](int j, int d) {
-        return load(row.pages[j / shape_.page_len], shape_.key_offset(kLayer, head),
-                    d * shape_.page_len + j % shape_.page_len);
+        return load_key(row.pages[j / shape_.page_len], head, j % shape_.page_len, d);
       };
       const auto value = [&](int j, int d) {
-        return load(row.pages[j / shape_.page_len], shape_.value_offset(kLayer, head),
-                    j % shape_.page_len * shape_.head_dim + d);
+        return load_value(row.pages[j / shape_.page_len], head, j % shape_.page_len, d);
       };
       const int position = static_cast<int>(row.position);
       const int from = window_ == 0 ? 0 : std::max(0, position - window_ + 1);
       const std::vector<float> one =
-          reference_attention(shape_, scale(), &q_[i], from, position, key, value);
+          is_int8() ? in_integers(row, head, &q_[i], from)
+                    : attention_in_floats(shape_, scale(), &q_[i], from, position, key, value);
       out.insert(out.end(), one.begin(), one.end());
       worst_ = std::max(worst_, distance(one, &q_[i], from, position, key, value));
     }
@@ -202,13 +254,16 @@ class Step {
   // Largest relative error (L2) of the reference against a softmax in double precision.
   double worst() const { return worst_; }
 
-  // All channels of one position of one page become `x`.
+  // All channels of one position of one page become `x`, or of int8 the scales.
   void overwrite(PageId page, int offset, float x) {
-    for (int head = 0; head < shape_.n_kv_heads; ++head)
-      for (int d = 0; d < shape_.head_dim; ++d) {
+    for (int head = 0; head < shape_.n_kv_heads; ++head) {
+      if (is_int8())
+        for (std::byte* chunk : {keys(page, head), values(page, head)}) scale_at(chunk, offset) = x;
+      for (int d = 0; d < shape_.head_dim && !is_int8(); ++d) {
         store(page, shape_.key_offset(kLayer, head), d * shape_.page_len + offset, x);
         store(page, shape_.value_offset(kLayer, head), offset * shape_.head_dim + d, x);
       }
+    }
   }
 
  private:
@@ -237,22 +292,88 @@ class Step {
   }
   void fill(PageId page, int offset) {
     std::normal_distribution<float> normal;
-    for (int head = 0; head < shape_.n_kv_heads; ++head)
+    for (int head = 0; head < shape_.n_kv_heads; ++head) {
+      if (is_int8())
+        for (std::byte* chunk : {keys(page, head), values(page, head)})
+          scale_at(chunk, offset) = static_cast<float>(uniform(10, 40)) / 1024;
       for (int d = 0; d < shape_.head_dim; ++d) {
+        if (is_int8()) {
+          *key_byte(keys(page, head), offset, d) = static_cast<std::byte>(uniform(1, 255));
+          *value_byte(values(page, head), offset, d) = static_cast<std::byte>(uniform(-127, 127));
+          continue;
+        }
         store(page, shape_.key_offset(kLayer, head), d * shape_.page_len + offset, normal(random_));
         store(page, shape_.value_offset(kLayer, head), offset * shape_.head_dim + d,
               normal(random_));
       }
+    }
   }
   void copy(PageId from, PageId to, int offset) {
-    for (int head = 0; head < shape_.n_kv_heads; ++head)
+    for (int head = 0; head < shape_.n_kv_heads; ++head) {
+      if (is_int8()) {
+        scale_at(keys(to, head), offset) = scale_at(keys(from, head), offset);
+        scale_at(values(to, head), offset) = scale_at(values(from, head), offset);
+      }
       for (int d = 0; d < shape_.head_dim; ++d) {
+        if (is_int8()) {
+          *key_byte(keys(to, head), offset, d) = *key_byte(keys(from, head), offset, d);
+          *value_byte(values(to, head), offset, d) = *value_byte(values(from, head), offset, d);
+          continue;
+        }
         const int k = d * shape_.page_len + offset, v = offset * shape_.head_dim + d;
         const size_t keys = shape_.key_offset(kLayer, head),
                      values = shape_.value_offset(kLayer, head);
         store(to, keys, k, load(from, keys, k));
         store(to, values, v, load(from, values, v));
       }
+    }
+  }
+
+  // Of int8, as kernel/kv_layout.h says.
+  bool is_int8() const { return shape_.type == DType::kI8; }
+  std::byte* keys(PageId page, int head) {
+    return memory_.data() + page * shape_.page_bytes() + shape_.key_offset(kLayer, head);
+  }
+  std::byte* values(PageId page, int head) {
+    return memory_.data() + page * shape_.page_bytes() + shape_.value_offset(kLayer, head);
+  }
+  std::byte* key_byte(std::byte* chunk, int offset, int d) const {
+    return chunk + d / 4 * 4 * shape_.page_len + 4 * offset + d % 4;
+  }
+  std::byte* value_byte(std::byte* chunk, int offset, int d) const {
+    const int dim = (shape_.head_dim + 15) / 16 * 16;
+    return chunk + offset / 4 * 4 * dim + 4 * d + offset % 4;
+  }
+  float& scale_at(std::byte* chunk, int offset) const {
+    return reinterpret_cast<float*>(chunk +
+                                    int8_element_bytes(shape_.page_len, shape_.head_dim))[offset];
+  }
+  int key_integer(PageId page, int head, int offset, int d) {
+    return static_cast<uint8_t>(*key_byte(keys(page, head), offset, d)) - 128;
+  }
+  int value_integer(PageId page, int head, int offset, int d) {
+    return static_cast<int8_t>(*value_byte(values(page, head), offset, d));
+  }
+  float load_key(PageId page, int head, int offset, int d) {
+    if (is_int8())
+      return static_cast<float>(key_integer(page, head, offset, d)) *
+             scale_at(keys(page, head), offset);
+    return load(page, shape_.key_offset(kLayer, head), d * shape_.page_len + offset);
+  }
+  float load_value(PageId page, int head, int offset, int d) {
+    if (is_int8())
+      return static_cast<float>(value_integer(page, head, offset, d)) *
+             scale_at(values(page, head), offset);
+    return load(page, shape_.value_offset(kLayer, head), offset * shape_.head_dim + d);
+  }
+  std::vector<float> in_integers(const Row& row, int head, const float* q, int from) {
+    const int n = shape_.page_len;
+    return attention_in_integers(
+        shape_, scale(), q, from, static_cast<int>(row.position),
+        [&](int j, int d) { return key_integer(row.pages[j / n], head, j % n, d); },
+        [&](int j) { return scale_at(keys(row.pages[j / n], head), j % n); },
+        [&](int j, int d) { return value_integer(row.pages[j / n], head, j % n, d); },
+        [&](int j) { return scale_at(values(row.pages[j / n], head), j % n); });
   }
 
   void make_tasks(Grouping grouping, std::vector<AttentionTask>& tasks,
@@ -326,7 +447,7 @@ std::vector<const Kernels*> all_kernels() {
   return all;
 }
 
-constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16};
+constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kI8};
 
 KvShape tiny(DType type, int n_kv_heads, int head_dim, int page_len = 4, int tile_len = 8,
              int span_len = 16) {
@@ -350,7 +471,7 @@ int64_t first_difference(const std::vector<float>& a, const std::vector<float>& 
 void expect_exact(Step& step) {
   step.make_queries();
   const std::vector<float> expected = step.reference();
-  EXPECT_LT(step.worst(), 1e-5);
+  EXPECT_LT(step.worst(), step.shape().type == DType::kI8 ? 0.1 : 1e-5);
   static ThreadPool one(1), two(2), five(5);  // five: more threads than work, so that spans are cut
   const std::pair<ThreadPool*, Grouping> ways[] = {{&one, Grouping::kMaximal},
                                                    {&one, Grouping::kSingle},
@@ -392,16 +513,18 @@ TEST(Attention, RandomTreesOfOtherPageLengths) {
 }
 
 TEST(Attention, PageLengthChangesNoBit) {
-  std::vector<float> first;
-  for (const int page_len : {1, 4, 16, 32}) {
-    Step step(tiny(DType::kF16, 2, 32, page_len, 32, 64), 2, 200, 7);
-    std::vector<PageId> pages;
-    step.extend(pages, 0, 150, 40);
-    step.make_queries();
-    ThreadPool pool(1);
-    const std::vector<float> out = step.run(best_kernels(), pool, Grouping::kMaximal);
-    if (first.empty()) first = out;
-    EXPECT_EQ(first_difference(out, first), -1) << page_len;
+  for (const DType type : {DType::kF16, DType::kI8}) {
+    std::vector<float> first;
+    for (const int page_len : {1, 4, 16, 32}) {
+      Step step(tiny(type, 2, 32, page_len, 32, 64), 2, 200, 7);
+      std::vector<PageId> pages;
+      step.extend(pages, 0, 150, 40);
+      step.make_queries();
+      ThreadPool pool(1);
+      const std::vector<float> out = step.run(best_kernels(), pool, Grouping::kMaximal);
+      if (first.empty()) first = out;
+      EXPECT_EQ(first_difference(out, first), -1) << page_len;
+    }
   }
 }
 
@@ -445,7 +568,7 @@ TEST(Attention, Windows) {
     }
   for (const int window : {1, 5, 40, 63, 64, 65, 100, 128, 129, 500})
     for (const int page_len : {1, 16, 32}) {
-      Step step(tiny(kTypes[window % 3], 1, 32, page_len, 64, 128), 2, 5000 / page_len, ++seed);
+      Step step(tiny(kTypes[window % 4], 1, 32, page_len, 64, 128), 2, 5000 / page_len, ++seed);
       step.set_window(window);
       step.grow({}, 0, 180, 2);
       expect_exact(step);

@@ -9,32 +9,14 @@
 
 #include "base/check.h"
 #include "base/half.h"
+#include "reference/reference_attention.h"
 #include "reference/reference_fma.h"
+#include "reference/reference_math.h"
 
 namespace pando::reference {
 namespace {
 
 using Floats = std::vector<float>;
-
-float sum16(const float* lanes) {
-  float l[16];
-  std::copy_n(lanes, 16, l);
-  for (int width = 8; width >= 1; width /= 2)
-    for (int i = 0; i < width; ++i) l[i] += l[i + width];
-  return l[0];
-}
-
-float exp2(float x) {
-  if (x < -125.0f) return 0.0f;
-  x = std::min(x, 127.0f);
-  const float n = std::nearbyintf(x), f = x - n;
-  float p = 0x1.430912p-13f;
-  for (const float c :
-       {0x1.5d87fep-10f, 0x1.3b2ab6p-7f, 0x1.c6b08ep-5f, 0x1.ebfbep-3f, 0x1.62e43p-1f, 1.0f})
-    p = std::fma(p, f, c);
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(p) +
-                              (static_cast<uint32_t>(static_cast<int>(n)) << 23));
-}
 
 void rms_norm(const float* x, const Floats& w, float eps, float* y) {
   const int n = static_cast<int>(w.size());
@@ -75,76 +57,6 @@ void rotate(Floats& x, int n_tokens, int head_dim, const std::vector<double>& fr
       }
     }
   }
-}
-
-// What a page of the type gives back.
-float through_kv(DType type, float value) {
-  if (type == DType::kBF16) return bf16_to_f32(f32_to_bf16(value));
-  if (type == DType::kF16) return f16_to_f32(f32_to_f16(std::clamp(value, -65504.0f, 65504.0f)));
-  return value;
-}
-
-// The state of a span, or of several merged.
-struct Partial {
-  float m = -std::numeric_limits<float>::infinity(), z = 0.0f;
-  Floats acc;  // [head_dim]
-  int n_spans = 1;
-};
-
-Partial merge(const Partial& a, const Partial& b) {
-  Partial both = b;
-  both.n_spans += a.n_spans;
-  if (a.m == Partial().m) return both;  // nothing was visible in a
-  both.acc.clear();
-  both.m = std::max(a.m, b.m);
-  const float x = exp2(a.m - both.m), y = exp2(b.m - both.m);
-  both.z = std::fma(a.z, x, b.z * y);
-  for (size_t d = 0; d < a.acc.size(); ++d) both.acc.push_back(std::fma(a.acc[d], x, b.acc[d] * y));
-  return both;
-}
-
-// Folds the n visible keys of a tile, the first at `offset` in it, into the span's state. q: [D],
-// keys: D rows `stride` apart, values: n rows of D, `value_stride` apart, lanes: [16].
-void fold_tile(const Floats& q, const float* keys, int stride, const float* values,
-               int value_stride, int offset, int n, bool first, Partial& state, float* lanes) {
-  const int head_dim = static_cast<int>(q.size());
-  Floats s(n, 0.0f);
-  fma_rows(q.data(), head_dim, keys, stride, n, s.data());
-  const float m = std::max(state.m, *std::max_element(s.begin(), s.end()));
-  const float a = first ? 0.0f : exp2(state.m - m);
-  for (float& score : s) score = exp2(score - m);
-  for (int i = 0; i < 16; ++i) lanes[i] *= a;
-  for (int j = 0; j < n; ++j) lanes[(offset + j) % 16] += s[j];
-  for (float& value : state.acc) value *= a;
-  fma_rows(s.data(), n, values, value_stride, head_dim, state.acc.data());
-  state.m = m;
-}
-
-// The state of one query head after its last span, positions first..p: keys [D, n_tokens], values
-// n_tokens rows of D, `value_stride` apart.
-Partial attend_spans(const Floats& q, const float* keys, int n_tokens, const float* values,
-                     int value_stride, int first, int p, const Options& options) {
-  std::vector<Partial> partials;  // a binary counter of merged spans
-  for (int span = 0; span <= p; span += options.span_len) {
-    Partial state;
-    state.acc.assign(q.size(), 0.0f);
-    float lanes[16] = {};
-    bool fresh = true;
-    for (int tile = span; tile < span + options.span_len && tile <= p; tile += options.tile_len) {
-      const int begin = std::max(tile, first), end = std::min(tile + options.tile_len, p + 1);
-      if (begin >= end) continue;
-      fold_tile(q, keys + begin, n_tokens, values + int64_t{begin} * value_stride, value_stride,
-                begin - tile, end - begin, fresh, state, lanes);
-      fresh = false;
-    }
-    state.z = sum16(lanes);
-    for (; !partials.empty() && partials.back().n_spans == state.n_spans; partials.pop_back())
-      state = merge(partials.back(), state);
-    partials.push_back(std::move(state));
-  }
-  Partial all = std::move(partials.back());
-  for (size_t i = partials.size() - 1; i-- > 0;) all = merge(partials[i], all);
-  return all;
 }
 
 }  // namespace
@@ -218,32 +130,6 @@ Floats Matrix::times(const Floats& x, int n_rows) const {
   return y;
 }
 
-// q: [n_tokens, n_heads, D]; k, v: [n_tokens, n_kv_heads, D]; returns [n_tokens, n_heads, D].
-Floats Model::attend(const Floats& q, const Floats& k, Floats v, int n_tokens, int window) const {
-  const int D = config_.head_dim, kv_dim = config_.kv_dim(),
-            group = config_.n_heads / config_.n_kv_heads;
-  const float scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(D)));
-  for (float& x : v) x = through_kv(options_.kv_dtype, x);
-  Floats keys(k.size());  // [n_kv_heads, D, n_tokens]
-  for (int t = 0; t < n_tokens; ++t)
-    for (int i = 0; i < kv_dim; ++i)
-      keys[size_t(i) * n_tokens + t] = through_kv(options_.kv_dtype, k[size_t(t) * kv_dim + i]);
-  Floats out;
-  for (int p = 0; p < n_tokens; ++p) {
-    const int first = window == 0 ? 0 : std::max(0, p - window + 1);
-    for (int head = 0; head < config_.n_heads; ++head) {
-      const int kv_offset = head / group * D;
-      Floats scaled(D);
-      for (int d = 0; d < D; ++d) scaled[d] = q[size_t(p) * config_.q_dim() + head * D + d] * scale;
-      const Partial all = attend_spans(scaled, &keys[size_t(kv_offset) * n_tokens], n_tokens,
-                                       &v[kv_offset], kv_dim, first, p, options_);
-      const float inverse = 1.0f / all.z;
-      for (const float x : all.acc) out.push_back(x * inverse);
-    }
-  }
-  return out;
-}
-
 Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
   const int n = static_cast<int>(tokens.size()), d_model = config_.d_model;
   const float eps = config_.rms_eps;
@@ -266,7 +152,8 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
     k = rms_norm_rows(k, layer.k_norm, eps);
     rotate(q, n, config_.head_dim, turns, config_.rope.attention_factor);
     rotate(k, n, config_.head_dim, turns, config_.rope.attention_factor);
-    const Floats attended = attend(q, k, v, n, config_.window(static_cast<int>(index)));
+    const Floats attended =
+        attend(config_, options_, q, k, v, n, config_.window(static_cast<int>(index)));
     Floats projected = plus_bias(layer.o.times(attended, n), layer.o_bias);
     if (post) projected = rms_norm_rows(projected, layer.post_attention_norm, eps);
     for (size_t i = 0; i < x.size(); ++i) x[i] += projected[i];

@@ -16,7 +16,7 @@ namespace pando::reference {
 
 struct Options {
   std::optional<DType> weights;  // projections and LM head as q8_0, q4_0, int8; else as stored
-  DType kv_dtype = DType::kF32;  // f32, f16 or bf16
+  DType kv_dtype = DType::kF32;  // f32, f16, bf16 or int8
   int tile_len = 64;             // positions
   int span_len = 2048;           // positions, a multiple of tile_len
   int context = 0;               // longest sequence of the engine; 0: the model's
@@ -70,9 +70,6 @@ class Model {
 
  private:
   Model() = default;
-
-  std::vector<float> attend(const std::vector<float>& q, const std::vector<float>& k,
-                            std::vector<float> v, int n_tokens, int window) const;
 
   model::ModelConfig config_;
   Options options_;

@@ -7,56 +7,19 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "kernel/cpu/attend_args.h"
+#include "kernel/cpu/attend_blocks.h"
+#include "kernel/cpu/attend_int8.h"
 #include "kernel/cpu/attend_product.h"
 #include "kernel/cpu/row_ops.h"
 
 namespace pando::kernel {
 
-// One tile of one KV head against query rows that all hold it on their paths. Padded: rounded up
-// to sixteen; what lies in the padding is never used.
-struct AttendTileArgs {
-  DType type;  // of keys and values
-  int head_dim;
-  int page_len;
-  int tile_len;
-  int n_pages;                     // pages of the tile, enough for every visible position
-  const std::byte* const* keys;    // [n_pages] chunks [head_dim, page_len]
-  const std::byte* const* values;  // [n_pages] chunks [page_len, head_dim]
-  const std::byte* const* ahead;   // [n_ahead] chunks of the next call, to be prefetched
-  int n_ahead;
-  int n_queries;
-  // A query sees positions [from, visible) of the tile, at least one.
-  const int32_t* visible;  // [n_queries]
-  const int32_t* from;     // [n_queries], or null: 0 for all
-  bool first;              // first tile of a span: max, sum and acc are written, not updated
-  bool keep_masked;        // deliberate fault: masked values are multiplied by zero, not skipped
-  const float* q;          // [n_queries, padded head_dim] f32, scaled
-  float* max;              // [n_queries] f32, base 2
-  float* sum;              // [n_queries, 16] f32, lane = position in the tile mod 16
-  float* acc;              // [n_queries, padded head_dim] f32
-  float* scores;           // [n_queries, padded tile_len] f32 work space: scores, then weights
-  float* factor;           // [n_queries] f32 work space
-  float* widened;          // [kStripChannels, padded tile_len] f32 work space
-};
-
-// Channels that all query rows meet at a time: 64 x 64 f32 stay in a first-level cache.
-inline constexpr int kStripChannels = 64;
-
-// a becomes merge(a, b): the states of two neighbouring spans or aligned groups of spans.
-struct MergeSpansArgs {
-  int head_dim;
-  float* max_a;  // [1] f32, base 2
-  float* sum_a;  // [1] f32
-  float* acc_a;  // [padded head_dim] f32
-  const float* max_b;
-  const float* sum_b;
-  const float* acc_b;
-};
-
 template <class S>
 struct Attend {
   using F = typename S::F;
   using Product = TileProduct<S>;
+  using Blocks = QueryBlocks<S>;
   using Ahead = typename Product::Ahead;
   using Start = typename Product::Start;
 
@@ -68,6 +31,8 @@ struct Attend {
         return run<typename Product::F16>(t);
       case DType::kBF16:
         return run<typename Product::BF16>(t);
+      case DType::kI8:
+        return AttendInt8<S>::attend_tile(t);
       default:
         return;  // no pages have these
     }
@@ -100,8 +65,8 @@ struct Attend {
     }
   };
 
-  static int padded(int n) { return (n + 15) / 16 * 16; }
-  static int smaller(int a, int b) { return a < b ? a : b; }
+  static int padded(int n) { return Blocks::padded(n); }
+  static int smaller(int a, int b) { return Blocks::smaller(a, b); }
 
   template <class T>
   static void run(const AttendTileArgs& t) {
@@ -162,62 +127,6 @@ struct Attend {
     }
   }
 
-  // Calls f.operator()<R>(first query) for blocks of R query rows that cover all of them.
-  template <class Block>
-  static void for_blocks(int n_queries, const Block& block) {
-    for (int i = 0, n_left = (n_queries + 5) / 6; n_left > 0; --n_left) {
-      const int n = (n_queries - i + n_left - 1) / n_left;
-      switch (n) {
-        case 1:
-          block.template of<1>(i);
-          break;
-        case 2:
-          block.template of<2>(i);
-          break;
-        case 3:
-          block.template of<3>(i);
-          break;
-        case 4:
-          block.template of<4>(i);
-          break;
-        case 5:
-          block.template of<5>(i);
-          break;
-        default:
-          block.template of<6>(i);
-          break;
-      }
-      i += n;
-    }
-  }
-
-  // Positions that a block of queries sees: together, and at least one of them.
-  static int seen(const AttendTileArgs& t, int query) {
-    return t.keep_masked ? t.n_pages * t.page_len : t.visible[query];
-  }
-  static int seen_by_all(const AttendTileArgs& t, int query, int n) {
-    int least = seen(t, query);
-    for (int i = 1; i < n; ++i) least = smaller(least, seen(t, query + i));
-    return least;
-  }
-  // The first position that all of a block of queries see, and that any of them sees.
-  static int begin_of_all(const AttendTileArgs& t, int query, int n) {
-    int most = 0;
-    for (int i = 0; i < n && t.from != nullptr; ++i)
-      most = most > t.from[query + i] ? most : t.from[query + i];
-    return most;
-  }
-  static int begin_of_any(const AttendTileArgs& t, int query, int n) {
-    int least = t.from == nullptr ? 0 : t.from[query];
-    for (int i = 1; i < n && t.from != nullptr; ++i) least = smaller(least, t.from[query + i]);
-    return least;
-  }
-  static int seen_by_any(const AttendTileArgs& t, int query, int n) {
-    int most = seen(t, query);
-    for (int i = 1; i < n; ++i) most = most > seen(t, query + i) ? most : seen(t, query + i);
-    return most;
-  }
-
   // scores[i][j] += sum over channels [channel, channel + n) of q[i][d] * k[j][d].
   template <class T>
   struct ScoreBlock {
@@ -228,7 +137,7 @@ struct Attend {
 
     template <int R>
     void of(int query) const {
-      const int n_vectors = (seen_by_any(t, query, R) + 15) / 16;
+      const int n_vectors = (Blocks::seen_by_any(t, query, R) + 15) / 16;
       typename Product::template Operands<T> o;
       o.a_stride = padded(t.head_dim);
       o.a = t.q + query * o.a_stride + channel;
@@ -236,7 +145,7 @@ struct Attend {
       o.c_stride = padded(t.tile_len);
       o.n_k = n;
       o.start = channel == 0 ? Start::kZero : Start::kKeep;
-      for (int vector = begin_of_any(t, query, R) / 16; vector < n_vectors;) {
+      for (int vector = Blocks::begin_of_any(t, query, R) / 16; vector < n_vectors;) {
         const int width = Product::template width<R>(n_vectors - vector);
         for (int v = 0; v < width; ++v) {
           const int position = 16 * (vector + v);
@@ -251,7 +160,7 @@ struct Attend {
   template <class T>
   static void score(const AttendTileArgs& t, const View<T>& keys, int channel, int n,
                     Ahead& ahead) {
-    for_blocks(t.n_queries, ScoreBlock<T>{t, keys, channel, n, ahead});
+    Blocks::for_each(t.n_queries, ScoreBlock<T>{t, keys, channel, n, ahead});
   }
 
   // Scores become weights; max, sum and factor (of sum and acc) of each query follow.
@@ -267,7 +176,7 @@ struct Attend {
     const F lowest = S::set1(-__builtin_inff());
     for (int i = 0; i < t.n_queries; ++i) {
       float* const s = t.scores + i * padded(t.tile_len);
-      const int n = t.visible[i], n_touched = seen(t, i);
+      const int n = t.visible[i], n_touched = Blocks::seen(t, i);
       const int from = kWindow ? t.from[i] : 0, begin = from / 16 * 16;
       F top = lowest;
       for (int j = begin; j < n_touched; j += 16) {
@@ -304,7 +213,7 @@ struct Attend {
 
     template <int R>
     void of(int query) const {
-      const int common = seen_by_all(t, query, R);
+      const int common = Blocks::seen_by_all(t, query, R);
       const Start start = t.first ? Start::kZero : Start::kScale;
       if (t.from != nullptr) return of_window<R>(query, common, start);
       add<R>(query, 0, common, start);
@@ -316,20 +225,20 @@ struct Attend {
     void add_rest(int query, int begin) const {
       if constexpr (R > 1) {
         for (int i = query; i < query + R; ++i)
-          if (seen(t, i) > begin) add<1>(i, begin, seen(t, i), Start::kKeep);
+          if (Blocks::seen(t, i) > begin) add<1>(i, begin, Blocks::seen(t, i), Start::kKeep);
       }
     }
 
     // Queries start at positions of their own: each alone up to where all of them see.
     template <int R>
     void of_window(int query, int common, Start start) const {
-      const int begin = begin_of_all(t, query, R);
-      if (begin == begin_of_any(t, query, R)) {
+      const int begin = Blocks::begin_of_all(t, query, R);
+      if (begin == Blocks::begin_of_any(t, query, R)) {
         add<R>(query, begin, common, start);
         return add_rest<R>(query, common);
       }
       for (int i = query; i < query + R; ++i)
-        add<1>(i, t.from[i], begin < common ? begin : seen(t, i), start);
+        add<1>(i, t.from[i], begin < common ? begin : Blocks::seen(t, i), start);
       if (begin >= common) return;  // no position that all of them see
       add<R>(query, begin, common, Start::kKeep);
       add_rest<R>(query, common);
@@ -367,7 +276,7 @@ struct Attend {
   template <class T>
   static void weigh(const AttendTileArgs& t, const View<T>& values, int channel, int n,
                     Ahead& ahead) {
-    for_blocks(t.n_queries, WeighBlock<T>{t, values, channel, n, ahead});
+    Blocks::for_each(t.n_queries, WeighBlock<T>{t, values, channel, n, ahead});
   }
 };
 

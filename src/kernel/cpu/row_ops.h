@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "kernel/cpu/linear_layout.h"
 
 namespace pando::kernel {
 
@@ -85,6 +86,23 @@ struct RowOps {
     F most = S::zero();
     for (int i = 0; i < n; i += 16) most = S::max(most, S::abs(S::load_first(x + i, n - i)));
     return S::reduce_max(most);
+  }
+
+  // out: [n rounded up to sixteen]
+  static QuantizedRow quantize(const float* x, int n, int8_t* out) {
+    float amax = abs_max(x, n);
+    if (amax < 0x1p-100f) amax = 0.0f;  // 127 / amax must be finite
+    const F factor = S::set1(amax == 0.0f ? 0.0f : 127.0f / amax);
+    const F most = S::set1(127.0f), least = S::set1(-127.0f);
+    F sum = S::zero();
+    for (int i = 0; i < n; i += 16) {
+      F q = S::round(S::mul(S::load_first(x + i, n - i), factor));
+      q = S::select_less(q, most, q, most);
+      q = S::select_less(least, q, q, least);
+      sum = S::add(sum, S::select_first(n - i, q, S::zero()));
+      S::store_s8(out + i, q);
+    }
+    return {amax / 127.0f, -128 * static_cast<int32_t>(S::reduce_add(sum))};
   }
 
   static void widen(DType type, const void* from, int64_t n, float* to) {

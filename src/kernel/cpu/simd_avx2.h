@@ -21,6 +21,12 @@ struct SimdAvx2 {
     I values, magnitudes;  // [16][4] s8, and u8
   };
   using Quad = __m256i;  // four s8, eight times
+  struct Values {
+    I even, odd;  // [16][2] s16 each: with u8 factors products do not fit vpmaddubsw's 16 bits
+  };
+  struct Shares {
+    __m256i even, odd;  // two u8 in 16 bits each, eight times
+  };
 
   static F zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
   static F set1(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
@@ -153,6 +159,21 @@ struct SimdAvx2 {
     return {dot_half(sum.lo, w.values.lo, w.magnitudes.lo, a),
             dot_half(sum.hi, w.values.hi, w.magnitudes.hi, a)};
   }
+  static Values load_values(const int8_t* p) {
+    const __m256i lo = load_256(p), hi = load_256(p + 32);
+    return {{_mm256_srai_epi16(_mm256_slli_epi16(lo, 8), 8),
+             _mm256_srai_epi16(_mm256_slli_epi16(hi, 8), 8)},
+            {_mm256_srai_epi16(lo, 8), _mm256_srai_epi16(hi, 8)}};
+  }
+  static Shares load_shares(const uint8_t* p) {
+    int32_t four;
+    __builtin_memcpy(&four, p, 4);
+    const __m256i all = _mm256_set1_epi32(four);
+    return {_mm256_and_si256(all, _mm256_set1_epi16(255)), _mm256_srli_epi16(all, 8)};
+  }
+  static I dot_shares(I sum, const Values& v, const Shares& p) {
+    return {add_shares(sum.lo, v.even.lo, v.odd.lo, p), add_shares(sum.hi, v.even.hi, v.odd.hi, p)};
+  }
   static F to_float(I a) { return {_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)}; }
   static void store_s8(int8_t* p, F x) {
     // packs works within 128-bit halves; the permutation puts the quarters back in order.
@@ -162,8 +183,20 @@ struct SimdAvx2 {
         _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
   }
+  static void store_u8(uint8_t* p, F x) {
+    const __m256i halves = _mm256_packus_epi32(_mm256_cvtps_epi32(x.lo), _mm256_cvtps_epi32(x.hi));
+    const __m256i words = _mm256_permute4x64_epi64(halves, 0xd8);
+    const __m128i bytes =
+        _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
+  }
 
  private:
+  static __m256i add_shares(__m256i sum, __m256i even, __m256i odd, const Shares& p) {
+    const __m256i products =
+        _mm256_add_epi32(_mm256_madd_epi16(even, p.even), _mm256_madd_epi16(odd, p.odd));
+    return _mm256_add_epi32(sum, products);
+  }
   static I first(int n) {
     const __m256i count = _mm256_set1_epi32(n);
     const __m256i iota = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);

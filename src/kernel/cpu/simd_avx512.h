@@ -15,6 +15,8 @@ struct SimdAvx512 {
   using I = __m512i;
   using Weights = __m512i;  // [16][4] u8: integers + their offset
   using Quad = __m512i;     // four s8, sixteen times
+  using Values = __m512i;   // [16][4] s8
+  using Shares = __m512i;   // four u8, sixteen times
 
   static F zero() { return _mm512_setzero_ps(); }
   static F set1(float x) { return _mm512_set1_ps(x); }
@@ -113,8 +115,18 @@ struct SimdAvx512 {
     asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(a));
     return sum;
   }
+  static Values load_values(const int8_t* p) { return _mm512_loadu_si512(p); }
+  static Shares load_shares(const uint8_t* p) {
+    int32_t four;
+    __builtin_memcpy(&four, p, 4);
+    return _mm512_set1_epi32(four);
+  }
+  static I dot_shares(I sum, Values v, Shares p) { return dot(sum, p, v); }
   static F to_float(I a) { return _mm512_cvtepi32_ps(a); }
   static void store_s8(int8_t* p, F x) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x)));
+  }
+  static void store_u8(uint8_t* p, F x) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x)));
   }
 

@@ -203,6 +203,32 @@ struct SimdPortable {
     for (int i = 0; i < 16; ++i) r.lane[i] = static_cast<float>(a.lane[i]);
     return r;
   }
+  // The same for u8 shares and s8 values, sixteen times four of each.
+  struct Values {
+    int8_t q[16][4];
+  };
+  struct Shares {
+    uint8_t q[4];
+  };
+  static Values load_values(const int8_t* p) {  // [16][4]
+    Values v;
+    std::memcpy(v.q, p, sizeof v.q);
+    return v;
+  }
+  static Shares load_shares(const uint8_t* p) {
+    Shares s;
+    std::memcpy(s.q, p, sizeof s.q);
+    return s;
+  }
+  static I dot_shares(I sum, const Values& v, Shares p) {
+    for (int i = 0; i < 16; ++i)
+      for (int j = 0; j < 4; ++j) sum.lane[i] += v.q[i][j] * p.q[j];
+    return sum;
+  }
+  // Integral values in [0, 255].
+  static void store_u8(uint8_t* p, F x) {
+    for (int i = 0; i < 16; ++i) p[i] = static_cast<uint8_t>(x.lane[i]);
+  }
   // Integral values in [-128, 127].
   static void store_s8(int8_t* p, F x) {
     for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(x.lane[i]);

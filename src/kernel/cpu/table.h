@@ -19,6 +19,7 @@ constexpr Kernels make_table(Isa isa, const char* name) {
       .add = RowOps<S>::add,
       .scale = RowOps<S>::scale,
       .abs_max = RowOps<S>::abs_max,
+      .quantize = RowOps<S>::quantize,
       .widen = RowOps<S>::widen,
       .narrow_kv = RowOps<S>::narrow_kv,
       .linear_block = LinearBlock<S>::run,

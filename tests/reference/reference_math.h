@@ -1,0 +1,31 @@
+// The pieces of docs/arithmetic.md that several operations use.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace pando::reference {
+
+inline float sum16(const float* lanes) {
+  float l[16];
+  std::copy_n(lanes, 16, l);
+  for (int width = 8; width >= 1; width /= 2)
+    for (int i = 0; i < width; ++i) l[i] += l[i + width];
+  return l[0];
+}
+
+inline float exp2(float x) {
+  if (x < -125.0f) return 0.0f;
+  x = std::min(x, 127.0f);
+  const float n = std::nearbyintf(x), f = x - n;
+  float p = 0x1.430912p-13f;
+  for (const float c :
+       {0x1.5d87fep-10f, 0x1.3b2ab6p-7f, 0x1.c6b08ep-5f, 0x1.ebfbep-3f, 0x1.62e43p-1f, 1.0f})
+    p = std::fma(p, f, c);
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(p) +
+                              (static_cast<uint32_t>(static_cast<int>(n)) << 23));
+}
+
+}  // namespace pando::reference
