@@ -10,7 +10,7 @@
 namespace pando::kernel {
 namespace {
 
-constexpr int kQueriesEach = 96;        // query rows of a work item: their state stays in L2
+constexpr int kQueriesEach = 128;       // query rows of a work item: their state stays in L2
 constexpr int kFewestQueriesEach = 24;  // below this, reading pages again costs more than idling
 constexpr int kItemsPerThread = 4;      // enough for an even end
 
@@ -32,6 +32,7 @@ AttentionSplit split(const AttentionArgs& args, int n_threads) {
   while (n_items() * s.n_parts < wanted && s.rows_each * s.group >= 2 * kFewestQueriesEach)
     s.rows_each = ceil_div(s.rows_each, 2);
   s.n_chunks = ceil_div(n_rows, s.rows_each);
+  s.rows_each = ceil_div(n_rows, s.n_chunks);  // of nearly equal size
   return s;
 }
 

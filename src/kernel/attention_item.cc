@@ -110,6 +110,7 @@ size_t AttentionItem::use(std::byte* memory) {
     q_rows_ = reinterpret_cast<QuantizedRow*>(layout.take(n * sizeof(QuantizedRow)));
     shares_ = reinterpret_cast<uint8_t*>(layout.take(n * n_tile));
     share_scale_ = layout.floats(n);
+    to_share_ = layout.floats(n);
     gathered_ = layout.take(int8_gathered_bytes(shape_.tile_len, shape_.head_dim));
     q_ = layout.floats(dim_);
   } else {
@@ -258,6 +259,7 @@ void AttentionItem::attend_rows(const AttentionTask& task, int slot, int turn, i
     tile.q_rows = q_rows_ + first_query;
     tile.shares = shares_;
     tile.share_scale = share_scale_;
+    tile.to_share = to_share_;
     tile.gathered = gathered_;
   } else {
     tile.q = q_ + first_query * dim_;

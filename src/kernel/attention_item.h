@@ -136,6 +136,7 @@ class AttentionItem {
   QuantizedRow* q_rows_ = nullptr;  // [n_queries]
   uint8_t* shares_ = nullptr;       // [n_queries, padded tile_len]
   float* share_scale_ = nullptr;    // [n_queries]
+  float* to_share_ = nullptr;       // [n_queries]
   std::byte* gathered_ = nullptr;   // int8_gathered_bytes()
   // A stack of span results per query; the topmost is being folded.
   float* max_ = nullptr;  // [n_slots, n_queries]

@@ -163,7 +163,8 @@ struct Attend {
     Blocks::for_each(t.n_queries, ScoreBlock<T>{t, keys, channel, n, ahead});
   }
 
-  // Scores become weights; max, sum and factor (of sum and acc) of each query follow.
+  // Scores become weights; max, sum and factor (of sum and acc) of each query follow. In passes
+  // over the queries, so that the chains of one query's maximum overlap with the next one's.
   static void softmax(const AttendTileArgs& t) {
     if (t.from == nullptr) {
       softmax_of<false>(t);
@@ -173,33 +174,56 @@ struct Attend {
   }
   template <bool kWindow>
   static void softmax_of(const AttendTileArgs& t) {
+    const auto whole = [&](int i) { return !kWindow && t.tile_len == 64 && t.visible[i] == 64; };
+    for (int i = 0; i < t.n_queries; ++i)
+      whole(i) ? find_max<true, false>(t, i) : find_max<false, kWindow>(t, i);
+    Exp2<S>::of_all(t.factor, t.n_queries);
+    for (int i = 0; i < t.n_queries; ++i)
+      whole(i) ? find_weights<true, false>(t, i) : find_weights<false, kWindow>(t, i);
+  }
+  template <bool kWindow>
+  static int begin_of(const AttendTileArgs& t, int query) {
+    return kWindow ? t.from[query] / 16 * 16 : 0;
+  }
+
+  // The new maximum, and the logarithm of the factor. kWhole: all 64 positions are visible.
+  template <bool kWhole, bool kWindow>
+  static void find_max(const AttendTileArgs& t, int i) {
     const F lowest = S::set1(-__builtin_inff());
-    for (int i = 0; i < t.n_queries; ++i) {
-      float* const s = t.scores + i * padded(t.tile_len);
-      const int n = t.visible[i], n_touched = Blocks::seen(t, i);
-      const int from = kWindow ? t.from[i] : 0, begin = from / 16 * 16;
-      F top = lowest;
-      for (int j = begin; j < n_touched; j += 16) {
-        F score = S::select_first(n - j, S::load(s + j), lowest);
-        if constexpr (kWindow) score = S::select_first(from - j, lowest, score);
-        top = S::max(top, score);
-      }
-      const float old = t.first ? -__builtin_inff() : t.max[i];
-      const float tile_max = S::reduce_max(top);
-      const float now = old > tile_max ? old : tile_max;
-      const F max = S::set1(now);
-      const F factor = Exp2<S>::of(S::set1(old - now));
-      F sum = t.first ? S::zero() : S::mul(S::load(t.sum + 16 * i), factor);
-      for (int j = begin; j < n_touched; j += 16) {
-        F w = S::select_first(n - j, Exp2<S>::of(S::sub(S::load(s + j), max)), S::zero());
-        if constexpr (kWindow) w = S::select_first(from - j, S::zero(), w);
-        S::store(s + j, w);
-        sum = S::add(sum, w);
-      }
-      S::store(t.sum + 16 * i, sum);
-      S::store_first(t.factor + i, factor, 1);
-      t.max[i] = now;
+    const float* const s = t.scores + i * padded(t.tile_len);
+    const int n = kWhole ? 64 : t.visible[i];
+    F top = lowest;
+#pragma GCC unroll 4
+    for (int j = begin_of<kWindow>(t, i); j < n; j += 16) {
+      F score = S::load(s + j);
+      if constexpr (!kWhole) score = S::select_first(n - j, score, lowest);
+      if constexpr (kWindow) score = S::select_first(t.from[i] - j, lowest, score);
+      top = S::max(top, score);
     }
+    const float old = t.first ? -__builtin_inff() : t.max[i];
+    const float tile_max = S::reduce_max(top);
+    const float now = old > tile_max ? old : tile_max;
+    t.factor[i] = old - now;
+    t.max[i] = now;
+  }
+
+  template <bool kWhole, bool kWindow>
+  static void find_weights(const AttendTileArgs& t, int i) {
+    float* const s = t.scores + i * padded(t.tile_len);
+    const int n = kWhole ? 64 : t.visible[i];
+    const int n_touched = kWhole ? 64 : Blocks::seen(t, i);
+    const F max = S::set1(t.max[i]);
+    F sum = t.first ? S::zero() : S::mul(S::load(t.sum + 16 * i), S::set1(t.factor[i]));
+#pragma GCC unroll 4
+    for (int j = begin_of<kWindow>(t, i); j < n_touched; j += 16) {
+      const F x = S::sub(S::load(s + j), max);  // what is not visible may be anything
+      F w = kWhole ? Exp2<S>::of_at_most_127(x) : Exp2<S>::of(x);
+      if constexpr (!kWhole) w = S::select_first(n - j, w, S::zero());
+      if constexpr (kWindow) w = S::select_first(t.from[i] - j, S::zero(), w);
+      S::store(s + j, w);
+      sum = S::add(sum, w);
+    }
+    S::store(t.sum + 16 * i, sum);
   }
 
   // acc[i][d] = acc[i][d] * factor[i] + sum of w[i][j] * v[j][d] over the visible j only, for n

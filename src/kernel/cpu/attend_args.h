@@ -40,6 +40,7 @@ struct AttendTileArgs {
   const QuantizedRow* q_rows;  // [n_queries]
   uint8_t* shares;             // [n_queries, padded tile_len] work space
   float* share_scale;          // [n_queries] work space
+  float* to_share;             // [n_queries] work space
   std::byte* gathered;         // int8_gathered_bytes() of work space
 };
 

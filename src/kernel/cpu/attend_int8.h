@@ -193,58 +193,98 @@ struct AttendInt8 {
   }
 
   // Scores become shares, u8, of the weights times the values' scales; max, sum, factor (of sum and
-  // acc) and share_scale of each query follow.
+  // acc) and share_scale of each query follow. In passes over the queries, so that the chains of
+  // one query's maximum overlap with the next one's.
   template <bool kWindow>
   static void softmax(const Tile& tile) {
     const AttendTileArgs& t = tile.t;
-    const F lowest = S::set1(-__builtin_inff()), most_share = S::set1(255.0f);
-    const int n_padded = padded(t.tile_len);
     for (int i = 0; i < t.n_queries; ++i) {
-      float* const s = t.scores + i * n_padded;
-      uint8_t* const shares = t.shares + i * n_padded;
-      const int n = t.visible[i], end = padded(n);
-      const int from = kWindow ? t.from[i] : 0, begin = from / 16 * 16;
-      const F q_scale = S::set1(t.q_rows[i].scale);
-      F top = lowest;
-      for (int j = begin; j < end; j += 16) {
-        const F scale = S::mul(q_scale, S::load(tile.key_scales + j));
-        F score = S::mul(S::to_float(S::load_sums(s + j)), scale);
-        score = S::select_first(n - j, score, lowest);
-        if constexpr (kWindow) score = S::select_first(from - j, lowest, score);
-        S::store(s + j, score);
-        top = S::max(top, score);
+      if (t.visible[i] == 64 && t.tile_len == 64 && !kWindow) {
+        find_max<4, false>(tile, i);
+      } else {
+        find_max<0, kWindow>(tile, i);
       }
-      const float old = t.first ? -__builtin_inff() : t.max[i];
-      const float tile_max = S::reduce_max(top);
-      const float now = old > tile_max ? old : tile_max;
-      const F max = S::set1(now);
-      const F factor = Exp2<S>::of(S::set1(old - now));
-      F sum = t.first ? S::zero() : S::mul(S::load(t.sum + 16 * i), factor);
-      F most = S::zero();
-      for (int j = begin; j < end; j += 16) {
-        const F w = Exp2<S>::of(S::sub(S::load(s + j), max));  // 0 where the score is -infinity
-        sum = S::add(sum, w);
-        F share = S::mul(w, S::load(tile.value_scales + j));
-        share = S::select_first(n - j, share, S::zero());
-        if constexpr (kWindow) share = S::select_first(from - j, S::zero(), share);
-        S::store(s + j, share);
-        most = S::max(most, share);
-      }
-      S::store(t.sum + 16 * i, sum);
-      S::store_first(t.factor + i, factor, 1);
-      t.max[i] = now;
-
-      float amax = S::reduce_max(most);
-      if (amax < 0x1p-100f) amax = 0.0f;  // 255 / amax must be finite
-      const F to_share = S::set1(amax == 0.0f ? 0.0f : 255.0f / amax);
-      t.share_scale[i] = amax / 255.0f;
-      for (int j = 0; j < begin; j += 16) S::store_u8(shares + j, S::zero());
-      for (int j = begin; j < end; j += 16) {
-        const F share = S::round(S::mul(S::load(s + j), to_share));
-        S::store_u8(shares + j, S::select_less(share, most_share, share, most_share));
-      }
-      for (int j = end; j < n_padded; j += 16) S::store_u8(shares + j, S::zero());
     }
+    Exp2<S>::of_all(t.factor, t.n_queries);
+    for (int i = 0; i < t.n_queries; ++i) {
+      if (t.visible[i] == 64 && t.tile_len == 64 && !kWindow) {
+        find_weights<4, false>(tile, i);
+      } else {
+        find_weights<0, kWindow>(tile, i);
+      }
+    }
+    const F most = S::set1(255.0f), least = S::set1(0x1p-100f);  // 255 / amax must be finite
+    for (int i = 0; i < t.n_queries; i += 16) {
+      const int n = t.n_queries - i;
+      const F amax = S::load_first(t.share_scale + i, n);
+      const F scale = S::select_less(amax, least, S::zero(), S::div(amax, most));
+      S::store_first(t.share_scale + i, scale, n);
+      S::store_first(t.to_share + i, S::select_less(amax, least, S::zero(), S::div(most, amax)), n);
+    }
+    for (int i = 0; i < t.n_queries; ++i) {
+      float* const s = t.scores + i * padded(t.tile_len);
+      uint8_t* const shares = t.shares + i * padded(t.tile_len);
+      const int begin = begin_of<kWindow>(t, i), end = padded(t.visible[i]);
+      const F to_share = S::set1(t.to_share[i]);
+      for (int j = 0; j < begin; j += 16) S::store_u8(shares + j, S::zero());
+      for (int j = begin; j < end; j += 16)
+        S::store_u8(shares + j, S::min(S::mul(S::load(s + j), to_share), most));
+      for (int j = end; j < padded(t.tile_len); j += 16) S::store_u8(shares + j, S::zero());
+    }
+  }
+  template <bool kWindow>
+  static int begin_of(const AttendTileArgs& t, int query) {
+    return kWindow ? t.from[query] / 16 * 16 : 0;
+  }
+
+  // Scores in f32, -infinity where not visible; the new maximum; the logarithm of the factor.
+  // kVectors: all of the tile is visible; 0: any part.
+  template <int kVectors, bool kWindow>
+  static void find_max(const Tile& tile, int i) {
+    const AttendTileArgs& t = tile.t;
+    const F lowest = S::set1(-__builtin_inff());
+    float* const s = t.scores + i * padded(t.tile_len);
+    const int n = kVectors > 0 ? 16 * kVectors : t.visible[i];
+    const F q_scale = S::set1(t.q_rows[i].scale);
+    F top = lowest;
+#pragma GCC unroll 4
+    for (int j = begin_of<kWindow>(t, i); j < n; j += 16) {
+      const F scale = S::mul(q_scale, S::load(tile.key_scales + j));
+      F score = S::mul(S::to_float(S::load_sums(s + j)), scale);
+      if constexpr (kVectors == 0) score = S::select_first(n - j, score, lowest);
+      if constexpr (kWindow) score = S::select_first(t.from[i] - j, lowest, score);
+      S::store(s + j, score);
+      top = S::max(top, score);
+    }
+    const float old = t.first ? -__builtin_inff() : t.max[i];
+    const float tile_max = S::reduce_max(top);
+    const float now = old > tile_max ? old : tile_max;
+    t.factor[i] = old - now;
+    t.max[i] = now;
+  }
+
+  // Weights times the values' scales; their maximum; the sum of the weights.
+  template <int kVectors, bool kWindow>
+  static void find_weights(const Tile& tile, int i) {
+    const AttendTileArgs& t = tile.t;
+    float* const s = t.scores + i * padded(t.tile_len);
+    const int n = kVectors > 0 ? 16 * kVectors : t.visible[i];
+    const F max = S::set1(t.max[i]);
+    F sum = t.first ? S::zero() : S::mul(S::load(t.sum + 16 * i), S::set1(t.factor[i]));
+    F most = S::zero();
+#pragma GCC unroll 4
+    for (int j = begin_of<kWindow>(t, i); j < n; j += 16) {
+      // 0 where the score is -infinity
+      const F w = Exp2<S>::of_at_most_127(S::sub(S::load(s + j), max));
+      sum = S::add(sum, w);
+      F share = S::mul(w, S::load(tile.value_scales + j));
+      if constexpr (kVectors == 0) share = S::select_first(n - j, share, S::zero());
+      if constexpr (kWindow) share = S::select_first(t.from[i] - j, S::zero(), share);
+      S::store(s + j, share);
+      most = S::max(most, share);
+    }
+    S::store(t.sum + 16 * i, sum);
+    t.share_scale[i] = S::reduce_max(most);
   }
 
   // acc[i][d] = fma(float(sum of shares[i][j] * v[j][d]), share_scale[i], acc[i][d] * factor[i]).

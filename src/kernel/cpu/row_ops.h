@@ -14,12 +14,12 @@ namespace pando::kernel {
 template <class S>
 struct Exp2 {
   using F = typename S::F;
-  static F of(F x) {
+  static F of(F x) { return of_at_most_127(S::min(S::set1(127.0f), x)); }  // NaN stays NaN
+  // The same for x that is not above 127, or NaN.
+  static F of_at_most_127(F x) {
     const F lowest = S::set1(-125.0f);
-    const F most = S::set1(127.0f);
-    const F bounded = S::select_less(most, x, most, x);  // NaN stays NaN
-    const F n = S::round(S::select_less(bounded, lowest, lowest, bounded));
-    const F f = S::sub(bounded, n);
+    const F n = S::round(S::max(lowest, x));
+    const F f = S::sub(x, n);
     F p = S::set1(0x1.430912p-13f);
     p = S::fma(p, f, S::set1(0x1.5d87fep-10f));
     p = S::fma(p, f, S::set1(0x1.3b2ab6p-7f));
@@ -28,6 +28,11 @@ struct Exp2 {
     p = S::fma(p, f, S::set1(0x1.62e43p-1f));
     p = S::fma(p, f, S::set1(1.0f));
     return S::select_less(x, lowest, S::zero(), S::scale_by_pow2(p, n));
+  }
+  // In place; x: [n], none of them above 127.
+  static void of_all(float* x, int n) {
+    for (int i = 0; i < n; i += 16)
+      S::store_first(x + i, of_at_most_127(S::load_first(x + i, n - i)), n - i);
   }
 };
 

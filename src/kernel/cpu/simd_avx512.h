@@ -31,6 +31,7 @@ struct SimdAvx512 {
   static F div(F a, F b) { return _mm512_div_ps(a, b); }
   static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
   static F max(F a, F b) { return _mm512_max_ps(a, b); }
+  static F min(F a, F b) { return _mm512_min_ps(a, b); }
   static F abs(F a) { return _mm512_abs_ps(a); }
   static F select_first(int n, F a, F b) { return _mm512_mask_blend_ps(first(n), b, a); }
   static F select_less(F a, F b, F yes, F no) {

@@ -77,6 +77,11 @@ struct SimdPortable {
     for (int i = 0; i < 16; ++i) a.lane[i] = a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i];
     return a;
   }
+  // a < b ? a : b, so b where either is NaN.
+  static F min(F a, F b) {
+    for (int i = 0; i < 16; ++i) a.lane[i] = a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i];
+    return a;
+  }
   static F abs(F a) {
     for (int i = 0; i < 16; ++i) a.lane[i] = std::fabs(a.lane[i]);
     return a;
@@ -225,9 +230,9 @@ struct SimdPortable {
       for (int j = 0; j < 4; ++j) sum.lane[i] += v.q[i][j] * p.q[j];
     return sum;
   }
-  // Integral values in [0, 255].
+  // Rounded to nearest even, from values in [0, 255].
   static void store_u8(uint8_t* p, F x) {
-    for (int i = 0; i < 16; ++i) p[i] = static_cast<uint8_t>(x.lane[i]);
+    for (int i = 0; i < 16; ++i) p[i] = static_cast<uint8_t>(std::nearbyint(x.lane[i]));
   }
   // Integral values in [-128, 127].
   static void store_s8(int8_t* p, F x) {
