@@ -266,6 +266,20 @@ class Step {
     }
   }
 
+  // Of int8: all keys and all values alike, in every channel.
+  void make_all(int key, int value) {
+    for (PageId page = 0; page < n_used_pages_; ++page)
+      for (int head = 0; head < shape_.n_kv_heads; ++head)
+        for (int offset = 0; offset < shape_.page_len; ++offset) {
+          for (std::byte* chunk : {keys(page, head), values(page, head)})
+            scale_at(chunk, offset) = 1.0f / 128;
+          for (int d = 0; d < shape_.head_dim; ++d) {
+            *key_byte(keys(page, head), offset, d) = static_cast<std::byte>(key + 128);
+            *value_byte(values(page, head), offset, d) = static_cast<std::byte>(value);
+          }
+        }
+  }
+
  private:
   static constexpr int kLayer = 1;
 
@@ -634,6 +648,18 @@ TEST(Attention, InfinityThatIsNotVisibleHarmsNobody) {
         EXPECT_EQ(std::memcmp(out.data(), expected.data(), 15 * 32 * sizeof(float)), 0);
         EXPECT_FALSE(std::isfinite(out[15 * 32]));  // position 45 does see it
       }
+    }
+}
+
+// Equal weights are all the largest share: no sum of products saturates on the way.
+TEST(Attention, IntegersAtTheirLimits) {
+  for (const int key : {-127, 127})
+    for (const int value : {-127, 127}) {
+      Step step(tiny(DType::kI8, 1, 128, 32, 64, 128), 2, 20, 12);
+      std::vector<PageId> pages;
+      step.extend(pages, 0, 200, 7);
+      step.make_all(key, value);
+      expect_exact(step);
     }
 }
 

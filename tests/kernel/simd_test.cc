@@ -140,6 +140,31 @@ TEST(Quantize, IsTheFormulaOnEveryInstructionSet) {
   }
 }
 
+TEST(Quantize, ARowOfInt8IsTheFormulaOnEveryInstructionSet) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  for (int n = 1; n < 140; n += n < 40 ? 1 : 9)
+    for (const float size : {0.0f, 1e-35f, 1.0f, 1e30f}) {
+      std::vector<float> x(n);
+      for (float& v : x) v = normal(random) * size;
+      float amax = 0.0f;
+      for (const float v : x) amax = std::fmax(amax, std::fabs(v));
+      if (amax < 0x1p-100f) amax = 0.0f;
+      for (const Isa isa : isas()) {
+        std::vector<int8_t> q((n + 15) / 16 * 16);
+        const QuantizedRow row = kernels_for(isa)->quantize(x.data(), n, q.data());
+        int sum = 0;
+        for (int i = 0; i < n; ++i) {
+          ASSERT_EQ(q[i],
+                    amax == 0.0f ? 0 : static_cast<int>(std::nearbyint(x[i] * (127.0f / amax))));
+          sum += q[i];
+        }
+        ASSERT_EQ(row.scale, amax / 127.0f);
+        ASSERT_EQ(row.bias, -128 * sum);
+      }
+    }
+}
+
 TEST(Quantize, NoInputLeavesTheRangeOrSplitsTheTables) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   std::vector<float> x(128, 1.0f);
