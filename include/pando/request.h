@@ -38,6 +38,13 @@ struct SamplingOptions {
   int top_logprobs = 0;            // beside every ln p, those of so many of the likeliest tokens
 };
 
+// What of a prompt's hidden states, after the final norm, is its embedding.
+enum class Pooling {
+  kNone,  // no embedding is wanted
+  kLast,  // that of the last token
+  kMean,  // the mean over all tokens: f32 sums in the order of positions, times 1/n
+};
+
 // A prompt, and what is wanted of it.
 struct Request {
   std::string id;      // the caller's name for it; with the engine's seed it decides sampling
@@ -48,12 +55,12 @@ struct Request {
   SamplingOptions sampling;           // how answers are drawn
   // Report ln p of the prompt's tokens from this index on, at least 1. What is cached is used.
   std::optional<int> prompt_logprobs_from;
-  // Instead of an answer, the embedding of the prompt: the hidden state of its last token after the
-  // final norm. Goes with n = 1 and without prompt_logprobs_from; the rest of `sampling` is not
-  // used.
-  bool embedding = false;
+  // Instead of an answer, the embedding of the prompt. Goes with n = 1 and without
+  // prompt_logprobs_from; the rest of `sampling` is not used.
+  Pooling pooling = Pooling::kNone;
   uint64_t isolation_key = 0;  // requests share prefixes only within one key
-  bool logits_hash = false;    // hash the logits that every answer was drawn from
+  // Hash the logits that every answer was drawn from; of an embedding, the hidden states.
+  bool logits_hash = false;
 };
 
 // Why an answer is over: by a token or text that ends it, or by its length.

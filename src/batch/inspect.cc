@@ -64,7 +64,7 @@ class Inspector {
     ++found_.prompts;
     found_.prompt_tokens += n;
     found_.longest_prompt = std::max<uint64_t>(found_.longest_prompt, n);
-    if (!has_choices && !request.embedding)
+    if (!has_choices && request.pooling == Pooling::kNone)
       found_.answer_tokens += std::min<uint64_t>(sampling.max_tokens, context_ - n) * sampling.n;
     tree_.acquire(0, *tokens);
   }

@@ -129,7 +129,7 @@ Status parse_embeddings(const Json& body, BatchLine& line) {
     fields.fail("encoding_format", body["encoding_format"], "\"float\" or \"base64\"");
   line.options.sampling.n = 1;
   if (Status status = read_prompts(fields, "input", line.questions); !status) return status;
-  for (BatchQuestion& question : line.questions) question.request.embedding = true;
+  for (BatchQuestion& question : line.questions) question.request.pooling = Pooling::kLast;
   return {};
 }
 

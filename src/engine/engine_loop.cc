@@ -18,8 +18,6 @@
 namespace pando {
 namespace {
 
-constexpr size_t kLogitRows = 32;  // rows of the LM head computed and sampled at a time
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -93,6 +91,7 @@ EngineLoop::EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer
       planner_(std::move(planner)),
       pool_(options.engine.threads),
       transformer_(weights, kernels, pool_, comm_, options.engine.context),
+      outputs_(transformer_, pool_, weights.config.vocab, weights.config.d_model),
       kv_shape_(kv_shape_of(weights.config, options)),
       pages_(kv_shape_.page_bytes(), options.engine.kv_memory, options.poison_pages),
       cache_(pages_, options.page_len) {}
@@ -136,7 +135,7 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   if (Status status = check(request); !status) return status;
   const size_t n_prompt = request.tokens.size(), n_longest = longest(request);
   auto active = std::make_shared<ActiveRequest>();
-  if (request.embedding) request.sampling.max_tokens = 1;  // the row that would draw it
+  if (request.pooling != Pooling::kNone) request.sampling.max_tokens = 1;  // its last row too
   active->id = id;
   active->seed =
       request.sampling.seed ? *request.sampling.seed : derive_seed(options_.engine.seed, request);
@@ -377,62 +376,9 @@ void EngineLoop::execute(const std::vector<Share>& shares) {
   const float* hidden =
       transformer_.forward(step.plan, {.base = pages_.base(), .shape = kv_shape_});
   cache_.commit();
-  std::vector<std::vector<TokenLogprob>> read = read_outputs(step, hidden, wanted, sequences);
+  std::vector<std::vector<TokenLogprob>> read = outputs_.read(step, hidden, wanted, sequences);
   for (size_t i = 0; i < sequences.size(); ++i)
     for (TokenLogprob& next : read[i]) take(*sequences[i], std::move(next));
-}
-
-// By wanted output and position: what the sequences make of their rows of logits.
-std::vector<std::vector<TokenLogprob>> EngineLoop::read_outputs(
-    const PlannedStep& step, const float* hidden, const std::vector<WantedOutput>& wanted,
-    const std::vector<Sequence*>& sequences) {
-  const size_t vocab = weights_.config.vocab, d_model = weights_.config.d_model;
-  const size_t n_outputs = step.plan.outputs.size();
-  logits_.resize(std::max(logits_.size(), std::min(n_outputs, kLogitRows) * vocab));
-  std::vector<size_t> first_of(wanted.size());  // index into output_of
-  for (size_t i = 1; i < wanted.size(); ++i)
-    first_of[i] = first_of[i - 1] + wanted[i - 1].end - wanted[i - 1].begin;
-
-  struct OutputRow {
-    size_t wanted;
-    uint32_t pos;
-    size_t row;                     // of this block
-    std::span<const float> logits;  // [vocab]
-  };
-  std::vector<std::vector<TokenLogprob>> read(wanted.size());
-  for (size_t first = 0; first < n_outputs; first += kLogitRows) {
-    const size_t n = std::min(kLogitRows, n_outputs - first);
-    transformer_.logits(hidden + first * d_model, static_cast<int>(n), logits_.data());
-    const auto start = std::chrono::steady_clock::now();
-    std::vector<OutputRow>
-        rows;  // of this block; a path's outputs ascend, so each reads its own in order
-    for (size_t i = 0; i < wanted.size(); ++i)
-      for (uint32_t pos = wanted[i].begin + static_cast<uint32_t>(read[i].size());
-           pos < wanted[i].end; ++pos) {
-        const size_t row = step.output_of[first_of[i] + pos - wanted[i].begin] - first;
-        if (row >= n) break;
-        rows.push_back({i, pos, row, std::span(logits_).subspan(row * vocab, vocab)});
-        read[i].emplace_back();
-      }
-    if (observer_)
-      for (const OutputRow& row : rows)
-        observer_(sequences[row.wanted]->request->id, sequences[row.wanted]->choice, row.pos + 1,
-                  row.logits);
-    pool_.parallel_for(static_cast<int64_t>(rows.size()), [&](int64_t k, int) {
-      const OutputRow& row = rows[k];
-      read[row.wanted][row.pos - wanted[row.wanted].begin] =
-          sequences[row.wanted]->read(row.logits, row.pos);
-    });
-    for (const OutputRow& row : rows) {
-      Sequence& sequence = *sequences[row.wanted];
-      sequence.add_to_hash(row.logits);
-      if (!sequence.request->request.embedding) continue;
-      const float* of_row = hidden + (first + row.row) * d_model;
-      sequence.completion.embedding.assign(of_row, of_row + d_model);
-    }
-    stats_.sampling_s += seconds_since(start);
-  }
-  return read;
 }
 
 void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
@@ -464,6 +410,7 @@ void EngineLoop::finish(Sequence& sequence, std::string text) {
 EngineStats EngineLoop::stats() const {
   EngineStats stats = stats_;
   stats.evicted_pages = cache_.n_evicted_pages();
+  stats.sampling_s = outputs_.seconds();
   stats.linear_s = transformer_.times().linear_s;
   stats.attention_s = transformer_.times().attention_s;
   stats.row_ops_s = transformer_.times().row_ops_s;

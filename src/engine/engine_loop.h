@@ -1,7 +1,6 @@
 // schedule -> reserve -> plan -> execute -> commit, one step at a time, on the calling thread.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "cache/kv_cache.h"
 #include "cache/page_pool.h"
 #include "comm/comm.h"
+#include "engine/output_reader.h"
 #include "engine/sequence.h"
 #include "engine/work_view.h"
 #include "model/transformer.h"
@@ -30,10 +30,6 @@ struct LoopOptions {
 // Owns scheduler state, tree and pages. One thread.
 class EngineLoop {
  public:
-  // Every row of logits that is read, [vocab]; `position` is that of the token after it.
-  using LogitsObserver =
-      std::function<void(RequestId, int choice, uint32_t position, std::span<const float> logits)>;
-
   // `tokenizer` may be null: then there is no text. Errors: kInvalidArgument.
   static Result<std::unique_ptr<EngineLoop>> create(const model::Weights& weights,
                                                     const Tokenizer* tokenizer,
@@ -59,7 +55,9 @@ class EngineLoop {
   EngineStats stats() const;
   const EngineOptions& options() const { return options_.engine; }
   const KvCache& cache() const { return cache_; }
-  void observe_logits(LogitsObserver observer) { observer_ = std::move(observer); }
+  void observe_logits(OutputReader::LogitsObserver observer) {
+    outputs_.observe(std::move(observer));
+  }
 
  private:
   // What one step does for a sequence.
@@ -82,9 +80,6 @@ class EngineLoop {
   void fail_step(const std::vector<Share>& shares, const Error& error);
   void execute(const std::vector<Share>& shares);
   WantedOutput wanted_output(const Share& share) const;
-  std::vector<std::vector<TokenLogprob>> read_outputs(const PlannedStep& step, const float* hidden,
-                                                      const std::vector<WantedOutput>& wanted,
-                                                      const std::vector<Sequence*>& sequences);
   void take(Sequence& sequence, TokenLogprob next);
   void finish(Sequence& sequence, std::string text);
   void fail(ActiveRequest& request, const Error& error);
@@ -100,6 +95,7 @@ class EngineLoop {
   ThreadPool pool_;
   SingleProcessComm comm_;
   model::Transformer transformer_;
+  OutputReader outputs_;
   kernel::KvShape kv_shape_;
   PagePool pages_;
   KvCache cache_;
@@ -107,8 +103,6 @@ class EngineLoop {
   uint64_t next_order_ = 0;
   // Set when a reservation failed, until a sequence ends: no waiting sequence starts meanwhile.
   bool memory_tight_ = false;
-  std::vector<float> logits_;  // [kLogitRows, vocab]
-  LogitsObserver observer_;
   std::vector<Delivery> outbox_;
   EngineStats stats_;
 };

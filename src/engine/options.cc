@@ -29,7 +29,7 @@ Status check_outputs(const Request& request) {
     return invalid_argument(
         "prompt_logprobs_from is {}, expected 1 to {} for a prompt of {} tokens", *from, last,
         n_prompt);
-  if (request.embedding && (sampling.n != 1 || from))
+  if (request.pooling != Pooling::kNone && (sampling.n != 1 || from))
     return invalid_argument(
         "an embedding is asked for with n {} and {} log-probabilities of the prompt, expected n 1 "
         "and none",

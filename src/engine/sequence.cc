@@ -14,6 +14,7 @@ std::span<const Token> computed_prompt(const Request& request) {
 
 uint32_t first_output(const Request& request) {
   const auto n_prompt = static_cast<uint32_t>(request.tokens.size());
+  if (request.pooling == Pooling::kMean) return 0;
   return static_cast<uint32_t>(request.prompt_logprobs_from.value_or(n_prompt)) - 1;
 }
 
@@ -33,21 +34,29 @@ TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) co
                           : TokenLogprob{.token = token};
 }
 
-void Sequence::add_to_hash(std::span<const float> logits) {
+void Sequence::pool(std::span<const float> hidden) {
+  std::vector<float>& sums = completion.embedding;
+  sums.resize(hidden.size());
+  for (size_t i = 0; i < hidden.size(); ++i) sums[i] += hidden[i];
+  add_to_hash(hidden);
+}
+
+void Sequence::add_to_hash(std::span<const float> row) {
   if (request->request.logits_hash)
-    completion.logits_hash = chain_hash(completion.logits_hash, logits);
+    completion.logits_hash = chain_hash(completion.logits_hash, row);
 }
 
 Sequence::Taken Sequence::take(TokenLogprob next, const EndTokens& ends) {
   if (!scores_prompt()) return take_drawn(std::move(next), ends);
   ++next_output;
+  if (request->request.pooling != Pooling::kNone) return {};
   completion.prompt_logprobs.push_back(std::move(next));
   if (max_tokens == 0 && !scores_prompt()) return finish(FinishReason::kLength);
   return {};
 }
 
 Sequence::Taken Sequence::take_drawn(TokenLogprob drawn, const EndTokens& ends) {
-  if (request->request.embedding) return finish(FinishReason::kStop);
+  if (request->request.pooling != Pooling::kNone) return finish_embedding();
   const SamplingOptions& options = sampling();
   const Token token = drawn.token;
   ++next_output;
@@ -71,6 +80,14 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn, const EndTokens& ends) 
   }
   taken.text.insert(0, text);
   return taken;
+}
+
+Sequence::Taken Sequence::finish_embedding() {
+  if (request->request.pooling == Pooling::kMean) {
+    const float scale = 1.0F / static_cast<float>(prompt().size());
+    for (float& value : completion.embedding) value *= scale;
+  }
+  return finish(FinishReason::kStop);
 }
 
 Sequence::Taken Sequence::finish(FinishReason reason) {

@@ -53,8 +53,10 @@ struct Sequence {
   // The token after the row at `position`, one that it wants: that of the prompt, or one drawn from
   // the logits. Rows of a step may be read in parallel.
   TokenLogprob read(std::span<const float> logits, uint32_t position) const;
+  // Adds the next row of hidden states, [d_model], to the embedding.
+  void pool(std::span<const float> hidden);
   // Chains the hash of the next row that was read, where hashes are wanted.
-  void add_to_hash(std::span<const float> logits);
+  void add_to_hash(std::span<const float> row);
 
   struct Taken {
     std::string text;                      // new text of the answer
@@ -65,6 +67,7 @@ struct Sequence {
 
  private:
   Taken take_drawn(TokenLogprob drawn, const EndTokens& ends);
+  Taken finish_embedding();
   Taken finish(FinishReason reason);
 };
 

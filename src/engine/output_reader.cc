@@ -1,0 +1,67 @@
+#include "engine/output_reader.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace pando {
+namespace {
+
+constexpr size_t kLogitRows = 32;  // rows of logits that are held at a time
+
+}  // namespace
+
+std::vector<std::vector<TokenLogprob>> OutputReader::read(const PlannedStep& step,
+                                                          const float* hidden,
+                                                          const std::vector<WantedOutput>& wanted,
+                                                          const std::vector<Sequence*>& sequences) {
+  const size_t n_outputs = step.plan.outputs.size();
+  logits_.resize(std::max(logits_.size(), std::min(n_outputs, kLogitRows) * vocab_));
+  std::vector<size_t> first_of(wanted.size());  // index into output_of
+  for (size_t i = 1; i < wanted.size(); ++i)
+    first_of[i] = first_of[i - 1] + wanted[i - 1].end - wanted[i - 1].begin;
+
+  std::vector<std::vector<TokenLogprob>> read(wanted.size());
+  for (size_t first = 0; first < n_outputs; first += kLogitRows) {
+    const size_t n = std::min(kLogitRows, n_outputs - first);
+    std::vector<Row> rows;  // of this block, whose logits are wanted
+    for (size_t i = 0; i < wanted.size(); ++i)
+      // A path's outputs ascend, so each sequence reads its own in order.
+      for (uint32_t position = wanted[i].begin + static_cast<uint32_t>(read[i].size());
+           position < wanted[i].end; ++position) {
+        const size_t row = step.output_of[first_of[i] + position - wanted[i].begin] - first;
+        if (row >= n) break;
+        read[i].emplace_back();
+        if (sequences[i]->request->request.pooling == Pooling::kNone)
+          rows.push_back({i, position, row});
+        else
+          sequences[i]->pool(std::span(hidden + (first + row) * d_model_, d_model_));
+      }
+    if (rows.empty()) continue;
+    transformer_.logits(hidden + first * d_model_, static_cast<int>(n), logits_.data());
+    const auto start = std::chrono::steady_clock::now();
+    read_logits(rows, wanted, sequences, read);
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  return read;
+}
+
+void OutputReader::read_logits(const std::vector<Row>& rows,
+                               const std::vector<WantedOutput>& wanted,
+                               const std::vector<Sequence*>& sequences,
+                               std::vector<std::vector<TokenLogprob>>& read) {
+  const auto logits_of = [&](const Row& row) {
+    return std::span<const float>(logits_).subspan(row.of_block * vocab_, vocab_);
+  };
+  if (observer_)
+    for (const Row& row : rows)
+      observer_(sequences[row.wanted]->request->id, sequences[row.wanted]->choice, row.position + 1,
+                logits_of(row));
+  pool_.parallel_for(static_cast<int64_t>(rows.size()), [&](int64_t k, int) {
+    const Row& row = rows[k];
+    read[row.wanted][row.position - wanted[row.wanted].begin] =
+        sequences[row.wanted]->read(logits_of(row), row.position);
+  });
+  for (const Row& row : rows) sequences[row.wanted]->add_to_hash(logits_of(row));
+}
+
+}  // namespace pando
