@@ -30,9 +30,9 @@ constexpr std::string_view kChatFields[] = {"messages", "max_completion_tokens",
 
 void refuse_others(Fields& fields, const Json& body, std::span<const std::string_view> own) {
   for (const auto& [name, value] : body.items()) {
-    const auto is = [&](std::string_view known) { return known == name; };
-    if (!std::any_of(std::begin(kCommonFields), std::end(kCommonFields), is) &&
-        !std::any_of(own.begin(), own.end(), is))
+    if (std::find(std::begin(kCommonFields), std::end(kCommonFields), name) ==
+            std::end(kCommonFields) &&
+        std::find(own.begin(), own.end(), name) == own.end())
       return fields.fail(invalid_argument("unknown or unsupported field '{}'", name));
   }
 }

@@ -1,12 +1,11 @@
 #include "pando/answer.h"
 
-#include <algorithm>
 #include <iterator>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "task/choices.h"
+#include "task/fill_in.h"
 
 namespace pando {
 
@@ -14,33 +13,12 @@ std::string AnswerOptions::default_prompt_template() {
   return "{instruction}{context}\n\nQuestion: {question}\nAnswer:";
 }
 
-namespace {
-
-std::string fill_in(std::string_view text, const std::string& instruction,
-                    const std::string& context, const std::string& question) {
-  const std::pair<std::string_view, const std::string&> fields[] = {
-      {"{instruction}", instruction}, {"{context}", context}, {"{question}", question}};
-  std::string prompt;
-  for (size_t at = 0; at < text.size();) {
-    size_t taken = 0;
-    for (const auto& [name, value] : fields) {
-      if (!text.substr(at).starts_with(name)) continue;
-      prompt += value;
-      taken = name.size();
-    }
-    if (taken == 0) prompt += text[at];
-    at += std::max<size_t>(taken, 1);
-  }
-  return prompt;
-}
-
-}  // namespace
-
 std::string render_prompt(const AnswerOptions& options, const std::string& context,
                           const std::string& question) {
-  return fill_in(options.prompt_template,
-                 options.instruction.empty() ? "" : options.instruction + "\n\n", context,
-                 question);
+  const std::string instruction = options.instruction.empty() ? "" : options.instruction + "\n\n";
+  return fill_in(
+      options.prompt_template,
+      {{"{instruction}", instruction}, {"{context}", context}, {"{question}", question}});
 }
 
 Request question_request(const AnswerOptions& options, const std::string& context,
@@ -55,7 +33,9 @@ Request question_request(const AnswerOptions& options, const std::string& contex
   }
   request.chat = options.chat_options;
   if (!options.instruction.empty()) request.messages.push_back({"system", options.instruction});
-  request.messages.push_back({"user", fill_in(options.prompt_template, "", context, question)});
+  AnswerOptions without = options;
+  without.instruction.clear();
+  request.messages.push_back({"user", render_prompt(without, context, question)});
   return request;
 }
 

@@ -73,8 +73,8 @@ TEST(InputLine, MetadataOfTheLineAndOfItsQuestions) {
   const BatchLine line = parsed(
       R"({"context": "C", "metadata": {"z": 1, "a": [2]},
           "questions": ["Q", {"text": "R", "metadata": {"a": null}}]})");
-  EXPECT_EQ(line.questions[0].metadata, nlohmann::json::parse(R"({"z": 1, "a": [2]})"));
-  EXPECT_EQ(line.questions[1].metadata, nlohmann::json::parse(R"({"z": 1, "a": null})"));
+  EXPECT_EQ(line.questions[0].metadata, nlohmann::ordered_json::parse(R"({"a": [2], "z": 1})"));
+  EXPECT_EQ(line.questions[1].metadata, nlohmann::ordered_json::parse(R"({"a": null, "z": 1})"));
   EXPECT_TRUE(parsed(R"({"prompt": "P"})").questions[0].metadata.empty());
   EXPECT_EQ(refused(R"({"prompt": "P", "metadata": 5})"),
             "field 'metadata' is 5, expected an object");

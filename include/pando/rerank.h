@@ -1,0 +1,44 @@
+// How relevant documents are to a query.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/engine.h"
+
+namespace pando {
+
+// How a pair is asked about. The defaults are the form of Qwen3-Reranker.
+struct RerankOptions {
+  std::string instruction = default_instruction();
+  // The prompt, with {instruction}, {query} and {document} replaced. What stands before the first
+  // of these that changes is computed once: the query for all its documents, or, where {document}
+  // comes first, a document for all queries.
+  std::string prompt_template = default_prompt_template();
+  std::string yes = "yes", no = "no";  // the answers, behind the prompt as they are
+
+  // "Given a web search query, retrieve relevant passages that answer the query"
+  static std::string default_instruction();
+  static std::string default_prompt_template();
+};
+
+// The two requests of one pair: how likely `yes` is behind its prompt, and `no`. Errors: as
+// continuation_requests; kInvalidArgument for a template without {query} or {document}.
+Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
+                                             std::string_view query, std::string_view document);
+
+// p(yes) / (p(yes) + p(no)), from the completions of these requests in order.
+double relevance(std::span<const Completion> completions);
+
+// The relevance of each document, computed together. One that is alone has the same, to the bit.
+// Any thread. Errors: as rerank_requests and Engine::complete_all.
+Result<std::vector<double>> rerank(Engine& engine, const std::string& query,
+                                   const std::vector<std::string>& documents,
+                                   const RerankOptions& options = {});
+
+// Indices of the scores, the highest first, the first among equals.
+std::vector<size_t> ranking(std::span<const double> scores);
+
+}  // namespace pando

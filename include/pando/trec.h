@@ -1,0 +1,36 @@
+// Files and measures of the TREC evaluations.
+#pragma once
+
+#include <iosfwd>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/result.h"
+
+namespace pando {
+
+// How relevant documents are: query -> document -> grade, 0 or less for irrelevant ones.
+using Qrels = std::map<std::string, std::map<std::string, int>>;
+
+// Lines of "query iteration document grade". kInvalidArgument names line, found and expected.
+Result<Qrels> read_qrels(std::istream& file);
+
+// One line of a run for each document: "query Q0 document rank score tag"; documents in the order
+// of the ranking, from rank 1.
+struct RankedDocument {
+  std::string id;
+  double score = 0;
+};
+std::string run_lines(std::string_view query, std::span<const RankedDocument> ranking,
+                      std::string_view tag);
+
+// Normalised discounted cumulative gain of the first `depth`: the gain of a document is its grade,
+// discounted by log2(rank + 1), over that of the best ranking of all judged documents. 0 where no
+// document is relevant. Documents that were not judged gain nothing.
+double ndcg(const std::map<std::string, int>& grades, std::span<const RankedDocument> ranking,
+            size_t depth);
+
+}  // namespace pando

@@ -1,0 +1,15 @@
+// Prompt templates.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace pando {
+
+// `text` with every name, such as "{context}", replaced by its value; values are left as they are.
+std::string fill_in(std::string_view text,
+                    std::initializer_list<std::pair<std::string_view, std::string_view>> fields);
+
+}  // namespace pando

@@ -1,0 +1,68 @@
+#include "pando/rerank.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+
+#include "base/errors.h"
+#include "pando/score.h"
+#include "task/fill_in.h"
+
+namespace pando {
+
+std::string RerankOptions::default_instruction() {
+  return "Given a web search query, retrieve relevant passages that answer the query";
+}
+
+std::string RerankOptions::default_prompt_template() {
+  return "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query "
+         "and the Instruct provided. Note that the answer can only be \"yes\" or \"no\"."
+         "<|im_end|>\n<|im_start|>user\n<Instruct>: {instruction}\n<Query>: {query}\n"
+         "<Document>: {document}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n";
+}
+
+Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
+                                             std::string_view query, std::string_view document) {
+  for (const char* field : {"{query}", "{document}"})
+    if (options.prompt_template.find(field) == std::string::npos)
+      return invalid_argument("the template has no {} in it", field);
+  const std::string prompt = fill_in(
+      options.prompt_template,
+      {{"{instruction}", options.instruction}, {"{query}", query}, {"{document}", document}});
+  return continuation_requests(model, prompt, std::vector{options.yes, options.no});
+}
+
+double relevance(std::span<const Completion> completions) {
+  const double yes = continuation_score(completions[0]).logprob,
+               no = continuation_score(completions[1]).logprob;
+  return 1 / (1 + std::exp(no - yes));
+}
+
+Result<std::vector<double>> rerank(Engine& engine, const std::string& query,
+                                   const std::vector<std::string>& documents,
+                                   const RerankOptions& options) {
+  std::vector<Request> requests;
+  for (const std::string& document : documents) {
+    auto of_pair = rerank_requests(engine.model(), options, query, document);
+    if (!of_pair) return of_pair.error();
+    std::move(of_pair->begin(), of_pair->end(), std::back_inserter(requests));
+  }
+  const auto completions = engine.complete_all(std::move(requests));
+  if (!completions) return completions.error();
+  std::vector<double> scores;
+  for (size_t i = 0; i < documents.size(); ++i)
+    scores.push_back(
+        relevance(std::vector{(*completions)[2 * i][0], (*completions)[2 * i + 1][0]}));
+  return scores;
+}
+
+std::vector<size_t> ranking(std::span<const double> scores) {
+  std::vector<size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+  return order;
+}
+
+}  // namespace pando

@@ -1,0 +1,62 @@
+#include "pando/trec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <istream>
+#include <sstream>
+
+#include "base/errors.h"
+
+namespace pando {
+namespace {
+
+double discounted(double gain, size_t rank) {
+  return gain / std::log2(static_cast<double>(rank) + 1);
+}
+
+}  // namespace
+
+Result<Qrels> read_qrels(std::istream& file) {
+  Qrels qrels;
+  std::string text;
+  for (size_t number = 1; std::getline(file, text); ++number) {
+    std::istringstream line(text);
+    std::string query, iteration, document, more;
+    int grade = 0;
+    if (!(line >> query)) continue;
+    if (!(line >> iteration >> document >> grade) || line >> more)
+      return invalid_argument("line {} is '{}', expected 'query iteration document grade'", number,
+                              text.substr(0, 80));
+    if (!qrels[query].emplace(document, grade).second)
+      return invalid_argument("line {} grades document '{}' of query '{}' again", number, document,
+                              query);
+  }
+  if (file.bad()) return io_error("cannot read the grades");
+  return qrels;
+}
+
+std::string run_lines(std::string_view query, std::span<const RankedDocument> ranking,
+                      std::string_view tag) {
+  std::string lines;
+  for (size_t i = 0; i < ranking.size(); ++i)
+    lines += fmt::format("{} Q0 {} {} {} {}\n", query, ranking[i].id, i + 1, ranking[i].score, tag);
+  return lines;
+}
+
+double ndcg(const std::map<std::string, int>& grades, std::span<const RankedDocument> ranking,
+            size_t depth) {
+  std::vector<int> best;
+  for (const auto& [document, grade] : grades) best.push_back(std::max(grade, 0));
+  std::sort(best.begin(), best.end(), std::greater<>());
+  double gain = 0, most = 0;
+  for (size_t i = 0; i < std::min(depth, best.size()); ++i) most += discounted(best[i], i + 1);
+  for (size_t i = 0; i < std::min(depth, ranking.size()); ++i)
+    if (const auto found = grades.find(ranking[i].id); found != grades.end())
+      gain += discounted(std::max(found->second, 0), i + 1);
+  return most > 0 ? gain / most : 0;
+}
+
+}  // namespace pando

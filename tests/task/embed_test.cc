@@ -1,0 +1,123 @@
+// Embeddings: pooling against prefixes one by one, in company, with a warm cache, in pieces.
+#include "pando/embed.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/tiny_engine.h"
+
+namespace pando::testing {
+namespace {
+
+using Vectors = std::vector<std::vector<float>>;
+
+const std::vector<std::string> kTexts = {"A tree is a root and its branches.", "A tree is a root",
+                                         "Something else", "A tree is a root and its leaves.",
+                                         "A tree is a root"};
+
+Vectors embedded(Engine& engine, const std::vector<std::string>& texts,
+                 const EmbedOptions& options) {
+  const auto vectors = embed(engine, texts, options);
+  if (!vectors) throw std::runtime_error(vectors.error().message);
+  return *vectors;
+}
+
+TEST(Embed, LastIsThatOfTheLastTokenWhateverStandsBehindIt) {
+  const EmbedOptions plain{.normalise = false};
+  const std::unique_ptr<Engine> engine = open_tiny();
+  const auto vectors = embedded(*engine, kTexts, plain);
+  EXPECT_EQ(vectors[0].size(), static_cast<size_t>(engine->model().info().d_model));
+  EXPECT_EQ(vectors[1], vectors[4]);
+  EXPECT_NE(vectors[0], vectors[3]);
+  for (size_t i = 0; i < kTexts.size(); ++i)
+    EXPECT_EQ(vectors[i], embedded(*open_tiny(), {kTexts[i]}, plain)[0]);
+}
+
+// The model is causal, so the last state of a beginning is the state of that token.
+TEST(Embed, MeanIsTheSumOfTheLastOnesOfAllBeginnings) {
+  const std::string text = kTexts[0];
+  std::vector<std::string> beginnings;
+  for (size_t n = 1; n <= text.size(); ++n) beginnings.push_back(text.substr(0, n));
+  std::vector<float> mean;
+  for (const auto& of_token : embedded(*open_tiny(), beginnings, {.normalise = false})) {
+    mean.resize(of_token.size());
+    for (size_t i = 0; i < mean.size(); ++i) mean[i] += of_token[i];
+  }
+  for (float& value : mean) value *= 1.0F / static_cast<float>(text.size());
+  const EmbedOptions by_mean{.pooling = Pooling::kMean, .normalise = false};
+  EXPECT_EQ(embedded(*open_tiny(), {text}, by_mean)[0], mean);
+}
+
+TEST(Embed, TheSameBitsInPiecesInCompanyAndWithAWarmCache) {
+  for (const Pooling pooling : {Pooling::kLast, Pooling::kMean}) {
+    const EmbedOptions options{.pooling = pooling};
+    Vectors alone;
+    for (const std::string& text : kTexts)
+      alone.push_back(embedded(*open_tiny(), {text}, options)[0]);
+    EngineOptions pieces = tiny_options();
+    pieces.step_rows = 7;
+    pieces.threads = 2;
+    const std::unique_ptr<Engine> engine = open_tiny(pieces);
+    EXPECT_EQ(embedded(*engine, kTexts, options), alone);
+    EXPECT_EQ(embedded(*engine, kTexts, options), alone);
+    EngineOptions packed = tiny_options();
+    packed.sharing = "packed";
+    EXPECT_EQ(embedded(*open_tiny(packed), kTexts, options), alone);
+  }
+}
+
+TEST(Embed, HashesAreOfHiddenStates) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  Request request = embed_request({.pooling = Pooling::kMean}, kTexts[0]);
+  request.logits_hash = true;
+  const auto first = engine->complete(request), again = engine->complete(request);
+  request.prompt = kTexts[3];
+  const auto other = engine->complete(request);
+  ASSERT_TRUE(first.ok() && again.ok() && other.ok());
+  EXPECT_NE((*first)[0].logits_hash, 0u);
+  EXPECT_EQ((*first)[0].logits_hash, (*again)[0].logits_hash);
+  EXPECT_NE((*first)[0].logits_hash, (*other)[0].logits_hash);
+  EXPECT_TRUE((*first)[0].tokens.empty());
+  EXPECT_TRUE((*first)[0].prompt_logprobs.empty());
+}
+
+TEST(Embed, FirstDimensionsAreScaledAfterTheCut) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  const std::vector<float> whole = embedded(*engine, {kTexts[0]}, {.normalise = false})[0],
+                           cut = embedded(*engine, {kTexts[0]}, {.dimensions = 8})[0];
+  ASSERT_EQ(cut.size(), 8u);
+  double length = 0, of_cut = 0;
+  for (size_t i = 0; i < 8; ++i) length += double{whole[i]} * whole[i];
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_FLOAT_EQ(cut[i], static_cast<float>(whole[i] / std::sqrt(length)));
+    of_cut += double{cut[i]} * cut[i];
+  }
+  EXPECT_NEAR(of_cut, 1, 1e-6);
+}
+
+TEST(Embed, AnInstructionIsSharedAndStandsBeforeTheText) {
+  const EmbedOptions options{.instruction = "Find what is meant"};
+  EXPECT_EQ(embed_request(options, "{text}").prompt, "Instruct: Find what is meant\nQuery:{text}");
+  EXPECT_EQ(embed_request({}, "as it is").prompt, "as it is");
+  const std::unique_ptr<Engine> engine = open_tiny();
+  embedded(*engine, {"one", "two"}, options);
+  const std::string common = "Instruct: Find what is meant\nQuery:";
+  EXPECT_EQ(engine->stats().prefill_rows, common.size() + 6);
+}
+
+TEST(Embed, RefusesWhatTheModelCannotFollow) {
+  const auto refused = [](const EmbedOptions& options) {
+    const auto vectors = embed(*open_tiny(), {"text"}, options);
+    return vectors ? "" : vectors.error().message;
+  };
+  EXPECT_EQ(refused({.dimensions = 100000}), "dimensions is 100000, expected at most the model's " +
+                                                 std::to_string(tiny_model()->info().d_model) +
+                                                 ", or 0 for all");
+  EXPECT_EQ(refused({.pooling = Pooling::kNone}), "pooling is none, expected last or mean");
+  EXPECT_EQ(refused({.instruction = "I", .prompt_template = "{text}"}),
+            "the template is '{text}', expected {instruction} and {text} in it");
+}
+
+}  // namespace
+}  // namespace pando::testing
