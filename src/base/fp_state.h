@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cfenv>
+#include <cstdint>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -13,8 +14,16 @@ namespace pando {
 class FpStateGuard {
  public:
 #if defined(__x86_64__)
-  FpStateGuard() : saved_(_mm_getcsr()) { _mm_setcsr(0x1f80); }
-  ~FpStateGuard() { _mm_setcsr(saved_); }
+  // Two control words: of SSE, and of the x87, by which the C library's strtod rounds.
+  FpStateGuard() : saved_(_mm_getcsr()) {
+    constexpr uint16_t kDefault = 0x037f;
+    _mm_setcsr(0x1f80);
+    asm volatile("fnstcw %0\n\tfldcw %1" : "=m"(saved_x87_) : "m"(kDefault));
+  }
+  ~FpStateGuard() {
+    _mm_setcsr(saved_);
+    asm volatile("fldcw %0" : : "m"(saved_x87_));
+  }
 #else
   FpStateGuard() {
     std::fegetenv(&saved_);
@@ -28,6 +37,7 @@ class FpStateGuard {
  private:
 #if defined(__x86_64__)
   unsigned saved_;
+  uint16_t saved_x87_;
 #else
   std::fenv_t saved_;
 #endif

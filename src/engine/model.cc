@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/errors.h"
+#include "base/fp_state.h"
 #include "base/thread_pool.h"
 #include "engine/model_parts.h"
 #include "engine/options.h"
@@ -45,6 +46,7 @@ Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& di
                                                  const ModelOptions& options) {
   int threads = options.threads;
   if (Status status = fill_in_threads(threads); !status) return status.error();
+  FpStateGuard fp_state;  // decimal fractions of the configuration are rounded here
   try {
     return load_parts(directory, options, threads);
   } catch (const std::bad_alloc&) {

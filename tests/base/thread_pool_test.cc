@@ -1,0 +1,88 @@
+#include "base/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cfenv>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace pando {
+namespace {
+
+TEST(ThreadPool, EveryItemOnce) {
+  for (const int n_threads : {1, 2, 5}) {
+    ThreadPool pool(n_threads);
+    EXPECT_EQ(pool.n_threads(), n_threads);
+    for (const int64_t n_items : {0, 1, 2, 7, 1000}) {
+      std::vector<int> n_calls(n_items);  // no two threads have one item
+      pool.parallel_for(n_items, [&](int64_t item, int worker) {
+        ASSERT_TRUE(worker >= 0 && worker < n_threads);
+        ++n_calls[item];
+      });
+      EXPECT_EQ(n_calls, std::vector<int>(n_items, 1)) << n_threads << " threads";
+    }
+  }
+}
+
+// What a loop wrote is there for the next one, whichever thread runs it.
+TEST(ThreadPool, LoopsFollowEachOther) {
+  ThreadPool pool(3);
+  std::vector<int64_t> values(64);
+  for (int loop = 0; loop < 300; ++loop)
+    pool.parallel_for(64, [&](int64_t item, int) { values[63 - item] += item; });
+  int64_t sum = 0;
+  for (const int64_t value : values) sum += value;
+  EXPECT_EQ(sum, 300 * 64 * 63 / 2);
+}
+
+TEST(ThreadPool, AFailureComesToTheCallerAndEndsTheLoop) {
+  ThreadPool pool(3);
+  for (const int64_t bad : {0, 5, 99'999}) {
+    std::atomic<int64_t> n_calls = 0;
+    try {
+      pool.parallel_for(100'000, [&](int64_t item, int) {
+        ++n_calls;
+        if (item == bad) throw std::runtime_error("item " + std::to_string(item));
+      });
+      FAIL() << bad;
+    } catch (const std::runtime_error& error) {
+      EXPECT_EQ(error.what(), "item " + std::to_string(bad));
+    }
+    EXPECT_GT(n_calls, bad);
+    std::atomic<int64_t> n_after = 0;
+    pool.parallel_for(10, [&](int64_t, int) { ++n_after; });
+    EXPECT_EQ(n_after, 10);
+  }
+}
+
+TEST(ThreadPool, OfSeveralFailuresOneIsThrown) {
+  ThreadPool pool(4);
+  for (int loop = 0; loop < 50; ++loop)
+    EXPECT_THROW(pool.parallel_for(
+                     64, [](int64_t item, int) { throw std::runtime_error(std::to_string(item)); }),
+                 std::runtime_error);
+}
+
+TEST(ThreadPool, EveryThreadRoundsToNearest) {
+  std::fesetround(FE_UPWARD);
+  ThreadPool pool(3);
+  std::vector<int> modes(100, -1);
+  std::vector<double> tenths(100);  // as read from text
+  pool.parallel_for(100, [&](int64_t item, int) {
+    modes[item] = std::fegetround();
+    tenths[item] = std::strtod("0.7", nullptr);
+  });
+  const int after = std::fegetround();
+  const double upward = std::strtod("0.7", nullptr);
+  std::fesetround(FE_TONEAREST);
+  EXPECT_EQ(after, FE_UPWARD);
+  EXPECT_GT(upward, 0.7);  // the C library does follow the mode
+  EXPECT_EQ(modes, std::vector<int>(100, FE_TONEAREST));
+  EXPECT_EQ(tenths, std::vector<double>(100, 0.7));
+}
+
+}  // namespace
+}  // namespace pando
