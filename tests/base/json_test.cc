@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <string>
 
 namespace pando {
@@ -100,7 +100,7 @@ TEST(JsonTest, NestingHasALimit) {
 
 // Each of these took minutes or hours where time is quadratic.
 TEST(JsonTest, TimeIsLinear) {
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   EXPECT_EQ(parsed(fmt::format("[{}0]", repeated("{\"a\":[{}]},", 200'000))).size(), 200'001u);
   std::string keys = "{";
   for (int i = 0; i < 200'000; ++i) keys += fmt::format("\"k{}\":{{}},", i);
@@ -110,8 +110,7 @@ TEST(JsonTest, TimeIsLinear) {
                 .get_ref<std::string&>()
                 .size(),
             50'000'000u);
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(taken.count(), 30);
+  EXPECT_LT((std::clock() - start) / CLOCKS_PER_SEC, 30);  // of processor time
 }
 
 }  // namespace
