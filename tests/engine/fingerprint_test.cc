@@ -1,0 +1,63 @@
+// What tells two models apart: everything that a model is read from, and nothing else.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "model/test_files.h"
+#include "pando/model_files.h"
+
+namespace pando {
+namespace {
+
+namespace fs = std::filesystem;
+
+uint64_t fingerprint(const fs::path& path) { return model_fingerprint(path).value(); }
+
+TEST(Fingerprint, IsOfNamesAndContents) {
+  const TemporaryFolder folder;
+  std::set<uint64_t> found;
+  const auto is_new = [&] { return found.insert(fingerprint(folder.path())).second; };
+  EXPECT_TRUE(is_new());
+  folder.write("config.json", "{}");
+  EXPECT_TRUE(is_new());
+  folder.write("config.json", "[]");
+  EXPECT_TRUE(is_new());
+  folder.write("merges.txt", "");  // an empty file too
+  EXPECT_TRUE(is_new());
+  fs::rename(folder.path() / "merges.txt", folder.path() / "vocab.txt");
+  EXPECT_TRUE(is_new());
+  folder.write("model.safetensors", "weights");
+  EXPECT_TRUE(is_new());
+
+  folder.write("README.md", "not read");
+  fs::create_directory(folder.path() / "other.json");
+  EXPECT_FALSE(is_new());
+  const TemporaryFolder elsewhere;
+  fs::copy(folder.path(), elsewhere.path(), fs::copy_options::recursive);
+  EXPECT_EQ(fingerprint(elsewhere.path()), fingerprint(folder.path()));
+}
+
+TEST(Fingerprint, OfALargeFileIsItsSizeAndPiecesToTheEnd) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("model.gguf", "");
+  constexpr size_t kSize = (size_t{64} << 20) + 3;
+  fs::resize_file(file, kSize);
+  std::set<uint64_t> found = {fingerprint(file)};
+  for (const size_t position : {size_t{0}, kSize - 4096}) {
+    std::fstream(file, std::ios::in | std::ios::out | std::ios::binary)
+        .seekp(static_cast<std::streamoff>(position))
+        .put('x');
+    EXPECT_TRUE(found.insert(fingerprint(file)).second) << position;
+  }
+  fs::resize_file(file, kSize + 1);
+  EXPECT_TRUE(found.insert(fingerprint(file)).second);
+}
+
+TEST(Fingerprint, WhatCannotBeReadIsNamed) {
+  const Result<uint64_t> found = model_fingerprint("/nonexistent/model");
+  ASSERT_FALSE(found.ok());
+  EXPECT_NE(found.error().message.find("/nonexistent/model"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pando
