@@ -11,7 +11,9 @@
 
 #include "pando/answer.h"
 #include "pando/answer_file.h"
+#include "pando/embed.h"
 #include "pando/engine.h"
+#include "pando/rerank.h"
 #include "pando/scores.h"
 
 namespace pando {
@@ -38,6 +40,23 @@ namespace pando {
 //    "logits_hash"?, "metadata"?}; for an OpenAI line {"id", "custom_id", "response", "error"}.
 enum class InputFormat { kJsonLines, kCsv, kTsv };
 
+// What is made of the lines that are not an OpenAI batch's.
+enum class BatchTask {
+  kAnswer,  // as above
+  // {"id", "text" or "tokens", "instruction"?, "metadata"?}
+  //   -> {"id", "embedding": [...], "prompt_tokens", "metadata"?}
+  kEmbed,
+  // {"id", "query", "documents": ["..." or {"id"?, "text"}], "instruction"?, "metadata"?}
+  //   -> {"id", "results": [{"index", "id"?, "score"}, ...], "prompt_tokens", "metadata"?},
+  //   the highest score first
+  kRerank,
+  // {"id", "prompt", "continuations": [...], "target"?, "metadata"?}, or a line of the samples of
+  // an evaluation harness: {"doc_id", "arguments": [[prompt, continuation], ...], "target"?, ...}
+  //   -> {"id", "scores": [{"logprob", "tokens", "likeliest"}, ...], "best", "best_per_byte",
+  //   "metadata"?}; "target" is the index of the right one, or its text
+  kScore,
+};
+
 // A prompt that with its answer does not fit the context is
 enum class TooLong {
   kError,           // reported, and its question fails
@@ -47,7 +66,11 @@ enum class TooLong {
 };
 
 struct BatchOptions {
+  BatchTask task = BatchTask::kAnswer;
   AnswerOptions defaults;  // for lines that do not say otherwise
+  EmbedOptions embed;      // how texts are embedded
+  RerankOptions rerank;    // how relevance is asked for
+  int top = 0;             // so many of the results of each query; 0: all
   InputFormat format = InputFormat::kJsonLines;
   TooLong too_long = TooLong::kError;
   bool ordered = false;  // answers in the order of the input

@@ -24,13 +24,20 @@ struct RerankOptions {
   static std::string default_prompt_template();
 };
 
+// The prompt of one pair. A template without {query} or {document} asks the same of all.
+std::string rerank_prompt(const RerankOptions& options, std::string_view query,
+                          std::string_view document);
+
 // The two requests of one pair: how likely `yes` is behind its prompt, and `no`. Errors: as
-// continuation_requests; kInvalidArgument for a template without {query} or {document}.
+// check_rerank_options and continuation_requests.
 Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
                                              std::string_view query, std::string_view document);
 
-// p(yes) / (p(yes) + p(no)), from the completions of these requests in order.
-double relevance(std::span<const Completion> completions);
+// kInvalidArgument for a template without {query} or {document}.
+Status check_rerank_options(const RerankOptions& options);
+
+// p(yes) / (p(yes) + p(no)), from ln p of both.
+double share_of_yes(double yes, double no);
 
 // The relevance of each document, computed together. One that is alone has the same, to the bit.
 // Any thread. Errors: as rerank_requests and Engine::complete_all.

@@ -1,10 +1,14 @@
 #include "batch/input_line.h"
 
+#include <iterator>
+
 #include "base/errors.h"
 #include "base/json.h"
 #include "batch/fields.h"
+#include "batch/line_head.h"
 #include "batch/openai_line.h"
 #include "batch/sampling_fields.h"
+#include "pando/score.h"
 #include "task/choices.h"
 
 namespace pando {
@@ -34,20 +38,6 @@ void read_choices(Fields& fields, std::vector<std::string>& out) {
   fields.texts("choices", out);
   if (fields.has("choices") && out.empty())
     fields.fail("choices", fields["choices"], "a list of one or more");
-}
-
-void read_metadata(Fields& fields, nlohmann::ordered_json& out) {
-  Json metadata;
-  fields.object("metadata", metadata);
-  if (metadata.is_object()) out.update(nlohmann::ordered_json(metadata));
-}
-
-Result<std::string> read_id(const Json& object, const char* what) {
-  const Json& id = object["id"];
-  if (id.is_string()) return id.get<std::string>();
-  if (id.is_number_integer()) return id.dump();
-  return invalid_argument("field 'id' of the {} is {}, expected a string or an integer", what,
-                          shown(id));
 }
 
 Status parse_question(const Json& json, size_t index, BatchQuestion& question) {
@@ -150,15 +140,10 @@ Status parse_plain(Fields& fields, BatchQuestion question, BatchLine& line) {
 
 Result<BatchLine> parse_native(const Json& json, uint64_t line_number,
                                const AnswerOptions& defaults) {
-  BatchLine line{.id = std::to_string(line_number), .options = defaults};
-  line.id_json = Json(line.id).dump();
+  Result<BatchLine> begun = begin_line(json, line_number, defaults);
+  if (!begun) return begun.error();
+  BatchLine& line = *begun;
   Fields fields(json);
-  if (fields.has("id")) {
-    Result<std::string> id = read_id(json, "line");
-    if (!id) return id.error();
-    line.id = std::move(*id);
-    line.id_json = json["id"].dump();
-  }
   AnswerOptions& options = line.options;
   fields.only(kLineFields);
   read_sampling(fields, options.sampling);
@@ -188,7 +173,7 @@ Result<BatchLine> parse_native(const Json& json, uint64_t line_number,
     if (question.choices.empty()) continue;
     if (Status checked = check_choices(request, question.choices); !checked) return checked.error();
   }
-  return line;
+  return begun;
 }
 
 }  // namespace
@@ -198,6 +183,36 @@ Request request_of(const BatchLine& line, const BatchQuestion& question) {
   Request request = question_request(line.options, line.contexts[question.part], question.text);
   request.id = question.request.id;
   return request;
+}
+
+Result<std::vector<Request>> requests_of(const Model& model, const BatchLine& line,
+                                         const BatchQuestion& question) {
+  if (question.choices.empty()) return std::vector{request_of(line, question)};
+  if (!question.as_given)
+    return choice_requests(model, request_of(line, question), question.choices);
+  std::vector<Request> requests;
+  const size_t n_at_once = question.prefixes.empty() ? question.choices.size() : 1;
+  for (size_t i = 0; i < question.choices.size(); i += n_at_once) {
+    const std::string& prompt =
+        question.prefixes.empty() ? question.request.prompt : question.prefixes[i];
+    auto scoring =
+        continuation_requests(model, prompt, std::span(question.choices).subspan(i, n_at_once));
+    if (!scoring) return scoring.error();
+    std::move(scoring->begin(), scoring->end(), std::back_inserter(requests));
+  }
+  for (Request& request : requests) {
+    request.id = question.request.id;
+    request.logits_hash = question.request.logits_hash;
+  }
+  return requests;
+}
+
+std::vector<Completion> answers_of(const BatchQuestion& question,
+                                   std::span<std::vector<Completion>> completions) {
+  if (question.choices.empty()) return std::move(completions[0]);
+  std::vector<Completion> scored;
+  for (const std::vector<Completion>& completion : completions) scored.push_back(completion[0]);
+  return {likeliest_choice(question.choices, scored)};
 }
 
 Result<BatchLine> read_line(const Json& json, uint64_t line_number, const AnswerOptions& defaults) {

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,11 +23,21 @@ struct BatchQuestion {
   size_t part = 0;                // of the line's contexts, the one it is about
   Request request;                // without the prompt where the line has a context
   std::vector<std::string> choices;
+  bool as_given = false;              // choices stand behind the prompt just as they are, and
+  std::vector<std::string> prefixes;  // where given, each behind its own prompt
   std::optional<std::vector<std::string>> answers;  // reference answers, where given
   nlohmann::ordered_json metadata;                  // passed through: the line's and its own
 };
 
-enum class LineForm { kNative, kCompletions, kChat, kEmbeddings };  // the latter: an OpenAI batch's
+enum class LineForm {
+  kNative,
+  kCompletions,  // of an OpenAI batch, as the next two
+  kChat,
+  kEmbeddings,
+  kEmbed,   // of the other tasks
+  kRerank,  // one question for each document
+  kScore,
+};
 
 struct BatchLine {
   LineForm form = LineForm::kNative;
@@ -40,11 +51,22 @@ struct BatchLine {
   std::string model;    // as the request names it
   bool echo = false;    // the answer begins with the prompt
   bool base64 = false;  // embeddings: as bytes of f32
+  std::string query;    // of documents to be ranked
   std::string cut;      // what was done to make it fit the context; empty: nothing
 };
 
-// What the engine is asked for a question of the line.
+inline bool is_openai(LineForm form) {
+  return form == LineForm::kCompletions || form == LineForm::kChat || form == LineForm::kEmbeddings;
+}
+
+// The prompt of a question of the line, and what is wanted of it.
 Request request_of(const BatchLine& line, const BatchQuestion& question);
+// What the engine is asked for it: that, or a request for each choice. Errors: as choice_requests.
+Result<std::vector<Request>> requests_of(const Model& model, const BatchLine& line,
+                                         const BatchQuestion& question);
+// The answers, from the completions of these requests, n of each.
+std::vector<Completion> answers_of(const BatchQuestion& question,
+                                   std::span<std::vector<Completion>> completions);
 
 // kInvalidArgument names field, found and expected. A line without an id gets its number.
 Result<BatchLine> parse_line(std::string_view text, uint64_t line_number,

@@ -3,6 +3,8 @@
 #include <xxhash.h>
 
 #include "base/errors.h"
+#include "base/json.h"
+#include "batch/task_lines.h"
 #include "batch/too_long.h"
 #include "text/tokenizer.h"
 
@@ -29,10 +31,19 @@ Result<std::optional<BatchLine>> LineParser::parse(const InputRecord& record) {
 }
 
 Result<BatchLine> LineParser::parse_one(const InputRecord& record) const {
-  if (!table_) return parse_line(record.text, record.line, options_.defaults);
-  const Result<nlohmann::json> row = table_->line(record.text);
-  if (!row) return row.error();
-  return read_line(*row, record.line, options_.defaults);
+  const Result<nlohmann::json> json = table_ ? table_->line(record.text) : parse_json(record.text);
+  if (!json) return json.error();
+  switch (options_.task) {
+    case BatchTask::kAnswer:
+      break;
+    case BatchTask::kEmbed:
+      return read_embed_line(*json, record.line, options_);
+    case BatchTask::kRerank:
+      return read_rerank_line(*json, record.line, options_);
+    case BatchTask::kScore:
+      return read_score_line(*json, record.line, options_);
+  }
+  return read_line(*json, record.line, options_.defaults);
 }
 
 }  // namespace pando

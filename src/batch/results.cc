@@ -7,7 +7,7 @@
 
 #include "batch/openai_line.h"
 #include "batch/output_line.h"
-#include "task/choices.h"
+#include "batch/task_lines.h"
 
 namespace pando {
 
@@ -18,29 +18,36 @@ void Results::begin(const std::shared_ptr<Unit>& unit) {
 void Results::end(Unit& unit) {
   unit.over = true;
   if (unit.error) report(unit);
-  if (unit.of->line.form != LineForm::kNative) {
-    unit.lines =
-        openai_output(unit.of->line, unit.completions, unit.error, output_.created(), model_) +
-        "\n";
-    if (!unit.error)
-      for (size_t i = 0; i < unit.n; ++i)
-        note(unit, unit.of->line.questions[i], unit.completions[i]);
-  } else if (!unit.error) {
-    if (unit.has_choices()) {
-      std::vector<Completion> scored;
-      for (std::vector<Completion>& of_one : unit.completions)
-        scored.push_back(std::move(of_one[0]));
-      unit.completions = {{likeliest_choice(unit.question().choices, scored)}};
-    }
-    for (const Completion& completion : unit.completions[0])
-      unit.lines += output_line(unit.of->line, unit.question(), completion, model_) + "\n";
-    note(unit, unit.question(), unit.completions[0]);
+  std::vector<std::vector<Completion>> answers;  // [questions][n]
+  for (size_t i = 0, first = 0; i < unit.n && !unit.error; ++i) {
+    const BatchQuestion& question = unit.questions()[i];
+    const size_t n = std::max<size_t>(question.choices.size(), 1);
+    answers.push_back(answers_of(question, std::span(unit.completions).subspan(first, n)));
+    first += n;
   }
+  unit.lines = lines_of(unit, answers);
+  for (size_t i = 0; i < answers.size(); ++i) note(unit, unit.questions()[i], answers[i]);
   unit.completions = {};
   summary_.combined_hash += unit.record.logits_hash;
   if (!options_.ordered) return write(unit);
   ++n_held_;
   write_in_order();
+}
+
+std::string Results::lines_of(const Unit& unit,
+                              const std::vector<std::vector<Completion>>& answers) const {
+  const BatchLine& line = unit.of->line;
+  if (is_openai(line.form))
+    return openai_output(line, answers, unit.error, output_.created(), model_) + "\n";
+  std::string lines;
+  if (unit.error) return lines;
+  if (line.form == LineForm::kEmbed)
+    return embed_output(line, answers[0][0], options_.embed) + "\n";
+  if (line.form == LineForm::kRerank) return rerank_output(line, answers, options_.top) + "\n";
+  if (line.form == LineForm::kScore) return score_output(line, unit.completions) + "\n";
+  for (const Completion& completion : answers[0])
+    lines += output_line(line, unit.question(), completion, model_) + "\n";
+  return lines;
 }
 
 void Results::take_back(Unit& unit) {
@@ -71,6 +78,12 @@ Status Results::take_earlier(const Unit& unit, const AnswerRecord& record) {
   if (unit.n == 0 || !unit.question().answers) return {};
   const Result<std::string> lines = output_.read(record);
   if (!lines) return lines.error();
+  if (unit.of->line.form == LineForm::kScore) {
+    const Result<std::string> text = scored_answer(*lines, unit.question());
+    if (!text) return text.error();
+    score(unit.question(), *text);
+    return {};
+  }
   const Result<std::vector<std::string>> texts = answer_texts(*lines);
   if (!texts) return texts.error();
   for (const std::string& text : *texts) score(unit.question(), text);
@@ -81,7 +94,8 @@ void Results::report(const Unit& unit) {
   const bool skipped =
       unit.error->code == ErrorCode::kTooLong && options_.too_long == TooLong::kSkip;
   ++(skipped ? summary_.skipped : summary_.failed);
-  const bool names_question = unit.n > 0 && unit.question().id.has_value();
+  const bool names_question =
+      unit.of->line.form == LineForm::kNative && unit.question().id.has_value();
   problem(unit.of->number,
           fmt::format("{}: {}{}",
                       names_question ? fmt::format(", question '{}'", *unit.question().id) : "",

@@ -34,6 +34,7 @@ class Results {
   uint64_t bytes_done() const { return bytes_done_; }  // of the input
 
  private:
+  std::string lines_of(const Unit& unit, const std::vector<std::vector<Completion>>& answers) const;
   void write_in_order();
   void write(Unit& unit);
   void report(const Unit& unit);

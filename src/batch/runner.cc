@@ -14,7 +14,6 @@
 #include "batch/reader.h"
 #include "batch/results.h"
 #include "pando/batch.h"
-#include "task/choices.h"
 
 namespace pando {
 namespace {
@@ -169,14 +168,10 @@ class Runner {
     const BatchLine& line = unit->of->line;
     unit->error = line.refused;
     if (unit->error) return results_.end(*unit);
-    if (unit->has_choices()) {
-      Result<std::vector<Request>> requests = choice_requests(
-          engine_.model(), request_of(line, unit->question()), unit->question().choices);
+    for (const BatchQuestion& question : unit->questions()) {
+      Result<std::vector<Request>> requests = requests_of(engine_.model(), line, question);
       if (!requests) return fail(*unit, requests.error());
       for (Request& request : *requests) add_request(unit, std::move(request));
-    } else {
-      for (size_t i = 0; i < unit->n; ++i)
-        add_request(unit, request_of(line, line.questions[unit->first + i]));
     }
   }
 

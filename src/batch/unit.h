@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct OpenLine {
   size_t n_units = 0;       // that are not over
 };
 
-// What is answered at once: a question, or all prompts of an OpenAI line.
+// What is answered at once: a question, or all of a line that has one answer.
 struct Unit {
   std::shared_ptr<OpenLine> of;
   size_t first = 0, n = 0;                           // questions
@@ -33,7 +34,9 @@ struct Unit {
   std::string lines;  // of the output
 
   const BatchQuestion& question() const { return of->line.questions[first]; }
-  bool has_choices() const { return n > 0 && !question().choices.empty(); }
+  std::span<const BatchQuestion> questions() const {
+    return std::span(of->line.questions).subspan(first, n);
+  }
 };
 
 struct UnitRequest {

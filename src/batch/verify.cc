@@ -5,23 +5,21 @@
 #include "base/errors.h"
 #include "batch/line_parser.h"
 #include "pando/batch.h"
-#include "task/choices.h"
 
 namespace pando {
 namespace {
 
-Result<std::vector<Completion>> answer_alone(Engine& engine, const Request& question,
-                                             const std::vector<std::string>& choices) {
-  if (choices.empty()) return engine.complete(question);
-  Result<std::vector<Request>> requests = choice_requests(engine.model(), question, choices);
+Result<std::vector<Completion>> answer_alone(Engine& engine, const BatchLine& line,
+                                             const BatchQuestion& question) {
+  Result<std::vector<Request>> requests = requests_of(engine.model(), line, question);
   if (!requests) return requests.error();
-  std::vector<Completion> scored;
+  std::vector<std::vector<Completion>> completions;
   for (Request& request : *requests) {
     Result<std::vector<Completion>> completion = engine.complete(std::move(request));
     if (!completion) return completion.error();
-    scored.push_back(std::move((*completion)[0]));
+    completions.push_back(std::move(*completion));
   }
-  return std::vector<Completion>{likeliest_choice(choices, scored)};
+  return answers_of(question, completions);
 }
 
 }  // namespace
@@ -51,8 +49,7 @@ Result<BatchVerification> verify_batch(Engine& engine, std::istream& input,
         return invalid_argument("line {} has {} questions, expected more than {} as before",
                                 last_line, (*line)->questions.size(), index);
       const BatchQuestion& question = (*line)->questions[index];
-      const Result<std::vector<Completion>> again =
-          answer_alone(engine, request_of(**line, question), question.choices);
+      const Result<std::vector<Completion>> again = answer_alone(engine, **line, question);
       if (!again) return again.error();
       for (; next != logits_hashes.end() && next->first.line == last_line &&
              next->first.question == index;

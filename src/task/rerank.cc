@@ -22,22 +22,28 @@ std::string RerankOptions::default_prompt_template() {
          "<Document>: {document}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n";
 }
 
-Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
-                                             std::string_view query, std::string_view document) {
+std::string rerank_prompt(const RerankOptions& options, std::string_view query,
+                          std::string_view document) {
+  return fill_in(
+      options.prompt_template,
+      {{"{instruction}", options.instruction}, {"{query}", query}, {"{document}", document}});
+}
+
+Status check_rerank_options(const RerankOptions& options) {
   for (const char* field : {"{query}", "{document}"})
     if (options.prompt_template.find(field) == std::string::npos)
       return invalid_argument("the template has no {} in it", field);
-  const std::string prompt = fill_in(
-      options.prompt_template,
-      {{"{instruction}", options.instruction}, {"{query}", query}, {"{document}", document}});
-  return continuation_requests(model, prompt, std::vector{options.yes, options.no});
+  return {};
 }
 
-double relevance(std::span<const Completion> completions) {
-  const double yes = continuation_score(completions[0]).logprob,
-               no = continuation_score(completions[1]).logprob;
-  return 1 / (1 + std::exp(no - yes));
+Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
+                                             std::string_view query, std::string_view document) {
+  if (Status status = check_rerank_options(options); !status) return status.error();
+  return continuation_requests(model, rerank_prompt(options, query, document),
+                               std::vector{options.yes, options.no});
 }
+
+double share_of_yes(double yes, double no) { return 1 / (1 + std::exp(no - yes)); }
 
 Result<std::vector<double>> rerank(Engine& engine, const std::string& query,
                                    const std::vector<std::string>& documents,
@@ -52,8 +58,8 @@ Result<std::vector<double>> rerank(Engine& engine, const std::string& query,
   if (!completions) return completions.error();
   std::vector<double> scores;
   for (size_t i = 0; i < documents.size(); ++i)
-    scores.push_back(
-        relevance(std::vector{(*completions)[2 * i][0], (*completions)[2 * i + 1][0]}));
+    scores.push_back(share_of_yes(continuation_score((*completions)[2 * i][0]).logprob,
+                                  continuation_score((*completions)[2 * i + 1][0]).logprob));
   return scores;
 }
 

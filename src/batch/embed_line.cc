@@ -1,0 +1,53 @@
+// Texts to be embedded.
+#include "base/errors.h"
+#include "batch/line_head.h"
+#include "batch/task_lines.h"
+
+namespace pando {
+
+Result<BatchLine> read_embed_line(const nlohmann::json& json, uint64_t line_number,
+                                  const BatchOptions& options) {
+  constexpr std::string_view kFields[] = {"id",     "text",        "prompt",
+                                          "tokens", "instruction", "metadata"};
+  if (!json.is_object()) return invalid_argument("the line is {}, expected an object", shown(json));
+  Result<BatchLine> line = begin_line(json, line_number, options.defaults);
+  if (!line) return line.error();
+  line->form = LineForm::kEmbed;
+  BatchQuestion question{.metadata = nlohmann::json::object()};
+  std::string text;
+  std::vector<Token> tokens;
+  EmbedOptions embed = options.embed;
+  Fields fields(json);
+  fields.only(kFields);
+  read_metadata(fields, question.metadata);
+  fields.text("text", text);
+  fields.text("prompt", text);  // the name of a table's column
+  fields.tokens("tokens", tokens);
+  fields.text("instruction", embed.instruction);
+  if (!fields.status()) return fields.status().error();
+  if (fields.has("text") + fields.has("prompt") + fields.has("tokens") != 1)
+    return invalid_argument("the line has {}, expected 'text' or 'tokens'", shown(json));
+  question.request = embed_request(embed, text);
+  if (!tokens.empty()) question.request.prompt.clear();
+  question.request.tokens = std::move(tokens);
+  question.request.sampling.max_tokens = 1;  // needs no more room than the prompt
+  question.request.id = line->id;
+  question.request.logits_hash = options.defaults.logits_hash;
+  if (question.request.prompt.empty() && question.request.tokens.empty())
+    return invalid_argument("the text is empty, expected one token at least");
+  line->questions.push_back(std::move(question));
+  return line;
+}
+
+std::string embed_output(const BatchLine& line, const Completion& answer,
+                         const EmbedOptions& options) {
+  const BatchQuestion& question = line.questions[0];
+  nlohmann::ordered_json output;
+  output["id"] = nlohmann::json::parse(line.id_json);
+  output["embedding"] = embedding_of(answer, options);
+  output["prompt_tokens"] = answer.prompt_tokens;
+  if (!question.metadata.empty()) output["metadata"] = question.metadata;
+  return output.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace pando

@@ -1,0 +1,34 @@
+#include "batch/line_head.h"
+
+#include "base/errors.h"
+
+namespace pando {
+
+Result<std::string> read_id(const nlohmann::json& object, const char* what) {
+  const nlohmann::json& id = object["id"];
+  if (id.is_string()) return id.get<std::string>();
+  if (id.is_number_integer()) return id.dump();
+  return invalid_argument("field 'id' of the {} is {}, expected a string or an integer", what,
+                          shown(id));
+}
+
+void read_metadata(Fields& fields, nlohmann::ordered_json& out) {
+  nlohmann::json metadata;
+  fields.object("metadata", metadata);
+  if (metadata.is_object()) out.update(nlohmann::ordered_json(metadata));
+}
+
+Result<BatchLine> begin_line(const nlohmann::json& object, uint64_t line_number,
+                             const AnswerOptions& defaults) {
+  BatchLine line{.id = std::to_string(line_number), .options = defaults};
+  line.id_json = nlohmann::json(line.id).dump();
+  if (Fields(object).has("id")) {
+    Result<std::string> id = read_id(object, "line");
+    if (!id) return id.error();
+    line.id = std::move(*id);
+    line.id_json = object["id"].dump();
+  }
+  return line;
+}
+
+}  // namespace pando

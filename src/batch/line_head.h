@@ -1,0 +1,22 @@
+// What lines of every native form begin with.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "batch/fields.h"
+#include "batch/input_line.h"
+
+namespace pando {
+
+// The field 'id', which is there, of a `what`.
+Result<std::string> read_id(const nlohmann::json& object, const char* what);
+
+// 'metadata', over what is in `out` already.
+void read_metadata(Fields& fields, nlohmann::ordered_json& out);
+
+// An empty line with its id, or its number where it has none.
+Result<BatchLine> begin_line(const nlohmann::json& object, uint64_t line_number,
+                             const AnswerOptions& defaults);
+
+}  // namespace pando

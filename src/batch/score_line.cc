@@ -1,0 +1,149 @@
+// Continuations to be scored.
+#include <algorithm>
+
+#include "base/errors.h"
+#include "base/json.h"
+#include "batch/line_head.h"
+#include "batch/task_lines.h"
+#include "pando/score.h"
+
+namespace pando {
+namespace {
+
+using Json = nlohmann::json;
+
+// {"prompt", "continuations"}
+Status read_continuations(Fields& fields, BatchQuestion& question) {
+  fields.text("prompt", question.request.prompt);
+  fields.texts("continuations", question.choices);
+  if (!fields.status()) return fields.status();
+  if (!fields.has("prompt")) return invalid_argument("the line has no 'prompt'");
+  return {};
+}
+
+Status take_pair(const Json& prompt, const Json& continuation, BatchQuestion& question) {
+  const size_t i = question.choices.size();
+  for (const Json* text : {&prompt, &continuation})
+    if (!text->is_string())
+      return invalid_argument("field 'arguments' has {} in pair {}, expected two strings",
+                              shown(*text), i);
+  question.prefixes.push_back(prompt.get<std::string>());
+  question.choices.push_back(continuation.get<std::string>());
+  return {};
+}
+
+// [[prompt, continuation], ...], or {"gen_args_0": {"arg_0": prompt, "arg_1": continuation}, ...}
+Status read_arguments(const Json& arguments, BatchQuestion& question) {
+  if (!arguments.is_structured())
+    return invalid_argument("field 'arguments' is {}, expected a list or an object",
+                            shown(arguments));
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const bool named = arguments.is_object();
+    const std::string name = fmt::format("gen_args_{}", i);
+    if (named && !arguments.contains(name))
+      return invalid_argument("field 'arguments' has no '{}', expected one of {}", name,
+                              arguments.size());
+    const Json& pair = named ? arguments[name] : arguments[i];
+    const bool good = named ? pair.is_object() && pair.contains("arg_0") && pair.contains("arg_1")
+                            : pair.is_array() && pair.size() == 2;
+    if (!good)
+      return invalid_argument("field 'arguments' has {} in place {}, expected {}", shown(pair), i,
+                              named ? "'arg_0' and 'arg_1'" : "a prompt and its continuation");
+    if (Status status = named ? take_pair(pair["arg_0"], pair["arg_1"], question)
+                              : take_pair(pair[0], pair[1], question);
+        !status)
+      return status;
+  }
+  const std::vector<std::string>& prompts = question.prefixes;
+  if (!prompts.empty() && std::all_of(prompts.begin(), prompts.end(),
+                                      [&](const auto& other) { return other == prompts[0]; })) {
+    question.request.prompt = prompts[0];
+    question.prefixes.clear();
+  }
+  return {};
+}
+
+// The index of the right one, as a number or in digits, or its text.
+Status read_target(const Json& target, BatchQuestion& question) {
+  std::string text = target.is_string() ? target.get<std::string>() : target.dump();
+  std::vector<std::string>& right = question.answers.emplace();
+  for (size_t i = 0; i < question.choices.size() && right.empty(); ++i)
+    if (text == std::to_string(i)) right = {question.choices[i]};
+  if (!right.empty()) return {};
+  if (!target.is_string() ||
+      std::find(question.choices.begin(), question.choices.end(), text) == question.choices.end())
+    return invalid_argument("field 'target' is {}, expected an index below {} or a continuation",
+                            shown(target), question.choices.size());
+  right = {std::move(text)};
+  return {};
+}
+
+}  // namespace
+
+Result<BatchLine> read_score_line(const Json& json, uint64_t line_number,
+                                  const BatchOptions& options) {
+  constexpr std::string_view kFields[] = {"id", "prompt", "continuations", "target", "metadata"};
+  if (!json.is_object()) return invalid_argument("the line is {}, expected an object", shown(json));
+  Result<BatchLine> line = begin_line(json, line_number, options.defaults);
+  if (!line) return line.error();
+  line->form = LineForm::kScore;
+  BatchQuestion question{.as_given = true, .metadata = Json::object()};
+  Fields fields(json);
+  const bool of_harness = fields.has("arguments");  // which writes many more fields
+  if (!of_harness) fields.only(kFields);
+  if (of_harness && fields.has("doc_id") && !fields.has("id"))
+    line->id_json = line->id = json["doc_id"].dump();
+  if (!of_harness) read_metadata(fields, question.metadata);
+  if (!fields.status()) return fields.status().error();
+  if (Status status = of_harness ? read_arguments(json["arguments"], question)
+                                 : read_continuations(fields, question);
+      !status)
+    return status.error();
+  if (question.choices.empty())
+    return invalid_argument("the line has nothing to score, expected 'prompt' and 'continuations'");
+  if (fields.has("target"))
+    if (Status status = read_target(json["target"], question); !status) {
+      if (!of_harness) return status.error();
+      question.answers.reset();  // of a form that the harness alone understands
+    }
+  question.request.id = line->id;
+  question.request.logits_hash = options.defaults.logits_hash;
+  line->questions.push_back(std::move(question));
+  return line;
+}
+
+Result<std::string> scored_answer(std::string_view line, const BatchQuestion& question) {
+  const Result<Json> output = parse_json_object(line, "an answer");
+  if (!output) return output.error();
+  const auto best = output->find("best");
+  if (best == output->end() || !best->is_number_unsigned() ||
+      best->get<uint64_t>() >= question.choices.size())
+    return invalid_argument("an answer has no 'best' below {}, as the line has continuations",
+                            question.choices.size());
+  return question.choices[best->get<size_t>()];
+}
+
+std::string score_output(const BatchLine& line,
+                         const std::vector<std::vector<Completion>>& completions) {
+  const BatchQuestion& question = line.questions[0];
+  nlohmann::ordered_json output;
+  output["id"] = Json::parse(line.id_json);
+  output["scores"] = Json::array();
+  std::vector<double> logprobs, per_byte;
+  for (size_t i = 0; i < completions.size(); ++i) {
+    const ContinuationScore score = continuation_score(completions[i][0]);
+    output["scores"].push_back(
+        {{"logprob", score.logprob}, {"tokens", score.n_tokens}, {"likeliest", score.likeliest}});
+    logprobs.push_back(score.logprob);
+    per_byte.push_back(score.logprob / static_cast<double>(question.choices[i].size()));
+  }
+  const auto best = [](const std::vector<double>& of) {
+    return std::max_element(of.begin(), of.end()) - of.begin();
+  };
+  output["best"] = best(logprobs);
+  output["best_per_byte"] = best(per_byte);
+  if (!question.metadata.empty()) output["metadata"] = question.metadata;
+  return output.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace pando

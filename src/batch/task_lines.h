@@ -1,0 +1,32 @@
+// Lines of the other tasks: embeddings, rankings, scores.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "batch/input_line.h"
+
+namespace pando {
+
+// The forms are those of BatchTask. kInvalidArgument names field, found and expected.
+Result<BatchLine> read_embed_line(const nlohmann::json& json, uint64_t line_number,
+                                  const BatchOptions& options);
+Result<BatchLine> read_rerank_line(const nlohmann::json& json, uint64_t line_number,
+                                   const BatchOptions& options);
+Result<BatchLine> read_score_line(const nlohmann::json& json, uint64_t line_number,
+                                  const BatchOptions& options);
+
+// The output lines, without their ends.
+std::string embed_output(const BatchLine& line, const Completion& answer,
+                         const EmbedOptions& options);
+// `answers`: one for each document, the likelier of yes and no.
+std::string rerank_output(const BatchLine& line,
+                          const std::vector<std::vector<Completion>>& answers, int top);
+// `completions`: of each continuation.
+std::string score_output(const BatchLine& line,
+                         const std::vector<std::vector<Completion>>& completions);
+// The best continuation, by a line that score_output made.
+Result<std::string> scored_answer(std::string_view line, const BatchQuestion& question);
+
+}  // namespace pando

@@ -1,0 +1,238 @@
+// Batches of texts to embed, documents to rank and continuations to score, against the task itself.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "engine/tiny_engine.h"
+#include "model/test_files.h"
+#include "pando/batch.h"
+#include "pando/score.h"
+
+namespace pando::testing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Ran {
+  BatchSummary summary;
+  std::vector<Json> lines;
+  std::vector<std::string> problems;
+};
+
+Ran run(BatchTask task, const std::string& input, BatchOptions options = {},
+        const EngineOptions& engine_options = tiny_options()) {
+  Ran ran;
+  std::istringstream in(input);
+  std::ostringstream out;
+  options.task = task;
+  options.ordered = true;
+  options.on_problem = [&](const std::string& message) { ran.problems.push_back(message); };
+  const auto summary = run_batch(*open_tiny(engine_options), in, input.size(), out, options);
+  if (!summary) throw std::runtime_error(summary.error().message);
+  ran.summary = *summary;
+  std::istringstream lines(out.str());
+  for (std::string line; std::getline(lines, line);) ran.lines.push_back(Json::parse(line));
+  return ran;
+}
+
+// What the first line is refused with.
+std::string refused(BatchTask task, const std::string& line) {
+  const Ran ran = run(task, line + "\n");
+  return ran.problems.size() == 1 && ran.lines.empty() ? ran.problems[0] : "";
+}
+
+TEST(EmbedLines, AreTheTasksVectors) {
+  BatchOptions options;
+  options.embed.pooling = Pooling::kMean;
+  const Ran ran = run(BatchTask::kEmbed,
+                      R"({"id": "a", "text": "One text", "metadata": {"k": 1}}
+{"text": "Another", "instruction": "Find"}
+{"tokens": [79, 110, 101]}
+)",
+                      options);
+  ASSERT_EQ(ran.lines.size(), 3u);
+  EXPECT_EQ(ran.lines[0]["id"], "a");
+  EXPECT_EQ(ran.lines[0]["metadata"], Json::parse(R"({"k": 1})"));
+  EXPECT_EQ(ran.lines[0]["prompt_tokens"], 8);
+  EXPECT_EQ(ran.lines[1]["id"], "2");
+  const auto vectors =
+      embed(*open_tiny(), {"One text", "Instruct: Find\nQuery:Another", "One"}, options.embed);
+  ASSERT_TRUE(vectors.ok());
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(ran.lines[i]["embedding"].get<std::vector<float>>(), (*vectors)[i]);
+}
+
+TEST(EmbedLines, NameWhatIsWrong) {
+  const auto error = [](const char* line) { return refused(BatchTask::kEmbed, line); };
+  EXPECT_EQ(error(R"({"id": 1})"), R"(line 1: the line has {...}, expected 'text' or 'tokens')");
+  EXPECT_EQ(error(R"({"text": ""})"), "line 1: the text is empty, expected one token at least");
+  EXPECT_EQ(error(R"({"text": "T", "questions": []})"), "line 1: unknown field 'questions'");
+  EXPECT_EQ(error("[]"), "line 1: the line is [], expected an object");
+}
+
+constexpr const char* kQueries =
+    R"({"id": "q1", "query": "What is an aspen?", "documents": ["A tree.", {"id": "d7", "text": "A car."}, {"id": 8, "text": "A root system."}]}
+{"id": 2, "query": "What is an oak?", "documents": ["A tree."], "instruction": "Look"}
+)";
+
+TEST(RerankLines, AreTheTasksScoresTheHighestFirst) {
+  const Ran ran = run(BatchTask::kRerank, kQueries);
+  ASSERT_EQ(ran.lines.size(), 2u);
+  const std::vector<std::string> documents = {"A tree.", "A car.", "A root system."};
+  const auto scores = rerank(*open_tiny(), "What is an aspen?", documents);
+  ASSERT_TRUE(scores.ok());
+  const std::vector<size_t> order = ranking(*scores);
+  const Json ids = {nullptr, "d7", 8};
+  for (size_t rank = 0; rank < 3; ++rank) {
+    const Json& result = ran.lines[0]["results"][rank];
+    EXPECT_EQ(result["index"], order[rank]);
+    EXPECT_EQ(result.value("id", Json()), ids[order[rank]]);
+    EXPECT_EQ(result["score"].get<double>(), (*scores)[order[rank]]);
+  }
+  RerankOptions look;
+  look.instruction = "Look";
+  EXPECT_EQ(ran.lines[1]["results"][0]["score"].get<double>(),
+            (*rerank(*open_tiny(), "What is an oak?", {"A tree."}, look))[0]);
+  EXPECT_EQ(ran.summary.answers, 4u);
+}
+
+TEST(RerankLines, TheFirstFewOnly) {
+  BatchOptions options;
+  options.top = 2;
+  const Ran all = run(BatchTask::kRerank, kQueries),
+            few = run(BatchTask::kRerank, kQueries, options);
+  ASSERT_EQ(few.lines[0]["results"].size(), 2u);
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(few.lines[0]["results"][i], all.lines[0]["results"][i]);
+  EXPECT_EQ(few.lines[1]["results"].size(), 1u);
+}
+
+TEST(RerankLines, NameWhatIsWrong) {
+  const auto error = [](const char* line) { return refused(BatchTask::kRerank, line); };
+  EXPECT_EQ(error(R"({"query": "Q"})"), "line 1: the line has no 'documents'");
+  EXPECT_EQ(error(R"({"query": "Q", "documents": []})"),
+            "line 1: field 'documents' is [], expected a list of one or more");
+  EXPECT_EQ(error(R"({"query": "Q", "documents": [5]})"),
+            "line 1: document 0 is 5, expected a string or an object");
+  EXPECT_EQ(error(R"({"query": "Q", "documents": ["D", {"id": 1}]})"),
+            "line 1: document 1 has no 'text'");
+}
+
+TEST(RerankLines, OneDocumentThatIsTooLongFailsItsQuery) {
+  const std::string input = fmt::format(
+      "{{\"query\": \"Q\", \"documents\": [\"D\", \"{}\"]}}\n"
+      "{{\"query\": \"Q\", \"documents\": [\"D\"]}}\n",
+      std::string(1000, 'x'));
+  const Ran ran = run(BatchTask::kRerank, input);
+  EXPECT_EQ(ran.summary.failed, 1u);
+  ASSERT_EQ(ran.lines.size(), 1u);
+  EXPECT_EQ(ran.lines[0]["id"], "2");
+  BatchOptions options;
+  options.too_long = TooLong::kTruncateMiddle;
+  const Ran cut = run(BatchTask::kRerank, input, options);
+  EXPECT_EQ(cut.summary.cut, 1u);
+  EXPECT_EQ(cut.lines.size(), 2u);
+}
+
+TEST(ScoreLines, AreTheTasksScores) {
+  const Ran ran =
+      run(BatchTask::kScore,
+          R"({"id": "s", "prompt": "The sky is", "continuations": [" blue", " a", "!"], "target": 1}
+{"doc_id": 5, "doc": {"any": 1}, "target": "0", "arguments": {"gen_args_0": {"arg_0": "The sky is", "arg_1": " blue"}, "gen_args_1": {"arg_0": "The sky is", "arg_1": " a"}}}
+{"doc_id": 6, "arguments": [["A sky", " blue"], ["The sky is", " a"]], "target": " a"}
+)");
+  ASSERT_EQ(ran.lines.size(), 3u) << (ran.problems.empty() ? "" : ran.problems[0]);
+  const auto scores = score(*open_tiny(), "The sky is", {" blue", " a", "!"}),
+             other = score(*open_tiny(), "A sky", {" blue"});
+  ASSERT_TRUE(scores.ok() && other.ok());
+  for (size_t i = 0; i < 3; ++i) {
+    const Json& of = ran.lines[0]["scores"][i];
+    EXPECT_EQ(of["logprob"].get<double>(), (*scores)[i].logprob);
+    EXPECT_EQ(of["tokens"], (*scores)[i].n_tokens);
+    EXPECT_EQ(of["likeliest"], (*scores)[i].likeliest);
+  }
+  EXPECT_EQ(ran.lines[1]["id"], 5);
+  EXPECT_EQ(ran.lines[1]["scores"][0], ran.lines[0]["scores"][0]);
+  EXPECT_EQ(ran.lines[1]["scores"][1], ran.lines[0]["scores"][1]);
+  EXPECT_EQ(ran.lines[2]["scores"][0]["logprob"].get<double>(), (*other)[0].logprob);
+  EXPECT_EQ(ran.lines[2]["scores"][1], ran.lines[0]["scores"][1]);
+
+  double n_right = 0;  // targets: 1, 0, 1
+  n_right += ran.lines[0]["best"] == 1;
+  n_right += ran.lines[1]["best"] == 0;
+  n_right += ran.lines[2]["best"] == 1;
+  EXPECT_EQ(ran.summary.scores.all().n_choices, 3u);
+  EXPECT_DOUBLE_EQ(ran.summary.scores.all().choice_accuracy, n_right / 3);
+  const auto per_byte = [&](size_t i, double bytes) { return (*scores)[i].logprob / bytes; };
+  EXPECT_EQ(ran.lines[1]["best_per_byte"], per_byte(0, 5) >= per_byte(1, 2) ? 0 : 1);
+}
+
+TEST(ScoreLines, NameWhatIsWrong) {
+  const auto error = [](const char* line) { return refused(BatchTask::kScore, line); };
+  EXPECT_EQ(error(R"({"prompt": "P"})"),
+            "line 1: the line has nothing to score, expected 'prompt' and 'continuations'");
+  EXPECT_EQ(error(R"({"continuations": ["a"]})"), "line 1: the line has no 'prompt'");
+  EXPECT_EQ(error(R"({"prompt": "P", "continuations": ["a", ""]})"),
+            "line 1: a continuation is empty, expected one character at least");
+  EXPECT_EQ(error(R"({"prompt": "P", "continuations": ["a", "b"], "target": 2})"),
+            "line 1: field 'target' is 2, expected an index below 2 or a continuation");
+  EXPECT_EQ(error(R"({"arguments": 5})"),
+            "line 1: field 'arguments' is 5, expected a list or an object");
+  EXPECT_EQ(
+      error(R"({"arguments": [["a", "b"], ["a"]]})"),
+      "line 1: field 'arguments' has [...] in place 1, expected a prompt and its continuation");
+  EXPECT_EQ(error(R"({"arguments": [["a", 5]]})"),
+            "line 1: field 'arguments' has 5 in pair 0, expected two strings");
+  EXPECT_EQ(error(R"({"arguments": {"a": {}}})"),
+            "line 1: field 'arguments' has no 'gen_args_0', expected one of 1");
+}
+
+TEST(TaskLines, TheSameHashesSharedOrNotInPiecesAndResumed) {
+  const std::pair<BatchTask, std::string> inputs[] = {
+      {BatchTask::kRerank, kQueries},
+      {BatchTask::kEmbed, "{\"text\": \"One text\"}\n{\"text\": \"One\"}\n"},
+      {BatchTask::kScore,
+       "{\"prompt\": \"P is\", \"continuations\": [\" a\", \" b\"], \"target\": 0}\n"
+       "{\"prompt\": \"P was\", \"continuations\": [\" a\", \" b\"], \"target\": 1}\n"}};
+  for (const auto& [task, input] : inputs) {
+    BatchOptions options;
+    options.defaults.logits_hash = true;
+    EngineOptions pieces = tiny_options(), packed = tiny_options();
+    pieces.step_rows = 9;
+    packed.sharing = "packed";
+    const Ran whole = run(task, input, options);
+    EXPECT_NE(whole.summary.combined_hash, 0u);
+    for (const EngineOptions& other : {pieces, packed}) {
+      const Ran ran = run(task, input, options, other);
+      EXPECT_EQ(ran.lines, whole.lines);
+      EXPECT_EQ(ran.summary.combined_hash, whole.summary.combined_hash);
+    }
+    // The first line, and then the rest.
+    const TemporaryFolder folder;
+    const auto path = folder.path() / "out.jsonl";
+    options.task = task;
+    std::atomic<bool> stop = false;
+    options.on_answer = [&](const BatchAnswer&) { stop = true; };
+    options.stop = &stop;
+    EngineOptions one = tiny_options();
+    one.max_running = 1;
+    for (const bool resumed : {false, true}) {
+      auto file = resumed ? AnswerFile::resume(path, {{"task", "t"}})
+                          : AnswerFile::create(path, {{"task", "t"}});
+      ASSERT_TRUE(file.ok());
+      std::istringstream in(input);
+      if (resumed) options.stop = nullptr;
+      const auto summary = run_batch(*open_tiny(one), in, input.size(), **file, options);
+      ASSERT_TRUE(summary.ok()) << summary.error().message;
+      if (!resumed) continue;
+      EXPECT_EQ(summary->combined_hash, whole.summary.combined_hash);
+      EXPECT_EQ(summary->scores.all().n, whole.summary.scores.all().n);
+      EXPECT_EQ(summary->scores.all().choice_accuracy, whole.summary.scores.all().choice_accuracy);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pando::testing
