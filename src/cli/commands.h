@@ -15,6 +15,8 @@ using Command = std::function<int()>;
 
 Command add_run(CLI::App& app);
 Command add_verify(CLI::App& app);
+Command add_embed(CLI::App& app);
+Command add_rerank(CLI::App& app);
 Command add_score(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_tokenize(CLI::App& app);

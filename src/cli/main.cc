@@ -28,7 +28,9 @@ int main(int argc, char** argv) {
   add("run", "Answer the questions of a file", add_run);
   add("verify", "Check on a file of questions that sharing changes no bit of an answer",
       add_verify);
-  add("score", "Perplexity of a text", add_score);
+  add("embed", "Vectors of texts", add_embed);
+  add("rerank", "Rank documents by their relevance to a query", add_rerank);
+  add("score", "Likelihoods of continuations, or the perplexity of a text", add_score);
   add("inspect", "What a run will cost and what its prompts share, before it is run", add_inspect);
   add("tokenize", "Tokens of a text", add_tokenize);
   add("detokenize", "Text of tokens", add_detokenize);

@@ -1,4 +1,4 @@
-// `pando run` and `pando verify`.
+// `pando run` and `pando verify`, and how every batch is run.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -51,6 +51,9 @@ class RunCommand {
       return report_error(status.error().message);
     Result<std::shared_ptr<const Model>> model = load_model(o_.model);
     if (!model) return report_error(model.error().message);
+    if (o_.batch.task == BatchTask::kEmbed)
+      if (Status status = check_embed_options(o_.batch.embed, (*model)->info().d_model); !status)
+        return usage(status.error().message);
 
     RunRecord first{o_.model.engine.sharing, {}}, second{o_.compare, {}};
     Hashes hashes, compared_hashes;
@@ -224,12 +227,14 @@ class RunCommand {
 
 }  // namespace
 
+int run_batches(const RunOptions& options) { return RunCommand(options)(); }
+
 static Command add_command(CLI::App& app, void (*add)(CLI::App&, RunOptions&)) {
   auto options = std::make_shared<RunOptions>();
   add(app, *options);
   return [options, &app] {
     options->given = [&app](const char* name) { return app.count(name) > 0; };
-    return RunCommand(*options)();
+    return run_batches(*options);
   };
 }
 

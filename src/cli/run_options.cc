@@ -31,6 +31,16 @@ CLI::Validator share() {
 
 // What asking takes, for both commands.
 void add_asking(CLI::App& app, RunOptions& o) {
+  add_engine_options(app, o);
+  add_answer_options(app, o.batch.defaults, o.model.engine.seed);
+  app.add_flag("--generation-config", o.generation_config,
+               "Take what is not given here from the model's generation_config.json")
+      ->group("Sampling (lines may say otherwise)");
+}
+
+}  // namespace
+
+void add_engine_options(CLI::App& app, RunOptions& o) {
   add_input_options(app, o);
   add_model_options(app, o.model);
   app.add_option("--sharing", o.model.engine.sharing,
@@ -41,13 +51,7 @@ void add_asking(CLI::App& app, RunOptions& o) {
   app.add_flag("--verbose", o.verbose,
                "Say what every answer shared, and what was evicted or preempted and why")
       ->excludes(quiet);
-  add_answer_options(app, o.batch.defaults, o.model.engine.seed);
-  app.add_flag("--generation-config", o.generation_config,
-               "Take what is not given here from the model's generation_config.json")
-      ->group("Sampling (lines may say otherwise)");
 }
-
-}  // namespace
 
 void add_input_options(CLI::App& app, RunOptions& o) {
   app.add_option("--input", o.input, "File of JSON lines, CSV or TSV, or - for standard input")
@@ -62,8 +66,7 @@ void add_input_options(CLI::App& app, RunOptions& o) {
       ->capture_default_str();
 }
 
-void add_run_options(CLI::App& app, RunOptions& o) {
-  add_asking(app, o);
+void add_output_options(CLI::App& app, RunOptions& o) {
   app.add_option("--output", o.output, "JSONL file, or - for standard output")
       ->capture_default_str();
   CLI::Option* resume =
@@ -72,14 +75,19 @@ void add_run_options(CLI::App& app, RunOptions& o) {
   app.add_flag("--overwrite", o.overwrite, "Begin anew: what --output has is lost")
       ->excludes(resume);
   app.add_flag("--ordered", o.batch.ordered, "Answers in the order of the input");
-  app.add_option("--group-by", o.batch.group_by,
-                 "Scores also by the values of this field of the metadata");
   app.add_option("--report", o.report, "File for the run's report, JSON");
-  app.add_option("--show", o.show, "Print so many questions with their answers at the end")
-      ->check(expect("0 or more", [](double x) { return x >= 0; }));
   app.add_option("--compare", o.compare,
                  "Run a second time with this sharing: speeds, and every logits hash")
       ->check(planner_name());
+}
+
+void add_run_options(CLI::App& app, RunOptions& o) {
+  add_asking(app, o);
+  add_output_options(app, o);
+  app.add_option("--group-by", o.batch.group_by,
+                 "Scores also by the values of this field of the metadata");
+  app.add_option("--show", o.show, "Print so many questions with their answers at the end")
+      ->check(expect("0 or more", [](double x) { return x >= 0; }));
   app.add_option("--verify", o.verify,
                  "Ask a part of the questions again, alone and with nothing shared, and compare "
                  "every bit of their logits: 1%, for example")
@@ -131,6 +139,9 @@ Status settle(RunOptions& o) {
   const AnswerOptions& asked = o.batch.defaults;
   if (asked.sampling.max_tokens == 0 && !asked.prompt_logprobs)
     return wrong("--max-tokens: 0, expected at least 1, or 0 with --prompt-logprobs");
+  if (o.batch.task == BatchTask::kRerank)
+    if (Status status = check_rerank_options(o.batch.rerank); !status)
+      return wrong("--template: {}", status.error().message);
   if (asked.chat_options.thinking && !asked.chat) return wrong("--thinking goes with --chat");
   if (!asked.choices.empty() && asked.sampling.n != 1)
     return wrong("--n: {}, expected 1 with --choice", asked.sampling.n);

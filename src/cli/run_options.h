@@ -30,9 +30,16 @@ struct RunOptions {
 
 // --input and what is made of its lines.
 void add_input_options(CLI::App& app, RunOptions& options);
+// These, and how they are computed and what is told meanwhile.
+void add_engine_options(CLI::App& app, RunOptions& options);
+// Where the answers go.
+void add_output_options(CLI::App& app, RunOptions& options);
 
 void add_run_options(CLI::App& app, RunOptions& options);
 void add_verify_options(CLI::App& app, RunOptions& options);
+
+// Runs them and tells how it went; an exit code.
+int run_batches(const RunOptions& options);
 
 // Fills in what follows from others. The error says which options contradict each other.
 Status settle(RunOptions& options);

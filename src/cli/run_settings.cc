@@ -45,6 +45,9 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
     if (!hash) return hash.error();
     model_text += "+" + hex(*hash);
   }
+  const char* tasks[] = {"answer", "embed", "rerank", "score"};
+  const EmbedOptions& e = o.batch.embed;
+  const RerankOptions& r = o.batch.rerank;
   const AnswerOptions& a = o.batch.defaults;
   const SamplingOptions& s = a.sampling;
   const char* formats[] = {"jsonl", "csv", "tsv"};
@@ -60,6 +63,13 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
       {"instruction set", engine.options().isa},
       {"context", std::to_string(engine.options().context)},
       {"input", hash_of_file(o.input)},
+      {"task", tasks[static_cast<int>(o.batch.task)]},
+      {"pooling", e.pooling == Pooling::kMean ? "mean" : "last"},
+      {"normalize", flag(e.normalise)},
+      {"dimensions", std::to_string(e.dimensions)},
+      {"embed instruction", list(std::vector{e.instruction, e.prompt_template})},
+      {"rerank prompt", list(std::vector{r.instruction, r.prompt_template, r.yes, r.no})},
+      {"top", std::to_string(o.batch.top)},
       {"format", formats[static_cast<int>(o.batch.format)]},
       {"too-long", o.too_long},
       {"seed", std::to_string(o.model.engine.seed)},

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/model_options.h"
 #include "cli/progress.h"
+#include "cli/run_options.h"
 #include "pando/file_input.h"
 #include "pando/score.h"
 
@@ -17,7 +17,7 @@ namespace pando::cli {
 namespace {
 
 struct ScoreOptions {
-  ModelArguments model;
+  RunOptions run;
   std::string text;
   PerplexityOptions perplexity;
 };
@@ -26,9 +26,9 @@ int score_text(const ScoreOptions& o) {
   FileInput input;
   if (Status status = input.open(o.text); !status) return report_error(status.error().message);
   const std::string text{std::istreambuf_iterator<char>(&input), {}};
-  Result<std::shared_ptr<const Model>> model = load_model(o.model);
+  Result<std::shared_ptr<const Model>> model = load_model(o.run.model);
   if (!model) return report_error(model.error().message);
-  Result<std::unique_ptr<Engine>> engine = Engine::open(*model, engine_options(o.model));
+  Result<std::unique_ptr<Engine>> engine = Engine::open(*model, engine_options(o.run.model));
   if (!engine) return report_error(engine.error().message);
   const auto start = std::chrono::steady_clock::now();
   ProgressLine progress(isatty(STDERR_FILENO) != 0);
@@ -58,19 +58,40 @@ int score_text(const ScoreOptions& o) {
 
 Command add_score(CLI::App& app) {
   auto options = std::make_shared<ScoreOptions>();
-  app.add_option("--perplexity", options->text, "Text file, or - for standard input")->required();
-  add_model_options(app, options->model);
+  RunOptions& run = options->run;
+  run.batch.task = BatchTask::kScore;
+  add_engine_options(app, run);
+  add_output_options(app, run);
+  CLI::Option* input = app.get_option("--input")->required(false);
+  CLI::Option* text = app.add_option("--perplexity", options->text,
+                                     "Instead of --input: a text file, or - for standard input");
+  text->excludes(input);
   const CLI::Validator positive = expect("at least 1", [](double x) { return x >= 1; });
   app.add_option("--window", options->perplexity.window,
                  "Tokens that the model sees at a time (default: the context)")
-      ->check(positive);
+      ->check(positive)
+      ->needs(text);
   app.add_option("--stride", options->perplexity.stride,
                  "Tokens from one window to the next (default: half a window)")
-      ->check(positive);
+      ->check(positive)
+      ->needs(text);
   app.footer(
-      "Prints one line of JSON: tokens scored, ln p of the text, perplexity, bits for each byte.\n"
-      "Example:\n  pando score --model MODEL --perplexity text.txt --window 2048");
-  return [options] { return score_text(*options); };
+      "Examples:\n"
+      "  pando score --model MODEL --input lines.jsonl --output scores.jsonl\n"
+      "  pando score --model MODEL --perplexity text.txt --window 2048\n"
+      "Input lines: {\"id\": \"s1\", \"prompt\": \"...\", \"continuations\": [\" one\", \" two\"], "
+      "\"target\"?: 1},\n"
+      "or samples of an evaluation harness, by their \"arguments\".\n"
+      "Output lines: {\"id\", \"scores\": [{\"logprob\", \"tokens\", \"likeliest\"}, ...], "
+      "\"best\", "
+      "\"best_per_byte\"}.\n"
+      "Of a text one line: tokens scored, ln p of the text, perplexity, bits for each byte.");
+  return [options] {
+    if (!options->text.empty()) return score_text(*options);
+    if (!options->run.input.empty()) return run_batches(options->run);
+    report_error("expected --input or --perplexity");
+    return kUsage;
+  };
 }
 
 }  // namespace pando::cli

@@ -1,0 +1,39 @@
+// `pando embed`.
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/run_options.h"
+
+namespace pando::cli {
+
+Command add_embed(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  options->batch.task = BatchTask::kEmbed;
+  add_engine_options(app, *options);
+  add_output_options(app, *options);
+  EmbedOptions& embed = options->batch.embed;
+  auto pooling = std::make_shared<std::string>("last");
+  app.add_option("--pooling", *pooling, "Hidden states: of the last token, or the mean of all")
+      ->check(CLI::IsMember({"last", "mean"}))
+      ->capture_default_str();
+  app.add_flag("!--no-normalize", embed.normalise, "Vectors as they are, not of length 1");
+  app.add_option("--dimensions", embed.dimensions, "So many of the first values; 0: all")
+      ->check(expect("0 or more", [](double x) { return x >= 0; }))
+      ->capture_default_str();
+  app.add_option("--instruction", embed.instruction,
+                 "What the texts are to be found by; none: each text as it is");
+  app.add_option("--template", embed.prompt_template,
+                 "With an instruction: a text with {instruction} and {text} in it")
+      ->default_str("Instruct: {instruction}\\nQuery:{text}");
+  app.footer(
+      "Example:\n  pando embed --model MODEL --input texts.jsonl --output vectors.jsonl\n"
+      "Input lines: {\"id\": \"t1\", \"text\": \"...\", \"instruction\"?: \"...\"}; tables: a "
+      "column prompt.\n"
+      "Output lines: {\"id\", \"embedding\": [...], \"prompt_tokens\"}.");
+  return [options, pooling] {
+    options->batch.embed.pooling = *pooling == "mean" ? Pooling::kMean : Pooling::kLast;
+    return run_batches(*options);
+  };
+}
+
+}  // namespace pando::cli

@@ -1,0 +1,116 @@
+// `pando rerank`.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/files.h"
+#include "cli/run_options.h"
+#include "pando/trec.h"
+
+namespace pando::cli {
+namespace {
+
+constexpr size_t kDepth = 10;  // of nDCG
+
+struct RerankCommandOptions {
+  RunOptions run;
+  std::string trec_run, qrels;
+};
+
+std::string text_of(const nlohmann::json& id) {
+  return id.is_string() ? id.get<std::string>() : id.dump();
+}
+
+// From the file of answers, which has those of earlier runs too.
+int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, OutputFile& run) {
+  std::ifstream answers(o.run.output);
+  std::ostream* lines = o.trec_run.empty() ? nullptr : &run.begin();
+  double sum = 0;
+  size_t n_judged = 0;
+  for (std::string text; std::getline(answers, text);) {
+    const nlohmann::json line = nlohmann::json::parse(text);
+    const std::string query = text_of(line["id"]);
+    std::vector<RankedDocument> ranking;
+    for (const nlohmann::json& result : line["results"])
+      ranking.push_back(
+          {text_of(result.contains("id") ? result["id"] : result["index"]), result["score"]});
+    if (lines != nullptr) *lines << run_lines(query, ranking, "pando");
+    if (const auto judged = qrels.find(query); judged != qrels.end()) {
+      sum += ndcg(judged->second, ranking, kDepth);
+      ++n_judged;
+    }
+  }
+  if (lines != nullptr && !lines->flush())
+    return report_error(fmt::format("cannot write '{}'", o.trec_run));
+  if (!o.qrels.empty() && n_judged == 0)
+    return report_error(fmt::format("'{}' grades none of the queries", o.qrels));
+  if (n_judged > 0)
+    fmt::print(stderr, "nDCG@{}: {:.4f}, the mean of {} queries\n", kDepth,
+               sum / static_cast<double>(n_judged), n_judged);
+  return kOk;
+}
+
+int rerank_batch(const RerankCommandOptions& o) {
+  Qrels qrels;
+  OutputFile run;
+  std::error_code error;
+  const bool wants_report = !o.trec_run.empty() || !o.qrels.empty();
+  if (wants_report && (o.run.output == "-" || (std::filesystem::exists(o.run.output, error) &&
+                                               !std::filesystem::is_regular_file(o.run.output)))) {
+    report_error("--trec-run and --qrels read the answers again: expected a file for --output");
+    return kUsage;
+  }
+  if (!o.qrels.empty()) {
+    std::ifstream file(o.qrels);
+    if (!file) return report_error(fmt::format("cannot read '{}'", o.qrels));
+    Result<Qrels> read = read_qrels(file);
+    if (!read) return report_error(fmt::format("'{}': {}", o.qrels, read.error().message));
+    qrels = std::move(*read);
+  }
+  if (!o.trec_run.empty())
+    if (Status status = run.open(o.trec_run); !status) return report_error(status.error().message);
+  const int code = run_batches(o.run);
+  if ((code != kOk && code != kIncomplete) || !wants_report) return code;
+  const int reported = report_ranking(o, qrels, run);
+  return reported == kOk ? code : reported;
+}
+
+}  // namespace
+
+Command add_rerank(CLI::App& app) {
+  auto options = std::make_shared<RerankCommandOptions>();
+  RunOptions& run = options->run;
+  run.batch.task = BatchTask::kRerank;
+  add_engine_options(app, run);
+  add_output_options(app, run);
+  RerankOptions& rerank = run.batch.rerank;
+  app.add_option("--instruction", rerank.instruction, "What relevance means")
+      ->capture_default_str();
+  app.add_option("--template", rerank.prompt_template,
+                 "A text with {instruction}, {query} and {document}")
+      ->default_str("that of Qwen3-Reranker");
+  app.add_option("--yes", rerank.yes, "The answer for a relevant document")->capture_default_str();
+  app.add_option("--no", rerank.no, "The answer for another")->capture_default_str();
+  app.add_option("--top", run.batch.top, "So many documents of each query; 0: all")
+      ->check(expect("0 or more", [](double x) { return x >= 0; }))
+      ->capture_default_str();
+  app.add_option("--trec-run", options->trec_run, "File for the ranking, as a TREC run");
+  app.add_option("--qrels", options->qrels, "TREC grades of documents: prints nDCG@10");
+  app.footer(
+      "A score is p(yes) / (p(yes) + p(no)) behind the prompt; the highest comes first. Where the\n"
+      "template begins with the query its documents share it, where it begins with the document\n"
+      "the queries do.\n"
+      "Example:\n"
+      "  pando rerank --model MODEL --input queries.jsonl --output ranks.jsonl --trec-run run.txt\n"
+      "Input lines: {\"id\": \"q1\", \"query\": \"...\", \"documents\": [\"...\", {\"id\": \"d7\", "
+      "\"text\": \"...\"}]}\n"
+      "Output lines: {\"id\", \"results\": [{\"index\", \"id\"?, \"score\"}, ...], "
+      "\"prompt_tokens\"}.");
+  return [options] { return rerank_batch(*options); };
+}
+
+}  // namespace pando::cli

@@ -1,0 +1,114 @@
+// `pando embed`, `rerank` and `score`, as a user runs them.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/process.h"
+
+namespace pando::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+class TasksTest : public ProcessTest {
+ protected:
+  Finished task(const std::string& name, const std::string& arguments) {
+    return pando(fmt::format("{} --model m --threads 1 --kv-memory 64MiB {}", name, arguments));
+  }
+  static void write(const std::string& name, const std::string& text) {
+    std::ofstream(at(name)) << text;
+  }
+};
+
+TEST_F(TasksTest, Embed) {
+  write("texts.jsonl", "{\"id\": \"a\", \"text\": \"One\"}\n{\"id\": \"b\", \"text\": \"Two\"}\n");
+  const Finished last = task("embed", "--input texts.jsonl --ordered"),
+                 mean =
+                     task("embed", "--input texts.jsonl --ordered --pooling mean --dimensions 4"),
+                 raw = task("embed", "--input texts.jsonl --ordered --no-normalize");
+  ASSERT_EQ(last.code, 0) << last;
+  ASSERT_EQ(mean.code, 0) << mean;
+  ASSERT_EQ(raw.code, 0) << raw;
+  const auto first = [](const Finished& of) {
+    const Json line = Json::parse(of.out.substr(0, of.out.find('\n')));
+    EXPECT_EQ(line["id"], "a");
+    return line["embedding"].get<std::vector<double>>();
+  };
+  const auto length = [](const std::vector<double>& of) {
+    double sum = 0;
+    for (const double value : of) sum += value * value;
+    return sum;
+  };
+  EXPECT_NEAR(length(first(last)), 1, 1e-6);
+  EXPECT_GT(std::abs(length(first(raw)) - 1), 1e-3);
+  EXPECT_EQ(first(mean).size(), 4u);
+  const Finished many = task("embed", "--input texts.jsonl --dimensions 100000");
+  EXPECT_EQ(many.code, 2) << many;
+  EXPECT_TRUE(many.says("dimensions is 100000, expected at most")) << many;
+}
+
+TEST_F(TasksTest, RerankWritesARunAndItsGain) {
+  write(
+      "queries.jsonl",
+      R"({"id": "q1", "query": "aspen", "documents": [{"id": "d1", "text": "A tree"}, {"id": "d2", "text": "A car"}]}
+{"id": 7, "query": "oak", "documents": ["A tree", "Another tree"]}
+)");
+  write("qrels.txt", "q1 0 d1 0\nq1 0 d2 1\n7 0 0 1\n7 0 1 1\nq9 0 d1 1\n");
+  const std::string arguments =
+      "--input queries.jsonl --output ranks.jsonl --ordered --trec-run run.txt --qrels qrels.txt";
+  const Finished done = task("rerank", arguments);
+  ASSERT_EQ(done.code, 0) << done;
+  const std::string ranks = contents(at("ranks.jsonl")), run = contents(at("run.txt"));
+  const Json line = Json::parse(ranks.substr(0, ranks.find('\n')));
+  std::istringstream lines(run);
+  for (int rank = 1; rank <= 2; ++rank) {
+    const Json& result = line["results"][rank - 1];
+    std::string text;
+    std::getline(lines, text);
+    EXPECT_EQ(text, fmt::format("q1 Q0 {} {} {} pando", result["id"].get<std::string>(), rank,
+                                result["score"].get<double>()));
+  }
+  const bool good = line["results"][0]["id"] == "d2";  // else at rank 2: 1 / log2(3)
+  EXPECT_TRUE(done.says(good ? "nDCG@10: 1.0000, the mean of 2 queries"
+                             : "nDCG@10: 0.8155, the mean of 2 queries"))
+      << done;
+  // The finished run again: nothing is computed, all is reported.
+  std::filesystem::remove(at("run.txt"));
+  const Finished again = task("rerank", arguments + " --resume");
+  EXPECT_EQ(again.code, 0) << again;
+  EXPECT_TRUE(again.says("nDCG@10: ")) << again;
+  EXPECT_EQ(contents(at("run.txt")), run);
+}
+
+TEST_F(TasksTest, RerankNamesWhatIsWrong) {
+  write("one.jsonl", "{\"query\": \"q\", \"documents\": [\"d\"]}\n");
+  write("bad.txt", "q1 0 d1\n");
+  write("others.txt", "q9 0 d1 1\n");
+  const auto error = [&](const std::string& arguments, int code, const std::string& message) {
+    const Finished finished = task("rerank", "--input one.jsonl " + arguments);
+    EXPECT_EQ(finished.code, code) << finished;
+    EXPECT_TRUE(finished.says(message)) << finished;
+  };
+  error("--template '{query}'", 2, "--template: the template has no {document} in it");
+  error("--trec-run run2.txt", 2, "expected a file for --output");
+  error("--output r1.jsonl --qrels none.txt", 1, "cannot read 'none.txt'");
+  error("--output r1.jsonl --qrels bad.txt", 1, "'bad.txt': line 1 is 'q1 0 d1'");
+  error("--output r1.jsonl --qrels others.txt", 1, "'others.txt' grades none of the queries");
+}
+
+TEST_F(TasksTest, ScoreOfContinuations) {
+  write("scores.jsonl",
+        "{\"prompt\": \"The sky is\", \"continuations\": [\" blue\", \" x\"], \"target\": 0}\n");
+  const Finished done = task("score", "--input scores.jsonl");
+  ASSERT_EQ(done.code, 0) << done;
+  EXPECT_EQ(Json::parse(done.out)["scores"].size(), 2u);
+  EXPECT_TRUE(done.says("choice")) << done;
+  const Finished neither = task("score", "");
+  EXPECT_EQ(neither.code, 2) << neither;
+  EXPECT_TRUE(neither.says("expected --input or --perplexity")) << neither;
+  EXPECT_EQ(task("score", "--input scores.jsonl --perplexity scores.jsonl").code, 2);
+}
+
+}  // namespace
+}  // namespace pando::testing
