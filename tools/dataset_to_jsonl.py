@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Turns published question sets into input lines for `pando run`.
+"""Turns published question sets into input lines for `pando run` and `pando rerank`.
 
 usage: dataset_to_jsonl.py squad FILE.json[.gz] > questions.jsonl
        dataset_to_jsonl.py fairytaleqa FILE.jsonl[.gz] [--shortest] [--stories N] [--questions N] > questions.jsonl
+       dataset_to_jsonl.py trec FILE.jsonl[.gz] [--questions N] > queries.jsonl
 
 squad: one line a paragraph with its questions and reference answers (none where unanswerable).
 fairytaleqa: one line a story. --questions keeps the first N questions of stories that have so many,
 --stories the first N stories, --shortest the shortest instead of the first.
+trec: one line a query with its candidates, for `pando rerank`. --questions keeps the first N queries.
 """
 import argparse
 import gzip
@@ -45,16 +47,27 @@ def fairytaleqa(args):
         }
 
 
+def trec(args):
+    for line in list(opened(args.file))[: args.questions]:
+        row = json.loads(line)
+        hits = row["hits"]
+        yield {
+            "id": str(row.get("qid", hits[0].get("qid"))),
+            "query": row["query"],
+            "documents": [{"id": str(hit["docid"]), "text": hit["content"]} for hit in hits],
+        }
+
+
 def main():
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it quietly
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=["squad", "fairytaleqa"])
+    parser.add_argument("kind", choices=["squad", "fairytaleqa", "trec"])
     parser.add_argument("file")
     parser.add_argument("--stories", type=int)
     parser.add_argument("--questions", type=int)
     parser.add_argument("--shortest", action="store_true")
     args = parser.parse_args()
-    for line in {"squad": squad, "fairytaleqa": fairytaleqa}[args.kind](args):
+    for line in {"squad": squad, "fairytaleqa": fairytaleqa, "trec": trec}[args.kind](args):
         sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
