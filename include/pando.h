@@ -134,7 +134,7 @@ typedef struct pando_completion {
   size_t n_choices;                  // as many as were given
   size_t prompt_tokens;              // the prompt's length
   uint64_t logits_hash;              // XXH3-64 of the logits; 0 unless asked for
-  const char* finish_reason;         // "stop" or "length"
+  const char* finish_reason;         // "stop", "length" or "context"
 } pando_completion;
 
 // What has happened to a question.

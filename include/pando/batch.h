@@ -6,6 +6,7 @@
 #include <functional>
 #include <iosfwd>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -110,7 +111,8 @@ struct BatchProgress {
   double share_done = 0;      // of the input's bytes, in [0, 1]; 0 where the size is not known
   double share_earlier = 0;   // of that, what was answered before this run
   double seconds = 0;         // since the run began
-  EngineStats stats;          // of this run
+  std::optional<double> seconds_left;  // about, where it can be told
+  EngineStats stats;                   // of this run
 };
 
 // What a run did.

@@ -33,6 +33,8 @@ struct EngineOptions {
 
 // Counters since the engine was opened.
 struct EngineStats {
+  uint64_t arrived_tokens = 0;    // prompt tokens of answers taken up: each counts its prompt
+  uint64_t arrived_shared = 0;    // of these, cached or wanted by others when they came
   uint64_t requests = 0;          // finished
   uint64_t prompt_tokens = 0;     // of finished requests' answers: each answer counts its prompt
   uint64_t generated_tokens = 0;  // of finished requests

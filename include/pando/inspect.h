@@ -15,6 +15,8 @@ struct Inspection {
   uint64_t bad_lines = 0;        // that cannot be read
   uint64_t prompts = 0;          // that can be asked
   uint64_t too_long = 0;         // prompts that do not fit the context
+  uint64_t refused = 0;          // others that the engine would refuse
+  uint64_t repeated_ids = 0;     // OpenAI lines with the custom_id of one before
   uint64_t prompt_tokens = 0;    // of all prompts
   uint64_t distinct_tokens = 0;  // of them, computed where what is shared is computed once
   uint64_t longest_prompt = 0;   // tokens
@@ -31,7 +33,8 @@ struct Inspection {
     std::string before;              // the last of what they have in common
     std::vector<std::string> after;  // how some of them go on
   };
-  std::vector<Stop> stops;  // those with the most tokens behind them, at most five
+  // Those with the most tokens behind them, at most five; none where less than 16 are shared.
+  std::vector<Stop> stops;
 
   // Passages: what stands between empty lines in contexts.
   uint64_t repeated_passages = 0;  // that stand in more than one context

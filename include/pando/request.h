@@ -63,9 +63,10 @@ struct Request {
   bool logits_hash = false;
 };
 
-// Why an answer is over: by a token or text that ends it, or by its length.
-enum class FinishReason { kStop, kLength };
-const char* finish_reason_name(FinishReason reason);  // "stop", "length"
+// Why an answer is over: by a token or text that ends it, by max_tokens, or because the context is
+// full before that.
+enum class FinishReason { kStop, kLength, kContext };
+const char* finish_reason_name(FinishReason reason);  // "stop", "length", "context"
 
 // A token's likelihood under the model's own distribution: the softmax of the unmodified logits.
 struct TokenLogprob {

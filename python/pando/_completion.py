@@ -16,7 +16,7 @@ class Completion:
     where they were not asked for."""
 
     text: str
-    finish_reason: str  # "stop" or "length"
+    finish_reason: str  # "stop", "length" or "context" (which was full)
     prompt_tokens: int  # the prompt's length
     tokens: npt.NDArray[np.int32]  # [n] generated, the ending token included
     logprobs: Optional[npt.NDArray[np.float32]]  # [n], with logprobs

@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -11,10 +12,19 @@ using nlohmann::json;
 
 namespace {
 
+std::string cut_short(std::string text) {
+  size_t n = 77;
+  if (text.size() <= n + 3) return text;
+  while ((text[n] & 0xc0) == 0x80) --n;  // not inside a character
+  return text.substr(0, n) + "...";
+}
+
 // Builds the value in one pass, as nlohmann's own builder does, and stops at the first key that is
 // there twice and at the first level too deep. Its member functions are nlohmann's SAX interface.
 class JsonBuilder {
  public:
+  explicit JsonBuilder(bool is_one_line) : is_one_line_(is_one_line) {}
+
   bool null() { return put(nullptr); }
   bool boolean(bool value) { return put(value); }
   bool number_integer(int64_t value) { return put(value); }
@@ -32,7 +42,8 @@ class JsonBuilder {
     const auto [member, is_new] = in.container->emplace(std::move(key), nullptr);
     in.key = &member.key();
     in.member = &*member;
-    if (!is_new) error_ = bad_file("'{}' is there twice{}, expected once", shown(*in.key), place());
+    if (!is_new)
+      error_ = bad_file("'{}' is there twice{}, expected once", cut_short(*in.key), place());
     return is_new;
   }
 
@@ -41,7 +52,12 @@ class JsonBuilder {
     if (const size_t end = what.find("] "); end != what.npos) what.remove_prefix(end + 2);
     // Not the text itself, which may be long and no UTF-8.
     what = what.substr(0, what.find("; last read"));
-    error_ = bad_file("not JSON: {}", what.substr(0, 200));
+    std::string text(what.substr(0, 200));
+    // A line of a file has another number there.
+    constexpr std::string_view kLine = "line 1, ";
+    if (const size_t at = text.find(kLine); is_one_line_ && at != text.npos)
+      text.erase(at, kLine.size());
+    error_ = bad_file("not JSON: {}", text);
     return false;
   }
 
@@ -84,13 +100,6 @@ class JsonBuilder {
     return true;
   }
 
-  static std::string shown(std::string text) {
-    size_t n = 77;
-    if (text.size() <= n + 3) return text;
-    while ((text[n] & 0xc0) == 0x80) --n;  // not inside a character
-    return text.substr(0, n) + "...";
-  }
-
   // " in 'a.b[3]'", the innermost container that is open; empty for the outermost.
   std::string place() const {
     std::string path;
@@ -100,9 +109,10 @@ class JsonBuilder {
       else
         path += (path.empty() ? "" : ".") + *open_[i].key;
     }
-    return path.empty() ? path : fmt::format(" in '{}'", shown(path));
+    return path.empty() ? path : fmt::format(" in '{}'", cut_short(path));
   }
 
+  bool is_one_line_;
   json root_;
   std::vector<Open> open_;
   std::optional<Error> error_;
@@ -111,7 +121,7 @@ class JsonBuilder {
 }  // namespace
 
 Result<json> parse_json(std::string_view text) {
-  JsonBuilder builder;
+  JsonBuilder builder(text.find('\n') == text.npos);
   json::sax_parse(text.begin(), text.end(), &builder);
   return std::move(builder).result();
 }
@@ -125,9 +135,12 @@ Result<json> parse_json_object(std::string_view text, std::string_view source) {
 }
 
 std::string found_text(const json& value) {
-  std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
-  if (text.size() > 80) text = text.substr(0, 77) + "...";
-  return text;
+  const bool is_long =
+      value.is_structured() &&
+      (value.size() > 8 || std::any_of(value.begin(), value.end(),
+                                       [](const json& inside) { return inside.is_structured(); }));
+  if (is_long) return value.is_array() ? "[...]" : "{...}";
+  return cut_short(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 const json* FieldReader::find(std::string_view name) const {

@@ -21,7 +21,8 @@ Result<nlohmann::json> parse_json(std::string_view text);
 // The same for an object; `source` names the text in messages.
 Result<nlohmann::json> parse_json_object(std::string_view text, std::string_view source);
 
-// A value as it is shown in a message: one line, cut short.
+// A value as it is shown in a message: one line, cut short; what is inside a list or an object of
+// more than eight, or that is nested, is left out.
 std::string found_text(const nlohmann::json& value);
 
 // Reads the fields of one object. The first error is kept; later reads give defaults, so that a

@@ -1,5 +1,6 @@
 // Texts to be embedded.
 #include "base/errors.h"
+#include "base/json.h"
 #include "batch/line_head.h"
 #include "batch/task_lines.h"
 
@@ -9,7 +10,8 @@ Result<BatchLine> read_embed_line(const nlohmann::json& json, uint64_t line_numb
                                   const BatchOptions& options) {
   constexpr std::string_view kFields[] = {"id",     "text",        "prompt",
                                           "tokens", "instruction", "metadata"};
-  if (!json.is_object()) return invalid_argument("the line is {}, expected an object", shown(json));
+  if (!json.is_object())
+    return invalid_argument("the line is {}, expected an object", found_text(json));
   Result<BatchLine> line = begin_line(json, line_number, options.defaults);
   if (!line) return line.error();
   line->form = LineForm::kEmbed;
@@ -26,7 +28,7 @@ Result<BatchLine> read_embed_line(const nlohmann::json& json, uint64_t line_numb
   fields.text("instruction", embed.instruction);
   if (!fields.status()) return fields.status().error();
   if (fields.has("text") + fields.has("prompt") + fields.has("tokens") != 1)
-    return invalid_argument("the line has {}, expected 'text' or 'tokens'", shown(json));
+    return invalid_argument("the line has {}, expected 'text' or 'tokens'", found_text(json));
   question.request = embed_request(embed, text);
   if (!tokens.empty()) question.request.prompt.clear();
   question.request.tokens = std::move(tokens);

@@ -4,18 +4,9 @@
 #include <charconv>
 
 #include "base/errors.h"
+#include "base/json.h"
 
 namespace pando {
-
-std::string shown(const nlohmann::json& value) {
-  // It may be nested deeper than the stack.
-  if (value.is_structured() && !value.empty()) return value.is_array() ? "[...]" : "{...}";
-  std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (text.size() <= 40) return text;
-  size_t n = 37;
-  while ((text[n] & 0xc0) == 0x80) --n;  // not inside a character
-  return text.substr(0, n) + "...";
-}
 
 bool Fields::has(const char* name) const {
   const auto found = object_.find(name);
@@ -86,7 +77,7 @@ void Fields::object(const char* name, Json& out) {
 }
 
 void Fields::fail(const char* name, const Json& found, const char* expected) {
-  fail(invalid_argument("field '{}' is {}, expected {}", name, shown(found), expected));
+  fail(invalid_argument("field '{}' is {}, expected {}", name, found_text(found), expected));
 }
 
 void Fields::fail(Status status) {

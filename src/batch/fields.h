@@ -15,10 +15,6 @@
 
 namespace pando {
 
-// What a field's value is, for messages; long texts are cut, and what is inside a list or an object
-// is left out.
-std::string shown(const nlohmann::json& value);
-
 // A reader changes its target only where the field is there; null is as good as absent.
 class Fields {
  public:

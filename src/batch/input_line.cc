@@ -50,7 +50,7 @@ Status parse_question(const Json& json, size_t index, BatchQuestion& question) {
   }
   if (!json.is_object())
     return invalid_argument("question {} is {}, expected a string or an object", index,
-                            shown(json));
+                            found_text(json));
   Fields fields(json);
   fields.only(kQuestionFields);
   fields.text("text", question.text);
@@ -106,7 +106,7 @@ Status parse_context(Fields& fields, const BatchQuestion& common, BatchLine& lin
   const Json& questions = fields["questions"];
   if (!questions.is_array() || questions.empty())
     return invalid_argument("field 'questions' is {}, expected a list of one or more",
-                            shown(questions));
+                            found_text(questions));
   for (size_t i = 0; i < questions.size(); ++i) {
     BatchQuestion question = common;
     if (Status status = parse_question(questions[i], i, question); !status) return status;
@@ -216,7 +216,8 @@ std::vector<Completion> answers_of(const BatchQuestion& question,
 }
 
 Result<BatchLine> read_line(const Json& json, uint64_t line_number, const AnswerOptions& defaults) {
-  if (!json.is_object()) return invalid_argument("the line is {}, expected an object", shown(json));
+  if (!json.is_object())
+    return invalid_argument("the line is {}, expected an object", found_text(json));
   return is_openai_line(json) ? parse_openai_line(json, defaults)
                               : parse_native(json, line_number, defaults);
 }

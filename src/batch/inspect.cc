@@ -1,37 +1,67 @@
 #include "pando/inspect.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <istream>
+#include <unordered_map>
 
 #include "base/errors.h"
 #include "batch/line_parser.h"
 #include "batch/passages.h"
 #include "cache/prefix_tree.h"
 #include "engine/model_parts.h"
+#include "engine/options.h"
+#include "task/choices.h"
+#include "text/tokenizer.h"
 
 namespace pando {
 namespace {
 
 constexpr size_t kMostStops = 5, kMostAfter = 3;
-constexpr uint32_t kTokensShown = 12;
+constexpr uint32_t kTokensShown = 12, kLeastShared = 16;
 
 class Inspector {
  public:
-  Inspector(const Model& model, int context) : model_(model), context_(context), passages_(model) {
+  Inspector(const Model& model, int context, const BatchOptions& options)
+      : model_(model), options_(options), passages_(model) {
+    engine_.context = context;
     const model::ModelConfig& config = model.parts().weights.config;
     found_.flops_per_token = 2.0 * static_cast<double>(model.info().n_parameters);
     found_.kv_bytes =
         uint64_t{2} * sizeof(uint16_t) * config.n_layers * config.n_kv_heads * config.head_dim;
   }
 
-  void add_bad_line() { ++found_.lines, ++found_.bad_lines; }
-
-  void add(const BatchLine& line) {
+  void add_bad_line(uint64_t number, const Error& error) {
     ++found_.lines;
-    if (line.refused) ++found_.bad_lines;
+    ++found_.bad_lines;
+    problem(number, ": " + error.message);
+  }
+
+  void add(uint64_t number, const BatchLine& line) {
+    if (line.refused) return add_bad_line(number, *line.refused);
+    ++found_.lines;
+    if (line.form != LineForm::kNative) {
+      const auto [first, is_new] =
+          line_of_id_.emplace(XXH3_64bits(line.id.data(), line.id.size()), number);
+      if (!is_new) {
+        ++found_.repeated_ids;
+        problem(number,
+                fmt::format(": custom_id '{}' is that of line {} too", line.id, first->second));
+      }
+    }
     for (const std::string& context : line.contexts) passages_.add(context);
     for (const BatchQuestion& question : line.questions)
-      add(request_of(line, question), !question.choices.empty());
+      if (Status status = add(line, question); !status) {
+        if (status.error().code == ErrorCode::kTooLong) {
+          ++found_.too_long;
+          continue;
+        }
+        ++found_.refused;
+        problem(number, fmt::format("{}: {}",
+                                    question.id ? fmt::format(", question '{}'", *question.id) : "",
+                                    status.error().message));
+      }
   }
 
   Inspection finish() {
@@ -41,7 +71,9 @@ class Inspector {
       found_.distinct_tokens += (*node)->size();
       behind[(*node)->parent] += behind[*node] + (*node)->size();
     }
-    std::erase_if(nodes, [](const Node* node) { return node->children.size() < 2; });
+    std::erase_if(nodes, [](const Node* node) {
+      return node->children.size() < 2 || node->end() < kLeastShared;
+    });
     std::stable_sort(nodes.begin(), nodes.end(),
                      [&](const Node* a, const Node* b) { return behind[a] > behind[b]; });
     nodes.resize(std::min(nodes.size(), kMostStops));
@@ -53,20 +85,39 @@ class Inspector {
   }
 
  private:
-  void add(const Request& request, bool has_choices) {
-    const SamplingOptions& sampling = request.sampling;
-    const Result<std::vector<Token>> tokens = encode(request);
-    const size_t n = tokens && sampling.n > 0 && sampling.max_tokens >= 0 ? tokens->size() : 0;
-    if (n == 0 || n >= static_cast<size_t>(context_)) {
-      ++(n == 0 ? found_.bad_lines : found_.too_long);
-      return;
-    }
+  // An error where the engine would have one.
+  Status add(const BatchLine& line, const BatchQuestion& question) {
+    Request request = request_of(line, question);
+    Result<std::vector<Token>> tokens = encode(request);
+    if (!tokens) return tokens.error();
+    const uint64_t n = tokens->size();
+    request.tokens = std::move(*tokens);
+    if (Status status = check(question, request); !status) return status;
     ++found_.prompts;
     found_.prompt_tokens += n;
-    found_.longest_prompt = std::max<uint64_t>(found_.longest_prompt, n);
-    if (!has_choices && request.pooling == Pooling::kNone)
-      found_.answer_tokens += std::min<uint64_t>(sampling.max_tokens, context_ - n) * sampling.n;
-    tree_.acquire(0, *tokens);
+    found_.longest_prompt = std::max(found_.longest_prompt, n);
+    const SamplingOptions& sampling = request.sampling;
+    if (question.choices.empty() && request.pooling == Pooling::kNone)
+      found_.answer_tokens +=
+          std::min<uint64_t>(sampling.max_tokens, engine_.context - n) * sampling.n;
+    tree_.acquire(0, request.tokens);
+    return {};
+  }
+
+  Status check(const BatchQuestion& question, const Request& request) const {
+    const model::ModelConfig& config = model_.parts().weights.config;
+    if (question.choices.empty()) return check_request(request, config, engine_);
+    Request asked = request;
+    asked.tokens.clear();  // choices go with text
+    const Result<std::vector<Request>> requests = choice_requests(model_, asked, question.choices);
+    if (!requests) return requests.error();
+    for (const Request& one : *requests)
+      if (Status status = check_request(one, config, engine_); !status) return status;
+    return {};
+  }
+
+  void problem(uint64_t line, const std::string& message) const {
+    if (options_.on_problem) options_.on_problem(fmt::format("line {}{}", line, message));
   }
 
   Result<std::vector<Token>> encode(const Request& request) const {
@@ -98,14 +149,16 @@ class Inspector {
   }
 
   std::string text_of(std::span<const Token> tokens) const {
-    Result<std::string> text = model_.decode(tokens);
-    return text ? std::move(*text) : fmt::format("{} tokens", tokens.size());
+    if (!model_.has_tokenizer()) return fmt::format("{} tokens", tokens.size());
+    return decode(*model_.parts().tokenizer, tokens, /*skip_special=*/false);
   }
 
   const Model& model_;
-  int context_;
+  const BatchOptions& options_;
+  EngineOptions engine_;  // that the prompts are for
   Passages passages_;
-  PrefixTree tree_{[](Node&, Node&) {}};  // every prompt stays pinned
+  std::unordered_map<uint64_t, uint64_t> line_of_id_;  // by hash
+  PrefixTree tree_{[](Node&, Node&) {}};               // every prompt stays pinned
   Inspection found_;
 };
 
@@ -115,18 +168,14 @@ Result<Inspection> inspect_batch(const Model& model, int context, std::istream& 
                                  const BatchOptions& options) {
   RecordScanner scanner(input, options.format);
   LineParser parser(model, context, options);
-  Inspector inspector(model, context);
+  Inspector inspector(model, context, options);
   while (const std::optional<InputRecord> record = scanner.next()) {
     const Result<std::optional<BatchLine>> line = parser.parse(*record);
     if (!line && parser.failed()) return line.error();
     if (!line) {
-      inspector.add_bad_line();
-      if (options.on_problem)
-        options.on_problem(fmt::format("line {}: {}", record->line, line.error().message));
+      inspector.add_bad_line(record->line, line.error());
     } else if (*line) {
-      if ((*line)->refused && options.on_problem)
-        options.on_problem(fmt::format("line {}: {}", record->line, (*line)->refused->message));
-      inspector.add(**line);
+      inspector.add(record->line, **line);
     }
   }
   if (!scanner.failure().empty()) return io_error("cannot read the input: {}", scanner.failure());

@@ -1,6 +1,7 @@
 #include "batch/line_head.h"
 
 #include "base/errors.h"
+#include "base/json.h"
 
 namespace pando {
 
@@ -9,7 +10,7 @@ Result<std::string> read_id(const nlohmann::json& object, const char* what) {
   if (id.is_string()) return id.get<std::string>();
   if (id.is_number_integer()) return id.dump();
   return invalid_argument("field 'id' of the {} is {}, expected a string or an integer", what,
-                          shown(id));
+                          found_text(id));
 }
 
 void read_metadata(Fields& fields, nlohmann::ordered_json& out) {

@@ -128,7 +128,8 @@ Json body_of(const BatchLine& line, const std::vector<std::vector<Completion>>& 
       Json choice = chat ? chat_choice(request, completion, model)
                          : completion_choice(line, request, completion, model);
       choice["index"] = choices.size();
-      choice["finish_reason"] = finish_reason_name(completion.finish_reason);
+      // They know no other.
+      choice["finish_reason"] = completion.finish_reason == FinishReason::kStop ? "stop" : "length";
       choices.push_back(std::move(choice));
       n_generated += completion.tokens.size();
     }

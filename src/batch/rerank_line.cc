@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/json.h"
 #include "batch/line_head.h"
 #include "batch/task_lines.h"
 
@@ -14,7 +15,7 @@ Result<std::string> read_document(const Json& json, size_t index, BatchQuestion&
   if (json.is_string()) return json.get<std::string>();
   if (!json.is_object())
     return invalid_argument("document {} is {}, expected a string or an object", index,
-                            shown(json));
+                            found_text(json));
   constexpr std::string_view kFields[] = {"id", "text"};
   std::string text;
   Fields fields(json);
@@ -36,7 +37,8 @@ Result<std::string> read_document(const Json& json, size_t index, BatchQuestion&
 Result<BatchLine> read_rerank_line(const Json& json, uint64_t line_number,
                                    const BatchOptions& options) {
   constexpr std::string_view kFields[] = {"id", "query", "documents", "instruction", "metadata"};
-  if (!json.is_object()) return invalid_argument("the line is {}, expected an object", shown(json));
+  if (!json.is_object())
+    return invalid_argument("the line is {}, expected an object", found_text(json));
   Result<BatchLine> line = begin_line(json, line_number, options.defaults);
   if (!line) return line.error();
   line->form = LineForm::kRerank;
@@ -53,7 +55,7 @@ Result<BatchLine> read_rerank_line(const Json& json, uint64_t line_number,
   const Json& documents = fields["documents"];
   if (!documents.is_array() || documents.empty())
     return invalid_argument("field 'documents' is {}, expected a list of one or more",
-                            shown(documents));
+                            found_text(documents));
   for (size_t i = 0; i < documents.size(); ++i) {
     BatchQuestion question{.index = i, .metadata = metadata};
     const Result<std::string> document = read_document(documents[i], i, question);

@@ -17,7 +17,7 @@ void Results::begin(const std::shared_ptr<Unit>& unit) {
 
 void Results::end(Unit& unit) {
   unit.over = true;
-  if (unit.error) report(unit);
+  if (unit.error) add_problem(unit);
   std::vector<std::vector<Completion>> answers;  // [questions][n]
   for (size_t i = 0, first = 0; i < unit.n && !unit.error; ++i) {
     const BatchQuestion& question = unit.questions()[i];
@@ -64,7 +64,11 @@ void Results::write_in_order() {
 }
 
 void Results::write(Unit& unit) {
-  if (--unit.of->n_units == 0) bytes_done_ = std::max(bytes_done_, unit.of->bytes_read);
+  if (--unit.of->n_units == 0) {
+    bytes_done_ = std::max(bytes_done_, unit.of->bytes_read);
+    const std::shared_ptr<OpenLine> line = unit.of;
+    report(*line);
+  }
   if (unit.lines.empty()) return;
   output_.append(unit.record, unit.lines);
   unit.lines = {};
@@ -90,16 +94,44 @@ Status Results::take_earlier(const Unit& unit, const AnswerRecord& record) {
   return {};
 }
 
-void Results::report(const Unit& unit) {
+// Those of one line's questions are said together: of many prompts that are too long the first.
+void Results::add_problem(const Unit& unit) {
   const bool skipped =
       unit.error->code == ErrorCode::kTooLong && options_.too_long == TooLong::kSkip;
   ++(skipped ? summary_.skipped : summary_.failed);
-  const bool names_question =
-      unit.of->line.form == LineForm::kNative && unit.question().id.has_value();
-  problem(unit.of->number,
-          fmt::format("{}: {}{}",
-                      names_question ? fmt::format(", question '{}'", *unit.question().id) : "",
-                      skipped ? "left out: " : "", unit.error->message));
+  std::vector<Problem>& problems = unit.of->problems;
+  if (problems.empty()) with_problems_.push_back(unit.of);
+  for (Problem& problem : problems) {
+    const bool same =
+        problem.error.code == unit.error->code &&
+        (problem.error.code == ErrorCode::kTooLong || problem.error.message == unit.error->message);
+    if (same) return void(++problem.n_questions);
+  }
+  problems.push_back({*unit.error, skipped,
+                      unit.of->line.form == LineForm::kNative ? unit.question().id
+                                                              : std::optional<std::string>()});
+}
+
+void Results::report(OpenLine& line) {
+  if (line.problems.empty()) return;
+  for (const Problem& found : line.problems) {
+    const std::string first = found.question.value_or("");
+    const std::string whose =
+        found.n_questions > 1 ? fmt::format(", {} questions, '{}' first", found.n_questions, first)
+        : found.question      ? fmt::format(", question '{}'", first)
+                              : "";
+    problem(line.number,
+            fmt::format("{}: {}{}", whose, found.skipped ? "left out: " : "", found.error.message));
+  }
+  line.problems.clear();
+  std::erase_if(with_problems_, [&](const auto& other) { return other.get() == &line; });
+}
+
+void Results::report_rest() {
+  while (!with_problems_.empty()) {
+    const std::shared_ptr<OpenLine> line = with_problems_.front();
+    report(*line);
+  }
 }
 
 void Results::problem(uint64_t line, const std::string& message) const {

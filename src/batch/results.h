@@ -26,6 +26,8 @@ class Results {
   Status take_earlier(const Unit& unit, const AnswerRecord& record);
 
   void problem(uint64_t line, const std::string& message) const;
+  // What is left of lines that did not come to their end.
+  void report_rest();
 
   BatchSummary& summary() { return summary_; }
   const BatchSummary& summary() const { return summary_; }
@@ -37,7 +39,8 @@ class Results {
   std::string lines_of(const Unit& unit, const std::vector<std::vector<Completion>>& answers) const;
   void write_in_order();
   void write(Unit& unit);
-  void report(const Unit& unit);
+  void add_problem(const Unit& unit);
+  void report(OpenLine& line);
   void note(Unit& unit, const BatchQuestion& question, const std::vector<Completion>& answers);
   void score(const BatchQuestion& question, const std::string& text);
 
@@ -45,6 +48,7 @@ class Results {
   AnswerSink& output_;
   const BatchOptions& options_;
   std::deque<std::shared_ptr<Unit>> in_order_;  // begun, not written; only where order is wanted
+  std::vector<std::shared_ptr<OpenLine>> with_problems_;
   int64_t n_held_ = 0;
   uint64_t n_earlier_ = 0;
   uint64_t bytes_done_ = 0;

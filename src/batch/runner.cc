@@ -13,6 +13,7 @@
 #include "batch/line_parser.h"
 #include "batch/reader.h"
 #include "batch/results.h"
+#include "batch/time_left.h"
 #include "pando/batch.h"
 
 namespace pando {
@@ -41,6 +42,7 @@ class Runner {
 
   Result<BatchSummary> run() {
     const Status status = run_all();
+    results_.report_rest();
     if (!status) {
       for (const auto& [id, open] : in_engine_) engine_.cancel(id);
       return status.error();
@@ -132,6 +134,7 @@ class Runner {
     open->number = record.line;
     open->hash = XXH3_64bits_withSeed(record.text.data(), record.text.size(), parser_.names_hash());
     open->bytes_read = record.bytes_read;
+    open->n_bytes = record.text.size();
     if (!open->line.cut.empty()) {
       ++summary_.cut;
       results_.problem(record.line, ": " + open->line.cut);
@@ -165,6 +168,9 @@ class Runner {
   // Makes the unit's requests.
   void begin(const std::shared_ptr<Unit>& unit) {
     results_.begin(unit);
+    const size_t n_later = unit->of->line.questions.size() - unit->first - unit->n;
+    bytes_asked_ = unit->of->bytes_read - unit->of->n_bytes * n_later /
+                                              std::max<size_t>(1, unit->of->line.questions.size());
     const BatchLine& line = unit->of->line;
     unit->error = line.refused;
     if (unit->error) return results_.end(*unit);
@@ -189,6 +195,9 @@ class Runner {
     });
     if (id) {
       n_open_ += next.request.sampling.n;
+      asked_.answers += static_cast<uint64_t>(next.request.sampling.n);
+      asked_.most_tokens += static_cast<uint64_t>(next.request.sampling.n) *
+                            std::min(next.request.sampling.max_tokens, engine_.options().context);
       next.unit->n_submitted += next.request.sampling.n;
       next.unit->ids.push_back(*id);
       in_engine_.emplace(*id, InEngine{next.unit, next.index, next.request.sampling.n});
@@ -208,6 +217,7 @@ class Runner {
     const std::shared_ptr<Unit> unit = found->second.unit;
     if (event.error) return fail(*unit, *event.error);
     --n_open_;
+    ++asked_.answered;
     --unit->n_open;
     --unit->n_submitted;
     unit->completions[found->second.index][event.completion->choice] = std::move(*event.completion);
@@ -238,13 +248,16 @@ class Runner {
     };
     int64_t n_open = n_open_;
     for (const UnitRequest& request : requests_) n_open += request.request.sampling.n;
-    options_.on_progress({.answers_done = summary_.answers,
-                          .answers_open = static_cast<uint64_t>(n_open),
-                          .stopping = stopping_,
-                          .share_done = share(std::max(results_.bytes_done(), bytes_earlier_)),
-                          .share_earlier = share(bytes_earlier_),
-                          .seconds = seconds(),
-                          .stats = engine_.stats().since(before_)});
+    BatchProgress now{.answers_done = summary_.answers,
+                      .answers_open = static_cast<uint64_t>(n_open),
+                      .stopping = stopping_,
+                      .share_done = share(std::max(results_.bytes_done(), bytes_earlier_)),
+                      .share_earlier = share(bytes_earlier_),
+                      .seconds = seconds(),
+                      .stats = engine_.stats().since(before_)};
+    asked_.share_of_input = share(bytes_asked_);
+    now.seconds_left = time_left(now, asked_);
+    options_.on_progress(now);
   }
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -266,7 +279,8 @@ class Runner {
   int64_t n_open_ = 0;  // answers in the engine
   int64_t most_open_ = 0;
   uint64_t line_number_ = 0;
-  uint64_t bytes_earlier_ = 0;
+  uint64_t bytes_earlier_ = 0, bytes_asked_ = 0;
+  Asked asked_;
   bool stopping_ = false;
 };
 

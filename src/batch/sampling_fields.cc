@@ -1,6 +1,7 @@
 #include "batch/sampling_fields.h"
 
 #include "base/errors.h"
+#include "base/json.h"
 
 namespace pando {
 namespace {
@@ -12,7 +13,8 @@ constexpr std::string_view kPartFields[] = {"type", "text"};
 Status read_parts(const nlohmann::json& parts, size_t index, std::string& out) {
   for (const nlohmann::json& json : parts) {
     if (!json.is_object())
-      return invalid_argument("a part of message {} is {}, expected an object", index, shown(json));
+      return invalid_argument("a part of message {} is {}, expected an object", index,
+                              found_text(json));
     Fields fields(json);
     std::string type, text;
     fields.text("type", type);
@@ -47,12 +49,12 @@ void read_sampling(Fields& fields, SamplingOptions& sampling) {
 Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages) {
   if (!messages.is_array() || messages.empty())
     return invalid_argument("field 'messages' is {}, expected a list of one or more",
-                            shown(messages));
+                            found_text(messages));
   std::vector<ChatMessage> out;
   for (const nlohmann::json& json : messages) {
     const size_t index = out.size();
     if (!json.is_object())
-      return invalid_argument("message {} is {}, expected an object", index, shown(json));
+      return invalid_argument("message {} is {}, expected an object", index, found_text(json));
     ChatMessage message;
     Fields fields(json);
     fields.only(kMessageFields);

@@ -26,7 +26,7 @@ Status take_pair(const Json& prompt, const Json& continuation, BatchQuestion& qu
   for (const Json* text : {&prompt, &continuation})
     if (!text->is_string())
       return invalid_argument("field 'arguments' has {} in pair {}, expected two strings",
-                              shown(*text), i);
+                              found_text(*text), i);
   question.prefixes.push_back(prompt.get<std::string>());
   question.choices.push_back(continuation.get<std::string>());
   return {};
@@ -36,7 +36,7 @@ Status take_pair(const Json& prompt, const Json& continuation, BatchQuestion& qu
 Status read_arguments(const Json& arguments, BatchQuestion& question) {
   if (!arguments.is_structured())
     return invalid_argument("field 'arguments' is {}, expected a list or an object",
-                            shown(arguments));
+                            found_text(arguments));
   for (size_t i = 0; i < arguments.size(); ++i) {
     const bool named = arguments.is_object();
     const std::string name = fmt::format("gen_args_{}", i);
@@ -47,8 +47,8 @@ Status read_arguments(const Json& arguments, BatchQuestion& question) {
     const bool good = named ? pair.is_object() && pair.contains("arg_0") && pair.contains("arg_1")
                             : pair.is_array() && pair.size() == 2;
     if (!good)
-      return invalid_argument("field 'arguments' has {} in place {}, expected {}", shown(pair), i,
-                              named ? "'arg_0' and 'arg_1'" : "a prompt and its continuation");
+      return invalid_argument("field 'arguments' has {} in place {}, expected {}", found_text(pair),
+                              i, named ? "'arg_0' and 'arg_1'" : "a prompt and its continuation");
     if (Status status = named ? take_pair(pair["arg_0"], pair["arg_1"], question)
                               : take_pair(pair[0], pair[1], question);
         !status)
@@ -73,7 +73,7 @@ Status read_target(const Json& target, BatchQuestion& question) {
   if (!target.is_string() ||
       std::find(question.choices.begin(), question.choices.end(), text) == question.choices.end())
     return invalid_argument("field 'target' is {}, expected an index below {} or a continuation",
-                            shown(target), question.choices.size());
+                            found_text(target), question.choices.size());
   right = {std::move(text)};
   return {};
 }
@@ -83,7 +83,8 @@ Status read_target(const Json& target, BatchQuestion& question) {
 Result<BatchLine> read_score_line(const Json& json, uint64_t line_number,
                                   const BatchOptions& options) {
   constexpr std::string_view kFields[] = {"id", "prompt", "continuations", "target", "metadata"};
-  if (!json.is_object()) return invalid_argument("the line is {}, expected an object", shown(json));
+  if (!json.is_object())
+    return invalid_argument("the line is {}, expected an object", found_text(json));
   Result<BatchLine> line = begin_line(json, line_number, options.defaults);
   if (!line) return line.error();
   line->form = LineForm::kScore;

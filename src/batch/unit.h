@@ -12,12 +12,22 @@
 
 namespace pando {
 
+// Why questions of a line have no answer.
+struct Problem {
+  Error error;
+  bool skipped = false;                 // as asked
+  std::optional<std::string> question;  // the first of them, where questions have ids
+  size_t n_questions = 1;
+};
+
 struct OpenLine {
   BatchLine line;
-  uint64_t number = 0;      // in the input
-  uint64_t hash = 0;        // of its text
-  uint64_t bytes_read = 0;  // of the input, with it
-  size_t n_units = 0;       // that are not over
+  uint64_t number = 0;            // in the input
+  uint64_t hash = 0;              // of its text
+  uint64_t bytes_read = 0;        // of the input, with it
+  uint64_t n_bytes = 0;           // its own
+  size_t n_units = 0;             // that are not over
+  std::vector<Problem> problems;  // not reported yet
 };
 
 // What is answered at once: a question, or all of a line that has one answer.

@@ -37,7 +37,9 @@ std::string info_json(const Model& model) {
 }
 
 std::string stats_json(const EngineStats& s) {
-  return Json{{"requests", s.requests},
+  return Json{{"arrived_tokens", s.arrived_tokens},
+              {"arrived_shared", s.arrived_shared},
+              {"requests", s.requests},
               {"prompt_tokens", s.prompt_tokens},
               {"generated_tokens", s.generated_tokens},
               {"prefill_rows", s.prefill_rows},

@@ -160,6 +160,8 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
         .completion = {.choice = choice, .prompt_tokens = static_cast<int>(n_prompt)},
         .stops = StopMatcher(active->request.sampling.stop)});
     sequence->completion.shared_tokens = static_cast<int>(shared_tokens(sequence->tip));
+    stats_.arrived_tokens += n_prompt;
+    stats_.arrived_shared += static_cast<uint64_t>(sequence->completion.shared_tokens);
     if (tokenizer_ != nullptr) sequence->decoder.emplace(*tokenizer_, /*first_in_text=*/false);
     sequences_.push_back(std::move(sequence));
   }

@@ -45,7 +45,9 @@ Status check_outputs(const Request& request) {
 }  // namespace
 
 const char* finish_reason_name(FinishReason reason) {
-  return reason == FinishReason::kStop ? "stop" : "length";
+  return reason == FinishReason::kStop      ? "stop"
+         : reason == FinishReason::kContext ? "context"
+                                            : "length";
 }
 
 DType kv_dtype(KvType type) {

@@ -76,7 +76,8 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn, const EndTokens& ends) 
   if (stops.stopped()) {
     taken = finish(FinishReason::kStop);
   } else if (completion.tokens.size() >= max_tokens) {
-    taken = finish(FinishReason::kLength);
+    const bool asked_more = static_cast<int64_t>(max_tokens) < options.max_tokens;
+    taken = finish(asked_more ? FinishReason::kContext : FinishReason::kLength);
   }
   taken.text.insert(0, text);
   return taken;

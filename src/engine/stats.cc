@@ -4,6 +4,8 @@ namespace pando {
 
 EngineStats EngineStats::since(const EngineStats& before) const {
   EngineStats d = *this;
+  d.arrived_tokens -= before.arrived_tokens;
+  d.arrived_shared -= before.arrived_shared;
   d.requests -= before.requests;
   d.prompt_tokens -= before.prompt_tokens;
   d.generated_tokens -= before.generated_tokens;

@@ -44,19 +44,54 @@ not json
 }
 
 TEST(Inspect, WhereSharingStops) {
-  const Inspection found = inspected(R"({"context": "Shared", "questions": ["abc", "xyz", "xy!"]})"
-                                     "\n"
-                                     R"({"context": "Shared too", "questions": ["a"]})"
-                                     "\n");
+  const Inspection found =
+      inspected(R"({"context": "Shared by all of it", "questions": ["abc", "xyz", "xy!"]})"
+                "\n"
+                R"({"context": "Shared by all of it too", "questions": ["a"]})"
+                "\n{\"prompt\": \"Share!\"}\n");
   ASSERT_EQ(found.stops.size(), 3u);
-  EXPECT_EQ(found.stops[0].before, "Shared");
+  EXPECT_EQ(found.stops[0].before, "by all of it") << "not of 'Share', which is too short";
   EXPECT_EQ(found.stops[0].prompts, 4u);
-  EXPECT_EQ(found.stops[0].shared_tokens, 6u);
+  EXPECT_EQ(found.stops[0].shared_tokens, 19u);
   EXPECT_EQ(found.stops[0].after, (std::vector<std::string>{"|", " too|a"}));
   EXPECT_EQ(found.stops[1].before, "|");
   EXPECT_EQ(found.stops[1].ways, 2u);
   EXPECT_EQ(found.stops[1].tokens_behind, 3u + 4);
   EXPECT_EQ(found.stops[1].after, (std::vector<std::string>{"xy", "abc"}));
+}
+
+TEST(Inspect, WhatTheEngineRefusesIsNamed) {
+  std::vector<std::string> problems;
+  BatchOptions options;
+  options.on_problem = [&](const std::string& message) { problems.push_back(message); };
+  const std::string id = "{\"custom_id\": \"b\", \"url\": \"/v1/completions\", \"body\": ";
+  const Inspection found =
+      inspected(R"({"tokens": [5, 300]})"
+                "\n"
+                R"({"context": "C", "question": "Q", "temperature": -1})"
+                "\n"
+                R"({"context": "C", "questions": [)"
+                R"({"text": "Q", "choices": ["a", ")" +
+                    std::string(700, 'x') + "\"]}, \"R\"]}\n" + id + "{\"prompt\": \"P\"}}\n" + id +
+                    "{\"prompt\": \"R\"}}\n" + "{\"tokens\": [5, 256, 7]}\n",
+                options);
+  EXPECT_EQ(found.refused, 2u);
+  EXPECT_EQ(found.too_long, 1u);
+  EXPECT_EQ(found.repeated_ids, 1u);
+  EXPECT_EQ(found.prompts, 4u);
+  EXPECT_EQ(problems,
+            (std::vector<std::string>{"line 1: token 300 is outside the model's vocabulary of 257",
+                                      "line 2: temperature is -1, expected 0 or more",
+                                      "line 5: custom_id 'b' is that of line 4 too"}));
+}
+
+TEST(Inspect, SpecialTokensHaveTheirNames) {
+  const std::string shared =
+      "{\"tokens\": [65, 65, 65, 65, 65, 65, 65, 65, 65, 65, 65, 65, 65, 65, "
+      "65, 65, 256, ";
+  const Inspection found = inspected(shared + "66]}\n" + shared + "67]}\n");
+  ASSERT_EQ(found.stops.size(), 1u);
+  EXPECT_GT(found.stops[0].before.size(), 12u) << found.stops[0].before;
 }
 
 TEST(Inspect, PassagesInChangingOrderShareNothing) {

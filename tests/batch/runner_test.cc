@@ -1,4 +1,5 @@
 // From lines of questions to lines of answers.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -187,16 +188,15 @@ TEST(Batch, BadLinesAreReportedAndTheRestRuns) {
   EXPECT_EQ(ran.summary->bad_lines, 4u);
   EXPECT_EQ(ran.summary->failed, 3u);
   EXPECT_EQ(ran.summary->answers, 2u);
-  ASSERT_EQ(ran.problems.size(), 7u);
-  EXPECT_TRUE(ran.problems[0].starts_with("line 1: not JSON: "));
+  ASSERT_EQ(ran.problems.size(), 6u);
+  EXPECT_TRUE(ran.problems[0].starts_with("line 1: not JSON: parse error at column 2: "))
+      << ran.problems[0];
   EXPECT_EQ(ran.problems[1], "line 4: field 'prompt' is 5, expected a string");
   EXPECT_TRUE(ran.problems[2].starts_with("line 5: not JSON: "));
   EXPECT_EQ(ran.problems[3], "line 6: unknown field 'x'");
   EXPECT_EQ(ran.problems[4],
-            "line 7, question '0': top_p is 2, expected more than 0 and at most 1");
-  EXPECT_EQ(ran.problems[5],
-            "line 7, question 'q2': top_p is 2, expected more than 0 and at most 1");
-  EXPECT_EQ(ran.problems[6], "line 8: token 300 is outside the model's vocabulary of 257");
+            "line 7, 2 questions, '0' first: top_p is 2, expected more than 0 and at most 1");
+  EXPECT_EQ(ran.problems[5], "line 8: token 300 is outside the model's vocabulary of 257");
 }
 
 TEST(Batch, BlankLinesAndEndsOfLines) {
@@ -226,6 +226,45 @@ TEST(Batch, TooLongIsAnErrorOrLeftOut) {
   EXPECT_EQ(ran.summary->skipped, 1u);
   EXPECT_EQ(ran.summary->answers, 1u);
   EXPECT_TRUE(ran.problems.at(0).starts_with("line 1: left out: the prompt has 700 tokens"));
+}
+
+TEST(Batch, ProblemsOfALineAreSaidTogether) {
+  const auto question = [](const char* text, const char* more) {
+    return fmt::format("{{\"text\": \"{}\"{}}}, ", text, more);
+  };
+  const std::string longest(700, 'x'), longer(650, 'y');
+  for (const bool ordered : {false, true}) {
+    BatchOptions options = batch_options();
+    options.ordered = ordered;
+    const Ran ran =
+        run("{\"context\": \"C\", \"questions\": [" + question(longest.c_str(), "") +
+                question("fine", "") + question(longer.c_str(), "") +
+                question(longest.c_str(), ", \"choices\": [\"a\"]") +
+                "{\"id\": \"last\", \"text\": \"fine too\"}]}\n{\"prompt\": \"" + longest + "\"}\n",
+            options);
+    EXPECT_EQ(ran.summary->failed, 4u);
+    EXPECT_EQ(ran.summary->answers, 2u);
+    ASSERT_EQ(ran.problems.size(), 2u);
+    EXPECT_TRUE(ran.problems[ordered ? 0 : 1].starts_with(
+        "line 1, 3 questions, '0' first: the prompt has 7"))
+        << ran.problems[0] << ran.problems[1];
+    EXPECT_TRUE(ran.problems[ordered ? 1 : 0].starts_with("line 2: the prompt has 700 tokens"));
+  }
+}
+
+TEST(Batch, AnswersThatTheContextEnds) {
+  const std::string prompt = "{\"prompt\": \"" + std::string(630, 'x') + "\", \"max_tokens\": ";
+  const std::string body = "{\"custom_id\": \"o\", \"url\": \"/v1/completions\", \"body\": ";
+  const Ran ran = run(prompt + "10}\n" + prompt + "11}\n" + body + prompt + "11}}\n");
+  ASSERT_EQ(ran.lines.size(), 3u);
+  for (const Json& line : ran.lines) {
+    if (line.contains("custom_id")) {
+      EXPECT_EQ(line["response"]["body"]["choices"][0]["finish_reason"], "length");
+    } else {
+      EXPECT_EQ(line["completion_tokens"], 10);
+      EXPECT_EQ(line["finish_reason"], line["id"] == "1" ? "length" : "context");
+    }
+  }
 }
 
 TEST(Batch, Scores) {

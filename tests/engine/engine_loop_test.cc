@@ -135,7 +135,7 @@ TEST(EngineLoop, TheContextBoundsTheAnswer) {
   loop.run();
   const Completion& completion = loop.heard[1].completions.at(0);
   EXPECT_EQ(completion.tokens.size(), 2u);
-  EXPECT_EQ(completion.finish_reason, FinishReason::kLength);
+  EXPECT_EQ(completion.finish_reason, FinishReason::kContext);
 }
 
 TEST(EngineLoop, AListenerMaySubmitAndCancel) {
@@ -256,6 +256,17 @@ TEST(EngineLoop, RequestsWaitUntilSomethingOfTheirOwnIsComputed) {
   loop.step();
   EXPECT_EQ(waiting(), Ids{});
   loop.run();
+}
+
+TEST(EngineLoop, WhatIsSharedIsCountedOnArrival) {
+  TestLoop loop;
+  ASSERT_TRUE(loop.submit(1, tiny_request("sixteen tokens, one", 3)).ok());
+  ASSERT_TRUE(loop.submit(2, tiny_request("sixteen tokens, two", 3)).ok());
+  EXPECT_EQ(loop.stats().arrived_tokens, 38u);
+  EXPECT_EQ(loop.stats().arrived_shared, 16u);
+  EXPECT_EQ(loop.stats().prompt_tokens, 0u);
+  loop.run();
+  EXPECT_EQ(loop.stats().prefill_rows, 22u);
 }
 
 }  // namespace
