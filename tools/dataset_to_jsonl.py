@@ -67,8 +67,15 @@ def main():
     parser.add_argument("--questions", type=int)
     parser.add_argument("--shortest", action="store_true")
     args = parser.parse_args()
-    for line in {"squad": squad, "fairytaleqa": fairytaleqa, "trec": trec}[args.kind](args):
-        sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+    try:
+        for line in {"squad": squad, "fairytaleqa": fairytaleqa, "trec": trec}[args.kind](args):
+            sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+    except OSError as error:  # missing, unreadable, not gzip
+        sys.exit(f"{parser.prog}: cannot read '{args.file}': {error.strerror or error}")
+    except (EOFError, ValueError) as error:
+        sys.exit(f"{parser.prog}: '{args.file}' is not JSON: {error}")
+    except (KeyError, TypeError) as error:
+        sys.exit(f"{parser.prog}: '{args.file}' is not of the kind {args.kind}: {error}")
 
 
 if __name__ == "__main__":

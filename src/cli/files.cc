@@ -1,8 +1,12 @@
 #include "cli/files.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -28,6 +32,17 @@ std::ostream& OutputFile::begin() {
   std::error_code error;
   if (fs::is_regular_file(path_, error)) fs::resize_file(path_, 0, error);
   return file_;
+}
+
+bool reader_is_gone() {
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
+void end_as_by_sigpipe() {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+  std::_Exit(128 + SIGPIPE);  // where it is blocked
 }
 
 bool same_file(const std::string& a, const std::string& b) {

@@ -23,6 +23,11 @@ class OutputFile {
   std::ofstream file_;
 };
 
+// Whether standard output is a pipe that nobody reads any more, as before `| head`.
+bool reader_is_gone();
+// Quietly, as other programs that write to it.
+[[noreturn]] void end_as_by_sigpipe();
+
 bool same_file(const std::string& a, const std::string& b);
 
 }  // namespace pando::cli

@@ -30,6 +30,8 @@ Json as_json(const Inspection& i) {
                {"bad_lines", i.bad_lines},
                {"prompts", i.prompts},
                {"too_long", i.too_long},
+               {"refused", i.refused},
+               {"repeated_ids", i.repeated_ids},
                {"longest_prompt", i.longest_prompt},
                {"prompt_tokens", i.prompt_tokens},
                {"distinct_tokens", i.distinct_tokens},
@@ -52,8 +54,10 @@ Json as_json(const Inspection& i) {
 void print(const Inspection& i) {
   fmt::print("{} prompts of {} lines, {} tokens; the longest has {}; at most {} tokens generated\n",
              i.prompts, i.lines, i.prompt_tokens, i.longest_prompt, i.answer_tokens);
-  if (i.bad_lines + i.too_long > 0)
-    fmt::print("cannot be asked: {} bad lines, {} prompts too long\n", i.bad_lines, i.too_long);
+  if (i.bad_lines + i.too_long + i.refused > 0)
+    fmt::print("cannot be asked: {} bad lines, {} prompts too long, {} refused\n", i.bad_lines,
+               i.too_long, i.refused);
+  if (i.repeated_ids > 0) fmt::print("{} lines have the custom_id of one before\n", i.repeated_ids);
   const auto teraflops = [&](uint64_t n) {
     return static_cast<double>(n) * i.flops_per_token * 1e-12;
   };
@@ -105,7 +109,8 @@ int inspect(InspectOptions& o) {
   } else {
     print(*inspection);
   }
-  return inspection->bad_lines + inspection->too_long > 0 ? kIncomplete : kOk;
+  const Inspection& i = *inspection;
+  return i.bad_lines + i.too_long + i.refused + i.repeated_ids > 0 ? kIncomplete : kOk;
 }
 
 }  // namespace

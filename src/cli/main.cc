@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <cstdio>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/files.h"
+#include "cli/parse_errors.h"
 #include "pando/version.h"
 
 int main(int argc, char** argv) {
@@ -43,13 +47,20 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0)
+      if (const std::string text = explain(app, {argv + 1, argv + argc}); !text.empty())
+        return report_error(text), kUsage;
     return app.exit(error) == 0 ? kOk : kUsage;
   }
+  int code = kUsage;  // not left so: a command is required
   try {
     for (const auto& [command, run] : commands)
-      if (command->parsed()) return run();
-    return kUsage;  // not reached: a command is required
+      if (command->parsed()) code = run();
   } catch (const std::exception& error) {
+    if (reader_is_gone()) end_as_by_sigpipe();
     return report_error(error.what());
   }
+  if (std::fflush(stdout) == 0) return code;
+  if (reader_is_gone()) end_as_by_sigpipe();
+  return report_error("cannot write to standard output");
 }

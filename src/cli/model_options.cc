@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <thread>
+
 #include "cli/hub_cache.h"
 #include "pando/model_files.h"
 
@@ -122,6 +124,12 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
 }  // namespace
 
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments) {
+  const auto n_processors = static_cast<int>(std::thread::hardware_concurrency());
+  if (n_processors > 0 && arguments.engine.threads > n_processors)
+    fmt::print(stderr,
+               "pando: --threads is {} on {} processors: more threads than these wait for each "
+               "other\n",
+               arguments.engine.threads, n_processors);
   if (arguments.model.empty())
     fmt::print(stderr, "pando: no --model is given: the demo model answers\n");
   return load(arguments, weight_type(arguments.weights));

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/report.h"
 
 namespace pando::cli {
@@ -13,17 +15,19 @@ class ProgressLine {
 
   void update(const BatchProgress& now) {
     const EngineStats& e = now.stats;
+    const uint64_t n_new = e.arrived_tokens - e.arrived_shared;
     const double rate =
         now.seconds > 0 ? static_cast<double>(e.prefill_rows + e.decode_rows) / now.seconds : 0;
-    std::string left;
-    const double share_now = now.share_done - now.share_earlier;
-    if (share_now > 0.01)
-      left = fmt::format(", about {:.0f} s left", now.seconds * (1 - now.share_done) / share_now);
-    const std::string reused =
-        now.answers_done > 0 ? fmt::format(", {:.0f}% of prompts reused", 100 * share_reused(e))
-                             : "";  // counted when an answer is complete
-    show(fmt::format("{} answers, {:.0f} tokens/s computed{}{}", now.answers_done, rate, reused,
-                     left));
+    std::string text = fmt::format("{} answers", now.answers_done);
+    if (now.stopping) text += fmt::format(", {} to finish", now.answers_open);
+    if (e.arrived_tokens > 0)
+      text += fmt::format(
+          "; {} of {} prompt tokens computed, {:.0f}% shared", e.prefill_rows,
+          std::max(n_new, e.prefill_rows),
+          100 * (1 - static_cast<double>(n_new) / static_cast<double>(e.arrived_tokens)));
+    text += fmt::format("; {:.0f} tokens/s", rate);
+    if (now.seconds_left) text += fmt::format("; about {} left", duration(*now.seconds_left));
+    show(text);
   }
 
   void show(const std::string& text) {
@@ -39,6 +43,12 @@ class ProgressLine {
   }
 
  private:
+  static std::string duration(double seconds) {
+    return seconds < 100        ? fmt::format("{:.0f} s", seconds)
+           : seconds < 100 * 60 ? fmt::format("{:.0f} min", seconds / 60)
+                                : fmt::format("{:.1f} h", seconds / 3600);
+  }
+
   bool enabled_;
   bool shown_ = false;
 };

@@ -141,7 +141,11 @@ class RunCommand {
     Result<BatchSummary> summary =
         run_batch(**engine, stream, input.n_bytes(), *answers->sink, batch);
     progress.clear();
-    if (!summary) return report_error(summary.error().message);
+    if (!summary) {
+      if (o_.output == "-" && summary.error().code == ErrorCode::kIo && reader_is_gone())
+        end_as_by_sigpipe();
+      return report_error(summary.error().message);
+    }
     if (o_.verbose) tell_of_memory(summary->stats, told, (*engine)->options().kv_memory);
     record.summary = *summary;
     signal_ = stop.signal();

@@ -145,6 +145,12 @@ Status settle(RunOptions& o) {
   if (asked.chat_options.thinking && !asked.chat) return wrong("--thinking goes with --chat");
   if (!asked.choices.empty() && asked.sampling.n != 1)
     return wrong("--n: {}, expected 1 with --choice", asked.sampling.n);
+  const auto has = [&](const char* field) {
+    return asked.prompt_template.find(field) != std::string::npos;
+  };
+  if (!has("{question}")) return wrong("--template has no {{question}} in it");
+  if (!asked.instruction.empty() && !asked.chat && !has("{instruction}"))
+    return wrong("--template has no {{instruction}} in it, so that of --instruction would be lost");
   if (asked.choices.size() == 1) return wrong("--choice is given once, expected two or more");
   if (o.resume && o.output == "-")
     return wrong("--resume goes on with a file, expected one for --output");

@@ -1,0 +1,108 @@
+#include "cli/parse_errors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+namespace pando::cli {
+namespace {
+
+CLI::App* find_command(CLI::App& app, const std::string& name) {
+  for (CLI::App* command : app.get_subcommands({}))
+    if (command->get_name() == name) return command;
+  return nullptr;
+}
+
+// Characters to change, add or leave out.
+size_t distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t k = 1; k <= b.size(); ++k) {
+      const size_t changed = diagonal + (a[i - 1] != b[k - 1]);
+      diagonal = row[k];
+      row[k] = std::min({changed, row[k - 1] + 1, row[k] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string unknown_command(const CLI::App& app, const std::string& name) {
+  std::string names, nearest;
+  size_t least = std::max<size_t>(2, name.size() / 2);  // nothing further away is meant
+  for (const CLI::App* command : app.get_subcommands({})) {
+    names += (names.empty() ? "" : ", ") + command->get_name();
+    if (const size_t d = distance(name, command->get_name()); d <= least) {
+      least = d - (d > 0);
+      nearest = command->get_name();
+    }
+  }
+  return fmt::format("unknown command '{}', expected one of {}{}", name, names,
+                     nearest.empty() ? "" : fmt::format(" (hint: '{}'?)", nearest));
+}
+
+// What is wrong with one line `name = value` of a part.
+std::string wrong_item(CLI::App& command, const std::string& line) {
+  std::istringstream text(line);
+  for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
+    CLI::Option* option = command.get_option_no_throw("--" + item.name);
+    if (option == nullptr) return fmt::format("unknown option '{}'", item.name);
+    try {
+      option->clear();
+      for (const std::string& value : item.inputs)
+        option->add_result(
+            option->get_expected_max() == 0 ? option->get_flag_value(item.name, value) : value);
+      option->run_callback();
+    } catch (const CLI::ParseError& error) {
+      return error.what();
+    }
+  }
+  return {};
+}
+
+std::string wrong_line(CLI::App& app, const std::string& path) {
+  std::ifstream file(path);
+  CLI::App* command = &app;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    CLI::detail::trim(line);
+    if (line.empty() || line[0] == '#' || line[0] == ';') continue;
+    std::string wrong;
+    if (line[0] == '[') {
+      const std::string name = line.substr(1, line.find(']') - 1);
+      command = find_command(app, name);
+      if (command == nullptr) wrong = unknown_command(app, name);
+    } else {
+      wrong = wrong_item(*command, line);
+    }
+    if (!wrong.empty()) return fmt::format("'{}', line {}: {}", path, number, wrong);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string explain(CLI::App& app, const std::vector<std::string>& arguments) {
+  std::string config;
+  bool has_command = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--config") {
+      if (++i < arguments.size()) config = arguments[i];
+    } else if (argument.starts_with("--config=")) {
+      config = argument.substr(argument.find('=') + 1);
+    } else if (!has_command && !argument.starts_with('-')) {
+      has_command = true;
+      if (find_command(app, argument) == nullptr) return unknown_command(app, argument);
+    }
+  }
+  return config.empty() ? "" : wrong_line(app, config);
+}
+
+}  // namespace pando::cli

@@ -1,0 +1,14 @@
+// What is said of a command line, or of a file of options, that cannot be read.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace pando::cli {
+
+// An unknown command with the nearest one; what is wrong in the file of --config, with its line;
+// nothing where the parser's own message says it. Changes the options of `app`.
+std::string explain(CLI::App& app, const std::vector<std::string>& arguments);
+
+}  // namespace pando::cli

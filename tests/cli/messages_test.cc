@@ -1,0 +1,144 @@
+// What the command says to people: of mistakes, of progress, of words to complete.
+#include <fmt/format.h>
+#include <pty.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <thread>
+
+#include "cli/process.h"
+
+namespace pando::testing {
+namespace {
+
+constexpr int kOk = 0, kUsage = 2;  // src/cli/commands.h
+
+class MessagesTest : public ProcessTest {
+ protected:
+  static void SetUpTestSuite() {
+    ProcessTest::SetUpTestSuite();
+    folder().write("good.jsonl", "{\"id\": 5, \"prompt\": \"A prompt.\"}\n");
+    std::string many;
+    for (int i = 0; i < 20000; ++i)
+      many += fmt::format("{{\"prompt\": \"A prompt that is shared, {}\"}}\n", i);
+    folder().write("many.jsonl", many);
+  }
+
+  // One line that says it.
+  static void expect_says(const Finished& finished, int code, const std::string& message) {
+    EXPECT_EQ(finished.code, code) << finished;
+    EXPECT_EQ(finished.err, "pando: " + message + "\n");
+  }
+
+  // What bash offers for the last of the words.
+  std::string completed(const std::string& words) {
+    folder().write("complete.sh", "source pando.bash\nCOMP_WORDS=(" + words +
+                                      ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_pando\n"
+                                      "echo \"${COMPREPLY[@]}\" > completed.txt\n");
+    EXPECT_EQ(std::system(("cd '" + folder().path().string() + "' && bash complete.sh").c_str()),
+              0);
+    return contents(at("completed.txt"));
+  }
+};
+
+TEST_F(MessagesTest, AnUnknownCommandIsNamed) {
+  const std::string commands =
+      "expected one of run, verify, score, inspect, tokenize, detokenize, make-model, completion";
+  expect_says(pando("rnu --input good.jsonl"), kUsage,
+              "unknown command 'rnu', " + commands + " (hint: 'run'?)");
+  expect_says(pando("answer"), kUsage, "unknown command 'answer', " + commands);
+}
+
+TEST_F(MessagesTest, FilesOfOptionsAreNamedWithTheLine) {
+  const auto said = [&](const std::string& text, const std::string& message) {
+    folder().write("options.toml", text);
+    expect_says(pando("run --config options.toml --model m --input good.jsonl"), kUsage,
+                "'options.toml', line " + message);
+  };
+  said("# options\n\n[run]\nno-such-option = 1\n", "4: unknown option 'no-such-option'");
+  said("[run]\nthreads = 1\ntop-p = 2\n", "3: --top-p: 2, expected more than 0 and at most 1");
+  said("[run]\nmax-tokens = \"many\"\n", "2: --max-tokens: many, expected 0 or more");
+  said("[score]\nwindow = 5\n[rum]\nmodel = \"m\"\n",
+       "3: unknown command 'rum', expected one of run, verify, score, inspect, tokenize, "
+       "detokenize, make-model, completion (hint: 'run'?)");
+}
+
+TEST_F(MessagesTest, AClosedPipeEndsItQuietly) {
+  folder().write("pipe.sh",
+                 "'" PANDO_BINARY
+                 "' run --model m --threads 1 --kv-memory 64MiB --max-tokens 1 --input many.jsonl "
+                 "2> stderr.txt | head -n 1 > stdout.txt\necho ${PIPESTATUS[0]} > code.txt\n");
+  ASSERT_EQ(std::system(("cd '" + folder().path().string() + "' && bash pipe.sh").c_str()), 0);
+  EXPECT_EQ(contents(at("code.txt")), fmt::format("{}\n", 128 + SIGPIPE));
+  EXPECT_EQ(contents(at("stderr.txt")), "");
+}
+
+TEST_F(MessagesTest, ATemplateWithoutAPlaceForTheQuestionIsSaidOnce) {
+  const std::string run = "run --model m --input many.jsonl --template ";
+  expect_says(pando(run + "'{context}'"), kUsage, "--template has no {question} in it");
+  expect_says(pando(run + "'{context}{question}' --instruction X"), kUsage,
+              "--template has no {instruction} in it, so that of --instruction would be lost");
+}
+
+TEST_F(MessagesTest, MoreThreadsThanProcessorsAreSaid) {
+  const unsigned n = std::thread::hardware_concurrency();
+  const std::string run = "run --model m --kv-memory 64MiB --input good.jsonl --threads ";
+  EXPECT_TRUE(pando(run + std::to_string(n + 1))
+                  .says(fmt::format("pando: --threads is {} on {} processors", n + 1, n)));
+  EXPECT_FALSE(pando(run + std::to_string(n)).says("--threads"));
+}
+
+TEST_F(MessagesTest, CompletionOffersValues) {
+  ASSERT_EQ(pando("completion bash > pando.bash").code, kOk);
+  EXPECT_EQ(completed("pando run --format ''"), "auto jsonl csv tsv\n");
+  EXPECT_EQ(completed("pando run --sharing p"), "packed prefix_cached\n");
+  EXPECT_EQ(completed("pando completion z"), "zsh\n");
+  EXPECT_EQ(completed("pando run --too"), "--too-long\n");
+  EXPECT_EQ(completed("pando run --input g"), "\n");
+  EXPECT_EQ(completed("pando ins"), "inspect\n");
+  EXPECT_NE(pando("completion fish").out.find("-l format"), std::string::npos);
+  EXPECT_NE(pando("completion fish").out.find("-x -a 'auto jsonl csv tsv'"), std::string::npos);
+}
+
+TEST_F(MessagesTest, ProgressMovesFromTheFirstSecond) {
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (child == 0) {
+    if (chdir(folder().path().c_str()) != 0) _exit(99);
+    execl(PANDO_BINARY, "pando", "run", "--model", "m", "--threads", "1", "--kv-memory", "64MiB",
+          "--input", "many.jsonl", "--output", "/dev/null", "--ignore-eos", nullptr);
+    _exit(99);
+  }
+  std::string shown;
+  char buffer[256];
+  for (ssize_t n; std::count(shown.begin(), shown.end(), '\r') < 3 &&
+                  (n = read(terminal, buffer, sizeof buffer)) > 0;)
+    shown.append(buffer, static_cast<size_t>(n));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(terminal);
+  EXPECT_NE(shown.find(" prompt tokens computed, "), std::string::npos) << shown;
+  EXPECT_NE(shown.find("% shared; "), std::string::npos) << shown;
+  EXPECT_NE(shown.find(" left"), std::string::npos) << shown;
+}
+
+TEST_F(MessagesTest, TheToolForDataSetsSaysWhatIsMissing) {
+  const auto said = [&](const std::string& arguments) {
+    EXPECT_NE(std::system(("cd '" + folder().path().string() +
+                           "' && python3 '" PANDO_SOURCE_DIR "/tools/dataset_to_jsonl.py' " +
+                           arguments + " 2> stderr.txt > stdout.txt")
+                              .c_str()),
+              0);
+    return contents(at("stderr.txt"));
+  };
+  EXPECT_EQ(said("squad nowhere.json"),
+            "dataset_to_jsonl.py: cannot read 'nowhere.json': No such file or directory\n");
+  EXPECT_TRUE(
+      said("squad many.jsonl").starts_with("dataset_to_jsonl.py: 'many.jsonl' is not JSON: "));
+  EXPECT_EQ(said("fairytaleqa good.jsonl --questions 1"),
+            "dataset_to_jsonl.py: 'good.jsonl' is not of the kind fairytaleqa: 'questions'\n");
+}
+
+}  // namespace
+}  // namespace pando::testing
