@@ -67,7 +67,7 @@ TEST(EmbedLines, AreTheTasksVectors) {
 
 TEST(EmbedLines, NameWhatIsWrong) {
   const auto error = [](const char* line) { return refused(BatchTask::kEmbed, line); };
-  EXPECT_EQ(error(R"({"id": 1})"), R"(line 1: the line has {...}, expected 'text' or 'tokens')");
+  EXPECT_EQ(error(R"({"id": 1})"), R"(line 1: the line has {"id":1}, expected 'text' or 'tokens')");
   EXPECT_EQ(error(R"({"text": ""})"), "line 1: the text is empty, expected one token at least");
   EXPECT_EQ(error(R"({"text": "T", "questions": []})"), "line 1: unknown field 'questions'");
   EXPECT_EQ(error("[]"), "line 1: the line is [], expected an object");
@@ -182,7 +182,7 @@ TEST(ScoreLines, NameWhatIsWrong) {
             "line 1: field 'arguments' is 5, expected a list or an object");
   EXPECT_EQ(
       error(R"({"arguments": [["a", "b"], ["a"]]})"),
-      "line 1: field 'arguments' has [...] in place 1, expected a prompt and its continuation");
+      "line 1: field 'arguments' has [\"a\"] in place 1, expected a prompt and its continuation");
   EXPECT_EQ(error(R"({"arguments": [["a", 5]]})"),
             "line 1: field 'arguments' has 5 in pair 0, expected two strings");
   EXPECT_EQ(error(R"({"arguments": {"a": {}}})"),
