@@ -19,14 +19,24 @@ void pause() {
 #endif
 }
 
-// Returns once `value` differs from `old`.
-template <class T>
-void wait_for_change(const std::atomic<T>& value, T old) {
-  for (int spin = 0; spin < kSpins; ++spin) {
-    if (value.load(std::memory_order_acquire) != old) return;
+// Of `state_`: the workers in the loop below, whether it is open and whether the pool is at its
+// end, and the loop's number above. A worker that sleeps while that comes round to the same again
+// misses this loop, no more.
+constexpr uint32_t kOpen = 1u << 11, kInside = kOpen - 1, kEnd = kOpen << 1, kOneLoop = kEnd << 1;
+
+uint32_t loop_of(uint32_t state) { return state / kOneLoop; }
+
+// Returns a state that `wanted` holds of; others end the wait by a notification.
+template <class Wanted>
+uint32_t wait_until(const std::atomic<uint32_t>& state, const Wanted& wanted) {
+  uint32_t seen = state.load(std::memory_order_acquire);
+  for (int spin = 0; spin < kSpins && !wanted(seen); ++spin) {
     pause();
+    seen = state.load(std::memory_order_acquire);
   }
-  while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
+  for (; !wanted(seen); seen = state.load(std::memory_order_acquire))
+    state.wait(seen, std::memory_order_acquire);
+  return seen;
 }
 
 }  // namespace
@@ -45,10 +55,15 @@ ThreadPool::ThreadPool(int n_threads) {
 ThreadPool::~ThreadPool() { stop(); }
 
 void ThreadPool::stop() {
-  stopping_ = true;
-  epoch_.fetch_add(1, std::memory_order_release);
-  epoch_.notify_all();
+  publish(kEnd);
   for (std::thread& thread : threads_) thread.join();
+}
+
+// Begins the next loop, which nobody is in.
+void ThreadPool::publish(uint32_t flags) {
+  const uint32_t last = state_.load(std::memory_order_relaxed);
+  state_.store((last & ~(kOpen | kInside)) + kOneLoop + flags, std::memory_order_release);
+  state_.notify_all();
 }
 
 void ThreadPool::parallel_for(int64_t n_items, FunctionRef<void(int64_t, int)> body) {
@@ -58,31 +73,43 @@ void ThreadPool::parallel_for(int64_t n_items, FunctionRef<void(int64_t, int)> b
   failed_.store(false, std::memory_order_relaxed);
   next_item_.store(0, std::memory_order_relaxed);
   const bool shared = !threads_.empty() && n_items > 1;
-  if (shared) {
-    n_busy_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
-    epoch_.fetch_add(1, std::memory_order_release);
-    epoch_.notify_all();
-  }
+  if (shared) publish(kOpen);
   {
     FpStateGuard fp_state;
     drain(0);
   }
-  if (shared)
-    for (int busy; (busy = n_busy_.load(std::memory_order_acquire)) != 0;)
-      wait_for_change(n_busy_, busy);
+  if (shared) {
+    state_.fetch_and(~kOpen, std::memory_order_acq_rel);
+    wait_until(state_, [](uint32_t state) { return (state & kInside) == 0; });
+  }
   if (failed_.load(std::memory_order_acquire))
     std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void ThreadPool::worker_main(int worker) {
   FpStateGuard fp_state;
-  for (uint32_t seen = 0;;) {
-    wait_for_change(epoch_, seen);
-    ++seen;  // the caller never starts a loop before the last one has ended
-    if (stopping_) return;
+  for (uint32_t last = 0;;) {
+    const uint32_t state = wait_until(
+        state_, [last](uint32_t now) { return loop_of(now) != last || (now & kEnd) != 0; });
+    if ((state & kEnd) != 0) return;
+    last = loop_of(state);
+    if (!enter(last)) continue;
     drain(worker);
-    if (n_busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) n_busy_.notify_one();
+    leave();
   }
+}
+
+// False where the loop is over: nothing of it may be looked at.
+bool ThreadPool::enter(uint32_t loop) {
+  uint32_t state = state_.load(std::memory_order_acquire);
+  while (loop_of(state) == loop && (state & kOpen) != 0)
+    if (state_.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) return true;
+  return false;
+}
+
+void ThreadPool::leave() {
+  const uint32_t before = state_.fetch_sub(1, std::memory_order_acq_rel);
+  if ((before & (kOpen | kInside)) == 1) state_.notify_all();  // the caller waits for this
 }
 
 void ThreadPool::drain(int worker) {

@@ -26,25 +26,27 @@ class ThreadPool {
   int n_threads() const { return static_cast<int>(threads_.size()) + 1; }
 
   // Calls body(item, worker) once for every item in [0, n_items), worker in [0, n_threads()).
-  // Items are handed out in order, one at a time. Returns when all are done; the first exception
-  // a body threw is thrown again here.
+  // Items are handed out in order, one at a time. Returns when all are done, without waiting for
+  // workers that have not begun by then: where processors are busy, the caller does the work. The
+  // first exception a body threw is thrown again here.
   void parallel_for(int64_t n_items, FunctionRef<void(int64_t item, int worker)> body);
 
  private:
   void stop();
+  void publish(uint32_t flags);
   void worker_main(int worker);
+  bool enter(uint32_t loop);
+  void leave();
   void drain(int worker);
 
   std::vector<std::thread> threads_;
-  // One loop, published by raising `epoch_` and finished when `n_busy_` falls to zero.
-  std::atomic<uint32_t> epoch_{0};
-  std::atomic<int> n_busy_{0};
+  // The number of the loop, whether it is open to workers, and how many are in it: see the source.
+  std::atomic<uint32_t> state_{0};
   std::atomic<int64_t> next_item_{0};
   int64_t n_items_ = 0;
   const FunctionRef<void(int64_t, int)>* body_ = nullptr;
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
-  bool stopping_ = false;
 };
 
 }  // namespace pando

@@ -58,6 +58,20 @@ TEST(ThreadPool, AFailureComesToTheCallerAndEndsTheLoop) {
   }
 }
 
+// Many more workers than processors, and loops too short for all of them to come in time.
+TEST(ThreadPool, WorkersThatComeLateMissTheLoop) {
+  for (int round = 0; round < 20; ++round) {
+    ThreadPool pool(33);
+    int64_t sum = 0;
+    std::vector<int64_t> squares(4);
+    for (int loop = 0; loop < 500; ++loop) {
+      pool.parallel_for(4, [&](int64_t item, int) { squares[item] = item * loop; });
+      for (const int64_t square : squares) sum += square;
+    }
+    EXPECT_EQ(sum, 6 * 499 * 500 / 2);
+  }
+}
+
 TEST(ThreadPool, OfSeveralFailuresOneIsThrown) {
   ThreadPool pool(4);
   for (int loop = 0; loop < 50; ++loop)
