@@ -54,6 +54,20 @@ def input_lines():
     write("input_line", "returns", '\ufeff{"prompt": "P"}\r')
 
 
+def task_lines():
+    lines = [
+        {"id": "t", "text": "T", "instruction": "I", "metadata": {"a": 1}},
+        {"tokens": [1, 2]},
+        {"id": 3, "query": "Q", "documents": ["D", {"id": "d", "text": "E"}], "instruction": "I"},
+        {"prompt": "P", "continuations": [" a", " b"], "target": 1},
+        {"doc_id": 5, "doc": {"x": [1]}, "arguments": [["P", " a"], ["R", " b"]], "target": "0"},
+        {"doc_id": 6, "arguments": {"gen_args_0": {"arg_0": "P", "arg_1": " a"}, "gen_args_1": {"arg_0": "P", "arg_1": " b"}},
+         "target": " b"},
+    ]
+    for i, line in enumerate(lines):
+        write("task_line", f"line{i}", json.dumps(line))
+
+
 def tables():
     write("table", "quoted", 'id,context,question,answers,choices,n\r\n1,"C, ""c""\nd",Q,a|b,,2\r\n,,"",,yes|no,x\n')
     write("table", "prompts", "prompt,other\nP,\n\"open\n")
@@ -294,6 +308,6 @@ def operations():
 
 
 if __name__ == "__main__":
-    for make in (json_texts, input_lines, tables, journals, safetensors, ggufs, configs, tokenizers, sentencepieces, patterns,
+    for make in (json_texts, input_lines, task_lines, tables, journals, safetensors, ggufs, configs, tokenizers, sentencepieces, patterns,
                  conversations, texts, operations):
         make()
