@@ -53,9 +53,11 @@ TEST(Rerank, SharesTheQueryOrTheDocument) {
   const RerankOptions options{.prompt_template = "{document}|{query}:", .yes = "y", .no = "n"};
   const std::unique_ptr<Engine> engine = open_tiny();
   reranked(*engine, "first query", {"a document of some length"}, options);
-  const uint64_t n_before = engine->stats().prefill_rows;
+  const EngineStats before = engine->stats();
   reranked(*engine, "second query", {"a document of some length"}, options);
-  EXPECT_EQ(engine->stats().prefill_rows - n_before, std::string("second query:").size());
+  const EngineStats after = engine->stats().since(before);
+  // `no` may come when the row that it shares with `yes` is computed already, and wants it again.
+  EXPECT_EQ(after.prefill_rows - after.recomputed_rows, std::string("second query:").size());
 }
 
 TEST(Rerank, RanksTheHighestFirstAndTheFirstAmongEquals) {
