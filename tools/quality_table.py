@@ -20,6 +20,8 @@ VARIANTS = [  # weights, keys and values
     ("stored", "f16"),
     ("stored", "bf16"),
     ("q8_0", "f16"),
+    ("stored", "int8"),
+    ("q8_0", "int8"),
 ]
 
 
