@@ -22,11 +22,19 @@ double uniform(const SamplingKey& key) {
   return static_cast<double>(mix64(mix64(key.seed) ^ mix64(counter)) >> 11) * 0x1p-53;
 }
 
+// The lowest id of the largest; comparisons with what is no number are false.
 Token argmax(std::span<const float> logits) {
-  size_t best = 0;
-  for (size_t i = 1; i < logits.size(); ++i)
-    if (logits[i] > logits[best]) best = i;
-  return static_cast<Token>(best);
+  constexpr size_t kLanes = 16;  // so that compilers may take vectors
+  float most[kLanes];
+  std::fill_n(most, kLanes, logits[0]);
+  size_t i = 0;
+  for (; i + kLanes <= logits.size(); i += kLanes)
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      most[lane] = logits[i + lane] > most[lane] ? logits[i + lane] : most[lane];
+  for (; i < logits.size(); ++i) most[0] = logits[i] > most[0] ? logits[i] : most[0];
+  for (const float other : most) most[0] = other > most[0] ? other : most[0];
+  const auto best = std::find(logits.begin(), logits.end(), most[0]);
+  return best == logits.end() ? 0 : static_cast<Token>(best - logits.begin());
 }
 
 // The n likeliest tokens, in order; the lower id first among equals.
