@@ -20,6 +20,7 @@ struct AnswerRecord {
   uint64_t input_hash = 0;   // of the line's text
   uint64_t logits_hash = 0;  // what it adds to BatchSummary::combined_hash
   int n_answers = 0;
+  bool skipped = false;  // for its length, as was asked: that is no failure
 };
 
 // Takes answers in the order in which they are ready. Not for more than one thread.

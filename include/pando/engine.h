@@ -79,7 +79,8 @@ class Engine {
   // under way at this moment. Unknown ids are ignored.
   void cancel(RequestId id);
   // True where, as of the last step, nothing of a request was computed but what it shares with
-  // others: to cancel it loses no work. False for one that is over.
+  // others: to cancel it loses little work (that of a
+  // prefill that was preempted). False for one that is over.
   bool is_waiting(RequestId id) const;
 
   // Submits and waits for all n answers, in the order of their choice index.

@@ -29,7 +29,8 @@ std::string run_lines(std::string_view query, std::span<const RankedDocument> ra
 
 // Normalised discounted cumulative gain of the first `depth`: the gain of a document is its grade,
 // discounted by log2(rank + 1), over that of the best ranking of all judged documents. 0 where no
-// document is relevant. Documents that were not judged gain nothing.
+// document is relevant. Documents that were not judged
+// gain nothing, one that is there again neither.
 double ndcg(const std::map<std::string, int>& grades, std::span<const RankedDocument> ranking,
             size_t depth);
 

@@ -42,7 +42,7 @@ uint32_t wait_until(const std::atomic<uint32_t>& state, const Wanted& wanted) {
 }  // namespace
 
 ThreadPool::ThreadPool(int n_threads) {
-  PANDO_CHECK(n_threads >= 1);
+  PANDO_CHECK(n_threads >= 1 && n_threads <= static_cast<int>(kInside));
   try {
     for (int worker = 1; worker < n_threads; ++worker)
       threads_.emplace_back([this, worker] { worker_main(worker); });
@@ -62,7 +62,8 @@ void ThreadPool::stop() {
 // Begins the next loop, which nobody is in.
 void ThreadPool::publish(uint32_t flags) {
   const uint32_t last = state_.load(std::memory_order_relaxed);
-  state_.store((last & ~(kOpen | kInside)) + kOneLoop + flags, std::memory_order_release);
+  // In one order with the waiters' counting themselves, which the notification reads.
+  state_.store((last & ~(kOpen | kInside)) + kOneLoop + flags, std::memory_order_seq_cst);
   state_.notify_all();
 }
 

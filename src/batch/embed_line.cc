@@ -1,4 +1,6 @@
 // Texts to be embedded.
+#include <limits>
+
 #include "base/errors.h"
 #include "base/json.h"
 #include "batch/line_head.h"
@@ -29,14 +31,18 @@ Result<BatchLine> read_embed_line(const nlohmann::json& json, uint64_t line_numb
   if (!fields.status()) return fields.status().error();
   if (fields.has("text") + fields.has("prompt") + fields.has("tokens") != 1)
     return invalid_argument("the line has {}, expected 'text' or 'tokens'", found_text(json));
+  if (fields.has("tokens") && fields.has("instruction"))
+    return invalid_argument("field 'instruction' goes with 'text', which the line does not have");
+  if (fields.has("tokens")) embed.instruction.clear();
+  if (Status status = check_embed_options(embed, std::numeric_limits<int>::max()); !status)
+    return status.error();
+  if (text.empty() && tokens.empty())
+    return invalid_argument("the text is empty, expected one token at least");
   question.request = embed_request(embed, text);
-  if (!tokens.empty()) question.request.prompt.clear();
   question.request.tokens = std::move(tokens);
   question.request.sampling.max_tokens = 1;  // needs no more room than the prompt
   question.request.id = line->id;
   question.request.logits_hash = options.defaults.logits_hash;
-  if (question.request.prompt.empty() && question.request.tokens.empty())
-    return invalid_argument("the text is empty, expected one token at least");
   line->questions.push_back(std::move(question));
   return line;
 }

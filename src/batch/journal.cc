@@ -48,6 +48,7 @@ Status read_record(const nlohmann::json& json, const std::string& name, Journal&
   JournalRecord record;
   record.line = static_cast<uint64_t>(fields.integer("line", 1, INT64_MAX));
   record.question = static_cast<uint64_t>(fields.integer("question", 0, INT64_MAX));
+  record.skipped = fields.find("skipped") != nullptr;
   record.n_answers = static_cast<int>(fields.integer("answers", 0, INT32_MAX));
   record.begin = journal.records.empty() ? 0 : journal.records.back().end;
   record.end =
@@ -69,8 +70,9 @@ std::string journal_header(int64_t created, const AnswerFile::Settings& settings
 
 std::string journal_line(const JournalRecord& record) {
   return fmt::format(
-      "{{\"line\":{},\"question\":{},\"answers\":{},\"end\":{},\"input\":\"{}\"{}}}\n", record.line,
-      record.question, record.n_answers, record.end, hex(record.input_hash),
+      "{{\"line\":{},\"question\":{},\"answers\":{},\"end\":{},\"input\":\"{}\"{}{}}}\n",
+      record.line, record.question, record.n_answers, record.end, hex(record.input_hash),
+      record.skipped ? ",\"skipped\":true" : "",
       record.logits_hash != 0 ? ",\"logits\":\"" + hex(record.logits_hash) + "\"" : "");
 }
 

@@ -77,7 +77,8 @@ void Results::write(Unit& unit) {
 Status Results::take_earlier(const Unit& unit, const AnswerRecord& record) {
   ++n_earlier_;
   summary_.earlier += static_cast<uint64_t>(record.n_answers);
-  summary_.failed += record.n_answers == 0;  // an OpenAI line that was refused
+  if (record.n_answers == 0)  // an OpenAI line that was refused
+    ++(record.skipped ? summary_.skipped : summary_.failed);
   summary_.combined_hash += record.logits_hash;
   if (unit.n == 0 || !unit.question().answers) return {};
   const Result<std::string> lines = output_.read(record);
@@ -95,10 +96,11 @@ Status Results::take_earlier(const Unit& unit, const AnswerRecord& record) {
 }
 
 // Those of one line's questions are said together: of many prompts that are too long the first.
-void Results::add_problem(const Unit& unit) {
+void Results::add_problem(Unit& unit) {
   const bool skipped =
       unit.error->code == ErrorCode::kTooLong && options_.too_long == TooLong::kSkip;
   ++(skipped ? summary_.skipped : summary_.failed);
+  unit.record.skipped = skipped;
   std::vector<Problem>& problems = unit.of->problems;
   if (problems.empty()) with_problems_.push_back(unit.of);
   for (Problem& problem : problems) {

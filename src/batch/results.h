@@ -39,7 +39,7 @@ class Results {
   std::string lines_of(const Unit& unit, const std::vector<std::vector<Completion>>& answers) const;
   void write_in_order();
   void write(Unit& unit);
-  void add_problem(const Unit& unit);
+  void add_problem(Unit& unit);
   void report(OpenLine& line);
   void note(Unit& unit, const BatchQuestion& question, const std::vector<Completion>& answers);
   void score(const BatchQuestion& question, const std::string& text);

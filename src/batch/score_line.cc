@@ -63,18 +63,19 @@ Status read_arguments(const Json& arguments, BatchQuestion& question) {
   return {};
 }
 
-// The index of the right one, as a number or in digits, or its text.
+// The right one's text, or its index as a number or in digits.
 Status read_target(const Json& target, BatchQuestion& question) {
-  std::string text = target.is_string() ? target.get<std::string>() : target.dump();
-  std::vector<std::string>& right = question.answers.emplace();
-  for (size_t i = 0; i < question.choices.size() && right.empty(); ++i)
-    if (text == std::to_string(i)) right = {question.choices[i]};
-  if (!right.empty()) return {};
-  if (!target.is_string() ||
-      std::find(question.choices.begin(), question.choices.end(), text) == question.choices.end())
+  const std::vector<std::string>& choices = question.choices;
+  const std::string text = target.is_string() ? target.get<std::string>() : target.dump();
+  size_t right = target.is_string()
+                     ? std::find(choices.begin(), choices.end(), text) - choices.begin()
+                     : choices.size();
+  for (size_t i = 0; i < choices.size() && right == choices.size(); ++i)
+    if (text == std::to_string(i)) right = i;
+  if (right == choices.size())
     return invalid_argument("field 'target' is {}, expected an index below {} or a continuation",
-                            found_text(target), question.choices.size());
-  right = {std::move(text)};
+                            found_text(target), choices.size());
+  question.answers.emplace().push_back(choices[right]);
   return {};
 }
 

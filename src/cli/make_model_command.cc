@@ -4,12 +4,13 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/say.h"
 #include "pando/make_model.h"
 
 namespace pando::cli {
 
 int report_error(const std::string& message) {
-  fmt::print(stderr, "pando: {}\n", message);
+  say("pando: {}\n", message);
   return kFailed;
 }
 
@@ -32,7 +33,7 @@ Command add_make_model(CLI::App& app) {
   return [options] {
     if (Status status = make_random_model(*options); !status)
       return report_error(status.error().message);
-    fmt::print(stderr, "wrote {}\n", options->out.string());
+    say("wrote {}\n", options->out.string());
     return kOk;
   };
 }

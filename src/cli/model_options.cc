@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cli/hub_cache.h"
+#include "cli/say.h"
 #include "pando/model_files.h"
 
 namespace pando::cli {
@@ -126,12 +127,10 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments) {
   const auto n_processors = static_cast<int>(std::thread::hardware_concurrency());
   if (n_processors > 0 && arguments.engine.threads > n_processors)
-    fmt::print(stderr,
-               "pando: --threads is {} on {} processors: more threads than these wait for each "
-               "other\n",
-               arguments.engine.threads, n_processors);
-  if (arguments.model.empty())
-    fmt::print(stderr, "pando: no --model is given: the demo model answers\n");
+    say("pando: --threads is {} on {} processors: more threads than these gain "
+        "nothing\n",
+        arguments.engine.threads, n_processors);
+  if (arguments.model.empty()) say("pando: no --model is given: the demo model answers\n");
   return load(arguments, weight_type(arguments.weights));
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli/report.h"
+#include "cli/say.h"
 
 namespace pando::cli {
 
@@ -32,13 +33,13 @@ class ProgressLine {
 
   void show(const std::string& text) {
     if (!enabled_) return;
-    fmt::print(stderr, "\r\033[K{}", text);
+    say("\r\033[K{}", text);
     std::fflush(stderr);
     shown_ = true;
   }
 
   void clear() {
-    if (shown_) fmt::print(stderr, "\r\033[K");
+    if (shown_) say("\r\033[K");
     shown_ = false;
   }
 

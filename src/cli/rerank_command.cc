@@ -5,10 +5,12 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/run_options.h"
+#include "cli/say.h"
 #include "pando/trec.h"
 
 namespace pando::cli {
@@ -25,19 +27,32 @@ std::string text_of(const nlohmann::json& id) {
   return id.is_string() ? id.get<std::string>() : id.dump();
 }
 
+bool fits_a_column(const std::string& id) {
+  return !id.empty() && id.find_first_of(" \t\r\n\v\f") == std::string::npos;
+}
+
 // From the file of answers, which has those of earlier runs too.
 int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, OutputFile& run) {
   std::ifstream answers(o.run.output);
   std::ostream* lines = o.trec_run.empty() ? nullptr : &run.begin();
+  std::set<std::string> queries;
   double sum = 0;
   size_t n_judged = 0;
   for (std::string text; std::getline(answers, text);) {
     const nlohmann::json line = nlohmann::json::parse(text);
     const std::string query = text_of(line["id"]);
+    if (!queries.insert(query).second)
+      return report_error(
+          fmt::format("query '{}' is there twice, expected ids of one each", query));
     std::vector<RankedDocument> ranking;
     for (const nlohmann::json& result : line["results"])
       ranking.push_back(
           {text_of(result.contains("id") ? result["id"] : result["index"]), result["score"]});
+    for (const RankedDocument& document : ranking)
+      if (lines != nullptr && !(fits_a_column(query) && fits_a_column(document.id)))
+        return report_error(fmt::format(
+            "a TREC run has no place for query '{}' and document '{}': expected ids without spaces",
+            query, document.id));
     if (lines != nullptr) *lines << run_lines(query, ranking, "pando");
     if (const auto judged = qrels.find(query); judged != qrels.end()) {
       sum += ndcg(judged->second, ranking, kDepth);
@@ -49,8 +64,8 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, OutputFile
   if (!o.qrels.empty() && n_judged == 0)
     return report_error(fmt::format("'{}' grades none of the queries", o.qrels));
   if (n_judged > 0)
-    fmt::print(stderr, "nDCG@{}: {:.4f}, the mean of {} queries\n", kDepth,
-               sum / static_cast<double>(n_judged), n_judged);
+    say("nDCG@{}: {:.4f}, the mean of {} queries\n", kDepth, sum / static_cast<double>(n_judged),
+        n_judged);
   return kOk;
 }
 
@@ -64,6 +79,14 @@ int rerank_batch(const RerankCommandOptions& o) {
     report_error("--trec-run and --qrels read the answers again: expected a file for --output");
     return kUsage;
   }
+  if (!o.trec_run.empty())
+    if (Status status = run.open(o.trec_run); !status) return report_error(status.error().message);
+  for (const std::string& other : {o.run.input, o.run.output, o.run.report, o.qrels})
+    if (same_file(o.trec_run, other)) {
+      report_error(fmt::format("'{}' is named twice, expected a file of its own for --trec-run",
+                               o.trec_run));
+      return kUsage;
+    }
   if (!o.qrels.empty()) {
     std::ifstream file(o.qrels);
     if (!file) return report_error(fmt::format("cannot read '{}'", o.qrels));
@@ -71,8 +94,6 @@ int rerank_batch(const RerankCommandOptions& o) {
     if (!read) return report_error(fmt::format("'{}': {}", o.qrels, read.error().message));
     qrels = std::move(*read);
   }
-  if (!o.trec_run.empty())
-    if (Status status = run.open(o.trec_run); !status) return report_error(status.error().message);
   const int code = run_batches(o.run);
   if ((code != kOk && code != kIncomplete) || !wants_report) return code;
   const int reported = report_ranking(o, qrels, run);

@@ -6,6 +6,8 @@
 #include <ostream>
 #include <utility>
 
+#include "cli/say.h"
+
 namespace pando::cli {
 namespace {
 
@@ -38,13 +40,12 @@ Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFi
                : AnswerFile::create(o.output, *settings, o.overwrite);
   if (!file) return file.error();
   if (!o.quiet && (*file)->n_earlier() > 0)
-    fmt::print(stderr, "resumed: {} answers are there already\n", (*file)->n_earlier());
+    say("resumed: {} answers are there already\n", (*file)->n_earlier());
   if (!(*file)->was_finished()) return Answers{std::move(*file)};
   if (!o.quiet)
-    fmt::print(stderr,
-               "'{}' is finished, with {} lines or questions left out: nothing is left to answer, "
-               "and no report is written\n",
-               o.output, (*file)->n_left_out());
+    say("'{}' is finished, with {} lines or questions left out: nothing is left to answer, "
+        "and no report is written\n",
+        o.output, (*file)->n_left_out());
   return Answers{nullptr, (*file)->n_left_out()};
 }
 

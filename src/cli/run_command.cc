@@ -14,6 +14,7 @@
 #include "cli/report.h"
 #include "cli/run_answers.h"
 #include "cli/run_options.h"
+#include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "cli/verify_answers.h"
 #include "pando/file_input.h"
@@ -84,7 +85,7 @@ class RunCommand {
     const Result<std::string> said =
         apply_generation_config(*path, o_.given, o_.batch.defaults.sampling);
     if (!said) return said.error();
-    fmt::print(stderr, "pando: {}\n", *said);
+    say("pando: {}\n", *said);
     return {};
   }
 
@@ -113,16 +114,15 @@ class RunCommand {
       if (o_.verbose) tell_of_memory(now.stats, told, (*engine)->options().kv_memory);
       if (now.stopping && now.answers_open > 0 && !std::exchange(said_so, true)) {
         progress.clear();
-        fmt::print(stderr,
-                   "pando: stopping; {} answers that are under way are finished first (hint: a "
-                   "second signal ends at once)\n",
-                   now.answers_open);
+        say("pando: stopping; {} answers that are under way are finished first (hint: a "
+            "second signal ends at once)\n",
+            now.answers_open);
       }
       progress.update(now);
     };
     batch.on_problem = [&](const std::string& message) {
       progress.clear();
-      fmt::print(stderr, "pando: {}\n", message);
+      say("pando: {}\n", message);
     };
     batch.on_answer = [&](const BatchAnswer& answer) {
       if (!o_.compare.empty() || wants_hash(o_, answer.key, hashes))
@@ -130,8 +130,8 @@ class RunCommand {
       if (o_.verbose) {
         progress.clear();
         const Completion& c = answer.completion;
-        fmt::print(stderr, "{}: {} prompt tokens, {} of them shared; {} generated\n", answer.id,
-                   c.prompt_tokens, c.shared_tokens, c.tokens.size());
+        say("{}: {} prompt tokens, {} of them shared; {} generated\n", answer.id, c.prompt_tokens,
+            c.shared_tokens, c.tokens.size());
       }
       if (!quiet && static_cast<int>(shown_.size()) < o_.show)
         shown_.push_back(fmt::format("[{}] {}\n    -> {}", answer.id, answer.question,
@@ -163,14 +163,11 @@ class RunCommand {
                    n_preempted = now.preemptions - told.preemptions;
     const double megabytes = 1e-6 * static_cast<double>(kv_memory);
     if (n_evicted > 0)
-      fmt::print(stderr,
-                 "evicted: {} pages, those used least recently, because the memory for keys and "
-                 "values ({:.1f} MB) is full\n",
-                 n_evicted, megabytes);
+      say("evicted: {} pages, those used least recently, because the memory for keys and "
+          "values ({:.1f} MB) is full\n",
+          n_evicted, megabytes);
     if (n_preempted > 0)
-      fmt::print(
-          stderr,
-          "preempted: {} answers, the youngest, because older ones need their memory for keys "
+      say("preempted: {} answers, the youngest, because older ones need their memory for keys "
           "and values; they go on later (hint: a larger --kv-memory)\n",
           n_preempted);
     told = now;
@@ -183,38 +180,37 @@ class RunCommand {
     const char* hint = !is_file || o_.verify > 0 || !o_.compare.empty()
                            ? ""
                            : "; the same command with --resume goes on";
-    fmt::print(stderr, "pando: stopped after {} answers{}\n", s.answers + s.earlier, hint);
+    say("pando: stopped after {} answers{}\n", s.answers + s.earlier, hint);
     return 128 + signal_;
   }
 
   void print_summary(const RunRecord& first, const RunRecord& second, const Hashes& hashes,
                      const Hashes& compared) const {
     if (o_.quiet) return;
-    for (const std::string& text : shown_) fmt::print(stderr, "{}\n", text);
-    fmt::print(stderr, "{}\n", footer(first, options_));
+    for (const std::string& text : shown_) say("{}\n", text);
+    say("{}\n", footer(first, options_));
     const BatchSummary& s = first.summary;
-    fmt::print(stderr, "{}", score_table(s.scores));
+    say("{}", score_table(s.scores));
     if (!o_.batch.group_by.empty() && s.scores.groups().empty())
-      fmt::print(stderr, "no scored answer has '{}' in its metadata\n", o_.batch.group_by);
-    if (s.lines == 0) fmt::print(stderr, "the input has no lines\n");
+      say("no scored answer has '{}' in its metadata\n", o_.batch.group_by);
+    if (s.lines == 0) say("the input has no lines\n");
     if (s.bad_lines + s.failed + s.skipped + s.cut > 0)
-      fmt::print(stderr, "left out: {} bad lines, {} failed, {} too long; lines cut: {}\n",
-                 s.bad_lines, s.failed, s.skipped, s.cut);
+      say("left out: {} bad lines, {} failed, {} too long; lines cut: {}\n", s.bad_lines, s.failed,
+          s.skipped, s.cut);
     if (o_.compare.empty()) return;
     if (s.answers == 0 || s.stopped)
-      return fmt::print(stderr, "nothing to compare: {}\n", s.stopped ? "stopped" : "no answers");
-    fmt::print(stderr, "{}\n", footer(second, options_));
-    fmt::print(stderr, "{} over {}: {:.2f}x the questions/s, {:.2f}x fewer computed tokens{}\n",
-               first.sharing, second.sharing, second.summary.seconds / s.seconds,
-               computed(second) / computed(first),
-               s.seconds < kLeastTimed ? " (too short a run to tell the speed)" : "");
+      return say("nothing to compare: {}\n", s.stopped ? "stopped" : "no answers");
+    say("{}\n", footer(second, options_));
+    say("{} over {}: {:.2f}x the questions/s, {:.2f}x fewer computed tokens{}\n", first.sharing,
+        second.sharing, second.summary.seconds / s.seconds, computed(second) / computed(first),
+        s.seconds < kLeastTimed ? " (too short a run to tell the speed)" : "");
     size_t n_different = std::max(hashes.size(), compared.size()) - hashes.size();
     for (const auto& [key, hash] : hashes) {
       const auto found = compared.find(key);
       n_different += found == compared.end() || found->second != hash;
     }
-    fmt::print(stderr, "answers identical: {}\n",
-               n_different == 0 ? "yes" : fmt::format("NO, {} hashes differ", n_different));
+    say("answers identical: {}\n",
+        n_different == 0 ? "yes" : fmt::format("NO, {} hashes differ", n_different));
   }
 
   static double computed(const RunRecord& run) {

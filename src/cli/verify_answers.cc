@@ -5,6 +5,7 @@
 #include <istream>
 
 #include "cli/commands.h"
+#include "cli/say.h"
 #include "pando/file_input.h"
 
 namespace pando::cli {
@@ -49,9 +50,8 @@ int verify_answers(const RunOptions& o, const std::shared_ptr<const Model>& mode
                                     verified->answers, verified->different.size(),
                                     verified->different.front()));
   if (!o.quiet)
-    fmt::print(stderr, "verified: {} answers again, alone and unshared, in {:.2f} s: {}\n",
-               verified->answers, verified->seconds,
-               verified->answers > 0 ? "all bits equal" : "there was none to ask");
+    say("verified: {} answers again, alone and unshared, in {:.2f} s: {}\n", verified->answers,
+        verified->seconds, verified->answers > 0 ? "all bits equal" : "there was none to ask");
   return code;
 }
 

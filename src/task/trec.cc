@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <istream>
+#include <set>
 #include <sstream>
 
 #include "base/errors.h"
@@ -23,6 +24,7 @@ Result<Qrels> read_qrels(std::istream& file) {
   Qrels qrels;
   std::string text;
   for (size_t number = 1; std::getline(file, text); ++number) {
+    if (number == 1 && text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
     std::istringstream line(text);
     std::string query, iteration, document, more;
     int grade = 0;
@@ -53,8 +55,10 @@ double ndcg(const std::map<std::string, int>& grades, std::span<const RankedDocu
   std::sort(best.begin(), best.end(), std::greater<>());
   double gain = 0, most = 0;
   for (size_t i = 0; i < std::min(depth, best.size()); ++i) most += discounted(best[i], i + 1);
+  std::set<std::string_view> seen;  // each gains once
   for (size_t i = 0; i < std::min(depth, ranking.size()); ++i)
-    if (const auto found = grades.find(ranking[i].id); found != grades.end())
+    if (const auto found = grades.find(ranking[i].id);
+        found != grades.end() && seen.insert(ranking[i].id).second)
       gain += discounted(std::max(found->second, 0), i + 1);
   return most > 0 ? gain / most : 0;
 }

@@ -71,6 +71,15 @@ TEST(EmbedLines, NameWhatIsWrong) {
   EXPECT_EQ(error(R"({"text": ""})"), "line 1: the text is empty, expected one token at least");
   EXPECT_EQ(error(R"({"text": "T", "questions": []})"), "line 1: unknown field 'questions'");
   EXPECT_EQ(error("[]"), "line 1: the line is [], expected an object");
+  EXPECT_EQ(error(R"({"tokens": []})"), "line 1: the text is empty, expected one token at least");
+  EXPECT_EQ(error(R"({"tokens": [5], "instruction": "I"})"),
+            "line 1: field 'instruction' goes with 'text', which the line does not have");
+  BatchOptions options;
+  options.embed.prompt_template = "{instruction}";
+  const Ran ran = run(BatchTask::kEmbed, "{\"text\": \"T\", \"instruction\": \"I\"}\n", options);
+  ASSERT_EQ(ran.problems.size(), 1u);
+  EXPECT_EQ(ran.problems[0],
+            "line 1: the template is '{instruction}', expected {instruction} and {text} in it");
 }
 
 constexpr const char* kQueries =
@@ -167,6 +176,16 @@ TEST(ScoreLines, AreTheTasksScores) {
   EXPECT_DOUBLE_EQ(ran.summary.scores.all().choice_accuracy, n_right / 3);
   const auto per_byte = [&](size_t i, double bytes) { return (*scores)[i].logprob / bytes; };
   EXPECT_EQ(ran.lines[1]["best_per_byte"], per_byte(0, 5) >= per_byte(1, 2) ? 0 : 1);
+}
+
+TEST(ScoreLines, ATargetIsATextBeforeItIsAnIndex) {
+  const Ran ran = run(BatchTask::kScore,
+                      R"({"prompt": "P", "continuations": ["1", "0"], "target": "1"}
+{"prompt": "P", "continuations": ["1", "0"], "target": 1}
+)");
+  ASSERT_EQ(ran.lines.size(), 2u);
+  EXPECT_EQ(ran.lines[0]["best"], ran.lines[1]["best"]);
+  EXPECT_DOUBLE_EQ(ran.summary.scores.all().choice_accuracy, 0.5);  // one of them is right
 }
 
 TEST(ScoreLines, NameWhatIsWrong) {

@@ -92,9 +92,35 @@ TEST_F(TasksTest, RerankNamesWhatIsWrong) {
   };
   error("--template '{query}'", 2, "--template: the template has no {document} in it");
   error("--trec-run run2.txt", 2, "expected a file for --output");
+  error("--output r1.jsonl --trec-run r1.jsonl", 2, "'r1.jsonl' is named twice");
+  error("--output r1.jsonl --trec-run one.jsonl", 2, "'one.jsonl' is named twice");
   error("--output r1.jsonl --qrels none.txt", 1, "cannot read 'none.txt'");
   error("--output r1.jsonl --qrels bad.txt", 1, "'bad.txt': line 1 is 'q1 0 d1'");
   error("--output r1.jsonl --qrels others.txt", 1, "'others.txt' grades none of the queries");
+}
+
+TEST_F(TasksTest, ARunHasOneWordForEachName) {
+  write("spaces.jsonl", "{\"id\": \"a b\", \"query\": \"q\", \"documents\": [\"d\"]}\n");
+  write("twice.jsonl",
+        "{\"id\": 1, \"query\": \"q\", \"documents\": [\"d\"]}\n"
+        "{\"id\": \"1\", \"query\": \"q\", \"documents\": [\"d\"]}\n");
+  const Finished spaces = task("rerank", "--input spaces.jsonl --output s.jsonl --trec-run s.txt");
+  EXPECT_EQ(spaces.code, 1) << spaces;
+  EXPECT_TRUE(spaces.says("no place for query 'a b'")) << spaces;
+  const Finished twice = task("rerank", "--input twice.jsonl --output t.jsonl --trec-run t.txt");
+  EXPECT_EQ(twice.code, 1) << twice;
+  EXPECT_TRUE(twice.says("query '1' is there twice")) << twice;
+}
+
+// Nobody reads what is said, and all answers are there.
+TEST_F(TasksTest, MessagesThatCannotBeWrittenAreLost) {
+  write("texts.jsonl", "{\"text\": \"One\"}\n{\"id\": []}\n{\"text\": \"Two\"}\n");
+  const Finished finished = pando(
+      "embed --model m --threads 1 --kv-memory 64MiB --input texts.jsonl --output quiet.jsonl "
+      "--verbose 2>/dev/full");
+  EXPECT_EQ(finished.code, 3) << finished;
+  const std::string answers = contents(at("quiet.jsonl"));
+  EXPECT_EQ(std::count(answers.begin(), answers.end(), '\n'), 2);
 }
 
 TEST_F(TasksTest, ScoreOfContinuations) {

@@ -10,7 +10,9 @@ namespace pando::testing {
 namespace {
 
 TEST(Trec, ReadsGrades) {
-  std::istringstream file("7 0 d1 2\r\n7 0 d2 0\n\n9\tQ0\td1 -1\n");
+  std::istringstream file(
+      "\xef\xbb\xbf"
+      "7 0 d1 2\r\n7 0 d2 0\n\n9\tQ0\td1 -1\n");
   const Result<Qrels> qrels = read_qrels(file);
   ASSERT_TRUE(qrels.ok()) << qrels.error().message;
   EXPECT_EQ(*qrels, (Qrels{{"7", {{"d1", 2}, {"d2", 0}}}, {"9", {{"d1", -1}}}}));
@@ -41,6 +43,7 @@ TEST(Trec, GainIsDiscountedAndNormalised) {
   const double most = 3 + 2 / std::log2(3) + 1 / std::log2(4);
   EXPECT_DOUBLE_EQ(ndcg(grades, other, 10), (2 / std::log2(3) + 3 / std::log2(5)) / most);
   EXPECT_DOUBLE_EQ(ndcg(grades, other, 2), (2 / std::log2(3)) / (3 + 2 / std::log2(3)));
+  EXPECT_DOUBLE_EQ(ndcg({{"a", 1}}, std::vector<RankedDocument>{{"a"}, {"a"}}, 10), 1);
   EXPECT_EQ(ndcg({{"a", 0}}, best, 10), 0);
   EXPECT_EQ(ndcg({}, best, 10), 0);
 }
