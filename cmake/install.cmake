@@ -10,6 +10,9 @@ if(SKBUILD)  # the wheel of pyproject.toml
   return()
 endif()
 
+# All that an installation takes; the tests are not among it.
+add_custom_target(installable DEPENDS pando pando_library pando_c)
+
 install(TARGETS pando)
 install(TARGETS pando_library pando_c EXPORT pando-targets)
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
@@ -27,6 +30,7 @@ if(Python3_FOUND AND NOT CMAKE_CROSSCOMPILING)
     COMMAND $<TARGET_FILE:pando> completion bash > ${PROJECT_BINARY_DIR}/share/pando
     DEPENDS pando ${PROJECT_SOURCE_DIR}/tools/cli_docs.py VERBATIM)
   add_custom_target(pando_says ALL DEPENDS ${PROJECT_BINARY_DIR}/share/pando.1)
+  add_dependencies(installable pando_says)
   install(FILES ${PROJECT_BINARY_DIR}/share/pando.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES ${PROJECT_BINARY_DIR}/share/pando
           DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -32,18 +32,30 @@ size_t distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-std::string unknown_command(const CLI::App& app, const std::string& name) {
-  std::string names, nearest;
+// " (hint: 'NAME'?)" with the nearest of the known names, where one may be meant.
+std::string hint(const std::string& name, const std::vector<std::string>& known) {
+  std::string nearest;
   size_t least = std::max<size_t>(2, name.size() / 2);  // nothing further away is meant
-  for (const CLI::App* command : app.get_subcommands({})) {
-    names += (names.empty() ? "" : ", ") + command->get_name();
-    if (const size_t d = distance(name, command->get_name()); d <= least) {
+  for (const std::string& other : known)
+    if (const size_t d = distance(name, other); d <= least) {
       least = d - (d > 0);
-      nearest = command->get_name();
+      nearest = other;
     }
-  }
-  return fmt::format("unknown command '{}', expected one of {}{}", name, names,
-                     nearest.empty() ? "" : fmt::format(" (hint: '{}'?)", nearest));
+  return nearest.empty() ? "" : fmt::format(" (hint: '{}'?)", nearest);
+}
+
+std::string unknown_command(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return fmt::format("unknown command '{}', expected one of {}{}", name, fmt::join(names, ", "),
+                     hint(name, names));
+}
+
+std::string unknown_option(const CLI::App& command, const std::string& name) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options({}))
+    for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
+  return fmt::format("{}: unknown option '{}'{}", command.get_name(), name, hint(name, names));
 }
 
 // What is wrong with one line `name = value` of a part.
@@ -90,16 +102,22 @@ std::string wrong_line(CLI::App& app, const std::string& path) {
 
 std::string explain(CLI::App& app, const std::vector<std::string>& arguments) {
   std::string config;
-  bool has_command = false;
+  const CLI::App* command = nullptr;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "--config") {
       if (++i < arguments.size()) config = arguments[i];
     } else if (argument.starts_with("--config=")) {
       config = argument.substr(argument.find('=') + 1);
-    } else if (!has_command && !argument.starts_with('-')) {
-      has_command = true;
-      if (find_command(app, argument) == nullptr) return unknown_command(app, argument);
+    } else if (command == nullptr && !argument.starts_with('-')) {
+      command = find_command(app, argument);
+      if (command == nullptr) return unknown_command(app, argument);
+    } else if (argument == "--") {
+      break;
+    } else if (command != nullptr && argument.starts_with("--")) {
+      const std::string name = argument.substr(0, argument.find('='));
+      if (command->get_option_no_throw(name) == nullptr && app.get_option_no_throw(name) == nullptr)
+        return unknown_option(*command, name);
     }
   }
   return config.empty() ? "" : wrong_line(app, config);

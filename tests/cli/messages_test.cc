@@ -51,6 +51,15 @@ TEST_F(MessagesTest, AnUnknownCommandIsNamed) {
   expect_says(pando("answer"), kUsage, "unknown command 'answer', " + commands);
 }
 
+TEST_F(MessagesTest, AnUnknownOptionIsNamed) {
+  expect_says(pando("run --inptu good.jsonl"), kUsage,
+              "run: unknown option '--inptu' (hint: '--input'?)");
+  expect_says(pando("run --input good.jsonl --max-token=3"), kUsage,
+              "run: unknown option '--max-token' (hint: '--max-tokens'?)");
+  expect_says(pando("inspect --entirely-other"), kUsage,
+              "inspect: unknown option '--entirely-other'");
+}
+
 TEST_F(MessagesTest, FilesOfOptionsAreNamedWithTheLine) {
   const auto said = [&](const std::string& text, const std::string& message) {
     folder().write("options.toml", text);

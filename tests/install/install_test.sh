@@ -27,7 +27,6 @@ echo "pkg-config"
 export PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name pando.pc)")
 quietly "$cxx" "$source/examples/answer.cc" -o by_pkg_config $(pkg-config --cflags --libs pando)
 quietly "$cc" -std=c11 "$source/examples/answer.c" -o c_by_pkg_config $(pkg-config --cflags --libs pando-c)
-export LD_LIBRARY_PATH=$(pkg-config --variable=libdir pando-c)
 for program in ./by_pkg_config ./c_by_pkg_config; do
   $program "$(pkg-config --variable=demo_model pando)" > out.txt
   grep -q "profession of Velina? tailor" out.txt || { cat out.txt; exit 1; }
