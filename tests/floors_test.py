@@ -18,7 +18,7 @@ FLOORS = {
     "model": {"base", "kernel", "step", "comm"},
     "cache": {"base", "kernel"},
     "schedule": {"base"},
-    "plan": {"base", "kernel", "step", "cache"},
+    "plan": {"base", "kernel", "step", "cache", "schedule"},
     "engine": {"base", "text", "kernel", "step", "comm", "model", "cache", "schedule", "plan"},
     "task": {"base", "engine"},
     "batch": {"base", "text", "cache", "task", "engine"},

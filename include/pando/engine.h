@@ -17,7 +17,7 @@ enum class KvType { kF32, kF16, kBF16, kInt8 };
 
 // What is fixed when an engine is opened.
 struct EngineOptions {
-  std::string sharing = "tree";   // planner: tree, packed or prefix_cached
+  std::string sharing = "tree";   // planner, and its options: see check_sharing
   int threads = 0;                // 0: one for each processor that may be used
   size_t kv_memory = 0;           // budget for keys and values, bytes; 0: half of what is
                                   // free, within the limits of a container
@@ -31,6 +31,18 @@ struct EngineOptions {
   std::string isa;                // portable, avx2 or avx512; empty: the best there is
 };
 
+// The names that EngineOptions::sharing takes.
+std::vector<std::string> sharing_names();
+// kInvalidArgument where EngineOptions::sharing cannot be this: a name, or name:option,option=value
+// (docs/planners.md).
+Status check_sharing(const std::string& sharing);
+
+// A number with a name.
+struct Figure {
+  std::string name;
+  double value = 0;
+};
+
 // Counters since the engine was opened.
 struct EngineStats {
   uint64_t arrived_tokens = 0;    // prompt tokens of answers taken up: each counts its prompt
@@ -41,6 +53,7 @@ struct EngineStats {
   uint64_t prefill_rows = 0;      // rows computed for prompts; the rest of them was reused
   uint64_t decode_rows = 0;       // rows computed for generated tokens
   uint64_t recomputed_rows = 0;   // of both: rows whose keys and values were cached already
+  uint64_t pad_rows = 0;          // computed besides, of no use: padding of the technique
   uint64_t steps = 0;             // forward passes
   uint64_t preemptions = 0;       // sequences that had to make room for older ones
   uint64_t evicted_pages = 0;     // of cached keys and values, for room
@@ -52,6 +65,7 @@ struct EngineStats {
   double sampling_s = 0;          //   hashing and sampling
   double planning_s = 0;          //   scheduling, reserving, planning
   double linear_flops = 0;        // operations of the matrix products, 2 M N K
+  std::vector<Figure> technique;  // what the planner counts of its own, since it was opened
 
   // What was added since `before`; the peak stays as it is.
   EngineStats since(const EngineStats& before) const;

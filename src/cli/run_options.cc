@@ -8,8 +8,13 @@ namespace pando::cli {
 namespace {
 
 const CLI::Validator& planner_name() {
-  static const CLI::IsMember one_of({"tree", "packed", "prefix_cached"});
-  return one_of;
+  static const CLI::Validator known(
+      [](const std::string& sharing) {
+        const Status status = check_sharing(sharing);
+        return status ? std::string() : status.error().message;
+      },
+      "", "");
+  return known;
 }
 
 // "1%" or "0.01".
@@ -44,7 +49,8 @@ void add_engine_options(CLI::App& app, RunOptions& o) {
   add_input_options(app, o);
   add_model_options(app, o.model);
   app.add_option("--sharing", o.model.engine.sharing,
-                 "tree, packed (nothing shared) or prefix_cached")
+                 "tree, packed (nothing shared), prefix_cached or radix (RadixMLP); options\n"
+                 "follow a colon, as in radix:threshold=0.9 (docs/planners.md)")
       ->check(planner_name())
       ->capture_default_str();
   CLI::Option* quiet = app.add_flag("--quiet", o.quiet, "No progress and no summary");

@@ -32,6 +32,14 @@ kernel::KvShape kv_shape_of(const model::ModelConfig& config, const LoopOptions&
           .span_len = options.span_len};
 }
 
+// Of pages that a planner's passes fill.
+kernel::KvShape kv_shape_of(const model::ModelConfig& config, const LoopOptions& options,
+                            const Planner& planner) {
+  kernel::KvShape shape = kv_shape_of(config, options);
+  if (planner.stateless()) shape.n_layers = 1;
+  return shape;
+}
+
 // The next n_rows tokens of a path that no step has issued yet.
 std::vector<Extent> next_extents(Node* tip, uint32_t n_rows) {
   std::vector<Node*> open;  // from the tip up
@@ -53,7 +61,9 @@ Result<std::unique_ptr<EngineLoop>> EngineLoop::create(const model::Weights& wei
                                                        const LoopOptions& options) {
   LoopOptions full = options;
   if (Status status = fill_in(full.engine, weights.config); !status) return status.error();
-  const size_t page_bytes = kv_shape_of(weights.config, full).page_bytes();
+  Result<std::unique_ptr<Planner>> planner = make_planner(full.engine.sharing, full.tile_len);
+  if (!planner) return planner.error();
+  const size_t page_bytes = kv_shape_of(weights.config, full, **planner).page_bytes();
   if (full.engine.kv_memory / page_bytes > std::numeric_limits<PageId>::max())
     return invalid_argument("kv_memory is {} bytes, expected at most 2^32 pages of {} bytes",
                             full.engine.kv_memory, page_bytes);
@@ -61,8 +71,6 @@ Result<std::unique_ptr<EngineLoop>> EngineLoop::create(const model::Weights& wei
     return invalid_argument(
         "kv_memory is {} bytes, expected at least one page of {} bytes ({} positions)",
         full.engine.kv_memory, page_bytes, full.page_len);
-  Result<std::unique_ptr<Planner>> planner = make_planner(full.engine.sharing, full.tile_len);
-  if (!planner) return planner.error();
   Result<const kernel::Kernels*> kernels = kernels_by_name(full.engine.isa);
   if (!kernels) return kernels.error();
   full.engine.isa = (*kernels)->name;
@@ -92,7 +100,7 @@ EngineLoop::EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer
       pool_(options.engine.threads),
       transformer_(weights, kernels, pool_, comm_, options.engine.context),
       outputs_(transformer_, pool_, weights.config.vocab, weights.config.d_model),
-      kv_shape_(kv_shape_of(weights.config, options)),
+      kv_shape_(kv_shape_of(weights.config, options, *planner_)),
       pages_(kv_shape_.page_bytes(), options.engine.kv_memory, options.poison_pages),
       cache_(pages_, options.page_len) {}
 
@@ -106,6 +114,10 @@ size_t EngineLoop::longest(const Request& request) const {
 Status EngineLoop::check(const Request& request) const {
   if (Status status = check_request(request, weights_.config, options_.engine); !status)
     return status;
+  if (planner_->stateless() && request.pooling == Pooling::kNone && request.sampling.max_tokens > 1)
+    return invalid_argument(
+        "max_tokens is {}, expected 0 or 1: stateless, '{}' keeps no keys and values after a pass",
+        request.sampling.max_tokens, options_.engine.sharing);
   const size_t n_longest = longest(request);
   if ((n_longest + options_.page_len - 1) / options_.page_len > pages_.n_pages())
     return make_error(
@@ -229,15 +241,18 @@ void EngineLoop::remove_done() {
 // Running sequences, and those that wait as far as the step's budget can reach.
 WorkViewBuilder EngineLoop::work_view() const {
   WorkViewBuilder builder;
+  const Batching batching = planner_->batching();
+  const uint64_t n_rows = batching.whole_prompts() ? batching.n_rows : options_.engine.step_rows;
   int n_slots = options_.engine.max_running;
   for (const auto& sequence : sequences_) n_slots -= sequence->running;
+  if (batching.is_static() && n_slots < options_.engine.max_running) n_slots = 0;
   for (const auto& sequence : sequences_) {
     if (!sequence->running) {
       const bool budget_spent =
-          builder.n_rows() >= static_cast<uint64_t>(options_.engine.step_rows);
+          builder.n_rows() >= n_rows && batching.order == Batching::Order::kArrival;
       if (memory_tight_ || n_slots == 0) continue;
       if (budget_spent && !builder.goes_along(*sequence)) continue;
-      --n_slots;
+      if (batching.order == Batching::Order::kArrival) --n_slots;
     }
     builder.add(*sequence);
   }
@@ -247,8 +262,15 @@ WorkViewBuilder EngineLoop::work_view() const {
 std::vector<EngineLoop::Share> EngineLoop::reserve_step() {
   const WorkViewBuilder work = work_view();
   std::vector<Share> shares;
-  for (const Advance& advance :
-       schedule_fcfs(work.view(), static_cast<uint32_t>(options_.engine.step_rows))) {
+  Batching batching = planner_->batching();
+  if (batching.is_static())
+    batching.n_sequences =
+        std::min(batching.n_sequences, static_cast<uint32_t>(options_.engine.max_running));
+  const std::vector<Advance> advances =
+      batching.whole_prompts()
+          ? schedule_whole(work.view(), batching)
+          : schedule_fcfs(work.view(), static_cast<uint32_t>(options_.engine.step_rows));
+  for (const Advance& advance : advances) {
     Sequence& sequence = work.sequence(advance.item);
     if (!sequence.running && memory_tight_) continue;
     if (!reserve(sequence, advance.n_rows, shares)) {
@@ -350,7 +372,7 @@ WantedOutput EngineLoop::wanted_output(const Share& share) const {
   const bool all_again = share.n_again == n_cached_outputs(sequence);
   const uint32_t end =
       all_again ? path_count(sequence.tip, &Node::n_issued) : begin + share.n_again;
-  return {sequence.tip, begin, std::max(begin, end)};
+  return {sequence.tip, begin, std::max(begin, end), sequence.request->request.isolation_key};
 }
 
 void EngineLoop::execute(const std::vector<Share>& shares) {
@@ -371,6 +393,8 @@ void EngineLoop::execute(const std::vector<Share>& shares) {
   stats_.recomputed_rows += step.n_recomputed;
   stats_.decode_rows += cached_answers.size();
   stats_.prefill_rows += step.n_recomputed - cached_answers.size();
+  stats_.prefill_rows -= step.n_merged;
+  stats_.pad_rows += step.n_pads;
   stats_.kv_bytes_peak = std::max<uint64_t>(
       stats_.kv_bytes_peak, (pages_.n_pages() - pages_.n_free()) * pages_.page_bytes());
   stats_.planning_s += seconds_since(start);
@@ -417,6 +441,7 @@ EngineStats EngineLoop::stats() const {
   stats.attention_s = transformer_.times().attention_s;
   stats.row_ops_s = transformer_.times().row_ops_s;
   stats.linear_flops = transformer_.times().linear_flops;
+  stats.technique = planner_->figures();
   return stats;
 }
 

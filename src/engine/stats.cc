@@ -12,6 +12,7 @@ EngineStats EngineStats::since(const EngineStats& before) const {
   d.prefill_rows -= before.prefill_rows;
   d.decode_rows -= before.decode_rows;
   d.recomputed_rows -= before.recomputed_rows;
+  d.pad_rows -= before.pad_rows;
   d.steps -= before.steps;
   d.preemptions -= before.preemptions;
   d.evicted_pages -= before.evicted_pages;

@@ -43,6 +43,7 @@ void WorkViewBuilder::add(Sequence& sequence) {
   std::reverse(item.again.begin(), item.again.end());
   std::reverse(item.segments.begin(), item.segments.end());
   item.wants_all_outputs = sequence.scores_prompt();
+  item.running = sequence.running;
   item.decoding = sequence.running && n_missing <= 1 && !sequence.completion.tokens.empty();
   view_.items.push_back(std::move(item));
   sequences_.push_back(&sequence);

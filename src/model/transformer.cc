@@ -137,23 +137,28 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
     std::memcpy(buffers_.q.data() + row * q_dim, qkv, q_dim * sizeof(float));
   });
   const float* k = buffers_.qkv.data() + q_dim;
-  kernel::write_kv(kernels_, pool_, kv, index, k, k + kv_dim, static_cast<int64_t>(qkv_dim),
+  const int kv_layer = kv.shape.n_layers == 1 ? 0 : index;  // one layer: all write it in turn
+  kernel::write_kv(kernels_, pool_, kv, kv_layer, k, k + kv_dim, static_cast<int64_t>(qkv_dim),
                    plan.slot_begin, plan.slots);
   watch.lap(times_.row_ops_s);
 
-  kernel::attention(kernels_, pool_,
-                    {.kv = kv,
-                     .layer = index,
-                     .n_heads = config_.n_heads,
-                     .scale = query_scale_,
-                     // One that no sequence outgrows hides nothing.
-                     .window = config_.window(index) < context_ ? config_.window(index) : 0,
-                     .positions = plan.positions,
-                     .tasks = plan.tasks,
-                     .task_pages = plan.task_pages,
-                     .q = buffers_.q.data(),
-                     .out = buffers_.attended.data()},
-                    attention_scratch_);
+  const kernel::AttentionArgs args{
+      .kv = kv,
+      .layer = kv_layer,
+      .n_heads = config_.n_heads,
+      .scale = query_scale_,
+      // One that no sequence outgrows hides nothing.
+      .window = config_.window(index) < context_ ? config_.window(index) : 0,
+      .positions = plan.positions,
+      .tasks = plan.tasks,
+      .task_pages = plan.task_pages,
+      .q = buffers_.q.data(),
+      .out = buffers_.attended.data()};
+  if (BaselineAttention::does(plan)) {
+    baseline_attention_.run(kernels_, pool_, plan, args, attention_scratch_);
+  } else {
+    kernel::attention(kernels_, pool_, args, attention_scratch_);
+  }
   watch.lap(times_.attention_s);
 }
 

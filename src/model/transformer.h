@@ -9,6 +9,7 @@
 #include "comm/comm.h"
 #include "kernel/attention.h"
 #include "kernel/linear.h"
+#include "model/baseline_attention.h"
 #include "model/rope.h"
 #include "model/weights.h"
 #include "step/step_plan.h"
@@ -76,6 +77,7 @@ class Transformer {
   Buffers buffers_;
   kernel::LinearScratch linear_scratch_;
   kernel::AttentionScratch attention_scratch_;
+  BaselineAttention baseline_attention_;
   PhaseTimes times_;
 };
 

@@ -12,7 +12,7 @@ class LayoutPlanner final : public Planner {
 
   std::string_view name() const override { return name_; }
   bool shares_tokens() const override { return shares_tokens_; }
-  PlannedStep plan(const KvCache& cache, const std::vector<WantedOutput>& wanted) const override {
+  PlannedStep plan(const KvCache& cache, const std::vector<WantedOutput>& wanted) override {
     RowLayout layout = lay_out_rows(cache, wanted);
     append_attention_tasks(layout, cache.page_len(), tile_len_, sharing_);
     return std::move(layout.step);

@@ -1,12 +1,16 @@
 // From reserved work to a StepPlan. One planner per technique; all feed the same executor.
+// docs/planners.md says what a step of each is.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "cache/kv_cache.h"
+#include "pando/engine.h"
 #include "pando/result.h"
+#include "schedule/schedule.h"
 #include "step/step_plan.h"
 
 namespace pando {
@@ -17,6 +21,7 @@ struct WantedOutput {
   Node* tip;
   uint32_t begin;
   uint32_t end;
+  uint64_t isolation_key = 0;  // nothing is shared between keys
 };
 
 struct PlannedStep {
@@ -24,6 +29,8 @@ struct PlannedStep {
   // Index into plan.outputs, by wanted output, then by position; equal rows share one.
   std::vector<uint32_t> output_of;
   uint32_t n_recomputed = 0;  // rows that were cached already
+  uint32_t n_pads = 0;        // rows beside those of the tokens, of no use
+  uint32_t n_merged = 0;      // tokens that found their row made for another
 };
 
 class Planner {
@@ -32,16 +39,26 @@ class Planner {
   virtual std::string_view name() const = 0;
   // False: every sequence gets a tree of its own, so that nothing is shared.
   virtual bool shares_tokens() const = 0;
+  // How it puts sequences together.
+  virtual Batching batching() const { return {}; }
+  // True: pages have one layer, which all layers of a pass write in turn. Keys and values are gone
+  // after the pass, so a request must need one pass only.
+  virtual bool stateless() const { return false; }
   // All issued rows of the cache's step and the outputs that are wanted.
-  virtual PlannedStep plan(const KvCache& cache, const std::vector<WantedOutput>& wanted) const = 0;
+  virtual PlannedStep plan(const KvCache& cache, const std::vector<WantedOutput>& wanted) = 0;
+  // What it counted since it was made.
+  virtual std::vector<Figure> figures() const { return {}; }
 };
 
-// tree.cc, packed.cc, prefix_cached.cc; `tile_len` in positions, a multiple of the page length.
+class PlannerOptions;
+
+// One file each; `tile_len` in positions, a multiple of the page length.
 std::unique_ptr<Planner> make_tree_planner(int tile_len);
 std::unique_ptr<Planner> make_packed_planner(int tile_len);
 std::unique_ptr<Planner> make_prefix_cached_planner(int tile_len);
+std::unique_ptr<Planner> make_radix_planner(PlannerOptions& options, int tile_len);
 
-// By the name that `--sharing` takes.
-Result<std::unique_ptr<Planner>> make_planner(std::string_view name, int tile_len);
+// By what `--sharing` takes: NAME, or NAME:OPTION,OPTION=VALUE,... (docs/planners.md).
+Result<std::unique_ptr<Planner>> make_planner(std::string_view sharing, int tile_len);
 
 }  // namespace pando

@@ -122,7 +122,7 @@ class RowLayouter {
 
     const uint32_t n_pages = plan_.positions.back() / page_len_ + 1;
     layout_.runs.push_back({row_begin, plan_.n_rows(), static_cast<uint32_t>(layout_.pages.size()),
-                            n_pages, node->parent == last_run_});
+                            n_pages, node, node->parent == last_run_});
     layout_.pages.insert(layout_.pages.end(), table_.begin(), table_.begin() + n_pages);
     last_run_ = node;
     rows_[node] = {row_begin, {work.recomputed.begin(), work.recomputed.end()}, node->n_committed};

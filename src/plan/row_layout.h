@@ -11,8 +11,9 @@ namespace pando {
 struct RowRun {
   uint32_t row_begin;
   uint32_t row_end;
-  uint32_t page_begin;      // index into RowLayout::pages
-  uint32_t n_pages;         // pages of the path, from position 0 to the run's last row
+  uint32_t page_begin;  // index into RowLayout::pages
+  uint32_t n_pages;     // pages of the path, from position 0 to the run's last row
+  const Node* node;
   bool continues_previous;  // the node is a child of the run before: one path goes through both
 };
 

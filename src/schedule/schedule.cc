@@ -34,4 +34,35 @@ std::vector<Advance> schedule_fcfs(const WorkView& view, uint32_t budget) {
   return advances;
 }
 
+std::vector<Advance> schedule_whole(const WorkView& view, const Batching& batching) {
+  const auto n_rows = [&](uint32_t index, const std::vector<uint32_t> WorkView::Item::*segments) {
+    uint32_t n = 0;
+    for (const uint32_t segment : view.items[index].*segments) n += view.segment_rows[segment];
+    return n;
+  };
+  const auto advance = [&](uint32_t index) {
+    return Advance{index, n_rows(index, &WorkView::Item::again),
+                   n_rows(index, &WorkView::Item::segments)};
+  };
+  std::vector<Advance> advances, waiting;
+  uint64_t n_taken = 0;
+  for (uint32_t i = 0; i < view.items.size(); ++i) {
+    (view.items[i].running ? advances : waiting).push_back(advance(i));
+    if (view.items[i].running) n_taken += advances.back().n_again + advances.back().n_rows;
+  }
+  if (batching.is_static() && !advances.empty()) return advances;
+  if (batching.order == Batching::Order::kLength)
+    std::ranges::stable_sort(waiting, {}, [](const Advance& a) { return a.n_again + a.n_rows; });
+  uint64_t longest = 0;
+  for (const Advance& next : waiting) {
+    const uint64_t n = next.n_again + next.n_rows;
+    longest = std::max(longest, n);
+    n_taken = batching.rectangular ? (advances.size() + 1) * longest : n_taken + n;
+    if (!advances.empty() && n_taken > batching.n_rows) break;
+    if (batching.is_static() && advances.size() == batching.n_sequences) break;
+    advances.push_back(next);
+  }
+  return advances;
+}
+
 }  // namespace pando

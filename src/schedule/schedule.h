@@ -10,6 +10,7 @@ namespace pando {
 // counts once however many wait for it.
 struct WorkView {
   struct Item {
+    bool running = false;
     bool decoding = false;  // running, and one row from its next token
     // Indices into segment_rows, in the order of its path: rows that are cached but whose outputs
     // it wants, and rows that are missing.
@@ -30,5 +31,23 @@ struct Advance {
 // whose missing rows are all taken by others before it advances for free; so does one that wants
 // the outputs of what others take.
 std::vector<Advance> schedule_fcfs(const WorkView& view, uint32_t budget);
+
+// How a technique that works per batch puts sequences together. As it is: they come and go, and
+// prompts are cut as the rows of a step ask for.
+struct Batching {
+  enum class Order { kArrival, kLength };  // of those that wait: shortest first
+
+  uint32_t n_rows = 0;       // above 0: prompts are computed whole, up to so many rows in a step
+  uint32_t n_sequences = 0;  // above 0: so many start together, and end before others start
+  Order order = Order::kArrival;
+  bool rectangular = false;  // every prompt of a batch takes as many rows as its longest
+
+  bool whole_prompts() const { return n_rows > 0; }
+  bool is_static() const { return n_sequences > 0; }
+};
+
+// Whole sequences: those that run first, all of them, then what waits as `batching` says; at least
+// one. Its n_rows is above 0.
+std::vector<Advance> schedule_whole(const WorkView& view, const Batching& batching);
 
 }  // namespace pando

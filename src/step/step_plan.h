@@ -10,6 +10,16 @@
 
 namespace pando {
 
+// RadixMLP, section 3.4: attention in a layout that has a row for every copy of a token. Empty
+// where attention has the rows of the plan.
+struct ExpandedRows {
+  std::vector<uint32_t> scatter;    // [n] the row whose query each has
+  std::vector<uint32_t> positions;  // [n]
+  std::vector<uint32_t> gather;     // [n_rows] the expanded row whose result each takes
+
+  bool empty() const { return scatter.empty(); }
+};
+
 struct StepPlan {
   // One row per token to compute, in depth-first pre-order of the tree: the rows below any node are
   // one contiguous range.
@@ -21,6 +31,7 @@ struct StepPlan {
   std::vector<kernel::PageCopy> copies;      // carried out in order, before the rows
   std::vector<kernel::AttentionTask> tasks;  // by tile, then by row; each row meets each tile once
   std::vector<kernel::PageId> task_pages;
+  ExpandedRows expanded;          // the rows of the tasks, where they are not those above
   std::vector<uint32_t> outputs;  // rows whose final hidden states are wanted, ascending
 
   uint32_t n_rows() const { return static_cast<uint32_t>(tokens.size()); }

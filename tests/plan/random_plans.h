@@ -205,7 +205,7 @@ inline void check_tasks(const StepPlan& plan, const std::vector<RowOf>& rows,
 class RandomPlans : public RandomCache {
  public:
   // A planner that shares no tokens gets sequences that share none.
-  RandomPlans(RandomCacheOptions options, const Planner& planner, uint32_t tile_len)
+  RandomPlans(RandomCacheOptions options, Planner& planner, uint32_t tile_len)
       : RandomCache(fitting(options, planner)),
         planner_(planner),
         rules_{.page_len = static_cast<uint32_t>(options.page_len),
@@ -254,7 +254,7 @@ class RandomPlans : public RandomCache {
     return options;
   }
 
-  const Planner& planner_;
+  Planner& planner_;
   TaskRules rules_;
   int n_recomputed_ = 0;
   int n_joined_ = 0;

@@ -205,5 +205,56 @@ TEST(ScheduleFcfs, RandomWorkIsDoneInOrderAndNoneIsLost) {
   }
 }
 
+// --- whole prompts -------------------------------------------------------------------------------
+
+Item running(std::vector<uint32_t> segments) {
+  return {.running = true, .decoding = true, .segments = std::move(segments)};
+}
+
+TEST(ScheduleWhole, PromptsAreNotCut) {
+  const WorkView view{.segment_rows = {6, 7, 2, 3},
+                      .items = {prefill({0}), prefill({1}), prefill({2, 3})}};
+  EXPECT_EQ(schedule_whole(view, {.n_rows = 100}), (Advances{{0, 0, 6}, {1, 0, 7}, {2, 0, 5}}));
+  EXPECT_EQ(schedule_whole(view, {.n_rows = 13}), (Advances{{0, 0, 6}, {1, 0, 7}}));
+  EXPECT_EQ(schedule_whole(view, {.n_rows = 12}), (Advances{{0, 0, 6}}));
+  EXPECT_EQ(schedule_whole(view, {.n_rows = 1}), (Advances{{0, 0, 6}})) << "at least one";
+}
+
+TEST(ScheduleWhole, RunningOnesGoFirst) {
+  const WorkView view{.segment_rows = {6, 1, 1, 4},
+                      .items = {prefill({0}), running({1}), running({2}), cached({3})}};
+  EXPECT_EQ(schedule_whole(view, {.n_rows = 12}),
+            (Advances{{1, 0, 1}, {2, 0, 1}, {0, 0, 6}, {3, 4, 0}}));
+  EXPECT_EQ(schedule_whole(view, {.n_rows = 7}), (Advances{{1, 0, 1}, {2, 0, 1}}));
+}
+
+TEST(ScheduleWhole, AStaticBatchEndsBeforeTheNext) {
+  const Batching two{.n_rows = 100, .n_sequences = 2};
+  const WorkView first{.segment_rows = {6, 7, 5},
+                       .items = {prefill({0}), prefill({1}), prefill({2})}};
+  EXPECT_EQ(schedule_whole(first, two), (Advances{{0, 0, 6}, {1, 0, 7}}));
+  const WorkView second{.segment_rows = {1, 5}, .items = {running({0}), prefill({1})}};
+  EXPECT_EQ(schedule_whole(second, two), (Advances{{0, 0, 1}}));
+}
+
+TEST(ScheduleWhole, ByLengthThenByArrival) {
+  const WorkView view{.segment_rows = {6, 2, 6, 1},
+                      .items = {prefill({0}), prefill({1}), prefill({2}), prefill({3})}};
+  EXPECT_EQ(
+      schedule_whole(view, {.n_rows = 100, .n_sequences = 3, .order = Batching::Order::kLength}),
+      (Advances{{3, 0, 1}, {1, 0, 2}, {0, 0, 6}}));
+}
+
+TEST(ScheduleWhole, ARectangleCostsItsLongestRow) {
+  const WorkView view{.segment_rows = {2, 6, 1},
+                      .items = {prefill({0}), prefill({1}), prefill({2})}};
+  const auto advances = [&](uint32_t n_rows) {
+    return schedule_whole(view, {.n_rows = n_rows, .n_sequences = 9, .rectangular = true}).size();
+  };
+  EXPECT_EQ(advances(18), 3u);
+  EXPECT_EQ(advances(17), 2u);
+  EXPECT_EQ(advances(11), 1u);
+}
+
 }  // namespace
 }  // namespace pando

@@ -1,0 +1,80 @@
+#include "plan/planner_options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/errors.h"
+
+namespace pando {
+namespace {
+
+constexpr const char* kSet = "set";  // the value of an option that has none
+
+template <class T>
+bool parse(const std::string& text, T& value) {
+  const char* end = text.data() + text.size();
+  return std::from_chars(text.data(), end, value).ptr == end && !text.empty();
+}
+
+}  // namespace
+
+PlannerOptions::PlannerOptions(std::string_view sharing) {
+  const size_t colon = sharing.find(':');
+  name_ = sharing.substr(0, colon);
+  if (colon == std::string_view::npos) return;
+  for (std::string_view rest = sharing.substr(colon + 1);;) {
+    const size_t comma = rest.find(',');
+    const std::string_view option = rest.substr(0, comma);
+    const size_t equals = option.find('=');
+    values_[std::string(option.substr(0, equals))] =
+        equals == std::string_view::npos ? kSet : std::string(option.substr(equals + 1));
+    if (comma == std::string_view::npos) return;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+bool PlannerOptions::flag(const std::string& key) {
+  const std::string value = take(key);
+  if (!value.empty() && value != kSet) fail(key, value, "no value");
+  return !value.empty();
+}
+
+double PlannerOptions::number(const std::string& key, double absent, double least, double most) {
+  const std::string text = take(key);
+  double value = absent;
+  if (!text.empty() && !(parse(text, value) && value >= least && value <= most))
+    fail(key, text, fmt::format("a number from {} to {}", least, most));
+  return value;
+}
+
+int PlannerOptions::count(const std::string& key, int absent, int least) {
+  const std::string text = take(key);
+  int value = absent;
+  if (!text.empty() && !(parse(text, value) && value >= least))
+    fail(key, text, fmt::format("a number, at least {}", least));
+  return value;
+}
+
+Status PlannerOptions::status() const {
+  if (!status_ || values_.empty()) return status_;
+  return invalid_argument("sharing '{}' has no option '{}' (docs/planners.md lists them)", name_,
+                          values_.begin()->first);
+}
+
+std::string PlannerOptions::take(const std::string& key) {
+  const auto found = values_.find(key);
+  if (found == values_.end()) return {};
+  std::string value = std::move(found->second);
+  values_.erase(found);
+  if (value.empty()) fail(key, value, "a value");
+  return value;
+}
+
+void PlannerOptions::fail(std::string_view key, std::string_view value, std::string_view expected) {
+  if (status_)
+    status_ = invalid_argument("sharing '{}': option '{}' is '{}', expected {}", name_, key, value,
+                               expected);
+}
+
+}  // namespace pando

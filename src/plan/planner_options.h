@@ -1,0 +1,33 @@
+// What follows the name of a planner: `radix:threshold=0.9,stateless`.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "pando/result.h"
+
+namespace pando {
+
+// Each option is asked for once, by the planner that knows it; `status` then tells of the first
+// that was wrong, or that nobody asked for.
+class PlannerOptions {
+ public:
+  explicit PlannerOptions(std::string_view sharing);
+
+  const std::string& name() const { return name_; }
+  bool flag(const std::string& key);
+  double number(const std::string& key, double absent, double least, double most);
+  int count(const std::string& key, int absent, int least);
+  Status status() const;
+
+ private:
+  std::string take(const std::string& key);  // its value; empty where it is absent
+  void fail(std::string_view key, std::string_view value, std::string_view expected);
+
+  std::string name_;
+  std::map<std::string, std::string> values_;
+  Status status_;
+};
+
+}  // namespace pando

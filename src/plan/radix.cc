@@ -1,0 +1,182 @@
+// `radix`: RadixMLP as published. Sequences share nothing between steps. Within a step, tokens with
+// equal pasts are one row of position-wise work (sections 3.1 and 3.2); attention has a row for
+// every copy, each with keys and values of its own (3.4, algorithm 1). Bypassed where too little
+// repeats (5.2). Maps are made on the engine's thread: they take a millionth of the pass (3.3).
+#include <algorithm>
+#include <map>
+
+#include "plan/attention_tasks.h"
+#include "plan/planner_options.h"
+#include "plan/prefix_index.h"
+
+namespace pando {
+namespace {
+
+constexpr uint32_t kMostPositions = 1 << 22, kMostKeys = 1 << 10;
+
+struct RadixOptions {
+  double threshold;  // N'/N above which the technique is bypassed; 0: always
+  uint32_t bucket;   // compact rows are filled up to a multiple of it (B.5)
+  uint32_t n_rows;   // tokens of a step at most, all copies counted
+  bool stateless;    // keys and values of one layer only are kept, and only in the pass (5.1)
+};
+
+class RadixPlanner final : public Planner {
+ public:
+  RadixPlanner(const RadixOptions& options, int tile_len)
+      : options_(options), tile_len_(tile_len) {}
+
+  std::string_view name() const override { return "radix"; }
+  bool shares_tokens() const override { return false; }
+  bool stateless() const override { return options_.stateless; }
+  Batching batching() const override { return {.n_rows = options_.n_rows}; }
+
+  PlannedStep plan(const KvCache& cache, const std::vector<WantedOutput>& wanted) override {
+    RowLayout layout = lay_out_rows(cache, wanted);
+    append_attention_tasks(layout, cache.page_len(), tile_len_, TaskSharing::kAcrossSequences);
+    if (index_rows(layout, wanted)) compact(layout.step);
+    return std::move(layout.step);
+  }
+
+  std::vector<Figure> figures() const override {
+    return {{"steps with prompts", static_cast<double>(n_steps_)},
+            {"bypassed", static_cast<double>(n_bypassed_)},
+            {"tokens N", static_cast<double>(n_tokens_)},
+            {"compact rows N'", static_cast<double>(n_compact_)}};
+  }
+
+ private:
+  // The maps of the step: gather_ (the token that stands for a row) and scatter_. False where the
+  // step is to stay as it is.
+  bool index_rows(const RowLayout& layout, const std::vector<WantedOutput>& wanted) {
+    std::map<const Node*, uint64_t> keys;  // of isolation, by root
+    for (const WantedOutput& want : wanted) keys[root_of(want.tip)] = want.isolation_key;
+    std::map<uint64_t, uint32_t> ordinals;
+    const StepPlan& plan = layout.step.plan;
+    const uint32_t n = plan.n_rows();
+    ids_.clear();
+    positions_.clear();
+    row_of_.clear();
+    others_.clear();
+    cu_seq_lens_.assign(1, 0);
+    for (const auto& [root, begin, end] : paths(layout)) {
+      const auto key = keys.find(root);
+      const uint32_t ordinal =
+          key == keys.end() ? kMostKeys
+                            : ordinals.try_emplace(key->second, ordinals.size()).first->second;
+      // What goes on from an earlier step has a past that this one does not see.
+      const bool is_whole = plan.positions[begin] == 0 &&
+                            plan.positions[end - 1] == end - begin - 1 &&
+                            end - begin <= kMostPositions && ordinal < kMostKeys;
+      for (uint32_t row = begin; row < end; ++row) (is_whole ? row_of_ : others_).push_back(row);
+      if (!is_whole) continue;
+      ids_.insert(ids_.end(), plan.tokens.begin() + begin, plan.tokens.begin() + end);
+      // Tokens of another key are tokens at other positions.
+      for (uint32_t row = begin; row < end; ++row)
+        positions_.push_back(plan.positions[row] + ordinal * kMostPositions);
+      cu_seq_lens_.push_back(static_cast<uint32_t>(ids_.size()));
+    }
+    if (ids_.empty()) return false;
+    const PrefixIndex& index = indexer_.build(ids_, positions_, cu_seq_lens_);
+    const size_t n_compact = index.gather.size() + others_.size();
+    ++n_steps_;
+    n_tokens_ += n;
+    if (static_cast<double>(n_compact) > options_.threshold * n) {
+      ++n_bypassed_;
+      n_compact_ += n;
+      return false;
+    }
+    n_compact_ += n_compact;
+    gather_.clear();
+    scatter_.resize(n);
+    for (const uint32_t token : index.gather) gather_.push_back(row_of_[token]);
+    for (size_t i = 0; i < row_of_.size(); ++i) scatter_[row_of_[i]] = index.scatter[i];
+    for (const uint32_t row : others_) {
+      scatter_[row] = static_cast<uint32_t>(gather_.size());
+      gather_.push_back(row);
+    }
+    return true;
+  }
+
+  // Rows [begin, end) of one path: consecutive runs.
+  struct Path {
+    const Node* root;
+    uint32_t begin, end;
+  };
+  static std::vector<Path> paths(const RowLayout& layout) {
+    std::vector<Path> paths;
+    for (const RowRun& run : layout.runs) {
+      if (!run.continues_previous) paths.push_back({root_of(run.node), run.row_begin, 0});
+      paths.back().end = run.row_end;
+    }
+    return paths;
+  }
+  static const Node* root_of(const Node* node) {
+    while (!node->is_root()) node = node->parent;
+    return node;
+  }
+
+  // Position-wise work goes to the compact rows, attention stays with all of them.
+  void compact(PlannedStep& step) {
+    StepPlan& plan = step.plan;
+    const uint32_t n_copies = plan.n_rows(), n_compact = static_cast<uint32_t>(gather_.size());
+    const uint32_t bucket = std::max(options_.bucket, 1u);
+    const uint32_t n_rows = (n_compact + bucket - 1) / bucket * bucket;
+    gather_.resize(n_rows, gather_[0]);
+
+    const StepPlan all = std::move(plan);
+    plan = {};
+    for (const uint32_t copy : gather_) {
+      plan.tokens.push_back(all.tokens[copy]);
+      plan.positions.push_back(all.positions[copy]);
+    }
+    // A row writes the slots of all its copies: the scatter of keys and values.
+    plan.slot_begin.assign(n_rows + 1, 0);
+    for (uint32_t copy = 0; copy < n_copies; ++copy)
+      plan.slot_begin[scatter_[copy] + 1] += all.slot_begin[copy + 1] - all.slot_begin[copy];
+    for (uint32_t row = 0; row < n_rows; ++row) plan.slot_begin[row + 1] += plan.slot_begin[row];
+    plan.slots.resize(all.slots.size());
+    std::vector<uint32_t> next(plan.slot_begin.begin(), plan.slot_begin.end() - 1);
+    for (uint32_t copy = 0; copy < n_copies; ++copy)
+      for (uint32_t i = all.slot_begin[copy]; i < all.slot_begin[copy + 1]; ++i)
+        plan.slots[next[scatter_[copy]]++] = all.slots[i];
+
+    plan.copies = all.copies;
+    plan.tasks = all.tasks;
+    plan.task_pages = all.task_pages;
+    plan.expanded = {scatter_, all.positions, gather_};
+
+    for (const uint32_t copy : all.outputs) plan.outputs.push_back(scatter_[copy]);
+    std::ranges::sort(plan.outputs);
+    plan.outputs.erase(std::unique(plan.outputs.begin(), plan.outputs.end()), plan.outputs.end());
+    for (uint32_t& output : step.output_of)
+      output = static_cast<uint32_t>(
+          std::ranges::lower_bound(plan.outputs, scatter_[all.outputs[output]]) -
+          plan.outputs.begin());
+    step.n_merged = n_copies - n_compact;
+    step.n_pads = n_rows - n_compact;
+  }
+
+  RadixOptions options_;
+  int tile_len_;
+  PrefixIndexer indexer_;
+  std::vector<Token> ids_;  // of sequences that begin in this step
+  std::vector<uint32_t> positions_, cu_seq_lens_;
+  std::vector<uint32_t> row_of_, others_;  // rows of these, and the others
+  std::vector<uint32_t> gather_, scatter_;
+  uint64_t n_steps_ = 0, n_bypassed_ = 0, n_tokens_ = 0, n_compact_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Planner> make_radix_planner(PlannerOptions& options, int tile_len) {
+  const RadixOptions radix{
+      .threshold = options.number("threshold", 0.95, 0, 1),
+      .bucket = static_cast<uint32_t>(options.count("bucket", 1, 1)),
+      .n_rows = static_cast<uint32_t>(options.count("rows", 16384, 1)),
+      .stateless = options.flag("stateless"),
+  };
+  return std::make_unique<RadixPlanner>(radix, tile_len);
+}
+
+}  // namespace pando

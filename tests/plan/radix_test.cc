@@ -1,0 +1,175 @@
+// `radix` against `packed` on random steps: the same copies of the same rows, merged where their
+// whole pasts are in the step and equal.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "cache/random_cache.h"
+#include "plan/planner.h"
+#include "plan/row_layout.h"
+
+namespace pando {
+namespace {
+
+constexpr int kTile = 8;
+
+class RadixPlans : public RandomCache {
+ public:
+  RadixPlans(RandomCacheOptions options, const char* sharing)
+      : RandomCache(options),
+        radix_(std::move(make_planner(sharing, kTile).value())),
+        packed_(make_packed_planner(kTile)) {}
+
+  int n_merged = 0, n_plain = 0;
+
+ protected:
+  void execute() override {
+    compare_plans();
+    RandomCache::execute();
+  }
+
+ private:
+  void compare_plans() {
+    std::vector<WantedOutput> wanted;
+    for (const Sequence& sequence : sequences()) {
+      const uint32_t end = sequence.tip->n_issued == sequence.tip->size() ? sequence.tip->end() : 0;
+      const uint32_t n = end == 0 || below(2) == 0 ? 0 : 1 + below(end);
+      wanted.push_back({sequence.tip, end - n, end, isolation_of(sequence.tip)});
+    }
+    const RowLayout layout = lay_out_rows(cache(), wanted);
+    const PlannedStep packed = packed_->plan(cache(), wanted),
+                      radix = radix_->plan(cache(), wanted);
+    if (radix.plan.expanded.empty()) {
+      ++n_plain;
+      ASSERT_EQ(radix.plan.tokens, packed.plan.tokens);
+      ASSERT_EQ(radix.plan.outputs, packed.plan.outputs);
+      return;
+    }
+    compare(packed, radix, layout);
+  }
+
+  // Odd and even roots are two keys.
+  static const Node* root_of(const Node* node) {
+    while (!node->is_root()) node = node->parent;
+    return node;
+  }
+  static uint64_t isolation_of(const Node* node) { return root_of(node)->id % 2; }
+
+  using Slots = std::multiset<std::pair<PageId, uint32_t>>;
+  static Slots slots_of(const StepPlan& plan, uint32_t row) {
+    Slots slots;
+    for (uint32_t i = plan.slot_begin[row]; i < plan.slot_begin[row + 1]; ++i)
+      slots.emplace(plan.slots[i].page, plan.slots[i].offset);
+    return slots;
+  }
+
+  void compare(const PlannedStep& packed, const PlannedStep& radix, const RowLayout& layout) {
+    const StepPlan &all = packed.plan, &plan = radix.plan;
+    const ExpandedRows& expanded = plan.expanded;
+    ASSERT_EQ(expanded.scatter.size(), all.n_rows());
+    ASSERT_EQ(expanded.gather.size(), plan.n_rows());
+    ASSERT_EQ(expanded.positions, all.positions);
+    ASSERT_EQ(plan.task_pages, all.task_pages);
+    ASSERT_EQ(plan.tasks.size(), all.tasks.size());
+    ASSERT_EQ(plan.n_rows() + radix.n_merged - radix.n_pads, all.n_rows());
+    n_merged += static_cast<int>(radix.n_merged);
+
+    std::map<uint32_t, Slots> slots;
+    for (uint32_t copy = 0; copy < all.n_rows(); ++copy) {
+      const uint32_t row = expanded.scatter[copy];
+      ASSERT_EQ(plan.tokens.at(row), all.tokens[copy]);
+      ASSERT_EQ(plan.positions.at(row), all.positions[copy]);
+      slots[row].merge(slots_of(all, copy));
+    }
+    for (uint32_t row = 0; row < plan.n_rows(); ++row) {
+      ASSERT_EQ(slots_of(plan, row), slots[row]);
+      ASSERT_TRUE(row >= plan.n_rows() - radix.n_pads ||
+                  expanded.scatter[expanded.gather[row]] == row);
+    }
+    ASSERT_EQ(radix.output_of.size(), packed.output_of.size());
+    for (size_t i = 0; i < packed.output_of.size(); ++i)
+      ASSERT_EQ(plan.outputs[radix.output_of[i]],
+                expanded.scatter[all.outputs[packed.output_of[i]]]);
+    check_pasts(all, expanded, layout);
+  }
+
+  // Two copies share a row where the paths above both are in the step, whole, and equal.
+  void check_pasts(const StepPlan& all, const ExpandedRows& expanded,
+                   const RowLayout& layout) const {
+    std::set<const Node*> roots;  // of sequences that are still there
+    for (const Sequence& sequence : sequences()) roots.insert(root_of(sequence.tip));
+    std::map<std::pair<uint64_t, std::vector<Token>>, uint32_t> row_of;
+    std::map<uint32_t, int> n_copies;
+    for (const uint32_t row : expanded.scatter) ++n_copies[row];
+    for (size_t i = 0; i < layout.runs.size();) {
+      const uint32_t begin = layout.runs[i].row_begin;
+      const Node* root = root_of(layout.runs[i].node);
+      do ++i;
+      while (i < layout.runs.size() && layout.runs[i].continues_previous);
+      const uint32_t end = layout.runs[i - 1].row_end;
+      std::vector<Token> past;
+      const bool whole = roots.contains(root) && all.positions[begin] == 0 &&
+                         all.positions[end - 1] == end - begin - 1;
+      for (uint32_t copy = begin; copy < end; ++copy) {
+        past.push_back(all.tokens[copy]);
+        const uint32_t row = expanded.scatter[copy];
+        if (whole) {
+          ASSERT_EQ(row_of.try_emplace({root->id % 2, past}, row).first->second, row);
+        } else {
+          ASSERT_EQ(n_copies[row], 1);
+        }
+      }
+    }
+    std::set<uint32_t> rows;
+    for (const auto& [past, row] : row_of)
+      ASSERT_TRUE(rows.insert(row).second) << "merged too much";
+  }
+
+  std::unique_ptr<Planner> radix_, packed_;
+};
+
+TEST(Radix, MergesWhatIsEqualAndNothingElse) {
+  for (const char* sharing : {"radix:threshold=1", "radix:threshold=1,bucket=16"}) {
+    RadixPlans plans({.seed = 4, .n_pages = 60, .alphabet = 2, .n_keys = 0, .n_sequences = 12},
+                     sharing);
+    plans.run(6000);
+    EXPECT_GT(plans.n_merged, 100) << sharing;
+  }
+}
+
+TEST(Radix, BypassedWhereLittleRepeats) {
+  RadixPlans never({.seed = 5, .n_pages = 60, .alphabet = 2, .n_keys = 0}, "radix:threshold=0");
+  never.run(2000);
+  EXPECT_EQ(never.n_merged, 0);
+  EXPECT_GT(never.n_plain, 0);
+  RadixPlans seldom({.seed = 5, .n_pages = 60, .alphabet = 50, .n_keys = 0}, "radix");
+  seldom.run(2000);
+  EXPECT_GT(seldom.n_plain, 0);
+}
+
+TEST(Radix, CountsBothLayouts) {
+  const Result<std::unique_ptr<Planner>> planner = make_planner("radix", kTile);
+  ASSERT_TRUE(planner);
+  EXPECT_FALSE((*planner)->figures().empty());
+  EXPECT_TRUE((*planner)->batching().whole_prompts());
+  EXPECT_FALSE((*planner)->stateless());
+  EXPECT_TRUE((*make_planner("radix:stateless", kTile))->stateless());
+}
+
+TEST(PlannerOptions, ErrorsNameTheOption) {
+  const auto message = [](const char* sharing) { return check_sharing(sharing).error().message; };
+  EXPECT_TRUE(check_sharing("tree"));
+  EXPECT_TRUE(check_sharing("radix:threshold=0.5,bucket=64,rows=100,stateless"));
+  EXPECT_NE(message("bush").find("unknown sharing 'bush'"), std::string::npos);
+  EXPECT_NE(message("tree:x=1").find("no option 'x'"), std::string::npos);
+  EXPECT_NE(message("radix:threshold=2").find("a number from 0 to 1"), std::string::npos);
+  EXPECT_NE(message("radix:threshold").find("'set'"), std::string::npos);
+  EXPECT_NE(message("radix:bucket=").find("expected a value"), std::string::npos);
+  EXPECT_NE(message("radix:rows=0").find("at least 1"), std::string::npos);
+  EXPECT_NE(message("radix:stateless=1").find("expected no value"), std::string::npos);
+  EXPECT_NE(message("radix:").find("no option ''"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pando
