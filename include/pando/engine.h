@@ -17,7 +17,7 @@ enum class KvType { kF32, kF16, kBF16, kInt8 };
 
 // What is fixed when an engine is opened.
 struct EngineOptions {
-  std::string sharing = "tree";   // planner, and its options: see check_sharing
+  std::string sharing = "tree";   // planner, and its options: see sharing.h
   int threads = 0;                // 0: one for each processor that may be used
   size_t kv_memory = 0;           // budget for keys and values, bytes; 0: half of what is
                                   // free, within the limits of a container
@@ -30,12 +30,6 @@ struct EngineOptions {
   int max_open = 4096;            // answers waiting or under way; more are refused
   std::string isa;                // portable, avx2 or avx512; empty: the best there is
 };
-
-// The names that EngineOptions::sharing takes.
-std::vector<std::string> sharing_names();
-// kInvalidArgument where EngineOptions::sharing cannot be this: a name, or name:option,option=value
-// (docs/planners.md).
-Status check_sharing(const std::string& sharing);
 
 // A number with a name.
 struct Figure {

@@ -156,7 +156,7 @@ class Engine:
     """Answers requests over a model, sharing what their prompts share.
 
     model: a Model, or the path of one. kv_memory: bytes for keys and values; kv_type: "f16", "bf16", "f32"
-    or "int8"; sharing: "tree", "packed" or "prefix_cached"; 0 threads: one for each processor; context: longest
+    or "int8"; sharing: "tree", "packed", "prefix_cached" (docs/planners.md has more); 0 threads: one for each processor; context: longest
     sequence in tokens, 0: the model's. The others are those of EngineOptions (pando/engine.h).
     """
 

@@ -52,6 +52,7 @@ std::string embed_output(const BatchLine& line, const Completion& answer,
   const BatchQuestion& question = line.questions[0];
   nlohmann::ordered_json output;
   output["id"] = nlohmann::json::parse(line.id_json);
+  if (answer.wrong) output["wrong"] = "computed without attention";
   output["embedding"] = embedding_of(answer, options);
   output["prompt_tokens"] = answer.prompt_tokens;
   if (!question.metadata.empty()) output["metadata"] = question.metadata;

@@ -130,6 +130,7 @@ Json body_of(const BatchLine& line, const std::vector<std::vector<Completion>>& 
       choice["index"] = choices.size();
       // They know no other.
       choice["finish_reason"] = completion.finish_reason == FinishReason::kStop ? "stop" : "length";
+      if (completion.wrong) choice["wrong"] = "computed without attention";
       choices.push_back(std::move(choice));
       n_generated += completion.tokens.size();
     }

@@ -48,6 +48,7 @@ std::string output_line(const BatchLine& of, const BatchQuestion& question,
     line["parts"] = of.contexts.size();
   }
   if (sampling.n > 1) line["choice"] = completion.choice;
+  if (completion.wrong) line["wrong"] = "computed without attention";
   line["text"] = completion.text;
   line["finish_reason"] = finish_reason_name(completion.finish_reason);
   line["prompt_tokens"] = completion.prompt_tokens;

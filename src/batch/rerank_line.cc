@@ -83,6 +83,7 @@ std::string rerank_output(const BatchLine& line,
   if (top > 0) order.resize(std::min(order.size(), static_cast<size_t>(top)));
   nlohmann::ordered_json output;
   output["id"] = Json::parse(line.id_json);
+  if (!answers.empty() && answers[0][0].wrong) output["wrong"] = "computed without attention";
   output["results"] = Json::array();
   for (const size_t i : order) {
     nlohmann::ordered_json result = {{"index", i}};

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "pando/sharing.h"
 #include "pando/version.h"
 
 namespace pando::cli {
@@ -54,7 +55,8 @@ Json run_json(const RunRecord& run) {
                      static_cast<int64_t>(e.prompt_tokens) - static_cast<int64_t>(e.prefill_rows)},
                     {"recomputed", e.recomputed_rows},
                     {"generated", e.generated_tokens},
-                    {"computed", e.prefill_rows + e.decode_rows}};
+                    {"computed", e.prefill_rows + e.decode_rows},
+                    {"pads", e.pad_rows}};
   json["seconds"] = {{"total", s.seconds},
                      {"steps", e.step_s},
                      {"matrix_products", e.linear_s},
@@ -70,6 +72,7 @@ Json run_json(const RunRecord& run) {
                     {"preemptions", e.preemptions},
                     {"evicted_pages", e.evicted_pages},
                     {"kv_bytes_peak", e.kv_bytes_peak}};
+  for (const Figure& figure : e.technique) json["technique"][figure.name] = figure.value;
   if (s.scores.all().n > 0) {
     json["scores"] = scores_json(s.scores.all());
     for (const auto& [group, scores] : s.scores.groups())
@@ -110,12 +113,21 @@ std::string score_table(const ScoreTable& scores) {
 std::string footer(const RunRecord& run, const EngineOptions& options) {
   const BatchSummary& s = run.summary;
   const EngineStats& e = s.stats;
+  const Result<SharingInfo> sharing = sharing_info(run.sharing);
+  std::string technique;
+  for (const Figure& figure : e.technique)
+    technique +=
+        fmt::format("{}{} {:.6g}", technique.empty() ? "" : ", ", figure.name, figure.value);
   return fmt::format(
-      "{}: {} answers in {:.2f} s, {:.2f} questions/s; prompt tokens asked {}, computed {}, reused "
+      "{}{}{}: {} answers in {:.2f} s, {:.2f} questions/s; prompt tokens asked {}, computed {}, "
+      "reused "
       "{:.1f}%; "
-      "generated {}{} | {} | {} x {}, {}",
-      run.sharing, s.answers, s.seconds, per_second(s.answers, s.seconds), e.prompt_tokens,
-      e.prefill_rows, 100 * share_reused(e), e.generated_tokens,
+      "generated {}{}{} | {} | {} x {}, {}",
+      technique.empty() ? "" : fmt::format("{}: {}\n", run.sharing, technique),
+      sharing && sharing->wrong ? "WRONG, computed without attention: " : "", run.sharing,
+      s.answers, s.seconds, per_second(s.answers, s.seconds), e.prompt_tokens, e.prefill_rows,
+      100 * share_reused(e), e.generated_tokens,
+      e.pad_rows > 0 ? fmt::format("; pads computed {}", e.pad_rows) : "",
       s.combined_hash != 0 ? fmt::format("; logits {:016x}", s.combined_hash) : "", build_commit(),
       options.threads, processor_name(), options.isa);
 }

@@ -18,6 +18,7 @@
 #include "cli/stop_signal.h"
 #include "cli/verify_answers.h"
 #include "pando/file_input.h"
+#include "pando/sharing.h"
 
 namespace pando::cli {
 namespace {
@@ -37,6 +38,10 @@ class RunCommand {
                                o_.compare.empty() ? "verifying" : "--compare"));
     if (same_file(o_.input, o_.output) || same_file(o_.input, o_.report))
       return usage(fmt::format("'{}' is the input, expected another file to write to", o_.input));
+    exact_ = is_exact(o_.model.engine.sharing) && (o_.compare.empty() || is_exact(o_.compare));
+    if (o_.verify > 0 && !exact_)
+      return usage(fmt::format("verifying compares every bit, which '{}' does not keep",
+                               o_.model.engine.sharing));
     OutputFile output, report;
     if (Status status = output.open(o_.output); !status)
       return report_error(status.error().message);
@@ -71,7 +76,7 @@ class RunCommand {
     if (!o_.report.empty() && !(report.begin() << last_report_ << '\n').flush())
       return report_error(fmt::format("cannot write report '{}'", o_.report));
     if (runs_.front().summary.stopped || runs_.back().summary.stopped) return stopped(first);
-    if (!o_.compare.empty() && hashes != compared_hashes)
+    if (!o_.compare.empty() && exact_ && hashes != compared_hashes)
       return report_error(
           fmt::format("answers of {} and {} differ", first.sharing, second.sharing));
     return o_.verify > 0 ? verify_answers(o_, *model, hashes, code) : code;
@@ -126,7 +131,7 @@ class RunCommand {
     };
     batch.on_answer = [&](const BatchAnswer& answer) {
       if (!o_.compare.empty() || wants_hash(o_, answer.key, hashes))
-        hashes.emplace(answer.key, answer.completion.logits_hash);
+        hashes.emplace(answer.key, hash_of(answer.completion));
       if (o_.verbose) {
         progress.clear();
         const Completion& c = answer.completion;
@@ -209,8 +214,27 @@ class RunCommand {
       const auto found = compared.find(key);
       n_different += found == compared.end() || found->second != hash;
     }
+    if (!exact_)
+      return say("answers with the same tokens: {:.1f}% of {}\n",
+                 100 - 100.0 * static_cast<double>(n_different) /
+                           static_cast<double>(std::max<size_t>(hashes.size(), 1)),
+                 hashes.size());
     say("answers identical: {}\n",
         n_different == 0 ? "yes" : fmt::format("NO, {} hashes differ", n_different));
+  }
+
+  static bool is_exact(const std::string& sharing) {
+    const Result<SharingInfo> info = sharing_info(sharing);
+    return info && info->exact;
+  }
+
+  // Of the logits; of the tokens, where a technique only keeps them to rounding.
+  uint64_t hash_of(const Completion& completion) const {
+    if (exact_) return completion.logits_hash;
+    uint64_t hash = completion.tokens.size() + 1;
+    for (const Token token : completion.tokens)
+      hash = (hash ^ static_cast<uint32_t>(token)) * 0x9e3779b97f4a7c15u;
+    return hash;
   }
 
   static double computed(const RunRecord& run) {
@@ -218,6 +242,7 @@ class RunCommand {
   }
 
   RunOptions o_;
+  bool exact_ = true;      // whether bits are compared, or tokens
   int signal_ = 0;         // that stopped a run
   EngineOptions options_;  // as the engine filled them in
   std::vector<RunRecord> runs_;

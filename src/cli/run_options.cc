@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/answer_options.h"
+#include "pando/sharing.h"
 
 namespace pando::cli {
 namespace {
@@ -10,8 +11,8 @@ namespace {
 const CLI::Validator& planner_name() {
   static const CLI::Validator known(
       [](const std::string& sharing) {
-        const Status status = check_sharing(sharing);
-        return status ? std::string() : status.error().message;
+        const Result<SharingInfo> info = sharing_info(sharing);
+        return info ? std::string() : info.error().message;
       },
       "", "");
   return known;
@@ -48,9 +49,11 @@ void add_asking(CLI::App& app, RunOptions& o) {
 void add_engine_options(CLI::App& app, RunOptions& o) {
   add_input_options(app, o);
   add_model_options(app, o.model);
-  app.add_option("--sharing", o.model.engine.sharing,
-                 "tree, packed (nothing shared), prefix_cached or radix (RadixMLP); options\n"
-                 "follow a colon, as in radix:threshold=0.9 (docs/planners.md)")
+  app.add_option(
+         "--sharing", o.model.engine.sharing,
+         "tree, packed (nothing shared), prefix_cached; or a published technique, to compare:\n"
+         "radix, prepacked, padded, length_ordered, hydragen, stacked, no_attention; options follow\n"
+         "a colon, as in radix:threshold=0.9 (docs/planners.md)")
       ->check(planner_name())
       ->capture_default_str();
   CLI::Option* quiet = app.add_flag("--quiet", o.quiet, "No progress and no summary");

@@ -7,6 +7,7 @@
 
 #include "cli/run_options.h"
 #include "pando/model_files.h"
+#include "pando/sharing.h"
 #include "pando/version.h"
 
 namespace pando::cli {
@@ -55,11 +56,14 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
   const auto list = [](const auto& values) {
     return nlohmann::json(values).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
+  const Result<SharingInfo> sharing = sharing_info(o.model.engine.sharing);
+  if (!sharing) return sharing.error();
   return AnswerFile::Settings{
       {"version", version()},
       {"model", model_text},
       {"weights", fmt::format("{} ({})", o.model.weights, engine.model().info().weight_type)},
       {"kv-dtype", o.model.kv_dtype},
+      {"sharing", sharing->exact ? "exact" : o.model.engine.sharing},
       {"instruction set", engine.options().isa},
       {"context", std::to_string(engine.options().context)},
       {"input", hash_of_file(o.input)},

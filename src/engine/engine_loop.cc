@@ -40,6 +40,15 @@ kernel::KvShape kv_shape_of(const model::ModelConfig& config, const LoopOptions&
   return shape;
 }
 
+// Where the planner keeps keys and values itself, pages of a byte that never run out count tokens.
+PagePool pool_for(Planner& planner, const kernel::KvShape& shape, const LoopOptions& options) {
+  const EngineOptions& engine = options.engine;
+  if (!planner.opens_store(shape.page_bytes(), engine.kv_memory))
+    return {shape.page_bytes(), engine.kv_memory, options.poison_pages};
+  const size_t longest = engine.context / options.page_len + 1;
+  return {1, longest * engine.max_running};
+}
+
 // The next n_rows tokens of a path that no step has issued yet.
 std::vector<Extent> next_extents(Node* tip, uint32_t n_rows) {
   std::vector<Node*> open;  // from the tip up
@@ -71,6 +80,9 @@ Result<std::unique_ptr<EngineLoop>> EngineLoop::create(const model::Weights& wei
     return invalid_argument(
         "kv_memory is {} bytes, expected at least one page of {} bytes ({} positions)",
         full.engine.kv_memory, page_bytes, full.page_len);
+  if (full.engine.kv_type == KvType::kInt8 && !planner.value()->takes_int8())
+    return invalid_argument("sharing '{}' with keys and values in int8, expected f32, f16 or bf16",
+                            full.engine.sharing);
   Result<const kernel::Kernels*> kernels = kernels_by_name(full.engine.isa);
   if (!kernels) return kernels.error();
   full.engine.isa = (*kernels)->name;
@@ -101,7 +113,8 @@ EngineLoop::EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer
       transformer_(weights, kernels, pool_, comm_, options.engine.context),
       outputs_(transformer_, pool_, weights.config.vocab, weights.config.d_model),
       kv_shape_(kv_shape_of(weights.config, options, *planner_)),
-      pages_(kv_shape_.page_bytes(), options.engine.kv_memory, options.poison_pages),
+      n_kv_pages_(options.engine.kv_memory / kv_shape_.page_bytes()),
+      pages_(pool_for(*planner_, kv_shape_, options)),
       cache_(pages_, options.page_len) {}
 
 // --- requests ------------------------------------------------------------------------------------
@@ -119,12 +132,12 @@ Status EngineLoop::check(const Request& request) const {
         "max_tokens is {}, expected 0 or 1: stateless, '{}' keeps no keys and values after a pass",
         request.sampling.max_tokens, options_.engine.sharing);
   const size_t n_longest = longest(request);
-  if ((n_longest + options_.page_len - 1) / options_.page_len > pages_.n_pages())
+  if ((n_longest + options_.page_len - 1) / options_.page_len > n_kv_pages_)
     return make_error(
         ErrorCode::kTooLong,
         "prompt and answer take up to {} tokens of keys and values; the memory for them holds {} "
         "(hint: a larger kv_memory, or fewer max_tokens)",
-        n_longest, pages_.n_pages() * options_.page_len);
+        n_longest, n_kv_pages_ * options_.page_len);
   return {};
 }
 
@@ -245,7 +258,10 @@ WorkViewBuilder EngineLoop::work_view() const {
   const uint64_t n_rows = batching.whole_prompts() ? batching.n_rows : options_.engine.step_rows;
   int n_slots = options_.engine.max_running;
   for (const auto& sequence : sequences_) n_slots -= sequence->running;
-  if (batching.is_static() && n_slots < options_.engine.max_running) n_slots = 0;
+  if (batching.is_static()) {
+    const bool idle = n_slots == options_.engine.max_running;
+    n_slots = idle ? static_cast<int>(batch_size()) : 0;
+  }
   for (const auto& sequence : sequences_) {
     if (!sequence->running) {
       const bool budget_spent =
@@ -257,6 +273,17 @@ WorkViewBuilder EngineLoop::work_view() const {
     builder.add(*sequence);
   }
   return builder;
+}
+
+// How many of those that wait the planner starts together.
+size_t EngineLoop::batch_size() const {
+  std::vector<WaitingPrompt> waiting;
+  for (const auto& sequence : sequences_)
+    if (waiting.size() < static_cast<size_t>(options_.engine.max_running))
+      waiting.push_back({computed_prompt(sequence->request->request),
+                         static_cast<uint32_t>(longest(sequence->request->request)),
+                         sequence->request->request.isolation_key});
+  return planner_->batch_of(waiting, options_.page_len);
 }
 
 std::vector<EngineLoop::Share> EngineLoop::reserve_step() {
@@ -395,8 +422,10 @@ void EngineLoop::execute(const std::vector<Share>& shares) {
   stats_.prefill_rows += step.n_recomputed - cached_answers.size();
   stats_.prefill_rows -= step.n_merged;
   stats_.pad_rows += step.n_pads;
+  const size_t n_stored = planner_->stored_bytes();
   stats_.kv_bytes_peak = std::max<uint64_t>(
-      stats_.kv_bytes_peak, (pages_.n_pages() - pages_.n_free()) * pages_.page_bytes());
+      stats_.kv_bytes_peak,
+      n_stored > 0 ? n_stored : (pages_.n_pages() - pages_.n_free()) * pages_.page_bytes());
   stats_.planning_s += seconds_since(start);
 
   const float* hidden =
@@ -424,6 +453,7 @@ void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
 void EngineLoop::finish(Sequence& sequence, std::string text) {
   stats_.prompt_tokens += sequence.completion.prompt_tokens;
   stats_.generated_tokens += sequence.completion.tokens.size();
+  sequence.completion.wrong = planner_->wrong();
   drop(sequence);
   if (--sequence.request->n_open == 0) ++stats_.requests;
   outbox_.push_back(

@@ -83,6 +83,7 @@ class EngineLoop {
   void take(Sequence& sequence, TokenLogprob next);
   void finish(Sequence& sequence, std::string text);
   void fail(ActiveRequest& request, const Error& error);
+  size_t batch_size() const;
   void drop(Sequence& sequence);
   void remove_done();
   size_t longest(const Request& request) const;  // tokens of prompt and answer at most
@@ -97,6 +98,7 @@ class EngineLoop {
   model::Transformer transformer_;
   OutputReader outputs_;
   kernel::KvShape kv_shape_;
+  size_t n_kv_pages_;  // that the memory for keys and values holds
   PagePool pages_;
   KvCache cache_;
   std::vector<std::unique_ptr<Sequence>> sequences_;  // in order of arrival

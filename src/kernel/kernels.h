@@ -12,6 +12,7 @@ namespace pando::kernel {
 enum class Isa { kPortable, kAvx2, kAvx512 };
 
 struct AttendTileArgs;   // kernel/cpu/attend.h
+struct MaskedTileArgs;   // kernel/cpu/masked.h
 struct MergeSpansArgs;   // kernel/cpu/attend.h
 struct LinearBlockArgs;  // kernel/cpu/linear_block.h
 struct PackSliceArgs;    // kernel/cpu/linear_block.h
@@ -50,6 +51,8 @@ struct Kernels {
   // --- attention: kernel/attention.h drives these --------------------------------------------
   void (*attend_tile)(const AttendTileArgs& args);
   void (*merge_spans)(const MergeSpansArgs& args);
+  // Of published techniques: kernel/masked_attention.h drives it.
+  void (*attend_masked)(const MaskedTileArgs& args);
 };
 
 // The table for one instruction set, or null where this machine or build does not have it.

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <span>
 
+#include "kernel/kv_write.h"
+
 namespace pando::model {
 namespace {
 
@@ -21,20 +23,97 @@ void select_rows(ThreadPool& pool, std::span<const uint32_t> index, const float*
 
 }  // namespace
 
-void BaselineAttention::run(const kernel::Kernels& kernels, ThreadPool& pool, const StepPlan& plan,
-                            const kernel::AttentionArgs& args, kernel::AttentionScratch& scratch) {
+void BaselineAttention::run(const StepPlan& plan, const kernel::AttentionArgs& args,
+                            const NewKeys& keys, kernel::AttentionScratch& scratch) {
+  const size_t q_dim = static_cast<size_t>(args.n_heads) * args.kv.shape.head_dim;
+  if (plan.skips_attention) {
+    std::fill_n(args.out, plan.n_rows() * q_dim, 0.0f);
+    return;
+  }
+  if (!plan.expanded.empty()) return run_expanded(plan, args, scratch);
+  if (!plan.levels.empty()) return run_levels(plan, args, scratch);
+  const uint32_t n_masked = plan.masked.n_rows(), n_idle = plan.n_idle;
+  if (n_masked > 0) run_masked(plan, args, keys, scratch);
+  kernel::AttentionArgs rest = args;
+  rest.positions = args.positions.subspan(n_masked, plan.n_rows() - n_masked - n_idle);
+  rest.q = args.q + n_masked * q_dim;
+  rest.out = args.out + n_masked * q_dim;
+  kernel::attention(kernels_, pool_, rest, scratch);
+  std::fill_n(args.out + (plan.n_rows() - n_idle) * q_dim, n_idle * q_dim, 0.0f);
+}
+
+void BaselineAttention::run_expanded(const StepPlan& plan, const kernel::AttentionArgs& args,
+                                     kernel::AttentionScratch& scratch) {
   const size_t q_dim = static_cast<size_t>(args.n_heads) * args.kv.shape.head_dim;
   const ExpandedRows& expanded = plan.expanded;
   q_.resize(std::max(q_.size(), expanded.scatter.size() * q_dim));
   out_.resize(q_.size());
   // Keys and values were scattered when they were written to the pages of every copy.
-  select_rows(pool, expanded.scatter, args.q, q_dim, q_.data());
+  select_rows(pool_, expanded.scatter, args.q, q_dim, q_.data());
   kernel::AttentionArgs of_copies = args;
   of_copies.positions = expanded.positions;
   of_copies.q = q_.data();
   of_copies.out = out_.data();
-  kernel::attention(kernels, pool, of_copies, scratch);
-  select_rows(pool, expanded.gather, out_.data(), q_dim, args.out);
+  kernel::attention(kernels_, pool_, of_copies, scratch);
+  select_rows(pool_, expanded.gather, out_.data(), q_dim, args.out);
+}
+
+// Pages for one layer of one pass, in a type that masks can work with.
+kernel::KvView BaselineAttention::scratch_pages(const kernel::KvView& kv, size_t n_pages) {
+  kernel::KvView view{.shape = kv.shape};
+  view.shape.n_layers = 1;
+  if (view.shape.type == DType::kI8) view.shape.type = DType::kF16;
+  const size_t n_bytes = n_pages * view.shape.page_bytes();
+  if (pages_.size() < n_bytes) pages_ = AlignedBuffer(n_bytes);
+  view.base = pages_.data();
+  return view;
+}
+
+void BaselineAttention::run_masked(const StepPlan& plan, const kernel::AttentionArgs& args,
+                                   const NewKeys& keys, kernel::AttentionScratch& scratch) {
+  const MaskedRows& masked = plan.masked;
+  kernel::MaskedArgs of_stacks{.kv = args.kv,
+                               .layer = args.layer,
+                               .n_heads = args.n_heads,
+                               .scale = args.scale,
+                               .window = args.window,
+                               .stacks = masked.stacks,
+                               .pages = masked.pages,
+                               .masks = masked.masks,
+                               .row_positions = args.positions,
+                               .cell_positions = masked.cell_positions,
+                               .q = args.q,
+                               .out = args.out};
+  if (masked.memory == nullptr) {
+    of_stacks.kv = scratch_pages(args.kv, masked.pages.size());
+    of_stacks.layer = 0;
+  } else {
+    of_stacks.kv.base = masked.memory;
+    if (args.layer == 0) kernel::copy_pages(of_stacks.kv, masked.copies);
+  }
+  kernel::write_kv(kernels_, pool_, of_stacks.kv, of_stacks.layer, keys.k, keys.v, keys.stride,
+                   masked.slot_begin, masked.slots);
+  kernel::masked_attention(kernels_, pool_, of_stacks, scratch);
+}
+
+void BaselineAttention::run_levels(const StepPlan& plan, const kernel::AttentionArgs& args,
+                                   kernel::AttentionScratch& scratch) {
+  const LevelRows& levels = plan.levels;
+  kernel::level_attention(kernels_, pool_,
+                          {.kv = args.kv,
+                           .layer = args.layer,
+                           .n_heads = args.n_heads,
+                           .scale = args.scale,
+                           .window = args.window,
+                           .tasks = levels.tasks,
+                           .pages = levels.pages,
+                           .n_states = static_cast<uint32_t>(levels.states.size()),
+                           .states_begin = levels.states_begin,
+                           .states = levels.states,
+                           .positions = args.positions,
+                           .q = args.q,
+                           .out = args.out},
+                          scratch);
 }
 
 }  // namespace pando::model

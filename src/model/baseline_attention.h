@@ -3,23 +3,49 @@
 
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "kernel/attention.h"
 #include "step/step_plan.h"
 
 namespace pando::model {
 
+// Keys and values of the rows of a pass, f32: row r begins at k + r * stride, v + r * stride.
+struct NewKeys {
+  const float* k;  // [n_rows, n_kv_heads, head_dim]
+  const float* v;
+  int64_t stride;
+};
+
 // Owned by one engine, used by its thread. The engine's own planners never come here.
 class BaselineAttention {
  public:
-  static bool does(const StepPlan& plan) { return !plan.expanded.empty(); }
+  BaselineAttention(const kernel::Kernels& kernels, ThreadPool& pool)
+      : kernels_(kernels), pool_(pool) {}
 
-  // As kernel::attention; q and out of `args` have the rows of the plan.
-  void run(const kernel::Kernels& kernels, ThreadPool& pool, const StepPlan& plan,
-           const kernel::AttentionArgs& args, kernel::AttentionScratch& scratch);
+  static bool does(const StepPlan& plan) {
+    return !plan.expanded.empty() || plan.masked.n_rows() > 0 || !plan.levels.empty() ||
+           plan.n_idle > 0 || plan.skips_attention;
+  }
+
+  // As kernel::attention; q and out of `args` have the rows of the plan, and tasks and positions
+  // are the plan's.
+  void run(const StepPlan& plan, const kernel::AttentionArgs& args, const NewKeys& keys,
+           kernel::AttentionScratch& scratch);
 
  private:
+  void run_expanded(const StepPlan& plan, const kernel::AttentionArgs& args,
+                    kernel::AttentionScratch& scratch);
+  void run_masked(const StepPlan& plan, const kernel::AttentionArgs& args, const NewKeys& keys,
+                  kernel::AttentionScratch& scratch);
+  void run_levels(const StepPlan& plan, const kernel::AttentionArgs& args,
+                  kernel::AttentionScratch& scratch);
+  kernel::KvView scratch_pages(const kernel::KvView& kv, size_t n_pages);
+
+  const kernel::Kernels& kernels_;
+  ThreadPool& pool_;
   std::vector<float> q_, out_;  // [n_expanded, n_heads, head_dim] f32
+  AlignedBuffer pages_;         // of one layer: keys and values of the pass only
 };
 
 }  // namespace pando::model

@@ -50,7 +50,8 @@ Transformer::Transformer(const Weights& weights, const kernel::Kernels& kernels,
       comm_(comm),
       context_(max_positions),
       rope_(config_.rope, config_.head_dim, max_positions),
-      query_scale_(static_cast<float>(std::numbers::log2e / std::sqrt(config_.head_dim))) {}
+      query_scale_(static_cast<float>(std::numbers::log2e / std::sqrt(config_.head_dim))),
+      baseline_attention_(kernels, pool) {}
 
 const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv) {
   Stopwatch watch;
@@ -155,7 +156,8 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
       .q = buffers_.q.data(),
       .out = buffers_.attended.data()};
   if (BaselineAttention::does(plan)) {
-    baseline_attention_.run(kernels_, pool_, plan, args, attention_scratch_);
+    baseline_attention_.run(plan, args, {k, k + kv_dim, static_cast<int64_t>(qkv_dim)},
+                            attention_scratch_);
   } else {
     kernel::attention(kernels_, pool_, args, attention_scratch_);
   }

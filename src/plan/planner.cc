@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "pando/sharing.h"
 #include "plan/planner_options.h"
 
 namespace pando {
@@ -24,6 +25,12 @@ constexpr Named kPlanners[] = {
     {"packed", plain<make_packed_planner>},
     {"prefix_cached", plain<make_prefix_cached_planner>},
     {"radix", make_radix_planner},
+    {"prepacked", make_prepacked_planner},
+    {"padded", make_padded_planner},
+    {"length_ordered", make_length_ordered_planner},
+    {"hydragen", make_hydragen_planner},
+    {"stacked", make_stacked_planner},
+    {"no_attention", plain<make_no_attention_planner>},
 };
 
 }  // namespace
@@ -48,9 +55,10 @@ Result<std::unique_ptr<Planner>> make_planner(std::string_view sharing, int tile
   return planner;
 }
 
-Status check_sharing(const std::string& sharing) {
+Result<SharingInfo> sharing_info(const std::string& sharing) {
   const Result<std::unique_ptr<Planner>> planner = make_planner(sharing, 64);
-  return planner ? Status() : planner.error();
+  if (!planner) return planner.error();
+  return SharingInfo{std::string((*planner)->name()), (*planner)->exact(), (*planner)->wrong()};
 }
 
 }  // namespace pando

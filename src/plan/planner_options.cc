@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/errors.h"
@@ -54,6 +55,23 @@ int PlannerOptions::count(const std::string& key, int absent, int least) {
   if (!text.empty() && !(parse(text, value) && value >= least))
     fail(key, text, fmt::format("a number, at least {}", least));
   return value;
+}
+
+std::vector<uint32_t> PlannerOptions::ascending(const std::string& key) {
+  const std::string text = take(key);
+  std::vector<uint32_t> numbers;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t plus = std::min(rest.find('+'), rest.size());
+    uint32_t number = 0;
+    if (!parse(std::string(rest.substr(0, plus)), number) || plus + 1 == rest.size() ||
+        number <= (numbers.empty() ? 0 : numbers.back())) {
+      fail(key, text, "ascending numbers as in 1024+2048");
+      return {};
+    }
+    numbers.push_back(number);
+    rest.remove_prefix(std::min(plus + 1, rest.size()));
+  }
+  return numbers;
 }
 
 Status PlannerOptions::status() const {

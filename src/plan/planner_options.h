@@ -1,9 +1,11 @@
 // What follows the name of a planner: `radix:threshold=0.9,stateless`.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pando/result.h"
 
@@ -19,6 +21,8 @@ class PlannerOptions {
   bool flag(const std::string& key);
   double number(const std::string& key, double absent, double least, double most);
   int count(const std::string& key, int absent, int least);
+  // Numbers above 0 with + between them; none where it is absent.
+  std::vector<uint32_t> ascending(const std::string& key);
   Status status() const;
 
  private:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedule/bin_packing.h"
+
 namespace pando {
 
 std::vector<Advance> schedule_fcfs(const WorkView& view, uint32_t budget) {
@@ -34,6 +36,26 @@ std::vector<Advance> schedule_fcfs(const WorkView& view, uint32_t budget) {
   return advances;
 }
 
+namespace {
+
+// Puts those first that are in the first n_bins bins. Returns how many they are.
+uint32_t order_by_bins(std::vector<Advance>& waiting, uint32_t n_bins) {
+  std::vector<uint32_t> lengths;
+  for (const Advance& next : waiting) lengths.push_back(next.n_again + next.n_rows);
+  std::vector<Advance> ordered;
+  uint32_t n_first = 0;
+  for (const std::vector<uint32_t>& bin :
+       first_fit_decreasing(lengths, lengths.empty() ? 0 : std::ranges::max(lengths))) {
+    for (const uint32_t i : bin) ordered.push_back(waiting[i]);
+    if (n_bins-- > 0) n_first = static_cast<uint32_t>(ordered.size());
+    if (n_bins == UINT32_MAX) n_bins = 0;
+  }
+  waiting = std::move(ordered);
+  return n_first;
+}
+
+}  // namespace
+
 std::vector<Advance> schedule_whole(const WorkView& view, const Batching& batching) {
   const auto n_rows = [&](uint32_t index, const std::vector<uint32_t> WorkView::Item::*segments) {
     uint32_t n = 0;
@@ -53,13 +75,15 @@ std::vector<Advance> schedule_whole(const WorkView& view, const Batching& batchi
   if (batching.is_static() && !advances.empty()) return advances;
   if (batching.order == Batching::Order::kLength)
     std::ranges::stable_sort(waiting, {}, [](const Advance& a) { return a.n_again + a.n_rows; });
+  uint32_t n_most = batching.n_sequences;
+  if (batching.order == Batching::Order::kBins) n_most = order_by_bins(waiting, n_most);
   uint64_t longest = 0;
   for (const Advance& next : waiting) {
     const uint64_t n = next.n_again + next.n_rows;
     longest = std::max(longest, n);
     n_taken = batching.rectangular ? (advances.size() + 1) * longest : n_taken + n;
     if (!advances.empty() && n_taken > batching.n_rows) break;
-    if (batching.is_static() && advances.size() == batching.n_sequences) break;
+    if (batching.is_static() && advances.size() == n_most) break;
     advances.push_back(next);
   }
   return advances;

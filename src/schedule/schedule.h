@@ -35,7 +35,9 @@ std::vector<Advance> schedule_fcfs(const WorkView& view, uint32_t budget);
 // How a technique that works per batch puts sequences together. As it is: they come and go, and
 // prompts are cut as the rows of a step ask for.
 struct Batching {
-  enum class Order { kArrival, kLength };  // of those that wait: shortest first
+  // Of those that wait: as they came; shortest first; or packed into bins of the longest one's
+  // length, and then n_sequences bins together.
+  enum class Order { kArrival, kLength, kBins };
 
   uint32_t n_rows = 0;       // above 0: prompts are computed whole, up to so many rows in a step
   uint32_t n_sequences = 0;  // above 0: so many start together, and end before others start

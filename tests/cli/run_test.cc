@@ -141,6 +141,25 @@ TEST_F(RunTest, Show) {
   EXPECT_FALSE(finished.says("[5]")) << finished;
 }
 
+TEST_F(RunTest, TechniquesThatRoundAreComparedByTokens) {
+  const Finished finished = run("--input good.jsonl --sharing hydragen --compare prepacked");
+  EXPECT_EQ(finished.code, kOk) << finished;
+  EXPECT_TRUE(finished.says("answers with the same tokens: ")) << finished;
+  EXPECT_TRUE(finished.says("prepacked: batches ")) << finished;
+  const Finished verified = run("--input good.jsonl --sharing padded --verify 100%");
+  EXPECT_EQ(verified.code, kUsage) << verified;
+  EXPECT_TRUE(verified.says("which 'padded' does not keep")) << verified;
+  const Finished option = run("--input good.jsonl --sharing padded:bach=3");
+  EXPECT_EQ(option.code, kUsage) << option;
+  EXPECT_TRUE(option.says("sharing 'padded' has no option 'bach'")) << option;
+}
+
+TEST_F(RunTest, WithoutAttentionEverythingSaysWrong) {
+  const Finished finished = run("--input good.jsonl --sharing no_attention --output wrong.jsonl");
+  EXPECT_EQ(finished.code, kOk) << finished;
+  EXPECT_TRUE(finished.says("WRONG, computed without attention: no_attention: ")) << finished;
+}
+
 TEST_F(RunTest, CompareFindsTheSameAnswers) {
   for (const char* sharing : {"packed", "prefix_cached", "tree"}) {
     const Finished finished =

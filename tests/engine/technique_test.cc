@@ -65,5 +65,159 @@ TEST(Radix, CountsRowsThatItComputes) {
   EXPECT_EQ(loop.stats().steps, 1u);
 }
 
+// --- those that are right to rounding ------------------------------------------------------------
+
+using Logprobs = std::map<std::pair<RequestId, int>, float>;  // by request and position
+
+// Two documents behind an instruction, with questions, one-token prompts, and equal ones; what they
+// are asked is scored, so that no rounding decides what comes next.
+std::vector<Request> scored_requests() {
+  const std::string instruction = "Answer from the text. ";
+  const std::string documents[] = {
+      "The mill by the river was built of red brick in 1842, and more. ",
+      "Snow fell on the pass for nine days; nobody came over it. "};
+  std::vector<Request> requests;
+  for (const std::string& document : documents)
+    for (const char* question : {"When? In 1842.", "Who?", "What fell, and where did it fall?"}) {
+      Request request = tiny_request(instruction + document + question, 0);
+      request.prompt_logprobs_from = static_cast<int>(instruction.size() + document.size()) + 1;
+      requests.push_back(request);
+    }
+  requests.push_back(requests[2]);
+  requests[6].prompt_logprobs_from = 1;
+  return requests;
+}
+
+Logprobs score(const std::string& sharing, KvType kv_type = KvType::kF32) {
+  LoopOptions options = options_for(sharing);
+  options.engine.kv_type = kv_type;
+  TestLoop loop(options);
+  const std::vector<Request> requests = scored_requests();
+  for (RequestId id = 1; id <= requests.size(); ++id)
+    EXPECT_TRUE(loop.submit(id, requests[id - 1]));
+  loop.run();
+  Logprobs logprobs;
+  for (const auto& [id, heard] : loop.heard) {
+    EXPECT_FALSE(heard.error) << sharing << ": " << heard.error->message;
+    int position = *heard.request.prompt_logprobs_from;
+    for (const auto& [choice, completion] : heard.completions)
+      for (const TokenLogprob& token : completion.prompt_logprobs)
+        logprobs[{id, position++}] = token.logprob;
+  }
+  return logprobs;
+}
+
+const char* const kToRounding[] = {"padded",
+                                   "padded:batch=2",
+                                   "length_ordered:batch=3",
+                                   "prepacked:dense",
+                                   "prepacked:dense,batch=4",
+                                   "prepacked:dataset,dense,batch=1",
+                                   "hydragen",
+                                   "hydragen:levels=22",
+                                   "hydragen:levels=5+22+60",
+                                   "stacked",
+                                   "stacked:contexts=1,batch=1",
+                                   "stacked:contexts=2,batch=1",
+                                   "stacked:contexts=1,batch=2"};
+
+TEST(ToRounding, ScoresAreThoseOfTheTree) {
+  const Logprobs expected = score("tree");
+  EXPECT_GT(expected.size(), 60u);
+  for (const char* sharing : kToRounding) {
+    const Logprobs found = score(sharing);
+    ASSERT_EQ(found.size(), expected.size()) << sharing;
+    for (const auto& [key, logprob] : expected)
+      ASSERT_NEAR(found.at(key), logprob, 1e-4)
+          << sharing << " request " << key.first << " position " << key.second;
+  }
+}
+
+TEST(ToRounding, KeysInInt8) {
+  const Logprobs expected = score("tree", KvType::kInt8);
+  for (const char* sharing : {"padded", "prepacked:dense", "hydragen"})
+    for (const auto& [key, logprob] : score(sharing, KvType::kInt8))
+      ASSERT_NEAR(expected.at(key), logprob, 0.1) << sharing;
+  LoopOptions options = options_for("stacked");
+  options.engine.kv_type = KvType::kInt8;
+  const Model::Parts& parts = tiny_model()->parts();
+  EXPECT_FALSE(EngineLoop::create(parts.weights, parts.tokenizer.get(), options));
+}
+
+// Answers of different lengths, with one-token prompts among them; the first tokens come from the
+// prefill.
+TEST(ToRounding, AnswersEnd) {
+  for (const char* sharing : kToRounding) {
+    TestLoop loop(options_for(sharing));
+    RequestId id = 0;
+    for (const char* prompt : {"a", "a longer one", "b", "a longer two", "a longer one"}) {
+      Request request = tiny_request(prompt, 1 + static_cast<int>(id) % 4);
+      if (id == 1) request.sampling.n = 2;
+      ASSERT_TRUE(loop.submit(++id, request));
+    }
+    loop.step();
+    ASSERT_TRUE(loop.submit(++id, tiny_request("later", 3)));
+    ASSERT_TRUE(loop.submit(++id, tiny_request("cancelled", 30)));
+    loop.step();
+    loop.cancel(id);
+    loop.run();
+    for (RequestId i = 1; i < id; ++i)
+      for (const auto& [tokens, hash] : loop.answers(i))
+        EXPECT_EQ(tokens.size(), static_cast<size_t>(loop.heard[i].request.sampling.max_tokens))
+            << sharing;
+    EXPECT_EQ(loop.answers(1)[0].first, answers_alone(tiny_request("a", 1))[0].first) << sharing;
+  }
+}
+
+TEST(ToRounding, LittleMemory) {
+  for (const char* sharing : kToRounding) {
+    LoopOptions options = options_for(sharing);
+    options.engine.kv_memory = memory_for(24);
+    TestLoop loop(options);
+    const std::vector<Request> requests = scored_requests();
+    for (RequestId id = 1; id <= 3; ++id) {
+      Request request = tiny_request(requests[id].prompt.substr(0, 60) + std::string(id, 'x'), 4);
+      ASSERT_TRUE(loop.submit(id, request)) << sharing;
+    }
+    loop.run();
+    for (RequestId id = 1; id <= 3; ++id) {
+      EXPECT_FALSE(loop.heard[id].error) << sharing;
+      EXPECT_EQ(loop.answers(id).size(), 1u) << sharing;
+    }
+  }
+}
+
+TEST(ToRounding, Counts) {
+  const auto counts = [](const char* sharing, size_t i) {
+    TestLoop loop(options_for(sharing));
+    RequestId id = 0;
+    for (const char* prompt : {"123456", "12", "abc", "b"})
+      EXPECT_TRUE(loop.submit(++id, tiny_request(prompt, 1)));
+    loop.run();
+    return std::pair(loop.stats().pad_rows, loop.stats().technique.at(i));
+  };
+  EXPECT_EQ(counts("padded", 1).first, 12u);                        // 4 rows of 6
+  EXPECT_EQ(counts("padded", 1).second.value, 24);                  // rows computed
+  EXPECT_EQ(counts("padded:batch=2", 1).second.value, 18);          // 2 of 6 and 2 of 3
+  EXPECT_EQ(counts("length_ordered:batch=2", 1).second.value, 16);  // 2 of 2, 2 of 6
+  EXPECT_EQ(counts("prepacked:dense", 2).second.value, 2);          // bins of 6
+  EXPECT_EQ(counts("prepacked:dense", 1).first, 0u);                // which they fill
+  EXPECT_EQ(counts("prepacked", 3).second.value, 0.5);              // r/k
+  EXPECT_EQ(counts("prepacked", 4).second.value, 3);                // m - L/k
+  EXPECT_EQ(counts("prepacked", 7).second.value, 2);                // 24 over 12
+}
+
+TEST(NoAttention, SaysThatItIsWrong) {
+  TestLoop wrong(options_for("no_attention")), right(options_for("tree"));
+  for (TestLoop* loop : {&wrong, &right}) {
+    ASSERT_TRUE(loop->submit(1, tiny_request("some text that goes on", 6)));
+    loop->run();
+  }
+  EXPECT_TRUE(wrong.heard[1].completions.at(0).wrong);
+  EXPECT_FALSE(right.heard[1].completions.at(0).wrong);
+  EXPECT_NE(wrong.answers(1), right.answers(1));
+  EXPECT_EQ(wrong.stats().prefill_rows, right.stats().prefill_rows);
+}
+
 }  // namespace
 }  // namespace pando::testing

@@ -15,8 +15,10 @@ RowLayout small_layout() {
   layout.step.plan.positions = {3, 4, 5, 6, 7, 6, 0};
   layout.step.plan.tokens.resize(7);
   layout.pages = {10, 11, 12, 10, 11, 12, 13, 10, 11, 12, 14, 20};
-  layout.runs = {
-      {0, 3, 0, 3, false}, {3, 5, 3, 4, true}, {5, 6, 7, 4, false}, {6, 7, 11, 1, false}};
+  layout.runs = {{0, 3, 0, 3, nullptr, false},
+                 {3, 5, 3, 4, nullptr, true},
+                 {5, 6, 7, 4, nullptr, false},
+                 {6, 7, 11, 1, nullptr, false}};
   return layout;
 }
 

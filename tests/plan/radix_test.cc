@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cache/random_cache.h"
+#include "pando/sharing.h"
 #include "plan/planner.h"
 #include "plan/row_layout.h"
 
@@ -158,9 +159,9 @@ TEST(Radix, CountsBothLayouts) {
 }
 
 TEST(PlannerOptions, ErrorsNameTheOption) {
-  const auto message = [](const char* sharing) { return check_sharing(sharing).error().message; };
-  EXPECT_TRUE(check_sharing("tree"));
-  EXPECT_TRUE(check_sharing("radix:threshold=0.5,bucket=64,rows=100,stateless"));
+  const auto message = [](const char* sharing) { return sharing_info(sharing).error().message; };
+  EXPECT_TRUE(sharing_info("tree"));
+  EXPECT_TRUE(sharing_info("radix:threshold=0.5,bucket=64,rows=100,stateless"));
   EXPECT_NE(message("bush").find("unknown sharing 'bush'"), std::string::npos);
   EXPECT_NE(message("tree:x=1").find("no option 'x'"), std::string::npos);
   EXPECT_NE(message("radix:threshold=2").find("a number from 0 to 1"), std::string::npos);

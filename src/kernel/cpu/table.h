@@ -3,6 +3,7 @@
 
 #include "kernel/cpu/attend.h"
 #include "kernel/cpu/linear_block.h"
+#include "kernel/cpu/masked.h"
 #include "kernel/cpu/row_ops.h"
 #include "kernel/kernels.h"
 
@@ -26,6 +27,7 @@ constexpr Kernels make_table(Isa isa, const char* name) {
       .pack_slice = LinearBlock<S>::pack_slice,
       .attend_tile = Attend<S>::attend_tile,
       .merge_spans = Attend<S>::merge_spans,
+      .attend_masked = MaskedAttend<S>::attend_masked,
   };
 }
 

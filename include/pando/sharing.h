@@ -1,0 +1,26 @@
+// What EngineOptions::sharing takes: the engine's planners, and published techniques to compare
+// with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pando/result.h"
+
+namespace pando {
+
+// What a way of sharing promises of its answers.
+struct SharingInfo {
+  std::string name;  // without its options
+  bool exact =
+      true;  // the bits do not depend on what else is asked; else they are right to rounding
+  bool wrong = false;  // made without attention: no answers, a bound for timing only
+};
+
+// NAME, or NAME:OPTION,OPTION=VALUE,... (docs/planners.md). Errors: kInvalidArgument.
+Result<SharingInfo> sharing_info(const std::string& sharing);
+
+// The names there are.
+std::vector<std::string> sharing_names();
+
+}  // namespace pando

@@ -1,0 +1,266 @@
+#include "kernel/level_attention.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/check.h"
+#include "kernel/attention_item.h"
+#include "kernel/cpu/attend_args.h"
+#include "kernel/work_space.h"
+
+namespace pando::kernel {
+namespace {
+
+constexpr int kQueriesEach = 96;  // of a work item, as in attention.cc
+constexpr float kEmpty = -std::numeric_limits<float>::infinity();
+
+// Results of tasks: [n_states, n_heads] of output and log-sum-exp.
+struct Parts {
+  float* out;  // [n_states, n_heads, padded head_dim]
+  float* lse;  // [n_states, n_heads]
+};
+
+// Rows [begin, end) of a task, for one KV head.
+class LevelItem {
+ public:
+  LevelItem(const Kernels& kernels, const LevelArgs& args, const LevelTask& task, int kv_head,
+            uint32_t begin, uint32_t end)
+      : kernels_(kernels),
+        args_(args),
+        shape_(args.kv.shape),
+        task_(task),
+        kv_head_(kv_head),
+        group_(args.n_heads / shape_.n_kv_heads),
+        dim_(round_up_16(shape_.head_dim)),
+        begin_(begin),
+        end_(end) {}
+
+  // Takes its work space, and returns its size in bytes; n: queries.
+  size_t use(std::byte* memory, size_t n) {
+    WorkSpace space(memory);
+    const size_t n_tile = round_up_16(shape_.tile_len);
+    q_ = space.floats(n * dim_);
+    acc_ = space.floats(n * dim_);
+    lanes_ = space.floats(n * 16);
+    tile_.scores = space.floats(n * n_tile);
+    tile_.factor = space.floats(n);
+    max_ = space.floats(n);
+    visible_ = space.ints(n);
+    from_ = space.ints(n);
+    tile_.widened = space.floats(kStripChannels * n_tile);
+    if (shape_.type == DType::kI8) {
+      q_int8_ = reinterpret_cast<int8_t*>(space.take(n * dim_));
+      q_rows_ = reinterpret_cast<QuantizedRow*>(space.take(n * sizeof(QuantizedRow)));
+      tile_.shares = reinterpret_cast<uint8_t*>(space.take(n * n_tile));
+      tile_.share_scale = space.floats(n);
+      tile_.to_share = space.floats(n);
+      tile_.gathered = space.take(int8_gathered_bytes(shape_.tile_len, shape_.head_dim));
+    }
+    return space.n_bytes();
+  }
+
+  void run(const Parts& parts) {
+    scale_queries();
+    tile_.type = shape_.type;
+    tile_.head_dim = shape_.head_dim;
+    tile_.page_len = shape_.page_len;
+    tile_.tile_len = shape_.tile_len;
+    tile_.visible = visible_;
+    tile_.keep_masked = false;
+    started_.assign(end_ - begin_, 0);
+    const uint32_t tile_len = shape_.tile_len, pages_per_tile = shape_.pages_per_tile();
+    const uint32_t first_tile = task_.pos_begin / tile_len;
+    Chunks at_hand, next = chunks_of(0);
+    for (uint32_t page = 0; page < task_.n_pages; page += pages_per_tile) {
+      std::swap(at_hand, next);
+      next = chunks_of(page + pages_per_tile);
+      tile_.n_pages = at_hand.n_pages;
+      tile_.keys = at_hand.chunk.data();
+      tile_.values = at_hand.chunk.data() + at_hand.n_pages;
+      tile_.ahead = next.chunk.data();
+      tile_.n_ahead = 2 * next.n_pages;
+      attend_tile((first_tile + page / pages_per_tile) * tile_len);
+    }
+    for (uint32_t row = begin_; row < end_; ++row)
+      for (int head = 0; head < group_; ++head) finish(parts, row, head);
+  }
+
+ private:
+  struct Chunks {
+    int n_pages = 0;
+    std::array<const std::byte*, 2 * kMostPages> chunk;  // keys, then values
+  };
+  // Of the tile that begins with this page of the task, as far as it goes.
+  Chunks chunks_of(uint32_t page) const {
+    Chunks chunks;
+    const uint32_t end =
+        std::min(page + static_cast<uint32_t>(shape_.pages_per_tile()), task_.n_pages);
+    chunks.n_pages = page < end ? static_cast<int>(end - page) : 0;
+    for (int i = 0; i < chunks.n_pages; ++i) {
+      const std::byte* at = args_.kv.page(args_.pages[task_.first_page + page + i]);
+      chunks.chunk[i] = at + shape_.key_offset(args_.layer, kv_head_);
+      chunks.chunk[chunks.n_pages + i] = at + shape_.value_offset(args_.layer, kv_head_);
+    }
+    return chunks;
+  }
+
+  void scale_queries() {
+    for (uint32_t row = begin_; row < end_; ++row)
+      for (int head = 0; head < group_; ++head) {
+        const int i = query(row) + head;
+        const float* from =
+            args_.q + (int64_t{row} * args_.n_heads + kv_head_ * group_ + head) * shape_.head_dim;
+        const bool int8 = shape_.type == DType::kI8;
+        float* const q = int8 ? q_ : q_ + i * dim_;
+        kernels_.scale(from, args_.scale, shape_.head_dim, q);
+        if (int8) q_rows_[i] = kernels_.quantize(q, shape_.head_dim, q_int8_ + i * dim_);
+      }
+  }
+
+  int query(uint32_t row) const { return static_cast<int>(row - begin_) * group_; }
+
+  // Positions of the tile that a row sees, counted from its beginning.
+  struct Seen {
+    int32_t from, to;
+  };
+  Seen seen(uint32_t row, uint32_t tile_begin) const {
+    const uint32_t end = args_.positions[row] + 1, window = args_.window;
+    const uint32_t first = window == 0 || end <= window ? 0 : end - window;
+    const uint32_t from = std::max({task_.pos_begin, first, tile_begin});
+    const uint32_t to = std::min({task_.pos_end, end, tile_begin + shape_.tile_len});
+    return {static_cast<int32_t>(from - tile_begin),
+            from < to ? static_cast<int32_t>(to - tile_begin) : 0};
+  }
+
+  // Neighbouring rows at once, as far as they all see something and all have begun, or none.
+  void attend_tile(uint32_t tile_begin) {
+    for (uint32_t row = begin_; row < end_;) {
+      const uint32_t run = row;
+      const bool started = started_[row - begin_] != 0;
+      int32_t most_from = 0;
+      for (; row < end_ && (started_[row - begin_] != 0) == started; ++row) {
+        const Seen of_row = seen(row, tile_begin);
+        if (of_row.to == 0) break;
+        most_from = std::max(most_from, of_row.from);
+        std::fill_n(visible_ + query(row) - query(run), group_, of_row.to);
+        std::fill_n(from_ + query(row) - query(run), group_, of_row.from);
+      }
+      if (row == run) {
+        ++row;
+        continue;
+      }
+      tile_.from = most_from > 0 ? from_ : nullptr;
+      tile_.n_queries = query(row) - query(run);
+      tile_.first = !started;
+      tile_.q = q_ + query(run) * dim_;
+      if (shape_.type == DType::kI8) {
+        tile_.q_int8 = q_int8_ + query(run) * dim_;
+        tile_.q_rows = q_rows_ + query(run);
+      }
+      tile_.max = max_ + query(run);
+      tile_.sum = lanes_ + query(run) * 16;
+      tile_.acc = acc_ + query(run) * dim_;
+      kernels_.attend_tile(tile_);
+      std::fill(started_.begin() + (run - begin_), started_.begin() + (row - begin_), 1);
+    }
+  }
+
+  // Equation 4: the part's own softmax, and the logarithm of its denominator.
+  void finish(const Parts& parts, uint32_t row, int head) const {
+    const int i = query(row) + head;
+    const int64_t at = int64_t{task_.first_state + row - task_.row_begin} * args_.n_heads +
+                       kv_head_ * group_ + head;
+    parts.lse[at] = kEmpty;
+    if (started_[row - begin_] == 0) return;
+    float sum = 0;
+    for (int lane = 0; lane < 16; ++lane) sum += lanes_[16 * i + lane];
+    parts.lse[at] = max_[i] + std::log2(sum);
+    kernels_.scale(acc_ + i * dim_, 1 / sum, shape_.head_dim, parts.out + at * dim_);
+  }
+
+  const Kernels& kernels_;
+  const LevelArgs& args_;
+  const KvShape& shape_;
+  const LevelTask& task_;
+  int kv_head_, group_, dim_;
+  uint32_t begin_, end_;
+  AttendTileArgs tile_{};
+  float *q_ = nullptr, *acc_ = nullptr, *lanes_ = nullptr, *max_ = nullptr;
+  int32_t *visible_ = nullptr, *from_ = nullptr;
+  int8_t* q_int8_ = nullptr;
+  QuantizedRow* q_rows_ = nullptr;
+  std::vector<char> started_;  // by row: whether it has seen a position
+};
+
+void combine_row(const LevelArgs& args, const Parts& parts, int64_t row) {
+  const int dim = round_up_16(args.kv.shape.head_dim);
+  for (int head = 0; head < args.n_heads; ++head) {
+    float* const out = args.out + (row * args.n_heads + head) * args.kv.shape.head_dim;
+    std::fill_n(out, args.kv.shape.head_dim, 0.0f);
+    float lse = kEmpty;
+    for (uint32_t i = args.states_begin[row]; i < args.states_begin[row + 1]; ++i) {
+      const int64_t at = int64_t{args.states[i]} * args.n_heads + head;
+      combine_lse(args.kv.shape.head_dim, out, lse, parts.out + at * dim, parts.lse[at]);
+    }
+  }
+}
+
+}  // namespace
+
+void combine_lse(int head_dim, float* out1, float& lse1, const float* out2, float lse2) {
+  if (lse2 == kEmpty) return;
+  if (lse1 == kEmpty) {
+    std::copy_n(out2, head_dim, out1);
+    lse1 = lse2;
+    return;
+  }
+  const float max = std::max(lse1, lse2);
+  const float factor1 = std::exp2(lse1 - max), factor2 = std::exp2(lse2 - max);
+  const float denominator = factor1 + factor2, share1 = factor1 / denominator,
+              share2 = factor2 / denominator;
+  for (int i = 0; i < head_dim; ++i) out1[i] = out1[i] * share1 + out2[i] * share2;
+  lse1 = max + std::log2(denominator);
+}
+
+void level_attention(const Kernels& kernels, ThreadPool& pool, const LevelArgs& args,
+                     AttentionScratch& scratch) {
+  if (args.positions.empty()) return;
+  const KvShape& shape = args.kv.shape;
+  PANDO_CHECK(args.n_heads % shape.n_kv_heads == 0 && shape.head_dim % 4 == 0);
+  PANDO_CHECK(shape.pages_per_tile() <= kMostPages);
+  const uint32_t rows_each = std::max(1, kQueriesEach / (args.n_heads / shape.n_kv_heads));
+  struct Rows {
+    const LevelTask* task;
+    uint32_t begin, end;
+  };
+  std::vector<Rows> chunks;
+  for (const LevelTask& task : args.tasks)
+    for (uint32_t row = task.row_begin; row < task.row_end; row += rows_each)
+      chunks.push_back({&task, row, std::min(row + rows_each, task.row_end)});
+
+  const auto item_of = [&](int64_t item) {
+    const Rows& rows = chunks[item / shape.n_kv_heads];
+    return LevelItem(kernels, args, *rows.task, static_cast<int>(item % shape.n_kv_heads),
+                     rows.begin, rows.end);
+  };
+  const size_t n_queries = static_cast<size_t>(rows_each) * (args.n_heads / shape.n_kv_heads);
+  const size_t n_parts = size_t{args.n_states} * args.n_heads;
+  const size_t out_bytes = n_parts * round_up_16(shape.head_dim) * sizeof(float);
+  scratch.reserve(pool.n_threads(), item_of(0).use(nullptr, n_queries),
+                  out_bytes + n_parts * sizeof(float));
+  const Parts parts{reinterpret_cast<float*>(scratch.shared()),
+                    reinterpret_cast<float*>(scratch.shared() + out_bytes)};
+  pool.parallel_for(static_cast<int64_t>(chunks.size()) * shape.n_kv_heads,
+                    [&](int64_t item, int worker) {
+                      LevelItem level = item_of(item);
+                      level.use(scratch.of(worker), n_queries);
+                      level.run(parts);
+                    });
+  pool.parallel_for(static_cast<int64_t>(args.positions.size()),
+                    [&](int64_t row, int) { combine_row(args, parts, row); });
+}
+
+}  // namespace pando::kernel

@@ -1,0 +1,147 @@
+#include "kernel/masked_attention.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "base/check.h"
+#include "kernel/attention_item.h"
+#include "kernel/cpu/masked.h"
+#include "kernel/work_space.h"
+
+namespace pando::kernel {
+namespace {
+
+constexpr int kQueriesEach = 96;  // of a work item, as in attention.cc
+
+// Rows of a stack against all its cells, for one KV head.
+class MaskedItem {
+ public:
+  MaskedItem(const Kernels& kernels, const MaskedArgs& args, int rows_each)
+      : kernels_(kernels),
+        args_(args),
+        shape_(args.kv.shape),
+        group_(args.n_heads / shape_.n_kv_heads),
+        dim_(round_up_16(shape_.head_dim)),
+        tile_(round_up_16(shape_.tile_len)),
+        rows_each_(rows_each) {}
+
+  // Takes its work space, and returns its size in bytes.
+  size_t use(std::byte* memory) {
+    const size_t n = static_cast<size_t>(rows_each_) * group_;
+    WorkSpace space(memory);
+    q_ = space.floats(n * dim_);
+    acc_ = space.floats(n * dim_);
+    sum_ = space.floats(n * 16);
+    scores_ = space.floats(n * tile_);
+    max_ = space.floats(n);
+    factor_ = space.floats(n);
+    mask_ = space.floats(rows_each_ * tile_);
+    widened_ = space.floats(static_cast<size_t>(kStripChannels) * tile_);
+    return space.n_bytes();
+  }
+
+  void run(const MaskedStack& stack, uint32_t row_begin, uint32_t row_end, int kv_head) {
+    const int n_queries = static_cast<int>(row_end - row_begin) * group_;
+    for (int i = 0; i < n_queries; ++i)
+      kernels_.scale(args_.q + query_at(row_begin, kv_head, i), args_.scale, shape_.head_dim,
+                     q_ + i * dim_);
+    MaskedTileArgs tile;
+    tile.type = shape_.type;
+    tile.head_dim = shape_.head_dim;
+    tile.page_len = shape_.page_len;
+    tile.tile_len = shape_.tile_len;
+    tile.n_queries = n_queries;
+    tile.group = group_;
+    tile.mask = mask_;
+    tile.q = q_;
+    tile.max = max_;
+    tile.sum = sum_;
+    tile.acc = acc_;
+    tile.scores = scores_;
+    tile.factor = factor_;
+    tile.widened = widened_;
+    std::array<const std::byte*, kMostPages> keys, values;
+    tile.keys = keys.data();
+    tile.values = values.data();
+    const uint32_t tile_len = shape_.tile_len, page_len = shape_.page_len;
+    for (uint32_t first = 0; first < stack.n_cells; first += tile_len) {
+      tile.first = first == 0;
+      tile.n_cells = static_cast<int>(std::min(tile_len, stack.n_cells - first));
+      for (uint32_t i = 0; i * page_len < static_cast<uint32_t>(tile.n_cells); ++i) {
+        const std::byte* page = args_.kv.page(args_.pages[stack.first_page + first / page_len + i]);
+        keys[i] = page + shape_.key_offset(args_.layer, kv_head);
+        values[i] = page + shape_.value_offset(args_.layer, kv_head);
+      }
+      lay_out_mask(stack, row_begin, row_end, first, tile.n_cells);
+      kernels_.attend_masked(tile);
+    }
+    for (int i = 0; i < n_queries; ++i) {
+      float z = 0;
+      for (int lane = 0; lane < 16; ++lane) z += sum_[16 * i + lane];
+      kernels_.scale(acc_ + i * dim_, z > 0 ? 1 / z : 0, shape_.head_dim,
+                     args_.out + query_at(row_begin, kv_head, i));
+    }
+  }
+
+ private:
+  int64_t query_at(uint32_t row_begin, int kv_head, int query) const {
+    const int64_t row = row_begin + query / group_, head = kv_head * group_ + query % group_;
+    return (row * args_.n_heads + head) * shape_.head_dim;
+  }
+
+  // Equation 10 of IPPD for one tile.
+  void lay_out_mask(const MaskedStack& stack, uint32_t row_begin, uint32_t row_end, uint32_t first,
+                    int n_cells) {
+    constexpr float kUnseen = -std::numeric_limits<float>::infinity();
+    const uint32_t tile_len = shape_.tile_len;
+    const uint32_t n_tiles = (stack.n_cells + tile_len - 1) / tile_len;
+    for (uint32_t row = row_begin; row < row_end; ++row) {
+      const uint64_t bits =
+          args_.masks[stack.first_mask + uint64_t{row - stack.row_begin} * n_tiles +
+                      first / tile_len];
+      float* const mask = mask_ + (row - row_begin) * tile_;
+      for (int j = 0; j < n_cells; ++j) mask[j] = bits >> j & 1 ? 0 : kUnseen;
+      if (args_.window == 0) continue;
+      const uint32_t* const cells = args_.cell_positions.data() + stack.first_cell + first;
+      for (int j = 0; j < n_cells; ++j)
+        if (cells[j] + args_.window <= args_.row_positions[row]) mask[j] = kUnseen;
+    }
+  }
+
+  const Kernels& kernels_;
+  const MaskedArgs& args_;
+  const KvShape& shape_;
+  int group_, dim_, tile_, rows_each_;
+  float *q_, *acc_, *sum_, *scores_, *max_, *factor_, *mask_, *widened_;
+};
+
+}  // namespace
+
+void masked_attention(const Kernels& kernels, ThreadPool& pool, const MaskedArgs& args,
+                      AttentionScratch& scratch) {
+  const KvShape& shape = args.kv.shape;
+  PANDO_CHECK(args.n_heads % shape.n_kv_heads == 0 && shape.head_dim % 4 == 0);
+  PANDO_CHECK(shape.tile_len <= 64 && shape.pages_per_tile() <= kMostPages);
+  PANDO_CHECK(shape.type != DType::kI8);
+  const int rows_each = std::max(1, kQueriesEach / (args.n_heads / shape.n_kv_heads));
+  struct Rows {
+    const MaskedStack* stack;
+    uint32_t begin, end;
+  };
+  std::vector<Rows> chunks;
+  for (const MaskedStack& stack : args.stacks)
+    for (uint32_t row = stack.row_begin; row < stack.row_end; row += rows_each)
+      chunks.push_back({&stack, row, std::min(row + rows_each, stack.row_end)});
+  scratch.reserve(pool.n_threads(), MaskedItem(kernels, args, rows_each).use(nullptr), 0);
+  const auto n_items = static_cast<int64_t>(chunks.size()) * shape.n_kv_heads;
+  pool.parallel_for(n_items, [&](int64_t item, int worker) {
+    const Rows& rows = chunks[item / shape.n_kv_heads];
+    MaskedItem of_rows(kernels, args, rows_each);
+    of_rows.use(scratch.of(worker));
+    of_rows.run(*rows.stack, rows.begin, rows.end, static_cast<int>(item % shape.n_kv_heads));
+  });
+}
+
+}  // namespace pando::kernel

@@ -1,0 +1,49 @@
+// Attention of rows that meet all cells of a stack under a dense mask: IPPD 4.1 (equations 6-10),
+// Prepacking 3.2, and padded batches. For baselines; the engine's own attention has no mask.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/thread_pool.h"
+#include "kernel/attention.h"
+#include "kernel/kernels.h"
+#include "kernel/kv_layout.h"
+
+namespace pando::kernel {
+
+// Rows [row_begin, row_end) against n_cells neighbouring cells of keys and values.
+struct MaskedStack {
+  uint32_t row_begin;
+  uint32_t row_end;
+  uint32_t n_cells;     // all written; cell c is position c % page_len of page c / page_len
+  uint32_t first_page;  // index into the list of pages
+  uint32_t first_mask;  // index into the list of masks
+  uint32_t first_cell;  // index into the list of cell positions
+
+  uint32_t n_rows() const { return row_end - row_begin; }
+};
+
+struct MaskedArgs {
+  KvView kv;  // f32, f16 or bf16; tiles of at most 64 positions
+  int layer;
+  int n_heads;
+  float scale;                          // multiplies queries: log2(e) / sqrt(head_dim)
+  int window = 0;                       // above 0: a row at p sees positions behind p - window only
+  std::span<const MaskedStack> stacks;  // in order of their rows, which they cover
+  std::span<const PageId> pages;
+  // Of each stack [n_rows][tiles of its cells]: bit j of tile i says that the row sees cell
+  // i * tile_len + j.
+  std::span<const uint64_t> masks;
+  std::span<const uint32_t> row_positions;   // [n_rows], for the window
+  std::span<const uint32_t> cell_positions;  // [cells of all stacks], for the window
+  const float* q;                            // [n_rows, n_heads, head_dim] f32, rotated, not scaled
+  float* out;  // [n_rows, n_heads, head_dim] f32; 0 for a row that sees nothing
+};
+
+// softmax(q k + M) v with M 0 or -infinity, one fold over tiles of cells. Every product is
+// computed, also those that the mask takes out.
+void masked_attention(const Kernels& kernels, ThreadPool& pool, const MaskedArgs& args,
+                      AttentionScratch& scratch);
+
+}  // namespace pando::kernel

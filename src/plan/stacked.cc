@@ -1,0 +1,459 @@
+// `stacked`: IPPD as published. Contexts with their questions are one stacked prompt (equation 1),
+// with virtual positions (2 to 5, 16) and a dense mask (6 to 10); all questions advance by a token
+// in a pass, and answer tokens are appended as they come (4.2), so that a token's absolute position
+// is its cell. b stacks make a batch, padded on the left behind the instruction, and in every later
+// pass to the stack with most answers, with pads that lie beyond every position (4.4). The
+// instruction is computed once for all batches and copied into every stack. Answers that end leave.
+//
+// The stacks have pages of their own. Those that the engine's cache gives out for the same tokens
+// only count.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "plan/attention_tasks.h"
+#include "plan/planner_options.h"
+#include "plan/prompt_groups.h"
+#include "plan/relayout.h"
+#include "plan/stack.h"
+
+namespace pando {
+namespace {
+
+struct StackedOptions {
+  uint32_t n_contexts;  // of a stack; 0: as many as cost the least
+  uint32_t n_stacks;    // of a batch; 0: as many as `n_rows` hold
+  uint32_t n_rows;      // of a batch's headers, where n_stacks is 0
+};
+
+constexpr uint32_t kMostAtOnce = 1u << 30;  // rows of a pass: the batch is chosen by stacks
+
+class StackedPlanner final : public Planner {
+ public:
+  StackedPlanner(const StackedOptions& options, int tile_len)
+      : options_(options), tile_len_(static_cast<uint32_t>(tile_len)) {}
+
+  std::string_view name() const override { return "stacked"; }
+  bool shares_tokens() const override { return false; }
+  bool exact() const override { return false; }
+  Batching batching() const override { return {.n_rows = kMostAtOnce, .n_sequences = kMostAtOnce}; }
+  bool takes_int8() const override { return false; }
+  bool opens_store(size_t page_bytes, size_t n_bytes) override {
+    store_.emplace(page_bytes, n_bytes);
+    return true;
+  }
+  size_t stored_bytes() const override {
+    return (store_->n_pages() - store_->n_free()) * store_->page_bytes();
+  }
+
+  // Contexts in order of arrival, all of one isolation key.
+  size_t batch_of(std::span<const WaitingPrompt> waiting, int page_len) override {
+    const auto other = std::ranges::find_if(waiting, [&](const WaitingPrompt& prompt) {
+      return prompt.isolation_key != waiting[0].isolation_key;
+    });
+    waiting = waiting.first(static_cast<size_t>(other - waiting.begin()));
+    if (waiting[0].isolation_key != key_) instruction_.clear();
+    key_ = waiting[0].isolation_key;
+    std::vector<std::span<const Token>> prompts;
+    for (const WaitingPrompt& prompt : waiting) prompts.push_back(prompt.tokens);
+    PromptGroups groups = group_prompts(prompts);
+    take_instruction(prompts, groups, UINT32_MAX);
+    const uint32_t n_contexts = n_chosen_ = contexts_of_stack(groups, prompts);
+    size_t n_taken = 1;  // of those that wait, in order
+    for (size_t n_groups = 1; n_groups <= groups.groups.size(); ++n_groups) {
+      // As far as prompts of these groups go without one of another.
+      size_t end = prompts.size();
+      for (size_t i = n_groups; i < groups.groups.size(); ++i)
+        end = std::min<size_t>(end, groups.groups[i].prompts[0]);
+      const size_t n_stacks = (n_groups + n_contexts - 1) / n_contexts;
+      if (n_groups > 1 && options_.n_stacks > 0 && n_stacks > options_.n_stacks) break;
+      const auto [n_rows, n_pages] =
+          size_of(groups, n_groups, n_contexts, waiting, end, static_cast<uint32_t>(page_len));
+      if (n_pages > store_->n_pages()) {
+        if (n_groups == 1) n_taken = fitting(waiting, static_cast<uint32_t>(page_len), end);
+        break;
+      }
+      if (n_groups > 1 && options_.n_stacks == 0 && n_rows > options_.n_rows) break;
+      n_taken = end;
+    }
+    return n_taken;
+  }
+
+  PlannedStep plan(const KvCache& cache, const std::vector<WantedOutput>& wanted) override {
+    const RowLayout layout = lay_out_rows(cache, wanted);
+    page_len_ = static_cast<uint32_t>(cache.page_len());
+    const PathsOfStep paths = paths_of(layout);
+    Pass pass{layout.step.plan, {}, std::vector<uint32_t>(layout.step.plan.n_rows(), kPad)};
+    if (paths.prompts.empty()) {
+      append_answers(paths.others, pass);
+    } else {
+      PANDO_CHECK(paths.others.empty());
+      append_headers(paths.prompts, pass);
+    }
+    return finish(layout.step, pass);
+  }
+
+  std::vector<Figure> figures() const override {
+    return {{"batches", static_cast<double>(n_batches_)},
+            {"stacks", static_cast<double>(n_stacks_)},
+            {"contexts", static_cast<double>(n_contexts_)},
+            {"rows computed", static_cast<double>(n_rows_)},
+            {"pads of them", static_cast<double>(n_pads_)},
+            {"cells of a stack at most", static_cast<double>(most_cells_)}};
+  }
+
+ private:
+  struct Stack {
+    StackCells cells;
+    std::vector<PageId> pages;
+  };
+  struct Member {  // a question and its answer
+    uint32_t stack, context, question;
+  };
+  struct NewRow {
+    uint32_t packed;  // row of the packed step; kPad
+    uint32_t stack, cell;
+    bool everywhere;  // of the instruction: the same cell of every stack
+  };
+  struct Pass {
+    const StepPlan& packed;
+    std::vector<NewRow> rows;      // by stack
+    std::vector<uint32_t> row_of;  // by packed row
+  };
+
+  static uint64_t id_of(const Node* node) {
+    while (!node->is_root()) node = node->parent;
+    return node->id;
+  }
+
+  // --- the batch ---------------------------------------------------------------------------------
+
+  // Rows of the headers, and pages that the batch can come to need: every pass adds as many cells
+  // to each stack as the largest of them has questions.
+  std::pair<uint64_t, uint64_t> size_of(const PromptGroups& groups, size_t n_groups,
+                                        uint32_t n_contexts, std::span<const WaitingPrompt> waiting,
+                                        size_t end, uint32_t page_len) const {
+    uint64_t longest = 0, most_questions = 0, longest_answer = 0, header = 0, n_questions = 0;
+    for (size_t i = 0; i < n_groups; ++i) {
+      if (i % n_contexts == 0) header = groups.instruction_len, n_questions = 0;
+      const ContextGroup& group = groups.groups[i];
+      header += group.context_len;
+      for (const uint32_t prompt : group.prompts) {
+        if (prompt >= end) continue;
+        const auto n = static_cast<uint32_t>(waiting[prompt].tokens.size());
+        header += n - groups.instruction_len - group.context_len;
+        longest_answer = std::max<uint64_t>(longest_answer, waiting[prompt].longest - n);
+        ++n_questions;
+      }
+      longest = std::max(longest, header);
+      most_questions = std::max(most_questions, n_questions);
+    }
+    const uint64_t n_stacks = (n_groups + n_contexts - 1) / n_contexts;
+    const uint64_t n_cells = longest + longest_answer * most_questions;
+    const uint64_t instruction = (groups.instruction_len + page_len - 1) / page_len;
+    return {n_stacks * longest, n_stacks * ((n_cells + page_len - 1) / page_len) + instruction};
+  }
+
+  // Questions of the first context alone, where not all of them fit.
+  size_t fitting(std::span<const WaitingPrompt> waiting, uint32_t page_len, size_t n) const {
+    for (; n > 1; --n) {
+      uint64_t n_cells = 0, longest_answer = 0;
+      for (const WaitingPrompt& prompt : waiting.first(n)) {
+        n_cells += prompt.tokens.size();
+        longest_answer = std::max<uint64_t>(longest_answer, prompt.longest - prompt.tokens.size());
+      }
+      if ((n_cells + longest_answer * n) / page_len + 2 <= store_->n_pages()) break;
+    }
+    return n;
+  }
+
+  // A context's part of the time of a pass of answers, by A.2: keys are read once for a stack, each
+  // query meets all of them. An operation counts a tenth of a byte.
+  uint32_t contexts_of_stack(const PromptGroups& groups,
+                             const std::vector<std::span<const Token>>& prompts) const {
+    if (options_.n_contexts > 0) return options_.n_contexts;
+    const auto n = static_cast<double>(groups.groups.size());
+    const double instruction = groups.instruction_len;
+    const double questions = static_cast<double>(prompts.size()) / n;
+    double cells = 0;
+    for (const ContextGroup& group : groups.groups) {
+      cells += group.context_len / n;
+      for (const uint32_t i : group.prompts)
+        cells += (static_cast<double>(prompts[i].size()) - instruction - group.context_len) / n;
+    }
+    uint32_t best = 1;
+    double least = 0;
+    for (uint32_t l = 1; l <= 8; ++l) {
+      const double time =
+          std::max(4 * (instruction / l + cells), 0.4 * questions * 2 * (instruction + l * cells));
+      if (l > 1 && time >= least) continue;
+      best = l;
+      least = time;
+    }
+    return best;
+  }
+
+  // --- headers -----------------------------------------------------------------------------------
+
+  void append_headers(const std::vector<PathRows>& paths, Pass& pass) {
+    for (const Stack& stack : stacks_)
+      for (const PageId page : stack.pages) store_->release(page);
+    stacks_.clear();
+    members_.clear();
+    std::vector<std::span<const Token>> prompts;
+    for (const PathRows& path : paths)
+      prompts.push_back(std::span(pass.packed.tokens).subspan(path.begin, path.n_rows()));
+    PromptGroups groups = group_prompts(prompts);
+    const bool cached = take_instruction(prompts, groups, first_output(pass.packed));
+    if (!cached) forget_instruction();
+    const uint32_t n_contexts = n_chosen_;
+
+    stacks_.resize((groups.groups.size() + n_contexts - 1) / n_contexts);
+    std::vector<uint32_t> lens(stacks_.size(), 0);  // of headers, without the instruction
+    for (size_t i = 0; i < groups.groups.size(); ++i)
+      lens[i / n_contexts] += header_len(groups, groups.groups[i], prompts);
+    const uint32_t longest = std::ranges::max(lens);
+    for (uint32_t s = 0; s < stacks_.size(); ++s) {
+      StackCells& cells = stacks_[s].cells;
+      for (uint32_t pos = 0; pos < groups.instruction_len; ++pos) {
+        if (s == 0 && !cached) add_row(pass, s, paths[0].begin + pos, true);
+        cells.add(pos, 0, 0);
+      }
+      for (uint32_t i = lens[s]; i < longest; ++i) {
+        add_row(pass, s, kPad, false);
+        cells.add_pad();
+      }
+      for (uint32_t c = 0; c < n_contexts; ++c)
+        if (s * n_contexts + c < groups.groups.size())
+          append_context(paths, groups, groups.groups[s * n_contexts + c], s, c + 1, pass);
+      grow(stacks_[s]);
+    }
+    // A token that several prompts share has one row.
+    for (const ContextGroup& group : groups.groups)
+      for (const uint32_t i : group.prompts)
+        for (uint32_t pos = 0; pos < groups.instruction_len + group.context_len; ++pos) {
+          const uint32_t from = pos < groups.instruction_len ? 0 : group.prompts[0];
+          pass.row_of[paths[i].begin + pos] = pass.row_of[paths[from].begin + pos];
+        }
+    if (cached) copy_instruction();
+    keep_instruction(groups.instruction_len, prompts, cached);
+    ++n_batches_;
+    n_stacks_ += stacks_.size();
+    n_contexts_ += groups.groups.size();
+  }
+
+  static uint32_t header_len(const PromptGroups& groups, const ContextGroup& group,
+                             const std::vector<std::span<const Token>>& prompts) {
+    uint32_t n = group.context_len;
+    for (const uint32_t i : group.prompts)
+      n += static_cast<uint32_t>(prompts[i].size()) - groups.instruction_len - group.context_len;
+    return n;
+  }
+
+  void append_context(const std::vector<PathRows>& paths, const PromptGroups& groups,
+                      const ContextGroup& group, uint32_t stack, uint32_t context, Pass& pass) {
+    StackCells& cells = stacks_[stack].cells;
+    const uint32_t begin = groups.instruction_len, end = begin + group.context_len;
+    for (uint32_t pos = begin; pos < end; ++pos) {
+      add_row(pass, stack, paths[group.prompts[0]].begin + pos, false);
+      cells.add(pos, context, 0);
+    }
+    uint32_t question = 0;
+    for (const uint32_t i : group.prompts) {
+      ++question;
+      for (uint32_t pos = end; pos < paths[i].n_rows(); ++pos) {
+        add_row(pass, stack, paths[i].begin + pos, false);
+        cells.add(pos, context, question);
+      }
+      members_[id_of(paths[i].tip)] = {stack, context, question};
+    }
+  }
+
+  // Before the cell is added.
+  void add_row(Pass& pass, uint32_t stack, uint32_t packed, bool everywhere) {
+    if (packed != kPad) pass.row_of[packed] = static_cast<uint32_t>(pass.rows.size());
+    pass.rows.push_back({packed, stack, stacks_[stack].cells.size(), everywhere});
+  }
+
+  void grow(Stack& stack) {
+    while (stack.pages.size() * page_len_ < stack.cells.size()) {
+      const std::optional<PageId> page = store_->allocate();
+      PANDO_CHECK(page.has_value());  // `batch_of` counted them
+      stack.pages.push_back(*page);
+    }
+    most_cells_ = std::max<uint64_t>(most_cells_, stack.cells.size());
+  }
+
+  // --- the instruction, kept for later batches ---------------------------------------------------
+
+  static uint32_t first_output(const StepPlan& plan) {
+    uint32_t first = UINT32_MAX;
+    for (const uint32_t row : plan.outputs) first = std::min(first, plan.positions[row]);
+    return first;
+  }
+
+  // Whether the instruction that is kept begins all prompts, and leaves each a token. No row of it
+  // may be wanted.
+  bool take_instruction(const std::vector<std::span<const Token>>& prompts, PromptGroups& groups,
+                        uint32_t first_wanted) const {
+    const auto n = static_cast<uint32_t>(instruction_.size());
+    if (n == 0 || first_wanted < n) return false;
+    for (const auto& prompt : prompts)
+      if (prompt.size() <= n ||
+          !std::equal(instruction_.begin(), instruction_.end(), prompt.begin()))
+        return false;
+    const uint32_t old = groups.instruction_len;
+    groups.instruction_len = n;
+    for (ContextGroup& group : groups.groups) {
+      const uint32_t end = std::max(old + group.context_len, n);
+      group.context_len = end - n;
+      for (const uint32_t i : group.prompts)
+        group.context_len =
+            std::min(group.context_len, static_cast<uint32_t>(prompts[i].size()) - n - 1);
+    }
+    return true;
+  }
+
+  void copy_instruction() {
+    const auto n = static_cast<uint32_t>(instruction_.size());
+    for (const Stack& stack : stacks_)
+      for (uint32_t i = 0; i * page_len_ < n; ++i)
+        copies_.push_back(
+            {instruction_pages_[i], stack.pages[i], std::min(page_len_, n - i * page_len_)});
+  }
+
+  void forget_instruction() {
+    for (const PageId page : instruction_pages_) store_->release(page);
+    instruction_pages_.clear();
+    instruction_.clear();
+  }
+
+  // The pages of an instruction that this pass computes are written beside those of the stacks.
+  void keep_instruction(uint32_t n, const std::vector<std::span<const Token>>& prompts,
+                        bool cached) {
+    if (cached || n == 0) return;
+    instruction_.assign(prompts[0].begin(), prompts[0].begin() + n);
+    for (uint32_t i = 0; i * page_len_ < n; ++i) {
+      const std::optional<PageId> page = store_->allocate();
+      PANDO_CHECK(page.has_value());
+      instruction_pages_.push_back(*page);
+    }
+  }
+
+  // --- answers -----------------------------------------------------------------------------------
+
+  void append_answers(const std::vector<PathRows>& paths, Pass& pass) {
+    std::vector<std::vector<std::pair<Member, PathRows>>> of_stack(stacks_.size());
+    size_t most = 0;
+    for (const PathRows& path : paths) {
+      const Member& member = members_.at(id_of(path.tip));
+      PANDO_CHECK(path.n_rows() == 1);
+      of_stack[member.stack].emplace_back(member, path);
+      most = std::max(most, of_stack[member.stack].size());
+    }
+    for (uint32_t s = 0; s < stacks_.size(); ++s) {
+      StackCells& cells = stacks_[s].cells;
+      std::ranges::sort(of_stack[s], {}, [](const auto& entry) {
+        return std::pair(entry.first.context, entry.first.question);
+      });
+      for (const auto& [member, path] : of_stack[s]) {
+        add_row(pass, s, path.begin, false);
+        cells.add(pass.packed.positions[path.begin], member.context, member.question);
+      }
+      for (size_t i = of_stack[s].size(); i < most; ++i) {
+        add_row(pass, s, kPad, false);
+        cells.add_pad();
+      }
+      grow(stacks_[s]);
+    }
+  }
+
+  // --- the plan ----------------------------------------------------------------------------------
+
+  PlannedStep finish(const PlannedStep& packed, const Pass& pass) {
+    PlannedStep step;
+    StepPlan& plan = step.plan;
+    MaskedRows& masked = plan.masked;
+    const auto n_rows = static_cast<uint32_t>(pass.rows.size());
+    masked.slot_begin.push_back(0);
+    for (const NewRow& row : pass.rows) {
+      const bool pad = row.packed == kPad;
+      plan.tokens.push_back(pad ? 0 : pass.packed.tokens[row.packed]);
+      plan.positions.push_back(pad ? 0 : pass.packed.positions[row.packed]);
+      if (row.everywhere) {
+        masked.slots.push_back({instruction_pages_[row.cell / page_len_], row.cell % page_len_});
+        for (const Stack& stack : stacks_) masked.slots.push_back(slot(stack, row.cell));
+      } else {
+        masked.slots.push_back(slot(stacks_[row.stack], row.cell));
+      }
+      masked.slot_begin.push_back(static_cast<uint32_t>(masked.slots.size()));
+      step.n_pads += pad;
+    }
+    plan.slot_begin.assign(n_rows + 1, 0);
+    uint32_t begin = 0;
+    for (uint32_t s = 0; s < stacks_.size(); ++s) {
+      uint32_t end = begin;
+      while (end < n_rows && pass.rows[end].stack == s) ++end;
+      if (end > begin) add_masks(masked, stacks_[s], pass, begin, end);
+      begin = end;
+    }
+    masked.memory = store_->base();
+    masked.copies = std::exchange(copies_, {});
+    for (const uint32_t row : packed.plan.outputs) plan.outputs.push_back(pass.row_of[row]);
+    std::ranges::sort(plan.outputs);
+    plan.outputs.erase(std::unique(plan.outputs.begin(), plan.outputs.end()), plan.outputs.end());
+    for (const uint32_t output : packed.output_of)
+      step.output_of.push_back(static_cast<uint32_t>(
+          std::ranges::lower_bound(plan.outputs, pass.row_of[packed.plan.outputs[output]]) -
+          plan.outputs.begin()));
+    step.n_merged = packed.plan.n_rows() + step.n_pads - n_rows;
+    n_rows_ += n_rows;
+    n_pads_ += step.n_pads;
+    return step;
+  }
+
+  void add_masks(MaskedRows& masked, const Stack& stack, const Pass& pass, uint32_t begin,
+                 uint32_t end) const {
+    const StackCells& cells = stack.cells;
+    masked.stacks.push_back({begin, end, cells.size(), static_cast<uint32_t>(masked.pages.size()),
+                             static_cast<uint32_t>(masked.masks.size()),
+                             static_cast<uint32_t>(masked.cell_positions.size())});
+    masked.pages.insert(masked.pages.end(), stack.pages.begin(), stack.pages.end());
+    masked.cell_positions.insert(masked.cell_positions.end(), cells.position.begin(),
+                                 cells.position.end());
+    for (uint32_t row = begin; row < end; ++row)
+      cells.append_mask(pass.rows[row].cell, tile_len_, masked.masks);
+  }
+
+  kernel::KvSlot slot(const Stack& stack, uint32_t cell) const {
+    return {stack.pages[cell / page_len_], cell % page_len_};
+  }
+
+  StackedOptions options_;
+  uint32_t tile_len_, page_len_ = 0;
+  uint64_t key_ = 0;       // of isolation, of the batch
+  uint32_t n_chosen_ = 1;  // contexts of a stack, in the batch that was chosen last
+  std::optional<PagePool> store_;
+  std::vector<Stack> stacks_;           // of the batch under way
+  std::map<uint64_t, Member> members_;  // by root
+  std::vector<Token> instruction_;      // whose keys and values are kept
+  std::vector<PageId> instruction_pages_;
+  std::vector<kernel::PageCopy> copies_;  // into the stacks of this pass
+  uint64_t n_batches_ = 0, n_stacks_ = 0, n_contexts_ = 0, n_rows_ = 0, n_pads_ = 0,
+           most_cells_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Planner> make_stacked_planner(PlannerOptions& options, int tile_len) {
+  const StackedOptions stacked{
+      .n_contexts = static_cast<uint32_t>(options.count("contexts", 0, 1)),
+      .n_stacks = static_cast<uint32_t>(options.count("batch", 0, 1)),
+      .n_rows = static_cast<uint32_t>(options.count("rows", 8192, 1)),
+  };
+  return std::make_unique<StackedPlanner>(stacked, tile_len);
+}
+
+}  // namespace pando

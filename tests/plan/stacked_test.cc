@@ -1,0 +1,234 @@
+// IPPD's stacked prompt: groups, masks, positions, pads, and what is kept between batches.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "cache/kv_cache.h"
+#include "plan/planner.h"
+#include "plan/prompt_groups.h"
+#include "plan/stack.h"
+
+namespace pando {
+namespace {
+
+using Tokens = std::vector<Token>;
+
+PromptGroups groups_of(const std::vector<Tokens>& prompts) {
+  return group_prompts(std::vector<std::span<const Token>>(prompts.begin(), prompts.end()));
+}
+
+// Prompts of the paper's figure 2: an instruction, two contexts, two questions each.
+const std::vector<Tokens> kPrompts = {
+    {1, 10, 11, 12, 20}, {1, 10, 11, 12, 21, 22}, {1, 15, 16, 20}, {1, 15, 16, 23}};
+
+TEST(PromptGroups, InstructionContextsQuestions) {
+  const PromptGroups groups = groups_of(kPrompts);
+  EXPECT_EQ(groups.instruction_len, 1u);
+  ASSERT_EQ(groups.groups.size(), 2u);
+  EXPECT_EQ(groups.groups[0].context_len, 3u);
+  EXPECT_EQ(groups.groups[0].prompts, (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(groups.groups[1].context_len, 2u);
+}
+
+TEST(PromptGroups, EveryPromptKeepsATokenOfItsOwn) {
+  const PromptGroups equal = groups_of({{5, 6, 7}, {5, 6, 7}, {5, 6}});
+  EXPECT_EQ(equal.instruction_len, 1u);
+  ASSERT_EQ(equal.groups.size(), 2u);
+  EXPECT_EQ(equal.groups[0].prompts, (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(equal.groups[0].context_len, 1u);
+  EXPECT_EQ(equal.groups[1].context_len, 0u);
+  const PromptGroups one = groups_of({{9}});
+  ASSERT_EQ(one.groups.size(), 1u);
+  EXPECT_EQ(one.instruction_len + one.groups[0].context_len, 0u);
+}
+
+TEST(PromptGroups, NothingShared) {
+  const PromptGroups groups = groups_of({{1, 2}, {3, 4}, {5}});
+  EXPECT_EQ(groups.groups.size(), 3u);
+  EXPECT_EQ(groups.instruction_len, 0u);
+}
+
+// A token sees what it would see if its question were asked alone: equations 6 to 10, and 13.
+TEST(StackCells, SeesItsOwnPastOnly) {
+  StackCells cells;
+  struct Cell {
+    int context, question, pos;
+  };
+  std::vector<Cell> own;
+  const auto add = [&](int pos, int context, int question) {
+    own.push_back({context, question, pos});
+    cells.add(pos, context, question);
+  };
+  add(0, 0, 0);
+  for (int context : {1, 2}) {
+    for (int i = 1; i < 4; ++i) add(i, context, 0);
+    for (int question : {1, 2})
+      for (int i = 4; i < 6; ++i) add(i, context, question);
+  }
+  add(6, 2, 1);
+  add(6, 1, 2);
+  cells.add_pad();
+  add(7, 2, 1);
+  for (uint32_t query = 0; query + 1 < cells.size(); ++query) {
+    if (cells.position[query] == StackCells::kBeyond) continue;
+    std::vector<uint64_t> mask;
+    cells.append_mask(query, 8, mask);
+    ASSERT_EQ(mask.size(), 3u);
+    for (uint32_t key = 0; key < cells.size(); ++key) {
+      bool expected = false;
+      if (cells.position[key] != StackCells::kBeyond) {
+        const bool later = key > 17;  // past the pad
+        const Cell q = own[query - (query > 17)], k = own[key - later];
+        expected = k.pos <= q.pos && (k.context == 0 || k.context == q.context) &&
+                   (k.question == 0 || (k.question == q.question && k.context == q.context));
+      }
+      ASSERT_EQ((mask[key / 8] >> key % 8 & 1) != 0, expected) << query << " " << key;
+    }
+  }
+}
+
+constexpr int kTile = 8, kPage = 4;
+
+// Prompts through the planner, answers of given lengths.
+class Stacks {
+ public:
+  explicit Stacks(const char* sharing) : planner(std::move(make_planner(sharing, kTile).value())) {
+    EXPECT_TRUE(planner->opens_store(16, 16 * 200));
+  }
+
+  // The plan of a batch's prefill.
+  PlannedStep prefill(const std::vector<Tokens>& prompts) {
+    for (Node* tip : tips_) {
+      cache_.unlock(tip);
+      cache_.release_and_drop(tip);
+    }
+    tips_.clear();
+    std::vector<WaitingPrompt> waiting;
+    for (const Tokens& prompt : prompts)
+      waiting.push_back({prompt, static_cast<uint32_t>(prompt.size()) + 5});
+    EXPECT_EQ(planner->batch_of(waiting, kPage), prompts.size());
+    for (const Tokens& prompt : prompts) {
+      tips_.push_back(cache_.acquire(next_key_++, prompt));
+      cache_.lock(tips_.back());
+    }
+    return plan(tips_);
+  }
+  // The next tokens of some answers.
+  PlannedStep decode(const std::vector<size_t>& which, Token token) {
+    std::vector<Node*> tips;
+    for (const size_t i : which) tips.push_back(tips_[i] = cache_.extend(tips_[i], token));
+    return plan(tips);
+  }
+
+  std::unique_ptr<Planner> planner;
+
+ private:
+  PlannedStep plan(const std::vector<Node*>& tips) {
+    std::vector<WantedOutput> wanted;
+    for (Node* tip : tips) {
+      const Extent extent{tip, tip->size() - tip->n_issued};
+      EXPECT_TRUE(cache_.reserve({&extent, 1}));
+      wanted.push_back({tip, tip->end() - 1, tip->end()});
+    }
+    PlannedStep step = planner->plan(cache_, wanted);
+    cache_.commit();
+    return step;
+  }
+
+  PagePool pool_{1, 4096};
+  KvCache cache_{pool_, kPage};
+  std::vector<Node*> tips_;
+  uint64_t next_key_ = 1;
+};
+
+TEST(Stacked, AHeaderIsEveryTokenOnce) {
+  Stacks stacks("stacked:contexts=2,batch=1");
+  const PlannedStep step = stacks.prefill(kPrompts);
+  EXPECT_EQ(step.plan.tokens, (Tokens{1, 10, 11, 12, 20, 21, 22, 15, 16, 20, 23}));
+  EXPECT_EQ(step.plan.positions, (std::vector<uint32_t>{0, 1, 2, 3, 4, 4, 5, 1, 2, 3, 3}));
+  EXPECT_EQ(step.n_pads, 0u);
+  EXPECT_EQ(step.n_merged, 19u - 11u);
+  std::vector<uint32_t> outputs;
+  for (const uint32_t i : step.output_of) outputs.push_back(step.plan.outputs[i]);
+  EXPECT_EQ(outputs, (std::vector<uint32_t>{4, 6, 9, 10}));
+  ASSERT_EQ(step.plan.masked.stacks.size(), 1u);
+  EXPECT_EQ(step.plan.masked.stacks[0].n_cells, 11u);
+}
+
+TEST(Stacked, StacksAreEquallyLongAndTheInstructionIsComputedOnce) {
+  Stacks stacks("stacked:contexts=1,batch=2");
+  const PlannedStep step = stacks.prefill(kPrompts);
+  // The second header is shorter: pads stand behind its instruction, which is copied.
+  EXPECT_EQ(step.plan.tokens, (Tokens{1, 10, 11, 12, 20, 21, 22, 0, 0, 15, 16, 20, 23}));
+  EXPECT_EQ(step.n_pads, 2u);
+  const MaskedRows& masked = step.plan.masked;
+  ASSERT_EQ(masked.stacks.size(), 2u);
+  EXPECT_EQ(masked.stacks[0].n_cells, 7u);
+  EXPECT_EQ(masked.stacks[1].n_cells, 7u);
+  EXPECT_EQ(masked.stacks[1].n_rows(), 6u);
+  // Both stacks and the copy that is kept.
+  EXPECT_EQ(masked.slot_begin[1], 3u);
+  EXPECT_TRUE(masked.copies.empty());
+
+  const PlannedStep next = stacks.prefill({{1, 30, 31, 32, 7}, {1, 30, 31, 32, 8}});
+  EXPECT_EQ(next.plan.tokens, (Tokens{30, 31, 32, 7, 8}));
+  ASSERT_EQ(next.plan.masked.copies.size(), 1u);
+  EXPECT_EQ(next.plan.masked.copies[0].n_positions, 1u);
+}
+
+// Absolute positions are physical: token t of every answer comes before token t + 1 of any.
+// Equation 15 orders answers one behind another, so it gives the same positions only as a set, and
+// only once all lengths are known.
+TEST(Stacked, AnswersAreAppendedAsTheyCome) {
+  Stacks stacks("stacked:contexts=2,batch=1");
+  const uint32_t header = stacks.prefill(kPrompts).plan.n_rows();
+  const std::vector<uint32_t> lengths{3, 1, 0, 2};
+  std::set<uint32_t> cells;
+  for (uint32_t t = 1; t <= 3; ++t) {
+    std::vector<size_t> live;
+    for (size_t i = 0; i < lengths.size(); ++i)
+      if (lengths[i] >= t) live.push_back(i);
+    const PlannedStep step = stacks.decode(live, 40);
+    ASSERT_EQ(step.plan.n_rows(), live.size()) << "answers that end leave";
+    for (size_t i = 0; i < live.size(); ++i) {
+      const kernel::MaskedStack& stack = step.plan.masked.stacks[0];
+      const kernel::KvSlot slot = step.plan.masked.slots[i];
+      EXPECT_EQ(step.plan.positions[i], kPrompts[live[i]].size() + t - 1);  // equation 2
+      for (uint32_t page = 0; page * kPage < stack.n_cells; ++page)
+        if (step.plan.masked.pages[page] == slot.page) cells.insert(page * kPage + slot.offset);
+    }
+  }
+  std::set<uint32_t> by_equation;
+  for (size_t i = 0, before = 0; i < lengths.size(); before += lengths[i++])
+    for (uint32_t t = 1; t <= lengths[i]; ++t)
+      by_equation.insert(static_cast<uint32_t>(header + before + (t - 1)));
+  EXPECT_EQ(cells, by_equation);
+}
+
+TEST(Stacked, PadsFillUpToTheStackWithMostAnswers) {
+  Stacks stacks("stacked:contexts=1,batch=2");
+  stacks.prefill(kPrompts);
+  const PlannedStep step = stacks.decode({0, 2, 3}, 40);
+  EXPECT_EQ(step.plan.tokens, (Tokens{40, 0, 40, 40}));
+  EXPECT_EQ(step.n_pads, 1u);
+  EXPECT_EQ(step.plan.masked.stacks[0].n_cells, step.plan.masked.stacks[1].n_cells);
+  // Nobody sees the pad.
+  const PlannedStep last = stacks.decode({0}, 41);
+  const MaskedRows& masked = last.plan.masked;
+  const uint32_t pad = masked.stacks[0].n_cells - 2;
+  EXPECT_EQ(masked.masks[masked.stacks[0].first_mask + pad / kTile] >> pad % kTile & 1, 0u);
+}
+
+TEST(Stacked, BatchesFitIntoMemory) {
+  const std::unique_ptr<Planner> planner = std::move(make_planner("stacked", kTile).value());
+  ASSERT_TRUE(planner->opens_store(16, 16 * 6));  // 24 cells
+  std::vector<WaitingPrompt> waiting;
+  for (const Tokens& prompt : kPrompts)
+    waiting.push_back({prompt, static_cast<uint32_t>(prompt.size()) + 3});
+  EXPECT_EQ(planner->batch_of(waiting, kPage), 2u);
+  EXPECT_EQ(planner->batch_of(std::span(waiting).first(1), kPage), 1u);
+}
+
+}  // namespace
+}  // namespace pando
