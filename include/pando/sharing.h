@@ -12,8 +12,8 @@ namespace pando {
 // What a way of sharing promises of its answers.
 struct SharingInfo {
   std::string name;  // without its options
-  bool exact =
-      true;  // the bits do not depend on what else is asked; else they are right to rounding
+  // The bits do not depend on what else is asked; otherwise they are right to rounding.
+  bool exact = true;
   bool wrong = false;  // made without attention: no answers, a bound for timing only
 };
 

@@ -14,7 +14,7 @@ const CLI::Validator& planner_name() {
         const Result<SharingInfo> info = sharing_info(sharing);
         return info ? std::string() : info.error().message;
       },
-      "", "");
+      fmt::format("{{{}}}", fmt::join(sharing_names(), ",")), "");
   return known;
 }
 

@@ -103,7 +103,7 @@ TEST_F(MessagesTest, MoreThreadsThanProcessorsAreSaid) {
 TEST_F(MessagesTest, CompletionOffersValues) {
   ASSERT_EQ(pando("completion bash > pando.bash").code, kOk);
   EXPECT_EQ(completed("pando run --format ''"), "auto jsonl csv tsv\n");
-  EXPECT_EQ(completed("pando run --sharing p"), "packed prefix_cached\n");
+  EXPECT_EQ(completed("pando run --sharing pre"), "prefix_cached prepacked\n");
   EXPECT_EQ(completed("pando completion z"), "zsh\n");
   EXPECT_EQ(completed("pando run --too"), "--too-long\n");
   EXPECT_EQ(completed("pando run --input g"), "\n");
