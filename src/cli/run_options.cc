@@ -52,7 +52,8 @@ void add_engine_options(CLI::App& app, RunOptions& o) {
   app.add_option(
          "--sharing", o.model.engine.sharing,
          "tree, packed (nothing shared), prefix_cached; or a published technique, to compare:\n"
-         "radix, prepacked, padded, length_ordered, hydragen, stacked, no_attention; options follow\n"
+         "radix, prepacked, padded, length_ordered, hydragen, stacked, no_attention; options "
+         "follow\n"
          "a colon, as in radix:threshold=0.9 (docs/planners.md)")
       ->check(planner_name())
       ->capture_default_str();
