@@ -33,7 +33,7 @@ function(pando_floor suffix name)
   set(public PUBLIC)
   if(sources)
     add_library(${target} STATIC ${sources})
-    if(NOT suffix AND NOT name STREQUAL "cli")
+    if(NOT suffix AND NOT name MATCHES "^(cli|bench)$")
       set_property(GLOBAL APPEND PROPERTY PANDO_LIBRARY_OBJECTS $<TARGET_OBJECTS:${target}>)
     endif()
   else()  # headers only
@@ -72,7 +72,8 @@ macro(pando_all_floors)
               PkgConfig::xxhash nlohmann_json::nlohmann_json)
   pando_engine_floors("")
   pando_floor("" capi batch nlohmann_json::nlohmann_json)
-  pando_floor("" cli batch CLI11::CLI11)
+  pando_floor("" bench batch ZLIB::ZLIB)
+  pando_floor("" cli batch bench CLI11::CLI11)
 endmacro()
 
 # What computes. A suffix makes a second set, built for deliberate faults.

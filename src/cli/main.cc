@@ -38,6 +38,8 @@ int main(int argc, char** argv) {
   add("inspect", "What a run will cost and what its prompts share, before it is run", add_inspect);
   add("tokenize", "Tokens of a text", add_tokenize);
   add("detokenize", "Text of tokens", add_detokenize);
+  add("bench", "Measure this machine: the papers' tables and figures, and the engine's speed",
+      add_bench);
   add("make-model", "Write a model with random weights", add_make_model);
   add("completion", "Completion for a shell", add_completion);
   app.footer(

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "pando/sharing.h"
@@ -13,13 +12,6 @@ namespace pando::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown processor";
-}
 
 uint64_t peak_memory_bytes() {
   rusage usage{};

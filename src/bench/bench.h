@@ -1,0 +1,39 @@
+// `pando bench`: what sharing is worth on this machine, one benchmark for each table or figure of
+// the papers that means something on one machine, and the speed of the engine itself.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "pando/result.h"
+
+namespace pando::bench {
+
+// How much is measured. Quick shows that a benchmark works; usual takes minutes; full has the sizes
+// of the papers, as far as the machine holds them.
+enum class Extent { kQuick, kUsual, kFull };
+
+struct Settings {
+  Extent extent = Extent::kUsual;
+  int threads = 0;                 // 0: one for each processor that may be used
+  std::filesystem::path model;     // instead of a model with random weights; empty: the latter
+  std::filesystem::path out;       // directory for CSV and SVG; empty: neither is written
+  std::filesystem::path data;      // directory of published data sets; empty: those are left out
+  std::filesystem::path cache;     // where models with random weights are kept
+  std::vector<std::string> peers;  // commands of other engines, for `compare`
+};
+
+struct BenchmarkInfo {
+  const char* name;  // "ippd-table-5"
+  const char* what;  // a line for people
+};
+
+// In the order of `pando bench list`.
+std::vector<BenchmarkInfo> benchmarks();
+
+// Runs one: prints tables on standard output and writes them. Errors: kNotFound (no such benchmark,
+// model or data), kBadFile, kIo, kInvalidArgument, kUnavailable (memory).
+Status run_benchmark(const std::string& name, const Settings& settings);
+
+}  // namespace pando::bench

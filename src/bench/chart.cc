@@ -1,0 +1,138 @@
+#include "bench/chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "bench/table.h"
+
+namespace pando::bench {
+namespace {
+
+constexpr double kWidth = 720, kHeight = 420;
+constexpr double kLeft = 70, kRight = 200, kTop = 40, kBottom = 56;
+constexpr std::array kColors = {"#1b6ca8", "#d1495b", "#3a7d44", "#8f5db7", "#e08e0b",
+                                "#555555", "#17a2a2", "#a0522d", "#c71585", "#7a8b00"};
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+struct Axis {
+  bool log;
+  double from, to;    // of the values, or of their logarithms
+  double begin, end;  // of the drawing
+
+  static std::optional<Axis> over(bool log, bool from_zero, const std::vector<double>& values,
+                                  double begin, double end) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (const double value : values) {
+      if (!std::isfinite(value) || (log && value <= 0)) continue;
+      low = std::min(low, log ? std::log10(value) : value);
+      high = std::max(high, log ? std::log10(value) : value);
+    }
+    if (low > high) return std::nullopt;
+    if (from_zero && !log) low = std::min(low, 0.0);
+    if (low == high) low -= 0.5, high += 0.5;
+    return Axis{log, low, high, begin, end};
+  }
+  double at(double value) const {
+    const double v = log ? std::log10(value) : value;
+    return begin + (v - from) / (to - from) * (end - begin);
+  }
+  bool shows(double value) const { return std::isfinite(value) && (!log || value > 0); }
+  // Round values, about five of them.
+  std::vector<double> ticks() const {
+    std::vector<double> all;
+    if (log) {
+      for (double decade = std::floor(from); decade <= to; ++decade)
+        for (const double digit : {1.0, 2.0, 5.0})
+          if (const double l = decade + std::log10(digit); l >= from - 1e-9 && l <= to + 1e-9)
+            all.push_back(std::pow(10.0, l));
+      return all;
+    }
+    const double raw = (to - from) / 5, unit = std::pow(10.0, std::floor(std::log10(raw)));
+    const double step = unit * (raw / unit > 5 ? 10 : raw / unit > 2 ? 5 : raw / unit > 1 ? 2 : 1);
+    for (double v = std::ceil(from / step) * step; v <= to + step * 1e-6; v += step)
+      all.push_back(std::abs(v) < step * 1e-6 ? 0 : v);
+    return all;
+  }
+};
+
+std::string text_at(double x, double y, const std::string& anchor, const std::string& text) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
+                     escaped(text));
+}
+
+}  // namespace
+
+std::string to_svg(const Chart& chart) {
+  std::vector<double> xs, ys;
+  for (const Chart::Series& series : chart.series)
+    for (const auto& [x, y] : series.points)
+      if (std::isfinite(x) && std::isfinite(y)) xs.push_back(x), ys.push_back(y);
+  const auto x_axis = Axis::over(chart.log_x, false, xs, kLeft, kWidth - kRight);
+  const auto y_axis = Axis::over(chart.log_y, true, ys, kHeight - kBottom, kTop);
+  if (!x_axis || !y_axis) return {};
+
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" "
+      "font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+      kWidth, kHeight);
+  svg += text_at(kLeft, 22, "start", chart.title);
+  for (const double tick : x_axis->ticks()) {
+    const double x = x_axis->at(tick);
+    svg +=
+        fmt::format("<path d=\"M{:.1f} {}V{}\" stroke=\"#dddddd\"/>\n", x, kTop, kHeight - kBottom);
+    svg += text_at(x, kHeight - kBottom + 16, "middle", number(tick));
+  }
+  for (const double tick : y_axis->ticks()) {
+    const double y = y_axis->at(tick);
+    svg +=
+        fmt::format("<path d=\"M{} {:.1f}H{}\" stroke=\"#dddddd\"/>\n", kLeft, y, kWidth - kRight);
+    svg += text_at(kLeft - 6, y + 4, "end", number(tick));
+  }
+  svg += text_at((kLeft + kWidth - kRight) / 2, kHeight - 16, "middle", chart.x_label);
+  svg += fmt::format(
+      "<text transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
+      (kTop + kHeight - kBottom) / 2, escaped(chart.y_label));
+
+  for (size_t i = 0; i < chart.series.size(); ++i) {
+    const char* color = kColors[i % kColors.size()];
+    std::string path, dots;
+    bool pen_down = false;
+    for (const auto& [x, y] : chart.series[i].points) {
+      if (!x_axis->shows(x) || !y_axis->shows(y)) {
+        pen_down = false;
+        continue;
+      }
+      path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", x_axis->at(x), y_axis->at(y));
+      dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n",
+                          x_axis->at(x), y_axis->at(y), color);
+      pen_down = true;
+    }
+    svg += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n", path,
+                       color);
+    svg += dots;
+    const double y = kTop + 8 + 18 * static_cast<double>(i);
+    svg += fmt::format("<path d=\"M{} {}h18\" stroke=\"{}\" stroke-width=\"2\"/>\n",
+                       kWidth - kRight + 12, y, color);
+    svg += text_at(kWidth - kRight + 36, y + 4, "start", chart.series[i].name);
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace pando::bench

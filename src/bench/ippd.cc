@@ -1,0 +1,77 @@
+// Tables and figures of "Intra-Prompt Parallel Decoding for Common-Context Question Answering".
+#include <fmt/format.h>
+
+#include "bench/registry.h"
+#include "bench/tokens.h"
+
+namespace pando::bench {
+namespace {
+
+// Table 1's data sets, in tokens, and what tables 4 and 5 say of Qwen3-1.7B, the smallest model.
+struct PaperSet {
+  const char* name;
+  QaShape shape;
+  int stacked_contexts, stacked_batch, batch;       // table 4
+  double batched_qps, prefix_cached_qps, ippd_qps;  // table 5
+};
+constexpr PaperSet kSets[] = {
+    {"NarrativeQA", {2754, 737, 12, 6, 29.98}, 3, 4, 16, 4.54, 78.20, 105.91},
+    {"SQuAD 2.0", {47, 178, 13, 4, 9.0}, 6, 6, 64, 35.36, 172.07, 145.02},
+    {"RACE", {40, 344, 40, 1, 3.51}, 2, 2, 8, 77.74, 94.88, 169.79},
+    {"LongHealth", {73, 11720, 73, 1, 20}, 1, 1, 4, 2.40, 33.33, 20.34},
+};
+
+// Questions that contestants without sharing are asked at most: each costs them the same.
+constexpr size_t kAlone = 16;
+
+void run_table_5(Lab& lab) {
+  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(2, 4, 28), .vocab = 32000};
+  const auto model = lab.model(spec);
+  Table table{
+      .title =
+          fmt::format("Questions per second on the shapes of IPPD's data sets, {}", spec.name()),
+      .columns = {"data set", "batched (padded)", "packed", "prefix_cached", "stacked (IPPD)",
+                  "tree", "tree / padded", "tree / prefix_cached", "tree / stacked",
+                  "paper: PC+PA / batched", "paper: IPPD / batched"},
+      .notes = {
+          "The paper: Qwen3-1.7B on a GPU; random tokens here, of the lengths of its table 1. "
+          "Padded and packed prompts are asked a sample of the questions."}};
+  for (const PaperSet& set : kSets) {
+    if (lab.quick() && set.shape.context > 2000) continue;
+    const int n_contexts = lab.choose(1, set.shape.context < 700 ? 6 : 1, 6);
+    const size_t alone = lab.quick() ? 4 : set.shape.context > 2000 ? 2 : kAlone;
+    const std::vector<Contestant> contestants = {
+        {.name = "padded", .sharing = "padded:batch=8", .model = model, .at_most = alone},
+        {.name = "packed", .sharing = "packed", .model = model, .at_most = alone},
+        {.name = "prefix_cached", .sharing = "prefix_cached", .model = model},
+        {.name = "stacked", .sharing = "stacked", .model = model},
+        {.name = "tree", .sharing = "tree", .model = model}};
+    const std::vector<Lane> lanes = lab.contest(contestants, [&](int repetition) {
+      RandomTokens random(static_cast<uint64_t>(repetition), 32000);
+      return Workload{.timed = questions_of(set.shape, n_contexts, random)};
+    });
+    std::vector<std::string> cells = {set.name};
+    for (const Lane& lane : lanes) {
+      cells.push_back(number(lane.requests_per_second()));
+      if (lane.samples.empty())
+        table.notes.push_back(fmt::format("{}, {}: {}", set.name, lane.name, lane.why_not));
+    }
+    const double tree = lanes[4].requests_per_second();
+    cells.push_back(number(tree / lanes[0].requests_per_second()));
+    cells.push_back(number(times_faster(lanes[4], lanes[2])));
+    cells.push_back(number(times_faster(lanes[4], lanes[3])));
+    cells.push_back(number(set.prefix_cached_qps / set.batched_qps));
+    cells.push_back(number(set.ippd_qps / set.batched_qps));
+    table.add(std::move(cells));
+  }
+  lab.show(table);
+}
+
+}  // namespace
+
+std::vector<Benchmark> ippd_benchmarks() {
+  return {{{"ippd-table-5", "questions per second on four data sets' shapes (also figure 3)"},
+           run_table_5}};
+}
+
+}  // namespace pando::bench

@@ -1,0 +1,256 @@
+#include "bench/lab.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+
+#include "base/errors.h"
+#include "base/machine.h"
+#include "bench/tokens.h"
+#include "engine/model_parts.h"
+#include "kernel/kernels.h"
+#include "kernel/kv_layout.h"
+#include "pando/make_model.h"
+#include "pando/version.h"
+
+namespace pando::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* name_of(WeightType type) {
+  switch (type) {
+    case WeightType::kQ8_0:
+      return "q8_0";
+    case WeightType::kQ4_0:
+      return "q4_0";
+    case WeightType::kInt8:
+      return "int8";
+    default:
+      return "bf16";
+  }
+}
+
+size_t kv_bytes_per_token(const Model& model, KvType type) {
+  const model::ModelConfig& config = model.parts().weights.config;
+  const DType dtype = type == KvType::kF32    ? DType::kF32
+                      : type == KvType::kBF16 ? DType::kBF16
+                      : type == KvType::kInt8 ? DType::kI8
+                                              : DType::kF16;
+  const kernel::KvShape shape{.type = dtype,
+                              .n_layers = config.n_layers,
+                              .n_kv_heads = config.n_kv_heads,
+                              .head_dim = config.head_dim};
+  return shape.page_bytes() / shape.page_len;
+}
+
+// Enough for a workload and little more, so that the first repetition touches all of it: new
+// memory costs time that has nothing to do with what is measured.
+size_t kv_memory_for(const Contestant& who, const Workload& workload) {
+  constexpr size_t kPartialPages = 96;  // positions beside a sequence's tokens, in its own pages
+  std::vector<Request> all = workload.warm;
+  all.insert(all.end(), workload.timed.begin(), workload.timed.end());
+  size_t answers = 0;
+  for (const Request& request : all)
+    answers += static_cast<size_t>(request.sampling.n) *
+               (static_cast<size_t>(request.sampling.max_tokens) + kPartialPages);
+  const std::string planner = who.sharing.substr(0, who.sharing.find(':'));
+  const bool shares = planner == "tree" || planner == "prefix_cached" || planner == "hydragen" ||
+                      planner == "no_attention";
+  const size_t tokens = answers + (shares ? distinct_tokens(all) : all_tokens(all));
+  const size_t wanted = tokens * kv_bytes_per_token(*who.model, who.kv_type) / 20 * 21;
+  const uint64_t free = available_memory().value_or(uint64_t{8} << 30);
+  return std::min<size_t>(wanted, free / 5 * 2);
+}
+
+Result<Sample> timed(Engine& engine, const Workload& workload) {
+  if (!workload.warm.empty())
+    if (auto answers = engine.complete_all(workload.warm); !answers) return answers.error();
+  const EngineStats before = engine.stats();
+  const auto start = std::chrono::steady_clock::now();
+  auto completions = engine.complete_all(workload.timed);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  if (!completions) return completions.error();
+  return Sample{seconds.count(), engine.stats().since(before), std::move(*completions)};
+}
+
+Workload part_for(const Contestant& who, Workload workload) {
+  if (who.at_most > 0 && workload.timed.size() > who.at_most) workload.timed.resize(who.at_most);
+  return workload;
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw BenchmarkError(io_error("cannot write {}", path.string()));
+}
+
+}  // namespace
+
+std::string ModelSpec::name() const {
+  return fmt::format("{}{}{}, {}", shape, n_layers > 0 ? fmt::format(", {} layers", n_layers) : "",
+                     vocab > 0 ? fmt::format(", vocabulary {}", vocab) : "", name_of(weights));
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return kNotMeasured;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+double Lane::seconds() const {
+  std::vector<double> all;
+  for (const Sample& sample : samples) all.push_back(sample.seconds);
+  return median(std::move(all));
+}
+
+double Lane::requests_per_second() const {
+  return samples.empty() ? kNotMeasured
+                         : static_cast<double>(samples[0].completions.size()) / seconds();
+}
+
+double Lane::seconds_of(double EngineStats::*part) const {
+  std::vector<double> all;
+  for (const Sample& sample : samples) all.push_back(sample.stats.*part);
+  return median(std::move(all));
+}
+
+const Sample& Lane::median_sample() const {
+  std::vector<const Sample*> all;
+  for (const Sample& sample : samples) all.push_back(&sample);
+  std::sort(all.begin(), all.end(),
+            [](const Sample* a, const Sample* b) { return a->seconds < b->seconds; });
+  return *all[all.size() / 2];
+}
+
+double times_faster(const Lane& lane, const Lane& other) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < std::min(lane.samples.size(), other.samples.size()); ++i)
+    ratios.push_back(other.samples[i].seconds / lane.samples[i].seconds);
+  return median(std::move(ratios));
+}
+
+Lab::Lab(std::string benchmark, const Settings& settings)
+    : benchmark_(std::move(benchmark)),
+      settings_(settings),
+      threads_(settings.threads > 0 ? settings.threads : available_processors()) {}
+
+std::shared_ptr<const Model> Lab::load(const fs::path& path, WeightType weights) {
+  const std::string key = fmt::format("{} {}", path.string(), static_cast<int>(weights));
+  std::shared_ptr<const Model>& model = models_[key];
+  if (!model) model = value_of(Model::load(path, {.weights = weights, .threads = threads_}));
+  return model;
+}
+
+std::shared_ptr<const Model> Lab::model(const ModelSpec& spec) {
+  if (!settings_.model.empty()) return load(settings_.model, spec.weights);
+  RandomModelOptions make{.shape = spec.shape, .tokenizer = spec.tokenizer};
+  if (spec.n_layers > 0) make.n_layers = spec.n_layers;
+  if (spec.vocab > 0) make.vocab = spec.vocab;
+  if (spec.context > 0) make.max_positions = spec.context;
+  make.out = settings_.cache /
+             fmt::format("{}-{}-{}-{}-{}", spec.shape, spec.n_layers, spec.vocab, spec.context,
+                         spec.tokenizer.empty() ? "bytes" : spec.tokenizer.filename().string());
+  // The configuration is written last: a directory without one was not finished.
+  if (!fs::exists(make.out / "config.json")) {
+    std::error_code error;
+    fs::create_directories(settings_.cache, error);
+    fmt::print(stderr, "making {} with random weights in {}\n", spec.shape, make.out.string());
+    const fs::path unfinished = make.out.string() + ".part";
+    fs::remove_all(unfinished, error);
+    const fs::path made = std::exchange(make.out, unfinished);
+    check(make_random_model(make));
+    fs::rename(unfinished, made, error);
+    if (error)
+      throw BenchmarkError(io_error("cannot write {}: {}", made.string(), error.message()));
+    make.out = made;
+  }
+  return load(make.out, spec.weights);
+}
+
+fs::path Lab::data(const std::string& file) const {
+  if (settings_.data.empty())
+    throw BenchmarkError(not_found(
+        "{} needs {}: expected --data DIRECTORY with published data sets", benchmark_, file));
+  const fs::path path = settings_.data / file;
+  if (!fs::exists(path))
+    throw BenchmarkError(
+        not_found("no file {}, expected in --data by {}", path.string(), benchmark_));
+  return path;
+}
+
+std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const MakeWorkload& make,
+                               int repetitions) {
+  std::vector<Lane> lanes;
+  std::vector<std::unique_ptr<Engine>> engines;
+  const Workload first = make(0);
+  double slowest = 0;
+  for (const Contestant& who : contestants) {
+    lanes.push_back({.name = who.name});
+    engines.push_back(nullptr);
+    Result<std::unique_ptr<Engine>> engine =
+        Engine::open(who.model, {.sharing = who.sharing,
+                                 .threads = threads_,
+                                 .kv_memory = kv_memory_for(who, part_for(who, first)),
+                                 .kv_type = who.kv_type,
+                                 .step_rows = who.step_rows,
+                                 .max_running = who.max_running});
+    if (!engine) {
+      lanes.back().why_not = engine.error().message;
+      continue;
+    }
+    // Untimed but for its length, by which the number of repetitions is chosen.
+    const Result<Sample> warm_up = timed(**engine, part_for(who, first));
+    if (!warm_up) {
+      lanes.back().why_not = warm_up.error().message;
+      continue;
+    }
+    slowest = std::max(slowest, warm_up->seconds);
+    engines.back() = std::move(*engine);
+  }
+  const int n = repetitions > 0 ? repetitions : quick() ? 1 : slowest < 10 ? 5 : 3;
+  for (int repetition = 1; repetition <= n; ++repetition) {
+    const Workload workload = make(repetition);
+    for (size_t turn = 0; turn < lanes.size(); ++turn) {
+      const size_t i = (turn + static_cast<size_t>(repetition)) % lanes.size();
+      if (!engines[i]) continue;
+      Result<Sample> sample = timed(*engines[i], part_for(contestants[i], workload));
+      if (!sample) throw BenchmarkError(sample.error());
+      lanes[i].samples.push_back(std::move(*sample));
+    }
+  }
+  return lanes;
+}
+
+fs::path Lab::file_for(const char* extension, int& count) const {
+  std::error_code error;
+  fs::create_directories(settings_.out, error);
+  const std::string suffix = ++count > 1 ? fmt::format("-{}", count) : "";
+  return settings_.out / fmt::format("{}{}.{}", benchmark_, suffix, extension);
+}
+
+void Lab::show(const Table& table) {
+  fmt::print("{}\n", to_markdown(table));
+  std::fflush(stdout);
+  if (!settings_.out.empty()) write_file(file_for("csv", n_tables_), to_csv(table));
+}
+
+void Lab::show(const Chart& chart) {
+  const std::string svg = to_svg(chart);
+  if (!settings_.out.empty() && !svg.empty()) write_file(file_for("svg", n_charts_), svg);
+}
+
+void Lab::footer() const {
+  fmt::print("{}{} | {} | {} x {}, {}\n", benchmark_,
+             quick()  ? ", quick"
+             : full() ? ", full"
+                      : "",
+             build_commit(), threads_, processor_name(), kernel::best_kernels().name);
+}
+
+}  // namespace pando::bench

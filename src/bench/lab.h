@@ -1,0 +1,132 @@
+// What every benchmark works with: models, workloads run by several planners in turn, and a place
+// for tables and charts.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/bench.h"
+#include "bench/chart.h"
+#include "bench/table.h"
+#include "pando/engine.h"
+
+namespace pando::bench {
+
+// Ends a benchmark; run_benchmark makes a Status of it. Benchmarks are scripts: an error anywhere
+// in one ends all of it, and none is handled on the way.
+struct BenchmarkError : std::runtime_error {
+  explicit BenchmarkError(Error e) : std::runtime_error(e.message), error(std::move(e)) {}
+  Error error;
+};
+
+template <class T>
+T value_of(Result<T> result) {
+  if (!result) throw BenchmarkError(std::move(result).error());
+  return std::move(result).value();
+}
+inline void check(const Status& status) {
+  if (!status) throw BenchmarkError(status.error());
+}
+
+constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
+
+// A model with random weights.
+struct ModelSpec {
+  std::string shape;
+  int n_layers = 0;  // 0: the shape's own, as for the next two
+  int vocab = 0;
+  int context = 0;
+  WeightType weights = WeightType::kQ8_0;  // kAsStored: bf16
+  std::filesystem::path tokenizer;         // directory; empty: a token for each byte
+
+  std::string name() const;  // "qwen3-0.6b, 4 layers, vocabulary 32000, q8_0"
+};
+
+struct Workload {
+  std::vector<Request> warm;   // answered before time is taken: what they leave cached is there
+  std::vector<Request> timed;  // asked at once
+};
+// The workload of one repetition; tokens must be new in each, unless they are warm.
+using MakeWorkload = std::function<Workload(int repetition)>;
+
+// One way to do a workload.
+struct Contestant {
+  std::string name;     // for people
+  std::string sharing;  // planner, as --sharing
+  std::shared_ptr<const Model> model;
+  KvType kv_type = KvType::kF16;
+  int step_rows = 512;
+  int max_running = 256;
+  size_t at_most = 0;  // of the timed requests; 0: all of them
+};
+
+struct Sample {
+  double seconds = kNotMeasured;
+  EngineStats stats;                                 // of what was timed
+  std::vector<std::vector<Completion>> completions;  // [timed][n]
+};
+
+// What a contestant did in every repetition; nothing where it could not (too little memory).
+struct Lane {
+  std::string name;
+  std::vector<Sample> samples;
+  std::string why_not;  // the error, where there are no samples
+
+  double seconds() const;                              // median
+  double requests_per_second() const;                  // of those that this contestant was asked
+  const Sample& median_sample() const;                 // of which that is; samples must be there
+  double seconds_of(double EngineStats::*part) const;  // median of a part
+};
+// Median over repetitions of other's seconds over this one's: how many times faster `lane` is.
+double times_faster(const Lane& lane, const Lane& other);
+double median(std::vector<double> values);
+
+class Lab {
+ public:
+  Lab(std::string benchmark, const Settings& settings);
+
+  const Settings& settings() const { return settings_; }
+  bool quick() const { return settings_.extent == Extent::kQuick; }
+  bool full() const { return settings_.extent == Extent::kFull; }
+  // One of three, by extent.
+  template <class T>
+  T choose(T quick_value, T usual, T full_value) const {
+    return quick() ? quick_value : full() ? full_value : usual;
+  }
+  int threads() const { return threads_; }
+
+  // --model where it is given, else one with random weights, made once and kept.
+  std::shared_ptr<const Model> model(const ModelSpec& spec);
+  // Loads a directory or file.
+  std::shared_ptr<const Model> load(const std::filesystem::path& path, WeightType weights);
+  // Says of `file` in --data where it is. Error kNotFound, naming --data.
+  std::filesystem::path data(const std::string& file) const;
+
+  // Contestants do a workload in turn, each first in some repetitions. Repetitions: 5 where none
+  // takes ten seconds, 3 above, 1 when quick; or as many as are given. One more is not counted: it
+  // comes first.
+  std::vector<Lane> contest(const std::vector<Contestant>& contestants, const MakeWorkload& make,
+                            int repetitions = 0);
+
+  void show(const Table& table);  // prints it, and writes NAME[-n].csv
+  void show(const Chart& chart);  // writes NAME[-n].svg
+  // The one line at the end: what ran, where.
+  void footer() const;
+
+ private:
+  std::filesystem::path file_for(const char* extension, int& count) const;
+
+  std::string benchmark_;
+  Settings settings_;
+  int threads_;
+  int n_tables_ = 0, n_charts_ = 0;
+  std::map<std::string, std::shared_ptr<const Model>> models_;
+};
+
+}  // namespace pando::bench

@@ -1,0 +1,70 @@
+#include "bench/peer.h"
+
+#include <sys/wait.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "base/errors.h"
+
+namespace pando::bench {
+namespace {
+
+Result<std::string> filled_in(const std::string& command,
+                              const std::map<std::string, std::string>& values) {
+  std::string text;
+  for (size_t at = 0; at < command.size(); ++at) {
+    const size_t end = command[at] == '{' ? command.find('}', at) : std::string::npos;
+    if (end == std::string::npos) {
+      text += command[at];
+      continue;
+    }
+    const std::string name = command.substr(at + 1, end - at - 1);
+    const auto value = values.find(name);
+    if (value == values.end()) {
+      std::string names;
+      for (const auto& known : values) names += fmt::format(" {{{}}}", known.first);
+      return invalid_argument("--peer has '{{{}}}', expected of{}", name, names);
+    }
+    text += value->second;
+    at = end;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<double> run_peer(const std::string& command,
+                        const std::map<std::string, std::string>& values) {
+  Result<std::string> text = filled_in(command, values);
+  if (!text) return text.error();
+  FILE* pipe = popen(fmt::format("{{ {}\n}} 2>&1", *text).c_str(), "r");
+  if (pipe == nullptr) return make_error(ErrorCode::kUnavailable, "cannot start '{}'", *text);
+  std::string last, line;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) {
+    if (c != '\n') {
+      line += static_cast<char>(c);
+      continue;
+    }
+    if (!line.empty()) last = line;
+    line.clear();
+  }
+  if (!line.empty()) last = line;
+  const int status = pclose(pipe);
+  if (status != 0)
+    return make_error(ErrorCode::kUnavailable, "'{}' ended with status {}; its last line: {}",
+                      *text, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+                      last);
+  char* end = nullptr;
+  const double value = std::strtod(last.c_str(), &end);
+  if (end == last.c_str() || *end != '\0' || !std::isfinite(value))
+    return make_error(ErrorCode::kUnavailable,
+                      "the last line of '{}' is '{}', expected a number: tokens per second", *text,
+                      last);
+  return value;
+}
+
+}  // namespace pando::bench

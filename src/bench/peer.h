@@ -1,0 +1,17 @@
+// Another engine's command, timed by itself.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "pando/result.h"
+
+namespace pando::bench {
+
+// Runs `command` by the shell, every {name} in it replaced by its value; the last line that it
+// prints must be a number, which is returned. Errors: kInvalidArgument for a {name} that has no
+// value, kUnavailable for a command that fails or prints no number, with what it said.
+Result<double> run_peer(const std::string& command,
+                        const std::map<std::string, std::string>& values);
+
+}  // namespace pando::bench

@@ -1,0 +1,40 @@
+#include "bench/registry.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+
+namespace pando::bench {
+namespace {
+
+std::vector<Benchmark> all() {
+  std::vector<Benchmark> all;
+  for (const auto& part : {speed_benchmarks(), ippd_benchmarks(), hydragen_benchmarks()})
+    all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+}  // namespace
+
+std::vector<BenchmarkInfo> benchmarks() {
+  std::vector<BenchmarkInfo> infos;
+  for (const Benchmark& benchmark : all()) infos.push_back(benchmark.info);
+  return infos;
+}
+
+Status run_benchmark(const std::string& name, const Settings& settings) {
+  for (const Benchmark& benchmark : all()) {
+    if (name != benchmark.info.name) continue;
+    try {
+      Lab lab(name, settings);
+      benchmark.run(lab);
+      lab.footer();
+    } catch (const BenchmarkError& error) {
+      return error.error;
+    }
+    return {};
+  }
+  return not_found("no benchmark is named '{}', expected one of `pando bench list`", name);
+}
+
+}  // namespace pando::bench

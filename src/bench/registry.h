@@ -1,0 +1,19 @@
+// The benchmarks there are, by paper.
+#pragma once
+
+#include <vector>
+
+#include "bench/lab.h"
+
+namespace pando::bench {
+
+struct Benchmark {
+  BenchmarkInfo info;
+  void (*run)(Lab& lab);
+};
+
+std::vector<Benchmark> speed_benchmarks();
+std::vector<Benchmark> ippd_benchmarks();
+std::vector<Benchmark> hydragen_benchmarks();
+
+}  // namespace pando::bench

@@ -1,0 +1,51 @@
+#include "bench/speed_rows.h"
+
+#include <fmt/format.h>
+
+#include "bench/tokens.h"
+
+namespace pando::bench {
+
+using Kind = SpeedRow::Kind;
+
+const char* SpeedRow::kind_name() const {
+  return kind == Kind::kPrefill ? "prefill" : kind == Kind::kDecode ? "decode" : "shared";
+}
+
+std::string SpeedRow::name() const {
+  if (kind == Kind::kPrefill) return fmt::format("prompt {}", n_prompt);
+  if (kind == Kind::kDecode) return "decode alone";
+  return fmt::format("{} sharing {}", n_sequences, n_prompt);
+}
+
+std::vector<SpeedRow> speed_rows(const Lab& lab) {
+  if (lab.quick()) return {{Kind::kPrefill, 128}, {Kind::kDecode, 32}, {Kind::kShared, 128, 8}};
+  return {{Kind::kPrefill, 512},    {Kind::kPrefill, 2048},    {Kind::kDecode, 64},
+          {Kind::kShared, 512, 64}, {Kind::kShared, 2048, 64}, {Kind::kShared, 4096, 64}};
+}
+
+Workload speed_workload(const SpeedRow& row, int vocab, int repetition) {
+  RandomTokens random(static_cast<uint64_t>(repetition) + 1, vocab);
+  const std::vector<Token> prompt = random(row.n_prompt);
+  if (row.kind == Kind::kPrefill) return {.timed = {request_of(prompt, 1)}};
+  Workload workload{.warm = {request_of(prompt, 1)}};
+  for (int i = 0; i < row.n_sequences; ++i)
+    workload.timed.push_back(
+        request_of(row.kind == Kind::kShared ? joined(prompt, random(1)) : prompt, kSpeedAnswer));
+  return workload;
+}
+
+int speed_tokens(const SpeedRow& row) {
+  return row.kind == Kind::kPrefill ? row.n_prompt : row.n_sequences * kSpeedAnswer;
+}
+
+std::vector<SpeedTypes> speed_types(const Lab& lab) {
+  const SpeedTypes q8{WeightType::kQ8_0, KvType::kF16, "q8_0", "f16"};
+  if (lab.quick()) return {q8};
+  return {q8,
+          {WeightType::kQ8_0, KvType::kInt8, "q8_0", "int8"},
+          {WeightType::kAsStored, KvType::kF16, "bf16", "f16"},
+          {WeightType::kQ4_0, KvType::kF16, "q4_0", "f16"}};
+}
+
+}  // namespace pando::bench

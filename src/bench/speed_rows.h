@@ -1,0 +1,37 @@
+// The rows by which engines are compared: a prompt, an answer alone, answers over a shared prompt.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/lab.h"
+
+namespace pando::bench {
+
+struct SpeedRow {
+  enum class Kind { kPrefill, kDecode, kShared } kind;
+  int n_prompt;         // tokens
+  int n_sequences = 1;  // that share the prompt
+  const char* kind_name() const;
+  std::string name() const;
+};
+
+// Of the answers that kDecode and kShared time, each.
+constexpr int kSpeedAnswer = 16;
+
+std::vector<SpeedRow> speed_rows(const Lab& lab);
+// Prompts are new in every repetition; what is shared is there before time is taken.
+Workload speed_workload(const SpeedRow& row, int vocab, int repetition);
+// Tokens: of the prompt, or of all answers.
+int speed_tokens(const SpeedRow& row);
+
+// Weights, and keys and values: those that the engine is compared with.
+struct SpeedTypes {
+  WeightType weights;
+  KvType kv_type;
+  const char* weights_name;
+  const char* kv_name;
+};
+std::vector<SpeedTypes> speed_types(const Lab& lab);
+
+}  // namespace pando::bench

@@ -1,0 +1,24 @@
+// Tables of results: printed for people, written as CSV for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pando::bench {
+
+struct Table {
+  std::string title;
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;  // [rows][columns]
+  std::vector<std::string> notes;              // lines below it: what is comparable, what is not
+
+  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
+};
+
+// A number with three significant digits; "x" for one that is not finite, which was not measured.
+std::string number(double value);
+
+std::string to_markdown(const Table& table);
+std::string to_csv(const Table& table);
+
+}  // namespace pando::bench

@@ -1,0 +1,39 @@
+// Prompts of random tokens with the sharing that a workload has.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "pando/request.h"
+
+namespace pando::bench {
+
+class RandomTokens {
+ public:
+  RandomTokens(uint64_t seed, int vocab) : random_(seed), vocab_(vocab) {}
+  std::vector<Token> operator()(int n);
+
+ private:
+  std::mt19937_64 random_;
+  int vocab_;
+};
+
+std::vector<Token> joined(const std::vector<Token>& a, const std::vector<Token>& b);
+
+// A request for an answer of exactly n_tokens, the likeliest.
+Request request_of(std::vector<Token> tokens, int n_tokens);
+
+// What questions about contexts are made of, in tokens (IPPD, section 3).
+struct QaShape {
+  int instruction, context, question, answer;
+  double questions;  // of a context; the mean where it is no integer
+};
+// One request for each question of `n_contexts` contexts.
+std::vector<Request> questions_of(const QaShape& shape, int n_contexts, RandomTokens& random);
+
+size_t all_tokens(const std::vector<Request>& requests);
+// Nodes of their trie: what is left where nothing is computed twice.
+size_t distinct_tokens(const std::vector<Request>& requests);
+
+}  // namespace pando::bench

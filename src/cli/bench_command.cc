@@ -1,0 +1,80 @@
+// `pando bench`: what sharing is worth on this machine.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "bench/bench.h"
+#include "cli/commands.h"
+
+namespace pando::cli {
+namespace {
+
+struct BenchOptions {
+  std::string name;
+  bool quick = false, full = false;
+  bench::Settings settings;
+};
+
+// pando/ in XDG_CACHE_HOME or in the user's .cache.
+std::filesystem::path cache_directory() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::filesystem::path(value != nullptr ? value : "");
+  };
+  if (const auto cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache / "pando";
+  const auto home = variable("HOME");
+  return (home.empty() ? std::filesystem::temp_directory_path() : home / ".cache") / "pando";
+}
+
+int list() {
+  for (const bench::BenchmarkInfo& info : bench::benchmarks())
+    fmt::print("{:24} {}\n", info.name, info.what);
+  return kOk;
+}
+
+}  // namespace
+
+Command add_bench(CLI::App& app) {
+  auto options = std::make_shared<BenchOptions>();
+  bench::Settings& settings = options->settings;
+  settings.cache = cache_directory() / "models";
+  app.add_option("name", options->name, "list, or the name of a benchmark")->required();
+  CLI::Option* quick =
+      app.add_flag("--quick", options->quick, "Sizes that take seconds: shows that it works");
+  app.add_flag("--full", options->full, "Sizes as published, where memory allows: may take hours")
+      ->excludes(quick);
+  app.add_option("--threads", settings.threads, "Threads (default: one for each processor)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--model", settings.model,
+                 "Model directory or GGUF file instead of one with random weights");
+  app.add_option("--data", settings.data,
+                 "Directory of published data sets, for those that read some");
+  app.add_option("--out", settings.out, "Directory for tables as CSV and charts as SVG");
+  app.add_option("--models", settings.cache, "Where models with random weights are kept")
+      ->default_str("the user's cache");
+  app.add_option(
+      "--peer", settings.peers,
+      "For compare: command of another engine, whose last line is its tokens per second; "
+      "{kind}, {tokens}, {sequences}, {answer}, {threads} and {weights} are filled in");
+  app.footer(
+      "Examples:\n"
+      "  pando bench list\n"
+      "  pando bench speed --quick\n"
+      "  pando bench hydragen-figure-3 --out figures\n"
+      "  pando bench compare --peer 'tools/peers/llama_cpp.sh DIRECTORY {kind} {tokens} "
+      "{sequences} "
+      "{answer} {threads} {weights}'");
+  return [options] {
+    if (options->name == "list") return list();
+    bench::Settings settings = options->settings;
+    settings.extent = options->quick  ? bench::Extent::kQuick
+                      : options->full ? bench::Extent::kFull
+                                      : bench::Extent::kUsual;
+    if (Status status = bench::run_benchmark(options->name, settings); !status)
+      return report_error(status.error().message);
+    return kOk;
+  };
+}
+
+}  // namespace pando::cli

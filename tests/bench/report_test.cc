@@ -1,0 +1,112 @@
+// Tables and charts, and the workloads that they are about.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "bench/bench.h"
+#include "bench/chart.h"
+#include "bench/peer.h"
+#include "bench/speed_rows.h"
+#include "bench/tokens.h"
+
+namespace pando::bench {
+namespace {
+
+TEST(TableTest, NumbersHaveThreeDigits) {
+  EXPECT_EQ(number(1234.5), "1234");
+  EXPECT_EQ(number(12.345), "12.3");
+  EXPECT_EQ(number(1.2345), "1.23");
+  EXPECT_EQ(number(0.12345), "0.123");
+  EXPECT_EQ(number(0), "0");
+  EXPECT_EQ(number(0.0012345), "0.00123");
+  EXPECT_EQ(number(kNotMeasured), "x");
+}
+
+TEST(TableTest, ColumnsLineUpAndCsvIsQuoted) {
+  Table table{.title = "Title", .columns = {"a", "long name"}};
+  table.add({"γ, \"x\"", "1"});
+  EXPECT_EQ(to_markdown(table),
+            "Title\n\n| a      | long name |\n|--------|-----------|\n| γ, \"x\" | 1         |\n");
+  EXPECT_EQ(to_csv(table), "a,long name\n\"γ, \"\"x\"\"\",1\n");
+}
+
+TEST(ChartTest, LeavesGapsAndEscapes) {
+  Chart chart{.title = "a < b", .log_x = true};
+  EXPECT_EQ(to_svg(chart), "");  // nothing to draw
+  chart.series = {{"one", {{1, 2}, {10, kNotMeasured}, {100, 4}, {1000, 3}}}};
+  const std::string svg = to_svg(chart);
+  EXPECT_NE(svg.find("a &lt; b"), std::string::npos);
+  const auto count = [&](const std::string& text) {
+    int n = 0;
+    for (size_t at = svg.find(text); at != std::string::npos; at = svg.find(text, at + 1)) ++n;
+    return n;
+  };
+  EXPECT_EQ(count("<circle"), 3);
+  EXPECT_EQ(count("L"), 1);  // only the last two points are neighbours
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+}
+
+TEST(TokensTest, DistinctTokensAreNodesOfTheTrie) {
+  const auto request = [](std::vector<Token> tokens, uint64_t key = 0) {
+    Request r = request_of(std::move(tokens), 1);
+    r.isolation_key = key;
+    return r;
+  };
+  EXPECT_EQ(distinct_tokens({request({1, 2, 3}), request({1, 2, 4}), request({5}),
+                             request({1, 2, 3}), request({1, 2, 3, 9})}),
+            6u);
+  EXPECT_EQ(distinct_tokens({request({1, 2, 3}), request({1, 2, 3}, 7)}), 6u);
+  EXPECT_EQ(all_tokens({request({1, 2, 3}), request({1})}), 4u);
+}
+
+TEST(TokensTest, QuestionsShareInstructionAndContext) {
+  RandomTokens random(1, 1000);
+  const QaShape shape{
+      .instruction = 10, .context = 20, .question = 5, .answer = 3, .questions = 3.5};
+  const std::vector<Request> requests = questions_of(shape, 4, random);
+  ASSERT_EQ(requests.size(), 14u);
+  EXPECT_EQ(all_tokens(requests), 14u * 35);
+  EXPECT_NEAR(static_cast<double>(distinct_tokens(requests)), 10 + 4 * 20 + 14 * 5, 3);
+  EXPECT_EQ(requests[0].sampling.max_tokens, 3);
+}
+
+TEST(SpeedRowsTest, PromptsAreNewInEveryRepetition) {
+  const SpeedRow row{SpeedRow::Kind::kShared, 30, 4};
+  const Workload one = speed_workload(row, 1000, 1), two = speed_workload(row, 1000, 2);
+  ASSERT_EQ(one.timed.size(), 4u);
+  EXPECT_EQ(distinct_tokens(one.timed), 34u);
+  EXPECT_NE(one.warm[0].tokens, two.warm[0].tokens);
+  EXPECT_EQ(speed_tokens(row), 4 * kSpeedAnswer);
+}
+
+TEST(PeerTest, GivesTheLastNumber) {
+  const auto found = run_peer("echo loading; echo {tokens}.5; echo", {{"tokens", "12"}});
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(*found, 12.5);
+}
+
+TEST(PeerTest, SaysWhatFailed) {
+  const auto message = [](const std::string& command) {
+    const auto result = run_peer(command, {{"tokens", "1"}, {"kind", "prefill"}});
+    return result ? "" : result.error().message;
+  };
+  EXPECT_EQ(message("echo {model}"), "--peer has '{model}', expected of {kind} {tokens}");
+  EXPECT_EQ(message("echo no such file; exit 3"),
+            "'echo no such file; exit 3' ended with status 3; its last line: no such file");
+  EXPECT_EQ(
+      message("echo 12 tokens"),
+      "the last line of 'echo 12 tokens' is '12 tokens', expected a number: tokens per second");
+  EXPECT_NE(message("true"), "");
+}
+
+TEST(BenchmarksTest, NamesAreKnownAndUnknown) {
+  EXPECT_GT(benchmarks().size(), 3u);
+  EXPECT_EQ(run_benchmark("nothing", {}).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(run_benchmark("compare", {}).error().code, ErrorCode::kInvalidArgument);  // no peer
+  Settings settings{.extent = Extent::kQuick};
+  settings.model = "/nowhere";
+  EXPECT_EQ(run_benchmark("speed", settings).error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace pando::bench
