@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes a GGUF file of a Qwen3 shape with random bits and the types of a usual Q4_K_M file, to
-measure memory and speed:
+"""Writes a GGUF file of a Qwen3 shape with random bits, without a tokenizer, to measure memory and speed,
+Pando's and other engines':
 
     pip install -r tools/requirements-gguf.txt
-    tools/random_gguf.py qwen3-0.6b model.gguf
+    tools/random_gguf.py qwen3-0.6b model.gguf [q4_K_M|q8_0|q4_0|bf16]
 
-Values of attention and the down projection are Q6_K in the first and last eighth of the layers and
+q4_K_M, the default: values of attention and the down projection are Q6_K in the first and last eighth of the layers and
 in every third between them, and so is the table of embeddings or the head; all others are Q4_K.
 """
 import sys
@@ -21,8 +21,10 @@ HEAD_DIM, VOCAB = 128, 151936
 
 def blocks(rng, n_rows, n_columns, type_):
     block_len, block_bytes = gguf.GGML_QUANT_SIZES[type_]
+    if type_ == Type.BF16:
+        return (rng.normal(0, 0.02, (n_rows, n_columns)).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).view(np.uint8)
     data = rng.integers(0, 256, (n_rows * n_columns // block_len, block_bytes), dtype=np.uint8)
-    for at in [0, 2] if type_ == Type.Q4_K else [208]:
+    for at in {Type.Q4_K: [0, 2], Type.Q6_K: [208]}.get(type_, [0]):
         scales = rng.uniform(-4e-4, 4e-4, (len(data), 1)).astype(np.float16)
         data[:, at:at + 2] = scales.view(np.uint8)
     return data.reshape(n_rows, -1)
@@ -35,6 +37,9 @@ def more_bits(layer, n_layers):
 
 def main():
     d_model, d_ff, n_layers, n_heads, n_kv_heads, tied = SHAPES[sys.argv[1]]
+    mixture = sys.argv[3] if len(sys.argv) > 3 else "q4_K_M"
+    few = Type.Q4_K if mixture == "q4_K_M" else Type[mixture.upper()]
+    many = Type.Q6_K if mixture == "q4_K_M" else few
     rng = np.random.default_rng(1)
     writer = gguf.GGUFWriter(sys.argv[2], "qwen3", use_temp_file=True)
     writer.add_context_length(40960)
@@ -47,21 +52,23 @@ def main():
     writer.add_value_length(HEAD_DIM)
     writer.add_rope_freq_base(1e6)
     writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_tokenizer_model("no_vocab")
+    writer.add_vocab_size(VOCAB)
 
-    def matrix(name, n_rows, n_columns, type_=Type.Q4_K):
+    def matrix(name, n_rows, n_columns, type_=few):
         writer.add_tensor(name + ".weight", blocks(rng, n_rows, n_columns, type_), raw_dtype=type_)
 
     def norm(name, n):
         writer.add_tensor(name + ".weight", np.ones(n, dtype=np.float32))
 
-    matrix("token_embd", VOCAB, d_model, Type.Q6_K if tied else Type.Q4_K)
+    matrix("token_embd", VOCAB, d_model, many if tied else few)
     norm("output_norm", d_model)
     if not tied:
-        matrix("output", VOCAB, d_model, Type.Q6_K)
+        matrix("output", VOCAB, d_model, many)
     q_dim, kv_dim = n_heads * HEAD_DIM, n_kv_heads * HEAD_DIM
     for layer in range(n_layers):
         of = f"blk.{layer}."
-        some = Type.Q6_K if more_bits(layer, n_layers) else Type.Q4_K
+        some = many if more_bits(layer, n_layers) else few
         norm(of + "attn_norm", d_model)
         norm(of + "ffn_norm", d_model)
         norm(of + "attn_q_norm", HEAD_DIM)

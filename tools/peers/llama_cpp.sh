@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Tokens per second of llama.cpp, or of a fork with the same programs, for `pando bench compare --peer`.
+#
+#   llama_cpp.sh BIN MODELS KIND TOKENS SEQUENCES ANSWER THREADS WEIGHTS
+#
+# BIN holds llama-bench and llama-batched-bench; MODELS holds qwen3-0.6b-WEIGHTS.gguf, as written by
+# tools/random_gguf.py. PEER_FLAGS adds flags to both programs.
+set -euo pipefail
+if [ $# -ne 8 ]; then
+  echo "usage: llama_cpp.sh BIN MODELS KIND TOKENS SEQUENCES ANSWER THREADS WEIGHTS" >&2
+  exit 2
+fi
+bin=$1 models=$2 kind=$3 tokens=$4 sequences=$5 answer=$6 threads=$7 weights=$8
+model=$models/qwen3-0.6b-$weights.gguf
+read -ra flags <<<"${PEER_FLAGS:-}"
+
+field() {  # NAME: its value in the last line that has one, JSON
+  grep -o "\"$1\": *[0-9.]*" | tail -n 1 | grep -o '[0-9.]*$'
+}
+single() {
+  "$bin/llama-bench" -m "$model" -t "$threads" -r 1 -o json "$@" "${flags[@]}" 2>/dev/null | field avg_ts
+}
+case $kind in
+  prefill) single -p "$tokens" -n 0 ;;
+  decode) single -p 0 -n "$answer" ;;
+  shared)
+    context=$((tokens + sequences * (answer + 1) + 64))
+    "$bin/llama-batched-bench" -m "$model" -t "$threads" -tb "$threads" -c "$context" -b 2048 -ub 512 \
+      -npp "$tokens" -ntg "$answer" -npl "$sequences" -pps --output-format jsonl "${flags[@]}" 2>/dev/null |
+      field speed_tg
+    ;;
+  *) echo "'$kind' is no row, expected prefill, decode or shared" >&2; exit 2 ;;
+esac
