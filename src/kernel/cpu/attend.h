@@ -200,11 +200,7 @@ struct Attend {
       if constexpr (kWindow) score = S::select_first(t.from[i] - j, lowest, score);
       top = S::max(top, score);
     }
-    const float old = t.first ? -__builtin_inff() : t.max[i];
-    const float tile_max = S::reduce_max(top);
-    const float now = old > tile_max ? old : tile_max;
-    t.factor[i] = old - now;
-    t.max[i] = now;
+    Blocks::carry_max(t, i, S::reduce_max(top));
   }
 
   template <bool kWhole, bool kWindow>

@@ -5,8 +5,39 @@
 
 namespace pando::kernel {
 
+// Memory that later calls will read, fetched a few lines at a time between the products. Chunks are
+// handed out in two streams, so that one tile's products cover the next tile's keys and values.
+template <class S>
+struct FetchAhead {
+  const std::byte* const* chunk;  // [n]
+  int n;
+  int chunk_bytes;
+  int offset;
+
+  // The next n_lines of memory; `otherwise` when all has been handed out.
+  const std::byte* take(int n_lines, const std::byte* otherwise) {
+    if (n == 0) return otherwise;
+    const std::byte* at = *chunk + offset;
+    offset += n_lines * 64;
+    if (offset >= chunk_bytes) {
+      offset = 0;
+      ++chunk;
+      --n;
+    }
+    return at;
+  }
+};
+
 template <class S>
 struct QueryBlocks {
+  // The running maximum with a tile's, and what the states from before it are to be scaled by.
+  static void carry_max(const AttendTileArgs& t, int query, float tile_max) {
+    const float old = t.first ? -__builtin_inff() : t.max[query];
+    const float now = old > tile_max ? old : tile_max;
+    t.factor[query] = old - now;
+    t.max[query] = now;
+  }
+
   // Calls block.of<R>(first query) for blocks of at most six query rows that cover all of them.
   template <class Block>
   static void for_each(int n_queries, const Block& block) {

@@ -29,25 +29,7 @@ struct AttendInt8 {
  private:
   static int padded(int n) { return Blocks::padded(n); }
 
-  // Memory of the next call's chunks, fetched a few lines at a time between the products.
-  struct Ahead {
-    const std::byte* const* chunk;  // [n]
-    int n;
-    int chunk_bytes;
-    int offset;
-
-    const std::byte* take(int n_lines, const std::byte* otherwise) {
-      if (n == 0) return otherwise;
-      const std::byte* at = *chunk + offset;
-      offset += n_lines * 64;
-      if (offset >= chunk_bytes) {
-        offset = 0;
-        ++chunk;
-        --n;
-      }
-      return at;
-    }
-  };
+  using Ahead = FetchAhead<S>;
 
   // The tile's keys and values as products read them: pages as they lie, or, where a page is not
   // whole vectors of positions, all of them gathered into one.
@@ -256,11 +238,7 @@ struct AttendInt8 {
       S::store(s + j, score);
       top = S::max(top, score);
     }
-    const float old = t.first ? -__builtin_inff() : t.max[i];
-    const float tile_max = S::reduce_max(top);
-    const float now = old > tile_max ? old : tile_max;
-    t.factor[i] = old - now;
-    t.max[i] = now;
+    Blocks::carry_max(t, i, S::reduce_max(top));
   }
 
   // Weights times the values' scales; their maximum; the sum of the weights.

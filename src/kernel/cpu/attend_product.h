@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernel/cpu/attend_blocks.h"
+
 namespace pando::kernel {
 
 struct SimdAvx512;
@@ -35,27 +37,7 @@ struct TileProduct {
     static F load(const uint16_t* p) { return S::load_bf16(p); }
   };
 
-  // Memory that later calls will read, fetched a line at a time between the products. Chunks are
-  // handed out in two streams, so that one tile's products cover the next tile's keys and values.
-  struct Ahead {
-    const std::byte* const* chunk;  // [n]
-    int n;
-    int chunk_bytes;
-    int offset;
-
-    // The next n_lines of memory; null when all has been handed out.
-    const std::byte* take(int n_lines) {
-      if (n == 0) return nullptr;
-      const std::byte* at = *chunk + offset;
-      offset += n_lines * 64;
-      if (offset >= chunk_bytes) {
-        offset = 0;
-        ++chunk;
-        --n;
-      }
-      return at;
-    }
-  };
+  using Ahead = FetchAhead<S>;
 
   enum class Start { kZero, kKeep, kScale };  // c starts at 0, as it is, multiplied by its factor
 
@@ -104,8 +86,8 @@ struct TileProduct {
     for (int v = 0; v < V; ++v) b[v] = reinterpret_cast<const std::byte*>(o.b[v]);
     const int64_t b_step = b_stride * static_cast<int64_t>(sizeof(typename T::Element));
     constexpr int kLines = sizeof(typename T::Element) / 2;  // a step reads twice as much in f32
-    const std::byte* next = ahead.take(o.n_k * kLines);
-    const std::byte* far = ahead.take(o.n_k * kLines);
+    const std::byte* next = ahead.take(o.n_k * kLines, nullptr);
+    const std::byte* far = ahead.take(o.n_k * kLines, nullptr);
     if (next == nullptr) next = b[0];
     if (far == nullptr) far = b[0];
     const float* a_low = a;
