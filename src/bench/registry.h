@@ -13,6 +13,8 @@ struct Benchmark {
 };
 
 std::vector<Benchmark> speed_benchmarks();
+std::vector<Benchmark> kernel_benchmarks();
+std::vector<Benchmark> exactness_benchmarks();
 std::vector<Benchmark> ippd_benchmarks();
 std::vector<Benchmark> hydragen_benchmarks();
 

@@ -1,0 +1,167 @@
+#include "bench/attention_work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "base/half.h"
+#include "kernel/kernels.h"
+
+namespace pando::bench {
+namespace {
+
+constexpr size_t kColdBytes = size_t{64} << 20;
+constexpr int kMostLayers = 64;
+
+int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+kernel::KvShape kv_shape(const AttentionCase& c) {
+  return {.type = c.type,
+          .n_layers = 1,
+          .n_kv_heads = c.n_kv_heads,
+          .head_dim = c.head_dim,
+          .tile_len = c.tile_len,
+          .span_len = c.span_len};
+}
+
+int n_pages(const AttentionCase& c, int page_len) {
+  const int prefix = ceil_div(c.prefix, page_len), suffix = ceil_div(c.suffix, page_len);
+  return c.own_copies ? c.batch * (prefix + suffix) : prefix + c.batch * suffix;
+}
+
+}  // namespace
+
+double AttentionCase::bytes() const {
+  const kernel::KvShape shape = kv_shape(*this);
+  return static_cast<double>(shape.page_bytes()) * n_pages(*this, shape.page_len);
+}
+
+AttentionWork::AttentionWork(const AttentionCase& shape) : case_(shape) {
+  args_.kv.shape = kv_shape(case_);
+  args_.kv.shape.n_layers = std::clamp(
+      static_cast<int>(static_cast<double>(kColdBytes) / case_.bytes()) + 1, 2, kMostLayers);
+  fill();
+  list_pages();
+  args_.kv.base = memory_.data();
+  args_.n_heads = case_.n_heads;
+  args_.scale = static_cast<float>(1.4426950408889634 / std::sqrt(case_.head_dim));
+  positions_.assign(static_cast<size_t>(case_.batch), static_cast<uint32_t>(case_.n_keys() - 1));
+  args_.positions = positions_;
+  args_.task_pages = pages_;
+  add_tasks(tasks_, case_.own_copies ? 0 : case_.prefix, false);
+  add_tasks(tasks_each_, 0, true);
+
+  const auto batch = static_cast<uint32_t>(case_.batch),
+             prefix = static_cast<uint32_t>(case_.prefix);
+  const auto page_len = static_cast<uint32_t>(args_.kv.shape.page_len);
+  const uint32_t n_shared = (prefix + page_len - 1) / page_len;
+  if (prefix > 0) levels_.push_back({0, batch, 0, prefix, paths_[0], n_shared, 0});
+  const uint32_t n_own = (static_cast<uint32_t>(case_.suffix) + page_len - 1) / page_len;
+  for (uint32_t row = 0; row < batch; ++row) {
+    states_begin_.push_back(static_cast<uint32_t>(states_.size()));
+    if (prefix > 0) states_.push_back(row);
+    if (n_own == 0) continue;
+    const uint32_t state = (prefix > 0 ? batch : 0) + row;
+    levels_.push_back({row, row + 1, prefix, prefix + static_cast<uint32_t>(case_.suffix),
+                       paths_[row] + n_shared, n_own, state});
+    states_.push_back(state);
+  }
+  states_begin_.push_back(static_cast<uint32_t>(states_.size()));
+
+  std::minstd_rand random(2);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  q_.resize(static_cast<size_t>(case_.batch) * case_.n_heads * case_.head_dim);
+  for (float& x : q_) x = uniform(random);
+  out_.resize(q_.size());
+  args_.q = q_.data();
+  args_.out = out_.data();
+  level_args_ = {.kv = args_.kv,
+                 .layer = 0,
+                 .n_heads = args_.n_heads,
+                 .scale = args_.scale,
+                 .tasks = levels_,
+                 .pages = pages_,
+                 .n_states = static_cast<uint32_t>(states_.size()),
+                 .states_begin = states_begin_,
+                 .states = states_,
+                 .positions = positions_,
+                 .q = q_.data(),
+                 .out = out_.data()};
+}
+
+// Elements in [-1, 1]; int8: any integers, with scales as of such values.
+void AttentionWork::fill() {
+  const kernel::KvShape& shape = args_.kv.shape;
+  memory_ = AlignedBuffer(static_cast<size_t>(n_pages(case_, shape.page_len)) * shape.page_bytes());
+  std::minstd_rand random(1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  AlignedBuffer pattern(size_t{1} << 14);
+  for (size_t i = 0; i < pattern.size(); ++i) pattern.as<uint8_t>()[i] = random() & 0xff;
+  for (size_t i = 0; i < pattern.size() / 4; ++i) {
+    const float x = uniform(random), y = uniform(random);
+    if (shape.type == DType::kF32) pattern.as<float>()[i] = x;
+    if (dtype_size(shape.type) != 2) continue;
+    const auto narrow = shape.type == DType::kF16 ? f32_to_f16 : f32_to_bf16;
+    pattern.as<uint16_t>()[2 * i] = narrow(x);
+    pattern.as<uint16_t>()[2 * i + 1] = narrow(y);
+  }
+  for (size_t at = 0; at < memory_.size(); at += pattern.size())
+    std::copy_n(pattern.data(), std::min(pattern.size(), memory_.size() - at), memory_.data() + at);
+  if (shape.type != DType::kI8) return;
+  const size_t elements =
+      static_cast<size_t>(kernel::int8_element_bytes(shape.page_len, shape.head_dim));
+  for (size_t at = elements; at < memory_.size(); at += shape.chunk_bytes())
+    std::fill_n(reinterpret_cast<float*>(memory_.data() + at), shape.page_len, 1.0f / 127);
+}
+
+// A path for each sequence, the pages of the prefix in all of them.
+void AttentionWork::list_pages() {
+  const int page_len = args_.kv.shape.page_len;
+  const int prefix = ceil_div(case_.prefix, page_len), suffix = ceil_div(case_.suffix, page_len);
+  kernel::PageId next = case_.own_copies ? 0 : static_cast<kernel::PageId>(prefix);
+  for (int sequence = 0; sequence < case_.batch; ++sequence) {
+    paths_.push_back(static_cast<uint32_t>(pages_.size()));
+    for (int i = 0; i < prefix; ++i)
+      pages_.push_back(case_.own_copies ? next++ : static_cast<kernel::PageId>(i));
+    for (int i = 0; i < suffix; ++i) pages_.push_back(next++);
+  }
+}
+
+// Tiles that begin before `shared_end` are one task of all rows, the others one for each row.
+void AttentionWork::add_tasks(std::vector<kernel::AttentionTask>& tasks, int shared_end,
+                              bool for_each_row) const {
+  const kernel::KvShape& shape = args_.kv.shape;
+  const int per_tile = shape.pages_per_tile(), n_all = ceil_div(case_.n_keys(), shape.page_len);
+  for (int tile = 0; tile * shape.tile_len < case_.n_keys(); ++tile) {
+    const uint32_t first = static_cast<uint32_t>(tile * per_tile);
+    const uint32_t n = static_cast<uint32_t>(std::min(per_tile, n_all - tile * per_tile));
+    const bool is_shared = !for_each_row && tile * shape.tile_len < shared_end;
+    const uint32_t each = is_shared ? static_cast<uint32_t>(case_.batch) : 1;
+    for (uint32_t row = 0; row < static_cast<uint32_t>(case_.batch); row += each)
+      tasks.push_back({static_cast<uint32_t>(tile), row, row + each, paths_[row] + first, n});
+  }
+}
+
+void AttentionWork::next_layer() {
+  args_.layer = (args_.layer + 1) % args_.kv.shape.n_layers;
+  level_args_.layer = args_.layer;
+}
+
+void AttentionWork::shared(ThreadPool& pool) {
+  args_.tasks = tasks_;
+  kernel::attention(kernel::best_kernels(), pool, args_, scratch_);
+  next_layer();
+}
+
+void AttentionWork::per_sequence(ThreadPool& pool) {
+  args_.tasks = tasks_each_;
+  kernel::attention(kernel::best_kernels(), pool, args_, scratch_);
+  next_layer();
+}
+
+void AttentionWork::hydragen(ThreadPool& pool) {
+  kernel::level_attention(kernel::best_kernels(), pool, level_args_, scratch_);
+  next_layer();
+}
+
+}  // namespace pando::bench

@@ -1,0 +1,64 @@
+// Sequences that share a prefix and decode a token each, as calls of the attention kernels.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "kernel/attention.h"
+#include "kernel/level_attention.h"
+
+namespace pando::bench {
+
+struct AttentionCase {
+  DType type = DType::kF16;
+  int batch = 1;    // sequences, of one row each
+  int prefix = 0;   // positions that all share; whole tiles where there is a suffix
+  int suffix = 0;   // positions of each sequence alone
+  int n_heads = 1;  // of queries
+  int n_kv_heads = 1;
+  int head_dim = 128;
+  bool own_copies = false;  // each sequence has the prefix in pages of its own
+  // Positions of a tile and a span (docs/arithmetic.md); the engine's.
+  int tile_len = 64, span_len = 2048;
+
+  int n_keys() const { return prefix + suffix; }
+  double flops() const { return 4.0 * batch * n_heads * n_keys() * head_dim; }
+  // Of the keys and values of one layer.
+  double bytes() const;
+};
+
+// Every call works on the next layer, of so many that caches do not hold them.
+class AttentionWork {
+ public:
+  explicit AttentionWork(const AttentionCase& shape);
+
+  // The prefix's tiles meet all rows at once, as under `tree`.
+  void shared(ThreadPool& pool);
+  // Each row meets its whole path by itself, as under `prefix_cached`, or under `packed` where
+  // copies are its own.
+  void per_sequence(ThreadPool& pool);
+  // The published operator: prefix, suffixes, and their results combined.
+  void hydragen(ThreadPool& pool);
+
+ private:
+  void fill();
+  void list_pages();
+  void add_tasks(std::vector<kernel::AttentionTask>& tasks, int end, bool for_each_row) const;
+  void next_layer();
+
+  AttentionCase case_;
+  AlignedBuffer memory_;
+  std::vector<float> q_, out_;
+  std::vector<uint32_t> positions_;
+  std::vector<kernel::PageId> pages_;  // of tasks: path after path
+  std::vector<uint32_t> paths_;        // [batch] index into pages_ of each one's path
+  std::vector<kernel::AttentionTask> tasks_, tasks_each_;
+  std::vector<kernel::LevelTask> levels_;
+  std::vector<uint32_t> states_begin_, states_;
+  kernel::AttentionArgs args_{};
+  kernel::LevelArgs level_args_{};
+  kernel::AttentionScratch scratch_;
+};
+
+}  // namespace pando::bench

@@ -1,0 +1,139 @@
+#include "bench/kernel_peaks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "bench/lab.h"
+#include "bench/timing.h"
+#include "kernel/kernels.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace pando::bench {
+namespace {
+
+// The compiler takes what `p` points at as read.
+void keep(const void* p) { asm volatile("" : : "r"(p) : "memory"); }
+
+#if defined(__x86_64__)
+constexpr int kRounds = 20'000;
+constexpr int kChains = 16;  // independent, so that latency is hidden
+
+// Each returns the operations it did.
+__attribute__((target("avx512f"), noinline)) double fma_burst_avx512() {
+  __m512 acc[kChains];
+#pragma GCC unroll 16
+  for (int i = 0; i < kChains; ++i) acc[i] = _mm512_setzero_ps();
+  const __m512 x = _mm512_set1_ps(0.5f);
+  for (int round = 0; round < kRounds; ++round)
+#pragma GCC unroll 16
+    for (int i = 0; i < kChains; ++i) asm("vfmadd231ps %1, %1, %0" : "+v"(acc[i]) : "v"(x));
+#pragma GCC unroll 16
+  for (int i = 1; i < kChains; ++i) acc[0] = _mm512_add_ps(acc[0], acc[i]);
+  float out[16];  // a copy: accumulators whose address escapes would live in memory
+  _mm512_storeu_ps(out, acc[0]);
+  keep(out);
+  return 32.0 * kRounds * kChains;
+}
+
+__attribute__((target("avx512f,avx512vnni"), noinline)) double dot_burst_avx512() {
+  __m512i acc[kChains];
+#pragma GCC unroll 16
+  for (int i = 0; i < kChains; ++i) acc[i] = _mm512_setzero_si512();
+  const __m512i x = _mm512_set1_epi8(3);
+  for (int round = 0; round < kRounds; ++round)
+#pragma GCC unroll 16
+    for (int i = 0; i < kChains; ++i) asm("vpdpbusd %1, %1, %0" : "+v"(acc[i]) : "v"(x));
+#pragma GCC unroll 16
+  for (int i = 1; i < kChains; ++i) acc[0] = _mm512_add_epi32(acc[0], acc[i]);
+  int out[16];
+  _mm512_storeu_si512(out, acc[0]);
+  keep(out);
+  return 128.0 * kRounds * kChains;
+}
+
+__attribute__((target("avx2,fma"), noinline)) double fma_burst_avx2() {
+  constexpr int kFewer = 12;
+  __m256 acc[kFewer];
+#pragma GCC unroll 16
+  for (int i = 0; i < kFewer; ++i) acc[i] = _mm256_setzero_ps();
+  const __m256 x = _mm256_set1_ps(0.5f);
+  for (int round = 0; round < kRounds; ++round)
+#pragma GCC unroll 16
+    for (int i = 0; i < kFewer; ++i) asm("vfmadd231ps %1, %1, %0" : "+x"(acc[i]) : "x"(x));
+#pragma GCC unroll 16
+  for (int i = 1; i < kFewer; ++i) acc[0] = _mm256_add_ps(acc[0], acc[i]);
+  float out[8];
+  _mm256_storeu_ps(out, acc[0]);
+  keep(out);
+  return 16.0 * kRounds * kFewer;
+}
+#endif
+
+using Burst = double (*)();
+
+// Null where this program has no measure.
+Burst burst_for(DType weights) {
+#if defined(__x86_64__)
+  const kernel::Isa isa = kernel::best_kernels().isa;
+  if (isa == kernel::Isa::kAvx512)
+    return dtype_size(weights) == 0 ? dot_burst_avx512 : fma_burst_avx512;
+  // AVX2 has no such instruction for integers.
+  if (isa == kernel::Isa::kAvx2 && dtype_size(weights) > 0) return fma_burst_avx2;
+#endif
+  static_cast<void>(weights);
+  return nullptr;
+}
+
+// The best of n attempts of what returns the work it did.
+Peak best_of(int n, FunctionRef<double()> attempt) {
+  Peak best{0, 0};
+  for (int i = 0; i < n; ++i) {
+    const double busy = processor_seconds();
+    const auto start = std::chrono::steady_clock::now();
+    const double work = attempt();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    best.wall = std::max(best.wall, work / seconds.count());
+    best.processor = std::max(best.processor, work / (processor_seconds() - busy));
+  }
+  return best;
+}
+
+}  // namespace
+
+Peak multiply_peak(ThreadPool& pool, DType weights) {
+  const Burst burst = burst_for(weights);
+  if (burst == nullptr) return {kNotMeasured, kNotMeasured};
+  return best_of(20, [&] {
+    std::vector<double> done(static_cast<size_t>(pool.n_threads()));
+    // Several for each thread: one that starts late does fewer.
+    pool.parallel_for(16 * pool.n_threads(), [&](int64_t, int worker) { done[worker] += burst(); });
+    double all = 0;
+    for (const double n : done) all += n;
+    return all;
+  });
+}
+
+Peak read_peak(ThreadPool& pool) {
+  constexpr size_t kBytes = size_t{256} << 20, kPiece = size_t{1} << 20;
+  const AlignedBuffer memory(kBytes);
+  std::memset(memory.data(), 1, kBytes);
+  return best_of(10, [&] {
+    pool.parallel_for(static_cast<int64_t>(kBytes / kPiece), [&](int64_t item, int) {
+      const uint64_t* p = memory.as<uint64_t>() + item * (kPiece / 8);
+      uint64_t sum[8] = {};
+      for (size_t i = 0; i < kPiece / 8; i += 8)
+        for (size_t j = 0; j < 8; ++j) sum[j] += p[i + j];
+      keep(sum);
+    });
+    return static_cast<double>(kBytes);
+  });
+}
+
+}  // namespace pando::bench

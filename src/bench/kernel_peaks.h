@@ -1,0 +1,21 @@
+// What the machine can do at most: multiply-adds in registers, and reading memory.
+#pragma once
+
+#include "base/dtype.h"
+#include "base/thread_pool.h"
+
+namespace pando::bench {
+
+// The best of several attempts, on all threads of the pool.
+struct Peak {
+  double wall;       // a second on the clock, of all threads
+  double processor;  // a second of one processor
+};
+
+// Operations (two for a multiply-add) of the kind that products with weights of this type are made
+// of: f32, or 8-bit integers summed in 32 bits. Not finite where this program has no measure of it.
+Peak multiply_peak(ThreadPool& pool, DType weights);
+// Bytes, of more memory than caches hold.
+Peak read_peak(ThreadPool& pool);
+
+}  // namespace pando::bench

@@ -1,0 +1,83 @@
+#include "bench/kernel_rates.h"
+
+#include <algorithm>
+#include <random>
+
+#include "bench/attention_work.h"
+#include "bench/kernel_peaks.h"
+#include "bench/timing.h"
+#include "engine/options.h"
+#include "kernel/kernels.h"
+
+namespace pando::bench {
+namespace {
+
+constexpr size_t kColdBytes = size_t{64} << 20;
+
+double seconds_each(const Lab& lab) { return lab.choose(0.01, 0.3, 1.0); }
+
+}  // namespace
+
+ProductWork::ProductWork(DType type, int n, int k, bool cold) : n_(n), k_(k) {
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal(0.0f, 0.1f);
+  constexpr int kRows = 48;
+  std::vector<float> rows(static_cast<size_t>(kRows) * static_cast<size_t>(k));
+  for (float& x : rows) x = normal(random);
+  // 1/16 in f16, small in bf16, ordinary scales and any integers in blocks of q4_K.
+  const std::vector<uint16_t> halves(rows.size(), 0x2c00);
+  const bool is_stored = type == DType::kF16 || type == DType::kBF16 ||
+                         type == DType::kQ4_K;  // else quantised, or f32
+  do {
+    copies_.emplace_back(type, n, k);
+    for (int row = 0; row < n; row += kRows)
+      copies_.back().set_rows(kernel::best_kernels(), row, std::min(kRows, n - row),
+                              is_stored ? type : DType::kF32,
+                              is_stored ? static_cast<const void*>(halves.data()) : rows.data());
+  } while (cold && copies_.size() * bytes() < kColdBytes);
+}
+
+void ProductWork::run(ThreadPool& pool, int m) {
+  const auto n_x = static_cast<size_t>(m) * static_cast<size_t>(k_);
+  if (x_.size() < n_x) {
+    std::minstd_rand random(2);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    x_.resize(n_x);
+    for (float& x : x_) x = uniform(random);
+    y_.resize(static_cast<size_t>(m) * static_cast<size_t>(n_));
+  }
+  kernel::linear(kernel::best_kernels(), pool, copies_[next_], x_.data(), k_, m, y_.data(), n_,
+                 scratch_);
+  next_ = (next_ + 1) % copies_.size();
+}
+
+double fma_peak(const Lab& lab) {
+  ThreadPool pool(lab.threads());
+  return multiply_peak(pool, DType::kF32).wall;
+}
+
+double read_bandwidth(const Lab& lab) {
+  ThreadPool pool(lab.threads());
+  return read_peak(pool).wall;
+}
+
+double attention_rate(const Lab& lab, int n_rows, int n_keys, int head_dim, int n_kv_heads,
+                      KvType type) {
+  ThreadPool pool(lab.threads());
+  const AttentionCase shape{.type = kv_dtype(type),
+                            .batch = n_rows,
+                            .prefix = n_keys,
+                            .n_heads = n_kv_heads,
+                            .n_kv_heads = n_kv_heads,
+                            .head_dim = head_dim};
+  AttentionWork work(shape);
+  return shape.flops() / time_calls(seconds_each(lab), [&] { work.shared(pool); }).wall;
+}
+
+double product_rate(const Lab& lab, DType type, int m, int n, int k) {
+  ThreadPool pool(lab.threads());
+  ProductWork work(type, n, k, true);
+  return 2.0 * m * n * k / time_calls(seconds_each(lab), [&] { work.run(pool, m); }).wall;
+}
+
+}  // namespace pando::bench

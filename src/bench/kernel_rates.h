@@ -1,0 +1,43 @@
+// Rates of single kernels, as what whole runs are held against.
+#pragma once
+
+#include <vector>
+
+#include "bench/lab.h"
+#include "kernel/linear.h"
+
+namespace pando::bench {
+
+// Products with one matrix of small weights, or with copies of it in turn.
+class ProductWork {
+ public:
+  // cold: of so many copies that caches do not hold them.
+  ProductWork(DType type, int n, int k, bool cold);
+
+  // x: [m, k] of ordinary numbers.
+  void run(ThreadPool& pool, int m);
+  size_t bytes() const { return copies_[0].bytes(); }  // of the weights of one call
+  float* y() { return y_.data(); }                     // [m, n] of the last call
+
+ private:
+  int n_, k_;
+  std::vector<kernel::PackedMatrix> copies_;
+  size_t next_ = 0;
+  std::vector<float> x_, y_;
+  kernel::LinearScratch scratch_;
+};
+
+// All of the following are a second on the clock, on all threads of the lab.
+
+// Operations of f32 multiply-adds in registers; not finite where there is no measure of it.
+double fma_peak(const Lab& lab);
+// Bytes read from memory.
+double read_bandwidth(const Lab& lab);
+// Operations (4 for each row, head, key and channel) of n_rows rows for each KV head against the
+// same n_keys positions, which come from memory.
+double attention_rate(const Lab& lab, int n_rows, int n_keys, int head_dim, int n_kv_heads,
+                      KvType type);
+// Operations (2 M N K) of m rows with weights [n, k] that come from memory.
+double product_rate(const Lab& lab, DType type, int m, int n, int k);
+
+}  // namespace pando::bench

@@ -1,0 +1,74 @@
+#include "bench/timing.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "bench/lab.h"
+
+namespace pando::bench {
+namespace {
+
+constexpr int kSamples = 11, kRounds = 9;
+
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Seconds of n calls.
+double timed(int n, FunctionRef<void()> call) {
+  const double start = wall_seconds();
+  for (int i = 0; i < n; ++i) call();
+  return wall_seconds() - start;
+}
+
+// So many calls take about `seconds`; a call before does not count.
+int calls_in(double seconds, FunctionRef<void()> call) {
+  call();
+  return static_cast<int>(std::clamp(seconds / std::max(timed(1, call), 1e-7), 1.0, 1e6));
+}
+
+}  // namespace
+
+double processor_seconds() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+CallTime time_calls(double seconds, FunctionRef<void()> call) {
+  const int n = calls_in(seconds / kSamples, call);
+  std::vector<double> wall, processor;
+  for (int sample = 0; sample < kSamples; ++sample) {
+    const double busy = processor_seconds();
+    wall.push_back(timed(n, call) / n);
+    processor.push_back((processor_seconds() - busy) / n);
+  }
+  std::sort(wall.begin(), wall.end());
+  const double middle = median(wall);
+  return {middle, median(processor), (wall[kSamples * 3 / 4] - wall[kSamples / 4]) / middle};
+}
+
+std::vector<std::vector<double>> times_in_turn(double seconds,
+                                               const std::vector<std::function<void()>>& calls) {
+  std::vector<int> n;
+  for (const auto& call : calls)
+    n.push_back(calls_in(seconds / (kRounds * static_cast<double>(calls.size())), call));
+  std::vector<std::vector<double>> times(calls.size());
+  for (size_t round = 0; round < kRounds; ++round)
+    for (size_t turn = 0; turn < calls.size(); ++turn) {
+      const size_t i = (turn + round) % calls.size();
+      times[i].push_back(timed(n[i], calls[i]) / n[i]);
+    }
+  return times;
+}
+
+double times_faster(const std::vector<double>& one, const std::vector<double>& other) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < std::min(one.size(), other.size()); ++i)
+    ratios.push_back(other[i] / one[i]);
+  return median(std::move(ratios));
+}
+
+}  // namespace pando::bench

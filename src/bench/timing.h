@@ -1,0 +1,30 @@
+// Times of short calls: by the clock, and by the time that processors spent.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/function_ref.h"
+
+namespace pando::bench {
+
+// Of all threads of the process: other work on the machine does not count, waiting for one another
+// does.
+double processor_seconds();
+
+// Seconds of one call: the median of at least ten samples, after one call that does not count.
+struct CallTime {
+  double wall;       // on the clock
+  double processor;  // of all threads together
+  double spread;     // between the quarters of the samples on the clock, as a part of the median
+};
+CallTime time_calls(double seconds, FunctionRef<void()> call);
+
+// Seconds on the clock of each call in every round; calls take turns, each first in some rounds.
+// [calls][rounds], at least nine rounds, about `seconds` in all.
+std::vector<std::vector<double>> times_in_turn(double seconds,
+                                               const std::vector<std::function<void()>>& calls);
+// Median over rounds of `other` over `one`: how many times faster `one` is.
+double times_faster(const std::vector<double>& one, const std::vector<double>& other);
+
+}  // namespace pando::bench
