@@ -16,9 +16,15 @@ struct WorkView {
     // it wants, and rows that are missing.
     std::vector<uint32_t> again, segments;
     bool wants_all_outputs = false;  // and those of rows that others compute before it
+    std::vector<uint32_t> cached;    // indices into cached_rows: what its rows attend to
   };
   std::vector<uint32_t> segment_rows;  // rows of each segment that are to compute
   std::vector<Item> items;             // in order of arrival
+
+  // Where time is predicted; otherwise empty.
+  std::vector<uint32_t> segment_begin;  // position of each segment's first row
+  std::vector<uint32_t> cached_rows;    // positions of each cached part of a path
+  uint32_t n_starts = UINT32_MAX;       // items that do not run and may start in this step
 };
 
 struct Advance {

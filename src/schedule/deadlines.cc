@@ -1,0 +1,21 @@
+#include "schedule/deadlines.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace pando {
+
+Job new_job(double now, double work, const Deadlines& asked, const DeadlineClass& otherwise) {
+  PANDO_CHECK(work > 0);
+  const double ttft_slo = asked.ttft_slo > 0
+                              ? asked.ttft_slo
+                              : std::max(otherwise.ttft_slo, otherwise.ttft_per_work * work);
+  return {.arrival = now,
+          .deadline = now + ttft_slo,
+          .work = work,
+          .left = work,
+          .tpot_slo = asked.tpot_slo > 0 ? asked.tpot_slo : otherwise.tpot_slo};
+}
+
+}  // namespace pando

@@ -1,0 +1,203 @@
+#include "schedule/packer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/check.h"
+#include "schedule/binary_search.h"
+#include "schedule/step_draft.h"
+
+namespace pando {
+namespace {
+
+class Packer {
+ public:
+  Packer(const WorkView& view, std::span<const Job> jobs, double now, const Predictor& predictor,
+         const Policy& policy, const PackerOptions& options)
+      : view_(view),
+        jobs_(jobs),
+        now_(now),
+        predictor_(predictor),
+        options_(options),
+        draft_(view),
+        granted_(view.items.size()),
+        n_starts_(view.n_starts) {
+    budget_ = options.step_budget;
+    for (uint32_t item = 0; item < view.items.size(); ++item)
+      if (view.items[item].decoding) {
+        if (std::isfinite(budget_)) budget_ = std::min(budget_, jobs[item].tpot_slo);
+      } else {
+        prefills_.push_back(item);
+      }
+    if (policy.ages) age();
+    std::ranges::stable_sort(prefills_, {},
+                             [&](uint32_t item) { return policy.priority(jobs[item], now); });
+  }
+
+  PackedStep pack() {
+    for (uint32_t item = 0; item < view_.items.size(); ++item)
+      if (view_.items[item].decoding) grant(item, n_rows_left());
+    const double decodes = predictor_.seconds(draft_.features());
+    const double least = decodes + options_.least_share * budget_;
+    limit_ = std::max(budget_, least);
+    if (aged_) give_share(*aged_, least);
+    for (const uint32_t item : prefills_) consider(item);
+    if (options_.many_prefills && !options_.whole_prompts) give_back();
+    take_one_row();
+    take_along();
+    return {draft_.advances(), draft_.features()};
+  }
+
+ private:
+  struct Grant {
+    uint32_t item;
+    uint32_t n_rows;
+  };
+
+  // Sets the oldest prefill that has waited too long.
+  void age() {
+    for (const uint32_t item : prefills_) {
+      const Job& job = jobs_[item];
+      if (now_ - job.arrival < options_.aging * (job.deadline - job.arrival)) continue;
+      if (!aged_ || job.arrival < jobs_[*aged_].arrival) aged_ = item;
+    }
+  }
+
+  uint32_t n_rows_left() const {
+    const auto n = static_cast<uint32_t>(draft_.features().rows);
+    return options_.n_rows - std::min(options_.n_rows, n);
+  }
+
+  // So that an aged prefill goes on in every step, whoever comes before it.
+  void give_share(uint32_t item, double limit) {
+    if (options_.whole_prompts) return consider_whole(item);
+    if (grant_what_fits(item, limit, /*n_least=*/1) && is_long(jobs_[item], options_)) long_ = item;
+  }
+
+  // Algorithm 2.
+  void consider(uint32_t item) {
+    if (!options_.many_prefills && n_considered_rows_ > 0) return;
+    const uint64_t n_before = n_prefill_rows_;
+    if (options_.whole_prompts) {
+      consider_whole(item);
+    } else if (granted_[item]) {  // aged: this is its own place
+      grow(item);
+    } else if (!is_long(jobs_[item], options_)) {
+      grant_what_fits(item, limit_);
+    } else if (!long_ && grant_what_fits(item, limit_ * (1 - yielded(jobs_[item])))) {
+      long_ = item;
+    }
+    n_considered_rows_ += n_prefill_rows_ - n_before;
+  }
+
+  // Share of the budget that a long prefill leaves to others at first.
+  double yielded(const Job& job) const {
+    return options_.many_prefills ? std::clamp(lars_priority(job, now_), 0.0, options_.rho_max) : 0;
+  }
+
+  void consider_whole(uint32_t item) {
+    const uint32_t n = draft_.n_wanted(item);
+    if (n_prefill_rows_ > 0 &&
+        (n > n_rows_left() || predictor_.seconds(draft_.with(item, n)) > limit_))
+      return;
+    grant(item, n);
+  }
+
+  bool grant_what_fits(uint32_t item, double limit, uint32_t n_least = 0) {
+    const uint32_t n_most = std::min(draft_.n_wanted(item), n_rows_left());
+    const uint32_t n = last_that(
+        n_most, [&](uint32_t n) { return predictor_.seconds(draft_.with(item, n)) <= limit; });
+    return grant(item, std::min(n_most, std::max(n, n_least)));
+  }
+
+  // True where the item advances.
+  bool grant(uint32_t item, uint32_t n_rows) {
+    const bool starts = !view_.items[item].running;
+    if (n_rows == 0 || granted_[item] || (starts && n_starts_ == 0)) return false;
+    if (starts) --n_starts_;
+    granted_[item] = true;
+    const uint32_t n = draft_.take(item, n_rows);
+    if (!view_.items[item].decoding) n_prefill_rows_ += n;
+    grants_.push_back({item, n});
+    return true;
+  }
+
+  // What others left of the budget returns to the long prefill of the step, or to the first that
+  // yielded all there was.
+  void give_back() {
+    if (long_) return grow(*long_);
+    for (const uint32_t item : prefills_)
+      if (is_long(jobs_[item], options_) && grant_what_fits(item, limit_)) return;
+  }
+
+  // Gives it what is left of the budget besides.
+  void grow(uint32_t item) {
+    uint32_t& n_granted = std::ranges::find(grants_, item, &Grant::item)->n_rows;
+    const uint32_t n_before = n_granted;
+    const uint32_t n_most = std::max(n_before, StepDraft(view_).n_wanted(item));
+    const uint32_t n_more = last_that(n_most - n_before, [&](uint32_t n) {
+      n_granted = n_before + n;
+      const StepFeatures step = draft().features();
+      return step.rows <= options_.n_rows && predictor_.seconds(step) <= limit_;
+    });
+    n_granted = n_before + n_more;
+    n_prefill_rows_ += n_more;
+    draft_ = draft();
+  }
+
+  // The step of all grants. A larger grant may take rows that a later one took before; that one
+  // then goes on to others, up to as many as it was granted.
+  StepDraft draft() const {
+    StepDraft draft(view_);
+    for (const Grant& grant : grants_) draft.take(grant.item, grant.n_rows);
+    return draft;
+  }
+
+  // Where not even one row fits beside the decodes, prefill goes on all the same.
+  void take_one_row() {
+    for (const uint32_t item : prefills_)
+      if (n_prefill_rows_ == 0) grant_what_fits(item, limit_, /*n_least=*/1);
+  }
+
+  // Those that advance at no cost.
+  void take_along() {
+    for (uint32_t item = 0; item < view_.items.size(); ++item) {
+      const bool starts = !view_.items[item].running;
+      if (granted_[item] || (starts && n_starts_ == 0)) continue;
+      const size_t n_before = draft_.advances().size();
+      draft_.take(item, 0);
+      if (starts) n_starts_ -= static_cast<uint32_t>(draft_.advances().size() - n_before);
+    }
+  }
+
+  const WorkView& view_;
+  std::span<const Job> jobs_;
+  double now_;
+  const Predictor& predictor_;
+  const PackerOptions& options_;
+  StepDraft draft_;
+  std::vector<uint32_t> prefills_;  // in the policy's order
+  std::optional<uint32_t> aged_;
+  std::optional<uint32_t> long_;  // the one that has a part in the step
+  std::vector<bool> granted_;
+  std::vector<Grant> grants_;
+  uint32_t n_starts_;
+  uint64_t n_prefill_rows_ = 0, n_considered_rows_ = 0;
+  double budget_ = 0, limit_ = 0;
+};
+
+}  // namespace
+
+bool is_long(const Job& job, const PackerOptions& options) {
+  return job.left > options.long_factor * options.step_budget;
+}
+
+PackedStep pack_step(const WorkView& view, std::span<const Job> jobs, double now,
+                     const Predictor& predictor, const Policy& policy,
+                     const PackerOptions& options) {
+  PANDO_CHECK(jobs.size() == view.items.size() && options.n_rows > 0);
+  return Packer(view, jobs, now, predictor, policy, options).pack();
+}
+
+}  // namespace pando

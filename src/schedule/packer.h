@@ -1,0 +1,49 @@
+// What a step computes, by predicted time. Medha, sections 3.2, 4.2 and 4.3, algorithms 1 and 2.
+// Pure: time, jobs and predictor are arguments.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "schedule/policy.h"
+#include "schedule/predictor.h"
+#include "schedule/schedule.h"
+
+namespace pando {
+
+struct PackerOptions {
+  static constexpr double kNoBudget = std::numeric_limits<double>::infinity();
+
+  // Seconds of a step: of one without decodes this, of others no more than the least tpot_slo among
+  // them either. kNoBudget: time does not limit a step and nothing is long, so that chunks have a
+  // fixed size, what n_rows leaves beside the decodes.
+  double step_budget = 0.1;
+  uint32_t n_rows = 512;       // of a step at most, whatever the time
+  bool whole_prompts = false;  // no chunks: at least one prompt, and more as far as they fit
+  bool many_prefills = true;   // beside a prefill others in the same step; false: one at a time
+  double rho_max = 0.4;        // share of the budget that a long prefill yields at most
+  double long_factor = 1;      // a prefill is long while its rest takes more than so many budgets
+  // Share of the budget that goes to prefill also where decodes leave less, and the share of an
+  // aged prefill.
+  double least_share = 0.1;
+  // Under a policy that ages: a prefill is aged once it has waited for so many times its ttft_slo.
+  // The oldest goes first, with its share alone.
+  double aging = 4;
+};
+
+struct PackedStep {
+  std::vector<Advance> advances;
+  StepFeatures features;
+};
+
+// `jobs`: of each item. Decodes first, all of them; then prefills in the policy's order, each as
+// large a chunk as fits, until nothing more does. At most one of them is long; one with slack
+// leaves a share of the budget to others, and takes what they leave.
+PackedStep pack_step(const WorkView& view, std::span<const Job> jobs, double now,
+                     const Predictor& predictor, const Policy& policy,
+                     const PackerOptions& options);
+
+bool is_long(const Job& job, const PackerOptions& options);
+
+}  // namespace pando

@@ -1,0 +1,23 @@
+#include "schedule/policy.h"
+
+#include "base/errors.h"
+
+namespace pando {
+
+double fcfs_priority(const Job& job, double) { return job.arrival; }
+double edf_priority(const Job& job, double) { return job.deadline; }
+double lrs_priority(const Job& job, double now) { return job.deadline - now - job.left; }
+double lars_priority(const Job& job, double now) { return lrs_priority(job, now) / job.work; }
+
+const Policy kFcfs{"fcfs", fcfs_priority};
+const Policy kEdf{"edf", edf_priority};
+const Policy kLrs{"lrs", lrs_priority};
+const Policy kLars{"lars", lars_priority, /*ages=*/true};
+
+Result<const Policy*> policy_named(std::string_view name) {
+  for (const Policy* policy : {&kFcfs, &kEdf, &kLrs, &kLars})
+    if (policy->name == name) return policy;
+  return invalid_argument("policy is '{}', expected fcfs, edf, lrs or lars", name);
+}
+
+}  // namespace pando

@@ -1,0 +1,38 @@
+// Who goes first: one function for each policy. Medha, section 4.1. Pure; time is an argument.
+#pragma once
+
+#include <string_view>
+
+#include "pando/result.h"
+
+namespace pando {
+
+// What a policy knows of a request. Times in seconds, on one clock.
+struct Job {
+  double arrival = 0;
+  double deadline = 0;  // of its first token: arrival + ttft_slo
+  double work = 1;      // predicted seconds of its prefill when it came, alone; above 0
+  double left = 1;      // of these, still to do
+  double tpot_slo = 0;  // seconds between its tokens, once it decodes
+};
+
+// The lower goes first; of equals the one that came first.
+double fcfs_priority(const Job& job, double now);  // arrival
+double edf_priority(const Job& job, double now);   // deadline
+double lrs_priority(const Job& job, double now);   // slack: deadline - now - left
+double lars_priority(const Job& job, double now);  // relative slack: slack / work
+
+struct Policy {
+  std::string_view name;  // as in --policy
+  double (*priority)(const Job& job, double now);
+  // Whether a prefill that waited for long gets a share of every step (PackerOptions::aging). EDF
+  // and LRS stay as published, and FCFS lets nobody overtake.
+  bool ages = false;
+};
+
+extern const Policy kFcfs, kEdf, kLrs, kLars;
+
+// kInvalidArgument for a name that is none of fcfs, edf, lrs, lars.
+Result<const Policy*> policy_named(std::string_view name);
+
+}  // namespace pando

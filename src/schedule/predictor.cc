@@ -1,0 +1,155 @@
+#include "schedule/predictor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <vector>
+
+#include "base/errors.h"
+#include "base/json.h"
+#include "schedule/least_squares.h"
+
+namespace pando {
+namespace {
+
+constexpr size_t kRowTerms = StepCosts::kRowSteps.size();
+constexpr size_t kTerms = kRowTerms + 4;
+constexpr double kRate = 0.05;
+constexpr double kMostCorrection = 10;
+
+// What each cost is multiplied by: step, rows in each range, outputs, keys, reads.
+std::array<double, kTerms> terms(const StepFeatures& step) {
+  std::array<double, kTerms> terms{};
+  for (size_t i = 0; i < kRowTerms; ++i) {
+    const double begin = StepCosts::kRowSteps[i];
+    const double end =
+        i + 1 < kRowTerms ? StepCosts::kRowSteps[i + 1] : std::numeric_limits<double>::infinity();
+    terms[i] = std::clamp(step.rows, begin, end) - begin;
+  }
+  terms[kRowTerms] = 1;
+  terms[kRowTerms + 1] = step.outputs;
+  terms[kRowTerms + 2] = step.keys;
+  terms[kRowTerms + 3] = step.reads;
+  return terms;
+}
+
+std::array<double, kTerms> values(const StepCosts& costs) {
+  std::array<double, kTerms> values{};
+  std::ranges::copy(costs.row, values.begin());
+  values[kRowTerms] = costs.step;
+  values[kRowTerms + 1] = costs.output;
+  values[kRowTerms + 2] = costs.key;
+  values[kRowTerms + 3] = costs.read;
+  return values;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+// Measured times of steps with equal features, in order of measurement.
+using Groups = std::map<std::tuple<double, double, double, double>, std::vector<double>>;
+Groups group(std::span<const StepSample> samples) {
+  Groups groups;
+  for (const auto& [features, seconds] : samples)
+    groups[{features.rows, features.outputs, features.keys, features.reads}].push_back(seconds);
+  return groups;
+}
+
+}  // namespace
+
+double Predictor::uncorrected(const StepFeatures& step) const {
+  const std::array<double, kTerms> n = terms(step), cost = values(costs_);
+  double sum = 0;
+  for (size_t i = 0; i < kTerms; ++i) sum += n[i] * cost[i];
+  return sum;
+}
+
+void Predictor::observe(const StepFeatures& step, double seconds) {
+  const double predicted = this->seconds(step);
+  if (!(predicted > 0) || !(seconds > 0)) return;
+  correction_ *= std::pow(std::clamp(seconds / predicted, 0.5, 2.0), kRate);
+  correction_ = std::clamp(correction_, 1 / kMostCorrection, kMostCorrection);
+}
+
+std::string Predictor::to_json() const {
+  return nlohmann::json{{"step_s", costs_.step},
+                        {"row_s", costs_.row},
+                        {"output_s", costs_.output},
+                        {"key_s", costs_.key},
+                        {"read_s", costs_.read}}
+      .dump();
+}
+
+Result<Predictor> Predictor::from_json(std::string_view text, std::string_view source) {
+  const Result<nlohmann::json> json = parse_json_object(text, source);
+  if (!json) return json.error();
+  FieldReader reader(*json, source);
+  const auto is_cost = [](const nlohmann::json& value) {
+    return value.is_number() && value.get<double>() >= 0;
+  };
+  const auto cost = [&](std::string_view name) {
+    const nlohmann::json* value = reader.find(name);
+    if (value != nullptr && is_cost(*value)) return value->get<double>();
+    reader.refuse(name, "seconds, 0 or more");
+    return 0.0;
+  };
+  StepCosts costs;
+  costs.step = cost("step_s");
+  costs.output = cost("output_s");
+  costs.key = cost("key_s");
+  costs.read = cost("read_s");
+  const nlohmann::json* row = reader.find("row_s");
+  if (row != nullptr && row->is_array() && row->size() == kRowTerms &&
+      std::all_of(row->begin(), row->end(), is_cost)) {
+    for (size_t i = 0; i < kRowTerms; ++i) costs.row[i] = (*row)[i].get<double>();
+  } else {
+    reader.refuse("row_s", fmt::format("a list of {} times in seconds, 0 or more", kRowTerms));
+  }
+  if (Status status = reader.status(); !status) return status.error();
+  return Predictor(costs);
+}
+
+Result<Predictor> fit_predictor(std::span<const StepSample> samples) {
+  if (samples.empty()) return invalid_argument("a predictor fitted to no steps, expected some");
+  std::vector<double> a, b;
+  for (const auto& [key, seconds] : group(samples)) {
+    const double measured = median(seconds);
+    if (!(measured > 0) || !std::isfinite(measured))
+      return invalid_argument("a step of {} seconds, expected more than 0", measured);
+    const auto& [rows, outputs, keys, reads] = key;
+    for (const double n : terms({rows, outputs, keys, reads})) a.push_back(n / measured);
+    b.push_back(1);
+  }
+  const std::vector<double> x = non_negative_least_squares(a, b, kTerms);
+  StepCosts costs;
+  std::copy_n(x.begin(), kRowTerms, costs.row.begin());
+  costs.step = x[kRowTerms];
+  costs.output = x[kRowTerms + 1];
+  costs.key = x[kRowTerms + 2];
+  costs.read = x[kRowTerms + 3];
+  return Predictor(costs);
+}
+
+bool FitReport::good() const { return median_error <= std::max(0.05, 1.5 * repeat_noise); }
+
+FitReport report_fit(const Predictor& predictor, std::span<const StepSample> samples) {
+  std::vector<double> errors, differences;
+  for (const auto& [features, seconds] : samples)
+    errors.push_back(std::abs(predictor.seconds(features) - seconds) / seconds);
+  for (const auto& [key, seconds] : group(samples))
+    for (size_t i = 1; i < seconds.size(); ++i)
+      differences.push_back(std::abs(seconds[i] - seconds[i - 1]) /
+                            std::min(seconds[i], seconds[i - 1]));
+  const size_t n_repeats = differences.size();
+  return {median(std::move(errors)), median(std::move(differences)), samples.size(), n_repeats};
+}
+
+}  // namespace pando

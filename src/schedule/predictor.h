@@ -1,0 +1,73 @@
+// How long a step will take. Medha uses Vidur; here the time is a sum of a few terms fitted to
+// measured steps, and corrected while steps run.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "pando/result.h"
+#include "schedule/step_features.h"
+
+namespace pando {
+
+// Seconds, none negative. A row costs less where many are computed together, or more where they no
+// longer hide behind the reading of weights, so that its cost depends on how many there are:
+// row[i] is that of each row from kRowSteps[i] on.
+struct StepCosts {
+  static constexpr std::array<double, 5> kRowSteps = {0, 4, 16, 32, 128};
+
+  double step = 0;  // of every step
+  std::array<double, kRowSteps.size()> row{};
+  double output = 0;
+  double key = 0;   // of one row seeing one position
+  double read = 0;  // of one position read
+};
+
+struct StepSample {
+  StepFeatures features;
+  double seconds = 0;  // measured, above 0
+};
+
+class Predictor {
+ public:
+  explicit Predictor(const StepCosts& costs) : costs_(costs) {}
+
+  double seconds(const StepFeatures& step) const { return correction_ * uncorrected(step); }
+  // Learns from a step that was run: the correction follows the last twenty steps or so. One step
+  // counts for no more than a factor of 2, so that an interrupted one does little.
+  void observe(const StepFeatures& step, double seconds);
+
+  const StepCosts& costs() const { return costs_; }
+  double correction() const { return correction_; }  // 1 as fitted, 0.1 to 10
+
+  // The costs as fitted, without the correction.
+  std::string to_json() const;
+  // kBadFile, naming `source` and the field.
+  static Result<Predictor> from_json(std::string_view text, std::string_view source);
+
+ private:
+  double uncorrected(const StepFeatures& step) const;
+
+  StepCosts costs_;
+  double correction_ = 1;
+};
+
+// The costs that fit best, by relative error; steps with equal features count as their median.
+// kInvalidArgument where there are none, or one took no time.
+Result<Predictor> fit_predictor(std::span<const StepSample> samples);
+
+// How well it predicts samples, beside how well they could be predicted at all.
+struct FitReport {
+  double median_error = 0;  // median of |predicted - measured| / measured
+  double repeat_noise = 0;  // median of |a - b| / min(a, b) over successive steps of equal features
+  size_t n_samples = 0;
+  size_t n_repeats = 0;  // pairs behind repeat_noise
+
+  // At most the greater of 5% and 1.5 times the noise.
+  bool good() const;
+};
+FitReport report_fit(const Predictor& predictor, std::span<const StepSample> samples);
+
+}  // namespace pando

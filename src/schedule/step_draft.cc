@@ -1,0 +1,62 @@
+#include "schedule/step_draft.h"
+
+#include <algorithm>
+
+namespace pando {
+
+template <class Taken>
+StepDraft::Taking StepDraft::walk(uint32_t index, uint32_t n_rows, const Taken& taken) const {
+  const WorkView::Item& item = view_->items[index];
+  Taking taking{.advance = {index, 0, 0}};
+  const auto take = [&](uint32_t segment) {
+    const uint32_t n = std::min(left_[segment], n_rows - taking.n_rows);
+    const uint32_t n_before = view_->segment_rows[segment] - left_[segment];
+    if (!view_->segment_begin.empty())
+      taking.features.keys += keys_seen(view_->segment_begin[segment] + n_before, n);
+    taking.n_rows += n;
+    taking.complete = n == left_[segment];
+    taking.goes_along |= item.wants_all_outputs && n_before + n > 0;
+    if (n > 0) taken(segment, n);
+    return n;
+  };
+  for (size_t i = 0; taking.complete && i < item.again.size(); ++i) {
+    const uint32_t segment = item.again[i];
+    taking.advance.n_again += view_->segment_rows[segment] - left_[segment] + take(segment);
+  }
+  taking.features.outputs = taking.n_rows;
+  for (size_t i = 0; taking.complete && i < item.segments.size(); ++i)
+    taking.advance.n_rows += take(item.segments[i]);
+  taking.features.rows = taking.n_rows;
+  if (item.wants_all_outputs) {
+    taking.features.outputs = taking.n_rows;
+  } else if (taking.complete && taking.advance.n_rows > 0) {
+    ++taking.features.outputs;
+  }
+  if (taking.n_rows > 0)
+    for (const uint32_t part : item.cached)
+      if (!is_read_[part]) taking.features.reads += view_->cached_rows[part];
+  return taking;
+}
+
+StepFeatures StepDraft::with(uint32_t item, uint32_t n_rows) const {
+  return features_ + walk(item, n_rows, [](uint32_t, uint32_t) {}).features;
+}
+
+uint32_t StepDraft::n_wanted(uint32_t item) const {
+  return walk(item, UINT32_MAX, [](uint32_t, uint32_t) {}).n_rows;
+}
+
+uint32_t StepDraft::take(uint32_t index, uint32_t n_rows) {
+  std::vector<std::pair<uint32_t, uint32_t>> segments;
+  const Taking taking =
+      walk(index, n_rows, [&](uint32_t segment, uint32_t n) { segments.emplace_back(segment, n); });
+  for (const auto& [segment, n] : segments) left_[segment] -= n;
+  if (taking.n_rows > 0)
+    for (const uint32_t part : view_->items[index].cached) is_read_[part] = true;
+  features_ += taking.features;
+  if (taking.n_rows > 0 || taking.complete || taking.goes_along)
+    advances_.push_back(taking.advance);
+  return taking.n_rows;
+}
+
+}  // namespace pando

@@ -1,0 +1,53 @@
+#include "schedule/policy.h"
+
+#include <gtest/gtest.h>
+
+#include "schedule/deadlines.h"
+
+namespace pando {
+namespace {
+
+TEST(Policy, NumbersOfTheWorkedExample) {
+  // Medha, section 4.1: at 5 seconds the long request has 5 of its 10 seconds done.
+  const Job long_one{.arrival = 0, .deadline = 16, .work = 10, .left = 5};
+  const Job short_one{.arrival = 5, .deadline = 6, .work = 0.5, .left = 0.5};
+  EXPECT_EQ(fcfs_priority(long_one, 5), 0);
+  EXPECT_EQ(fcfs_priority(short_one, 5), 5);
+  EXPECT_EQ(edf_priority(long_one, 5), 16);
+  EXPECT_EQ(edf_priority(short_one, 5), 6);
+  EXPECT_EQ(lrs_priority(long_one, 5), 6);
+  EXPECT_EQ(lrs_priority(short_one, 5), 0.5);
+  EXPECT_EQ(lars_priority(long_one, 5), 0.6);
+  EXPECT_EQ(lars_priority(short_one, 5), 1.0);
+}
+
+TEST(Policy, SlackFallsWhileWaitingAndNotWhileWorking) {
+  const Job before{.deadline = 16, .work = 10, .left = 8};
+  const Job after{.deadline = 16, .work = 10, .left = 6};
+  EXPECT_EQ(lars_priority(after, 4), lars_priority(before, 2));
+  EXPECT_LT(lars_priority(before, 4), lars_priority(before, 2));
+}
+
+TEST(Policy, ByName) {
+  for (const Policy* policy : {&kFcfs, &kEdf, &kLrs, &kLars})
+    EXPECT_EQ(policy_named(policy->name).value(), policy);
+  EXPECT_EQ(policy_named("sjf").error().message,
+            "policy is 'sjf', expected fcfs, edf, lrs or lars");
+}
+
+TEST(Deadlines, OfTheRequestOrElseOfItsClass) {
+  const DeadlineClass otherwise{.ttft_slo = 1, .ttft_per_work = 4, .tpot_slo = 0.2};
+  const Job job = new_job(10, 0.1, {}, otherwise);
+  EXPECT_EQ(job.arrival, 10);
+  EXPECT_EQ(job.deadline, 11);
+  EXPECT_EQ(job.work, 0.1);
+  EXPECT_EQ(job.left, 0.1);
+  EXPECT_EQ(job.tpot_slo, 0.2);
+  EXPECT_EQ(new_job(10, 2, {}, otherwise).deadline, 18) << "scaled by the work";
+  const Job asked = new_job(10, 2, {.ttft_slo = 0.5, .tpot_slo = 0.01}, otherwise);
+  EXPECT_EQ(asked.deadline, 10.5);
+  EXPECT_EQ(asked.tpot_slo, 0.01);
+}
+
+}  // namespace
+}  // namespace pando
