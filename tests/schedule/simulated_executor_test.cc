@@ -73,7 +73,7 @@ TEST(SimulatedExecutor, AWrongPredictorCorrectsItself) {
 
 TEST(SimulatedExecutor, RandomWorkloadsEndUnderEveryPolicyAndPacking) {
   std::mt19937 rng(9);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 12; ++round) {
     std::vector<SimulatedRequest> requests;
     for (int i = 0; i < 40; ++i) {
       const uint32_t n_prompt = 1 + rng() % (rng() % 10 == 0 ? 3000 : 60);
