@@ -41,6 +41,9 @@ class AttentionWork {
   // The published operator: prefix, suffixes, and their results combined.
   void hydragen(ThreadPool& pool);
 
+  int n_layers() const { return args_.kv.shape.n_layers; }
+  const std::vector<float>& out() const { return out_; }  // [batch, n_heads, head_dim] of a call
+
  private:
   void fill();
   void list_pages();

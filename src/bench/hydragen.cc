@@ -1,8 +1,12 @@
 // Tables and figures of "Hydragen: High-Throughput LLM Inference with Shared Prefixes".
+#include "bench/hydragen.h"
+
 #include <fmt/format.h>
 
+#include "bench/kernel_rates.h"
 #include "bench/registry.h"
 #include "bench/tokens.h"
+#include "engine/model_parts.h"
 
 namespace pando::bench {
 namespace {
@@ -34,10 +38,16 @@ std::vector<Lane> decode(Lab& lab, const ModelSpec& spec, int prefix, int batch,
   return lab.contest(contestants, behind_prefix(prefix, batch, n_tokens));
 }
 
+// What was measured at one setting.
+struct Point {
+  int prefix, batch;
+  std::vector<Lane> lanes;
+};
+
 // A row for each setting: tokens/s of every contestant, and the tree's share of the ceiling.
-void grid(Lab& lab, const ModelSpec& spec, const std::string& title,
-          const std::vector<int>& prefixes, const std::vector<int>& batches,
-          const std::string& x_label, const std::string& note) {
+std::vector<Point> grid(Lab& lab, const ModelSpec& spec, const std::string& title,
+                        const std::vector<int>& prefixes, const std::vector<int>& batches,
+                        const std::string& x_label, const std::string& note) {
   const int n_tokens = lab.choose(2, 4, 16);
   Table table{
       .title = fmt::format("{}, {}, {} tokens an answer, tokens per second", title, spec.name(),
@@ -51,9 +61,10 @@ void grid(Lab& lab, const ModelSpec& spec, const std::string& title,
               .log_x = true,
               .log_y = true};
   const bool by_batch = batches.size() > 1;
+  std::vector<Point> points;
   for (const int prefix : prefixes) {
     for (const int batch : batches) {
-      const std::vector<Lane> lanes = decode(lab, spec, prefix, batch, n_tokens);
+      std::vector<Lane> lanes = decode(lab, spec, prefix, batch, n_tokens);
       std::vector<std::string> cells = {std::to_string(prefix), std::to_string(batch)};
       for (size_t i = 0; i < lanes.size(); ++i) {
         const double rate = batch * n_tokens / lanes[i].seconds();
@@ -67,10 +78,50 @@ void grid(Lab& lab, const ModelSpec& spec, const std::string& title,
       cells.push_back(
           number(100 * lanes[0].seconds_of(&EngineStats::attention_s) / lanes[0].seconds()));
       table.add(std::move(cells));
+      points.push_back({prefix, batch, std::move(lanes)});
     }
   }
   lab.show(table);
   lab.show(chart);
+  return points;
+}
+
+// The tree's shares beside what the rates of single kernels allow.
+void show_allowed(Lab& lab, const ModelSpec& spec, const std::vector<Point>& points) {
+  const auto model = lab.model(spec);
+  const model::ModelConfig& config = model->parts().weights.config;
+  MachineRates rates{.attention = 0, .fma_peak = fma_peak(lab), .reads = read_bandwidth(lab)};
+  Table table{
+      .title =
+          "The tree's share of the ceiling, and its ratio over prefix_cached, as measured and "
+          "as the rates of single kernels allow",
+      .columns = {"prefix", "batch", "products, GFLOP/s", "attention, GFLOP/s", "reads, GB/s",
+                  "share of ceiling", "allowed", "of that", "times prefix_cached", "predicted",
+                  "of that"},
+      .notes = {"Allowed: the time of the products beside that of products and attention, at the "
+                "rates of `gemm` and `attention` measured in this run. Predicted: prefix_cached "
+                "reads the prefix from memory for every sequence, or is bound by multiply-adds; in "
+                "fact caches keep a short prefix between sequences."}};
+  double products_s = 0;
+  int batch = 0;
+  for (const Point& point : points) {
+    if (point.batch != batch) products_s = product_seconds(lab, *model, batch = point.batch);
+    rates.attention = attention_rate(lab, batch * config.n_heads / config.n_kv_heads, point.prefix,
+                                     config.head_dim, config.n_kv_heads, KvType::kF16);
+    const StepParts parts = step_parts(config, point.prefix, batch, 2, products_s, rates);
+    const double share = times_faster(point.lanes[0], point.lanes[3]);
+    const double times = times_faster(point.lanes[0], point.lanes[2]);
+    const double multiplied =
+        2.0 * batch *
+        (static_cast<double>(config.n_parameters()) -
+         (config.tied_embeddings ? 0.0 : static_cast<double>(config.vocab) * config.d_model));
+    table.add({std::to_string(point.prefix), std::to_string(batch),
+               number(1e-9 * multiplied / products_s), number(1e-9 * rates.attention),
+               number(1e-9 * rates.reads), number(share), number(parts.share_of_ceiling()),
+               number(share / parts.share_of_ceiling()), number(times), number(parts.times_own()),
+               number(times / parts.times_own())});
+  }
+  lab.show(table);
 }
 
 void run_figure_3(Lab& lab) {
@@ -81,9 +132,11 @@ void run_figure_3(Lab& lab) {
   grid(lab, spec, "Figure 3 (a)", {lab.choose(128, 1024, 2048)},
        lab.choose<std::vector<int>>({4, 8}, {16, 64, 256}, {16, 32, 64, 128, 256, 512, 1024}),
        "batch", note);
-  grid(lab, spec, "Figure 3 (b)",
-       lab.choose<std::vector<int>>({64, 128}, {512, 1024, 2048}, {1024, 2048, 4096, 8192, 16256}),
-       {lab.choose(8, 256, 256)}, "tokens of the prefix", note);
+  const std::vector<Point> points = grid(
+      lab, spec, "Figure 3 (b)",
+      lab.choose<std::vector<int>>({64, 128}, {512, 1024, 2048}, {1024, 2048, 4096, 8192, 16256}),
+      {lab.choose(8, 256, 256)}, "tokens of the prefix", note);
+  show_allowed(lab, spec, points);
 }
 
 void run_tables_1_2(Lab& lab) {
@@ -101,6 +154,8 @@ void run_tables_1_2(Lab& lab) {
 std::vector<Benchmark> hydragen_benchmarks() {
   return {{{"hydragen-figure-3", "decoding over a shared prefix, by batch and by prefix"},
            run_figure_3},
+          {{"hydragen-figure-4", "the attention operators alone, by batch, prefix and suffix"},
+           run_hydragen_figure_4},
           {{"hydragen-tables-1-2", "decoding over a shared prefix, as a grid"}, run_tables_1_2}};
 }
 

@@ -17,5 +17,7 @@ std::vector<Benchmark> kernel_benchmarks();
 std::vector<Benchmark> exactness_benchmarks();
 std::vector<Benchmark> ippd_benchmarks();
 std::vector<Benchmark> hydragen_benchmarks();
+std::vector<Benchmark> radixmlp_benchmarks();
+std::vector<Benchmark> medha_benchmarks();
 
 }  // namespace pando::bench

@@ -1,0 +1,35 @@
+// Parts of Hydragen's benchmarks with files of their own.
+#pragma once
+
+#include "bench/lab.h"
+#include "model/config.h"
+
+namespace pando::bench {
+
+void run_hydragen_figure_4(Lab& lab);
+
+// Seconds of a decoding step of `batch` rows over a prefix, which parts with known rates add up to.
+struct StepParts {
+  double products;
+  double shared_attention;  // every key meets all rows at once
+  double own_attention;     // every sequence reads the prefix from memory for itself
+  double share_of_ceiling() const { return products / (products + shared_attention); }
+  double times_own() const { return (products + own_attention) / (products + shared_attention); }
+};
+
+// What the parts are computed from: a second on the clock, all threads.
+struct MachineRates {
+  double attention;  // operations of rows that share keys
+  double fma_peak;   // operations
+  double reads;      // bytes
+};
+
+// Operations of all attention of a step against the prefix, by its layers.
+double attention_operations(const model::ModelConfig& config, int prefix, int batch);
+// Products are given: of all layers and of the LM head.
+StepParts step_parts(const model::ModelConfig& config, int prefix, int batch, int kv_element_bytes,
+                     double products_s, const MachineRates& rates);
+// At the measured rate of each matrix.
+double product_seconds(const Lab& lab, const Model& model, int batch);
+
+}  // namespace pando::bench

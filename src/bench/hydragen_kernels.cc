@@ -1,0 +1,70 @@
+// Hydragen's figure 4: the attention operators alone.
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+
+#include "bench/attention_work.h"
+#include "bench/hydragen.h"
+#include "bench/timing.h"
+
+namespace pando::bench {
+
+void run_hydragen_figure_4(Lab& lab) {
+  const auto batches = lab.choose<std::vector<int>>({8}, {32, 256}, {64, 256, 1024});
+  const auto prefixes = lab.choose<std::vector<int>>({256, 1024}, {1024, 4096, 16384},
+                                                     {1024, 2048, 4096, 8192, 16384});
+  const auto suffixes = lab.choose<std::vector<int>>({32}, {32, 256}, {32, 128, 512, 1024});
+  const double most_bytes = lab.full() ? 3e9 : 5e8;  // of the keys and values of a layer
+  ThreadPool pool(lab.threads());
+  Table table{
+      .title = fmt::format("Hydragen figure 4: attention of one decoding step, 8 query heads, 1 KV "
+                           "head of 128, f16, {} threads",
+                           lab.threads()),
+      .columns = {"batch", "prefix", "suffix", "own copies, us", "own pages, us", "hydragen, us",
+                  "tree, us", "hydragen / own copies", "tree / own copies", "hydragen / own pages",
+                  "tree / own pages"},
+      .notes = {
+          "Speed-ups. Own copies: each sequence reads a prefix of its own, as the paper's "
+          "FlashAttention does; x where these take too much memory. Own pages: each sequence "
+          "by itself, over the same pages, as `prefix_cached` does; caches keep these "
+          "between sequences.",
+          "The paper (A100) prints no numbers beside its figure: the speed-up grows with batch "
+          "and prefix and shrinks with the suffix."}};
+  Chart chart{.title = table.title,
+              .x_label = "tokens of the prefix",
+              .y_label = "times as fast as sequences by themselves, on the same pages",
+              .log_x = true,
+              .log_y = true};
+  for (const int batch : batches) {
+    for (const int suffix : suffixes) {
+      chart.series.push_back({fmt::format("tree, batch {}, suffix {}", batch, suffix), {}});
+      for (const int prefix : prefixes) {
+        AttentionCase shape{.batch = batch, .prefix = prefix, .suffix = suffix, .n_heads = 8};
+        AttentionWork work(shape);
+        shape.own_copies = true;
+        std::unique_ptr<AttentionWork> copies;
+        if (shape.bytes() <= most_bytes) copies = std::make_unique<AttentionWork>(shape);
+        std::vector<std::function<void()>> calls = {[&] { work.per_sequence(pool); },
+                                                    [&] { work.hydragen(pool); },
+                                                    [&] { work.shared(pool); }};
+        if (copies) calls.emplace_back([&] { copies->per_sequence(pool); });
+        const auto times = times_in_turn(lab.choose(0.02, 1.0, 5.0), calls);
+        const auto against_copies = [&](size_t i) {
+          return copies ? times_faster(times[i], times[3]) : kNotMeasured;
+        };
+        table.add({std::to_string(batch), std::to_string(prefix), std::to_string(suffix),
+                   number(copies ? 1e6 * median(times[3]) : kNotMeasured),
+                   number(1e6 * median(times[0])), number(1e6 * median(times[1])),
+                   number(1e6 * median(times[2])), number(against_copies(1)),
+                   number(against_copies(2)), number(times_faster(times[1], times[0])),
+                   number(times_faster(times[2], times[0]))});
+        chart.series.back().points.emplace_back(prefix, times_faster(times[2], times[0]));
+      }
+    }
+  }
+  lab.show(table);
+  lab.show(chart);
+}
+
+}  // namespace pando::bench

@@ -1,0 +1,180 @@
+// Figures 3 and 4 of Medha: what chunks of a long prefill cost, and what they do to answers beside
+// it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "base/errors.h"
+#include "bench/registry.h"
+#include "bench/tokens.h"
+
+namespace pando::bench {
+namespace {
+
+constexpr int kVocab = 4096;
+
+ModelSpec spec_of(const Lab& lab) {
+  return {.shape = "qwen3-0.6b",
+          .n_layers = lab.choose(1, 2, 4),
+          .vocab = kVocab,
+          .context = 65536,
+          .weights = WeightType::kAsStored};
+}
+
+std::vector<int> chunk_sizes(const Lab& lab) {
+  return lab.choose<std::vector<int>>({32, 128, 512}, {32, 64, 128, 256, 512, 1024, 2048},
+                                      {32, 40, 64, 128, 256, 512, 1024, 2048});
+}
+
+void run_figure_3(Lab& lab) {
+  const ModelSpec spec = spec_of(lab);
+  const auto model = lab.model(spec);
+  const std::vector<int> chunks = chunk_sizes(lab);
+  std::vector<Contestant> contestants;
+  for (const int rows : chunks)
+    contestants.push_back({.name = fmt::format("{} rows", rows),
+                           .sharing = "tree",
+                           .model = model,
+                           .step_rows = rows});
+  Table table{.title = fmt::format("Medha figure 3: prefill by rows of a chunk, {}", spec.name()),
+              .columns = {"tokens", "chunk", "seconds", "tokens/s", "times that of the largest",
+                          "of it, products", "attention", "attention %"},
+              .notes = {"The paper (b): Llama-3 70B on H100, a million tokens: chunks of 32 take "
+                        "1.11 times what chunks of 2,048 take."}};
+  Chart chart{.title = table.title,
+              .x_label = "rows of a chunk",
+              .y_label = "times that of the largest",
+              .log_x = true};
+  for (const int n_tokens : lab.choose<std::vector<int>>({1024}, {2048, 8192}, {8192, 32768})) {
+    const std::vector<Lane> lanes = lab.contest(
+        contestants,
+        [&](int repetition) {
+          RandomTokens random(static_cast<uint64_t>(repetition) + 1, kVocab);
+          return Workload{.timed = {request_of(random(n_tokens), 1)}};
+        },
+        lab.choose(1, 1, 3));
+    chart.series.push_back({fmt::format("{} tokens", n_tokens), {}});
+    const Lane& largest = lanes.back();
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      const double linear = lanes[i].seconds_of(&EngineStats::linear_s);
+      const double attention = lanes[i].seconds_of(&EngineStats::attention_s);
+      const double times = times_faster(largest, lanes[i]);
+      table.add({std::to_string(n_tokens), std::to_string(chunks[i]), number(lanes[i].seconds()),
+                 number(n_tokens / lanes[i].seconds()), number(times),
+                 number(linear / largest.seconds_of(&EngineStats::linear_s)),
+                 number(attention / largest.seconds_of(&EngineStats::attention_s)),
+                 number(100 * attention / lanes[i].seconds())});
+      chart.series.back().points.emplace_back(chunks[i], times);
+    }
+  }
+  lab.show(table);
+  lab.show(chart);
+}
+
+// When the tokens of an answer came; every token is a letter, so that each gives an event.
+class Running {
+ public:
+  Listener listener() {
+    return [this](const Event& event) {
+      const std::lock_guard lock(mutex_);
+      if (!event.text.empty()) times_.push_back(std::chrono::steady_clock::now());
+      if (event.completion || event.error) is_over_ = true;
+      came_.notify_all();
+    };
+  }
+  // True once n tokens have come; false where the answer is over before.
+  bool wait_for(size_t n) {
+    std::unique_lock lock(mutex_);
+    came_.wait(lock, [&] { return is_over_ || times_.size() >= n; });
+    return times_.size() >= n;
+  }
+  // Seconds between neighbouring tokens that both came since `from`, ascending.
+  std::vector<double> intervals_since(std::chrono::steady_clock::time_point from) {
+    const std::lock_guard lock(mutex_);
+    std::vector<double> seconds;
+    for (size_t i = 1; i < times_.size(); ++i)
+      if (times_[i - 1] >= from)
+        seconds.push_back(std::chrono::duration<double>(times_[i] - times_[i - 1]).count());
+    std::sort(seconds.begin(), seconds.end());
+    return seconds;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::vector<std::chrono::steady_clock::time_point> times_;
+  bool is_over_ = false;
+};
+
+struct Mixed {
+  double prefill_s;
+  std::vector<double> intervals;  // of the answer meanwhile, seconds, ascending
+};
+
+// A prompt of n_tokens while an answer behind a short one goes on.
+Mixed prefill_beside_answer(const Lab& lab, const std::shared_ptr<const Model>& model, int chunk,
+                            int n_tokens) {
+  RandomTokens random(static_cast<uint64_t>(chunk), kVocab);
+  Running running;
+  const auto engine = value_of(Engine::open(model, {.threads = lab.threads(), .step_rows = chunk}));
+  Request answer = request_of(random(64), n_tokens);
+  answer.sampling.logit_bias = {{'a', 1e4}};
+  const RequestId id = value_of(engine->submit(answer, running.listener()));
+  if (!running.wait_for(8))
+    throw BenchmarkError(make_error(ErrorCode::kInternal, "an answer ended after few tokens"));
+  const auto start = std::chrono::steady_clock::now();
+  value_of(engine->complete(request_of(random(n_tokens), 1)));
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  Mixed mixed{seconds.count(), running.intervals_since(start)};
+  engine->cancel(id);
+  return mixed;
+}
+
+double quantile(const std::vector<double>& ascending, double part) {
+  if (ascending.empty()) return kNotMeasured;
+  return ascending[static_cast<size_t>(part * static_cast<double>(ascending.size() - 1) + 0.5)];
+}
+
+void run_figure_4(Lab& lab) {
+  const ModelSpec spec = spec_of(lab);
+  const auto model = lab.model(spec);
+  const int n_tokens = lab.choose(1024, 8192, 32768);
+  Table table{.title = fmt::format("Medha figure 4 (a): a prompt of {} tokens beside an answer, by "
+                                   "rows of a chunk, {}",
+                                   n_tokens, spec.name()),
+              .columns = {"chunk", "prefill, tokens/s", "ms between tokens, P50", "P90", "P99",
+                          "largest", "tokens meanwhile"},
+              .notes = {"The paper shows the same trade between throughput and latency for "
+                        "Llama-3 8B on H100s, without numbers; with chunks of 512 and a million "
+                        "tokens its answers wait 250 ms for a token."}};
+  Chart chart{.title = table.title,
+              .x_label = "ms between tokens, P90",
+              .y_label = "tokens of the prompt a second",
+              .log_x = true};
+  chart.series.push_back({"static chunks", {}});
+  for (const int chunk : chunk_sizes(lab)) {
+    const Mixed mixed = prefill_beside_answer(lab, model, chunk, n_tokens);
+    std::vector<std::string> cells = {std::to_string(chunk), number(n_tokens / mixed.prefill_s)};
+    for (const double part : {0.5, 0.9, 0.99, 1.0})
+      cells.push_back(number(1e3 * quantile(mixed.intervals, part)));
+    cells.push_back(std::to_string(mixed.intervals.size()));
+    table.add(std::move(cells));
+    chart.series[0].points.emplace_back(1e3 * quantile(mixed.intervals, 0.9),
+                                        n_tokens / mixed.prefill_s);
+  }
+  lab.show(table);
+  lab.show(chart);
+}
+
+}  // namespace
+
+std::vector<Benchmark> medha_benchmarks() {
+  return {{{"medha-figure-3", "prefill of long contexts by rows of a chunk"}, run_figure_3},
+          {{"medha-figure-4", "chunks: prefill's throughput against the latency of an answer"},
+           run_figure_4}};
+}
+
+}  // namespace pando::bench

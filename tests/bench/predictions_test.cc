@@ -1,0 +1,98 @@
+// What papers and operation counts predict, and the timing of short calls.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "bench/attention_work.h"
+#include "bench/hydragen.h"
+#include "bench/lab.h"
+#include "bench/radixmlp_model.h"
+#include "bench/timing.h"
+
+namespace pando::bench {
+namespace {
+
+// RadixMLP, section 4.3 and table 2: 73%, 88%, 92% at 2,304 tokens; 7.2 and 2.8 in A.1.
+TEST(RadixPredictionTest, IsThatOfThePaper) {
+  EXPECT_NEAR(position_wise_part({1024, 3072, 2304}), 0.74, 0.01);
+  EXPECT_NEAR(position_wise_part({2560, 9728, 2304}), 0.89, 0.01);
+  EXPECT_NEAR(position_wise_part({4096, 12288, 2304}), 0.92, 0.01);
+  EXPECT_DOUBLE_EQ(shared_prefix_ratio(32, 2048, 256), 7.2);
+  EXPECT_NEAR(shared_prefix_ratio(32, 2048, 1024), 2.82, 0.01);
+  EXPECT_NEAR(predicted_speedup(0.73, 7.2), 2.68, 0.02);
+  EXPECT_NEAR(predicted_speedup(0.88, 7.2), 4.14, 0.02);
+  EXPECT_NEAR(predicted_speedup(0.92, 7.2), 4.82, 0.02);
+  EXPECT_DOUBLE_EQ(predicted_speedup(0.5, 1), 1);
+}
+
+TEST(HydragenPartsTest, AddUpTimesOfParts) {
+  model::ModelConfig config;
+  config.n_layers = 2;
+  config.n_heads = 8;
+  config.n_kv_heads = 4;
+  config.head_dim = 16;
+  EXPECT_DOUBLE_EQ(attention_operations(config, 100, 3), 4.0 * 2 * 3 * 8 * 100 * 16);
+  // 307,200 operations; 2 (keys and values) x 2 layers x 3 x 4 heads x 16 x 100 x 2 bytes read.
+  const StepParts by_reads = step_parts(config, 100, 3, 2, 1, {307'200, 1e9, 76'800});
+  EXPECT_DOUBLE_EQ(by_reads.shared_attention, 1);
+  EXPECT_DOUBLE_EQ(by_reads.own_attention, 2);
+  EXPECT_DOUBLE_EQ(by_reads.share_of_ceiling(), 0.5);
+  EXPECT_DOUBLE_EQ(by_reads.times_own(), 1.5);
+  // Multiply-adds bound it where memory is fast.
+  EXPECT_DOUBLE_EQ(step_parts(config, 100, 3, 2, 1, {307'200, 76'800, 1e12}).own_attention, 4);
+}
+
+TEST(TimingTest, CallsTakeTurnsAndAreCounted) {
+  int calls = 0;
+  const CallTime time = time_calls(1e-4, [&] { ++calls; });
+  EXPECT_GT(calls, 11);
+  EXPECT_GT(time.wall, 0);
+  int one = 0, two = 0;
+  const auto times = times_in_turn(1e-4, {[&] { ++one; }, [&] { ++two; }});
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_GE(times[0].size(), 9u);
+  EXPECT_EQ(times[0].size(), times[1].size());
+  EXPECT_GT(one, 9);
+  EXPECT_GT(two, 9);
+  EXPECT_DOUBLE_EQ(times_faster({1, 2, 3}, {2, 8, 9}), 3);
+}
+
+// All ways to attend give the same rows.
+TEST(AttentionWorkTest, OperatorsAgree) {
+  for (const DType type : {DType::kF16, DType::kI8}) {
+    for (const bool own_copies : {false, true}) {
+      AttentionWork work({.type = type,
+                          .batch = 5,
+                          .prefix = 192,
+                          .suffix = 37,
+                          .n_heads = 4,
+                          .n_kv_heads = 2,
+                          .head_dim = 32,
+                          .own_copies = own_copies});
+      ThreadPool pool(2);
+      // Layers differ, and every call takes the next one: around to the first for each.
+      const auto of_first_layer = [&](void (AttentionWork::*run)(ThreadPool&)) {
+        (work.*run)(pool);
+        const std::vector<float> out = work.out();
+        for (int layer = 1; layer < work.n_layers(); ++layer) (work.*run)(pool);
+        return out;
+      };
+      const std::vector<float> each = of_first_layer(&AttentionWork::per_sequence);
+      EXPECT_EQ(each, of_first_layer(&AttentionWork::shared));
+      const std::vector<float> combined = of_first_layer(&AttentionWork::hydragen);
+      ASSERT_EQ(each.size(), combined.size());
+      for (size_t i = 0; i < each.size(); ++i) EXPECT_NEAR(each[i], combined[i], 2e-2f) << i;
+    }
+  }
+}
+
+TEST(AttentionWorkTest, CountsOperationsAndBytes) {
+  AttentionCase shape{.batch = 3, .prefix = 128, .suffix = 64, .n_heads = 8, .n_kv_heads = 2};
+  EXPECT_DOUBLE_EQ(shape.flops(), 4.0 * 3 * 8 * 192 * 128);
+  EXPECT_DOUBLE_EQ(shape.bytes(), 2.0 * 2 * 2 * 128 * (128 + 3 * 64));
+  shape.own_copies = true;
+  EXPECT_DOUBLE_EQ(shape.bytes(), 2.0 * 2 * 2 * 128 * 3 * (128 + 64));
+}
+
+}  // namespace
+}  // namespace pando::bench
