@@ -240,8 +240,9 @@ void Lab::show(const Table& table) {
   if (!settings_.out.empty()) write_file(file_for("csv", n_tables_), to_csv(table));
 }
 
-void Lab::show(const Chart& chart) {
-  const std::string svg = to_svg(chart);
+void Lab::show(const Chart& chart) { show_svg(to_svg(chart)); }
+
+void Lab::show_svg(const std::string& svg) {
   if (!settings_.out.empty() && !svg.empty()) write_file(file_for("svg", n_charts_), svg);
 }
 

@@ -114,8 +114,9 @@ class Lab {
   std::vector<Lane> contest(const std::vector<Contestant>& contestants, const MakeWorkload& make,
                             int repetitions = 0);
 
-  void show(const Table& table);  // prints it, and writes NAME[-n].csv
-  void show(const Chart& chart);  // writes NAME[-n].svg
+  void show(const Table& table);          // prints it, and writes NAME[-n].csv
+  void show(const Chart& chart);          // writes NAME[-n].svg
+  void show_svg(const std::string& svg);  // the same, of another drawing
   // The one line at the end: what ran, where.
   void footer() const;
 

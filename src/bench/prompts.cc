@@ -1,0 +1,62 @@
+#include "bench/prompts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "bench/data_sets.h"
+#include "bench/tokens.h"
+
+namespace pando::bench {
+
+TextTokens::TextTokens(const Lab& lab, int vocab)
+    : tokenizer_(value_of(Tokenizer::load(lab.data("tokenizers/qwen2.5")))), vocab_(vocab) {}
+
+std::vector<Token> TextTokens::operator()(std::string_view text, size_t cut) const {
+  std::vector<Token> tokens = value_of(tokenizer_->encode(text, false));
+  if (cut > 0 && tokens.size() > cut) tokens.resize(cut);
+  for (Token& token : tokens) token %= vocab_;
+  return tokens;
+}
+
+size_t LengthMix::longest() const {
+  size_t longest = 0;
+  for (const auto& prompt : prompts) longest = std::max(longest, prompt.size());
+  return longest;
+}
+
+double LengthMix::mean() const {
+  size_t sum = 0;
+  for (const auto& prompt : prompts) sum += prompt.size();
+  return static_cast<double>(sum) / static_cast<double>(std::max<size_t>(prompts.size(), 1));
+}
+
+std::vector<LengthMix> length_mixes(const Lab& lab, int vocab, size_t n_prompts) {
+  const TextTokens tokens(lab, vocab);
+  std::vector<LengthMix> mixes;
+  const auto add = [&](LengthMix mix, const std::vector<std::string>& texts, size_t cut) {
+    for (const std::string& text : sample_of(texts, n_prompts, 1))
+      mix.prompts.push_back(tokens(text, cut));
+    mixes.push_back(std::move(mix));
+  };
+  const std::vector<std::string> paragraphs = wikitext_paragraphs(lab);
+  add({"MMLU", 4, 64, 1102, {}}, mmlu_questions(lab), 0);
+  add({"Alpaca", 43, 126, 527, {}}, alpaca_texts(lab), 0);
+  add({"WikiText 256", 1, 73, 256, {}}, paragraphs, 256);
+  add({"WikiText 512", 6, 120, 512, {}}, paragraphs, 512);
+  return mixes;
+}
+
+std::vector<Request> first_tokens(const std::vector<std::vector<Token>>& prompts, int repetition) {
+  std::vector<Request> requests;
+  for (const std::vector<Token>& prompt : prompts) {
+    requests.push_back(request_of(prompt, 1));
+    requests.back().isolation_key = static_cast<uint64_t>(repetition) + 1;
+  }
+  return requests;
+}
+
+double computed_tokens(const Sample& sample) {
+  return static_cast<double>(sample.stats.prefill_rows + sample.stats.pad_rows);
+}
+
+}  // namespace pando::bench
