@@ -1,25 +1,12 @@
 // Tables and figures of "Intra-Prompt Parallel Decoding for Common-Context Question Answering".
 #include <fmt/format.h>
 
+#include "bench/ippd_sets.h"
 #include "bench/registry.h"
 #include "bench/tokens.h"
 
 namespace pando::bench {
 namespace {
-
-// Table 1's data sets, in tokens, and what tables 4 and 5 say of Qwen3-1.7B, the smallest model.
-struct PaperSet {
-  const char* name;
-  QaShape shape;
-  int stacked_contexts, stacked_batch, batch;       // table 4
-  double batched_qps, prefix_cached_qps, ippd_qps;  // table 5
-};
-constexpr PaperSet kSets[] = {
-    {"NarrativeQA", {2754, 737, 12, 6, 29.98}, 3, 4, 16, 4.54, 78.20, 105.91},
-    {"SQuAD 2.0", {47, 178, 13, 4, 9.0}, 6, 6, 64, 35.36, 172.07, 145.02},
-    {"RACE", {40, 344, 40, 1, 3.51}, 2, 2, 8, 77.74, 94.88, 169.79},
-    {"LongHealth", {73, 11720, 73, 1, 20}, 1, 1, 4, 2.40, 33.33, 20.34},
-};
 
 // Questions that contestants without sharing are asked at most: each costs them the same.
 constexpr size_t kAlone = 16;
@@ -36,7 +23,7 @@ void run_table_5(Lab& lab) {
       .notes = {
           "The paper: Qwen3-1.7B on a GPU; random tokens here, of the lengths of its table 1. "
           "Padded and packed prompts are asked a sample of the questions."}};
-  for (const PaperSet& set : kSets) {
+  for (const PaperSet& set : kPaperSets) {
     if (lab.quick() && set.shape.context > 2000) continue;
     const int n_contexts = lab.choose(1, set.shape.context < 700 ? 6 : 1, 6);
     const size_t alone = lab.quick() ? 4 : set.shape.context > 2000 ? 2 : kAlone;

@@ -21,5 +21,9 @@ std::vector<Benchmark> radixmlp_benchmarks();
 std::vector<Benchmark> medha_benchmarks();
 std::vector<Benchmark> prepacking_benchmarks();
 std::vector<Benchmark> prepacking_bins_benchmarks();
+std::vector<Benchmark> ippd_data_benchmarks();
+std::vector<Benchmark> hydragen_data_benchmarks();
+std::vector<Benchmark> rerank_benchmarks();
+std::vector<Benchmark> planner_benchmarks();
 
 }  // namespace pando::bench

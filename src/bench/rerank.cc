@@ -1,0 +1,66 @@
+// Reranking of TREC's passage queries by a prompt for each candidate.
+#include "pando/rerank.h"
+
+#include <fmt/format.h>
+
+#include "bench/data_sets.h"
+#include "bench/prompts.h"
+#include "bench/registry.h"
+#include "bench/tokens.h"
+
+namespace pando::bench {
+namespace {
+
+constexpr int kVocab = 32000;
+
+void run_reranking(Lab& lab) {
+  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(1, 4, 28), .vocab = kVocab};
+  const auto model = lab.model(spec);
+  const TextTokens tokens(lab, kVocab);
+  const size_t n_passages = lab.choose<size_t>(8, 100, 100);
+  const size_t n_queries = lab.choose<size_t>(1, 2, 16);  // asked at once
+  Table table{
+      .title = fmt::format("{} queries of TREC Deep Learning with {} candidates each, {}",
+                           n_queries, n_passages, spec.name()),
+      .columns = {"year", "planner", "seconds", "pairs a second", "tokens computed", "token ratio",
+                  "time ratio", "time / token ratio"},
+      .notes = {
+          "Prompts of Qwen3-Reranker's form, in tokens of Qwen2.5; each is asked for one "
+          "token. Ratios: packed over this. The goal for tree: time ratio >= 0.9 of the token "
+          "ratio."}};
+  for (const int year : {19, 20}) {
+    const std::vector<TrecQuery> queries = trec_queries(lab, year);
+    std::vector<Contestant> contestants;
+    for (const char* name : {"packed", "tree", "radix", "prefix_cached"})
+      contestants.push_back({.name = name, .sharing = name, .model = model});
+    const std::vector<Lane> lanes = lab.contest(contestants, [&](int repetition) {
+      std::vector<std::vector<Token>> prompts;
+      const auto seed = static_cast<uint64_t>(repetition) + 1;
+      for (const TrecQuery& query : sample_of(queries, n_queries, seed))
+        for (size_t i = 0; i < std::min(n_passages, query.passages.size()); ++i)
+          prompts.push_back(tokens(rerank_prompt({}, query.query, query.passages[i])));
+      return Workload{.timed = first_tokens(prompts, repetition)};
+    });
+    const auto all_computed = [](const Lane& lane) {
+      double sum = 0;
+      for (const Sample& sample : lane.samples) sum += computed_tokens(sample);
+      return sum / static_cast<double>(lane.samples.size());
+    };
+    for (const Lane& lane : lanes) {
+      const double token_ratio = all_computed(lanes[0]) / all_computed(lane);
+      const double time_ratio = times_faster(lane, lanes[0]);
+      table.add({fmt::format("20{}", year), lane.name, number(lane.seconds()),
+                 number(lane.requests_per_second()), number(all_computed(lane)),
+                 number(token_ratio), number(time_ratio), number(time_ratio / token_ratio)});
+    }
+  }
+  lab.show(table);
+}
+
+}  // namespace
+
+std::vector<Benchmark> rerank_benchmarks() {
+  return {{{"reranking", "candidates of TREC queries, each with a prompt"}, run_reranking}};
+}
+
+}  // namespace pando::bench

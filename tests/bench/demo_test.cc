@@ -1,0 +1,70 @@
+// Documents with facts, how answers about them are counted, and attention's dimensions by formula.
+#include "bench/demo.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "bench/attention_dimensions.h"
+
+namespace pando::bench {
+namespace {
+
+TEST(NeedlesTest, NamesDiffer) {
+  std::set<std::string> names;
+  for (uint64_t i = 0; i < 20000; ++i) names.insert(invented_name(i));
+  EXPECT_EQ(names.size(), 20000u);
+  EXPECT_EQ(invented_name(7), invented_name(7));
+}
+
+TEST(NeedlesTest, DocumentsHoldTheirFactsAndAreAsLongAsAsked) {
+  const auto model = Model::load(PANDO_SOURCE_DIR "/models/demo", {.weights = WeightType::kNone});
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const auto documents = needle_documents(**model, demo_filler(100), 2, 600, 6);
+  ASSERT_EQ(documents.size(), 2u);
+  EXPECT_NE(documents[0].text, documents[1].text);
+  for (const QaDocument& document : documents) {
+    ASSERT_EQ(document.questions.size(), 3u);
+    for (size_t i = 0; i < 3; ++i) {
+      const std::string& question = document.questions[i];
+      const size_t at = question.rfind(' ') + 1;
+      const std::string name = question.substr(at, question.size() - at - 1);
+      EXPECT_NE(document.text.find("The dog named " + name + " has fur that is " +
+                                   document.answers[i] + "."),
+                std::string::npos);
+    }
+    const size_t n = (*model)->encode(document.text)->size();
+    EXPECT_LE(n, 600u);
+    EXPECT_GT(n, 560u);
+  }
+}
+
+TEST(NeedlesTest, AnswersAreCounted) {
+  const std::vector<QaDocument> documents = {{"", {"?", "?"}, {"red", "null"}}};
+  const auto answer = [](std::string text, std::vector<Token> tokens) {
+    return std::vector{Completion{.text = std::move(text), .tokens = std::move(tokens)}};
+  };
+  const Sample one{.completions = {answer(" red.", {1, 2}), answer(" blue", {3})}};
+  const Sample other{.completions = {answer(" red.", {1, 2}), answer(" null", {4})}};
+  EXPECT_DOUBLE_EQ(accuracy(documents, one), 50);
+  EXPECT_DOUBLE_EQ(accuracy(documents, other), 100);
+  EXPECT_DOUBLE_EQ(same_answers(one, other), 50);
+}
+
+// Two questions of 3 tokens to 10 + 20 others, answers of 4.
+TEST(AttentionDimensionsTest, CountPairsOfTable3) {
+  const QaShape shape{.instruction = 10, .context = 20, .question = 3, .answer = 4, .questions = 2};
+  const AttentionDimensions cached = prefix_cached_dimensions(shape);
+  EXPECT_DOUBLE_EQ(cached.decodes, 6);  // three passes for each: one token comes from the prefill
+  EXPECT_DOUBLE_EQ(cached.reads, 33 + 33 + 6 * 35);
+  EXPECT_DOUBLE_EQ(cached.products, 33 * 33 + 3 * 33 + 6 * 35);
+  const AttentionDimensions stacked = stacked_dimensions(shape);
+  EXPECT_DOUBLE_EQ(stacked.reads, 36 + 3 * 40);
+  EXPECT_DOUBLE_EQ(stacked.products, 36 * 36 + 3 * 2 * 40);
+  const AttentionDimensions tree = tree_dimensions(shape);
+  EXPECT_DOUBLE_EQ(tree.reads, stacked.reads);
+  EXPECT_DOUBLE_EQ(tree.products, 30 * 30 + 2 * 3 * 33 + 6 * 35);
+}
+
+}  // namespace
+}  // namespace pando::bench
