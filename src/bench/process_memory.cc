@@ -1,11 +1,13 @@
 #include "bench/process_memory.h"
 
-#include <malloc.h>
-
 #include <fstream>
 #include <string>
 
 #include "base/errors.h"
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 namespace pando::bench {
 namespace {
@@ -23,7 +25,9 @@ Result<uint64_t> status_bytes(const std::string& name) {
 }  // namespace
 
 Status restart_peak_memory() {
+#if defined(__GLIBC__)
   malloc_trim(0);
+#endif
   std::ofstream file("/proc/self/clear_refs");
   file << "5" << std::flush;
   if (!file) return io_error("cannot write /proc/self/clear_refs");

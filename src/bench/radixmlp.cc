@@ -4,18 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <random>
 #include <string>
 
+#include "bench/process_memory.h"
 #include "bench/radixmlp_model.h"
 #include "bench/registry.h"
 #include "bench/tokens.h"
 #include "engine/model_parts.h"
-
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
 
 namespace pando::bench {
 namespace {
@@ -324,23 +320,6 @@ void run_table_3(Lab& lab) {
   lab.show(table);
 }
 
-// A field of /proc/self/status, bytes; not finite where there is none.
-double status_bytes(const std::string& field) {
-  std::ifstream file("/proc/self/status");
-  for (std::string word; file >> word;)
-    if (double kb = 0; word == field && file >> kb) return kb * 1024;
-  return kNotMeasured;
-}
-
-// Bytes that stay resident now; the peak counts from here on.
-double resident_from_now() {
-#if defined(__GLIBC__)
-  malloc_trim(0);
-#endif
-  std::ofstream("/proc/self/clear_refs") << "5";
-  return status_bytes("VmRSS:");
-}
-
 // Section 5.1.
 void run_memory(Lab& lab) {
   const ModelSpec spec{.shape = "qwen3-0.6b",
@@ -361,10 +340,11 @@ void run_memory(Lab& lab) {
                 "and values, 79 GB "
                 "of vLLM, which takes what there is, for Qwen3-8B."}};
   for (const char* planner : {"packed", "radix", "radix:stateless", "prefix_cached", "tree"}) {
-    const double before = resident_from_now();
+    check(restart_peak_memory());
+    const auto before = static_cast<double>(value_of(resident_bytes()));
     const std::vector<Lane> lanes =
         lab.contest({{.name = planner, .sharing = planner, .model = model}}, make, 1);
-    const double peak = status_bytes("VmHWM:") - before;
+    const double peak = static_cast<double>(value_of(peak_resident_bytes())) - before;
     if (lanes[0].samples.empty()) {
       add_missing(table, spec.name(), lanes);
       continue;
