@@ -166,8 +166,8 @@ void run_figure_4(Lab& lab) {
   Table table{.title = fmt::format("Prefill of k prompts of m tokens, {}", spec.name()),
               .columns = {"m", "k", "ms", "ms a prompt", "times k = 1"},
               .notes = {"The paper shows on a GPU that latency grows with k although prompts are "
-                        "computed in parallel, which is why fewer rows of bins pay. Two processors "
-                        "have less room: latency is proportional from about 64 tokens on."}};
+                        "computed in parallel, which is why fewer rows of bins pay; it gives "
+                        "a plot. Comparable is how latency grows."}};
   Chart chart{.title = table.title, .x_label = "k", .y_label = "ms", .log_x = true, .log_y = true};
   for (const int m : lengths) {
     Chart::Series series{fmt::format("m = {}", m), {}};
