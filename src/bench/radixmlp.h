@@ -1,11 +1,46 @@
-// RadixMLP's tables of parts alone (radixmlp_index.cc).
+// Parts of RadixMLP's benchmarks with files of their own.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "bench/lab.h"
 
 namespace pando::bench {
 
-void run_radixmlp_table_5(Lab& lab);
+constexpr int kRadixMlpVocab = 4096;  // small, so that layers are what takes memory
+
+// A model of the paper, and what it says of it. Pairs are for N'/N of 0.61 and 0.71.
+struct RadixMlpModel {
+  const char* shape;
+  int n_layers, n_layers_full;                    // of ours
+  double base_s, radix_s;                         // table 1, mean
+  double predicted, observed;                     // table 2
+  double base_p50[2], radix_p50[2], vllm_p50[2];  // table 3
+};
+std::vector<RadixMlpModel> radixmlp_models(const Lab& lab);
+ModelSpec radixmlp_spec(const Lab& lab, const RadixMlpModel& model);
+
+Request embedding_request(std::vector<Token> tokens);
+
+// Prompts like those of benchmarks (b) and (c) of 4.1: a template that all have, a query that ten
+// have, passages. So many tokens of template and query that N'/N is as published for 64 prompts.
+struct RerankingShape {
+  int n_template, n_query, shortest, longest;  // tokens; the latter two of a prompt
+};
+constexpr RerankingShape kQueryFirst = {45, 10, 75, 200};  // (b), 0.61
+constexpr RerankingShape kFlipped = {38, 0, 65, 200};      // (c), 0.71: passages come first
+MakeWorkload reranking_prompts(const RerankingShape& shape, int n_prompts);
+// N'/N of what is timed.
+double token_ratio(const Workload& workload);
+
+// A note for each contestant that could not run.
+void note_missing(Table& table, const std::string& what, const std::vector<Lane>& lanes);
+
+void run_radixmlp_table_1(Lab& lab);  // radixmlp_requests.cc, as the next two
+void run_radixmlp_table_3(Lab& lab);
+void run_radixmlp_memory(Lab& lab);
+void run_radixmlp_table_5(Lab& lab);  // radixmlp_index.cc
 void run_radixmlp_table_6(Lab& lab);
 
 }  // namespace pando::bench

@@ -6,6 +6,7 @@
 #include "bench/attention_work.h"
 #include "bench/hydragen.h"
 #include "bench/lab.h"
+#include "bench/radixmlp.h"
 #include "bench/radixmlp_model.h"
 #include "bench/timing.h"
 
@@ -23,6 +24,19 @@ TEST(RadixPredictionTest, IsThatOfThePaper) {
   EXPECT_NEAR(predicted_speedup(0.88, 7.2), 4.14, 0.02);
   EXPECT_NEAR(predicted_speedup(0.92, 7.2), 4.82, 0.02);
   EXPECT_DOUBLE_EQ(predicted_speedup(0.5, 1), 1);
+}
+
+TEST(RerankingPromptsTest, ShareAsMuchAsPublished) {
+  for (const auto& [shape, ratio] : {std::pair{kQueryFirst, 0.61}, {kFlipped, 0.71}}) {
+    const Workload workload = reranking_prompts(shape, 64)(3);
+    ASSERT_EQ(workload.timed.size(), 64u);
+    EXPECT_NEAR(token_ratio(workload), ratio, 0.03);
+    for (const Request& request : workload.timed) {
+      EXPECT_GE(request.tokens.size(), static_cast<size_t>(shape.shortest));
+      EXPECT_LE(request.tokens.size(), static_cast<size_t>(shape.longest));
+      EXPECT_EQ(request.pooling, Pooling::kLast);
+    }
+  }
 }
 
 TEST(HydragenPartsTest, AddUpTimesOfParts) {

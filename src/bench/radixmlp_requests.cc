@@ -1,0 +1,195 @@
+// RadixMLP's tables 1 and 3, and its memory: batches of prompts like those of reranking.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "bench/process_memory.h"
+#include "bench/radixmlp.h"
+#include "bench/tokens.h"
+
+namespace pando::bench {
+namespace {
+
+// Seconds of a part of the requests or less.
+double quantile(const Lane& lane, double part) {
+  std::vector<double> seconds;
+  for (const Sample& sample : lane.samples) seconds.push_back(sample.seconds);
+  if (seconds.empty()) return kNotMeasured;
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[static_cast<size_t>(part * static_cast<double>(seconds.size() - 1) + 0.5)];
+}
+
+double mean(const Lane& lane) {
+  double sum = 0;
+  for (const Sample& sample : lane.samples) sum += sample.seconds;
+  return sum / static_cast<double>(lane.samples.size());
+}
+
+int prompts_of_a_request(const Lab& lab) { return lab.choose(8, 32, 64); }
+
+int requests_of(const Lab& lab, const RadixMlpModel& model) {
+  const bool is_large = model.n_layers < 4;
+  return is_large ? lab.choose(1, 3, 9) : lab.choose(1, 5, 21);
+}
+
+const char* const kRequests =
+    "A request is a batch of prompts of random tokens, of the lengths and the sharing of MS MARCO "
+    "in the paper's template, all embedded; one is under way at a time. The paper: a server with "
+    "32 requests of 64 prompts under way, on an H100.";
+
+}  // namespace
+
+std::vector<RadixMlpModel> radixmlp_models(const Lab& lab) {
+  static constexpr RadixMlpModel kSmall = {
+      "qwen3-0.6b", 4, 4, 0.78, 0.54, 2.68, 2.74, {0.78, 0.70}, {0.55, 0.57}, {0.71, 0.71}};
+  static constexpr RadixMlpModel kLarge = {
+      "qwen3-8b", 1, 2, 5.96, 3.75, 4.82, 4.98, {5.75, 5.23}, {3.66, 3.88}, {3.40, 3.77}};
+  if (lab.quick()) return {kSmall};
+  return {kSmall, kLarge};
+}
+
+ModelSpec radixmlp_spec(const Lab& lab, const RadixMlpModel& model) {
+  return {.shape = model.shape,
+          .n_layers = lab.choose(1, model.n_layers, model.n_layers_full),
+          .vocab = kRadixMlpVocab,
+          .weights = WeightType::kAsStored};
+}
+
+Request embedding_request(std::vector<Token> tokens) {
+  Request request = request_of(std::move(tokens), 1);
+  request.pooling = Pooling::kLast;
+  return request;
+}
+
+void note_missing(Table& table, const std::string& what, const std::vector<Lane>& lanes) {
+  for (const Lane& lane : lanes)
+    if (lane.samples.empty())
+      table.notes.push_back(fmt::format("{}, {}: {}", what, lane.name, lane.why_not));
+}
+
+MakeWorkload reranking_prompts(const RerankingShape& shape, int n_prompts) {
+  return [=](int repetition) {
+    const std::vector<Token> beginning = RandomTokens(1, kRadixMlpVocab)(shape.n_template);
+    RandomTokens random(static_cast<uint64_t>(repetition) + 2, kRadixMlpVocab);
+    std::mt19937_64 lengths(static_cast<uint64_t>(repetition) + 1);
+    Workload workload{.warm = {embedding_request(beginning)}};
+    std::vector<Token> query;
+    for (int i = 0; i < n_prompts; ++i) {
+      if (i % 10 == 0) query = random(shape.n_query);
+      std::uniform_int_distribution<int> length(shape.shortest, shape.longest);
+      const int n_own = length(lengths) - shape.n_template - shape.n_query;
+      workload.timed.push_back(embedding_request(joined(joined(beginning, query), random(n_own))));
+    }
+    return workload;
+  };
+}
+
+double token_ratio(const Workload& workload) {
+  return static_cast<double>(distinct_tokens(workload.timed)) /
+         static_cast<double>(all_tokens(workload.timed));
+}
+
+void run_radixmlp_table_1(Lab& lab) {
+  const MakeWorkload make = reranking_prompts(kQueryFirst, prompts_of_a_request(lab));
+  Table table{
+      .title = fmt::format("RadixMLP table 1: seconds of a request of {} prompts, N'/N {}",
+                           prompts_of_a_request(lab), number(token_ratio(make(1)))),
+      .columns = {"model", "off, P50", "radix, P50", "tree, P50", "off, mean", "radix, mean",
+                  "tree, mean", "radix speed-up", "tree speed-up", "paper: speed-up"},
+      .notes = {kRequests}};
+  for (const RadixMlpModel& paper : radixmlp_models(lab)) {
+    const ModelSpec spec = radixmlp_spec(lab, paper);
+    const auto model = lab.model(spec);
+    const std::vector<Lane> lanes =
+        lab.contest({{.name = "off", .sharing = "packed", .model = model},
+                     {.name = "radix", .sharing = "radix", .model = model},
+                     {.name = "tree", .sharing = "tree", .model = model}},
+                    make, requests_of(lab, paper));
+    std::vector<std::string> cells = {spec.name()};
+    for (const Lane& lane : lanes) cells.push_back(number(lane.seconds()));
+    for (const Lane& lane : lanes) cells.push_back(number(mean(lane)));
+    for (const size_t i : {1, 2}) cells.push_back(number(mean(lanes[0]) / mean(lanes[i])));
+    cells.push_back(number(paper.base_s / paper.radix_s));
+    table.add(std::move(cells));
+    note_missing(table, spec.name(), lanes);
+  }
+  lab.show(table);
+}
+
+void run_radixmlp_table_3(Lab& lab) {
+  Table table{
+      .title = fmt::format("RadixMLP table 3: seconds of a request of {} prompts, P50 (P90)",
+                           prompts_of_a_request(lab)),
+      .columns = {"model", "N'/N", "off", "radix", "prefix_cached", "tree", "radix / prefix_cached",
+                  "tree / prefix_cached", "paper: off", "paper: radix", "paper: vLLM",
+                  "paper: radix / vLLM"},
+      .notes = {kRequests,
+                "`prefix_cached` keeps what earlier requests computed, as vLLM does, and shares "
+                "single tokens, where vLLM shares blocks of 32. Ratios above 1: faster than "
+                "prefix_cached, or vLLM."}};
+  for (const RadixMlpModel& paper : radixmlp_models(lab)) {
+    const ModelSpec spec = radixmlp_spec(lab, paper);
+    const auto model = lab.model(spec);
+    for (const int which : {0, 1}) {
+      const MakeWorkload make =
+          reranking_prompts(which == 0 ? kQueryFirst : kFlipped, prompts_of_a_request(lab));
+      const std::vector<Lane> lanes =
+          lab.contest({{.name = "off", .sharing = "packed", .model = model},
+                       {.name = "radix", .sharing = "radix", .model = model},
+                       {.name = "prefix_cached", .sharing = "prefix_cached", .model = model},
+                       {.name = "tree", .sharing = "tree", .model = model}},
+                      make, requests_of(lab, paper));
+      std::vector<std::string> cells = {spec.name(), number(token_ratio(make(1)))};
+      for (const Lane& lane : lanes)
+        cells.push_back(
+            fmt::format("{} ({})", number(lane.seconds()), number(quantile(lane, 0.9))));
+      cells.push_back(number(times_faster(lanes[1], lanes[2])));
+      cells.push_back(number(times_faster(lanes[3], lanes[2])));
+      for (const double p50 : {paper.base_p50[which], paper.radix_p50[which], paper.vllm_p50[which],
+                               paper.vllm_p50[which] / paper.radix_p50[which]})
+        cells.push_back(number(p50));
+      table.add(std::move(cells));
+      note_missing(table, spec.name(), lanes);
+    }
+  }
+  lab.show(table);
+}
+
+// Section 5.1.
+void run_radixmlp_memory(Lab& lab) {
+  const ModelSpec spec{.shape = "qwen3-0.6b",
+                       .n_layers = lab.choose(2, 4, 28),
+                       .vocab = kRadixMlpVocab,
+                       .weights = WeightType::kAsStored};
+  const auto model = lab.model(spec);
+  const int n_prompts = lab.choose(8, 32, 64);
+  const MakeWorkload make = reranking_prompts(kQueryFirst, n_prompts);
+  Table table{
+      .title = fmt::format("RadixMLP section 5.1: memory of embedding {} prompts, {}", n_prompts,
+                           spec.name()),
+      .columns = {"planner", "keys and values, MB", "resident beside the weights, MB", "seconds"},
+      .notes = {"Resident: most at a time, less what was before the engine was opened. "
+                "`packed` and `tree` work in passes of 512 rows, `radix` in one pass over "
+                "the batch. `tree` and `prefix_cached` keep what they computed, also of the batch "
+                "before, as long as there is room. The paper: 17 GB of TEI, which keeps no keys "
+                "and values, 79 GB "
+                "of vLLM, which takes what there is, for Qwen3-8B."}};
+  for (const char* planner : {"packed", "radix", "radix:stateless", "prefix_cached", "tree"}) {
+    check(restart_peak_memory());
+    const auto before = static_cast<double>(value_of(resident_bytes()));
+    const std::vector<Lane> lanes =
+        lab.contest({{.name = planner, .sharing = planner, .model = model}}, make, 1);
+    const double peak = static_cast<double>(value_of(peak_resident_bytes())) - before;
+    if (lanes[0].samples.empty()) {
+      note_missing(table, spec.name(), lanes);
+      continue;
+    }
+    const EngineStats& stats = lanes[0].samples[0].stats;
+    table.add({planner, number(1e-6 * static_cast<double>(stats.kv_bytes_peak)),
+               number(1e-6 * peak), number(lanes[0].seconds())});
+  }
+  lab.show(table);
+}
+
+}  // namespace pando::bench
