@@ -91,12 +91,14 @@ Burst burst_for(DType weights) {
   return nullptr;
 }
 
-// The best of n attempts of what returns the work it did.
-Peak best_of(int n, FunctionRef<double()> attempt) {
+// The best of the attempts of half a second, of what returns the work it did: a scheduler takes a
+// while to give every thread a processor.
+Peak best_of(FunctionRef<double()> attempt) {
   Peak best{0, 0};
-  for (int i = 0; i < n; ++i) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (auto start = begin; start - begin < std::chrono::milliseconds(500);
+       start = std::chrono::steady_clock::now()) {
     const double busy = processor_seconds();
-    const auto start = std::chrono::steady_clock::now();
     const double work = attempt();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     best.wall = std::max(best.wall, work / seconds.count());
@@ -110,7 +112,7 @@ Peak best_of(int n, FunctionRef<double()> attempt) {
 Peak multiply_peak(ThreadPool& pool, DType weights) {
   const Burst burst = burst_for(weights);
   if (burst == nullptr) return {kNotMeasured, kNotMeasured};
-  return best_of(20, [&] {
+  return best_of([&] {
     std::vector<double> done(static_cast<size_t>(pool.n_threads()));
     // Several for each thread: one that starts late does fewer.
     pool.parallel_for(16 * pool.n_threads(), [&](int64_t, int worker) { done[worker] += burst(); });
@@ -124,7 +126,7 @@ Peak read_peak(ThreadPool& pool) {
   constexpr size_t kBytes = size_t{256} << 20, kPiece = size_t{1} << 20;
   const AlignedBuffer memory(kBytes);
   std::memset(memory.data(), 1, kBytes);
-  return best_of(10, [&] {
+  return best_of([&] {
     pool.parallel_for(static_cast<int64_t>(kBytes / kPiece), [&](int64_t item, int) {
       const uint64_t* p = memory.as<uint64_t>() + item * (kPiece / 8);
       uint64_t sum[8] = {};
