@@ -11,15 +11,17 @@ namespace pando::bench {
 namespace {
 
 ModelSpec speed_model(const Lab& lab, WeightType weights) {
-  return {.shape = "qwen3-0.6b", .n_layers = lab.choose(2, 0, 0), .weights = weights};
+  // Peers have all layers.
+  const bool whole = !lab.quick() || !lab.settings().peers.empty();
+  return {.shape = "qwen3-0.6b", .n_layers = whole ? 0 : 2, .weights = weights};
 }
 
-std::vector<Lane> run_row(Lab& lab, const SpeedRow& row, const SpeedTypes& types,
+std::vector<Lane> run_row(Lab& lab, const SpeedRow& row, WeightType weights, KvType kv_type,
                           int repetitions = 0) {
-  const auto model = lab.model(speed_model(lab, types.weights));
+  const auto model = lab.model(speed_model(lab, weights));
   const int vocab = std::min(model->info().vocab, 32000);
   return lab.contest(
-      {{.name = "tree", .sharing = "tree", .model = model, .kv_type = types.kv_type}},
+      {{.name = "tree", .sharing = "tree", .model = model, .kv_type = kv_type}},
       [&](int repetition) { return speed_workload(row, vocab, repetition); }, repetitions);
 }
 
@@ -29,25 +31,42 @@ void run_speed(Lab& lab) {
                            speed_model(lab, WeightType::kQ8_0).shape, lab.threads()),
       .columns = {"weights", "keys and values", "row", "tokens/s", "ms a step", "products %",
                   "attention %", "row by row %", "sampling %", "planning %", "products, GOP/s"}};
-  for (const SpeedTypes& types : speed_types(lab)) {
+  for (const SpeedWeights& weights : speed_weights(lab)) {
     for (const SpeedRow& row : speed_rows(lab)) {
-      const Lane lane = run_row(lab, row, types)[0];
-      if (lane.samples.empty()) {
-        table.notes.push_back(fmt::format("{}: {}", row.name(), lane.why_not));
-        continue;
+      if (!weights.all_rows && row.n_prompt > 512) continue;
+      for (const KvType kv_type : {KvType::kF16, KvType::kInt8}) {
+        const Lane lane = run_row(lab, row, weights.type, kv_type)[0];
+        if (lane.samples.empty()) {
+          table.notes.push_back(fmt::format("{}: {}", row.name(), lane.why_not));
+          continue;
+        }
+        const EngineStats& s = lane.median_sample().stats;
+        const auto percent = [&](double seconds) {
+          return fmt::format("{:.0f}", 100 * seconds / s.step_s);
+        };
+        table.add({weights.name, kv_type == KvType::kF16 ? "f16" : "int8", row.name(),
+                   number(speed_tokens(row) / lane.seconds()),
+                   number(1e3 * lane.seconds() / static_cast<double>(s.steps)), percent(s.linear_s),
+                   percent(s.attention_s), percent(s.row_ops_s), percent(s.sampling_s),
+                   percent(s.planning_s), number(1e-9 * s.linear_flops / s.linear_s)});
       }
-      const EngineStats& s = lane.median_sample().stats;
-      const auto percent = [&](double seconds) {
-        return fmt::format("{:.0f}", 100 * seconds / s.step_s);
-      };
-      table.add({types.weights_name, types.kv_name, row.name(),
-                 number(speed_tokens(row) / lane.seconds()),
-                 number(1e3 * lane.seconds() / static_cast<double>(s.steps)), percent(s.linear_s),
-                 percent(s.attention_s), percent(s.row_ops_s), percent(s.sampling_s),
-                 percent(s.planning_s), number(1e-9 * s.linear_flops / s.linear_s)});
     }
   }
   lab.show(table);
+}
+
+// One of two kinds of keys and values that we are compared with.
+struct Ours {
+  const char* name;
+  KvType kv_type;
+};
+constexpr Ours kOurs[] = {{"pando", KvType::kF16}, {"pando, int8 keys and values", KvType::kInt8}};
+
+double our_speed(Lab& lab, const SpeedRow& row, WeightType weights, KvType kv_type) {
+  const Lane lane = run_row(lab, row, weights, kv_type, 1)[0];
+  if (lane.samples.empty())
+    throw BenchmarkError(make_error(ErrorCode::kUnavailable, "{}: {}", row.name(), lane.why_not));
+  return speed_tokens(row) / lane.seconds();
 }
 
 // Ours and theirs take turns, row by row.
@@ -55,42 +74,45 @@ void run_compare(Lab& lab) {
   const std::vector<std::string>& peers = lab.settings().peers;
   if (peers.empty())
     throw BenchmarkError(invalid_argument("compare without --peer, expected --peer COMMAND"));
-  Table table{.title = fmt::format("Tokens per second, {} threads", lab.threads()),
-              .columns = {"weights", "keys and values", "row", "pando"},
-              .notes = {"A peer's figure is the last line that its command prints."}};
+  Table table{
+      .title = fmt::format("Tokens per second, {} threads", lab.threads()),
+      .columns = {"weights", "row"},
+      .notes = {"A peer's figure is the last line that its command prints; times: ours over "
+                "theirs, the median of paired ratios, with keys and values in f16 / int8."}};
+  for (const Ours& ours : kOurs) table.columns.emplace_back(ours.name);
   for (size_t i = 0; i < peers.size(); ++i) {
-    table.columns.push_back(peers.size() == 1 ? "peer" : fmt::format("peer {}", i + 1));
-    table.columns.push_back("times");
-    table.notes.push_back(fmt::format("{}: `{}`", table.columns[4 + 2 * i], peers[i]));
+    table.columns.push_back(fmt::format("peer {}", i + 1));
+    table.columns.emplace_back("times");
+    table.notes.push_back(fmt::format("Peer {}: `{}`", i + 1, peers[i]));
   }
   const int n = lab.choose(1, 3, 5);
-  for (const SpeedTypes& types : speed_types(lab)) {
-    const auto model = lab.model(speed_model(lab, types.weights));
+  for (const SpeedWeights& weights : speed_weights(lab)) {
     for (const SpeedRow& row : speed_rows(lab)) {
-      std::vector<double> ours;
-      std::vector<std::vector<double>> theirs(peers.size()), times(peers.size());
+      if (!weights.all_rows && row.n_prompt > 512) continue;
+      std::vector<std::vector<double>> ours(std::size(kOurs)), theirs(peers.size());
       for (int repetition = 0; repetition < n; ++repetition) {
-        const Lane lane = run_row(lab, row, types, 1)[0];
-        if (lane.samples.empty())
-          throw BenchmarkError(
-              make_error(ErrorCode::kUnavailable, "{}: {}", row.name(), lane.why_not));
-        ours.push_back(speed_tokens(row) / lane.seconds());
-        for (size_t i = 0; i < peers.size(); ++i) {
+        for (size_t k = 0; k < ours.size(); ++k)
+          ours[k].push_back(our_speed(lab, row, weights.type, kOurs[k].kv_type));
+        for (size_t i = 0; i < peers.size(); ++i)
           theirs[i].push_back(
               value_of(run_peer(peers[i], {{"kind", row.kind_name()},
                                            {"tokens", std::to_string(row.n_prompt)},
                                            {"sequences", std::to_string(row.n_sequences)},
                                            {"answer", std::to_string(kSpeedAnswer)},
                                            {"threads", std::to_string(lab.threads())},
-                                           {"weights", types.weights_name}})));
-          times[i].push_back(ours.back() / theirs[i].back());
-        }
+                                           {"weights", weights.name}})));
       }
-      std::vector<std::string> cells = {types.weights_name, types.kv_name, row.name(),
-                                        number(median(ours))};
-      for (size_t i = 0; i < peers.size(); ++i) {
-        cells.push_back(number(median(theirs[i])));
-        cells.push_back(number(median(times[i])));
+      std::vector<std::string> cells = {weights.name, row.name()};
+      for (const std::vector<double>& rates : ours) cells.push_back(number(median(rates)));
+      for (const std::vector<double>& rates : theirs) {
+        cells.push_back(number(median(rates)));
+        std::string times;
+        for (const std::vector<double>& our_rates : ours) {
+          std::vector<double> ratios;
+          for (size_t r = 0; r < rates.size(); ++r) ratios.push_back(our_rates[r] / rates[r]);
+          times += fmt::format("{}{}", times.empty() ? "" : " / ", number(median(ratios)));
+        }
+        cells.push_back(times);
       }
       table.add(std::move(cells));
     }

@@ -39,13 +39,10 @@ int speed_tokens(const SpeedRow& row) {
   return row.kind == Kind::kPrefill ? row.n_prompt : row.n_sequences * kSpeedAnswer;
 }
 
-std::vector<SpeedTypes> speed_types(const Lab& lab) {
-  const SpeedTypes q8{WeightType::kQ8_0, KvType::kF16, "q8_0", "f16"};
+std::vector<SpeedWeights> speed_weights(const Lab& lab) {
+  const SpeedWeights q8{WeightType::kQ8_0, "q8_0", true};
   if (lab.quick()) return {q8};
-  return {q8,
-          {WeightType::kQ8_0, KvType::kInt8, "q8_0", "int8"},
-          {WeightType::kAsStored, KvType::kF16, "bf16", "f16"},
-          {WeightType::kQ4_0, KvType::kF16, "q4_0", "f16"}};
+  return {q8, {WeightType::kAsStored, "bf16", lab.full()}, {WeightType::kQ4_0, "q4_0", lab.full()}};
 }
 
 }  // namespace pando::bench

@@ -25,13 +25,11 @@ Workload speed_workload(const SpeedRow& row, int vocab, int repetition);
 // Tokens: of the prompt, or of all answers.
 int speed_tokens(const SpeedRow& row);
 
-// Weights, and keys and values: those that the engine is compared with.
-struct SpeedTypes {
-  WeightType weights;
-  KvType kv_type;
-  const char* weights_name;
-  const char* kv_name;
+struct SpeedWeights {
+  WeightType type;
+  const char* name;  // "q8_0"
+  bool all_rows;     // otherwise those of at most 512 tokens
 };
-std::vector<SpeedTypes> speed_types(const Lab& lab);
+std::vector<SpeedWeights> speed_weights(const Lab& lab);
 
 }  // namespace pando::bench

@@ -4,7 +4,8 @@
 #   llama_cpp.sh BIN MODELS KIND TOKENS SEQUENCES ANSWER THREADS WEIGHTS
 #
 # BIN holds llama-bench and llama-batched-bench; MODELS holds qwen3-0.6b-WEIGHTS.gguf, as written by
-# tools/random_gguf.py. PEER_FLAGS adds flags to both programs.
+# tools/random_gguf.py. PEER_FLAGS adds flags to the first program, PEER_BATCHED_FLAGS to the second (-kvu
+# for llama.cpp since 2025, so that sequences share the prompt's memory).
 set -euo pipefail
 if [ $# -ne 8 ]; then
   echo "usage: llama_cpp.sh BIN MODELS KIND TOKENS SEQUENCES ANSWER THREADS WEIGHTS" >&2
@@ -13,6 +14,7 @@ fi
 bin=$1 models=$2 kind=$3 tokens=$4 sequences=$5 answer=$6 threads=$7 weights=$8
 model=$models/qwen3-0.6b-$weights.gguf
 read -ra flags <<<"${PEER_FLAGS:-}"
+read -ra batched_flags <<<"${PEER_BATCHED_FLAGS:-}"
 
 field() {  # NAME: its value in the last line that has one, JSON
   grep -o "\"$1\": *[0-9.]*" | tail -n 1 | grep -o '[0-9.]*$'
@@ -25,9 +27,10 @@ case $kind in
   decode) single -p 0 -n "$answer" ;;
   shared)
     context=$((tokens + sequences * (answer + 1) + 64))
-    "$bin/llama-batched-bench" -m "$model" -t "$threads" -tb "$threads" -c "$context" -b 2048 -ub 512 \
-      -npp "$tokens" -ntg "$answer" -npl "$sequences" -pps --output-format jsonl "${flags[@]}" 2>/dev/null |
-      field speed_tg
+    printed=$("$bin/llama-batched-bench" -m "$model" -t "$threads" -tb "$threads" -c "$context" -b 2048 -ub 512 \
+      -npp "$tokens" -ntg "$answer" -npl "$sequences" -pps --output-format jsonl "${batched_flags[@]}" 2>&1)
+    # The fork prints a table whatever the format.
+    field speed_tg <<<"$printed" || grep '^|' <<<"$printed" | tail -n 1 | cut -d'|' -f9
     ;;
   *) echo "'$kind' is no row, expected prefill, decode or shared" >&2; exit 2 ;;
 esac
