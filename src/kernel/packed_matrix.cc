@@ -191,7 +191,7 @@ PackedMatrix::PackedMatrix(DType type, int n, int k) : type_(type), n_(n), k_(k)
   PANDO_CHECK(n > 0 && k > 0 && k % 2 == 0 && k <= max_inputs(type));
   PANDO_CHECK(is_quantized(type) || dtype_size(type) != 0);
   PANDO_CHECK(type != DType::kQ4_K || k % block_len(type) == 0);
-  data_ = AlignedBuffer(static_cast<size_t>(strip_count(n) * strip_bytes(type, k)));
+  data_ = AlignedBuffer::beside_others(static_cast<size_t>(strip_count(n) * strip_bytes(type, k)));
 }
 
 bool PackedMatrix::set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,
