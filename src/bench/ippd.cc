@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kAlone = 16;
 
 void run_table_5(Lab& lab) {
-  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(2, 4, 28), .vocab = 32000};
+  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(2, 2, 28), .vocab = 32000};
   const auto model = lab.model(spec);
   Table table{
       .title =
@@ -26,7 +26,7 @@ void run_table_5(Lab& lab) {
   for (const PaperSet& set : kPaperSets) {
     if (lab.quick() && set.shape.context > 2000) continue;
     const int n_contexts = lab.choose(1, set.shape.context < 700 ? 6 : 1, 6);
-    const size_t alone = lab.quick() ? 4 : set.shape.context > 2000 ? 2 : kAlone;
+    const size_t alone = lab.quick() ? 4 : set.shape.context > 2000 ? 1 : kAlone;
     const std::vector<Contestant> contestants = {
         {.name = "padded", .sharing = "padded:batch=8", .model = model, .at_most = alone},
         {.name = "packed", .sharing = "packed", .model = model, .at_most = alone},

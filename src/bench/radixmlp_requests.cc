@@ -44,7 +44,7 @@ std::vector<RadixMlpModel> radixmlp_models(const Lab& lab) {
   static constexpr RadixMlpModel kSmall = {
       "qwen3-0.6b", 4, 4, 0.78, 0.54, 2.68, 2.74, {0.78, 0.70}, {0.55, 0.57}, {0.71, 0.71}};
   static constexpr RadixMlpModel kLarge = {
-      "qwen3-8b", 1, 2, 5.96, 3.75, 4.82, 4.98, {5.75, 5.23}, {3.66, 3.88}, {3.40, 3.77}};
+      "qwen3-8b", 2, 2, 5.96, 3.75, 4.82, 4.98, {5.75, 5.23}, {3.66, 3.88}, {3.40, 3.77}};
   if (lab.quick()) return {kSmall};
   return {kSmall, kLarge};
 }
