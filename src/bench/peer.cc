@@ -2,7 +2,7 @@
 
 #include <sys/wait.h>
 
-#include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -58,6 +58,8 @@ Result<double> run_peer(const std::string& command,
     return make_error(ErrorCode::kUnavailable, "'{}' ended with status {}; its last line: {}",
                       *text, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
                       last);
+  while (!last.empty() && std::isspace(static_cast<unsigned char>(last.back())) != 0)
+    last.pop_back();
   char* end = nullptr;
   const double value = std::strtod(last.c_str(), &end);
   if (end == last.c_str() || *end != '\0' || !std::isfinite(value))

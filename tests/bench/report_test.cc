@@ -80,7 +80,7 @@ TEST(SpeedRowsTest, PromptsAreNewInEveryRepetition) {
 }
 
 TEST(PeerTest, GivesTheLastNumber) {
-  const auto found = run_peer("echo loading; echo {tokens}.5; echo", {{"tokens", "12"}});
+  const auto found = run_peer("echo loading; echo ' {tokens}.5 '; echo", {{"tokens", "12"}});
   ASSERT_TRUE(found.ok()) << found.error().message;
   EXPECT_EQ(*found, 12.5);
 }
