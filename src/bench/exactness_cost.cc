@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "bench/attention_work.h"
 #include "bench/kernel_rates.h"
 #include "bench/registry.h"
@@ -75,14 +76,17 @@ __attribute__((target("avx512f"))) float free_dot(const uint16_t* w, const float
 class FreeDots {
  public:
   FreeDots(int n, int k) : n_(n), k_(k), n_copies_((size_t{64} << 20) / (size_t{2} * n * k) + 1) {
-    weights_.assign(n_copies_ * static_cast<size_t>(n) * static_cast<size_t>(k), 0x3d80);
+    const size_t n_weights = n_copies_ * static_cast<size_t>(n) * static_cast<size_t>(k);
+    weights_ = AlignedBuffer::beside_others(n_weights * sizeof(uint16_t));
+    std::fill_n(weights_.as<uint16_t>(), n_weights, uint16_t{0x3d80});
     x_.assign(static_cast<size_t>(k), 0.5f);
     y_.resize(static_cast<size_t>(n));
   }
   static bool is_there() { return kernel::best_kernels().isa == kernel::Isa::kAvx512; }
   void run(ThreadPool& pool) {
     constexpr int kRows = 64;
-    const uint16_t* w = weights_.data() + next_ * static_cast<size_t>(n_) * static_cast<size_t>(k_);
+    const uint16_t* w =
+        weights_.as<uint16_t>() + next_ * static_cast<size_t>(n_) * static_cast<size_t>(k_);
     pool.parallel_for((n_ + kRows - 1) / kRows, [&](int64_t item, int) {
       for (int64_t row = item * kRows; row < std::min<int64_t>(n_, (item + 1) * kRows); ++row)
         y_[static_cast<size_t>(row)] = dot(w + row * k_);
@@ -101,7 +105,7 @@ class FreeDots {
 
   int n_, k_;
   size_t n_copies_, next_ = 0;
-  std::vector<uint16_t> weights_;  // [copies, n, k]
+  AlignedBuffer weights_;  // [copies, n, k] bf16, in huge pages as ours
   std::vector<float> x_, y_;
 };
 

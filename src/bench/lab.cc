@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <numeric>
+#include <random>
 
 #include "base/errors.h"
 #include "base/machine.h"
@@ -60,9 +62,18 @@ size_t kv_memory_for(const Contestant& who, const Workload& workload) {
   const bool shares = planner == "tree" || planner == "prefix_cached" || planner == "hydragen" ||
                       planner == "no_attention";
   const size_t tokens = answers + (shares ? distinct_tokens(all) : all_tokens(all));
-  const size_t wanted = tokens * kv_bytes_per_token(*who.model, who.kv_type) / 20 * 21;
-  const uint64_t free = available_memory().value_or(uint64_t{8} << 30);
-  return std::min<size_t>(wanted, free / 5 * 2);
+  return tokens * kv_bytes_per_token(*who.model, who.kv_type) / 20 * 21;
+}
+
+// What each contestant gets: the same for all where there is not enough for what all of them want.
+std::vector<size_t> kv_memory_of(const std::vector<Contestant>& contestants,
+                                 const std::function<size_t(const Contestant&)>& wanted) {
+  std::vector<size_t> all;
+  for (const Contestant& who : contestants) all.push_back(wanted(who));
+  const uint64_t free = available_memory().value_or(uint64_t{8} << 30) / 5 * 4;
+  if (std::accumulate(all.begin(), all.end(), uint64_t{0}) > free)
+    for (size_t& bytes : all) bytes = std::min<size_t>(bytes, free / contestants.size());
+  return all;
 }
 
 Result<Sample> timed(Engine& engine, const Workload& workload) {
@@ -189,6 +200,8 @@ std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const
   std::vector<Lane> lanes;
   std::vector<std::unique_ptr<Engine>> engines;
   const Workload first = make(0);
+  const std::vector<size_t> kv_memory = kv_memory_of(
+      contestants, [&](const Contestant& who) { return kv_memory_for(who, part_for(who, first)); });
   double slowest = 0;
   for (const Contestant& who : contestants) {
     lanes.push_back({.name = who.name});
@@ -196,7 +209,7 @@ std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const
     Result<std::unique_ptr<Engine>> engine =
         Engine::open(who.model, {.sharing = who.sharing,
                                  .threads = threads_,
-                                 .kv_memory = kv_memory_for(who, part_for(who, first)),
+                                 .kv_memory = kv_memory[lanes.size() - 1],
                                  .kv_type = who.kv_type,
                                  .step_rows = who.step_rows,
                                  .max_running = who.max_running});
@@ -216,8 +229,10 @@ std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const
   const int n = repetitions > 0 ? repetitions : quick() ? 1 : slowest < 10 ? 5 : 3;
   for (int repetition = 1; repetition <= n; ++repetition) {
     const Workload workload = make(repetition);
-    for (size_t turn = 0; turn < lanes.size(); ++turn) {
-      const size_t i = (turn + static_cast<size_t>(repetition)) % lanes.size();
+    std::vector<size_t> order(lanes.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::shuffle(order.begin(), order.end(), std::mt19937(static_cast<unsigned>(repetition)));
+    for (const size_t i : order) {
       if (!engines[i]) continue;
       Result<Sample> sample = timed(*engines[i], part_for(contestants[i], workload));
       if (!sample) throw BenchmarkError(sample.error());

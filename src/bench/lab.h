@@ -108,9 +108,9 @@ class Lab {
   // Says of `file` in --data where it is. Error kNotFound, naming --data.
   std::filesystem::path data(const std::string& file) const;
 
-  // Contestants do a workload in turn, each first in some repetitions. Repetitions: 5 where none
-  // takes ten seconds, 3 above, 1 when quick; or as many as are given. One more is not counted: it
-  // comes first.
+  // Contestants do a workload in turn, in another order in every repetition. Repetitions: 5 where
+  // none takes ten seconds, 3 above, 1 when quick; or as many as are given. One more is not
+  // counted: it comes first.
   std::vector<Lane> contest(const std::vector<Contestant>& contestants, const MakeWorkload& make,
                             int repetitions = 0);
 

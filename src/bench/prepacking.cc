@@ -102,13 +102,16 @@ void run_figure_2(Lab& lab) {
         n)[0]);
     for (const Lane& lane : lanes) {
       const Spread seconds = spread(lane, wall_seconds);
-      const double tokens = token_ratio(lane, lanes[0]);
-      const double time = &lane == &lanes.back() ? lanes[0].seconds() / lane.seconds()
-                                                 : times_faster(lane, lanes[0]);
+      PairedRatios ratios = paired_ratios(lane, lanes[0]);
+      if (&lane == &lanes.back()) {  // it had batches of its own
+        ratios.tokens = token_ratio(lane, lanes[0]);
+        ratios.time = lanes[0].seconds() / lane.seconds();
+        ratios.time_by_tokens = ratios.time / ratios.tokens;
+      }
       table.add({mix.name, lane.name, number(1e3 * spread(lane, prefill_seconds).mean),
                  number(1e3 * seconds.mean), number(1e3 * seconds.deviation),
-                 number(spread(lane, computed_tokens).mean), number(tokens), number(time),
-                 number(time / tokens)});
+                 number(spread(lane, computed_tokens).mean), number(ratios.tokens),
+                 number(ratios.time), number(ratios.time_by_tokens)});
     }
   }
   lab.show(table);

@@ -59,4 +59,14 @@ double computed_tokens(const Sample& sample) {
   return static_cast<double>(sample.stats.prefill_rows + sample.stats.pad_rows);
 }
 
+PairedRatios paired_ratios(const Lane& lane, const Lane& other) {
+  std::vector<double> tokens, time, time_by_tokens;
+  for (size_t i = 0; i < std::min(lane.samples.size(), other.samples.size()); ++i) {
+    tokens.push_back(computed_tokens(other.samples[i]) / computed_tokens(lane.samples[i]));
+    time.push_back(other.samples[i].seconds / lane.samples[i].seconds);
+    time_by_tokens.push_back(time.back() / tokens.back());
+  }
+  return {median(std::move(tokens)), median(std::move(time)), median(std::move(time_by_tokens))};
+}
+
 }  // namespace pando::bench

@@ -57,4 +57,11 @@ std::vector<Request> first_tokens(const std::vector<std::vector<Token>>& prompts
 // Tokens that were computed for prompts, pads among them.
 double computed_tokens(const Sample& sample);
 
+// How much less `lane` computed than `other`, how much faster it was, and the second as a part of
+// the first: medians of what each repetition gives.
+struct PairedRatios {
+  double tokens, time, time_by_tokens;
+};
+PairedRatios paired_ratios(const Lane& lane, const Lane& other);
+
 }  // namespace pando::bench

@@ -47,11 +47,10 @@ void run_reranking(Lab& lab) {
       return sum / static_cast<double>(lane.samples.size());
     };
     for (const Lane& lane : lanes) {
-      const double token_ratio = all_computed(lanes[0]) / all_computed(lane);
-      const double time_ratio = times_faster(lane, lanes[0]);
+      const PairedRatios ratios = paired_ratios(lane, lanes[0]);
       table.add({fmt::format("20{}", year), lane.name, number(lane.seconds()),
                  number(lane.requests_per_second()), number(all_computed(lane)),
-                 number(token_ratio), number(time_ratio), number(time_ratio / token_ratio)});
+                 number(ratios.tokens), number(ratios.time), number(ratios.time_by_tokens)});
     }
   }
   lab.show(table);

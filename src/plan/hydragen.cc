@@ -5,6 +5,7 @@
 // in every prompt
 // (`levels=1024+2048`); else they are an instruction and a document, as far as prompts have them.
 #include <algorithm>
+#include <unordered_set>
 
 #include "plan/level_cuts.h"
 #include "plan/planner_options.h"
@@ -28,8 +29,11 @@ class HydragenPlanner final : public Planner {
     RowLayout layout = lay_out_rows(cache, wanted);
     LevelCuts cuts;
     if (level_ends_.empty()) {
-      std::vector<Node*> tips = cache.issued();
-      for (const WantedOutput& want : wanted) tips.push_back(want.tip);
+      std::vector<Node*> tips =
+          cache.issued();  // answers that go on are among them: once is enough
+      std::unordered_set<const Node*> known(tips.begin(), tips.end());
+      for (const WantedOutput& want : wanted)
+        if (known.insert(want.tip).second) tips.push_back(want.tip);
       cuts = level_cuts(tips);
     }
     LevelRows& levels = layout.step.plan.levels;
