@@ -72,7 +72,7 @@ TEST_F(MessagesTest, FilesOfOptionsAreNamedWithTheLine) {
   said("[score]\nwindow = 5\n[rum]\nmodel = \"m\"\n",
        "3: unknown command 'rum', expected one of run, verify, embed, rerank, score, inspect, "
        "tokenize, "
-       "detokenize, make-model, completion (hint: 'run'?)");
+       "detokenize, bench, make-model, completion (hint: 'run'?)");
 }
 
 TEST_F(MessagesTest, AClosedPipeEndsItQuietly) {
