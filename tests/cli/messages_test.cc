@@ -45,7 +45,7 @@ class MessagesTest : public ProcessTest {
 TEST_F(MessagesTest, AnUnknownCommandIsNamed) {
   const std::string commands =
       "expected one of run, verify, embed, rerank, score, inspect, tokenize, detokenize, "
-      "make-model, completion";
+      "bench, make-model, completion";
   expect_says(pando("rnu --input good.jsonl"), kUsage,
               "unknown command 'rnu', " + commands + " (hint: 'run'?)");
   expect_says(pando("answer"), kUsage, "unknown command 'answer', " + commands);
