@@ -93,8 +93,9 @@ class Engine {
 
   // Submits and waits for all n answers, in the order of their choice index.
   Result<std::vector<Completion>> complete(Request request);
-  // The same for many requests, as many at a time as max_open allows. Result [requests][n], in
-  // order. The first error ends the call and is returned.
+  // The same for many requests, as many at a time as max_open allows; an idle engine starts when it
+  // has all of these. Result [requests][n], in order. The first error ends the call and is
+  // returned.
   Result<std::vector<std::vector<Completion>>> complete_all(std::vector<Request> requests);
 
   EngineStats stats() const;             // as of the last step
@@ -104,6 +105,10 @@ class Engine {
  private:
   class Impl;
   explicit Engine(std::unique_ptr<Impl> impl);
+  // Between the two an idle engine does not start on what is submitted: what is asked together is
+  // planned together. Calls nest.
+  void hold();
+  void release();
   std::unique_ptr<Impl> impl_;
 };
 

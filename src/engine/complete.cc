@@ -1,6 +1,7 @@
 // Waiting for whole answers.
 #include <algorithm>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -75,9 +76,13 @@ Result<std::vector<std::vector<Completion>>> Engine::complete_all(std::vector<Re
     for (const RequestId id : ids) cancel(id);
     return error;
   };
+  hold();
+  const auto let_go = [](Engine* engine) { engine->release(); };
+  std::unique_ptr<Engine, decltype(let_go)> held(this, let_go);
   for (size_t i = 0; i < requests.size(); ++i) {
     const int64_t n = std::max(0, requests[i].sampling.n);
     for (int64_t n_most = std::max<int64_t>(0, options().max_open - n);;) {
+      if (waiting->n_open() > n_most) held.reset();  // what is waited for has to run
       if (const std::optional<Error> error = waiting->wait(n_most)) return fail(*error);
       const int64_t n_before = waiting->n_open();
       waiting->add(n);
@@ -94,6 +99,7 @@ Result<std::vector<std::vector<Completion>>> Engine::complete_all(std::vector<Re
       if (id.error().code != ErrorCode::kUnavailable || n_most < 0) return fail(id.error());
     }
   }
+  held.reset();
   if (const std::optional<Error> error = waiting->wait(0)) return fail(*error);
   return waiting->take();
 }

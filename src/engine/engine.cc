@@ -65,6 +65,18 @@ class Engine::Impl {
     wake_.notify_one();
   }
 
+  void hold() {
+    std::lock_guard lock(mutex_);
+    ++n_holds_;
+  }
+  void release() {
+    {
+      std::lock_guard lock(mutex_);
+      --n_holds_;
+    }
+    wake_.notify_one();
+  }
+
   bool is_waiting(RequestId id) const {
     std::lock_guard lock(mutex_);
     return (id > last_taken_ && id < next_id_) ||
@@ -104,7 +116,9 @@ class Engine::Impl {
       std::deque<Message> messages;
       {
         std::unique_lock lock(mutex_);
-        wake_.wait(lock, [&] { return stopping_ || !inbox_.empty() || loop_->n_sequences() > 0; });
+        wake_.wait(lock, [&] {
+          return stopping_ || loop_->n_sequences() > 0 || (n_holds_ == 0 && !inbox_.empty());
+        });
         messages.swap(inbox_);
         n_taken_ += std::exchange(n_in_inbox_, 0);
         if (stopping_) {
@@ -166,6 +180,7 @@ class Engine::Impl {
   std::deque<Message> inbox_;
   RequestId next_id_ = 1;
   bool stopping_ = false;
+  int n_holds_ = 0;
   size_t n_in_inbox_ = 0;           // answers that the inbox asks for
   size_t n_taken_ = 0;              // answers under way in the loop, as of the last step
   EngineStats stats_;               // as of the last step
@@ -193,6 +208,8 @@ Result<RequestId> Engine::submit(Request request, Listener listener) {
   return impl_->submit(std::move(request), std::move(listener));
 }
 void Engine::cancel(RequestId id) { impl_->cancel(id); }
+void Engine::hold() { impl_->hold(); }
+void Engine::release() { impl_->release(); }
 bool Engine::is_waiting(RequestId id) const { return impl_->is_waiting(id); }
 EngineStats Engine::stats() const { return impl_->stats(); }
 const Model& Engine::model() const { return impl_->model(); }

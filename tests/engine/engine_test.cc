@@ -1,6 +1,7 @@
 // The engine as a caller sees it: threads, ends of answers, errors, shutting down.
 #include "pando/engine.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,6 +43,19 @@ struct Ear {
 
 std::string prompt_of(int i) {
   return "A shared beginning, question " + std::to_string(i % 6) + "?";
+}
+
+TEST(Engine, WhatIsAskedTogetherIsPlannedTogether) {
+  EngineOptions options = tiny_options();
+  options.step_rows = 1 << 16;
+  std::vector<Request> requests;
+  for (int i = 0; i < 250; ++i)
+    requests.push_back(tiny_request(fmt::format("{}{}", std::string(400, 'x'), i), 2));
+  for (int repetition = 0; repetition < 5; ++repetition) {
+    const std::unique_ptr<Engine> engine = open_tiny(options);
+    ASSERT_TRUE(engine->complete_all(requests));
+    EXPECT_EQ(engine->stats().steps, 2u);
+  }
 }
 
 TEST(Engine, AnswersAreEqualForAnyNumberOfThreadsAndCallers) {
