@@ -4,11 +4,6 @@
 #include <chrono>
 
 namespace pando {
-namespace {
-
-constexpr size_t kLogitRows = 32;  // rows of logits that are held at a time
-
-}  // namespace
 
 std::vector<std::vector<TokenLogprob>> OutputReader::read(const PlannedStep& step,
                                                           const float* hidden,

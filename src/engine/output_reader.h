@@ -12,6 +12,8 @@
 
 namespace pando {
 
+constexpr size_t kLogitRows = 32;  // rows of logits that are held at a time
+
 class OutputReader {
  public:
   // Every row of logits that is read, [vocab]; `position` is that of the token after it.

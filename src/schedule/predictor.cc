@@ -10,6 +10,7 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "base/statistics.h"
 #include "schedule/least_squares.h"
 
 namespace pando {
@@ -46,12 +47,8 @@ std::array<double, kTerms> values(const StepCosts& costs) {
   return values;
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+double median_or_zero(std::vector<double> values) {
+  return values.empty() ? 0 : median(std::move(values));
 }
 
 // Measured times of steps with equal features, in order of measurement.
@@ -149,7 +146,8 @@ FitReport report_fit(const Predictor& predictor, std::span<const StepSample> sam
       differences.push_back(std::abs(seconds[i] - seconds[i - 1]) /
                             std::min(seconds[i], seconds[i - 1]));
   const size_t n_repeats = differences.size();
-  return {median(std::move(errors)), median(std::move(differences)), samples.size(), n_repeats};
+  return {median_or_zero(std::move(errors)), median_or_zero(std::move(differences)), samples.size(),
+          n_repeats};
 }
 
 }  // namespace pando
