@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Two builds of pando take turns at a benchmark; prints the medians of their tables, and the ratio.
 
-usage: compare.py OLD NEW NAME REPEATS
+usage: compare.py [--quick] [--data DIRECTORY] OLD NEW NAME REPEATS
 
-Cells that are numbers in both builds are compared; rows and columns are named by the others.
+Rows are named by the columns that come before the first that varies, between runs or between builds, and
+by their place where there are none. Other cells that are numbers in every run are compared.
 """
+import argparse
+import collections
 import csv
 import pathlib
 import statistics
@@ -21,37 +24,82 @@ def is_number(text):
         return False
 
 
-def run(pando, name):
-    """{(table, row, column): value} of one run."""
+def run(pando, name, options):
+    """{table: (header, rows)} of one run."""
     with tempfile.TemporaryDirectory() as out:
-        subprocess.run([pando, "bench", name, "--out", out], check=True, stdout=subprocess.DEVNULL)
-        cells = {}
+        subprocess.run([pando, "bench", name, "--out", out, *options], check=True, stdout=subprocess.DEVNULL)
+        tables = {}
         for path in sorted(pathlib.Path(out).glob("*.csv")):
-            header, *rows = csv.reader(path.open())
-            for index, row in enumerate(rows):
-                label = " ".join(cell for cell in row if not is_number(cell)) or str(index + 1)
-                for column, cell in zip(header, row):
-                    if is_number(cell):
-                        cells[path.stem, index, label, column] = float(cell)
-        return cells
+            header, *rows = csv.reader(path.open(newline=""))
+            tables[path.stem] = header, rows
+        return tables
+
+
+def name_columns(tables, header):
+    """How many columns at the left are the same in all tables."""
+    for column in range(len(header)):
+        if len({tuple(row[column] for row in rows) for _, rows in tables}) > 1:
+            return column
+    return len(header)
+
+
+def cells(table, n_names):
+    """{(name of the row, number of the column): cell}."""
+    seen = collections.Counter()
+    found = {}
+    for place, row in enumerate(table[1], 1):
+        name = " ".join(row[:n_names]) or f"row {place}"
+        seen[name] += 1
+        if seen[name] > 1:
+            name += f" ({seen[name]})"
+        for column in range(n_names, len(row)):
+            found[name, column] = row[column]
+    return found
 
 
 def main() -> int:
-    old, new, name, repeats = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
-    runs = {old: [], new: []}
-    for repeat in range(repeats):
-        for pando in (old, new) if repeat % 2 == 0 else (new, old):
-            runs[pando].append(run(pando, name))
-            print(f"{repeat + 1}/{repeats} {'old' if pando == old else 'new'}", file=sys.stderr)
-    keys = [key for key in runs[old][0] if all(key in r for both in runs.values() for r in both)]
-    if not keys:
-        print(f"{name}: the two builds have no figure in common", file=sys.stderr)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="as `pando bench --quick`")
+    parser.add_argument("--data", metavar="DIRECTORY", help="published data sets")
+    parser.add_argument("old")
+    parser.add_argument("new")
+    parser.add_argument("name")
+    parser.add_argument("repeats", type=int)
+    args = parser.parse_args()
+    options = (["--quick"] if args.quick else []) + (["--data", args.data] if args.data else [])
+    runs = {"old": [], "new": []}
+    for repeat in range(args.repeats):
+        for build in ("old", "new") if repeat % 2 == 0 else ("new", "old"):
+            runs[build].append(run(args.old if build == "old" else args.new, args.name, options))
+            print(f"{repeat + 1}/{args.repeats} {build}", file=sys.stderr)
+    lines = []
+    for stem in runs["old"][0]:
+        tables = [tables.get(stem) for both in runs.values() for tables in both]
+        header = tables[0][0]
+        if any(table is None or table[0] != header for table in tables):
+            print(f"{stem}: the two builds have other columns", file=sys.stderr)
+            continue
+        same_length = len({len(rows) for _, rows in tables}) == 1
+        # Where one build has more rows, what varies is seen between the runs of each.
+        groups = [tables] if same_length else [tables[: args.repeats], tables[args.repeats :]]
+        n_names = min(name_columns(group, header) for group in groups)
+        found = [cells(table, n_names) for table in tables]
+        for key in found[0]:
+            values = [cells_of.get(key, "") for cells_of in found]
+            if not all(map(is_number, values)):
+                continue
+            numbers = [float(value) for value in values]
+            before, after = numbers[: args.repeats], numbers[args.repeats :]
+            ratios = [a / b for a, b in zip(after, before) if b]
+            ratio = statistics.median(ratios) if ratios else float("nan")
+            lines.append(
+                f"| {key[0]} | {header[key[1]]} | {statistics.median(before):g} | {statistics.median(after):g} | {ratio:.3f} |"
+            )
+    if not lines:
+        print(f"{args.name}: the two builds have no figure in common", file=sys.stderr)
         return 1
     print("| row | column | old | new | new / old |\n|---|---|---|---|---|")
-    for key in keys:
-        before, after = ([r[key] for r in runs[pando]] for pando in (old, new))
-        ratio = statistics.median(a / b for a, b in zip(after, before) if b) if any(before) else float("nan")
-        print(f"| {key[2]} | {key[3]} | {statistics.median(before):g} | {statistics.median(after):g} | {ratio:.3f} |")
+    print("\n".join(lines))
     return 0
 
 
