@@ -5,12 +5,12 @@
 #include <random>
 
 #include "base/half.h"
+#include "bench/timing.h"
 #include "kernel/kernels.h"
 
 namespace pando::bench {
 namespace {
 
-constexpr size_t kColdBytes = size_t{64} << 20;
 constexpr int kMostLayers = 64;
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }

@@ -22,6 +22,7 @@ struct Settings {
   std::filesystem::path data;      // directory of published data sets; empty: those are left out
   std::filesystem::path cache;     // where models with random weights are kept
   std::vector<std::string> peers;  // commands of other engines, for `compare`
+  std::vector<std::string> peer_variables;  // "PEER_NAME=value" of the environment, for its notes
 };
 
 struct BenchmarkInfo {

@@ -47,6 +47,14 @@ std::string line_text(const Json& value, const std::string& source, const char* 
   return value;
 }
 
+// A file with fewer would be measured as if it were the published one.
+void expect_at_least(const std::filesystem::path& path, size_t expected, size_t found,
+                     const char* what) {
+  if (found < expected)
+    throw BenchmarkError(
+        bad_file("{} has {} {}, expected at least {}", path.string(), found, what, expected));
+}
+
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -103,12 +111,14 @@ std::vector<QaDocument> squad_documents(const Lab& lab) {
       documents.push_back(std::move(document));
     }
   }
+  expect_at_least(path, 646, documents.size(), "paragraphs");
   return documents;
 }
 
 std::vector<QaDocument> race_documents(const Lab& lab) {
+  const std::filesystem::path path = lab.data("race-test.jsonl.gz");
   std::vector<QaDocument> documents;
-  for (const auto& [json, source] : read_records(lab.data("race-test.jsonl.gz"))) {
+  for (const auto& [json, source] : read_records(path)) {
     QaDocument document{.text = text_in(json, source, "article")};
     const Json& questions = list_in(json, source, "questions");
     const Json& options = list_in(json, source, "options");
@@ -125,12 +135,14 @@ std::vector<QaDocument> race_documents(const Lab& lab) {
     }
     documents.push_back(std::move(document));
   }
+  expect_at_least(path, 1407, documents.size(), "articles");
   return documents;
 }
 
 std::vector<QaDocument> fairytale_documents(const Lab& lab) {
+  const std::filesystem::path path = lab.data("fairytaleqa-train.jsonl.gz");
   std::vector<QaDocument> documents;
-  for (const auto& [json, source] : read_records(lab.data("fairytaleqa-train.jsonl.gz"))) {
+  for (const auto& [json, source] : read_records(path)) {
     QaDocument document;
     for (const Json& section : list_in(json, source, "sections"))
       document.text += text_in(section, source, "text") + "\n";
@@ -141,19 +153,23 @@ std::vector<QaDocument> fairytale_documents(const Lab& lab) {
     }
     documents.push_back(std::move(document));
   }
+  expect_at_least(path, 232, documents.size(), "stories");
   return documents;
 }
 
 std::vector<std::string> mmlu_questions(const Lab& lab) {
+  const std::filesystem::path path = lab.data("mmlu-test.jsonl.gz");
   std::vector<std::string> texts;
-  for (const auto& [json, source] : read_records(lab.data("mmlu-test.jsonl.gz")))
+  for (const auto& [json, source] : read_records(path))
     texts.push_back(text_in(json, source, "question"));
+  expect_at_least(path, 12289, texts.size(), "questions");
   return texts;
 }
 
 std::vector<std::string> alpaca_texts(const Lab& lab) {
+  const std::filesystem::path path = lab.data("alpaca-en-demo.jsonl");
   std::vector<std::string> texts;
-  for (const auto& [json, source] : read_records(lab.data("alpaca-en-demo.jsonl"))) {
+  for (const auto& [json, source] : read_records(path)) {
     const std::string instruction = text_in(json, source, "instruction");
     const std::string input = text_in(json, source, "input");
     std::string text = "Below is an instruction that describes a task";
@@ -163,40 +179,54 @@ std::vector<std::string> alpaca_texts(const Lab& lab) {
     if (!input.empty()) text += "\n\n### Input:\n" + input;
     texts.push_back(text + "\n\n### Response:\n" + text_in(json, source, "output"));
   }
+  expect_at_least(path, 800, texts.size(), "instructions");
   return texts;
 }
 
 std::vector<std::string> wikitext_paragraphs(const Lab& lab) {
+  const std::filesystem::path path = lab.data("wikitext-2-test.txt");
   std::vector<std::string> texts;
-  const std::string file = read_data(lab.data("wikitext-2-test.txt"));
+  const std::string file = read_data(path);
   for (const std::string_view line : lines_of(file))
     if (line.find_first_not_of(" \r") != std::string_view::npos) texts.emplace_back(line);
+  expect_at_least(path, 2891, texts.size(), "paragraphs");
   return texts;
 }
 
-std::string war_and_peace(const Lab& lab) { return read_data(lab.data("war-and-peace.txt")); }
+std::string war_and_peace(const Lab& lab) {
+  const std::filesystem::path path = lab.data("war-and-peace.txt");
+  std::string text = read_data(path);
+  expect_at_least(path, 3'000'000, text.size(), "bytes");
+  return text;
+}
 
 std::vector<TrecQuery> trec_queries(const Lab& lab, int year) {
   std::vector<TrecQuery> queries;
-  const std::string name = fmt::format("trec-dl{}-bm25-top100.jsonl.gz", year);
-  for (const auto& [json, source] : read_records(lab.data(name))) {
+  const std::filesystem::path path = lab.data(fmt::format("trec-dl{}-bm25-top100.jsonl.gz", year));
+  for (const auto& [json, source] : read_records(path)) {
     TrecQuery query{.query = text_in(json, source, "query")};
-    for (const Json& hit : list_in(json, source, "hits"))
-      query.passages.push_back(text_in(hit, source, "content"));
+    const Json& hits = list_in(json, source, "hits");
+    if (hits.size() < 100)
+      throw BenchmarkError(
+          bad_file("{}: 'hits' has {} passages, expected 100", source, hits.size()));
+    for (const Json& hit : hits) query.passages.push_back(text_in(hit, source, "content"));
     queries.push_back(std::move(query));
   }
+  expect_at_least(path, year == 19 ? 43 : 54, queries.size(), "queries");
   return queries;
 }
 
 std::vector<Problem> mbpp_problems(const Lab& lab) {
+  const std::filesystem::path path = lab.data("mbpp-1-600.jsonl");
   std::vector<Problem> problems;
-  for (const auto& [json, source] : read_records(lab.data("mbpp-1-600.jsonl"))) {
+  for (const auto& [json, source] : read_records(path)) {
     const Json& tests = list_in(json, source, "test_list");
     if (tests.empty()) refuse(source, "test_list", &tests, "a test at least");
     problems.push_back({fmt::format("{}\n{}", text_in(json, source, "text"),
                                     line_text(tests[0], source, "test_list")),
                         text_in(json, source, "code")});
   }
+  expect_at_least(path, 600, problems.size(), "problems");
   return problems;
 }
 

@@ -1,5 +1,6 @@
 // Published data sets, as texts. All are read from --data. Errors, thrown: kNotFound for a file
-// that is not there, kBadFile for one that is not as expected, with file and record.
+// that is not there, kBadFile for one that is not as expected, with file and record, or has
+// fewer records than the published one.
 #pragma once
 
 #include <filesystem>

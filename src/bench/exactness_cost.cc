@@ -75,7 +75,7 @@ __attribute__((target("avx512f"))) float free_dot(const uint16_t* w, const float
 // One row of inputs as inner products along rows of bf16 weights, which come from memory.
 class FreeDots {
  public:
-  FreeDots(int n, int k) : n_(n), k_(k), n_copies_((size_t{64} << 20) / (size_t{2} * n * k) + 1) {
+  FreeDots(int n, int k) : n_(n), k_(k), n_copies_(kColdBytes / (size_t{2} * n * k) + 1) {
     const size_t n_weights = n_copies_ * static_cast<size_t>(n) * static_cast<size_t>(k);
     weights_ = AlignedBuffer::beside_others(n_weights * sizeof(uint16_t));
     std::fill_n(weights_.as<uint16_t>(), n_weights, uint16_t{0x3d80});

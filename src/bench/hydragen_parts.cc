@@ -3,6 +3,7 @@
 #include "bench/hydragen.h"
 #include "bench/kernel_rates.h"
 #include "engine/model_parts.h"
+#include "engine/output_reader.h"
 
 namespace pando::bench {
 
@@ -19,7 +20,6 @@ StepParts step_parts(const model::ModelConfig& config, int prefix, int batch, in
 }
 
 double product_seconds(const Lab& lab, const Model& model, int batch) {
-  constexpr int kLogitsRows = 32;  // rows of logits that the engine makes at once
   const model::Weights& weights = model.parts().weights;
   const model::ModelConfig& config = weights.config;
   const auto seconds = [&](const kernel::PackedMatrix& w, int m) {
@@ -29,7 +29,7 @@ double product_seconds(const Lab& lab, const Model& model, int batch) {
   double of_layer = seconds(layer.o, batch) + seconds(layer.down, batch);
   for (const kernel::PackedMatrix& w : layer.qkv) of_layer += seconds(w, batch);
   for (const kernel::PackedMatrix& w : layer.gate_up) of_layer += seconds(w, batch);
-  const int m = std::min(batch, kLogitsRows);
+  const int m = std::min(batch, static_cast<int>(kLogitRows));
   return of_layer * config.n_layers + seconds(weights.head, m) * batch / m;
 }
 

@@ -38,11 +38,8 @@ void run_table_5(Lab& lab) {
       return Workload{.timed = questions_of(set.shape, n_contexts, random)};
     });
     std::vector<std::string> cells = {set.name};
-    for (const Lane& lane : lanes) {
-      cells.push_back(number(lane.requests_per_second()));
-      if (lane.samples.empty())
-        table.notes.push_back(fmt::format("{}, {}: {}", set.name, lane.name, lane.why_not));
-    }
+    for (const Lane& lane : lanes) cells.push_back(number(lane.requests_per_second()));
+    note_missing(table, set.name, lanes);
     const double tree = lanes[4].requests_per_second();
     cells.push_back(number(tree / lanes[0].requests_per_second()));
     cells.push_back(number(times_faster(lanes[4], lanes[2])));

@@ -6,10 +6,10 @@
 
 namespace pando::bench {
 
-// The best of several attempts, on all threads of the pool.
+// Of several attempts, on all threads of the pool.
 struct Peak {
-  double wall;       // a second on the clock, of all threads
-  double processor;  // a second of one processor
+  double wall;       // a second on the clock, of all threads; the best attempt
+  double processor;  // a second of one processor; all attempts together
 };
 
 // Operations (two for a multiply-add) of the kind that products with weights of this type are made

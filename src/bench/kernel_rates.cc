@@ -12,8 +12,6 @@
 namespace pando::bench {
 namespace {
 
-constexpr size_t kColdBytes = size_t{64} << 20;
-
 double seconds_each(const Lab& lab) { return lab.choose(0.01, 0.3, 1.0); }
 
 }  // namespace

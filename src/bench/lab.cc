@@ -106,19 +106,13 @@ std::string ModelSpec::name() const {
                      vocab > 0 ? fmt::format(", vocabulary {}", vocab) : "", name_of(weights));
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return kNotMeasured;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
-double Lane::seconds() const {
+std::vector<double> Lane::all_seconds() const {
   std::vector<double> all;
   for (const Sample& sample : samples) all.push_back(sample.seconds);
-  return median(std::move(all));
+  return all;
 }
+
+double Lane::seconds() const { return median(all_seconds()); }
 
 double Lane::requests_per_second() const {
   return samples.empty() ? kNotMeasured
@@ -144,6 +138,12 @@ double times_faster(const Lane& lane, const Lane& other) {
   for (size_t i = 0; i < std::min(lane.samples.size(), other.samples.size()); ++i)
     ratios.push_back(other.samples[i].seconds / lane.samples[i].seconds);
   return median(std::move(ratios));
+}
+
+void note_missing(Table& table, const std::string& what, const std::vector<Lane>& lanes) {
+  for (const Lane& lane : lanes)
+    if (lane.samples.empty())
+      table.notes.push_back(fmt::format("{}, {}: {}", what, lane.name, lane.why_not));
 }
 
 Lab::Lab(std::string benchmark, const Settings& settings)

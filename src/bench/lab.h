@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/statistics.h"
 #include "bench/bench.h"
 #include "bench/chart.h"
 #include "bench/table.h"
@@ -78,6 +79,7 @@ struct Lane {
   std::vector<Sample> samples;
   std::string why_not;  // the error, where there are no samples
 
+  std::vector<double> all_seconds() const;             // of each repetition
   double seconds() const;                              // median
   double requests_per_second() const;                  // of those that this contestant was asked
   const Sample& median_sample() const;                 // of which that is; samples must be there
@@ -85,7 +87,8 @@ struct Lane {
 };
 // Median over repetitions of other's seconds over this one's: how many times faster `lane` is.
 double times_faster(const Lane& lane, const Lane& other);
-double median(std::vector<double> values);
+// A note for each contestant that could not run; `what` says on what.
+void note_missing(Table& table, const std::string& what, const std::vector<Lane>& lanes);
 
 class Lab {
  public:

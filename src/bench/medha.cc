@@ -133,11 +133,6 @@ Mixed prefill_beside_answer(const Lab& lab, const std::shared_ptr<const Model>& 
   return mixed;
 }
 
-double quantile(const std::vector<double>& ascending, double part) {
-  if (ascending.empty()) return kNotMeasured;
-  return ascending[static_cast<size_t>(part * static_cast<double>(ascending.size() - 1) + 0.5)];
-}
-
 void run_figure_4(Lab& lab) {
   const ModelSpec spec = spec_of(lab);
   const auto model = lab.model(spec);

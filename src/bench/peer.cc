@@ -15,14 +15,21 @@ namespace {
 
 Result<std::string> filled_in(const std::string& command,
                               const std::map<std::string, std::string>& values) {
+  constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz";
   std::string text;
   for (size_t at = 0; at < command.size(); ++at) {
-    const size_t end = command[at] == '{' ? command.find('}', at) : std::string::npos;
-    if (end == std::string::npos) {
+    const size_t end =
+        command[at] == '{' ? command.find_first_not_of(kLetters, at + 1) : std::string::npos;
+    if (end == std::string::npos || end == at + 1 || command[end] != '}') {
       text += command[at];
       continue;
     }
     const std::string name = command.substr(at + 1, end - at - 1);
+    if (at > 0 && command[at - 1] == '{' && command.compare(end, 2, "}}") == 0) {
+      text += name + "}";  // behind the first of two braces
+      at = end + 1;
+      continue;
+    }
     const auto value = values.find(name);
     if (value == values.end()) {
       std::string names;

@@ -34,9 +34,6 @@ MakeWorkload reranking_prompts(const RerankingShape& shape, int n_prompts);
 // N'/N of what is timed.
 double token_ratio(const Workload& workload);
 
-// A note for each contestant that could not run.
-void note_missing(Table& table, const std::string& what, const std::vector<Lane>& lanes);
-
 void run_radixmlp_table_1(Lab& lab);  // radixmlp_requests.cc, as the next two
 void run_radixmlp_table_3(Lab& lab);
 void run_radixmlp_memory(Lab& lab);

@@ -11,15 +11,6 @@
 namespace pando::bench {
 namespace {
 
-// Seconds of a part of the requests or less.
-double quantile(const Lane& lane, double part) {
-  std::vector<double> seconds;
-  for (const Sample& sample : lane.samples) seconds.push_back(sample.seconds);
-  if (seconds.empty()) return kNotMeasured;
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[static_cast<size_t>(part * static_cast<double>(seconds.size() - 1) + 0.5)];
-}
-
 double mean(const Lane& lane) {
   double sum = 0;
   for (const Sample& sample : lane.samples) sum += sample.seconds;
@@ -60,12 +51,6 @@ Request embedding_request(std::vector<Token> tokens) {
   Request request = request_of(std::move(tokens), 1);
   request.pooling = Pooling::kLast;
   return request;
-}
-
-void note_missing(Table& table, const std::string& what, const std::vector<Lane>& lanes) {
-  for (const Lane& lane : lanes)
-    if (lane.samples.empty())
-      table.notes.push_back(fmt::format("{}, {}: {}", what, lane.name, lane.why_not));
 }
 
 MakeWorkload reranking_prompts(const RerankingShape& shape, int n_prompts) {
@@ -142,8 +127,8 @@ void run_radixmlp_table_3(Lab& lab) {
                       make, requests_of(lab, paper));
       std::vector<std::string> cells = {spec.name(), number(token_ratio(make(1)))};
       for (const Lane& lane : lanes)
-        cells.push_back(
-            fmt::format("{} ({})", number(lane.seconds()), number(quantile(lane, 0.9))));
+        cells.push_back(fmt::format("{} ({})", number(lane.seconds()),
+                                    number(quantile(lane.all_seconds(), 0.9))));
       cells.push_back(number(times_faster(lanes[1], lanes[2])));
       cells.push_back(number(times_faster(lanes[3], lanes[2])));
       for (const double p50 : {paper.base_p50[which], paper.radix_p50[which], paper.vllm_p50[which],

@@ -85,6 +85,9 @@ void run_compare(Lab& lab) {
     table.columns.emplace_back("times");
     table.notes.push_back(fmt::format("Peer {}: `{}`", i + 1, peers[i]));
   }
+  if (const auto& variables = lab.settings().peer_variables; !variables.empty())
+    table.notes.push_back(
+        fmt::format("In the environment of peers: `{}`", fmt::join(variables, "`, `")));
   for (const SpeedWeights& weights : speed_weights(lab)) {
     for (const SpeedRow& row : speed_rows(lab)) {
       if (!weights.all_rows && row.n_prompt > 512) continue;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "bench/lab.h"
+#include "base/statistics.h"
 
 namespace pando::bench {
 namespace {
@@ -39,15 +39,13 @@ double processor_seconds() {
 
 CallTime time_calls(double seconds, FunctionRef<void()> call) {
   const int n = calls_in(seconds / kSamples, call);
-  std::vector<double> wall, processor;
-  for (int sample = 0; sample < kSamples; ++sample) {
-    const double busy = processor_seconds();
-    wall.push_back(timed(n, call) / n);
-    processor.push_back((processor_seconds() - busy) / n);
-  }
+  std::vector<double> wall;
+  const double busy = processor_seconds();
+  for (int sample = 0; sample < kSamples; ++sample) wall.push_back(timed(n, call) / n);
+  const double processor = (processor_seconds() - busy) / (kSamples * n);
   std::sort(wall.begin(), wall.end());
   const double middle = median(wall);
-  return {middle, median(processor), (wall[kSamples * 3 / 4] - wall[kSamples / 4]) / middle};
+  return {middle, processor, (wall[kSamples * 3 / 4] - wall[kSamples / 4]) / middle};
 }
 
 std::vector<std::vector<double>> times_in_turn(double seconds,

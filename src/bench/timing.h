@@ -1,6 +1,7 @@
 // Times of short calls: by the clock, and by the time that processors spent.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <vector>
 
@@ -8,14 +9,17 @@
 
 namespace pando::bench {
 
+// Caches hold less: of what is to come from memory there is as much at least.
+constexpr size_t kColdBytes = size_t{64} << 20;
+
 // Of all threads of the process: other work on the machine does not count, waiting for one another
-// does.
+// does. The system counts threads other than the caller at its ticks only, every few milliseconds.
 double processor_seconds();
 
-// Seconds of one call: the median of at least ten samples, after one call that does not count.
+// Seconds of one call: of at least ten samples, after one call that does not count.
 struct CallTime {
-  double wall;       // on the clock
-  double processor;  // of all threads together
+  double wall;       // on the clock, the median
+  double processor;  // of all threads together, the mean
   double spread;     // between the quarters of the samples on the clock, as a part of the median
 };
 CallTime time_calls(double seconds, FunctionRef<void()> call);

@@ -1,8 +1,11 @@
 // `pando bench`: what sharing is worth on this machine.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 
 #include "bench/bench.h"
 #include "cli/commands.h"
@@ -25,6 +28,15 @@ std::filesystem::path cache_directory() {
   if (const auto cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache / "pando";
   const auto home = variable("HOME");
   return (home.empty() ? std::filesystem::temp_directory_path() : home / ".cache") / "pando";
+}
+
+// Of the environment, as in it: tools/peers/ read such.
+std::vector<std::string> peer_variables() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (std::string_view(*variable).starts_with("PEER_")) variables.emplace_back(*variable);
+  std::sort(variables.begin(), variables.end());
+  return variables;
 }
 
 int list() {
@@ -56,7 +68,9 @@ Command add_bench(CLI::App& app) {
   app.add_option(
       "--peer", settings.peers,
       "For compare: command of another engine, whose last line is its tokens per second; "
-      "{kind}, {tokens}, {sequences}, {answer}, {threads} and {weights} are filled in");
+      "{kind}, {tokens}, {sequences}, {answer}, {threads} and {weights} are filled in, and "
+      "{{print}} "
+      "stands for {print}");
   app.footer(
       "Examples:\n"
       "  pando bench list\n"
@@ -68,6 +82,7 @@ Command add_bench(CLI::App& app) {
   return [options] {
     if (options->name == "list") return list();
     bench::Settings settings = options->settings;
+    settings.peer_variables = peer_variables();
     settings.extent = options->quick  ? bench::Extent::kQuick
                       : options->full ? bench::Extent::kFull
                                       : bench::Extent::kUsual;

@@ -83,6 +83,14 @@ TEST(DataErrorsTest, NameFileRecordAndField) {
   EXPECT_EQ(message_of(name, "", mmlu), name + " has no line of JSON");
   EXPECT_NE(message_of(name, "\x1f\x8b\x08 this is no gzip", mmlu).find("cannot be unpacked"),
             std::string::npos);
+  EXPECT_EQ(message_of(name, "{\"question\": \"a\"}\n", mmlu),
+            name + " has 1 questions, expected at least 12289");
+  EXPECT_EQ(message_of("war-and-peace.txt", "Well, Prince", war_and_peace),
+            "war-and-peace.txt has 12 bytes, expected at least 3000000");
+  const auto trec = [](const Lab& lab) { trec_queries(lab, 19); };
+  EXPECT_EQ(
+      message_of("trec-dl19-bm25-top100.jsonl.gz", "{\"query\": \"a\", \"hits\": []}\n", trec),
+      "trec-dl19-bm25-top100.jsonl.gz, line 1: 'hits' has 0 passages, expected 100");
   EXPECT_NE(message_of("other", "", mmlu).find("expected in --data"), std::string::npos);
 }
 

@@ -85,6 +85,17 @@ TEST(PeerTest, GivesTheLastNumber) {
   EXPECT_EQ(*found, 12.5);
 }
 
+TEST(PeerTest, LeavesBracesOfTheShell) {
+  const auto value = [](const std::string& command) {
+    const auto found = run_peer(command, {{"tokens", "12"}});
+    return found ? *found : kNotMeasured;
+  };
+  EXPECT_EQ(value("echo {tokens} 7 | awk '{ if ($1 > 1) { print $2 } }'"), 7);
+  EXPECT_EQ(value("echo {tokens} | awk '{{print}}'"), 12);
+  EXPECT_EQ(value("X=3; echo ${X}{tokens}"), 312);
+  EXPECT_EQ(value("{ echo {tokens}; }"), 12);
+}
+
 TEST(PeerTest, SaysWhatFailed) {
   const auto message = [](const std::string& command) {
     const auto result = run_peer(command, {{"tokens", "1"}, {"kind", "prefill"}});

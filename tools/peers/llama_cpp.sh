@@ -16,21 +16,36 @@ model=$models/qwen3-0.6b-$weights.gguf
 read -ra flags <<<"${PEER_FLAGS:-}"
 read -ra batched_flags <<<"${PEER_BATCHED_FLAGS:-}"
 
+# What a program says besides is kept for the case that it fails or prints no figure.
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+failed() {
+  tail -n 20 "$said" >&2
+  local why  # pando shows the last line only
+  why=$(grep -iE 'error|invalid|unknown|fail|no such' "$said" | head -n 1 || true)
+  echo "$1: ${why:-$(tail -n 1 "$said")}" >&2
+  exit 1
+}
 field() {  # NAME: its value in the last line that has one, JSON
   grep -o "\"$1\": *[0-9.]*" | tail -n 1 | grep -o '[0-9.]*$'
 }
 single() {
-  "$bin/llama-bench" -m "$model" -t "$threads" -r 1 -o json "$@" "${flags[@]}" 2>/dev/null | field avg_ts
+  local printed
+  printed=$("$bin/llama-bench" -m "$model" -t "$threads" -r 1 -o json "$@" "${flags[@]}" 2>"$said") ||
+    failed "$bin/llama-bench ended with status $?"
+  field avg_ts <<<"$printed" || failed "$bin/llama-bench printed no avg_ts"
 }
 case $kind in
   prefill) single -p "$tokens" -n 0 ;;
   decode) single -p 0 -n "$answer" ;;
   shared)
     context=$((tokens + sequences * (answer + 1) + 64))
-    printed=$("$bin/llama-batched-bench" -m "$model" -t "$threads" -tb "$threads" -c "$context" -b 2048 -ub 512 \
-      -npp "$tokens" -ntg "$answer" -npl "$sequences" -pps --output-format jsonl "${batched_flags[@]}" 2>&1)
+    "$bin/llama-batched-bench" -m "$model" -t "$threads" -tb "$threads" -c "$context" -b 2048 -ub 512 \
+      -npp "$tokens" -ntg "$answer" -npl "$sequences" -pps --output-format jsonl "${batched_flags[@]}" >"$said" 2>&1 ||
+      failed "$bin/llama-batched-bench ended with status $?"
     # The fork prints a table whatever the format.
-    field speed_tg <<<"$printed" || grep '^|' <<<"$printed" | tail -n 1 | cut -d'|' -f9
+    field speed_tg <"$said" || grep '^|' "$said" | tail -n 1 | cut -d'|' -f9 | grep '[0-9]' ||
+      failed "$bin/llama-batched-bench printed no figure"
     ;;
   *) echo "'$kind' is no row, expected prefill, decode or shared" >&2; exit 2 ;;
 esac
