@@ -26,9 +26,14 @@ struct EngineOptions {
                                   // of type longrope is fixed by it (docs/models.md)
   uint64_t seed = 0;              // of requests that bring none
   int step_rows = 512;            // rows of a forward pass at most
-  int max_running = 256;          // sequences that hold keys and values at a time
-  int max_open = 4096;            // answers waiting or under way; more are refused
-  std::string isa;                // portable, avx2 or avx512; empty: the best there is
+  // Who goes first: fcfs, edf, lrs or lars (docs/scheduling.md). What is not fcfs needs step_costs.
+  std::string policy = "fcfs";
+  double step_budget = 0;  // predicted seconds of a step at most; 0: rows alone limit it. Needs
+                           // step_costs
+  std::string step_costs;  // how long steps take: JSON, as in docs/scheduling.md
+  int max_running = 256;   // sequences that hold keys and values at a time
+  int max_open = 4096;     // answers waiting or under way; more are refused
+  std::string isa;         // portable, avx2 or avx512; empty: the best there is
 };
 
 // A number with a name.

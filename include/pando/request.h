@@ -59,6 +59,9 @@ struct Request {
   // prompt_logprobs_from; the rest of `sampling` is not used.
   Pooling pooling = Pooling::kNone;
   uint64_t isolation_key = 0;  // requests share prefixes only within one key
+  // When tokens are due, for a policy that asks (EngineOptions). Seconds from its arrival to the
+  // first token, and from one to the next. 0: by default.
+  double ttft_slo = 0, tpot_slo = 0;
   // Hash the logits that every answer was drawn from; of an embedding, the hidden states.
   bool logits_hash = false;
 };

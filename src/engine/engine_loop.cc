@@ -86,10 +86,17 @@ Result<std::unique_ptr<EngineLoop>> EngineLoop::create(const model::Weights& wei
   Result<const kernel::Kernels*> kernels = kernels_by_name(full.engine.isa);
   if (!kernels) return kernels.error();
   full.engine.isa = (*kernels)->name;
+  Result<std::optional<StepTiming>> timing = StepTiming::create(full.engine);
+  if (!timing) return timing.error();
+  if (*timing && (*planner)->batching().whole_prompts())
+    return invalid_argument(
+        "sharing '{}' takes whole prompts in batches of its own, expected policy "
+        "fcfs and no step_budget",
+        full.engine.sharing);
   FpStateGuard fp_state;  // rotation factors are made here
   try {
-    return std::unique_ptr<EngineLoop>(
-        new EngineLoop(weights, tokenizer, full, **kernels, std::move(*planner)));
+    return std::unique_ptr<EngineLoop>(new EngineLoop(weights, tokenizer, full, **kernels,
+                                                      std::move(*planner), std::move(*timing)));
   } catch (const std::bad_alloc&) {
     return make_error(ErrorCode::kUnavailable,
                       "not enough memory for a context of {} positions and a kv_memory of {} bytes "
@@ -103,7 +110,7 @@ Result<std::unique_ptr<EngineLoop>> EngineLoop::create(const model::Weights& wei
 
 EngineLoop::EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer,
                        const LoopOptions& options, const kernel::Kernels& kernels,
-                       std::unique_ptr<Planner> planner)
+                       std::unique_ptr<Planner> planner, std::optional<StepTiming> timing)
     : options_(options),
       weights_(weights),
       tokenizer_(tokenizer),
@@ -115,7 +122,8 @@ EngineLoop::EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer
       kv_shape_(kv_shape_of(weights.config, options, *planner_)),
       n_kv_pages_(options.engine.kv_memory / kv_shape_.page_bytes()),
       pages_(pool_for(*planner_, kv_shape_, options)),
-      cache_(pages_, options.page_len) {}
+      cache_(pages_, options.page_len),
+      timing_(std::move(timing)) {}
 
 // --- requests ------------------------------------------------------------------------------------
 
@@ -187,6 +195,9 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
     sequence->completion.shared_tokens = static_cast<int>(shared_tokens(sequence->tip));
     stats_.arrived_tokens += n_prompt;
     stats_.arrived_shared += static_cast<uint64_t>(sequence->completion.shared_tokens);
+    if (timing_)
+      sequence->job = timing_->new_job(active->request, sequence->tip->end(),
+                                       path_count(sequence->tip, &Node::n_committed));
     if (tokenizer_ != nullptr) sequence->decoder.emplace(*tokenizer_, /*first_in_text=*/false);
     sequences_.push_back(std::move(sequence));
   }
@@ -286,9 +297,34 @@ size_t EngineLoop::batch_size() const {
   return planner_->batch_of(waiting, options_.page_len);
 }
 
+// All of them, since any may go first; whether it may start is for the packer.
+WorkViewBuilder EngineLoop::timed_work_view() const {
+  WorkViewBuilder builder;
+  int n_slots = options_.engine.max_running;
+  for (const auto& sequence : sequences_) {
+    n_slots -= sequence->running;
+    builder.add(*sequence);
+    builder.add_times(*sequence);
+    timing_->update(sequence->job, sequence->tip->end(),
+                    path_count(sequence->tip, &Node::n_committed));
+  }
+  builder.set_starts(memory_tight_ ? 0 : static_cast<uint32_t>(n_slots));
+  return builder;
+}
+
+std::vector<EngineLoop::Share> EngineLoop::reserve_timed_step() {
+  const WorkViewBuilder work = timed_work_view();
+  std::vector<Job> jobs;
+  for (uint32_t item = 0; item < work.view().items.size(); ++item)
+    jobs.push_back(work.sequence(item).job);
+  const PackedStep step = timing_->pack(work.view(), jobs);
+  std::vector<Share> shares = reserve_all(work, step.advances);
+  if (!shares.empty() && shares.size() == step.advances.size()) packed_features_ = step.features;
+  return shares;
+}
+
 std::vector<EngineLoop::Share> EngineLoop::reserve_step() {
   const WorkViewBuilder work = work_view();
-  std::vector<Share> shares;
   Batching batching = planner_->batching();
   if (batching.is_static())
     batching.n_sequences =
@@ -297,6 +333,12 @@ std::vector<EngineLoop::Share> EngineLoop::reserve_step() {
       batching.whole_prompts()
           ? schedule_whole(work.view(), batching)
           : schedule_fcfs(work.view(), static_cast<uint32_t>(options_.engine.step_rows));
+  return reserve_all(work, advances);
+}
+
+std::vector<EngineLoop::Share> EngineLoop::reserve_all(const WorkViewBuilder& work,
+                                                       std::span<const Advance> advances) {
+  std::vector<Share> shares;
   for (const Advance& advance : advances) {
     Sequence& sequence = work.sequence(advance.item);
     if (!sequence.running && memory_tight_) continue;
@@ -363,8 +405,10 @@ bool EngineLoop::step() {
   FpStateGuard fp_state;
   const auto start = std::chrono::steady_clock::now();
   std::vector<Share> shares;
+  packed_features_.reset();
   try {
-    shares = reserve_step();
+    if (timing_) shares = reserve_timed_step();
+    if (shares.empty()) shares = reserve_step();
     if (shares.empty() &&
         memory_tight_) {  // nobody runs that could make room later: begin with the oldest
       memory_tight_ = false;
@@ -378,7 +422,9 @@ bool EngineLoop::step() {
   }
   remove_done();
   ++stats_.steps;
-  stats_.step_s += seconds_since(start);
+  const double seconds = seconds_since(start);
+  stats_.step_s += seconds;
+  if (packed_features_) timing_->observe(*packed_features_, seconds);
   return true;
 }
 

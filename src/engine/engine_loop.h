@@ -11,6 +11,7 @@
 #include "comm/comm.h"
 #include "engine/output_reader.h"
 #include "engine/sequence.h"
+#include "engine/step_timing.h"
 #include "engine/work_view.h"
 #include "model/transformer.h"
 #include "pando/engine.h"
@@ -71,10 +72,14 @@ class EngineLoop {
   };
 
   EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer, const LoopOptions& options,
-             const kernel::Kernels& kernels, std::unique_ptr<Planner> planner);
+             const kernel::Kernels& kernels, std::unique_ptr<Planner> planner,
+             std::optional<StepTiming> timing);
 
   WorkViewBuilder work_view() const;
+  WorkViewBuilder timed_work_view() const;
   std::vector<Share> reserve_step();
+  std::vector<Share> reserve_timed_step();
+  std::vector<Share> reserve_all(const WorkViewBuilder& work, std::span<const Advance> advances);
   bool reserve(Sequence& sequence, uint32_t n_rows, std::span<const Share> shares);
   bool preempt_for(const Sequence& sequence, std::span<const Share> shares);
   void fail_step(const std::vector<Share>& shares, const Error& error);
@@ -103,6 +108,8 @@ class EngineLoop {
   KvCache cache_;
   std::vector<std::unique_ptr<Sequence>> sequences_;  // in order of arrival
   uint64_t next_order_ = 0;
+  std::optional<StepTiming> timing_;             // where steps are packed by time
+  std::optional<StepFeatures> packed_features_;  // of the step under way, if all of it was reserved
   // Set when a reservation failed, until a sequence ends: no waiting sequence starts meanwhile.
   bool memory_tight_ = false;
   std::vector<Delivery> outbox_;

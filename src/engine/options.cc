@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "base/machine.h"
 #include "kernel/isa.h"
+#include "schedule/policy.h"
 
 namespace pando {
 namespace {
@@ -79,6 +80,10 @@ Status fill_in(EngineOptions& options, const model::ModelConfig& config) {
                             options.context, config.max_positions);
   if (options.step_rows < 1)
     return invalid_argument("step_rows is {}, expected at least 1", options.step_rows);
+  if (const auto policy = policy_named(options.policy); !policy) return policy.error();
+  if (!(options.step_budget >= 0) || !std::isfinite(options.step_budget))
+    return invalid_argument("step_budget is {}, expected seconds, 0 (none) or more",
+                            options.step_budget);
   if (options.max_running < 1)
     return invalid_argument("max_running is {}, expected at least 1", options.max_running);
   if (options.max_open < 1)
@@ -123,6 +128,10 @@ Status check_request(const Request& request, const model::ModelConfig& config,
   if (!(sampling.repetition_penalty > 0) || !std::isfinite(sampling.repetition_penalty))
     return invalid_argument("repetition_penalty is {}, expected more than 0",
                             sampling.repetition_penalty);
+  for (const auto& [name, value] :
+       {std::pair{"ttft_slo", request.ttft_slo}, {"tpot_slo", request.tpot_slo}})
+    if (!(value >= 0) || !std::isfinite(value))
+      return invalid_argument("{} is {}, expected seconds, 0 (by default) or more", name, value);
   for (const auto& [name, value] : {std::pair{"presence_penalty", sampling.presence_penalty},
                                     {"frequency_penalty", sampling.frequency_penalty}})
     if (!std::isfinite(value)) return invalid_argument("{} is {}, expected a number", name, value);

@@ -9,6 +9,7 @@
 #include "cache/prefix_tree.h"
 #include "engine/stop_matcher.h"
 #include "pando/engine.h"
+#include "schedule/policy.h"
 #include "text/tokenizer.h"
 
 namespace pando {
@@ -41,6 +42,7 @@ struct Sequence {
   Completion completion;                 // so far
   std::optional<StreamDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
+  Job job;  // where time is predicted
 
   const SamplingOptions& sampling() const { return request->request.sampling; }
   std::span<const Token> prompt() const { return request->request.tokens; }

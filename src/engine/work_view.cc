@@ -49,6 +49,16 @@ void WorkViewBuilder::add(Sequence& sequence) {
   sequences_.push_back(&sequence);
 }
 
+void WorkViewBuilder::add_times(const Sequence& sequence) {
+  for (const Node* node = sequence.tip; !node->is_root(); node = node->parent) {
+    if (node->n_committed == 0) continue;
+    const auto [entry, added] =
+        cached_of_.try_emplace(node, static_cast<uint32_t>(view_.cached_rows.size()));
+    if (added) view_.cached_rows.push_back(node->n_committed);
+    view_.items.back().cached.push_back(entry->second);
+  }
+}
+
 bool WorkViewBuilder::goes_along(const Sequence& sequence) const {
   if (!sequence.scores_prompt()) return false;
   Key next{};
@@ -63,6 +73,7 @@ uint32_t WorkViewBuilder::segment(Key key, uint32_t n_rows) {
       segment_of_.try_emplace(key, static_cast<uint32_t>(view_.segment_rows.size()));
   if (added) {
     view_.segment_rows.push_back(n_rows);
+    view_.segment_begin.push_back(key.first->start + key.second);
     n_rows_ += n_rows;
   }
   return entry->second;

@@ -20,6 +20,9 @@ uint32_t n_cached_outputs(const Sequence& sequence);
 class WorkViewBuilder {
  public:
   void add(Sequence& sequence);
+  // Also what time depends on: positions, and what is read. Once for each sequence, after `add`.
+  void add_times(const Sequence& sequence);
+  void set_starts(uint32_t n) { view_.n_starts = n; }
   // True where its next rows are among those added already: it reads their outputs for free.
   bool goes_along(const Sequence& sequence) const;
 
@@ -35,6 +38,7 @@ class WorkViewBuilder {
   WorkView view_;
   std::vector<Sequence*> sequences_;
   std::map<Key, uint32_t> segment_of_;
+  std::map<const Node*, uint32_t> cached_of_;  // indices into cached_rows
   uint64_t n_rows_ = 0;
 };
 

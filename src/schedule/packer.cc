@@ -19,6 +19,7 @@ class Packer {
         jobs_(jobs),
         now_(now),
         predictor_(predictor),
+        policy_(policy),
         options_(options),
         draft_(view),
         granted_(view.items.size()),
@@ -30,7 +31,7 @@ class Packer {
       } else {
         prefills_.push_back(item);
       }
-    if (policy.ages) age();
+    if (policy.shares_steps) age();
     std::ranges::stable_sort(prefills_, {},
                              [&](uint32_t item) { return policy.priority(jobs[item], now); });
   }
@@ -93,7 +94,8 @@ class Packer {
 
   // Share of the budget that a long prefill leaves to others at first.
   double yielded(const Job& job) const {
-    return options_.many_prefills ? std::clamp(lars_priority(job, now_), 0.0, options_.rho_max) : 0;
+    if (!policy_.shares_steps || !options_.many_prefills) return 0;
+    return std::clamp(lars_priority(job, now_), 0.0, options_.rho_max);
   }
 
   void consider_whole(uint32_t item) {
@@ -175,6 +177,7 @@ class Packer {
   std::span<const Job> jobs_;
   double now_;
   const Predictor& predictor_;
+  const Policy& policy_;
   const PackerOptions& options_;
   StepDraft draft_;
   std::vector<uint32_t> prefills_;  // in the policy's order

@@ -22,13 +22,14 @@ struct PackerOptions {
   uint32_t n_rows = 512;       // of a step at most, whatever the time
   bool whole_prompts = false;  // no chunks: at least one prompt, and more as far as they fit
   bool many_prefills = true;   // beside a prefill others in the same step; false: one at a time
-  double rho_max = 0.4;        // share of the budget that a long prefill yields at most
-  double long_factor = 1;      // a prefill is long while its rest takes more than so many budgets
+  // Share of the budget that a long prefill yields at most, under a policy that shares steps.
+  double rho_max = 0.4;
+  double long_factor = 1;  // a prefill is long while its rest takes more than so many budgets
   // Share of the budget that goes to prefill also where decodes leave less, and the share of an
   // aged prefill.
   double least_share = 0.1;
-  // Under a policy that ages: a prefill is aged once it has waited for so many times its ttft_slo.
-  // The oldest goes first, with its share alone.
+  // Under a policy that shares steps: a prefill is aged once it has waited for so many times its
+  // ttft_slo. The oldest goes first, with its share alone.
   double aging = 4;
 };
 

@@ -12,7 +12,7 @@ double lars_priority(const Job& job, double now) { return lrs_priority(job, now)
 const Policy kFcfs{"fcfs", fcfs_priority};
 const Policy kEdf{"edf", edf_priority};
 const Policy kLrs{"lrs", lrs_priority};
-const Policy kLars{"lars", lars_priority, /*ages=*/true};
+const Policy kLars{"lars", lars_priority, /*shares_steps=*/true};
 
 Result<const Policy*> policy_named(std::string_view name) {
   for (const Policy* policy : {&kFcfs, &kEdf, &kLrs, &kLars})

@@ -25,9 +25,10 @@ double lars_priority(const Job& job, double now);  // relative slack: slack / wo
 struct Policy {
   std::string_view name;  // as in --policy
   double (*priority)(const Job& job, double now);
-  // Whether a prefill that waited for long gets a share of every step (PackerOptions::aging). EDF
-  // and LRS stay as published, and FCFS lets nobody overtake.
-  bool ages = false;
+  // LARS alone: long prefills with slack leave a share of the step to others
+  // (PackerOptions::rho_max), and one that waited for long gets a share of every step (aging). EDF
+  // and LRS keep their flaws, and FCFS lets nobody overtake.
+  bool shares_steps = false;
 };
 
 extern const Policy kFcfs, kEdf, kLrs, kLars;

@@ -21,7 +21,7 @@ struct WorkView {
   std::vector<uint32_t> segment_rows;  // rows of each segment that are to compute
   std::vector<Item> items;             // in order of arrival
 
-  // Where time is predicted; otherwise empty.
+  // Where time is predicted.
   std::vector<uint32_t> segment_begin;  // position of each segment's first row
   std::vector<uint32_t> cached_rows;    // positions of each cached part of a path
   uint32_t n_starts = UINT32_MAX;       // items that do not run and may start in this step

@@ -141,10 +141,12 @@ struct ExactnessCases::Scenario {
 
   std::string describe() const {
     return fmt::format(
-        "seed {}: {} {} pages {}/{}/{} kv {} threads {} rows {} memory {} isa {} requests {}", seed,
-        model.name(), loop.engine.sharing, sizes.page_len, sizes.tile_len, sizes.span_len,
-        static_cast<int>(loop.engine.kv_type), loop.engine.threads, loop.engine.step_rows,
-        loop.engine.kv_memory, loop.engine.isa, requests.size());
+        "seed {}: {} {} {} within {} s pages {}/{}/{} kv {} threads {} rows {} memory {} isa {} "
+        "requests {}",
+        seed, model.name(), loop.engine.sharing, loop.engine.policy, loop.engine.step_budget,
+        sizes.page_len, sizes.tile_len, sizes.span_len, static_cast<int>(loop.engine.kv_type),
+        loop.engine.threads, loop.engine.step_rows, loop.engine.kv_memory, loop.engine.isa,
+        requests.size());
   }
 };
 
@@ -262,6 +264,15 @@ void add_scoring(Rng& rng, std::vector<Request>& requests) {
     if (*request.prompt_logprobs_from < static_cast<int>(request.tokens.size()))
       requests.push_back(std::move(request));
   }
+}
+
+// Some engines pack their steps by time, for a machine that is not this one.
+void add_policy(uint64_t seed, EngineOptions& engine) {
+  Rng rng(seed ^ 0x9e6c63d0876a9a47);
+  engine.policy = std::array{"fcfs", "fcfs", "edf", "lrs", "lars"}[uniform(rng, 0, 4)];
+  engine.step_budget = std::array{0.0, 1e-4, 1e-3, 5e-3}[uniform(rng, 0, 3)];
+  engine.step_costs =
+      R"({"step_s":2e-4,"row_s":[2e-5,2e-5,2e-5,2e-5,2e-5],"output_s":1e-5,"key_s":1e-7,"read_s":1e-7})";
 }
 
 size_t page_bytes(const model::ModelConfig& config, KvType type, int page_len) {
@@ -383,6 +394,8 @@ CaseResult ExactnessCases::run(uint64_t seed) {
   if (engine.sharing == "packed" && (s.cancel_percent == 0 || seed >= 24))
     engine.sharing = std::array{"packed", "radix:threshold=1", "radix:rows=60,bucket=8",
                                 "prepacked:batch=3", "prepacked:dataset,batch=2"}[seed % 5];
+  if (engine.sharing.find(':') == std::string::npos && (s.cancel_percent == 0 || seed >= 24))
+    add_policy(seed, engine);
   return run(s);
 }
 

@@ -264,11 +264,12 @@ void check_step(const Random& c, const PackedStep& step, const std::vector<uint3
               draft.features().rows == c.options.n_rows);
   ASSERT_LE(n_long, 1u);
   const double limit = std::max(budget, seconds(decodes) + c.options.least_share * budget);
-  ASSERT_TRUE(seconds(draft) <= limit || n_prefill_rows == (c.policy->ages ? n_prefills : 1))
+  ASSERT_TRUE(seconds(draft) <= limit ||
+              n_prefill_rows == (c.policy->shares_steps ? n_prefills : 1))
       << "the budget, but for a row";
   ASSERT_LE(draft.features().rows, c.options.n_rows);
   if (!c.options.many_prefills) {
-    ASSERT_LE(n_prefills, c.policy->ages ? 2u : 1u);
+    ASSERT_LE(n_prefills, c.policy->shares_steps ? 2u : 1u);
     return;
   }
   // Work conserving: not one more row fits. (A row may come to fit later, when others read what it

@@ -1,0 +1,112 @@
+#include "engine/measure_steps.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <vector>
+
+#include "engine/engine_loop.h"
+
+namespace pando {
+namespace {
+
+// Equal prompts but for their tokens, which share nothing; computed in chunks of `rows` where there
+// is one, in one step where there are more. Then so many more tokens for each.
+struct Shape {
+  uint32_t rows, n_prompts, prompt_len, n_decodes;
+};
+
+constexpr std::array<Shape, 9> kShapes = {{{8, 1, 40, 4},
+                                           {32, 4, 8, 6},
+                                           {32, 1, 160, 4},
+                                           {64, 16, 4, 6},
+                                           {128, 32, 4, 6},
+                                           {128, 1, 768, 6},
+                                           {512, 8, 64, 6},
+                                           {512, 1, 512, 3},
+                                           {512, 1, 2048, 6}}};
+constexpr int kRepeats = 3;
+
+class Measuring {
+ public:
+  Measuring(const model::Weights& weights, const EngineOptions& options, double seconds)
+      : weights_(weights), options_(options), seconds_(seconds) {
+    options_.policy = "fcfs";
+    options_.step_budget = 0;
+  }
+
+  Status run(Shape shape) {
+    LoopOptions loop_options{.engine = options_};
+    loop_options.engine.step_rows = static_cast<int>(shape.rows);
+    Result<std::unique_ptr<EngineLoop>> loop = EngineLoop::create(weights_, nullptr, loop_options);
+    if (!loop) return loop.error();
+    const auto context = static_cast<uint32_t>((*loop)->options().context);
+    shape.n_decodes = std::min(shape.n_decodes, context - 1);
+    shape.prompt_len = std::min(shape.prompt_len, context - 1 - shape.n_decodes);
+    if (shape.prompt_len == 0) return {};
+    for (int repeat = 0; repeat < kRepeats && !is_over(); ++repeat)
+      if (Status status = run(**loop, shape, repeat); !status) return status;
+    return {};
+  }
+
+  bool is_over() const {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
+    return taken.count() > seconds_ && !samples_.empty();
+  }
+  const std::vector<StepSample>& samples() const { return samples_; }
+
+ private:
+  // The isolation key keeps repeats from sharing.
+  Status run(EngineLoop& loop, const Shape& shape, int repeat) {
+    for (uint32_t i = 0; i < shape.n_prompts; ++i) {
+      Request request{.isolation_key = static_cast<uint64_t>(repeat)};
+      for (uint32_t at = 0; at < shape.prompt_len; ++at)
+        request.tokens.push_back(static_cast<Token>((i + at * 7) % weights_.config.vocab));
+      request.sampling = {.max_tokens = static_cast<int>(1 + shape.n_decodes), .ignore_eos = true};
+      if (Status status = loop.submit(i + 1, std::move(request), [](const Event&) {}); !status)
+        return status;
+    }
+    for (uint32_t n_done = 0; n_done < shape.prompt_len && !is_over();) {
+      const uint32_t n = std::min(shape.rows, shape.prompt_len - n_done);
+      step(loop, shape.n_prompts, n_done, n, n_done + n == shape.prompt_len);
+      n_done += n;
+    }
+    for (uint32_t i = 0; i < shape.n_decodes && !is_over(); ++i)
+      step(loop, shape.n_prompts, shape.prompt_len + i, 1, true);
+    for (uint32_t i = 0; i < shape.n_prompts; ++i) loop.cancel(i + 1);
+    loop.deliver_events();
+    return {};
+  }
+
+  // Each prompt goes on by n rows after n_done.
+  void step(EngineLoop& loop, double n_prompts, double n_done, double n, bool speaks) {
+    const double before = loop.stats().step_s;
+    loop.step();
+    samples_.push_back({{.rows = n_prompts * n,
+                         .outputs = speaks ? n_prompts : 0,
+                         .keys = n_prompts * keys_seen(n_done, n),
+                         .reads = n_prompts * n_done},
+                        loop.stats().step_s - before});
+  }
+
+  const model::Weights& weights_;
+  EngineOptions options_;
+  double seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<StepSample> samples_;
+};
+
+}  // namespace
+
+Result<MeasuredSteps> measure_steps(const model::Weights& weights, const EngineOptions& options,
+                                    double seconds) {
+  Measuring measuring(weights, options, seconds);
+  for (const Shape& shape : kShapes)
+    if (!measuring.is_over())
+      if (Status status = measuring.run(shape); !status) return status.error();
+  Result<Predictor> predictor = fit_predictor(measuring.samples());
+  if (!predictor) return predictor.error();
+  return MeasuredSteps{*predictor, report_fit(*predictor, measuring.samples())};
+}
+
+}  // namespace pando

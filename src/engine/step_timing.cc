@@ -1,0 +1,53 @@
+#include "engine/step_timing.h"
+
+#include "base/errors.h"
+
+namespace pando {
+
+Result<std::optional<StepTiming>> StepTiming::create(const EngineOptions& options) {
+  const Result<const Policy*> policy = policy_named(options.policy);
+  if (!policy) return policy.error();
+  if (*policy == &kFcfs && options.step_budget == 0) return std::optional<StepTiming>();
+  if (options.step_costs.empty())
+    return invalid_argument(
+        "policy '{}' with a step_budget of {} goes by predicted time, expected step_costs",
+        options.policy, options.step_budget);
+  const Result<Predictor> predictor = Predictor::from_json(options.step_costs, "step_costs");
+  if (!predictor) return predictor.error();
+  if (!(predictor->seconds({.rows = 1}) > 0))
+    return invalid_argument("step_costs give no time to a row, expected more than 0 seconds");
+  PackerOptions packer{.n_rows = static_cast<uint32_t>(options.step_rows)};
+  packer.step_budget = options.step_budget > 0 ? options.step_budget : PackerOptions::kNoBudget;
+  return std::optional(
+      StepTiming(**policy, packer, *predictor, static_cast<uint32_t>(options.context)));
+}
+
+StepTiming::StepTiming(const Policy& policy, const PackerOptions& packer,
+                       const Predictor& predictor, uint32_t longest)
+    : policy_(&policy),
+      packer_(packer),
+      predictor_(predictor),
+      remaining_(predictor, packer.step_budget, longest, packer.n_rows) {}
+
+double StepTiming::now() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+double StepTiming::seconds(uint32_t n_total, uint32_t n_done) const {
+  return predictor_.correction() * remaining_.seconds(n_total, n_done);
+}
+
+Job StepTiming::new_job(const Request& request, uint32_t n_total, uint32_t n_done) const {
+  return pando::new_job(now(), seconds(n_total, n_done),
+                        {.ttft_slo = request.ttft_slo, .tpot_slo = request.tpot_slo}, {});
+}
+
+void StepTiming::update(Job& job, uint32_t n_total, uint32_t n_done) const {
+  job.left = seconds(n_total, n_done);
+}
+
+PackedStep StepTiming::pack(const WorkView& view, std::span<const Job> jobs) const {
+  return pack_step(view, jobs, now(), predictor_, *policy_, packer_);
+}
+
+}  // namespace pando

@@ -1,0 +1,39 @@
+// Scheduling by predicted time, for engines that are opened with a policy or a budget.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "pando/engine.h"
+#include "schedule/deadlines.h"
+#include "schedule/packer.h"
+#include "schedule/remaining.h"
+
+namespace pando {
+
+// One for each engine loop, on its thread.
+class StepTiming {
+ public:
+  // Nothing where rows alone decide. options: filled in. Errors: kInvalidArgument, kBadFile.
+  static Result<std::optional<StepTiming>> create(const EngineOptions& options);
+
+  // A request that comes now, with n_done of the n_total tokens of its prompt cached.
+  Job new_job(const Request& request, uint32_t n_total, uint32_t n_done) const;
+  void update(Job& job, uint32_t n_total, uint32_t n_done) const;
+  PackedStep pack(const WorkView& view, std::span<const Job> jobs) const;
+  void observe(const StepFeatures& step, double seconds) { predictor_.observe(step, seconds); }
+
+ private:
+  StepTiming(const Policy& policy, const PackerOptions& packer, const Predictor& predictor,
+             uint32_t longest);
+  double now() const;
+  double seconds(uint32_t n_total, uint32_t n_done) const;
+
+  const Policy* policy_;
+  PackerOptions packer_;
+  Predictor predictor_;
+  RemainingTable remaining_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace pando
