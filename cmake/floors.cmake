@@ -95,7 +95,10 @@ endmacro()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   file(GLOB avx512_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernel/cpu/*_avx512.cc)
   file(GLOB avx2_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernel/cpu/*_avx2.cc)
-  set_source_files_properties(${avx512_sources} PROPERTIES COMPILE_OPTIONS
+  set(avx512_options
     "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512vnni;-mavx2;-mfma;-mf16c;-mprefer-vector-width=512;$<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized;-Wno-maybe-uninitialized>")
+  set_source_files_properties(${avx512_sources} PROPERTIES COMPILE_OPTIONS "${avx512_options}")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/cpu/kernels_avx512bf16.cc
+    PROPERTIES COMPILE_OPTIONS "${avx512_options};-mavx512bf16")
   set_source_files_properties(${avx2_sources} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
 endif()

@@ -33,7 +33,7 @@ struct EngineOptions {
   std::string step_costs;  // how long steps take: JSON, as in docs/scheduling.md
   int max_running = 256;   // sequences that hold keys and values at a time
   int max_open = 4096;     // answers waiting or under way; more are refused
-  std::string isa;         // portable, avx2 or avx512; empty: the best there is
+  std::string isa;         // portable, avx2, avx512 or avx512bf16; empty: the best there is
 };
 
 // A number with a name.

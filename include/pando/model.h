@@ -19,10 +19,12 @@ namespace pando {
 enum class WeightType {
   kAsStored,  // as in the files
   // Made while loading:
-  kQ8_0,  // 8-bit integers in groups of 32 with an f16 scale
-  kQ4_0,  // 4-bit integers in groups of 32 with an f16 scale
-  kInt8,  // 8-bit integers, one f32 scale for each output channel
-  kNone,  // not loaded: the model encodes, decodes and renders, and no engine takes it
+  kQ8_0,     // 8-bit integers in groups of 32 with an f16 scale
+  kQ4_0,     // 4-bit integers in groups of 32 with an f16 scale
+  kInt8,     // 8-bit integers, one f32 scale for each output channel
+  kBF16Dot,  // bf16, and activations are rounded to it in products: faster where processors have
+             // an instruction for it
+  kNone,     // not loaded: the model encodes, decodes and renders, and no engine takes it
 };
 
 // How a model is loaded.
@@ -40,7 +42,8 @@ struct ModelInfo {
   int d_model;              // length of a hidden row
   int vocab;                // tokens, and logits of a row
   int max_positions;        // longest sequence the model was made for, in tokens
-  std::string weight_type;  // of most: "f32", "f16", "bf16", "q8_0", "q4_0", "q4_K", "int8"
+  std::string weight_type;  // of most: "f32", "f16", "bf16", "q8_0", "q4_0", "q4_K", "int8",
+                            // "bf16_dot"
   size_t weight_bytes;      // in memory
 };
 

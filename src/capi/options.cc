@@ -65,7 +65,8 @@ Result<ModelOptions> read_model_options(std::string_view text) {
                                        {{"stored", WeightType::kAsStored},
                                         {"q8_0", WeightType::kQ8_0},
                                         {"q4_0", WeightType::kQ4_0},
-                                        {"int8", WeightType::kInt8}});
+                                        {"int8", WeightType::kInt8},
+                                        {"bf16_dot", WeightType::kBF16Dot}});
   options.tokenizer = fields.string("tokenizer", "");
   options.threads = static_cast<int>(fields.integer("threads", 0, kMost, 0));
   return checked(fields, std::move(options));

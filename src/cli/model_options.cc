@@ -14,10 +14,11 @@ namespace {
 constexpr const char* kGroup = "Model and engine";
 
 WeightType weight_type(const std::string& name) {
-  return name == "q8_0"   ? WeightType::kQ8_0
-         : name == "q4_0" ? WeightType::kQ4_0
-         : name == "int8" ? WeightType::kInt8
-                          : WeightType::kAsStored;
+  return name == "q8_0"       ? WeightType::kQ8_0
+         : name == "q4_0"     ? WeightType::kQ4_0
+         : name == "int8"     ? WeightType::kInt8
+         : name == "bf16_dot" ? WeightType::kBF16Dot
+                              : WeightType::kAsStored;
 }
 
 // In the repository beside the build directory, or where it is installed.
@@ -70,9 +71,10 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
   const std::string group = kGroup;
   add_tokenizer_options(app, a);
   app.add_option("--weights", a.weights,
-                 "stored, or made while loading: q8_0, q4_0 (8 and 4 bits in groups of 32) or int8 "
-                 "(8 bits, one scale for each output)")
-      ->check(CLI::IsMember({"stored", "q8_0", "q4_0", "int8"}))
+                 "stored, or made while loading: q8_0, q4_0 (8 and 4 bits in groups of 32), int8 "
+                 "(8 bits, one scale for each output) or bf16_dot (bf16, and activations are "
+                 "rounded to it too)")
+      ->check(CLI::IsMember({"stored", "q8_0", "q4_0", "int8", "bf16_dot"}))
       ->capture_default_str()
       ->group(group);
   app.add_option("--kv-dtype", a.kv_dtype,

@@ -21,6 +21,8 @@ std::optional<DType> requantised(WeightType type) {
       return DType::kQ4_0;
     case WeightType::kInt8:
       return DType::kI8;
+    case WeightType::kBF16Dot:
+      return DType::kBF16Dot;
     case WeightType::kAsStored:
     case WeightType::kNone:
       break;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "kernel/cpu/linear_block.h"
 #include "kernel/isa.h"
 
 namespace pando::kernel {
@@ -11,14 +12,30 @@ extern const Kernels kPortableKernels;
 #if defined(__x86_64__)
 extern const Kernels kAvx2Kernels;
 extern const Kernels kAvx512Kernels;
+void bf16_dot_block(const LinearBlockArgs& args);  // cpu/kernels_avx512bf16.cc
 #endif
 
 namespace {
 
 bool within_limit(Isa isa) {
-  static const Isa limit = isa_named(isa_limit()).value_or(Isa::kAvx512);
+  static const Isa limit = isa_named(isa_limit()).value_or(Isa::kAvx512Bf16);
   return isa <= limit;
 }
+
+#if defined(__x86_64__)
+const Kernels& avx512bf16_kernels() {
+  static const Kernels kernels = [] {
+    Kernels table = kAvx512Kernels;
+    table.isa = Isa::kAvx512Bf16;
+    table.name = "avx512bf16";
+    table.linear_block = [](const LinearBlockArgs& args) {
+      (args.type == DType::kBF16Dot ? bf16_dot_block : kAvx512Kernels.linear_block)(args);
+    };
+    return table;
+  }();
+  return kernels;
+}
+#endif
 
 }  // namespace
 
@@ -26,6 +43,7 @@ std::optional<Isa> isa_named(std::string_view name) {
   if (name == "portable") return Isa::kPortable;
   if (name == "avx2") return Isa::kAvx2;
   if (name == "avx512") return Isa::kAvx512;
+  if (name == "avx512bf16") return Isa::kAvx512Bf16;
   return std::nullopt;
 }
 
@@ -51,12 +69,14 @@ const Kernels* kernels_for(Isa isa) {
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512vnni");
   if (isa == Isa::kAvx512 && avx512) return &kAvx512Kernels;
+  if (isa == Isa::kAvx512Bf16 && avx512 && __builtin_cpu_supports("avx512bf16"))
+    return &avx512bf16_kernels();
 #endif
   return nullptr;
 }
 
 const Kernels& best_kernels() {
-  for (const Isa isa : {Isa::kAvx512, Isa::kAvx2})
+  for (const Isa isa : {Isa::kAvx512Bf16, Isa::kAvx512, Isa::kAvx2})
     if (const Kernels* kernels = kernels_for(isa)) return *kernels;
   return kPortableKernels;
 }

@@ -9,7 +9,7 @@
 
 namespace pando::kernel {
 
-enum class Isa { kPortable, kAvx2, kAvx512 };
+enum class Isa { kPortable, kAvx2, kAvx512, kAvx512Bf16 };
 
 struct AttendTileArgs;   // kernel/cpu/attend.h
 struct MaskedTileArgs;   // kernel/cpu/masked.h
@@ -20,7 +20,7 @@ struct QuantizedRow;     // kernel/cpu/linear_layout.h
 
 struct Kernels {
   Isa isa;
-  std::string_view name;  // "avx512", "avx2", "portable"
+  std::string_view name;  // as PANDO_ISA has it
 
   // --- row-local operations -----------------------------------------------------------------
   // y[i] = x[i] / rms(x) * weight[i]; x, weight, y: [n] f32; y may be x.

@@ -22,10 +22,10 @@ class PackedMatrix {
   static int max_inputs(DType type);
 
   // Fills rows [first_row, first_row + n_rows) from row-major [n_rows, k] elements of `from_type`.
-  // The matrix's type is from_type, and nothing is rounded, or q8_0, q4_0 or int8, and rows of
-  // another type are quantised. `from_type` is any but int8; of a type in blocks (kernel/blocks.h)
-  // k must be whole blocks. Threads may fill different rows at once. False: a weight that was to be
-  // quantised is not finite, or too large for a scale of the matrix's type.
+  // The matrix's type is from_type, and nothing is rounded, or q8_0, q4_0, int8 or bf16_dot, and
+  // rows of another type are rounded. `from_type` is any but int8 and bf16_dot; of a type in blocks
+  // (kernel/blocks.h) k must be whole blocks. Threads may fill different rows at once. False: a
+  // weight that was to be rounded is not finite, or too large for the matrix's type.
   bool set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,
                 const void* from);
 

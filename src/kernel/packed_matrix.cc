@@ -84,12 +84,22 @@ class RowWriter {
   // [k] elements of the matrix's own type, k even.
   template <class T>
   void copy(const T* from) {
-    const bool interleaved = type_ == DType::kBF16;
+    const bool interleaved = type_ == DType::kBF16 || type_ == DType::kBF16Dot;
     for (int i = 0; i < k_; i += 2, next_unit()) {
       T* to = reinterpret_cast<T*>(unit_ + strip_ * unit_bytes(type_));
       std::memcpy(&to[interleaved ? 2 * lane_ : lane_], from + i, sizeof(T));
       std::memcpy(&to[interleaved ? 2 * lane_ + 1 : kStripLen + lane_], from + i + 1, sizeof(T));
     }
+  }
+
+  // [k] f32, as bf16. Whether all of them are finite numbers.
+  bool narrow(const float* from) {
+    std::vector<uint16_t> bits(k_);
+    for (int i = 0; i < k_; ++i)
+      bits[i] = f32_to_bf16(std::fabs(from[i]) < kLeastDot ? 0.0f : from[i]);
+    copy(bits.data());
+    return std::all_of(bits.begin(), bits.end(),
+                       [](uint16_t w) { return std::isfinite(bf16_to_f32(w)); });
   }
 
   // [k] weights in blocks of the matrix's own type.
@@ -189,26 +199,29 @@ int PackedMatrix::max_inputs(DType type) {
 
 PackedMatrix::PackedMatrix(DType type, int n, int k) : type_(type), n_(n), k_(k) {
   PANDO_CHECK(n > 0 && k > 0 && k % 2 == 0 && k <= max_inputs(type));
-  PANDO_CHECK(is_quantized(type) || dtype_size(type) != 0);
+  PANDO_CHECK(is_quantized(type) || type == DType::kBF16Dot || dtype_size(type) != 0);
   PANDO_CHECK(type != DType::kQ4_K || k % block_len(type) == 0);
   data_ = AlignedBuffer::beside_others(static_cast<size_t>(strip_count(n) * strip_bytes(type, k)));
 }
 
 bool PackedMatrix::set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,
                             const void* from) {
-  PANDO_CHECK(type_ == from_type ||
-              (is_quantized(type_) && type_ != DType::kQ4_K && from_type != DType::kI8));
+  const bool made = type_ != from_type;
+  PANDO_CHECK(!made || type_ == DType::kBF16Dot || (is_quantized(type_) && type_ != DType::kQ4_K));
+  PANDO_CHECK(from_type != DType::kI8 && from_type != DType::kBF16Dot);
   PANDO_CHECK(first_row >= 0 && n_rows >= 0 && first_row + n_rows <= n_);
   PANDO_CHECK(k_ % block_len(from_type) == 0);
-  std::vector<float> wide(is_quantized(type_) ? k_ : 0);
+  std::vector<float> wide(made ? k_ : 0);
   const std::byte* row_data = static_cast<const std::byte*>(from);
   bool finite = true;
   for (int row = first_row; row < first_row + n_rows;
        ++row, row_data += stored_bytes(from_type, k_)) {
     RowWriter writer(data_.data(), type_, n_, k_, row);
-    if (type_ != from_type) {
+    if (made) {
       read_weights(kernels, from_type, row_data, k_, wide.data());
-      finite = writer.quantize(wide.data()) && finite;
+      finite =
+          (type_ == DType::kBF16Dot ? writer.narrow(wide.data()) : writer.quantize(wide.data())) &&
+          finite;
     } else if (is_quantized(type_)) {
       writer.copy_blocks(row_data);
     } else if (type_ == DType::kF32) {

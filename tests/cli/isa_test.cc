@@ -16,13 +16,13 @@ class IsaTest : public ProcessTest {
 };
 
 TEST_F(IsaTest, EverySetIsUsedAndGivesTheSameAnswersAndLogits) {
-  for (const std::string weights : {"stored", "q8_0", "q4_0", "int8"}) {
+  for (const std::string weights : {"stored", "q8_0", "q4_0", "int8", "bf16_dot"}) {
     const std::string options = "--input in.jsonl --logits-hash --weights " + weights;
     const Finished best = run(options);
     ASSERT_EQ(best.code, 0) << best;
     EXPECT_TRUE(best.says("; logits ")) << best;
-    for (const kernel::Isa isa :
-         {kernel::Isa::kPortable, kernel::Isa::kAvx2, kernel::Isa::kAvx512}) {
+    for (const kernel::Isa isa : {kernel::Isa::kPortable, kernel::Isa::kAvx2, kernel::Isa::kAvx512,
+                                  kernel::Isa::kAvx512Bf16}) {
       const kernel::Kernels* kernels = kernel::kernels_for(isa);
       if (kernels == nullptr) continue;
       const std::string name(kernels->name);
@@ -38,7 +38,8 @@ TEST_F(IsaTest, AnUnknownSetIsNamed) {
   const Finished finished = run("--input in.jsonl", "PANDO_ISA=sse9 ");
   EXPECT_NE(finished.code, 0);
   EXPECT_EQ(finished.out, "");
-  EXPECT_TRUE(finished.says("PANDO_ISA is 'sse9', expected portable, avx2 or avx512")) << finished;
+  EXPECT_TRUE(finished.says("PANDO_ISA is 'sse9', expected portable, avx2, avx512 or avx512bf16"))
+      << finished;
 }
 
 }  // namespace

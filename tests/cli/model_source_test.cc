@@ -77,7 +77,7 @@ TEST_F(ModelSource, FilesThatCannotBeOpenedSayWhy) {
 }
 
 TEST_F(ModelSource, EveryTypeOfWeightsAnswers) {
-  for (const char* weights : {"stored", "q8_0", "q4_0", "int8"})
+  for (const char* weights : {"stored", "q8_0", "q4_0", "int8", "bf16_dot"})
     EXPECT_EQ(run_model(std::string("--model m --weights ") + weights).code, 0) << weights;
   EXPECT_EQ(run_model("--model m --weights q5_0").code, 2);
 }

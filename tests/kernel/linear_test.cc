@@ -21,10 +21,10 @@ namespace pando::kernel {
 namespace {
 
 constexpr DType kTypes[] = {DType::kF32,  DType::kF16, DType::kBF16, DType::kQ8_0,
-                            DType::kQ4_0, DType::kI8,  DType::kQ4_K};
+                            DType::kQ4_0, DType::kI8,  DType::kQ4_K, DType::kBF16Dot};
 
 // Made from other types.
-constexpr DType kIntegerTypes[] = {DType::kQ8_0, DType::kQ4_0, DType::kI8};
+constexpr DType kMadeTypes[] = {DType::kQ8_0, DType::kQ4_0, DType::kI8, DType::kBF16Dot};
 
 std::vector<float> normal(size_t n, uint32_t seed) {
   std::mt19937 random(seed);
@@ -81,9 +81,19 @@ struct Weights {
   std::vector<reference::Quantised> groups;  // [n, k / 32] of q4_K
 };
 
+float rounded_for_dot(float x) {
+  return std::fabs(x) < 0x1p-50f ? 0.0f : bf16_to_f32(f32_to_bf16(x));
+}
+
 float reference_output(const Weights& w, int row, const float* x) {
   const float* weights = &w.exact[size_t(row) * w.k];
   float acc = 0.0f;
+  if (w.type == DType::kBF16Dot) {
+    for (int k = 0; k < w.k; k += 2)
+      for (const int i : {k + 1, k})
+        acc = std::fma(rounded_for_dot(x[i]), rounded_for_dot(weights[i]), acc);
+    return acc;
+  }
   if (dtype_size(w.type) != 0) {
     for (int k = 0; k < w.k; ++k) acc = std::fma(x[k], weights[k], acc);
     return acc;
@@ -210,9 +220,9 @@ TEST(Linear, MatrixFilledInPiecesIsTheSame) {
   }
 }
 
-TEST(Linear, IntegersAreMadeFromEveryStoredType) {
+TEST(Linear, WeightsAreMadeFromEveryStoredType) {
   const int n = 20, k = 64;
-  for (const DType type : kIntegerTypes) {
+  for (const DType type : kMadeTypes) {
     for (const DType from : {DType::kF16, DType::kBF16}) {
       const Weights stored(from, n, k, 9);
       PackedMatrix packed(type, n, k);
@@ -223,6 +233,22 @@ TEST(Linear, IntegersAreMadeFromEveryStoredType) {
       EXPECT_TRUE(
           same_bits(product(best_kernels().isa, 1, packed, x.data(), 1), reference(wide, x, 1)));
     }
+  }
+}
+
+// The least products and sums, where an instruction would take for zero what arithmetic does not.
+TEST(Linear, PairsOfBf16AreTheReferenceAtEveryMagnitude) {
+  const int n = 33, k = 64, m = 9;
+  for (const int exponent : {-149, -126, -60, -51, -50, -49, 0, 40}) {
+    Weights weights(DType::kBF16Dot, n, k, 20);
+    std::vector<float> x = normal(size_t(m) * k, 21);
+    for (float& v : weights.exact) v = std::ldexp(v, exponent);
+    for (float& v : x) v = std::ldexp(v, exponent);
+    const PackedMatrix packed = weights.pack();
+    const std::vector<float> expected = reference(weights, x, m);
+    for (const Isa isa : isas())
+      EXPECT_TRUE(same_bits(product(isa, 1, packed, x.data(), m), expected))
+          << kernels_for(isa)->name << " 2^" << exponent;
   }
 }
 
@@ -304,7 +330,7 @@ TEST(Linear, Int8SumsFitWhereverTheyAreOffered) {
 }
 
 TEST(Linear, IntegersHoldAtTheExtremes) {
-  for (const DType type : kIntegerTypes) {
+  for (const DType type : kMadeTypes) {
     const int n = 50, k = 128, m = 5;
     Weights weights(type, n, k, 0);
     std::vector<float> x(size_t(m) * k);

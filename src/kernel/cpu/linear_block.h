@@ -43,6 +43,8 @@ struct LinearBlock {
         return run_type<FloatBlock<S, DType::kF16>>(args);
       case DType::kBF16:
         return run_type<FloatBlock<S, DType::kBF16>>(args);
+      case DType::kBF16Dot:
+        return run_type<FloatBlock<S, DType::kBF16Dot>>(args);
       case DType::kQ8_0:
         return run_type<GroupedBlock<S, DType::kQ8_0>>(args);
       case DType::kQ4_0:
@@ -73,6 +75,9 @@ struct LinearBlock {
           Int8Block<S>::quantize_row(x, args.len, args.amax[first + row], rows[row],
                                      reinterpret_cast<int8_t*>(rows + n_rows) + 4 * row,
                                      4 * n_rows);
+        } else if (args.type == DType::kBF16Dot) {
+          FloatBlock<S, DType::kBF16Dot>::narrow_row(
+              x, args.len, reinterpret_cast<uint32_t*>(out) + row, n_rows);
         } else {
           float* to = reinterpret_cast<float*>(out) + row;
           for (int i = 0; i < args.len; ++i) to[int64_t{i} * n_rows] = x[i];
@@ -81,14 +86,7 @@ struct LinearBlock {
     }
   }
 
- private:
-  static constexpr int max_rows(DType weights) {
-    return is_grouped(weights)      ? GroupedBlock<S, DType::kQ8_0>::kMaxRows
-           : weights == DType::kI8  ? Int8Block<S>::kMaxRows
-           : weights == DType::kF32 ? FloatBlock<S, DType::kF32>::kMaxRows
-                                    : FloatBlock<S, DType::kBF16>::kMaxRows;
-  }
-
+  // All of args, whose type is Block's.
   template <class Block>
   static void run_type(const LinearBlockArgs& args) {
     const int n_units = unit_count(Block::kType, args.k);
@@ -151,6 +149,14 @@ struct LinearBlock {
       }
       block.w = panel_end;
     }
+  }
+
+ private:
+  static constexpr int max_rows(DType weights) {
+    return is_grouped(weights)      ? GroupedBlock<S, DType::kQ8_0>::kMaxRows
+           : weights == DType::kI8  ? Int8Block<S>::kMaxRows
+           : weights == DType::kF32 ? FloatBlock<S, DType::kF32>::kMaxRows
+                                    : FloatBlock<S, DType::kBF16>::kMaxRows;
   }
 
   template <class Block, int kRows>

@@ -1,5 +1,8 @@
-// Row block times slice of a panel for f32, f16 and bf16 weights, over a sixteen-lane type S.
+// Row block times slice of a panel for f32, f16, bf16 and bf16_dot weights, over a sixteen-lane
+// type S.
 #pragma once
+
+#include <type_traits>
 
 #include "kernel/cpu/linear_layout.h"
 
@@ -57,6 +60,8 @@ template <class S, DType kElement>
 struct FloatBlock {
   using F = typename S::F;
   static constexpr DType kType = kElement;
+  static constexpr bool kDots = kType == DType::kBF16Dot;
+  using X = std::conditional_t<kDots, uint32_t, float>;  // activations: two of bf16, or one
   // Accumulators, two inputs' weights and an activation fill the registers: 8 rows of three strips;
   // with sixteen registers 5 rows of one strip, or 4 where widening needs registers too.
   static constexpr bool kManyRegisters = S::kRegisters >= 32;
@@ -74,33 +79,77 @@ struct FloatBlock {
     const int step_bytes = args.n_strips * unit_bytes(kType);
     const std::byte* w = args.w + strip * unit_bytes(kType);
     const std::byte* next = strip == 0 ? args.next : args.next_end;
-    const float* x = reinterpret_cast<const float*>(args.x);
+    const X* x = reinterpret_cast<const X*>(args.x);
     const int64_t lines = (args.next_end - args.next) / 64;
     const int64_t lines_per_step = (lines * kStep + args.n_units - 1) / args.n_units;
     for (int unit = 0; unit < args.n_units;) {
       for (int64_t i = 0; i < lines_per_step && next < args.next_end; ++i, next += 64)
         __builtin_prefetch(next, 0, 2);
       const int stop = unit + kStep < args.n_units ? unit + kStep : args.n_units;
-      for (; unit < stop; ++unit, x += 2 * kRows, w += step_bytes) {
-        F even[kStrips], odd[kStrips];
-#pragma GCC unroll 3
-        for (int s = 0; s < kStrips; ++s) load_pair(w + s * unit_bytes(kType), even[s], odd[s]);
-        add_products(sums, x, even);
-        add_products(sums, x + kRows, odd);
-      }
+      for (; unit < stop; ++unit, x += kRows * kXStep, w += step_bytes) add_unit(sums, x, w);
     }
     sums.store(args, strip);
   }
 
- private:
-  static constexpr int kStep = 4;  // units between prefetches
+  // bf16_dot. x: [len] f32; pairs: `stride` apart.
+  static void narrow_row(const float* x, int len, uint32_t* pairs, int stride) {
+    const F least = S::set1(kLeastDot), zero = S::zero();
+    for (int i = 0; i < len; i += 16) {
+      const F v = S::load_first(x + i, len - i);
+      uint16_t bits[16];
+      S::store_bf16(bits, S::select_less(S::abs(v), least, zero, v));
+      const int n = len - i < 16 ? len - i : 16;
+      for (int j = 0; j < n; j += 2, pairs += stride) __builtin_memcpy(pairs, bits + j, 4);
+    }
+  }
 
+ private:
+  static constexpr int kStep = 4;               // units between prefetches
+  static constexpr int kXStep = kDots ? 1 : 2;  // of x for a unit of a row
+
+  // Inputs in order; the second of a pair before the first in bf16_dot, as its instruction has it.
   template <int kRows, int kStrips>
-  [[gnu::always_inline]] static void add_products(Accumulators<S, kRows, kStrips>& sums,
-                                                  const float* x, const F (&w)[kStrips]) {
+  [[gnu::always_inline]] static void add_unit(Accumulators<S, kRows, kStrips>& sums, const X* x,
+                                              const std::byte* w) {
+    if constexpr (kDots && S::kDotsBf16) {
+      typename S::Pairs pairs[kStrips];
+#pragma GCC unroll 3
+      for (int s = 0; s < kStrips; ++s) pairs[s] = S::load_pairs(w + s * unit_bytes(kType));
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        const typename S::Pairs v = S::set1_pair(x[r]);
+#pragma GCC unroll 3
+        for (int s = 0; s < kStrips; ++s) sums.acc[r][s] = S::dot_bf16(sums.acc[r][s], v, pairs[s]);
+      }
+    } else {
+      F even[kStrips], odd[kStrips];
+#pragma GCC unroll 3
+      for (int s = 0; s < kStrips; ++s) load_pair(w + s * unit_bytes(kType), even[s], odd[s]);
+      if constexpr (kDots) {
+        add_products<1>(sums, x, odd);
+        add_products<0>(sums, x, even);
+      } else {
+        add_products<0>(sums, x, even);
+        add_products<1>(sums, x, odd);
+      }
+    }
+  }
+
+  // Input 0 or 1 of a unit, of row r of kRows.
+  template <int kInput, int kRows>
+  static float input(const X* x, int r) {
+    if constexpr (kDots)
+      return __builtin_bit_cast(float, kInput == 0 ? x[r] << 16 : x[r] & 0xffff'0000u);
+    else
+      return x[kInput * kRows + r];
+  }
+
+  template <int kInput, int kRows, int kStrips>
+  [[gnu::always_inline]] static void add_products(Accumulators<S, kRows, kStrips>& sums, const X* x,
+                                                  const F (&w)[kStrips]) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const F v = S::set1(x[r]);
+      const F v = S::set1(input<kInput, kRows>(x, r));
 #pragma GCC unroll 3
       for (int s = 0; s < kStrips; ++s) sums.acc[r][s] = S::fma(v, w[s], sums.acc[r][s]);
     }

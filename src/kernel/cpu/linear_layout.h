@@ -1,10 +1,11 @@
 // Where the weights and the activations of a matrix product lie in memory: the one description.
 //
 // Weights [n, k]: outputs in strips of 16, three strips to a panel (the last panel may have fewer);
-// inputs in units of 2 (f32, f16, bf16), 64 (integers) or 256 (q4_K). Outer to inner
+// inputs in units of 2 (f32, f16, bf16, bf16_dot), 64 (integers) or 256 (q4_K). Outer to inner
 //
 //   f32, f16   [panel] [unit] [strip] [2 inputs] [16 outputs]
 //   bf16       [panel] [unit] [strip] [16 outputs] [2 inputs]      widens by one shift and one mask
+//   bf16_dot   the same
 //   q8_0       [panel] [unit], and in a unit two groups of 32 inputs:
 //              [group] [8] [strip] [16 outputs] [4 inputs] u8, the integer + 128; then
 //              [group] [strip] [16 outputs] f16 scales
@@ -22,6 +23,7 @@
 // an output, stay in the first-level cache with a panel of 48 outputs. Outer to inner
 //
 //   [tile] [slice] [row block] [input] [row] f32                        for f32, f16 and bf16
+//   [tile] [slice] [row block] [unit] [row] [2 inputs] bf16             for bf16_dot
 //   [tile] [slice] [row block] [group] [row] QuantizedGroup             for q8_0, q4_0 and q4_K
 //   [tile] [slice] [row block] { [row] QuantizedRow, [16 per unit] [row] [4 inputs] s8 } for int8
 //
@@ -56,6 +58,10 @@ struct QuantizedRow {
   float scale;   // of the whole row
   int32_t bias;  // -128 * the sum of the slice's integers
 };
+
+// In bf16_dot smaller weights and activations are zero, so that no product and no sum is denormal:
+// instructions for pairs of bf16 take such as zero, other arithmetic does not.
+constexpr float kLeastDot = 0x1p-50f;
 
 // Sums of K products of two integers below 128 fit int32 up to here.
 constexpr int kMaxInt8Inputs = 131'072;
@@ -104,8 +110,9 @@ static constexpr int64_t packed_row_bytes(DType type, int n_units) {
     const int n_slices = (n_units + slice_units(type) - 1) / slice_units(type);
     return int64_t{n_units} * 2 * kGroupLen + int64_t{n_slices} * sizeof(QuantizedRow);
   }
-  return int64_t{n_units} *
-         (is_grouped(type) ? unit_groups(type) * sizeof(QuantizedGroup) : 2 * sizeof(float));
+  return int64_t{n_units} * (is_grouped(type)          ? unit_groups(type) * sizeof(QuantizedGroup)
+                             : type == DType::kBF16Dot ? sizeof(uint32_t)
+                                                       : 2 * sizeof(float));
 }
 // First row of block `block` when m rows are cut into n_blocks; also of tiles.
 static constexpr int first_of(int block, int n_blocks, int m) {

@@ -10,6 +10,7 @@ namespace pando::kernel {
 
 struct SimdAvx2 {
   static constexpr int kRegisters = 16;
+  static constexpr bool kDotsBf16 = false;
 
   struct F {
     __m256 lo, hi;  // lanes 0-7, 8-15

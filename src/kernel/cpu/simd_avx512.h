@@ -10,6 +10,7 @@ namespace pando::kernel {
 
 struct SimdAvx512 {
   static constexpr int kRegisters = 32;
+  static constexpr bool kDotsBf16 = false;
 
   using F = __m512;
   using I = __m512i;

@@ -12,7 +12,8 @@
 namespace pando::kernel {
 
 struct SimdPortable {
-  static constexpr int kRegisters = 16;  // blocks of kernels are sized by it
+  static constexpr int kRegisters = 16;     // blocks of kernels are sized by it
+  static constexpr bool kDotsBf16 = false;  // an instruction for bf16_dot
 
   struct F {
     float lane[16];
