@@ -82,7 +82,7 @@ class FreeDots {
     x_.assign(static_cast<size_t>(k), 0.5f);
     y_.resize(static_cast<size_t>(n));
   }
-  static bool is_there() { return kernel::best_kernels().isa == kernel::Isa::kAvx512; }
+  static bool is_there() { return kernel::best_kernels().isa >= kernel::Isa::kAvx512; }
   void run(ThreadPool& pool) {
     constexpr int kRows = 64;
     const uint16_t* w =

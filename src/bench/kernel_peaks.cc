@@ -25,9 +25,10 @@ void keep(const void* p) { asm volatile("" : : "r"(p) : "memory"); }
 constexpr int kRounds = 20'000;
 constexpr int kChains = 16;  // independent, so that latency is hidden
 
-// Each returns the operations it did: of f32, or of bytes (vpdpbusd) in registers taken for f32.
-template <bool kBytes>
-__attribute__((target("avx512f,avx512vnni"), noinline)) double burst_avx512() {
+// Each returns the operations it did: of f32, of pairs of bf16 (vdpbf16ps), or of bytes (vpdpbusd)
+// in registers taken for f32.
+template <int kEach>  // multiply-adds of a lane
+__attribute__((target("avx512f,avx512vnni,avx512bf16"), noinline)) double burst_avx512() {
   __m512 acc[kChains];
 #pragma GCC unroll 16
   for (int i = 0; i < kChains; ++i) acc[i] = _mm512_setzero_ps();
@@ -35,8 +36,10 @@ __attribute__((target("avx512f,avx512vnni"), noinline)) double burst_avx512() {
   for (int round = 0; round < kRounds; ++round)
 #pragma GCC unroll 16
     for (int i = 0; i < kChains; ++i) {
-      if constexpr (kBytes)
+      if constexpr (kEach == 4)
         asm("vpdpbusd %1, %1, %0" : "+v"(acc[i]) : "v"(x));
+      else if constexpr (kEach == 2)
+        asm("vdpbf16ps %1, %1, %0" : "+v"(acc[i]) : "v"(x));
       else
         asm("vfmadd231ps %1, %1, %0" : "+v"(acc[i]) : "v"(x));
     }
@@ -45,7 +48,7 @@ __attribute__((target("avx512f,avx512vnni"), noinline)) double burst_avx512() {
   float out[16];  // a copy: accumulators whose address escapes would live in memory
   _mm512_storeu_ps(out, acc[0]);
   keep(out);
-  return (kBytes ? 128.0 : 32.0) * kRounds * kChains;
+  return 32.0 * kEach * kRounds * kChains;
 }
 
 __attribute__((target("avx2,fma"), noinline)) double fma_burst_avx2() {
@@ -72,8 +75,12 @@ using Burst = double (*)();
 Burst burst_for(DType weights) {
 #if defined(__x86_64__)
   const kernel::Isa isa = kernel::best_kernels().isa;
-  if (isa == kernel::Isa::kAvx512)
-    return dtype_size(weights) == 0 ? burst_avx512<true> : burst_avx512<false>;
+  if (weights == DType::kBF16Dot) {
+    if (isa == kernel::Isa::kAvx512Bf16) return burst_avx512<2>;
+    weights = DType::kF32;  // two of its multiply-adds
+  }
+  if (isa >= kernel::Isa::kAvx512)
+    return dtype_size(weights) == 0 ? burst_avx512<4> : burst_avx512<1>;
   // AVX2 has no such instruction for integers.
   if (isa == kernel::Isa::kAvx2 && dtype_size(weights) > 0) return fma_burst_avx2;
 #endif

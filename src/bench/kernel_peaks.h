@@ -13,7 +13,8 @@ struct Peak {
 };
 
 // Operations (two for a multiply-add) of the kind that products with weights of this type are made
-// of: f32, or 8-bit integers summed in 32 bits. Not finite where this program has no measure of it.
+// of: f32, pairs of bf16 (bf16_dot), or 8-bit integers summed in 32 bits. Not finite where this
+// program has no measure of it.
 Peak multiply_peak(ThreadPool& pool, DType weights);
 // Bytes, of more memory than caches hold.
 Peak read_peak(ThreadPool& pool);

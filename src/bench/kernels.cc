@@ -40,6 +40,7 @@ void run_peak(Lab& lab) {
           {what, std::to_string(threads), number(1e-9 * peak.wall), number(1e-9 * peak.processor)});
     };
     add("f32 multiply-adds, GFLOP", multiply_peak(pool, DType::kF32));
+    add("bf16 multiply-adds, GFLOP", multiply_peak(pool, DType::kBF16Dot));
     add("8-bit multiply-adds (vpdpbusd), GOP", multiply_peak(pool, DType::kI8));
     add("reads of memory, GB", read_peak(pool));
   }
@@ -58,11 +59,12 @@ void run_gemm(Lab& lab) {
               .columns = {"N x K", "weights", "threads", "M", "weights from", "GOP/s", "of peak %",
                           "of peak %, by processor time", "GB/s of weights", "spread %"},
               .notes = {kByProcessor,
-                        "The peak is of f32 multiply-adds, or of vpdpbusd for weights in integers, "
+                        "The peak is of f32 multiply-adds, of vpdpbusd for weights in integers, of "
+                        "vdpbf16ps for bf16_dot, "
                         "of as many threads, measured just before."}};
   for (const auto [n, k] : shapes) {
     for (const DType type : {DType::kF32, DType::kBF16, DType::kF16, DType::kQ8_0, DType::kQ4_0,
-                             DType::kQ4_K, DType::kI8}) {
+                             DType::kQ4_K, DType::kI8, DType::kBF16Dot}) {
       for (const bool cold : {false, true}) {
         ProductWork work(type, n, k, cold);
         for (const int threads : thread_counts(lab)) {

@@ -30,6 +30,8 @@ const char* name_of(WeightType type) {
       return "q4_0";
     case WeightType::kInt8:
       return "int8";
+    case WeightType::kBF16Dot:
+      return "bf16_dot";
     default:
       return "bf16";
   }

@@ -42,7 +42,10 @@ int speed_tokens(const SpeedRow& row) {
 std::vector<SpeedWeights> speed_weights(const Lab& lab) {
   const SpeedWeights q8{WeightType::kQ8_0, "q8_0", true};
   if (lab.quick()) return {q8};
-  return {q8, {WeightType::kAsStored, "bf16", lab.full()}, {WeightType::kQ4_0, "q4_0", lab.full()}};
+  return {q8,
+          {WeightType::kBF16Dot, "bf16_dot", lab.full()},
+          {WeightType::kAsStored, "bf16", lab.full()},
+          {WeightType::kQ4_0, "q4_0", lab.full()}};
 }
 
 }  // namespace pando::bench

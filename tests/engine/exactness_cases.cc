@@ -85,6 +85,8 @@ std::optional<DType> requantised(CaseWeights kind) {
       return DType::kQ4_0;
     case CaseWeights::kInt8:
       return DType::kI8;
+    case CaseWeights::kBF16Dot:
+      return DType::kBF16Dot;
     default:
       return std::nullopt;
   }

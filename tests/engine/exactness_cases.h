@@ -16,9 +16,9 @@
 
 namespace pando::testing {
 
-// The weights of a case: as stored in one of three types, integers made from bf16, or blocks of a
-// GGUF file.
-enum class CaseWeights { kF32, kF16, kBF16, kQ8_0, kQ4_0, kInt8, kQ4_K };
+// The weights of a case: as stored in one of three types, types made from bf16, or blocks of a GGUF
+// file.
+enum class CaseWeights { kF32, kF16, kBF16, kQ8_0, kQ4_0, kInt8, kQ4_K, kBF16Dot };
 
 struct CaseSizes {
   int page_len, tile_len, span_len;

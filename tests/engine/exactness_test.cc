@@ -66,6 +66,7 @@ TEST(Exactness, Q8_0Weights) { run_cases(CaseWeights::kQ8_0); }
 TEST(Exactness, Q4_0Weights) { run_cases(CaseWeights::kQ4_0); }
 TEST(Exactness, Int8Weights) { run_cases(CaseWeights::kInt8); }
 TEST(Exactness, Q4_KWeights) { run_cases(CaseWeights::kQ4_K); }
+TEST(Exactness, BF16DotWeights) { run_cases(CaseWeights::kBF16Dot); }
 TEST(Exactness, Int8KeysAndValues) { run_cases(CaseWeights::kF32, KvType::kInt8); }
 TEST(Exactness, Q8_0WeightsInt8KeysAndValues) { run_cases(CaseWeights::kQ8_0, KvType::kInt8); }
 

@@ -25,6 +25,9 @@ TEST(Golden, Q8_0Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ8_0), 4651625
 TEST(Golden, Q4_0Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ4_0), 15270210961097165153u); }
 TEST(Golden, Int8Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kInt8), 278679719824052413u); }
 TEST(Golden, Q4_KWeights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ4_K), 8846360210351416527u); }
+TEST(Golden, BF16DotWeights) {
+  EXPECT_EQ(hash_of_cases(CaseWeights::kBF16Dot), 12068290011617396914u);
+}
 TEST(Golden, Int8KeysAndValues) {
   EXPECT_EQ(hash_of_cases(CaseWeights::kF32, KvType::kInt8), 18417012225812969377u);
 }

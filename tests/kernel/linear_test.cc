@@ -81,17 +81,14 @@ struct Weights {
   std::vector<reference::Quantised> groups;  // [n, k / 32] of q4_K
 };
 
-float rounded_for_dot(float x) {
-  return std::fabs(x) < 0x1p-50f ? 0.0f : bf16_to_f32(f32_to_bf16(x));
-}
-
 float reference_output(const Weights& w, int row, const float* x) {
   const float* weights = &w.exact[size_t(row) * w.k];
   float acc = 0.0f;
   if (w.type == DType::kBF16Dot) {
     for (int k = 0; k < w.k; k += 2)
       for (const int i : {k + 1, k})
-        acc = std::fma(rounded_for_dot(x[i]), rounded_for_dot(weights[i]), acc);
+        acc =
+            std::fma(reference::rounded_for_dot(x[i]), reference::rounded_for_dot(weights[i]), acc);
     return acc;
   }
   if (dtype_size(w.type) != 0) {

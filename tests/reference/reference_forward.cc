@@ -61,20 +61,22 @@ void rotate(Floats& x, int n_tokens, int head_dim, const std::vector<double>& fr
 
 }  // namespace
 
-Matrix::Matrix(const Floats& w, int n, int k, std::optional<DType> integers) : n_(n), k_(k) {
-  if (!integers) {
+Matrix::Matrix(const Floats& w, int n, int k, std::optional<DType> made)
+    : n_(n), k_(k), rounds_(made == DType::kBF16Dot) {
+  if (!made || rounds_) {
     blocks_.resize(static_cast<size_t>(n + kBlock - 1) / kBlock * kBlock * k);
     for (int row = 0; row < n; ++row)
       for (int i = 0; i < k; ++i)
-        blocks_[(size_t(row / kBlock) * k + i) * kBlock + row % kBlock] = w[size_t(row) * k + i];
+        blocks_[(size_t(row / kBlock) * k + i) * kBlock + row % kBlock] =
+            rounds_ ? rounded_for_dot(w[size_t(row) * k + (i ^ 1)]) : w[size_t(row) * k + i];
     return;
   }
-  group_len_ = *integers == DType::kI8 ? k : 32;
+  group_len_ = *made == DType::kI8 ? k : 32;
   const int n_groups = (k + group_len_ - 1) / group_len_;
   for (size_t group = 0; group < size_t(n) * n_groups; ++group) {
     const int begin = static_cast<int>(group % n_groups) * group_len_;
     const int len = std::min(group_len_, k - begin);
-    add_group(quantise(&w[group / n_groups * k + begin], len, *integers));
+    add_group(quantise(&w[group / n_groups * k + begin], len, *made));
   }
 }
 
@@ -120,10 +122,13 @@ Floats Matrix::times(const Floats& x, int n_rows) const {
   Floats y(size_t(n_rows) * n_);
   for (int m = 0; m < n_rows && blocks_.empty(); ++m)
     times_integers(&x[size_t(m) * k_], &y[size_t(m) * n_]);
+  Floats rounded;
+  for (size_t i = 0; i < x.size() && rounds_; ++i) rounded.push_back(rounded_for_dot(x[i ^ 1]));
+  const Floats& inputs = rounds_ ? rounded : x;
   for (int first = 0; first < n_ && !blocks_.empty(); first += kBlock) {
     for (int m = 0; m < n_rows; ++m) {
       float acc[kBlock] = {};
-      fma_rows(&x[size_t(m) * k_], k_, &blocks_[size_t(first) * k_], kBlock, kBlock, acc);
+      fma_rows(&inputs[size_t(m) * k_], k_, &blocks_[size_t(first) * k_], kBlock, kBlock, acc);
       std::copy_n(acc, std::min(kBlock, n_ - first), &y[size_t(m) * n_ + first]);
     }
   }

@@ -25,13 +25,13 @@ struct Options {
 // Frequencies of the rotary embedding, [rotary dimensions / 2].
 std::vector<double> frequencies(const model::ModelConfig& config, int context);
 
-// y = W x for W [n, k], as stored or in integers.
+// y = W x for W [n, k], as stored or of a type made from it.
 class Matrix {
  public:
   static constexpr int kBlock = 64;
 
   // elements: row-major [n, k] f32.
-  Matrix(const std::vector<float>& elements, int n, int k, std::optional<DType> integers);
+  Matrix(const std::vector<float>& elements, int n, int k, std::optional<DType> made);
   // groups: [n, k / 32] of 32 each.
   Matrix(const std::vector<Quantised>& groups, int n, int k);
   // x: [n_rows, k]; returns [n_rows, n].
@@ -42,6 +42,7 @@ class Matrix {
   void times_integers(const float* x, float* y) const;
 
   int n_, k_;
+  bool rounds_ = false;            // bf16_dot; the second input of a pair comes first
   std::vector<float> blocks_;      // [ceil(n / 64), k, 64], filled with zeros; empty for integers
   int group_len_ = 0;              // inputs that share a scale: 32, or all for int8
   std::vector<int8_t> quantised_;  // [n, groups, group_len]

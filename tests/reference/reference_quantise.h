@@ -40,6 +40,11 @@ inline Quantised quantise_by_amax(const float* x, int n) {
   return quantise_with(x, n, amax / 127.0f, 127.0f / amax, -127.0f, 127.0f);
 }
 
+// A weight or an activation of bf16_dot.
+inline float rounded_for_dot(float x) {
+  return std::fabs(x) < 0x1p-50f ? 0.0f : bf16_to_f32(f32_to_bf16(x));
+}
+
 // Weights that share a scale.
 inline Quantised quantise(const float* w, int n, DType type) {
   if (type == DType::kI8) return quantise_by_amax(w, n);

@@ -12,7 +12,7 @@ if [ $# -ne 8 ]; then
   exit 2
 fi
 bin=$1 models=$2 kind=$3 tokens=$4 sequences=$5 answer=$6 threads=$7 weights=$8
-model=$models/qwen3-0.6b-$weights.gguf
+model=$models/qwen3-0.6b-${weights%_dot}.gguf  # with bf16 weights both peers round activations too
 read -ra flags <<<"${PEER_FLAGS:-}"
 read -ra batched_flags <<<"${PEER_BATCHED_FLAGS:-}"
 
