@@ -17,6 +17,7 @@ VARIANTS = [  # weights, keys and values
     ("q8_0", "f32"),
     ("int8", "f32"),
     ("q4_0", "f32"),
+    ("bf16_dot", "f32"),
     ("stored", "f16"),
     ("stored", "bf16"),
     ("q8_0", "f16"),
