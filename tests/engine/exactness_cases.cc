@@ -268,13 +268,16 @@ void add_scoring(Rng& rng, std::vector<Request>& requests) {
   }
 }
 
-// Some engines pack their steps by time, for a machine that is not this one.
+// Of a machine that is not this one.
+constexpr const char* kStepCosts =
+    R"({"step_s":2e-4,"row_s":[2e-5,2e-5,2e-5,2e-5,2e-5],"output_s":1e-5,"key_s":1e-7,"read_s":1e-7})";
+
+// Some engines pack their steps by time.
 void add_policy(uint64_t seed, EngineOptions& engine) {
   Rng rng(seed ^ 0x9e6c63d0876a9a47);
   engine.policy = std::array{"fcfs", "fcfs", "edf", "lrs", "lars"}[uniform(rng, 0, 4)];
   engine.step_budget = std::array{0.0, 1e-4, 1e-3, 5e-3}[uniform(rng, 0, 3)];
-  engine.step_costs =
-      R"({"step_s":2e-4,"row_s":[2e-5,2e-5,2e-5,2e-5,2e-5],"output_s":1e-5,"key_s":1e-7,"read_s":1e-7})";
+  engine.step_costs = kStepCosts;
 }
 
 size_t page_bytes(const model::ModelConfig& config, KvType type, int page_len) {
@@ -346,7 +349,20 @@ std::string compare(const Outcome& outcome, RequestId id, const reference::Model
 
 }  // namespace
 
-CaseResult ExactnessCases::run(uint64_t seed) {
+CaseResult ExactnessCases::run(uint64_t seed) { return run(draw(seed)); }
+
+CaseResult ExactnessCases::run(uint64_t seed, const Timed& timed) {
+  Scenario s = draw(seed);
+  EngineOptions& engine = s.loop.engine;
+  if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
+  engine.policy = timed.policy;
+  engine.step_budget = timed.step_budget;
+  engine.step_costs = kStepCosts;
+  s.cancel_percent = 0;
+  return run(s);
+}
+
+ExactnessCases::Scenario ExactnessCases::draw(uint64_t seed) {
   Rng rng(seed);
   Scenario s;
   s.seed = seed;
@@ -398,7 +414,7 @@ CaseResult ExactnessCases::run(uint64_t seed) {
                                 "prepacked:batch=3", "prepacked:dataset,batch=2"}[seed % 5];
   if (engine.sharing.find(':') == std::string::npos && (s.cancel_percent == 0 || seed >= 24))
     add_policy(seed, engine);
-  return run(s);
+  return s;
 }
 
 CaseResult ExactnessCases::run_long(uint64_t seed) {

@@ -56,11 +56,18 @@ class ExactnessCases {
   // The scenario is a function of the seed: sizes, planner, types, threads, chunking, memory, a
   // random tree of prompts, order of arrival, cancellations, repetition with a warm cache.
   CaseResult run(uint64_t seed);
+  // The same without cancellations, by an engine of its own kind that goes by time.
+  struct Timed {
+    std::string policy;
+    double step_budget = 0;  // seconds on a machine where a step takes 2e-4 and a row 2e-5
+  };
+  CaseResult run(uint64_t seed, const Timed& timed);
   // One prompt over three spans of real size beside shorter branches of it.
   CaseResult run_long(uint64_t seed);
 
  private:
   struct Scenario;
+  Scenario draw(uint64_t seed);
   const model::Weights& weights(const CaseModel& model);
   const reference::Model& reference(const CaseModel& model, DType kv_type, const CaseSizes& sizes,
                                     int context);

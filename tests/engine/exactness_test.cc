@@ -2,7 +2,9 @@
 // else is in the batch, however work is shared, chunked, cached, evicted, preempted or cancelled.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <stdexcept>
 
 #include "engine/exactness_cases.h"
@@ -57,6 +59,25 @@ void run_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
       n_spans + kLongCases, kLongCases);
   printf("%d cancellations, %lu preemptions, %lu pages evicted, %lu rows recomputed\n", n_cancelled,
          sum.preemptions, sum.evicted_pages, sum.recomputed_rows);
+}
+
+// Wherever a policy and a budget cut the prompts, and whoever goes first.
+TEST(Exactness, PoliciesAndBudgets) {
+  ExactnessCases cases(CaseWeights::kBF16);
+  int n_cut_otherwise = 0;
+  for (int i = 0; i < std::max(8, n_cases() / 20); ++i) {
+    std::set<uint64_t> hashes, n_steps;
+    for (const char* policy : {"fcfs", "edf", "lrs", "lars"})
+      for (const double step_budget : {0.0, 2.5e-4, 1e-3, 5e-3, 1.0}) {
+        const CaseResult result = cases.run(77000000 + i, {policy, step_budget});
+        ASSERT_TRUE(result.equal) << result.what;
+        hashes.insert(result.logits_hash);
+        n_steps.insert(result.stats.steps);
+      }
+    EXPECT_EQ(hashes.size(), 1u);
+    n_cut_otherwise += n_steps.size() > 2;
+  }
+  EXPECT_GE(n_cut_otherwise, 4) << "cases in which the budget changed the steps";
 }
 
 TEST(Exactness, F32Weights) { run_cases(CaseWeights::kF32); }
