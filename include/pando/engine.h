@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "pando/model.h"
 #include "pando/request.h"
+#include "pando/scheduling.h"
 
 namespace pando {
 
@@ -28,12 +30,18 @@ struct EngineOptions {
   int step_rows = 512;            // rows of a forward pass at most
   // Who goes first: fcfs, edf, lrs or lars (docs/scheduling.md). What is not fcfs needs step_costs.
   std::string policy = "fcfs";
-  double step_budget = 0;  // predicted seconds of a step at most; 0: rows alone limit it. Needs
-                           // step_costs
-  std::string step_costs;  // how long steps take: JSON, as in docs/scheduling.md
-  int max_running = 256;   // sequences that hold keys and values at a time
-  int max_open = 4096;     // answers waiting or under way; more are refused
-  std::string isa;         // portable, avx2, avx512 or avx512bf16; empty: the best there is
+  double step_budget = 0;  // predicted seconds of a step at most, which needs step_costs; 0: under
+                           // fcfs rows alone limit it, otherwise the least tpot_slo of a class
+  std::string step_costs;  // how long steps take: JSON (step_costs.h)
+  PackingOptions packing;  // of steps that go by time
+  // By name; that of "" is of requests that name none.
+  std::map<std::string, DeadlineClass> deadline_classes;
+  int max_running = 256;  // sequences that hold keys and values at a time
+  int max_open = 4096;    // answers waiting or under way; more are refused
+  // Bytes of keys and values that all open answers may come to need, what they share counted once;
+  // the listener of a request above it hears kUnavailable. 0: no limit.
+  size_t max_open_memory = 0;
+  std::string isa;  // portable, avx2, avx512 or avx512bf16; empty: the best there is
 };
 
 // A number with a name.
@@ -64,9 +72,13 @@ struct EngineStats {
   double sampling_s = 0;          //   hashing and sampling
   double planning_s = 0;          //   scheduling, reserving, planning
   double linear_flops = 0;        // operations of the matrix products, 2 M N K
+  double predicted_s = 0;         // of steps that were packed by time: predicted seconds,
+  double timed_s = 0;             //   measured ones,
+  double prediction_error_s = 0;  //   and the sum of the sizes of their differences
+  double queued_s = 0;            // as of the last of these: of open prompts, each alone
   std::vector<Figure> technique;  // what the planner counts of its own, since it was opened
 
-  // What was added since `before`; the peak stays as it is.
+  // What was added since `before`; kv_bytes_peak and queued_s stay as they are.
   EngineStats since(const EngineStats& before) const;
 };
 

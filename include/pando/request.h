@@ -60,8 +60,9 @@ struct Request {
   Pooling pooling = Pooling::kNone;
   uint64_t isolation_key = 0;  // requests share prefixes only within one key
   // When tokens are due, for a policy that asks (EngineOptions). Seconds from its arrival to the
-  // first token, and from one to the next. 0: by default.
+  // first token, and from one to the next. 0: as its class has it.
   double ttft_slo = 0, tpot_slo = 0;
+  std::string deadline_class;  // of EngineOptions::deadline_classes
   // Hash the logits that every answer was drawn from; of an embedding, the hidden states.
   bool logits_hash = false;
 };

@@ -60,7 +60,8 @@ Node* PrefixTree::acquire(uint64_t isolation_key, std::span<const Token> tokens)
     if (n < node->size()) node = split(node, n);
     tokens = tokens.subspan(n);
   }
-  for (Node* up = node; !up->is_root(); up = up->parent) ++up->n_pins;
+  for (Node* up = node; !up->is_root(); up = up->parent)
+    if (up->n_pins++ == 0) n_pinned_tokens_ += up->size();
   touch(node);
   return node;
 }
@@ -69,6 +70,7 @@ Node* PrefixTree::extend(Node* tip, Token token) {
   const bool private_leaf = tip->n_pins == 1 && tip->children.empty();
   if (private_leaf) {
     tip->tokens.push_back(token);
+    ++n_pinned_tokens_;
     return tip;
   }
   Node* next;
@@ -78,7 +80,7 @@ Node* PrefixTree::extend(Node* tip, Token token) {
   } else {
     next = add_child(tip, {&token, 1});
   }
-  ++next->n_pins;
+  if (next->n_pins++ == 0) n_pinned_tokens_ += next->size();
   ++next->n_locks;
   return next;
 }
@@ -87,7 +89,7 @@ void PrefixTree::release(Node* tip) {
   touch(tip);
   for (Node* node = tip; !node->is_root(); node = node->parent) {
     PANDO_CHECK(node->n_pins > 0);
-    --node->n_pins;
+    if (--node->n_pins == 0) n_pinned_tokens_ -= node->size();
   }
   prune(tip);
 }
@@ -198,9 +200,10 @@ std::vector<const Node*> PrefixTree::nodes() const {
 }
 
 void PrefixTree::check_invariants() const {
-  size_t n = 0;
+  size_t n = 0, n_pinned = 0;
   for (const Node* node : nodes()) {
     ++n;
+    if (node->n_pins > 0) n_pinned += node->size();
     PANDO_CHECK(node->size() > 0);
     PANDO_CHECK(node->start == node->parent->end());
     PANDO_CHECK(node->parent->children.at(node->tokens[0]).get() == node);
@@ -212,7 +215,7 @@ void PrefixTree::check_invariants() const {
     PANDO_CHECK(node->n_committed == 0 || node->parent->n_committed == node->parent->size());
     PANDO_CHECK(node->n_pins > 0 || node->n_issued == node->size());
   }
-  PANDO_CHECK(n == n_nodes_);
+  PANDO_CHECK(n == n_nodes_ && n_pinned == n_pinned_tokens_);
 }
 
 std::vector<Node*> path_to(Node* tip) {

@@ -72,6 +72,8 @@ class PrefixTree {
   void prune(Node* node);
 
   size_t n_nodes() const { return n_nodes_; }
+  // Tokens of all nodes that somebody pins.
+  size_t n_pinned_tokens() const { return n_pinned_tokens_; }
   // Every node but the roots, parents first; for tests.
   std::vector<const Node*> nodes() const;
   // Throws BugError where a count or a link is wrong; for tests.
@@ -87,6 +89,7 @@ class PrefixTree {
   std::unordered_map<uint64_t, std::unique_ptr<Node>> roots_;
   std::vector<Node*> issued_;
   size_t n_nodes_ = 0;
+  size_t n_pinned_tokens_ = 0;
   uint64_t next_id_ = 0;
   uint64_t clock_ = 0;
 };

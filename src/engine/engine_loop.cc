@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <new>
 #include <set>
@@ -47,20 +48,6 @@ PagePool pool_for(Planner& planner, const kernel::KvShape& shape, const LoopOpti
     return {shape.page_bytes(), engine.kv_memory, options.poison_pages};
   const size_t longest = engine.context / options.page_len + 1;
   return {1, longest * engine.max_running};
-}
-
-// The next n_rows tokens of a path that no step has issued yet.
-std::vector<Extent> next_extents(Node* tip, uint32_t n_rows) {
-  std::vector<Node*> open;  // from the tip up
-  for (Node* node = tip; !node->is_root() && node->n_issued < node->size(); node = node->parent)
-    open.push_back(node);
-  std::vector<Extent> extents;
-  for (size_t i = open.size(); i-- > 0 && n_rows > 0;) {
-    const uint32_t n = std::min(n_rows, open[i]->size() - open[i]->n_issued);
-    extents.push_back({open[i], n});
-    n_rows -= n;
-  }
-  return extents;
 }
 
 }  // namespace
@@ -180,6 +167,7 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   }
   active->listener = std::move(listener);
   active->n_open = active->request.sampling.n;
+  uint64_t n_shared = 0;
   for (int choice = 0; choice < active->n_open; ++choice) {
     const uint64_t order = next_order_++;
     auto sequence = std::make_unique<Sequence>(Sequence{
@@ -193,15 +181,38 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
         .completion = {.choice = choice, .prompt_tokens = static_cast<int>(n_prompt)},
         .stops = StopMatcher(active->request.sampling.stop)});
     sequence->completion.shared_tokens = static_cast<int>(shared_tokens(sequence->tip));
-    stats_.arrived_tokens += n_prompt;
-    stats_.arrived_shared += static_cast<uint64_t>(sequence->completion.shared_tokens);
+    n_shared += static_cast<uint64_t>(sequence->completion.shared_tokens);
     if (timing_)
       sequence->job = timing_->new_job(active->request, sequence->tip->end(),
                                        path_count(sequence->tip, &Node::n_committed));
     if (tokenizer_ != nullptr) sequence->decoder.emplace(*tokenizer_, /*first_in_text=*/false);
     sequences_.push_back(std::move(sequence));
   }
+  if (Status status = check_memory(active->n_open); !status) {
+    const bool memory_tight = memory_tight_;  // this makes no room
+    cancel(id);
+    memory_tight_ = memory_tight;
+    return status;
+  }
+  stats_.arrived_tokens += n_prompt * active->n_open;
+  stats_.arrived_shared += n_shared;
   return {};
+}
+
+// kUnavailable where all open answers may come to need more memory than they are allowed, the n_new
+// last ones included. These alone are not too much.
+Status EngineLoop::check_memory(int n_new) const {
+  const size_t n_most = options_.engine.max_open_memory;
+  if (n_most == 0 || sequences_.size() == static_cast<size_t>(n_new)) return {};
+  size_t n_tokens = cache_.tree().n_pinned_tokens();
+  for (const auto& sequence : sequences_)
+    n_tokens += sequence->max_tokens - sequence->completion.tokens.size();
+  const size_t n_bytes = n_tokens * kv_shape_.page_bytes() / options_.page_len;
+  if (n_bytes <= n_most) return {};
+  return make_error(ErrorCode::kUnavailable,
+                    "open answers would come to {} bytes of keys and values, expected at most {} "
+                    "(hint: try again later)",
+                    n_bytes, n_most);
 }
 
 void EngineLoop::cancel(RequestId id) {
@@ -260,144 +271,6 @@ void EngineLoop::remove_done() {
   std::erase_if(sequences_, [](const auto& sequence) { return sequence->done; });
 }
 
-// --- schedule and reserve ------------------------------------------------------------------------
-
-// Running sequences, and those that wait as far as the step's budget can reach.
-WorkViewBuilder EngineLoop::work_view() const {
-  WorkViewBuilder builder;
-  const Batching batching = planner_->batching();
-  const uint64_t n_rows = batching.whole_prompts() ? batching.n_rows : options_.engine.step_rows;
-  int n_slots = options_.engine.max_running;
-  for (const auto& sequence : sequences_) n_slots -= sequence->running;
-  if (batching.is_static()) {
-    const bool idle = n_slots == options_.engine.max_running;
-    n_slots = idle ? static_cast<int>(batch_size()) : 0;
-  }
-  for (const auto& sequence : sequences_) {
-    if (!sequence->running) {
-      const bool budget_spent =
-          builder.n_rows() >= n_rows && batching.order == Batching::Order::kArrival;
-      if (memory_tight_ || n_slots == 0) continue;
-      if (budget_spent && !builder.goes_along(*sequence)) continue;
-      if (batching.order == Batching::Order::kArrival) --n_slots;
-    }
-    builder.add(*sequence);
-  }
-  return builder;
-}
-
-// How many of those that wait the planner starts together.
-size_t EngineLoop::batch_size() const {
-  std::vector<WaitingPrompt> waiting;
-  for (const auto& sequence : sequences_)
-    if (waiting.size() < static_cast<size_t>(options_.engine.max_running))
-      waiting.push_back({computed_prompt(sequence->request->request),
-                         static_cast<uint32_t>(longest(sequence->request->request)),
-                         sequence->request->request.isolation_key});
-  return planner_->batch_of(waiting, options_.page_len);
-}
-
-// All of them, since any may go first; whether it may start is for the packer.
-WorkViewBuilder EngineLoop::timed_work_view() const {
-  WorkViewBuilder builder;
-  int n_slots = options_.engine.max_running;
-  for (const auto& sequence : sequences_) {
-    n_slots -= sequence->running;
-    builder.add(*sequence);
-    builder.add_times(*sequence);
-    timing_->update(sequence->job, sequence->tip->end(),
-                    path_count(sequence->tip, &Node::n_committed));
-  }
-  builder.set_starts(memory_tight_ ? 0 : static_cast<uint32_t>(n_slots));
-  return builder;
-}
-
-std::vector<EngineLoop::Share> EngineLoop::reserve_timed_step() {
-  const WorkViewBuilder work = timed_work_view();
-  std::vector<Job> jobs;
-  for (uint32_t item = 0; item < work.view().items.size(); ++item)
-    jobs.push_back(work.sequence(item).job);
-  const PackedStep step = timing_->pack(work.view(), jobs);
-  std::vector<Share> shares = reserve_all(work, step.advances);
-  if (!shares.empty() && shares.size() == step.advances.size()) packed_features_ = step.features;
-  return shares;
-}
-
-std::vector<EngineLoop::Share> EngineLoop::reserve_step() {
-  const WorkViewBuilder work = work_view();
-  Batching batching = planner_->batching();
-  if (batching.is_static())
-    batching.n_sequences =
-        std::min(batching.n_sequences, static_cast<uint32_t>(options_.engine.max_running));
-  const std::vector<Advance> advances =
-      batching.whole_prompts()
-          ? schedule_whole(work.view(), batching)
-          : schedule_fcfs(work.view(), static_cast<uint32_t>(options_.engine.step_rows));
-  return reserve_all(work, advances);
-}
-
-std::vector<EngineLoop::Share> EngineLoop::reserve_all(const WorkViewBuilder& work,
-                                                       std::span<const Advance> advances) {
-  std::vector<Share> shares;
-  for (const Advance& advance : advances) {
-    Sequence& sequence = work.sequence(advance.item);
-    if (!sequence.running && memory_tight_) continue;
-    if (!reserve(sequence, advance.n_rows, shares)) {
-      memory_tight_ = true;
-      continue;
-    }
-    // What was cached when the step was scheduled may have been evicted since, until the lock.
-    const Share share{&sequence, std::min(advance.n_again, n_cached_outputs(sequence))};
-    const WantedOutput want = wanted_output(share);
-    if (advance.n_rows > 0 || want.begin < want.end) shares.push_back(share);
-    (work.view().items[advance.item].decoding ? stats_.decode_rows : stats_.prefill_rows) +=
-        advance.n_rows;
-  }
-  return shares;
-}
-
-// Locks the path and takes pages for its next rows; younger sequences make room where they must.
-bool EngineLoop::reserve(Sequence& sequence, uint32_t n_rows, std::span<const Share> shares) {
-  const bool was_running = sequence.running;
-  if (!was_running) {
-    cache_.lock(sequence.tip);
-    sequence.running = true;
-  }
-  const std::vector<Extent> extents = next_extents(sequence.tip, n_rows);
-  for (;;) {
-    if (cache_.reserve(extents)) return true;
-    if (!preempt_for(sequence, shares)) break;
-  }
-  if (shares.empty()) {  // alone with its path: only duplicated page beginnings can be in the way
-    cache_.compact(sequence.tip);
-    if (cache_.reserve(extents)) return true;
-  }
-  if (!was_running) {
-    cache_.unlock(sequence.tip);
-    sequence.running = false;
-  }
-  return false;
-}
-
-// Takes the keys and values of the youngest running sequence that is younger than this one and has
-// no part in the step. Its tokens stay; it goes on later.
-bool EngineLoop::preempt_for(const Sequence& sequence, std::span<const Share> shares) {
-  const auto in_step = [&](const Sequence* other) {
-    return std::any_of(shares.begin(), shares.end(),
-                       [&](const Share& share) { return share.sequence == other; });
-  };
-  for (size_t i = sequences_.size(); i-- > 0;) {
-    Sequence& other = *sequences_[i];
-    if (other.order <= sequence.order) return false;
-    if (!other.running || in_step(&other)) continue;
-    cache_.unlock(other.tip);
-    other.running = false;
-    ++stats_.preemptions;
-    return true;
-  }
-  return false;
-}
-
 // --- the step ------------------------------------------------------------------------------------
 
 bool EngineLoop::step() {
@@ -424,7 +297,13 @@ bool EngineLoop::step() {
   ++stats_.steps;
   const double seconds = seconds_since(start);
   stats_.step_s += seconds;
-  if (packed_features_) timing_->observe(*packed_features_, seconds);
+  if (packed_features_) {
+    const double predicted = timing_->seconds(*packed_features_);
+    stats_.predicted_s += predicted;
+    stats_.timed_s += seconds;
+    stats_.prediction_error_s += std::abs(predicted - seconds);
+    timing_->observe(*packed_features_, seconds);
+  }
   return true;
 }
 

@@ -39,7 +39,7 @@ class EngineLoop {
   // kInvalidArgument or kTooLong for a request of tokens that can never be answered. Reads options
   // only: any thread may call it.
   Status check(const Request& request) const;
-  // Takes a request of tokens up, if it passes `check`.
+  // Takes a request of tokens up, if it passes `check` and max_open_memory allows it: kUnavailable.
   Status submit(RequestId id, Request request, Listener listener);
   void cancel(RequestId id);
   // Requests of which nothing is computed but what they share with others, in order of arrival.
@@ -82,6 +82,7 @@ class EngineLoop {
   std::vector<Share> reserve_all(const WorkViewBuilder& work, std::span<const Advance> advances);
   bool reserve(Sequence& sequence, uint32_t n_rows, std::span<const Share> shares);
   bool preempt_for(const Sequence& sequence, std::span<const Share> shares);
+  double cost_of_preempting(const Sequence& sequence) const;
   void fail_step(const std::vector<Share>& shares, const Error& error);
   void execute(const std::vector<Share>& shares);
   WantedOutput wanted_output(const Share& share) const;
@@ -91,6 +92,7 @@ class EngineLoop {
   size_t batch_size() const;
   void drop(Sequence& sequence);
   void remove_done();
+  Status check_memory(int n_new) const;
   size_t longest(const Request& request) const;  // tokens of prompt and answer at most
 
   LoopOptions options_;
@@ -110,7 +112,8 @@ class EngineLoop {
   uint64_t next_order_ = 0;
   std::optional<StepTiming> timing_;             // where steps are packed by time
   std::optional<StepFeatures> packed_features_;  // of the step under way, if all of it was reserved
-  // Set when a reservation failed, until a sequence ends: no waiting sequence starts meanwhile.
+  // Set when a reservation failed or took from others, until a sequence ends: no waiting sequence
+  // starts meanwhile.
   bool memory_tight_ = false;
   std::vector<Delivery> outbox_;
   EngineStats stats_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/engine_loop.h"
+#include "schedule/predictor.h"
 
 namespace pando {
 namespace {
@@ -106,7 +107,12 @@ Result<MeasuredSteps> measure_steps(const model::Weights& weights, const EngineO
       if (Status status = measuring.run(shape); !status) return status.error();
   Result<Predictor> predictor = fit_predictor(measuring.samples());
   if (!predictor) return predictor.error();
-  return MeasuredSteps{*predictor, report_fit(*predictor, measuring.samples())};
+  const FitReport report = report_fit(*predictor, measuring.samples());
+  return MeasuredSteps{.costs = predictor->to_json(),
+                       .median_error = report.median_error,
+                       .repeat_noise = report.repeat_noise,
+                       .n_steps = report.n_samples,
+                       .n_repeats = report.n_repeats};
 }
 
 }  // namespace pando

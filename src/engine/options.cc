@@ -43,6 +43,29 @@ Status check_outputs(const Request& request) {
   return {};
 }
 
+Status check_class(const std::string& name, const DeadlineClass& deadlines) {
+  const auto& [ttft_slo, ttft_per_work, tpot_slo] = deadlines;
+  for (const double value : {ttft_slo, tpot_slo})
+    if (!(value > 0) || !std::isfinite(value))
+      return invalid_argument("deadline class '{}' has {} seconds, expected more than 0", name,
+                              value);
+  if (!(ttft_per_work >= 0) || !std::isfinite(ttft_per_work))
+    return invalid_argument("deadline class '{}': ttft_per_work is {}, expected 0 or more", name,
+                            ttft_per_work);
+  return {};
+}
+
+Status check_packing(const PackingOptions& packing) {
+  for (const auto& [name, value] :
+       {std::pair{"rho_max", packing.rho_max}, {"least_share", packing.least_share}})
+    if (!(value >= 0 && value <= 1))
+      return invalid_argument("{} is {}, expected a share, 0 to 1", name, value);
+  for (const auto& [name, value] :
+       {std::pair{"long_factor", packing.long_factor}, {"aging", packing.aging}})
+    if (!(value > 0)) return invalid_argument("{} is {}, expected more than 0", name, value);
+  return {};
+}
+
 }  // namespace
 
 const char* finish_reason_name(FinishReason reason) {
@@ -84,6 +107,10 @@ Status fill_in(EngineOptions& options, const model::ModelConfig& config) {
   if (!(options.step_budget >= 0) || !std::isfinite(options.step_budget))
     return invalid_argument("step_budget is {}, expected seconds, 0 (none) or more",
                             options.step_budget);
+  if (Status status = check_packing(options.packing); !status) return status;
+  options.deadline_classes.try_emplace("");
+  for (const auto& [name, deadlines] : options.deadline_classes)
+    if (Status status = check_class(name, deadlines); !status) return status;
   if (options.max_running < 1)
     return invalid_argument("max_running is {}, expected at least 1", options.max_running);
   if (options.max_open < 1)
@@ -132,6 +159,9 @@ Status check_request(const Request& request, const model::ModelConfig& config,
        {std::pair{"ttft_slo", request.ttft_slo}, {"tpot_slo", request.tpot_slo}})
     if (!(value >= 0) || !std::isfinite(value))
       return invalid_argument("{} is {}, expected seconds, 0 (by default) or more", name, value);
+  if (!request.deadline_class.empty() && !options.deadline_classes.contains(request.deadline_class))
+    return invalid_argument("deadline_class is '{}', which the engine does not have",
+                            request.deadline_class);
   for (const auto& [name, value] : {std::pair{"presence_penalty", sampling.presence_penalty},
                                     {"frequency_penalty", sampling.frequency_penalty}})
     if (!std::isfinite(value)) return invalid_argument("{} is {}, expected a number", name, value);

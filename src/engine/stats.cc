@@ -23,6 +23,9 @@ EngineStats EngineStats::since(const EngineStats& before) const {
   d.sampling_s -= before.sampling_s;
   d.planning_s -= before.planning_s;
   d.linear_flops -= before.linear_flops;
+  d.predicted_s -= before.predicted_s;
+  d.timed_s -= before.timed_s;
+  d.prediction_error_s -= before.prediction_error_s;
   return d;
 }
 

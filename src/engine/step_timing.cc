@@ -1,5 +1,7 @@
 #include "engine/step_timing.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
 
 namespace pando {
@@ -7,7 +9,10 @@ namespace pando {
 Result<std::optional<StepTiming>> StepTiming::create(const EngineOptions& options) {
   const Result<const Policy*> policy = policy_named(options.policy);
   if (!policy) return policy.error();
-  if (*policy == &kFcfs && options.step_budget == 0) return std::optional<StepTiming>();
+  const PackingOptions& packing = options.packing;
+  const bool by_rows = *policy == &kFcfs && options.step_budget == 0;
+  if (by_rows && !packing.whole_prompts && packing.many_prefills)
+    return std::optional<StepTiming>();
   if (options.step_costs.empty())
     return invalid_argument(
         "policy '{}' with a step_budget of {} goes by predicted time, expected step_costs",
@@ -16,18 +21,26 @@ Result<std::optional<StepTiming>> StepTiming::create(const EngineOptions& option
   if (!predictor) return predictor.error();
   if (!(predictor->seconds({.rows = 1}) > 0))
     return invalid_argument("step_costs give no time to a row, expected more than 0 seconds");
-  PackerOptions packer{.n_rows = static_cast<uint32_t>(options.step_rows)};
-  packer.step_budget = options.step_budget > 0 ? options.step_budget : PackerOptions::kNoBudget;
-  return std::optional(
-      StepTiming(**policy, packer, *predictor, static_cast<uint32_t>(options.context)));
+  PackerOptions packer{.step_budget = options.step_budget,
+                       .n_rows = static_cast<uint32_t>(options.step_rows),
+                       .packing = packing};
+  if (options.step_budget == 0) {
+    packer.step_budget = PackerOptions::kNoBudget;
+    if (!by_rows)
+      for (const auto& [name, deadlines] : options.deadline_classes)
+        packer.step_budget = std::min(packer.step_budget, deadlines.tpot_slo);
+  }
+  return std::optional(StepTiming(**policy, packer, *predictor, options));
 }
 
 StepTiming::StepTiming(const Policy& policy, const PackerOptions& packer,
-                       const Predictor& predictor, uint32_t longest)
+                       const Predictor& predictor, const EngineOptions& options)
     : policy_(&policy),
       packer_(packer),
       predictor_(predictor),
-      remaining_(predictor, packer.step_budget, longest, packer.n_rows) {}
+      remaining_(predictor, packer.step_budget, static_cast<uint32_t>(options.context),
+                 packer.n_rows),
+      classes_(options.deadline_classes) {}
 
 double StepTiming::now() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -39,7 +52,8 @@ double StepTiming::seconds(uint32_t n_total, uint32_t n_done) const {
 
 Job StepTiming::new_job(const Request& request, uint32_t n_total, uint32_t n_done) const {
   return pando::new_job(now(), seconds(n_total, n_done),
-                        {.ttft_slo = request.ttft_slo, .tpot_slo = request.tpot_slo}, {});
+                        {.ttft_slo = request.ttft_slo, .tpot_slo = request.tpot_slo},
+                        classes_.at(request.deadline_class));
 }
 
 void StepTiming::update(Job& job, uint32_t n_total, uint32_t n_done) const {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "pando/engine.h"
 #include "schedule/deadlines.h"
@@ -21,18 +23,21 @@ class StepTiming {
   Job new_job(const Request& request, uint32_t n_total, uint32_t n_done) const;
   void update(Job& job, uint32_t n_total, uint32_t n_done) const;
   PackedStep pack(const WorkView& view, std::span<const Job> jobs) const;
+  // Predicted seconds: of a step; of a prefill alone, from n_done tokens to n_total.
+  double seconds(const StepFeatures& step) const { return predictor_.seconds(step); }
+  double seconds(uint32_t n_total, uint32_t n_done) const;
   void observe(const StepFeatures& step, double seconds) { predictor_.observe(step, seconds); }
 
  private:
   StepTiming(const Policy& policy, const PackerOptions& packer, const Predictor& predictor,
-             uint32_t longest);
+             const EngineOptions& options);
   double now() const;
-  double seconds(uint32_t n_total, uint32_t n_done) const;
 
   const Policy* policy_;
   PackerOptions packer_;
   Predictor predictor_;
   RemainingTable remaining_;
+  std::map<std::string, DeadlineClass> classes_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

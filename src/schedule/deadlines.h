@@ -1,6 +1,7 @@
 // When a request's tokens are due.
 #pragma once
 
+#include "pando/scheduling.h"
 #include "schedule/policy.h"
 
 namespace pando {
@@ -9,13 +10,6 @@ namespace pando {
 struct Deadlines {
   double ttft_slo = 0;  // from its arrival to its first token
   double tpot_slo = 0;  // from one token to the next
-};
-
-// What requests that say nothing are promised. Seconds.
-struct DeadlineClass {
-  double ttft_slo = 1;       // at least
-  double ttft_per_work = 4;  // times the predicted seconds of the prefill, where that is more
-  double tpot_slo = 0.2;
 };
 
 // A request that comes now and whose prefill is predicted to take `work` seconds, above 0.

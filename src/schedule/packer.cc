@@ -40,11 +40,11 @@ class Packer {
     for (uint32_t item = 0; item < view_.items.size(); ++item)
       if (view_.items[item].decoding) grant(item, n_rows_left());
     const double decodes = predictor_.seconds(draft_.features());
-    const double least = decodes + options_.least_share * budget_;
+    const double least = decodes + options_.packing.least_share * budget_;
     limit_ = std::max(budget_, least);
     if (aged_) give_share(*aged_, least);
     for (const uint32_t item : prefills_) consider(item);
-    if (options_.many_prefills && !options_.whole_prompts) give_back();
+    if (options_.packing.many_prefills && !options_.packing.whole_prompts) give_back();
     take_one_row();
     take_along();
     return {draft_.advances(), draft_.features()};
@@ -60,7 +60,7 @@ class Packer {
   void age() {
     for (const uint32_t item : prefills_) {
       const Job& job = jobs_[item];
-      if (now_ - job.arrival < options_.aging * (job.deadline - job.arrival)) continue;
+      if (now_ - job.arrival < options_.packing.aging * (job.deadline - job.arrival)) continue;
       if (!aged_ || job.arrival < jobs_[*aged_].arrival) aged_ = item;
     }
   }
@@ -72,15 +72,15 @@ class Packer {
 
   // So that an aged prefill goes on in every step, whoever comes before it.
   void give_share(uint32_t item, double limit) {
-    if (options_.whole_prompts) return consider_whole(item);
+    if (options_.packing.whole_prompts) return consider_whole(item);
     if (grant_what_fits(item, limit, /*n_least=*/1) && is_long(jobs_[item], options_)) long_ = item;
   }
 
   // Algorithm 2.
   void consider(uint32_t item) {
-    if (!options_.many_prefills && n_considered_rows_ > 0) return;
+    if (!options_.packing.many_prefills && n_considered_rows_ > 0) return;
     const uint64_t n_before = n_prefill_rows_;
-    if (options_.whole_prompts) {
+    if (options_.packing.whole_prompts) {
       consider_whole(item);
     } else if (granted_[item]) {  // aged: this is its own place
       grow(item);
@@ -94,8 +94,8 @@ class Packer {
 
   // Share of the budget that a long prefill leaves to others at first.
   double yielded(const Job& job) const {
-    if (!policy_.shares_steps || !options_.many_prefills) return 0;
-    return std::clamp(lars_priority(job, now_), 0.0, options_.rho_max);
+    if (!policy_.shares_steps || !options_.packing.many_prefills) return 0;
+    return std::clamp(lars_priority(job, now_), 0.0, options_.packing.rho_max);
   }
 
   void consider_whole(uint32_t item) {
@@ -193,7 +193,7 @@ class Packer {
 }  // namespace
 
 bool is_long(const Job& job, const PackerOptions& options) {
-  return job.left > options.long_factor * options.step_budget;
+  return job.left > options.packing.long_factor * options.step_budget;
 }
 
 PackedStep pack_step(const WorkView& view, std::span<const Job> jobs, double now,

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "pando/scheduling.h"
 #include "schedule/policy.h"
 #include "schedule/predictor.h"
 #include "schedule/schedule.h"
@@ -19,18 +20,8 @@ struct PackerOptions {
   // them either. kNoBudget: time does not limit a step and nothing is long, so that chunks have a
   // fixed size, what n_rows leaves beside the decodes.
   double step_budget = 0.1;
-  uint32_t n_rows = 512;       // of a step at most, whatever the time
-  bool whole_prompts = false;  // no chunks: at least one prompt, and more as far as they fit
-  bool many_prefills = true;   // beside a prefill others in the same step; false: one at a time
-  // Share of the budget that a long prefill yields at most, under a policy that shares steps.
-  double rho_max = 0.4;
-  double long_factor = 1;  // a prefill is long while its rest takes more than so many budgets
-  // Share of the budget that goes to prefill also where decodes leave less, and the share of an
-  // aged prefill.
-  double least_share = 0.1;
-  // Under a policy that shares steps: a prefill is aged once it has waited for so many times its
-  // ttft_slo. The oldest goes first, with its share alone.
-  double aging = 4;
+  uint32_t n_rows = 512;  // of a step at most, whatever the time
+  PackingOptions packing;
 };
 
 struct PackedStep {

@@ -26,7 +26,7 @@ struct Policy {
   std::string_view name;  // as in --policy
   double (*priority)(const Job& job, double now);
   // LARS alone: long prefills with slack leave a share of the step to others
-  // (PackerOptions::rho_max), and one that waited for long gets a share of every step (aging). EDF
+  // (PackingOptions::rho_max), and one that waited for long gets a share of every step (aging). EDF
   // and LRS keep their flaws, and FCFS lets nobody overtake.
   bool shares_steps = false;
 };

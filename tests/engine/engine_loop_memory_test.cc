@@ -220,6 +220,48 @@ TEST(EngineLoopMemory, TheOldestIsNeverPreempted) {
   EXPECT_EQ(loop.answers(1), answers_alone(loop.heard[1].request));
 }
 
+TEST(EngineLoopMemory, WhoseGoingMakesNoRoomStays) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.kv_memory = memory_for(7);  // the first two come to five pages each
+  TestLoop loop(options);
+  const Request request = tiny_request("a prompt", 12);
+  ASSERT_TRUE(loop.submit(1, request).ok());
+  ASSERT_TRUE(loop.submit(2, tiny_request("b prompt", 12)).ok());
+  ASSERT_TRUE(loop.submit(3, request).ok());  // the youngest, on the path of the oldest
+  for (int i = 0; i < 12; ++i) loop.step();
+  EXPECT_EQ(loop.heard[1].completions.size(), 1u);
+  EXPECT_EQ(loop.heard[3].completions.size(), 1u);
+  loop.run();
+  EXPECT_EQ(loop.stats().preemptions, 1u);
+  for (RequestId id = 1; id <= 3; ++id)
+    EXPECT_EQ(loop.answers(id), answers_alone(loop.heard[id].request));
+}
+
+// A long context is slow to compute again. (Where time is predicted it is by 64 tokens.)
+TEST(EngineLoopMemory, PreemptionTakesWhatIsQuickToComputeAgain) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.kv_memory = memory_for(42);
+  for (const bool timed : {false, true}) {
+    if (timed) {
+      options.engine.step_budget = 1e3;
+      options.engine.step_costs =
+          R"({"step_s":0,"row_s":[1e-3,1e-3,1e-3,1e-3,1e-3],"output_s":0,"key_s":1e-2,"read_s":0})";
+    }
+    TestLoop loop(options);
+    ASSERT_TRUE(loop.submit(1, tiny_request("a prompt", 40)).ok());
+    ASSERT_TRUE(loop.submit(2, tiny_request("b prompt", 14)).ok());
+    ASSERT_TRUE(loop.submit(3, tiny_request("c" + std::string(127, '.'), 14)).ok());
+    while (loop.stats().preemptions == 0) loop.step();
+    EXPECT_EQ(loop.stats().preemptions, 1u);
+    EXPECT_TRUE(loop.heard[timed ? 2 : 3].completions.empty());
+    while (loop.heard[timed ? 3 : 2].completions.empty()) loop.step();
+    EXPECT_TRUE(loop.heard[timed ? 2 : 3].completions.empty()) << timed;
+    loop.run();
+    for (RequestId id = 1; id <= 3; ++id)
+      EXPECT_EQ(loop.answers(id), answers_alone(loop.heard[id].request)) << timed;
+  }
+}
+
 TEST(EngineLoopMemory, LessThanAPageIsRefused) {
   LoopOptions options = tiny_loop_options();
   options.engine.kv_memory = memory_for(1) - 1;

@@ -1,36 +1,86 @@
-#include "engine/measure_steps.h"
-
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "engine/test_loop.h"
+#include "pando/step_costs.h"
+#include "schedule/predictor.h"
 
 namespace pando::testing {
 namespace {
 
 TEST(MeasureSteps, GivesCostsThatAnEngineTakes) {
-  const Model::Parts& parts = tiny_model()->parts();
-  const Result<MeasuredSteps> measured = measure_steps(parts.weights, tiny_options(), 1);
+  const Result<MeasuredSteps> measured = measure_steps(*tiny_model(), tiny_options(), 1);
   ASSERT_TRUE(measured.ok());
-  EXPECT_GT(measured->report.n_samples, 30u);
-  EXPECT_GT(measured->report.n_repeats, 10u);
-  EXPECT_GT(measured->predictor.seconds({.rows = 1}), 0);
-  EXPECT_GT(measured->predictor.seconds({.rows = 512}), measured->predictor.seconds({.rows = 8}));
+  EXPECT_GT(measured->n_steps, 30u);
+  EXPECT_GT(measured->n_repeats, 10u);
+  const Predictor predictor = Predictor::from_json(measured->costs, "measured").value();
+  EXPECT_GT(predictor.seconds({.rows = 1}), 0);
+  EXPECT_GT(predictor.seconds({.rows = 512}), predictor.seconds({.rows = 8}));
   LoopOptions options = tiny_loop_options();
   options.engine.policy = "lars";
   options.engine.step_budget = 1e-3;
-  options.engine.step_costs = measured->predictor.to_json();
+  options.engine.step_costs = measured->costs;
   TestLoop loop(options);
   const Request request = tiny_request("a prompt for an engine that goes by time");
   ASSERT_TRUE(loop.submit(1, request).ok());
   loop.run();
   EXPECT_EQ(loop.answers(1), answers_alone(request));
+  EXPECT_GT(loop.stats().predicted_s, 0);
+  EXPECT_GT(loop.stats().timed_s, 0);
+  EXPECT_LE(loop.stats().timed_s, loop.stats().step_s);
 }
 
 TEST(MeasureSteps, StopsInTime) {
-  const Model::Parts& parts = tiny_model()->parts();
-  const Result<MeasuredSteps> measured = measure_steps(parts.weights, tiny_options(), 0);
+  const Result<MeasuredSteps> measured = measure_steps(*tiny_model(), tiny_options(), 0);
   ASSERT_TRUE(measured.ok());
-  EXPECT_EQ(measured->report.n_samples, 1u);
+  EXPECT_EQ(measured->n_steps, 1u);
+}
+
+TEST(MeasureSteps, SaysHowGoodTheyAre) {
+  const MeasuredSteps steps{.median_error = 0.061, .repeat_noise = 0.05, .n_steps = 120};
+  EXPECT_TRUE(steps.good());
+  EXPECT_FALSE((MeasuredSteps{.median_error = 0.061, .repeat_noise = 0.04}.good()));
+  EXPECT_TRUE((MeasuredSteps{.median_error = 0.05, .repeat_noise = 0}.good()));
+  EXPECT_EQ(steps.in_words(),
+            "120 steps predicted with a median error of 6.1%; repeated ones differ by 5.0%");
+}
+
+TEST(SavedSteps, AreMeasuredOnce) {
+  const TemporaryFolder folder;
+  const std::filesystem::path costs = folder.path() / "costs";
+  const auto saved = [&](const EngineOptions& options) {
+    return saved_steps(costs, *tiny_model(), options, 0.05).value();
+  };
+  const auto n_files = [&] {
+    return std::distance(std::filesystem::directory_iterator(costs),
+                         std::filesystem::directory_iterator());
+  };
+  EngineOptions options = tiny_options();
+  const MeasuredSteps first = saved(options);
+  options.policy = "lars";  // not what costs depend on
+  const MeasuredSteps second = saved(options);
+  EXPECT_EQ(first.costs, second.costs);
+  EXPECT_EQ(first.n_steps, second.n_steps);
+  EXPECT_EQ(first.median_error, second.median_error);
+  EXPECT_EQ(n_files(), 1);
+  options.threads = 2;
+  saved(options);
+  EXPECT_EQ(n_files(), 2);
+  // What is broken is measured anew.
+  for (const auto& entry : std::filesystem::directory_iterator(costs))
+    std::ofstream(entry.path()) << "{\"of\": 3}";
+  EXPECT_GT(saved(options).n_steps, 0u);
+  EXPECT_EQ(n_files(), 2);
+}
+
+TEST(SavedSteps, SayWhereTheyCannotBe) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "file";
+  std::ofstream(file) << "no folder";
+  const auto saved = saved_steps(file, *tiny_model(), tiny_options(), 0);
+  ASSERT_FALSE(saved.ok());
+  EXPECT_EQ(saved.error().code, ErrorCode::kIo);
 }
 
 }  // namespace

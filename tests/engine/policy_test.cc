@@ -1,4 +1,5 @@
 // Engines that pack their steps by predicted time.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "engine/test_loop.h"
@@ -71,6 +72,91 @@ TEST(Policy, StepsKeepToTheirBudgetInRows) {
   EXPECT_GE(loop.run(), 8) << "nineteen rows a step, and more as costs are corrected";
 }
 
+TEST(Policy, TheBudgetOfStepsWithoutOneIsThatOfTheStrictestClass) {
+  LoopOptions options = options_for("edf", 0);
+  options.engine.deadline_classes = {{"", {.tpot_slo = 0.2}}, {"chat", {.tpot_slo = 0.02}}};
+  TestLoop loop(options);
+  ASSERT_TRUE(loop.submit(1, tiny_request(std::string(190, 'a'), 1)).ok());
+  EXPECT_GE(loop.run(), 8);
+}
+
+TEST(Policy, DeadlinesMayBeThoseOfAClass) {
+  for (const bool passes : {true, false}) {
+    LoopOptions options = options_for("edf", 0.02);
+    options.engine.deadline_classes = {{"patient", {.ttft_slo = 1e6}},
+                                       {"urgent", {.ttft_slo = 1e-3, .ttft_per_work = 0}}};
+    TestLoop loop(options);
+    Request request = tiny_request(std::string(500, 'a'), 1);
+    request.deadline_class = passes ? "patient" : "urgent";
+    ASSERT_TRUE(loop.submit(1, request).ok());
+    loop.step();
+    request = tiny_request("b", 1);
+    request.deadline_class = passes ? "urgent" : "patient";
+    ASSERT_TRUE(loop.submit(2, request).ok());
+    loop.step();
+    EXPECT_EQ(loop.heard[2].completions.size(), passes ? 1u : 0u);
+    loop.run();
+    request.deadline_class = "none";
+    EXPECT_EQ(loop.submit(3, request).error().message,
+              "deadline_class is 'none', which the engine does not have");
+  }
+}
+
+TEST(Policy, BaselinesWithoutChunksAndWithOnePrefillAtATime) {
+  LoopOptions options = options_for("fcfs", 0);
+  options.engine.step_rows = 16;
+  options.engine.packing.whole_prompts = true;
+  TestLoop whole(options);
+  ASSERT_TRUE(whole.submit(1, tiny_request(std::string(190, 'a'), 5)).ok());
+  EXPECT_EQ(whole.run(), 5);
+  options.engine.packing = {.many_prefills = false};
+  TestLoop single(options);
+  for (RequestId id = 1; id <= 3; ++id)
+    ASSERT_TRUE(single.submit(id, tiny_request(std::string(4, static_cast<char>(id)), 1)).ok());
+  EXPECT_EQ(single.run(), 3);
+}
+
+TEST(Policy, WhoWaitsGetsThePrefixOfAnother) {
+  TestLoop loop(options_for("edf", 0.02));
+  Request request = tiny_request(std::string(200, 'a'), 1);
+  request.ttft_slo = 1e6;
+  ASSERT_TRUE(loop.submit(1, request).ok());
+  for (int i = 0; i < 3; ++i) loop.step();
+  request = tiny_request(std::string(200, 'a') + "b", 1);
+  request.ttft_slo = 1e-3;  // computes the rest of the prefix itself
+  ASSERT_TRUE(loop.submit(2, request).ok());
+  loop.run();
+  EXPECT_GE(loop.stats().prefill_rows, 201u);
+  EXPECT_LE(loop.stats().prefill_rows, 202u) << "the last row of the first one at most once more";
+  for (RequestId id : {1, 2}) EXPECT_EQ(loop.answers(id), answers_alone(loop.heard[id].request));
+}
+
+TEST(Overload, OpenAnswersMayNeedOnlySoMuchMemory) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.max_open_memory = memory_for(10);  // forty tokens
+  TestLoop loop(options);
+  const std::string prompt(20, 'a');
+  ASSERT_TRUE(loop.submit(1, tiny_request(prompt, 6)).ok());
+  ASSERT_TRUE(loop.submit(2, tiny_request(prompt, 6)).ok()) << "the prompt counts once";
+  const Request other = tiny_request(std::string(10, 'b'), 6);
+  const Status refused = loop.submit(3, other);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(refused.error().message,
+            fmt::format("open answers would come to {} bytes of keys and values, expected at most "
+                        "{} (hint: try again later)",
+                        48 * memory_for(1) / 4, memory_for(10)));
+  EXPECT_EQ(loop->n_sequences(), 2u);
+  EXPECT_EQ(loop.stats().arrived_tokens, 40u);
+  loop.run();
+  EXPECT_EQ(loop.answers(2), answers_alone(loop.heard[2].request));
+  EXPECT_TRUE(loop.submit(4, other).ok()) << "there is room again";
+  loop.run();
+  EXPECT_TRUE(loop.submit(5, tiny_request(std::string(80, 'c'), 6)).ok()) << "alone, anything";
+  EXPECT_FALSE(loop.submit(6, tiny_request("d", 1)).ok());
+  loop.run();
+  EXPECT_EQ(loop.answers(5), answers_alone(loop.heard[5].request));
+}
+
 TEST(Policy, EverybodyEndsWhereMemoryIsShort) {
   for (const char* policy : {"edf", "lrs", "lars"}) {
     LoopOptions options = options_for(policy, 0.02);
@@ -102,6 +188,15 @@ TEST(Policy, SaysWhatIsMissing) {
             "policy 'lars' with a step_budget of 0.1 goes by predicted time, expected step_costs");
   options.engine.step_costs = "{}";
   EXPECT_EQ(message(options), "step_costs: 'step_s' is absent, expected seconds, 0 or more");
+  options = options_for("lars", 0.1);
+  options.engine.packing.rho_max = 1.5;
+  EXPECT_EQ(message(options), "rho_max is 1.5, expected a share, 0 to 1");
+  options = options_for("lars", 0.1);
+  options.engine.packing.long_factor = 0;
+  EXPECT_EQ(message(options), "long_factor is 0, expected more than 0");
+  options = options_for("lars", 0.1);
+  options.engine.deadline_classes["chat"].tpot_slo = 0;
+  EXPECT_EQ(message(options), "deadline class 'chat' has 0 seconds, expected more than 0");
   options = options_for("lars", 0.1);
   options.engine.sharing = "prepacked";
   EXPECT_EQ(message(options),

@@ -102,7 +102,7 @@ TEST(Packer, ALongPrefillYieldsByItsSlack) {
 
 TEST(Packer, WhatIsLongIsConfigured) {
   PackerOptions options = kTwenty;
-  options.long_factor = 10;
+  options.packing.long_factor = 10;
   EXPECT_EQ(work_of({{100, 0.2}, {9, 5}}).pack(options), (Advances{{0, 0, 20}}));
   EXPECT_TRUE(is_long({.left = 21 * kMs}, kTwenty));
   EXPECT_FALSE(is_long({.work = 1, .left = 20 * kMs}, kTwenty)) << "its rest";
@@ -132,7 +132,7 @@ TEST(Packer, AMinimumShareWhereDecodesAloneExceedTheBudget) {
   work.add_decode(30000);
   EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {0, 0, 2}}));
   PackerOptions options = kTwenty;
-  options.least_share = 0.01;
+  options.packing.least_share = 0.01;
   EXPECT_EQ(work.pack(options), (Advances{{1, 0, 1}, {0, 0, 1}})) << "a row at least";
   options.step_budget = PackerOptions::kNoBudget;
   EXPECT_EQ(work.pack(options), (Advances{{1, 0, 1}, {0, 0, 100}}));
@@ -140,7 +140,7 @@ TEST(Packer, AMinimumShareWhereDecodesAloneExceedTheBudget) {
 
 TEST(Packer, OnePrefillAtATime) {
   PackerOptions options = kTwenty;
-  options.many_prefills = false;
+  options.packing.many_prefills = false;
   EXPECT_EQ(work_of({{100, 0.2}, {9, 5}}).pack(options), (Advances{{0, 0, 20}}));
   EXPECT_EQ(work_of({{100, 5}, {9, 1}}).pack(options), (Advances{{1, 0, 9}}));
 }
@@ -155,7 +155,7 @@ TEST(Packer, StaticChunks) {
 
 TEST(Packer, NoChunks) {
   PackerOptions options = kTwenty;
-  options.whole_prompts = true;
+  options.packing.whole_prompts = true;
   EXPECT_EQ(work_of({{100, 0.2}, {9, 5}}).pack(options, kFcfs), (Advances{{0, 0, 100}}));
   EXPECT_EQ(work_of({{10, 0}, {9, 0}, {9, 0}}).pack(options, kFcfs),
             (Advances{{0, 0, 10}, {1, 0, 9}}));
@@ -228,10 +228,10 @@ Random random_case(std::mt19937& rng) {
   }
   made.options = {.step_budget = (1 + below(30)) * kMs,
                   .n_rows = below(3) == 0 ? 15 + below(20) : 512,
-                  .many_prefills = below(4) > 0,
-                  .rho_max = below(10) * 0.1,
-                  .long_factor = 0.25 * (1 + below(8)),
-                  .least_share = 0.05 * (1 + below(6))};
+                  .packing = {.many_prefills = below(4) > 0,
+                              .rho_max = below(10) * 0.1,
+                              .long_factor = 0.25 * (1 + below(8)),
+                              .least_share = 0.05 * (1 + below(6))}};
   made.policy = std::array{&kFcfs, &kEdf, &kLrs, &kLars}[below(4)];
   return made;
 }
@@ -263,12 +263,12 @@ void check_step(const Random& c, const PackedStep& step, const std::vector<uint3
   ASSERT_TRUE(n_decodes == std::ranges::count_if(c.view.items, &Item::decoding) ||
               draft.features().rows == c.options.n_rows);
   ASSERT_LE(n_long, 1u);
-  const double limit = std::max(budget, seconds(decodes) + c.options.least_share * budget);
+  const double limit = std::max(budget, seconds(decodes) + c.options.packing.least_share * budget);
   ASSERT_TRUE(seconds(draft) <= limit ||
               n_prefill_rows == (c.policy->shares_steps ? n_prefills : 1))
       << "the budget, but for a row";
   ASSERT_LE(draft.features().rows, c.options.n_rows);
-  if (!c.options.many_prefills) {
+  if (!c.options.packing.many_prefills) {
     ASSERT_LE(n_prefills, c.policy->shares_steps ? 2u : 1u);
     return;
   }

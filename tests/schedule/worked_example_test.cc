@@ -40,7 +40,7 @@ Ran run(const Policy& policy, const PackerOptions& packer) {
 }
 
 // One prefill a step, as section 4.1 has it: steps of 1/16 second.
-const PackerOptions kSerial{.step_budget = 4 * kRow, .many_prefills = false};
+const PackerOptions kSerial{.step_budget = 4 * kRow, .packing = {.many_prefills = false}};
 
 void expect(const Ran& ran, double long_one, double first, double second) {
   EXPECT_EQ(ran.answers[0].first_token, long_one);
@@ -94,7 +94,7 @@ TEST(WorkedExample, LarsIsALittleLateForTheShortOnes) {
 
 TEST(WorkedExample, LarsWithPackingBeginsThemAtOnce) {
   // The long one yields 0.4 of 4 rows: it keeps 2, and the short ones take turns with the others.
-  PackerOptions packer{.step_budget = 4 * kRow, .rho_max = 0.4, .long_factor = 16};
+  PackerOptions packer{.step_budget = 4 * kRow, .packing = {.rho_max = 0.4, .long_factor = 16}};
   const Ran ran = run(kLars, packer);
   EXPECT_EQ(ran.timeline,
             "L0 LS5 LT5.0625 LS5.125 LT5.1875 LS5.25 T5.3125 S5.375 T5.4375 S5.5 T5.5625 S5.625 "

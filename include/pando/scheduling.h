@@ -1,0 +1,28 @@
+// How an engine that goes by predicted time fills its steps (docs/scheduling.md).
+#pragma once
+
+namespace pando {
+
+// When the tokens of requests are due that do not say so themselves. Seconds.
+struct DeadlineClass {
+  double ttft_slo = 1;       // from arrival to the first token, at least
+  double ttft_per_work = 4;  // times the predicted seconds of the prompt, where that is more
+  double tpot_slo = 0.2;     // from one token to the next
+};
+
+// The defaults are meant for use; the first two make baselines to compare with.
+struct PackingOptions {
+  bool whole_prompts = false;  // no chunks: at least one prompt, and more as far as they fit
+  bool many_prefills = true;   // beside a prefill others in the same step; false: one at a time
+  // Share of the budget that a long prefill yields at most, under a policy that shares steps.
+  double rho_max = 0.4;
+  double long_factor = 1;  // a prefill is long while its rest takes more than so many budgets
+  // Share of the budget that goes to prefill also where decodes leave less, and the share of an
+  // aged prefill.
+  double least_share = 0.1;
+  // Under a policy that shares steps: a prefill is aged once it has waited for so many times its
+  // ttft_slo. The oldest goes first, with its share alone.
+  double aging = 4;
+};
+
+}  // namespace pando

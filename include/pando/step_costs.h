@@ -1,0 +1,35 @@
+// How long steps take with a model on this machine: what EngineOptions::step_costs says.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "pando/engine.h"
+
+namespace pando {
+
+// Costs fitted to steps that were run, and how well they say how long those took.
+struct MeasuredSteps {
+  std::string costs;        // JSON
+  double median_error = 0;  // median of |predicted - measured| / measured
+  double repeat_noise = 0;  // median of the relative differences of repeated equal steps
+  size_t n_steps = 0;       // that were run
+  size_t n_repeats = 0;     // pairs behind repeat_noise
+
+  bool good() const;             // the error is at most the greater of 5% and 1.5 times the noise
+  std::string in_words() const;  // one line for people
+};
+
+// Runs chunks of prompts and decodes of many sizes, each three times, until all were run or
+// `seconds` are over, small ones first. options: those of the engine it is for; policy and budget
+// are not used. Errors: those of Engine::open.
+Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& options,
+                                    double seconds);
+
+// The same, kept in a file of `folder` for each model, machine and options that matter; measured
+// where there is none. Errors: kIo besides.
+Result<MeasuredSteps> saved_steps(const std::filesystem::path& folder, const Model& model,
+                                  const EngineOptions& options, double seconds);
+
+}  // namespace pando

@@ -1,0 +1,110 @@
+// Costs of steps, kept between runs.
+#include "pando/step_costs.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/errors.h"
+#include "engine/measure_steps.h"
+#include "engine/model_parts.h"
+#include "engine/options.h"
+#include "pando/version.h"
+#include "schedule/predictor.h"
+
+namespace pando {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// What the costs are of: two models of one shape take the same time.
+Result<std::string> name_of(const Model& model, const EngineOptions& options) {
+  EngineOptions full = options;
+  if (Status status = fill_in(full, model.parts().weights.config); !status) return status.error();
+  const Result<const kernel::Kernels*> kernels = kernels_by_name(full.isa);
+  if (!kernels) return kernels.error();
+  const ModelInfo info = model.info();
+  return fmt::format(
+      "{}, {} parameters, {} layers of {}, vocabulary {}, {}; kv {}, {}; {}, {} "
+      "threads, {}; {}",
+      info.family, info.n_parameters, info.n_layers, info.d_model, info.vocab, info.weight_type,
+      static_cast<int>(full.kv_type), full.sharing, (*kernels)->name, full.threads,
+      processor_name(), version());
+}
+
+// Nothing where the file is not there, is broken, or is of something else.
+std::optional<MeasuredSteps> read(const fs::path& path, const std::string& name) {
+  std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const json all = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!all.is_object() || all.value("of", json()) != name) return std::nullopt;
+  try {
+    MeasuredSteps steps{.costs = all.at("step_costs").dump(),
+                        .median_error = all.at("median_error"),
+                        .repeat_noise = all.at("repeat_noise"),
+                        .n_steps = all.at("steps"),
+                        .n_repeats = all.at("repeats")};
+    if (!Predictor::from_json(steps.costs, path.string())) return std::nullopt;
+    return steps;
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
+}
+
+// Whole or not at all, whoever else writes it.
+Status write(const fs::path& path, const std::string& name, const MeasuredSteps& steps) {
+  const json all = {{"of", name},
+                    {"step_costs", json::parse(steps.costs)},
+                    {"median_error", steps.median_error},
+                    {"repeat_noise", steps.repeat_noise},
+                    {"steps", steps.n_steps},
+                    {"repeats", steps.n_repeats}};
+  std::error_code failure;
+  fs::create_directories(path.parent_path(), failure);
+  const fs::path whole = fmt::format("{}.{}", path.string(), getpid());
+  const bool written = static_cast<bool>(std::ofstream(whole) << all.dump(1) << std::endl);
+  if (written) fs::rename(whole, path, failure);
+  if (!written || failure)
+    return io_error("{}: cannot be written, expected a folder for costs of steps", path.string());
+  return {};
+}
+
+}  // namespace
+
+bool MeasuredSteps::good() const {
+  return FitReport{.median_error = median_error, .repeat_noise = repeat_noise}.good();
+}
+
+std::string MeasuredSteps::in_words() const {
+  return fmt::format(
+      "{} steps predicted with a median error of {:.1f}%; repeated ones differ by {:.1f}%", n_steps,
+      100 * median_error, 100 * repeat_noise);
+}
+
+Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& options,
+                                    double seconds) {
+  if (model.parts().weights.layers.empty())
+    return invalid_argument("the model was loaded without its weights, expected them");
+  return measure_steps(model.parts().weights, options, seconds);
+}
+
+Result<MeasuredSteps> saved_steps(const fs::path& folder, const Model& model,
+                                  const EngineOptions& options, double seconds) {
+  const Result<std::string> name = name_of(model, options);
+  if (!name) return name.error();
+  const fs::path path =
+      folder / fmt::format("steps-{:016x}.json", XXH3_64bits(name->data(), name->size()));
+  if (std::optional<MeasuredSteps> steps = read(path, *name)) return *std::move(steps);
+  Result<MeasuredSteps> steps = measure_steps(model, options, seconds);
+  if (!steps) return steps.error();
+  if (Status status = write(path, *name, *steps); !status) return status.error();
+  return steps;
+}
+
+}  // namespace pando
