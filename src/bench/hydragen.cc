@@ -11,18 +11,16 @@
 namespace pando::bench {
 namespace {
 
-constexpr int kVocab = 32000;
-
-ModelSpec codellama(const Lab& lab, const char* shape) {
-  return {.shape = shape, .n_layers = lab.choose(1, 2, 2), .weights = WeightType::kAsStored};
+ModelSpec llama(const char* shape, int n_layers) {
+  return {.shape = shape, .n_layers = n_layers, .weights = WeightType::kAsStored};
 }
 
 // `batch` answers of n_tokens behind a prefix that is there already, each after a token of its own:
 // decoding alone, as in appendix D.1.
-MakeWorkload behind_prefix(int prefix, int batch, int n_tokens) {
+MakeWorkload behind_prefix(int vocab, int prefix, int batch, int n_tokens) {
   return [=](int repetition) {
-    const std::vector<Token> tokens = RandomTokens(1, kVocab)(prefix);
-    RandomTokens random(static_cast<uint64_t>(repetition) + 2, kVocab);
+    const std::vector<Token> tokens = RandomTokens(1, vocab)(prefix);
+    RandomTokens random(static_cast<uint64_t>(repetition) + 2, vocab);
     Workload workload{.warm = {request_of(tokens, 1)}};
     for (int i = 0; i < batch; ++i)
       workload.timed.push_back(request_of(joined(tokens, random(1)), n_tokens));
@@ -35,7 +33,7 @@ std::vector<Lane> decode(Lab& lab, const ModelSpec& spec, int prefix, int batch,
   std::vector<Contestant> contestants;
   for (const char* name : {"tree", "hydragen", "prefix_cached", "no_attention"})
     contestants.push_back({.name = name, .sharing = name, .model = model, .max_running = batch});
-  return lab.contest(contestants, behind_prefix(prefix, batch, n_tokens));
+  return lab.contest(contestants, behind_prefix(model->info().vocab, prefix, batch, n_tokens));
 }
 
 // What was measured at one setting.
@@ -48,9 +46,9 @@ struct Point {
 std::vector<Point> grid(Lab& lab, const ModelSpec& spec, const std::string& title,
                         const std::vector<int>& prefixes, const std::vector<int>& batches,
                         const std::string& x_label, const std::string& note) {
-  const int n_tokens = lab.choose(2, 4, 4);
+  const int n_tokens = lab.choose(2, 3, 4);
   Table table{
-      .title = fmt::format("{}, {}, {} tokens an answer, tokens per second", title, spec.name(),
+      .title = fmt::format("{}, {}, {} tokens an answer, tokens per second", title, lab.name(spec),
                            n_tokens),
       .columns = {"prefix", "batch", "tree", "hydragen", "prefix_cached", "no_attention (wrong)",
                   "tree / prefix_cached", "tree / ceiling", "attention %"},
@@ -125,12 +123,12 @@ void show_allowed(Lab& lab, const ModelSpec& spec, const std::vector<Point>& poi
 }
 
 void run_figure_3(Lab& lab) {
-  const ModelSpec spec = codellama(lab, "codellama-13b");
+  const ModelSpec spec = llama("codellama-13b", lab.choose(1, 2, 2));
   const std::string note =
       "The paper: CodeLlama-13b, 8 A100, 128 tokens an answer; batch 1,024 in (b). There Hydragen "
       "stays within 70% of the ceiling up to 16K tokens, at up to 32 times the best baseline.";
   grid(lab, spec, "Figure 3 (a)", {lab.choose(128, 1024, 2048)},
-       lab.choose<std::vector<int>>({4, 8}, {16, 64, 256}, {16, 64, 256, 1024}), "batch", note);
+       lab.choose<std::vector<int>>({4, 8}, {8, 32, 128}, {16, 64, 256, 1024}), "batch", note);
   const std::vector<Point> points =
       grid(lab, spec, "Figure 3 (b)",
            lab.choose<std::vector<int>>({64, 128}, {1024, 4096}, {1024, 4096, 16256}),
@@ -140,7 +138,7 @@ void run_figure_3(Lab& lab) {
 
 void run_tables_1_2(Lab& lab) {
   grid(
-      lab, codellama(lab, "llama-2-7b"), "Tables 1 and 2",
+      lab, llama("llama-2-7b", lab.choose(1, 1, 2)), "Tables 1 and 2",
       lab.choose<std::vector<int>>({64, 128}, {256, 1024}, {1024, 2048}),
       lab.choose<std::vector<int>>({4, 8}, {32, 128}, {32, 64, 128, 256, 512}), "batch",
       "The paper: CodeLlama-7B (the shape of Llama 2 7B), 8 A100; at batch 1,024 and 16K tokens of "

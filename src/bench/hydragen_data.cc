@@ -41,12 +41,12 @@ void run_figure_5(Lab& lab) {
   // One layer: a prefix of 20K tokens is computed once by every contestant, untimed.
   const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(1, 1, 28), .vocab = kVocab};
   const auto model = lab.model(spec);
-  const TextTokens tokens(lab, kVocab);
+  const TextTokens tokens(lab, model->info().vocab);
   const std::vector<Token> document =
       novel_with_facts(lab, tokens, lab.choose<size_t>(512, 19947, 19947));
   const int n_tokens = 4;
   Table table{.title = fmt::format("Seconds for questions about {} tokens of War and Peace, {}",
-                                   document.size(), spec.name()),
+                                   document.size(), lab.name(spec)),
               .columns = {"questions", "tree", "hydragen", "prefix_cached", "no_attention (wrong)",
                           "tree / prefix_cached", "tree / hydragen", "tree: share of ceiling"},
               .notes = {fmt::format(
@@ -92,7 +92,7 @@ void run_figure_5(Lab& lab) {
 void run_figure_6(Lab& lab) {
   const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(1, 2, 28), .vocab = kVocab};
   const auto model = lab.model(spec);
-  const TextTokens tokens(lab, kVocab);
+  const TextTokens tokens(lab, model->info().vocab);
   const std::vector<Problem> problems = mbpp_problems(lab);
   const auto asked = [](const Problem& problem) {
     return fmt::format("# Problem\n{}\n# Program\n", problem.text);
@@ -104,7 +104,7 @@ void run_figure_6(Lab& lab) {
   Table table{
       .title = fmt::format("Seconds a problem, {} programs of {} tokens each, {} tokens of two "
                            "examples, {}",
-                           n_samples, n_tokens, shots.size(), spec.name()),
+                           n_samples, n_tokens, shots.size(), lab.name(spec)),
       .columns = {"problems at once", "hydragen, one level", "hydragen, two levels", "tree",
                   "prefix_cached", "two levels / one", "tree / one level", "tree / two levels"},
       .notes = {
@@ -169,17 +169,12 @@ void run_needles(Lab& lab) {
       std::vector<Contestant> contestants;
       for (const char* name : {"packed", "tree", "hydragen", "prefix_cached", "stacked"})
         contestants.push_back({.name = name, .sharing = name, .model = model});
-      const std::vector<Lane> lanes = lab.contest(
-          contestants,
-          [&](int repetition) {
-            return Workload{.timed = demo_requests(*model, documents, 8, repetition)};
-          },
-          1);
+      const std::vector<Lane> lanes = lab.contest(contestants, [&](int repetition) {
+        return Workload{.timed = demo_requests(*model, documents, 8, repetition)};
+      });
+      note_missing(table, fmt::format("{}, {} tokens", kind.name, length), lanes);
       for (const Lane& lane : lanes) {
-        if (lane.samples.empty()) {
-          table.notes.push_back(fmt::format("{}: {}", lane.name, lane.why_not));
-          continue;
-        }
+        if (lane.samples.empty()) continue;
         table.add({kind.name, std::to_string(length), lane.name,
                    number(accuracy(documents, lane.samples[0])),
                    number(same_answers(lane.samples[0], lanes[0].samples.at(0))),

@@ -12,6 +12,7 @@
 #include "base/machine.h"
 #include "bench/tokens.h"
 #include "engine/model_parts.h"
+#include "engine/options.h"
 #include "kernel/kernels.h"
 #include "kernel/kv_layout.h"
 #include "pando/make_model.h"
@@ -37,21 +38,8 @@ const char* name_of(WeightType type) {
   }
 }
 
-size_t kv_bytes_per_token(const Model& model, KvType type) {
-  const model::ModelConfig& config = model.parts().weights.config;
-  const DType dtype = type == KvType::kF32    ? DType::kF32
-                      : type == KvType::kBF16 ? DType::kBF16
-                      : type == KvType::kInt8 ? DType::kI8
-                                              : DType::kF16;
-  const kernel::KvShape shape{.type = dtype,
-                              .n_layers = config.n_layers,
-                              .n_kv_heads = config.n_kv_heads,
-                              .head_dim = config.head_dim};
-  return shape.page_bytes() / shape.page_len;
-}
-
-// Enough for a workload and little more, so that the first repetition touches all of it: new
-// memory costs time that has nothing to do with what is measured.
+// Enough for a workload and little more, so that the repetition that is not counted touches about
+// all of it: new memory costs time that has nothing to do with what is measured.
 size_t kv_memory_for(const Contestant& who, const Workload& workload) {
   constexpr size_t kPartialPages = 96;  // positions beside a sequence's tokens, in its own pages
   std::vector<Request> all = workload.warm;
@@ -103,9 +91,13 @@ void write_file(const fs::path& path, const std::string& text) {
 
 }  // namespace
 
-std::string ModelSpec::name() const {
-  return fmt::format("{}{}{}, {}", shape, n_layers > 0 ? fmt::format(", {} layers", n_layers) : "",
-                     vocab > 0 ? fmt::format(", vocabulary {}", vocab) : "", name_of(weights));
+size_t kv_bytes_per_token(const Model& model, KvType type) {
+  const model::ModelConfig& config = model.parts().weights.config;
+  const kernel::KvShape shape{.type = kv_dtype(type),
+                              .n_layers = config.n_layers,
+                              .n_kv_heads = config.n_kv_heads,
+                              .head_dim = config.head_dim};
+  return shape.page_bytes() / shape.page_len;
 }
 
 std::vector<double> Lane::all_seconds() const {
@@ -138,7 +130,7 @@ const Sample& Lane::median_sample() const {
 double times_faster(const Lane& lane, const Lane& other) {
   std::vector<double> ratios;
   for (size_t i = 0; i < std::min(lane.samples.size(), other.samples.size()); ++i)
-    ratios.push_back(other.samples[i].seconds / lane.samples[i].seconds);
+    ratios.push_back(other.samples[i].seconds_each() / lane.samples[i].seconds_each());
   return median(std::move(ratios));
 }
 
@@ -158,6 +150,18 @@ std::shared_ptr<const Model> Lab::load(const fs::path& path, WeightType weights)
   std::shared_ptr<const Model>& model = models_[key];
   if (!model) model = value_of(Model::load(path, {.weights = weights, .threads = threads_}));
   return model;
+}
+
+std::string Lab::name(const ModelSpec& spec) const {
+  if (!settings_.model.empty()) {
+    const fs::path path = settings_.model.lexically_normal();
+    const fs::path last = path.has_filename() ? path.filename() : path.parent_path().filename();
+    return fmt::format("{}, {}", last.string(),
+                       spec.weights == WeightType::kAsStored ? "as stored" : name_of(spec.weights));
+  }
+  return fmt::format(
+      "{}{}{}, {}", spec.shape, spec.n_layers > 0 ? fmt::format(", {} layers", spec.n_layers) : "",
+      spec.vocab > 0 ? fmt::format(", vocabulary {}", spec.vocab) : "", name_of(spec.weights));
 }
 
 std::shared_ptr<const Model> Lab::model(const ModelSpec& spec) {
@@ -197,50 +201,72 @@ fs::path Lab::data(const std::string& file) const {
   return path;
 }
 
+int Lab::most_repetitions(int given) const { return given > 0 ? given : quick() ? 1 : 5; }
+
+void Lab::in_turn(size_t n, const std::function<double(size_t who, int repetition)>& run,
+                  int repetitions) {
+  double seconds = 0;
+  for (size_t who = 0; who < n; ++who) seconds += run(who, 0);
+  constexpr double kLong = 10;
+  int last = most_repetitions(repetitions);
+  if (repetitions == 0 && seconds >= kLong) last = std::min(last, 3);
+  for (int repetition = 1; repetition <= last; ++repetition) {
+    std::vector<size_t> order(n);
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::shuffle(order.begin(), order.end(), std::mt19937(static_cast<unsigned>(repetition)));
+    for (const size_t who : order) run(who, repetition);
+  }
+}
+
 std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const MakeWorkload& make,
-                               int repetitions) {
+                               int repetitions, double hopeless) {
+  std::vector<Workload> workloads;  // all that there can be: memory is for the largest
+  for (int i = 0; i <= most_repetitions(repetitions); ++i) workloads.push_back(make(i));
+  const std::vector<size_t> kv_memory = kv_memory_of(contestants, [&](const Contestant& who) {
+    size_t most = 0;
+    for (const Workload& workload : workloads)
+      most = std::max(most, kv_memory_for(who, part_for(who, workload)));
+    return most;
+  });
   std::vector<Lane> lanes;
-  std::vector<std::unique_ptr<Engine>> engines;
-  const Workload first = make(0);
-  const std::vector<size_t> kv_memory = kv_memory_of(
-      contestants, [&](const Contestant& who) { return kv_memory_for(who, part_for(who, first)); });
-  double slowest = 0;
-  for (const Contestant& who : contestants) {
-    lanes.push_back({.name = who.name});
-    engines.push_back(nullptr);
+  for (const Contestant& who : contestants) lanes.push_back({.name = who.name});
+  std::vector<std::unique_ptr<Engine>> engines(contestants.size());
+  std::vector<double> first_s(contestants.size(), kNotMeasured);  // for a request
+  const auto begin = [&](size_t i) {
+    const Contestant& who = contestants[i];
     Result<std::unique_ptr<Engine>> engine =
         Engine::open(who.model, {.sharing = who.sharing,
                                  .threads = threads_,
-                                 .kv_memory = kv_memory[lanes.size() - 1],
+                                 .kv_memory = kv_memory[i],
                                  .kv_type = who.kv_type,
                                  .step_rows = who.step_rows,
                                  .max_running = who.max_running});
-    if (!engine) {
-      lanes.back().why_not = engine.error().message;
-      continue;
+    const Result<Sample> sample =
+        engine ? timed(**engine, part_for(who, workloads[0])) : Result<Sample>(engine.error());
+    if (!sample) {
+      lanes[i].why_not = sample.error().message;
+      return 0.0;
     }
-    // Untimed but for its length, by which the number of repetitions is chosen.
-    const Result<Sample> warm_up = timed(**engine, part_for(who, first));
-    if (!warm_up) {
-      lanes.back().why_not = warm_up.error().message;
-      continue;
-    }
-    slowest = std::max(slowest, warm_up->seconds);
-    engines.back() = std::move(*engine);
-  }
-  const int n = repetitions > 0 ? repetitions : quick() ? 1 : slowest < 10 ? 5 : 3;
-  for (int repetition = 1; repetition <= n; ++repetition) {
-    const Workload workload = make(repetition);
-    std::vector<size_t> order(lanes.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::shuffle(order.begin(), order.end(), std::mt19937(static_cast<unsigned>(repetition)));
-    for (const size_t i : order) {
-      if (!engines[i]) continue;
-      Result<Sample> sample = timed(*engines[i], part_for(contestants[i], workload));
-      if (!sample) throw BenchmarkError(sample.error());
-      lanes[i].samples.push_back(std::move(*sample));
-    }
-  }
+    engines[i] = std::move(*engine);
+    first_s[i] = sample->seconds_each();
+    return sample->seconds;
+  };
+  in_turn(
+      contestants.size(),
+      [&](size_t i, int repetition) {
+        if (repetition == 0) return begin(i);
+        const auto is_hopeless = [&] {
+          return hopeless > 0 && repetition > 1 && first_s[i] > hopeless * first_s[0] &&
+                 lanes[i].samples[0].seconds_each() > hopeless * lanes[0].samples[0].seconds_each();
+        };
+        if (!engines[i] || is_hopeless()) return 0.0;
+        Result<Sample> sample = timed(
+            *engines[i], part_for(contestants[i], workloads[static_cast<size_t>(repetition)]));
+        if (!sample) throw BenchmarkError(sample.error());
+        lanes[i].samples.push_back(std::move(*sample));
+        return lanes[i].samples.back().seconds;
+      },
+      repetitions);
   return lanes;
 }
 

@@ -45,15 +45,14 @@ struct ModelSpec {
   int context = 0;
   WeightType weights = WeightType::kQ8_0;  // kAsStored: bf16
   std::filesystem::path tokenizer;         // directory; empty: a token for each byte
-
-  std::string name() const;  // "qwen3-0.6b, 4 layers, vocabulary 32000, q8_0"
 };
 
 struct Workload {
   std::vector<Request> warm;   // answered before time is taken: what they leave cached is there
   std::vector<Request> timed;  // asked at once
 };
-// The workload of one repetition; tokens must be new in each, unless they are warm.
+// The workload of one repetition, the same whenever it is called; tokens must be new in each,
+// unless they are warm.
 using MakeWorkload = std::function<Workload(int repetition)>;
 
 // One way to do a workload.
@@ -71,7 +70,12 @@ struct Sample {
   double seconds = kNotMeasured;
   EngineStats stats;                                 // of what was timed
   std::vector<std::vector<Completion>> completions;  // [timed][n]
+
+  double seconds_each() const { return seconds / static_cast<double>(completions.size()); }
 };
+
+// Of a model's keys and values, over all layers.
+size_t kv_bytes_per_token(const Model& model, KvType type);
 
 // What a contestant did in every repetition; nothing where it could not (too little memory).
 struct Lane {
@@ -85,7 +89,8 @@ struct Lane {
   const Sample& median_sample() const;                 // of which that is; samples must be there
   double seconds_of(double EngineStats::*part) const;  // median of a part
 };
-// Median over repetitions of other's seconds over this one's: how many times faster `lane` is.
+// Median over repetitions of other's seconds for a request over this one's: how many times faster
+// `lane` is.
 double times_faster(const Lane& lane, const Lane& other);
 // A note for each contestant that could not run; `what` says on what.
 void note_missing(Table& table, const std::string& what, const std::vector<Lane>& lanes);
@@ -104,6 +109,8 @@ class Lab {
   }
   int threads() const { return threads_; }
 
+  // "qwen3-0.6b, 4 layers, vocabulary 32000, q8_0", or that of --model.
+  std::string name(const ModelSpec& spec) const;
   // --model where it is given, else one with random weights, made once and kept.
   std::shared_ptr<const Model> model(const ModelSpec& spec);
   // Loads a directory or file.
@@ -111,11 +118,16 @@ class Lab {
   // Says of `file` in --data where it is. Error kNotFound, naming --data.
   std::filesystem::path data(const std::string& file) const;
 
-  // Contestants do a workload in turn, in another order in every repetition. Repetitions: 5 where
-  // none takes ten seconds, 3 above, 1 when quick; or as many as are given. One more is not
-  // counted: it comes first.
+  // Calls run(contestant, repetition), which returns seconds, for n contestants in turn, in another
+  // order in every repetition. Repetition 0 comes first and is not to be counted. Others: 5 where
+  // all contestants together take less than ten seconds, 3 above, 1 when quick; or as many as are
+  // given.
+  void in_turn(size_t n, const std::function<double(size_t who, int repetition)>& run,
+               int repetitions = 0);
+  // Contestants do a workload in turn. Those that take more than `hopeless` times what the first
+  // takes for a request, uncounted and then counted, do no more; 0: all are timed as often.
   std::vector<Lane> contest(const std::vector<Contestant>& contestants, const MakeWorkload& make,
-                            int repetitions = 0);
+                            int repetitions = 0, double hopeless = 0);
 
   void show(const Table& table);          // prints it, and writes NAME[-n].csv
   void show(const Chart& chart);          // writes NAME[-n].svg
@@ -124,6 +136,7 @@ class Lab {
   void footer() const;
 
  private:
+  int most_repetitions(int given) const;
   std::filesystem::path file_for(const char* extension, int& count) const;
 
   std::string benchmark_;

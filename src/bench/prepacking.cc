@@ -1,5 +1,7 @@
 // Tables and figures of "Prepacking: A Simple Method for Fast Prefilling and Increasing Throughput
 // in Large Language Models".
+#include "bench/prepacking.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,16 +14,10 @@
 namespace pando::bench {
 namespace {
 
-constexpr int kVocab = 32000;
-constexpr size_t kBatch = 16;
-
-ModelSpec bench_model(const Lab& lab) {
-  return {.shape = "qwen3-0.6b", .n_layers = lab.choose(2, 4, 28), .vocab = kVocab};
-}
-
-std::vector<LengthMix> mixes_of(const Lab& lab) {
-  std::vector<LengthMix> mixes = length_mixes(lab, kVocab, lab.quick() ? 100 : 1000);
-  if (lab.quick()) mixes.resize(1);
+// So many of the data sets as are measured.
+std::vector<LengthMix> mixes_of(const Lab& lab, const Model& model, size_t n) {
+  std::vector<LengthMix> mixes = length_mixes(lab, model.info().vocab, lab.quick() ? 100 : 1000);
+  mixes.resize(std::min(mixes.size(), n));
   return mixes;
 }
 
@@ -31,7 +27,7 @@ void run_table_1(Lab& lab) {
               .notes = {"Tokens of Qwen2.5 here, of Llama 2 in the paper. MMLU is 48 of its 57 "
                         "subjects, questions without options; Alpaca is a demonstration file with "
                         "longer answers than the original. SAMSum and Anthropic HH are not here."}};
-  for (const LengthMix& mix : length_mixes(lab, kVocab, 1000)) {
+  for (const LengthMix& mix : length_mixes(lab, 1 << 30, 1000)) {
     size_t shortest = mix.longest();
     for (const auto& prompt : mix.prompts) shortest = std::min(shortest, prompt.size());
     table.add({mix.name, std::to_string(mix.prompts.size()), std::to_string(shortest),
@@ -63,9 +59,10 @@ double token_ratio(const Lane& lane, const Lane& padded) {
 }
 
 void run_figure_2(Lab& lab) {
-  const auto model = lab.model(bench_model(lab));
+  const ModelSpec spec = prepacking_spec(lab);
+  const auto model = lab.model(spec);
   Table table{
-      .title = fmt::format("Milliseconds for a batch of 16 prompts, {}", bench_model(lab).name()),
+      .title = fmt::format("Milliseconds for a batch of 16 prompts, {}", lab.name(spec)),
       .columns = {"data set", "planner", "prefill", "first token, mean", "deviation",
                   "tokens computed", "token ratio", "time ratio", "time / token ratio"},
       .notes = {
@@ -74,7 +71,7 @@ void run_figure_2(Lab& lab) {
           "0.9 of the token ratio.",
           "The paper: A6000, models of 1.3B to 13B in 4 and 8 bits; prepacking is 1.6 to 3.5 "
           "times faster than padded batches, which `prepacked:dense` is to be compared with."}};
-  for (const LengthMix& mix : mixes_of(lab)) {
+  for (const LengthMix& mix : mixes_of(lab, *model, lab.choose<size_t>(1, 4, 4))) {
     const auto contestant = [&](const char* name) {
       return Contestant{.name = name, .sharing = name, .model = model};
     };
@@ -84,7 +81,8 @@ void run_figure_2(Lab& lab) {
          contestant("tree")},
         [&](int repetition) {
           const auto seed = static_cast<uint64_t>(repetition) + 1;
-          return Workload{.timed = first_tokens(sample_of(mix.prompts, kBatch, seed), repetition)};
+          return Workload{
+              .timed = first_tokens(sample_of(mix.prompts, kPrepackingBatch, seed), repetition)};
         },
         n);
     std::vector<std::vector<Token>> sorted = mix.prompts;
@@ -92,12 +90,12 @@ void run_figure_2(Lab& lab) {
     lanes.push_back(lab.contest(
         {contestant("length_ordered")},
         [&](int repetition) {
-          const size_t n_batches = sorted.size() / kBatch;
+          const size_t n_batches = sorted.size() / kPrepackingBatch;
           // From all over the sample, in equal steps.
           const size_t batch = (static_cast<size_t>(repetition) * 2 + 1) * n_batches /
                                (2 * static_cast<size_t>(n) + 2);
-          const auto begin = sorted.begin() + static_cast<std::ptrdiff_t>(batch * kBatch);
-          return Workload{.timed = first_tokens({begin, begin + kBatch}, repetition)};
+          const auto begin = sorted.begin() + static_cast<std::ptrdiff_t>(batch * kPrepackingBatch);
+          return Workload{.timed = first_tokens({begin, begin + kPrepackingBatch}, repetition)};
         },
         n)[0]);
     for (const Lane& lane : lanes) {
@@ -118,10 +116,10 @@ void run_figure_2(Lab& lab) {
 }
 
 void run_figure_3(Lab& lab) {
-  const ModelSpec spec = bench_model(lab);
+  const ModelSpec spec = prepacking_spec(lab);
   const auto model = lab.model(spec);
   Table table{
-      .title = fmt::format("Times faster than padded prefill, {}", spec.name()),
+      .title = fmt::format("Times faster than padded prefill, {}", lab.name(spec)),
       .columns = {"data set", "batch", "padded, ms", "prepacked:dense", "prepacked", "tree",
                   "token ratio"},
       .notes = {
@@ -131,8 +129,8 @@ void run_figure_3(Lab& lab) {
               .x_label = "batch",
               .y_label = "times",
               .log_x = true};
-  const auto sizes = lab.choose<std::vector<size_t>>({2, 8}, {2, 8, 32}, {1, 2, 4, 8, 16, 32, 64});
-  for (const LengthMix& mix : mixes_of(lab)) {
+  const auto sizes = lab.choose<std::vector<size_t>>({2, 8}, {2, 8, 24}, {1, 2, 4, 8, 16, 32, 64});
+  for (const LengthMix& mix : mixes_of(lab, *model, lab.choose<size_t>(1, 2, 4))) {
     Chart::Series dense{fmt::format("{}, dense", mix.name), {}}, ragged{mix.name, {}};
     for (const size_t k : sizes) {
       const std::string batch = fmt::format("batch={},rows=65536", k);
@@ -161,12 +159,12 @@ void run_figure_3(Lab& lab) {
 }
 
 void run_figure_4(Lab& lab) {
-  const ModelSpec spec = bench_model(lab);
+  const ModelSpec spec = prepacking_spec(lab);
   const auto model = lab.model(spec);
   const auto lengths = lab.choose<std::vector<int>>({32}, {64, 256}, {64, 256, 512});
   const auto sizes =
       lab.choose<std::vector<int>>({1, 4}, {1, 2, 4, 8, 16, 32}, {1, 2, 4, 8, 16, 32, 64});
-  Table table{.title = fmt::format("Prefill of k prompts of m tokens, {}", spec.name()),
+  Table table{.title = fmt::format("Prefill of k prompts of m tokens, {}", lab.name(spec)),
               .columns = {"m", "k", "ms", "ms a prompt", "times k = 1"},
               .notes = {"The paper shows on a GPU that latency grows with k although prompts are "
                         "computed in parallel, which is why fewer rows of bins pay; it gives "
@@ -181,7 +179,7 @@ void run_figure_4(Lab& lab) {
                         .sharing = fmt::format("padded:batch={},rows=65536", k),
                         .model = model}},
                       [&](int repetition) {
-                        RandomTokens random(static_cast<uint64_t>(repetition), kVocab);
+                        RandomTokens random(static_cast<uint64_t>(repetition), model->info().vocab);
                         Workload workload;
                         for (int i = 0; i < k; ++i)
                           workload.timed.push_back(request_of(random(m), 1));
@@ -200,19 +198,19 @@ void run_figure_4(Lab& lab) {
 }
 
 void run_figure_8(Lab& lab) {
-  const ModelSpec spec = bench_model(lab);
+  const ModelSpec spec = prepacking_spec(lab);
   const auto model = lab.model(spec);
-  const size_t n_prompts = lab.choose<size_t>(32, 128, 1000);
+  const size_t n_prompts = lab.choose<size_t>(32, 48, 1000);
   Table table{
-      .title =
-          fmt::format("Milliseconds of prefill for each of {} prompts, {}", n_prompts, spec.name()),
+      .title = fmt::format("Milliseconds of prefill for each of {} prompts, {}", n_prompts,
+                           lab.name(spec)),
       .columns = {"data set", "padded", "prepacked:dense", "length_ordered",
                   "prepacked:dense,dataset", "prepacked", "prepacked:dataset", "tree",
                   "dense,dataset over length_ordered", "tokens: the same"},
       .notes = {
           "Batches of 16 prompts, or of 16 bins. The paper: with all prompts at hand, packing "
           "the data set still beats ordering it by length."}};
-  for (const LengthMix& mix : mixes_of(lab)) {
+  for (const LengthMix& mix : mixes_of(lab, *model, lab.choose<size_t>(1, 2, 4))) {
     std::vector<Contestant> contestants;
     for (size_t i = 1; i + 2 < table.columns.size(); ++i)
       contestants.push_back(

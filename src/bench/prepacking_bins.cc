@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "bench/packing.h"
+#include "bench/prepacking.h"
 #include "bench/process_memory.h"
 #include "bench/prompts.h"
 #include "bench/registry.h"
@@ -14,13 +15,6 @@
 namespace pando::bench {
 namespace {
 
-constexpr int kVocab = 32000;
-constexpr size_t kBatch = 16;
-
-ModelSpec bench_model(const Lab& lab) {
-  return {.shape = "qwen3-0.6b", .n_layers = lab.choose(2, 4, 28), .vocab = kVocab};
-}
-
 std::vector<uint32_t> lengths_of(const std::vector<std::vector<Token>>& prompts) {
   std::vector<uint32_t> lengths;
   for (const auto& prompt : prompts) lengths.push_back(static_cast<uint32_t>(prompt.size()));
@@ -28,8 +22,8 @@ std::vector<uint32_t> lengths_of(const std::vector<std::vector<Token>>& prompts)
 }
 
 void run_figure_5(Lab& lab) {
-  const LengthMix mix = std::move(length_mixes(lab, kVocab, 1000)[0]);
-  const std::vector<uint32_t> lengths = lengths_of(sample_of(mix.prompts, kBatch, 5));
+  const LengthMix mix = std::move(length_mixes(lab, 1 << 30, 1000)[0]);
+  const std::vector<uint32_t> lengths = lengths_of(sample_of(mix.prompts, kPrepackingBatch, 5));
   const Packing packing = pack(lengths);
   Table table{
       .title = fmt::format("A batch of 16 prompts of {} in bins of {} tokens", mix.name,
@@ -56,13 +50,13 @@ void run_figure_5(Lab& lab) {
   lab.show_svg(to_svg(packing, table.title));
 }
 
-// One workload, alone in the process; bytes above what is resident before the engine is opened.
-struct Peak {
-  double resident = kNotMeasured, kv = kNotMeasured, seconds = kNotMeasured;
+// One workload, no other engine in the process; bytes above what is resident before it is opened.
+struct MemoryPeak {
+  double resident = kNotMeasured, kv = kNotMeasured, seconds = 0;
   std::string why_not;
 };
-Peak peak_of(const Lab& lab, const std::shared_ptr<const Model>& model, const std::string& sharing,
-             const std::vector<Request>& requests) {
+MemoryPeak peak_of(const Lab& lab, const std::shared_ptr<const Model>& model,
+                   const std::string& sharing, const std::vector<Request>& requests) {
   check(restart_peak_memory());
   const uint64_t before = value_of(resident_bytes());
   const auto engine = value_of(
@@ -75,14 +69,33 @@ Peak peak_of(const Lab& lab, const std::shared_ptr<const Model>& model, const st
           .seconds = engine->stats().step_s};
 }
 
+// One batch of k prompts.
+std::string sharing_for(const std::string& planner, size_t k) {
+  if (planner == "tree") return planner;
+  return fmt::format("{}{}batch={},rows=1048576", planner,
+                     planner.find(':') == std::string::npos ? ':' : ',', k);
+}
+
+std::vector<Request> prompts_for(const std::string& planner, const LengthMix& mix, size_t k) {
+  if (planner != "length_ordered") return first_tokens(sample_of(mix.prompts, k, k), 0);
+  // k neighbours of the sorted sample, from its middle.
+  std::vector<std::vector<Token>> prompts = mix.prompts;
+  std::ranges::stable_sort(prompts, {}, &std::vector<Token>::size);
+  prompts.erase(prompts.begin(),
+                prompts.begin() + static_cast<std::ptrdiff_t>((prompts.size() - k) / 2));
+  prompts.resize(k);
+  return first_tokens(prompts, 0);
+}
+
 void run_figure_6(Lab& lab) {
-  const ModelSpec spec = bench_model(lab);
+  ModelSpec spec = prepacking_spec(lab);
+  if (!lab.full()) spec.n_layers = 1;  // what a pass needs beside keys and values is of one layer
   const auto model = lab.model(spec);
   Table table{
-      .title = fmt::format("Peak memory of a prefill, MiB beside the weights, {}", spec.name()),
+      .title = fmt::format("Peak memory of a prefill, MiB beside the weights, {}", lab.name(spec)),
       .columns = {"data set", "batch"},
       .notes = {"In brackets: of these, pages of keys and values. What is resident, as the "
-                "system counts it. The paper: on a GPU of 48 GB padded batches run out of "
+                "system counts it; medians. The paper: on a GPU of 48 GB padded batches run out of "
                 "memory at batches up to 16 times smaller. Here padded prompts have no "
                 "keys and values of pads, so the difference is what a pass needs."}};
   Chart chart{
@@ -91,32 +104,30 @@ void run_figure_6(Lab& lab) {
   for (const char* name : names) table.columns.emplace_back(name);
   const auto sizes =
       lab.choose<std::vector<size_t>>({4, 16}, {4, 16, 64}, {4, 8, 16, 32, 64, 128, 256});
-  std::vector<LengthMix> mixes = length_mixes(lab, kVocab, 1000);
+  std::vector<LengthMix> mixes = length_mixes(lab, model->info().vocab, 1000);
   if (!lab.full()) mixes.resize(lab.quick() ? 1 : 2);
   for (const LengthMix& mix : mixes) {
     chart.series.clear();
     for (const char* name : names) chart.series.push_back({name, {}});
     for (const size_t k : sizes) {
+      std::vector<std::vector<double>> resident(std::size(names)), kv(std::size(names));
+      lab.in_turn(std::size(names), [&](size_t i, int repetition) {
+        const MemoryPeak peak =
+            peak_of(lab, model, sharing_for(names[i], k), prompts_for(names[i], mix, k));
+        if (repetition > 0) {
+          resident[i].push_back(peak.resident);
+          kv[i].push_back(peak.kv);
+        } else if (!peak.why_not.empty()) {
+          table.notes.push_back(fmt::format("{}, {}: {}", mix.name, names[i], peak.why_not));
+        }
+        return peak.seconds;
+      });
       std::vector<std::string> cells = {mix.name, std::to_string(k)};
       for (size_t i = 0; i < std::size(names); ++i) {
-        std::vector<std::vector<Token>> prompts = sample_of(mix.prompts, k, k);
-        std::string sharing = names[i];
-        if (sharing == "length_ordered") {  // k neighbours of the sorted sample, from its middle
-          prompts = mix.prompts;
-          std::ranges::stable_sort(prompts, {}, &std::vector<Token>::size);
-          prompts.erase(prompts.begin(), prompts.begin() + (prompts.size() - k) / 2);
-          prompts.resize(k);
-        }
-        if (sharing != "tree")
-          sharing += fmt::format("{}batch={},rows=1048576",
-                                 sharing.find(':') == std::string::npos ? ':' : ',', k);
-        const Peak peak = peak_of(lab, model, sharing, first_tokens(prompts, 0));
         constexpr double kMiB = 1 << 20;
-        cells.push_back(
-            fmt::format("{} ({})", number(peak.resident / kMiB), number(peak.kv / kMiB)));
-        chart.series[i].points.emplace_back(static_cast<double>(k), peak.resident / kMiB);
-        if (!peak.why_not.empty())
-          table.notes.push_back(fmt::format("{}, {}: {}", mix.name, names[i], peak.why_not));
+        const double most = median(resident[i]) / kMiB;
+        cells.push_back(fmt::format("{} ({})", number(most), number(median(kv[i]) / kMiB)));
+        chart.series[i].points.emplace_back(static_cast<double>(k), most);
       }
       table.add(std::move(cells));
     }
@@ -127,35 +138,36 @@ void run_figure_6(Lab& lab) {
 }
 
 void run_figure_9(Lab& lab) {
-  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(2, 2, 28), .vocab = kVocab};
+  const ModelSpec spec = prepacking_spec(lab);
   const auto model = lab.model(spec);
   const int longest = lab.choose(64, 256, 512);
   const int n_batches = lab.choose(4, 24, 300);
-  std::vector<Packing> packings;
-  std::vector<double> deviations;
+  std::vector<Packing> packings(static_cast<size_t>(n_batches) + 1);  // by repetition
+  std::vector<double> deviations(packings.size());
   const std::vector<Lane> lanes = lab.contest(
       {{.name = "padded", .sharing = "padded", .model = model},
        {.name = "prepacked:dense", .sharing = "prepacked:dense", .model = model},
        {.name = "prepacked", .sharing = "prepacked", .model = model}},
       [&](int repetition) {
         std::mt19937_64 random(static_cast<uint64_t>(repetition) + 1);
-        RandomTokens tokens(static_cast<uint64_t>(repetition) + 1, kVocab);
+        RandomTokens tokens(static_cast<uint64_t>(repetition) + 1, model->info().vocab);
         Workload workload;
         std::vector<uint32_t> lengths;
         double sum = 0;
-        for (size_t i = 0; i < kBatch; ++i) {
+        for (size_t i = 0; i < kPrepackingBatch; ++i) {
           lengths.push_back(1 + static_cast<uint32_t>(random() % static_cast<uint64_t>(longest)));
           sum += lengths.back();
           workload.timed.push_back(request_of(tokens(static_cast<int>(lengths.back())), 1));
         }
-        packings.push_back(pack(lengths));
-        deviations.push_back(packings.back().capacity - sum / kBatch);
+        const auto batch = static_cast<size_t>(repetition);
+        packings[batch] = pack(lengths);
+        deviations[batch] = packings[batch].capacity - sum / kPrepackingBatch;
         return workload;
       },
       n_batches);
   Table table{
       .title = fmt::format("{} batches of 16 prompts of 1 to {} tokens, {}", n_batches, longest,
-                           spec.name()),
+                           lab.name(spec)),
       .columns = {"planner", "times faster, mean", "least", "most", "correlation with k/r",
                   "with m - L/k", "measured / predicted k/r, median"},
       .notes = {
@@ -168,7 +180,7 @@ void run_figure_9(Lab& lab) {
     std::vector<double> times, predicted;
     for (size_t batch = 0; batch < lanes[i].samples.size(); ++batch) {
       // The first workload was for warming up.
-      const double r_k = static_cast<double>(packings[batch + 1].bins.size()) / kBatch;
+      const double r_k = static_cast<double>(packings[batch + 1].bins.size()) / kPrepackingBatch;
       times.push_back(lanes[0].samples[batch].seconds / lanes[i].samples[batch].seconds);
       predicted.push_back(times.back() * r_k);
       with_ratio.emplace_back(1 / r_k, times.back());

@@ -8,16 +8,17 @@
 
 namespace pando::bench {
 
-constexpr int kRadixMlpVocab = 4096;  // small, so that layers are what takes memory
+constexpr int kRadixMlpVocab = 4096;  // of our models: small, so that layers are what takes memory
 
 // A model of the paper, and what it says of it. Pairs are for N'/N of 0.61 and 0.71.
 struct RadixMlpModel {
   const char* shape;
-  int n_layers, n_layers_full;                    // of ours
+  int n_layers, n_layers_full;                    // of ours; the latter with --full
   double base_s, radix_s;                         // table 1, mean
   double predicted, observed;                     // table 2
   double base_p50[2], radix_p50[2], vllm_p50[2];  // table 3
 };
+// One without figures of the paper where --model is given.
 std::vector<RadixMlpModel> radixmlp_models(const Lab& lab);
 ModelSpec radixmlp_spec(const Lab& lab, const RadixMlpModel& model);
 
@@ -30,7 +31,7 @@ struct RerankingShape {
 };
 constexpr RerankingShape kQueryFirst = {45, 10, 75, 200};  // (b), 0.61
 constexpr RerankingShape kFlipped = {38, 0, 65, 200};      // (c), 0.71: passages come first
-MakeWorkload reranking_prompts(const RerankingShape& shape, int n_prompts);
+MakeWorkload reranking_prompts(const RerankingShape& shape, int n_prompts, int vocab);
 // N'/N of what is timed.
 double token_ratio(const Workload& workload);
 

@@ -17,11 +17,12 @@ double mean(const Lane& lane) {
   return sum / static_cast<double>(lane.samples.size());
 }
 
-int prompts_of_a_request(const Lab& lab) { return lab.choose(8, 32, 64); }
+int prompts_of_a_request(const Lab& lab) { return lab.choose(8, 12, 64); }
 
+// As many as any row has, but with --full, where they are the samples of a distribution.
 int requests_of(const Lab& lab, const RadixMlpModel& model) {
-  const bool is_large = model.n_layers < 4;
-  return is_large ? lab.choose(1, 3, 9) : lab.choose(1, 5, 21);
+  const bool is_large = model.n_layers_full < 4;
+  return lab.full() ? is_large ? 9 : 21 : 0;
 }
 
 const char* const kRequests =
@@ -33,9 +34,12 @@ const char* const kRequests =
 
 std::vector<RadixMlpModel> radixmlp_models(const Lab& lab) {
   static constexpr RadixMlpModel kSmall = {
-      "qwen3-0.6b", 4, 4, 0.78, 0.54, 2.68, 2.74, {0.78, 0.70}, {0.55, 0.57}, {0.71, 0.71}};
+      "qwen3-0.6b", 2, 4, 0.78, 0.54, 2.68, 2.74, {0.78, 0.70}, {0.55, 0.57}, {0.71, 0.71}};
   static constexpr RadixMlpModel kLarge = {
-      "qwen3-8b", 2, 2, 5.96, 3.75, 4.82, 4.98, {5.75, 5.23}, {3.66, 3.88}, {3.40, 3.77}};
+      "qwen3-8b", 1, 2, 5.96, 3.75, 4.82, 4.98, {5.75, 5.23}, {3.66, 3.88}, {3.40, 3.77}};
+  constexpr double kX = kNotMeasured;
+  static constexpr RadixMlpModel kGiven = {"", 0, 4, kX, kX, kX, kX, {kX, kX}, {kX, kX}, {kX, kX}};
+  if (!lab.settings().model.empty()) return {kGiven};
   if (lab.quick()) return {kSmall};
   return {kSmall, kLarge};
 }
@@ -53,10 +57,10 @@ Request embedding_request(std::vector<Token> tokens) {
   return request;
 }
 
-MakeWorkload reranking_prompts(const RerankingShape& shape, int n_prompts) {
+MakeWorkload reranking_prompts(const RerankingShape& shape, int n_prompts, int vocab) {
   return [=](int repetition) {
-    const std::vector<Token> beginning = RandomTokens(1, kRadixMlpVocab)(shape.n_template);
-    RandomTokens random(static_cast<uint64_t>(repetition) + 2, kRadixMlpVocab);
+    const std::vector<Token> beginning = RandomTokens(1, vocab)(shape.n_template);
+    RandomTokens random(static_cast<uint64_t>(repetition) + 2, vocab);
     std::mt19937_64 lengths(static_cast<uint64_t>(repetition) + 1);
     Workload workload{.warm = {embedding_request(beginning)}};
     std::vector<Token> query;
@@ -76,28 +80,29 @@ double token_ratio(const Workload& workload) {
 }
 
 void run_radixmlp_table_1(Lab& lab) {
-  const MakeWorkload make = reranking_prompts(kQueryFirst, prompts_of_a_request(lab));
+  const int n_prompts = prompts_of_a_request(lab);
   Table table{
-      .title = fmt::format("RadixMLP table 1: seconds of a request of {} prompts, N'/N {}",
-                           prompts_of_a_request(lab), number(token_ratio(make(1)))),
+      .title = fmt::format(
+          "RadixMLP table 1: seconds of a request of {} prompts, N'/N {}", n_prompts,
+          number(token_ratio(reranking_prompts(kQueryFirst, n_prompts, kRadixMlpVocab)(1)))),
       .columns = {"model", "off, P50", "radix, P50", "tree, P50", "off, mean", "radix, mean",
                   "tree, mean", "radix speed-up", "tree speed-up", "paper: speed-up"},
       .notes = {kRequests}};
   for (const RadixMlpModel& paper : radixmlp_models(lab)) {
     const ModelSpec spec = radixmlp_spec(lab, paper);
     const auto model = lab.model(spec);
-    const std::vector<Lane> lanes =
-        lab.contest({{.name = "off", .sharing = "packed", .model = model},
-                     {.name = "radix", .sharing = "radix", .model = model},
-                     {.name = "tree", .sharing = "tree", .model = model}},
-                    make, requests_of(lab, paper));
-    std::vector<std::string> cells = {spec.name()};
+    const std::vector<Lane> lanes = lab.contest(
+        {{.name = "off", .sharing = "packed", .model = model},
+         {.name = "radix", .sharing = "radix", .model = model},
+         {.name = "tree", .sharing = "tree", .model = model}},
+        reranking_prompts(kQueryFirst, n_prompts, model->info().vocab), requests_of(lab, paper));
+    std::vector<std::string> cells = {lab.name(spec)};
     for (const Lane& lane : lanes) cells.push_back(number(lane.seconds()));
     for (const Lane& lane : lanes) cells.push_back(number(mean(lane)));
     for (const size_t i : {1, 2}) cells.push_back(number(mean(lanes[0]) / mean(lanes[i])));
     cells.push_back(number(paper.base_s / paper.radix_s));
     table.add(std::move(cells));
-    note_missing(table, spec.name(), lanes);
+    note_missing(table, lab.name(spec), lanes);
   }
   lab.show(table);
 }
@@ -117,15 +122,15 @@ void run_radixmlp_table_3(Lab& lab) {
     const ModelSpec spec = radixmlp_spec(lab, paper);
     const auto model = lab.model(spec);
     for (const int which : {0, 1}) {
-      const MakeWorkload make =
-          reranking_prompts(which == 0 ? kQueryFirst : kFlipped, prompts_of_a_request(lab));
+      const MakeWorkload make = reranking_prompts(which == 0 ? kQueryFirst : kFlipped,
+                                                  prompts_of_a_request(lab), model->info().vocab);
       const std::vector<Lane> lanes =
           lab.contest({{.name = "off", .sharing = "packed", .model = model},
                        {.name = "radix", .sharing = "radix", .model = model},
                        {.name = "prefix_cached", .sharing = "prefix_cached", .model = model},
                        {.name = "tree", .sharing = "tree", .model = model}},
                       make, requests_of(lab, paper));
-      std::vector<std::string> cells = {spec.name(), number(token_ratio(make(1)))};
+      std::vector<std::string> cells = {lab.name(spec), number(token_ratio(make(1)))};
       for (const Lane& lane : lanes)
         cells.push_back(fmt::format("{} ({})", number(lane.seconds()),
                                     number(quantile(lane.all_seconds(), 0.9))));
@@ -135,7 +140,7 @@ void run_radixmlp_table_3(Lab& lab) {
                                paper.vllm_p50[which] / paper.radix_p50[which]})
         cells.push_back(number(p50));
       table.add(std::move(cells));
-      note_missing(table, spec.name(), lanes);
+      note_missing(table, lab.name(spec), lanes);
     }
   }
   lab.show(table);
@@ -144,17 +149,18 @@ void run_radixmlp_table_3(Lab& lab) {
 // Section 5.1.
 void run_radixmlp_memory(Lab& lab) {
   const ModelSpec spec{.shape = "qwen3-0.6b",
-                       .n_layers = lab.choose(2, 4, 28),
+                       .n_layers = lab.choose(2, 2, 28),
                        .vocab = kRadixMlpVocab,
                        .weights = WeightType::kAsStored};
   const auto model = lab.model(spec);
   const int n_prompts = lab.choose(8, 32, 64);
-  const MakeWorkload make = reranking_prompts(kQueryFirst, n_prompts);
+  const MakeWorkload make = reranking_prompts(kQueryFirst, n_prompts, model->info().vocab);
   Table table{
       .title = fmt::format("RadixMLP section 5.1: memory of embedding {} prompts, {}", n_prompts,
-                           spec.name()),
+                           lab.name(spec)),
       .columns = {"planner", "keys and values, MB", "resident beside the weights, MB", "seconds"},
-      .notes = {"Resident: most at a time, less what was before the engine was opened. "
+      .notes = {"Resident: most at a time in all repetitions, less what was before the engine was "
+                "opened. Planners come one after the other: two engines would share the count. "
                 "`packed` and `tree` work in passes of 512 rows, `radix` in one pass over "
                 "the batch. `tree` and `prefix_cached` keep what they computed, also of the batch "
                 "before, as long as there is room. The paper: 17 GB of TEI, which keeps no keys "
@@ -164,13 +170,13 @@ void run_radixmlp_memory(Lab& lab) {
     check(restart_peak_memory());
     const auto before = static_cast<double>(value_of(resident_bytes()));
     const std::vector<Lane> lanes =
-        lab.contest({{.name = planner, .sharing = planner, .model = model}}, make, 1);
+        lab.contest({{.name = planner, .sharing = planner, .model = model}}, make);
     const double peak = static_cast<double>(value_of(peak_resident_bytes())) - before;
     if (lanes[0].samples.empty()) {
-      note_missing(table, spec.name(), lanes);
+      note_missing(table, lab.name(spec), lanes);
       continue;
     }
-    const EngineStats& stats = lanes[0].samples[0].stats;
+    const EngineStats& stats = lanes[0].median_sample().stats;
     table.add({planner, number(1e-6 * static_cast<double>(stats.kv_bytes_peak)),
                number(1e-6 * peak), number(lanes[0].seconds())});
   }

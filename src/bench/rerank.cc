@@ -11,17 +11,15 @@
 namespace pando::bench {
 namespace {
 
-constexpr int kVocab = 32000;
-
 void run_reranking(Lab& lab) {
-  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(1, 4, 28), .vocab = kVocab};
+  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(1, 1, 28), .vocab = 32000};
   const auto model = lab.model(spec);
-  const TextTokens tokens(lab, kVocab);
+  const TextTokens tokens(lab, model->info().vocab);
   const size_t n_passages = lab.choose<size_t>(8, 100, 100);
   const size_t n_queries = lab.choose<size_t>(1, 2, 16);  // asked at once
   Table table{
       .title = fmt::format("{} queries of TREC Deep Learning with {} candidates each, {}",
-                           n_queries, n_passages, spec.name()),
+                           n_queries, n_passages, lab.name(spec)),
       .columns = {"year", "planner", "seconds", "pairs a second", "tokens computed", "token ratio",
                   "time ratio", "time / token ratio"},
       .notes = {

@@ -16,36 +16,45 @@ ModelSpec speed_model(const Lab& lab, WeightType weights) {
   return {.shape = "qwen3-0.6b", .n_layers = whole ? 0 : 2, .weights = weights};
 }
 
-std::vector<Lane> run_row(Lab& lab, const SpeedRow& row, WeightType weights, KvType kv_type,
-                          int repetitions = 0) {
+std::vector<Lane> run_row(Lab& lab, const SpeedRow& row, WeightType weights,
+                          const std::vector<KvType>& kv_types, int repetitions = 0) {
   const auto model = lab.model(speed_model(lab, weights));
-  const int vocab = std::min(model->info().vocab, 32000);
+  std::vector<Contestant> contestants;
+  for (const KvType type : kv_types)
+    contestants.push_back({.name = type == KvType::kF16 ? "f16" : "int8",
+                           .sharing = "tree",
+                           .model = model,
+                           .kv_type = type});
   return lab.contest(
-      {{.name = "tree", .sharing = "tree", .model = model, .kv_type = kv_type}},
-      [&](int repetition) { return speed_workload(row, vocab, repetition); }, repetitions);
+      contestants,
+      [&](int repetition) { return speed_workload(row, model->info().vocab, repetition); },
+      repetitions);
 }
 
 void run_speed(Lab& lab) {
   Table table{
       .title = fmt::format("Tokens per second, {}, {} threads",
-                           speed_model(lab, WeightType::kQ8_0).shape, lab.threads()),
+                           lab.settings().model.empty()
+                               ? "qwen3-0.6b"
+                               : lab.name(speed_model(lab, WeightType::kAsStored)),
+                           lab.threads()),
       .columns = {"weights", "keys and values", "row", "tokens/s", "ms a step", "products %",
                   "attention %", "row by row %", "sampling %", "planning %", "products, GOP/s"}};
   for (const SpeedWeights& weights : speed_weights(lab)) {
     for (const SpeedRow& row : speed_rows(lab)) {
+      const bool is_shared = row.kind == SpeedRow::Kind::kShared;
+      if (!lab.full() && is_shared && (row.n_prompt > 512 || !weights.all_rows)) continue;
       if (!weights.all_rows && row.n_prompt > 512) continue;
-      for (const KvType kv_type : {KvType::kF16, KvType::kInt8}) {
-        const Lane lane = run_row(lab, row, weights.type, kv_type)[0];
-        if (lane.samples.empty()) {
-          table.notes.push_back(fmt::format("{}: {}", row.name(), lane.why_not));
-          continue;
-        }
+      const std::vector<Lane> lanes =
+          run_row(lab, row, weights.type, {KvType::kF16, KvType::kInt8});
+      note_missing(table, row.name(), lanes);
+      for (const Lane& lane : lanes) {
+        if (lane.samples.empty()) continue;
         const EngineStats& s = lane.median_sample().stats;
         const auto percent = [&](double seconds) {
           return fmt::format("{:.0f}", 100 * seconds / s.step_s);
         };
-        table.add({weights.name, kv_type == KvType::kF16 ? "f16" : "int8", row.name(),
-                   number(speed_tokens(row) / lane.seconds()),
+        table.add({weights.name, lane.name, row.name(), number(speed_tokens(row) / lane.seconds()),
                    number(1e3 * lane.seconds() / static_cast<double>(s.steps)), percent(s.linear_s),
                    percent(s.attention_s), percent(s.row_ops_s), percent(s.sampling_s),
                    percent(s.planning_s), number(1e-9 * s.linear_flops / s.linear_s)});
@@ -63,7 +72,7 @@ struct Ours {
 constexpr Ours kOurs[] = {{"pando", KvType::kF16}, {"pando, int8 keys and values", KvType::kInt8}};
 
 double our_speed(Lab& lab, const SpeedRow& row, WeightType weights, KvType kv_type) {
-  const Lane lane = run_row(lab, row, weights, kv_type, 1)[0];
+  const Lane lane = run_row(lab, row, weights, {kv_type}, 1)[0];
   if (lane.samples.empty())
     throw BenchmarkError(make_error(ErrorCode::kUnavailable, "{}: {}", row.name(), lane.why_not));
   return speed_tokens(row) / lane.seconds();

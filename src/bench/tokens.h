@@ -28,6 +28,8 @@ Request request_of(std::vector<Token> tokens, int n_tokens);
 struct QaShape {
   int instruction, context, question, answer;
   double questions;  // of a context; the mean where it is no integer
+
+  int n_prompt() const { return instruction + context + question; }
 };
 // One request for each question of `n_contexts` contexts.
 std::vector<Request> questions_of(const QaShape& shape, int n_contexts, RandomTokens& random);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "bench/attention_dimensions.h"
+#include "bench/tokens.h"
 
 namespace pando::bench {
 namespace {
@@ -64,6 +65,32 @@ TEST(AttentionDimensionsTest, CountPairsOfTable3) {
   const AttentionDimensions tree = tree_dimensions(shape);
   EXPECT_DOUBLE_EQ(tree.reads, stacked.reads);
   EXPECT_DOUBLE_EQ(tree.products, 30 * 30 + 2 * 3 * 33 + 6 * 35);
+}
+
+// Memory is for the largest repetition, and those far behind the first stop.
+TEST(ContestTest, WorkloadsMayGrow) {
+  Lab lab("test", {.threads = 1, .model = PANDO_SOURCE_DIR "/models/demo"});
+  const auto model = lab.model({});
+  const auto make = [&](int repetition) {
+    RandomTokens random(static_cast<uint64_t>(repetition), model->info().vocab);
+    Workload workload;
+    const std::vector<Token> shared = random(repetition == 0 ? 20 : 400);
+    for (int i = 0; i < 3; ++i) workload.timed.push_back(request_of(joined(shared, random(4)), 2));
+    return workload;
+  };
+  const std::vector<Contestant> contestants = {
+      {.name = "tree", .sharing = "tree", .model = model},
+      {.name = "packed", .sharing = "packed", .model = model, .at_most = 2},
+      {.name = "none", .sharing = "none", .model = model}};
+  const std::vector<Lane> lanes = lab.contest(contestants, make, 2);
+  EXPECT_EQ(lanes[0].samples.size(), 2u);
+  ASSERT_EQ(lanes[1].samples.size(), 2u);
+  EXPECT_EQ(lanes[1].samples[1].completions.size(), 2u);
+  EXPECT_TRUE(lanes[2].samples.empty());
+  EXPECT_NE(lanes[2].why_not, "");
+  const std::vector<Lane> stopped = lab.contest(contestants, make, 3, 1e-6);
+  EXPECT_EQ(stopped[0].samples.size(), 1u);  // far behind itself
+  EXPECT_EQ(stopped[1].samples.size(), 1u);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST(RadixPredictionTest, IsThatOfThePaper) {
 
 TEST(RerankingPromptsTest, ShareAsMuchAsPublished) {
   for (const auto& [shape, ratio] : {std::pair{kQueryFirst, 0.61}, {kFlipped, 0.71}}) {
-    const Workload workload = reranking_prompts(shape, 64)(3);
+    const Workload workload = reranking_prompts(shape, 64, 4096)(3);
     ASSERT_EQ(workload.timed.size(), 64u);
     EXPECT_NEAR(token_ratio(workload), ratio, 0.03);
     for (const Request& request : workload.timed) {

@@ -1,6 +1,7 @@
 // Tables and charts, and the workloads that they are about.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "bench/bench.h"
@@ -108,6 +109,32 @@ TEST(PeerTest, SaysWhatFailed) {
       message("echo 12 tokens"),
       "the last line of 'echo 12 tokens' is '12 tokens', expected a number: tokens per second");
   EXPECT_NE(message("true"), "");
+}
+
+TEST(LabTest, ContestantsTakeTurns) {
+  std::vector<std::pair<size_t, int>> calls;
+  const auto count = [&](double seconds, Extent extent, int repetitions) {
+    calls.clear();
+    const auto run = [&](size_t who, int repetition) {
+      calls.emplace_back(who, repetition);
+      return seconds;
+    };
+    Lab("test", {.extent = extent}).in_turn(3, run, repetitions);
+    return calls.size();
+  };
+  EXPECT_EQ(count(3.4, Extent::kUsual, 0), 3u * (1 + 3));  // ten seconds in all
+  EXPECT_EQ(count(3.4, Extent::kQuick, 0), 3u * (1 + 1));
+  EXPECT_EQ(count(3.4, Extent::kUsual, 9), 3u * (1 + 9));
+  EXPECT_EQ(count(3.3, Extent::kUsual, 0), 3u * (1 + 5));
+  for (size_t i = 0; i < calls.size(); ++i) EXPECT_EQ(calls[i].second, static_cast<int>(i / 3));
+  std::sort(calls.begin(), calls.end());
+  EXPECT_EQ(std::unique(calls.begin(), calls.end()), calls.end());
+}
+
+TEST(LabTest, NamesTheModelThatIsGiven) {
+  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 2, .vocab = 32000};
+  EXPECT_EQ(Lab("test", {}).name(spec), "qwen3-0.6b, 2 layers, vocabulary 32000, q8_0");
+  EXPECT_EQ(Lab("test", {.model = "models/demo/"}).name(spec), "demo, q8_0");
 }
 
 TEST(BenchmarksTest, NamesAreKnownAndUnknown) {
