@@ -3,14 +3,18 @@
 
 usage: results.py PANDO PRINTED_DIR WORDS.md RESULTS.md
 
-WORDS.md begins with what stands above all results; a part "## NAME" holds the words of a benchmark. Those
-of benchmarks that were not run are left out, and so are names that `PANDO bench list` does not know,
-which is an error.
+WORDS.md begins with what stands above all results; a part "## NAME" holds the words of a benchmark. A
+benchmark that printed nothing keeps its part of RESULTS.md, and has none if it had none. Names that
+`PANDO bench list` does not know are an error.
 """
 import pathlib
 import re
 import subprocess
 import sys
+
+
+def read(path: str) -> str:
+    return pathlib.Path(path).read_text() if pathlib.Path(path).exists() else ""
 
 
 def main() -> int:
@@ -28,9 +32,12 @@ def main() -> int:
         print(f"{words}: no benchmark is named {', '.join(unknown)}", file=sys.stderr)
         return 1
     text = head.rstrip() + "\n"
+    old = dict(part.partition("\n")[::2] for part in re.split(r"^## ", read(results), flags=re.M)[1:])
     for name in names:
         path = pathlib.Path(printed) / f"{name}.md"
         if not path.exists():
+            if name in old:
+                text += f"\n## {name}\n{old[name].rstrip()}\n"
             continue
         body, _, footer = path.read_text().rstrip().rpartition("\n")
         text += f"\n## {name}\n\n{about[name][0].upper()}{about[name][1:]}.\n"

@@ -141,9 +141,15 @@ void note_missing(Table& table, const std::string& what, const std::vector<Lane>
 }
 
 Lab::Lab(std::string benchmark, const Settings& settings)
-    : benchmark_(std::move(benchmark)),
-      settings_(settings),
-      threads_(settings.threads > 0 ? settings.threads : available_processors()) {}
+    : benchmark_(std::move(benchmark)), settings_(settings), threads_(settings.threads) {
+  check(fill_in_threads(threads_));
+  if (settings.out.empty()) return;  // else known now to be there, and not after an hour
+  std::error_code error;
+  fs::create_directories(settings.out, error);
+  if (!fs::is_directory(settings.out, error))
+    throw BenchmarkError(
+        io_error("--out: '{}' is not a directory and cannot be made one", settings.out.string()));
+}
 
 std::shared_ptr<const Model> Lab::load(const fs::path& path, WeightType weights) {
   const std::string key = fmt::format("{} {}", path.string(), static_cast<int>(weights));
@@ -271,8 +277,6 @@ std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const
 }
 
 fs::path Lab::file_for(const char* extension, int& count) const {
-  std::error_code error;
-  fs::create_directories(settings_.out, error);
   const std::string suffix = ++count > 1 ? fmt::format("-{}", count) : "";
   return settings_.out / fmt::format("{}{}.{}", benchmark_, suffix, extension);
 }

@@ -56,8 +56,7 @@ Command add_bench(CLI::App& app) {
       app.add_flag("--quick", options->quick, "Sizes that take seconds: shows that it works");
   app.add_flag("--full", options->full, "Sizes as published, where memory allows: may take hours")
       ->excludes(quick);
-  app.add_option("--threads", settings.threads, "Threads (default: one for each processor)")
-      ->check(CLI::PositiveNumber);
+  app.add_option("--threads", settings.threads, "Threads (default: one for each processor)");
   app.add_option("--model", settings.model,
                  "Model directory or GGUF file instead of one with random weights");
   app.add_option("--data", settings.data,
