@@ -10,6 +10,8 @@
 #include "base/errors.h"
 #include "bench/registry.h"
 #include "bench/tokens.h"
+#include "pando/step_costs.h"
+#include "schedule/predictor.h"
 
 namespace pando::bench {
 namespace {
@@ -126,51 +128,94 @@ Mixed prefill_beside_answer(Engine& engine, int n_tokens, RandomTokens& random) 
   return mixed;
 }
 
+// A way to cut the prompt.
+struct Chunks {
+  std::string name;
+  EngineOptions options;
+};
+
+// Fixed numbers of rows; and for each budgets of time, what such a chunk takes in the middle of the
+// prompt.
+std::vector<Chunks> chunks_of(const Lab& lab, const EngineOptions& base, const MeasuredSteps& steps,
+                              int n_tokens) {
+  const std::vector<int> sizes = chunk_sizes(lab);
+  const Predictor predictor = value_of(Predictor::from_json(steps.costs, "step_costs"));
+  std::vector<Chunks> all;
+  for (const int rows : sizes) {
+    all.push_back({fmt::format("static, {} rows", rows), base});
+    all.back().options.step_rows = rows;
+  }
+  for (const int rows : sizes) {
+    if (2 * rows > n_tokens) continue;
+    const double budget = predictor.seconds(
+        {.rows = 1.0 * rows, .keys = keys_seen(n_tokens / 2.0, rows), .reads = n_tokens / 2.0});
+    all.push_back({fmt::format("adaptive, {} ms", number(1e3 * budget)), base});
+    all.back().options.step_rows = sizes.back();
+    all.back().options.step_budget = budget;
+    all.back().options.step_costs = steps.costs;
+  }
+  return all;
+}
+
+// In percent, of steps by time since `before`.
+double prediction_error(const EngineStats& stats, const EngineStats& before) {
+  const EngineStats since = stats.since(before);
+  return since.timed_s > 0 ? 100 * since.prediction_error_s / since.timed_s : kNotMeasured;
+}
+
 void run_figure_4(Lab& lab) {
   const ModelSpec spec = spec_of(lab);
   const auto model = lab.model(spec);
   const int n_tokens = lab.choose(1024, 4096, 32768);
-  Table table{.title = fmt::format("Medha figure 4 (a): a prompt of {} tokens beside an answer, by "
-                                   "rows of a chunk, {}",
-                                   n_tokens, lab.name(spec)),
-              .columns = {"chunk", "prefill, tokens/s", "ms between tokens, P50", "P90", "P99",
-                          "largest", "tokens meanwhile"},
-              .notes = {"Intervals are those of all repetitions. The paper shows this trade "
-                        "without numbers. Elsewhere: a million tokens in "
-                        "chunks of 512, Llama-3 8B on 8 H100s, hold answers up for 250 ms a "
-                        "token."}};
+  // For the prompt, the answer, and what is left of the last ones.
+  const EngineOptions base{
+      .threads = lab.threads(),
+      .kv_memory = 4 * static_cast<size_t>(n_tokens) * kv_bytes_per_token(*model, KvType::kF16)};
+  const MeasuredSteps steps = value_of(measure_steps(*model, base, lab.choose(2, 30, 60)));
+  Table table{
+      .title = fmt::format("Medha figure 4: a prompt of {} tokens beside an answer, in chunks of a "
+                           "size (a) or within a budget of time (b), {}",
+                           n_tokens, lab.name(spec)),
+      .columns = {"chunks", "prefill, tokens/s", "ms between tokens, P50", "P90", "P99", "largest",
+                  "tokens meanwhile", "prediction error %"},
+      .notes = {"Intervals are those of all repetitions. A budget is the predicted time of a chunk "
+                "in the middle of the prompt, of each of the sizes above.",
+                steps.in_words() + " (the fit; the column has the mean error in use).",
+                "The paper shows this trade without numbers. Elsewhere: a million tokens in "
+                "chunks of 512, Llama-3 8B on 8 H100s, hold answers up for 250 ms a "
+                "token."}};
   Chart chart{.title = table.title,
               .x_label = "ms between tokens, P90",
               .y_label = "tokens of the prompt a second",
               .log_x = true};
-  chart.series.push_back({"static chunks", {}});
-  const std::vector<int> chunks = chunk_sizes(lab);
+  chart.series = {{"static chunks", {}}, {"adaptive chunks", {}}};
+  const std::vector<Chunks> all = chunks_of(lab, base, steps, n_tokens);
   std::vector<std::unique_ptr<Engine>> engines;
-  // For the prompt, the answer, and what is left of the last ones.
-  const size_t kv_memory =
-      4 * static_cast<size_t>(n_tokens) * kv_bytes_per_token(*model, KvType::kF16);
-  for (const int chunk : chunks)
-    engines.push_back(value_of(Engine::open(
-        model, {.threads = lab.threads(), .kv_memory = kv_memory, .step_rows = chunk})));
-  std::vector<std::vector<double>> prefill_s(chunks.size()), intervals(chunks.size());
-  lab.in_turn(chunks.size(), [&](size_t i, int repetition) {
+  for (const Chunks& chunks : all) engines.push_back(value_of(Engine::open(model, chunks.options)));
+  std::vector<std::vector<double>> prefill_s(all.size()), intervals(all.size());
+  std::vector<EngineStats> before(all.size());
+  lab.in_turn(all.size(), [&](size_t i, int repetition) {
     RandomTokens random(static_cast<uint64_t>(repetition) + 1, model->info().vocab);
     const Mixed mixed = prefill_beside_answer(*engines[i], n_tokens, random);
     if (repetition > 0) {
       prefill_s[i].push_back(mixed.prefill_s);
       intervals[i].insert(intervals[i].end(), mixed.intervals.begin(), mixed.intervals.end());
+    } else {
+      before[i] = engines[i]->stats();
     }
     return mixed.prefill_s;
   });
-  for (size_t i = 0; i < chunks.size(); ++i) {
+  for (size_t i = 0; i < all.size(); ++i) {
     const double rate = n_tokens / median(prefill_s[i]);
-    std::vector<std::string> cells = {std::to_string(chunks[i]), number(rate)};
+    std::vector<std::string> cells = {all[i].name, number(rate)};
     for (const double part : {0.5, 0.9, 0.99, 1.0})
       cells.push_back(number(1e3 * quantile(intervals[i], part)));
     cells.push_back(number(static_cast<double>(intervals[i].size()) /
                            static_cast<double>(prefill_s[i].size())));
+    cells.push_back(number(prediction_error(engines[i]->stats(), before[i])));
     table.add(std::move(cells));
-    chart.series[0].points.emplace_back(1e3 * quantile(intervals[i], 0.9), rate);
+    chart.series[all[i].options.step_budget > 0].points.emplace_back(
+        1e3 * quantile(intervals[i], 0.9), rate);
   }
   lab.show(table);
   lab.show(chart);
