@@ -311,6 +311,7 @@ bool EngineLoop::step() {
 // one where it never got so far; the others go on.
 void EngineLoop::fail_step(const std::vector<Share>& shares, const Error& error) {
   cache_.abort();
+  planner_->abort();
   for (const Share& share : shares)
     if (!share.sequence->done) fail(*share.sequence->request, error);
   if (shares.empty()) fail(*sequences_.front()->request, error);

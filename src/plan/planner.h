@@ -65,6 +65,8 @@ class Planner {
   virtual bool wrong() const { return false; }
   // All issued rows of the cache's step and the outputs that are wanted.
   virtual PlannedStep plan(const KvCache& cache, const std::vector<WantedOutput>& wanted) = 0;
+  // The step that was planned last was not carried out, or not to its end.
+  virtual void abort() {}
   // What it counted since it was made.
   virtual std::vector<Figure> figures() const { return {}; }
 };

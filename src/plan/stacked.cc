@@ -18,6 +18,7 @@
 #include "plan/prompt_groups.h"
 #include "plan/relayout.h"
 #include "plan/stack.h"
+#include "plan/stack_batch.h"
 
 namespace pando {
 namespace {
@@ -54,36 +55,22 @@ class StackedPlanner final : public Planner {
       return prompt.isolation_key != waiting[0].isolation_key;
     });
     waiting = waiting.first(static_cast<size_t>(other - waiting.begin()));
-    if (waiting[0].isolation_key != key_) instruction_.clear();
+    if (waiting[0].isolation_key != key_) forget_instruction();
     key_ = waiting[0].isolation_key;
-    std::vector<std::span<const Token>> prompts;
-    for (const WaitingPrompt& prompt : waiting) prompts.push_back(prompt.tokens);
-    PromptGroups groups = group_prompts(prompts);
-    take_instruction(prompts, groups, UINT32_MAX);
-    const uint32_t n_contexts = n_chosen_ = contexts_of_stack(groups, prompts);
-    size_t n_taken = 1;  // of those that wait, in order
-    for (size_t n_groups = 1; n_groups <= groups.groups.size(); ++n_groups) {
-      // As far as prompts of these groups go without one of another.
-      size_t end = prompts.size();
-      for (size_t i = n_groups; i < groups.groups.size(); ++i)
-        end = std::min<size_t>(end, groups.groups[i].prompts[0]);
-      const size_t n_stacks = (n_groups + n_contexts - 1) / n_contexts;
-      if (n_groups > 1 && options_.n_stacks > 0 && n_stacks > options_.n_stacks) break;
-      const auto [n_rows, n_pages] =
-          size_of(groups, n_groups, n_contexts, waiting, end, static_cast<uint32_t>(page_len));
-      if (n_pages > store_->n_pages()) {
-        if (n_groups == 1) n_taken = fitting(waiting, static_cast<uint32_t>(page_len), end);
-        break;
-      }
-      if (n_groups > 1 && options_.n_stacks == 0 && n_rows > options_.n_rows) break;
-      n_taken = end;
-    }
-    return n_taken;
+    page_len_ = static_cast<uint32_t>(page_len);
+    size_t n = wanted_batch(waiting);
+    while (n > 1 && !fits(waiting.first(n))) n -= (n + 7) / 8;
+    if (!fits(waiting.first(n))) forget_instruction();  // a prompt alone has its pages
+    return n;
+  }
+
+  void abort() override {
+    forget_instruction();
+    copies_.clear();
   }
 
   PlannedStep plan(const KvCache& cache, const std::vector<WantedOutput>& wanted) override {
     const RowLayout layout = lay_out_rows(cache, wanted);
-    page_len_ = static_cast<uint32_t>(cache.page_len());
     const PathsOfStep paths = paths_of(layout);
     Pass pass{layout.step.plan, {}, std::vector<uint32_t>(layout.step.plan.n_rows(), kPad)};
     if (paths.prompts.empty()) {
@@ -130,69 +117,46 @@ class StackedPlanner final : public Planner {
 
   // --- the batch ---------------------------------------------------------------------------------
 
-  // Rows of the headers, and pages that the batch can come to need: every pass adds as many cells
-  // to each stack as the largest of them has questions.
-  std::pair<uint64_t, uint64_t> size_of(const PromptGroups& groups, size_t n_groups,
-                                        uint32_t n_contexts, std::span<const WaitingPrompt> waiting,
-                                        size_t end, uint32_t page_len) const {
-    uint64_t longest = 0, most_questions = 0, longest_answer = 0, header = 0, n_questions = 0;
-    for (size_t i = 0; i < n_groups; ++i) {
-      if (i % n_contexts == 0) header = groups.instruction_len, n_questions = 0;
-      const ContextGroup& group = groups.groups[i];
-      header += group.context_len;
-      for (const uint32_t prompt : group.prompts) {
-        if (prompt >= end) continue;
-        const auto n = static_cast<uint32_t>(waiting[prompt].tokens.size());
-        header += n - groups.instruction_len - group.context_len;
-        longest_answer = std::max<uint64_t>(longest_answer, waiting[prompt].longest - n);
-        ++n_questions;
-      }
-      longest = std::max(longest, header);
-      most_questions = std::max(most_questions, n_questions);
-    }
-    const uint64_t n_stacks = (n_groups + n_contexts - 1) / n_contexts;
-    const uint64_t n_cells = longest + longest_answer * most_questions;
-    const uint64_t instruction = (groups.instruction_len + page_len - 1) / page_len;
-    return {n_stacks * longest, n_stacks * ((n_cells + page_len - 1) / page_len) + instruction};
+  static std::vector<std::span<const Token>> tokens_of(std::span<const WaitingPrompt> prompts) {
+    std::vector<std::span<const Token>> tokens;
+    for (const WaitingPrompt& prompt : prompts) tokens.push_back(prompt.tokens);
+    return tokens;
   }
 
-  // Questions of the first context alone, where not all of them fit.
-  size_t fitting(std::span<const WaitingPrompt> waiting, uint32_t page_len, size_t n) const {
-    for (; n > 1; --n) {
-      uint64_t n_cells = 0, longest_answer = 0;
-      for (const WaitingPrompt& prompt : waiting.first(n)) {
-        n_cells += prompt.tokens.size();
-        longest_answer = std::max<uint64_t>(longest_answer, prompt.longest - prompt.tokens.size());
-      }
-      if ((n_cells + longest_answer * n) / page_len + 2 <= store_->n_pages()) break;
+  // How many of those that wait make as many contexts as rows and pages hold.
+  size_t wanted_batch(std::span<const WaitingPrompt> waiting) {
+    const std::vector<std::span<const Token>> prompts = tokens_of(waiting);
+    PromptGroups groups = group_prompts(prompts);
+    take_instruction(prompts, groups, UINT32_MAX);
+    n_chosen_ = options_.n_contexts > 0 ? options_.n_contexts : contexts_of_stack(groups, prompts);
+    size_t n_taken = 0;
+    for (size_t n_groups = 1; n_groups <= groups.groups.size(); ++n_groups) {
+      // As far as prompts of these groups go without one of another.
+      size_t end = prompts.size();
+      for (size_t i = n_groups; i < groups.groups.size(); ++i)
+        end = std::min<size_t>(end, groups.groups[i].prompts[0]);
+      const BatchSize size = batch_size(groups, n_groups, n_chosen_, waiting.first(end), page_len_);
+      const bool many_rows = options_.n_stacks == 0 && size.n_rows > options_.n_rows;
+      if (n_groups > 1 && (many_rows || !has_room(size))) break;
+      n_taken = end;
     }
-    return n;
+    return n_taken;
   }
 
-  // A context's part of the time of a pass of answers, by A.2: keys are read once for a stack, each
-  // query meets all of them. An operation counts a tenth of a byte.
-  uint32_t contexts_of_stack(const PromptGroups& groups,
-                             const std::vector<std::span<const Token>>& prompts) const {
-    if (options_.n_contexts > 0) return options_.n_contexts;
-    const auto n = static_cast<double>(groups.groups.size());
-    const double instruction = groups.instruction_len;
-    const double questions = static_cast<double>(prompts.size()) / n;
-    double cells = 0;
-    for (const ContextGroup& group : groups.groups) {
-      cells += group.context_len / n;
-      for (const uint32_t i : group.prompts)
-        cells += (static_cast<double>(prompts[i].size()) - instruction - group.context_len) / n;
-    }
-    uint32_t best = 1;
-    double least = 0;
-    for (uint32_t l = 1; l <= 8; ++l) {
-      const double time =
-          std::max(4 * (instruction / l + cells), 0.4 * questions * 2 * (instruction + l * cells));
-      if (l > 1 && time >= least) continue;
-      best = l;
-      least = time;
-    }
-    return best;
+  // Whether `plan` has the pages for a batch of these: alone they may group otherwise than with all
+  // that wait. The instruction that is kept is of no use where a row of it is wanted.
+  bool fits(std::span<const WaitingPrompt> batch) const {
+    const std::vector<std::span<const Token>> prompts = tokens_of(batch);
+    PromptGroups groups = group_prompts(prompts);
+    const auto has_room_now = [&] {
+      return has_room(batch_size(groups, groups.groups.size(), n_chosen_, batch, page_len_));
+    };
+    return has_room_now() && (!take_instruction(prompts, groups, UINT32_MAX) || has_room_now());
+  }
+
+  bool has_room(const BatchSize& size) const {
+    return size.n_pages <= store_->n_pages() &&
+           (options_.n_stacks == 0 || size.n_stacks <= options_.n_stacks);
   }
 
   // --- headers -----------------------------------------------------------------------------------
@@ -280,7 +244,7 @@ class StackedPlanner final : public Planner {
   void grow(Stack& stack) {
     while (stack.pages.size() * page_len_ < stack.cells.size()) {
       const std::optional<PageId> page = store_->allocate();
-      PANDO_CHECK(page.has_value());  // `batch_of` counted them
+      PANDO_CHECK(page.has_value());  // `fits` counted them
       stack.pages.push_back(*page);
     }
     most_cells_ = std::max<uint64_t>(most_cells_, stack.cells.size());

@@ -1,6 +1,8 @@
 // The published techniques in the engine: what they are refused, what they keep, what they count.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "engine/test_loop.h"
 
 namespace pando::testing {
@@ -184,6 +186,29 @@ TEST(ToRounding, LittleMemory) {
       EXPECT_FALSE(loop.heard[id].error) << sharing;
       EXPECT_EQ(loop.answers(id).size(), 1u) << sharing;
     }
+  }
+}
+
+// Whoever fits alone is answered, whatever comes before and beside it.
+TEST(Stacked, SomeMemoryIsEnoughForAll) {
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
+    LoopOptions options = options_for("stacked");
+    options.engine.kv_memory = memory_for(17 + below(4));  // the longest take 17 pages of 4
+    TestLoop loop(options);
+    std::vector<std::string> prompts{"a"};
+    for (RequestId id = 1; id <= 8; ++id) {
+      std::string prompt = prompts[below(static_cast<uint32_t>(prompts.size()))];
+      prompt.resize(below(static_cast<uint32_t>(prompt.size()) + 1));
+      while (prompt.size() < 64 && below(20) > 0) prompt += static_cast<char>('a' + below(26));
+      prompts.push_back(prompt + "?");
+      ASSERT_TRUE(loop.submit(id, tiny_request(prompts.back(), 3)));
+      if (below(3) == 0) loop.step();
+    }
+    loop.run();
+    for (const auto& [id, heard] : loop.heard)
+      EXPECT_FALSE(heard.error) << seed << ": " << heard.error->message;
   }
 }
 

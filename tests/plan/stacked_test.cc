@@ -1,8 +1,11 @@
 // IPPD's stacked prompt: groups, masks, positions, pads, and what is kept between batches.
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
+#include <numeric>
+#include <random>
 #include <set>
+#include <span>
 
 #include "cache/kv_cache.h"
 #include "plan/planner.h"
@@ -88,17 +91,19 @@ TEST(StackCells, SeesItsOwnPastOnly) {
   }
 }
 
-constexpr int kTile = 8, kPage = 4;
+constexpr int kTile = 8, kPage = 4, kLongestAnswer = 5;
 
 // Prompts through the planner, answers of given lengths.
 class Stacks {
  public:
-  explicit Stacks(const char* sharing) : planner(std::move(make_planner(sharing, kTile).value())) {
-    EXPECT_TRUE(planner->opens_store(16, 16 * 200));
+  explicit Stacks(const char* sharing, size_t n_pages = 200)
+      : planner(std::move(make_planner(sharing, kTile).value())) {
+    EXPECT_TRUE(planner->opens_store(16, 16 * n_pages));
   }
 
-  // The plan of a batch's prefill.
-  PlannedStep prefill(const std::vector<Tokens>& prompts) {
+  // The plan of the prefill of those that the planner takes together: all of them, unless `n_taken`
+  // asks how many.
+  PlannedStep prefill(std::span<const Tokens> prompts, size_t* n_taken = nullptr) {
     for (Node* tip : tips_) {
       cache_.unlock(tip);
       cache_.release_and_drop(tip);
@@ -106,9 +111,14 @@ class Stacks {
     tips_.clear();
     std::vector<WaitingPrompt> waiting;
     for (const Tokens& prompt : prompts)
-      waiting.push_back({prompt, static_cast<uint32_t>(prompt.size()) + 5});
-    EXPECT_EQ(planner->batch_of(waiting, kPage), prompts.size());
-    for (const Tokens& prompt : prompts) {
+      waiting.push_back({prompt, static_cast<uint32_t>(prompt.size()) + kLongestAnswer});
+    const size_t n = planner->batch_of(waiting, kPage);
+    if (n_taken == nullptr) {
+      EXPECT_EQ(n, prompts.size());
+    } else {
+      *n_taken = n;
+    }
+    for (const Tokens& prompt : prompts.first(n)) {
       tips_.push_back(cache_.acquire(next_key_++, prompt));
       cache_.lock(tips_.back());
     }
@@ -171,10 +181,24 @@ TEST(Stacked, StacksAreEquallyLongAndTheInstructionIsComputedOnce) {
   EXPECT_EQ(masked.slot_begin[1], 3u);
   EXPECT_TRUE(masked.copies.empty());
 
-  const PlannedStep next = stacks.prefill({{1, 30, 31, 32, 7}, {1, 30, 31, 32, 8}});
+  const PlannedStep next =
+      stacks.prefill(std::vector<Tokens>{{1, 30, 31, 32, 7}, {1, 30, 31, 32, 8}});
   EXPECT_EQ(next.plan.tokens, (Tokens{30, 31, 32, 7, 8}));
   ASSERT_EQ(next.plan.masked.copies.size(), 1u);
   EXPECT_EQ(next.plan.masked.copies[0].n_positions, 1u);
+}
+
+// What a pass that failed was to write is not there.
+TEST(Stacked, AnAbortedInstructionIsComputedAgain) {
+  Stacks stacks("stacked:contexts=1,batch=2");
+  EXPECT_EQ(stacks.prefill(kPrompts).plan.tokens[0], 1);
+  stacks.planner->abort();
+  const PlannedStep again = stacks.prefill(kPrompts);
+  EXPECT_EQ(again.plan.tokens[0], 1);
+  EXPECT_TRUE(again.plan.masked.copies.empty());
+  const PlannedStep kept = stacks.prefill(kPrompts);
+  EXPECT_EQ(kept.plan.tokens[0], 10);
+  EXPECT_EQ(kept.plan.masked.copies.size(), 2u);
 }
 
 // Absolute positions are physical: token t of every answer comes before token t + 1 of any.
@@ -228,6 +252,39 @@ TEST(Stacked, BatchesFitIntoMemory) {
     waiting.push_back({prompt, static_cast<uint32_t>(prompt.size()) + 3});
   EXPECT_EQ(planner->batch_of(waiting, kPage), 2u);
   EXPECT_EQ(planner->batch_of(std::span(waiting).first(1), kPage), 1u);
+}
+
+// A batch groups otherwise than all that wait, and what is kept of an earlier one takes pages too.
+TEST(Stacked, EveryBatchHasItsPages) {
+  int n_batches = 0, n_shared = 0;
+  for (uint32_t seed = 1; seed <= 400; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
+    std::vector<Tokens> prompts;
+    size_t longest = 0;
+    for (uint32_t n = 2 + below(20); n > 0; --n) {
+      Tokens prompt;
+      if (!prompts.empty() && below(5) > 0) prompt = prompts[below(prompts.size())];
+      prompt.resize(below(static_cast<uint32_t>(prompt.size()) + 1));
+      for (uint32_t i = 1 + below(below(4) == 0 ? 40 : 6); i > 0; --i)
+        prompt.push_back(static_cast<Token>(below(30)));
+      longest = std::max(longest, prompt.size());
+      prompts.push_back(prompt);
+    }
+    const size_t least = (longest + kLongestAnswer + kPage - 1) / kPage;
+    const char* const names[] = {"stacked", "stacked:contexts=1", "stacked:contexts=2,batch=2"};
+    Stacks stacks(names[seed % 3], least + below(10));
+    size_t n = 0;
+    for (std::span<const Tokens> left = prompts; !left.empty(); left = left.subspan(n)) {
+      ASSERT_NO_THROW(stacks.prefill(left, &n)) << seed;
+      ++n_batches;
+      n_shared += n > 1;
+      std::vector<size_t> all(n);
+      std::iota(all.begin(), all.end(), 0);
+      for (int i = 1; i < kLongestAnswer; ++i) ASSERT_NO_THROW(stacks.decode(all, 40)) << seed;
+    }
+  }
+  EXPECT_GT(n_shared, n_batches / 4);
 }
 
 }  // namespace

@@ -1,0 +1,26 @@
+// What a batch of stacks costs: IPPD A.2.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "plan/planner.h"
+#include "plan/prompt_groups.h"
+
+namespace pando {
+
+struct BatchSize {
+  uint64_t n_stacks;
+  uint64_t n_rows;   // of the headers
+  uint64_t n_pages;  // that it can come to need
+};
+
+// Of the first n_groups groups, n_contexts in a stack, as far as their prompts are in the batch.
+BatchSize batch_size(const PromptGroups& groups, size_t n_groups, uint32_t n_contexts,
+                     std::span<const WaitingPrompt> batch, uint32_t page_len);
+
+// How many contexts in a stack cost the least.
+uint32_t contexts_of_stack(const PromptGroups& groups,
+                           std::span<const std::span<const Token>> prompts);
+
+}  // namespace pando
