@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <system_error>
 
 #include "base/errors.h"
 
@@ -15,7 +16,8 @@ constexpr const char* kSet = "set";  // the value of an option that has none
 template <class T>
 bool parse(const std::string& text, T& value) {
   const char* end = text.data() + text.size();
-  return std::from_chars(text.data(), end, value).ptr == end && !text.empty();
+  const auto [parsed_to, error] = std::from_chars(text.data(), end, value);
+  return parsed_to == end && error == std::errc();  // an empty text is an error too
 }
 
 }  // namespace
@@ -28,8 +30,10 @@ PlannerOptions::PlannerOptions(std::string_view sharing) {
     const size_t comma = rest.find(',');
     const std::string_view option = rest.substr(0, comma);
     const size_t equals = option.find('=');
-    values_[std::string(option.substr(0, equals))] =
+    const std::string key(option.substr(0, equals));
+    const std::string value =
         equals == std::string_view::npos ? kSet : std::string(option.substr(equals + 1));
+    if (!values_.try_emplace(key, value).second) fail(key, value, "it once");
     if (comma == std::string_view::npos) return;
     rest.remove_prefix(comma + 1);
   }

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "cache/random_cache.h"
-#include "pando/sharing.h"
 #include "plan/planner.h"
 #include "plan/row_layout.h"
 
@@ -156,20 +155,6 @@ TEST(Radix, CountsBothLayouts) {
   EXPECT_TRUE((*planner)->batching().whole_prompts());
   EXPECT_FALSE((*planner)->stateless());
   EXPECT_TRUE((*make_planner("radix:stateless", kTile))->stateless());
-}
-
-TEST(PlannerOptions, ErrorsNameTheOption) {
-  const auto message = [](const char* sharing) { return sharing_info(sharing).error().message; };
-  EXPECT_TRUE(sharing_info("tree"));
-  EXPECT_TRUE(sharing_info("radix:threshold=0.5,bucket=64,rows=100,stateless"));
-  EXPECT_NE(message("bush").find("unknown sharing 'bush'"), std::string::npos);
-  EXPECT_NE(message("tree:x=1").find("no option 'x'"), std::string::npos);
-  EXPECT_NE(message("radix:threshold=2").find("a number from 0 to 1"), std::string::npos);
-  EXPECT_NE(message("radix:threshold").find("'set'"), std::string::npos);
-  EXPECT_NE(message("radix:bucket=").find("expected a value"), std::string::npos);
-  EXPECT_NE(message("radix:rows=0").find("at least 1"), std::string::npos);
-  EXPECT_NE(message("radix:stateless=1").find("expected no value"), std::string::npos);
-  EXPECT_NE(message("radix:").find("no option ''"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,30 @@
+#include "plan/planner_options.h"
+
+#include <gtest/gtest.h>
+
+#include "pando/sharing.h"
+
+namespace pando {
+namespace {
+
+TEST(PlannerOptions, ErrorsNameTheOption) {
+  const auto message = [](const char* sharing) { return sharing_info(sharing).error().message; };
+  EXPECT_TRUE(sharing_info("tree"));
+  EXPECT_TRUE(sharing_info("radix:threshold=0.5,bucket=64,rows=100,stateless"));
+  EXPECT_NE(message("bush").find("unknown sharing 'bush'"), std::string::npos);
+  EXPECT_NE(message("tree:x=1").find("no option 'x'"), std::string::npos);
+  EXPECT_NE(message("radix:threshold=2").find("a number from 0 to 1"), std::string::npos);
+  EXPECT_NE(message("radix:threshold").find("'set'"), std::string::npos);
+  EXPECT_NE(message("radix:bucket=").find("expected a value"), std::string::npos);
+  EXPECT_NE(message("radix:rows=0").find("at least 1"), std::string::npos);
+  EXPECT_NE(message("radix:stateless=1").find("expected no value"), std::string::npos);
+  EXPECT_NE(message("radix:").find("no option ''"), std::string::npos);
+  EXPECT_NE(message("radix:rows=5,rows=6").find("'6', expected it once"), std::string::npos);
+  // Beyond what the type holds.
+  EXPECT_NE(message("radix:rows=99999999999").find("at least 1"), std::string::npos);
+  EXPECT_NE(message("radix:threshold=1e999").find("a number from 0 to 1"), std::string::npos);
+  EXPECT_NE(message("hydragen:levels=99999999999").find("ascending"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pando
