@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/fault.h"
 #include "kernel/cpu/attend_args.h"
+#include "kernel/work_space.h"
 
 namespace pando::kernel {
 namespace {
@@ -51,24 +52,6 @@ class TaskWalk {
   size_t at_ = 0;
 };
 
-// Lays out arrays one after another, each aligned for vectors. With no memory it only counts.
-class Layout {
- public:
-  explicit Layout(std::byte* memory) : memory_(memory) {}
-  float* floats(size_t n) { return reinterpret_cast<float*>(take(n * sizeof(float))); }
-  int32_t* ints(size_t n) { return reinterpret_cast<int32_t*>(take(n * sizeof(int32_t))); }
-  size_t n_bytes() const { return n_bytes_; }
-  std::byte* take(size_t n_bytes) {
-    const size_t at = n_bytes_;
-    n_bytes_ += (n_bytes + 63) / 64 * 64;
-    return memory_ == nullptr ? nullptr : memory_ + at;
-  }
-
- private:
-  std::byte* memory_;
-  size_t n_bytes_ = 0;
-};
-
 }  // namespace
 
 int span_slot(uint32_t s) {
@@ -104,28 +87,28 @@ size_t AttentionItem::use(std::byte* memory) {
   const size_t n = split_.rows_each * split_.group;
   const size_t n_slots = std::bit_width(static_cast<uint32_t>(split_.spans_each - 1)) + 1;
   const size_t n_tile = round_up_16(shape_.tile_len);
-  Layout layout(memory);
+  WorkSpace space(memory);
   if (shape_.type == DType::kI8) {
-    q_int8_ = reinterpret_cast<int8_t*>(layout.take(n * dim_));
-    q_rows_ = reinterpret_cast<QuantizedRow*>(layout.take(n * sizeof(QuantizedRow)));
-    shares_ = reinterpret_cast<uint8_t*>(layout.take(n * n_tile));
-    share_scale_ = layout.floats(n);
-    to_share_ = layout.floats(n);
-    gathered_ = layout.take(int8_gathered_bytes(shape_.tile_len, shape_.head_dim));
-    q_ = layout.floats(dim_);
+    q_int8_ = reinterpret_cast<int8_t*>(space.take(n * dim_));
+    q_rows_ = reinterpret_cast<QuantizedRow*>(space.take(n * sizeof(QuantizedRow)));
+    shares_ = reinterpret_cast<uint8_t*>(space.take(n * n_tile));
+    share_scale_ = space.floats(n);
+    to_share_ = space.floats(n);
+    gathered_ = space.take(int8_gathered_bytes(shape_.tile_len, shape_.head_dim));
+    q_ = space.floats(dim_);
   } else {
-    q_ = layout.floats(n * dim_);
-    widened_ = layout.floats(kStripChannels * n_tile);
+    q_ = space.floats(n * dim_);
+    widened_ = space.floats(kStripChannels * n_tile);
   }
-  lanes_ = layout.floats(n * 16);
-  scores_ = layout.floats(n * n_tile);
-  factor_ = layout.floats(n);
-  visible_ = layout.ints(n);
-  if (args_.window > 0) from_ = layout.ints(n);
-  max_ = layout.floats(n * n_slots);
-  sum_ = layout.floats(n * n_slots);
-  acc_ = layout.floats(n * n_slots * dim_);
-  return layout.n_bytes();
+  lanes_ = space.floats(n * 16);
+  scores_ = space.floats(n * n_tile);
+  factor_ = space.floats(n);
+  visible_ = space.ints(n);
+  if (args_.window > 0) from_ = space.ints(n);
+  max_ = space.floats(n * n_slots);
+  sum_ = space.floats(n * n_slots);
+  acc_ = space.floats(n * n_slots * dim_);
+  return space.n_bytes();
 }
 
 void AttentionItem::run(const PartialStates& partials) {

@@ -9,12 +9,12 @@
 #include "base/check.h"
 #include "kernel/attention_item.h"
 #include "kernel/cpu/attend_args.h"
+#include "kernel/row_chunks.h"
 #include "kernel/work_space.h"
 
 namespace pando::kernel {
 namespace {
 
-constexpr int kQueriesEach = 96;  // of a work item, as in attention.cc
 constexpr float kEmpty = -std::numeric_limits<float>::infinity();
 
 // Results of tasks: [n_states, n_heads] of output and log-sum-exp.
@@ -231,22 +231,15 @@ void level_attention(const Kernels& kernels, ThreadPool& pool, const LevelArgs& 
   const KvShape& shape = args.kv.shape;
   PANDO_CHECK(args.n_heads % shape.n_kv_heads == 0 && shape.head_dim % 4 == 0);
   PANDO_CHECK(shape.pages_per_tile() <= kMostPages);
-  const uint32_t rows_each = std::max(1, kQueriesEach / (args.n_heads / shape.n_kv_heads));
-  struct Rows {
-    const LevelTask* task;
-    uint32_t begin, end;
-  };
-  std::vector<Rows> chunks;
-  for (const LevelTask& task : args.tasks)
-    for (uint32_t row = task.row_begin; row < task.row_end; row += rows_each)
-      chunks.push_back({&task, row, std::min(row + rows_each, task.row_end)});
-
+  const int group = args.n_heads / shape.n_kv_heads;
+  const uint32_t rows_each = rows_of_chunk(group);
+  const auto chunks = row_chunks(args.tasks, rows_each);
   const auto item_of = [&](int64_t item) {
-    const Rows& rows = chunks[item / shape.n_kv_heads];
-    return LevelItem(kernels, args, *rows.task, static_cast<int>(item % shape.n_kv_heads),
-                     rows.begin, rows.end);
+    const RowChunk<LevelTask>& rows = chunks[item / shape.n_kv_heads];
+    return LevelItem(kernels, args, *rows.of, static_cast<int>(item % shape.n_kv_heads), rows.begin,
+                     rows.end);
   };
-  const size_t n_queries = static_cast<size_t>(rows_each) * (args.n_heads / shape.n_kv_heads);
+  const size_t n_queries = static_cast<size_t>(rows_each) * group;
   const size_t n_parts = size_t{args.n_states} * args.n_heads;
   const size_t out_bytes = n_parts * round_up_16(shape.head_dim) * sizeof(float);
   scratch.reserve(pool.n_threads(), item_of(0).use(nullptr, n_queries),

@@ -8,17 +8,16 @@
 #include "base/check.h"
 #include "kernel/attention_item.h"
 #include "kernel/cpu/masked.h"
+#include "kernel/row_chunks.h"
 #include "kernel/work_space.h"
 
 namespace pando::kernel {
 namespace {
 
-constexpr int kQueriesEach = 96;  // of a work item, as in attention.cc
-
 // Rows of a stack against all its cells, for one KV head.
 class MaskedItem {
  public:
-  MaskedItem(const Kernels& kernels, const MaskedArgs& args, int rows_each)
+  MaskedItem(const Kernels& kernels, const MaskedArgs& args, uint32_t rows_each)
       : kernels_(kernels),
         args_(args),
         shape_(args.kv.shape),
@@ -37,7 +36,7 @@ class MaskedItem {
     scores_ = space.floats(n * tile_);
     max_ = space.floats(n);
     factor_ = space.floats(n);
-    mask_ = space.floats(rows_each_ * tile_);
+    mask_ = space.floats(static_cast<size_t>(rows_each_) * tile_);
     widened_ = space.floats(static_cast<size_t>(kStripChannels) * tile_);
     return space.n_bytes();
   }
@@ -113,7 +112,8 @@ class MaskedItem {
   const Kernels& kernels_;
   const MaskedArgs& args_;
   const KvShape& shape_;
-  int group_, dim_, tile_, rows_each_;
+  int group_, dim_, tile_;
+  uint32_t rows_each_;
   float *q_, *acc_, *sum_, *scores_, *max_, *factor_, *mask_, *widened_;
 };
 
@@ -125,22 +125,15 @@ void masked_attention(const Kernels& kernels, ThreadPool& pool, const MaskedArgs
   PANDO_CHECK(args.n_heads % shape.n_kv_heads == 0 && shape.head_dim % 4 == 0);
   PANDO_CHECK(shape.tile_len <= 64 && shape.pages_per_tile() <= kMostPages);
   PANDO_CHECK(shape.type != DType::kI8);
-  const int rows_each = std::max(1, kQueriesEach / (args.n_heads / shape.n_kv_heads));
-  struct Rows {
-    const MaskedStack* stack;
-    uint32_t begin, end;
-  };
-  std::vector<Rows> chunks;
-  for (const MaskedStack& stack : args.stacks)
-    for (uint32_t row = stack.row_begin; row < stack.row_end; row += rows_each)
-      chunks.push_back({&stack, row, std::min(row + rows_each, stack.row_end)});
+  const uint32_t rows_each = rows_of_chunk(args.n_heads / shape.n_kv_heads);
+  const auto chunks = row_chunks(args.stacks, rows_each);
   scratch.reserve(pool.n_threads(), MaskedItem(kernels, args, rows_each).use(nullptr), 0);
   const auto n_items = static_cast<int64_t>(chunks.size()) * shape.n_kv_heads;
   pool.parallel_for(n_items, [&](int64_t item, int worker) {
-    const Rows& rows = chunks[item / shape.n_kv_heads];
+    const RowChunk<MaskedStack>& rows = chunks[item / shape.n_kv_heads];
     MaskedItem of_rows(kernels, args, rows_each);
     of_rows.use(scratch.of(worker));
-    of_rows.run(*rows.stack, rows.begin, rows.end, static_cast<int>(item % shape.n_kv_heads));
+    of_rows.run(*rows.of, rows.begin, rows.end, static_cast<int>(item % shape.n_kv_heads));
   });
 }
 
