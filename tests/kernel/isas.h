@@ -13,4 +13,10 @@ inline std::vector<Isa> isas() {
   return all;
 }
 
+inline std::vector<const Kernels*> all_kernels() {
+  std::vector<const Kernels*> tables;
+  for (const Isa isa : isas()) tables.push_back(kernels_for(isa));
+  return tables;
+}
+
 }  // namespace pando::kernel

@@ -10,17 +10,10 @@
 #include <random>
 #include <vector>
 
-#include "kernel/kernels.h"
+#include "kernel/isas.h"
 #include "kernel/kv_write.h"
 
 namespace pando::kernel {
-
-inline std::vector<const Kernels*> all_kernels() {
-  std::vector<const Kernels*> tables;
-  for (const Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512})
-    if (const Kernels* kernels = kernels_for(isa)) tables.push_back(kernels);
-  return tables;
-}
 
 inline std::vector<float> random_floats(std::mt19937& rng, size_t n) {
   std::normal_distribution<float> normal;

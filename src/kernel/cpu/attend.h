@@ -1,5 +1,5 @@
 // Tiled attention over a sixteen-lane type S. Formula: docs/arithmetic.md, "Attention"; reference
-// function: tests/kernel/attention_test.cc. Every function is a member of a template over S, so
+// function: tests/kernel/attention_reference.h. Every function is a member of a template over S, so
 // that no code compiled for one instruction set can be linked into another's table.
 #pragma once
 

@@ -1,6 +1,7 @@
 // Attention over int8 keys and values, over a sixteen-lane type S. Formula: docs/arithmetic.md,
-// "Attention in integers"; reference function: tests/kernel/attention_test.cc. All sums of products
-// are exact integers, so no order of them and no masking by zero changes a bit.
+// "Attention over int8 keys and values"; reference function: tests/kernel/attention_reference.h.
+// All sums of products are exact integers, so no order of them and no masking by zero changes a
+// bit.
 #pragma once
 
 #include "kernel/cpu/attend_args.h"
