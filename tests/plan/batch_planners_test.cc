@@ -4,43 +4,23 @@
 #include <map>
 #include <set>
 
-#include "cache/random_cache.h"
-#include "plan/planner.h"
+#include "plan/beside_packed.h"
 #include "plan/relayout.h"
 
 namespace pando {
 namespace {
 
-constexpr int kTile = 8;
+constexpr int kTile = BesidePacked::kTile;
 
-class BatchPlans : public RandomCache {
+class BatchPlans : public BesidePacked {
  public:
   BatchPlans(const char* sharing, uint32_t seed)
-      : RandomCache({.seed = seed, .n_pages = 80, .alphabet = 6, .n_keys = 0, .n_sequences = 9}),
-        planner_(std::move(make_planner(sharing, kTile).value())),
-        packed_(make_packed_planner(kTile)) {}
+      : BesidePacked({.seed = seed, .n_pages = 80, .alphabet = 6, .n_sequences = 9}, sharing) {}
 
   int n_pads = 0, n_masked = 0, n_paged = 0;
-  const Planner& planner() const { return *planner_; }
-
- protected:
-  void execute() override {
-    compare_plans();
-    RandomCache::execute();
-  }
 
  private:
-  void compare_plans() {
-    std::vector<WantedOutput> wanted;
-    for (const Sequence& sequence : sequences()) {
-      if (sequence.tip->n_issued < sequence.tip->size()) continue;
-      const uint32_t end = sequence.tip->end();
-      const auto n = static_cast<uint32_t>(1 + below(end));
-      wanted.push_back({sequence.tip, end - n, end});
-    }
-    RowLayout layout = lay_out_rows(cache(), wanted);
-    const PathsOfStep paths = paths_of(layout);
-    const PlannedStep old = packed_->plan(cache(), wanted), step = planner_->plan(cache(), wanted);
+  void compare(const PlannedStep& old, const PlannedStep& step, const RowLayout&) override {
     const StepPlan& plan = step.plan;
     n_pads += static_cast<int>(step.n_pads);
     n_masked += static_cast<int>(plan.masked.n_rows());
@@ -59,7 +39,7 @@ class BatchPlans : public RandomCache {
       old_of[row] = old_row;
     }
     ASSERT_TRUE(std::ranges::is_sorted(plan.outputs));
-    check_masks(plan, old.plan, old_of);
+    check_masks(plan, old_of);
     check_tasks(plan, old.plan, old_of);
   }
 
@@ -81,8 +61,7 @@ class BatchPlans : public RandomCache {
   }
 
   // A masked row of a prompt sees the rows of its own prompt up to itself, a pad itself.
-  static void check_masks(const StepPlan& plan, const StepPlan& old,
-                          const std::vector<uint32_t>& old_of) {
+  static void check_masks(const StepPlan& plan, const std::vector<uint32_t>& old_of) {
     const MaskedRows& masked = plan.masked;
     std::set<std::pair<PageId, uint32_t>> cells;
     uint32_t n_rows = 0;
@@ -111,7 +90,6 @@ class BatchPlans : public RandomCache {
         }
       }
     }
-    (void)old;
   }
 
   // The rows behind have the old tasks.
@@ -137,8 +115,6 @@ class BatchPlans : public RandomCache {
       ASSERT_LT(std::pair(plan.tasks[i - 1].tile, plan.tasks[i - 1].row_begin),
                 std::pair(plan.tasks[i].tile, plan.tasks[i].row_begin));
   }
-
-  std::unique_ptr<Planner> planner_, packed_;
 };
 
 TEST(BatchPlanners, PadsAndBinsKeepEveryRow) {

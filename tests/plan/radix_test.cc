@@ -5,57 +5,18 @@
 #include <map>
 #include <set>
 
-#include "cache/random_cache.h"
-#include "plan/planner.h"
-#include "plan/row_layout.h"
+#include "plan/beside_packed.h"
 
 namespace pando {
 namespace {
 
-constexpr int kTile = 8;
-
-class RadixPlans : public RandomCache {
+class RadixPlans : public BesidePacked {
  public:
-  RadixPlans(RandomCacheOptions options, const char* sharing)
-      : RandomCache(options),
-        radix_(std::move(make_planner(sharing, kTile).value())),
-        packed_(make_packed_planner(kTile)) {}
+  using BesidePacked::BesidePacked;
 
   int n_merged = 0, n_plain = 0;
 
- protected:
-  void execute() override {
-    compare_plans();
-    RandomCache::execute();
-  }
-
  private:
-  void compare_plans() {
-    std::vector<WantedOutput> wanted;
-    for (const Sequence& sequence : sequences()) {
-      const uint32_t end = sequence.tip->n_issued == sequence.tip->size() ? sequence.tip->end() : 0;
-      const uint32_t n = end == 0 || below(2) == 0 ? 0 : 1 + below(end);
-      wanted.push_back({sequence.tip, end - n, end, isolation_of(sequence.tip)});
-    }
-    const RowLayout layout = lay_out_rows(cache(), wanted);
-    const PlannedStep packed = packed_->plan(cache(), wanted),
-                      radix = radix_->plan(cache(), wanted);
-    if (radix.plan.expanded.empty()) {
-      ++n_plain;
-      ASSERT_EQ(radix.plan.tokens, packed.plan.tokens);
-      ASSERT_EQ(radix.plan.outputs, packed.plan.outputs);
-      return;
-    }
-    compare(packed, radix, layout);
-  }
-
-  // Odd and even roots are two keys.
-  static const Node* root_of(const Node* node) {
-    while (!node->is_root()) node = node->parent;
-    return node;
-  }
-  static uint64_t isolation_of(const Node* node) { return root_of(node)->id % 2; }
-
   using Slots = std::multiset<std::pair<PageId, uint32_t>>;
   static Slots slots_of(const StepPlan& plan, uint32_t row) {
     Slots slots;
@@ -64,7 +25,14 @@ class RadixPlans : public RandomCache {
     return slots;
   }
 
-  void compare(const PlannedStep& packed, const PlannedStep& radix, const RowLayout& layout) {
+  void compare(const PlannedStep& packed, const PlannedStep& radix,
+               const RowLayout& layout) override {
+    if (radix.plan.expanded.empty()) {
+      ++n_plain;
+      ASSERT_EQ(radix.plan.tokens, packed.plan.tokens);
+      ASSERT_EQ(radix.plan.outputs, packed.plan.outputs);
+      return;
+    }
     const StepPlan &all = packed.plan, &plan = radix.plan;
     const ExpandedRows& expanded = plan.expanded;
     ASSERT_EQ(expanded.scatter.size(), all.n_rows());
@@ -125,36 +93,33 @@ class RadixPlans : public RandomCache {
     for (const auto& [past, row] : row_of)
       ASSERT_TRUE(rows.insert(row).second) << "merged too much";
   }
-
-  std::unique_ptr<Planner> radix_, packed_;
 };
 
 TEST(Radix, MergesWhatIsEqualAndNothingElse) {
   for (const char* sharing : {"radix:threshold=1", "radix:threshold=1,bucket=16"}) {
-    RadixPlans plans({.seed = 4, .n_pages = 60, .alphabet = 2, .n_keys = 0, .n_sequences = 12},
-                     sharing);
+    RadixPlans plans({.seed = 4, .n_pages = 60, .alphabet = 2, .n_sequences = 12}, sharing);
     plans.run(6000);
     EXPECT_GT(plans.n_merged, 100) << sharing;
   }
 }
 
 TEST(Radix, BypassedWhereLittleRepeats) {
-  RadixPlans never({.seed = 5, .n_pages = 60, .alphabet = 2, .n_keys = 0}, "radix:threshold=0");
+  RadixPlans never({.seed = 5, .n_pages = 60, .alphabet = 2}, "radix:threshold=0");
   never.run(2000);
   EXPECT_EQ(never.n_merged, 0);
   EXPECT_GT(never.n_plain, 0);
-  RadixPlans seldom({.seed = 5, .n_pages = 60, .alphabet = 50, .n_keys = 0}, "radix");
+  RadixPlans seldom({.seed = 5, .n_pages = 60, .alphabet = 50}, "radix");
   seldom.run(2000);
   EXPECT_GT(seldom.n_plain, 0);
 }
 
 TEST(Radix, CountsBothLayouts) {
-  const Result<std::unique_ptr<Planner>> planner = make_planner("radix", kTile);
+  const Result<std::unique_ptr<Planner>> planner = make_planner("radix", RadixPlans::kTile);
   ASSERT_TRUE(planner);
   EXPECT_FALSE((*planner)->figures().empty());
   EXPECT_TRUE((*planner)->batching().whole_prompts());
   EXPECT_FALSE((*planner)->stateless());
-  EXPECT_TRUE((*make_planner("radix:stateless", kTile))->stateless());
+  EXPECT_TRUE((*make_planner("radix:stateless", RadixPlans::kTile))->stateless());
 }
 
 }  // namespace

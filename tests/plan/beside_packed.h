@@ -1,0 +1,59 @@
+// A planner that shares nothing between steps, and `packed`, on the same random steps.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cache/random_cache.h"
+#include "plan/planner.h"
+#include "plan/row_layout.h"
+
+namespace pando {
+
+class BesidePacked : public RandomCache {
+ public:
+  static constexpr int kTile = 8;
+
+  // Every sequence has a tree of its own.
+  BesidePacked(RandomCacheOptions options, const char* sharing)
+      : RandomCache(alone(options)),
+        planner_(std::move(make_planner(sharing, kTile).value())),
+        packed_(make_packed_planner(kTile)) {}
+
+  const Planner& planner() const { return *planner_; }
+
+ protected:
+  virtual void compare(const PlannedStep& packed, const PlannedStep& step,
+                       const RowLayout& layout) = 0;
+
+  void execute() override {
+    std::vector<WantedOutput> wanted;
+    for (const Sequence& sequence : sequences()) {
+      const uint32_t end = sequence.tip->n_issued == sequence.tip->size() ? sequence.tip->end() : 0;
+      const uint32_t n = end == 0 || below(2) == 0 ? 0 : 1 + below(end);
+      wanted.push_back({sequence.tip, end - n, end, isolation_of(sequence.tip)});
+    }
+    const PlannedStep packed = packed_->plan(cache(), wanted),
+                      step = planner_->plan(cache(), wanted);
+    compare(packed, step, lay_out_rows(cache(), wanted));
+    RandomCache::execute();
+  }
+
+  static const Node* root_of(const Node* node) {
+    while (!node->is_root()) node = node->parent;
+    return node;
+  }
+  // Odd and even roots are two keys.
+  static uint64_t isolation_of(const Node* node) { return root_of(node)->id % 2; }
+
+ private:
+  static RandomCacheOptions alone(RandomCacheOptions options) {
+    options.n_keys = 0;
+    return options;
+  }
+
+  std::unique_ptr<Planner> planner_, packed_;
+};
+
+}  // namespace pando
