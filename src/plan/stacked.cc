@@ -59,8 +59,13 @@ class StackedPlanner final : public Planner {
     key_ = waiting[0].isolation_key;
     page_len_ = static_cast<uint32_t>(page_len);
     size_t n = wanted_batch(waiting);
-    while (n > 1 && !fits(waiting.first(n))) n -= (n + 7) / 8;
-    if (!fits(waiting.first(n))) forget_instruction();  // a prompt alone has its pages
+    while (!fits(waiting.first(n))) {
+      if (n == 1) {  // without the instruction a prompt has its pages
+        forget_instruction();
+        break;
+      }
+      n -= (n + 7) / 8;
+    }
     return n;
   }
 
