@@ -103,6 +103,7 @@ struct Event {
   uint64_t request = 0;                  // as returned by submit
   int choice = 0;                        // in [0, n)
   std::string text;                      // new text of the answer; whole UTF-8 characters
+  std::optional<TokenLogprob> logprob;   // of the token just drawn, with SamplingOptions::logprobs
   std::optional<Completion> completion;  // the answer is finished
   std::optional<Error> error;            // the request is over; no further events
 };

@@ -4,10 +4,10 @@
 
 #include "base/errors.h"
 #include "base/json.h"
-#include "batch/fields.h"
+#include "base/fields.h"
 #include "batch/line_head.h"
 #include "batch/openai_line.h"
-#include "batch/sampling_fields.h"
+#include "openai/sampling_fields.h"
 #include "pando/score.h"
 #include "task/choices.h"
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "openai/body.h"
 #include "pando/answer.h"
 #include "pando/batch.h"
 
@@ -31,9 +32,7 @@ struct BatchQuestion {
 
 enum class LineForm {
   kNative,
-  kCompletions,  // of an OpenAI batch, as the next two
-  kChat,
-  kEmbeddings,
+  kOpenAi,  // of an OpenAI batch
   kEmbed,   // of the other tasks
   kRerank,  // one question for each document
   kScore,
@@ -46,18 +45,12 @@ struct BatchLine {
   std::vector<std::string> contexts;  // none, one, or its parts
   AnswerOptions options;              // of questions about them
   std::vector<BatchQuestion> questions;
-  // Of the OpenAI forms, which answer bad requests too: why this one cannot be asked.
+  // Of the OpenAI form, which answers bad requests too: why this one cannot be asked.
   std::optional<Error> refused;
-  std::string model;    // as the request names it
-  bool echo = false;    // the answer begins with the prompt
-  bool base64 = false;  // embeddings: as bytes of f32
-  std::string query;    // of documents to be ranked
-  std::string cut;      // what was done to make it fit the context; empty: nothing
+  openai::AnswerForm answer_form;  // the same
+  std::string query;               // of documents to be ranked
+  std::string cut;                 // what was done to make it fit the context; empty: nothing
 };
-
-inline bool is_openai(LineForm form) {
-  return form == LineForm::kCompletions || form == LineForm::kChat || form == LineForm::kEmbeddings;
-}
 
 // The prompt of a question of the line, and what is wanted of it.
 Request request_of(const BatchLine& line, const BatchQuestion& question);

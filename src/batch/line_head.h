@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "batch/fields.h"
+#include "base/fields.h"
 #include "batch/input_line.h"
 
 namespace pando {

@@ -37,8 +37,8 @@ Json top_json(const std::vector<TokenLogprob>& tokens, const Model& model) {
 
 }  // namespace
 
-std::string output_line(const BatchLine& of, const BatchQuestion& question,
-                        const Completion& completion, const Model& model) {
+Json output_object(const BatchLine& of, const BatchQuestion& question, const Completion& completion,
+                   const Model& model) {
   const SamplingOptions& sampling = question.request.sampling;
   Json line;
   line["id"] = Json::parse(of.id_json);
@@ -66,7 +66,13 @@ std::string output_line(const BatchLine& of, const BatchQuestion& question,
   if (question.request.logits_hash)
     line["logits_hash"] = fmt::format("{:016x}", completion.logits_hash);
   if (!question.metadata.empty()) line["metadata"] = question.metadata;
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return line;
+}
+
+std::string output_line(const BatchLine& line, const BatchQuestion& question,
+                        const Completion& completion, const Model& model) {
+  return output_object(line, question, completion, model)
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Result<std::vector<std::string>> answer_texts(std::string_view lines) {

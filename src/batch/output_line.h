@@ -8,7 +8,10 @@
 
 namespace pando {
 
-// Without the end of line. `model` gives the text of single tokens.
+// `model` gives the text of single tokens.
+nlohmann::ordered_json output_object(const BatchLine& line, const BatchQuestion& question,
+                                     const Completion& completion, const Model& model);
+// The same without the end of line.
 std::string output_line(const BatchLine& line, const BatchQuestion& question,
                         const Completion& completion, const Model& model);
 

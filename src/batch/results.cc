@@ -37,7 +37,7 @@ void Results::end(Unit& unit) {
 std::string Results::lines_of(const Unit& unit,
                               const std::vector<std::vector<Completion>>& answers) const {
   const BatchLine& line = unit.of->line;
-  if (is_openai(line.form))
+  if (line.form == LineForm::kOpenAi)
     return openai_output(line, answers, unit.error, output_.created(), model_) + "\n";
   std::string lines;
   if (unit.error) return lines;

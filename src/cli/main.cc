@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
   add("run", "Answer the questions of a file", add_run);
   add("verify", "Check on a file of questions that sharing changes no bit of an answer",
       add_verify);
+  add("serve", "Answer requests over HTTP, as the OpenAI API does", add_serve);
   add("embed", "Vectors of texts", add_embed);
   add("rerank", "Rank documents by their relevance to a query", add_rerank);
   add("score", "Likelihoods of continuations, or the perplexity of a text", add_score);

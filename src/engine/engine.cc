@@ -13,6 +13,7 @@
 #include "engine/engine_loop.h"
 #include "engine/model_parts.h"
 #include "engine/options.h"
+#include "engine/prompt.h"
 
 namespace pando {
 
@@ -35,7 +36,7 @@ class Engine::Impl {
 
   Result<RequestId> submit(Request request, Listener listener) {
     if (request.tokens.empty()) {
-      Result<std::vector<Token>> tokens = prompt_tokens(request);
+      Result<std::vector<Token>> tokens = encode_prompt(*model_, request);
       if (!tokens) return tokens.error();
       request.tokens = std::move(*tokens);
     }
@@ -100,16 +101,6 @@ class Engine::Impl {
     RequestId id;
   };
   using Message = std::variant<Submit, Cancel>;
-
-  Result<std::vector<Token>> prompt_tokens(const Request& request) const {
-    if (!request.messages.empty()) {
-      const Result<std::string> text = model_->render_chat(request.messages, request.chat);
-      if (!text) return text.error();
-      return model_->encode(*text, /*add_bos=*/false);
-    }
-    if (request.prompt.empty()) return std::vector<Token>();
-    return model_->encode(request.prompt);
-  }
 
   void run() {
     for (;;) {

@@ -370,10 +370,13 @@ void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
       {weights_.config.eos_ids, tokenizer_ ? tokenizer_->end_tokens() : std::span<const Token>()});
   if (taken.finished) return finish(sequence, std::move(taken.text));
   if (drawn) sequence.tip = cache_.extend(sequence.tip, token);
-  if (!taken.text.empty())
-    outbox_.push_back({sequence.request->listener, Event{.request = sequence.request->id,
-                                                         .choice = sequence.choice,
-                                                         .text = std::move(taken.text)}});
+  const bool tells_logprob = drawn && sequence.sampling().logprobs;
+  if (taken.text.empty() && !tells_logprob) return;
+  Event event{.request = sequence.request->id,
+              .choice = sequence.choice,
+              .text = std::move(taken.text)};
+  if (tells_logprob) event.logprob = sequence.completion.logprobs.back();
+  outbox_.push_back({sequence.request->listener, std::move(event)});
 }
 
 void EngineLoop::finish(Sequence& sequence, std::string text) {

@@ -1,9 +1,9 @@
-// The fields that native and OpenAI lines have in common.
+// The fields that Pando's own lines and the bodies of the API have in common.
 #pragma once
 
 #include <vector>
 
-#include "batch/fields.h"
+#include "base/fields.h"
 #include "pando/request.h"
 
 namespace pando {

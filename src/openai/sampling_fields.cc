@@ -1,4 +1,4 @@
-#include "batch/sampling_fields.h"
+#include "openai/sampling_fields.h"
 
 #include "base/errors.h"
 #include "base/json.h"

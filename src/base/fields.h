@@ -1,4 +1,4 @@
-// Reads the fields of one JSON object of a batch's input and keeps the first thing that is wrong.
+// Reads the fields of one JSON object that somebody sent and keeps the first thing that is wrong.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-#include "batch/fields.h"
+#include "base/fields.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,0 +1,211 @@
+#include "openai/body.h"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+
+#include "base/errors.h"
+#include "base/fields.h"
+#include "base/json.h"
+#include "openai/sampling_fields.h"
+
+namespace pando::openai {
+namespace {
+
+using Json = nlohmann::json;
+
+// Of both bodies. "user", "metadata", "store" and "service_tier" change no answer.
+constexpr std::string_view kCommonFields[] = {
+    "model", "max_tokens", "temperature", "top_p", "n", "stop", "seed", "presence_penalty",
+    "frequency_penalty", "logit_bias", "logprobs", "stream", "stream_options", "user", "metadata",
+    "store", "service_tier",
+    // beyond OpenAI's own
+    "top_k", "min_p", "repetition_penalty", "ignore_eos", "stop_token_ids", "sharing", "cache"};
+constexpr std::string_view kCompletionFields[] = {"prompt", "echo", "best_of", "suffix"};
+constexpr std::string_view kEmbeddingFields[] = {
+    "model", "input", "encoding_format", "dimensions", "user", "sharing", "cache"};
+constexpr std::string_view kChatFields[] = {"messages", "max_completion_tokens", "top_logprobs",
+                                            "response_format", "chat_template_kwargs"};
+
+void refuse_others(Fields& fields, const Json& body, std::span<const std::string_view> own) {
+  for (const auto& [name, value] : body.items()) {
+    if (std::find(std::begin(kCommonFields), std::end(kCommonFields), name) ==
+            std::end(kCommonFields) &&
+        std::find(own.begin(), own.end(), name) == own.end())
+      return fields.fail(invalid_argument("unknown or unsupported field '{}'", name));
+  }
+}
+
+class Parser {
+ public:
+  Parser(const Json& json, const BodyRules& rules) : fields_(json), json_(json), rules_(rules) {}
+
+  Result<Body> parse(Endpoint endpoint) {
+    body_.form.endpoint = endpoint;
+    fields_.text("model", body_.form.model);
+    if (endpoint == Endpoint::kChat) {
+      read_chat();
+    } else if (endpoint == Endpoint::kEmbeddings) {
+      read_embeddings();
+    } else {
+      read_completions();
+    }
+    if (!fields_.status()) return fields_.status().error();
+    for (Request& request : body_.requests) {
+      request.sampling = sampling_;
+      request.logits_hash = rules_.logits_hash;
+      // Of one token there is nothing to report.
+      if (prompt_logprobs_ && request.tokens.size() != 1) request.prompt_logprobs_from = 1;
+    }
+    return std::move(body_);
+  }
+
+ private:
+  void read_common(std::span<const std::string_view> own) {
+    refuse_others(fields_, json_, own);
+    sampling_ = rules_.sampling;
+    read_sampling(fields_, sampling_);
+    fields_.tokens("stop_token_ids", sampling_.stop_tokens);
+    read_stream();
+    read_sharing();
+  }
+
+  void read_stream() {
+    fields_.flag("stream", body_.stream);
+    if (rules_.is_batch && body_.stream) fields_.fail("stream", true, "false in a batch");
+    if (!fields_.has("stream_options")) return;
+    Json options;
+    fields_.object("stream_options", options);
+    if (!options.is_object()) return;
+    if (!body_.stream)
+      return fields_.fail("stream_options", options, "nothing where 'stream' is not true");
+    Fields of_stream(options);
+    of_stream.flag("include_usage", body_.include_usage);
+    of_stream.only(std::initializer_list<std::string_view>{"include_usage"});
+    fields_.fail(of_stream.status());
+  }
+
+  void read_sharing() {
+    fields_.flag("sharing", body_.form.sharing);
+    fields_.flag("cache", body_.cached);
+    if (rules_.is_batch && !body_.cached)
+      fields_.fail("cache", false, "nothing in a batch: it shares what it can");
+  }
+
+  void read_completions() {
+    read_common(kCompletionFields);
+    if (fields_.has("logprobs")) {
+      fields_.integer("logprobs", sampling_.top_logprobs);
+      sampling_.logprobs = true;
+    }
+    bool& echo = body_.form.echo;
+    fields_.flag("echo", echo);
+    int best_of = sampling_.n;
+    fields_.integer("best_of", best_of);
+    if (best_of != sampling_.n) fields_.fail("best_of", json_["best_of"], "n, or nothing");
+    if (fields_.has("suffix") && json_["suffix"] != "")
+      fields_.fail("suffix", json_["suffix"], "nothing: it is not offered");
+    prompt_logprobs_ = echo && sampling_.logprobs;
+    if (prompt_logprobs_ && body_.stream)
+      fields_.fail("stream", true, "false with 'echo' and 'logprobs'");
+    if (sampling_.max_tokens == 0 && !prompt_logprobs_)
+      fields_.fail("max_tokens", 0, "at least 1, or 0 with 'echo' and 'logprobs'");
+    read_prompts("prompt");
+  }
+
+  void read_chat() {
+    read_common(kChatFields);
+    fields_.integer("max_completion_tokens", sampling_.max_tokens);
+    fields_.flag("logprobs", sampling_.logprobs);
+    fields_.integer("top_logprobs", sampling_.top_logprobs);
+    const Json as_text = {{"type", "text"}};
+    Json format = as_text, kwargs = Json::object();
+    fields_.object("response_format", format);
+    if (format != as_text) fields_.fail("response_format", format, "{\"type\": \"text\"}");
+    fields_.object("chat_template_kwargs", kwargs);
+    Request request{.chat = rules_.chat};
+    Fields chat(kwargs);
+    chat.flag("enable_thinking", request.chat.thinking);
+    chat.only(std::initializer_list<std::string_view>{"enable_thinking"});
+    fields_.fail(chat.status());
+    if (!fields_.status()) return;
+    if (!fields_.has("messages"))
+      return fields_.fail(invalid_argument("the body has no 'messages'"));
+    Result<std::vector<ChatMessage>> messages = parse_messages(json_["messages"]);
+    if (!messages) return fields_.fail(messages.error());
+    request.messages = std::move(*messages);
+    body_.requests.push_back(std::move(request));
+  }
+
+  void read_embeddings() {
+    fields_.only(kEmbeddingFields);
+    read_sharing();
+    sampling_ = rules_.sampling;
+    sampling_.n = 1;
+    sampling_.max_tokens = 1;  // needs no more room than the prompt
+    std::string format = "float";
+    fields_.text("encoding_format", format);
+    body_.form.base64 = format == "base64";
+    if (format != "float" && format != "base64")
+      fields_.fail("encoding_format", json_["encoding_format"], "\"float\" or \"base64\"");
+    if (rules_.is_batch && fields_.has("dimensions"))
+      fields_.fail("dimensions", json_["dimensions"], "nothing in a batch");
+    int& n = body_.form.dimensions;
+    fields_.integer("dimensions", n);
+    if (fields_.has("dimensions") && (n < 1 || n > rules_.d_model))
+      fields_.fail(
+          invalid_argument("field 'dimensions' is {}, expected 1 to {}", n, rules_.d_model));
+    read_prompts("input");
+    for (Request& request : body_.requests) request.pooling = Pooling::kLast;
+  }
+
+  // A text, tokens, or a list of either: one request each.
+  void read_prompts(const char* name) {
+    if (!fields_.has(name)) return fields_.fail(invalid_argument("the body has no '{}'", name));
+    const Json& prompt = json_[name];
+    const bool is_list = prompt.is_array() && !prompt.empty() && !prompt[0].is_number();
+    if (is_list) {
+      for (const Json& one : prompt) add_prompt(name, one);
+    } else if (prompt.is_string() || prompt.is_array()) {
+      add_prompt(name, prompt);
+    } else {
+      fields_.fail(name, prompt, "a text, a list of token ids, or a list of these");
+    }
+  }
+
+  void add_prompt(const char* name, const Json& one) {
+    Request& request = body_.requests.emplace_back();
+    const Json object = {{name, one}};
+    Fields reader(object);
+    if (one.is_string()) {
+      reader.text(name, request.prompt);
+    } else {
+      reader.tokens(name, request.tokens);
+      if (one.is_array() && one.empty()) reader.fail(name, one, "at least one token");
+      if (one.is_null()) reader.fail(name, one, "a text or a list of token ids");
+    }
+    fields_.fail(reader.status());
+  }
+
+  Fields fields_;
+  const Json& json_;
+  const BodyRules& rules_;
+  SamplingOptions sampling_;
+  bool prompt_logprobs_ = false;
+  Body body_;
+};
+
+}  // namespace
+
+Result<Body> parse_body(Endpoint endpoint, const Json& json, const BodyRules& rules) {
+  if (!json.is_object())
+    return invalid_argument("the body is {}, expected an object", found_text(json));
+  return Parser(json, rules).parse(endpoint);
+}
+
+void name_requests(std::vector<Request>& requests, const std::string& id) {
+  for (size_t i = 0; i < requests.size(); ++i)
+    requests[i].id = i == 0 ? id : id + "/" + std::to_string(i);
+}
+
+}  // namespace pando::openai

@@ -1,0 +1,47 @@
+// The bodies of requests of the OpenAI API, as what the engine is asked.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "pando/request.h"
+
+namespace pando::openai {
+
+enum class Endpoint { kCompletions, kChat, kEmbeddings };
+
+// What of a body decides the form of its answer.
+struct AnswerForm {
+  Endpoint endpoint = Endpoint::kCompletions;
+  std::string model;    // as the request names it
+  bool echo = false;    // texts begin with the prompt
+  bool base64 = false;  // embeddings: as bytes of f32
+  int dimensions = 0;   // embeddings: so many of the first values; 0: all
+  bool sharing = false;
+};
+
+struct Body {
+  AnswerForm form;
+  std::vector<Request> requests;  // one for each prompt
+  bool stream = false;
+  bool include_usage = false;  // as a stream's last chunk
+  bool cached = true;          // its prefix may be shared with what comes later
+};
+
+// Where a body comes from, and what holds where it says nothing.
+struct BodyRules {
+  SamplingOptions sampling;
+  ChatOptions chat;
+  bool logits_hash = false;
+  bool is_batch = false;  // nothing is streamed, or chosen for one request only
+  int d_model = 0;        // with is_batch not used
+};
+
+// kInvalidArgument names field, found and expected.
+Result<Body> parse_body(Endpoint endpoint, const nlohmann::json& json, const BodyRules& rules);
+
+// By which sampling without a seed goes: the first is `id`, the others "id/1", "id/2", ...
+void name_requests(std::vector<Request>& requests, const std::string& id);
+
+}  // namespace pando::openai

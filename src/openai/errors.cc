@@ -1,0 +1,37 @@
+#include "openai/errors.h"
+
+namespace pando::openai {
+
+WireError wire_error(const Error& error) {
+  const char* code = error_code_name(error.code);
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kUnsupported:
+      return {400, "invalid_request_error", code, error.message};
+    case ErrorCode::kTooLong:
+      return {400, "invalid_request_error", "context_length_exceeded", error.message};
+    case ErrorCode::kNotFound:
+      return {404, "invalid_request_error", code, error.message};
+    case ErrorCode::kUnavailable:
+      return {429, "rate_limit_error", "queue_full", error.message};
+    case ErrorCode::kBadFile:
+    case ErrorCode::kIo:
+    case ErrorCode::kInternal:
+      break;
+  }
+  return {500, "server_error", code, error.message};
+}
+
+nlohmann::ordered_json error_body(const WireError& error) {
+  return {{"error",
+           {{"message", error.message},
+            {"type", error.type},
+            {"param", nullptr},
+            {"code", error.code}}}};
+}
+
+std::string dump(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace pando::openai

@@ -1,0 +1,25 @@
+// Errors as the API tells them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "pando/result.h"
+
+namespace pando::openai {
+
+// An HTTP status, and the fields of the error object.
+struct WireError {
+  int status = 500;
+  std::string type, code, message;
+};
+
+// One table, from ErrorCode to status, type and code.
+WireError wire_error(const Error& error);
+// {"error": {"message", "type", "param", "code"}}
+nlohmann::ordered_json error_body(const WireError& error);
+
+// One line of JSON; what is not UTF-8 in it becomes U+FFFD.
+std::string dump(const nlohmann::ordered_json& json);
+
+}  // namespace pando::openai

@@ -1,0 +1,163 @@
+// Jobs of OpenAI's own endpoints.
+#include "openai/job.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "openai/errors.h"
+#include "openai/logprobs.h"
+
+namespace pando::openai {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kCompletionTokens = 16;  // as OpenAI's documentation says
+
+class WireJob : public Job {
+ public:
+  WireJob(Body body, const JobContext& context)
+      : form_(std::move(body.form)),
+        include_usage_(body.include_usage),
+        model_(context.model),
+        envelope_(context.envelope) {
+    requests = std::move(body.requests);
+    stream = body.stream;
+    cached = body.cached;
+    name_requests(requests, envelope_.id);
+    for (const Request& request : requests)
+      for (int choice = 0; choice < request.sampling.n; ++choice)
+        choices_.push_back({.lists = TokenLists(model_)});
+  }
+
+  std::string begin() override {
+    std::string events;
+    for (size_t i = 0; i < choices_.size(); ++i) {
+      if (is_chat()) {
+        events += chunk(i, {{"role", "assistant"}, {"content", ""}}, nullptr, nullptr);
+      } else if (form_.echo) {
+        const std::string text = prompt_text(request_of(i), model_);
+        choices_[i].lists.skip(text);
+        events += chunk(i, text, nullptr, nullptr);
+      }
+    }
+    return events;
+  }
+
+  std::string hear(size_t request, const Event& event) override {
+    size_t index = static_cast<size_t>(event.choice);
+    for (size_t i = 0; i < request; ++i) index += static_cast<size_t>(requests[i].sampling.n);
+    Choice& choice = choices_[index];
+    std::vector<TokenLogprob> logprobs;
+    if (event.logprob) logprobs.push_back(*event.logprob);
+    if (event.completion) {  // with what came since the last event
+      const std::vector<TokenLogprob>& all = event.completion->logprobs;
+      logprobs.assign(
+          all.begin() + static_cast<std::ptrdiff_t>(std::min(choice.n_told, all.size())),
+          all.end());
+    }
+    choice.n_told += logprobs.size();
+    Json lists = nullptr;
+    if (!logprobs.empty() && is_chat()) lists = chat_logprobs(model_, logprobs);
+    if (!logprobs.empty() && !is_chat()) {
+      choice.lists.add_all(logprobs);
+      lists = choice.lists.take();
+    }
+    const Json reason = event.completion ? Json(finish_reason(*event.completion)) : Json(nullptr);
+    if (!is_chat()) return chunk(index, event.text, std::move(lists), reason);
+    Json delta = Json::object();
+    if (!event.text.empty() || !event.completion) delta["content"] = event.text;
+    return chunk(index, std::move(delta), std::move(lists), reason);
+  }
+
+  std::string end(const Completions& completions) override {
+    if (!include_usage_ && !form_.sharing) return {};
+    Json last = head(form_, envelope_, /*chunk=*/true);
+    last["choices"] = Json::array();
+    if (include_usage_) last["usage"] = usage(completions, /*cached=*/true);
+    if (form_.sharing) last["sharing"] = sharing(completions);
+    return stream_event(last);
+  }
+
+  Json body(Completions& completions) override {
+    return response_body(form_, envelope_, requests, completions, model_, /*cached=*/true);
+  }
+
+ private:
+  struct Choice {
+    TokenLists lists;
+    size_t n_told = 0;  // tokens whose log-probabilities were sent
+  };
+
+  bool is_chat() const { return form_.endpoint == Endpoint::kChat; }
+
+  const Request& request_of(size_t choice) const {
+    size_t i = 0;
+    for (; choice >= static_cast<size_t>(requests[i].sampling.n); ++i)
+      choice -= static_cast<size_t>(requests[i].sampling.n);
+    return requests[i];
+  }
+
+  std::string chunk(size_t index, Json text, Json logprobs, Json reason) const {
+    Json choice = {{"index", index}};
+    choice[is_chat() ? "delta" : "text"] = std::move(text);
+    choice["logprobs"] = std::move(logprobs);
+    choice["finish_reason"] = std::move(reason);
+    Json json = head(form_, envelope_, /*chunk=*/true);
+    json["choices"].push_back(std::move(choice));
+    if (include_usage_) json["usage"] = nullptr;
+    return stream_event(json);
+  }
+
+  AnswerForm form_;
+  bool include_usage_;
+  const Model& model_;
+  Envelope envelope_;
+  std::vector<Choice> choices_;  // of all requests
+};
+
+Result<std::unique_ptr<Job>> make_job(Endpoint endpoint, const nlohmann::json& json,
+                                      const JobContext& context) {
+  BodyRules rules{.d_model = context.model.info().d_model};
+  rules.sampling.temperature = 1;
+  rules.sampling.max_tokens =
+      endpoint == Endpoint::kCompletions ? kCompletionTokens : context.context;
+  Result<Body> body = parse_body(endpoint, json, rules);
+  if (!body) return body.error();
+  if (Status status = check_answers(body->requests, context); !status) return status.error();
+  return std::unique_ptr<Job>(std::make_unique<WireJob>(std::move(*body), context));
+}
+
+}  // namespace
+
+Status check_answers(const std::vector<Request>& requests, const JobContext& context) {
+  int64_t n_besides = 0;
+  for (const Request& request : requests) {
+    const int n = request.sampling.n;
+    n_besides += n - 1;
+    if (n < 1 || n_besides > context.max_answers)
+      return invalid_argument("field 'n' is {} with {} prompts, expected 1 to {} answers", n,
+                              requests.size(), context.max_answers);
+  }
+  return {};
+}
+
+std::string Job::hear(size_t, const Event&) { return {}; }
+
+std::string stream_event(const Json& data) { return "data: " + dump(data) + "\n\n"; }
+
+Result<std::unique_ptr<Job>> make_completions_job(const nlohmann::json& body,
+                                                  const JobContext& context) {
+  return make_job(Endpoint::kCompletions, body, context);
+}
+
+Result<std::unique_ptr<Job>> make_chat_job(const nlohmann::json& body, const JobContext& context) {
+  return make_job(Endpoint::kChat, body, context);
+}
+
+Result<std::unique_ptr<Job>> make_embeddings_job(const nlohmann::json& body,
+                                                 const JobContext& context) {
+  return make_job(Endpoint::kEmbeddings, body, context);
+}
+
+}  // namespace pando::openai

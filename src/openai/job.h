@@ -1,0 +1,55 @@
+// One request of the API under way: what the engine is asked, and the texts that go back. Pure: no
+// connection, no thread, no clock.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "openai/body.h"
+#include "openai/response.h"
+
+namespace pando::openai {
+
+class Job {
+ public:
+  virtual ~Job() = default;
+
+  std::vector<Request> requests;  // to be asked together
+  bool stream = false;            // hear() and end() are used, otherwise body()
+  bool cached = true;             // what it computes may be shared with what comes later
+
+  // Of a stream: its first events, and those that an event of requests[request] gives. An event is
+  // "data: {...}" and an empty line.
+  virtual std::string begin() { return {}; }
+  virtual std::string hear(size_t request, const Event& event);
+  // Its last events, without the "[DONE]" behind them.
+  virtual std::string end(const Completions&) { return {}; }
+  // The whole answer. May take what it needs out of `completions`.
+  virtual nlohmann::ordered_json body(Completions& completions) = 0;
+};
+
+std::string stream_event(const nlohmann::ordered_json& data);
+
+// What a job is made with.
+struct JobContext {
+  const Model& model;
+  int context;        // the engine's, in tokens
+  int max_answers;    // that one request may ask for, besides one for each prompt
+  Envelope envelope;  // of its answer
+};
+
+// kInvalidArgument where they ask for less than one answer, or for too many.
+Status check_answers(const std::vector<Request>& requests, const JobContext& context);
+
+// Makers of jobs, from bodies. Errors: kInvalidArgument, and those of the model's tokenizer.
+using MakeJob = Result<std::unique_ptr<Job>>(const nlohmann::json& body, const JobContext& context);
+MakeJob make_completions_job, make_chat_job, make_embeddings_job;
+// {"query", "documents": [text or {"text"}, ...], "top_n"?, "instruction"?, "return_documents"?}
+MakeJob make_rerank_job;
+// {"text_1", "text_2"}, relevance of pairs, or {"prompt", "continuations"}, likelihoods.
+MakeJob make_score_job;
+
+}  // namespace pando::openai

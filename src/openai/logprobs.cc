@@ -1,0 +1,94 @@
+#include "openai/logprobs.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "engine/model_parts.h"
+
+namespace pando::openai {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The token's own bytes, which need not be whole characters.
+std::string token_bytes(const Model& model, Token token) {
+  const Tokenizer* tokenizer = model.parts().tokenizer.get();
+  return tokenizer != nullptr ? tokenizer->token_bytes(token, /*skip_special=*/false)
+                              : std::string();
+}
+
+std::string token_text(const Model& model, Token token) {
+  std::string bytes = token_bytes(model, token);
+  if (!find_invalid_utf8(bytes)) return bytes;
+  std::string text = "bytes:";
+  for (const char c : bytes) text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
+Json token_json(const Model& model, Token token, float logprob) {
+  const std::string text = token_bytes(model, token);
+  return {{"token", text},
+          {"logprob", printed(logprob)},
+          {"bytes",
+           std::vector<int>(reinterpret_cast<const unsigned char*>(text.data()),
+                            reinterpret_cast<const unsigned char*>(text.data()) + text.size())}};
+}
+
+size_t n_characters(const std::string& text) {
+  size_t n = 0;
+  for (const char c : text) n += (c & 0xc0) != 0x80;
+  return n;
+}
+
+}  // namespace
+
+double printed(float value) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  double number = value;  // stays so where it is not finite
+  std::from_chars(text, end, number);
+  return number;
+}
+
+Json chat_logprobs(const Model& model, const std::vector<TokenLogprob>& tokens) {
+  Json content = Json::array();
+  for (const TokenLogprob& token : tokens) {
+    Json place = token_json(model, token.token, token.logprob);
+    place["top_logprobs"] = Json::array();
+    for (const auto& [id, logprob] : token.top)
+      place["top_logprobs"].push_back(token_json(model, id, logprob));
+    content.push_back(std::move(place));
+  }
+  return {{"content", std::move(content)}, {"refusal", nullptr}};
+}
+
+void TokenLists::add_all(const std::vector<TokenLogprob>& tokens) {
+  for (const TokenLogprob& token : tokens) {
+    Json top = Json::object();
+    for (const auto& [id, logprob] : token.top)  // the likeliest of those that look alike
+      top.emplace(token_text(*model_, id), printed(logprob));
+    top.emplace(token_text(*model_, token.token), printed(token.logprob));
+    add(token.token, printed(token.logprob), std::move(top));
+  }
+}
+
+void TokenLists::skip(const std::string& text) { offset_ += n_characters(text); }
+
+void TokenLists::add(Token token, Json logprob, Json top) {
+  texts_.push_back(token_text(*model_, token));
+  logprobs_.push_back(std::move(logprob));
+  top_.push_back(std::move(top));
+  offsets_.push_back(offset_);
+  offset_ += n_characters(token_bytes(*model_, token));
+}
+
+Json TokenLists::take() {
+  Json lists = {{"tokens", std::exchange(texts_, Json::array())},
+                {"token_logprobs", std::exchange(logprobs_, Json::array())},
+                {"top_logprobs", std::exchange(top_, Json::array())},
+                {"text_offset", std::exchange(offsets_, Json::array())}};
+  return lists;
+}
+
+}  // namespace pando::openai

@@ -1,0 +1,46 @@
+// Log-probabilities in the forms of the API. Every number is printed as the shortest text that
+// reads back as the same f32.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pando/model.h"
+#include "pando/request.h"
+
+namespace pando::openai {
+
+// The double whose shortest text is also the shortest text of `value`.
+double printed(float value);
+
+// {"content": [{"token", "logprob", "bytes", "top_logprobs"}, ...]}
+nlohmann::ordered_json chat_logprobs(const Model& model, const std::vector<TokenLogprob>& tokens);
+
+// The four lists of a completion, an entry for each token. Tokens that are no whole characters are
+// written "bytes:\xe2", so that no two look alike.
+class TokenLists {
+ public:
+  explicit TokenLists(const Model& model) : model_(&model) {}
+
+  // What nothing comes before has no likelihood.
+  void add_first(Token token) { add(token, nullptr, nullptr); }
+  // Beside each token the likeliest ones, and itself.
+  void add_all(const std::vector<TokenLogprob>& tokens);
+  // Characters of a text that has no entry.
+  void skip(const std::string& text);
+  // What was added since the last call.
+  nlohmann::ordered_json take();
+
+ private:
+  using Json = nlohmann::ordered_json;
+  void add(Token token, Json logprob, Json top);
+
+  const Model* model_;
+  Json texts_ = Json::array(), logprobs_ = Json::array(), top_ = Json::array();
+  Json offsets_ = Json::array();
+  size_t offset_ = 0;
+};
+
+}  // namespace pando::openai

@@ -1,0 +1,249 @@
+// Jobs that generate nothing: relevance of documents, scores of pairs and of continuations.
+#include <algorithm>
+#include <iterator>
+
+#include "base/errors.h"
+#include "base/fields.h"
+#include "base/json.h"
+#include "openai/errors.h"
+#include "openai/job.h"
+#include "pando/rerank.h"
+#include "pando/score.h"
+
+namespace pando::openai {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What all of them have.
+class RankingJob : public Job {
+ public:
+  RankingJob(const JobContext& context, bool with_sharing, bool is_cached)
+      : envelope_(context.envelope), with_sharing_(with_sharing) {
+    cached = is_cached;
+  }
+
+ protected:
+  // `n_alike` requests in a row have one prompt.
+  void add_usage(Json& body, const Completions& completions, size_t n_alike) const {
+    uint64_t n_tokens = 0;
+    for (size_t i = 0; i < completions.size(); i += n_alike)
+      n_tokens += static_cast<uint64_t>(completions[i][0].prompt_tokens);
+    body["usage"] = {{"prompt_tokens", n_tokens}, {"total_tokens", n_tokens}};
+    if (with_sharing_) body["sharing"] = sharing(completions);
+  }
+
+  Envelope envelope_;
+
+ private:
+  bool with_sharing_;
+};
+
+// A yes and a no for each pair of texts.
+class PairsJob : public RankingJob {
+ public:
+  using RankingJob::RankingJob;
+
+  Status add(const Model& model, const RerankOptions& options, std::string_view query,
+             std::string_view document) {
+    auto of_pair = rerank_requests(model, options, query, document);
+    if (!of_pair) return of_pair.error();
+    std::move(of_pair->begin(), of_pair->end(), std::back_inserter(requests));
+    return {};
+  }
+
+ protected:
+  static std::vector<double> scores(const Completions& completions) {
+    std::vector<double> scores;
+    for (size_t i = 0; i + 1 < completions.size(); i += 2)
+      scores.push_back(share_of_yes(continuation_score(completions[i][0]).logprob,
+                                    continuation_score(completions[i + 1][0]).logprob));
+    return scores;
+  }
+};
+
+class RerankJob : public PairsJob {
+ public:
+  using PairsJob::PairsJob;
+  std::vector<std::string> documents;  // as they are returned; none: they are not
+  int top = 0;                         // 0: all
+
+  Json body(Completions& completions) override {
+    const std::vector<double> of_documents = scores(completions);
+    std::vector<size_t> order = ranking(of_documents);
+    if (top > 0) order.resize(std::min(order.size(), static_cast<size_t>(top)));
+    Json results = Json::array();
+    for (const size_t i : order) {
+      Json result = {{"index", i}, {"relevance_score", of_documents[i]}};
+      if (!documents.empty()) result["document"]["text"] = documents[i];
+      results.push_back(std::move(result));
+    }
+    Json body = {{"id", "rerank-" + envelope_.id},
+                 {"model", envelope_.model},
+                 {"results", std::move(results)}};
+    add_usage(body, completions, 2);
+    return body;
+  }
+};
+
+Json score_list(const Envelope& envelope) {
+  return {{"id", "score-" + envelope.id},
+          {"object", "list"},
+          {"created", envelope.created},
+          {"model", envelope.model},
+          {"data", Json::array()}};
+}
+
+class ScorePairsJob : public PairsJob {
+ public:
+  using PairsJob::PairsJob;
+
+  Json body(Completions& completions) override {
+    Json body = score_list(envelope_);
+    for (const double score : scores(completions))
+      body["data"].push_back(
+          {{"index", body["data"].size()}, {"object", "score"}, {"score", score}});
+    add_usage(body, completions, 2);
+    return body;
+  }
+};
+
+class ScoreContinuationsJob : public RankingJob {
+ public:
+  using RankingJob::RankingJob;
+
+  Json body(Completions& completions) override {
+    Json body = score_list(envelope_);
+    for (const std::vector<Completion>& completion : completions) {
+      const ContinuationScore score = continuation_score(completion[0]);
+      body["data"].push_back({{"index", body["data"].size()},
+                              {"object", "score"},
+                              {"score", score.logprob},
+                              {"tokens", score.n_tokens},
+                              {"likeliest", score.likeliest}});
+    }
+    add_usage(body, completions, 1);
+    return body;
+  }
+};
+
+// Fields that both endpoints have.
+struct Common {
+  std::string model, user;
+  bool with_sharing = false, cached = true;
+
+  explicit Common(Fields& fields) {
+    fields.text("model", model);
+    fields.text("user", user);
+    fields.flag("sharing", with_sharing);
+    fields.flag("cache", cached);
+  }
+};
+
+Result<std::string> read_document(const nlohmann::json& json, size_t index) {
+  if (json.is_string()) return json.get<std::string>();
+  std::string text;
+  if (json.is_object()) {
+    Fields fields(json);
+    fields.only(std::initializer_list<std::string_view>{"text"});
+    fields.text("text", text);
+    if (!fields.status()) return fields.status().error();
+    if (fields.has("text")) return text;
+  }
+  return invalid_argument("document {} is {}, expected a string or {{\"text\": \"...\"}}", index,
+                          found_text(json));
+}
+
+Result<std::unique_ptr<Job>> pairs_job(Fields& fields, const JobContext& context,
+                                       const Common& common) {
+  RerankOptions options;
+  std::vector<std::string> first, second;
+  fields.texts("text_1", first);
+  fields.texts("text_2", second);
+  fields.text("instruction", options.instruction);
+  if (!fields.status()) return fields.status().error();
+  if (first.empty() || second.empty() || (first.size() != 1 && first.size() != second.size()))
+    return invalid_argument(
+        "'text_1' has {} and 'text_2' {} texts, expected one and any number, or as many",
+        first.size(), second.size());
+  auto job = std::make_unique<ScorePairsJob>(context, common.with_sharing, common.cached);
+  for (size_t i = 0; i < second.size(); ++i)
+    if (Status status =
+            job->add(context.model, options, first[first.size() == 1 ? 0 : i], second[i]);
+        !status)
+      return status.error();
+  return std::unique_ptr<Job>(std::move(job));
+}
+
+Result<std::unique_ptr<Job>> continuations_job(Fields& fields, const JobContext& context,
+                                               const Common& common) {
+  std::string prompt;
+  std::vector<std::string> continuations;
+  fields.text("prompt", prompt);
+  fields.texts("continuations", continuations);
+  if (!fields.status()) return fields.status().error();
+  if (continuations.empty())
+    return invalid_argument(
+        "the body has nothing to score, expected 'text_1' and 'text_2', or 'prompt' and "
+        "'continuations'");
+  auto scoring = continuation_requests(context.model, prompt, continuations);
+  if (!scoring) return scoring.error();
+  auto job = std::make_unique<ScoreContinuationsJob>(context, common.with_sharing, common.cached);
+  job->requests = std::move(*scoring);
+  return std::unique_ptr<Job>(std::move(job));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Job>> make_rerank_job(const nlohmann::json& json,
+                                             const JobContext& context) {
+  Fields fields(json);
+  const Common common(fields);
+  RerankOptions options;
+  std::string query;
+  int top = 0;
+  bool return_documents = false;
+  fields.text("query", query);
+  fields.text("instruction", options.instruction);
+  fields.integer("top_n", top);
+  fields.flag("return_documents", return_documents);
+  fields.only(std::initializer_list<std::string_view>{"model", "user", "sharing", "cache", "query",
+                                                      "documents", "instruction", "top_n",
+                                                      "return_documents"});
+  if (!fields.status()) return fields.status().error();
+  for (const char* name : {"query", "documents"})
+    if (!fields.has(name)) return invalid_argument("the body has no '{}'", name);
+  const nlohmann::json& documents = json["documents"];
+  if (!documents.is_array() || documents.empty())
+    return invalid_argument("field 'documents' is {}, expected a list of one or more",
+                            found_text(documents));
+  if (fields.has("top_n") && top < 1)
+    return invalid_argument("field 'top_n' is {}, expected 1 or more", top);
+  auto job = std::make_unique<RerankJob>(context, common.with_sharing, common.cached);
+  job->top = top;
+  for (size_t i = 0; i < documents.size(); ++i) {
+    Result<std::string> text = read_document(documents[i], i);
+    if (!text) return text.error();
+    if (Status status = job->add(context.model, options, query, *text); !status)
+      return status.error();
+    if (return_documents) job->documents.push_back(std::move(*text));
+  }
+  return std::unique_ptr<Job>(std::move(job));
+}
+
+Result<std::unique_ptr<Job>> make_score_job(const nlohmann::json& json, const JobContext& context) {
+  Fields fields(json);
+  const Common common(fields);
+  const bool pairs = fields.has("text_1") || fields.has("text_2");
+  if (pairs) {
+    fields.only(std::initializer_list<std::string_view>{"model", "user", "sharing", "cache",
+                                                        "text_1", "text_2", "instruction"});
+  } else {
+    fields.only(std::initializer_list<std::string_view>{"model", "user", "sharing", "cache",
+                                                        "prompt", "continuations"});
+  }
+  if (!fields.status()) return fields.status().error();
+  return pairs ? pairs_job(fields, context, common) : continuations_job(fields, context, common);
+}
+
+}  // namespace pando::openai

@@ -1,0 +1,154 @@
+#include "serve/answers_job.h"
+
+#include <iterator>
+
+#include "base/errors.h"
+#include "base/fields.h"
+#include "batch/input_line.h"
+#include "batch/output_line.h"
+
+namespace pando::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using openai::Completions;
+
+class AnswersJob : public openai::Job {
+ public:
+  AnswersJob(BatchLine line, const openai::JobContext& context)
+      : line_(std::move(line)), model_(context.model), envelope_(context.envelope) {}
+
+  bool include_usage = false;
+  bool with_sharing = false;
+
+  Status add_requests() {
+    for (const BatchQuestion& question : line_.questions) {
+      Result<std::vector<Request>> of_question = requests_of(model_, line_, question);
+      if (!of_question) return of_question.error();
+      int n_open = 0;
+      for (const Request& request : *of_question) {
+        question_of_.push_back(places_.size());
+        n_open += request.sampling.n;
+      }
+      places_.push_back({requests.size(), of_question->size(), n_open});
+      std::move(of_question->begin(), of_question->end(), std::back_inserter(requests));
+    }
+    heard_.resize(requests.size());
+    return {};
+  }
+
+  // A question's answers, when the last of them is there.
+  std::string hear(size_t request, const Event& event) override {
+    if (!event.completion) return {};
+    heard_[request].resize(static_cast<size_t>(requests[request].sampling.n));
+    heard_[request][static_cast<size_t>(event.choice)] = *event.completion;
+    const size_t question = question_of_[request];
+    if (--places_[question].n_open > 0) return {};
+    std::string events;
+    std::vector<Completion> completions = answers_to(question, heard_);
+    for (const Completion& completion : completions) {
+      Json answer = {{"object", "answer"}, {"index", question}};
+      answer.update(answer_json(question, completion));
+      events += openai::stream_event(answer);
+    }
+    answered_.push_back(std::move(completions));
+    return events;
+  }
+
+  std::string end(const Completions& completions) override {
+    Json last = head();
+    last["object"] = "answers.end";
+    if (include_usage) last["usage"] = openai::usage(answered_, /*cached=*/true);
+    if (with_sharing) last["sharing"] = openai::sharing(completions);
+    return include_usage || with_sharing ? openai::stream_event(last) : std::string();
+  }
+
+  Json body(Completions& completions) override {
+    Json json = head();
+    const Json shared = openai::sharing(completions);
+    Completions answers;
+    json["answers"] = Json::array();
+    for (size_t question = 0; question < places_.size(); ++question) {
+      answers.push_back(answers_to(question, completions));
+      for (const Completion& completion : answers.back()) {
+        Json answer = {{"index", question}};
+        answer.update(answer_json(question, completion));
+        json["answers"].push_back(std::move(answer));
+      }
+    }
+    json["usage"] = openai::usage(answers, /*cached=*/true);
+    if (with_sharing) json["sharing"] = shared;
+    return json;
+  }
+
+ private:
+  struct Place {
+    size_t first, n;  // requests
+    int n_open;       // completions to come
+  };
+
+  Json head() const {
+    return {{"id", "answers-" + envelope_.id},
+            {"object", "answers"},
+            {"created", envelope_.created},
+            {"model", envelope_.model}};
+  }
+
+  std::vector<Completion> answers_to(size_t question, Completions& completions) const {
+    const auto [first, n, n_open] = places_[question];
+    return answers_of(line_.questions[question], std::span(completions).subspan(first, n));
+  }
+
+  Json answer_json(size_t question, const Completion& completion) const {
+    Json json = output_object(line_, line_.questions[question], completion, model_);
+    json.erase("id");
+    return json;
+  }
+
+  BatchLine line_;
+  const Model& model_;
+  openai::Envelope envelope_;
+  std::vector<size_t> question_of_;  // [requests]
+  std::vector<Place> places_;        // [questions]
+  Completions heard_, answered_;     // of a stream
+};
+
+}  // namespace
+
+Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json,
+                                                      const openai::JobContext& context) {
+  nlohmann::json line = json;
+  Fields fields(json);
+  bool stream = false, cached = true, with_sharing = false, include_usage = false;
+  AnswerOptions defaults;
+  nlohmann::json stream_options = nlohmann::json::object();
+  fields.flag("stream", stream);
+  fields.flag("cache", cached);
+  fields.flag("sharing", with_sharing);
+  fields.flag("chat", defaults.chat);
+  fields.object("stream_options", stream_options);
+  Fields of_stream(stream_options);
+  of_stream.flag("include_usage", include_usage);
+  of_stream.only(std::initializer_list<std::string_view>{"include_usage"});
+  fields.fail(of_stream.status());
+  if (!fields.status()) return fields.status().error();
+  for (const char* name : {"context", "questions"})
+    if (!fields.has(name)) return invalid_argument("the body has no '{}'", name);
+  for (const char* name : {"id", "question", "metadata"})
+    if (fields.has(name)) return invalid_argument("unknown or unsupported field '{}'", name);
+  for (const char* name : {"model", "user", "stream", "stream_options", "cache", "sharing", "chat"})
+    line.erase(name);
+  line["id"] = context.envelope.id;
+  Result<BatchLine> parsed = read_line(line, 1, defaults);
+  if (!parsed) return parsed.error();
+  auto job = std::make_unique<AnswersJob>(std::move(*parsed), context);
+  job->stream = stream;
+  job->cached = cached;
+  job->include_usage = include_usage;
+  job->with_sharing = with_sharing;
+  if (Status status = job->add_requests(); !status) return status.error();
+  if (Status status = openai::check_answers(job->requests, context); !status) return status.error();
+  return std::unique_ptr<openai::Job>(std::move(job));
+}
+
+}  // namespace pando::serve

@@ -1,0 +1,61 @@
+#include "serve/api_keys.h"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+
+#include "base/errors.h"
+
+namespace pando::serve {
+namespace {
+
+constexpr size_t kShortest = 16;  // characters: less can be guessed
+constexpr std::string_view kScheme = "Bearer ";
+
+std::string_view trimmed(std::string_view text) {
+  constexpr const char* kSpace = " \t\r\n";
+  const size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+}
+
+}  // namespace
+
+ApiKeys::Digest ApiKeys::digest(std::string_view key) {
+  Digest digest;
+  SHA256(reinterpret_cast<const unsigned char*>(key.data()), key.size(), digest.data());
+  return digest;
+}
+
+Result<ApiKeys> ApiKeys::parse(std::span<const std::string> lines) {
+  ApiKeys keys;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::string_view key = trimmed(lines[i]);
+    if (key.empty() || key.front() == '#') continue;
+    key = trimmed(key.substr(key.find(':') + 1));
+    if (key.size() < kShortest)
+      return invalid_argument("line {} of the API keys has {} characters, expected at least {}",
+                              i + 1, key.size(), kShortest);
+    const Digest of_key = digest(key);
+    if (std::find(keys.digests_.begin(), keys.digests_.end(), of_key) != keys.digests_.end())
+      return invalid_argument("line {} of the API keys is a key that stands above already", i + 1);
+    keys.digests_.push_back(of_key);
+  }
+  return keys;
+}
+
+std::optional<uint64_t> ApiKeys::identify(std::string_view authorization) const {
+  if (empty()) return 0;
+  const bool bearer = authorization.starts_with(kScheme);
+  const Digest sent = digest(bearer ? trimmed(authorization.substr(kScheme.size())) : "");
+  uint64_t found = 0;
+  for (size_t i = 0; i < digests_.size(); ++i) {
+    const bool equal = CRYPTO_memcmp(digests_[i].data(), sent.data(), sent.size()) == 0;
+    found += equal ? i + 1 : 0;
+  }
+  if (found == 0) return std::nullopt;
+  return found;
+}
+
+}  // namespace pando::serve

@@ -1,0 +1,34 @@
+// Who may ask.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/result.h"
+
+namespace pando::serve {
+
+// Immutable; any thread.
+class ApiKeys {
+ public:
+  // Lines "name:key" or "key"; empty ones and those that begin with # are left out. Errors:
+  // kInvalidArgument for a key shorter than 16 characters or given twice.
+  static Result<ApiKeys> parse(std::span<const std::string> lines);
+
+  bool empty() const { return digests_.empty(); }
+  // The isolation key of who sent the header "Authorization: Bearer KEY", from 1; nothing for a key
+  // that is not known. 0 where there are no keys. Takes the same time for every wrong key.
+  std::optional<uint64_t> identify(std::string_view authorization) const;
+
+ private:
+  using Digest = std::array<unsigned char, 32>;  // SHA-256
+  static Digest digest(std::string_view key);
+  std::vector<Digest> digests_;
+};
+
+}  // namespace pando::serve

@@ -1,0 +1,310 @@
+#include "serve/connection.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/ssl/ssl_stream.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "serve/client_watch.h"
+#include "serve/handler.h"
+
+namespace pando::serve {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using Clock = std::chrono::steady_clock;
+using openai::WireError;
+
+constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
+constexpr std::chrono::seconds kLinger{2};
+
+// The answer to one request, on its way out.
+template <class Stream>
+class Reply : public Replier {
+ public:
+  Reply(Service& service, Stream& stream, unsigned http_version, bool keep_alive)
+      : service_(service), stream_(stream), version_(http_version), keep_alive_(keep_alive) {}
+
+  asio::awaitable<void> send(HttpResponse response) override {
+    status_ = response.status;
+    http::response<http::string_body> message(static_cast<http::status>(response.status), version_);
+    set_fields(message, response.content_type);
+    for (const auto& [name, value] : response.headers) message.set(name, value);
+    message.body() = std::move(response.body);
+    message.prepare_payload();
+    start_writing();
+    co_await http::async_write(stream_, message, asio::use_awaitable);
+  }
+
+  asio::awaitable<void> begin_stream() override {
+    status_ = 200;
+    is_stream_ = true;
+    if (!is_chunked()) keep_alive_ = false;  // the end of the connection ends it
+    http::response<http::empty_body> message(http::status::ok, version_);
+    set_fields(message, "text/event-stream; charset=utf-8");
+    message.set(http::field::cache_control, "no-cache");
+    message.set("X-Accel-Buffering", "no");
+    message.chunked(is_chunked());
+    http::response_serializer<http::empty_body> serializer(message);
+    start_writing();
+    co_await http::async_write_header(stream_, serializer, asio::use_awaitable);
+  }
+
+  asio::awaitable<void> write(std::string events) override {
+    start_writing();
+    if (is_chunked()) {
+      co_await asio::async_write(stream_, http::make_chunk(asio::buffer(events)),
+                                 asio::use_awaitable);
+    } else {
+      co_await asio::async_write(stream_, asio::buffer(events), asio::use_awaitable);
+    }
+  }
+
+  asio::awaitable<void> end_stream() override {
+    if (is_chunked()) {
+      start_writing();
+      co_await asio::async_write(stream_, http::make_chunk_last(), asio::use_awaitable);
+    }
+    is_stream_ = false;
+  }
+
+  bool has_begun() const override { return status_ != 0; }
+  int status() const { return status_; }
+  bool keep_alive() const { return keep_alive_ && !is_stream_; }
+  void close_after() { keep_alive_ = false; }
+  // The client is gone, or the request was cancelled.
+  void lose() {
+    keep_alive_ = false;
+    is_lost_ = true;
+  }
+  bool is_lost() const { return is_lost_; }
+
+ private:
+  bool is_chunked() const { return version_ >= 11; }
+
+  template <class Message>
+  void set_fields(Message& message, const std::string& content_type) {
+    if (service_.draining) keep_alive_ = false;
+    message.set(http::field::server, "pando");
+    message.set(http::field::content_type, content_type);
+    message.keep_alive(keep_alive_);
+  }
+
+  void start_writing() {
+    beast::get_lowest_layer(stream_).expires_after(service_.options.write_timeout);
+  }
+
+  Service& service_;
+  Stream& stream_;
+  unsigned version_;
+  bool keep_alive_;
+  bool is_stream_ = false, is_lost_ = false;
+  int status_ = 0;  // 0: nothing was sent
+};
+
+// What a request that cannot be read is answered with; nothing where nobody waits for it.
+std::optional<WireError> reading_error(const beast::error_code& error,
+                                       const ServerOptions& options) {
+  const auto wrong = [](int status, const char* code, std::string message) {
+    return WireError{status, "invalid_request_error", code, std::move(message)};
+  };
+  if (error == http::error::end_of_stream || error == http::error::partial_message)
+    return std::nullopt;
+  if (error == http::error::header_limit)
+    return wrong(431, "headers_too_large",
+                 fmt::format("the headers are longer than {} bytes", options.max_header_bytes));
+  if (error == http::error::body_limit)
+    return wrong(413, "body_too_large",
+                 fmt::format("the body is longer than {} bytes", options.max_body_bytes));
+  if (error.category() == make_error_code(http::error::bad_method).category())
+    return wrong(400, "bad_request", "this is not HTTP: " + error.message());
+  return std::nullopt;  // gone, or too slow
+}
+
+template <class Stream>
+class Session {
+ public:
+  Session(Service& service, Stream stream)
+      : service_(service),
+        stream_(std::move(stream)),
+        guest_(service.guests.enter(stream_.get_executor())) {
+    guest_->on_drain = [this] {
+      if (is_idle_) beast::get_lowest_layer(stream_).close();
+    };
+  }
+  ~Session() { service_.guests.leave(guest_); }
+
+  Stream& stream() { return stream_; }
+
+  asio::awaitable<void> run() {
+    bool goes_on = true;
+    while (goes_on && !service_.draining) goes_on = co_await answer_next();
+    expire_after(kLinger);
+    co_await close();
+  }
+
+ private:
+  using Parser = http::request_parser<http::string_body>;
+
+  void expire_after(std::chrono::seconds timeout) {
+    beast::get_lowest_layer(stream_).expires_after(timeout);
+  }
+
+  // False where the connection is to be closed.
+  asio::awaitable<bool> answer_next() {
+    const ServerOptions& options = service_.options;
+    Parser parser;
+    parser.header_limit(static_cast<uint32_t>(options.max_header_bytes));
+    parser.body_limit(options.max_body_bytes);
+    expire_after(options.idle_timeout);
+    is_idle_ = true;
+    const auto [error, n_read] = co_await http::async_read_header(stream_, buffer_, parser, kToken);
+    is_idle_ = false;
+    std::optional<WireError> wrong;
+    if (error) {
+      wrong = reading_error(error, options);
+      co_return co_await refuse(parser, std::move(wrong));
+    }
+
+    HttpRequest request;
+    const auto target = parser.get().target();
+    request.method = std::string(parser.get().method_string());
+    request.path = std::string(target.substr(0, target.find('?')));
+    request.content_type = std::string(parser.get()[http::field::content_type]);
+    const std::string authorization(parser.get()[http::field::authorization]);
+    wrong = check_head(service_, request, authorization);
+    if (wrong) co_return co_await refuse(parser, std::move(wrong));
+
+    expire_after(options.body_timeout);
+    if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
+      http::response<http::empty_body> go_on(http::status::continue_, parser.get().version());
+      const auto [write_error, n_written] = co_await http::async_write(stream_, go_on, kToken);
+      if (write_error) co_return false;
+    }
+    const auto [body_error, n_body] = co_await http::async_read(stream_, buffer_, parser, kToken);
+    if (body_error) {
+      wrong = reading_error(body_error, options);
+      co_return co_await refuse(parser, std::move(wrong));
+    }
+    request.body = std::move(parser.get().body());
+    co_return co_await answer(request, parser.get().version(), parser.get().keep_alive());
+  }
+
+  asio::awaitable<bool> answer(const HttpRequest& request, unsigned version, bool keep_alive) {
+    using namespace asio::experimental::awaitable_operators;
+    const Clock::time_point start = Clock::now();
+    Reply<Stream> reply(service_, stream_, version, keep_alive);
+    beast::get_lowest_layer(stream_).expires_never();
+    service_.metrics.under_way().Increment();
+    asio::steady_timer too_long(stream_.get_executor(), service_.options.request_timeout);
+    const auto ended = co_await (handled(request, reply) ||
+                                 client_left(beast::get_lowest_layer(stream_).socket()) ||
+                                 too_long.async_wait(asio::use_awaitable));
+    service_.metrics.under_way().Decrement();
+    if (ended.index() == 2 && !reply.has_begun()) {
+      reply.close_after();
+      WireError error{
+          504, "server_error", "timeout",
+          fmt::format("there was no answer within {} s", service_.options.request_timeout.count())};
+      co_await handled_error(reply, std::move(error));
+    }
+    const bool left = ended.index() == 1 || (ended.index() == 0 && reply.is_lost());
+    if (left || ended.index() == 2) service_.metrics.count_cancelled();
+    service_.metrics.count_request(find_route(request.path)->path, left ? 499 : reply.status(),
+                                   std::chrono::duration<double>(Clock::now() - start).count());
+    co_return ended.index() == 0 && reply.keep_alive();
+  }
+
+  // Throws nothing: whoever waits for the first of several would wait for the others.
+  asio::awaitable<void> handled(const HttpRequest& request, Reply<Stream>& reply) {
+    std::optional<WireError> error;
+    try {
+      co_await handle(service_, request, reply);
+    } catch (const boost::system::system_error&) {
+      reply.lose();
+    } catch (const std::exception& bug) {
+      error = WireError{500, "server_error", "internal", bug.what()};
+    }
+    if (!error) co_return;
+    const bool begun = reply.has_begun();
+    reply.close_after();
+    if (!begun) co_await handled_error(reply, std::move(*error));
+  }
+
+  asio::awaitable<void> handled_error(Reply<Stream>& reply, WireError error) {
+    try {
+      HttpResponse response = error_response(error);
+      co_await reply.send(std::move(response));
+    } catch (const boost::system::system_error&) {
+      reply.lose();
+    }
+  }
+
+  // Answers with the error, if there is one to tell, and ends the connection: what else the client
+  // sends may be the rest of this request.
+  asio::awaitable<bool> refuse(Parser& parser, std::optional<WireError> error) {
+    if (!error) co_return false;
+    const unsigned version = parser.is_header_done() ? parser.get().version() : 11;
+    const bool whole =
+        parser.is_header_done() && !parser.content_length_remaining() && !parser.chunked();
+    Reply<Stream> reply(service_, stream_, version, whole && parser.get().keep_alive());
+    service_.metrics.count_request("refused", error->status, 0);
+    co_await handled_error(reply, std::move(*error));
+    co_return reply.keep_alive();
+  }
+
+  // Lets the client read what it was sent, though it may still be sending.
+  asio::awaitable<void> close() {
+    if constexpr (!std::is_same_v<Stream, beast::tcp_stream>)
+      co_await stream_.async_shutdown(kToken);
+    beast::error_code ignored;
+    auto& socket = beast::get_lowest_layer(stream_).socket();
+    socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    char rest[4096];
+    for (size_t n_read = 0; n_read < service_.options.max_body_bytes;) {
+      const auto [error, n] =
+          co_await beast::get_lowest_layer(stream_).async_read_some(asio::buffer(rest), kToken);
+      if (error) break;
+      n_read += n;
+    }
+  }
+
+  Service& service_;
+  Stream stream_;
+  std::shared_ptr<Guest> guest_;
+  beast::flat_buffer buffer_;
+  bool is_idle_ = false;  // no request has come whole
+};
+
+}  // namespace
+
+asio::awaitable<void> serve_connection(Service& service, asio::ip::tcp::socket socket,
+                                       asio::ssl::context* tls) {
+  beast::error_code ignored;
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  if (tls == nullptr) {
+    Session<beast::tcp_stream> session(service, beast::tcp_stream(std::move(socket)));
+    co_await session.run();
+  } else {
+    using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+    Session<TlsStream> session(service, TlsStream(beast::tcp_stream(std::move(socket)), *tls));
+    beast::get_lowest_layer(session.stream()).expires_after(service.options.body_timeout);
+    const auto [error] =
+        co_await session.stream().async_handshake(asio::ssl::stream_base::server, kToken);
+    if (!error) co_await session.run();
+  }
+}
+
+}  // namespace pando::serve

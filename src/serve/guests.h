@@ -1,0 +1,54 @@
+// The connections that are open.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/post.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+
+namespace pando::serve {
+
+struct Guest {
+  boost::asio::any_io_executor executor;
+  std::function<void()> on_drain;  // used on the executor; empty once the connection is over
+};
+
+// Any thread.
+class Guests {
+ public:
+  std::shared_ptr<Guest> enter(boost::asio::any_io_executor executor) {
+    auto guest = std::make_shared<Guest>();
+    guest->executor = std::move(executor);
+    const std::lock_guard lock(mutex_);
+    guests_.insert(guest);
+    return guest;
+  }
+  // On the guest's executor.
+  void leave(const std::shared_ptr<Guest>& guest) {
+    guest->on_drain = nullptr;
+    const std::lock_guard lock(mutex_);
+    guests_.erase(guest);
+  }
+  // Tells each to go when it has what it asked for.
+  void drain() {
+    const std::lock_guard lock(mutex_);
+    for (const std::shared_ptr<Guest>& guest : guests_)
+      boost::asio::post(guest->executor, [guest] {
+        if (guest->on_drain) guest->on_drain();
+      });
+  }
+  size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return guests_.size();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<std::shared_ptr<Guest>> guests_;
+};
+
+}  // namespace pando::serve

@@ -1,0 +1,200 @@
+#include "serve/handler.h"
+
+#include <boost/asio/this_coro.hpp>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "base/errors.h"
+#include "base/fields.h"
+#include "base/json.h"
+#include "engine/prompt.h"
+#include "serve/asking.h"
+#include "serve/offload.h"
+
+namespace pando::serve {
+namespace {
+
+namespace asio = boost::asio;
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::json;
+using openai::WireError;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+WireError wrong_request(int status, const char* code, std::string message) {
+  return {status, "invalid_request_error", code, std::move(message)};
+}
+
+// Either is there.
+struct Prepared {
+  std::unique_ptr<openai::Job> job;
+  std::optional<HttpResponse> response;
+};
+
+// A body and what is asked by it; on a thread for texts.
+Prepared prepare(Service& service, const Route& route, const HttpRequest& request) {
+  const auto refuse = [](const Error& error) {
+    return Prepared{.response = error_response(openai::wire_error(error))};
+  };
+  Json body;
+  if (std::string_view(route.method) == "POST") {
+    Result<Json> parsed = parse_json(request.body);
+    if (!parsed)
+      return refuse(invalid_argument("the body is not JSON: {}", parsed.error().message));
+    body = std::move(*parsed);
+    if (!body.is_object())
+      return refuse(invalid_argument("the body is {}, expected an object", found_text(body)));
+    std::string name;
+    Fields fields(body);
+    fields.text("model", name);
+    if (!fields.status()) return refuse(fields.status().error());
+    if (!name.empty() && name != service.options.model_name)
+      return {.response = error_response(
+                  wrong_request(404, "model_not_found",
+                                fmt::format("the model '{}' is not served, expected '{}'",
+                                            one_line(name), service.options.model_name)))};
+  }
+  if (route.answer != nullptr) {
+    Result<HttpResponse> response = route.answer(service, request, body);
+    if (!response) return refuse(response.error());
+    return {.response = std::move(*response)};
+  }
+  const Model& model = service.engine.model();
+  auto job = route.make_job(body, {.model = model,
+                                   .context = service.engine.options().context,
+                                   .max_answers = service.engine.options().max_open,
+                                   .envelope = service.envelope()});
+  if (!job) return refuse(job.error());
+  const uint64_t key = (*job)->cached ? request.isolation_key : service.private_key();
+  for (Request& one : (*job)->requests) {
+    Result<std::vector<Token>> tokens = encode_prompt(model, one);
+    if (!tokens) return refuse(tokens.error());
+    one.tokens = std::move(*tokens);
+    one.isolation_key = key;
+    if (one.tokens.size() == 1) one.prompt_logprobs_from.reset();  // there is nothing to report
+  }
+  return {.job = std::move(*job)};
+}
+
+// Times of a job's answers.
+class Times {
+ public:
+  Times(Metrics& metrics, const std::vector<Request>& requests)
+      : metrics_(metrics), first_(requests.size()) {
+    for (size_t i = 0; i < requests.size(); ++i)
+      first_[i].resize(static_cast<size_t>(requests[i].sampling.n));
+  }
+
+  void hear(const Heard& heard) {
+    std::optional<Clock::time_point>& first =
+        first_[heard.request][static_cast<size_t>(heard.event.choice)];
+    if (!first) {
+      first = Clock::now();
+      metrics_.first_token(std::chrono::duration<double>(*first - start_).count());
+    }
+    if (heard.event.completion && heard.event.completion->tokens.size() > 1)
+      metrics_.next_tokens(seconds_since(*first) /
+                           static_cast<double>(heard.event.completion->tokens.size() - 1));
+  }
+
+ private:
+  Metrics& metrics_;
+  Clock::time_point start_ = Clock::now();
+  std::vector<std::vector<std::optional<Clock::time_point>>> first_;  // [requests][n]
+};
+
+asio::awaitable<void> answer(Service& service, openai::Job& job, Replier& replier) {
+  openai::Completions completions;
+  for (const Request& request : job.requests)
+    completions.emplace_back(static_cast<size_t>(request.sampling.n));
+  Asking asking(service.engine, job.requests, co_await asio::this_coro::executor);
+  Status status = asking.feed();
+  if (!status) {
+    HttpResponse response = error_response(openai::wire_error(status.error()));
+    co_await replier.send(std::move(response));
+    co_return;
+  }
+  Times times(service.metrics, job.requests);
+  if (job.stream) {
+    co_await replier.begin_stream();
+    if (std::string events = job.begin(); !events.empty())
+      co_await replier.write(std::move(events));
+  }
+  while (!asking.over() && status) {
+    std::string events;
+    std::vector<Heard> all_heard = co_await asking.next();
+    for (Heard& heard : all_heard) {
+      if (heard.event.error) {
+        status = *heard.event.error;
+        break;
+      }
+      times.hear(heard);
+      if (job.stream) events += job.hear(heard.request, heard.event);
+      if (heard.event.completion)
+        completions[heard.request][static_cast<size_t>(heard.event.choice)] =
+            std::move(*heard.event.completion);
+    }
+    if (status) status = asking.feed();
+    if (!events.empty()) co_await replier.write(std::move(events));
+  }
+  if (!job.stream) {
+    HttpResponse response = status ? json_response(job.body(completions))
+                                   : error_response(openai::wire_error(status.error()));
+    co_await replier.send(std::move(response));
+    co_return;
+  }
+  std::string last =
+      status ? job.end(completions)
+             : openai::stream_event(openai::error_body(openai::wire_error(status.error())));
+  last += "data: [DONE]\n\n";
+  co_await replier.write(std::move(last));
+  co_await replier.end_stream();
+}
+
+}  // namespace
+
+std::optional<WireError> check_head(const Service& service, HttpRequest& request,
+                                    std::string_view authorization) {
+  const Route* route = find_route(request.path);
+  if (route == nullptr || !route->open) {
+    const std::optional<uint64_t> key = service.keys.identify(authorization);
+    if (!key)
+      return wrong_request(401, "invalid_api_key",
+                           authorization.empty()
+                               ? "no API key was sent, expected 'Authorization: Bearer KEY'"
+                               : "the API key is not known");
+    request.isolation_key = *key;
+  }
+  if (route == nullptr)
+    return wrong_request(404, "not_found",
+                         fmt::format("nothing is served under '{}'", one_line(request.path)));
+  if (request.method != route->method)
+    return wrong_request(405, "method_not_allowed",
+                         fmt::format("the method is {}, expected {} under '{}'",
+                                     one_line(request.method), route->method, route->path));
+  // What a web page of others can send without asking is no JSON.
+  const std::string_view type = request.content_type;
+  if (request.method == "POST" && !type.starts_with("application/json"))
+    return wrong_request(
+        415, "unsupported_media_type",
+        fmt::format("the content is of type '{}', expected 'application/json'", one_line(type)));
+  if (service.draining && !route->open)
+    return WireError{503, "server_error", "shutting_down", "the server is shutting down"};
+  return std::nullopt;
+}
+
+asio::awaitable<void> handle(Service& service, const HttpRequest& request, Replier& replier) {
+  const Route& route = *find_route(request.path);
+  Prepared prepared = co_await offload(
+      service.text_pool, [&service, &route, &request] { return prepare(service, route, request); });
+  if (prepared.response) {
+    co_await replier.send(std::move(*prepared.response));
+  } else {
+    co_await answer(service, *prepared.job, replier);
+  }
+}
+
+}  // namespace pando::serve

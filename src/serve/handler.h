@@ -1,0 +1,21 @@
+// From a request of HTTP to its answer.
+#pragma once
+
+#include <optional>
+
+#include "serve/http.h"
+#include "serve/routes.h"
+#include "serve/service.h"
+
+namespace pando::serve {
+
+// Once the head of a request is there: whether it will be answered otherwise than with this error.
+// Fills in the request's isolation key.
+std::optional<openai::WireError> check_head(const Service& service, HttpRequest& request,
+                                            std::string_view authorization);
+
+// Answers a request that check_head let pass. Throws where the client is gone. What the engine was
+// asked for it is cancelled where it ends early.
+boost::asio::awaitable<void> handle(Service& service, const HttpRequest& request, Replier& replier);
+
+}  // namespace pando::serve

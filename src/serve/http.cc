@@ -1,0 +1,16 @@
+#include "serve/http.h"
+
+namespace pando::serve {
+
+HttpResponse error_response(const openai::WireError& error) {
+  HttpResponse response{.status = error.status, .body = openai::dump(openai::error_body(error))};
+  if (error.status == 429 || error.status == 503) response.headers.push_back({"Retry-After", "1"});
+  if (error.status == 401) response.headers.push_back({"WWW-Authenticate", "Bearer"});
+  return response;
+}
+
+HttpResponse json_response(const nlohmann::ordered_json& body) {
+  return {.body = openai::dump(body)};
+}
+
+}  // namespace pando::serve

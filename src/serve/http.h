@@ -1,0 +1,46 @@
+// Requests and answers of HTTP as the handlers see them, whatever carries them.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "openai/errors.h"
+
+namespace pando::serve {
+
+struct HttpRequest {
+  std::string method;
+  std::string path;  // without the query
+  std::string content_type;
+  std::string body;
+  uint64_t isolation_key = 0;  // of whoever asks
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string body;
+  std::string content_type = "application/json";
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+// With the headers that go with its status.
+HttpResponse error_response(const openai::WireError& error);
+HttpResponse json_response(const nlohmann::ordered_json& body);
+
+// Sends the answer to one request: send() once, or begin_stream() and then write() as often as
+// there is something. They throw where the client is gone.
+class Replier {
+ public:
+  virtual ~Replier() = default;
+  virtual boost::asio::awaitable<void> send(HttpResponse response) = 0;
+  virtual boost::asio::awaitable<void> begin_stream() = 0;  // of server-sent events
+  virtual boost::asio::awaitable<void> write(std::string events) = 0;
+  virtual boost::asio::awaitable<void> end_stream() = 0;
+  virtual bool has_begun() const = 0;  // something was sent
+};
+
+}  // namespace pando::serve

@@ -1,0 +1,114 @@
+#include "serve/metrics.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <utility>
+#include <vector>
+
+namespace pando::serve {
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+// Seconds.
+const prometheus::Histogram::BucketBoundaries kFirst = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+                                                        1,     2.5,  5,     10,   25,  60};
+const prometheus::Histogram::BucketBoundaries kNext = {0.001, 0.0025, 0.005, 0.01, 0.025,
+                                                       0.05,  0.1,    0.25,  0.5,  1};
+const prometheus::Histogram::BucketBoundaries kWhole = {0.01, 0.05, 0.1, 0.5, 1,  2.5,
+                                                        5,    10,   30,  60,  300};
+
+MetricFamily one(const char* name, const char* help, MetricType type, double value) {
+  prometheus::ClientMetric metric;
+  if (type == MetricType::Counter) {
+    metric.counter.value = value;
+  } else {
+    metric.gauge.value = value;
+  }
+  return {name, help, type, {metric}};
+}
+
+std::vector<MetricFamily> of_engine(const EngineStats& s) {
+  struct Count {
+    const char *name, *help;
+    double value;
+  };
+  const auto as = [](uint64_t n) { return static_cast<double>(n); };
+  const Count counts[] = {
+      {"pando_prompt_tokens_total", "Prompt tokens of answers taken up", as(s.arrived_tokens)},
+      {"pando_prompt_tokens_reused_total",
+       "Of these, cached or wanted by others too when they came", as(s.arrived_shared)},
+      {"pando_generated_tokens_total", "Tokens of finished requests' answers",
+       as(s.generated_tokens)},
+      {"pando_engine_requests_total", "Requests that the engine has finished", as(s.requests)},
+      {"pando_prefill_rows_total", "Rows computed for prompts", as(s.prefill_rows)},
+      {"pando_decode_rows_total", "Rows computed for generated tokens", as(s.decode_rows)},
+      {"pando_recomputed_rows_total", "Of both, rows that were cached already",
+       as(s.recomputed_rows)},
+      {"pando_steps_total", "Forward passes", as(s.steps)},
+      {"pando_step_seconds_total", "Seconds in forward passes", s.step_s},
+      {"pando_preemptions_total", "Answers that had to make room for older ones",
+       as(s.preemptions)},
+      {"pando_evicted_pages_total", "Cached pages of keys and values that made room",
+       as(s.evicted_pages)},
+  };
+  std::vector<MetricFamily> families;
+  for (const Count& count : counts)
+    families.push_back(one(count.name, count.help, MetricType::Counter, count.value));
+  families.push_back(one("pando_kv_bytes_peak", "Keys and values in use at most, bytes",
+                         MetricType::Gauge, as(s.kv_bytes_peak)));
+  return families;
+}
+
+}  // namespace
+
+Metrics::Metrics(const Engine& engine)
+    : engine_(engine),
+      requests_(BuildCounter()
+                    .Name("pando_http_requests_total")
+                    .Help("Requests answered, by path and status")
+                    .Register(registry_)),
+      seconds_(BuildHistogram()
+                   .Name("pando_http_request_seconds")
+                   .Help("From a request to the end of its answer, by path")
+                   .Register(registry_)),
+      cancelled_(BuildCounter()
+                     .Name("pando_cancelled_requests_total")
+                     .Help("Requests whose client left, or that took too long")
+                     .Register(registry_)
+                     .Add({})),
+      ttft_(BuildHistogram()
+                .Name("pando_time_to_first_token_seconds")
+                .Help("From a request to the first event of each of its answers")
+                .Register(registry_)
+                .Add({}, kFirst)),
+      tpot_(BuildHistogram()
+                .Name("pando_time_per_output_token_seconds")
+                .Help("Mean time of each answer's tokens behind the first")
+                .Register(registry_)
+                .Add({}, kNext)),
+      under_way_(BuildGauge()
+                     .Name("pando_requests_under_way")
+                     .Help("Requests that are waiting or being answered")
+                     .Register(registry_)
+                     .Add({})) {}
+
+void Metrics::count_request(const std::string& path, int status, double seconds) {
+  requests_.Add({{"path", path}, {"status", std::to_string(status)}}).Increment();
+  seconds_.Add({{"path", path}}, kWhole).Observe(seconds);
+}
+
+std::string Metrics::text(size_t n_connections) const {
+  std::vector<MetricFamily> families = registry_.Collect();
+  for (MetricFamily& family : of_engine(engine_.stats())) families.push_back(std::move(family));
+  families.push_back(one("pando_open_connections", "Connections that are open", MetricType::Gauge,
+                         static_cast<double>(n_connections)));
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace pando::serve

@@ -1,0 +1,32 @@
+// What a server is told.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pando::serve {
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  uint16_t port = 8000;    // 0: any that is free
+  std::string model_name;  // as requests name it; others are not found
+  int io_threads = 2;      // for connections
+  int text_threads = 2;    // for reading bodies and tokenising
+  // One key in each line, "name:key" or "key"; empty: everybody may ask. Requests of different keys
+  // share no prefixes.
+  std::vector<std::string> api_keys;
+  std::string tls_certificate, tls_key;  // PEM files; empty: plain HTTP
+  size_t max_connections = 4096;
+  size_t max_header_bytes = size_t{16} << 10;
+  size_t max_body_bytes = size_t{32} << 20;
+  std::chrono::seconds idle_timeout{75};      // between requests of a connection
+  std::chrono::seconds body_timeout{60};      // for a request to come, once begun
+  std::chrono::seconds write_timeout{30};     // for a client to take what was sent
+  std::chrono::seconds request_timeout{600};  // for an answer as a whole
+  std::chrono::seconds drain_timeout{30};     // for requests under way when the server stops
+};
+
+}  // namespace pando::serve

@@ -1,0 +1,144 @@
+#include "serve/routes.h"
+
+#include <utility>
+
+#include "base/errors.h"
+#include "base/fields.h"
+#include "engine/prompt.h"
+#include "openai/sampling_fields.h"
+#include "pando/version.h"
+#include "serve/answers_job.h"
+
+namespace pando::serve {
+namespace {
+
+using Json = nlohmann::json;
+using Reply = nlohmann::ordered_json;
+
+constexpr std::string_view kModels = "/v1/models";
+
+Reply model_object(const Service& service) {
+  return {{"id", service.options.model_name},
+          {"object", "model"},
+          {"created", service.started},
+          {"owned_by", "pando"},
+          {"max_model_len", service.engine.options().context}};
+}
+
+Result<HttpResponse> models(Service& service, const HttpRequest& request, const Json&) {
+  if (request.path == kModels)
+    return json_response({{"object", "list"}, {"data", Reply::array({model_object(service)})}});
+  const std::string name = request.path.substr(kModels.size() + 1);
+  if (name != service.options.model_name)
+    return error_response({404, "invalid_request_error", "model_not_found",
+                           fmt::format("the model '{}' is not served, expected '{}'",
+                                       one_line(name), service.options.model_name)});
+  return json_response(model_object(service));
+}
+
+Result<HttpResponse> health(Service&, const HttpRequest&, const Json&) {
+  return json_response({{"status", "ok"}});
+}
+
+Result<HttpResponse> ready(Service& service, const HttpRequest&, const Json&) {
+  if (service.draining)
+    return error_response({503, "server_error", "shutting_down", "the server is shutting down"});
+  return json_response({{"status", "ready"}});
+}
+
+Result<HttpResponse> version_of(Service&, const HttpRequest&, const Json&) {
+  return json_response({{"version", version()}, {"commit", build_commit()}});
+}
+
+Result<HttpResponse> metrics(Service& service, const HttpRequest&, const Json&) {
+  return HttpResponse{.body = service.metrics.text(service.guests.size()),
+                      .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+}
+
+Result<HttpResponse> tokenize(Service& service, const HttpRequest&, const Json& body) {
+  const Model& model = service.engine.model();
+  Fields fields(body);
+  Request request;
+  std::string ignored;
+  bool add_special = true, with_texts = false;
+  Json kwargs = Json::object();
+  fields.text("model", ignored);
+  fields.text("prompt", request.prompt);
+  fields.flag("add_special_tokens", add_special);
+  fields.flag("add_generation_prompt", request.chat.add_generation_prompt);
+  fields.flag("return_token_strs", with_texts);
+  fields.object("chat_template_kwargs", kwargs);
+  Fields chat(kwargs);
+  chat.flag("enable_thinking", request.chat.thinking);
+  chat.only(std::initializer_list<std::string_view>{"enable_thinking"});
+  fields.fail(chat.status());
+  fields.only(std::initializer_list<std::string_view>{"model", "prompt", "messages",
+                                                      "add_special_tokens", "add_generation_prompt",
+                                                      "return_token_strs", "chat_template_kwargs"});
+  if (!fields.status()) return fields.status().error();
+  if (fields.has("prompt") == fields.has("messages"))
+    return invalid_argument("expected one of 'prompt' and 'messages'");
+  if (fields.has("messages")) {
+    Result<std::vector<ChatMessage>> messages = parse_messages(body["messages"]);
+    if (!messages) return messages.error();
+    request.messages = std::move(*messages);
+  }
+  const Result<std::vector<Token>> tokens = request.messages.empty()
+                                                ? model.encode(request.prompt, add_special)
+                                                : encode_prompt(model, request);
+  if (!tokens) return tokens.error();
+  Reply reply = {{"count", tokens->size()},
+                 {"max_model_len", service.engine.options().context},
+                 {"tokens", *tokens}};
+  if (with_texts) {
+    reply["token_strs"] = Reply::array();
+    for (const Token& token : *tokens) {
+      const Result<std::string> text = model.decode(std::span(&token, 1));
+      if (!text) return text.error();
+      reply["token_strs"].push_back(*text);
+    }
+  }
+  return json_response(reply);
+}
+
+Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json& body) {
+  Fields fields(body);
+  std::string ignored;
+  std::vector<Token> tokens;
+  fields.text("model", ignored);
+  fields.tokens("tokens", tokens);
+  fields.only(std::initializer_list<std::string_view>{"model", "tokens"});
+  if (!fields.status()) return fields.status().error();
+  if (!fields.has("tokens")) return invalid_argument("the body has no 'tokens'");
+  const Result<std::string> text = service.engine.model().decode(tokens);
+  if (!text) return text.error();
+  return json_response({{"prompt", *text}});
+}
+
+constexpr Route kRoutes[] = {
+    {"/v1/completions", "POST", openai::make_completions_job},
+    {"/v1/chat/completions", "POST", openai::make_chat_job},
+    {"/v1/embeddings", "POST", openai::make_embeddings_job},
+    {"/v1/rerank", "POST", openai::make_rerank_job},
+    {"/v1/score", "POST", openai::make_score_job},
+    {"/v1/answers", "POST", make_answers_job},
+    {"/v1/models", "GET", nullptr, models},
+    {"/tokenize", "POST", nullptr, tokenize},
+    {"/detokenize", "POST", nullptr, detokenize},
+    {"/version", "GET", nullptr, version_of},
+    {"/metrics", "GET", nullptr, metrics},
+    {"/health", "GET", nullptr, health, /*open=*/true},
+    {"/ready", "GET", nullptr, ready, /*open=*/true},
+};
+
+}  // namespace
+
+const Route* find_route(std::string_view path) {
+  if (path.starts_with(kModels) && path.size() > kModels.size() + 1 && path[kModels.size()] == '/')
+    path = kModels;
+  for (const Route& route : kRoutes)
+    if (path == route.path) return &route;
+  return nullptr;
+}
+
+}  // namespace pando::serve

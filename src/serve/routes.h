@@ -1,0 +1,27 @@
+// What is answered under which path.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "openai/job.h"
+#include "serve/http.h"
+#include "serve/service.h"
+
+namespace pando::serve {
+
+struct Route {
+  const char* path;
+  const char* method;
+  openai::MakeJob* make_job = nullptr;  // asks the engine; or
+  // is answered at once. `body` is null for a GET.
+  Result<HttpResponse> (*answer)(Service&, const HttpRequest&,
+                                 const nlohmann::json& body) = nullptr;
+  bool open = false;  // needs no API key
+};
+
+// Null for a path that is not served.
+const Route* find_route(std::string_view path);
+
+}  // namespace pando::serve

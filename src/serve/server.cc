@@ -1,0 +1,159 @@
+#include "serve/server.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+#include <thread>
+#include <vector>
+
+#include "base/errors.h"
+#include "serve/connection.h"
+#include "serve/service.h"
+#include "serve/tls.h"
+
+namespace pando::serve {
+namespace {
+
+namespace asio = boost::asio;
+using tcp = asio::ip::tcp;
+using Error_code = boost::system::error_code;
+
+constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
+constexpr std::chrono::milliseconds kLookAgain{20};
+
+// What a connection threw is its own affair: it is closed.
+constexpr auto kAlone = [](const std::exception_ptr&) {};
+
+}  // namespace
+
+class Server::Impl {
+ public:
+  Impl(Engine& engine, const ServerOptions& options, ApiKeys keys,
+       std::unique_ptr<asio::ssl::context> tls)
+      : options_(options),
+        service_(engine, options_, std::move(keys)),
+        tls_(std::move(tls)),
+        context_(options.io_threads),
+        strand_(asio::make_strand(context_)),
+        acceptor_(strand_),
+        signals_(strand_) {}
+
+  // Whatever a thread of texts still does is done for connections that are alive.
+  ~Impl() { service_.text_pool.join(); }
+
+  Status listen() {
+    Error_code error;
+    tcp::resolver resolver(context_);
+    const auto found = resolver.resolve(options_.host, std::to_string(options_.port),
+                                        tcp::resolver::passive, error);
+    if (error) return io_error("cannot listen on host '{}': {}", options_.host, error.message());
+    const tcp::endpoint address = *found.begin();
+    acceptor_.open(address.protocol(), error);
+    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor_.bind(address, error);
+    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (error)
+      return io_error("cannot listen on {} port {}: {}", options_.host, options_.port,
+                      error.message());
+    port_ = acceptor_.local_endpoint().port();
+    return {};
+  }
+
+  uint16_t port() const { return port_; }
+
+  void run(bool stop_on_signals) {
+    asio::co_spawn(strand_, accept(), kAlone);
+    if (stop_on_signals) {
+      signals_.add(SIGINT);
+      signals_.add(SIGTERM);
+      asio::co_spawn(strand_, wait_for_signals(), kAlone);
+    }
+    std::vector<std::thread> threads;
+    for (int i = 1; i < options_.io_threads; ++i) threads.emplace_back([this] { context_.run(); });
+    context_.run();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  void stop() { asio::co_spawn(strand_, drain(), kAlone); }
+
+ private:
+  asio::awaitable<void> accept() {
+    asio::steady_timer timer(strand_);
+    while (acceptor_.is_open()) {
+      if (service_.guests.size() >= options_.max_connections) {  // the others wait in the system
+        timer.expires_after(kLookAgain);
+        co_await timer.async_wait(kToken);
+        continue;
+      }
+      auto [error, socket] = co_await acceptor_.async_accept(asio::make_strand(context_), kToken);
+      if (!error) {
+        const auto executor = socket.get_executor();
+        asio::co_spawn(executor, serve_connection(service_, std::move(socket), tls_.get()), kAlone);
+      } else if (acceptor_.is_open()) {  // no file descriptors, for example
+        timer.expires_after(kLookAgain);
+        co_await timer.async_wait(kToken);
+      }
+    }
+  }
+
+  asio::awaitable<void> wait_for_signals() {
+    const auto [first_error, first] = co_await signals_.async_wait(kToken);
+    if (first_error) co_return;
+    stop();
+    const auto [error, second] = co_await signals_.async_wait(kToken);
+    if (!error) context_.stop();
+  }
+
+  asio::awaitable<void> drain() {
+    if (service_.draining.exchange(true)) co_return;
+    acceptor_.close();
+    const auto end = std::chrono::steady_clock::now() + options_.drain_timeout;
+    asio::steady_timer timer(strand_);
+    while (service_.guests.size() > 0 && std::chrono::steady_clock::now() < end) {
+      service_.guests.drain();
+      timer.expires_after(kLookAgain);
+      co_await timer.async_wait(kToken);
+    }
+    signals_.cancel();
+    if (service_.guests.size() > 0) context_.stop();
+  }
+
+  const ServerOptions options_;
+  Service service_;
+  std::unique_ptr<asio::ssl::context> tls_;
+  asio::io_context context_;
+  asio::strand<asio::io_context::executor_type> strand_;
+  tcp::acceptor acceptor_;
+  asio::signal_set signals_;
+  uint16_t port_ = 0;
+};
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() = default;
+
+Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions& options) {
+  Result<ApiKeys> keys = ApiKeys::parse(options.api_keys);
+  if (!keys) return keys.error();
+  std::unique_ptr<asio::ssl::context> tls;
+  if (!options.tls_certificate.empty()) {
+    auto made = make_tls(options.tls_certificate, options.tls_key);
+    if (!made) return made.error();
+    tls = std::move(*made);
+  }
+  auto impl = std::make_unique<Impl>(engine, options, std::move(*keys), std::move(tls));
+  if (Status status = impl->listen(); !status) return status.error();
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+uint16_t Server::port() const { return impl_->port(); }
+void Server::run(bool stop_on_signals) { impl_->run(stop_on_signals); }
+void Server::stop() { impl_->stop(); }
+
+}  // namespace pando::serve

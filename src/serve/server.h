@@ -1,0 +1,33 @@
+// The HTTP server over one engine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "pando/engine.h"
+#include "serve/options.h"
+
+namespace pando::serve {
+
+class Server {
+ public:
+  // Takes the address; clients may connect from now on. The engine must live longer. Errors: kIo
+  // for an address that cannot be had, kInvalidArgument for keys, kBadFile for a certificate.
+  static Result<std::unique_ptr<Server>> open(Engine& engine, const ServerOptions& options);
+  ~Server();
+
+  uint16_t port() const;  // that it has
+
+  // Serves until it is stopped. With `stop_on_signals`, SIGINT and SIGTERM stop it, and a second
+  // one at once.
+  void run(bool stop_on_signals);
+  // Any thread: no new requests; those under way are answered, within drain_timeout.
+  void stop();
+
+ private:
+  class Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pando::serve

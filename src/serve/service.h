@@ -1,0 +1,41 @@
+// What all connections of a server use.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/thread_pool.hpp>
+#include <cstdint>
+#include <string>
+
+#include "openai/response.h"
+#include "pando/engine.h"
+#include "serve/api_keys.h"
+#include "serve/guests.h"
+#include "serve/metrics.h"
+#include "serve/options.h"
+
+namespace pando::serve {
+
+// Any thread may use it.
+struct Service {
+  Service(Engine& engine, const ServerOptions& options, ApiKeys keys);
+
+  Engine& engine;
+  const ServerOptions& options;
+  const ApiKeys keys;
+  const int64_t started;              // seconds since 1970
+  std::atomic<bool> draining{false};  // no new requests are taken
+  Metrics metrics;
+  Guests guests;
+  boost::asio::thread_pool text_pool;
+
+  // Of the answer to a new request.
+  openai::Envelope envelope();
+  // Of a request that shares with no other.
+  uint64_t private_key();
+
+ private:
+  const uint64_t secret_;  // ids are not to be guessed
+  std::atomic<uint64_t> n_ids_{0};
+};
+
+}  // namespace pando::serve

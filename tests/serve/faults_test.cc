@@ -1,0 +1,183 @@
+// Clients that leave, send garbage or too much; keys, limits and the end of a server.
+#include <chrono>
+#include <thread>
+
+#include "serve/client.h"
+
+namespace pando::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+Json endless_body() {
+  return {{"prompt", "Goes on."}, {"n", 64}, {"max_tokens", 500}, {"ignore_eos", true}};
+}
+
+// Until it holds, or ten seconds.
+template <class Holds>
+bool soon(Holds holds) {
+  for (int i = 0; i < 1000; ++i) {
+    if (holds()) return true;
+    std::this_thread::sleep_for(10ms);
+  }
+  return false;
+}
+
+bool is_idle(RunningServer& server) {
+  const uint64_t steps = server.engine().stats().steps;
+  std::this_thread::sleep_for(50ms);
+  return server.engine().stats().steps == steps;
+}
+
+TEST(Faults, AClientThatLeavesIsDropped) {
+  RunningServer server;
+  for (const bool stream : {false, true}) {
+    Client client(server.port());
+    Json body = endless_body();
+    body["stream"] = stream;
+    const std::string text = body.dump();
+    client.send(
+        "POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+        std::to_string(text.size()) + "\r\n\r\n" + text);
+    const uint64_t before = server.engine().stats().steps;
+    ASSERT_TRUE(soon([&] { return server.engine().stats().steps > before + 2; }));
+    client.close();
+    EXPECT_TRUE(soon([&] { return is_idle(server); })) << stream;
+  }
+  EXPECT_EQ(server.engine().stats().requests, 0u);
+  EXPECT_NE(Client(server.port()).get("/metrics").body.find("pando_cancelled_requests_total 2"),
+            std::string::npos);
+}
+
+TEST(Faults, GarbageIsAnsweredOrDropped) {
+  RunningServer server;
+  std::string bytes;
+  for (int i = 0; i < 3000; ++i) bytes += static_cast<char>(i * 37 + i / 7);
+  for (const std::string& garbage :
+       {std::string("\x16\x03\x01\x02garbage\r\n\r\n"), bytes, std::string("GET\r\n\r\n"),
+        std::string("POST /v1/completions HTTP/1.1\r\nContent-Length: -5\r\n\r\n"),
+        std::string("POST /v1/completions HTTP/9.9\r\n\r\n")}) {
+    Client client(server.port());
+    client.send(garbage);
+    const std::string all = client.read_all();
+    EXPECT_TRUE(all.starts_with("HTTP/1.1 400")) << all;
+  }
+  for (const char* body : {"", "{", "[]", "5", "\xff", "{\"prompt\": \"a\", \"prompt\": 5}"}) {
+    const Answer answer = Client(server.port()).ask("POST", "/v1/completions", body);
+    EXPECT_EQ(answer.status, 400) << body;
+    EXPECT_EQ(answer.json()["error"]["type"], "invalid_request_error");
+  }
+  EXPECT_EQ(Client(server.port()).get("/health").status, 200);
+}
+
+TEST(Faults, Limits) {
+  serve::ServerOptions options = tiny_server_options();
+  options.max_body_bytes = 1000;
+  options.max_header_bytes = 1000;
+  RunningServer server(options);
+  const std::string kLong(5000, 'x');
+  EXPECT_EQ(Client(server.port()).ask("POST", "/tokenize", kLong).status, 413);
+  EXPECT_EQ(Client(server.port()).ask("GET", "/" + kLong).status, 431);
+  EXPECT_EQ(Client(server.port()).ask("POST", "/tokenize", "{}", "", "text/plain").status, 415);
+}
+
+TEST(Faults, Pipelining) {
+  RunningServer server;
+  Client client(server.port());
+  const std::string body = R"({"prompt": "abc", "max_tokens": 3, "temperature": 0})";
+  const std::string one =
+      "POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n" + body;
+  client.send(one + one + "GET /health HTTP/1.1\r\n\r\n");
+  const Json first = client.read().json(), second = client.read().json();
+  EXPECT_EQ(first["choices"], second["choices"]);
+  EXPECT_EQ(client.read().status, 200);
+}
+
+TEST(Faults, AFullQueueIsSaid) {
+  EngineOptions options = tiny_options();
+  options.max_open = 64;
+  RunningServer server(tiny_server_options(), options);
+  Client first(server.port());
+  const std::string text = endless_body().dump();
+  first.send("POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+             std::to_string(text.size()) + "\r\n\r\n" + text);
+  ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 1; }));
+  const Answer refused = Client(server.port()).post("/v1/completions", {{"prompt", "P"}});
+  EXPECT_EQ(refused.status, 429) << refused.body;
+  EXPECT_EQ(refused.json()["error"]["type"], "rate_limit_error");
+  EXPECT_NE(refused.retry_after, "");
+  first.close();
+  EXPECT_TRUE(soon([&] {
+    return Client(server.port()).post("/v1/completions", {{"prompt", "P"}}).status == 200;
+  }));
+}
+
+// More prompts than the engine takes at a time.
+TEST(Faults, ManyPromptsWaitForEachOther) {
+  EngineOptions options = tiny_options();
+  options.max_open = 4;
+  RunningServer server(tiny_server_options(), options);
+  Json prompts = Json::array();
+  for (int i = 0; i < 30; ++i) prompts.push_back("Prompt " + std::to_string(i));
+  const Answer answer =
+      Client(server.port()).post("/v1/completions", {{"prompt", prompts}, {"max_tokens", 2}});
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.json()["choices"].size(), 30u);
+}
+
+TEST(Faults, KeysAndTheirIsolation) {
+  const std::string one = "one-key-that-is-long", two = "two-keys-that-are-long";
+  serve::ServerOptions options = tiny_server_options();
+  options.api_keys = {"# keys", "first:" + one, "", two};
+  RunningServer server(options);
+  Client client(server.port());
+  EXPECT_EQ(client.get("/health").status, 200);
+  EXPECT_EQ(client.get("/v1/models").status, 401);
+  EXPECT_EQ(Client(server.port()).ask("GET", "/v1/models", "", "wrong").status, 401);
+  const std::string body =
+      R"({"prompt": "A prompt that is shared or not.", "max_tokens": 1, "sharing": true})";
+  const auto reused = [&](const std::string& key) {
+    const Answer answer = Client(server.port()).ask("POST", "/v1/completions", body, key);
+    EXPECT_EQ(answer.status, 200);
+    return answer.json()["sharing"]["reused"].get<int>();
+  };
+  EXPECT_EQ(reused(one), 0);
+  EXPECT_GT(reused(one), 0);
+  EXPECT_EQ(reused(two), 0);
+  options.api_keys = {"short"};
+  EXPECT_FALSE(serve::Server::open(server.engine(), options).ok());
+}
+
+TEST(Faults, AnAnswerThatTakesTooLong) {
+  serve::ServerOptions options = tiny_server_options();
+  options.request_timeout = 1s;
+  RunningServer server(options);
+  Json body = endless_body();
+  body["prompt"] = Json::array();
+  for (int i = 0; i < 30; ++i) body["prompt"].push_back("Goes on " + std::to_string(i));
+  const Answer answer = Client(server.port()).post("/v1/completions", body);
+  EXPECT_EQ(answer.status, 504);
+  EXPECT_EQ(answer.json()["error"]["code"], "timeout");
+  EXPECT_TRUE(soon([&] { return is_idle(server); }));
+}
+
+TEST(Faults, AServerThatStopsAnswersWhatIsUnderWay) {
+  RunningServer server;
+  Client idle(server.port()), busy(server.port());
+  EXPECT_EQ(idle.get("/health").status, 200);
+  Json body = endless_body();
+  body["n"] = 8;
+  body["max_tokens"] = 200;
+  const std::string text = body.dump();
+  busy.send("POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+            std::to_string(text.size()) + "\r\n\r\n" + text);
+  ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 1; }));
+  server.stop();
+  EXPECT_EQ(busy.read().status, 200);
+  EXPECT_EQ(idle.read_all(), "");
+  EXPECT_THROW(Client(server.port()), boost::system::system_error);
+}
+
+}  // namespace
+}  // namespace pando::testing
