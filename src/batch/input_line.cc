@@ -3,8 +3,8 @@
 #include <iterator>
 
 #include "base/errors.h"
-#include "base/json.h"
 #include "base/fields.h"
+#include "base/json.h"
 #include "batch/line_head.h"
 #include "batch/openai_line.h"
 #include "openai/sampling_fields.h"

@@ -164,7 +164,10 @@ class Parser {
     if (!fields_.has(name)) return fields_.fail(invalid_argument("the body has no '{}'", name));
     const Json& prompt = json_[name];
     const bool is_list = prompt.is_array() && !prompt.empty() && !prompt[0].is_number();
-    if (is_list) {
+    if (is_list && prompt.size() > rules_.most_prompts) {
+      fields_.fail(invalid_argument("field '{}' has {} prompts, expected at most {}", name,
+                                    prompt.size(), rules_.most_prompts));
+    } else if (is_list) {
       for (const Json& one : prompt) add_prompt(name, one);
     } else if (prompt.is_string() || prompt.is_array()) {
       add_prompt(name, prompt);

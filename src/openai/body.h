@@ -1,6 +1,7 @@
 // The bodies of requests of the OpenAI API, as what the engine is asked.
 #pragma once
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ struct BodyRules {
   bool logits_hash = false;
   bool is_batch = false;  // nothing is streamed, or chosen for one request only
   int d_model = 0;        // with is_batch not used
+  size_t most_prompts = std::numeric_limits<size_t>::max();
 };
 
 // kInvalidArgument names field, found and expected.

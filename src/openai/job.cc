@@ -13,6 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kCompletionTokens = 16;  // as OpenAI's documentation says
+constexpr int kMostTopLogprobs = 20;   // the same
 
 class WireJob : public Job {
  public:
@@ -118,10 +119,11 @@ class WireJob : public Job {
 
 Result<std::unique_ptr<Job>> make_job(Endpoint endpoint, const nlohmann::json& json,
                                       const JobContext& context) {
-  BodyRules rules{.d_model = context.model.info().d_model};
+  BodyRules rules{.d_model = context.model.info().d_model, .most_prompts = Bounds::kMostRequests};
   rules.sampling.temperature = 1;
   rules.sampling.max_tokens =
       endpoint == Endpoint::kCompletions ? kCompletionTokens : context.context;
+  if (Status status = check_lists(json); !status) return status.error();
   Result<Body> body = parse_body(endpoint, json, rules);
   if (!body) return body.error();
   if (Status status = check_answers(body->requests, context); !status) return status.error();
@@ -129,6 +131,17 @@ Result<std::unique_ptr<Job>> make_job(Endpoint endpoint, const nlohmann::json& j
 }
 
 }  // namespace
+
+Status check_lists(const nlohmann::json& body) {
+  constexpr std::pair<const char*, size_t> kLists[] = {
+      {"stop", 64}, {"stop_token_ids", 1024}, {"logit_bias", 1024}};
+  for (const auto& [name, most] : kLists)
+    if (const auto list = body.find(name);
+        list != body.end() && list->is_structured() && list->size() > most)
+      return invalid_argument("field '{}' has {} entries, expected at most {}", name, list->size(),
+                              most);
+  return {};
+}
 
 Status check_answers(const std::vector<Request>& requests, const JobContext& context) {
   int64_t n_besides = 0;
@@ -138,7 +151,22 @@ Status check_answers(const std::vector<Request>& requests, const JobContext& con
     if (n < 1 || n_besides > context.max_answers)
       return invalid_argument("field 'n' is {} with {} prompts, expected 1 to {} answers", n,
                               requests.size(), context.max_answers);
+    if (const int top = request.sampling.top_logprobs; top > kMostTopLogprobs)
+      return invalid_argument("{} of the likeliest tokens are asked for, expected at most {}", top,
+                              kMostTopLogprobs);
   }
+  return {};
+}
+
+Status Bounds::add(size_t n_requests, size_t bytes_each) {
+  n_requests_ += n_requests;
+  if (n_requests_ > kMostRequests)
+    return invalid_argument("more than {0} answers are asked for at once, expected at most {0}",
+                            kMostRequests);
+  n_bytes_ += n_requests * bytes_each;
+  if (n_bytes_ > kMostBytes)
+    return invalid_argument("the prompts have more than {} MiB, expected fewer or shorter ones",
+                            kMostBytes >> 20);
   return {};
 }
 

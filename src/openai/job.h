@@ -33,6 +33,18 @@ class Job {
 
 std::string stream_event(const nlohmann::ordered_json& data);
 
+// What a job may ask for, counted before it is made: requests, and the bytes of all their prompts,
+// which stand in a body once where they are shared.
+class Bounds {
+ public:
+  static constexpr size_t kMostRequests = 16384, kMostBytes = size_t{128} << 20;
+  // kInvalidArgument where it is too much.
+  Status add(size_t n_requests, size_t bytes_each);
+
+ private:
+  size_t n_requests_ = 0, n_bytes_ = 0;
+};
+
 // What a job is made with.
 struct JobContext {
   const Model& model;
@@ -41,7 +53,11 @@ struct JobContext {
   Envelope envelope;  // of its answer
 };
 
-// kInvalidArgument where they ask for less than one answer, or for too many.
+// kInvalidArgument for lists of a body ("stop", "stop_token_ids", "logit_bias") that every prompt
+// gets a copy of, where they are too long.
+Status check_lists(const nlohmann::json& body);
+// kInvalidArgument where they ask for less than one answer, for too many, or for too many of the
+// likeliest tokens.
 Status check_answers(const std::vector<Request>& requests, const JobContext& context);
 
 // Makers of jobs, from bodies. Errors: kInvalidArgument, and those of the model's tokenizer.

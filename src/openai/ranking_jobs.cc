@@ -154,6 +154,16 @@ Result<std::string> read_document(const nlohmann::json& json, size_t index) {
                           found_text(json));
 }
 
+Status check_pairs(const std::string& query, const std::vector<std::string>& documents,
+                   const RerankOptions& options) {
+  Bounds bounds;
+  for (const std::string& document : documents)
+    if (Status status = bounds.add(2, options.instruction.size() + query.size() + document.size());
+        !status)
+      return status;
+  return {};
+}
+
 Result<std::unique_ptr<Job>> pairs_job(Fields& fields, const JobContext& context,
                                        const Common& common) {
   RerankOptions options;
@@ -166,6 +176,9 @@ Result<std::unique_ptr<Job>> pairs_job(Fields& fields, const JobContext& context
     return invalid_argument(
         "'text_1' has {} and 'text_2' {} texts, expected one and any number, or as many",
         first.size(), second.size());
+  const std::string& longest = *std::max_element(
+      first.begin(), first.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  if (Status status = check_pairs(longest, second, options); !status) return status.error();
   auto job = std::make_unique<ScorePairsJob>(context, common.with_sharing, common.cached);
   for (size_t i = 0; i < second.size(); ++i)
     if (Status status =
@@ -186,6 +199,11 @@ Result<std::unique_ptr<Job>> continuations_job(Fields& fields, const JobContext&
     return invalid_argument(
         "the body has nothing to score, expected 'text_1' and 'text_2', or 'prompt' and "
         "'continuations'");
+  size_t longest = 0;
+  for (const std::string& continuation : continuations)
+    longest = std::max(longest, continuation.size());
+  if (Status status = Bounds().add(continuations.size(), prompt.size() + longest); !status)
+    return status.error();
   auto scoring = continuation_requests(context.model, prompt, continuations);
   if (!scoring) return scoring.error();
   auto job = std::make_unique<ScoreContinuationsJob>(context, common.with_sharing, common.cached);
@@ -219,15 +237,19 @@ Result<std::unique_ptr<Job>> make_rerank_job(const nlohmann::json& json,
                             found_text(documents));
   if (fields.has("top_n") && top < 1)
     return invalid_argument("field 'top_n' is {}, expected 1 or more", top);
-  auto job = std::make_unique<RerankJob>(context, common.with_sharing, common.cached);
-  job->top = top;
+  std::vector<std::string> texts;
   for (size_t i = 0; i < documents.size(); ++i) {
     Result<std::string> text = read_document(documents[i], i);
     if (!text) return text.error();
-    if (Status status = job->add(context.model, options, query, *text); !status)
-      return status.error();
-    if (return_documents) job->documents.push_back(std::move(*text));
+    texts.push_back(std::move(*text));
   }
+  if (Status status = check_pairs(query, texts, options); !status) return status.error();
+  auto job = std::make_unique<RerankJob>(context, common.with_sharing, common.cached);
+  job->top = top;
+  for (const std::string& text : texts)
+    if (Status status = job->add(context.model, options, query, text); !status)
+      return status.error();
+  if (return_documents) job->documents = std::move(texts);
   return std::unique_ptr<Job>(std::move(job));
 }
 

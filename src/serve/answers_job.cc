@@ -1,5 +1,6 @@
 #include "serve/answers_job.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "base/errors.h"
@@ -22,6 +23,13 @@ class AnswersJob : public openai::Job {
   bool with_sharing = false;
 
   Status add_requests() {
+    openai::Bounds bounds;  // before anything is tokenised
+    const size_t n_context = line_.contexts.empty() ? 0 : line_.contexts[0].size();
+    for (const BatchQuestion& question : line_.questions) {
+      const size_t n_requests = std::max<size_t>(question.choices.size(), 1);
+      if (Status status = bounds.add(n_requests, n_context + question.text.size()); !status)
+        return status;
+    }
     for (const BatchQuestion& question : line_.questions) {
       Result<std::vector<Request>> of_question = requests_of(model_, line_, question);
       if (!of_question) return of_question.error();
@@ -139,6 +147,11 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   for (const char* name : {"model", "user", "stream", "stream_options", "cache", "sharing", "chat"})
     line.erase(name);
   line["id"] = context.envelope.id;
+  // Choices of the line are copied to each question.
+  const auto n_of = [&](const char* name) { return fields.has(name) ? json[name].size() : 1; };
+  if (Status status = openai::Bounds().add(n_of("questions") * n_of("choices"), 0); !status)
+    return status.error();
+  if (Status status = openai::check_lists(json); !status) return status.error();
   Result<BatchLine> parsed = read_line(line, 1, defaults);
   if (!parsed) return parsed.error();
   auto job = std::make_unique<AnswersJob>(std::move(*parsed), context);

@@ -4,6 +4,7 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
+#include <boost/beast/core/string.hpp>
 
 #include "base/errors.h"
 
@@ -47,7 +48,7 @@ Result<ApiKeys> ApiKeys::parse(std::span<const std::string> lines) {
 
 std::optional<uint64_t> ApiKeys::identify(std::string_view authorization) const {
   if (empty()) return 0;
-  const bool bearer = authorization.starts_with(kScheme);
+  const bool bearer = boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme);
   const Digest sent = digest(bearer ? trimmed(authorization.substr(kScheme.size())) : "");
   uint64_t found = 0;
   for (size_t i = 0; i < digests_.size(); ++i) {

@@ -115,10 +115,10 @@ class Reply : public Replier {
 };
 
 // What a request that cannot be read is answered with; nothing where nobody waits for it.
-std::optional<WireError> reading_error(const beast::error_code& error,
-                                       const ServerOptions& options) {
+std::optional<HttpResponse> reading_error(const beast::error_code& error,
+                                          const ServerOptions& options) {
   const auto wrong = [](int status, const char* code, std::string message) {
-    return WireError{status, "invalid_request_error", code, std::move(message)};
+    return error_response({status, "invalid_request_error", code, std::move(message)});
   };
   if (error == http::error::end_of_stream || error == http::error::partial_message)
     return std::nullopt;
@@ -172,7 +172,7 @@ class Session {
     is_idle_ = true;
     const auto [error, n_read] = co_await http::async_read_header(stream_, buffer_, parser, kToken);
     is_idle_ = false;
-    std::optional<WireError> wrong;
+    std::optional<HttpResponse> wrong;
     if (error) {
       wrong = reading_error(error, options);
       co_return co_await refuse(parser, std::move(wrong));
@@ -218,7 +218,8 @@ class Session {
       WireError error{
           504, "server_error", "timeout",
           fmt::format("there was no answer within {} s", service_.options.request_timeout.count())};
-      co_await handled_error(reply, std::move(error));
+      HttpResponse response = error_response(error);
+      co_await sent(reply, std::move(response));
     }
     const bool left = ended.index() == 1 || (ended.index() == 0 && reply.is_lost());
     if (left || ended.index() == 2) service_.metrics.count_cancelled();
@@ -240,12 +241,14 @@ class Session {
     if (!error) co_return;
     const bool begun = reply.has_begun();
     reply.close_after();
-    if (!begun) co_await handled_error(reply, std::move(*error));
+    if (!begun) {
+      HttpResponse response = error_response(*error);
+      co_await sent(reply, std::move(response));
+    }
   }
 
-  asio::awaitable<void> handled_error(Reply<Stream>& reply, WireError error) {
+  asio::awaitable<void> sent(Reply<Stream>& reply, HttpResponse response) {
     try {
-      HttpResponse response = error_response(error);
       co_await reply.send(std::move(response));
     } catch (const boost::system::system_error&) {
       reply.lose();
@@ -254,14 +257,15 @@ class Session {
 
   // Answers with the error, if there is one to tell, and ends the connection: what else the client
   // sends may be the rest of this request.
-  asio::awaitable<bool> refuse(Parser& parser, std::optional<WireError> error) {
-    if (!error) co_return false;
+  asio::awaitable<bool> refuse(Parser& parser, std::optional<HttpResponse> response) {
+    if (!response) co_return false;
     const unsigned version = parser.is_header_done() ? parser.get().version() : 11;
-    const bool whole =
-        parser.is_header_done() && !parser.content_length_remaining() && !parser.chunked();
+    // What answers a HEAD must have no body; this has one.
+    const bool whole = parser.is_header_done() && !parser.content_length_remaining() &&
+                       !parser.chunked() && parser.get().method() != http::verb::head;
     Reply<Stream> reply(service_, stream_, version, whole && parser.get().keep_alive());
-    service_.metrics.count_request("refused", error->status, 0);
-    co_await handled_error(reply, std::move(*error));
+    service_.metrics.count_request("refused", response->status, 0);
+    co_await sent(reply, std::move(*response));
     co_return reply.keep_alive();
   }
 
@@ -285,7 +289,7 @@ class Session {
   Stream stream_;
   std::shared_ptr<Guest> guest_;
   beast::flat_buffer buffer_;
-  bool is_idle_ = false;  // no request has come whole
+  bool is_idle_ = true;  // no request has come whole
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "serve/handler.h"
 
 #include <boost/asio/this_coro.hpp>
+#include <boost/beast/core/string.hpp>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -18,14 +19,20 @@ namespace {
 namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::json;
-using openai::WireError;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-WireError wrong_request(int status, const char* code, std::string message) {
-  return {status, "invalid_request_error", code, std::move(message)};
+HttpResponse wrong_request(int status, const char* code, std::string message) {
+  return error_response({status, "invalid_request_error", code, std::move(message)});
+}
+
+// Parameters such as a charset may follow.
+bool is_json(std::string_view content_type) {
+  constexpr std::string_view kJson = "application/json";
+  const std::string_view type = content_type.substr(0, content_type.find_first_of("; \t"));
+  return boost::beast::iequals(type, kJson);
 }
 
 // Either is there.
@@ -52,10 +59,9 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     fields.text("model", name);
     if (!fields.status()) return refuse(fields.status().error());
     if (!name.empty() && name != service.options.model_name)
-      return {.response = error_response(
-                  wrong_request(404, "model_not_found",
-                                fmt::format("the model '{}' is not served, expected '{}'",
-                                            one_line(name), service.options.model_name)))};
+      return {.response = wrong_request(404, "model_not_found",
+                                        fmt::format("the model '{}' is not served, expected '{}'",
+                                                    one_line(name), service.options.model_name))};
   }
   if (route.answer != nullptr) {
     Result<HttpResponse> response = route.answer(service, request, body);
@@ -156,8 +162,8 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, Replier& replie
 
 }  // namespace
 
-std::optional<WireError> check_head(const Service& service, HttpRequest& request,
-                                    std::string_view authorization) {
+std::optional<HttpResponse> check_head(const Service& service, HttpRequest& request,
+                                       std::string_view authorization) {
   const Route* route = find_route(request.path);
   if (route == nullptr || !route->open) {
     const std::optional<uint64_t> key = service.keys.identify(authorization);
@@ -171,18 +177,21 @@ std::optional<WireError> check_head(const Service& service, HttpRequest& request
   if (route == nullptr)
     return wrong_request(404, "not_found",
                          fmt::format("nothing is served under '{}'", one_line(request.path)));
-  if (request.method != route->method)
-    return wrong_request(405, "method_not_allowed",
-                         fmt::format("the method is {}, expected {} under '{}'",
-                                     one_line(request.method), route->method, route->path));
+  if (request.method != route->method) {
+    HttpResponse response =
+        wrong_request(405, "method_not_allowed",
+                      fmt::format("the method is {}, expected {} under '{}'",
+                                  one_line(request.method), route->method, route->path));
+    response.headers.push_back({"Allow", route->method});
+    return response;
+  }
   // What a web page of others can send without asking is no JSON.
-  const std::string_view type = request.content_type;
-  if (request.method == "POST" && !type.starts_with("application/json"))
-    return wrong_request(
-        415, "unsupported_media_type",
-        fmt::format("the content is of type '{}', expected 'application/json'", one_line(type)));
+  if (request.method == "POST" && !is_json(request.content_type))
+    return wrong_request(415, "unsupported_media_type",
+                         fmt::format("the content is of type '{}', expected 'application/json'",
+                                     one_line(request.content_type)));
   if (service.draining && !route->open)
-    return WireError{503, "server_error", "shutting_down", "the server is shutting down"};
+    return error_response({503, "server_error", "shutting_down", "the server is shutting down"});
   return std::nullopt;
 }
 

@@ -9,10 +9,10 @@
 
 namespace pando::serve {
 
-// Once the head of a request is there: whether it will be answered otherwise than with this error.
+// Once the head of a request is there: nothing, or the error that it is answered with.
 // Fills in the request's isolation key.
-std::optional<openai::WireError> check_head(const Service& service, HttpRequest& request,
-                                            std::string_view authorization);
+std::optional<HttpResponse> check_head(const Service& service, HttpRequest& request,
+                                       std::string_view authorization);
 
 // Answers a request that check_head let pass. Throws where the client is gone. What the engine was
 // asked for it is cancelled where it ends early.

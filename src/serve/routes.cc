@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "base/fields.h"
+#include "engine/model_parts.h"
 #include "engine/prompt.h"
 #include "openai/sampling_fields.h"
 #include "pando/version.h"
@@ -101,6 +102,21 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest&, const Json& 
   return json_response(reply);
 }
 
+// What evaluation harnesses ask, to have texts tokenised here.
+Result<HttpResponse> tokenizer_info(Service& service, const HttpRequest&, const Json&) {
+  const Model::Parts& parts = service.engine.model().parts();
+  if (parts.tokenizer == nullptr)
+    return make_error(ErrorCode::kUnsupported, "the model has no tokenizer");
+  const Tokenizer& tokenizer = *parts.tokenizer;
+  std::optional<Token> end;
+  if (!tokenizer.end_tokens().empty()) end = tokenizer.end_tokens().front();
+  if (!parts.weights.config.eos_ids.empty()) end = parts.weights.config.eos_ids.front();
+  const auto text = [&](std::optional<Token> token) {
+    return token ? Reply(tokenizer.token_bytes(*token, /*skip_special=*/false)) : Reply(nullptr);
+  };
+  return json_response({{"bos_token", text(tokenizer.bos())}, {"eos_token", text(end)}});
+}
+
 Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json& body) {
   Fields fields(body);
   std::string ignored;
@@ -125,6 +141,7 @@ constexpr Route kRoutes[] = {
     {"/v1/models", "GET", nullptr, models},
     {"/tokenize", "POST", nullptr, tokenize},
     {"/detokenize", "POST", nullptr, detokenize},
+    {"/tokenizer_info", "GET", nullptr, tokenizer_info},
     {"/version", "GET", nullptr, version_of},
     {"/metrics", "GET", nullptr, metrics},
     {"/health", "GET", nullptr, health, /*open=*/true},

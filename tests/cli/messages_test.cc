@@ -44,8 +44,8 @@ class MessagesTest : public ProcessTest {
 
 TEST_F(MessagesTest, AnUnknownCommandIsNamed) {
   const std::string commands =
-      "expected one of run, verify, embed, rerank, score, inspect, tokenize, detokenize, "
-      "bench, make-model, completion";
+      "expected one of run, verify, serve, embed, rerank, score, inspect, tokenize, "
+      "detokenize, bench, make-model, completion";
   expect_says(pando("rnu --input good.jsonl"), kUsage,
               "unknown command 'rnu', " + commands + " (hint: 'run'?)");
   expect_says(pando("answer"), kUsage, "unknown command 'answer', " + commands);
@@ -70,7 +70,8 @@ TEST_F(MessagesTest, FilesOfOptionsAreNamedWithTheLine) {
   said("[run]\nthreads = 1\ntop-p = 2\n", "3: --top-p: 2, expected more than 0 and at most 1");
   said("[run]\nmax-tokens = \"many\"\n", "2: --max-tokens: many, expected 0 or more");
   said("[score]\nwindow = 5\n[rum]\nmodel = \"m\"\n",
-       "3: unknown command 'rum', expected one of run, verify, embed, rerank, score, inspect, "
+       "3: unknown command 'rum', expected one of run, verify, serve, embed, rerank, score, "
+       "inspect, "
        "tokenize, "
        "detokenize, bench, make-model, completion (hint: 'run'?)");
 }

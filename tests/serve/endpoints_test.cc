@@ -230,6 +230,25 @@ TEST_F(Endpoints, AllAnswersOfADocument) {
   EXPECT_EQ(chosen["answers"][2]["choice_logprobs"].size(), 2u);
 }
 
+// A short body must not ask for more than fits a memory.
+TEST_F(Endpoints, TooMuchAtOnce) {
+  const Json many(20000, "a"), texts(200, std::string(2000, 'x'));
+  const std::string whole(3 << 20, 'x');
+  error("/v1/completions", {{"prompt", many}});
+  error("/v1/embeddings", {{"input", many}});
+  error("/v1/rerank", {{"query", "q"}, {"documents", many}});
+  error("/v1/rerank", {{"query", whole}, {"documents", texts}});
+  error("/v1/score", {{"text_1", "q"}, {"text_2", many}});
+  error("/v1/score", {{"prompt", "q"}, {"continuations", many}});
+  error("/v1/score", {{"prompt", whole}, {"continuations", texts}});
+  error("/v1/answers", {{"context", "c"}, {"questions", many}});
+  error("/v1/answers", {{"context", whole}, {"questions", texts}});
+  error("/v1/answers", {{"context", "c"}, {"questions", texts}, {"choices", texts}});
+  error("/v1/answers", {{"context", "c"}, {"questions", texts}, {"stop", texts}});
+  error("/v1/completions", {{"prompt", "P"}, {"stop", texts}});
+  error("/v1/completions", {{"prompt", "P"}, {"logprobs", 21}});
+}
+
 TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
   Json request = completion("P");
   request["model"] = "other";
@@ -246,7 +265,9 @@ TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
   error("/v1/rerank", {{"query", "q"}});
   error("/v1/score", Json::object());
   error("/detokenize", {{"tokens", "a"}});
-  EXPECT_EQ(client_.get("/v1/completions").status, 405);
+  const Answer wrong_method = client_.get("/v1/completions");
+  EXPECT_EQ(wrong_method.status, 405);
+  EXPECT_EQ(wrong_method.allow, "POST");
   error("/v1/other", Json::object(), 404);  // and the connection is closed: its body is not read
 }
 

@@ -94,6 +94,28 @@ TEST(Faults, Pipelining) {
   EXPECT_EQ(client.read().status, 200);
 }
 
+// What answers a HEAD ends the connection, since it has a body.
+TEST(Faults, AHeadIsRefused) {
+  RunningServer server;
+  Client client(server.port());
+  client.send("HEAD /health HTTP/1.1\r\n\r\nGET /health HTTP/1.1\r\n\r\n");
+  const std::string all = client.read_all();
+  EXPECT_TRUE(all.starts_with("HTTP/1.1 405")) << all;
+  EXPECT_EQ(all.find("200 OK"), std::string::npos);
+}
+
+TEST(Faults, SpellingsOfHeads) {
+  serve::ServerOptions options = tiny_server_options();
+  options.api_keys = {"a-key-that-is-long"};
+  RunningServer server(options);
+  Client client(server.port());
+  client.send(
+      "POST /tokenize HTTP/1.1\r\nauthorization: bearer a-key-that-is-long\r\n"
+      "content-type: Application/JSON; charset=utf-8\r\nContent-Length: 15\r\n\r\n"
+      "{\"prompt\":\"ab\"}");
+  EXPECT_EQ(client.read().status, 200);
+}
+
 TEST(Faults, AFullQueueIsSaid) {
   EngineOptions options = tiny_options();
   options.max_open = 64;
