@@ -78,7 +78,14 @@ struct EngineStats {
   double queued_s = 0;            // as of the last of these: of open prompts, each alone
   std::vector<Figure> technique;  // what the planner counts of its own, since it was opened
 
-  // What was added since `before`; kv_bytes_peak and queued_s stay as they are.
+  // As it is, not counted.
+  uint64_t open_answers = 0;     // waiting or running
+  uint64_t running_answers = 0;  // of these, with keys and values
+  uint64_t kv_bytes = 0;         // pages in use, cached ones too
+  uint64_t tree_nodes = 0;
+
+  // What was added since `before`; kv_bytes_peak, queued_s and what is not counted stay as they
+  // are.
   EngineStats since(const EngineStats& before) const;
 };
 
@@ -118,6 +125,7 @@ class Engine {
   EngineStats stats() const;             // as of the last step
   const Model& model() const;            // lives as long as the engine
   const EngineOptions& options() const;  // with the defaults filled in
+  size_t kv_capacity() const;            // tokens whose keys and values fit kv_memory
 
  private:
   class Impl;

@@ -90,6 +90,7 @@ class Engine::Impl {
   }
   const Model& model() const { return *model_; }
   const EngineOptions& options() const { return loop_->options(); }
+  size_t kv_capacity() const { return loop_->kv_capacity(); }
 
  private:
   struct Submit {
@@ -205,5 +206,6 @@ bool Engine::is_waiting(RequestId id) const { return impl_->is_waiting(id); }
 EngineStats Engine::stats() const { return impl_->stats(); }
 const Model& Engine::model() const { return impl_->model(); }
 const EngineOptions& Engine::options() const { return impl_->options(); }
+size_t Engine::kv_capacity() const { return impl_->kv_capacity(); }
 
 }  // namespace pando

@@ -401,6 +401,10 @@ EngineStats EngineLoop::stats() const {
   stats.row_ops_s = transformer_.times().row_ops_s;
   stats.linear_flops = transformer_.times().linear_flops;
   stats.technique = planner_->figures();
+  stats.open_answers = sequences_.size();
+  for (const auto& sequence : sequences_) stats.running_answers += sequence->running;
+  stats.kv_bytes = (pages_.n_pages() - pages_.n_free()) * pages_.page_bytes();
+  stats.tree_nodes = cache_.tree().n_nodes();
   return stats;
 }
 

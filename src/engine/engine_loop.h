@@ -55,6 +55,7 @@ class EngineLoop {
   size_t n_sequences() const { return sequences_.size(); }
   EngineStats stats() const;
   const EngineOptions& options() const { return options_.engine; }
+  size_t kv_capacity() const { return n_kv_pages_ * static_cast<size_t>(options_.page_len); }
   const KvCache& cache() const { return cache_; }
   void observe_logits(OutputReader::LogitsObserver observer) {
     outputs_.observe(std::move(observer));
