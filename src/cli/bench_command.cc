@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "bench/bench.h"
+#include "cli/cache_directory.h"
 #include "cli/commands.h"
 
 namespace pando::cli {
@@ -18,17 +19,6 @@ struct BenchOptions {
   bool quick = false, full = false;
   bench::Settings settings;
 };
-
-// pando/ in XDG_CACHE_HOME or in the user's .cache.
-std::filesystem::path cache_directory() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::filesystem::path(value != nullptr ? value : "");
-  };
-  if (const auto cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache / "pando";
-  const auto home = variable("HOME");
-  return (home.empty() ? std::filesystem::temp_directory_path() : home / ".cache") / "pando";
-}
 
 // Of the environment, as in it: tools/peers/ read such.
 std::vector<std::string> peer_variables() {

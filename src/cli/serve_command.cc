@@ -1,13 +1,17 @@
 // `pando serve`.
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <vector>
 
+#include "cli/cache_directory.h"
 #include "cli/commands.h"
 #include "cli/model_options.h"
 #include "cli/say.h"
+#include "pando/step_costs.h"
 #include "serve/server.h"
 
 namespace pando::cli {
@@ -17,6 +21,8 @@ struct ServeOptions {
   ModelArguments model;
   serve::ServerOptions server;
   std::string api_key_file;
+  double step_budget_ms = 0;
+  std::vector<std::string> deadline_classes;      // NAME=TTFT,TPOT
   int request_timeout = 600, drain_timeout = 30;  // seconds
 };
 
@@ -24,6 +30,36 @@ Status read_keys(const std::string& path, std::vector<std::string>& lines) {
   std::ifstream file(path);
   if (!file) return Error{ErrorCode::kNotFound, fmt::format("cannot read {}", path)};
   for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
+  return {};
+}
+
+// "chat=500,50": milliseconds.
+Status read_class(const std::string& text, std::map<std::string, DeadlineClass>& classes) {
+  const size_t name_end = text.find('=');
+  double ttft = 0, tpot = 0;
+  int n = 0;
+  if (name_end == std::string::npos || name_end == 0 ||
+      std::sscanf(text.c_str() + name_end, "=%lf,%lf%n", &ttft, &tpot, &n) != 2 ||
+      name_end + static_cast<size_t>(n) != text.size() || !(ttft > 0) || !(tpot > 0))
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("--deadline-class: '{}', expected NAME=TTFT,TPOT in milliseconds, as "
+                             "in chat=500,50",
+                             text)};
+  classes[text.substr(0, name_end)] = {
+      .ttft_slo = 1e-3 * ttft, .ttft_per_work = 0, .tpot_slo = 1e-3 * tpot};
+  return {};
+}
+
+// Fills in how long steps take, where policy or budget ask for it.
+Status learn_steps(const Model& model, EngineOptions& options) {
+  constexpr double kSeconds = 5;
+  if (options.policy == "fcfs" && options.step_budget == 0) return {};
+  Result<MeasuredSteps> steps = saved_steps(cache_directory(), model, options, kSeconds);
+  if (!steps && steps.error().code == ErrorCode::kIo)  // cannot be kept
+    steps = measure_steps(model, options, kSeconds);
+  if (!steps) return steps.error();
+  say("pando: {}\n", steps->in_words());
+  options.step_costs = std::move(steps->costs);
   return {};
 }
 
@@ -38,11 +74,18 @@ int serve_model(ServeOptions o) {
   const Result<std::filesystem::path> path = model_path(o.model);
   if (!path) return report_error(path.error().message);
   if (o.server.model_name.empty()) o.server.model_name = path->filename().string();
+  for (const std::string& text : o.deadline_classes)
+    if (Status status = read_class(text, o.model.engine.deadline_classes); !status)
+      return report_error(status.error().message), kUsage;
   o.server.request_timeout = std::chrono::seconds(o.request_timeout);
   o.server.drain_timeout = std::chrono::seconds(o.drain_timeout);
   Result<std::shared_ptr<const Model>> model = load_model(o.model);
   if (!model) return report_error(model.error().message);
-  Result<std::unique_ptr<Engine>> engine = Engine::open(*model, engine_options(o.model));
+  EngineOptions options = engine_options(o.model);
+  options.step_budget = 1e-3 * o.step_budget_ms;
+  if (Status status = learn_steps(**model, options); !status)
+    return report_error(status.error().message);
+  Result<std::unique_ptr<Engine>> engine = Engine::open(*model, options);
   if (!engine) return report_error(engine.error().message);
   auto server = serve::Server::open(**engine, o.server);
   if (!server) return report_error(server.error().message);
@@ -69,6 +112,25 @@ Command add_serve(CLI::App& app) {
                  "Answers waiting or under way at most; more are refused with status 429")
       ->check(positive)
       ->capture_default_str();
+  const std::string scheduling = "Scheduling";
+  o.model.engine.policy = "lars";
+  app.add_option("--policy", o.model.engine.policy,
+                 "Whose prompt is read first: fcfs (first come, first served), edf (earliest "
+                 "deadline), lrs (least slack) or lars (least slack for its work, so that no long "
+                 "prompt is in the way of short ones)")
+      ->check(CLI::IsMember({"fcfs", "edf", "lrs", "lars"}))
+      ->capture_default_str()
+      ->group(scheduling);
+  app.add_option("--step-budget", o.step_budget_ms,
+                 "Milliseconds of a step at most, as predicted; 0: the least time per token of a "
+                 "deadline class, 200 where none is less; under fcfs --step-rows alone limits it")
+      ->check(expect("0 or more", [](double x) { return x >= 0; }))
+      ->capture_default_str()
+      ->group(scheduling);
+  app.add_option("--deadline-class", o.deadline_classes,
+                 "NAME=TTFT,TPOT: milliseconds to the first token and from one to the next, for "
+                 "requests with \"deadline_class\": \"NAME\"; may be given several times")
+      ->group(scheduling);
   const std::string access = "Access", limits = "Limits";
   app.add_option("--api-key-file", o.api_key_file,
                  "File of API keys, one a line, each as name:key or key; without it everybody may "
@@ -77,6 +139,12 @@ Command add_serve(CLI::App& app) {
   app.add_option("--tls-cert", o.server.tls_certificate, "Certificate in PEM: serve by TLS only")
       ->group(access);
   app.add_option("--tls-key", o.server.tls_key, "Its key in PEM")->group(access);
+  app.add_option("--max-queue", o.server.max_queue,
+                 "Predicted keys and values of all open requests, so many times --kv-memory at "
+                 "most; more are refused with status 429")
+      ->check(positive)
+      ->capture_default_str()
+      ->group(limits);
   app.add_option("--max-connections", o.server.max_connections,
                  "Open connections at most; more wait")
       ->check(positive)

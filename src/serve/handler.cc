@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "engine/prompt.h"
 #include "serve/asking.h"
+#include "serve/deadlines.h"
 #include "serve/offload.h"
 
 namespace pando::serve {
@@ -68,6 +69,8 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     if (!response) return refuse(response.error());
     return {.response = std::move(*response)};
   }
+  const Result<DueTimes> due = take_due_times(body);
+  if (!due) return refuse(due.error());
   const Model& model = service.engine.model();
   auto job = route.make_job(body, {.model = model,
                                    .context = service.engine.options().context,
@@ -80,6 +83,9 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     if (!tokens) return refuse(tokens.error());
     one.tokens = std::move(*tokens);
     one.isolation_key = key;
+    one.ttft_slo = due->ttft_slo;
+    one.tpot_slo = due->tpot_slo;
+    one.deadline_class = due->deadline_class;
     if (one.tokens.size() == 1) one.prompt_logprobs_from.reset();  // there is nothing to report
   }
   return {.job = std::move(*job)};
@@ -116,10 +122,14 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, Replier& replie
   openai::Completions completions;
   for (const Request& request : job.requests)
     completions.emplace_back(static_cast<size_t>(request.sampling.n));
+  const Demand demand = service.admission.demand_of(job.requests);
+  const Result<Admission::Place> place = service.admission.enter(demand);
+  Status status = place ? Status() : Status(place.error());
   Asking asking(service.engine, job.requests, co_await asio::this_coro::executor);
-  Status status = asking.feed();
+  if (status) status = asking.feed();
   if (!status) {
-    HttpResponse response = error_response(openai::wire_error(status.error()));
+    HttpResponse response =
+        error_response(openai::wire_error(status.error()), service.admission.retry_after(demand));
     co_await replier.send(std::move(response));
     co_return;
   }
@@ -138,6 +148,7 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, Replier& replie
         break;
       }
       times.hear(heard);
+      if (heard.event.completion) service.admission.learn(heard.event.completion->tokens.size());
       if (job.stream) events += job.hear(heard.request, heard.event);
       if (heard.event.completion)
         completions[heard.request][static_cast<size_t>(heard.event.choice)] =

@@ -27,8 +27,8 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers;
 };
 
-// With the headers that go with its status.
-HttpResponse error_response(const openai::WireError& error);
+// With the headers that go with its status; `retry_after` in seconds.
+HttpResponse error_response(const openai::WireError& error, int retry_after = 1);
 HttpResponse json_response(const nlohmann::ordered_json& body);
 
 // Sends the answer to one request: send() once, or begin_stream() and then write() as often as

@@ -54,14 +54,27 @@ std::vector<MetricFamily> of_engine(const EngineStats& s) {
       {"pando_step_seconds_total", "Seconds in forward passes", s.step_s},
       {"pando_preemptions_total", "Answers that had to make room for older ones",
        as(s.preemptions)},
+      {"pando_timed_seconds_total", "Seconds of forward passes that were packed by predicted time",
+       s.timed_s},
+      {"pando_predicted_seconds_total", "Seconds that these were predicted to take", s.predicted_s},
+      {"pando_prediction_error_seconds_total", "Sum of the sizes of the differences",
+       s.prediction_error_s},
       {"pando_evicted_pages_total", "Cached pages of keys and values that made room",
        as(s.evicted_pages)},
   };
   std::vector<MetricFamily> families;
   for (const Count& count : counts)
     families.push_back(one(count.name, count.help, MetricType::Counter, count.value));
-  families.push_back(one("pando_kv_bytes_peak", "Keys and values in use at most, bytes",
-                         MetricType::Gauge, as(s.kv_bytes_peak)));
+  const Count gauges[] = {
+      {"pando_open_answers", "Answers that wait or run", as(s.open_answers)},
+      {"pando_running_answers", "Of these, with keys and values", as(s.running_answers)},
+      {"pando_queued_seconds", "Predicted time of open prompts, each alone", s.queued_s},
+      {"pando_kv_bytes", "Pages of keys and values in use, cached ones too", as(s.kv_bytes)},
+      {"pando_kv_bytes_peak", "The same at most", as(s.kv_bytes_peak)},
+      {"pando_tree_nodes", "Nodes of the prefix tree", as(s.tree_nodes)},
+  };
+  for (const Count& gauge : gauges)
+    families.push_back(one(gauge.name, gauge.help, MetricType::Gauge, gauge.value));
   return families;
 }
 
@@ -103,11 +116,17 @@ void Metrics::count_request(const std::string& path, int status, double seconds)
   seconds_.Add({{"path", path}}, kWhole).Observe(seconds);
 }
 
-std::string Metrics::text(size_t n_connections) const {
+std::string Metrics::text(size_t n_connections, const Admission& admission) const {
   std::vector<MetricFamily> families = registry_.Collect();
   for (MetricFamily& family : of_engine(engine_.stats())) families.push_back(std::move(family));
-  families.push_back(one("pando_open_connections", "Connections that are open", MetricType::Gauge,
-                         static_cast<double>(n_connections)));
+  const auto gauge = [&](const char* name, const char* help, size_t value) {
+    families.push_back(one(name, help, MetricType::Gauge, static_cast<double>(value)));
+  };
+  gauge("pando_admitted_kv_tokens",
+        "Tokens of keys and values that open requests will need, as predicted",
+        admission.taken().kv_tokens);
+  gauge("pando_admitted_kv_tokens_most", "More are refused", admission.most().kv_tokens);
+  gauge("pando_open_connections", "Connections that are open", n_connections);
   return prometheus::TextSerializer().Serialize(families);
 }
 

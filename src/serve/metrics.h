@@ -11,6 +11,7 @@
 #include <string>
 
 #include "pando/engine.h"
+#include "serve/admission.h"
 
 namespace pando::serve {
 
@@ -30,7 +31,7 @@ class Metrics {
   prometheus::Gauge& under_way() { return under_way_; }
 
   // All of them, and the engine's counters, in the text format.
-  std::string text(size_t n_connections) const;
+  std::string text(size_t n_connections, const Admission& admission) const;
 
  private:
   const Engine& engine_;

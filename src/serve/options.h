@@ -19,6 +19,10 @@ struct ServerOptions {
   // share no prefixes.
   std::vector<std::string> api_keys;
   std::string tls_certificate, tls_key;  // PEM files; empty: plain HTTP
+  // Predicted keys and values of all open requests, as a multiple of the memory for them; further
+  // requests are refused.
+  double max_queue = 8;
+  size_t max_prompt_bytes = size_t{2} << 30;  // of open requests' prompts, and what answers need
   size_t max_connections = 4096;
   size_t max_header_bytes = size_t{16} << 10;
   size_t max_body_bytes = size_t{32} << 20;

@@ -8,6 +8,7 @@
 
 #include "openai/response.h"
 #include "pando/engine.h"
+#include "serve/admission.h"
 #include "serve/api_keys.h"
 #include "serve/guests.h"
 #include "serve/metrics.h"
@@ -26,6 +27,7 @@ struct Service {
   std::atomic<bool> draining{false};  // no new requests are taken
   Metrics metrics;
   Guests guests;
+  Admission admission;
   boost::asio::thread_pool text_pool;
 
   // Of the answer to a new request.

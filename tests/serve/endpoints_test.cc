@@ -7,7 +7,11 @@ namespace {
 
 class Endpoints : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { server_ = new RunningServer; }
+  static void SetUpTestSuite() {
+    EngineOptions options = tiny_options();
+    options.deadline_classes["chat"] = {.ttft_slo = 0.5};
+    server_ = new RunningServer(tiny_server_options(), options);
+  }
   static void TearDownTestSuite() { delete std::exchange(server_, nullptr); }
 
   Json post(const std::string& path, const Json& body, int status = 200) {
@@ -228,6 +232,23 @@ TEST_F(Endpoints, AllAnswersOfADocument) {
   request["choices"] = {"yes", "no"};
   const Json chosen = post("/v1/answers", request);
   EXPECT_EQ(chosen["answers"][2]["choice_logprobs"].size(), 2u);
+}
+
+TEST_F(Endpoints, Deadlines) {
+  Json body = completion("Due.");
+  const Json choices = post("/v1/completions", body)["choices"];
+  body["ttft_slo_ms"] = 12.5;
+  body["tpot_slo_ms"] = 3;
+  EXPECT_EQ(post("/v1/completions", body)["choices"], choices);
+  body["deadline_class"] = "chat";
+  EXPECT_EQ(post("/v1/completions", body)["choices"], choices);
+  body["deadline_class"] = "other";
+  EXPECT_EQ(error("/v1/completions", body)["message"],
+            "deadline_class is 'other', which the engine does not have");
+  body.erase("deadline_class");
+  body["tpot_slo_ms"] = 0;
+  error("/v1/completions", body);
+  error("/tokenize", {{"prompt", "a"}, {"ttft_slo_ms", 1}});
 }
 
 // A short body must not ask for more than fits a memory.
