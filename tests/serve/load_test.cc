@@ -1,0 +1,139 @@
+// Many streams at once, and many requests of which few are good. PANDO_STREAMS and PANDO_SOAK say
+// how many, for longer runs than a unit test's.
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "serve/client.h"
+
+namespace pando::testing {
+namespace {
+
+int number_from(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? std::atoi(text) : otherwise;
+}
+
+// Megabytes that the process has in memory.
+double resident_mb() {
+  std::ifstream file("/proc/self/statm");
+  size_t n_pages = 0;
+  file >> n_pages >> n_pages;
+  return static_cast<double>(n_pages) * 4096e-6;
+}
+
+std::string post(const std::string& path, const std::string& body) {
+  return "POST " + path + " HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+         std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+// All are open before the first is read.
+void run_streams(uint16_t port, int n) {
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < n; ++i) {
+    clients.push_back(std::make_unique<Client>(port));
+    const Json body = {{"prompt", "A prompt that all begin with, then " + std::to_string(i)},
+                       {"max_tokens", 12},
+                       {"ignore_eos", true},
+                       {"seed", i},
+                       {"stream", true}};
+    clients.back()->send(post("/v1/completions", body.dump()));
+  }
+  for (const auto& client : clients) {
+    const Answer answer = client->read();
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    const std::vector<Json> events = answer.events();
+    ASSERT_FALSE(events.empty());
+    EXPECT_EQ(events.back()["choices"][0]["finish_reason"], "length");
+  }
+}
+
+TEST(Load, ManyOpenStreams) {
+  const int n = number_from("PANDO_STREAMS", 200);
+  RunningServer server;
+  run_streams(server.port(), n);
+  run_streams(server.port(), n);
+  const double before = resident_mb();
+  for (int i = 0; i < 3; ++i) run_streams(server.port(), n);
+  EXPECT_LT(resident_mb() - before, 20) << "megabytes more";
+  RecordProperty("resident_mb", static_cast<int>(resident_mb()));
+}
+
+// One client after the other: good requests, bad ones, and clients that break off.
+void misbehave(uint16_t port, int n, unsigned seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+  const std::string good = R"({"prompt": "abc", "max_tokens": 3, "stream": )";
+  for (int i = 0; i < n; ++i) {
+    Client client(port);
+    const std::string whole = post("/v1/completions", good + (below(2) == 0 ? "true}" : "false}"));
+    switch (below(9)) {
+      case 0:
+        client.send(whole);
+        EXPECT_EQ(client.read().status, 200);
+        break;
+      case 1:
+        client.send(whole + whole + whole);
+        for (int k = 0; k < 3; ++k) EXPECT_EQ(client.read().status, 200);
+        break;
+      case 2:
+        client.send(whole.substr(0, below(static_cast<unsigned>(whole.size()))));
+        break;  // and leaves
+      case 3:
+        client.send(whole);
+        break;
+      case 4: {
+        std::string bytes(1 + below(3000), ' ');
+        for (char& c : bytes) c = static_cast<char>(random());
+        client.send(bytes + "\r\n\r\n");
+        client.read_all();
+        break;
+      }
+      case 5:
+        client.send(post("/v1/completions", good));
+        EXPECT_EQ(client.read().status, 400);
+        break;
+      case 6:
+        client.send(
+            "POST /tokenize HTTP/1.1\r\nContent-Type: application/json\r\n"
+            "Content-Length: 999999999\r\n\r\n{");
+        EXPECT_EQ(client.read().status, 413);
+        break;
+      case 7:
+        client.send(whole);
+        client.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send);
+        client.read_all();
+        break;
+      default:
+        client.send(post("/v1/chat/completions", R"({"messages": [{"role": "user", "content": ")" +
+                                                     std::string(below(400), 'q') + R"("}]})"));
+        if (below(2) == 0) {
+          EXPECT_EQ(client.read().status, 200);
+        }
+    }
+  }
+}
+
+TEST(Load, RequestsOfAllKinds) {
+  const int n = number_from("PANDO_SOAK", 400);
+  constexpr int kClients = 4;
+  RunningServer server;
+  const auto run = [&](int n_all, unsigned seed) {
+    std::vector<std::thread> clients;
+    for (unsigned client = 0; client < kClients; ++client)
+      clients.emplace_back(
+          [&, client] { misbehave(server.port(), n_all / kClients, kClients * seed + client); });
+    for (std::thread& client : clients) client.join();
+  };
+  run(n / 2, 1);
+  const double before = resident_mb();
+  run(n / 2, 2);
+  EXPECT_LT(resident_mb() - before, 20) << "megabytes more";
+  const std::string metrics = Client(server.port()).get("/metrics").body;
+  EXPECT_EQ(metrics.find("status=\"500\""), std::string::npos) << metrics;
+  EXPECT_EQ(Client(server.port()).get("/health").status, 200);
+}
+
+}  // namespace
+}  // namespace pando::testing
