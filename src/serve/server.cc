@@ -107,6 +107,7 @@ class Server::Impl {
     const auto [first_error, first] = co_await signals_.async_wait(kToken);
     if (first_error) co_return;
     stop();
+    if (is_over_) co_return;  // nobody was connected
     const auto [error, second] = co_await signals_.async_wait(kToken);
     if (!error) context_.stop();
   }
@@ -121,6 +122,7 @@ class Server::Impl {
       timer.expires_after(kLookAgain);
       co_await timer.async_wait(kToken);
     }
+    is_over_ = true;
     signals_.cancel();
     if (service_.guests.size() > 0) context_.stop();
   }
@@ -132,6 +134,7 @@ class Server::Impl {
   asio::strand<asio::io_context::executor_type> strand_;
   tcp::acceptor acceptor_;
   asio::signal_set signals_;
+  bool is_over_ = false;  // drained; on the strand
   uint16_t port_ = 0;
 };
 

@@ -17,9 +17,9 @@ namespace {
 // Never stopped: the process ends with it.
 uint16_t port_of_server() {
   static const uint16_t port = [] {
-    EngineOptions engine_options = testing::tiny_options();
+    EngineOptions engine_options = pando::testing::tiny_options();
     engine_options.context = 64;
-    static Engine& engine = *testing::open_tiny(engine_options).release();
+    static Engine& engine = *pando::testing::open_tiny(engine_options).release();
     serve::ServerOptions options;
     options.port = 0;
     options.model_name = "tiny";
