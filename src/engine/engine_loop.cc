@@ -281,12 +281,13 @@ bool EngineLoop::step() {
   packed_features_.reset();
   try {
     if (timing_) shares = reserve_timed_step();
-    if (shares.empty()) shares = reserve_step();
-    if (shares.empty() &&
-        memory_tight_) {  // nobody runs that could make room later: begin with the oldest
+    if (shares.empty()) shares = reserve_step(work_view());
+    if (shares.empty() && memory_tight_) {  // nobody runs that could make room later
       memory_tight_ = false;
-      shares = reserve_step();
+      shares = reserve_step(work_view());
     }
+    // Who goes first by a policy may lack the room that older ones hold. The oldest gets all of it.
+    if (shares.empty()) shares = reserve_oldest();
     stats_.planning_s += seconds_since(start);
     PANDO_CHECK(!shares.empty());
     execute(shares);
@@ -372,9 +373,8 @@ void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
   if (drawn) sequence.tip = cache_.extend(sequence.tip, token);
   const bool tells_logprob = drawn && sequence.sampling().logprobs;
   if (taken.text.empty() && !tells_logprob) return;
-  Event event{.request = sequence.request->id,
-              .choice = sequence.choice,
-              .text = std::move(taken.text)};
+  Event event{
+      .request = sequence.request->id, .choice = sequence.choice, .text = std::move(taken.text)};
   if (tells_logprob) event.logprob = sequence.completion.logprobs.back();
   outbox_.push_back({sequence.request->listener, std::move(event)});
 }
