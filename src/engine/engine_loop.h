@@ -84,7 +84,6 @@ class EngineLoop {
   std::vector<Share> reserve_all(const WorkViewBuilder& work, std::span<const Advance> advances);
   bool reserve(Sequence& sequence, uint32_t n_rows, std::span<const Share> shares);
   bool preempt_for(const Sequence& sequence, std::span<const Share> shares);
-  void preempt(Sequence& sequence);
   double cost_of_preempting(const Sequence& sequence) const;
   void fail_step(const std::vector<Share>& shares, const Error& error);
   void execute(const std::vector<Share>& shares);

@@ -139,11 +139,7 @@ bool EngineLoop::reserve(Sequence& sequence, uint32_t n_rows, std::span<const Sh
     if (cache_.reserve(extents)) return true;
     if (!preempt_for(sequence, shares)) break;
   }
-  if (shares.empty()) {
-    // Who still runs beside it does so on its path. Alone with that, only duplicated page
-    // beginnings can be in the way.
-    for (const auto& other : sequences_)
-      if (other->running && other->order > sequence.order) preempt(*other);
+  if (shares.empty()) {  // alone with its path: only duplicated page beginnings can be in the way
     cache_.compact(sequence.tip);
     if (cache_.reserve(extents)) return true;
   }
@@ -171,15 +167,11 @@ bool EngineLoop::preempt_for(const Sequence& sequence, std::span<const Share> sh
   const auto victim = std::ranges::min_element(
       candidates, {}, [&](const Sequence* other) { return cost_of_preempting(*other); });
   if (victim == candidates.end()) return false;
-  preempt(**victim);
-  return true;
-}
-
-void EngineLoop::preempt(Sequence& sequence) {
-  cache_.unlock(sequence.tip);
-  sequence.running = false;
+  cache_.unlock((*victim)->tip);
+  (*victim)->running = false;
   memory_tight_ = true;  // it would take from others what was taken from it
   ++stats_.preemptions;
+  return true;
 }
 
 // Seconds, or rows where time is not predicted, that it takes from others later, for each token of
