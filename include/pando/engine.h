@@ -27,7 +27,7 @@ struct EngineOptions {
   int context = 0;                // longest sequence in tokens; 0: the model's. Rotation
                                   // of type longrope is fixed by it (docs/models.md)
   uint64_t seed = 0;              // of requests that bring none
-  int step_rows = 512;            // rows of a forward pass at most
+  int step_rows = 1024;           // rows of a forward pass at most
   // Who goes first: fcfs, edf, lrs or lars (docs/scheduling.md). What is not fcfs needs step_costs.
   std::string policy = "fcfs";
   double step_budget = 0;  // predicted seconds of a step at most, which needs step_costs; 0: under

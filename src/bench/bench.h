@@ -11,7 +11,7 @@
 namespace pando::bench {
 
 // How much is measured. Quick shows that a benchmark works; usual takes minutes; full has the sizes
-// of the papers, as far as the machine holds them.
+// of the papers, as far as the machine can do them in hours.
 enum class Extent { kQuick, kUsual, kFull };
 
 struct Settings {

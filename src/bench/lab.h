@@ -61,7 +61,7 @@ struct Contestant {
   std::string sharing;  // planner, as --sharing
   std::shared_ptr<const Model> model;
   KvType kv_type = KvType::kF16;
-  int step_rows = 512;
+  int step_rows = EngineOptions{}.step_rows;
   int max_running = 256;
   size_t at_most = 0;  // of the timed requests; 0: all of them
 };

@@ -16,9 +16,9 @@
 namespace pando::bench {
 namespace {
 
-ModelSpec spec_of(const Lab& lab) {
+ModelSpec long_context_spec() {
   return {.shape = "qwen3-0.6b",
-          .n_layers = lab.choose(1, 1, 4),
+          .n_layers = 1,
           .vocab = 4096,
           .context = 65536,
           .weights = WeightType::kAsStored};
@@ -30,7 +30,7 @@ std::vector<int> chunk_sizes(const Lab& lab) {
 }
 
 void run_figure_3(Lab& lab) {
-  const ModelSpec spec = spec_of(lab);
+  const ModelSpec spec = long_context_spec();
   const auto model = lab.model(spec);
   const std::vector<int> chunks = chunk_sizes(lab);
   std::vector<Contestant> contestants;
@@ -164,7 +164,7 @@ double prediction_error(const EngineStats& stats, const EngineStats& before) {
 }
 
 void run_figure_4(Lab& lab) {
-  const ModelSpec spec = spec_of(lab);
+  const ModelSpec spec = long_context_spec();
   const auto model = lab.model(spec);
   const int n_tokens = lab.choose(1024, 4096, 32768);
   // For the prompt, the answer, and what is left of the last ones.

@@ -89,8 +89,8 @@ void add_texts(const Lab& lab, const ModelSpec& model, std::vector<Kind>& kinds)
 
 // What issues and papers measure: whole shapes, few contexts.
 std::vector<Kind> kinds_of(const Lab& lab) {
-  const ModelSpec middle{.shape = "qwen3-0.6b", .n_layers = lab.choose(1, 2, 28), .vocab = 32000};
-  const ModelSpec longest{.shape = "qwen3-0.6b", .n_layers = lab.choose(1, 1, 28), .vocab = 32000};
+  const ModelSpec middle{.shape = "qwen3-0.6b", .n_layers = lab.choose(1, 2, 2), .vocab = 32000};
+  const ModelSpec longest{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = 32000};
   const ModelSpec small{.shape = "tiny-qwen3", .context = 4096};
   const int part = lab.choose(8, 1, 1);  // quick: an eighth of the tokens
   const auto qa = [&](const QaShape& s, double n_questions) {

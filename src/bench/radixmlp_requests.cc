@@ -149,7 +149,7 @@ void run_radixmlp_table_3(Lab& lab) {
 // Section 5.1.
 void run_radixmlp_memory(Lab& lab) {
   const ModelSpec spec{.shape = "qwen3-0.6b",
-                       .n_layers = lab.choose(2, 2, 28),
+                       .n_layers = lab.choose(2, 2, 4),
                        .vocab = kRadixMlpVocab,
                        .weights = WeightType::kAsStored};
   const auto model = lab.model(spec);
@@ -161,11 +161,10 @@ void run_radixmlp_memory(Lab& lab) {
       .columns = {"planner", "keys and values, MB", "resident beside the weights, MB", "seconds"},
       .notes = {"Resident: most at a time in all repetitions, less what was before the engine was "
                 "opened. Planners come one after the other: two engines would share the count. "
-                "`packed` and `tree` work in passes of 512 rows, `radix` in one pass over "
-                "the batch. `tree` and `prefix_cached` keep what they computed, also of the batch "
+                "`packed` and `tree` work in passes of --step-rows, `radix` in one pass over the "
+                "batch. `tree` and `prefix_cached` keep what they computed, also of the batch "
                 "before, as long as there is room. The paper: 17 GB of TEI, which keeps no keys "
-                "and values, 79 GB "
-                "of vLLM, which takes what there is, for Qwen3-8B."}};
+                "and values, 79 GB of vLLM, which takes what there is, for Qwen3-8B."}};
   for (const char* planner : {"packed", "radix", "radix:stateless", "prefix_cached", "tree"}) {
     check(restart_peak_memory());
     const auto before = static_cast<double>(value_of(resident_bytes()));

@@ -12,7 +12,7 @@ namespace pando::bench {
 namespace {
 
 void run_reranking(Lab& lab) {
-  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(1, 1, 28), .vocab = 32000};
+  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(1, 1, 2), .vocab = 32000};
   const auto model = lab.model(spec);
   const TextTokens tokens(lab, model->info().vocab);
   const size_t n_passages = lab.choose<size_t>(8, 100, 100);

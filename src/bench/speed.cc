@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include "base/errors.h"
+#include "bench/kernel_rates.h"
 #include "bench/peer.h"
 #include "bench/registry.h"
 #include "bench/speed_rows.h"
 #include "bench/tokens.h"
+#include "engine/model_parts.h"
 
 namespace pando::bench {
 namespace {
@@ -32,15 +34,22 @@ std::vector<Lane> run_row(Lab& lab, const SpeedRow& row, WeightType weights,
 }
 
 void run_speed(Lab& lab) {
-  Table table{
-      .title = fmt::format("Tokens per second, {}, {} threads",
-                           lab.settings().model.empty()
-                               ? "qwen3-0.6b"
-                               : lab.name(speed_model(lab, WeightType::kAsStored)),
-                           lab.threads()),
-      .columns = {"weights", "keys and values", "row", "tokens/s", "ms a step", "products %",
-                  "attention %", "row by row %", "sampling %", "planning %", "products, GOP/s"}};
+  Table table{.title = fmt::format("Tokens per second, {}, {} threads",
+                                   lab.settings().model.empty()
+                                       ? "qwen3-0.6b"
+                                       : lab.name(speed_model(lab, WeightType::kAsStored)),
+                                   lab.threads()),
+              .columns = {"weights", "keys and values", "row", "tokens/s", "ms a step",
+                          "products %", "attention %", "row by row %", "sampling %", "planning %",
+                          "products, GOP/s", "weights, GB/s", "of reads %"}};
+  const double reads = read_bandwidth(lab);
+  table.notes.push_back(fmt::format(
+      "Weights, GB/s: their bytes for each step over the whole time of a step. Of reads: of the "
+      "{} GB/s at which this machine reads memory, measured just before.",
+      number(1e-9 * reads)));
   for (const SpeedWeights& weights : speed_weights(lab)) {
+    const auto model = lab.model(speed_model(lab, weights.type));
+    const auto bytes = static_cast<double>(model->parts().weights.bytes());
     for (const SpeedRow& row : speed_rows(lab)) {
       const bool is_shared = row.kind == SpeedRow::Kind::kShared;
       if (!lab.full() && is_shared && (row.n_prompt > 512 || !weights.all_rows)) continue;
@@ -54,10 +63,12 @@ void run_speed(Lab& lab) {
         const auto percent = [&](double seconds) {
           return fmt::format("{:.0f}", 100 * seconds / s.step_s);
         };
+        const double rate = bytes * static_cast<double>(s.steps) / lane.seconds();
         table.add({weights.name, lane.name, row.name(), number(speed_tokens(row) / lane.seconds()),
                    number(1e3 * lane.seconds() / static_cast<double>(s.steps)), percent(s.linear_s),
                    percent(s.attention_s), percent(s.row_ops_s), percent(s.sampling_s),
-                   percent(s.planning_s), number(1e-9 * s.linear_flops / s.linear_s)});
+                   percent(s.planning_s), number(1e-9 * s.linear_flops / s.linear_s),
+                   number(1e-9 * rate), number(100 * rate / reads)});
       }
     }
   }
