@@ -72,9 +72,9 @@ macro(pando_all_floors)
               PkgConfig::xxhash nlohmann_json::nlohmann_json)
   pando_engine_floors("")
   pando_floor("" capi batch nlohmann_json::nlohmann_json)
-  pando_floor("" bench batch ZLIB::ZLIB)
   pando_server_floor()
-  pando_floor("" cli serve bench CLI11::CLI11)
+  pando_floor("" bench serve batch ZLIB::ZLIB)
+  pando_floor("" cli bench serve CLI11::CLI11)
 endmacro()
 
 # The server, with what only it links; no part of the library.

@@ -13,7 +13,7 @@ std::vector<Benchmark> all() {
        {speed_benchmarks(), kernel_benchmarks(), exactness_benchmarks(), ippd_benchmarks(),
         ippd_data_benchmarks(), hydragen_benchmarks(), hydragen_data_benchmarks(),
         prepacking_benchmarks(), prepacking_bins_benchmarks(), radixmlp_benchmarks(),
-        medha_benchmarks(), rerank_benchmarks(), planner_benchmarks()})
+        medha_benchmarks(), serve_benchmarks(), rerank_benchmarks(), planner_benchmarks()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

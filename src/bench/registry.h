@@ -19,6 +19,7 @@ std::vector<Benchmark> ippd_benchmarks();
 std::vector<Benchmark> hydragen_benchmarks();
 std::vector<Benchmark> radixmlp_benchmarks();
 std::vector<Benchmark> medha_benchmarks();
+std::vector<Benchmark> serve_benchmarks();
 std::vector<Benchmark> prepacking_benchmarks();
 std::vector<Benchmark> prepacking_bins_benchmarks();
 std::vector<Benchmark> ippd_data_benchmarks();

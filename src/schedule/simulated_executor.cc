@@ -172,6 +172,7 @@ class Simulation {
       answer.worst_gap = std::max(answer.worst_gap, now_ - active.last_token);
     }
     active.last_token = answer.finished = now_;
+    answer.tokens.push_back(now_);
     ++active.n_tokens;
   }
 

@@ -26,7 +26,8 @@ struct SimulatedRequest {
 struct SimulatedAnswer {
   double first_token = 0;  // when; so the others
   double finished = 0;
-  double worst_gap = 0;  // longest time between two of its tokens
+  double worst_gap = 0;        // longest time between two of its tokens
+  std::vector<double> tokens;  // when each came
   Job job;               // as it came
   bool in_time() const { return first_token <= job.deadline; }
 };

@@ -21,6 +21,9 @@ TEST(SimulatedExecutor, OneRequestAlone) {
   const double decodes[] = {3.5 * kMs + 100e-7, 3.5 * kMs + 101e-7};
   EXPECT_DOUBLE_EQ(answers[0].finished, 3 + 102.5 * kMs + decodes[0] + decodes[1]);
   EXPECT_NEAR(answers[0].worst_gap, decodes[1], 1e-12);
+  ASSERT_EQ(answers[0].tokens.size(), 3u);
+  EXPECT_EQ(answers[0].tokens[0], answers[0].first_token);
+  EXPECT_EQ(answers[0].tokens[2], answers[0].finished);
 }
 
 TEST(SimulatedExecutor, APrefixIsComputedOnce) {

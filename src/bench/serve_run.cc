@@ -1,0 +1,161 @@
+#include "bench/serve_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/errors.h"
+#include "bench/serve_client.h"
+#include "schedule/remaining.h"
+
+namespace pando::bench {
+namespace {
+
+constexpr uint64_t kTraceSeed = 5;
+constexpr size_t kTraceLength = 20000;  // of a made-up one
+// Budgets and deadlines, as multiples of predicted times.
+constexpr double kBudget = 3;          // of a short prompt: a step
+constexpr double kLeastBudget = 5e-3;  // seconds
+constexpr double kShortDeadline = 10;  // of a step: the first token at least
+constexpr double kWorkDeadline = 10;   // of a prompt: its first token
+constexpr double kTokenDeadline = 2;   // of a step: the next token
+
+ChatMix mix_of(const Lab& lab) {
+  if (!lab.quick()) return {};
+  return {.prompt_divisor = 128, .most_prompt = 16, .least_long = 800, .most_long = 1600};
+}
+
+ModelSpec spec() {
+  return {.shape = "qwen3-0.6b",
+          .n_layers = 1,
+          .vocab = 4096,
+          .context = 16384,
+          .weights = WeightType::kQ8_0};
+}
+
+std::vector<TraceLine> trace_of(const Lab& lab) {
+  return lab.settings().data.empty() ? poisson_trace(kTraceLength, kTraceSeed)
+                                     : read_trace(lab.data("traces/azure-llm-2023-conv.csv"));
+}
+
+uint32_t median_short(const std::vector<TraceLine>& trace, const ChatMix& mix) {
+  constexpr double kMany = 1000;
+  std::vector<double> lengths;
+  for (const ServedRequest& request : draw_requests(trace, mix.with_share(0), 1, kMany, 1))
+    lengths.push_back(request.n_prompt);
+  return static_cast<uint32_t>(median(std::move(lengths)));
+}
+
+std::shared_ptr<const Model> model_for(Lab& lab, const ModelSpec& spec, int context) {
+  auto model = lab.model(spec);
+  if (model->info().max_positions < context)
+    throw BenchmarkError(invalid_argument("{} has a context of {}, expected at least {}",
+                                          lab.name(spec), model->info().max_positions, context));
+  return model;
+}
+
+// Seconds of a step that reads a prompt of n tokens, or the first n.
+double prefill_seconds(const Predictor& predictor, uint32_t n) {
+  return predictor.seconds({.rows = 1.0 * n, .outputs = 1, .keys = keys_seen(0, n)});
+}
+
+double whole_ms(double seconds) { return 1e-3 * std::ceil(1e3 * seconds); }
+
+void note(const Lab& lab, const MeasuredSteps& steps, const EngineOptions& engine, ServeRun& run) {
+  const RemainingTable work(run.served.predictor, run.budget, run.mix.most_long,
+                            static_cast<uint32_t>(engine.step_rows));
+  run.notes = {
+      fmt::format(
+          "{} Short prompts have {} to {} tokens, half of them {} at most; {}% of all are long, {} "
+          "to {}, alone {} to {} s by prediction. Answers: {} to {} tokens.",
+          lab.settings().data.empty()
+              ? "Arrivals are a Poisson process and lengths are spread evenly: there is no --data."
+              : fmt::format("Arrivals and lengths are those of azure-llm-2023-conv: times in "
+                            "proportion, prompts / {}, answers / {}.",
+                            run.mix.prompt_divisor, run.mix.answer_divisor),
+          run.mix.least_prompt, run.mix.most_prompt, run.n_short, number(100 * run.mix.long_share),
+          run.mix.least_long, run.mix.most_long, number(work.seconds(run.mix.least_long, 0)),
+          number(work.seconds(run.mix.most_long, 0)), run.mix.least_answer, run.mix.most_answer),
+      fmt::format("Deadlines of all: the first token after {} ms, or {} times the prompt's "
+                  "predicted time where that is more; then one every {} ms on the mean. Budget of "
+                  "a step: {} ms. What is not whole at the end counts as late.",
+                  number(1e3 * run.deadlines.ttft_slo), number(run.deadlines.ttft_per_work),
+                  number(1e3 * run.deadlines.tpot_slo), number(1e3 * run.budget)),
+      steps.in_words() + "."};
+}
+
+}  // namespace
+
+Span ServeRun::span(double for_seconds, double rate) const {
+  const double most = 0.9 * static_cast<double>(trace.size()) / rate;
+  const double seconds = std::min(head + for_seconds, most);
+  return {.from = std::min(head, seconds / 4), .seconds = seconds, .end = seconds + tail};
+}
+
+std::vector<ServedRequest> ServeRun::requests(const ChatMix& of, double rate, double for_seconds,
+                                              uint64_t seed) const {
+  const RemainingTable work(served.predictor, budget, std::max(mix.most_long, of.most_long),
+                            static_cast<uint32_t>(baseline().engine.step_rows));
+  std::vector<ServedRequest> all = draw_requests(trace, of, rate, for_seconds, seed);
+  for (ServedRequest& request : all) {
+    const Job job = new_job(0, work.seconds(request.n_prompt, 0), {}, deadlines);
+    request.deadlines = {.ttft_slo = job.deadline, .tpot_slo = job.tpot_slo};
+  }
+  return all;
+}
+
+ServeRun serve_run(Lab& lab) {
+  const ChatMix mix = mix_of(lab);
+  EngineOptions engine{.threads = lab.threads(),
+                       .context = static_cast<int>(mix.most_long + mix.most_answer)};
+  const auto model = model_for(lab, spec(), engine.context);
+  const size_t kv_token_bytes = kv_bytes_per_token(*model, engine.kv_type);
+  engine.kv_memory = 2 * static_cast<size_t>(engine.context) * kv_token_bytes;
+  const MeasuredSteps steps = value_of(measure_steps(*model, engine, lab.choose(1, 10, 30)));
+  engine.step_costs = steps.costs;
+  const Predictor predictor = value_of(Predictor::from_json(steps.costs, "step_costs"));
+  ServeRun run{
+      .trace = trace_of(lab),
+      .mix = mix,
+      .served = {.model = model,
+                 .letter = value_of(model->encode(std::string(1, kLetter), false)).back(),
+                 .predictor = predictor,
+                 .kv_token_bytes = kv_token_bytes},
+      .loads = lab.choose<std::vector<ServeRun::Load>>(
+          {{0.7, 1}}, {{0.5, 16}, {0.7, 40}, {0.9, 16}}, {{0.5, 60}, {0.7, 120}, {0.9, 60}}),
+      .head = lab.choose(0.2, 6.0, 20.0),
+      .tail = lab.choose(1.0, 8.0, 20.0),
+      .rounds = lab.choose(1, 1, 3),
+      .simulated_seconds = lab.choose(20.0, 600.0, 1200.0)};
+  run.n_short = median_short(run.trace, mix);
+  run.budget = std::max(kLeastBudget, whole_ms(kBudget * prefill_seconds(predictor, run.n_short)));
+  run.deadlines = {.ttft_slo = kShortDeadline * run.budget,
+                   .ttft_per_work = kWorkDeadline,
+                   .tpot_slo = kTokenDeadline * run.budget};
+  // Chunks that take the budget in the middle of the longest prompt.
+  const uint32_t static_rows = longest_chunk(predictor, run.budget, mix.most_long / 2,
+                                             static_cast<uint32_t>(engine.step_rows));
+  run.contenders = contenders(engine, run.budget, static_cast<int>(std::max(16u, static_rows)));
+  note(lab, steps, engine, run);
+  return run;
+}
+
+double measured_capacity(const ServeRun& run, int n_requests) {
+  constexpr double kEnough = 3600;  // seconds
+  std::vector<ServedRequest> requests = run.requests(run.mix, 1, n_requests, 1);
+  for (ServedRequest& request : requests) request.arrival = 0;
+  const LiveWindow live =
+      serve_live(run.served, run.baseline(), requests, {.seconds = kEnough, .end = kEnough});
+  return n_requests / live.last_token;
+}
+
+std::vector<NamedFigures> figures_of(const ServeRun& run,
+                                     const std::vector<std::vector<ServedWindow>>& windows) {
+  std::vector<NamedFigures> all;
+  for (size_t who = 0; who < windows.size(); ++who)
+    all.push_back({run.contenders[who].name, figures_of(windows[who])});
+  return all;
+}
+
+}  // namespace pando::bench

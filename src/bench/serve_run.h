@@ -1,0 +1,66 @@
+// What a run of `pando bench serve` goes by: measured once, the same for all contenders.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/lab.h"
+#include "bench/serve_contenders.h"
+#include "bench/serve_tables.h"
+#include "pando/step_costs.h"
+
+namespace pando::bench {
+
+struct ServeRun {
+  std::vector<TraceLine> trace;
+  ChatMix mix;
+  ServedModel served;
+  uint32_t n_short = 0;     // median tokens of a short prompt
+  double budget = 0;        // seconds of a step
+  DeadlineClass deadlines;  // of all requests
+  std::vector<Contender> contenders;
+  struct Load {
+    double load;     // part of the capacity
+    double seconds;  // of a live window, of those that count
+  };
+  std::vector<Load> loads;
+  double head = 0, tail = 0;       // seconds before those, and how long is watched after them
+  int rounds = 1;                  // live windows of each contender at each load
+  double simulated_seconds = 0;    // of a simulated window
+  std::vector<std::string> notes;  // what is fixed, in words
+  double capacity = 0;             // requests a second
+
+  const Contender& baseline() const { return contenders.back(); }
+  double rate(double load) const { return load * capacity; }
+  // As long, or as long as there are requests in the trace.
+  Span span(double for_seconds, double rate) const;
+  // With their deadlines, by predicted work.
+  std::vector<ServedRequest> requests(const ChatMix& of, double rate, double for_seconds,
+                                      uint64_t seed) const;
+};
+
+// All but the capacity.
+ServeRun serve_run(Lab& lab);
+
+// Requests a second that the baseline does where all are there at once: as many as there are, by
+// when the last token came.
+double measured_capacity(const ServeRun& run, int n_requests);
+
+// Windows of each contender at each load.
+struct LiveGrid {
+  struct Point {
+    ServeRun::Load load;
+    std::vector<std::vector<ServedWindow>> windows;  // [contenders][rounds]
+    std::vector<double> prediction_error;            // [contenders], percent of measured time
+  };
+  std::vector<Point> points;  // [loads]
+};
+
+std::vector<NamedFigures> figures_of(const ServeRun& run,
+                                     const std::vector<std::vector<ServedWindow>>& windows);
+
+// What the simulator says of the same, and of more.
+void show_simulated(Lab& lab, const ServeRun& run, const LiveGrid& live);
+
+}  // namespace pando::bench

@@ -1,0 +1,134 @@
+// What the simulator says of the windows that were served, and of more. Medha, figures 1 and 14.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/serve_run.h"
+
+namespace pando::bench {
+namespace {
+
+constexpr uint64_t kSeed = 1;
+
+// Who shows in tables of the simulator: the contenders, and the pools of 6.5.
+struct Simulated {
+  std::string name;
+  std::vector<ServedWindow> windows;
+};
+
+std::vector<Simulated> simulate_all(const ServeRun& run, const ChatMix& mix, double rate) {
+  const Span span = run.span(run.simulated_seconds, rate);
+  const std::vector<ServedRequest> requests = run.requests(mix, rate, span.seconds, kSeed);
+  std::vector<Simulated> all;
+  for (const Contender& who : run.contenders)
+    all.push_back({who.name, {serve_simulated(run.served, who, requests, span)}});
+  all.push_back({"FCFS, pools", {serve_in_pools(run.served, run.baseline(), requests, span)}});
+  return all;
+}
+
+void show_check(Lab& lab, const ServeRun& run, const LiveGrid& live) {
+  Table table{
+      .title = "The simulator on the same requests: served / simulated",
+      .columns = {"load", "policy", "short: first token, P50", "P99", "long: P50", "P99",
+                  "between tokens, P99", "in time/s"},
+      .notes = {"The simulator knows the steps as they were fitted; HTTP, other work on the "
+                "machine and errors of prediction are not in it."}};
+  for (const LiveGrid::Point& point : live.points)
+    for (size_t who = 0; who < run.contenders.size(); ++who) {
+      std::vector<ServedWindow> simulated;
+      for (const ServedWindow& window : point.windows[who])
+        simulated.push_back(
+            serve_simulated(run.served, run.contenders[who], window.requests, window.span));
+      const ServeFigures a = figures_of(point.windows[who]), b = figures_of(simulated);
+      table.add(
+          {number(point.load.load), run.contenders[who].name,
+           number(a.short_ttft.p50 / b.short_ttft.p50), number(a.short_ttft.p99 / b.short_ttft.p99),
+           number(a.long_ttft.p50 / b.long_ttft.p50), number(a.long_ttft.p99 / b.long_ttft.p99),
+           number(a.tpot.p99 / b.tpot.p99), number(a.goodput / b.goodput)});
+    }
+  lab.show(table);
+}
+
+void show_loads(Lab& lab, const ServeRun& run) {
+  Chart chart{.title = "Short requests' first token by load, simulated",
+              .x_label = "load, part of the capacity",
+              .y_label = "P99, ms",
+              .log_y = true};
+  for (const auto& [load, live_seconds] : run.loads) {
+    std::vector<NamedFigures> figures;
+    const std::vector<Simulated> all = simulate_all(run, run.mix, run.rate(load));
+    chart.series.resize(all.size());
+    for (size_t who = 0; who < all.size(); ++who) {
+      figures.push_back({all[who].name, figures_of(all[who].windows)});
+      chart.series[who].name = all[who].name;
+      chart.series[who].points.emplace_back(load, 1e3 * figures[who].figures.short_ttft.p99);
+    }
+    lab.show(figures_table(
+        fmt::format("Simulated, at {} of the capacity: {} requests a second for {} s", number(load),
+                    number(run.rate(load)), number(run.simulated_seconds)),
+        figures));
+  }
+  lab.show(chart);
+}
+
+// Medha, figure 1.
+void show_shares(Lab& lab, const ServeRun& run) {
+  const double rate = run.rate(0.7);
+  const auto shares =
+      lab.choose<std::vector<double>>({0, 0.05}, {0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06},
+                                      {0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08});
+  Table table{
+      .title = fmt::format("Simulated, by the share of long requests: first token of short "
+                           "ones, ms, P50 and P99, {} requests a second",
+                           number(rate)),
+      .columns = {"policy"},
+      .notes = {"The paper (figure 1): with 1% long requests LoongServe's median is 8 times "
+                "that of none, with 5% 30 times, and its tail 174 times."}};
+  Chart p50{.title = "Short requests' first token by share of long ones, simulated",
+            .x_label = "long requests, %",
+            .y_label = "P50, ms",
+            .log_y = true};
+  Chart p99 = p50;
+  p99.y_label = "P99, ms";
+  for (const double share : shares) {
+    const std::vector<Simulated> all = simulate_all(run, run.mix.with_share(share), rate);
+    table.columns.push_back(number(100 * share) + "%, P50");
+    table.columns.push_back("P99");
+    table.rows.resize(all.size());
+    p50.series.resize(all.size());
+    p99.series.resize(all.size());
+    for (size_t who = 0; who < all.size(); ++who) {
+      const ServeFigures figures = figures_of(all[who].windows);
+      std::vector<std::string>& row = table.rows[who];
+      if (row.empty()) row.push_back(all[who].name);
+      row.push_back(number(1e3 * figures.short_ttft.p50));
+      row.push_back(number(1e3 * figures.short_ttft.p99));
+      p50.series[who].name = p99.series[who].name = all[who].name;
+      p50.series[who].points.emplace_back(100 * share, 1e3 * figures.short_ttft.p50);
+      p99.series[who].points.emplace_back(100 * share, 1e3 * figures.short_ttft.p99);
+    }
+  }
+  lab.show(table);
+  lab.show(p50);
+  lab.show(p99);
+}
+
+}  // namespace
+
+void show_simulated(Lab& lab, const ServeRun& run, const LiveGrid& live) {
+  show_check(lab, run, live);
+  show_loads(lab, run);
+  show_shares(lab, run);
+  Table slack =
+      slack_table(fmt::format("A short prompt of {} tokens in the steps of one of {}, as predicted",
+                              run.n_short, run.mix.most_long),
+                  run.served.predictor, run.n_short, run.mix.most_long, run.budget,
+                  static_cast<uint32_t>(run.baseline().engine.step_rows));
+  slack.notes.push_back(
+      "What packing gains over LARS alone: a row beside others takes less than in a step of its "
+      "own. Operations bound a row here, so that it saves little but the reading of weights; a GPU "
+      "has more slack.");
+  lab.show(slack);
+}
+
+}  // namespace pando::bench
