@@ -144,7 +144,7 @@ void run_figure_6(Lab& lab) {
 
 void run_needles(Lab& lab) {
   const auto model = demo_model(lab);
-  const int n_documents = lab.choose(1, 4, 25), n_facts = lab.choose(8, 32, 32);
+  const int n_documents = lab.choose(1, 2, 25), n_facts = lab.choose(8, 32, 32);
   Table table{
       .title =
           fmt::format("Facts found in documents: {} of each kind, half of {} facts asked about",

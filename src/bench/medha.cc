@@ -171,7 +171,7 @@ void run_figure_4(Lab& lab) {
   const EngineOptions base{
       .threads = lab.threads(),
       .kv_memory = 4 * static_cast<size_t>(n_tokens) * kv_bytes_per_token(*model, KvType::kF16)};
-  const MeasuredSteps steps = value_of(measure_steps(*model, base, lab.choose(2, 30, 60)));
+  const MeasuredSteps steps = value_of(measure_steps(*model, base, lab.choose(2, 15, 60)));
   Table table{
       .title = fmt::format("Medha figure 4: a prompt of {} tokens beside an answer, in chunks of a "
                            "size (a) or within a budget of time (b), {}",

@@ -75,7 +75,7 @@ void run_figure_2(Lab& lab) {
     const auto contestant = [&](const char* name) {
       return Contestant{.name = name, .sharing = name, .model = model};
     };
-    const int n = lab.choose(2, 8, 60);
+    const int n = lab.choose(2, 6, 60);
     std::vector<Lane> lanes = lab.contest(
         {contestant("padded"), contestant("prepacked"), contestant("prepacked:dense"),
          contestant("tree")},
@@ -200,7 +200,7 @@ void run_figure_4(Lab& lab) {
 void run_figure_8(Lab& lab) {
   const ModelSpec spec = prepacking_spec(lab);
   const auto model = lab.model(spec);
-  const size_t n_prompts = lab.choose<size_t>(32, 48, 1000);
+  const size_t n_prompts = lab.choose<size_t>(32, 32, 256);
   Table table{
       .title = fmt::format("Milliseconds of prefill for each of {} prompts, {}", n_prompts,
                            lab.name(spec)),

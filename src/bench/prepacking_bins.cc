@@ -103,7 +103,7 @@ void run_figure_6(Lab& lab) {
   const char* names[] = {"padded", "length_ordered", "prepacked:dense", "prepacked", "tree"};
   for (const char* name : names) table.columns.emplace_back(name);
   const auto sizes =
-      lab.choose<std::vector<size_t>>({4, 16}, {4, 16, 64}, {4, 8, 16, 32, 64, 128, 256});
+      lab.choose<std::vector<size_t>>({4, 16}, {16, 64}, {4, 8, 16, 32, 64, 128, 256});
   std::vector<LengthMix> mixes = length_mixes(lab, model->info().vocab, 1000);
   if (!lab.full()) mixes.resize(lab.quick() ? 1 : 2);
   for (const LengthMix& mix : mixes) {
