@@ -17,11 +17,11 @@ namespace pando {
 namespace {
 
 constexpr size_t kRowTerms = StepCosts::kRowSteps.size();
-constexpr size_t kTerms = kRowTerms + 4;
+constexpr size_t kTerms = kRowTerms + 5;
 constexpr double kRate = 0.05;
 constexpr double kMostCorrection = 10;
 
-// What each cost is multiplied by: step, rows in each range, outputs, keys, reads.
+// What each cost is multiplied by: rows in each range, step, head, outputs, keys, reads.
 std::array<double, kTerms> terms(const StepFeatures& step) {
   std::array<double, kTerms> terms{};
   for (size_t i = 0; i < kRowTerms; ++i) {
@@ -31,9 +31,10 @@ std::array<double, kTerms> terms(const StepFeatures& step) {
     terms[i] = std::clamp(step.rows, begin, end) - begin;
   }
   terms[kRowTerms] = 1;
-  terms[kRowTerms + 1] = step.outputs;
-  terms[kRowTerms + 2] = step.keys;
-  terms[kRowTerms + 3] = step.reads;
+  terms[kRowTerms + 1] = step.outputs > 0 ? 1 : 0;
+  terms[kRowTerms + 2] = step.outputs;
+  terms[kRowTerms + 3] = step.keys;
+  terms[kRowTerms + 4] = step.reads;
   return terms;
 }
 
@@ -41,9 +42,10 @@ std::array<double, kTerms> values(const StepCosts& costs) {
   std::array<double, kTerms> values{};
   std::ranges::copy(costs.row, values.begin());
   values[kRowTerms] = costs.step;
-  values[kRowTerms + 1] = costs.output;
-  values[kRowTerms + 2] = costs.key;
-  values[kRowTerms + 3] = costs.read;
+  values[kRowTerms + 1] = costs.head;
+  values[kRowTerms + 2] = costs.output;
+  values[kRowTerms + 3] = costs.key;
+  values[kRowTerms + 4] = costs.read;
   return values;
 }
 
@@ -77,11 +79,8 @@ void Predictor::observe(const StepFeatures& step, double seconds) {
 }
 
 std::string Predictor::to_json() const {
-  return nlohmann::json{{"step_s", costs_.step},
-                        {"row_s", costs_.row},
-                        {"output_s", costs_.output},
-                        {"key_s", costs_.key},
-                        {"read_s", costs_.read}}
+  return nlohmann::json{{"step_s", costs_.step},     {"row_s", costs_.row}, {"head_s", costs_.head},
+                        {"output_s", costs_.output}, {"key_s", costs_.key}, {"read_s", costs_.read}}
       .dump();
 }
 
@@ -100,6 +99,7 @@ Result<Predictor> Predictor::from_json(std::string_view text, std::string_view s
   };
   StepCosts costs;
   costs.step = cost("step_s");
+  costs.head = cost("head_s");
   costs.output = cost("output_s");
   costs.key = cost("key_s");
   costs.read = cost("read_s");
@@ -129,9 +129,10 @@ Result<Predictor> fit_predictor(std::span<const StepSample> samples) {
   StepCosts costs;
   std::copy_n(x.begin(), kRowTerms, costs.row.begin());
   costs.step = x[kRowTerms];
-  costs.output = x[kRowTerms + 1];
-  costs.key = x[kRowTerms + 2];
-  costs.read = x[kRowTerms + 3];
+  costs.head = x[kRowTerms + 1];
+  costs.output = x[kRowTerms + 2];
+  costs.key = x[kRowTerms + 3];
+  costs.read = x[kRowTerms + 4];
   return Predictor(costs);
 }
 

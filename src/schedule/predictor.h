@@ -20,9 +20,10 @@ struct StepCosts {
 
   double step = 0;  // of every step
   std::array<double, kRowSteps.size()> row{};
-  double output = 0;
-  double key = 0;   // of one row seeing one position
-  double read = 0;  // of one position read
+  double head = 0;    // of a step with rows of logits: their weights are read once
+  double output = 0;  // of one of those rows
+  double key = 0;     // of one row seeing one position
+  double read = 0;    // of one position read
 };
 
 struct StepSample {

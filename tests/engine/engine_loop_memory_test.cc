@@ -245,7 +245,7 @@ TEST(EngineLoopMemory, PreemptionTakesWhatIsQuickToComputeAgain) {
     if (timed) {
       options.engine.step_budget = 1e3;
       options.engine.step_costs =
-          R"({"step_s":0,"row_s":[1e-3,1e-3,1e-3,1e-3,1e-3],"output_s":0,"key_s":1e-2,"read_s":0})";
+          R"({"step_s":0,"row_s":[1e-3,1e-3,1e-3,1e-3,1e-3],"head_s":0,"output_s":0,"key_s":1e-2,"read_s":0})";
     }
     TestLoop loop(options);
     ASSERT_TRUE(loop.submit(1, tiny_request("a prompt", 40)).ok());

@@ -270,7 +270,7 @@ void add_scoring(Rng& rng, std::vector<Request>& requests) {
 
 // Of a machine that is not this one.
 constexpr const char* kStepCosts =
-    R"({"step_s":2e-4,"row_s":[2e-5,2e-5,2e-5,2e-5,2e-5],"output_s":1e-5,"key_s":1e-7,"read_s":1e-7})";
+    R"({"step_s":2e-4,"row_s":[2e-5,2e-5,2e-5,2e-5,2e-5],"head_s":0,"output_s":1e-5,"key_s":1e-7,"read_s":1e-7})";
 
 // Some engines pack their steps by time.
 void add_policy(uint64_t seed, EngineOptions& engine) {

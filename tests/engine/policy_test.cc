@@ -8,7 +8,7 @@ namespace pando::testing {
 namespace {
 
 constexpr const char* kCosts =
-    R"({"step_s":1e-3,"row_s":[1e-3,1e-3,1e-3,1e-3,1e-3],"output_s":0,"key_s":0,"read_s":1e-6})";
+    R"({"step_s":1e-3,"row_s":[1e-3,1e-3,1e-3,1e-3,1e-3],"head_s":0,"output_s":0,"key_s":0,"read_s":1e-6})";
 
 LoopOptions options_for(const std::string& policy, double step_budget) {
   LoopOptions options = tiny_loop_options();

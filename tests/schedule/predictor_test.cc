@@ -60,6 +60,7 @@ TEST(LeastSquares, RandomOnesAreOptimal) {
 StepCosts some_costs() {
   return {.step = 3e-3,
           .row = {2e-4, 1e-4, 5e-5, 8e-5, 9e-5},
+          .head = 2e-3,
           .output = 4e-4,
           .key = 1e-8,
           .read = 2e-7};
@@ -71,7 +72,7 @@ std::vector<StepSample> measured(const Predictor& machine, double noise) {
   std::vector<StepSample> samples;
   for (const double rows : {1, 2, 4, 8, 16, 24, 32, 64, 128, 256, 512})
     for (const double begin : {0, 100, 1000, 8000})
-      for (const double outputs : {1.0, rows})
+      for (const double outputs : {0.0, 1.0, rows})
         for (int repeat = 0; repeat < 4; ++repeat) {
           const StepFeatures step{rows, outputs, keys_seen(begin, rows), begin};
           samples.push_back({step, machine.seconds(step) * std::exp(noise * normal(rng))});
@@ -85,11 +86,12 @@ TEST(Predictor, FindsTheCostsOfAMachineThatIsOneOfIts) {
   const Predictor fitted = fit_predictor(samples).value();
   EXPECT_NEAR(fitted.costs().step, 3e-3, 1e-8);
   EXPECT_NEAR(fitted.costs().row[2], 5e-5, 1e-9);
+  EXPECT_NEAR(fitted.costs().head, 2e-3, 1e-8);
   EXPECT_NEAR(fitted.costs().key, 1e-8, 1e-13);
   const FitReport report = report_fit(fitted, samples);
   EXPECT_LT(report.median_error, 1e-6);
   EXPECT_EQ(report.repeat_noise, 0);
-  EXPECT_EQ(report.n_samples, 11u * 4 * 2 * 4);
+  EXPECT_EQ(report.n_samples, 11u * 4 * 3 * 4);
   EXPECT_TRUE(report.good());
 }
 
@@ -131,7 +133,7 @@ TEST(Predictor, SaysWhatIsWrongWithItsText) {
   EXPECT_NE(message("{").find("costs.json"), std::string::npos);
   EXPECT_EQ(message(R"({"step_s": -1})"),
             "costs.json: 'step_s' is -1, expected seconds, 0 or more");
-  EXPECT_EQ(message(R"({"step_s":0,"output_s":0,"key_s":0,"read_s":0,"row_s":[1,2]})"),
+  EXPECT_EQ(message(R"({"step_s":0,"head_s":0,"output_s":0,"key_s":0,"read_s":0,"row_s":[1,2]})"),
             "costs.json: 'row_s' is [1,2], expected a list of 5 times in seconds, 0 or more");
 }
 

@@ -125,7 +125,7 @@ void check_under_load(RunningServer& server, const std::vector<std::string>& alo
 
 // Of a machine that is not this one.
 constexpr const char* kCosts =
-    R"({"step_s":2e-4,"row_s":[2e-5,2e-5,2e-5,2e-5,2e-5],"output_s":1e-5,"key_s":1e-7,"read_s":1e-7})";
+    R"({"step_s":2e-4,"row_s":[2e-5,2e-5,2e-5,2e-5,2e-5],"head_s":0,"output_s":1e-5,"key_s":1e-7,"read_s":1e-7})";
 
 std::vector<std::pair<std::string, EngineOptions>> engines() {
   std::vector<std::pair<std::string, EngineOptions>> engines(5, {"", tiny_options()});
