@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Writes a GGUF file of a Qwen3 shape with random bits, without a tokenizer, to measure memory and speed,
-Pando's and other engines':
+"""Writes a GGUF file of a Qwen3 shape with random bits, to measure memory and speed, Pando's and other
+engines':
 
     pip install -r tools/requirements-gguf.txt
-    tools/random_gguf.py qwen3-0.6b model.gguf [q4_K_M|q8_0|q4_0|bf16]
+    tools/random_gguf.py qwen3-0.6b model.gguf [q4_K_M|q8_0|q4_0|bf16] [--names]
+
+--names gives every token a name, as servers want that answer with text; without it there is no tokenizer.
 
 q4_K_M, the default: values of attention and the down projection are Q6_K in the first and last eighth of the layers and
 in every third between them, and so is the table of embeddings or the head; all others are Q4_K.
@@ -35,7 +37,24 @@ def more_bits(layer, n_layers):
     return layer < eighth or layer >= 7 * n_layers // 8 or (layer - eighth) % 3 == 2
 
 
+def add_names(writer):
+    """Tokens "<0>", "<1>", and so on, behind the 256 that every tokenizer of bytes has; one merge, since some is expected."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    shifted = [byte for byte in range(256) if byte not in printable]
+    names = [chr(byte) for byte in printable] + [chr(256 + i) for i in range(len(shifted))]
+    names += [names[0] + names[1]] + [f"<{i}>" for i in range(257, VOCAB)]
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("qwen2")
+    writer.add_token_list(names)
+    writer.add_token_types([gguf.TokenType.NORMAL] * VOCAB)
+    writer.add_token_merges([f"{names[0]} {names[1]}"])
+    writer.add_eos_token_id(VOCAB - 1)
+
+
 def main():
+    has_names = "--names" in sys.argv
+    if has_names:
+        sys.argv.remove("--names")
     d_model, d_ff, n_layers, n_heads, n_kv_heads, tied = SHAPES[sys.argv[1]]
     mixture = sys.argv[3] if len(sys.argv) > 3 else "q4_K_M"
     few = Type.Q4_K if mixture == "q4_K_M" else Type[mixture.upper()]
@@ -52,8 +71,11 @@ def main():
     writer.add_value_length(HEAD_DIM)
     writer.add_rope_freq_base(1e6)
     writer.add_layer_norm_rms_eps(1e-6)
-    writer.add_tokenizer_model("no_vocab")
     writer.add_vocab_size(VOCAB)
+    if has_names:
+        add_names(writer)
+    else:
+        writer.add_tokenizer_model("no_vocab")
 
     def matrix(name, n_rows, n_columns, type_=few):
         writer.add_tensor(name + ".weight", blocks(rng, n_rows, n_columns, type_), raw_dtype=type_)

@@ -24,9 +24,9 @@ class Failed(Exception):
     pass
 
 
-def complete(connection, tokens):
+def complete(connection, model, tokens):
     """Sends one prompt, [int], and checks that one token came back."""
-    body = json.dumps({"model": "any", "prompt": tokens, "max_tokens": 1, "temperature": 0})
+    body = json.dumps({"model": model, "prompt": tokens, "max_tokens": 1, "temperature": 0})
     connection.request("POST", "/v1/completions", body, {"Content-Type": "application/json"})
     response = connection.getresponse()
     text = response.read().decode()
@@ -42,19 +42,25 @@ def connect(url):
     return http.client.HTTPConnection(parts.hostname, parts.port, timeout=1800)
 
 
-def one_at_a_time(url, prompts):
+def model_of(url):
+    connection = connect(url)
+    connection.request("GET", "/v1/models")
+    return json.loads(connection.getresponse().read())["data"][0]["id"]
+
+
+def one_at_a_time(url, model, prompts):
     connection = connect(url)
     for tokens in prompts:
-        complete(connection, tokens)
+        complete(connection, model, tokens)
     connection.close()
 
 
-def all_at_once(url, prompts):
+def all_at_once(url, model, prompts):
     errors = []
 
     def ask(tokens):
         try:
-            complete(connect(url), tokens)
+            complete(connect(url), model, tokens)
         except (Failed, OSError, ValueError) as error:
             errors.append(error)
 
@@ -97,10 +103,11 @@ def main():
         random.Random(repetition).shuffle(turns)
         for turn, (name, url, way) in enumerate(turns):
             prompts = prompts_of(args, repetition * 1000 + turn)  # new to every cache
-            start = time.monotonic()
             try:
-                WAYS[way](url, prompts)
-            except (Failed, OSError, ValueError) as error:
+                model = model_of(url)
+                start = time.monotonic()
+                WAYS[way](url, model, prompts)
+            except (Failed, OSError, ValueError, LookupError) as error:
                 sys.exit(f"{name}, {way}: {error}")
             if repetition > 0:
                 rates[name, way].append(len(prompts) / (time.monotonic() - start))
