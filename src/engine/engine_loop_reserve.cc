@@ -31,6 +31,7 @@ WorkViewBuilder EngineLoop::work_view() const {
   const uint64_t n_rows = batching.whole_prompts() ? batching.n_rows : options_.engine.step_rows;
   int n_slots = options_.engine.max_running;
   for (const auto& sequence : sequences_) n_slots -= sequence->running;
+  builder.set_starts(static_cast<uint32_t>(n_slots));
   if (batching.is_static()) {
     const bool idle = n_slots == options_.engine.max_running;
     n_slots = idle ? static_cast<int>(batch_size()) : 0;
@@ -96,10 +97,7 @@ std::vector<EngineLoop::Share> EngineLoop::reserve_oldest() {
 }
 
 std::vector<EngineLoop::Share> EngineLoop::reserve_step(const WorkViewBuilder& work) {
-  Batching batching = planner_->batching();
-  if (batching.is_static())
-    batching.n_sequences =
-        std::min(batching.n_sequences, static_cast<uint32_t>(options_.engine.max_running));
+  const Batching batching = planner_->batching();
   const std::vector<Advance> advances =
       batching.whole_prompts()
           ? schedule_whole(work.view(), batching)

@@ -57,12 +57,14 @@ std::vector<Advance> schedule_whole(const WorkView& view, const Batching& batchi
   uint32_t n_most = batching.n_sequences;
   if (batching.order == Batching::Order::kBins) n_most = order_by_bins(waiting, n_most);
   uint64_t longest = 0;
+  uint32_t n_started = 0;
   for (const Advance& next : waiting) {
     const uint64_t n = next.n_again + next.n_rows;
     longest = std::max(longest, n);
     n_taken = batching.rectangular ? (advances.size() + 1) * longest : n_taken + n;
     if (!advances.empty() && n_taken > batching.n_rows) break;
     if (batching.is_static() && advances.size() == n_most) break;
+    if (n_started++ == view.n_starts) break;
     advances.push_back(next);
   }
   return advances;

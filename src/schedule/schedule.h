@@ -21,10 +21,11 @@ struct WorkView {
   std::vector<uint32_t> segment_rows;  // rows of each segment that are to compute
   std::vector<Item> items;             // in order of arrival
 
+  uint32_t n_starts = UINT32_MAX;  // items that do not run and may start in this step
+
   // Where time is predicted.
   std::vector<uint32_t> segment_begin;  // position of each segment's first row
   std::vector<uint32_t> cached_rows;    // positions of each cached part of a path
-  uint32_t n_starts = UINT32_MAX;       // items that do not run and may start in this step
 };
 
 struct Advance {
@@ -54,8 +55,8 @@ struct Batching {
   bool is_static() const { return n_sequences > 0; }
 };
 
-// Whole sequences: those that run first, all of them, then what waits as `batching` says; at least
-// one. Its n_rows is above 0.
+// Whole sequences: those that run first, all of them, then what waits as `batching` says, as many
+// as may start; at least one. Its n_rows is above 0.
 std::vector<Advance> schedule_whole(const WorkView& view, const Batching& batching);
 
 }  // namespace pando

@@ -232,6 +232,20 @@ TEST(ToRounding, Counts) {
   EXPECT_EQ(counts("prepacked", 7).second.value, 2);                // 24 over 12
 }
 
+// One bin holds all of the short ones.
+TEST(Prepacked, BinsOfADataSetAreNoMoreThanMayRun) {
+  LoopOptions options = options_for("prepacked:dataset,batch=2");
+  options.engine.max_running = 3;
+  TestLoop loop(options);
+  RequestId id = 0;
+  for (const char* prompt : {"0123456789", "ab", "cd", "ef", "gh", "ij"})
+    ASSERT_TRUE(loop.submit(++id, tiny_request(prompt, 4)));
+  size_t most = 0;
+  while (loop.step()) most = std::max<size_t>(most, loop.stats().running_answers);
+  EXPECT_EQ(most, 3u);
+  for (RequestId i = 1; i <= id; ++i) EXPECT_EQ(loop.answers(i).size(), 1u);
+}
+
 TEST(NoAttention, SaysThatItIsWrong) {
   TestLoop wrong(options_for("no_attention")), right(options_for("tree"));
   for (TestLoop* loop : {&wrong, &right}) {

@@ -162,6 +162,17 @@ TEST(ScheduleWhole, ByLengthThenByArrival) {
       (Advances{{3, 0, 1}, {1, 0, 2}, {0, 0, 6}}));
 }
 
+// Three bins of ten hold all six.
+TEST(ScheduleWhole, BinsStartNoMoreThanMay) {
+  WorkView view{.segment_rows = {10, 5, 5, 3, 3, 2},
+                .items = {prefill({0}), prefill({1}), prefill({2}), prefill({3}), prefill({4}),
+                          prefill({5})}};
+  const Batching bins{.n_rows = 100, .n_sequences = 3, .order = Batching::Order::kBins};
+  EXPECT_EQ(schedule_whole(view, bins).size(), 6u);
+  view.n_starts = 4;
+  EXPECT_EQ(schedule_whole(view, bins), (Advances{{0, 0, 10}, {1, 0, 5}, {2, 0, 5}, {3, 0, 3}}));
+}
+
 TEST(ScheduleWhole, ARectangleCostsItsLongestRow) {
   const WorkView view{.segment_rows = {2, 6, 1},
                       .items = {prefill({0}), prefill({1}), prefill({2})}};
