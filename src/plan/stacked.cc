@@ -14,11 +14,12 @@
 
 #include "base/check.h"
 #include "plan/attention_tasks.h"
+#include "plan/kept_instruction.h"
 #include "plan/planner_options.h"
 #include "plan/prompt_groups.h"
 #include "plan/relayout.h"
-#include "plan/stack.h"
 #include "plan/stack_batch.h"
+#include "plan/stack_pass.h"
 
 namespace pando {
 namespace {
@@ -55,13 +56,13 @@ class StackedPlanner final : public Planner {
       return prompt.isolation_key != waiting[0].isolation_key;
     });
     waiting = waiting.first(static_cast<size_t>(other - waiting.begin()));
-    if (waiting[0].isolation_key != key_) forget_instruction();
+    if (waiting[0].isolation_key != key_) instruction_.forget(*store_);
     key_ = waiting[0].isolation_key;
     page_len_ = static_cast<uint32_t>(page_len);
     size_t n = wanted_batch(waiting);
     while (!fits(waiting.first(n))) {
       if (n == 1) {  // without the instruction a prompt has its pages
-        forget_instruction();
+        instruction_.forget(*store_);
         break;
       }
       n -= (n + 7) / 8;
@@ -70,14 +71,14 @@ class StackedPlanner final : public Planner {
   }
 
   void abort() override {
-    forget_instruction();
+    instruction_.forget(*store_);
     copies_.clear();
   }
 
   PlannedStep plan(const KvCache& cache, const std::vector<WantedOutput>& wanted) override {
     const RowLayout layout = lay_out_rows(cache, wanted);
     const PathsOfStep paths = paths_of(layout);
-    Pass pass{layout.step.plan, {}, std::vector<uint32_t>(layout.step.plan.n_rows(), kPad)};
+    StackPass pass{layout.step.plan, {}, std::vector<uint32_t>(layout.step.plan.n_rows(), kPad)};
     if (paths.prompts.empty()) {
       append_answers(paths.others, pass);
     } else {
@@ -97,24 +98,9 @@ class StackedPlanner final : public Planner {
   }
 
  private:
-  struct Stack {
-    StackCells cells;
-    std::vector<PageId> pages;
-  };
   struct Member {  // a question and its answer
     uint32_t stack, context, question;
   };
-  struct NewRow {
-    uint32_t packed;  // row of the packed step; kPad
-    uint32_t stack, cell;
-    bool everywhere;  // of the instruction: the same cell of every stack
-  };
-  struct Pass {
-    const StepPlan& packed;
-    std::vector<NewRow> rows;      // by stack
-    std::vector<uint32_t> row_of;  // by packed row
-  };
-
   static uint64_t id_of(const Node* node) {
     while (!node->is_root()) node = node->parent;
     return node->id;
@@ -132,7 +118,7 @@ class StackedPlanner final : public Planner {
   size_t wanted_batch(std::span<const WaitingPrompt> waiting) {
     const std::vector<std::span<const Token>> prompts = tokens_of(waiting);
     PromptGroups groups = group_prompts(prompts);
-    take_instruction(prompts, groups, UINT32_MAX);
+    instruction_.take(prompts, groups, UINT32_MAX);
     n_chosen_ = options_.n_contexts > 0 ? options_.n_contexts : contexts_of_stack(groups, prompts);
     size_t n_taken = 0;
     for (size_t n_groups = 1; n_groups <= groups.groups.size(); ++n_groups) {
@@ -156,7 +142,7 @@ class StackedPlanner final : public Planner {
     const auto has_room_now = [&] {
       return has_room(batch_size(groups, groups.groups.size(), n_chosen_, batch, page_len_));
     };
-    return has_room_now() && (!take_instruction(prompts, groups, UINT32_MAX) || has_room_now());
+    return has_room_now() && (!instruction_.take(prompts, groups, UINT32_MAX) || has_room_now());
   }
 
   bool has_room(const BatchSize& size) const {
@@ -166,7 +152,7 @@ class StackedPlanner final : public Planner {
 
   // --- headers -----------------------------------------------------------------------------------
 
-  void append_headers(const std::vector<PathRows>& paths, Pass& pass) {
+  void append_headers(const std::vector<PathRows>& paths, StackPass& pass) {
     for (const Stack& stack : stacks_)
       for (const PageId page : stack.pages) store_->release(page);
     stacks_.clear();
@@ -175,8 +161,8 @@ class StackedPlanner final : public Planner {
     for (const PathRows& path : paths)
       prompts.push_back(std::span(pass.packed.tokens).subspan(path.begin, path.n_rows()));
     PromptGroups groups = group_prompts(prompts);
-    const bool cached = take_instruction(prompts, groups, first_output(pass.packed));
-    if (!cached) forget_instruction();
+    const bool cached = instruction_.take(prompts, groups, first_output(pass.packed));
+    if (!cached) instruction_.forget(*store_);
     const uint32_t n_contexts = n_chosen_;
 
     stacks_.resize((groups.groups.size() + n_contexts - 1) / n_contexts);
@@ -206,8 +192,11 @@ class StackedPlanner final : public Planner {
           const uint32_t from = pos < groups.instruction_len ? 0 : group.prompts[0];
           pass.row_of[paths[i].begin + pos] = pass.row_of[paths[from].begin + pos];
         }
-    if (cached) copy_instruction();
-    keep_instruction(groups.instruction_len, prompts, cached);
+    if (!cached) {  // this pass computes it, into pages beside those of the stacks
+      instruction_.keep(prompts[0].first(groups.instruction_len), *store_, page_len_);
+    } else {
+      for (const Stack& stack : stacks_) instruction_.copy_into(stack.pages, page_len_, copies_);
+    }
     ++n_batches_;
     n_stacks_ += stacks_.size();
     n_contexts_ += groups.groups.size();
@@ -222,7 +211,8 @@ class StackedPlanner final : public Planner {
   }
 
   void append_context(const std::vector<PathRows>& paths, const PromptGroups& groups,
-                      const ContextGroup& group, uint32_t stack, uint32_t context, Pass& pass) {
+                      const ContextGroup& group, uint32_t stack, uint32_t context,
+                      StackPass& pass) {
     StackCells& cells = stacks_[stack].cells;
     const uint32_t begin = groups.instruction_len, end = begin + group.context_len;
     for (uint32_t pos = begin; pos < end; ++pos) {
@@ -241,7 +231,7 @@ class StackedPlanner final : public Planner {
   }
 
   // Before the cell is added.
-  void add_row(Pass& pass, uint32_t stack, uint32_t packed, bool everywhere) {
+  void add_row(StackPass& pass, uint32_t stack, uint32_t packed, bool everywhere) {
     if (packed != kPad) pass.row_of[packed] = static_cast<uint32_t>(pass.rows.size());
     pass.rows.push_back({packed, stack, stacks_[stack].cells.size(), everywhere});
   }
@@ -255,65 +245,15 @@ class StackedPlanner final : public Planner {
     most_cells_ = std::max<uint64_t>(most_cells_, stack.cells.size());
   }
 
-  // --- the instruction, kept for later batches ---------------------------------------------------
-
   static uint32_t first_output(const StepPlan& plan) {
     uint32_t first = UINT32_MAX;
     for (const uint32_t row : plan.outputs) first = std::min(first, plan.positions[row]);
     return first;
   }
 
-  // Whether the instruction that is kept begins all prompts, and leaves each a token. No row of it
-  // may be wanted.
-  bool take_instruction(const std::vector<std::span<const Token>>& prompts, PromptGroups& groups,
-                        uint32_t first_wanted) const {
-    const auto n = static_cast<uint32_t>(instruction_.size());
-    if (n == 0 || first_wanted < n) return false;
-    for (const auto& prompt : prompts)
-      if (prompt.size() <= n ||
-          !std::equal(instruction_.begin(), instruction_.end(), prompt.begin()))
-        return false;
-    const uint32_t old = groups.instruction_len;
-    groups.instruction_len = n;
-    for (ContextGroup& group : groups.groups) {
-      const uint32_t end = std::max(old + group.context_len, n);
-      group.context_len = end - n;
-      for (const uint32_t i : group.prompts)
-        group.context_len =
-            std::min(group.context_len, static_cast<uint32_t>(prompts[i].size()) - n - 1);
-    }
-    return true;
-  }
-
-  void copy_instruction() {
-    const auto n = static_cast<uint32_t>(instruction_.size());
-    for (const Stack& stack : stacks_)
-      for (uint32_t i = 0; i * page_len_ < n; ++i)
-        copies_.push_back(
-            {instruction_pages_[i], stack.pages[i], std::min(page_len_, n - i * page_len_)});
-  }
-
-  void forget_instruction() {
-    for (const PageId page : instruction_pages_) store_->release(page);
-    instruction_pages_.clear();
-    instruction_.clear();
-  }
-
-  // The pages of an instruction that this pass computes are written beside those of the stacks.
-  void keep_instruction(uint32_t n, const std::vector<std::span<const Token>>& prompts,
-                        bool cached) {
-    if (cached || n == 0) return;
-    instruction_.assign(prompts[0].begin(), prompts[0].begin() + n);
-    for (uint32_t i = 0; i * page_len_ < n; ++i) {
-      const std::optional<PageId> page = store_->allocate();
-      PANDO_CHECK(page.has_value());
-      instruction_pages_.push_back(*page);
-    }
-  }
-
   // --- answers -----------------------------------------------------------------------------------
 
-  void append_answers(const std::vector<PathRows>& paths, Pass& pass) {
+  void append_answers(const std::vector<PathRows>& paths, StackPass& pass) {
     std::vector<std::vector<std::pair<Member, PathRows>>> of_stack(stacks_.size());
     size_t most = 0;
     for (const PathRows& path : paths) {
@@ -339,65 +279,13 @@ class StackedPlanner final : public Planner {
     }
   }
 
-  // --- the plan ----------------------------------------------------------------------------------
-
-  PlannedStep finish(const PlannedStep& packed, const Pass& pass) {
-    PlannedStep step;
-    StepPlan& plan = step.plan;
-    MaskedRows& masked = plan.masked;
-    const auto n_rows = static_cast<uint32_t>(pass.rows.size());
-    masked.slot_begin.push_back(0);
-    for (const NewRow& row : pass.rows) {
-      const bool pad = row.packed == kPad;
-      plan.tokens.push_back(pad ? 0 : pass.packed.tokens[row.packed]);
-      plan.positions.push_back(pad ? 0 : pass.packed.positions[row.packed]);
-      if (row.everywhere) {
-        masked.slots.push_back({instruction_pages_[row.cell / page_len_], row.cell % page_len_});
-        for (const Stack& stack : stacks_) masked.slots.push_back(slot(stack, row.cell));
-      } else {
-        masked.slots.push_back(slot(stacks_[row.stack], row.cell));
-      }
-      masked.slot_begin.push_back(static_cast<uint32_t>(masked.slots.size()));
-      step.n_pads += pad;
-    }
-    plan.slot_begin.assign(n_rows + 1, 0);
-    uint32_t begin = 0;
-    for (uint32_t s = 0; s < stacks_.size(); ++s) {
-      uint32_t end = begin;
-      while (end < n_rows && pass.rows[end].stack == s) ++end;
-      if (end > begin) add_masks(masked, stacks_[s], pass, begin, end);
-      begin = end;
-    }
-    masked.memory = store_->base();
-    masked.copies = std::exchange(copies_, {});
-    for (const uint32_t row : packed.plan.outputs) plan.outputs.push_back(pass.row_of[row]);
-    std::ranges::sort(plan.outputs);
-    plan.outputs.erase(std::unique(plan.outputs.begin(), plan.outputs.end()), plan.outputs.end());
-    for (const uint32_t output : packed.output_of)
-      step.output_of.push_back(static_cast<uint32_t>(
-          std::ranges::lower_bound(plan.outputs, pass.row_of[packed.plan.outputs[output]]) -
-          plan.outputs.begin()));
-    step.n_merged = packed.plan.n_rows() + step.n_pads - n_rows;
-    n_rows_ += n_rows;
+  PlannedStep finish(const PlannedStep& packed, const StackPass& pass) {
+    PlannedStep step = plan_stack_pass(
+        packed, pass, {stacks_, instruction_.pages(), page_len_, store_->base()}, tile_len_);
+    step.plan.masked.copies = std::exchange(copies_, {});
+    n_rows_ += step.plan.n_rows();
     n_pads_ += step.n_pads;
     return step;
-  }
-
-  void add_masks(MaskedRows& masked, const Stack& stack, const Pass& pass, uint32_t begin,
-                 uint32_t end) const {
-    const StackCells& cells = stack.cells;
-    masked.stacks.push_back({begin, end, cells.size(), static_cast<uint32_t>(masked.pages.size()),
-                             static_cast<uint32_t>(masked.masks.size()),
-                             static_cast<uint32_t>(masked.cell_positions.size())});
-    masked.pages.insert(masked.pages.end(), stack.pages.begin(), stack.pages.end());
-    masked.cell_positions.insert(masked.cell_positions.end(), cells.position.begin(),
-                                 cells.position.end());
-    for (uint32_t row = begin; row < end; ++row)
-      cells.append_mask(pass.rows[row].cell, tile_len_, masked.masks);
-  }
-
-  kernel::KvSlot slot(const Stack& stack, uint32_t cell) const {
-    return {stack.pages[cell / page_len_], cell % page_len_};
   }
 
   StackedOptions options_;
@@ -407,8 +295,7 @@ class StackedPlanner final : public Planner {
   std::optional<PagePool> store_;
   std::vector<Stack> stacks_;           // of the batch under way
   std::map<uint64_t, Member> members_;  // by root
-  std::vector<Token> instruction_;      // whose keys and values are kept
-  std::vector<PageId> instruction_pages_;
+  KeptInstruction instruction_;
   std::vector<kernel::PageCopy> copies_;  // into the stacks of this pass
   uint64_t n_batches_ = 0, n_stacks_ = 0, n_contexts_ = 0, n_rows_ = 0, n_pads_ = 0,
            most_cells_ = 0;

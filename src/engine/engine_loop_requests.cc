@@ -1,0 +1,169 @@
+// Requests come and go.
+#include <algorithm>
+#include <utility>
+
+#include "base/errors.h"
+#include "engine/engine_loop.h"
+#include "engine/options.h"
+#include "engine/sampler.h"
+
+namespace pando {
+
+size_t EngineLoop::longest(const Request& request) const {
+  return std::min<size_t>(request.tokens.size() + request.sampling.max_tokens,
+                          options_.engine.context);
+}
+
+Status EngineLoop::check(const Request& request) const {
+  if (Status status = check_request(request, weights_.config, options_.engine); !status)
+    return status;
+  if (planner_->stateless() && request.pooling == Pooling::kNone && request.sampling.max_tokens > 1)
+    return invalid_argument(
+        "max_tokens is {}, expected 0 or 1: stateless, '{}' keeps no keys and values after a pass",
+        request.sampling.max_tokens, options_.engine.sharing);
+  const size_t n_longest = longest(request);
+  if ((n_longest + options_.page_len - 1) / options_.page_len > n_kv_pages_)
+    return make_error(
+        ErrorCode::kTooLong,
+        "prompt and answer take up to {} tokens of keys and values; the memory for them holds {} "
+        "(hint: a larger kv_memory, or fewer max_tokens)",
+        n_longest, n_kv_pages_ * options_.page_len);
+  return {};
+}
+
+namespace {
+
+// Leading tokens of a path that are cached or that others want too.
+uint32_t shared_tokens(Node* tip) {
+  uint32_t n = 0;
+  for (const Node* node : path_to(tip)) {
+    const uint32_t n_shared = node->n_pins > 1 ? node->size() : node->n_committed;
+    n += n_shared;
+    if (n_shared < node->size()) break;
+  }
+  return n;
+}
+
+}  // namespace
+
+Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
+  if (Status status = check(request); !status) return status;
+  const size_t n_prompt = request.tokens.size(), n_longest = longest(request);
+  auto active = std::make_shared<ActiveRequest>();
+  if (request.pooling != Pooling::kNone) request.sampling.max_tokens = 1;  // its last row too
+  active->id = id;
+  active->seed =
+      request.sampling.seed ? *request.sampling.seed : derive_seed(options_.engine.seed, request);
+  active->request = std::move(request);
+  if (active->request.sampling.repetition_penalty != 1) {
+    std::vector<Token>& in_prompt = active->in_prompt = active->request.tokens;
+    std::sort(in_prompt.begin(), in_prompt.end());
+    in_prompt.erase(std::unique(in_prompt.begin(), in_prompt.end()), in_prompt.end());
+  }
+  active->listener = std::move(listener);
+  active->n_open = active->request.sampling.n;
+  uint64_t n_shared = 0;
+  for (int choice = 0; choice < active->n_open; ++choice) {
+    const uint64_t order = next_order_++;
+    auto sequence = std::make_unique<Sequence>(Sequence{
+        .request = active,
+        .choice = choice,
+        .order = order,
+        .tip = cache_.acquire(planner_->shares_tokens() ? active->request.isolation_key : order,
+                              computed_prompt(active->request)),
+        .max_tokens = static_cast<uint32_t>(n_longest - n_prompt),
+        .next_output = first_output(active->request),
+        .completion = {.choice = choice, .prompt_tokens = static_cast<int>(n_prompt)},
+        .stops = StopMatcher(active->request.sampling.stop)});
+    sequence->completion.shared_tokens = static_cast<int>(shared_tokens(sequence->tip));
+    n_shared += static_cast<uint64_t>(sequence->completion.shared_tokens);
+    if (timing_)
+      sequence->job = timing_->new_job(active->request, sequence->tip->end(),
+                                       path_count(sequence->tip, &Node::n_committed));
+    if (tokenizer_ != nullptr) sequence->decoder.emplace(*tokenizer_, /*first_in_text=*/false);
+    sequences_.push_back(std::move(sequence));
+  }
+  if (Status status = check_memory(active->n_open); !status) {
+    const bool memory_tight = memory_tight_;  // this makes no room
+    cancel(id);
+    memory_tight_ = memory_tight;
+    return status;
+  }
+  stats_.arrived_tokens += n_prompt * active->n_open;
+  stats_.arrived_shared += n_shared;
+  return {};
+}
+
+// kUnavailable where all open answers may come to need more memory than they are allowed, the n_new
+// last ones included. These alone are not too much.
+Status EngineLoop::check_memory(int n_new) const {
+  const size_t n_most = options_.engine.max_open_memory;
+  if (n_most == 0 || sequences_.size() == static_cast<size_t>(n_new)) return {};
+  size_t n_tokens = cache_.tree().n_pinned_tokens();
+  for (const auto& sequence : sequences_)
+    n_tokens += sequence->max_tokens - sequence->completion.tokens.size();
+  const size_t n_bytes = n_tokens * kv_shape_.page_bytes() / options_.page_len;
+  if (n_bytes <= n_most) return {};
+  return make_error(ErrorCode::kUnavailable,
+                    "open answers would come to {} bytes of keys and values, expected at most {} "
+                    "(hint: try again later)",
+                    n_bytes, n_most);
+}
+
+void EngineLoop::cancel(RequestId id) {
+  for (const auto& sequence : sequences_)
+    if (sequence->request->id == id) drop(*sequence);
+  remove_done();
+}
+
+std::vector<RequestId> EngineLoop::waiting() const {
+  std::vector<RequestId> ids;
+  RequestId begun = 0;  // the last one; a request's sequences stand together
+  for (const auto& sequence : sequences_) {
+    const RequestId id = sequence->request->id;
+    if (sequence->has_begun()) {
+      begun = id;
+      if (!ids.empty() && ids.back() == id) ids.pop_back();
+    } else if (id != begun && (ids.empty() || ids.back() != id)) {
+      ids.push_back(id);
+    }
+  }
+  return ids;
+}
+
+void EngineLoop::fail_all(const Error& error) {
+  for (const auto& sequence : sequences_)
+    if (!sequence->done) fail(*sequence->request, error);
+  remove_done();
+}
+
+// Every sequence of the request goes; its listener hears of it once.
+void EngineLoop::fail(ActiveRequest& request, const Error& error) {
+  for (const auto& sequence : sequences_)
+    if (sequence->request.get() == &request) drop(*sequence);
+  outbox_.push_back({request.listener, Event{.request = request.id, .error = error}});
+}
+
+void EngineLoop::deliver_events() {
+  for (const Delivery& delivery : std::exchange(outbox_, {})) delivery.listener(delivery.event);
+}
+
+// Gives back what a sequence holds; the sequence itself goes with remove_done().
+void EngineLoop::drop(Sequence& sequence) {
+  if (sequence.done) return;
+  sequence.done = true;
+  if (sequence.running) cache_.unlock(sequence.tip);
+  sequence.running = false;
+  if (planner_->shares_tokens()) {
+    cache_.release(sequence.tip);
+  } else {
+    cache_.release_and_drop(sequence.tip);
+  }
+  memory_tight_ = false;
+}
+
+void EngineLoop::remove_done() {
+  std::erase_if(sequences_, [](const auto& sequence) { return sequence->done; });
+}
+
+}  // namespace pando
