@@ -63,6 +63,17 @@ int available_processors(const fs::path& root) {
   return std::max(1, static_cast<int>(std::ceil(n)));
 }
 
+std::optional<uint64_t> total_memory(const fs::path& root) {
+  double least = std::numeric_limits<double>::infinity();
+  if (const auto all = field_in(root / "proc/meminfo", "MemTotal:")) least = *all * 1024;
+  std::vector<fs::path> limits = {root / "sys/fs/cgroup/memory/memory.limit_in_bytes"};
+  for (const fs::path& group : groups_v2(root)) limits.push_back(group / "memory.max");
+  for (const fs::path& limit : limits)
+    if (const auto most = number_in(limit)) least = std::min(least, *most);
+  if (std::isinf(least)) return std::nullopt;
+  return static_cast<uint64_t>(least);
+}
+
 std::optional<uint64_t> available_memory(const fs::path& root) {
   double least = std::numeric_limits<double>::infinity();
   if (const auto free = field_in(root / "proc/meminfo", "MemAvailable:")) least = *free * 1024;

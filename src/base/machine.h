@@ -11,6 +11,10 @@ namespace pando {
 // its time. `root` is where /proc and /sys are.
 int available_processors(const std::filesystem::path& root = "/");
 
+// Bytes that there are, used or not: the machine's memory, or the limit of a control group (version
+// 2 or 1) if that is less. Nothing where nothing says.
+std::optional<uint64_t> total_memory(const std::filesystem::path& root = "/");
+
 // Bytes that could be used now: what the machine has free or could free, or what is left of the
 // limit of a control group (version 2 or 1) if that is less. Nothing where nothing says.
 std::optional<uint64_t> available_memory(const std::filesystem::path& root = "/");

@@ -17,6 +17,8 @@ constexpr size_t kUnknownMemory = size_t{4} << 30;  // for keys and values, wher
 constexpr int kMostChoices = 4096;
 constexpr int kMostContext = 1 << 22;  // the table of rotations is made for all of it at once
 
+double gibibytes(uint64_t n_bytes) { return static_cast<double>(n_bytes) * 0x1p-30; }
+
 // What is generated and what is reported.
 Status check_outputs(const Request& request) {
   const SamplingOptions& sampling = request.sampling;
@@ -119,11 +121,17 @@ Status fill_in(EngineOptions& options, const model::ModelConfig& config) {
     const std::optional<uint64_t> free = available_memory();
     options.kv_memory = free ? std::max<size_t>(*free / 2, kLeastMemory) : kUnknownMemory;
   }
-  if (options.context == 0) options.context = config.max_positions;
-  if (options.context > kMostContext)
+  if (const std::optional<uint64_t> all = total_memory(); all && options.kv_memory > *all)
     return invalid_argument(
-        "context is {}, expected at most {} (hint: the default is the model's {})", options.context,
-        kMostContext, config.max_positions);
+        "kv_memory is {} bytes ({:.1f} GiB), expected at most the {} ({:.1f} GiB) that the machine "
+        "has or lets this process use",
+        options.kv_memory, gibibytes(options.kv_memory), *all, gibibytes(*all));
+  const bool is_default = options.context == 0;
+  if (is_default) options.context = config.max_positions;
+  if (options.context > kMostContext)
+    return make_error(is_default ? ErrorCode::kUnsupported : ErrorCode::kInvalidArgument,
+                      "context is {}, expected at most {} (hint: the default is the model's {})",
+                      options.context, kMostContext, config.max_positions);
   return {};
 }
 

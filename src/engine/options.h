@@ -10,7 +10,8 @@ namespace pando {
 
 DType kv_dtype(KvType type);
 
-// Replaces zeros by defaults; kInvalidArgument for what cannot work.
+// Replaces zeros by defaults. kInvalidArgument for what cannot work, kUnsupported for a model whose
+// own context is too long.
 Status fill_in(EngineOptions& options, const model::ModelConfig& config);
 
 // kInvalidArgument or kTooLong for a request of tokens that can never be answered.

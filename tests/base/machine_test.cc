@@ -47,6 +47,20 @@ TEST_F(MachineTest, TheLeastLimitCounts) {
   EXPECT_EQ(memory(), 0u);
 }
 
+TEST_F(MachineTest, AllThatThereIs) {
+  const auto all = [&] { return total_memory(folder_.path()); };
+  EXPECT_FALSE(all());
+  write("proc/meminfo", "MemTotal:  9000 kB\nMemFree:  10 kB\nMemAvailable:    8000 kB\n");
+  EXPECT_EQ(all(), 9000u * 1024);
+  write("proc/self/cgroup", "0::/a/b\n");
+  write("sys/fs/cgroup/a/b/memory.max", "max\n");
+  write("sys/fs/cgroup/a/memory.max", "5000000\n");
+  EXPECT_EQ(all(), 5000000u);
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "3000000\n");
+  EXPECT_EQ(all(), 3000000u);
+  EXPECT_GE(total_memory().value(), available_memory().value());
+}
+
 TEST_F(MachineTest, OlderControlGroups) {
   write("sys/fs/cgroup/memory/memory.limit_in_bytes", "3000000\n");
   write("sys/fs/cgroup/memory/memory.usage_in_bytes", "1000000\n");

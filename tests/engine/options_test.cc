@@ -128,11 +128,25 @@ TEST(Options, ALongDefaultContextIsRefusedBeforeItsTableIsMade) {
   EngineOptions options;
   const Status status = fill_in(options, config);
   ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kUnsupported) << "it is the model's";
   EXPECT_EQ(status.error().message,
             "context is 1073741824, expected at most 4194304 (hint: the default is the "
             "model's 1073741824)");
   options.context = 4096;
   EXPECT_TRUE(fill_in(options, config).ok());
+}
+
+TEST(Options, MoreMemoryThanTheMachineHas) {
+  model::ModelConfig config;
+  config.max_positions = 100;
+  EngineOptions options;
+  options.kv_memory = size_t{1} << 60;
+  const Status status = fill_in(options, config);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(status.error().message.starts_with(
+      "kv_memory is 1152921504606846976 bytes (1073741824.0 GiB), expected at most the "))
+      << status.error().message;
 }
 
 TEST(Options, BadEngineOptions) {
