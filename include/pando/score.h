@@ -23,7 +23,7 @@ struct ContinuationScore {
 // The requests that score continuations of one prefix. Prefix and continuation are tokenised as one
 // text; scored are the tokens behind those which all these texts have in common with the prefix
 // alone: a token across the border counts, and all continuations are scored behind the same tokens.
-// Generates nothing.
+// What the tokenizer puts behind every text is no part of them. Generates nothing.
 // Errors: as Model::encode; kInvalidArgument where nothing comes before the first scored token, or
 // a continuation is empty.
 Result<std::vector<Request>> continuation_requests(const Model& model, std::string_view prefix,
@@ -56,10 +56,14 @@ struct Perplexity {
   double bits_per_byte() const;  // -log2 p of what was scored, for each byte of the text
 };
 
+// kInvalidArgument for window and stride that do not fit the engine's context, or each other.
+Status check_perplexity_options(const Engine& engine, const PerplexityOptions& options);
+
 // The text in windows, each token scored once with what its window holds before it: at least
 // window - stride tokens, but in the first window. Any thread. Windows begin with the
-// beginning-of-sequence token where the model wants one. Errors: as Model::encode; kInvalidArgument
-// for less than two tokens, or window and stride that do not fit.
+// beginning-of-sequence token where the model wants one; what the tokenizer puts behind a text is
+// left out. Errors: as Model::encode and check_perplexity_options; kInvalidArgument for less than
+// two tokens.
 Result<Perplexity> perplexity(Engine& engine, std::string_view text,
                               const PerplexityOptions& options = {});
 

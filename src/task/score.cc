@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "engine/model_parts.h"
 
 namespace pando {
 namespace {
@@ -19,19 +20,28 @@ Request scoring_request(std::vector<Token> tokens, size_t from) {
   return request;
 }
 
+// Without what the tokenizer puts behind a whole text: this one goes on, or is a part of one.
+Result<std::vector<Token>> encode_beginning(const Model& model, std::string_view text,
+                                            bool add_bos = true) {
+  Result<std::vector<Token>> tokens = model.encode(text, add_bos);
+  if (tokens && add_bos) tokens->resize(tokens->size() - model.parts().tokenizer->n_behind());
+  return tokens;
+}
+
 }  // namespace
 
 Result<std::vector<Request>> continuation_requests(const Model& model, std::string_view prefix,
                                                    std::span<const std::string> continuations,
                                                    bool add_bos) {
-  Result<std::vector<Token>> before = model.encode(prefix, add_bos);
+  Result<std::vector<Token>> before = encode_beginning(model, prefix, add_bos);
   if (!before) return before.error();
   size_t n_common = before->size();
   std::vector<std::vector<Token>> texts;
   for (const std::string& continuation : continuations) {
     if (continuation.empty())
       return invalid_argument("a continuation is empty, expected one character at least");
-    Result<std::vector<Token>> whole = model.encode(std::string(prefix) + continuation, add_bos);
+    Result<std::vector<Token>> whole =
+        encode_beginning(model, std::string(prefix) + continuation, add_bos);
     if (!whole) return whole.error();
     const auto [end, other] =
         std::mismatch(before->begin(), before->end(), whole->begin(), whole->end());
@@ -81,35 +91,56 @@ double Perplexity::bits_per_byte() const {
   return -log_likelihood / std::log(2.0) / static_cast<double>(n_bytes);
 }
 
-Result<Perplexity> perplexity(Engine& engine, std::string_view text,
-                              const PerplexityOptions& options) {
-  Result<std::vector<Token>> encoded = engine.model().encode(text);
-  if (!encoded) return encoded.error();
-  Result<std::vector<Token>> nothing = engine.model().encode("");
-  if (!nothing) return nothing.error();
-  const std::vector<Token>& tokens = *encoded;
-  const size_t n_start = nothing->size();  // tokens that every text begins with
-  const int window = options.window > 0 ? options.window : engine.options().context;
+namespace {
+
+struct Windows {
+  int window, stride;
+  std::vector<Token> start;  // that every text begins with
+};
+
+Result<Windows> windows_of(const Engine& engine, const PerplexityOptions& options) {
+  Result<std::vector<Token>> start = encode_beginning(engine.model(), "");
+  if (!start) return start.error();
+  const int longest = engine.options().context, n_start = static_cast<int>(start->size());
+  const int window = options.window > 0 ? options.window : longest;
   const int stride = options.stride > 0 ? options.stride : std::max(1, window / 2);
-  const int longest = engine.options().context;
-  if (window < 2 + static_cast<int>(n_start) || window > longest)
+  if (window < 2 + n_start || window > longest)
     return invalid_argument("window is {} tokens, expected {} to the context of {}", window,
                             2 + n_start, longest);
-  if (options.stride < 0 || stride > window - static_cast<int>(n_start) - (n_start == 0))
-    return invalid_argument("stride is {} tokens, expected 1 to {}", stride,
-                            window - static_cast<int>(n_start) - (n_start == 0));
+  const int most = window - std::max(n_start, 1);
+  if (options.stride < 0 || stride > most)
+    return invalid_argument("stride is {} tokens, expected 1 to {}", stride, most);
+  return Windows{window, stride, std::move(*start)};
+}
+
+}  // namespace
+
+Status check_perplexity_options(const Engine& engine, const PerplexityOptions& options) {
+  const Result<Windows> windows = windows_of(engine, options);
+  return windows ? Status() : windows.error();
+}
+
+Result<Perplexity> perplexity(Engine& engine, std::string_view text,
+                              const PerplexityOptions& options) {
+  const Result<Windows> windows = windows_of(engine, options);
+  if (!windows) return windows.error();
+  Result<std::vector<Token>> encoded = encode_beginning(engine.model(), text);
+  if (!encoded) return encoded.error();
+  const std::vector<Token>& tokens = *encoded;
+  const size_t n_start = windows->start.size();
   if (tokens.size() < 2)
     return invalid_argument("the text has {} tokens, expected 2 at least", tokens.size());
 
   Perplexity result{.n_bytes = text.size()};
-  const size_t n_first = window - n_start;  // of the text, in any window
+  const size_t n_first = windows->window - n_start;  // of the text, in any window
   for (size_t next = std::max<size_t>(n_start, 1); next < tokens.size();) {  // first not scored
     std::vector<Request> requests;
     while (next < tokens.size() && requests.size() < kWindowsAtATime) {
       const bool is_first = result.n_windows++ == 0;
-      const size_t end = std::min(tokens.size(), is_first ? n_start + n_first : next + stride);
+      const size_t end =
+          std::min(tokens.size(), is_first ? n_start + n_first : next + windows->stride);
       const size_t begin = std::max(n_start, end - std::min(end, n_first));
-      std::vector<Token> piece = *nothing;
+      std::vector<Token> piece = windows->start;
       piece.insert(piece.end(), tokens.begin() + begin, tokens.begin() + end);
       requests.push_back(scoring_request(std::move(piece), n_start + next - begin));
       next = end;

@@ -28,6 +28,7 @@ class Tokenizer {
   // Special tokens written in the text are recognised. `add_bos` puts around it what the tokenizer
   // asks for: the beginning-of-sequence token first, of few models also others.
   virtual Result<std::vector<Token>> encode(std::string_view text, bool add_bos) const = 0;
+  virtual size_t n_behind() const = 0;  // tokens that this puts behind a text
 
   // The bytes that a token stands for; empty for ids outside the vocabulary. Special tokens are
   // their text, or empty with skip_special.

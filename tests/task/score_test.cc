@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "engine/tiny_engine.h"
 
@@ -154,6 +156,54 @@ TEST(Perplexity, WindowsThatDoNotFitAreRefused) {
   EXPECT_EQ(message("abc", {.window = 8, .stride = 8}), "stride is 8 tokens, expected 1 to 7");
   EXPECT_EQ(message("a", {}), "the text has 1 tokens, expected 2 at least");
   EXPECT_EQ(message("abc", {.window = 8, .stride = 7}), "fine");
+}
+
+// A tokenizer that puts its end-of-sequence token (256) behind every text.
+std::shared_ptr<const Model> model_that_ends_texts() {
+  static const TemporaryFolder folder;
+  RandomModelOptions options;
+  options.out = folder.path() / "model";
+  options.seed = 3;
+  options.max_positions = kTinyContext;
+  if (Status status = make_random_model(options); !status)
+    throw std::runtime_error(status.error().message);
+  const std::filesystem::path path = options.out / "tokenizer.json";
+  nlohmann::json tokenizer = nlohmann::json::parse(std::ifstream(path));
+  const nlohmann::json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}},
+                       end = {{"SpecialToken", {{"id", "<|endoftext|>"}, {"type_id", 0}}}};
+  tokenizer["post_processor"] = {
+      {"type", "TemplateProcessing"},
+      {"single", {text, end}},
+      {"pair", {text, end}},
+      {"special_tokens",
+       {{"<|endoftext|>",
+         {{"id", "<|endoftext|>"}, {"ids", {256}}, {"tokens", {"<|endoftext|>"}}}}}}};
+  std::ofstream(path) << tokenizer.dump();
+  Result<std::shared_ptr<const Model>> loaded = Model::load(options.out);
+  if (!loaded) throw std::runtime_error(loaded.error().message);
+  return std::move(*loaded);
+}
+
+TEST(Score, WhatATokenizerPutsBehindEveryTextIsNoPartOfIt) {
+  const std::shared_ptr<const Model> ends = model_that_ends_texts();
+  ASSERT_EQ(ends->encode("ab").value(), (std::vector<Token>{'a', 'b', 256}));
+  const auto engine = Engine::open(ends, tiny_options());
+  ASSERT_TRUE(engine.ok());
+  const std::unique_ptr<Engine> plain = open_tiny();
+  const std::vector<std::string> continuations = {" gold", " red"};
+  const auto scores = score(**engine, kPrefix, continuations),
+             expected = score(*plain, kPrefix, continuations);
+  ASSERT_TRUE(scores.ok() && expected.ok());
+  for (size_t i = 0; i < continuations.size(); ++i) {
+    EXPECT_EQ((*scores)[i].n_tokens, static_cast<int>(continuations[i].size()));
+    EXPECT_EQ((*scores)[i].logprob, (*expected)[i].logprob);
+  }
+  const PerplexityOptions windows{.window = 12, .stride = 5};
+  const auto found = perplexity(**engine, kPrefix, windows),
+             of_text = perplexity(*plain, kPrefix, windows);
+  ASSERT_TRUE(found.ok() && of_text.ok());
+  EXPECT_EQ(found->n_tokens, of_text->n_tokens);
+  EXPECT_EQ(found->log_likelihood, of_text->log_likelihood);
 }
 
 }  // namespace
