@@ -14,10 +14,11 @@ struct EmbedOptions {
   Pooling pooling = Pooling::kLast;  // which hidden states; kNone is not one
   bool normalise = true;             // scaled to length 1
   int dimensions = 0;                // so many of the first values, before scaling; 0: all
-  // Where not empty the text is put into `prompt_template`, otherwise taken as it is: models are
-  // trained with an instruction for queries and with none for documents.
+  // Models are trained with an instruction for queries and with none for documents.
   std::string instruction;
-  // {instruction} and {text} are replaced; what stands before {text} is computed once.
+  // {instruction} and {text} are replaced; what stands before {text} is computed once. A template
+  // with {instruction} in it is for texts that have one, and others are taken as they are; one
+  // without it is for every text.
   std::string prompt_template = default_prompt_template();
 
   // "Instruct: {instruction}\nQuery:{text}", the form of Qwen3-Embedding.

@@ -29,7 +29,7 @@ std::string rerank_prompt(const RerankOptions& options, std::string_view query,
                           std::string_view document);
 
 // The two requests of one pair: how likely `yes` is behind its prompt, and `no`. Errors: as
-// check_rerank_options and continuation_requests.
+// check_rerank_options and continuation_requests; kInvalidArgument where both have the same tokens.
 Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
                                              std::string_view query, std::string_view document);
 

@@ -12,13 +12,22 @@ std::string EmbedOptions::default_prompt_template() {
   return "Instruct: {instruction}\nQuery:{text}";
 }
 
+namespace {
+
+bool has(const std::string& prompt_template, const char* field) {
+  return prompt_template.find(field) != std::string::npos;
+}
+
+}  // namespace
+
 Request embed_request(const EmbedOptions& options, std::string_view text) {
   Request request;
   request.pooling = options.pooling;
-  request.prompt = options.instruction.empty()
-                       ? std::string(text)
-                       : fill_in(options.prompt_template,
-                                 {{"{instruction}", options.instruction}, {"{text}", text}});
+  const bool as_it_is =
+      options.instruction.empty() && has(options.prompt_template, "{instruction}");
+  request.prompt = as_it_is ? std::string(text)
+                            : fill_in(options.prompt_template,
+                                      {{"{instruction}", options.instruction}, {"{text}", text}});
   return request;
 }
 
@@ -41,11 +50,11 @@ Status check_embed_options(const EmbedOptions& options, int d_model) {
   if (options.dimensions < 0 || options.dimensions > d_model)
     return invalid_argument("dimensions is {}, expected at most the model's {}, or 0 for all",
                             options.dimensions, d_model);
-  if (!options.instruction.empty() &&
-      (options.prompt_template.find("{text}") == std::string::npos ||
-       options.prompt_template.find("{instruction}") == std::string::npos))
-    return invalid_argument("the template is '{}', expected {{instruction}} and {{text}} in it",
-                            options.prompt_template);
+  const bool needs_instruction = !options.instruction.empty();
+  if (!has(options.prompt_template, "{text}") ||
+      (needs_instruction && !has(options.prompt_template, "{instruction}")))
+    return invalid_argument("the template is '{}', expected {}{{text}} in it",
+                            options.prompt_template, needs_instruction ? "{instruction} and " : "");
   return {};
 }
 

@@ -39,8 +39,12 @@ Status check_rerank_options(const RerankOptions& options) {
 Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
                                              std::string_view query, std::string_view document) {
   if (Status status = check_rerank_options(options); !status) return status.error();
-  return continuation_requests(model, rerank_prompt(options, query, document),
-                               std::vector{options.yes, options.no});
+  auto requests = continuation_requests(model, rerank_prompt(options, query, document),
+                                        std::vector{options.yes, options.no});
+  if (requests && (*requests)[0].tokens == (*requests)[1].tokens)
+    return invalid_argument("yes is '{}' and no is '{}', the same tokens, expected two answers",
+                            options.yes, options.no);
+  return requests;
 }
 
 double share_of_yes(double yes, double no) { return 1 / (1 + std::exp(no - yes)); }

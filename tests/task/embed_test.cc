@@ -100,6 +100,8 @@ TEST(Embed, AnInstructionIsSharedAndStandsBeforeTheText) {
   const EmbedOptions options{.instruction = "Find what is meant"};
   EXPECT_EQ(embed_request(options, "{text}").prompt, "Instruct: Find what is meant\nQuery:{text}");
   EXPECT_EQ(embed_request({}, "as it is").prompt, "as it is");
+  EXPECT_EQ(embed_request({.prompt_template = "passage: {text}"}, "T").prompt, "passage: T");
+  EXPECT_EQ(embed_request({.prompt_template = "{instruction} {text}"}, "T").prompt, "T");
   const std::unique_ptr<Engine> engine = open_tiny();
   embedded(*engine, {"one", "two"}, options);
   const std::string common = "Instruct: Find what is meant\nQuery:";
@@ -117,6 +119,8 @@ TEST(Embed, RefusesWhatTheModelCannotFollow) {
   EXPECT_EQ(refused({.pooling = Pooling::kNone}), "pooling is none, expected last or mean");
   EXPECT_EQ(refused({.instruction = "I", .prompt_template = "{text}"}),
             "the template is '{text}', expected {instruction} and {text} in it");
+  EXPECT_EQ(refused({.prompt_template = "passage: "}),
+            "the template is 'passage: ', expected {text} in it");
 }
 
 }  // namespace

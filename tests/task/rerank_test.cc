@@ -73,5 +73,12 @@ TEST(Rerank, ATemplateHasBoth) {
   EXPECT_EQ(scores.error().message, "the template has no {document} in it");
 }
 
+TEST(Rerank, YesAndNoAreTwoAnswers) {
+  const auto scores = rerank(*open_tiny(), kQuery, kDocuments, {.yes = "X", .no = "X"});
+  ASSERT_FALSE(scores.ok());
+  EXPECT_EQ(scores.error().message,
+            "yes is 'X' and no is 'X', the same tokens, expected two answers");
+}
+
 }  // namespace
 }  // namespace pando::testing
