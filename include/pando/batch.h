@@ -34,7 +34,8 @@ namespace pando {
 //   set; "metadata": {...} comes back with each answer.
 // A line without an id goes by its number, a question without one by its index from 0.
 // Tables: the first row names the columns: context and question, or prompt; id, answer, choices
-//   (with | between them), options; all others come back as metadata.
+//   (with | between them), options; all others come back as metadata. Of texts to embed: text; id,
+//   instruction.
 // Output, the lines of a question when all its answers are complete: {"id", "question_id"?,
 //    "part"?, "parts"?, "choice"?, "text", "finish_reason", "prompt_tokens", "completion_tokens",
 //    "logprobs"?, "top_logprobs"?, "prompt_logprobs"?, "prompt_top_logprobs"?, "choice_logprobs"?,
@@ -44,7 +45,7 @@ enum class InputFormat { kJsonLines, kCsv, kTsv };
 // What is made of the lines that are not an OpenAI batch's.
 enum class BatchTask {
   kAnswer,  // as above
-  // {"id", "text" or "tokens", "instruction"?, "metadata"?}
+  // {"id", "text" or "tokens", "instruction"?, "metadata"?}; also a table
   //   -> {"id", "embedding": [...], "prompt_tokens", "metadata"?}
   kEmbed,
   // {"id", "query", "documents": ["..." or {"id"?, "text"}], "instruction"?, "metadata"?}
@@ -122,6 +123,7 @@ struct BatchSummary {
   uint64_t answers = 0;    // written in this run
   uint64_t earlier = 0;    // written before, by a run that this one resumed
   uint64_t failed = 0;     // questions of good lines that could not be answered
+  uint64_t too_long = 0;   // of these, for their length
   uint64_t skipped = 0;    // too long, left out as asked
   uint64_t cut = 0;        // lines whose context or prompt was truncated or split
   bool stopped = false;    // as asked, before the end of the input

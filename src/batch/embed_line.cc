@@ -10,8 +10,7 @@ namespace pando {
 
 Result<BatchLine> read_embed_line(const nlohmann::json& json, uint64_t line_number,
                                   const BatchOptions& options) {
-  constexpr std::string_view kFields[] = {"id",     "text",        "prompt",
-                                          "tokens", "instruction", "metadata"};
+  constexpr std::string_view kFields[] = {"id", "text", "tokens", "instruction", "metadata"};
   if (!json.is_object())
     return invalid_argument("the line is {}, expected an object", found_text(json));
   Result<BatchLine> line = begin_line(json, line_number, options.defaults);
@@ -25,11 +24,10 @@ Result<BatchLine> read_embed_line(const nlohmann::json& json, uint64_t line_numb
   fields.only(kFields);
   read_metadata(fields, question.metadata);
   fields.text("text", text);
-  fields.text("prompt", text);  // the name of a table's column
   fields.tokens("tokens", tokens);
   fields.text("instruction", embed.instruction);
   if (!fields.status()) return fields.status().error();
-  if (fields.has("text") + fields.has("prompt") + fields.has("tokens") != 1)
+  if (fields.has("text") == fields.has("tokens"))
     return invalid_argument("the line has {}, expected 'text' or 'tokens'", found_text(json));
   if (fields.has("tokens") && fields.has("instruction"))
     return invalid_argument("field 'instruction' goes with 'text', which the line does not have");

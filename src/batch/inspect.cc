@@ -166,7 +166,7 @@ class Inspector {
 
 Result<Inspection> inspect_batch(const Model& model, int context, std::istream& input,
                                  const BatchOptions& options) {
-  RecordScanner scanner(input, options.format);
+  RecordScanner scanner(input, options.format, options.task);
   LineParser parser(model, context, options);
   Inspector inspector(model, context, options);
   while (const std::optional<InputRecord> record = scanner.next()) {

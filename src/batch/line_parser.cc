@@ -18,7 +18,7 @@ Result<std::optional<BatchLine>> LineParser::parse(const InputRecord& record) {
   if (wants_names()) {
     names_hash_ = XXH3_64bits(record.text.data(), record.text.size());
     Result<Table> table =
-        Table::open(record.text, options_.format == InputFormat::kCsv ? ',' : '\t');
+        Table::open(record.text, options_.format == InputFormat::kCsv ? ',' : '\t', options_.task);
     failed_ = !table.ok();
     if (failed_) return table.error();
     table_ = std::move(*table);

@@ -14,10 +14,10 @@ namespace pando {
 // Reads records until there are none, or none are wanted.
 class Reader {
  public:
-  Reader(std::istream& input, InputFormat format, std::shared_ptr<Inbox> inbox)
-      : input_(input), inbox_(std::move(inbox)), thread_([&input, format, inbox = inbox_] {
+  Reader(std::istream& input, const BatchOptions& options, std::shared_ptr<Inbox> inbox)
+      : input_(input), inbox_(std::move(inbox)), thread_([&input, &options, inbox = inbox_] {
           try {
-            RecordScanner scanner(input, format);
+            RecordScanner scanner(input, options.format, options.task);
             while (std::optional<InputRecord> record = scanner.next())
               if (!inbox->put(std::move(*record))) return;
             inbox->end_of_input(scanner.failure());

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <vector>
+
+#include "batch/input_kind.h"
 
 namespace pando {
 namespace {
@@ -53,12 +55,48 @@ bool RecordScanner::get_line(std::string& line) {
 
 bool RecordScanner::read_line(std::string& line) {
   if (!failure_.empty() || !get_line(line)) return false;
-  if (++line_ == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
+  if (++line_ == 1) {
+    if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
+    if (const std::string_view kind = packed_kind(line); !kind.empty()) {
+      failure_ = fmt::format("it is {}, expected {}", kind,
+                             format_ == InputFormat::kJsonLines ? "JSON lines" : "a table");
+      return false;
+    }
+  }
   if (line.ends_with('\r')) line.pop_back();
   return true;
 }
 
 std::optional<InputRecord> RecordScanner::next() {
+  if (!begun_) look_ahead();
+  begun_ = true;
+  if (ahead_.empty()) return failure_.empty() ? read_record() : std::nullopt;
+  InputRecord record = std::move(ahead_.front());
+  ahead_.pop_front();
+  return record;
+}
+
+// No further than it takes: lines may come one by one from somebody who waits for answers.
+void RecordScanner::look_ahead() {
+  std::optional<InputRecord> first = read_record();
+  if (!first) return;
+  ahead_.push_back(std::move(*first));
+  if (format_ != InputFormat::kJsonLines || may_be_object(ahead_[0].text)) return;
+  while (ahead_.size() < kFirstLines) {
+    std::optional<InputRecord> record = read_record();
+    if (!record) break;
+    ahead_.push_back(std::move(*record));
+    if (may_be_object(ahead_.back().text)) return;
+  }
+  std::vector<std::string_view> lines;
+  for (const InputRecord& record : ahead_) lines.emplace_back(record.text);
+  const std::string kind = other_kind(lines);
+  if (kind.empty()) return;
+  failure_ = fmt::format("it is {}, expected JSON lines, as {}", kind, example_line(task_));
+  ahead_.clear();
+}
+
+std::optional<InputRecord> RecordScanner::read_record() {
   InputRecord record;
   do {
     if (!read_line(record.text)) return std::nullopt;

@@ -97,9 +97,10 @@ Status Results::take_earlier(const Unit& unit, const AnswerRecord& record) {
 
 // Those of one line's questions are said together: of many prompts that are too long the first.
 void Results::add_problem(Unit& unit) {
-  const bool skipped =
-      unit.error->code == ErrorCode::kTooLong && options_.too_long == TooLong::kSkip;
+  const bool too_long = unit.error->code == ErrorCode::kTooLong;
+  const bool skipped = too_long && options_.too_long == TooLong::kSkip;
   ++(skipped ? summary_.skipped : summary_.failed);
+  summary_.too_long += too_long && !skipped;
   unit.record.skipped = skipped;
   std::vector<Problem>& problems = unit.of->problems;
   if (problems.empty()) with_problems_.push_back(unit.of);

@@ -64,7 +64,8 @@ class Runner {
       report_progress();
     }
     if (const std::string failure = inbox_->input_failure(); !failure.empty())
-      return io_error("cannot read the input after line {}: {}", line_number_, failure);
+      return io_error("cannot read the input{}: {}",
+                      line_number_ > 0 ? fmt::format(" after line {}", line_number_) : "", failure);
     if (summary_.stopped) return {};
     if (results_.n_earlier() < output_.n_records())
       return invalid_argument(
@@ -296,7 +297,7 @@ Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t inp
   const auto inbox = std::make_shared<Inbox>();
   Runner runner(engine, input_bytes, output, options, inbox);
   try {
-    const Reader reader(input, options.format, inbox);
+    const Reader reader(input, options, inbox);
     return runner.run();
   } catch (const std::system_error& error) {
     return make_error(ErrorCode::kUnavailable, "cannot start a thread: {}", error.what());

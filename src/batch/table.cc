@@ -30,6 +30,8 @@ constexpr std::string_view kValues[] = {"max_tokens",
                                         "logit_bias",
                                         "thinking"};
 
+constexpr std::string_view kEmbedFields[] = {"id", "text", "instruction"};
+
 template <size_t N>
 bool is_one_of(const std::string_view (&names)[N], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
@@ -74,9 +76,29 @@ Result<std::vector<std::string>> split_row(std::string_view row, char separator)
   }
 }
 
-Result<Table> Table::open(std::string_view first_row, char separator) {
+bool Table::has(std::string_view name) const {
+  return std::find(names_.begin(), names_.end(), name) != names_.end();
+}
+
+Status Table::check_names() const {
+  const char* expected = nullptr;
+  if (task_ == BatchTask::kEmbed) {
+    if (!has("text")) expected = "'text'";
+  } else if (has("prompt") ? has("context") || has("question")
+                           : !has("context") || !has("question")) {
+    expected = "'context' and 'question', or 'prompt',";
+  }
+  if (expected == nullptr) return {};
+  return invalid_argument("the columns are {}, expected {} among them", fmt::join(names_, ", "),
+                          expected);
+}
+
+Result<Table> Table::open(std::string_view first_row, char separator, BatchTask task) {
+  if (task == BatchTask::kRerank || task == BatchTask::kScore)
+    return invalid_argument("the input is a table, expected JSON lines, which lists fit in");
   Table table;
   table.separator_ = separator;
+  table.task_ = task;
   Result<std::vector<std::string>> names = split_row(first_row, separator);
   if (!names) return names.error();
   table.names_ = std::move(*names);
@@ -86,13 +108,7 @@ Result<Table> Table::open(std::string_view first_row, char separator) {
     if (std::count(table.names_.begin(), table.names_.end(), name) > 1)
       return invalid_argument("two columns are named '{}', expected one", name);
   }
-  const auto has = [&](const char* name) {
-    return std::count(table.names_.begin(), table.names_.end(), name) > 0;
-  };
-  if (has("prompt") ? has("context") || has("question") : !has("context") || !has("question"))
-    return invalid_argument(
-        "the columns are {}, expected 'context' and 'question', or 'prompt', among them",
-        fmt::join(table.names_, ", "));
+  if (Status status = table.check_names(); !status) return status.error();
   return table;
 }
 
@@ -105,7 +121,12 @@ Result<Json> Table::line(std::string_view row) const {
   Json line = Json::object(), metadata = Json::object();
   for (size_t i = 0; i < names_.size(); ++i) {
     const std::string &name = names_[i], &cell = (*cells)[i];
-    if (is_one_of(kPrompts, name)) {
+    if (task_ == BatchTask::kEmbed) {
+      if (name == "text" || (!cell.empty() && is_one_of(kEmbedFields, name)))
+        line[name] = cell;
+      else if (!cell.empty())
+        metadata[name] = cell;
+    } else if (is_one_of(kPrompts, name)) {
       line[name] = cell;
     } else if (cell.empty()) {
       continue;

@@ -31,7 +31,7 @@ Result<BatchVerification> verify_batch(Engine& engine, std::istream& input,
   BatchOptions asked = options;
   asked.defaults.logits_hash = true;
   LineParser parser(engine.model(), engine.options().context, asked);
-  RecordScanner scanner(input, options.format);
+  RecordScanner scanner(input, options.format, options.task);
   BatchVerification result;
   uint64_t last_line = 0;
   for (auto next = logits_hashes.begin(); next != logits_hashes.end();) {

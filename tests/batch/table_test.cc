@@ -46,6 +46,19 @@ TEST(Table, NamesOfColumns) {
             "the columns are id, text, expected 'context' and 'question', or 'prompt', among them");
 }
 
+TEST(Table, OfTextsToEmbed) {
+  const Result<Table> table = Table::open("id,text,instruction,prompt", ',', BatchTask::kEmbed);
+  ASSERT_TRUE(table.ok()) << table.error().message;
+  EXPECT_EQ(*table->line("7,T,I,p"),
+            nlohmann::json::parse(R"({"id": "7", "text": "T", "instruction": "I",
+                "metadata": {"prompt": "p"}})"));
+  EXPECT_EQ(*table->line(",T,,"), nlohmann::json::parse(R"({"text": "T"})"));
+  EXPECT_EQ(Table::open("id,prompt", ',', BatchTask::kEmbed).error().message,
+            "the columns are id, prompt, expected 'text' among them");
+  for (const BatchTask task : {BatchTask::kRerank, BatchTask::kScore})
+    EXPECT_FALSE(Table::open("id,prompt", ',', task).ok());
+}
+
 TEST(Table, RowsAreLines) {
   const Result<Table> table =
       Table::open("id,context,question,answers,choices,max_tokens,temperature,source", ',');
@@ -59,6 +72,50 @@ TEST(Table, RowsAreLines) {
             "the row has 2 cells, expected 8 as in the first row");
   EXPECT_EQ(table->line(",,Q,,,many,,").error().message,
             "column 'max_tokens' is 'many', expected a value");
+}
+
+// Why an input has no records; empty where it has some.
+std::string not_lines(const std::string& input, BatchTask task = BatchTask::kAnswer,
+                      InputFormat format = InputFormat::kJsonLines) {
+  std::istringstream in(input);
+  RecordScanner scanner(in, format, task);
+  return scanner.next() ? std::string() : scanner.failure();
+}
+
+TEST(RecordScanner, PackedFilesAreNamed) {
+  EXPECT_EQ(not_lines("\x1f\x8b\x08\x01\n\x02\x03"),
+            "it is a gzip file (hint: pipe it through gunzip -c), expected JSON lines");
+  EXPECT_EQ(not_lines("\x1f\x8b\x08 \"", BatchTask::kEmbed, InputFormat::kCsv),
+            "it is a gzip file (hint: pipe it through gunzip -c), expected a table");
+  EXPECT_EQ(not_lines("PAR1"), "it is a Parquet file, expected JSON lines");
+}
+
+TEST(RecordScanner, OtherKindsOfInputAreTold) {
+  EXPECT_EQ(not_lines("Once upon a time there was nobody at all who\nsaid so.\n"),
+            "it is text: its first line is 'Once upon a time there was nobody at all...', expected "
+            "JSON lines, as {\"prompt\": \"...\"} or {\"context\": \"...\", \"questions\": "
+            "[\"...\"]}");
+  EXPECT_EQ(not_lines("id,text\n1,one\n", BatchTask::kEmbed),
+            "it is text: its first line is 'id,text' (hint: --format csv or tsv), expected JSON "
+            "lines, as {\"text\": \"...\"}");
+  EXPECT_EQ(not_lines("[\n{\"prompt\": \"p\"},\n]\n").substr(0, 31),
+            "it is JSON over several lines (");
+  EXPECT_EQ(not_lines("{\n  \"prompt\": \"p\"\n}\n").substr(0, 31),
+            "it is JSON over several lines (");
+}
+
+// What some lines are tells nothing about the others.
+TEST(RecordScanner, BadLinesAmongGoodOnesAreLines) {
+  for (const char* input : {"text\n{\"prompt\": 1}\n", "[]\n", "{\"prompt\n{\"prompt\n",
+                            " {\"a\": 1} \ntext\ntext\n"}) {
+    std::istringstream in(input);
+    RecordScanner scanner(in, InputFormat::kJsonLines);
+    int64_t n = 0;
+    for (; const auto record = scanner.next(); ++n)
+      EXPECT_EQ(record->line, static_cast<uint64_t>(n + 1)) << input;
+    EXPECT_EQ(n, std::count(input, input + std::string_view(input).size(), '\n')) << input;
+    EXPECT_EQ(scanner.failure(), "");
+  }
 }
 
 TEST(RecordScanner, MarksEndsAndQuotes) {
