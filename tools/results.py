@@ -21,7 +21,8 @@ def main() -> int:
     pando, printed, words, results = sys.argv[1:5]
     listed = subprocess.run([pando, "bench", "list"], check=True, capture_output=True, text=True).stdout
     names = [line.split()[0] for line in listed.splitlines()]
-    about = dict(line.split(maxsplit=1) for line in listed.splitlines())
+    # What options a benchmark takes stands in brackets at the end.
+    about = dict(re.sub(r" \[[^]]*\]$", "", line).split(maxsplit=1) for line in listed.splitlines())
     head, *parts = re.split(r"^## ", pathlib.Path(words).read_text(), flags=re.M)
     said = {}
     for part in parts:

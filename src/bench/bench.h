@@ -33,8 +33,9 @@ struct BenchmarkInfo {
 // In the order of `pando bench list`.
 std::vector<BenchmarkInfo> benchmarks();
 
-// Runs one: prints tables on standard output and writes them. Errors: kNotFound (no such benchmark,
-// model or data), kBadFile, kIo, kInvalidArgument, kUnavailable (memory).
+// Runs one: prints tables on standard output and writes them. Errors: kInvalidArgument (no such
+// benchmark, settings that it has no use for or lacks), kNotFound (model or data), kBadFile, kIo,
+// kUnavailable (memory).
 Status run_benchmark(const std::string& name, const Settings& settings);
 
 }  // namespace pando::bench

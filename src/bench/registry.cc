@@ -1,8 +1,7 @@
 #include "bench/registry.h"
 
-#include <algorithm>
-
 #include "base/errors.h"
+#include "bench/inputs.h"
 
 namespace pando::bench {
 namespace {
@@ -29,6 +28,7 @@ std::vector<BenchmarkInfo> benchmarks() {
 Status run_benchmark(const std::string& name, const Settings& settings) {
   for (const Benchmark& benchmark : all()) {
     if (name != benchmark.info.name) continue;
+    if (Status status = check_inputs(name, settings); !status) return status;
     try {
       Lab lab(name, settings);
       benchmark.run(lab);
@@ -38,7 +38,7 @@ Status run_benchmark(const std::string& name, const Settings& settings) {
     }
     return {};
   }
-  return not_found("no benchmark is named '{}', expected one of `pando bench list`", name);
+  return invalid_argument("no benchmark is named '{}', expected one of `pando bench list`", name);
 }
 
 }  // namespace pando::bench

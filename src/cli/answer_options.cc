@@ -1,5 +1,7 @@
 #include "cli/answer_options.h"
 
+#include <cmath>
+
 #include "cli/model_options.h"
 
 namespace pando::cli {
@@ -11,22 +13,28 @@ CLI::Validator at_least_0() {
 CLI::Validator at_least_1() {
   return expect("at least 1", [](double x) { return x >= 1; });
 }
+CLI::Validator a_number() {
+  return expect("a number", [](double x) { return std::isfinite(x); });
+}
 
 void add_sampling_options(CLI::App& app, SamplingOptions& s, const std::string& group) {
   const auto add = [&](const char* name, auto& value, const char* help) {
     return app.add_option(name, value, help)->capture_default_str()->group(group);
   };
   add("--max-tokens", s.max_tokens, "Tokens of an answer at most")->check(at_least_0());
-  add("--temperature", s.temperature, "0: the likeliest token")->check(at_least_0());
+  add("--temperature", s.temperature, "0: the likeliest token")
+      ->check(expect("0 or more", [](double x) { return x >= 0 && std::isfinite(x); }));
   add("--top-k", s.top_k, "Only the k likeliest tokens; 0: all")->check(at_least_0());
   add("--top-p", s.top_p, "Only the likeliest tokens that sum to p")
       ->check(expect("more than 0 and at most 1", [](double x) { return x > 0 && x <= 1; }));
   add("--min-p", s.min_p, "Only tokens at least p times as likely as the likeliest")
       ->check(expect("0 to 1", [](double x) { return x >= 0 && x <= 1; }));
   add("--repetition-penalty", s.repetition_penalty, "Of tokens in prompt or answer; 1: off")
-      ->check(expect("more than 0", [](double x) { return x > 0; }));
-  add("--presence-penalty", s.presence_penalty, "Of tokens in the answer; 0: off");
-  add("--frequency-penalty", s.frequency_penalty, "The same, times how often they are there");
+      ->check(expect("more than 0", [](double x) { return x > 0 && std::isfinite(x); }));
+  add("--presence-penalty", s.presence_penalty, "Of tokens in the answer; 0: off")
+      ->check(a_number());
+  add("--frequency-penalty", s.frequency_penalty, "The same, times how often they are there")
+      ->check(a_number());
   add("--n", s.n, "Answers to each question")->check(at_least_1());
   app.add_option("--stop", s.stop, "Text that ends an answer; may be given again")
       ->allow_extra_args(false)

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "bench/bench.h"
+#include "bench/inputs.h"
 #include "cli/cache_directory.h"
 #include "cli/commands.h"
 
@@ -30,8 +31,11 @@ std::vector<std::string> peer_variables() {
 }
 
 int list() {
-  for (const bench::BenchmarkInfo& info : bench::benchmarks())
-    fmt::print("{:24} {}\n", info.name, info.what);
+  for (const bench::BenchmarkInfo& info : bench::benchmarks()) {
+    const Result<bench::Inputs> inputs = bench::inputs_of(info.name);
+    const std::string takes = inputs ? in_words(*inputs) : "";
+    fmt::print("{:24} {}{}\n", info.name, info.what, takes.empty() ? "" : " [" + takes + "]");
+  }
   return kOk;
 }
 
@@ -48,9 +52,9 @@ Command add_bench(CLI::App& app) {
       ->excludes(quick);
   app.add_option("--threads", settings.threads, "Threads (default: one for each processor)");
   app.add_option("--model", settings.model,
-                 "Model directory or GGUF file instead of one with random weights");
-  app.add_option("--data", settings.data,
-                 "Directory of published data sets, for those that read some");
+                 "Model directory or GGUF file instead of one with random weights, or of the demo "
+                 "model");
+  app.add_option("--data", settings.data, "Directory of published data sets");
   app.add_option("--out", settings.out, "Directory for tables as CSV and charts as SVG");
   app.add_option("--models", settings.cache, "Where models with random weights are kept")
       ->default_str("the user's cache");
@@ -61,6 +65,9 @@ Command add_bench(CLI::App& app) {
       "{{print}} "
       "stands for {print}");
   app.footer(
+      "`pando bench list` says in brackets which benchmarks take --model, --data and --peer; "
+      "(--data):\n"
+      "they do without, and measure less.\n"
       "Examples:\n"
       "  pando bench list\n"
       "  pando bench speed --quick\n"
@@ -76,7 +83,7 @@ Command add_bench(CLI::App& app) {
                       : options->full ? bench::Extent::kFull
                                       : bench::Extent::kUsual;
     if (Status status = bench::run_benchmark(options->name, settings); !status)
-      return report_error(status.error().message);
+      return refuse(status.error());
     return kOk;
   };
 }

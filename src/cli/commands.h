@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
+#include "pando/result.h"
+
 namespace pando::cli {
 
 // Exit codes: 0 all done, 1 failed (bad file, no memory, unwritable output, answers that
@@ -28,5 +30,7 @@ Command add_completion(CLI::App& app);
 
 // "pando: MESSAGE" on stderr; returns kFailed.
 int report_error(const std::string& message);
+// The same, and kUsage for an option that can never work (kInvalidArgument).
+int refuse(const Error& error);
 
 }  // namespace pando::cli

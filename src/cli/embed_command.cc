@@ -23,12 +23,13 @@ Command add_embed(CLI::App& app) {
   app.add_option("--instruction", embed.instruction,
                  "What the texts are to be found by; none: each text as it is");
   app.add_option("--template", embed.prompt_template,
-                 "With an instruction: a text with {instruction} and {text} in it")
+                 "A text with {text} in it; with {instruction} too it is for texts that have one, "
+                 "without it for all")
       ->default_str("Instruct: {instruction}\\nQuery:{text}");
   app.footer(
       "Example:\n  pando embed --model MODEL --input texts.jsonl --output vectors.jsonl\n"
       "Input lines: {\"id\": \"t1\", \"text\": \"...\", \"instruction\"?: \"...\"}; tables: a "
-      "column prompt.\n"
+      "column text.\n"
       "Output lines: {\"id\", \"embedding\": [...], \"prompt_tokens\"}.");
   return [options, pooling] {
     options->batch.embed.pooling = *pooling == "mean" ? Pooling::kMean : Pooling::kLast;

@@ -34,6 +34,32 @@ std::ostream& OutputFile::begin() {
   return file_;
 }
 
+NewFile::~NewFile() {
+  std::error_code error;
+  if (!unfinished_.empty()) fs::remove(unfinished_, error);
+}
+
+Status NewFile::open(const std::string& path) {
+  std::error_code error;
+  path_ = path == "-" ? "/dev/stdout" : path;
+  if (path != "-" && fs::is_regular_file(path, error)) path_ = fs::canonical(path, error).string();
+  if (path != "-" && (!fs::exists(path_, error) || fs::is_regular_file(path_, error)))
+    unfinished_ = path_ + ".new";
+  file_.open(unfinished_.empty() ? path_ : unfinished_);
+  if (file_.is_open()) return {};
+  unfinished_.clear();
+  return Error{ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+}
+
+Status NewFile::keep() {
+  std::error_code error;
+  file_.close();
+  if (file_ && !unfinished_.empty()) fs::rename(unfinished_, path_, error);
+  if (!file_ || error) return Error{ErrorCode::kIo, fmt::format("cannot write '{}'", path_)};
+  unfinished_.clear();
+  return {};
+}
+
 bool reader_is_gone() {
   pollfd output{STDOUT_FILENO, POLLOUT, 0};
   return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
@@ -47,7 +73,10 @@ void end_as_by_sigpipe() {
 
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code error;  // of what is not there
-  return a != "-" && b != "-" && fs::is_regular_file(a, error) && fs::equivalent(a, b, error);
+  if (a.empty() || b.empty() || a == "-" || b == "-") return false;
+  if (fs::is_regular_file(a, error)) return fs::equivalent(a, b, error);
+  if (fs::exists(a, error)) return false;
+  return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
 }
 
 }  // namespace pando::cli

@@ -23,11 +23,30 @@ class OutputFile {
   std::ofstream file_;
 };
 
+// A file that takes the place of what was there only once it is whole. A pipe or device is written
+// to as it is.
+class NewFile {
+ public:
+  NewFile() = default;
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile();  // what was not kept is gone
+
+  Status open(const std::string& path);
+  std::ostream& stream() { return file_; }
+  Status keep();
+
+ private:
+  std::string path_, unfinished_;  // the latter empty for a pipe or device, and once it is kept
+  std::ofstream file_;
+};
+
 // Whether standard output is a pipe that nobody reads any more, as before `| head`.
 bool reader_is_gone();
 // Quietly, as other programs that write to it.
 [[noreturn]] void end_as_by_sigpipe();
 
+// Also of files that are not there yet.
 bool same_file(const std::string& a, const std::string& b);
 
 }  // namespace pando::cli

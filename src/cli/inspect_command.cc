@@ -93,11 +93,12 @@ int inspect(InspectOptions& o) {
   FileInput input;
   if (Status status = input.open(o.run.input); !status) return report_error(status.error().message);
   const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.run.model);
-  if (!model) return report_error(model.error().message);
+  if (!model) return refuse(model.error());
   const int most = (*model)->info().max_positions, context = o.run.model.engine.context;
   if (context > most)
-    return report_error(
-        fmt::format("context is {}, expected at most the model's {} positions", context, most));
+    return report_error(fmt::format("context is {}, expected at most the model's {} positions",
+                                    context, most)),
+           kUsage;
   BatchOptions options = o.run.batch;
   options.on_problem = [](const std::string& message) { report_error(message); };
   std::istream stream(&input);

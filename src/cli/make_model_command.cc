@@ -14,6 +14,11 @@ int report_error(const std::string& message) {
   return kFailed;
 }
 
+int refuse(const Error& error) {
+  report_error(error.message);
+  return error.code == ErrorCode::kInvalidArgument ? kUsage : kFailed;
+}
+
 Command add_make_model(CLI::App& app) {
   auto options = std::make_shared<RandomModelOptions>();
   app.add_option("--shape", options->shape,
@@ -31,8 +36,7 @@ Command add_make_model(CLI::App& app) {
                  "Directory whose tokenizer is copied; without it every byte is a token");
   app.footer("Example:\n  pando make-model --shape qwen3-0.6b --layers 4 --dtype bf16 --out model");
   return [options] {
-    if (Status status = make_random_model(*options); !status)
-      return report_error(status.error().message);
+    if (Status status = make_random_model(*options); !status) return refuse(status.error());
     say("wrote {}\n", options->out.string());
     return kOk;
   };

@@ -126,13 +126,14 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
 
 }  // namespace
 
-Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments) {
+Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments, bool quiet) {
   const auto n_processors = static_cast<int>(std::thread::hardware_concurrency());
   if (n_processors > 0 && arguments.engine.threads > n_processors)
     say("pando: --threads is {} on {} processors: more threads than these gain "
         "nothing\n",
         arguments.engine.threads, n_processors);
-  if (arguments.model.empty()) say("pando: no --model is given: the demo model answers\n");
+  if (arguments.model.empty() && !quiet)
+    say("pando: no --model is given: the demo model is taken\n");
   return load(arguments, weight_type(arguments.weights));
 }
 

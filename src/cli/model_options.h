@@ -26,7 +26,9 @@ void add_tokenizer_options(CLI::App& app, ModelArguments& arguments);
 Result<std::filesystem::path> model_path(const ModelArguments& arguments);
 // The same of --tokenizer, where it is given.
 Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments);
-Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments);
+// `quiet`: does not say that it is the demo model.
+Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments,
+                                                bool quiet = false);
 // Without its weights: to encode and to render.
 Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& arguments);
 EngineOptions engine_options(const ModelArguments& arguments);

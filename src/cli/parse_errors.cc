@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <numeric>
+#include <span>
 #include <sstream>
 
 namespace pando::cli {
@@ -98,6 +99,27 @@ std::string wrong_line(CLI::App& app, const std::string& path) {
   return {};
 }
 
+// How many of the words behind an option's name are its values.
+size_t n_values(const CLI::Option& option, std::span<const std::string> behind) {
+  const int most = option.get_expected_max();
+  if (most <= 1 || !option.get_allow_extra_args())
+    return std::min<size_t>(behind.size(), most > 0 ? 1 : 0);
+  const auto end =
+      std::ranges::find_if(behind, [](const std::string& word) { return word.starts_with('-'); });
+  return static_cast<size_t>(end - behind.begin());
+}
+
+// A word where the command takes none: most often the input.
+std::string stray_word(const CLI::App& command, const std::string& word) {
+  const auto options =
+      command.get_options([](const CLI::Option* o) { return o->get_positional(); });
+  if (!options.empty()) return {};
+  const CLI::Option* input = command.get_option_no_throw("--input");
+  return fmt::format(
+      "{}: '{}' stands alone, expected options with names{}", command.get_name(), word,
+      input != nullptr && input->count() == 0 ? fmt::format(" (hint: --input '{}'?)", word) : "");
+}
+
 }  // namespace
 
 std::string explain(CLI::App& app, const std::vector<std::string>& arguments) {
@@ -116,8 +138,13 @@ std::string explain(CLI::App& app, const std::vector<std::string>& arguments) {
       break;
     } else if (command != nullptr && argument.starts_with("--")) {
       const std::string name = argument.substr(0, argument.find('='));
-      if (command->get_option_no_throw(name) == nullptr && app.get_option_no_throw(name) == nullptr)
-        return unknown_option(*command, name);
+      const CLI::Option* option = command->get_option_no_throw(name);
+      if (option == nullptr) option = app.get_option_no_throw(name);
+      if (option == nullptr) return unknown_option(*command, name);
+      if (name.size() == argument.size())
+        i += n_values(*option, std::span(arguments).subspan(i + 1));
+    } else if (command != nullptr && !argument.starts_with('-')) {
+      if (std::string text = stray_word(*command, argument); !text.empty()) return text;
     }
   }
   return config.empty() ? "" : wrong_line(app, config);

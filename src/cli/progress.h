@@ -12,14 +12,16 @@ namespace pando::cli {
 
 class ProgressLine {
  public:
-  explicit ProgressLine(bool enabled) : enabled_(enabled) {}
+  // `outputs`: what an update counts.
+  explicit ProgressLine(bool enabled, const char* outputs = "answers")
+      : enabled_(enabled), outputs_(outputs) {}
 
   void update(const BatchProgress& now) {
     const EngineStats& e = now.stats;
     const uint64_t n_new = e.arrived_tokens - e.arrived_shared;
     const double rate =
         now.seconds > 0 ? static_cast<double>(e.prefill_rows + e.decode_rows) / now.seconds : 0;
-    std::string text = fmt::format("{} answers", now.answers_done);
+    std::string text = fmt::format("{} {}", now.answers_done, outputs_);
     if (now.stopping) text += fmt::format(", {} to finish", now.answers_open);
     if (e.arrived_tokens > 0)
       text += fmt::format(
@@ -51,6 +53,7 @@ class ProgressLine {
   }
 
   bool enabled_;
+  const char* outputs_;
   bool shown_ = false;
 };
 

@@ -102,7 +102,7 @@ std::string score_table(const ScoreTable& scores) {
   return table;
 }
 
-std::string footer(const RunRecord& run, const EngineOptions& options) {
+std::string footer(const RunRecord& run, const Words& words, const EngineOptions& options) {
   const BatchSummary& s = run.summary;
   const EngineStats& e = s.stats;
   const Result<SharingInfo> sharing = sharing_info(run.sharing);
@@ -111,14 +111,12 @@ std::string footer(const RunRecord& run, const EngineOptions& options) {
     technique +=
         fmt::format("{}{} {:.6g}", technique.empty() ? "" : ", ", figure.name, figure.value);
   return fmt::format(
-      "{}{}{}: {} answers in {:.2f} s, {:.2f} questions/s; prompt tokens asked {}, computed {}, "
-      "reused "
-      "{:.1f}%; "
-      "generated {}{}{} | {} | {} x {}, {}",
+      "{}{}{}: {} {} in {:.2f} s, {:.2f} {}/s; prompt tokens asked {}, computed {}, reused "
+      "{:.1f}%; generated {}{}{} | {} | {} x {}, {}",
       technique.empty() ? "" : fmt::format("{}: {}\n", run.sharing, technique),
       sharing && sharing->wrong ? "WRONG, computed without attention: " : "", run.sharing,
-      s.answers, s.seconds, per_second(s.answers, s.seconds), e.prompt_tokens, e.prefill_rows,
-      100 * share_reused(e), e.generated_tokens,
+      s.answers, words.outputs, s.seconds, per_second(s.answers, s.seconds), words.inputs,
+      e.prompt_tokens, e.prefill_rows, 100 * share_reused(e), e.generated_tokens,
       e.pad_rows > 0 ? fmt::format("; pads computed {}", e.pad_rows) : "",
       s.combined_hash != 0 ? fmt::format("; logits {:016x}", s.combined_hash) : "", build_commit(),
       options.threads, processor_name(), options.isa);

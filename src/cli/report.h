@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/words.h"
 #include "pando/batch.h"
 
 namespace pando::cli {
@@ -23,7 +24,7 @@ std::string quoted(const std::string& text);
 std::string score_table(const ScoreTable& scores);
 
 // A line for people: answers, rates, share reused, hash, commit, machine.
-std::string footer(const RunRecord& run, const EngineOptions& options);
+std::string footer(const RunRecord& run, const Words& words, const EngineOptions& options);
 
 // The whole report as JSON. `compared` may be null.
 std::string report_json(const RunRecord& run, const RunRecord* compared, const Engine& engine,

@@ -32,9 +32,9 @@ bool fits_a_column(const std::string& id) {
 }
 
 // From the file of answers, which has those of earlier runs too.
-int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, OutputFile& run) {
+int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& run) {
   std::ifstream answers(o.run.output);
-  std::ostream* lines = o.trec_run.empty() ? nullptr : &run.begin();
+  std::ostream* lines = o.trec_run.empty() ? nullptr : &run.stream();
   std::set<std::string> queries;
   double sum = 0;
   size_t n_judged = 0;
@@ -59,8 +59,8 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, OutputFile
       ++n_judged;
     }
   }
-  if (lines != nullptr && !lines->flush())
-    return report_error(fmt::format("cannot write '{}'", o.trec_run));
+  if (lines != nullptr)
+    if (Status status = run.keep(); !status) return report_error(status.error().message);
   if (!o.qrels.empty() && n_judged == 0)
     return report_error(fmt::format("'{}' grades none of the queries", o.qrels));
   if (n_judged > 0)
@@ -71,7 +71,7 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, OutputFile
 
 int rerank_batch(const RerankCommandOptions& o) {
   Qrels qrels;
-  OutputFile run;
+  NewFile run;
   std::error_code error;
   const bool wants_report = !o.trec_run.empty() || !o.qrels.empty();
   if (wants_report && (o.run.output == "-" || (std::filesystem::exists(o.run.output, error) &&

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/say.h"
+#include "cli/words.h"
 
 namespace pando::cli {
 namespace {
@@ -40,7 +41,7 @@ Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFi
                : AnswerFile::create(o.output, *settings, o.overwrite);
   if (!file) return file.error();
   if (!o.quiet && (*file)->n_earlier() > 0)
-    say("resumed: {} answers are there already\n", (*file)->n_earlier());
+    say("resumed: {} {} are there already\n", (*file)->n_earlier(), words_of(o.batch.task).outputs);
   if (!(*file)->was_finished()) return Answers{std::move(*file)};
   if (!o.quiet)
     say("'{}' is finished, with {} lines or questions left out: nothing is left to answer, "

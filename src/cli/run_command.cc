@@ -2,21 +2,24 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/comparison.h"
 #include "cli/files.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_answers.h"
 #include "cli/run_options.h"
 #include "cli/say.h"
+#include "cli/shown.h"
 #include "cli/stop_signal.h"
 #include "cli/verify_answers.h"
+#include "cli/words.h"
 #include "pando/file_input.h"
 #include "pando/sharing.h"
 
@@ -38,8 +41,10 @@ class RunCommand {
                                o_.compare.empty() ? "verifying" : "--compare"));
     if (same_file(o_.input, o_.output) || same_file(o_.input, o_.report))
       return usage(fmt::format("'{}' is the input, expected another file to write to", o_.input));
-    exact_ = is_exact(o_.model.engine.sharing) && (o_.compare.empty() || is_exact(o_.compare));
-    if (o_.verify > 0 && !exact_)
+    const bool exact =
+        is_exact(o_.model.engine.sharing) && (o_.compare.empty() || is_exact(o_.compare));
+    if (!o_.compare.empty()) comparison_.emplace(o_.batch.task, exact);
+    if (o_.verify > 0 && !exact)
       return usage(fmt::format("verifying compares every bit, which '{}' does not keep",
                                o_.model.engine.sharing));
     OutputFile output, report;
@@ -55,31 +60,28 @@ class RunCommand {
     }
     if (Status status = take_generation_config(); !status)
       return report_error(status.error().message);
-    Result<std::shared_ptr<const Model>> model = load_model(o_.model);
-    if (!model) return report_error(model.error().message);
-    if (o_.batch.task == BatchTask::kEmbed)
-      if (Status status = check_embed_options(o_.batch.embed, (*model)->info().d_model); !status)
-        return usage(status.error().message);
+    Result<std::shared_ptr<const Model>> model = load_model(o_.model, o_.quiet);
+    if (!model) return refuse(model.error());
+    if (Status status = check_task(**model); !status) return usage(status.error().message);
 
     RunRecord first{o_.model.engine.sharing, {}}, second{o_.compare, {}};
-    Hashes hashes, compared_hashes;
-    int code = run(*model, first, input, &output, hashes, o_.quiet);
-    if (code == kFailed || runs_.empty()) return code;
+    const int code = run(*model, first, input, &output, o_.quiet);
+    if (runs_.empty()) return code;
     if (!o_.compare.empty() && !first.summary.stopped) {
       FileInput again;
       if (Status status = again.open(o_.input); !status)
         return report_error(status.error().message);
-      const int second_code = run(*model, second, again, nullptr, compared_hashes, true);
-      if (second_code == kFailed) return second_code;
+      const int second_code = run(*model, second, again, nullptr, true);
+      if (runs_.size() == 1) return second_code;
     }
-    print_summary(first, second, hashes, compared_hashes);
+    print_summary(first, second);
     if (!o_.report.empty() && !(report.begin() << last_report_ << '\n').flush())
       return report_error(fmt::format("cannot write report '{}'", o_.report));
     if (runs_.front().summary.stopped || runs_.back().summary.stopped) return stopped(first);
-    if (!o_.compare.empty() && exact_ && hashes != compared_hashes)
+    if (comparison_ && exact && comparison_->n_different() > 0)
       return report_error(
-          fmt::format("answers of {} and {} differ", first.sharing, second.sharing));
-    return o_.verify > 0 ? verify_answers(o_, *model, hashes, code) : code;
+          fmt::format("{} of {} and {} differ", words_.compared, first.sharing, second.sharing));
+    return o_.verify > 0 ? verify_answers(o_, *model, hashes_, code) : code;
   }
 
  private:
@@ -94,34 +96,44 @@ class RunCommand {
     return {};
   }
 
+  Status check_task(const Model& model) const {
+    if (o_.batch.task == BatchTask::kEmbed)
+      return check_embed_options(o_.batch.embed, model.info().d_model);
+    if (o_.batch.task == BatchTask::kRerank)  // any pair shows whether yes and no are two answers
+      if (auto pair = rerank_requests(model, o_.batch.rerank, "a", "b"); !pair) return pair.error();
+    return {};
+  }
+
   static int usage(const std::string& message) {
     report_error(message);
     return kUsage;
   }
 
+  // An exit code. A run that came to an end, or was stopped, is in runs_.
   int run(const std::shared_ptr<const Model>& model, RunRecord& record, FileInput& input,
-          OutputFile* output, Hashes& hashes, bool quiet) {
+          OutputFile* output, bool quiet) {
     EngineOptions options = engine_options(o_.model);
     options.sharing = record.sharing;
     Result<std::unique_ptr<Engine>> engine = Engine::open(model, options);
-    if (!engine) return report_error(engine.error().message);
+    if (!engine) return refuse(engine.error());
     const Result<Answers> answers = open_answers(o_, **engine, output);
     if (!answers) return report_error(answers.error().message);
     if (answers->sink == nullptr) return answers->n_left_out > 0 ? kIncomplete : kOk;
 
+    const bool is_second = !runs_.empty();
     const StopSignal stop;
     BatchOptions batch = o_.batch;
     batch.stop = &stop.flag();
-    ProgressLine progress(!quiet && isatty(STDERR_FILENO) != 0);
+    ProgressLine progress(!quiet && isatty(STDERR_FILENO) != 0, words_.outputs);
     EngineStats told;
     bool said_so = false;
     batch.on_progress = [&](const BatchProgress& now) {
       if (o_.verbose) tell_of_memory(now.stats, told, (*engine)->options().kv_memory);
       if (now.stopping && now.answers_open > 0 && !std::exchange(said_so, true)) {
         progress.clear();
-        say("pando: stopping; {} answers that are under way are finished first (hint: a "
-            "second signal ends at once)\n",
-            now.answers_open);
+        say("pando: stopping; {} {} that are under way are finished first (hint: a second signal "
+            "ends at once)\n",
+            now.answers_open, words_.outputs);
       }
       progress.update(now);
     };
@@ -130,17 +142,16 @@ class RunCommand {
       say("pando: {}\n", message);
     };
     batch.on_answer = [&](const BatchAnswer& answer) {
-      if (!o_.compare.empty() || wants_hash(o_, answer.key, hashes))
-        hashes.emplace(answer.key, hash_of(answer.completion));
+      if (comparison_) comparison_->add(is_second ? 1 : 0, answer);
+      if (!is_second && wants_hash(o_, answer.key, hashes_))
+        hashes_.emplace(answer.key, answer.completion.logits_hash);
       if (o_.verbose) {
         progress.clear();
         const Completion& c = answer.completion;
         say("{}: {} prompt tokens, {} of them shared; {} generated\n", answer.id, c.prompt_tokens,
             c.shared_tokens, c.tokens.size());
       }
-      if (!quiet && static_cast<int>(shown_.size()) < o_.show)
-        shown_.push_back(fmt::format("[{}] {}\n    -> {}", answer.id, answer.question,
-                                     quoted(answer.completion.text)));
+      if (!quiet) shown_.add(answer);
     };
     std::istream stream(&input);
     Result<BatchSummary> summary =
@@ -155,7 +166,6 @@ class RunCommand {
     record.summary = *summary;
     signal_ = stop.signal();
     options_ = (*engine)->options();
-    const bool is_second = !runs_.empty();
     runs_.push_back(record);
     last_report_ =
         report_json(runs_.front(), is_second ? &runs_.back() : nullptr, **engine, o_.input);
@@ -185,42 +195,35 @@ class RunCommand {
     const char* hint = !is_file || o_.verify > 0 || !o_.compare.empty()
                            ? ""
                            : "; the same command with --resume goes on";
-    say("pando: stopped after {} answers{}\n", s.answers + s.earlier, hint);
+    say("pando: stopped after {} {}{}\n", s.answers + s.earlier, words_.outputs, hint);
     return 128 + signal_;
   }
 
-  void print_summary(const RunRecord& first, const RunRecord& second, const Hashes& hashes,
-                     const Hashes& compared) const {
+  void print_summary(const RunRecord& first, const RunRecord& second) const {
     if (o_.quiet) return;
-    for (const std::string& text : shown_) say("{}\n", text);
-    say("{}\n", footer(first, options_));
+    for (const auto& [place, text] : shown_.texts()) say("{}\n", text);
+    say("{}\n", footer(first, words_, options_));
     const BatchSummary& s = first.summary;
     say("{}", score_table(s.scores));
     if (!o_.batch.group_by.empty() && s.scores.groups().empty())
       say("no scored answer has '{}' in its metadata\n", o_.batch.group_by);
     if (s.lines == 0) say("the input has no lines\n");
     if (s.bad_lines + s.failed + s.skipped + s.cut > 0)
-      say("left out: {} bad lines, {} failed, {} too long; lines cut: {}\n", s.bad_lines, s.failed,
-          s.skipped, s.cut);
-    if (o_.compare.empty()) return;
+      say("left out: {} bad lines, {} failed, {} too long; lines cut: {}\n", s.bad_lines,
+          s.failed - s.too_long, s.skipped + s.too_long, s.cut);
+    if (s.too_long > 0)
+      say("(hint: --too-long skip counts what is too long as done, truncate-middle and split make "
+          "it fit)\n");
+    if (!comparison_) return;
     if (s.answers == 0 || s.stopped)
-      return say("nothing to compare: {}\n", s.stopped ? "stopped" : "no answers");
-    say("{}\n", footer(second, options_));
-    say("{} over {}: {:.2f}x the questions/s, {:.2f}x fewer computed tokens{}\n", first.sharing,
-        second.sharing, second.summary.seconds / s.seconds, computed(second) / computed(first),
+      return say("nothing to compare: {}\n",
+                 s.stopped ? "stopped" : fmt::format("no {}", words_.outputs));
+    say("{}\n", footer(second, words_, options_));
+    say("{} over {}: {:.2f}x the {}/s, {:.2f}x fewer computed tokens{}\n", first.sharing,
+        second.sharing, second.summary.seconds / s.seconds, words_.inputs,
+        computed(second) / computed(first),
         s.seconds < kLeastTimed ? " (too short a run to tell the speed)" : "");
-    size_t n_different = std::max(hashes.size(), compared.size()) - hashes.size();
-    for (const auto& [key, hash] : hashes) {
-      const auto found = compared.find(key);
-      n_different += found == compared.end() || found->second != hash;
-    }
-    if (!exact_)
-      return say("answers with the same tokens: {:.1f}% of {}\n",
-                 100 - 100.0 * static_cast<double>(n_different) /
-                           static_cast<double>(std::max<size_t>(hashes.size(), 1)),
-                 hashes.size());
-    say("answers identical: {}\n",
-        n_different == 0 ? "yes" : fmt::format("NO, {} hashes differ", n_different));
+    say("{}\n", comparison_->text());
   }
 
   static bool is_exact(const std::string& sharing) {
@@ -228,25 +231,18 @@ class RunCommand {
     return info && info->exact;
   }
 
-  // Of the logits; of the tokens, where a technique only keeps them to rounding.
-  uint64_t hash_of(const Completion& completion) const {
-    if (exact_) return completion.logits_hash;
-    uint64_t hash = completion.tokens.size() + 1;
-    for (const Token token : completion.tokens)
-      hash = (hash ^ static_cast<uint32_t>(token)) * 0x9e3779b97f4a7c15u;
-    return hash;
-  }
-
   static double computed(const RunRecord& run) {
     return static_cast<double>(run.summary.stats.prefill_rows + run.summary.stats.decode_rows);
   }
 
   RunOptions o_;
-  bool exact_ = true;      // whether bits are compared, or tokens
+  Words words_ = words_of(o_.batch.task);
+  Shown shown_{o_.show, o_.batch.ordered};
+  std::optional<Comparison> comparison_;
+  Hashes hashes_;          // of the first run's logits, for verifying
   int signal_ = 0;         // that stopped a run
   EngineOptions options_;  // as the engine filled them in
   std::vector<RunRecord> runs_;
-  std::vector<std::string> shown_;
   std::string last_report_;
 };
 

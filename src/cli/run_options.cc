@@ -87,7 +87,7 @@ void add_output_options(CLI::App& app, RunOptions& o) {
   app.add_flag("--ordered", o.batch.ordered, "Answers in the order of the input");
   app.add_option("--report", o.report, "File for the run's report, JSON");
   app.add_option("--compare", o.compare,
-                 "Run a second time with this sharing: speeds, and every logits hash")
+                 "Run a second time with this sharing: speeds, and every bit of what comes out")
       ->check(planner_name());
 }
 
@@ -96,7 +96,9 @@ void add_run_options(CLI::App& app, RunOptions& o) {
   add_output_options(app, o);
   app.add_option("--group-by", o.batch.group_by,
                  "Scores also by the values of this field of the metadata");
-  app.add_option("--show", o.show, "Print so many questions with their answers at the end")
+  app.add_option("--show", o.show,
+                 "Print so many questions with their answers at the end: those answered first, or "
+                 "with --ordered the input's first")
       ->check(expect("0 or more", [](double x) { return x >= 0; }));
   app.add_option("--verify", o.verify,
                  "Ask a part of the questions again, alone and with nothing shared, and compare "
@@ -175,6 +177,10 @@ Status settle(RunOptions& o) {
   o.batch.format = is("csv")   ? InputFormat::kCsv
                    : is("tsv") ? InputFormat::kTsv
                                : InputFormat::kJsonLines;
+  if (o.batch.format != InputFormat::kJsonLines &&
+      (o.batch.task == BatchTask::kRerank || o.batch.task == BatchTask::kScore))
+    return wrong("'{}' is a table, expected JSON lines (hint: --format jsonl, if it has them)",
+                 o.input);
   o.batch.too_long = o.too_long == "skip"              ? TooLong::kSkip
                      : o.too_long == "truncate-middle" ? TooLong::kTruncateMiddle
                      : o.too_long == "split"           ? TooLong::kSplit

@@ -26,12 +26,14 @@ int score_text(const ScoreOptions& o) {
   FileInput input;
   if (Status status = input.open(o.text); !status) return report_error(status.error().message);
   const std::string text{std::istreambuf_iterator<char>(&input), {}};
-  Result<std::shared_ptr<const Model>> model = load_model(o.run.model);
-  if (!model) return report_error(model.error().message);
+  Result<std::shared_ptr<const Model>> model = load_model(o.run.model, o.run.quiet);
+  if (!model) return refuse(model.error());
   Result<std::unique_ptr<Engine>> engine = Engine::open(*model, engine_options(o.run.model));
-  if (!engine) return report_error(engine.error().message);
+  if (!engine) return refuse(engine.error());
+  if (Status status = check_perplexity_options(**engine, o.perplexity); !status)
+    return refuse(status.error());
   const auto start = std::chrono::steady_clock::now();
-  ProgressLine progress(isatty(STDERR_FILENO) != 0);
+  ProgressLine progress(!o.run.quiet && isatty(STDERR_FILENO) != 0);
   PerplexityOptions options = o.perplexity;
   options.on_progress = [&](const Perplexity& so_far, double share) {
     progress.show(fmt::format("{:.0f}%, {} tokens, perplexity {:.3f} so far", 100 * share,

@@ -80,13 +80,13 @@ int serve_model(ServeOptions o) {
   o.server.request_timeout = std::chrono::seconds(o.request_timeout);
   o.server.drain_timeout = std::chrono::seconds(o.drain_timeout);
   Result<std::shared_ptr<const Model>> model = load_model(o.model);
-  if (!model) return report_error(model.error().message);
+  if (!model) return refuse(model.error());
   EngineOptions options = engine_options(o.model);
   options.step_budget = 1e-3 * o.step_budget_ms;
   if (Status status = learn_steps(**model, options); !status)
     return report_error(status.error().message);
   Result<std::unique_ptr<Engine>> engine = Engine::open(*model, options);
-  if (!engine) return report_error(engine.error().message);
+  if (!engine) return refuse(engine.error());
   auto server = serve::Server::open(**engine, o.server);
   if (!server) return report_error(server.error().message);
   say("pando: serving {} at {}://{}:{}\n", o.server.model_name,

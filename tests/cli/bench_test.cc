@@ -6,9 +6,9 @@ namespace {
 
 class BenchTest : public ProcessTest {
  protected:
-  void expect_says(const std::string& arguments, const std::string& message) {
+  void expect_says(const std::string& arguments, int code, const std::string& message) {
     const Finished finished = pando("bench " + arguments + " --models models");
-    EXPECT_EQ(finished.code, 1) << finished;
+    EXPECT_EQ(finished.code, code) << finished;
     EXPECT_EQ(finished.out, "") << finished;
     EXPECT_TRUE(finished.says(message)) << finished;
   }
@@ -16,17 +16,29 @@ class BenchTest : public ProcessTest {
 
 TEST_F(BenchTest, SaysWhatIsWrong) {
   folder().write("file", "");
-  expect_says("peek", "no benchmark is named 'peek', expected one of `pando bench list`");
-  expect_says("peak --threads 100000", "threads is 100000, expected 0 (all processors) to");
-  expect_says("peak --threads -1", "threads is -1, expected 0 (all processors) to");
-  expect_says("peak --quick --out file", "--out: 'file' is not a directory");
-  expect_says("reranking --quick", "expected --data DIRECTORY");
-  expect_says("reranking --quick --data .", "expected in --data by reranking");
-  expect_says("speed --quick --model nowhere", "nowhere");
-  expect_says("compare --quick", "expected --peer COMMAND");
-  expect_says("compare --quick --peer false", "'false' ended with status 1");
-  expect_says("compare --quick --peer 'echo many'", "expected a number: tokens per second");
-  expect_says("compare --quick --peer 'echo {kinds}'", "--peer has '{kinds}', expected of");
+  expect_says("peek", 2, "no benchmark is named 'peek', expected one of `pando bench list`");
+  expect_says("peak --threads 100000", 2, "threads is 100000, expected 0 (all processors) to");
+  expect_says("peak --threads -1", 2, "threads is -1, expected 0 (all processors) to");
+  expect_says("peak --quick --out file", 1, "--out: 'file' is not a directory");
+  expect_says("reranking --quick", 2, "expected --data DIRECTORY");
+  expect_says("reranking --quick --data .", 1, "expected in --data by reranking");
+  expect_says("peak --quick --model m", 2, "--model: peak has no use for it");
+  expect_says("speed --quick --model nowhere", 1, "nowhere");
+  expect_says("compare --quick", 2, "expected --peer COMMAND");
+  expect_says("compare --quick --peer false", 1, "'false' ended with status 1");
+  expect_says("compare --quick --peer 'echo many'", 1, "expected a number: tokens per second");
+  expect_says("compare --quick --peer 'echo {kinds}'", 2, "--peer has '{kinds}', expected of");
+}
+
+TEST_F(BenchTest, TheListSaysWhatIsTaken) {
+  const std::string list = pando("bench list").out;
+  const auto line_of = [&](const std::string& name) {
+    const size_t begin = list.find("\n" + name + " ") + 1;
+    return list.substr(begin, list.find('\n', begin) - begin);
+  };
+  EXPECT_TRUE(line_of("reranking").ends_with(" [--model, --data]")) << list;
+  EXPECT_TRUE(line_of("compare").ends_with(" [--model, --peer]")) << list;
+  EXPECT_FALSE(line_of("peak").ends_with("]")) << list;
 }
 
 }  // namespace

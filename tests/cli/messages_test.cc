@@ -60,6 +60,58 @@ TEST_F(MessagesTest, AnUnknownOptionIsNamed) {
               "inspect: unknown option '--entirely-other'");
 }
 
+TEST_F(MessagesTest, AWordWithoutAnOptionIsMostOftenTheInput) {
+  expect_says(pando("run good.jsonl --model m"), kUsage,
+              "run: 'good.jsonl' stands alone, expected options with names (hint: --input "
+              "'good.jsonl'?)");
+  expect_says(pando("run --stop a --input good.jsonl --model m out.jsonl"), kUsage,
+              "run: 'out.jsonl' stands alone, expected options with names");
+}
+
+TEST_F(MessagesTest, AnInputOfAnotherKindIsSaidOnce) {
+  folder().write("story.txt", "Once upon a time\nthere was nobody.\n");
+  folder().write("lines.jsonl.gz", "\x1f\x8b\x08\n\n\n");
+  const std::string model = " --model m --kv-memory 64MiB --threads 1 --input ";
+  const std::string said = "cannot read the input: it is ";
+  for (const char* command : {"run", "embed", "rerank", "score"}) {
+    const Finished text = pando(command + model + "story.txt"),
+                   packed = pando(command + model + "lines.jsonl.gz");
+    EXPECT_EQ(text.code, 1) << text;
+    EXPECT_EQ(std::count(text.err.begin(), text.err.end(), '\n'), 1) << text;
+    EXPECT_TRUE(text.says(said + "text: its first line is 'Once upon a time', expected JSON lines"))
+        << text;
+    expect_says(packed, 1,
+                said +
+                    "a gzip file (hint: pipe it through gunzip -c), expected JSON "
+                    "lines");
+  }
+  EXPECT_TRUE(pando("inspect m --input story.txt").says(said + "text")) << "inspect";
+}
+
+TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
+  const std::string run = "run --model m --input good.jsonl --threads 1 ";
+  expect_says(pando(run + "--context 100000"), kUsage,
+              "context is 100000, expected at most the model's 640 positions");
+  expect_says(pando("run --model m --input good.jsonl --threads 1025"), kUsage,
+              "--threads is 1025 on " + std::to_string(std::thread::hardware_concurrency()) +
+                  " processors: more threads than these gain nothing\npando: threads is 1025, "
+                  "expected 0 (all processors) to 1024");
+  const Finished memory = pando(run + "--kv-memory 1000000GiB");
+  EXPECT_EQ(memory.code, kUsage) << memory;
+  EXPECT_TRUE(memory.says("kv_memory is 1073741824000000 bytes (1000000.0 GiB), expected at most "))
+      << memory;
+  EXPECT_EQ(pando("make-model --shape none --out x").code, kUsage);
+  EXPECT_EQ(pando("inspect m --input good.jsonl --context 100000").code, kUsage);
+  EXPECT_EQ(pando("score --model m --threads 1 --perplexity good.jsonl --window 100000").code,
+            kUsage);
+}
+
+TEST_F(MessagesTest, QuietSaysNothingOfTheDemoModel) {
+  const std::string run = "run --input good.jsonl --threads 1 --kv-memory 64MiB --max-tokens 1 ";
+  EXPECT_TRUE(pando(run).says("pando: no --model is given: the demo model is taken\n"));
+  EXPECT_EQ(pando(run + "--quiet").err, "");
+}
+
 TEST_F(MessagesTest, FilesOfOptionsAreNamedWithTheLine) {
   const auto said = [&](const std::string& text, const std::string& message) {
     folder().write("options.toml", text);

@@ -1,4 +1,6 @@
 // `pando run` and what surrounds it: exit codes, messages, files.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -46,20 +48,29 @@ TEST_F(RunTest, HelpAndVersion) {
 }
 
 TEST_F(RunTest, WrongUsage) {
-  for (const char* arguments :
-       {"", "no-such-command", "run", "run --model m", "make-model",
-        "run --model m --input good.jsonl --no-such-option",
-        "run --model m --input good.jsonl extra",
-        "run --model m --input good.jsonl --sharing magic",
-        "run --model m --input good.jsonl --max-tokens 0", "run --model '' --input good.jsonl",
-        "run --model m --input good.jsonl --seed -1", "run --model m --input good.jsonl --thinking",
-        "run --model m --input good.jsonl --choice yes",
-        "run --model m --input good.jsonl --choice yes --choice no --n 2",
-        "run --model m --input good.jsonl --max-tokens many",
-        "run --model m --input good.jsonl --top-p 2",
-        "run --model m --input good.jsonl --temperature -1",
-        "run --model m --input good.jsonl --kv-memory 1XB",
-        "run --model m --input - --compare packed"}) {
+  for (const char* arguments : {"",
+                                "no-such-command",
+                                "run",
+                                "run --model m",
+                                "make-model",
+                                "run --model m --input good.jsonl --no-such-option",
+                                "run --model m --input good.jsonl extra",
+                                "run --model m --input good.jsonl --sharing magic",
+                                "run --model m --input good.jsonl --max-tokens 0",
+                                "run --model '' --input good.jsonl",
+                                "run --model m --input good.jsonl --seed -1",
+                                "run --model m --input good.jsonl --thinking",
+                                "run --model m --input good.jsonl --choice yes",
+                                "run --model m --input good.jsonl --choice yes --choice no --n 2",
+                                "run --model m --input good.jsonl --max-tokens many",
+                                "run --model m --input good.jsonl --top-p 2",
+                                "run --model m --input good.jsonl --temperature -1",
+                                "run --model m --input good.jsonl --temperature inf",
+                                "run --model m --input good.jsonl --presence-penalty nan",
+                                "run --model m --input good.jsonl --kv-memory 1XB",
+                                "run --model m --input good.jsonl --kv-memory 10",
+                                "run --model m --input good.jsonl --context 100000",
+                                "run --model m --input - --compare packed"}) {
     const Finished finished = pando(arguments);
     EXPECT_EQ(finished.code, kUsage) << arguments << ": " << finished;
     EXPECT_NE(finished.err, "") << arguments;
@@ -79,8 +90,6 @@ TEST_F(RunTest, WhatIsNotThere) {
       {"run --model m --input good.jsonl --report no/such/report.json",
        "cannot write 'no/such/report.json'"},
       {"run --model m --input good.jsonl --tokenizer nowhere", "nowhere"},
-      {"run --model m --input good.jsonl --context 100000", "context is 100000"},
-      {"run --model m --input good.jsonl --kv-memory 10", "kv_memory is 10 bytes"},
   };
   for (const auto& [arguments, message] : cases) {
     const Finished finished = pando(arguments);
@@ -114,6 +123,8 @@ TEST_F(RunTest, SomeLinesLeftOut) {
   EXPECT_EQ(n_lines(bad.out), 1);
   const Finished failed = run("--input long.jsonl");
   EXPECT_EQ(failed.code, kIncomplete) << failed;
+  EXPECT_TRUE(failed.says("0 failed, 1 too long")) << failed;
+  EXPECT_TRUE(failed.says("hint: --too-long")) << failed;
   const Finished skipped = run("--input long.jsonl --too-long skip");
   EXPECT_EQ(skipped.code, kOk) << skipped;
   EXPECT_TRUE(skipped.says("0 failed, 1 too long")) << skipped;
@@ -139,6 +150,25 @@ TEST_F(RunTest, Show) {
   EXPECT_TRUE(finished.says("[d/0] One?\n    -> \"")) << finished;
   EXPECT_TRUE(finished.says("[d/1] Two?\n    -> \"")) << finished;
   EXPECT_FALSE(finished.says("[5]")) << finished;
+}
+
+// Each takes two tokens fewer than the one before it.
+TEST_F(RunTest, ShowInTheOrderOfTheInput) {
+  std::string lines;
+  for (int i = 0; i < 5; ++i)
+    lines +=
+        fmt::format("{{\"id\": \"q{}\", \"prompt\": \"P\", \"max_tokens\": {}}}\n", i, 9 - 2 * i);
+  folder().write("shorter.jsonl", lines);
+  const auto shown = [&](const std::string& arguments) {
+    const std::string said =
+        fmt::format("\n{}", run(fmt::format("--input shorter.jsonl --show 3 {}", arguments)).err);
+    std::string ids;
+    for (size_t at = 0; (at = said.find("\n[", at)) != std::string::npos; ++at)
+      ids.append(said, at + 2, 2);
+    return ids;
+  };
+  EXPECT_EQ(shown("--ordered"), "q0q1q2");
+  EXPECT_EQ(shown("").size(), 6u) << "as they come";
 }
 
 TEST_F(RunTest, TechniquesThatRoundAreComparedByTokens) {
@@ -329,11 +359,14 @@ TEST_F(RunTest, MakeModelThenRun) {
       pando("run --model made --input good.jsonl --threads 1 --kv-memory 16MiB --max-tokens 2");
   EXPECT_EQ(finished.code, kOk) << finished;
   EXPECT_EQ(n_lines(finished.out), 3);
-  for (const char* arguments :
-       {"--shape no-such-shape --out x", "--dtype f8 --out x", "--layers 0 --out x",
-        "--tokenizer nowhere --out x", "--out good.jsonl"}) {
+  const std::pair<const char*, int> wrong[] = {{"--shape no-such-shape --out x", kUsage},
+                                               {"--dtype f8 --out x", kUsage},
+                                               {"--layers 0 --out x", kUsage},
+                                               {"--tokenizer nowhere --out x", kFailed},
+                                               {"--out good.jsonl", kFailed}};
+  for (const auto& [arguments, code] : wrong) {
     const Finished failed = pando(std::string("make-model ") + arguments);
-    EXPECT_EQ(failed.code, kFailed) << arguments << ": " << failed;
+    EXPECT_EQ(failed.code, code) << arguments << ": " << failed;
     EXPECT_TRUE(failed.err.starts_with("pando: ")) << arguments << ": " << failed;
     EXPECT_FALSE(std::filesystem::exists(at("x"))) << arguments;
   }

@@ -81,6 +81,75 @@ TEST_F(TasksTest, RerankWritesARunAndItsGain) {
   EXPECT_EQ(contents(at("run.txt")), run);
 }
 
+TEST_F(TasksTest, TablesOfTexts) {
+  write("texts.csv", "id,text,source\na,One,web\nb,Two,\n");
+  const Finished done = task("embed", "--input texts.csv --ordered");
+  ASSERT_EQ(done.code, 0) << done;
+  EXPECT_EQ(Json::parse(done.out.substr(0, done.out.find('\n')))["metadata"]["source"], "web");
+  for (const char* name : {"rerank", "score"}) {
+    const Finished table = task(name, "--input texts.csv");
+    EXPECT_EQ(table.code, 2) << table;
+    EXPECT_TRUE(table.says("'texts.csv' is a table, expected JSON lines")) << table;
+  }
+}
+
+TEST_F(TasksTest, ATemplateWithoutAnInstructionIsForEveryText) {
+  write("plain.jsonl", "{\"id\": \"a\", \"text\": \"One\"}\n");
+  write("whole.jsonl", "{\"id\": \"a\", \"text\": \"passage: One\"}\n");
+  const Finished with = task("embed", "--input plain.jsonl --template 'passage: {text}'");
+  ASSERT_EQ(with.code, 0) << with;
+  EXPECT_EQ(with.out, task("embed", "--input whole.jsonl").out);
+  const Finished bare = task("embed", "--input plain.jsonl --template 'passage: '");
+  EXPECT_EQ(bare.code, 2) << bare;
+  EXPECT_TRUE(bare.says("the template is 'passage: ', expected {text} in it")) << bare;
+}
+
+// Techniques that round change bits of all of these, and no_attention everything.
+TEST_F(TasksTest, WhatComesOutIsCompared) {
+  write("texts-c.jsonl", "{\"text\": \"One text\"}\n{\"text\": \"Another text\"}\n");
+  write("queries-c.jsonl",
+        "{\"query\": \"q\", \"documents\": [\"first\", \"second\", \"third\"]}\n");
+  write("scores-c.jsonl", "{\"prompt\": \"The sky is\", \"continuations\": [\" blue\", \" x\"]}\n");
+  const std::tuple<const char*, const char*, const char*, const char*> tasks[] = {
+      {"embed", "texts-c.jsonl", "vectors", "tree: 2 vectors in "},
+      {"rerank", "queries-c.jsonl", "scores", "tree: 3 scores in "},
+      {"score", "scores-c.jsonl", "likelihoods", "tree: 1 scored lines in "}};
+  for (const auto& [name, input, what, footer] : tasks) {
+    const std::string arguments = fmt::format("--input {} --output /dev/null", input);
+    const Finished same = task(name, arguments + " --compare packed"),
+                   other = task(name, arguments + " --compare no_attention");
+    EXPECT_EQ(same.code, 0) << same;
+    EXPECT_TRUE(same.says(fmt::format("{} identical: yes", what))) << same;
+    EXPECT_TRUE(same.says(footer)) << same;
+    EXPECT_FALSE(same.says("answers")) << same;
+    EXPECT_FALSE(same.says("questions/s")) << same;
+    EXPECT_EQ(other.code, 0) << other;
+    EXPECT_TRUE(other.says(fmt::format("{} with the same bits: 0.0% of ", what))) << other;
+  }
+}
+
+// What a run holds is lost only to one that is whole.
+TEST_F(TasksTest, ARunTakesTheOldOnesPlaceWhenItIsWhole) {
+  write("one.jsonl", "{\"id\": \"q\", \"query\": \"q\", \"documents\": [\"d\"]}\n");
+  write("bad.jsonl",
+        "{\"id\": \"q\", \"query\": \"q\", \"documents\": [\"d\"]}\n"
+        "{\"id\": \"a b\", \"query\": \"q\", \"documents\": [\"d\"]}\n");
+  write("old.txt", "an earlier run\n");
+  const auto run = [&](const std::string& input) {
+    return task("rerank", fmt::format("--input {} --output o-{} --overwrite --trec-run old.txt",
+                                      input, input));
+  };
+  for (const char* input : {"bad.jsonl", "nowhere.jsonl"}) {
+    const Finished failed = run(input);
+    EXPECT_EQ(failed.code, 1) << failed;
+    EXPECT_EQ(contents(at("old.txt")), "an earlier run\n") << input;
+    EXPECT_FALSE(std::filesystem::exists(at("old.txt.new"))) << input;
+  }
+  EXPECT_EQ(run("one.jsonl").code, 0);
+  EXPECT_TRUE(contents(at("old.txt")).starts_with("q Q0 0 1 "));
+  EXPECT_FALSE(std::filesystem::exists(at("old.txt.new")));
+}
+
 TEST_F(TasksTest, RerankNamesWhatIsWrong) {
   write("one.jsonl", "{\"query\": \"q\", \"documents\": [\"d\"]}\n");
   write("bad.txt", "q1 0 d1\n");
@@ -90,6 +159,7 @@ TEST_F(TasksTest, RerankNamesWhatIsWrong) {
     EXPECT_EQ(finished.code, code) << finished;
     EXPECT_TRUE(finished.says(message)) << finished;
   };
+  error("--yes X --no X", 2, "yes is 'X' and no is 'X', the same tokens, expected two answers");
   error("--template '{query}'", 2, "--template: the template has no {document} in it");
   error("--trec-run run2.txt", 2, "expected a file for --output");
   error("--output r1.jsonl --trec-run r1.jsonl", 2, "'r1.jsonl' is named twice");

@@ -1,0 +1,54 @@
+#include "cli/comparison.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "cli/words.h"
+
+namespace pando::cli {
+namespace {
+
+// A range of numbers, bit by bit.
+template <class Values>
+uint64_t with(uint64_t hash, const Values& values) {
+  return XXH3_64bits_withSeed(values.data(), values.size() * sizeof(*values.data()), hash);
+}
+
+}  // namespace
+
+// Of what is written, and where bits are kept of all logits too. A technique that works to rounding
+// is held to the tokens of an answer; vectors, scores and likelihoods have nothing but their bits.
+uint64_t Comparison::bits_of(const Completion& c) const {
+  const uint64_t logits = exact_ ? c.logits_hash : 0;
+  if (task_ == BatchTask::kAnswer && !exact_) return with(0, c.tokens);
+  return with(with(with(logits, c.tokens), c.choice_logprobs), c.embedding);
+}
+
+void Comparison::add(int run, const BatchAnswer& answer) {
+  runs_[static_cast<size_t>(run)].emplace(answer.key, bits_of(answer.completion));
+}
+
+size_t Comparison::n_different() const {
+  const auto& [first, second] = runs_;
+  size_t n_same = 0;
+  for (const auto& [key, bits] : first) {
+    const auto found = second.find(key);
+    n_same += found != second.end() && found->second == bits;
+  }
+  return std::max(first.size(), second.size()) - n_same;
+}
+
+std::string Comparison::text() const {
+  const char* what = words_of(task_).compared;
+  const size_t n = std::max(runs_[0].size(), runs_[1].size()), n_others = n_different();
+  if (exact_)
+    return fmt::format("{} identical: {}", what,
+                       n_others == 0 ? "yes" : fmt::format("NO, {} of {} differ", n_others, n));
+  return fmt::format(
+      "{} with the same {}: {:.1f}% of {}", what, task_ == BatchTask::kAnswer ? "tokens" : "bits",
+      100 - 100.0 * static_cast<double>(n_others) / static_cast<double>(std::max<size_t>(n, 1)), n);
+}
+
+}  // namespace pando::cli

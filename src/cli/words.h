@@ -1,0 +1,28 @@
+// What a task works on and what it gives, as people are told.
+#pragma once
+
+#include "pando/batch.h"
+
+namespace pando::cli {
+
+struct Words {
+  const char* inputs;    // what is asked
+  const char* outputs;   // what comes of it, one for each
+  const char* compared;  // what --compare compares of them
+};
+
+constexpr Words words_of(BatchTask task) {
+  switch (task) {
+    case BatchTask::kAnswer:
+      break;
+    case BatchTask::kEmbed:
+      return {"texts", "vectors", "vectors"};
+    case BatchTask::kRerank:
+      return {"documents", "scores", "scores"};
+    case BatchTask::kScore:
+      return {"lines", "scored lines", "likelihoods"};
+  }
+  return {"questions", "answers", "answers"};
+}
+
+}  // namespace pando::cli
