@@ -10,7 +10,7 @@ import pando
 CONTEXT = "Velina works as a tailor. The Mofti lamp costs $12.40."
 QUESTIONS = ["What is the profession of Velina?", "What does the Mofti lamp cost?"]
 
-with pando.Engine(sys.argv[1] if len(sys.argv) > 1 else pando.demo_model()) as engine:
+with pando.Engine(sys.argv[1] if len(sys.argv) > 1 else None) as engine:  # None: the demo model
     for question, answer in zip(QUESTIONS, engine.answer(CONTEXT, QUESTIONS, max_tokens=16)):
         print(question + answer.text)
 

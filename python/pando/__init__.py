@@ -1,6 +1,6 @@
 """Large language models over shared context, exactly.
 
-    with pando.Engine(pando.demo_model()) as engine:
+    with pando.Engine() as engine:  # or pando.Engine("path/of/a/model")
         answers = engine.answer(context, questions)
 
 Everything may be used from any thread; a stream is read by one thread at a time. Calls wait without

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ._c import CANCELLED, END, OK, TIMEOUT, CompletionStruct, EventStruct, Handle
 from ._c import c_text, c_texts, check, fail, library
 from ._completion import Completion, Event, Score, completion_of, score_of
-from ._model import Model, Tokens, as_c_tokens, token_array
+from ._model import Model, Tokens, as_c_tokens, demo_model, token_array
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -155,18 +155,19 @@ def _event_of(event: EventStruct) -> Event:
 class Engine:
     """Answers requests over a model, sharing what their prompts share.
 
-    model: a Model, or the path of one. kv_memory: bytes for keys and values; kv_type: "f16", "bf16", "f32"
-    or "int8"; sharing: "tree", "packed", "prefix_cached" (docs/planners.md has more); 0 threads: one for each processor; context: longest
+    model: a Model, or the path of one; without it the demo model. kv_memory: bytes for keys and values,
+    0: half of what is free; kv_type: "f16", "bf16", "f32" or "int8"; sharing: "tree", "packed",
+    "prefix_cached" (docs/planners.md has more); 0 threads: one for each processor; context: longest
     sequence in tokens, 0: the model's. The others are those of EngineOptions (pando/engine.h).
     """
 
     def __init__(
         self,
-        model: Union[Model, str, os.PathLike[str]],
+        model: Union[Model, str, os.PathLike[str], None] = None,
         *,
         sharing: str = "tree",
         threads: int = 0,
-        kv_memory: int = 4 << 30,
+        kv_memory: int = 0,
         kv_type: str = "f16",
         context: int = 0,
         seed: int = 0,
@@ -176,7 +177,8 @@ class Engine:
         isa: str = "",
     ) -> None:
         options = {name: value for name, value in locals().items() if name not in ("self", "model")}
-        self.model = model if isinstance(model, Model) else Model(model, threads=threads)
+        path = demo_model() if model is None else model
+        self.model = path if isinstance(path, Model) else Model(path, threads=threads)
         pointer = ctypes.c_void_p()
         handle = self.model.handle()
         check(library.pando_engine_open(handle.pointer, _json(options), ctypes.byref(pointer)))

@@ -204,6 +204,11 @@ def test_info_and_stats(model, engine):
     assert pando.__version__.count(".") == 2
 
 
+def test_without_a_path_it_is_the_demo_model():
+    with pando.Engine(**SMALL) as engine:
+        assert engine.answer("Velina works as a tailor.", ["What is the profession of Velina?"])[0].text == " tailor"
+
+
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import pando
