@@ -115,6 +115,12 @@ ServeRun serve_run(Lab& lab) {
   const MeasuredSteps steps = value_of(measure_steps(*model, engine, lab.choose(1, 10, 30)));
   engine.step_costs = steps.costs;
   const Predictor predictor = value_of(Predictor::from_json(steps.costs, "step_costs"));
+  if (!(predictor.seconds({.rows = 1}) > 0))
+    throw BenchmarkError(
+        make_error(ErrorCode::kUnavailable,
+                   "costs cannot be fitted to steps as uneven as these: {} (hint: a "
+                   "machine with less other work)",
+                   steps.in_words()));
   ServeRun run{
       .trace = trace_of(lab),
       .mix = mix,
