@@ -58,7 +58,9 @@ struct Request {
   // Instead of an answer, the embedding of the prompt. Goes with n = 1 and without
   // prompt_logprobs_from; the rest of `sampling` is not used.
   Pooling pooling = Pooling::kNone;
-  uint64_t isolation_key = 0;  // requests share prefixes only within one key
+  uint64_t isolation_key = 0;  // requests share prefixes only within one key; below 2^64 - 1
+  // So many first tokens, but the last of all, are shared with what other keys say is public.
+  size_t n_public = 0;
   // When tokens are due, for a policy that asks (EngineOptions). Seconds from its arrival to the
   // first token, and from one to the next. 0: as its class has it.
   double ttft_slo = 0, tpot_slo = 0;

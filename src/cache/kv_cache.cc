@@ -21,8 +21,8 @@ KvCache::KvCache(PagePool& pool, int page_len)
       page_len_(static_cast<uint32_t>(page_len)),
       tree_([this](Node& upper, Node& lower) { on_split(upper, lower); }) {}
 
-Node* KvCache::acquire(uint64_t isolation_key, std::span<const Token> tokens) {
-  Node* tip = tree_.acquire(isolation_key, tokens);
+Node* KvCache::acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public) {
+  Node* tip = tree_.acquire(isolation_key, tokens, n_public);
   refresh_path(tip);
   return tip;
 }
@@ -261,7 +261,7 @@ void KvCache::check_invariants() const {
     PANDO_CHECK(pages.ids.size() == n_pages_for(node, node->n_issued));
     for (const PageId page : pages.ids) ++n_refs[page];
     uint32_t n_children = 0;
-    for (const auto& [token, child] : node->children) n_children += !child->pages.empty();
+    for (const auto& [key, child] : node->children) n_children += !child->pages.empty();
     PANDO_CHECK(n_children == pages.n_children_with_pages);
     if (pages.tail_child != nullptr) {
       PANDO_CHECK(pages.tail_child->parent == node);

@@ -37,7 +37,7 @@ class KvCache {
  public:
   KvCache(PagePool& pool, int page_len);
 
-  Node* acquire(uint64_t isolation_key, std::span<const Token> tokens);
+  Node* acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public = 0);
   Node* extend(Node* tip, Token token);
   void release(Node* tip);
   void lock(Node* tip);

@@ -19,45 +19,51 @@ uint32_t common_prefix(std::span<const Token> a, std::span<const Token> b) {
 PrefixTree::~PrefixTree() {
   // Nodes are taken apart one by one: a chain may be far deeper than the stack.
   std::vector<std::unique_ptr<Node>> rest;
-  for (auto& [key, root] : roots_) rest.push_back(std::move(root));
+  for (auto& [owner, root] : roots_) rest.push_back(std::move(root));
   while (!rest.empty()) {
     std::unique_ptr<Node> node = std::move(rest.back());
     rest.pop_back();
-    for (auto& [token, child] : node->children) rest.push_back(std::move(child));
+    for (auto& [key, child] : node->children) rest.push_back(std::move(child));
   }
 }
 
-Node* PrefixTree::root(uint64_t isolation_key) {
-  std::unique_ptr<Node>& root = roots_[isolation_key];
+Node* PrefixTree::root(uint64_t owner) {
+  std::unique_ptr<Node>& root = roots_[owner];
   if (!root) {
     root = std::make_unique<Node>();
-    root->id = isolation_key;
+    root->owner = owner;
   }
   return root.get();
 }
 
-Node* PrefixTree::add_child(Node* parent, std::span<const Token> tokens) {
+Node* PrefixTree::add_child(Node* parent, std::span<const Token> tokens, uint64_t owner) {
   auto child = std::make_unique<Node>();
   child->parent = parent;
   child->start = parent->end();
   child->tokens.assign(tokens.begin(), tokens.end());
   child->id = next_id_++;
+  child->owner = owner;
   ++n_nodes_;
-  return (parent->children[tokens[0]] = std::move(child)).get();
+  return (parent->children[{tokens[0], owner}] = std::move(child)).get();
 }
 
-Node* PrefixTree::acquire(uint64_t isolation_key, std::span<const Token> tokens) {
-  PANDO_CHECK(!tokens.empty());
-  Node* node = root(isolation_key);
+Node* PrefixTree::acquire(uint64_t isolation_key, std::span<const Token> tokens,
+                          uint32_t n_public) {
+  PANDO_CHECK(isolation_key != kPublicOwner && n_public < tokens.size());
+  Node* node = root(n_public > 0 ? kPublicOwner : isolation_key);
   while (!tokens.empty()) {
-    const auto found = node->children.find(tokens[0]);
+    const bool is_public = node->end() < n_public;
+    const uint64_t owner = is_public ? kPublicOwner : isolation_key;
+    const std::span<const Token> next = is_public ? tokens.first(n_public - node->end()) : tokens;
+    uint32_t n = static_cast<uint32_t>(next.size());
+    const auto found = node->children.find({tokens[0], owner});
     if (found == node->children.end()) {
-      node = add_child(node, tokens);
-      break;
+      node = add_child(node, next, owner);
+    } else {
+      node = found->second.get();
+      n = common_prefix(node->tokens, next);
+      if (n < node->size()) node = split(node, n);
     }
-    node = found->second.get();
-    const uint32_t n = common_prefix(node->tokens, tokens);
-    if (n < node->size()) node = split(node, n);
     tokens = tokens.subspan(n);
   }
   for (Node* up = node; !up->is_root(); up = up->parent)
@@ -74,11 +80,11 @@ Node* PrefixTree::extend(Node* tip, Token token) {
     return tip;
   }
   Node* next;
-  if (const auto found = tip->children.find(token); found != tip->children.end()) {
+  if (const auto found = tip->children.find({token, tip->owner}); found != tip->children.end()) {
     next = found->second.get();
     if (next->size() > 1) next = split(next, 1);
   } else {
-    next = add_child(tip, {&token, 1});
+    next = add_child(tip, {&token, 1}, tip->owner);
   }
   if (next->n_pins++ == 0) n_pinned_tokens_ += next->size();
   ++next->n_locks;
@@ -126,6 +132,7 @@ Node* PrefixTree::split(Node* node, uint32_t n_upper) {
   upper->n_locks = node->n_locks;
   upper->last_used = node->last_used;
   upper->id = next_id_++;
+  upper->owner = node->owner;
   ++n_nodes_;
 
   const bool in_flight = node->n_issued > node->n_committed;
@@ -141,9 +148,9 @@ Node* PrefixTree::split(Node* node, uint32_t n_upper) {
       if (part->n_issued > part->n_committed) issued_.push_back(part);
   }
 
-  std::unique_ptr<Node>& place = upper->parent->children[upper->tokens[0]];
+  std::unique_ptr<Node>& place = upper->parent->children[{upper->tokens[0], node->owner}];
   node->parent = upper;
-  upper->children[node->tokens[0]] = std::move(place);
+  upper->children[{node->tokens[0], node->owner}] = std::move(place);
   place = std::move(owned);
   on_split_(*upper, *node);
   return upper;
@@ -182,19 +189,19 @@ void PrefixTree::prune(Node* node) {
       return;
     }
     Node* parent = node->parent;
-    parent->children.erase(parent->children.find(node->tokens[0]));
+    parent->children.erase(parent->children.find({node->tokens[0], node->owner}));
     --n_nodes_;
     node = parent;
   }
-  if (node->is_root() && node->children.empty()) roots_.erase(node->id);
+  if (node->is_root() && node->children.empty()) roots_.erase(node->owner);
 }
 
 std::vector<const Node*> PrefixTree::nodes() const {
   std::vector<const Node*> all;
-  for (const auto& [key, root] : roots_) all.push_back(root.get());
+  for (const auto& [owner, root] : roots_) all.push_back(root.get());
   const size_t n_roots = all.size();
   for (size_t i = 0; i < all.size(); ++i)
-    for (const auto& [token, child] : all[i]->children) all.push_back(child.get());
+    for (const auto& [key, child] : all[i]->children) all.push_back(child.get());
   all.erase(all.begin(), all.begin() + n_roots);
   return all;
 }
@@ -204,9 +211,10 @@ void PrefixTree::check_invariants() const {
   for (const Node* node : nodes()) {
     ++n;
     if (node->n_pins > 0) n_pinned += node->size();
+    PANDO_CHECK(node->parent->owner == kPublicOwner || node->owner == node->parent->owner);
     PANDO_CHECK(node->size() > 0);
     PANDO_CHECK(node->start == node->parent->end());
-    PANDO_CHECK(node->parent->children.at(node->tokens[0]).get() == node);
+    PANDO_CHECK(node->parent->children.at({node->tokens[0], node->owner}).get() == node);
     PANDO_CHECK(node->n_committed <= node->n_issued && node->n_issued <= node->size());
     PANDO_CHECK(node->n_locks <= node->n_pins);
     PANDO_CHECK(node->parent->is_root() || node->n_pins <= node->parent->n_pins);

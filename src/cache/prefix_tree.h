@@ -8,10 +8,26 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/mix.h"
 #include "cache/node_pages.h"
 #include "pando/token.h"
 
 namespace pando {
+
+// The owner of what all isolation keys share; no key.
+constexpr uint64_t kPublicOwner = ~uint64_t{0};
+
+// A child of a node: its first token and its owner.
+struct ChildKey {
+  Token token;
+  uint64_t owner;
+  bool operator==(const ChildKey&) const = default;
+};
+struct ChildKeyHash {
+  size_t operator()(const ChildKey& key) const {
+    return static_cast<size_t>(mix64(mix64(key.owner) ^ static_cast<uint32_t>(key.token)));
+  }
+};
 
 // A run of tokens shared by every path through it. The position of tokens[i] is start + i.
 struct Node {
@@ -23,10 +39,11 @@ struct Node {
   uint32_t n_pins = 0;       // sequences whose path runs through here
   uint32_t n_locks = 0;      // those of them that are running
   uint64_t last_used =
-      0;            // when a path through here was last acquired, locked, unlocked or released
-  uint64_t id = 0;  // unique, in order of creation; a root's isolation key
-  std::unordered_map<Token, std::unique_ptr<Node>> children;  // by first token
-  NodePages pages;                                            // kept by KvCache
+      0;               // when a path through here was last acquired, locked, unlocked or released
+  uint64_t id = 0;     // unique, in order of creation; not of roots
+  uint64_t owner = 0;  // the isolation key, or kPublicOwner; below a public node any, else the same
+  std::unordered_map<ChildKey, std::unique_ptr<Node>, ChildKeyHash> children;
+  NodePages pages;  // kept by KvCache
 
   uint32_t size() const { return static_cast<uint32_t>(tokens.size()); }
   uint32_t end() const { return start + size(); }
@@ -49,7 +66,8 @@ class PrefixTree {
   PrefixTree& operator=(const PrefixTree&) = delete;
 
   // The tip of `tokens` (not empty) under one isolation key, inserted where it is new, and pinned.
-  Node* acquire(uint64_t isolation_key, std::span<const Token> tokens);
+  // The first n_public of them, fewer than all, are shared with what any key acquires as public.
+  Node* acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public = 0);
   // The tip of the pinned and locked path to `tip` plus one token; pin and lock move along.
   Node* extend(Node* tip, Token token);
   // Takes one pin off the path. Tokens that nobody pins and no page backs are forgotten.
@@ -80,8 +98,8 @@ class PrefixTree {
   void check_invariants() const;
 
  private:
-  Node* root(uint64_t isolation_key);
-  Node* add_child(Node* parent, std::span<const Token> tokens);
+  Node* root(uint64_t owner);
+  Node* add_child(Node* parent, std::span<const Token> tokens, uint64_t owner);
   Node* split(Node* node, uint32_t n_upper);
   void touch(Node* tip);
 

@@ -65,16 +65,19 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   uint64_t n_shared = 0;
   for (int choice = 0; choice < active->n_open; ++choice) {
     const uint64_t order = next_order_++;
-    auto sequence = std::make_unique<Sequence>(Sequence{
-        .request = active,
-        .choice = choice,
-        .order = order,
-        .tip = cache_.acquire(planner_->shares_tokens() ? active->request.isolation_key : order,
-                              computed_prompt(active->request)),
-        .max_tokens = static_cast<uint32_t>(n_longest - n_prompt),
-        .next_output = first_output(active->request),
-        .completion = {.choice = choice, .prompt_tokens = static_cast<int>(n_prompt)},
-        .stops = StopMatcher(active->request.sampling.stop)});
+    const std::span<const Token> prompt = computed_prompt(active->request);
+    const bool shares = planner_->shares_tokens();
+    const size_t n_public = shares ? std::min(active->request.n_public, prompt.size() - 1) : 0;
+    auto sequence = std::make_unique<Sequence>(
+        Sequence{.request = active,
+                 .choice = choice,
+                 .order = order,
+                 .tip = cache_.acquire(shares ? active->request.isolation_key : order, prompt,
+                                       static_cast<uint32_t>(n_public)),
+                 .max_tokens = static_cast<uint32_t>(n_longest - n_prompt),
+                 .next_output = first_output(active->request),
+                 .completion = {.choice = choice, .prompt_tokens = static_cast<int>(n_prompt)},
+                 .stops = StopMatcher(active->request.sampling.stop)});
     sequence->completion.shared_tokens = static_cast<int>(shared_tokens(sequence->tip));
     n_shared += static_cast<uint64_t>(sequence->completion.shared_tokens);
     if (timing_)

@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "base/machine.h"
+#include "cache/prefix_tree.h"
 #include "kernel/isa.h"
 #include "schedule/policy.h"
 
@@ -144,6 +145,8 @@ Status check_request(const Request& request, const model::ModelConfig& config,
     if (token < 0 || token >= config.vocab)
       return invalid_argument("token {} is outside the model's vocabulary of {}", token,
                               config.vocab);
+  if (request.isolation_key == kPublicOwner)
+    return invalid_argument("isolation_key is 2^64 - 1, expected less");
   const size_t n_prompt = request.tokens.size(), context = static_cast<size_t>(options.context);
   if (n_prompt > context || (n_prompt == context && sampling.max_tokens > 0))
     return make_error(ErrorCode::kTooLong,

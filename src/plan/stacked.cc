@@ -103,7 +103,7 @@ class StackedPlanner final : public Planner {
   };
   static uint64_t id_of(const Node* node) {
     while (!node->is_root()) node = node->parent;
-    return node->id;
+    return node->owner;
   }
 
   // --- the batch ---------------------------------------------------------------------------------

@@ -6,11 +6,12 @@
 
 #include <vector>
 
+#include "base/mix.h"
 #include "cache/kv_cache.h"
 
 namespace pando {
 
-// Of a whole path from its root, isolation key included. Zero is no path's.
+// Of a whole path from its root, owners included. Zero is no path's.
 using Fingerprint = uint64_t;
 
 // The fingerprint of a path that goes on by one token.
@@ -24,10 +25,11 @@ inline Fingerprint goes_on(Fingerprint above, Token token) {
 inline std::vector<Fingerprint> fingerprints_of(const Node* node) {
   std::vector<const Node*> path;
   for (; !node->is_root(); node = node->parent) path.push_back(node);
-  Fingerprint last = goes_on(0x5eed, static_cast<Token>(node->id));
+  Fingerprint last = 0x5eed;
   std::vector<Fingerprint> all;
   for (size_t i = path.size(); i-- > 0;)
-    for (const Token token : path[i]->tokens) all.push_back(last = goes_on(last, token));
+    for (const Token token : path[i]->tokens)
+      all.push_back(last = goes_on(last ^ mix64(path[i]->owner), token));
   return all;
 }
 

@@ -40,6 +40,38 @@ class PrefixTreeTest : public ::testing::Test {
   }};
 };
 
+// What is public is one path for all keys; what is behind it is each one's own.
+TEST_F(PrefixTreeTest, PublicBeginnings) {
+  const auto acquire = [&](uint64_t key, const Tokens& tokens, uint32_t n_public) {
+    Node* tip = tree_.acquire(key, tokens, n_public);
+    EXPECT_EQ(tokens_of(tip), tokens);
+    tree_.check_invariants();
+    return tip;
+  };
+  Node* one = acquire(1, {5, 6, 7, 8}, 2);
+  Node* two = acquire(2, {5, 6, 7, 8}, 2);
+  EXPECT_NE(one, two);
+  ASSERT_EQ(one->parent, two->parent);
+  EXPECT_EQ(one->parent->size(), 2u);
+  EXPECT_EQ(acquire(1, {5, 6, 7, 8}, 2), one);
+  EXPECT_NE(acquire(1, {5, 6, 7, 8}, 0), one) << "without it a root of its own";
+  // A longer one, and a shorter.
+  Node* longer = acquire(3, {5, 6, 7, 8}, 3);
+  EXPECT_EQ(longer->parent->parent, one->parent);
+  EXPECT_EQ(longer->start, 3u);
+  Node* shorter = acquire(3, {5, 6, 7, 8}, 1);
+  EXPECT_EQ(shorter->start, 1u);
+  EXPECT_EQ(shorter->parent, one->parent->parent);
+  EXPECT_NE(acquire(4, {5, 6, 7, 8}, 1), shorter);
+  // Answers go on behind their own prompts.
+  for (Node* tip : {one, two}) tree_.lock(tip);
+  Node* next = tree_.extend(two, 9);
+  tree_.check_invariants();
+  EXPECT_EQ(tokens_of(next), (Tokens{5, 6, 7, 8, 9}));
+  EXPECT_EQ(tokens_of(one), (Tokens{5, 6, 7, 8}));
+  EXPECT_EQ(acquire(1, {5, 6, 7, 8, 9}, 2)->parent, one);
+}
+
 TEST_F(PrefixTreeTest, SplitsAtEveryPlace) {
   for (uint32_t n = 1; n < 6; ++n) {
     const uint64_t key = n;

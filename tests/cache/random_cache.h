@@ -25,12 +25,14 @@ struct RandomCacheOptions {
 struct RandomCacheCounts {
   int refused = 0, copies = 0, fan_outs = 0, aborts = 0, steps = 0, alone = 0, compacted = 0;
   int locked_by_extend = 0;  // nodes that could have been evicted before
+  int with_public = 0;       // paths that begin with what is public
 };
 
 class RandomCache {
  public:
   struct Sequence {
     uint64_t key;
+    uint32_t n_public;
     Node* tip;
     bool locked = false;
   };
@@ -101,9 +103,14 @@ class RandomCache {
   void acquire() {
     std::vector<Token> tokens;
     uint64_t key = options_.n_keys > 0 ? below(options_.n_keys) : next_key_++;
+    size_t n_public = 0;  // with one key this is as though there were another
+    if (options_.n_keys > 0 && below(4) == 0) n_public = below(3 * page_len());
     if (!sequences_.empty() && below(4) > 0) {  // some part of a path that is there already
       const Sequence& other = any();
-      if (options_.n_keys > 0) key = other.key;
+      if (options_.n_keys > 0 && n_public == 0) {
+        key = other.key;
+        n_public = other.n_public;
+      }
       for (const Node* node : path_to(other.tip))
         tokens.insert(tokens.end(), node->tokens.begin(), node->tokens.end());
       tokens.resize(below(tokens.size() + 1));
@@ -112,7 +119,10 @@ class RandomCache {
     const size_t n_new = below(3 * page_len()) + tokens.empty();
     while (tokens.size() < longest && below(n_new + 1) > 0) tokens.push_back(token());
     if (tokens.empty()) tokens.push_back(token());
-    sequences_.push_back({key, cache_.acquire(key, tokens)});
+    n_public = std::min(n_public, tokens.size() - 1);
+    counts_.with_public += n_public > 0;
+    sequences_.push_back({key, static_cast<uint32_t>(n_public),
+                          cache_.acquire(key, tokens, static_cast<uint32_t>(n_public))});
   }
   Token token() { return static_cast<Token>(below(options_.alphabet)); }
 
@@ -132,7 +142,7 @@ class RandomCache {
   void extend(Sequence& sequence) {
     if (!sequence.locked || sequence.tip->end() >= options_.n_pages * page_len()) return;
     const Token next = token();
-    const auto found = sequence.tip->children.find(next);
+    const auto found = sequence.tip->children.find({next, sequence.tip->owner});
     counts_.locked_by_extend +=
         found != sequence.tip->children.end() && found->second->pages.evictable;
     sequence.tip = cache_.extend(sequence.tip, next);

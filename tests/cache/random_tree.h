@@ -13,8 +13,8 @@
 
 namespace pando {
 
-// The naive model: every prefix of every path by itself. A prefix is a string: its isolation key,
-// then one character per token.
+// The naive model: every prefix of every path by itself. A prefix is a string: two characters for
+// each token, its owner and itself.
 class RandomTree {
  public:
   RandomTree(Choices choices, int alphabet, int n_keys)
@@ -27,6 +27,9 @@ class RandomTree {
     }
     EXPECT_GT(n_splits_in_flight_, n_ops / 2000);
     EXPECT_GT(n_forgotten_, n_ops / 2000);
+    if (n_keys_ > 1) {
+      EXPECT_GT(n_public_, n_ops / 200);
+    }
   }
 
   // Until the choices end.
@@ -43,8 +46,11 @@ class RandomTree {
   };
   using Model = std::unordered_map<std::string, Known>;
 
+  static constexpr char kPublic = '*';
+
   struct Sequence {
     std::string path;  // as in Model
+    char key;
     Node* tip;
     bool locked = false;
   };
@@ -72,23 +78,34 @@ class RandomTree {
   }
 
   void acquire() {
-    std::string path(1, static_cast<char>('0' + below(n_keys_)));
+    char key = static_cast<char>('0' + below(n_keys_));
+    std::vector<Token> tokens;
+    size_t n_public = n_keys_ > 1 && below(3) == 0 ? below(5) : 0;
     if (!sequences_.empty() && below(3) > 0) {  // some part of a path that is there already
-      path = any().path;
-      path.resize(1 + below(path.size()));
+      const Sequence& other = any();
+      if (n_public == 0) key = other.key;
+      for (size_t i = 1; i < other.path.size(); i += 2) {
+        tokens.push_back(other.path[i]);
+        if (n_public == 0 && other.path[i - 1] == kPublic) ++n_public;
+      }
+      tokens.resize(below(tokens.size() + 1));
     }
-    const int n_new = below(path.size() == 1 ? 8 : 4) + (path.size() == 1);
-    for (int i = 0; i < n_new; ++i) path += token();
-    const std::vector<Token> tokens(path.begin() + 1, path.end());
+    const int n_new = below(tokens.empty() ? 8 : 4) + tokens.empty();
+    for (int i = 0; i < n_new; ++i) tokens.push_back(token());
+    n_public = std::min(n_public, tokens.size() - 1);
+    std::string path;
+    for (size_t i = 0; i < tokens.size(); ++i)
+      path += {i < n_public ? kPublic : key, static_cast<char>(tokens[i])};
     for_prefixes(path, [](Known& known) { ++known.n_pins; });
-    sequences_.push_back({path, tree_.acquire(path[0], tokens)});
+    n_public_ += n_public > 0;
+    sequences_.push_back({path, key, tree_.acquire(key, tokens, static_cast<uint32_t>(n_public))});
   }
 
   void extend(Sequence& sequence) {
-    if (!sequence.locked || sequence.path.size() > 16) return;
+    if (!sequence.locked || sequence.path.size() > 32) return;
     const char next = token();
     sequence.tip = tree_.extend(sequence.tip, next);
-    sequence.path += next;
+    sequence.path += {sequence.key, next};
     Known& known = model_[sequence.path];
     ++known.n_pins;
     ++known.n_locks;
@@ -116,9 +133,9 @@ class RandomTree {
       const uint32_t n_open = node->size() - node->n_issued;
       if (n_open == 0) continue;
       const uint32_t n = 1 + below(n_open);
-      const size_t from = 1 + node->start + node->n_issued;
+      const size_t from = node->start + node->n_issued;
       for (uint32_t i = 0; i < n; ++i)
-        model_.at(sequence.path.substr(0, from + i + 1)).issued = true;
+        model_.at(sequence.path.substr(0, 2 * (from + i + 1))).issued = true;
       tree_.issue(node, n);
       if (n < n_open || below(2) == 0) return;
     }
@@ -143,8 +160,8 @@ class RandomTree {
     std::ranges::sort(found, {}, [](const auto& entry) { return entry.second; });
     const auto& [node, path] = found[below(found.size())];
     const uint32_t n_kept = below(node->n_committed);
-    for (size_t size = path.size() - node->size() + n_kept + 1; size <= path.size(); ++size) {
-      Known& known = model_.at(path.substr(0, size));
+    for (size_t n = node->start + n_kept + 1; n <= node->end(); ++n) {
+      Known& known = model_.at(path.substr(0, 2 * n));
       known.issued = known.committed = false;
     }
     tree_.forget_after(node, n_kept);
@@ -154,11 +171,17 @@ class RandomTree {
 
   template <class Function>
   void for_prefixes(const std::string& path, Function&& function) {
-    for (size_t size = 2; size <= path.size(); ++size) function(model_[path.substr(0, size)]);
+    for (size_t size = 2; size <= path.size(); size += 2) function(model_[path.substr(0, size)]);
   }
   void forget_unneeded() {
     std::erase_if(
         model_, [](const auto& entry) { return entry.second.n_pins == 0 && !entry.second.issued; });
+  }
+
+  static void append_to(std::string& path, const Node& node) {
+    const bool is_public = node.owner == kPublicOwner;
+    for (const Token token : node.tokens)
+      path += {is_public ? kPublic : static_cast<char>(node.owner), static_cast<char>(token)};
   }
 
   // Every node with its whole path.
@@ -167,9 +190,8 @@ class RandomTree {
     std::vector<std::pair<const Node*, std::string>> all;
     for (const Node* node : tree_.nodes()) {
       const Node* parent = node->parent;
-      std::string path =
-          parent->is_root() ? std::string(1, static_cast<char>(parent->id)) : path_of.at(parent);
-      path.append(node->tokens.begin(), node->tokens.end());
+      std::string path = parent->is_root() ? std::string() : path_of.at(parent);
+      append_to(path, *node);
       path_of[node] = path;
       all.emplace_back(node, std::move(path));
     }
@@ -181,10 +203,10 @@ class RandomTree {
     size_t n_tokens = 0;
     std::unordered_set<const Node*> in_flight;
     for (const auto& [node, path] : paths()) {
-      ASSERT_EQ(node->end() + 1, path.size());
+      ASSERT_EQ(2 * node->end(), path.size());
       if (node->n_issued > node->n_committed) in_flight.insert(node);
       for (uint32_t i = 0; i < node->size(); ++i, ++n_tokens) {
-        const auto found = model_.find(path.substr(0, path.size() - node->size() + i + 1));
+        const auto found = model_.find(path.substr(0, 2 * (node->start + i + 1)));
         ASSERT_NE(found, model_.end()) << path;
         const Known& known = found->second;
         ASSERT_EQ(node->n_pins, known.n_pins) << path;
@@ -197,9 +219,8 @@ class RandomTree {
     ASSERT_EQ(tree_.issued().size(), in_flight.size());
     for (const Node* node : tree_.issued()) ASSERT_TRUE(in_flight.contains(node));
     for (const Sequence& sequence : sequences_) {
-      std::string path = sequence.path.substr(0, 1);
-      for (const Node* node : path_to(sequence.tip))
-        path.append(node->tokens.begin(), node->tokens.end());
+      std::string path;
+      for (const Node* node : path_to(sequence.tip)) append_to(path, *node);
       ASSERT_EQ(path, sequence.path);
     }
   }
@@ -209,6 +230,7 @@ class RandomTree {
   int n_keys_;
   int n_splits_in_flight_ = 0;
   int n_forgotten_ = 0;
+  int n_public_ = 0;  // paths that begin with what is public
   PrefixTree tree_{[this](Node& upper, Node& lower) {
     n_splits_in_flight_ += upper.n_issued + lower.n_issued > upper.n_committed + lower.n_committed;
   }};

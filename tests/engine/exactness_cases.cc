@@ -414,6 +414,10 @@ ExactnessCases::Scenario ExactnessCases::draw(uint64_t seed) {
                                 "prepacked:batch=3", "prepacked:dataset,batch=2"}[seed % 5];
   if (engine.sharing.find(':') == std::string::npos && (s.cancel_percent == 0 || seed >= 24))
     add_policy(seed, engine);
+  Rng public_rng(seed ^ 0x9e6c63d0876a9a47);
+  if (chance(public_rng, 30) && (s.cancel_percent == 0 || seed >= 24))
+    for (Request& request : s.requests)  // more than all is all but the last
+      request.n_public = static_cast<size_t>(uniform(public_rng, 0, longest));
   return s;
 }
 

@@ -45,7 +45,7 @@ class BesidePacked : public RandomCache {
     return node;
   }
   // Odd and even roots are two keys.
-  static uint64_t isolation_of(const Node* node) { return root_of(node)->id % 2; }
+  static uint64_t isolation_of(const Node* node) { return root_of(node)->owner % 2; }
 
  private:
   static RandomCacheOptions alone(RandomCacheOptions options) {

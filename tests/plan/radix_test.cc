@@ -83,7 +83,7 @@ class RadixPlans : public BesidePacked {
         past.push_back(all.tokens[copy]);
         const uint32_t row = expanded.scatter[copy];
         if (whole) {
-          ASSERT_EQ(row_of.try_emplace({root->id % 2, past}, row).first->second, row);
+          ASSERT_EQ(row_of.try_emplace({root->owner % 2, past}, row).first->second, row);
         } else {
           ASSERT_EQ(n_copies[row], 1);
         }
