@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <vector>
 
 #include "cli/cache_directory.h"
@@ -22,6 +23,7 @@ struct ServeOptions {
   serve::ServerOptions server;
   std::string api_key_file;
   double step_budget_ms = 0;
+  std::vector<std::string> public_prefixes;       // NAME=FILE
   std::vector<std::string> deadline_classes;      // NAME=TTFT,TPOT
   int request_timeout = 600, drain_timeout = 30;  // seconds
 };
@@ -47,6 +49,21 @@ Status read_class(const std::string& text, std::map<std::string, DeadlineClass>&
                              text)};
   classes[text.substr(0, name_end)] = {
       .ttft_slo = 1e-3 * ttft, .ttft_per_work = 0, .tpot_slo = 1e-3 * tpot};
+  return {};
+}
+
+// "rules=rules.txt": the text of the file.
+Status read_prefix(const std::string& named, std::map<std::string, std::string>& prefixes) {
+  const size_t name_end = named.find('=');
+  if (name_end == std::string::npos || name_end == 0)
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("--public-prefix: '{}', expected NAME=FILE", named)};
+  std::ifstream file(named.substr(name_end + 1));
+  std::stringstream text;
+  if (!file || !(text << file.rdbuf()))
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("--public-prefix: cannot read {}", named.substr(name_end + 1))};
+  prefixes[named.substr(0, name_end)] = text.str();
   return {};
 }
 
@@ -77,6 +94,9 @@ int serve_model(ServeOptions o) {
   for (const std::string& text : o.deadline_classes)
     if (Status status = read_class(text, o.model.engine.deadline_classes); !status)
       return report_error(status.error().message), kUsage;
+  for (const std::string& named : o.public_prefixes)
+    if (Status status = read_prefix(named, o.server.public_prefixes); !status)
+      return report_error(status.error().message);
   o.server.request_timeout = std::chrono::seconds(o.request_timeout);
   o.server.drain_timeout = std::chrono::seconds(o.drain_timeout);
   Result<std::shared_ptr<const Model>> model = load_model(o.model);
@@ -135,6 +155,10 @@ Command add_serve(CLI::App& app) {
   app.add_option("--api-key-file", o.api_key_file,
                  "File of API keys, one a line, each as name:key or key; without it everybody may "
                  "ask")
+      ->group(access);
+  app.add_option("--public-prefix", o.public_prefixes,
+                 "NAME=FILE: a text that requests with \"public_prefix\": \"NAME\" begin with, and "
+                 "share whatever their keys; may be given several times")
       ->group(access);
   app.add_option("--tls-cert", o.server.tls_certificate, "Certificate in PEM: serve by TLS only")
       ->group(access);

@@ -71,6 +71,8 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
   }
   const Result<DueTimes> due = take_due_times(body);
   if (!due) return refuse(due.error());
+  const auto prefix = service.public_prefixes.take(body);
+  if (!prefix) return refuse(prefix.error());
   const Model& model = service.engine.model();
   auto job = route.make_job(body, {.model = model,
                                    .context = service.engine.options().context,
@@ -86,6 +88,11 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     one.ttft_slo = due->ttft_slo;
     one.tpot_slo = due->tpot_slo;
     one.deadline_class = due->deadline_class;
+    if (*prefix != nullptr && (*job)->cached) {
+      const Result<size_t> n_public = PublicPrefixes::n_public(**prefix, one.tokens);
+      if (!n_public) return refuse(n_public.error());
+      one.n_public = *n_public;
+    }
     if (one.tokens.size() == 1) one.prompt_logprobs_from.reset();  // there is nothing to report
   }
   return {.job = std::move(*job)};

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct ServerOptions {
   // requests are refused.
   double max_queue = 8;
   size_t max_prompt_bytes = size_t{2} << 30;  // of open requests' prompts, and what answers need
+  std::map<std::string, std::string> public_prefixes;  // texts by name: shared by all keys
   size_t max_connections = 4096;
   size_t max_header_bytes = size_t{16} << 10;
   size_t max_body_bytes = size_t{32} << 20;

@@ -35,10 +35,10 @@ constexpr auto kAlone = [](const std::exception_ptr&) {};
 
 class Server::Impl {
  public:
-  Impl(Engine& engine, const ServerOptions& options, ApiKeys keys,
+  Impl(Engine& engine, const ServerOptions& options, ApiKeys keys, PublicPrefixes prefixes,
        std::unique_ptr<asio::ssl::context> tls)
       : options_(options),
-        service_(engine, options_, std::move(keys)),
+        service_(engine, options_, std::move(keys), std::move(prefixes)),
         tls_(std::move(tls)),
         context_(options.io_threads),
         strand_(asio::make_strand(context_)),
@@ -144,13 +144,16 @@ Server::~Server() = default;
 Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions& options) {
   Result<ApiKeys> keys = ApiKeys::parse(options.api_keys);
   if (!keys) return keys.error();
+  Result<PublicPrefixes> prefixes = PublicPrefixes::make(engine.model(), options.public_prefixes);
+  if (!prefixes) return prefixes.error();
   std::unique_ptr<asio::ssl::context> tls;
   if (!options.tls_certificate.empty()) {
     auto made = make_tls(options.tls_certificate, options.tls_key);
     if (!made) return made.error();
     tls = std::move(*made);
   }
-  auto impl = std::make_unique<Impl>(engine, options, std::move(*keys), std::move(tls));
+  auto impl = std::make_unique<Impl>(engine, options, std::move(*keys), std::move(*prefixes),
+                                     std::move(tls));
   if (Status status = impl->listen(); !status) return status.error();
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }

@@ -12,7 +12,8 @@ namespace pando::serve {
 class Server {
  public:
   // Takes the address; clients may connect from now on. The engine must live longer. Errors: kIo
-  // for an address that cannot be had, kInvalidArgument for keys, kBadFile for a certificate.
+  // for an address that cannot be had, kInvalidArgument for keys and public prefixes, kBadFile for
+  // a certificate.
   static Result<std::unique_ptr<Server>> open(Engine& engine, const ServerOptions& options);
   ~Server();
 

@@ -17,10 +17,11 @@ uint64_t random_bits() {
 
 }  // namespace
 
-Service::Service(Engine& e, const ServerOptions& o, ApiKeys k)
+Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p)
     : engine(e),
       options(o),
       keys(std::move(k)),
+      public_prefixes(std::move(p)),
       started(std::time(nullptr)),
       metrics(e),
       admission(

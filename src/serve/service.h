@@ -13,16 +13,18 @@
 #include "serve/guests.h"
 #include "serve/metrics.h"
 #include "serve/options.h"
+#include "serve/public_prefixes.h"
 
 namespace pando::serve {
 
 // Any thread may use it.
 struct Service {
-  Service(Engine& engine, const ServerOptions& options, ApiKeys keys);
+  Service(Engine& engine, const ServerOptions& options, ApiKeys keys, PublicPrefixes prefixes);
 
   Engine& engine;
   const ServerOptions& options;
   const ApiKeys keys;
+  const PublicPrefixes public_prefixes;
   const int64_t started;              // seconds since 1970
   std::atomic<bool> draining{false};  // no new requests are taken
   Metrics metrics;

@@ -171,6 +171,47 @@ TEST(Faults, KeysAndTheirIsolation) {
   EXPECT_FALSE(serve::Server::open(server.engine(), options).ok());
 }
 
+TEST(Faults, PublicPrefixesAreSharedByAllKeys) {
+  const std::string one = "one-key-that-is-long", two = "two-keys-that-are-long";
+  const std::string rules = "Rules that everybody may read, and does. ";
+  serve::ServerOptions options = tiny_server_options();
+  options.api_keys = {one, two};
+  options.public_prefixes["rules"] = rules;
+  RunningServer server(options);
+  const auto ask = [&](const std::string& key, const std::string& path, const Json& fields) {
+    Json body = {{"public_prefix", "rules"},
+                 {"max_tokens", 2},
+                 {"temperature", 0},
+                 {"ignore_eos", true},
+                 {"sharing", true}};
+    body.update(fields);
+    return Client(server.port()).ask("POST", path, body.dump(), key);
+  };
+  const auto reused = [&](const std::string& key, const std::string& path, const Json& fields) {
+    const Answer answer = ask(key, path, fields);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return answer.json()["sharing"]["reused"].get<size_t>();
+  };
+  const Json prompt = {{"prompt", rules + "What I ask is nobody's business."}};
+  EXPECT_EQ(reused(one, "/v1/completions", prompt), 0u);
+  EXPECT_EQ(reused(two, "/v1/completions", prompt), rules.size());
+  EXPECT_GT(reused(two, "/v1/completions", prompt), rules.size()) << "its own";
+  const Json chat = {{"messages",
+                      {{{"role", "system"}, {"content", rules}},
+                       {{"role", "user"}, {"content", "What I ask is nobody's business."}}}}};
+  reused(one, "/v1/chat/completions", chat);
+  const size_t of_chat = reused(two, "/v1/chat/completions", chat);
+  EXPECT_GT(of_chat, rules.size());
+  EXPECT_LT(of_chat, rules.size() + 40);
+  // The same answer without it.
+  Json alone = {{"public_prefix", nullptr}};
+  alone.update(prompt);
+  EXPECT_EQ(ask(one, "/v1/completions", alone).json()["choices"],
+            ask(one, "/v1/completions", prompt).json()["choices"]);
+  EXPECT_EQ(ask(one, "/v1/completions", {{"prompt", "Other rules"}}).status, 400);
+  EXPECT_EQ(ask(one, "/v1/completions", {{"prompt", rules}, {"public_prefix", "x"}}).status, 400);
+}
+
 TEST(Faults, AnAnswerThatTakesTooLong) {
   serve::ServerOptions options = tiny_server_options();
   options.request_timeout = 1s;
