@@ -3,8 +3,9 @@
 
     python3 tools/convert_llama2c.py stories260K.bin out/ [--tokenizer tok512.bin]
 
-The directory gets config.json, model.safetensors (f32) and tokenizer.model. Without --tokenizer the
-tokenizer is looked for beside the model: tok<vocab>.model or tok<vocab>.bin. Standard library only.
+The directory gets config.json, model.safetensors (f32), tokenizer.model and tokenizer_config.json.
+Without --tokenizer the tokenizer is looked for beside the model: tok<vocab>.model or tok<vocab>.bin.
+Standard library only.
 """
 import argparse
 import array
@@ -167,6 +168,10 @@ def config_json(shape):
             "torch_dtype": "float32"}
 
 
+# Without it the transformers library leaves out the space that SentencePiece puts before a text.
+TOKENIZER_CONFIG = {"tokenizer_class": "LlamaTokenizer", "legacy": True, "add_bos_token": True, "add_eos_token": False,
+                    "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+
 # --- tokenizer.model: the SentencePiece protobuf, written by hand -----------------------------------
 
 
@@ -248,6 +253,7 @@ def convert(model, tokenizer, out):
     out.mkdir(parents=True, exist_ok=True)
     (out / "config.json").write_text(json.dumps(config_json(shape), indent=2) + "\n")
     write_safetensors(out / "model.safetensors", tensors)
+    (out / "tokenizer_config.json").write_text(json.dumps(TOKENIZER_CONFIG, indent=2) + "\n")
     if tokenizer.suffix == ".model":
         shutil.copyfile(tokenizer, out / "tokenizer.model")
     else:

@@ -4,36 +4,17 @@
 usage: openai_client_test.py PANDO
 """
 import base64
-import contextlib
-import re
 import struct
-import subprocess
 import sys
 import tempfile
 import unittest
 
 import openai
 
+from server import random_model, server
+
 KEY = "a-key-for-the-tests"
 PANDO = sys.argv[1]
-
-
-@contextlib.contextmanager
-def server(model, *options):
-    """The address of a server that ends with the block."""
-    command = [PANDO, "serve", "--model", model, "--model-name", "demo", "--port", "0", "--threads", "1",
-               "--kv-memory", "64MiB", *options]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        for line in process.stderr:
-            if found := re.search(r"http://\S+", line):
-                yield found[0]
-                return
-        raise RuntimeError("the server said no address")
-    finally:
-        process.terminate()
-        assert process.wait(30) == 0
-        process.stderr.close()
 
 
 class Clients(unittest.TestCase):
@@ -43,9 +24,8 @@ class Clients(unittest.TestCase):
         keys.write(f"tests:{KEY}\n")
         keys.flush()
         model = cls.enterClassContext(tempfile.TemporaryDirectory()) + "/model"
-        subprocess.run([PANDO, "make-model", "--shape", "tiny-qwen3", "--out", model, "--seed", "3"], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        cls.address = cls.enterClassContext(server(model, "--api-key-file", keys.name))
+        random_model(PANDO, model)
+        cls.address = cls.enterClassContext(server(PANDO, model, "--api-key-file", keys.name))
         cls.client = openai.OpenAI(base_url=cls.address + "/v1", api_key=KEY, max_retries=0)
 
     def test_models(self):

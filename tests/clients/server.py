@@ -1,0 +1,37 @@
+"""A server of a test's own."""
+import contextlib
+import re
+import signal
+import subprocess
+import sys
+
+
+@contextlib.contextmanager
+def server(pando, model, *options):
+    """The address of a server that ends with the block, or with a SIGTERM for this process."""
+    command = [pando, "serve", "--model", model, "--model-name", "demo", "--port", "0", "--threads", "1",
+               "--kv-memory", "64MiB", *options]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))  # by way of the `finally`
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        for line in process.stderr:
+            if found := re.search(r"http://\S+", line):
+                yield found[0]
+                break
+        else:
+            raise RuntimeError("the server said no address")
+    finally:
+        process.terminate()
+        try:
+            if process.wait(60) != 0:
+                raise RuntimeError(f"the server ended with status {process.returncode}")
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        finally:
+            process.stderr.close()
+
+
+def random_model(pando, out):
+    subprocess.run([pando, "make-model", "--shape", "tiny-qwen3", "--out", out, "--seed", "3"], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
