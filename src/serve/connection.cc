@@ -152,7 +152,24 @@ class Session {
     bool goes_on = true;
     while (goes_on && !service_.draining) goes_on = co_await answer_next();
     expire_after(kLinger);
+    if constexpr (!std::is_same_v<Stream, beast::tcp_stream>)
+      co_await stream_.async_shutdown(kToken);
     co_await close();
+  }
+
+  // Lets the client read what it was sent, though it may still be sending.
+  asio::awaitable<void> close() {
+    expire_after(kLinger);
+    beast::error_code ignored;
+    auto& socket = beast::get_lowest_layer(stream_).socket();
+    socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    char rest[4096];
+    for (size_t n_read = 0; n_read < service_.options.max_body_bytes;) {
+      const auto [error, n] =
+          co_await beast::get_lowest_layer(stream_).async_read_some(asio::buffer(rest), kToken);
+      if (error) break;
+      n_read += n;
+    }
   }
 
  private:
@@ -269,22 +286,6 @@ class Session {
     co_return reply.keep_alive();
   }
 
-  // Lets the client read what it was sent, though it may still be sending.
-  asio::awaitable<void> close() {
-    if constexpr (!std::is_same_v<Stream, beast::tcp_stream>)
-      co_await stream_.async_shutdown(kToken);
-    beast::error_code ignored;
-    auto& socket = beast::get_lowest_layer(stream_).socket();
-    socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-    char rest[4096];
-    for (size_t n_read = 0; n_read < service_.options.max_body_bytes;) {
-      const auto [error, n] =
-          co_await beast::get_lowest_layer(stream_).async_read_some(asio::buffer(rest), kToken);
-      if (error) break;
-      n_read += n;
-    }
-  }
-
   Service& service_;
   Stream stream_;
   std::shared_ptr<Guest> guest_;
@@ -307,7 +308,11 @@ asio::awaitable<void> serve_connection(Service& service, asio::ip::tcp::socket s
     beast::get_lowest_layer(session.stream()).expires_after(service.options.body_timeout);
     const auto [error] =
         co_await session.stream().async_handshake(asio::ssl::stream_base::server, kToken);
-    if (!error) co_await session.run();
+    if (error) {
+      co_await session.close();
+    } else {
+      co_await session.run();
+    }
   }
 }
 

@@ -1,0 +1,195 @@
+// The server by TLS, with a certificate of its own making.
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include <boost/asio/ssl.hpp>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include "serve/client.h"
+
+namespace pando::testing {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using TlsStream = asio::ssl::stream<asio::ip::tcp::socket>;
+
+// A certificate for "localhost" that it signs itself, and its key, as files.
+class Certificate {
+ public:
+  explicit Certificate(const std::filesystem::path& folder)
+      : certificate((folder / "certificate.pem").string()), key((folder / "key.pem").string()) {
+    EVP_PKEY* pair = EVP_EC_gen("P-256");
+    X509* x509 = X509_new();
+    X509_set_version(x509, 2);
+    ASN1_INTEGER_set(X509_get_serialNumber(x509), 1);
+    X509_gmtime_adj(X509_getm_notBefore(x509), -60);
+    X509_gmtime_adj(X509_getm_notAfter(x509), 3600);
+    X509_set_pubkey(x509, pair);
+    X509_NAME* name = X509_get_subject_name(x509);
+    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+                               reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
+    X509_set_issuer_name(x509, name);
+    X509_EXTENSION* names =
+        X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, "DNS:localhost");
+    X509_add_ext(x509, names, -1);
+    X509_sign(x509, pair, EVP_sha256());
+    write(certificate, [&](FILE* file) { PEM_write_X509(file, x509); });
+    write(key, [&](FILE* file) {
+      PEM_write_PrivateKey(file, pair, nullptr, nullptr, 0, nullptr, nullptr);
+    });
+    X509_EXTENSION_free(names);
+    X509_free(x509);
+    EVP_PKEY_free(pair);
+  }
+
+  const std::string certificate, key;  // paths
+
+ private:
+  template <class Write>
+  static void write(const std::string& path, Write write_to) {
+    FILE* file = std::fopen(path.c_str(), "w");
+    ASSERT_NE(file, nullptr);
+    write_to(file);
+    std::fclose(file);
+  }
+};
+
+class Tls : public ::testing::Test {
+ protected:
+  serve::ServerOptions options() const {
+    serve::ServerOptions options = tiny_server_options();
+    options.tls_certificate = certificate_.certificate;
+    options.tls_key = certificate_.key;
+    return options;
+  }
+  // One that knows the certificate, and the host's name.
+  asio::ssl::context trusting() const {
+    asio::ssl::context context(asio::ssl::context::tls_client);
+    context.load_verify_file(certificate_.certificate);
+    context.set_verify_mode(asio::ssl::verify_peer);
+    context.set_verify_callback(asio::ssl::host_name_verification("localhost"));
+    return context;
+  }
+
+  TemporaryFolder folder_;
+  Certificate certificate_{folder_.path()};
+};
+
+class TlsClient {
+ public:
+  TlsClient(uint16_t port, asio::ssl::context& tls) : stream_(context_, tls) {
+    stream_.next_layer().connect({asio::ip::address_v4::loopback(), port});
+    stream_.handshake(asio::ssl::stream_base::client);
+  }
+  http::response<http::string_body> ask(const std::string& method, const std::string& path,
+                                        const Json& body = nullptr) {
+    http::request<http::string_body> request(http::string_to_verb(method), path, 11);
+    request.set(http::field::content_type, "application/json");
+    if (!body.is_null()) request.body() = body.dump();
+    request.prepare_payload();
+    http::write(stream_, request);
+    http::response<http::string_body> response;
+    http::read(stream_, buffer_, response);
+    return response;
+  }
+  // Asks the server to end it, and hears that it does.
+  void shutdown() { stream_.shutdown(); }
+  const char* version() { return SSL_get_version(stream_.native_handle()); }
+
+ private:
+  asio::io_context context_;
+  TlsStream stream_;
+  boost::beast::flat_buffer buffer_;
+};
+
+TEST_F(Tls, RequestsAndStreams) {
+  RunningServer server(options());
+  asio::ssl::context tls = trusting();
+  TlsClient client(server.port(), tls);
+  EXPECT_STREQ(client.version(), "TLSv1.3");
+  EXPECT_EQ(client.ask("GET", "/health").result_int(), 200u);
+  Json body = {{"prompt", "A prompt."}, {"max_tokens", 6}, {"temperature", 0}, {"logprobs", 0}};
+  const auto whole = client.ask("POST", "/v1/completions", body);
+  EXPECT_EQ(whole.result_int(), 200u);
+  RunningServer plain;
+  EXPECT_EQ(Json::parse(whole.body())["choices"],
+            Client(plain.port()).post("/v1/completions", body).json()["choices"]);
+  body["stream"] = true;
+  const auto streamed = client.ask("POST", "/v1/completions", body);
+  EXPECT_TRUE(streamed.body().ends_with("data: [DONE]\n\n")) << streamed.body();
+  EXPECT_NO_THROW(client.shutdown());
+}
+
+TEST_F(Tls, ManyClientsAtOnce) {
+  RunningServer server(options());
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 8; ++i)
+    clients.emplace_back([&] {
+      asio::ssl::context tls = trusting();
+      TlsClient client(server.port(), tls);
+      for (int k = 0; k < 5; ++k)
+        EXPECT_EQ(client
+                      .ask("POST", "/v1/completions",
+                           {{"prompt", "P" + std::to_string(k)}, {"max_tokens", 3}})
+                      .result_int(),
+                  200u);
+    });
+  for (std::thread& client : clients) client.join();
+}
+
+TEST_F(Tls, OldVersionsAndStrangersAreRefused) {
+  RunningServer server(options());
+  asio::ssl::context old = trusting();
+  SSL_CTX_set_security_level(old.native_handle(), 0);
+  SSL_CTX_set_max_proto_version(old.native_handle(), TLS1_1_VERSION);
+  EXPECT_THROW(TlsClient(server.port(), old), boost::system::system_error);
+  asio::ssl::context stranger(asio::ssl::context::tls_client);
+  stranger.set_verify_mode(asio::ssl::verify_peer);
+  EXPECT_THROW(TlsClient(server.port(), stranger), boost::system::system_error);
+  asio::ssl::context tls = trusting();
+  EXPECT_EQ(TlsClient(server.port(), tls).ask("GET", "/health").result_int(), 200u);
+}
+
+// What is no handshake ends the connection: an alert at most, no answer, no reset.
+TEST_F(Tls, PlainTextEndsTheConnection) {
+  RunningServer server(options());
+  for (const std::string& sent :
+       {std::string("GET /health HTTP/1.1\r\n\r\n"),
+        "POST /v1/completions HTTP/1.1\r\n\r\n" + std::string(200'000, 'x'),
+        std::string("\x16\x03\x01\xff\xff") + std::string(1000, '\0')}) {
+    Client client(server.port());
+    client.send(sent);
+    boost::system::error_code error;
+    std::string all;
+    char part[4096];
+    while (const size_t n = client.socket().read_some(asio::buffer(part), error))
+      all.append(part, n);
+    EXPECT_EQ(error, asio::error::eof) << error.message();
+    EXPECT_LE(all.size(), 7u) << "a record with an alert";
+  }
+  Client silent(server.port());
+  silent.close();
+  asio::ssl::context tls = trusting();
+  EXPECT_EQ(TlsClient(server.port(), tls).ask("GET", "/health").result_int(), 200u);
+}
+
+TEST_F(Tls, FilesThatAreNoneAreRefused) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  serve::ServerOptions swapped = options();
+  std::swap(swapped.tls_certificate, swapped.tls_key);
+  EXPECT_EQ(serve::Server::open(*engine, swapped).error().code, ErrorCode::kBadFile);
+  TemporaryFolder folder;
+  const Certificate other(folder.path());
+  serve::ServerOptions mixed = options();
+  mixed.tls_key = other.key;
+  EXPECT_EQ(serve::Server::open(*engine, mixed).error().code, ErrorCode::kBadFile);
+  serve::ServerOptions none = options();
+  none.tls_certificate += ".none";
+  EXPECT_EQ(serve::Server::open(*engine, none).error().code, ErrorCode::kBadFile);
+}
+
+}  // namespace
+}  // namespace pando::testing
