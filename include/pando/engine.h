@@ -38,9 +38,10 @@ struct EngineOptions {
   std::map<std::string, DeadlineClass> deadline_classes;
   int max_running = 256;  // sequences that hold keys and values at a time
   int max_open = 4096;    // answers waiting or under way; more are refused
-  // Bytes of keys and values that all open answers may come to need, what they share counted once;
-  // the listener of a request above it hears kUnavailable. 0: no limit.
-  size_t max_open_memory = 0;
+  // Keys and values that all open answers may come to, as a multiple of kv_memory, what they share
+  // counted once and answers predicted to get twice as long as late ones; the listener of a request
+  // above it hears kUnavailable. 0: no limit.
+  double max_queue = 0;
   std::string isa;  // portable, avx2, avx512 or avx512bf16; empty: the best there is
 };
 
@@ -81,6 +82,7 @@ struct EngineStats {
   // As it is, not counted.
   uint64_t open_answers = 0;     // waiting or running
   uint64_t running_answers = 0;  // of these, with keys and values
+  uint64_t open_tokens = 0;      // keys and values that they will come to, as max_queue counts
   uint64_t kv_bytes = 0;         // pages in use, cached ones too
   uint64_t tree_nodes = 0;
 

@@ -1,6 +1,8 @@
 // `pando serve`.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -67,6 +69,15 @@ Status read_prefix(const std::string& named, std::map<std::string, std::string>&
   return {};
 }
 
+// A connection takes a descriptor, and many systems allow 1,024 where nobody asks for more.
+void allow_connections(size_t n_connections) {
+  constexpr rlim_t kOthers = 64;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, n_connections + kOthers));
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 // Fills in how long steps take, where policy or budget ask for it.
 Status learn_steps(const Model& model, EngineOptions& options) {
   constexpr double kSeconds = 5;
@@ -107,6 +118,7 @@ int serve_model(ServeOptions o) {
     return report_error(status.error().message);
   Result<std::unique_ptr<Engine>> engine = Engine::open(*model, options);
   if (!engine) return refuse(engine.error());
+  allow_connections(o.server.max_connections);
   auto server = serve::Server::open(**engine, o.server);
   if (!server) return report_error(server.error().message);
   say("pando: serving {} at {}://{}:{}\n", o.server.model_name,
@@ -163,8 +175,9 @@ Command add_serve(CLI::App& app) {
   app.add_option("--tls-cert", o.server.tls_certificate, "Certificate in PEM: serve by TLS only")
       ->group(access);
   app.add_option("--tls-key", o.server.tls_key, "Its key in PEM")->group(access);
-  app.add_option("--max-queue", o.server.max_queue,
-                 "Predicted keys and values of all open requests, so many times --kv-memory at "
+  o.model.engine.max_queue = 8;
+  app.add_option("--max-queue", o.model.engine.max_queue,
+                 "Predicted keys and values of all open answers, so many times --kv-memory at "
                  "most; more are refused with status 429")
       ->check(positive)
       ->capture_default_str()

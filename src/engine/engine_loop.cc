@@ -18,6 +18,8 @@
 namespace pando {
 namespace {
 
+constexpr double kForgets = 1.0 / 64;  // weight of the latest answer's length in the mean
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -220,6 +222,9 @@ void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
 void EngineLoop::finish(Sequence& sequence, std::string text) {
   stats_.prompt_tokens += sequence.completion.prompt_tokens;
   stats_.generated_tokens += sequence.completion.tokens.size();
+  if (sequence.max_tokens > 1)
+    answer_len_ +=
+        kForgets * (static_cast<double>(sequence.completion.tokens.size()) - answer_len_);
   sequence.completion.wrong = planner_->wrong();
   drop(sequence);
   if (--sequence.request->n_open == 0) ++stats_.requests;
@@ -240,6 +245,7 @@ EngineStats EngineLoop::stats() const {
   stats.linear_flops = transformer_.times().linear_flops;
   stats.technique = planner_->figures();
   stats.open_answers = sequences_.size();
+  stats.open_tokens = open_tokens();
   for (const auto& sequence : sequences_) stats.running_answers += sequence->running;
   stats.kv_bytes = (pages_.n_pages() - pages_.n_free()) * pages_.page_bytes();
   stats.tree_nodes = cache_.tree().n_nodes();

@@ -39,7 +39,7 @@ class EngineLoop {
   // kInvalidArgument or kTooLong for a request of tokens that can never be answered. Reads options
   // only: any thread may call it.
   Status check(const Request& request) const;
-  // Takes a request of tokens up, if it passes `check` and max_open_memory allows it: kUnavailable.
+  // Takes a request of tokens up, if it passes `check` and max_queue allows it: kUnavailable.
   Status submit(RequestId id, Request request, Listener listener);
   void cancel(RequestId id);
   // Requests of which nothing is computed but what they share with others, in order of arrival.
@@ -94,7 +94,9 @@ class EngineLoop {
   size_t batch_size() const;
   void drop(Sequence& sequence);
   void remove_done();
-  Status check_memory(int n_new) const;
+  Status check_queue(int n_new) const;
+  uint32_t tokens_to_come(const Sequence& sequence) const;
+  size_t open_tokens() const { return cache_.tree().n_pinned_tokens() + n_to_come_; }
   size_t longest(const Request& request) const;  // tokens of prompt and answer at most
 
   LoopOptions options_;
@@ -114,6 +116,8 @@ class EngineLoop {
   uint64_t next_order_ = 0;
   std::optional<StepTiming> timing_;             // where steps are packed by time
   std::optional<StepFeatures> packed_features_;  // of the step under way, if all of it was reserved
+  double answer_len_ = 128;  // mean of those that ended, the latest ones count most
+  size_t n_to_come_ = 0;     // tokens of open answers, as predicted when a sequence last ended
   // Set when a reservation failed or took from others, until a sequence ends: no waiting sequence
   // starts meanwhile.
   bool memory_tight_ = false;

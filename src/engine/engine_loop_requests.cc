@@ -1,4 +1,4 @@
-// Requests come and go.
+// Requests come and go, and how much of them may be open.
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +8,22 @@
 #include "engine/sampler.h"
 
 namespace pando {
+namespace {
+
+constexpr double kLonger = 2;  // answers may get so many times as long as late ones
+
+// Leading tokens of a path that are cached or that others want too.
+uint32_t shared_tokens(Node* tip) {
+  uint32_t n = 0;
+  for (const Node* node : path_to(tip)) {
+    const uint32_t n_shared = node->n_pins > 1 ? node->size() : node->n_committed;
+    n += n_shared;
+    if (n_shared < node->size()) break;
+  }
+  return n;
+}
+
+}  // namespace
 
 size_t EngineLoop::longest(const Request& request) const {
   return std::min<size_t>(request.tokens.size() + request.sampling.max_tokens,
@@ -30,21 +46,6 @@ Status EngineLoop::check(const Request& request) const {
         n_longest, n_kv_pages_ * options_.page_len);
   return {};
 }
-
-namespace {
-
-// Leading tokens of a path that are cached or that others want too.
-uint32_t shared_tokens(Node* tip) {
-  uint32_t n = 0;
-  for (const Node* node : path_to(tip)) {
-    const uint32_t n_shared = node->n_pins > 1 ? node->size() : node->n_committed;
-    n += n_shared;
-    if (n_shared < node->size()) break;
-  }
-  return n;
-}
-
-}  // namespace
 
 Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   if (Status status = check(request); !status) return status;
@@ -84,9 +85,10 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
       sequence->job = timing_->new_job(active->request, sequence->tip->end(),
                                        path_count(sequence->tip, &Node::n_committed));
     if (tokenizer_ != nullptr) sequence->decoder.emplace(*tokenizer_, /*first_in_text=*/false);
+    n_to_come_ += tokens_to_come(*sequence);
     sequences_.push_back(std::move(sequence));
   }
-  if (Status status = check_memory(active->n_open); !status) {
+  if (Status status = check_queue(active->n_open); !status) {
     const bool memory_tight = memory_tight_;  // this makes no room
     cancel(id);
     memory_tight_ = memory_tight;
@@ -97,20 +99,24 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   return {};
 }
 
-// kUnavailable where all open answers may come to need more memory than they are allowed, the n_new
-// last ones included. These alone are not too much.
-Status EngineLoop::check_memory(int n_new) const {
-  const size_t n_most = options_.engine.max_open_memory;
+// What is left of its answer, as predicted: answers get at most kLonger times the mean.
+uint32_t EngineLoop::tokens_to_come(const Sequence& sequence) const {
+  const double n_most = std::min<double>(sequence.max_tokens, kLonger * answer_len_);
+  return static_cast<uint32_t>(
+      std::max(n_most - static_cast<double>(sequence.completion.tokens.size()), 0.0));
+}
+
+// kUnavailable where all open answers, the n_new last ones included, will come to more than they
+// may. These alone are not too much.
+Status EngineLoop::check_queue(int n_new) const {
+  const double n_most = options_.engine.max_queue * static_cast<double>(kv_capacity());
   if (n_most == 0 || sequences_.size() == static_cast<size_t>(n_new)) return {};
-  size_t n_tokens = cache_.tree().n_pinned_tokens();
-  for (const auto& sequence : sequences_)
-    n_tokens += sequence->max_tokens - sequence->completion.tokens.size();
-  const size_t n_bytes = n_tokens * kv_shape_.page_bytes() / options_.page_len;
-  if (n_bytes <= n_most) return {};
+  const size_t n_tokens = open_tokens();
+  if (static_cast<double>(n_tokens) <= n_most) return {};
   return make_error(ErrorCode::kUnavailable,
-                    "open answers would come to {} bytes of keys and values, expected at most {} "
-                    "(hint: try again later)",
-                    n_bytes, n_most);
+                    "open answers would come to {} tokens of keys and values, as predicted; "
+                    "expected at most {:.0f} (hint: try again later)",
+                    n_tokens, n_most);
 }
 
 void EngineLoop::cancel(RequestId id) {
@@ -167,6 +173,8 @@ void EngineLoop::drop(Sequence& sequence) {
 
 void EngineLoop::remove_done() {
   std::erase_if(sequences_, [](const auto& sequence) { return sequence->done; });
+  n_to_come_ = 0;
+  for (const auto& sequence : sequences_) n_to_come_ += tokens_to_come(*sequence);
 }
 
 }  // namespace pando

@@ -116,6 +116,8 @@ Status fill_in(EngineOptions& options, const model::ModelConfig& config) {
     if (Status status = check_class(name, deadlines); !status) return status;
   if (options.max_running < 1)
     return invalid_argument("max_running is {}, expected at least 1", options.max_running);
+  if (!(options.max_queue >= 0) || !std::isfinite(options.max_queue))
+    return invalid_argument("max_queue is {}, expected 0 (no limit) or more", options.max_queue);
   if (options.max_open < 1)
     return invalid_argument("max_open is {}, expected at least 1", options.max_open);
   if (options.kv_memory == 0) {

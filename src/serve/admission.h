@@ -1,7 +1,8 @@
-// Whether there is room for what a request will need.
+// Whether the server has room for a request, and when it is worth asking again.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -11,61 +12,55 @@
 
 namespace pando::serve {
 
-// What a job is predicted to take.
-struct Demand {
-  size_t kv_tokens = 0;  // of keys and values
-  size_t bytes = 0;      // of the server's own memory
-};
+// The server's own memory that requests and their answers take, until they are over.
+size_t bytes_of(const std::vector<Request>& requests);
 
-// Counts what the requests that are open will need. Any thread.
+// Counts the memory of open jobs, and how long jobs take. The memory for keys and values is the
+// engine's affair. Any thread.
 class Admission {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Room for so much at a time, but always for one job.
-  explicit Admission(Demand most) : most_(most) {}
+  // Room for so many bytes at a time, but always for one job.
+  explicit Admission(size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // As though nothing of the prompts were cached; what one begins with like the one before it
-  // counts once. How long answers get is predicted from those that have ended, up to max_tokens.
-  Demand demand_of(const std::vector<Request>& requests) const;
-
-  // A job that was let in, until this goes.
+  // A job's bytes, until this goes.
   class Place {
    public:
-    Place(Admission* admission, Demand demand) : admission_(admission), demand_(demand) {}
+    Place(Admission* admission, size_t n_bytes, Clock::time_point since)
+        : admission_(admission), n_bytes_(n_bytes), since_(since) {}
     Place(Place&& other) noexcept
-        : admission_(std::exchange(other.admission_, nullptr)), demand_(other.demand_) {}
+        : admission_(std::exchange(other.admission_, nullptr)),
+          n_bytes_(other.n_bytes_),
+          since_(other.since_),
+          is_let_in_(other.is_let_in_) {}
     Place& operator=(Place&&) = delete;
     ~Place() {
-      if (admission_ != nullptr) admission_->leave(demand_, Clock::now());
+      if (admission_ != nullptr) admission_->leave(*this);
     }
+    // The engine has taken it up too.
+    void let_in() { is_let_in_ = true; }
 
    private:
+    friend class Admission;
     Admission* admission_;
-    Demand demand_;
+    size_t n_bytes_;
+    Clock::time_point since_;
+    bool is_let_in_ = false;
   };
   // Errors: kUnavailable.
-  Result<Place> enter(Demand demand);
+  Result<Place> enter(size_t n_bytes, Clock::time_point now = Clock::now());
 
-  // An answer has ended after so many tokens.
-  void learn(size_t n_tokens);
-  // Seconds until there will be room for this much, as things went lately; 1 to 60.
-  int retry_after(Demand demand, Clock::time_point now = Clock::now()) const;
-
-  Demand taken() const;
-  Demand most() const { return most_; }
+  // Seconds until one of the open jobs ends, where they take as long as jobs did lately; 1 to 60.
+  int retry_after() const;
 
  private:
-  void leave(Demand demand, Clock::time_point now);
-  double rate_at(Clock::time_point now) const;
+  void leave(const Place& place);
 
-  const Demand most_;
+  const size_t most_bytes_;
   mutable std::mutex mutex_;
-  Demand taken_;
-  size_t n_jobs_ = 0;
-  double answer_len_ = 128;  // mean, the latest ones count most
-  double rate_ = 0;          // tokens of keys and values that become free each second
-  Clock::time_point rate_as_of_;
+  size_t n_bytes_ = 0, n_jobs_ = 0;
+  double job_seconds_ = 1;  // mean of those that the engine took up, the latest ones count most
 };
 
 }  // namespace pando::serve

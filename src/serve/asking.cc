@@ -3,14 +3,22 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 
 namespace pando::serve {
+namespace {
 
 namespace asio = boost::asio;
+using Timer = asio::steady_timer;
+
+// Until the engine is asked again, where nothing of these is under way that could make room.
+constexpr std::chrono::milliseconds kAgain{50};
+
+}  // namespace
 
 Asking::Asking(Engine& engine, const std::vector<Request>& requests, asio::any_io_executor executor)
-    : engine_(engine), requests_(requests), wake_(executor) {
-  wake_.expires_at(asio::steady_timer::time_point::max());
+    : engine_(engine), requests_(requests), wake_(executor), open_(requests.size()) {
+  for (size_t i = 0; i < requests.size(); ++i) waiting_.insert(waiting_.end(), i);
   // The timer lives until close(), and what is posted runs before the executor's next turn of this
   // connection; a wake that comes after the end finds the mailbox closed.
   mailbox_ = std::make_shared<Mailbox>([this, executor] {
@@ -26,31 +34,64 @@ Asking::~Asking() {
     if (open.n_open > 0) engine_.cancel(open.id);
 }
 
-Status Asking::feed() {
-  while (open_.size() < requests_.size()) {
-    const size_t index = open_.size();
+Status Asking::ask() {
+  while (may_have_room_ && !waiting_.empty()) {
+    const size_t index = *waiting_.begin();
     Result<RequestId> id =
         engine_.submit(requests_[index], [mailbox = mailbox_, index](const Event& event) {
           mailbox->put({index, event});
         });
     if (!id) {
-      const bool later = id.error().code == ErrorCode::kUnavailable && n_answered_ < open_.size();
-      return later ? Status() : id.error();
+      const bool later =
+          id.error().code == ErrorCode::kUnavailable && (n_under_way_ > 0 || is_let_in_);
+      if (!later) return id.error();
+      may_have_room_ = false;
+      break;
     }
-    open_.push_back({*id, requests_[index].sampling.n});
+    waiting_.erase(index);
+    open_[index] = {*id, requests_[index].sampling.n};
+    ++n_under_way_;
   }
   return {};
 }
 
-asio::awaitable<std::vector<Heard>> Asking::next() {
-  std::vector<Heard> heard = mailbox_->take();
-  while (heard.empty()) {
+// Takes out what was refused. The error of what ends them all.
+Status Asking::sort(std::vector<Heard>& heard) {
+  Status status;
+  std::erase_if(heard, [&](const Heard& one) {
+    Open& open = open_[one.request];
+    if (!one.event.error) {
+      is_let_in_ = true;
+      if (one.event.completion && --open.n_open == 0) {
+        --n_under_way_;
+        ++n_answered_;
+        may_have_room_ = true;
+      }
+      return false;
+    }
+    open.n_open = 0;
+    --n_under_way_;
+    const bool refused = one.event.error->code == ErrorCode::kUnavailable;
+    if (refused) waiting_.insert(one.request);
+    may_have_room_ = may_have_room_ && !refused;
+    if (!refused || (n_under_way_ == 0 && !is_let_in_)) status = *one.event.error;
+    return true;
+  });
+  return status;
+}
+
+asio::awaitable<Result<std::vector<Heard>>> Asking::next() {
+  for (;;) {
+    Status status = ask();
+    std::vector<Heard> heard = mailbox_->take();
+    if (status) status = sort(heard);
+    if (!status) co_return status.error();
+    if (!heard.empty()) co_return heard;
+    const bool alone = n_under_way_ == 0;
+    wake_.expires_at(alone ? Timer::clock_type::now() + kAgain : Timer::time_point::max());
     co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
-    heard = mailbox_->take();
+    may_have_room_ = may_have_room_ || alone;
   }
-  for (const Heard& one : heard)
-    if (one.event.completion && --open_[one.request].n_open == 0) ++n_answered_;
-  co_return heard;
 }
 
 }  // namespace pando::serve

@@ -4,6 +4,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "pando/engine.h"
@@ -12,6 +13,9 @@
 namespace pando::serve {
 
 // Used on one executor, the connection's. What is not answered when it goes is cancelled.
+//
+// The engine lets each request in or refuses it (kUnavailable). Once it has let one in, those that
+// it refuses are asked again when an answer of these has made room.
 class Asking {
  public:
   Asking(Engine& engine, const std::vector<Request>& requests,
@@ -20,25 +24,30 @@ class Asking {
   Asking(const Asking&) = delete;
   Asking& operator=(const Asking&) = delete;
 
-  // Submits what the engine has room for; the rest when an answer of these has made room. Errors:
-  // kUnavailable where it has none and nothing of these is under way, others as Engine::submit.
-  Status feed();
   bool over() const { return n_answered_ == requests_.size(); }
-  // Waits for the next events, in order.
-  boost::asio::awaitable<std::vector<Heard>> next();
+  // Asks what there is room for and waits for what is heard next, in order; from the first time on
+  // something was let in. Errors: kUnavailable where all were refused, others as Engine::submit and
+  // what ended a request.
+  boost::asio::awaitable<Result<std::vector<Heard>>> next();
 
  private:
   struct Open {
     RequestId id = 0;
-    int n_open = 0;  // answers
+    int n_open = 0;  // answers to come; 0: not asked, or over
   };
+
+  Status ask();
+  Status sort(std::vector<Heard>& heard);
 
   Engine& engine_;
   const std::vector<Request>& requests_;
   boost::asio::steady_timer wake_;
   std::shared_ptr<Mailbox> mailbox_;
-  std::vector<Open> open_;  // [submitted]
-  size_t n_answered_ = 0;   // requests
+  std::vector<Open> open_;    // [requests]
+  std::set<size_t> waiting_;  // requests to be asked
+  size_t n_under_way_ = 0, n_answered_ = 0;
+  bool may_have_room_ = true;  // the engine
+  bool is_let_in_ = false;     // one of them
 };
 
 }  // namespace pando::serve

@@ -125,48 +125,40 @@ class Times {
   std::vector<std::vector<std::optional<Clock::time_point>>> first_;  // [requests][n]
 };
 
+// The head of a stream goes out once the engine has let the job in: what it refuses has a status.
 asio::awaitable<void> answer(Service& service, openai::Job& job, Replier& replier) {
   openai::Completions completions;
   for (const Request& request : job.requests)
     completions.emplace_back(static_cast<size_t>(request.sampling.n));
-  const Demand demand = service.admission.demand_of(job.requests);
-  const Result<Admission::Place> place = service.admission.enter(demand);
+  Result<Admission::Place> place = service.admission.enter(bytes_of(job.requests));
   Status status = place ? Status() : Status(place.error());
   Asking asking(service.engine, job.requests, co_await asio::this_coro::executor);
-  if (status) status = asking.feed();
-  if (!status) {
-    HttpResponse response =
-        error_response(openai::wire_error(status.error()), service.admission.retry_after(demand));
-    co_await replier.send(std::move(response));
-    co_return;
-  }
   Times times(service.metrics, job.requests);
-  if (job.stream) {
-    co_await replier.begin_stream();
-    if (std::string events = job.begin(); !events.empty())
-      co_await replier.write(std::move(events));
-  }
-  while (!asking.over() && status) {
+  while (status && !asking.over()) {
+    Result<std::vector<Heard>> all_heard = co_await asking.next();
+    if (!all_heard) {
+      status = all_heard.error();
+      break;
+    }
+    place->let_in();
     std::string events;
-    std::vector<Heard> all_heard = co_await asking.next();
-    for (Heard& heard : all_heard) {
-      if (heard.event.error) {
-        status = *heard.event.error;
-        break;
-      }
+    if (job.stream && !replier.has_begun()) {
+      co_await replier.begin_stream();
+      events = job.begin();
+    }
+    for (Heard& heard : *all_heard) {
       times.hear(heard);
-      if (heard.event.completion) service.admission.learn(heard.event.completion->tokens.size());
       if (job.stream) events += job.hear(heard.request, heard.event);
       if (heard.event.completion)
         completions[heard.request][static_cast<size_t>(heard.event.choice)] =
             std::move(*heard.event.completion);
     }
-    if (status) status = asking.feed();
     if (!events.empty()) co_await replier.write(std::move(events));
   }
-  if (!job.stream) {
+  if (!replier.has_begun()) {
     HttpResponse response = status ? json_response(job.body(completions))
-                                   : error_response(openai::wire_error(status.error()));
+                                   : error_response(openai::wire_error(status.error()),
+                                                    service.admission.retry_after());
     co_await replier.send(std::move(response));
     co_return;
   }

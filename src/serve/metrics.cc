@@ -68,6 +68,8 @@ std::vector<MetricFamily> of_engine(const EngineStats& s) {
   const Count gauges[] = {
       {"pando_open_answers", "Answers that wait or run", as(s.open_answers)},
       {"pando_running_answers", "Of these, with keys and values", as(s.running_answers)},
+      {"pando_admitted_kv_tokens",
+       "Tokens of keys and values that open answers will come to, as predicted", as(s.open_tokens)},
       {"pando_queued_seconds", "Predicted time of open prompts, each alone", s.queued_s},
       {"pando_kv_bytes", "Pages of keys and values in use, cached ones too", as(s.kv_bytes)},
       {"pando_kv_bytes_peak", "The same at most", as(s.kv_bytes_peak)},
@@ -116,17 +118,15 @@ void Metrics::count_request(const std::string& path, int status, double seconds)
   seconds_.Add({{"path", path}}, kWhole).Observe(seconds);
 }
 
-std::string Metrics::text(size_t n_connections, const Admission& admission) const {
+std::string Metrics::text(size_t n_connections) const {
   std::vector<MetricFamily> families = registry_.Collect();
   for (MetricFamily& family : of_engine(engine_.stats())) families.push_back(std::move(family));
-  const auto gauge = [&](const char* name, const char* help, size_t value) {
-    families.push_back(one(name, help, MetricType::Gauge, static_cast<double>(value)));
+  const auto gauge = [&](const char* name, const char* help, double value) {
+    families.push_back(one(name, help, MetricType::Gauge, value));
   };
-  gauge("pando_admitted_kv_tokens",
-        "Tokens of keys and values that open requests will need, as predicted",
-        admission.taken().kv_tokens);
-  gauge("pando_admitted_kv_tokens_most", "More are refused", admission.most().kv_tokens);
-  gauge("pando_open_connections", "Connections that are open", n_connections);
+  gauge("pando_admitted_kv_tokens_most", "More are refused",
+        engine_.options().max_queue * static_cast<double>(engine_.kv_capacity()));
+  gauge("pando_open_connections", "Connections that are open", static_cast<double>(n_connections));
   return prometheus::TextSerializer().Serialize(families);
 }
 

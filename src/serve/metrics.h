@@ -11,7 +11,6 @@
 #include <string>
 
 #include "pando/engine.h"
-#include "serve/admission.h"
 
 namespace pando::serve {
 
@@ -31,7 +30,7 @@ class Metrics {
   prometheus::Gauge& under_way() { return under_way_; }
 
   // All of them, and the engine's counters, in the text format.
-  std::string text(size_t n_connections, const Admission& admission) const;
+  std::string text(size_t n_connections) const;
 
  private:
   const Engine& engine_;

@@ -19,10 +19,7 @@ struct ServerOptions {
   // One key in each line, "name:key" or "key"; empty: everybody may ask. Requests of different keys
   // share no prefixes.
   std::vector<std::string> api_keys;
-  std::string tls_certificate, tls_key;  // PEM files; empty: plain HTTP
-  // Predicted keys and values of all open requests, as a multiple of the memory for them; further
-  // requests are refused.
-  double max_queue = 8;
+  std::string tls_certificate, tls_key;       // PEM files; empty: plain HTTP
   size_t max_prompt_bytes = size_t{2} << 30;  // of open requests' prompts, and what answers need
   std::map<std::string, std::string> public_prefixes;  // texts by name: shared by all keys
   size_t max_connections = 4096;

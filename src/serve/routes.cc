@@ -52,7 +52,7 @@ Result<HttpResponse> version_of(Service&, const HttpRequest&, const Json&) {
 }
 
 Result<HttpResponse> metrics(Service& service, const HttpRequest&, const Json&) {
-  return HttpResponse{.body = service.metrics.text(service.guests.size(), service.admission),
+  return HttpResponse{.body = service.metrics.text(service.guests.size()),
                       .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 

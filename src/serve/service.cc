@@ -24,9 +24,7 @@ Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p)
       public_prefixes(std::move(p)),
       started(std::time(nullptr)),
       metrics(e),
-      admission(
-          {.kv_tokens = static_cast<size_t>(o.max_queue * static_cast<double>(e.kv_capacity())),
-           .bytes = o.max_prompt_bytes}),
+      admission(o.max_prompt_bytes),
       text_pool(static_cast<size_t>(o.text_threads)),
       secret_(random_bits()) {}
 

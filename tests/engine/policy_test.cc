@@ -131,20 +131,21 @@ TEST(Policy, WhoWaitsGetsThePrefixOfAnother) {
   for (RequestId id : {1, 2}) EXPECT_EQ(loop.answers(id), answers_alone(loop.heard[id].request));
 }
 
-TEST(Overload, OpenAnswersMayNeedOnlySoMuchMemory) {
+TEST(Overload, OpenAnswersMayComeToOnlySoMuch) {
   LoopOptions options = tiny_loop_options();
-  options.engine.max_open_memory = memory_for(10);  // forty tokens
+  options.engine.kv_memory = memory_for(40);
+  options.engine.max_queue = 0.25;  // forty tokens
   TestLoop loop(options);
   const std::string prompt(20, 'a');
   ASSERT_TRUE(loop.submit(1, tiny_request(prompt, 6)).ok());
   ASSERT_TRUE(loop.submit(2, tiny_request(prompt, 6)).ok()) << "the prompt counts once";
+  EXPECT_EQ(loop.stats().open_tokens, 32u);
   const Request other = tiny_request(std::string(10, 'b'), 6);
   const Status refused = loop.submit(3, other);
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(refused.error().message,
-            fmt::format("open answers would come to {} bytes of keys and values, expected at most "
-                        "{} (hint: try again later)",
-                        48 * memory_for(1) / 4, memory_for(10)));
+            "open answers would come to 48 tokens of keys and values, as predicted; expected at "
+            "most 40 (hint: try again later)");
   EXPECT_EQ(loop->n_sequences(), 2u);
   EXPECT_EQ(loop.stats().arrived_tokens, 40u);
   loop.run();
@@ -155,6 +156,25 @@ TEST(Overload, OpenAnswersMayNeedOnlySoMuchMemory) {
   EXPECT_FALSE(loop.submit(6, tiny_request("d", 1)).ok());
   loop.run();
   EXPECT_EQ(loop.answers(5), answers_alone(loop.heard[5].request));
+}
+
+TEST(Overload, AnswersAreTakenToGetAsLongAsLateOnes) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.max_queue = 1e-9;
+  TestLoop loop(options);
+  const auto to_come = [&](RequestId id) {  // of an answer that may be long
+    EXPECT_TRUE(loop.submit(id, tiny_request("a", 100)).ok());
+    const uint64_t n = loop.stats().open_tokens - 1;
+    loop->cancel(id);
+    EXPECT_EQ(loop.stats().open_tokens, 0u);
+    return n;
+  };
+  EXPECT_EQ(to_come(1), 100u);
+  for (RequestId id = 2; id < 400; ++id) {
+    ASSERT_TRUE(loop.submit(id, tiny_request("a", 3)).ok());
+    loop.run();
+  }
+  EXPECT_EQ(to_come(400), 6u);
 }
 
 TEST(Policy, EverybodyEndsWhereMemoryIsShort) {

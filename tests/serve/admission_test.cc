@@ -7,51 +7,50 @@
 namespace pando::serve {
 namespace {
 
-Request request(std::vector<Token> tokens, int max_tokens, int n = 1) {
-  Request request;
-  request.tokens = std::move(tokens);
-  request.sampling.max_tokens = max_tokens;
-  request.sampling.n = n;
-  return request;
-}
-
-TEST(Admission, WhatPromptsShareCountsOnce) {
-  const Admission admission({.kv_tokens = 1000, .bytes = 1 << 20});
-  EXPECT_EQ(admission.demand_of({request({1, 2, 3, 4}, 5, 3), request({1, 2, 9}, 0)}).kv_tokens,
-            4 + 3 * 5 + 1u);
-}
-
-TEST(Admission, LearnsHowLongAnswersGet) {
-  Admission admission({.kv_tokens = 1000, .bytes = 1 << 20});
-  for (int i = 0; i < 2000; ++i) admission.learn(10);
-  EXPECT_NEAR(static_cast<double>(admission.demand_of({request({1}, 4000)}).kv_tokens), 21, 1);
-  for (int i = 0; i < 2000; ++i) admission.learn(500);
-  EXPECT_NEAR(static_cast<double>(admission.demand_of({request({1}, 4000)}).kv_tokens), 1001, 1);
-}
+using namespace std::chrono_literals;
 
 TEST(Admission, OneIsAlwaysLetIn) {
-  Admission admission({.kv_tokens = 100, .bytes = 1 << 20});
-  auto entered = admission.enter({.kv_tokens = 5000});
+  Admission admission(100);
+  auto entered = admission.enter(5000);
   std::optional<Admission::Place> large = std::move(*entered);
-  EXPECT_EQ(admission.enter({.kv_tokens = 1}).error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(admission.taken().kv_tokens, 5000u);
+  EXPECT_EQ(admission.enter(1).error().code, ErrorCode::kUnavailable);
   large.reset();
-  EXPECT_EQ(admission.taken().kv_tokens, 0u);
-  const auto first = admission.enter({.kv_tokens = 60}),
-             second = admission.enter({.kv_tokens = 40});
+  const auto first = admission.enter(60), second = admission.enter(40);
   EXPECT_TRUE(first.ok() && second.ok());
-  EXPECT_FALSE(admission.enter({.kv_tokens = 1}).ok());
-  EXPECT_FALSE(admission.enter({.bytes = 2 << 20}).ok());
+  EXPECT_FALSE(admission.enter(1).ok());
+}
+
+TEST(Admission, PromptsAndAnswersTakeMemory) {
+  Request request;
+  request.tokens.resize(1000);
+  const size_t one = bytes_of({request});
+  EXPECT_GT(one, 1000 * sizeof(Token));
+  EXPECT_EQ(bytes_of({request, request}), 2 * one);
+  request.sampling.n = 3;
+  EXPECT_GT(bytes_of({request}), one);
 }
 
 TEST(Admission, SaysWhenToComeAgain) {
-  Admission admission({.kv_tokens = 100, .bytes = 1 << 20});
-  const auto open = admission.enter({.kv_tokens = 100});
-  EXPECT_EQ(admission.retry_after({.kv_tokens = 50}), 60) << "nothing has ended yet";
-  Admission busy({.kv_tokens = 100, .bytes = 1 << 20});
-  for (int i = 0; i < 10; ++i) EXPECT_TRUE(busy.enter({.kv_tokens = 100}).ok());  // and goes
-  EXPECT_EQ(busy.retry_after({.kv_tokens = 50}), 1);
-  EXPECT_NEAR(busy.retry_after({.kv_tokens = 2100}), 20, 2) << "100 tokens a second become free";
+  using Clock = Admission::Clock;
+  Admission admission(1000);
+  EXPECT_EQ(admission.retry_after(), 1);
+  const auto end_many = [&](Clock::duration after, bool let_in) {
+    for (int i = 0; i < 200; ++i) {
+      auto place = admission.enter(1, Clock::now() - after);
+      if (let_in) place->let_in();
+    }
+  };
+  end_many(30s, /*let_in=*/false);
+  EXPECT_EQ(admission.retry_after(), 1) << "the engine took none of them up";
+  end_many(30s, /*let_in=*/true);
+  EXPECT_NEAR(admission.retry_after(), 30, 1);
+  {
+    std::vector<Result<Admission::Place>> open;
+    for (int i = 0; i < 10; ++i) open.push_back(admission.enter(1));
+    EXPECT_NEAR(admission.retry_after(), 3, 1) << "one of ten";
+  }
+  end_many(3000s, /*let_in=*/true);
+  EXPECT_EQ(admission.retry_after(), 60);
 }
 
 }  // namespace

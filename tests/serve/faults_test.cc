@@ -1,4 +1,5 @@
 // Clients that leave, send garbage or too much; keys, limits and the end of a server.
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -146,6 +147,72 @@ TEST(Faults, ManyPromptsWaitForEachOther) {
       Client(server.port()).post("/v1/completions", {{"prompt", prompts}, {"max_tokens", 2}});
   EXPECT_EQ(answer.status, 200) << answer.body;
   EXPECT_EQ(answer.json()["choices"].size(), 30u);
+}
+
+// What the engine refuses is a status, though it says so when a stream would have begun.
+TEST(Faults, WhatIsTooMuchIsRefusedBeforeItBegins) {
+  EngineOptions options = tiny_options();
+  options.max_queue = 0.001;
+  RunningServer server(tiny_server_options(), options);
+  Client busy(server.port());
+  Json endless = endless_body();
+  endless["stream"] = true;
+  const std::string text = endless.dump();
+  busy.send("POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+            std::to_string(text.size()) + "\r\n\r\n" + text);
+  ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 2; })) << "alone, anything";
+  for (const bool stream : {false, true})
+    for (const char* path : {"/v1/completions", "/v1/answers"}) {
+      Json body = {{"stream", stream}, {"max_tokens", 5}};
+      if (path == std::string("/v1/completions")) {
+        body["prompt"] = {"One.", "Another."};
+      } else {
+        body.update({{"context", "A document."}, {"questions", {"Who?", "What?"}}});
+      }
+      const Answer refused = Client(server.port()).post(path, body);
+      EXPECT_EQ(refused.status, 429) << refused.body;
+      EXPECT_EQ(refused.content_type, "application/json");
+      EXPECT_EQ(refused.json()["error"]["code"], "queue_full");
+      EXPECT_GE(std::stoi(refused.retry_after), 1);
+      EXPECT_LE(std::stoi(refused.retry_after), 60);
+    }
+  EXPECT_GT(server.engine().stats().open_answers, 0u);
+  const std::string metrics = Client(server.port()).get("/metrics").body;
+  EXPECT_NE(metrics.find("status=\"429\"} 2"), std::string::npos) << metrics;
+  busy.close();
+  EXPECT_TRUE(soon([&] {
+    return Client(server.port()).post("/v1/completions", {{"prompt", "One."}}).status == 200;
+  }));
+}
+
+// Once something of a list was let in, the rest of it waits for room.
+TEST(Faults, AListThatIsTooMuchAtOnceIsAnswered) {
+  EngineOptions options = tiny_options();
+  options.max_queue = 0.001;
+  RunningServer server(tiny_server_options(), options);
+  std::vector<std::thread> clients;
+  std::atomic<int> n_answered{0};
+  for (int client = 0; client < 4; ++client)
+    clients.emplace_back([&, client] {
+      Json body = {{"prompt", Json::array()}, {"max_tokens", 20}, {"ignore_eos", true}};
+      for (int i = 0; i < 20; ++i)
+        body["prompt"].push_back("Client " + std::to_string(client) + ", prompt " +
+                                 std::to_string(i));
+      body["stream"] = client % 2 == 0;
+      Answer answer;
+      do {
+        answer = Client(server.port()).post("/v1/completions", body);
+      } while (answer.status == 429);
+      EXPECT_EQ(answer.status, 200) << answer.body;
+      EXPECT_EQ(answer.body.find("queue_full"), std::string::npos);
+      if (client % 2 == 1) {
+        EXPECT_EQ(answer.json()["choices"].size(), 20u);
+      }
+      ++n_answered;
+    });
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(n_answered, 4);
+  EXPECT_EQ(server.engine().stats().open_answers, 0u);
 }
 
 TEST(Faults, KeysAndTheirIsolation) {
