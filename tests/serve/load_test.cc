@@ -1,7 +1,9 @@
 // Many streams at once, and many requests of which few are good. PANDO_STREAMS and PANDO_SOAK say
 // how many, for longer runs than a unit test's.
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <random>
 #include <thread>
 
@@ -21,6 +23,15 @@ double resident_mb() {
   size_t n_pages = 0;
   file >> n_pages >> n_pages;
   return static_cast<double>(n_pages) * 4096e-6;
+}
+
+using Clock = std::chrono::steady_clock;
+
+// One line: how many in how long, and the memory before and after.
+void report(const char* what, int n, Clock::time_point start, double mb_before) {
+  const std::chrono::duration<double> seconds = Clock::now() - start;
+  std::cout << n << ' ' << what << " in " << seconds.count() << " s, " << n / seconds.count()
+            << " each second; resident " << mb_before << " MB, then " << resident_mb() << " MB\n";
 }
 
 std::string post(const std::string& path, const std::string& body) {
@@ -55,9 +66,10 @@ TEST(Load, ManyOpenStreams) {
   run_streams(server.port(), n);
   run_streams(server.port(), n);
   const double before = resident_mb();
+  const auto start = Clock::now();
   for (int i = 0; i < 3; ++i) run_streams(server.port(), n);
+  report("streams", 3 * n, start, before);
   EXPECT_LT(resident_mb() - before, 20) << "megabytes more";
-  RecordProperty("resident_mb", static_cast<int>(resident_mb()));
 }
 
 // One client after the other: good requests, bad ones, and clients that break off.
@@ -128,7 +140,9 @@ TEST(Load, RequestsOfAllKinds) {
   };
   run(n / 2, 1);
   const double before = resident_mb();
+  const auto start = Clock::now();
   run(n / 2, 2);
+  report("requests", n / 2, start, before);
   EXPECT_LT(resident_mb() - before, 20) << "megabytes more";
   const std::string metrics = Client(server.port()).get("/metrics").body;
   EXPECT_EQ(metrics.find("status=\"500\""), std::string::npos) << metrics;
