@@ -139,7 +139,7 @@ TEST(LabTest, NamesTheModelThatIsGiven) {
 
 TEST(BenchmarksTest, NamesAreKnownAndUnknown) {
   EXPECT_GT(benchmarks().size(), 3u);
-  EXPECT_EQ(run_benchmark("nothing", {}).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(run_benchmark("nothing", {}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(run_benchmark("compare", {}).error().code, ErrorCode::kInvalidArgument);  // no peer
   Settings settings{.extent = Extent::kQuick};
   settings.model = "/nowhere";
