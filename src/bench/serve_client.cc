@@ -104,8 +104,7 @@ class OpenLoop {
     message.prepare_payload();
     co_await http::async_write(connection, message, asio::use_awaitable);
     beast::flat_buffer buffer;
-    http::response_parser<http::string_body> parser;
-    parser.eager(true);
+    http::response_parser<http::string_body> parser;  // an eager one would wait for the next chunk
     EventReader events(streamed);
     while (!parser.is_done()) {
       co_await http::async_read_some(connection, buffer, parser, asio::use_awaitable);

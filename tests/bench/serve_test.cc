@@ -1,9 +1,15 @@
 // What `pando bench serve` asks, how it asks, and what it counts. No test depends on times.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "bench/lab.h"
 #include "bench/serve_client.h"
@@ -243,6 +249,30 @@ TEST(OpenLoopTest, SaysWhereThereIsNoServer) {
   EXPECT_NE(streamed[0].error, "");
   EXPECT_FALSE(streamed[0].is_whole);
   EXPECT_TRUE(ask_open_loop(1, {}, 60).empty());
+}
+
+// A server that sends a token and breaks off: what came is seen when it came, not with what
+// follows.
+TEST(OpenLoopTest, SeesEveryTokenWhenItComes) {
+  boost::asio::io_context context;
+  using tcp = boost::asio::ip::tcp;
+  tcp::acceptor acceptor(context, {boost::asio::ip::address_v4::loopback(), 0});
+  std::thread server([&] {
+    tcp::socket socket = acceptor.accept();
+    const std::string event = "data: {\"choices\": [{\"text\": \"a\"}]}\n\n";
+    std::string request;
+    boost::asio::read_until(socket, boost::asio::dynamic_buffer(request), "{}");
+    boost::asio::write(socket,
+                       boost::asio::buffer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked"
+                                           "\r\n\r\n" +
+                                           fmt::format("{:x}\r\n{}\r\n", event.size(), event)));
+  });
+  const std::vector<Ask> asks = {{.at = 0, .body = "{}"}};
+  const auto streamed = ask_open_loop(acceptor.local_endpoint().port(), asks, 600);
+  server.join();
+  EXPECT_EQ(streamed[0].tokens.size(), 1u);
+  EXPECT_FALSE(streamed[0].is_whole);
+  EXPECT_NE(streamed[0].error, "");
 }
 
 // --- the simulator -------------------------------------------------------------------------------
