@@ -37,7 +37,8 @@ std::vector<Interval> long_prefills(const ServedWindow& window) {
 
 // What is counted over all windows.
 struct Counts {
-  std::vector<double> ttft[2], gaps, gaps_beside_long;  // ttft: of short ones, of long ones
+  std::vector<double> ttft[2];  // of short ones, of long ones
+  std::vector<double> gaps, gaps_beside_long, tpot_beside_long;
   size_t n[2] = {}, n_met[2] = {}, n_whole = 0, n_waiting = 0;
   double seconds = 0;
 
@@ -55,17 +56,25 @@ struct Counts {
       n_waiting += outcome.tokens.empty();
       ++n[request.is_long];
       n_met[request.is_long] += met_deadlines(request, outcome);
-      for (size_t k = 1; k < outcome.tokens.size(); ++k)
-        add_gap({outcome.tokens[k - 1], outcome.tokens[k]}, prefills);
+      add_gaps(outcome.tokens, prefills);
     }
   }
 
-  void add_gap(Interval gap, const std::vector<Interval>& prefills) {
-    gaps.push_back(gap.end - gap.begin);
-    if (std::ranges::any_of(prefills, [&](const Interval& prefill) {
-          return prefill.begin < gap.end && gap.begin < prefill.end;
-        }))
-      gaps_beside_long.push_back(gap.end - gap.begin);
+  void add_gaps(const std::vector<double>& tokens, const std::vector<Interval>& prefills) {
+    bool is_beside_long = false;
+    for (size_t k = 1; k < tokens.size(); ++k) {
+      const double begin = tokens[k - 1], end = tokens[k];
+      gaps.push_back(end - begin);
+      if (std::ranges::none_of(prefills, [&](const Interval& prefill) {
+            return prefill.begin < end && begin < prefill.end;
+          }))
+        continue;
+      gaps_beside_long.push_back(end - begin);
+      is_beside_long = true;
+    }
+    if (is_beside_long)
+      tpot_beside_long.push_back((tokens.back() - tokens[0]) /
+                                 (static_cast<double>(tokens.size()) - 1));
   }
 };
 
@@ -84,8 +93,9 @@ ServeFigures figures_of(std::span<const ServedWindow> windows) {
   for (const ServedWindow& window : windows) counts.add(window);
   return {.short_ttft = percentiles(counts.ttft[0]),
           .long_ttft = percentiles(counts.ttft[1]),
-          .tpot = percentiles(counts.gaps),
-          .tpot_beside_long = percentiles(counts.gaps_beside_long),
+          .gap = percentiles(counts.gaps),
+          .gap_beside_long = percentiles(counts.gaps_beside_long),
+          .tpot_beside_long = percentiles(counts.tpot_beside_long),
           .answers_per_second = static_cast<double>(counts.n_whole) / counts.seconds,
           .short_met = share(counts.n_met[0], counts.n[0]),
           .long_met = share(counts.n_met[1], counts.n[1]),

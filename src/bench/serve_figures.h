@@ -40,8 +40,10 @@ struct ServeFigures {
   // To the first token. One that had none at the end of its window waited at least until then, and
   // counts with that.
   Percentiles short_ttft, long_ttft;
-  Percentiles tpot;              // from one token to the next, of all answers
-  Percentiles tpot_beside_long;  // of these, while a long prompt waited for its first token
+  Percentiles gap;              // from one token to the next, of all answers
+  Percentiles gap_beside_long;  // of these, while a long prompt waited for its first token
+  // An answer's mean time from one token to the next, of those with a gap beside a long prompt.
+  Percentiles tpot_beside_long;
   double answers_per_second;     // that were whole before requests ended
   double short_met, long_met;    // share of requests that met their deadlines
   double goodput;                // such requests, for each second of those that count

@@ -121,19 +121,18 @@ ServeRun serve_run(Lab& lab) {
                    "costs cannot be fitted to steps as uneven as these: {} (hint: a "
                    "machine with less other work)",
                    steps.in_words()));
-  ServeRun run{
-      .trace = trace_of(lab),
-      .mix = mix,
-      .served = {.model = model,
-                 .letter = value_of(model->encode(std::string(1, kLetter), false)).back(),
-                 .predictor = predictor,
-                 .kv_token_bytes = kv_token_bytes},
-      .loads = lab.choose<std::vector<ServeRun::Load>>(
-          {{0.7, 1}}, {{0.5, 16}, {0.7, 40}, {0.9, 16}}, {{0.5, 60}, {0.7, 120}, {0.9, 60}}),
-      .head = lab.choose(0.2, 6.0, 20.0),
-      .tail = lab.choose(1.0, 8.0, 20.0),
-      .rounds = lab.choose(1, 1, 3),
-      .simulated_seconds = lab.choose(20.0, 600.0, 1200.0)};
+  ServeRun run{.trace = trace_of(lab),
+               .mix = mix,
+               .served = {.model = model,
+                          .letter = value_of(model->encode(std::string(1, kLetter), false)).back(),
+                          .predictor = predictor,
+                          .kv_token_bytes = kv_token_bytes},
+               .loads = lab.choose<std::vector<ServeRun::Load>>({{0.7, 1}}, {{0.7, 30}},
+                                                                {{0.5, 20}, {0.7, 40}, {0.9, 20}}),
+               .head = lab.quick() ? 0.2 : 6.0,
+               .tail = lab.quick() ? 1.0 : 8.0,
+               .rounds = lab.choose(1, 1, 2),
+               .simulated_seconds = lab.choose(20.0, 600.0, 1200.0)};
   run.n_short = median_short(run.trace, mix);
   run.budget = std::max(lab.choose(5e-3, kLeastBudget, kLeastBudget),
                         whole_ms(kBudget * prefill_seconds(predictor, run.n_short)));

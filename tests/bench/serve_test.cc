@@ -126,6 +126,16 @@ TEST(ServeFiguresTest, DeadlinesAreOfTheFirstTokenAndOfTheMeanGap) {
   EXPECT_TRUE(met_deadlines({.n_answer = 1, .deadlines = kDue}, {{0.5}}));
 }
 
+TEST(ServeFiguresTest, ATokensTimeIsTheMeanOfItsAnswer) {
+  ServedWindow window{.span = {.seconds = 10, .end = 12}};
+  window.requests = {{.n_answer = 1, .is_long = true}, {.n_answer = 3}, {.n_answer = 2}, {}};
+  window.outcomes = {{{5}}, {{4.5, 4.6, 7}}, {{6, 9}}, {}};
+  const ServeFigures f = figures_of(std::span(&window, 1));
+  EXPECT_NEAR(f.tpot_beside_long.p50, 1.25, 1e-9) << "only that which began before 5";
+  EXPECT_NEAR(f.tpot_beside_long.p99, 1.25, 1e-9);
+  EXPECT_NEAR(f.gap_beside_long.p99, 2.4, 1e-9);
+}
+
 TEST(ServeFiguresTest, WhoHasNoTokenWaitedUntilTheEnd) {
   // Arrivals for 10 s, watched for 12.
   ServedWindow window{.span = {.seconds = 10, .end = 12}};
@@ -152,13 +162,13 @@ TEST(ServeFiguresTest, WhoHasNoTokenWaitedUntilTheEnd) {
   EXPECT_NEAR(f.short_met, 0.25, 1e-9);
   EXPECT_NEAR(f.long_met, 0.5, 1e-9);
   EXPECT_NEAR(f.goodput, 0.2, 1e-9);
-  EXPECT_NEAR(f.tpot.p99, 1.2, 1e-9);
-  EXPECT_NEAR(f.tpot_beside_long.p99, 1.2, 1e-9) << "the second long one waits all the while";
-  EXPECT_NEAR(f.tpot.p50, 0.08, 1e-9) << "of 0.05, 0.05, 0.08 and 1.2";
+  EXPECT_NEAR(f.gap.p99, 1.2, 1e-9);
+  EXPECT_NEAR(f.gap_beside_long.p99, 1.2, 1e-9) << "the second long one waits all the while";
+  EXPECT_NEAR(f.gap.p50, 0.08, 1e-9) << "of 0.05, 0.05, 0.08 and 1.2";
   window.requests.pop_back();
   window.outcomes.pop_back();
-  EXPECT_NEAR(figures_of(std::span(&window, 1)).tpot_beside_long.p99, 0.08, 1e-9);
-  EXPECT_NEAR(figures_of(std::span(&window, 1)).tpot.p50, 0.05, 1e-9);
+  EXPECT_NEAR(figures_of(std::span(&window, 1)).gap_beside_long.p99, 0.08, 1e-9);
+  EXPECT_NEAR(figures_of(std::span(&window, 1)).gap.p50, 0.05, 1e-9);
   // Without the two that came first; what was whole before 3 s had been is not seen either.
   window.span.from = 2;
   EXPECT_NEAR(figures_of(std::span(&window, 1)).short_met, 0, 1e-9);
@@ -295,8 +305,8 @@ TEST(ServeSimulatedTest, LarsSparesShortOnesTheConvoyThatWholePromptsMake) {
   const ServeFigures &lars = figures.front().figures, &whole = figures.back().figures;
   EXPECT_GT(whole.short_ttft.p99, 5 * lars.short_ttft.p99);
   EXPECT_GT(lars.goodput, whole.goodput);
-  EXPECT_LE(lars.tpot_beside_long.p99, 0.11);
-  EXPECT_GT(whole.tpot_beside_long.p99, 1);
+  EXPECT_LE(lars.gap_beside_long.p99, 0.11);
+  EXPECT_GT(whole.gap_beside_long.p99, 1);
   const Table ratios = ratios_table("title", figures, 0.1);
   EXPECT_EQ(ratios.rows.back()[1], "1.00");
   const ServedWindow pools = serve_in_pools(served, all.back(), requests, kSpan);
