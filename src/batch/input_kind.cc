@@ -40,7 +40,7 @@ std::string beginning(std::string_view line) {
 bool names_columns(std::string_view line) {
   return line.find_first_of(",\t") != std::string_view::npos &&
          std::ranges::any_of(
-             std::initializer_list{"prompt"sv, "context"sv, "text"sv},
+             std::initializer_list<std::string_view>{"prompt", "context", "text"},
              [&](std::string_view name) { return line.find(name) != std::string_view::npos; });
 }
 
