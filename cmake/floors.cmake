@@ -86,6 +86,9 @@ macro(pando_server_floor)
     pando_floor("" serve batch Boost::headers OpenSSL::SSL OpenSSL::Crypto PkgConfig::prometheus)
     target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_SEPARATE_COMPILATION
                                BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
+    if(PANDO_SANITIZE MATCHES "thread")  # which does not know fences; there are locks besides
+      target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_DISABLE_FENCED_BLOCK)
+    endif()
   endif()
 endmacro()
 
