@@ -45,6 +45,7 @@ class Reply : public Replier {
     message.body() = std::move(response.body);
     message.prepare_payload();
     start_writing();
+    is_ending_ = true;
     co_await http::async_write(stream_, message, asio::use_awaitable);
   }
 
@@ -64,6 +65,7 @@ class Reply : public Replier {
 
   asio::awaitable<void> write(std::string events) override {
     start_writing();
+    is_ending_ = events.ends_with("data: [DONE]\n\n");  // at which clients leave
     if (is_chunked()) {
       co_await asio::async_write(stream_, http::make_chunk(asio::buffer(events)),
                                  asio::use_awaitable);
@@ -81,6 +83,8 @@ class Reply : public Replier {
   }
 
   bool has_begun() const override { return status_ != 0; }
+  // Its last bytes are on their way: whoever has them may leave.
+  const bool& is_ending() const { return is_ending_; }
   int status() const { return status_; }
   bool keep_alive() const { return keep_alive_ && !is_stream_; }
   void close_after() { keep_alive_ = false; }
@@ -110,7 +114,7 @@ class Reply : public Replier {
   Stream& stream_;
   unsigned version_;
   bool keep_alive_;
-  bool is_stream_ = false, is_lost_ = false;
+  bool is_stream_ = false, is_lost_ = false, is_ending_ = false;
   int status_ = 0;  // 0: nothing was sent
 };
 
@@ -226,9 +230,10 @@ class Session {
     beast::get_lowest_layer(stream_).expires_never();
     service_.metrics.under_way().Increment();
     asio::steady_timer too_long(stream_.get_executor(), service_.options.request_timeout);
-    const auto ended = co_await (handled(request, reply) ||
-                                 client_left(beast::get_lowest_layer(stream_).socket()) ||
-                                 too_long.async_wait(asio::use_awaitable));
+    const auto ended =
+        co_await (handled(request, reply) ||
+                  client_left(beast::get_lowest_layer(stream_).socket(), reply.is_ending()) ||
+                  too_long.async_wait(asio::use_awaitable));
     service_.metrics.under_way().Decrement();
     if (ended.index() == 2 && !reply.has_begun()) {
       reply.close_after();

@@ -1,5 +1,7 @@
 // Clients that leave, send garbage or too much; keys, limits and the end of a server.
 #include <atomic>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/streambuf.hpp>
 #include <chrono>
 #include <thread>
 
@@ -48,6 +50,55 @@ TEST(Faults, AClientThatLeavesIsDropped) {
   EXPECT_EQ(server.engine().stats().requests, 0u);
   EXPECT_NE(Client(server.port()).get("/metrics").body.find("pando_cancelled_requests_total 2"),
             std::string::npos);
+}
+
+// One that asks for much and reads nothing of it.
+TEST(Faults, AClientThatReadsNothingIsDropped) {
+  serve::ServerOptions options = tiny_server_options();
+  options.write_timeout = 1s;
+  RunningServer server(options);
+  Client client(server.port());
+  Json body = endless_body();
+  body.update({{"stream", true}, {"logprobs", 20}});
+  const std::string text = body.dump();
+  client.send(
+      "POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+      std::to_string(text.size()) + "\r\n\r\n" + text);
+  ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 2; }));
+  EXPECT_EQ(Client(server.port()).post("/v1/completions", {{"prompt", "P"}}).status, 200);
+  Client watching(server.port());
+  EXPECT_TRUE(soon([&] {
+    return watching.get("/metrics").body.find("path=\"/v1/completions\",status=\"499\"") !=
+           std::string::npos;
+  }));
+  EXPECT_TRUE(soon([&] { return is_idle(server); }));
+  EXPECT_FALSE(client.read_all().ends_with("data: [DONE]\n\n\r\n0\r\n\r\n"));
+}
+
+// Whoever leaves with the whole answer is none that left early.
+TEST(Faults, AClientThatLeavesAfterwardsIsAnswered) {
+  RunningServer server;
+  const auto ask = [&] {
+    for (int i = 0; i < 200; ++i) {
+      EXPECT_EQ(Client(server.port()).get("/version").status, 200);
+      Client streaming(server.port());
+      const std::string body = R"({"prompt": "P", "max_tokens": 1, "stream": true})";
+      streaming.send(
+          "POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+          std::to_string(body.size()) + "\r\n\r\n" + body);
+      boost::asio::streambuf until_done;
+      boost::asio::read_until(streaming.socket(), until_done, "[DONE]\n\n");
+    }
+  };
+  std::thread other(ask);
+  ask();
+  other.join();
+  EXPECT_TRUE(soon([&] {
+    const std::string metrics = Client(server.port()).get("/metrics").body;
+    return metrics.find("path=\"/version\",status=\"200\"} 400") != std::string::npos &&
+           metrics.find("path=\"/v1/completions\",status=\"200\"} 400") != std::string::npos &&
+           metrics.find("pando_cancelled_requests_total 0") != std::string::npos;
+  })) << Client(server.port()).get("/metrics").body;
 }
 
 TEST(Faults, GarbageIsAnsweredOrDropped) {
