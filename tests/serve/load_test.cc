@@ -1,5 +1,6 @@
-// Many streams at once, and many requests of which few are good. PANDO_STREAMS and PANDO_SOAK say
-// how many, for longer runs than a unit test's.
+// Many streams at once, and many requests of which few are good. PANDO_STREAMS,
+// PANDO_STREAM_TOKENS, PANDO_ROUNDS and PANDO_SOAK say how many, for longer runs than a unit
+// test's.
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -39,18 +40,19 @@ std::string post(const std::string& path, const std::string& body) {
          std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-// All are open before the first is read.
-void run_streams(uint16_t port, int n) {
+// All are open before the first is read. How many answers were under way then.
+void run_streams(RunningServer& server, int n, size_t& n_open) {
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < n; ++i) {
-    clients.push_back(std::make_unique<Client>(port));
+    clients.push_back(std::make_unique<Client>(server.port()));
     const Json body = {{"prompt", "A prompt that all begin with, then " + std::to_string(i)},
-                       {"max_tokens", 12},
+                       {"max_tokens", number_from("PANDO_STREAM_TOKENS", 12)},
                        {"ignore_eos", true},
                        {"seed", i},
                        {"stream", true}};
     clients.back()->send(post("/v1/completions", body.dump()));
   }
+  n_open = server.engine().stats().open_answers;
   for (const auto& client : clients) {
     const Answer answer = client->read();
     ASSERT_EQ(answer.status, 200) << answer.body;
@@ -61,14 +63,17 @@ void run_streams(uint16_t port, int n) {
 }
 
 TEST(Load, ManyOpenStreams) {
-  const int n = number_from("PANDO_STREAMS", 200);
+  const int n = number_from("PANDO_STREAMS", 200), n_rounds = number_from("PANDO_ROUNDS", 3);
   RunningServer server;
-  run_streams(server.port(), n);
-  run_streams(server.port(), n);
+  size_t n_open = 0;
+  for (int i = 0; i < 2; ++i) run_streams(server, n, n_open);
   const double before = resident_mb();
-  const auto start = Clock::now();
-  for (int i = 0; i < 3; ++i) run_streams(server.port(), n);
-  report("streams", 3 * n, start, before);
+  for (int i = 0; i < n_rounds; ++i) {
+    const auto start = Clock::now();
+    run_streams(server, n, n_open);
+    report("streams", n, start, before);
+    std::cout << "  " << n_open << " answers under way once all were open\n";
+  }
   EXPECT_LT(resident_mb() - before, 20) << "megabytes more";
 }
 
