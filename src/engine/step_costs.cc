@@ -38,7 +38,7 @@ Result<std::string> name_of(const Model& model, const EngineOptions& options) {
       processor_name(), version());
 }
 
-// Nothing where the file is not there, is broken, or is of something else.
+// Nothing where the file is not there, is broken, is of something else, or no engine would take it.
 std::optional<MeasuredSteps> read(const fs::path& path, const std::string& name) {
   std::ifstream file(path);
   const std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -50,7 +50,8 @@ std::optional<MeasuredSteps> read(const fs::path& path, const std::string& name)
                         .repeat_noise = all.at("repeat_noise"),
                         .n_steps = all.at("steps"),
                         .n_repeats = all.at("repeats")};
-    if (!Predictor::from_json(steps.costs, path.string())) return std::nullopt;
+    const Result<Predictor> predictor = Predictor::from_json(steps.costs, path.string());
+    if (!predictor || !(predictor->seconds({.rows = 1}) > 0)) return std::nullopt;
     return steps;
   } catch (const json::exception&) {
     return std::nullopt;

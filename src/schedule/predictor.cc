@@ -62,6 +62,21 @@ Groups group(std::span<const StepSample> samples) {
   return groups;
 }
 
+// A range of rows that no step reached costs what the last measured one does, or the average row
+// where that is more: least squares alone would give its rows for nothing.
+void extend_rows(StepCosts& costs, double most_rows) {
+  const auto& begins = StepCosts::kRowSteps;
+  double of_rows = 0;
+  for (size_t i = 0; i < kRowTerms; ++i) {
+    if (begins[i] >= most_rows) {
+      costs.row[i] = std::max(costs.row[i - 1], of_rows / most_rows);
+      continue;
+    }
+    const double end = i + 1 < kRowTerms ? std::min(begins[i + 1], most_rows) : most_rows;
+    of_rows += costs.row[i] * (end - begins[i]);
+  }
+}
+
 }  // namespace
 
 double Predictor::uncorrected(const StepFeatures& step) const {
@@ -117,11 +132,14 @@ Result<Predictor> Predictor::from_json(std::string_view text, std::string_view s
 Result<Predictor> fit_predictor(std::span<const StepSample> samples) {
   if (samples.empty()) return invalid_argument("a predictor fitted to no steps, expected some");
   std::vector<double> a, b;
+  double most_rows = 1, least_seconds = std::numeric_limits<double>::infinity();
   for (const auto& [key, seconds] : group(samples)) {
     const double measured = median(seconds);
     if (!(measured > 0) || !std::isfinite(measured))
       return invalid_argument("a step of {} seconds, expected more than 0", measured);
     const auto& [rows, outputs, keys, reads] = key;
+    most_rows = std::max(most_rows, rows);
+    least_seconds = std::min(least_seconds, measured);
     for (const double n : terms({rows, outputs, keys, reads})) a.push_back(n / measured);
     b.push_back(1);
   }
@@ -133,6 +151,10 @@ Result<Predictor> fit_predictor(std::span<const StepSample> samples) {
   costs.output = x[kRowTerms + 2];
   costs.key = x[kRowTerms + 3];
   costs.read = x[kRowTerms + 4];
+  extend_rows(costs, most_rows);
+  // Noise, or a large head, may leave nothing to a step without outputs; none takes no time.
+  constexpr double kLeast = 0.01;
+  if (costs.step + costs.row[0] <= 0) costs.step = kLeast * least_seconds;
   return Predictor(costs);
 }
 

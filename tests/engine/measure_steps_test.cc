@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "engine/test_loop.h"
 #include "pando/step_costs.h"
@@ -67,7 +68,14 @@ TEST(SavedSteps, AreMeasuredOnce) {
   options.threads = 2;
   saved(options);
   EXPECT_EQ(n_files(), 2);
-  // What is broken is measured anew.
+  // What is broken is measured anew, and costs that no engine would take.
+  for (const auto& entry : std::filesystem::directory_iterator(costs)) {
+    nlohmann::json file = nlohmann::json::parse(std::ifstream(entry.path()));
+    file["step_costs"]["step_s"] = file["step_costs"]["row_s"][0] = 0;
+    std::ofstream(entry.path()) << file;
+  }
+  const Predictor again = Predictor::from_json(saved(options).costs, "saved").value();
+  EXPECT_GT(again.seconds({.rows = 1}), 0);
   for (const auto& entry : std::filesystem::directory_iterator(costs))
     std::ofstream(entry.path()) << "{\"of\": 3}";
   EXPECT_GT(saved(options).n_steps, 0u);

@@ -142,6 +142,29 @@ TEST(Predictor, IsNotFittedToNothing) {
   EXPECT_FALSE(fit_predictor(std::vector<StepSample>{{{1, 1, 1, 0}, 0}}).ok());
 }
 
+// What a short measurement of a slow or busy machine gives.
+TEST(Predictor, RowsThatNobodyMeasuredAreNotFree) {
+  const Predictor machine(some_costs());
+  std::vector<StepSample> samples;
+  for (const double rows : {1.0, 2.0, 5.0, 8.0, 12.0, 20.0, 24.0})
+    for (const double outputs : {0.0, 1.0}) {
+      const StepFeatures step{rows, outputs, keys_seen(0, rows), 0};
+      samples.push_back({step, machine.seconds(step)});
+    }
+  const Predictor predictor = fit_predictor(samples).value();
+  const double measured = predictor.seconds({.rows = 24}) - predictor.seconds({.rows = 0});
+  EXPECT_GE(predictor.seconds({.rows = 1024}), 0.99 * measured * 1024 / 24);
+}
+
+TEST(Predictor, AStepTakesTimeWhereTheRestOfItTakesItAll) {
+  std::vector<StepSample> samples;
+  for (const double rows : {6.0, 8.0, 12.0, 16.0})
+    for (const double outputs : {0.0, 1.0})
+      samples.push_back({{rows, outputs, 0, 0}, 0.02 * (rows - 4) + 0.14 * outputs});
+  const Predictor predictor = fit_predictor(samples).value();
+  EXPECT_GT(predictor.seconds({.rows = 1}), 0);
+}
+
 TEST(RemainingTable, IsTheSumOfTheChunks) {
   const Predictor machine(some_costs());
   const double budget = 0.02;
