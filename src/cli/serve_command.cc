@@ -110,6 +110,10 @@ int serve_model(ServeOptions o) {
       return report_error(status.error().message);
   o.server.request_timeout = std::chrono::seconds(o.request_timeout);
   o.server.drain_timeout = std::chrono::seconds(o.drain_timeout);
+  allow_connections(o.server.max_connections);
+  // Before the model, which may take minutes.
+  if (Status status = serve::Server::check(o.server); !status)
+    return report_error(status.error().message);
   Result<std::shared_ptr<const Model>> model = load_model(o.model);
   if (!model) return refuse(model.error());
   EngineOptions options = engine_options(o.model);
@@ -118,9 +122,11 @@ int serve_model(ServeOptions o) {
     return report_error(status.error().message);
   Result<std::unique_ptr<Engine>> engine = Engine::open(*model, options);
   if (!engine) return refuse(engine.error());
-  allow_connections(o.server.max_connections);
   auto server = serve::Server::open(**engine, o.server);
   if (!server) return report_error(server.error().message);
+  say("pando: a context of {} tokens; {:.1f} GiB for keys and values, of {} tokens\n",
+      (*engine)->options().context, static_cast<double>((*engine)->options().kv_memory) * 0x1p-30,
+      (*engine)->kv_capacity());
   say("pando: serving {} at {}://{}:{}\n", o.server.model_name,
       o.server.tls_key.empty() ? "http" : "https", o.server.host, (*server)->port());
   (*server)->run(/*stop_on_signals=*/true);

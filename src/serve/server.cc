@@ -31,6 +31,28 @@ constexpr std::chrono::milliseconds kLookAgain{20};
 // What a connection threw is its own affair: it is closed.
 constexpr auto kAlone = [](const std::exception_ptr&) {};
 
+Status listen(const ServerOptions& options, tcp::acceptor& acceptor) {
+  Error_code error;
+  tcp::resolver resolver(acceptor.get_executor());
+  const auto found =
+      resolver.resolve(options.host, std::to_string(options.port), tcp::resolver::passive, error);
+  if (error) return io_error("cannot listen on host '{}': {}", options.host, error.message());
+  const tcp::endpoint address = *found.begin();
+  acceptor.open(address.protocol(), error);
+  if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor.bind(address, error);
+  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+  if (error)
+    return io_error("cannot listen on {} port {}: {}", options.host, options.port, error.message());
+  return {};
+}
+
+// Null for plain HTTP.
+Result<std::unique_ptr<asio::ssl::context>> tls_of(const ServerOptions& options) {
+  if (options.tls_certificate.empty()) return std::unique_ptr<asio::ssl::context>();
+  return make_tls(options.tls_certificate, options.tls_key);
+}
+
 }  // namespace
 
 class Server::Impl {
@@ -49,19 +71,7 @@ class Server::Impl {
   ~Impl() { service_.text_pool.join(); }
 
   Status listen() {
-    Error_code error;
-    tcp::resolver resolver(context_);
-    const auto found = resolver.resolve(options_.host, std::to_string(options_.port),
-                                        tcp::resolver::passive, error);
-    if (error) return io_error("cannot listen on host '{}': {}", options_.host, error.message());
-    const tcp::endpoint address = *found.begin();
-    acceptor_.open(address.protocol(), error);
-    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor_.bind(address, error);
-    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-    if (error)
-      return io_error("cannot listen on {} port {}: {}", options_.host, options_.port,
-                      error.message());
+    if (Status status = pando::serve::listen(options_, acceptor_); !status) return status;
     port_ = acceptor_.local_endpoint().port();
     return {};
   }
@@ -146,16 +156,20 @@ Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions
   if (!keys) return keys.error();
   Result<PublicPrefixes> prefixes = PublicPrefixes::make(engine.model(), options.public_prefixes);
   if (!prefixes) return prefixes.error();
-  std::unique_ptr<asio::ssl::context> tls;
-  if (!options.tls_certificate.empty()) {
-    auto made = make_tls(options.tls_certificate, options.tls_key);
-    if (!made) return made.error();
-    tls = std::move(*made);
-  }
+  auto tls = tls_of(options);
+  if (!tls) return tls.error();
   auto impl = std::make_unique<Impl>(engine, options, std::move(*keys), std::move(*prefixes),
-                                     std::move(tls));
+                                     std::move(*tls));
   if (Status status = impl->listen(); !status) return status.error();
   return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+Status Server::check(const ServerOptions& options) {
+  if (const auto keys = ApiKeys::parse(options.api_keys); !keys) return keys.error();
+  if (const auto tls = tls_of(options); !tls) return tls.error();
+  asio::io_context context;
+  tcp::acceptor acceptor(context);
+  return listen(options, acceptor);
 }
 
 uint16_t Server::port() const { return impl_->port(); }

@@ -17,6 +17,10 @@ class Server {
   static Result<std::unique_ptr<Server>> open(Engine& engine, const ServerOptions& options);
   ~Server();
 
+  // What open would refuse whatever the engine: an address that cannot be had, keys, a
+  // certificate. For those to whom it takes long to have an engine.
+  static Status check(const ServerOptions& options);
+
   uint16_t port() const;  // that it has
 
   // Serves until it is stopped. With `stop_on_signals`, SIGINT and SIGTERM stop it, and a second

@@ -19,5 +19,24 @@ TEST_F(ServeTest, EndsWhenItIsToldToThoughNobodyEverCame) {
   EXPECT_EQ(WEXITSTATUS(status), 0) << contents(at("served.txt"));
 }
 
+// Loading a model may take minutes, and who starts it is gone by then.
+TEST_F(ServeTest, SaysWhatIsWrongWithAddressKeysAndCertificateBeforeItLoadsTheModel) {
+  std::filesystem::create_directory(at("shape"));  // which no model can be loaded from
+  folder().write("keys", "short\n");
+  folder().write("no.pem", "none\n");
+  for (const auto& [arguments, message] :
+       {std::pair{"--host 300.1.1.1", "cannot listen on host '300.1.1.1'"},
+        {"--api-key-file keys", "line 1 of the API keys has 5 characters"},
+        {"--tls-cert no.pem --tls-key no.pem", "expected a certificate in PEM"}}) {
+    const Finished refused =
+        pando(std::string("serve --model shape --port 0 --policy fcfs ") + arguments);
+    EXPECT_EQ(refused.code, 1) << refused;
+    EXPECT_TRUE(refused.says(message)) << refused;
+  }
+  const Finished unloadable = pando("serve --model shape --port 0 --policy fcfs");
+  EXPECT_NE(unloadable.code, 0) << unloadable;
+  EXPECT_FALSE(unloadable.says("serving")) << unloadable;
+}
+
 }  // namespace
 }  // namespace pando::testing
