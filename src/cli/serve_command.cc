@@ -124,6 +124,9 @@ int serve_model(ServeOptions o) {
   if (!engine) return refuse(engine.error());
   auto server = serve::Server::open(**engine, o.server);
   if (!server) return report_error(server.error().message);
+  const auto chat = (*model)->render_chat(std::vector<ChatMessage>{{"user", "?"}});
+  if (!chat && chat.error().code == ErrorCode::kUnsupported)
+    say("pando: chats are refused: {}\n", chat.error().message);
   say("pando: a context of {} tokens; {:.1f} GiB for keys and values, of {} tokens\n",
       (*engine)->options().context, static_cast<double>((*engine)->options().kv_memory) * 0x1p-30,
       (*engine)->kv_capacity());

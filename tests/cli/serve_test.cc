@@ -1,22 +1,45 @@
 // `pando serve` as a process: that it starts, and ends when it is told to.
+#include <nlohmann/json.hpp>
+
 #include "cli/process.h"
 
 namespace pando::testing {
 namespace {
 
-class ServeTest : public ProcessTest {};
+class ServeTest : public ProcessTest {
+ protected:
+  // What it says of `model` until it serves and is told to end, as it must.
+  std::string serve_and_end(const std::string& model) {
+    std::filesystem::remove(at("served.txt"));
+    folder().write("serve.sh", "'" PANDO_BINARY "' serve --model " + model +
+                                   " --threads 1 --kv-memory 64MiB --port 0 "
+                                   "--policy fcfs 2> served.txt &\n"
+                                   "until grep -qs serving served.txt; do kill -0 $! || exit 9; "
+                                   "sleep 0.02; done\n"
+                                   "kill -TERM $!\nwait $!\n");
+    const int status = std::system(
+        ("cd '" + folder().path().string() + "' && timeout -k 1 60 bash serve.sh").c_str());
+    std::string said = contents(at("served.txt"));
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0) << said;
+    return said;
+  }
+};
 
 TEST_F(ServeTest, EndsWhenItIsToldToThoughNobodyEverCame) {
-  folder().write("serve.sh",
-                 "'" PANDO_BINARY
-                 "' serve --model m --threads 1 --kv-memory 64MiB --port 0 "
-                 "--policy fcfs 2> served.txt &\n"
-                 "until grep -q serving served.txt; do kill -0 $! || exit 9; sleep 0.02; done\n"
-                 "kill -TERM $!\nwait $!\n");
-  const int status = std::system(
-      ("cd '" + folder().path().string() + "' && timeout -k 1 60 bash serve.sh").c_str());
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0) << contents(at("served.txt"));
+  const std::string said = serve_and_end("m");
+  EXPECT_NE(said.find("a context of 640 tokens; 0.1 GiB for keys and values"), std::string::npos)
+      << said;
+  EXPECT_EQ(said.find("chats"), std::string::npos) << said;
+}
+
+TEST_F(ServeTest, SaysAtOnceThatChatsAreRefused) {
+  std::filesystem::copy(at("m"), at("mute"));
+  nlohmann::json config = nlohmann::json::parse(contents(at("m/tokenizer_config.json")));
+  config.erase("chat_template");
+  folder().write("mute/tokenizer_config.json", config.dump());
+  const std::string said = serve_and_end("mute");
+  EXPECT_NE(said.find("chats are refused: 'mute' has no chat template"), std::string::npos) << said;
 }
 
 // Loading a model may take minutes, and who starts it is gone by then.
