@@ -1,7 +1,12 @@
 #include "engine/options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "base/errors.h"
 #include "base/machine.h"
@@ -19,6 +24,15 @@ constexpr int kMostChoices = 4096;
 constexpr int kMostContext = 1 << 22;  // the table of rotations is made for all of it at once
 
 double gibibytes(uint64_t n_bytes) { return static_cast<double>(n_bytes) * 0x1p-30; }
+
+// "'chat' or 'batch'".
+std::string class_names(const std::map<std::string, DeadlineClass>& classes) {
+  std::vector<std::string> names;
+  for (const auto& [name, deadlines] : classes)
+    if (!name.empty()) names.push_back(fmt::format("'{}'", name));
+  return names.empty() ? "none: the engine has no classes with names"
+                       : fmt::format("{}", fmt::join(names, " or "));
+}
 
 // What is generated and what is reported.
 Status check_outputs(const Request& request) {
@@ -173,8 +187,8 @@ Status check_request(const Request& request, const model::ModelConfig& config,
     if (!(value >= 0) || !std::isfinite(value))
       return invalid_argument("{} is {}, expected seconds, 0 (by default) or more", name, value);
   if (!request.deadline_class.empty() && !options.deadline_classes.contains(request.deadline_class))
-    return invalid_argument("deadline_class is '{}', which the engine does not have",
-                            request.deadline_class);
+    return invalid_argument("deadline_class is '{}', expected {}", request.deadline_class,
+                            class_names(options.deadline_classes));
   for (const auto& [name, value] : {std::pair{"presence_penalty", sampling.presence_penalty},
                                     {"frequency_penalty", sampling.frequency_penalty}})
     if (!std::isfinite(value)) return invalid_argument("{} is {}, expected a number", name, value);

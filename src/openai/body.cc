@@ -108,14 +108,18 @@ class Parser {
     prompt_logprobs_ = echo && sampling_.logprobs;
     if (prompt_logprobs_ && body_.stream)
       fields_.fail("stream", true, "false with 'echo' and 'logprobs'");
-    if (sampling_.max_tokens == 0 && !prompt_logprobs_)
-      fields_.fail("max_tokens", 0, "at least 1, or 0 with 'echo' and 'logprobs'");
+    if (sampling_.max_tokens < (prompt_logprobs_ ? 0 : 1))
+      fields_.fail("max_tokens", sampling_.max_tokens,
+                   "at least 1, or 0 with 'echo' and 'logprobs'");
     read_prompts("prompt");
   }
 
   void read_chat() {
     read_common(kChatFields);
     fields_.integer("max_completion_tokens", sampling_.max_tokens);
+    for (const char* name : {"max_completion_tokens", "max_tokens"})
+      if (fields_.has(name) && sampling_.max_tokens < 1)
+        fields_.fail(name, sampling_.max_tokens, "at least 1");
     fields_.flag("logprobs", sampling_.logprobs);
     fields_.integer("top_logprobs", sampling_.top_logprobs);
     const Json as_text = {{"type", "text"}};

@@ -34,6 +34,7 @@ void read_sampling(Fields& fields, SamplingOptions& sampling) {
   fields.integer("max_tokens", sampling.max_tokens);
   fields.number("temperature", sampling.temperature);
   fields.integer("top_k", sampling.top_k);
+  if (sampling.top_k == -1) sampling.top_k = 0;  // off, as other servers write it
   fields.number("top_p", sampling.top_p);
   fields.number("min_p", sampling.min_p);
   fields.biases("logit_bias", sampling.logit_bias);

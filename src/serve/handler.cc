@@ -51,7 +51,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
   if (std::string_view(route.method) == "POST") {
     Result<Json> parsed = parse_json(request.body);
     if (!parsed)
-      return refuse(invalid_argument("the body is not JSON: {}", parsed.error().message));
+      return refuse(invalid_argument("the body: {}", parsed.error().message));
     body = std::move(*parsed);
     if (!body.is_object())
       return refuse(invalid_argument("the body is {}, expected an object", found_text(body)));

@@ -98,7 +98,7 @@ TEST(Policy, DeadlinesMayBeThoseOfAClass) {
     loop.run();
     request.deadline_class = "none";
     EXPECT_EQ(loop.submit(3, request).error().message,
-              "deadline_class is 'none', which the engine does not have");
+              "deadline_class is 'none', expected 'patient' or 'urgent'");
   }
 }
 

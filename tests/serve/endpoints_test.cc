@@ -234,6 +234,19 @@ TEST_F(Endpoints, AllAnswersOfADocument) {
   EXPECT_EQ(chosen["answers"][2]["choice_logprobs"].size(), 2u);
 }
 
+TEST_F(Endpoints, TopKIsOffInEitherWriting) {
+  Json body = completion("Of all.");
+  body["temperature"] = 1;
+  body["seed"] = 7;
+  const Json choices = post("/v1/completions", body)["choices"];
+  for (const int top_k : {0, -1}) {
+    body["top_k"] = top_k;
+    EXPECT_EQ(post("/v1/completions", body)["choices"], choices) << top_k;
+  }
+  body["top_k"] = -2;
+  error("/v1/completions", body);
+}
+
 TEST_F(Endpoints, Deadlines) {
   Json body = completion("Due.");
   const Json choices = post("/v1/completions", body)["choices"];
@@ -244,7 +257,7 @@ TEST_F(Endpoints, Deadlines) {
   EXPECT_EQ(post("/v1/completions", body)["choices"], choices);
   body["deadline_class"] = "other";
   EXPECT_EQ(error("/v1/completions", body)["message"],
-            "deadline_class is 'other', which the engine does not have");
+            "deadline_class is 'other', expected 'chat'");
   body.erase("deadline_class");
   body["tpot_slo_ms"] = 0;
   error("/v1/completions", body);
@@ -282,6 +295,12 @@ TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
   EXPECT_EQ(error("/v1/chat/completions", {{"messages", {{{"role", "user"}, {"content", "Q"}}}},
                                            {"tools", Json::array()}})["message"],
             "unknown or unsupported field 'tools'");
+  const Json talk = {{{"role", "user"}, {"content", "Q"}}};
+  EXPECT_EQ(error("/v1/completions", {{"prompt", "P"}, {"max_tokens", -1}})["message"],
+            "field 'max_tokens' is -1, expected at least 1, or 0 with 'echo' and 'logprobs'");
+  EXPECT_EQ(
+      error("/v1/chat/completions", {{"messages", talk}, {"max_completion_tokens", 0}})["message"],
+      "field 'max_completion_tokens' is 0, expected at least 1");
   error("/v1/answers", {{"prompt", "P"}});
   error("/v1/rerank", {{"query", "q"}});
   error("/v1/score", Json::object());
