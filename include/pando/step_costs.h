@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,7 @@ struct MeasuredSteps {
   size_t n_repeats = 0;     // pairs behind repeat_noise
 
   bool good() const;             // the error is at most the greater of 5% and 1.5 times the noise
+  bool disturbed() const;        // by other work: equal steps differ by more than a quarter
   std::string in_words() const;  // one line for people
 };
 
@@ -28,8 +30,10 @@ Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& opt
                                     double seconds);
 
 // The same, kept in a file of `folder` for each model, machine and options that matter; measured
-// where there is none. Errors: kIo besides.
+// where there is none, or one that was disturbed, and `before` is called first. Errors: kIo
+// besides.
 Result<MeasuredSteps> saved_steps(const std::filesystem::path& folder, const Model& model,
-                                  const EngineOptions& options, double seconds);
+                                  const EngineOptions& options, double seconds,
+                                  const std::function<void()>& before = {});
 
 }  // namespace pando

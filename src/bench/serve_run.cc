@@ -16,7 +16,7 @@ constexpr uint64_t kTraceSeed = 5;
 constexpr size_t kTraceLength = 20000;  // of a made-up one
 // Budgets and deadlines, as multiples of predicted times.
 constexpr double kBudget = 3;           // of a short prompt: a step
-constexpr double kLeastBudget = 15e-3;  // seconds: shorter steps read too many keys for each row
+constexpr double kLeastBudget = 10e-3;  // seconds: shorter steps read too many keys for each row
 constexpr double kShortDeadline = 10;   // of a step: the first token at least
 constexpr double kWorkDeadline = 10;    // of a prompt: its first token
 constexpr double kTokenDeadline = 2;    // of a step: the next token

@@ -80,13 +80,17 @@ void allow_connections(size_t n_connections) {
 
 // Fills in how long steps take, where policy or budget ask for it.
 Status learn_steps(const Model& model, EngineOptions& options) {
-  constexpr double kSeconds = 5;
+  static constexpr int kSeconds = 5;
   if (options.policy == "fcfs" && options.step_budget == 0) return {};
-  Result<MeasuredSteps> steps = saved_steps(cache_directory(), model, options, kSeconds);
+  Result<MeasuredSteps> steps = saved_steps(cache_directory(), model, options, kSeconds, [] {
+    say("pando: measuring how long steps take, for {} s at most\n", kSeconds);
+  });
   if (!steps && steps.error().code == ErrorCode::kIo)  // cannot be kept
     steps = measure_steps(model, options, kSeconds);
   if (!steps) return steps.error();
   say("pando: {}\n", steps->in_words());
+  if (steps->disturbed())
+    say("pando: other work disturbed them; the next start will measure them again\n");
   options.step_costs = std::move(steps->costs);
   return {};
 }

@@ -38,7 +38,8 @@ Result<std::string> name_of(const Model& model, const EngineOptions& options) {
       processor_name(), version());
 }
 
-// Nothing where the file is not there, is broken, is of something else, or no engine would take it.
+// Nothing where the file is not there, is broken, is of something else, was disturbed, or no engine
+// would take it.
 std::optional<MeasuredSteps> read(const fs::path& path, const std::string& name) {
   std::ifstream file(path);
   const std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -51,7 +52,8 @@ std::optional<MeasuredSteps> read(const fs::path& path, const std::string& name)
                         .n_steps = all.at("steps"),
                         .n_repeats = all.at("repeats")};
     const Result<Predictor> predictor = Predictor::from_json(steps.costs, path.string());
-    if (!predictor || !(predictor->seconds({.rows = 1}) > 0)) return std::nullopt;
+    if (!predictor || !(predictor->seconds({.rows = 1}) > 0) || steps.disturbed())
+      return std::nullopt;
     return steps;
   } catch (const json::exception&) {
     return std::nullopt;
@@ -82,6 +84,8 @@ bool MeasuredSteps::good() const {
   return FitReport{.median_error = median_error, .repeat_noise = repeat_noise}.good();
 }
 
+bool MeasuredSteps::disturbed() const { return repeat_noise > 0.25; }
+
 std::string MeasuredSteps::in_words() const {
   return fmt::format(
       "{} steps predicted with a median error of {:.1f}%; repeated ones differ by {:.1f}%", n_steps,
@@ -96,12 +100,14 @@ Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& opt
 }
 
 Result<MeasuredSteps> saved_steps(const fs::path& folder, const Model& model,
-                                  const EngineOptions& options, double seconds) {
+                                  const EngineOptions& options, double seconds,
+                                  const std::function<void()>& before) {
   const Result<std::string> name = name_of(model, options);
   if (!name) return name.error();
   const fs::path path =
       folder / fmt::format("steps-{:016x}.json", XXH3_64bits(name->data(), name->size()));
   if (std::optional<MeasuredSteps> steps = read(path, *name)) return *std::move(steps);
+  if (before) before();
   Result<MeasuredSteps> steps = measure_steps(model, options, seconds);
   if (!steps) return steps.error();
   if (Status status = write(path, *name, *steps); !status) return status.error();
