@@ -1,6 +1,7 @@
 // `pando serve`.
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +13,7 @@
 
 #include "cli/cache_directory.h"
 #include "cli/commands.h"
+#include "cli/line_writer.h"
 #include "cli/model_options.h"
 #include "cli/say.h"
 #include "pando/step_costs.h"
@@ -24,6 +26,7 @@ struct ServeOptions {
   ModelArguments model;
   serve::ServerOptions server;
   std::string api_key_file;
+  std::string log = "requests";
   double step_budget_ms = 0;
   std::vector<std::string> public_prefixes;       // NAME=FILE
   std::vector<std::string> deadline_classes;      // NAME=TTFT,TPOT
@@ -126,6 +129,11 @@ int serve_model(ServeOptions o) {
     return report_error(status.error().message);
   Result<std::unique_ptr<Engine>> engine = Engine::open(*model, options);
   if (!engine) return refuse(engine.error());
+  o.server.log_requests = o.log == "none"     ? serve::LogRequests::kNone
+                          : o.log == "errors" ? serve::LogRequests::kErrors
+                                              : serve::LogRequests::kAll;
+  LineWriter log(STDERR_FILENO);
+  o.server.log = [&log](const std::string& line) { log.put(line); };
   auto server = serve::Server::open(**engine, o.server);
   if (!server) return report_error(server.error().message);
   const auto chat = (*model)->render_chat(std::vector<ChatMessage>{{"user", "?"}});
@@ -156,6 +164,10 @@ Command add_serve(CLI::App& app) {
   app.add_option("--max-open", o.model.engine.max_open,
                  "Answers waiting or under way at most; more are refused with status 429")
       ->check(positive)
+      ->capture_default_str();
+  app.add_option("--log", o.log,
+                 "Lines on standard error: one for each of the requests, for errors alone, or none")
+      ->check(CLI::IsMember({"requests", "errors", "none"}))
       ->capture_default_str();
   const std::string scheduling = "Scheduling";
   o.model.engine.policy = "lars";

@@ -34,11 +34,17 @@ constexpr std::chrono::seconds kLinger{2};
 template <class Stream>
 class Reply : public Replier {
  public:
-  Reply(Service& service, Stream& stream, unsigned http_version, bool keep_alive)
-      : service_(service), stream_(stream), version_(http_version), keep_alive_(keep_alive) {}
+  // `id` is what the answer says of its request.
+  Reply(Service& service, Stream& stream, std::string id, unsigned http_version, bool keep_alive)
+      : service_(service),
+        stream_(stream),
+        id_(std::move(id)),
+        version_(http_version),
+        keep_alive_(keep_alive) {}
 
   asio::awaitable<void> send(HttpResponse response) override {
     status_ = response.status;
+    tally.error = response.error;
     http::response<http::string_body> message(static_cast<http::status>(response.status), version_);
     set_fields(message, response.content_type);
     for (const auto& [name, value] : response.headers) message.set(name, value);
@@ -103,6 +109,7 @@ class Reply : public Replier {
     if (service_.draining) keep_alive_ = false;
     message.set(http::field::server, "pando");
     message.set(http::field::content_type, content_type);
+    message.set("X-Request-Id", id_);
     message.keep_alive(keep_alive_);
   }
 
@@ -112,11 +119,21 @@ class Reply : public Replier {
 
   Service& service_;
   Stream& stream_;
+  const std::string id_;
   unsigned version_;
   bool keep_alive_;
   bool is_stream_ = false, is_lost_ = false, is_ending_ = false;
   int status_ = 0;  // 0: nothing was sent
 };
+
+// "-" where the other side is gone already.
+std::string address_of(const asio::ip::tcp::socket& socket) {
+  beast::error_code error;
+  const asio::ip::tcp::endpoint end = socket.remote_endpoint(error);
+  if (error) return "-";
+  const std::string host = end.address().to_string();
+  return fmt::format("{}:{}", end.address().is_v6() ? "[" + host + "]" : host, end.port());
+}
 
 // What a request that cannot be read is answered with; nothing where nobody waits for it.
 std::optional<HttpResponse> reading_error(const beast::error_code& error,
@@ -143,7 +160,8 @@ class Session {
   Session(Service& service, Stream stream)
       : service_(service),
         stream_(std::move(stream)),
-        guest_(service.guests.enter(stream_.get_executor())) {
+        guest_(service.guests.enter(stream_.get_executor())),
+        client_(address_of(beast::get_lowest_layer(stream_).socket())) {
     guest_->on_drain = [this] {
       if (is_idle_) beast::get_lowest_layer(stream_).close();
     };
@@ -193,16 +211,23 @@ class Session {
     is_idle_ = true;
     const auto [error, n_read] = co_await http::async_read_header(stream_, buffer_, parser, kToken);
     is_idle_ = false;
+    begun_ = Clock::now();
+    HttpRequest request;
+    request.id = service_.new_id();
+    begin_log(request.id);
     std::optional<HttpResponse> wrong;
     if (error) {
       wrong = reading_error(error, options);
       co_return co_await refuse(parser, std::move(wrong));
     }
 
-    HttpRequest request;
     const auto target = parser.get().target();
     request.method = std::string(parser.get().method_string());
     request.path = std::string(target.substr(0, target.find('?')));
+    logged_.method = request.method;
+    logged_.path = request.path;
+    if (const auto id = parser.get()["X-Request-Id"]; is_request_id({id.data(), id.size()}))
+      logged_.id = std::string(id);
     request.content_type = std::string(parser.get()[http::field::content_type]);
     const std::string authorization(parser.get()[http::field::authorization]);
     wrong = check_head(service_, request, authorization);
@@ -225,8 +250,8 @@ class Session {
 
   asio::awaitable<bool> answer(const HttpRequest& request, unsigned version, bool keep_alive) {
     using namespace asio::experimental::awaitable_operators;
-    const Clock::time_point start = Clock::now();
-    Reply<Stream> reply(service_, stream_, version, keep_alive);
+    begun_ = Clock::now();
+    Reply<Stream> reply(service_, stream_, logged_.id, version, keep_alive);
     beast::get_lowest_layer(stream_).expires_never();
     service_.metrics.under_way().Increment();
     asio::steady_timer too_long(stream_.get_executor(), service_.options.request_timeout);
@@ -245,8 +270,8 @@ class Session {
     }
     const bool left = ended.index() == 1 || (ended.index() == 0 && reply.is_lost());
     if (left || ended.index() == 2) service_.metrics.count_cancelled();
-    service_.metrics.count_request(find_route(request.path)->path, left ? 499 : reply.status(),
-                                   std::chrono::duration<double>(Clock::now() - start).count());
+    log(reply, left ? 499 : reply.status());
+    service_.metrics.count_request(find_route(request.path)->path, logged_.status, logged_.seconds);
     co_return ended.index() == 0 && reply.keep_alive();
   }
 
@@ -269,6 +294,19 @@ class Session {
     }
   }
 
+  void begin_log(const std::string& id) {
+    logged_ = LoggedRequest();
+    logged_.client = client_;
+    logged_.id = id;
+  }
+
+  void log(const Reply<Stream>& reply, int status) {
+    logged_.status = status;
+    logged_.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
+    logged_.tally = reply.tally;
+    service_.log(logged_);
+  }
+
   asio::awaitable<void> sent(Reply<Stream>& reply, HttpResponse response) {
     try {
       co_await reply.send(std::move(response));
@@ -285,15 +323,19 @@ class Session {
     // What answers a HEAD must have no body; this has one.
     const bool whole = parser.is_header_done() && !parser.content_length_remaining() &&
                        !parser.chunked() && parser.get().method() != http::verb::head;
-    Reply<Stream> reply(service_, stream_, version, whole && parser.get().keep_alive());
+    Reply<Stream> reply(service_, stream_, logged_.id, version, whole && parser.get().keep_alive());
     service_.metrics.count_request("refused", response->status, 0);
     co_await sent(reply, std::move(*response));
+    log(reply, reply.status());
     co_return reply.keep_alive();
   }
 
   Service& service_;
   Stream stream_;
   std::shared_ptr<Guest> guest_;
+  const std::string client_;
+  Clock::time_point begun_;  // the request that is being answered
+  LoggedRequest logged_;     // the same
   beast::flat_buffer buffer_;
   bool is_idle_ = true;  // no request has come whole
 };

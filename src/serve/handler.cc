@@ -50,8 +50,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
   Json body;
   if (std::string_view(route.method) == "POST") {
     Result<Json> parsed = parse_json(request.body);
-    if (!parsed)
-      return refuse(invalid_argument("the body: {}", parsed.error().message));
+    if (!parsed) return refuse(invalid_argument("the body: {}", parsed.error().message));
     body = std::move(*parsed);
     if (!body.is_object())
       return refuse(invalid_argument("the body is {}, expected an object", found_text(body)));
@@ -77,7 +76,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
   auto job = route.make_job(body, {.model = model,
                                    .context = service.engine.options().context,
                                    .max_answers = service.engine.options().max_open,
-                                   .envelope = service.envelope()});
+                                   .envelope = service.envelope(request.id)});
   if (!job) return refuse(job.error());
   const uint64_t key = (*job)->cached ? request.isolation_key : service.private_key();
   for (Request& one : (*job)->requests) {
@@ -128,8 +127,10 @@ class Times {
 // The head of a stream goes out once the engine has let the job in: what it refuses has a status.
 asio::awaitable<void> answer(Service& service, openai::Job& job, Replier& replier) {
   openai::Completions completions;
-  for (const Request& request : job.requests)
+  for (const Request& request : job.requests) {
     completions.emplace_back(static_cast<size_t>(request.sampling.n));
+    replier.tally.n_prompt += request.tokens.size();
+  }
   Result<Admission::Place> place = service.admission.enter(bytes_of(job.requests));
   Status status = place ? Status() : Status(place.error());
   Asking asking(service.engine, job.requests, co_await asio::this_coro::executor);
@@ -149,9 +150,12 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, Replier& replie
     for (Heard& heard : *all_heard) {
       times.hear(heard);
       if (job.stream) events += job.hear(heard.request, heard.event);
-      if (heard.event.completion)
-        completions[heard.request][static_cast<size_t>(heard.event.choice)] =
-            std::move(*heard.event.completion);
+      if (!heard.event.completion) continue;
+      Completion& completion = completions[heard.request][static_cast<size_t>(heard.event.choice)];
+      completion = std::move(*heard.event.completion);
+      replier.tally.n_answer += completion.tokens.size();
+      if (heard.event.choice == 0)
+        replier.tally.n_cached += static_cast<uint64_t>(completion.shared_tokens);
     }
     if (!events.empty()) co_await replier.write(std::move(events));
   }
@@ -162,9 +166,14 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, Replier& replie
     co_await replier.send(std::move(response));
     co_return;
   }
-  std::string last =
-      status ? job.end(completions)
-             : openai::stream_event(openai::error_body(openai::wire_error(status.error())));
+  std::string last;
+  if (status) {
+    last = job.end(completions);
+  } else {
+    const openai::WireError error = openai::wire_error(status.error());
+    replier.tally.error = error.code;
+    last = openai::stream_event(openai::error_body(error));
+  }
   last += "data: [DONE]\n\n";
   co_await replier.write(std::move(last));
   co_await replier.end_stream();

@@ -13,6 +13,7 @@
 namespace pando::serve {
 
 struct HttpRequest {
+  std::string id;  // of its answer
   std::string method;
   std::string path;  // without the query
   std::string content_type;
@@ -25,6 +26,14 @@ struct HttpResponse {
   std::string body;
   std::string content_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
+  std::string error = {};  // its code, where it is one
+};
+
+// What the log says of an answer.
+struct Tally {
+  uint64_t n_prompt = 0, n_cached = 0;  // tokens of its prompts, and what was there of them
+  uint64_t n_answer = 0;                // tokens of answers that are complete
+  std::string error;                    // its code, where it failed
 };
 
 // With the headers that go with its status; `retry_after` in seconds.
@@ -41,6 +50,8 @@ class Replier {
   virtual boost::asio::awaitable<void> write(std::string events) = 0;
   virtual boost::asio::awaitable<void> end_stream() = 0;
   virtual bool has_begun() const = 0;  // something was sent
+
+  Tally tally;
 };
 
 }  // namespace pando::serve

@@ -4,11 +4,15 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace pando::serve {
+
+// Of which requests a line is said.
+enum class LogRequests { kNone, kErrors, kAll };
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
@@ -30,6 +34,9 @@ struct ServerOptions {
   std::chrono::seconds write_timeout{30};     // for a client to take what was sent
   std::chrono::seconds request_timeout{600};  // for an answer as a whole
   std::chrono::seconds drain_timeout{30};     // for requests under way when the server stops
+  // Takes the lines of the log, from any thread; must not block. Empty: nothing is said.
+  std::function<void(const std::string& line)> log;
+  LogRequests log_requests = LogRequests::kAll;
 };
 
 }  // namespace pando::serve

@@ -1,5 +1,7 @@
 #include "serve/server.h"
 
+#include <fmt/format.h>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -119,12 +121,19 @@ class Server::Impl {
     stop();
     if (is_over_) co_return;  // nobody was connected
     const auto [error, second] = co_await signals_.async_wait(kToken);
-    if (!error) context_.stop();
+    if (error) co_return;
+    service_.log(fmt::format("ends at once: {:.0f} requests are cut off",
+                             service_.metrics.under_way().Value()));
+    context_.stop();
   }
 
   asio::awaitable<void> drain() {
     if (service_.draining.exchange(true)) co_return;
     acceptor_.close();
+    service_.log(
+        fmt::format("is stopped: {:.0f} requests are under way, on {} connections; they have {} s",
+                    service_.metrics.under_way().Value(), service_.guests.size(),
+                    options_.drain_timeout.count()));
     const auto end = std::chrono::steady_clock::now() + options_.drain_timeout;
     asio::steady_timer timer(strand_);
     while (service_.guests.size() > 0 && std::chrono::steady_clock::now() < end) {
@@ -132,6 +141,9 @@ class Server::Impl {
       timer.expires_after(kLookAgain);
       co_await timer.async_wait(kToken);
     }
+    const double n_cut = service_.metrics.under_way().Value();
+    service_.log(n_cut > 0 ? fmt::format("ends: {:.0f} requests are cut off", n_cut)
+                           : "ends: all requests are answered");
     is_over_ = true;
     signals_.cancel();
     if (service_.guests.size() > 0) context_.stop();

@@ -28,10 +28,21 @@ Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p)
       text_pool(static_cast<size_t>(o.text_threads)),
       secret_(random_bits()) {}
 
-openai::Envelope Service::envelope() {
-  return {.id = fmt::format("{:016x}", mix64(secret_ + ++n_ids_)),
-          .created = std::time(nullptr),
-          .model = options.model_name};
+std::string Service::new_id() { return fmt::format("{:016x}", mix64(secret_ + ++n_ids_)); }
+
+openai::Envelope Service::envelope(const std::string& id) const {
+  return {.id = id, .created = std::time(nullptr), .model = options.model_name};
+}
+
+void Service::log(const LoggedRequest& request) const {
+  const bool failed = request.status >= 400 || !request.tally.error.empty();
+  const LogRequests which = options.log_requests;
+  if (options.log && (which == LogRequests::kAll || (which == LogRequests::kErrors && failed)))
+    options.log(log_line(request));
+}
+
+void Service::log(const std::string& line) const {
+  if (options.log) options.log(log_time() + line + "\n");
 }
 
 // The highest bit tells it from the keys of those who ask.

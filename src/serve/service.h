@@ -14,6 +14,7 @@
 #include "serve/metrics.h"
 #include "serve/options.h"
 #include "serve/public_prefixes.h"
+#include "serve/request_log.h"
 
 namespace pando::serve {
 
@@ -32,10 +33,14 @@ struct Service {
   Admission admission;
   boost::asio::thread_pool text_pool;
 
-  // Of the answer to a new request.
-  openai::Envelope envelope();
+  // Of a new request, and of its answer.
+  std::string new_id();
+  openai::Envelope envelope(const std::string& id) const;
   // Of a request that shares with no other.
   uint64_t private_key();
+
+  void log(const LoggedRequest& request) const;
+  void log(const std::string& line) const;  // after the time
 
  private:
   const uint64_t secret_;  // ids are not to be guessed

@@ -31,6 +31,10 @@ TEST_F(ServeTest, EndsWhenItIsToldToThoughNobodyEverCame) {
   EXPECT_NE(said.find("a context of 640 tokens; 0.1 GiB for keys and values"), std::string::npos)
       << said;
   EXPECT_EQ(said.find("chats"), std::string::npos) << said;
+  EXPECT_NE(said.find("is stopped: 0 requests are under way, on 0 connections; they have 30 s"),
+            std::string::npos)
+      << said;
+  EXPECT_TRUE(said.ends_with("ends: all requests are answered\n")) << said;
 }
 
 TEST_F(ServeTest, SaysAtOnceThatChatsAreRefused) {

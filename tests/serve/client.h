@@ -58,7 +58,7 @@ class RunningServer {
 struct Answer {
   int status = 0;
   std::string body;
-  std::string content_type, retry_after, allow;
+  std::string content_type, retry_after, allow, request_id;
 
   Json json() const { return Json::parse(body); }
   // Of a stream: the data of its events, without [DONE], which must stand at the end.
@@ -110,7 +110,8 @@ class Client {
             .body = message.body(),
             .content_type = std::string(message[http::field::content_type]),
             .retry_after = std::string(message[http::field::retry_after]),
-            .allow = std::string(message[http::field::allow])};
+            .allow = std::string(message[http::field::allow]),
+            .request_id = std::string(message["x-request-id"])};
   }
   // What comes until the other side closes.
   std::string read_all() {

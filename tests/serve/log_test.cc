@@ -1,0 +1,155 @@
+// What is said of requests, and under which names.
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/streambuf.hpp>
+#include <chrono>
+#include <mutex>
+#include <regex>
+#include <thread>
+
+#include "serve/client.h"
+#include "serve/request_log.h"
+
+namespace pando::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Lines {
+ public:
+  void put(const std::string& line) {
+    const std::lock_guard lock(mutex_);
+    lines_.push_back(line);
+  }
+  // So many, or what there is after ten seconds.
+  std::vector<std::string> wait_for(size_t n) {
+    for (int i = 0; i < 1000 && all().size() < n; ++i) std::this_thread::sleep_for(10ms);
+    return all();
+  }
+  std::vector<std::string> all() {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+serve::ServerOptions logging_to(Lines& lines) {
+  serve::ServerOptions options = tiny_server_options();
+  options.log = [&lines](const std::string& line) { lines.put(line); };
+  return options;
+}
+
+void expect_line(const std::string& line, const std::string& pattern) {
+  const std::regex whole(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z 127\.0\.0\.1:\d+ )" + pattern +
+                         "\n");
+  EXPECT_TRUE(std::regex_match(line, whole)) << line << "expected " << pattern;
+}
+
+std::string post(const std::string& path, const std::string& headers, const std::string& body) {
+  return "POST " + path + " HTTP/1.1\r\nContent-Type: application/json\r\n" + headers +
+         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+TEST(Log, ALineForEachRequest) {
+  Lines lines;
+  serve::ServerOptions options = logging_to(lines);
+  options.api_keys = {"a-key-that-is-long"};
+  RunningServer server(options);
+  const std::string key = "a-key-that-is-long";
+  const std::string body =
+      R"({"prompt": "Secret words.", "max_tokens": 3, "ignore_eos": true, "n": 2})";
+  Client client(server.port());
+  const Answer plain = client.ask("POST", "/v1/completions", body, key);
+  EXPECT_EQ(plain.json()["id"], "cmpl-" + plain.request_id);
+  client.send(post("/v1/completions",
+                   "X-Request-Id: mine-7\r\nAuthorization: Bearer " + key + "\r\n", body));
+  EXPECT_EQ(client.read().request_id, "mine-7");
+  client.send(post("/v1/completions?prompt=Secret",
+                   "X-Request-Id: two words\r\nAuthorization: Bearer " + key + "\r\n",
+                   R"({"prompt": "Secret words.", "temperature": -1})"));
+  const Answer wrong = client.read();
+  EXPECT_NE(wrong.request_id, "two words");
+  const Answer stranger = client.ask("POST", "/v1/completions", body, "no-key-of-this-server");
+  EXPECT_EQ(stranger.status, 401);
+  Client confused(server.port());
+  confused.send("GET\r\n\r\n");
+  EXPECT_NE(confused.read_all().find("X-Request-Id: "), std::string::npos);
+  const std::vector<std::string> said = lines.wait_for(5);
+  ASSERT_EQ(said.size(), 5u);
+  const std::string path = "POST /v1/completions ";
+  expect_line(said[0],
+              path + R"(200 \d+\.\d{3}s prompt=13 cached=0 answer=6 id=)" + plain.request_id);
+  expect_line(said[1], path + R"(200 \d+\.\d{3}s prompt=13 cached=\d+ answer=6 id=mine-7)");
+  expect_line(said[2],
+              path + R"(400 \d+\.\d{3}s prompt=13 cached=0 answer=0 error=invalid_argument id=)" +
+                  wrong.request_id);
+  expect_line(said[3], path + R"(401 \d+\.\d{3}s error=invalid_api_key id=)" + stranger.request_id);
+  expect_line(said[4], R"(- - 400 \d+\.\d{3}s error=bad_request id=[0-9a-f]{16})");
+  for (const std::string& line : said)
+    for (const char* secret : {"Secret", "long", "no-key"})
+      EXPECT_EQ(line.find(secret), std::string::npos) << line;
+}
+
+TEST(Log, StreamsAndThoseWhoLeave) {
+  Lines lines;
+  RunningServer server(logging_to(lines));
+  Client client(server.port());
+  const Answer streamed =
+      client.ask("POST", "/v1/completions",
+                 R"({"prompt": "P", "max_tokens": 4, "ignore_eos": true, "stream": true})");
+  EXPECT_NE(streamed.request_id, "");
+  EXPECT_EQ(client.ask("POST", "/v1/embeddings", R"({"input": "Four"})").status, 200);
+  Client leaving(server.port());
+  leaving.send(
+      post("/v1/completions", "",
+           R"({"prompt": "P", "max_tokens": 500, "n": 64, "ignore_eos": true, "stream": true})"));
+  boost::asio::streambuf begin;
+  boost::asio::read_until(leaving.socket(), begin, "data: ");
+  leaving.close();
+  const std::vector<std::string> said = lines.wait_for(3);
+  ASSERT_EQ(said.size(), 3u);
+  expect_line(said[0], R"(POST /v1/completions 200 \S+ prompt=1 cached=0 answer=4 id=)" +
+                           streamed.request_id);
+  expect_line(said[1], R"(POST /v1/embeddings 200 \S+ prompt=4 cached=0 answer=0 id=\S+)");
+  expect_line(said[2], R"(POST /v1/completions 499 \S+ prompt=1 cached=\d answer=\d+ id=\S+)");
+}
+
+TEST(Log, OfErrorsAloneOrOfNone) {
+  Lines errors, none;
+  serve::ServerOptions options = logging_to(errors);
+  options.log_requests = serve::LogRequests::kErrors;
+  RunningServer one(options);
+  options = logging_to(none);
+  options.log_requests = serve::LogRequests::kNone;
+  RunningServer other(options);
+  for (RunningServer* server : {&one, &other}) {
+    Client client(server->port());
+    EXPECT_EQ(client.get("/health").status, 200);
+    EXPECT_EQ(client.get("/v1/models/other").status, 404);
+  }
+  expect_line(errors.wait_for(1).at(0),
+              R"(GET /v1/models/other 404 \S+ error=model_not_found id=\S+)");
+  one.stop();
+  other.stop();
+  EXPECT_EQ(errors.all().size(), 3u);
+  EXPECT_EQ(none.all().size(), 2u);
+  for (Lines* lines : {&errors, &none}) {
+    const std::vector<std::string> said = lines->all();
+    EXPECT_NE(said.at(said.size() - 2).find("Z is stopped: "), std::string::npos);
+    EXPECT_NE(said.back().find("Z ends: all requests are answered"), std::string::npos);
+  }
+}
+
+TEST(Log, WhichNamesOfClientsAreRepeated) {
+  for (const std::string& good :
+       {std::string("a"), std::string("7f-ab:c/d_e.f"), std::string(128, 'x')})
+    EXPECT_TRUE(serve::is_request_id(good)) << good;
+  for (const std::string& bad : {std::string(), std::string("a b"), std::string("a\nb"),
+                                 std::string("\xc3\xa4"), std::string(129, 'x')})
+    EXPECT_FALSE(serve::is_request_id(bad)) << bad;
+}
+
+}  // namespace
+}  // namespace pando::testing
