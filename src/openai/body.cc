@@ -111,15 +111,18 @@ class Parser {
     if (sampling_.max_tokens < (prompt_logprobs_ ? 0 : 1))
       fields_.fail("max_tokens", sampling_.max_tokens,
                    "at least 1, or 0 with 'echo' and 'logprobs'");
+    if (fields_.has("max_tokens")) body_.length_field = "max_tokens";
     read_prompts("prompt");
   }
 
   void read_chat() {
     read_common(kChatFields);
     fields_.integer("max_completion_tokens", sampling_.max_tokens);
-    for (const char* name : {"max_completion_tokens", "max_tokens"})
-      if (fields_.has(name) && sampling_.max_tokens < 1)
-        fields_.fail(name, sampling_.max_tokens, "at least 1");
+    for (const char* name : {"max_tokens", "max_completion_tokens"}) {
+      if (!fields_.has(name)) continue;
+      body_.length_field = name;
+      if (sampling_.max_tokens < 1) fields_.fail(name, sampling_.max_tokens, "at least 1");
+    }
     fields_.flag("logprobs", sampling_.logprobs);
     fields_.integer("top_logprobs", sampling_.top_logprobs);
     const Json as_text = {{"type", "text"}};

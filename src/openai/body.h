@@ -26,8 +26,9 @@ struct Body {
   AnswerForm form;
   std::vector<Request> requests;  // one for each prompt
   bool stream = false;
-  bool include_usage = false;  // as a stream's last chunk
-  bool cached = true;          // its prefix may be shared with what comes later
+  bool include_usage = false;          // as a stream's last chunk
+  bool cached = true;                  // its prefix may be shared with what comes later
+  const char* length_field = nullptr;  // that says how long answers may get; null: none does
 };
 
 // Where a body comes from, and what holds where it says nothing.

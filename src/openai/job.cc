@@ -25,6 +25,7 @@ class WireJob : public Job {
     requests = std::move(body.requests);
     stream = body.stream;
     cached = body.cached;
+    length_field = body.length_field;
     name_requests(requests, envelope_.id);
     for (const Request& request : requests)
       for (int choice = 0; choice < request.sampling.n; ++choice)
@@ -156,6 +157,17 @@ Status check_answers(const std::vector<Request>& requests, const JobContext& con
                               kMostTopLogprobs);
   }
   return {};
+}
+
+Status check_length(const Job& job, const Request& request, int context) {
+  const size_t n_prompt = request.tokens.size();
+  const auto n_answer = static_cast<size_t>(std::max(request.sampling.max_tokens, 0));
+  if (job.length_field == nullptr || n_prompt + n_answer <= static_cast<size_t>(context)) return {};
+  return make_error(ErrorCode::kTooLong,
+                    "the prompt has {} tokens and '{}' is {}, {} together, expected at most the "
+                    "context of {} (hint: fewer, or no '{}')",
+                    n_prompt, job.length_field, n_answer, n_prompt + n_answer, context,
+                    job.length_field);
 }
 
 Status Bounds::add(size_t n_requests, size_t bytes_each) {

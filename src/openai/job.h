@@ -20,6 +20,9 @@ class Job {
   std::vector<Request> requests;  // to be asked together
   bool stream = false;            // hear() and end() are used, otherwise body()
   bool cached = true;             // what it computes may be shared with what comes later
+  // The field of its body that says how long answers may get. Null: none, they get what the context
+  // has room for.
+  const char* length_field = nullptr;
 
   // Of a stream: its first events, and those that an event of requests[request] gives. An event is
   // "data: {...}" and an empty line.
@@ -59,6 +62,8 @@ Status check_lists(const nlohmann::json& body);
 // kInvalidArgument where they ask for less than one answer, for too many, or for too many of the
 // likeliest tokens.
 Status check_answers(const std::vector<Request>& requests, const JobContext& context);
+// kTooLong where a request of the job, its prompt in tokens, asks for more than the context holds.
+Status check_length(const Job& job, const Request& request, int context);
 
 // Makers of jobs, from bodies. Errors: kInvalidArgument, and those of the model's tokenizer.
 using MakeJob = Result<std::unique_ptr<Job>>(const nlohmann::json& body, const JobContext& context);

@@ -157,6 +157,7 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   auto job = std::make_unique<AnswersJob>(std::move(*parsed), context);
   job->stream = stream;
   job->cached = cached;
+  if (fields.has("max_tokens")) job->length_field = "max_tokens";
   job->include_usage = include_usage;
   job->with_sharing = with_sharing;
   if (Status status = job->add_requests(); !status) return status.error();

@@ -83,6 +83,8 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     Result<std::vector<Token>> tokens = encode_prompt(model, one);
     if (!tokens) return refuse(tokens.error());
     one.tokens = std::move(*tokens);
+    if (Status status = openai::check_length(**job, one, service.engine.options().context); !status)
+      return refuse(status.error());
     one.isolation_key = key;
     one.ttft_slo = due->ttft_slo;
     one.tpot_slo = due->tpot_slo;

@@ -283,6 +283,55 @@ TEST_F(Endpoints, TooMuchAtOnce) {
   error("/v1/completions", {{"prompt", "P"}, {"logprobs", 21}});
 }
 
+// What is asked for in so many words is given or refused; what is not, is what there is room for.
+TEST_F(Endpoints, AnswersBeyondTheContextAreRefused) {
+  const auto prompt = [](int n) { return std::string(static_cast<size_t>(n), 'x'); };
+  Json body = {{"prompt", prompt(600)}, {"max_tokens", 41}, {"ignore_eos", true}};
+  const Json refused = error("/v1/completions", body);
+  EXPECT_EQ(refused["code"], "context_length_exceeded");
+  EXPECT_EQ(refused["message"],
+            "the prompt has 600 tokens and 'max_tokens' is 41, 641 together, expected at most the "
+            "context of 640 (hint: fewer, or no 'max_tokens')");
+  body["max_tokens"] = 40;
+  EXPECT_EQ(post("/v1/completions", body)["usage"]["total_tokens"], 640);
+  body["prompt"] = {"short", prompt(601)};  // one of several
+  EXPECT_EQ(error("/v1/completions", body)["code"], "context_length_exceeded");
+  // Without it the answer ends with the context.
+  const Json rest = {{"prompt", prompt(630)}, {"ignore_eos", true}};
+  EXPECT_EQ(post("/v1/completions", rest)["usage"]["completion_tokens"], 10);
+  Json talk = {{"messages", {{{"role", "user"}, {"content", prompt(500)}}}}};
+  EXPECT_EQ(post("/v1/chat/completions", talk)["choices"][0]["finish_reason"], "length");
+  for (const char* name : {"max_tokens", "max_completion_tokens"}) {
+    Json long_talk = talk;
+    long_talk[name] = 100000;
+    const std::string message = error("/v1/chat/completions", long_talk)["message"];
+    EXPECT_NE(message.find("'" + std::string(name) + "' is 100000"), std::string::npos) << message;
+  }
+  Json document = {{"context", prompt(500)}, {"questions", {"Who?"}}};
+  EXPECT_EQ(post("/v1/answers", document)["answers"].size(), 1u);
+  document["max_tokens"] = 200;
+  EXPECT_EQ(error("/v1/answers", document)["code"], "context_length_exceeded");
+  document["choices"] = {"yes", "no"};  // of which none is generated
+  post("/v1/answers", document);
+}
+
+// Evaluation harnesses send prompts that fill the context.
+TEST_F(Endpoints, PromptsThatFillTheContext) {
+  for (const auto& [n_prompt, n_more, status] :
+       {std::tuple{639, 1, 200}, {640, 0, 200}, {640, 1, 400}, {641, 0, 400}}) {
+    const Json body = {{"prompt", std::string(static_cast<size_t>(n_prompt), 'x')},
+                       {"max_tokens", n_more},
+                       {"echo", true},
+                       {"logprobs", 1}};
+    const Json answer = post("/v1/completions", body, status);
+    if (status == 200) {
+      EXPECT_EQ(answer["choices"][0]["logprobs"]["tokens"].size(), 640u);
+    } else {
+      EXPECT_EQ(answer["error"]["code"], "context_length_exceeded");
+    }
+  }
+}
+
 TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
   Json request = completion("P");
   request["model"] = "other";
