@@ -37,8 +37,8 @@ void Fields::integer(const char* name, int& out) {
 }
 
 void Fields::seed(const char* name, std::optional<uint64_t>& out) {
-  read(name, "an integer from 0 to 2^64 - 1", &Json::is_number_unsigned,
-       [&](const Json& value) { out = value.get<uint64_t>(); });
+  read(name, "an integer of 64 bits", &Json::is_number_integer,
+       [&](const Json& value) { out = value.get<uint64_t>(); });  // -1 is 2^64 - 1
 }
 
 void Fields::texts(const char* name, std::vector<std::string>& out) {

@@ -14,18 +14,21 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of both bodies. "user", "metadata", "store" and "service_tier" change no answer.
+// Of both bodies. "user", "metadata", "store", "service_tier", "prompt_cache_key" and
+// "safety_identifier" change no answer.
 constexpr std::string_view kCommonFields[] = {
     "model", "max_tokens", "temperature", "top_p", "n", "stop", "seed", "presence_penalty",
     "frequency_penalty", "logit_bias", "logprobs", "stream", "stream_options", "user", "metadata",
-    "store", "service_tier",
+    "store", "service_tier", "prompt_cache_key", "safety_identifier",
     // beyond OpenAI's own
     "top_k", "min_p", "repetition_penalty", "ignore_eos", "stop_token_ids", "sharing", "cache"};
 constexpr std::string_view kCompletionFields[] = {"prompt", "echo", "best_of", "suffix"};
 constexpr std::string_view kEmbeddingFields[] = {
     "model", "input", "encoding_format", "dimensions", "user", "sharing", "cache"};
-constexpr std::string_view kChatFields[] = {"messages", "max_completion_tokens", "top_logprobs",
-                                            "response_format", "chat_template_kwargs"};
+constexpr std::string_view kChatFields[] = {
+    "messages", "max_completion_tokens", "top_logprobs", "response_format", "chat_template_kwargs",
+    // which may ask for nothing
+    "tools", "functions", "tool_choice", "parallel_tool_calls", "verbosity", "modalities"};
 
 void refuse_others(Fields& fields, const Json& body, std::span<const std::string_view> own) {
   for (const auto& [name, value] : body.items()) {
@@ -129,6 +132,7 @@ class Parser {
     Json format = as_text, kwargs = Json::object();
     fields_.object("response_format", format);
     if (format != as_text) fields_.fail("response_format", format, "{\"type\": \"text\"}");
+    read_unasked();
     fields_.object("chat_template_kwargs", kwargs);
     Request request{.chat = rules_.chat};
     Fields chat(kwargs);
@@ -142,6 +146,23 @@ class Parser {
     if (!messages) return fields_.fail(messages.error());
     request.messages = std::move(*messages);
     body_.requests.push_back(std::move(request));
+  }
+
+  // Clients send these though they want nothing by them.
+  void read_unasked() {
+    const Json nothing = Json::array();
+    const auto expect = [&](const char* name, const Json& allowed, const char* expected) {
+      if (fields_.has(name) &&
+          std::find(allowed.begin(), allowed.end(), json_[name]) == allowed.end())
+        fields_.fail(name, json_[name], expected);
+    };
+    expect("tools", Json::array({nothing}), "[]: tools are not offered");
+    expect("functions", Json::array({nothing}), "[]: functions are not offered");
+    expect("tool_choice", {"none", "auto"}, "\"none\" or \"auto\": tools are not offered");
+    expect("verbosity", Json::array({"medium"}), "\"medium\" or nothing: the model is as it is");
+    expect("modalities", Json::array({Json::array({"text"})}), "[\"text\"]");
+    bool ignored = false;
+    fields_.flag("parallel_tool_calls", ignored);
   }
 
   void read_embeddings() {

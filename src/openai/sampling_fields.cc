@@ -6,7 +6,11 @@
 namespace pando {
 namespace {
 
-constexpr std::string_view kMessageFields[] = {"role", "content"};
+constexpr std::string_view kMessageFields[] = {"role",  "content",       "refusal",   "annotations",
+                                               "audio", "function_call", "tool_calls"};
+// Answers have these, and come back as messages.
+constexpr const char* kEmptyFields[] = {"refusal", "annotations", "audio", "function_call",
+                                        "tool_calls"};
 constexpr std::string_view kPartFields[] = {"type", "text"};
 
 // A content in parts, of which only texts are known.
@@ -60,6 +64,10 @@ Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages) 
     Fields fields(json);
     fields.only(kMessageFields);
     fields.text("role", message.role);
+    if (message.role == "developer") message.role = "system";  // its later name
+    for (const char* name : kEmptyFields)
+      if (fields.has(name) && fields[name] != nlohmann::json::array())
+        fields.fail(name, fields[name], "null or []");
     for (const char* name : {"role", "content"})
       if (!fields.has(name)) fields.fail(invalid_argument("message {} has no '{}'", index, name));
     if (!fields.status()) return fields.status().error();

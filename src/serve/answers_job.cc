@@ -138,6 +138,8 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   Fields of_stream(stream_options);
   of_stream.flag("include_usage", include_usage);
   of_stream.only(std::initializer_list<std::string_view>{"include_usage"});
+  if (fields.has("stream_options") && !stream)
+    fields.fail("stream_options", stream_options, "nothing where 'stream' is not true");
   fields.fail(of_stream.status());
   if (!fields.status()) return fields.status().error();
   for (const char* name : {"context", "questions"})

@@ -9,6 +9,7 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
+#include "engine/model_parts.h"
 #include "engine/prompt.h"
 #include "serve/asking.h"
 #include "serve/deadlines.h"
@@ -36,6 +37,17 @@ bool is_json(std::string_view content_type) {
   return boost::beast::iequals(type, kJson);
 }
 
+// A chat template that is missing or not known is told by the files of the server, which are no
+// affair of its clients.
+Error for_clients(const Service& service, const Error& error) {
+  const auto& chat = service.engine.model().parts().chat;
+  if (chat || error.message != chat.error().message) return error;
+  return unsupported(
+      "the model '{}' has no chat template that is known here (hint: /v1/completions takes a "
+      "prompt as it is)",
+      service.options.model_name);
+}
+
 // Either is there.
 struct Prepared {
   std::unique_ptr<openai::Job> job;
@@ -44,8 +56,8 @@ struct Prepared {
 
 // A body and what is asked by it; on a thread for texts.
 Prepared prepare(Service& service, const Route& route, const HttpRequest& request) {
-  const auto refuse = [](const Error& error) {
-    return Prepared{.response = error_response(openai::wire_error(error))};
+  const auto refuse = [&](const Error& error) {
+    return Prepared{.response = error_response(openai::wire_error(for_clients(service, error)))};
   };
   Json body;
   if (std::string_view(route.method) == "POST") {

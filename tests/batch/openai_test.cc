@@ -140,8 +140,8 @@ TEST(OpenAi, BadRequestsAreAnswered) {
   EXPECT_EQ(error_of("/v1/chat/completions", R"({"messages": []})"),
             "field 'messages' is [], expected a list of one or more");
   EXPECT_EQ(error_of("/v1/chat/completions",
-                     R"({"messages": [{"role": "user", "content": "Q"}], "tools": []})"),
-            "unknown or unsupported field 'tools'");
+                     R"({"messages": [{"role": "user", "content": "Q"}], "tools": [{}]})"),
+            "field 'tools' is [...], expected []: tools are not offered");
   EXPECT_EQ(error_of("/v1/other", "{}"),
             "field 'url' is \"/v1/other\", expected one of /v1/completions, "
             "/v1/chat/completions, /v1/embeddings");

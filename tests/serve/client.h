@@ -33,7 +33,9 @@ class RunningServer {
  public:
   explicit RunningServer(serve::ServerOptions options = tiny_server_options(),
                          const EngineOptions& engine_options = tiny_options())
-      : engine_(open_tiny(engine_options)) {
+      : RunningServer(std::move(options), open_tiny(engine_options)) {}
+  RunningServer(serve::ServerOptions options, std::unique_ptr<Engine> engine)
+      : engine_(std::move(engine)) {
     auto server = serve::Server::open(*engine_, options);
     if (!server) throw std::runtime_error(server.error().message);
     server_ = std::move(*server);

@@ -1,4 +1,6 @@
 // Every endpoint, over a connection.
+#include <fstream>
+
 #include "pando/answer.h"
 #include "serve/client.h"
 
@@ -234,6 +236,105 @@ TEST_F(Endpoints, AllAnswersOfADocument) {
   EXPECT_EQ(chosen["answers"][2]["choice_logprobs"].size(), 2u);
 }
 
+TEST_F(Endpoints, TheUsageOfAllAnswersOfADocument) {
+  Json request = {{"context", "A document."}, {"questions", {"Who?", "What?"}}, {"max_tokens", 4}};
+  const Json usage = post("/v1/answers", request)["usage"];
+  for (const Json& event : stream("/v1/answers", request)) EXPECT_FALSE(event.contains("usage"));
+  request["stream_options"] = {{"include_usage", true}};
+  EXPECT_EQ(
+      error("/v1/answers", request)["message"],
+      "field 'stream_options' is {\"include_usage\":true}, expected nothing where 'stream' is "
+      "not true");
+  const std::vector<Json> events = stream("/v1/answers", request);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events.back()["object"], "answers.end");
+  for (const char* name : {"prompt_tokens", "completion_tokens", "total_tokens"})
+    EXPECT_EQ(events.back()["usage"][name], usage[name]) << name;
+}
+
+// What clients of OpenAI send though they want nothing by it.
+TEST_F(Endpoints, FieldsThatChangeNothing) {
+  const Json talk = {{{"role", "system"}, {"content", "Be short."}},
+                     {{"role", "user"}, {"content", "Q"}}};
+  Json body = {{"messages", talk}, {"max_tokens", 4}, {"temperature", 0}, {"ignore_eos", true}};
+  const Json answer = post("/v1/chat/completions", body)["choices"];
+  body.update({{"user", "u"},
+               {"prompt_cache_key", "k"},
+               {"safety_identifier", "s"},
+               {"metadata", {{"a", "b"}}},
+               {"store", false},
+               {"service_tier", "auto"},
+               {"tools", Json::array()},
+               {"tool_choice", "auto"},
+               {"parallel_tool_calls", true},
+               {"functions", nullptr},
+               {"verbosity", "medium"},
+               {"modalities", {"text"}}});
+  EXPECT_EQ(post("/v1/chat/completions", body)["choices"], answer);
+  body["messages"][0]["role"] = "developer";
+  EXPECT_EQ(post("/v1/chat/completions", body)["choices"], answer);
+  // An answer of the server's own is a message too.
+  body["messages"].push_back(answer[0]["message"]);
+  body["messages"].back().update({{"tool_calls", nullptr}, {"annotations", Json::array()}});
+  body["messages"].push_back({{"role", "user"}, {"content", "And?"}});
+  post("/v1/chat/completions", body);
+  body["messages"][2]["tool_calls"] = {{{"id", "x"}}};
+  error("/v1/chat/completions", body);
+  for (const auto& [name, value] : {std::pair<const char*, Json>{"tools", {{{"type", "function"}}}},
+                                    {"tool_choice", "required"},
+                                    {"verbosity", "low"},
+                                    {"modalities", {"text", "audio"}},
+                                    {"reasoning_effort", "low"},
+                                    {"parallel_tool_calls", 1}})
+    EXPECT_NE(error("/v1/chat/completions", {{"messages", talk}, {name, value}})["message"]
+                  .get<std::string>()
+                  .find("'" + std::string(name) + "'"),
+              std::string::npos);
+}
+
+TEST_F(Endpoints, ASeedIsAnyInteger) {
+  Json body = completion("Drawn.");
+  body["temperature"] = 1;
+  body["seed"] = -1;
+  const Json drawn = post("/v1/completions", body)["choices"];
+  EXPECT_EQ(post("/v1/completions", body)["choices"], drawn);
+  body["seed"] = 18446744073709551615u;
+  EXPECT_EQ(post("/v1/completions", body)["choices"], drawn);
+  body["seed"] = 1.5;
+  error("/v1/completions", body);
+}
+
+// Where the server's files are is no affair of a client's.
+TEST(ModelWithoutChats, IsNamedAsClientsKnowIt) {
+  const TemporaryFolder folder;
+  RandomModelOptions random;
+  random.out = folder.path() / "secret-place";
+  random.max_positions = kTinyContext;
+  ASSERT_TRUE(make_random_model(random).ok());
+  const auto config = random.out / "tokenizer_config.json";
+  Json json = Json::parse(std::ifstream(config));
+  json.erase("chat_template");
+  std::ofstream(config) << json;
+  auto model = Model::load(random.out);
+  ASSERT_TRUE(model.ok());
+  auto engine = Engine::open(*model, tiny_options());
+  ASSERT_TRUE(engine.ok());
+  RunningServer server(tiny_server_options(), std::move(*engine));
+  Client client(server.port());
+  const Json talk = {{{"role", "user"}, {"content", "Q"}}};
+  for (const auto& [path, body] :
+       {std::pair<const char*, Json>{"/v1/chat/completions", {{"messages", talk}}},
+        {"/tokenize", {{"messages", talk}}},
+        {"/v1/answers", {{"context", "c"}, {"questions", {"Q"}}, {"chat", true}}}}) {
+    const Answer refused = client.post(path, body);
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_EQ(refused.json()["error"]["message"],
+              "the model 'tiny' has no chat template that is known here (hint: /v1/completions "
+              "takes a prompt as it is)")
+        << path;
+  }
+}
+
 TEST_F(Endpoints, TopKIsOffInEitherWriting) {
   Json body = completion("Of all.");
   body["temperature"] = 1;
@@ -341,9 +442,10 @@ TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
             "context_length_exceeded");
   for (const int n : {0, -1, 2000000000})
     EXPECT_EQ(error("/v1/completions", {{"prompt", "P"}, {"n", n}})["code"], "invalid_argument");
-  EXPECT_EQ(error("/v1/chat/completions", {{"messages", {{{"role", "user"}, {"content", "Q"}}}},
-                                           {"tools", Json::array()}})["message"],
-            "unknown or unsupported field 'tools'");
+  EXPECT_EQ(
+      error("/v1/chat/completions", {{"messages", {{{"role", "user"}, {"content", "Q"}}}},
+                                     {"tool_choice", "required"}})["message"],
+      "field 'tool_choice' is \"required\", expected \"none\" or \"auto\": tools are not offered");
   const Json talk = {{{"role", "user"}, {"content", "Q"}}};
   EXPECT_EQ(error("/v1/completions", {{"prompt", "P"}, {"max_tokens", -1}})["message"],
             "field 'max_tokens' is -1, expected at least 1, or 0 with 'echo' and 'logprobs'");
