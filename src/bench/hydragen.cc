@@ -127,8 +127,8 @@ void run_figure_3(Lab& lab) {
   const std::string note =
       "The paper: CodeLlama-13b, 8 A100, 128 tokens an answer; batch 1,024 in (b). There Hydragen "
       "stays within 70% of the ceiling up to 16K tokens, at up to 32 times the best baseline.";
-  grid(lab, spec, "Figure 3 (a)", {lab.choose(128, 1024, 2048)},
-       lab.choose<std::vector<int>>({4, 8}, {8, 128}, {16, 64, 256, 1024}), "batch", note);
+  grid(lab, spec, "Figure 3 (a)", {lab.quick() ? 128 : 1024},
+       lab.choose<std::vector<int>>({4, 8}, {8, 128}, {16, 64, 256}), "batch", note);
   const std::vector<Point> points =
       grid(lab, spec, "Figure 3 (b)",
            lab.choose<std::vector<int>>({64, 128}, {1024, 4096}, {1024, 4096, 16256}),
@@ -140,7 +140,7 @@ void run_tables_1_2(Lab& lab) {
   grid(
       lab, llama("llama-2-7b", lab.choose(1, 1, 2)), "Tables 1 and 2",
       lab.choose<std::vector<int>>({64, 128}, {256, 1024}, {1024, 2048}),
-      lab.choose<std::vector<int>>({4, 8}, {32, 128}, {32, 128, 512}), "batch",
+      lab.choose<std::vector<int>>({4, 8}, {32, 128}, {32, 256}), "batch",
       "The paper: CodeLlama-7B (the shape of Llama 2 7B), 8 A100; at batch 1,024 and 16K tokens of "
       "prefix Hydragen has 22.4 thousand tokens/s, vLLM 0.4, the ceiling 30.1 (128 tokens an "
       "answer).");

@@ -60,7 +60,7 @@ void run_figure_5(Lab& lab) {
               .y_label = "seconds",
               .log_x = true,
               .log_y = true};
-  const auto sizes = lab.choose<std::vector<int>>({4}, {64, 256}, {16, 64, 256, 1024});
+  const auto sizes = lab.choose<std::vector<int>>({4}, {64, 256}, {16, 64, 256});
   for (const int n : sizes) {
     std::vector<Contestant> contestants;
     for (const char* name : {"tree", "hydragen", "prefix_cached", "no_attention"})
@@ -99,7 +99,7 @@ void run_figure_6(Lab& lab) {
   std::string two_shots = "Write a Python program that solves the problem.\n";
   for (size_t i = 0; i < 2; ++i) two_shots += asked(problems[i]) + problems[i].code + "\n";
   const std::vector<Token> shots = tokens(two_shots);
-  const int n_samples = lab.choose(4, 16, 128), n_tokens = lab.choose(4, 16, 128);
+  const int n_samples = lab.choose(4, 16, 32), n_tokens = lab.choose(4, 16, 32);
   Table table{
       .title = fmt::format("Seconds a problem, {} programs of {} tokens each, {} tokens of two "
                            "examples, {}",
@@ -144,7 +144,7 @@ void run_figure_6(Lab& lab) {
 
 void run_needles(Lab& lab) {
   const auto model = demo_model(lab);
-  const int n_documents = lab.choose(1, 2, 25), n_facts = lab.choose(8, 32, 32);
+  const int n_documents = lab.choose(1, 2, 8), n_facts = lab.choose(8, 32, 32);
   Table table{
       .title =
           fmt::format("Facts found in documents: {} of each kind, half of {} facts asked about",

@@ -49,7 +49,7 @@ void run_hydragen_figure_4(Lab& lab) {
                                                     [&] { work.hydragen(pool); },
                                                     [&] { work.shared(pool); }};
         if (copies) calls.emplace_back([&] { copies->per_sequence(pool); });
-        const auto times = times_in_turn(lab.choose(0.02, 1.0, 5.0), calls);
+        const auto times = times_in_turn(lab.choose(0.02, 1.0, 2.0), calls);
         const auto against_copies = [&](size_t i) {
           return copies ? times_faster(times[i], times[3]) : kNotMeasured;
         };

@@ -28,7 +28,7 @@ void run_table_5(Lab& lab) {
           "Padded and packed prompts are asked a sample of the questions."}};
   for (const PaperSet& set : kPaperSets) {
     if (lab.quick() && set.shape.n_prompt() > 1000) continue;
-    const int n_contexts = lab.choose(1, set.shape.context < 700 ? 6 : 1, 6);
+    const int n_contexts = lab.choose(1, set.shape.context < 700 ? 6 : 1, 3);
     const size_t alone = asked_alone(lab, set.shape);
     const std::vector<Contestant> contestants = {
         {.name = "padded", .sharing = "padded:batch=8", .model = model, .at_most = alone},

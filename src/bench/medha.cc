@@ -49,7 +49,7 @@ void run_figure_3(Lab& lab) {
               .x_label = "rows of a chunk",
               .y_label = "times that of the largest",
               .log_x = true};
-  for (const int n_tokens : lab.choose<std::vector<int>>({1024}, {1024, 4096}, {8192, 32768})) {
+  for (const int n_tokens : lab.choose<std::vector<int>>({1024}, {1024, 4096}, {4096, 16384})) {
     const std::vector<Lane> lanes = lab.contest(contestants, [&](int repetition) {
       RandomTokens random(static_cast<uint64_t>(repetition) + 1, model->info().vocab);
       return Workload{.timed = {request_of(random(n_tokens), 1)}};
@@ -166,12 +166,12 @@ double prediction_error(const EngineStats& stats, const EngineStats& before) {
 void run_figure_4(Lab& lab) {
   const ModelSpec spec = long_context_spec();
   const auto model = lab.model(spec);
-  const int n_tokens = lab.choose(1024, 4096, 32768);
+  const int n_tokens = lab.choose(1024, 4096, 16384);
   // For the prompt, the answer, and what is left of the last ones.
   const EngineOptions base{
       .threads = lab.threads(),
       .kv_memory = 4 * static_cast<size_t>(n_tokens) * kv_bytes_per_token(*model, KvType::kF16)};
-  const MeasuredSteps steps = value_of(measure_steps(*model, base, lab.choose(2, 15, 60)));
+  const MeasuredSteps steps = value_of(measure_steps(*model, base, lab.choose(2, 15, 30)));
   Table table{
       .title = fmt::format("Medha figure 4: a prompt of {} tokens beside an answer, in chunks of a "
                            "size (a) or within a budget of time (b), {}",

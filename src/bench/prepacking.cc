@@ -75,7 +75,7 @@ void run_figure_2(Lab& lab) {
     const auto contestant = [&](const char* name) {
       return Contestant{.name = name, .sharing = name, .model = model};
     };
-    const int n = lab.choose(2, 6, 60);
+    const int n = lab.choose(2, 6, 20);
     std::vector<Lane> lanes = lab.contest(
         {contestant("padded"), contestant("prepacked"), contestant("prepacked:dense"),
          contestant("tree")},
@@ -129,7 +129,7 @@ void run_figure_3(Lab& lab) {
               .x_label = "batch",
               .y_label = "times",
               .log_x = true};
-  const auto sizes = lab.choose<std::vector<size_t>>({2, 8}, {2, 8, 24}, {1, 2, 4, 8, 16, 32, 64});
+  const auto sizes = lab.choose<std::vector<size_t>>({2, 8}, {2, 8, 24}, {1, 4, 16, 64});
   for (const LengthMix& mix : mixes_of(lab, *model, lab.choose<size_t>(1, 2, 4))) {
     Chart::Series dense{fmt::format("{}, dense", mix.name), {}}, ragged{mix.name, {}};
     for (const size_t k : sizes) {
@@ -200,7 +200,7 @@ void run_figure_4(Lab& lab) {
 void run_figure_8(Lab& lab) {
   const ModelSpec spec = prepacking_spec(lab);
   const auto model = lab.model(spec);
-  const size_t n_prompts = lab.choose<size_t>(32, 32, 256);
+  const size_t n_prompts = lab.choose<size_t>(32, 32, 64);
   Table table{
       .title = fmt::format("Milliseconds of prefill for each of {} prompts, {}", n_prompts,
                            lab.name(spec)),

@@ -16,7 +16,7 @@ void run_reranking(Lab& lab) {
   const auto model = lab.model(spec);
   const TextTokens tokens(lab, model->info().vocab);
   const size_t n_passages = lab.choose<size_t>(8, 100, 100);
-  const size_t n_queries = lab.choose<size_t>(1, 2, 16);  // asked at once
+  const size_t n_queries = lab.choose<size_t>(1, 2, 6);  // asked at once
   Table table{
       .title = fmt::format("{} queries of TREC Deep Learning with {} candidates each, {}",
                            n_queries, n_passages, lab.name(spec)),

@@ -128,7 +128,7 @@ ServeRun serve_run(Lab& lab) {
                           .predictor = predictor,
                           .kv_token_bytes = kv_token_bytes},
                .loads = lab.choose<std::vector<ServeRun::Load>>({{0.7, 1}}, {{0.7, 30}},
-                                                                {{0.5, 20}, {0.7, 40}, {0.9, 20}}),
+                                                                {{0.5, 20}, {0.7, 30}, {0.9, 20}}),
                .head = lab.quick() ? 0.2 : 6.0,
                .tail = lab.quick() ? 1.0 : 8.0,
                .rounds = lab.choose(1, 1, 2),

@@ -113,7 +113,7 @@ void run_compare(Lab& lab) {
       if (!weights.all_rows && row.n_prompt > 512) continue;
       // The longest take minutes of each engine.
       const bool is_long = row.kind == SpeedRow::Kind::kShared && row.n_prompt > 512;
-      const int n = is_long ? lab.choose(1, 1, 3) : lab.choose(1, 3, 5);
+      const int n = is_long ? 1 : lab.quick() ? 1 : 3;
       std::vector<std::vector<double>> ours(std::size(kOurs)), theirs(peers.size());
       for (int repetition = 0; repetition < n; ++repetition) {
         for (size_t i = 0; i < peers.size(); ++i)
