@@ -114,7 +114,7 @@ int serve_model(ServeOptions o) {
       return report_error(status.error().message), kUsage;
   for (const std::string& named : o.public_prefixes)
     if (Status status = read_prefix(named, o.server.public_prefixes); !status)
-      return report_error(status.error().message);
+      return refuse(status.error());
   o.server.request_timeout = std::chrono::seconds(o.request_timeout);
   o.server.drain_timeout = std::chrono::seconds(o.drain_timeout);
   allow_connections(o.server.max_connections);
@@ -158,9 +158,15 @@ Command add_serve(CLI::App& app) {
   add_model_options(app, o.model);
   app.add_option("--host", o.server.host, "Address to listen on")->capture_default_str();
   app.add_option("--port", o.server.port, "Port to listen on; 0: any that is free")
+      ->check(expect("0 to 65535", [](double x) { return x >= 0 && x <= 65535; }))
       ->capture_default_str();
   app.add_option("--model-name", o.server.model_name,
-                 "How requests name the model (default: the last part of its path)");
+                 "How requests name the model (default: the last part of its path)")
+      ->check(CLI::Validator(
+          [](std::string& name) {
+            return name.empty() ? std::string("is empty, expected a name") : std::string();
+          },
+          "", ""));
   app.add_option("--max-open", o.model.engine.max_open,
                  "Answers waiting or under way at most; more are refused with status 429")
       ->check(positive)
@@ -214,10 +220,12 @@ Command add_serve(CLI::App& app) {
       ->group(limits);
   app.add_option("--max-body", o.server.max_body_bytes, "Longest body, as in 32MiB")
       ->transform(CLI::AsSizeValue(false))
+      ->check(positive)
       ->default_str(bytes(o.server.max_body_bytes))
       ->group(limits);
   app.add_option("--max-header", o.server.max_header_bytes, "Longest headers, as in 16KiB")
       ->transform(CLI::AsSizeValue(false))
+      ->check(positive)
       ->default_str(bytes(o.server.max_header_bytes))
       ->group(limits);
   app.add_option("--request-timeout", o.request_timeout, "Seconds for an answer as a whole")
@@ -238,6 +246,7 @@ Command add_serve(CLI::App& app) {
       "and /v1/answers (all questions about one document), /v1/rerank, /v1/score, /tokenize,\n"
       "/detokenize, /health, /ready, /metrics, /version (docs/serving.md).\n"
       "SIGTERM and Ctrl-C answer what is under way and end; a second one ends at once.\n"
+      "Options may stand in a file, in a part [serve]: pando serve --config FILE.\n"
       "Example:\n  pando serve --model MODEL --port 8000");
   return [options] { return serve_model(*options); };
 }

@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "openai/job.h"
 #include "serve/client_watch.h"
 #include "serve/handler.h"
 
@@ -53,6 +54,7 @@ class Reply : public Replier {
     start_writing();
     is_ending_ = true;
     co_await http::async_write(stream_, message, asio::use_awaitable);
+    is_writing_ = false;
   }
 
   asio::awaitable<void> begin_stream() override {
@@ -67,6 +69,7 @@ class Reply : public Replier {
     http::response_serializer<http::empty_body> serializer(message);
     start_writing();
     co_await http::async_write_header(stream_, serializer, asio::use_awaitable);
+    is_writing_ = false;
   }
 
   asio::awaitable<void> write(std::string events) override {
@@ -78,12 +81,14 @@ class Reply : public Replier {
     } else {
       co_await asio::async_write(stream_, asio::buffer(events), asio::use_awaitable);
     }
+    is_writing_ = false;
   }
 
   asio::awaitable<void> end_stream() override {
     if (is_chunked()) {
       start_writing();
       co_await asio::async_write(stream_, http::make_chunk_last(), asio::use_awaitable);
+      is_writing_ = false;
     }
     is_stream_ = false;
   }
@@ -91,6 +96,9 @@ class Reply : public Replier {
   bool has_begun() const override { return status_ != 0; }
   // Its last bytes are on their way: whoever has them may leave.
   const bool& is_ending() const { return is_ending_; }
+  // Something can still be said: the client has not half of what was said before.
+  bool is_between_writes() const { return !is_writing_; }
+  bool is_stream() const { return is_stream_; }
   int status() const { return status_; }
   bool keep_alive() const { return keep_alive_ && !is_stream_; }
   void close_after() { keep_alive_ = false; }
@@ -115,6 +123,7 @@ class Reply : public Replier {
 
   void start_writing() {
     beast::get_lowest_layer(stream_).expires_after(service_.options.write_timeout);
+    is_writing_ = true;
   }
 
   Service& service_;
@@ -122,7 +131,7 @@ class Reply : public Replier {
   const std::string id_;
   unsigned version_;
   bool keep_alive_;
-  bool is_stream_ = false, is_lost_ = false, is_ending_ = false;
+  bool is_stream_ = false, is_lost_ = false, is_ending_ = false, is_writing_ = false;
   int status_ = 0;  // 0: nothing was sent
 };
 
@@ -161,10 +170,12 @@ class Session {
       : service_(service),
         stream_(std::move(stream)),
         guest_(service.guests.enter(stream_.get_executor())),
-        client_(address_of(beast::get_lowest_layer(stream_).socket())) {
+        client_(address_of(beast::get_lowest_layer(stream_).socket())),
+        too_long_(stream_.get_executor()) {
     guest_->on_drain = [this] {
       if (is_idle_) beast::get_lowest_layer(stream_).close();
     };
+    guest_->on_cut = [this] { too_long_.expires_at(Clock::time_point::min()); };
   }
   ~Session() { service_.guests.leave(guest_); }
 
@@ -253,20 +264,18 @@ class Session {
     begun_ = Clock::now();
     Reply<Stream> reply(service_, stream_, logged_.id, version, keep_alive);
     beast::get_lowest_layer(stream_).expires_never();
-    service_.metrics.under_way().Increment();
-    asio::steady_timer too_long(stream_.get_executor(), service_.options.request_timeout);
+    const double counts = request.path == "/metrics" ? 0 : 1;  // who looks is not looked at
+    service_.metrics.under_way().Increment(counts);
+    too_long_.expires_after(service_.is_cutting ? std::chrono::seconds(0)
+                                                : service_.options.request_timeout);
     const auto ended =
         co_await (handled(request, reply) ||
                   client_left(beast::get_lowest_layer(stream_).socket(), reply.is_ending()) ||
-                  too_long.async_wait(asio::use_awaitable));
-    service_.metrics.under_way().Decrement();
-    if (ended.index() == 2 && !reply.has_begun()) {
-      reply.close_after();
-      WireError error{
-          504, "server_error", "timeout",
-          fmt::format("there was no answer within {} s", service_.options.request_timeout.count())};
-      HttpResponse response = error_response(error);
-      co_await sent(reply, std::move(response));
+                  too_long_.async_wait(kToken));
+    service_.metrics.under_way().Decrement(counts);
+    if (ended.index() == 2) {
+      const WireError error = why_cut();
+      co_await fail(reply, error);
     }
     const bool left = ended.index() == 1 || (ended.index() == 0 && reply.is_lost());
     if (left || ended.index() == 2) service_.metrics.count_cancelled();
@@ -285,12 +294,34 @@ class Session {
     } catch (const std::exception& bug) {
       error = WireError{500, "server_error", "internal", bug.what()};
     }
-    if (!error) co_return;
-    const bool begun = reply.has_begun();
+    if (error) co_await fail(reply, *error);
+  }
+
+  WireError why_cut() const {
+    const auto after = [](std::chrono::seconds time) { return fmt::format("{} s", time.count()); };
+    if (service_.is_cutting)
+      return {503, "server_error", "shutting_down",
+              "the server is shutting down, and there was no answer within " +
+                  after(service_.options.drain_timeout)};
+    return {504, "server_error", "timeout",
+            "there was no answer within " + after(service_.options.request_timeout)};
+  }
+
+  // Ends an answer with an error, as far as that can still be said.
+  asio::awaitable<void> fail(Reply<Stream>& reply, const WireError& error) {
     reply.close_after();
-    if (!begun) {
-      HttpResponse response = error_response(*error);
+    reply.tally.error = error.code;
+    if (!reply.has_begun()) {
+      HttpResponse response = error_response(error);
       co_await sent(reply, std::move(response));
+    } else if (reply.is_stream() && reply.is_between_writes()) {
+      std::string events = openai::stream_event(openai::error_body(error)) + "data: [DONE]\n\n";
+      try {
+        co_await reply.write(std::move(events));
+        co_await reply.end_stream();
+      } catch (const boost::system::system_error&) {
+        reply.lose();
+      }
     }
   }
 
@@ -334,8 +365,9 @@ class Session {
   Stream stream_;
   std::shared_ptr<Guest> guest_;
   const std::string client_;
-  Clock::time_point begun_;  // the request that is being answered
-  LoggedRequest logged_;     // the same
+  asio::steady_timer too_long_;  // for the request that is being answered
+  Clock::time_point begun_;      // the same
+  LoggedRequest logged_;         // the same
   beast::flat_buffer buffer_;
   bool is_idle_ = true;  // no request has come whole
 };

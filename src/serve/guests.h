@@ -14,7 +14,8 @@ namespace pando::serve {
 
 struct Guest {
   boost::asio::any_io_executor executor;
-  std::function<void()> on_drain;  // used on the executor; empty once the connection is over
+  // Used on the executor; empty once the connection is over.
+  std::function<void()> on_drain, on_cut;
 };
 
 // Any thread.
@@ -29,24 +30,28 @@ class Guests {
   }
   // On the guest's executor.
   void leave(const std::shared_ptr<Guest>& guest) {
-    guest->on_drain = nullptr;
+    guest->on_drain = guest->on_cut = nullptr;
     const std::lock_guard lock(mutex_);
     guests_.erase(guest);
   }
   // Tells each to go when it has what it asked for.
-  void drain() {
-    const std::lock_guard lock(mutex_);
-    for (const std::shared_ptr<Guest>& guest : guests_)
-      boost::asio::post(guest->executor, [guest] {
-        if (guest->on_drain) guest->on_drain();
-      });
-  }
+  void drain() { tell(&Guest::on_drain); }
+  // Tells each to go.
+  void cut() { tell(&Guest::on_cut); }
   size_t size() const {
     const std::lock_guard lock(mutex_);
     return guests_.size();
   }
 
  private:
+  void tell(std::function<void()> Guest::*what) {
+    const std::lock_guard lock(mutex_);
+    for (const std::shared_ptr<Guest>& guest : guests_)
+      boost::asio::post(guest->executor, [guest, what] {
+        if (const auto& told = (*guest).*what) told();
+      });
+  }
+
   mutable std::mutex mutex_;
   std::set<std::shared_ptr<Guest>> guests_;
 };

@@ -29,6 +29,7 @@ using Error_code = boost::system::error_code;
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::milliseconds kLookAgain{20};
+constexpr std::chrono::seconds kLastWords{1};
 
 // What a connection threw is its own affair: it is closed.
 constexpr auto kAlone = [](const std::exception_ptr&) {};
@@ -134,19 +135,29 @@ class Server::Impl {
         fmt::format("is stopped: {:.0f} requests are under way, on {} connections; they have {} s",
                     service_.metrics.under_way().Value(), service_.guests.size(),
                     options_.drain_timeout.count()));
-    const auto end = std::chrono::steady_clock::now() + options_.drain_timeout;
+    co_await let_go(options_.drain_timeout);
+    const double n_cut = service_.metrics.under_way().Value();
+    if (service_.guests.size() > 0) {  // they are told, if they listen
+      service_.is_cutting = true;
+      service_.guests.cut();
+      co_await let_go(kLastWords);
+    }
+    service_.log(n_cut > 0 ? fmt::format("ends: {:.0f} requests are cut off", n_cut)
+                           : "ends: all requests are answered");
+    is_over_ = true;
+    signals_.cancel();
+    if (service_.guests.size() > 0) context_.stop();
+  }
+
+  // Until all are gone, within the time.
+  asio::awaitable<void> let_go(std::chrono::seconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
     asio::steady_timer timer(strand_);
     while (service_.guests.size() > 0 && std::chrono::steady_clock::now() < end) {
       service_.guests.drain();
       timer.expires_after(kLookAgain);
       co_await timer.async_wait(kToken);
     }
-    const double n_cut = service_.metrics.under_way().Value();
-    service_.log(n_cut > 0 ? fmt::format("ends: {:.0f} requests are cut off", n_cut)
-                           : "ends: all requests are answered");
-    is_over_ = true;
-    signals_.cancel();
-    if (service_.guests.size() > 0) context_.stop();
   }
 
   const ServerOptions options_;

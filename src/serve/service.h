@@ -26,8 +26,9 @@ struct Service {
   const ServerOptions& options;
   const ApiKeys keys;
   const PublicPrefixes public_prefixes;
-  const int64_t started;              // seconds since 1970
-  std::atomic<bool> draining{false};  // no new requests are taken
+  const int64_t started;                // seconds since 1970
+  std::atomic<bool> draining{false};    // no new requests are taken
+  std::atomic<bool> is_cutting{false};  // those that are under way end too
   Metrics metrics;
   Guests guests;
   Admission admission;

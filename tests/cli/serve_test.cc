@@ -46,6 +46,22 @@ TEST_F(ServeTest, SaysAtOnceThatChatsAreRefused) {
   EXPECT_NE(said.find("chats are refused: 'mute' has no chat template"), std::string::npos) << said;
 }
 
+TEST_F(ServeTest, SaysWhichArgumentsAreWrong) {
+  for (const auto& [arguments, message] :
+       {std::pair{"--port 99999", "--port: 99999, expected 0 to 65535"},
+        {"--port -1", "expected 0 to 65535"},
+        {"--model-name ''", "--model-name: is empty, expected a name"},
+        {"--max-body 0", "--max-body: 0, expected at least 1"},
+        {"--max-header 0", "--max-header: 0, expected at least 1"},
+        {"--log all", "--log"},
+        {"--public-prefix rules", "--public-prefix: 'rules', expected NAME=FILE"}}) {
+    const Finished refused = pando(std::string("serve --model m ") + arguments);
+    EXPECT_EQ(refused.code, 2) << refused;
+    EXPECT_TRUE(refused.says(message)) << refused;
+  }
+  EXPECT_EQ(pando("serve --model m --public-prefix rules=none.txt").code, 1);
+}
+
 // Loading a model may take minutes, and who starts it is gone by then.
 TEST_F(ServeTest, SaysWhatIsWrongWithAddressKeysAndCertificateBeforeItLoadsTheModel) {
   std::filesystem::create_directory(at("shape"));  // which no model can be loaded from

@@ -59,6 +59,7 @@ TEST_F(Endpoints, SmallOnes) {
   const Answer metrics = client_.get("/metrics");
   EXPECT_NE(metrics.body.find("pando_open_connections"), std::string::npos);
   EXPECT_NE(metrics.body.find("pando_steps_total"), std::string::npos);
+  EXPECT_NE(metrics.body.find("\npando_requests_under_way 0\n"), std::string::npos);
 }
 
 TEST_F(Endpoints, ACompletionIsTheEnginesOwn) {

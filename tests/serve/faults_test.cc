@@ -343,6 +343,60 @@ TEST(Faults, AnAnswerThatTakesTooLong) {
   EXPECT_TRUE(soon([&] { return is_idle(server); }));
 }
 
+EngineOptions slow_options() {
+  EngineOptions options = tiny_options();
+  options.max_running = 2;
+  return options;
+}
+
+// A stream that takes far longer than a test and has begun, and a request that waits behind it.
+struct SlowOnes {
+  explicit SlowOnes(RunningServer& server) : streaming(server.port()), waiting(server.port()) {
+    Json body = endless_body();
+    body.update({{"prompt", Json::array()}, {"n", 1}, {"stream", true}});
+    for (int i = 0; i < 200; ++i) body["prompt"].push_back("Goes on " + std::to_string(i));
+    send(streaming, body);
+    EXPECT_TRUE(soon([&] { return server.engine().stats().decode_rows > 10; }));
+    send(waiting, endless_body());
+    EXPECT_TRUE(soon([&] { return server.engine().stats().open_answers > 201; }));
+  }
+  static void send(Client& client, const Json& body) {
+    const std::string text = body.dump();
+    client.send(
+        "POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+        std::to_string(text.size()) + "\r\n\r\n" + text);
+  }
+  Client streaming, waiting;
+};
+
+// A stream that has begun says why it ends.
+TEST(Faults, AStreamThatTakesTooLong) {
+  serve::ServerOptions options = tiny_server_options();
+  options.request_timeout = 2s;
+  RunningServer server(options, slow_options());
+  SlowOnes slow(server);
+  const Answer answer = slow.streaming.read();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.events().back()["error"]["code"], "timeout");
+}
+
+TEST(Faults, WhatAServerThatStopsCannotAnswerIsTold) {
+  serve::ServerOptions options = tiny_server_options();
+  options.drain_timeout = 1s;
+  RunningServer server(options, slow_options());
+  SlowOnes slow(server);
+  const auto start = std::chrono::steady_clock::now();
+  std::thread stopping([&] { server.stop(); });
+  const Answer begun = slow.streaming.read(), refused = slow.waiting.read();
+  stopping.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 4s);
+  EXPECT_EQ(begun.status, 200);
+  EXPECT_EQ(begun.events().back()["error"]["code"], "shutting_down");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.json()["error"]["code"], "shutting_down");
+  EXPECT_NE(refused.retry_after, "");
+}
+
 TEST(Faults, AServerThatStopsAnswersWhatIsUnderWay) {
   RunningServer server;
   Client idle(server.port()), busy(server.port());

@@ -73,6 +73,7 @@ TEST(Log, ALineForEachRequest) {
   EXPECT_NE(wrong.request_id, "two words");
   const Answer stranger = client.ask("POST", "/v1/completions", body, "no-key-of-this-server");
   EXPECT_EQ(stranger.status, 401);
+  lines.wait_for(4);
   Client confused(server.port());
   confused.send("GET\r\n\r\n");
   EXPECT_NE(confused.read_all().find("X-Request-Id: "), std::string::npos);
