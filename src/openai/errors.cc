@@ -1,8 +1,42 @@
 #include "openai/errors.h"
 
-namespace pando::openai {
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 
-WireError wire_error(const Error& error) {
+namespace pando::openai {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Those that the engine checks, which names them without quotes.
+constexpr std::string_view kEngineFields[] = {"temperature",
+                                              "top_k",
+                                              "top_p",
+                                              "min_p",
+                                              "n",
+                                              "max_tokens",
+                                              "top_logprobs",
+                                              "logit_bias",
+                                              "repetition_penalty",
+                                              "presence_penalty",
+                                              "frequency_penalty",
+                                              "deadline_class"};
+
+std::string blamed_field(std::string_view message) {
+  for (const std::string_view before :
+       {"field '", "unknown field '", "unknown or unsupported field '", "the body has no '"})
+    if (message.starts_with(before)) {
+      message.remove_prefix(before.size());
+      return std::string(message.substr(0, message.find('\'')));
+    }
+  const std::string_view word = message.substr(0, message.find(' '));
+  const bool known = std::find(std::begin(kEngineFields), std::end(kEngineFields), word) !=
+                     std::end(kEngineFields);
+  return known ? std::string(word) : std::string();
+}
+
+WireError without_field(const Error& error) {
   const char* code = error_code_name(error.code);
   switch (error.code) {
     case ErrorCode::kInvalidArgument:
@@ -22,11 +56,19 @@ WireError wire_error(const Error& error) {
   return {500, "server_error", code, error.message};
 }
 
+}  // namespace
+
+WireError wire_error(const Error& error) {
+  WireError wire = without_field(error);
+  if (wire.status == 400) wire.param = blamed_field(error.message);
+  return wire;
+}
+
 nlohmann::ordered_json error_body(const WireError& error) {
   return {{"error",
            {{"message", error.message},
             {"type", error.type},
-            {"param", nullptr},
+            {"param", error.param.empty() ? Json(nullptr) : Json(error.param)},
             {"code", error.code}}}};
 }
 

@@ -12,9 +12,11 @@ namespace pando::openai {
 struct WireError {
   int status = 500;
   std::string type, code, message;
+  std::string param = {};  // the field to blame; empty: none, or several
 };
 
-// One table, from ErrorCode to status, type and code.
+// One table, from ErrorCode to status, type and code; `param` by the message, which begins with the
+// field that it blames.
 WireError wire_error(const Error& error);
 // {"error": {"message", "type", "param", "code"}}
 nlohmann::ordered_json error_body(const WireError& error);

@@ -71,9 +71,10 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     fields.text("model", name);
     if (!fields.status()) return refuse(fields.status().error());
     if (!name.empty() && name != service.options.model_name)
-      return {.response = wrong_request(404, "model_not_found",
-                                        fmt::format("the model '{}' is not served, expected '{}'",
-                                                    one_line(name), service.options.model_name))};
+      return {.response = error_response({404, "invalid_request_error", "model_not_found",
+                                          fmt::format("the model '{}' is not served, expected '{}'",
+                                                      one_line(name), service.options.model_name),
+                                          "model"})};
   }
   if (route.answer != nullptr) {
     Result<HttpResponse> response = route.answer(service, request, body);
@@ -95,8 +96,12 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     Result<std::vector<Token>> tokens = encode_prompt(model, one);
     if (!tokens) return refuse(tokens.error());
     one.tokens = std::move(*tokens);
-    if (Status status = openai::check_length(**job, one, service.engine.options().context); !status)
-      return refuse(status.error());
+    const Status fits = openai::check_length(**job, one, service.engine.options().context);
+    if (!fits) {
+      openai::WireError error = openai::wire_error(fits.error());
+      error.param = (*job)->length_field;
+      return {.response = error_response(error)};
+    }
     one.isolation_key = key;
     one.ttft_slo = due->ttft_slo;
     one.tpot_slo = due->tpot_slo;

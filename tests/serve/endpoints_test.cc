@@ -293,6 +293,39 @@ TEST_F(Endpoints, FieldsThatChangeNothing) {
               std::string::npos);
 }
 
+TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {
+  const Json prompt = {{"prompt", "P"}};
+  for (const auto& [name, value] : {std::pair<const char*, Json>{"model", "other"},
+                                    {"max_tokens", 100000},
+                                    {"max_tokens", -1},
+                                    {"max_tokens", "8"},
+                                    {"temperature", -1},
+                                    {"top_p", 2},
+                                    {"top_k", -2},
+                                    {"n", 0},
+                                    {"min_p", 2},
+                                    {"seed", "x"},
+                                    {"stop", 5},
+                                    {"prompt", 5},
+                                    {"promt", "P"},
+                                    {"logit_bias", {{"99999999", 1}}},
+                                    {"deadline_class", "none"},
+                                    {"ttft_slo_ms", 0},
+                                    {"stream_options", {{"include_usage", true}}},
+                                    {"best_of", 3},
+                                    {"suffix", "s"}}) {
+    Json body = prompt;
+    body[name] = value;
+    const Answer answer = client_.post("/v1/completions", body);
+    EXPECT_GE(answer.status, 400) << body;
+    EXPECT_EQ(answer.json()["error"]["param"], name) << answer.body;
+  }
+  EXPECT_EQ(error("/v1/completions", Json::object())["param"], "prompt");
+  EXPECT_EQ(error("/v1/answers", {{"context", "c"}})["param"], "questions");
+  EXPECT_EQ(error("/v1/chat/completions", {{"messages", Json::array()}})["param"], "messages");
+  EXPECT_EQ(error("/tokenize", Json::object())["param"], nullptr);  // one of two
+}
+
 TEST_F(Endpoints, ASeedIsAnyInteger) {
   Json body = completion("Drawn.");
   body["temperature"] = 1;
@@ -401,7 +434,7 @@ TEST_F(Endpoints, AnswersBeyondTheContextAreRefused) {
   // Without it the answer ends with the context.
   const Json rest = {{"prompt", prompt(630)}, {"ignore_eos", true}};
   EXPECT_EQ(post("/v1/completions", rest)["usage"]["completion_tokens"], 10);
-  Json talk = {{"messages", {{{"role", "user"}, {"content", prompt(500)}}}}};
+  Json talk = {{"messages", {{{"role", "user"}, {"content", prompt(500)}}}}, {"ignore_eos", true}};
   EXPECT_EQ(post("/v1/chat/completions", talk)["choices"][0]["finish_reason"], "length");
   for (const char* name : {"max_tokens", "max_completion_tokens"}) {
     Json long_talk = talk;
