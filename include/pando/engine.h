@@ -76,18 +76,17 @@ struct EngineStats {
   double predicted_s = 0;         // of steps that were packed by time: predicted seconds,
   double timed_s = 0;             //   measured ones,
   double prediction_error_s = 0;  //   and the sum of the sizes of their differences
-  double queued_s = 0;            // as of the last of these: of open prompts, each alone
   std::vector<Figure> technique;  // what the planner counts of its own, since it was opened
 
   // As it is, not counted.
   uint64_t open_answers = 0;     // waiting or running
   uint64_t running_answers = 0;  // of these, with keys and values
   uint64_t open_tokens = 0;      // keys and values that they will come to, as max_queue counts
+  double queued_s = 0;           // predicted seconds of prompts among them, each alone
   uint64_t kv_bytes = 0;         // pages in use, cached ones too
   uint64_t tree_nodes = 0;
 
-  // What was added since `before`; kv_bytes_peak, queued_s and what is not counted stay as they
-  // are.
+  // What was added since `before`; kv_bytes_peak and what is not counted stay as they are.
   EngineStats since(const EngineStats& before) const;
 };
 

@@ -246,7 +246,10 @@ EngineStats EngineLoop::stats() const {
   stats.technique = planner_->figures();
   stats.open_answers = sequences_.size();
   stats.open_tokens = open_tokens();
-  for (const auto& sequence : sequences_) stats.running_answers += sequence->running;
+  for (const auto& sequence : sequences_) {
+    stats.running_answers += sequence->running;
+    if (timing_ && sequence->completion.tokens.empty()) stats.queued_s += sequence->job.left;
+  }
   stats.kv_bytes = (pages_.n_pages() - pages_.n_free()) * pages_.page_bytes();
   stats.tree_nodes = cache_.tree().n_nodes();
   return stats;

@@ -80,9 +80,6 @@ std::vector<EngineLoop::Share> EngineLoop::reserve_timed_step() {
   std::vector<Job> jobs;
   for (uint32_t item = 0; item < work.view().items.size(); ++item)
     jobs.push_back(work.sequence(item).job);
-  stats_.queued_s = 0;
-  for (uint32_t item = 0; item < jobs.size(); ++item)
-    if (!work.view().items[item].decoding) stats_.queued_s += jobs[item].left;
   const PackedStep step = timing_->pack(work.view(), jobs);
   std::vector<Share> shares = reserve_all(work, step.advances);
   if (!shares.empty() && shares.size() == step.advances.size()) packed_features_ = step.features;

@@ -116,6 +116,19 @@ TEST(Policy, BaselinesWithoutChunksAndWithOnePrefillAtATime) {
   EXPECT_EQ(single.run(), 3);
 }
 
+TEST(Policy, SaysHowLongOpenPromptsWillTake) {
+  TestLoop loop(options_for("lars", 0.02));
+  EXPECT_EQ(loop.stats().queued_s, 0);
+  ASSERT_TRUE(loop.submit(1, tiny_request(std::string(100, 'a'), 1)).ok());
+  const double all = loop.stats().queued_s;
+  EXPECT_GE(all, 0.1) << "a millisecond a row";
+  for (int i = 0; i < 2; ++i) loop.step();
+  EXPECT_LT(loop.stats().queued_s, all);
+  EXPECT_GT(loop.stats().queued_s, 0);
+  loop.run();
+  EXPECT_EQ(loop.stats().queued_s, 0) << "though its last step was a prefill";
+}
+
 TEST(Policy, WhoWaitsGetsThePrefixOfAnother) {
   TestLoop loop(options_for("edf", 0.02));
   Request request = tiny_request(std::string(200, 'a'), 1);
