@@ -34,6 +34,7 @@ class Measuring {
       : weights_(weights), options_(options), seconds_(seconds) {
     options_.policy = "fcfs";
     options_.step_budget = 0;
+    options_.max_queue = 0;
   }
 
   Status run(Shape shape) {
@@ -43,8 +44,13 @@ class Measuring {
     if (!loop) return loop.error();
     const auto context = static_cast<uint32_t>((*loop)->options().context);
     shape.n_decodes = std::min(shape.n_decodes, context - 1);
-    shape.prompt_len = std::min(shape.prompt_len, context - 1 - shape.n_decodes);
-    if (shape.prompt_len == 0) return {};
+    // Where memory is short: what has room at once, so that no step waits for another.
+    const auto page = static_cast<uint32_t>(loop_options.page_len);
+    const size_t n_pages = (*loop)->kv_capacity() / page;
+    const auto room =
+        static_cast<uint32_t>(std::min<size_t>(n_pages / shape.n_prompts * page, context));
+    if (room < shape.n_decodes + 2) return {};
+    shape.prompt_len = std::min(shape.prompt_len, room - 1 - shape.n_decodes);
     for (int repeat = 0; repeat < kRepeats && !is_over(); ++repeat)
       if (Status status = run(**loop, shape, repeat); !status) return status;
     return {};

@@ -38,6 +38,18 @@ TEST(MeasureSteps, StopsInTime) {
   EXPECT_EQ(measured->n_steps, 1u);
 }
 
+TEST(MeasureSteps, TakesLittleMemory) {
+  for (const size_t n_pages : {1, 3, 40}) {
+    EngineOptions options = tiny_options();
+    options.kv_memory = 32 * memory_for(1) / static_cast<size_t>(tiny_loop_options().page_len);
+    options.kv_memory *= n_pages;
+    options.max_queue = 1;
+    const Result<MeasuredSteps> measured = measure_steps(*tiny_model(), options, 1);
+    ASSERT_TRUE(measured.ok()) << measured.error().message;
+    EXPECT_GT(measured->n_repeats, 0u);
+  }
+}
+
 TEST(MeasureSteps, SaysHowGoodTheyAre) {
   const MeasuredSteps steps{.median_error = 0.061, .repeat_noise = 0.05, .n_steps = 120};
   EXPECT_TRUE(steps.good());
