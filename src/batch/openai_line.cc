@@ -17,7 +17,10 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kUrls[] = {"/v1/completions", "/v1/chat/completions", "/v1/embeddings"};
+constexpr openai::Endpoint kEndpoints[] = {openai::Endpoint::kCompletions, openai::Endpoint::kChat,
+                                           openai::Endpoint::kEmbeddings};
 constexpr std::string_view kLineFields[] = {"custom_id", "method", "url", "body"};
+
 Status read_body(const Json& json, BatchLine& line) {
   Fields fields(json);
   std::string method = "POST", url;
@@ -29,9 +32,6 @@ Status read_body(const Json& json, BatchLine& line) {
   if (form == std::size(kUrls))
     fields.fail(
         invalid_argument("field 'url' is \"{}\", expected one of {}", url, fmt::join(kUrls, ", ")));
-  constexpr openai::Endpoint kEndpoints[] = {openai::Endpoint::kCompletions,
-                                             openai::Endpoint::kChat, openai::Endpoint::kEmbeddings,
-                                             openai::Endpoint::kCompletions};
   Json body;
   fields.object("body", body);
   if (!fields.status()) return fields.status();
