@@ -43,6 +43,8 @@ Result<ApiKeys> ApiKeys::parse(std::span<const std::string> lines) {
       return invalid_argument("line {} of the API keys is a key that stands above already", i + 1);
     keys.digests_.push_back(of_key);
   }
+  if (!lines.empty() && keys.empty())  // or a file whose keys are commented out would open the door
+    return invalid_argument("the API keys are empty lines and comments, expected a key");
   return keys;
 }
 

@@ -17,7 +17,7 @@ namespace pando::serve {
 class ApiKeys {
  public:
   // Lines "name:key" or "key"; empty ones and those that begin with # are left out. Errors:
-  // kInvalidArgument for a key shorter than 16 characters or given twice.
+  // kInvalidArgument for a key shorter than 16 characters or given twice, or lines without any key.
   static Result<ApiKeys> parse(std::span<const std::string> lines);
 
   bool empty() const { return digests_.empty(); }
