@@ -135,12 +135,20 @@ Result<std::unique_ptr<Job>> make_job(Endpoint endpoint, const nlohmann::json& j
 
 Status check_lists(const nlohmann::json& body) {
   constexpr std::pair<const char*, size_t> kLists[] = {
-      {"stop", 64}, {"stop_token_ids", 1024}, {"logit_bias", 1024}};
+      {"stop", 64}, {"stop_token_ids", 1024}, {"stop_tokens", 1024}, {"logit_bias", 1024}};
+  constexpr size_t kMostStopBytes = 4096;
   for (const auto& [name, most] : kLists)
     if (const auto list = body.find(name);
         list != body.end() && list->is_structured() && list->size() > most)
       return invalid_argument("field '{}' has {} entries, expected at most {}", name, list->size(),
                               most);
+  size_t n_bytes = 0;
+  if (const auto stop = body.find("stop"); stop != body.end())
+    for (const nlohmann::json& text : stop->is_array() ? *stop : nlohmann::json::array({*stop}))
+      if (text.is_string()) n_bytes += text.get_ref<const std::string&>().size();
+  if (n_bytes > kMostStopBytes)
+    return invalid_argument("field 'stop' has {} bytes in all, expected at most {}", n_bytes,
+                            kMostStopBytes);
   return {};
 }
 

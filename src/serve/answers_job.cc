@@ -14,6 +14,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 using openai::Completions;
 
+// Bytes of the prompt that a question gets.
+size_t prompt_bytes(const AnswerOptions& options, size_t n_context, size_t n_question) {
+  const std::string& text = options.prompt_template;
+  size_t n_bytes = options.instruction.size() + text.size();
+  for (const auto& [field, n] : {std::pair{"{instruction}", options.instruction.size()},
+                                 {"{context}", n_context},
+                                 {"{question}", n_question}})
+    for (size_t at = 0; (at = text.find(field, at)) != std::string::npos; ++at) n_bytes += n;
+  return n_bytes;
+}
+
 class AnswersJob : public openai::Job {
  public:
   AnswersJob(BatchLine line, const openai::JobContext& context)
@@ -26,9 +37,11 @@ class AnswersJob : public openai::Job {
     openai::Bounds bounds;  // before anything is tokenised
     const size_t n_context = line_.contexts.empty() ? 0 : line_.contexts[0].size();
     for (const BatchQuestion& question : line_.questions) {
-      const size_t n_requests = std::max<size_t>(question.choices.size(), 1);
-      if (Status status = bounds.add(n_requests, n_context + question.text.size()); !status)
-        return status;
+      const size_t n_bytes = prompt_bytes(line_.options, n_context, question.text.size());
+      Status status = question.choices.empty() ? bounds.add(1, n_bytes) : Status();
+      for (const std::string& choice : question.choices)
+        if (status) status = bounds.add(1, n_bytes + choice.size());
+      if (!status) return status;
     }
     for (const BatchQuestion& question : line_.questions) {
       Result<std::vector<Request>> of_question = requests_of(model_, line_, question);
@@ -152,6 +165,9 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   // Choices of the line are copied to each question.
   const auto n_of = [&](const char* name) { return fields.has(name) ? json[name].size() : 1; };
   if (Status status = openai::Bounds().add(n_of("questions") * n_of("choices"), 0); !status)
+    return status.error();
+  const size_t n_copied = fields.has("choices") ? json["choices"].dump().size() : 0;
+  if (Status status = openai::Bounds().add(n_of("questions"), n_copied); !status)
     return status.error();
   if (Status status = openai::check_lists(json); !status) return status.error();
   Result<BatchLine> parsed = read_line(line, 1, defaults);
