@@ -36,6 +36,9 @@ struct Tally {
   std::string error;                    // its code, where it failed
 };
 
+// A part of a path with what stands for %20 and the like.
+std::string unescaped(std::string_view text);
+
 // With the headers that go with its status; `retry_after` in seconds.
 HttpResponse error_response(const openai::WireError& error, int retry_after = 1);
 HttpResponse json_response(const nlohmann::ordered_json& body);

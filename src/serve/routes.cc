@@ -29,7 +29,7 @@ Reply model_object(const Service& service) {
 Result<HttpResponse> models(Service& service, const HttpRequest& request, const Json&) {
   if (request.path == kModels)
     return json_response({{"object", "list"}, {"data", Reply::array({model_object(service)})}});
-  const std::string name = request.path.substr(kModels.size() + 1);
+  const std::string name = unescaped(request.path.substr(kModels.size() + 1));
   if (name != service.options.model_name)
     return error_response({404, "invalid_request_error", "model_not_found",
                            fmt::format("the model '{}' is not served, expected '{}'",

@@ -55,7 +55,9 @@ TEST_F(Endpoints, SmallOnes) {
   ASSERT_EQ(models["data"].size(), 1u);
   EXPECT_EQ(models["data"][0]["id"], "tiny");
   EXPECT_EQ(client_.get("/v1/models/tiny").json()["object"], "model");
-  EXPECT_EQ(client_.get("/v1/models/other").status, 404);
+  EXPECT_EQ(client_.get("/v1/models/t%69ny").status, 200) << "as clients escape 'org/model'";
+  for (const char* other : {"other", "t%69n", "tin%7", "tiny%", "tiny%zz", "tin%79%00"})
+    EXPECT_EQ(client_.get(std::string("/v1/models/") + other).status, 404) << other;
   const Answer metrics = client_.get("/metrics");
   EXPECT_NE(metrics.body.find("pando_open_connections"), std::string::npos);
   EXPECT_NE(metrics.body.find("pando_steps_total"), std::string::npos);
@@ -414,6 +416,13 @@ TEST_F(Endpoints, TooMuchAtOnce) {
   error("/v1/answers", {{"context", whole}, {"questions", texts}});
   error("/v1/answers", {{"context", "c"}, {"questions", texts}, {"choices", texts}});
   error("/v1/answers", {{"context", "c"}, {"questions", texts}, {"stop", texts}});
+  error("/v1/answers", {{"context", "c"}, {"questions", texts}, {"instruction", whole}});
+  error("/v1/answers", {{"context", "c"}, {"questions", texts}, {"choices", {whole, "b"}}});
+  std::string many_times = "{question}";
+  for (int i = 0; i < 100; ++i) many_times += "{context}";
+  error("/v1/answers", {{"context", whole}, {"questions", {"q"}}, {"template", many_times}});
+  error("/v1/answers", {{"context", "c"}, {"questions", {"q"}}, {"stop_tokens", Json(2000, 1)}});
+  error("/v1/completions", {{"prompt", "P"}, {"stop", std::string(5000, 'x')}});
   error("/v1/completions", {{"prompt", "P"}, {"stop", texts}});
   error("/v1/completions", {{"prompt", "P"}, {"logprobs", 21}});
 }
