@@ -35,6 +35,7 @@ class Job {
 };
 
 std::string stream_event(const nlohmann::ordered_json& data);
+constexpr std::string_view kStreamEnd = "data: [DONE]\n\n";  // behind the last one
 
 // What a job may ask for, counted before it is made: requests, and the bytes of all their prompts,
 // which stand in a body once where they are shared.

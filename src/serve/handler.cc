@@ -116,11 +116,11 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
   return {.job = std::move(*job)};
 }
 
-// Times of a job's answers.
+// Times of a job's answers, from when its body had come.
 class Times {
  public:
-  Times(Metrics& metrics, const std::vector<Request>& requests)
-      : metrics_(metrics), first_(requests.size()) {
+  Times(Metrics& metrics, const std::vector<Request>& requests, Clock::time_point start)
+      : metrics_(metrics), start_(start), first_(requests.size()) {
     for (size_t i = 0; i < requests.size(); ++i)
       first_[i].resize(static_cast<size_t>(requests[i].sampling.n));
   }
@@ -139,12 +139,13 @@ class Times {
 
  private:
   Metrics& metrics_;
-  Clock::time_point start_ = Clock::now();
+  const Clock::time_point start_;
   std::vector<std::vector<std::optional<Clock::time_point>>> first_;  // [requests][n]
 };
 
 // The head of a stream goes out once the engine has let the job in: what it refuses has a status.
-asio::awaitable<void> answer(Service& service, openai::Job& job, Replier& replier) {
+asio::awaitable<void> answer(Service& service, openai::Job& job, asio::thread_pool& pool,
+                             Clock::time_point start, Replier& replier) {
   openai::Completions completions;
   for (const Request& request : job.requests) {
     completions.emplace_back(static_cast<size_t>(request.sampling.n));
@@ -153,7 +154,7 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, Replier& replie
   Result<Admission::Place> place = service.admission.enter(bytes_of(job.requests));
   Status status = place ? Status() : Status(place.error());
   Asking asking(service.engine, job.requests, co_await asio::this_coro::executor);
-  Times times(service.metrics, job.requests);
+  Times times(service.metrics, job.requests, start);
   while (status && !asking.over()) {
     Result<std::vector<Heard>> all_heard = co_await asking.next();
     if (!all_heard) {
@@ -179,9 +180,13 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, Replier& replie
     if (!events.empty()) co_await replier.write(std::move(events));
   }
   if (!replier.has_begun()) {
-    HttpResponse response = status ? json_response(job.body(completions))
-                                   : error_response(openai::wire_error(status.error()),
-                                                    service.admission.retry_after());
+    HttpResponse response;
+    if (status) {
+      response = co_await offload(pool, [&] { return json_response(job.body(completions)); });
+    } else {
+      response =
+          error_response(openai::wire_error(status.error()), service.admission.retry_after());
+    }
     co_await replier.send(std::move(response));
     co_return;
   }
@@ -193,7 +198,7 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, Replier& replie
     replier.tally.error = error.code;
     last = openai::stream_event(openai::error_body(error));
   }
-  last += "data: [DONE]\n\n";
+  last += openai::kStreamEnd;
   co_await replier.write(std::move(last));
   co_await replier.end_stream();
 }
@@ -234,13 +239,21 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
 }
 
 asio::awaitable<void> handle(Service& service, const HttpRequest& request, Replier& replier) {
+  constexpr size_t kLongBody = size_t{64} << 10;
+  const Clock::time_point start = Clock::now();
   const Route& route = *find_route(request.path);
-  Prepared prepared = co_await offload(
-      service.text_pool, [&service, &route, &request] { return prepare(service, route, request); });
+  asio::thread_pool& pool =
+      request.body.size() > kLongBody ? service.long_text_pool : service.text_pool;
+  Prepared prepared;
+  if (request.method == "GET") {  // no text: whether it is alive must not wait
+    prepared = prepare(service, route, request);
+  } else {
+    prepared = co_await offload(pool, [&] { return prepare(service, route, request); });
+  }
   if (prepared.response) {
     co_await replier.send(std::move(*prepared.response));
   } else {
-    co_await answer(service, *prepared.job, replier);
+    co_await answer(service, *prepared.job, pool, start, replier);
   }
 }
 

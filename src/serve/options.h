@@ -19,7 +19,7 @@ struct ServerOptions {
   uint16_t port = 8000;    // 0: any that is free
   std::string model_name;  // as requests name it; others are not found
   int io_threads = 2;      // for connections
-  int text_threads = 2;    // for reading bodies and tokenising
+  int text_threads = 2;    // for reading bodies and tokenising; as many for long ones
   // One key in each line, "name:key" or "key"; empty: everybody may ask. Requests of different keys
   // share no prefixes.
   std::vector<std::string> api_keys;

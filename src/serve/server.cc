@@ -71,7 +71,10 @@ class Server::Impl {
         signals_(strand_) {}
 
   // Whatever a thread of texts still does is done for connections that are alive.
-  ~Impl() { service_.text_pool.join(); }
+  ~Impl() {
+    service_.text_pool.join();
+    service_.long_text_pool.join();
+  }
 
   Status listen() {
     if (Status status = pando::serve::listen(options_, acceptor_); !status) return status;

@@ -26,6 +26,7 @@ Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p)
       metrics(e),
       admission(o.max_prompt_bytes),
       text_pool(static_cast<size_t>(o.text_threads)),
+      long_text_pool(static_cast<size_t>(o.text_threads)),
       secret_(random_bits()) {}
 
 std::string Service::new_id() { return fmt::format("{:016x}", mix64(secret_ + ++n_ids_)); }

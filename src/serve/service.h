@@ -32,7 +32,8 @@ struct Service {
   Metrics metrics;
   Guests guests;
   Admission admission;
-  boost::asio::thread_pool text_pool;
+  // For texts; long ones have threads of their own, so that short ones do not wait for them.
+  boost::asio::thread_pool text_pool, long_text_pool;
 
   // Of a new request, and of its answer.
   std::string new_id();
