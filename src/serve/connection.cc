@@ -30,6 +30,7 @@ using openai::WireError;
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::seconds kLinger{2};
+constexpr size_t kPiece = size_t{64} << 10;  // of an answer
 
 // The answer to one request, on its way out.
 template <class Stream>
@@ -53,7 +54,14 @@ class Reply : public Replier {
     message.prepare_payload();
     start_writing();
     is_ending_ = true;
-    co_await http::async_write(stream_, message, asio::use_awaitable);
+    if (message.body().size() <= kPiece) {
+      co_await http::async_write(stream_, message, asio::use_awaitable);
+    } else {
+      http::response_serializer<http::string_body> serializer(message);
+      co_await http::async_write_header(stream_, serializer, asio::use_awaitable);
+      for (std::string_view rest = message.body(); !rest.empty();)
+        co_await write_all(asio::buffer(next_piece(rest)));
+    }
     is_writing_ = false;
   }
 
@@ -73,31 +81,28 @@ class Reply : public Replier {
   }
 
   asio::awaitable<void> write(std::string events) override {
-    start_writing();
-    is_ending_ = events.ends_with("data: [DONE]\n\n");  // at which clients leave
-    if (is_chunked()) {
-      co_await asio::async_write(stream_, http::make_chunk(asio::buffer(events)),
-                                 asio::use_awaitable);
-    } else {
-      co_await asio::async_write(stream_, asio::buffer(events), asio::use_awaitable);
+    for (std::string_view rest = events; !rest.empty();) {
+      const auto piece = asio::buffer(next_piece(rest));
+      is_ending_ = rest.empty() && events.ends_with(openai::kStreamEnd);  // at which clients leave
+      if (is_chunked()) {
+        co_await write_all(http::make_chunk(piece));
+      } else {
+        co_await write_all(piece);
+      }
     }
     is_writing_ = false;
   }
 
   asio::awaitable<void> end_stream() override {
-    if (is_chunked()) {
-      start_writing();
-      co_await asio::async_write(stream_, http::make_chunk_last(), asio::use_awaitable);
-      is_writing_ = false;
-    }
-    is_stream_ = false;
+    if (is_chunked()) co_await write_all(http::make_chunk_last());
+    is_stream_ = is_writing_ = false;
   }
 
   bool has_begun() const override { return status_ != 0; }
   // Its last bytes are on their way: whoever has them may leave.
   const bool& is_ending() const { return is_ending_; }
   // Something can still be said: the client has not half of what was said before.
-  bool is_between_writes() const { return !is_writing_; }
+  bool is_between_writes() const { return !is_writing_ && !is_ending_; }
   bool is_stream() const { return is_stream_; }
   int status() const { return status_; }
   bool keep_alive() const { return keep_alive_ && !is_stream_; }
@@ -124,6 +129,19 @@ class Reply : public Replier {
   void start_writing() {
     beast::get_lowest_layer(stream_).expires_after(service_.options.write_timeout);
     is_writing_ = true;
+  }
+
+  template <class Buffers>
+  asio::awaitable<void> write_all(Buffers buffers) {
+    start_writing();
+    co_await asio::async_write(stream_, buffers, asio::use_awaitable);
+  }
+
+  // Each has its own time, so that a slow client gets a long answer too.
+  static std::string_view next_piece(std::string_view& rest) {
+    const std::string_view piece = rest.substr(0, kPiece);
+    rest.remove_prefix(piece.size());
+    return piece;
   }
 
   Service& service_;
@@ -315,7 +333,8 @@ class Session {
       HttpResponse response = error_response(error);
       co_await sent(reply, std::move(response));
     } else if (reply.is_stream() && reply.is_between_writes()) {
-      std::string events = openai::stream_event(openai::error_body(error)) + "data: [DONE]\n\n";
+      std::string events = openai::stream_event(openai::error_body(error));
+      events += openai::kStreamEnd;
       try {
         co_await reply.write(std::move(events));
         co_await reply.end_stream();

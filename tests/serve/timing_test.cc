@@ -1,0 +1,54 @@
+// Who waits for whom, and for how long.
+#include <boost/asio/read.hpp>
+#include <chrono>
+#include <thread>
+
+#include "serve/client.h"
+
+namespace pando::testing {
+namespace {
+
+using namespace std::chrono_literals;
+namespace http = boost::beast::http;
+
+std::string post_text(const std::string& path, const Json& body) {
+  const std::string text = body.dump();
+  return "POST " + path + " HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+         std::to_string(text.size()) + "\r\n\r\n" + text;
+}
+
+TEST(Timing, ShortRequestsDoNotWaitForLongTexts) {
+  serve::ServerOptions options = tiny_server_options();
+  options.text_threads = 1;
+  RunningServer server(options);
+  Client first(server.port()), second(server.port()), client(server.port());
+  const std::string tokenize = post_text("/tokenize", {{"prompt", std::string(4 << 20, 'a')}});
+  first.send(tokenize);
+  second.send(tokenize);
+  EXPECT_EQ(client.get("/health").status, 200);
+  EXPECT_EQ(client.post("/v1/completions", {{"prompt", "P"}, {"max_tokens", 1}}).status, 200);
+  EXPECT_EQ(second.socket().available(), 0u) << "it is still being read";
+  EXPECT_EQ(first.read().status, 200);
+  EXPECT_EQ(second.read().status, 200);
+}
+
+TEST(Timing, ASlowClientGetsAllOfALongAnswer) {
+  serve::ServerOptions options = tiny_server_options();
+  options.write_timeout = options.idle_timeout = 1s;  // and then it closes
+  RunningServer server(options);
+  constexpr size_t kTokens = size_t{4} << 20;  // three bytes each, more than sockets hold
+  Client client(server.port());
+  client.socket().set_option(boost::asio::socket_base::receive_buffer_size(1 << 20));
+  client.send(post_text("/tokenize", {{"prompt", std::string(kTokens, 'a')}}));
+  size_t n_read = 0;
+  std::string part(size_t{400} << 10, '\0');
+  boost::system::error_code error;
+  while (n_read < 3 * kTokens && !error) {
+    n_read += boost::asio::read(client.socket(), boost::asio::buffer(part), error);
+    std::this_thread::sleep_for(100ms);
+  }
+  EXPECT_GE(n_read, 3 * kTokens) << error.message();
+}
+
+}  // namespace
+}  // namespace pando::testing
