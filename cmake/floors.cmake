@@ -88,6 +88,8 @@ macro(pando_server_floor)
                                BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
     if(PANDO_SANITIZE MATCHES "thread")  # which does not know fences; there are locks besides
       target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_DISABLE_FENCED_BLOCK)
+      # GCC 12, then, takes the memory of a coroutine for what operator new gave.
+      target_compile_options(pando_serve PRIVATE -Wno-mismatched-new-delete)
     endif()
     if(PANDO_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
       get_target_property(sources pando_serve SOURCES)  # clang 14: not with coroutines

@@ -1,0 +1,145 @@
+// The answer to one request, on its way to the client.
+#pragma once
+
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "openai/job.h"
+#include "serve/http.h"
+#include "serve/service.h"
+
+namespace pando::serve {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+
+// Over a TCP stream or one of TLS. What cannot be sent is thrown as boost::system::system_error.
+template <class Stream>
+class Reply : public Replier {
+ public:
+  // `id` is what the answer says of its request.
+  Reply(Service& service, Stream& stream, std::string id, unsigned http_version, bool keep_alive)
+      : service_(service),
+        stream_(stream),
+        id_(std::move(id)),
+        version_(http_version),
+        keep_alive_(keep_alive) {}
+
+  asio::awaitable<void> send(HttpResponse response) override {
+    status_ = response.status;
+    tally.error = response.error;
+    http::response<http::string_body> message(static_cast<http::status>(response.status), version_);
+    set_fields(message, response.content_type);
+    for (const auto& [name, value] : response.headers) message.set(name, value);
+    message.body() = std::move(response.body);
+    message.prepare_payload();
+    start_writing();
+    is_ending_ = true;
+    if (message.body().size() <= kPiece) {
+      co_await http::async_write(stream_, message, asio::use_awaitable);
+    } else {
+      http::response_serializer<http::string_body> serializer(message);
+      co_await http::async_write_header(stream_, serializer, asio::use_awaitable);
+      for (std::string_view rest = message.body(); !rest.empty();)
+        co_await write_all(asio::buffer(next_piece(rest)));
+    }
+    is_writing_ = false;
+  }
+
+  asio::awaitable<void> begin_stream() override {
+    status_ = 200;
+    is_stream_ = true;
+    if (!is_chunked()) keep_alive_ = false;  // the end of the connection ends it
+    http::response<http::empty_body> message(http::status::ok, version_);
+    set_fields(message, "text/event-stream; charset=utf-8");
+    message.set(http::field::cache_control, "no-cache");
+    message.set("X-Accel-Buffering", "no");
+    message.chunked(is_chunked());
+    http::response_serializer<http::empty_body> serializer(message);
+    start_writing();
+    co_await http::async_write_header(stream_, serializer, asio::use_awaitable);
+    is_writing_ = false;
+  }
+
+  asio::awaitable<void> write(std::string events) override {
+    for (std::string_view rest = events; !rest.empty();) {
+      const auto piece = asio::buffer(next_piece(rest));
+      is_ending_ = rest.empty() && events.ends_with(openai::kStreamEnd);  // at which clients leave
+      if (is_chunked()) {
+        co_await write_all(http::make_chunk(piece));
+      } else {
+        co_await write_all(piece);
+      }
+    }
+    is_writing_ = false;
+  }
+
+  asio::awaitable<void> end_stream() override {
+    if (is_chunked()) co_await write_all(http::make_chunk_last());
+    is_stream_ = is_writing_ = false;
+  }
+
+  bool has_begun() const override { return status_ != 0; }
+  // Its last bytes are on their way: whoever has them may leave.
+  const bool& is_ending() const { return is_ending_; }
+  // Something can still be said: the client has not half of what was said before.
+  bool is_between_writes() const { return !is_writing_ && !is_ending_; }
+  bool is_stream() const { return is_stream_; }
+  int status() const { return status_; }
+  bool keep_alive() const { return keep_alive_ && !is_stream_; }
+  void close_after() { keep_alive_ = false; }
+  // The client is gone, or the request was cancelled.
+  void lose() {
+    keep_alive_ = false;
+    is_lost_ = true;
+  }
+  bool is_lost() const { return is_lost_; }
+
+ private:
+  static constexpr size_t kPiece = size_t{64} << 10;  // of an answer
+
+  bool is_chunked() const { return version_ >= 11; }
+
+  template <class Message>
+  void set_fields(Message& message, const std::string& content_type) {
+    if (service_.draining) keep_alive_ = false;
+    message.set(http::field::server, "pando");
+    message.set(http::field::content_type, content_type);
+    message.set("X-Request-Id", id_);
+    message.keep_alive(keep_alive_);
+  }
+
+  void start_writing() {
+    beast::get_lowest_layer(stream_).expires_after(service_.options.write_timeout);
+    is_writing_ = true;
+  }
+
+  template <class Buffers>
+  asio::awaitable<void> write_all(Buffers buffers) {
+    start_writing();
+    co_await asio::async_write(stream_, buffers, asio::use_awaitable);
+  }
+
+  // Each has its own time, so that a slow client gets a long answer too.
+  static std::string_view next_piece(std::string_view& rest) {
+    const std::string_view piece = rest.substr(0, kPiece);
+    rest.remove_prefix(piece.size());
+    return piece;
+  }
+
+  Service& service_;
+  Stream& stream_;
+  const std::string id_;
+  unsigned version_;
+  bool keep_alive_;
+  bool is_stream_ = false, is_lost_ = false, is_ending_ = false, is_writing_ = false;
+  int status_ = 0;  // 0: nothing was sent
+};
+
+}  // namespace pando::serve
