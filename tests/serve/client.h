@@ -8,6 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -132,5 +133,15 @@ class Client {
   boost::asio::ip::tcp::socket socket_;
   boost::beast::flat_buffer buffer_;
 };
+
+// Until it holds, or ten seconds.
+template <class Holds>
+bool soon(Holds holds) {
+  for (int i = 0; i < 1000; ++i) {
+    if (holds()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
 
 }  // namespace pando::testing

@@ -16,16 +16,6 @@ Json endless_body() {
   return {{"prompt", "Goes on."}, {"n", 64}, {"max_tokens", 500}, {"ignore_eos", true}};
 }
 
-// Until it holds, or ten seconds.
-template <class Holds>
-bool soon(Holds holds) {
-  for (int i = 0; i < 1000; ++i) {
-    if (holds()) return true;
-    std::this_thread::sleep_for(10ms);
-  }
-  return false;
-}
-
 bool is_idle(RunningServer& server) {
   const uint64_t steps = server.engine().stats().steps;
   std::this_thread::sleep_for(50ms);

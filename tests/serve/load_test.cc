@@ -1,6 +1,8 @@
 // Many streams at once, and many requests of which few are good. PANDO_STREAMS,
 // PANDO_STREAM_TOKENS, PANDO_ROUNDS and PANDO_SOAK say how many, for longer runs than a unit
 // test's.
+#include <malloc.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -18,21 +20,36 @@ int number_from(const char* variable, int otherwise) {
   return text != nullptr ? std::atoi(text) : otherwise;
 }
 
-// Megabytes that the process has in memory.
-double resident_mb() {
+struct Megabytes {
+  double resident;  // that the process has in memory
+  double in_use;    // of these, what was allocated and is not free again
+};
+Megabytes memory() {
   std::ifstream file("/proc/self/statm");
   size_t n_pages = 0;
   file >> n_pages >> n_pages;
-  return static_cast<double>(n_pages) * 4096e-6;
+  const auto heap = mallinfo2();
+  return {static_cast<double>(n_pages) * 4096e-6,
+          1e-6 * static_cast<double>(heap.uordblks + heap.hblkhd)};
 }
 
 using Clock = std::chrono::steady_clock;
 
 // One line: how many in how long, and the memory before and after.
-void report(const char* what, int n, Clock::time_point start, double mb_before) {
+void report(const char* what, int n, Clock::time_point start, Megabytes before) {
   const std::chrono::duration<double> seconds = Clock::now() - start;
+  const Megabytes after = memory();
   std::cout << n << ' ' << what << " in " << seconds.count() << " s, " << n / seconds.count()
-            << " each second; resident " << mb_before << " MB, then " << resident_mb() << " MB\n";
+            << " each second; resident " << before.resident << " MB, then " << after.resident
+            << " MB; in use " << before.in_use << " MB, then " << after.in_use << " MB\n";
+}
+
+// What connections had is free again soon after they are closed.
+void expect_no_growth(Megabytes before) {
+  constexpr double kNothing = 10;
+  EXPECT_TRUE(soon([&] { return memory().in_use < before.in_use + kNothing; }))
+      << before.in_use << " MB in use before, " << memory().in_use << " MB now";
+  EXPECT_LT(memory().resident, before.resident + 10 * kNothing);
 }
 
 std::string post(const std::string& path, const std::string& body) {
@@ -67,14 +84,14 @@ TEST(Load, ManyOpenStreams) {
   RunningServer server;
   size_t n_open = 0;
   for (int i = 0; i < 2; ++i) run_streams(server, n, n_open);
-  const double before = resident_mb();
+  const Megabytes before = memory();
   for (int i = 0; i < n_rounds; ++i) {
     const auto start = Clock::now();
     run_streams(server, n, n_open);
     report("streams", n, start, before);
     std::cout << "  " << n_open << " answers under way once all were open\n";
   }
-  EXPECT_LT(resident_mb() - before, 20) << "megabytes more";
+  expect_no_growth(before);
 }
 
 // One client after the other: good requests, bad ones, and clients that break off.
@@ -144,11 +161,11 @@ TEST(Load, RequestsOfAllKinds) {
     for (std::thread& client : clients) client.join();
   };
   run(n / 2, 1);
-  const double before = resident_mb();
+  const Megabytes before = memory();
   const auto start = Clock::now();
   run(n / 2, 2);
   report("requests", n / 2, start, before);
-  EXPECT_LT(resident_mb() - before, 20) << "megabytes more";
+  expect_no_growth(before);
   const std::string metrics = Client(server.port()).get("/metrics").body;
   EXPECT_EQ(metrics.find("status=\"500\""), std::string::npos) << metrics;
   EXPECT_EQ(Client(server.port()).get("/health").status, 200);
