@@ -76,6 +76,7 @@ struct EngineStats {
   double predicted_s = 0;         // of steps that were packed by time: predicted seconds,
   double timed_s = 0;             //   measured ones,
   double prediction_error_s = 0;  //   and the sum of the sizes of their differences
+  double budget_s = 0;            //   seconds that they were to take at most; 0 without a budget
   std::vector<Figure> technique;  // what the planner counts of its own, since it was opened
 
   // As it is, not counted.

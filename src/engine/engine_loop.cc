@@ -118,7 +118,7 @@ bool EngineLoop::step() {
   FpStateGuard fp_state;
   const auto start = std::chrono::steady_clock::now();
   std::vector<Share> shares;
-  packed_features_.reset();
+  packed_.reset();
   try {
     if (timing_) shares = reserve_timed_step();
     if (shares.empty()) shares = reserve_step(work_view());
@@ -138,12 +138,13 @@ bool EngineLoop::step() {
   ++stats_.steps;
   const double seconds = seconds_since(start);
   stats_.step_s += seconds;
-  if (packed_features_) {
-    const double predicted = timing_->seconds(*packed_features_);
+  if (packed_) {
+    const double predicted = timing_->seconds(packed_->features);
     stats_.predicted_s += predicted;
     stats_.timed_s += seconds;
     stats_.prediction_error_s += std::abs(predicted - seconds);
-    timing_->observe(*packed_features_, seconds);
+    if (std::isfinite(packed_->limit)) stats_.budget_s += packed_->limit;
+    timing_->observe(packed_->features, seconds);
   }
   return true;
 }

@@ -114,10 +114,10 @@ class EngineLoop {
   KvCache cache_;
   std::vector<std::unique_ptr<Sequence>> sequences_;  // in order of arrival
   uint64_t next_order_ = 0;
-  std::optional<StepTiming> timing_;             // where steps are packed by time
-  std::optional<StepFeatures> packed_features_;  // of the step under way, if all of it was reserved
-  double answer_len_ = 128;  // mean of those that ended, the latest ones count most
-  size_t n_to_come_ = 0;     // tokens of open answers, as predicted when a sequence last ended
+  std::optional<StepTiming> timing_;  // where steps are packed by time
+  std::optional<PackedStep> packed_;  // the step under way, if all of it was reserved
+  double answer_len_ = 128;           // mean of those that ended, the latest ones count most
+  size_t n_to_come_ = 0;  // tokens of open answers, as predicted when a sequence last ended
   // Set when a reservation failed or took from others, until a sequence ends: no waiting sequence
   // starts meanwhile.
   bool memory_tight_ = false;

@@ -80,9 +80,9 @@ std::vector<EngineLoop::Share> EngineLoop::reserve_timed_step() {
   std::vector<Job> jobs;
   for (uint32_t item = 0; item < work.view().items.size(); ++item)
     jobs.push_back(work.sequence(item).job);
-  const PackedStep step = timing_->pack(work.view(), jobs);
+  PackedStep step = timing_->pack(work.view(), jobs);
   std::vector<Share> shares = reserve_all(work, step.advances);
-  if (!shares.empty() && shares.size() == step.advances.size()) packed_features_ = step.features;
+  if (!shares.empty() && shares.size() == step.advances.size()) packed_ = std::move(step);
   return shares;
 }
 

@@ -26,6 +26,7 @@ EngineStats EngineStats::since(const EngineStats& before) const {
   d.predicted_s -= before.predicted_s;
   d.timed_s -= before.timed_s;
   d.prediction_error_s -= before.prediction_error_s;
+  d.budget_s -= before.budget_s;
   return d;
 }
 

@@ -50,7 +50,7 @@ class Packer {
     if (options_.packing.many_prefills && !options_.packing.whole_prompts) give_back();
     take_one_row();
     take_along();
-    return {draft_.advances(), draft_.features()};
+    return {draft_.advances(), draft_.features(), limit_};
   }
 
  private:

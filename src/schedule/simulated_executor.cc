@@ -126,7 +126,7 @@ class Simulation {
     const WorkView work = view();
     std::vector<Job> jobs;
     for (const Active& active : active_) jobs.push_back(active.job);
-    const auto [advances, features] =
+    const auto [advances, features, limit] =
         pack_step(work, jobs, now_, belief_, *options_.policy, options_.packer);
     PANDO_CHECK(!advances.empty());
     const double seconds = machine_.seconds(features);

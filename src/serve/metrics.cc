@@ -59,6 +59,7 @@ std::vector<MetricFamily> of_engine(const EngineStats& s) {
       {"pando_predicted_seconds_total", "Seconds that these were predicted to take", s.predicted_s},
       {"pando_prediction_error_seconds_total", "Sum of the sizes of the differences",
        s.prediction_error_s},
+      {"pando_budget_seconds_total", "Seconds that these were to take at most", s.budget_s},
       {"pando_evicted_pages_total", "Cached pages of keys and values that made room",
        as(s.evicted_pages)},
   };

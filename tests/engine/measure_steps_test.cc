@@ -30,6 +30,16 @@ TEST(MeasureSteps, GivesCostsThatAnEngineTakes) {
   EXPECT_GT(loop.stats().predicted_s, 0);
   EXPECT_GT(loop.stats().timed_s, 0);
   EXPECT_LE(loop.stats().timed_s, loop.stats().step_s);
+  EXPECT_GE(loop.stats().budget_s, options.engine.step_budget);
+  // Packed by time, though time does not limit a step.
+  options.engine.policy = "fcfs";
+  options.engine.step_budget = 0;
+  options.engine.packing.whole_prompts = true;
+  TestLoop whole(options);
+  ASSERT_TRUE(whole.submit(1, request).ok());
+  whole.run();
+  EXPECT_GT(whole.stats().timed_s, 0);
+  EXPECT_EQ(whole.stats().budget_s, 0);
 }
 
 TEST(MeasureSteps, StopsInTime) {

@@ -274,6 +274,9 @@ void check_step(const Random& c, const PackedStep& step, const std::vector<uint3
               draft.features().rows == c.options.n_rows);
   ASSERT_LE(n_long, 1u);
   const double limit = std::max(budget, seconds(decodes) + c.options.packing.least_share * budget);
+  if (std::ranges::none_of(c.view.items, &Item::decoding)) {
+    ASSERT_EQ(step.limit, limit);
+  }
   ASSERT_TRUE(seconds(draft) <= limit ||
               n_prefill_rows == (c.policy->shares_steps ? n_prefills : 1))
       << "the budget, but for a row";
