@@ -34,8 +34,13 @@ Asking::~Asking() {
     if (open.n_open > 0) engine_.cancel(open.id);
 }
 
+bool Asking::has_turn(size_t request) const {
+  return n_under_way_ == 0 ||
+         n_open_ + requests_[request].sampling.n <= engine_.options().max_open / 2;
+}
+
 Status Asking::ask() {
-  while (may_have_room_ && !waiting_.empty()) {
+  while (may_have_room_ && !waiting_.empty() && has_turn(*waiting_.begin())) {
     const size_t index = *waiting_.begin();
     Result<RequestId> id =
         engine_.submit(requests_[index], [mailbox = mailbox_, index](const Event& event) {
@@ -50,6 +55,7 @@ Status Asking::ask() {
     }
     waiting_.erase(index);
     open_[index] = {*id, requests_[index].sampling.n};
+    n_open_ += open_[index].n_open;
     ++n_under_way_;
   }
   return {};
@@ -62,13 +68,16 @@ Status Asking::sort(std::vector<Heard>& heard) {
     Open& open = open_[one.request];
     if (!one.event.error) {
       is_let_in_ = true;
-      if (one.event.completion && --open.n_open == 0) {
+      if (!one.event.completion) return false;
+      --n_open_;
+      if (--open.n_open == 0) {
         --n_under_way_;
         ++n_answered_;
         may_have_room_ = true;
       }
       return false;
     }
+    n_open_ -= open.n_open;
     open.n_open = 0;
     --n_under_way_;
     const bool refused = one.event.error->code == ErrorCode::kUnavailable;

@@ -15,7 +15,8 @@ namespace pando::serve {
 // Used on one executor, the connection's. What is not answered when it goes is cancelled.
 //
 // The engine lets each request in or refuses it (kUnavailable). Once it has let one in, those that
-// it refuses are asked again when an answer of these has made room.
+// it refuses are asked again when an answer of these has made room. They take at most half of the
+// answers that it has open at a time, or one request: others get in beside a long list.
 class Asking {
  public:
   Asking(Engine& engine, const std::vector<Request>& requests,
@@ -38,6 +39,7 @@ class Asking {
 
   Status ask();
   Status sort(std::vector<Heard>& heard);
+  bool has_turn(size_t request) const;
 
   Engine& engine_;
   const std::vector<Request>& requests_;
@@ -46,6 +48,7 @@ class Asking {
   std::vector<Open> open_;    // [requests]
   std::set<size_t> waiting_;  // requests to be asked
   size_t n_under_way_ = 0, n_answered_ = 0;
+  int n_open_ = 0;             // answers to come of those under way
   bool may_have_room_ = true;  // the engine
   bool is_let_in_ = false;     // one of them
 };

@@ -269,6 +269,27 @@ TEST(Faults, KeysAndTheirIsolation) {
       R"({"prompt": "A prompt that is shared or not.", "max_tokens": 1, "sharing": true})";
   const auto reused = [&](const std::string& key) {
     const Answer answer = Client(server.port()).ask("POST", "/v1/completions", body, key);
+// However long a list is, half of the places stay free for others.
+TEST(Faults, AListOfManyPromptsLeavesRoomForOthers) {
+  EngineOptions options = tiny_options();
+  options.max_open = 8;
+  RunningServer server(tiny_server_options(), options);
+  Client busy(server.port());
+  Json body = endless_body();
+  body.update({{"prompt", Json(200, "Goes on.")}, {"n", 1}});
+  const std::string text = body.dump();
+  busy.send(
+      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+      "application/json\r\nContent-Length: " +
+      std::to_string(text.size()) + "\r\n\r\n" + text);
+  ASSERT_TRUE(soon([&] { return server.engine().stats().open_answers == 4; }));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(Client(server.port()).post("/v1/completions", {{"prompt", "P"}, {"n", 4}}).status,
+              200);
+    EXPECT_GT(server.engine().stats().open_answers, 0u);
+  }
+}
+
     EXPECT_EQ(answer.status, 200);
     return answer.json()["sharing"]["reused"].get<int>();
   };
