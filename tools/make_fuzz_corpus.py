@@ -36,7 +36,7 @@ def input_lines():
         {"id": 7, "instruction": "I", "context": "C", "template": "{instruction} {context} {question}",
          "questions": [{"text": "Q", "choices": ["yes", "no"]}], "max_tokens": 0},
         {"prompt": "P", "temperature": 0.5, "top_k": 3, "top_p": 0.9, "min_p": 0.1, "n": 2, "seed": 2**64 - 1,
-         "stop": ["x", "yz"], "stop_tokens": [1, 2], "logit_bias": {"3": -1.5}, "repetition_penalty": 1.1,
+         "stop": ["x", "yz"], "stop_token_ids": [1, 2], "logit_bias": {"3": -1.5}, "repetition_penalty": 1.1,
          "presence_penalty": 1, "frequency_penalty": -1, "ignore_eos": True, "logprobs": True, "top_logprobs": 4},
         {"tokens": [1, 2, 3], "answers": "a", "prompt_logprobs": True},
         {"messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}], "thinking": False},

@@ -51,7 +51,7 @@ class Options(TypedDict, total=False):
     seed: int
     n: int
     stop: Union[str, Sequence[str]]
-    stop_tokens: Sequence[int]
+    stop_token_ids: Sequence[int]
     ignore_eos: bool
     logprobs: bool
     top_logprobs: int

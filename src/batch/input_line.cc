@@ -22,7 +22,7 @@ constexpr std::string_view kLineFields[] = {
     "tokens", "thinking", "answers", "choices", "metadata",
     // how it is generated
     "max_tokens", "temperature", "top_k", "top_p", "min_p", "logit_bias", "repetition_penalty",
-    "presence_penalty", "frequency_penalty", "seed", "n", "stop", "stop_tokens", "ignore_eos",
+    "presence_penalty", "frequency_penalty", "seed", "n", "stop", "stop_token_ids", "ignore_eos",
     // what is reported
     "logprobs", "top_logprobs", "prompt_logprobs"};
 constexpr std::string_view kQuestionFields[] = {"id", "text", "answers", "choices", "metadata"};
@@ -147,7 +147,7 @@ Result<BatchLine> parse_native(const Json& json, uint64_t line_number,
   AnswerOptions& options = line.options;
   fields.only(kLineFields);
   read_sampling(fields, options.sampling);
-  fields.tokens("stop_tokens", options.sampling.stop_tokens);
+  fields.tokens("stop_token_ids", options.sampling.stop_tokens);
   fields.flag("logprobs", options.sampling.logprobs);
   fields.integer("top_logprobs", options.sampling.top_logprobs);
   fields.flag("thinking", options.chat_options.thinking);

@@ -26,7 +26,7 @@ constexpr std::string_view kValues[] = {"max_tokens",
                                         "logprobs",
                                         "top_logprobs",
                                         "prompt_logprobs",
-                                        "stop_tokens",
+                                        "stop_token_ids",
                                         "logit_bias",
                                         "thinking"};
 

@@ -135,7 +135,7 @@ Result<std::unique_ptr<Job>> make_job(Endpoint endpoint, const nlohmann::json& j
 
 Status check_lists(const nlohmann::json& body) {
   constexpr std::pair<const char*, size_t> kLists[] = {
-      {"stop", 64}, {"stop_token_ids", 1024}, {"stop_tokens", 1024}, {"logit_bias", 1024}};
+      {"stop", 64}, {"stop_token_ids", 1024}, {"logit_bias", 1024}};
   constexpr size_t kMostStopBytes = 4096;
   for (const auto& [name, most] : kLists)
     if (const auto list = body.find(name);

@@ -121,7 +121,7 @@ TEST(InputLine, SamplingOptions) {
   EXPECT_FALSE(none.seed);
   const SamplingOptions all =
       parsed(R"({"prompt": "P", "max_tokens": 3, "temperature": 1, "top_k": 4, "top_p": 0.5, "n": 2,
-                 "seed": 18446744073709551615, "stop": ["x", "y"], "stop_tokens": [2, 3], "ignore_eos": true,
+                 "seed": 18446744073709551615, "stop": ["x", "y"], "stop_token_ids": [2, 3], "ignore_eos": true,
                  "logprobs": true, "top_logprobs": 3, "min_p": 0.1, "logit_bias": {"5": -1.5, "7": 2},
                  "repetition_penalty": 1.1, "presence_penalty": 0.2, "frequency_penalty": -0.3})",
              defaults)
@@ -250,9 +250,9 @@ TEST(InputLine, TypesAndRangesThatAreRefused) {
       {R"("choices": ["a", ""])", "a choice is an empty text, expected one character at least"},
       {R"("choices": ["a"], "n": 2)", "n is 2, expected 1 for a question with choices"},
       {R"("stop": ["x", 1])", "field 'stop' is 1, expected a list of strings"},
-      {R"("stop_tokens": [-1])", "field 'stop_tokens' is -1, expected a list of token ids"},
-      {R"("stop_tokens": [2147483648])",
-       "field 'stop_tokens' is 2147483648, expected token ids below 2^31"},
+      {R"("stop_token_ids": [-1])", "field 'stop_token_ids' is -1, expected a list of token ids"},
+      {R"("stop_token_ids": [2147483648])",
+       "field 'stop_token_ids' is 2147483648, expected token ids below 2^31"},
       {R"("answers": [null])", "field 'answers' is null, expected a list of strings"},
       {R"("ignore_eos": 1)", "field 'ignore_eos' is 1, expected true or false"},
       {R"("logprobs": {"a": [1]})", "field 'logprobs' is {...}, expected true or false"},
