@@ -56,6 +56,14 @@ std::optional<HttpResponse> reading_error(const beast::error_code& error,
   return std::nullopt;  // gone, or too slow
 }
 
+// RFC 9112, section 3.2.
+std::optional<HttpResponse> check_host(const http::request<http::string_body>& request) {
+  const size_t n_hosts = request.count(http::field::host);
+  if (n_hosts == 1 || (n_hosts == 0 && request.version() < 11)) return std::nullopt;
+  return error_response({400, "invalid_request_error", "bad_request",
+                         fmt::format("the request has {} 'Host' headers, expected one", n_hosts)});
+}
+
 template <class Stream>
 class Session {
  public:
@@ -127,14 +135,15 @@ class Session {
 
     const auto target = parser.get().target();
     request.method = std::string(parser.get().method_string());
-    request.path = std::string(target.substr(0, target.find('?')));
+    request.path = std::string(path_of({target.data(), target.size()}));
     logged_.method = request.method;
     logged_.path = request.path;
     if (const auto id = parser.get()["X-Request-Id"]; is_request_id({id.data(), id.size()}))
       logged_.id = std::string(id);
     request.content_type = std::string(parser.get()[http::field::content_type]);
     const std::string authorization(parser.get()[http::field::authorization]);
-    wrong = check_head(service_, request, authorization);
+    wrong = check_host(parser.get());
+    if (!wrong) wrong = check_head(service_, request, authorization);
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
 
     expire_after(options.body_timeout);

@@ -1,8 +1,21 @@
 #include "serve/http.h"
 
+#include <algorithm>
+#include <boost/beast/core/string.hpp>
 #include <charconv>
 
 namespace pando::serve {
+
+std::string_view path_of(std::string_view target) {
+  for (const std::string_view scheme : {"http://", "https://"})
+    if (boost::beast::iequals(target.substr(0, scheme.size()), scheme)) {
+      const size_t begin = std::min(target.find_first_of("/?", scheme.size()), target.size());
+      target.remove_prefix(begin);
+      break;
+    }
+  const std::string_view path = target.substr(0, target.find('?'));
+  return path.empty() ? "/" : path;
+}
 
 std::string unescaped(std::string_view text) {
   std::string plain;

@@ -36,6 +36,8 @@ struct Tally {
   std::string error;                    // its code, where it failed
 };
 
+// Of a request's target, which may begin with the server ("http://host/path?query").
+std::string_view path_of(std::string_view target);
 // A part of a path with what stands for %20 and the like.
 std::string unescaped(std::string_view text);
 

@@ -30,7 +30,8 @@ TEST(Faults, AClientThatLeavesIsDropped) {
     body["stream"] = stream;
     const std::string text = body.dump();
     client.send(
-        "POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+        "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+        "application/json\r\nContent-Length: " +
         std::to_string(text.size()) + "\r\n\r\n" + text);
     const uint64_t before = server.engine().stats().steps;
     ASSERT_TRUE(soon([&] { return server.engine().stats().steps > before + 2; }));
@@ -52,7 +53,8 @@ TEST(Faults, AClientThatReadsNothingIsDropped) {
   body.update({{"stream", true}, {"logprobs", 20}});
   const std::string text = body.dump();
   client.send(
-      "POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+      "application/json\r\nContent-Length: " +
       std::to_string(text.size()) + "\r\n\r\n" + text);
   ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 2; }));
   EXPECT_EQ(Client(server.port()).post("/v1/completions", {{"prompt", "P"}}).status, 200);
@@ -74,7 +76,8 @@ TEST(Faults, AClientThatLeavesAfterwardsIsAnswered) {
       Client streaming(server.port());
       const std::string body = R"({"prompt": "P", "max_tokens": 1, "stream": true})";
       streaming.send(
-          "POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+          "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+          "application/json\r\nContent-Length: " +
           std::to_string(body.size()) + "\r\n\r\n" + body);
       boost::asio::streambuf until_done;
       boost::asio::read_until(streaming.socket(), until_done, "[DONE]\n\n");
@@ -128,9 +131,10 @@ TEST(Faults, Pipelining) {
   Client client(server.port());
   const std::string body = R"({"prompt": "abc", "max_tokens": 3, "temperature": 0})";
   const std::string one =
-      "POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+      "application/json\r\nContent-Length: " +
       std::to_string(body.size()) + "\r\n\r\n" + body;
-  client.send(one + one + "GET /health HTTP/1.1\r\n\r\n");
+  client.send(one + one + "GET /health HTTP/1.1\r\nHost: a\r\n\r\n");
   const Json first = client.read().json(), second = client.read().json();
   EXPECT_EQ(first["choices"], second["choices"]);
   EXPECT_EQ(client.read().status, 200);
@@ -140,7 +144,7 @@ TEST(Faults, Pipelining) {
 TEST(Faults, AHeadIsRefused) {
   RunningServer server;
   Client client(server.port());
-  client.send("HEAD /health HTTP/1.1\r\n\r\nGET /health HTTP/1.1\r\n\r\n");
+  client.send("HEAD /health HTTP/1.1\r\nHost: a\r\n\r\nGET /health HTTP/1.1\r\nHost: a\r\n\r\n");
   const std::string all = client.read_all();
   EXPECT_TRUE(all.starts_with("HTTP/1.1 405")) << all;
   EXPECT_EQ(all.find("200 OK"), std::string::npos);
@@ -152,7 +156,7 @@ TEST(Faults, SpellingsOfHeads) {
   RunningServer server(options);
   Client client(server.port());
   client.send(
-      "POST /tokenize HTTP/1.1\r\nauthorization: bearer a-key-that-is-long\r\n"
+      "POST /tokenize HTTP/1.1\r\nHost: a\r\nauthorization: bearer a-key-that-is-long\r\n"
       "content-type: Application/JSON; charset=utf-8\r\nContent-Length: 15\r\n\r\n"
       "{\"prompt\":\"ab\"}");
   EXPECT_EQ(client.read().status, 200);
@@ -164,8 +168,10 @@ TEST(Faults, AFullQueueIsSaid) {
   RunningServer server(tiny_server_options(), options);
   Client first(server.port());
   const std::string text = endless_body().dump();
-  first.send("POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
-             std::to_string(text.size()) + "\r\n\r\n" + text);
+  first.send(
+      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+      "application/json\r\nContent-Length: " +
+      std::to_string(text.size()) + "\r\n\r\n" + text);
   ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 1; }));
   const Answer refused = Client(server.port()).post("/v1/completions", {{"prompt", "P"}});
   EXPECT_EQ(refused.status, 429) << refused.body;
@@ -195,12 +201,38 @@ TEST(Faults, WhatIsTooMuchIsRefusedBeforeItBegins) {
   EngineOptions options = tiny_options();
   options.max_queue = 0.001;
   RunningServer server(tiny_server_options(), options);
+TEST(Faults, AHostIsNamedOnce) {
+  RunningServer server;
+  const auto status = [&](const std::string& head) {
+    Client client(server.port());
+    client.send(head + "\r\n");
+    return client.read().status;
+  };
+  EXPECT_EQ(status("GET /health HTTP/1.1\r\n"), 400);
+  EXPECT_EQ(status("GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n"), 400);
+  EXPECT_EQ(status("GET /health HTTP/1.1\r\nHost: a\r\n"), 200);
+  EXPECT_EQ(status("GET /health HTTP/1.0\r\n"), 200);
+}
+
+// As proxies are asked.
+TEST(Faults, TargetsThatNameTheServer) {
+  RunningServer server;
+  Client client(server.port());
+  for (const char* target : {"http://a/v1/models", "HTTP://a:80/v1/models?x=http://b/",
+                             "https://a/v1/models/tiny", "/health?http://a/b"})
+    EXPECT_EQ(client.get(target).status, 200) << target;
+  for (const char* target : {"http://a", "http://a?/health", "ftp://a/health", "/http://a/health"})
+    EXPECT_EQ(client.get(target).status, 404) << target;
+}
+
   Client busy(server.port());
   Json endless = endless_body();
   endless["stream"] = true;
   const std::string text = endless.dump();
-  busy.send("POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
-            std::to_string(text.size()) + "\r\n\r\n" + text);
+  busy.send(
+      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+      "application/json\r\nContent-Length: " +
+      std::to_string(text.size()) + "\r\n\r\n" + text);
   ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 2; })) << "alone, anything";
   for (const bool stream : {false, true})
     for (const char* path : {"/v1/completions", "/v1/answers"}) {
@@ -239,6 +271,27 @@ TEST(Faults, AListThatIsTooMuchAtOnceIsAnswered) {
       for (int i = 0; i < 20; ++i)
         body["prompt"].push_back("Client " + std::to_string(client) + ", prompt " +
                                  std::to_string(i));
+// However long a list is, half of the places stay free for others.
+TEST(Faults, AListOfManyPromptsLeavesRoomForOthers) {
+  EngineOptions options = tiny_options();
+  options.max_open = 8;
+  RunningServer server(tiny_server_options(), options);
+  Client busy(server.port());
+  Json body = endless_body();
+  body.update({{"prompt", Json(200, "Goes on.")}, {"n", 1}});
+  const std::string text = body.dump();
+  busy.send(
+      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+      "application/json\r\nContent-Length: " +
+      std::to_string(text.size()) + "\r\n\r\n" + text);
+  ASSERT_TRUE(soon([&] { return server.engine().stats().open_answers == 4; }));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(Client(server.port()).post("/v1/completions", {{"prompt", "P"}, {"n", 4}}).status,
+              200);
+    EXPECT_GT(server.engine().stats().open_answers, 0u);
+  }
+}
+
       body["stream"] = client % 2 == 0;
       Answer answer;
       do {
@@ -269,27 +322,6 @@ TEST(Faults, KeysAndTheirIsolation) {
       R"({"prompt": "A prompt that is shared or not.", "max_tokens": 1, "sharing": true})";
   const auto reused = [&](const std::string& key) {
     const Answer answer = Client(server.port()).ask("POST", "/v1/completions", body, key);
-// However long a list is, half of the places stay free for others.
-TEST(Faults, AListOfManyPromptsLeavesRoomForOthers) {
-  EngineOptions options = tiny_options();
-  options.max_open = 8;
-  RunningServer server(tiny_server_options(), options);
-  Client busy(server.port());
-  Json body = endless_body();
-  body.update({{"prompt", Json(200, "Goes on.")}, {"n", 1}});
-  const std::string text = body.dump();
-  busy.send(
-      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
-      "application/json\r\nContent-Length: " +
-      std::to_string(text.size()) + "\r\n\r\n" + text);
-  ASSERT_TRUE(soon([&] { return server.engine().stats().open_answers == 4; }));
-  for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(Client(server.port()).post("/v1/completions", {{"prompt", "P"}, {"n", 4}}).status,
-              200);
-    EXPECT_GT(server.engine().stats().open_answers, 0u);
-  }
-}
-
     EXPECT_EQ(answer.status, 200);
     return answer.json()["sharing"]["reused"].get<int>();
   };
