@@ -54,6 +54,11 @@ class Parser {
       read_completions();
     }
     if (!fields_.status()) return fields_.status().error();
+    if (list_bytes(sampling_) > rules_.most_list_bytes / std::max<size_t>(body_.requests.size(), 1))
+      return invalid_argument(
+          "fields 'logit_bias', 'stop' and 'stop_token_ids' take {} bytes for each of {} prompts, "
+          "expected at most {} in all",
+          list_bytes(sampling_), body_.requests.size(), rules_.most_list_bytes);
     for (Request& request : body_.requests) {
       request.sampling = sampling_;
       request.logits_hash = rules_.logits_hash;

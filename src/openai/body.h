@@ -39,6 +39,7 @@ struct BodyRules {
   bool is_batch = false;  // nothing is streamed, or chosen for one request only
   int d_model = 0;        // with is_batch not used
   size_t most_prompts = std::numeric_limits<size_t>::max();
+  size_t most_list_bytes = std::numeric_limits<size_t>::max();  // of lists, a copy for each prompt
 };
 
 // kInvalidArgument names field, found and expected.

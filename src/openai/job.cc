@@ -120,7 +120,9 @@ class WireJob : public Job {
 
 Result<std::unique_ptr<Job>> make_job(Endpoint endpoint, const nlohmann::json& json,
                                       const JobContext& context) {
-  BodyRules rules{.d_model = context.model.info().d_model, .most_prompts = Bounds::kMostRequests};
+  BodyRules rules{.d_model = context.model.info().d_model,
+                  .most_prompts = Bounds::kMostRequests,
+                  .most_list_bytes = Bounds::kMostBytes};
   rules.sampling.temperature = 1;
   rules.sampling.max_tokens =
       endpoint == Endpoint::kCompletions ? kCompletionTokens : context.context;

@@ -37,8 +37,8 @@ class Job {
 std::string stream_event(const nlohmann::ordered_json& data);
 constexpr std::string_view kStreamEnd = "data: [DONE]\n\n";  // behind the last one
 
-// What a job may ask for, counted before it is made: requests, and the bytes of all their prompts,
-// which stand in a body once where they are shared.
+// What a job may ask for, counted before it is made: requests, and the bytes of all their prompts
+// and lists, which stand in a body once where they are shared.
 class Bounds {
  public:
   static constexpr size_t kMostRequests = 16384, kMostBytes = size_t{128} << 20;

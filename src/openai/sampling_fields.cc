@@ -51,6 +51,14 @@ void read_sampling(Fields& fields, SamplingOptions& sampling) {
   fields.flag("ignore_eos", sampling.ignore_eos);
 }
 
+size_t list_bytes(const SamplingOptions& sampling) {
+  constexpr size_t kBytesPerBias = 64;  // a node of the map
+  size_t n_bytes =
+      sampling.logit_bias.size() * kBytesPerBias + sampling.stop_tokens.size() * sizeof(Token);
+  for (const std::string& stop : sampling.stop) n_bytes += sizeof(stop) + stop.size();
+  return n_bytes;
+}
+
 Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages) {
   if (!messages.is_array() || messages.empty())
     return invalid_argument("field 'messages' is {}, expected a list of one or more",

@@ -11,6 +11,9 @@ namespace pando {
 // Those of SamplingOptions that have the same name and form in both.
 void read_sampling(Fields& fields, SamplingOptions& sampling);
 
+// Memory of its lists, which each request has a copy of.
+size_t list_bytes(const SamplingOptions& sampling);
+
 // [{"role", "content"}, ...]; a content may also be a list of {"type": "text", "text"}.
 Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages);
 

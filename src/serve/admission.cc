@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "openai/sampling_fields.h"
 
 namespace pando::serve {
 namespace {
@@ -17,6 +18,7 @@ size_t bytes_of(const std::vector<Request>& requests) {
   size_t n_bytes = 0;
   for (const Request& request : requests)
     n_bytes += sizeof(Request) + request.prompt.size() + request.tokens.size() * sizeof(Token) +
+               list_bytes(request.sampling) +
                static_cast<size_t>(request.sampling.n) * kBytesPerAnswer;
   return n_bytes;
 }

@@ -7,6 +7,7 @@
 #include "base/fields.h"
 #include "batch/input_line.h"
 #include "batch/output_line.h"
+#include "openai/sampling_fields.h"
 
 namespace pando::serve {
 namespace {
@@ -162,14 +163,19 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   for (const char* name : {"model", "user", "stream", "stream_options", "cache", "sharing", "chat"})
     line.erase(name);
   line["id"] = context.envelope.id;
-  // Choices of the line are copied to each question.
+  if (Status status = openai::check_lists(json); !status) return status.error();
+  SamplingOptions sampling;
+  read_sampling(fields, sampling);
+  fields.tokens("stop_token_ids", sampling.stop_tokens);
+  if (!fields.status()) return fields.status().error();
+  // Choices and lists of the line are copied to each question.
   const auto n_of = [&](const char* name) { return fields.has(name) ? json[name].size() : 1; };
   if (Status status = openai::Bounds().add(n_of("questions") * n_of("choices"), 0); !status)
     return status.error();
-  const size_t n_copied = fields.has("choices") ? json["choices"].dump().size() : 0;
+  const size_t n_copied =
+      list_bytes(sampling) + (fields.has("choices") ? json["choices"].dump().size() : 0);
   if (Status status = openai::Bounds().add(n_of("questions"), n_copied); !status)
     return status.error();
-  if (Status status = openai::check_lists(json); !status) return status.error();
   Result<BatchLine> parsed = read_line(line, 1, defaults);
   if (!parsed) return parsed.error();
   auto job = std::make_unique<AnswersJob>(std::move(*parsed), context);

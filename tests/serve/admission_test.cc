@@ -28,6 +28,9 @@ TEST(Admission, PromptsAndAnswersTakeMemory) {
   EXPECT_EQ(bytes_of({request, request}), 2 * one);
   request.sampling.n = 3;
   EXPECT_GT(bytes_of({request}), one);
+  request.sampling.n = 1;
+  for (Token token = 0; token < 100; ++token) request.sampling.logit_bias[token] = 1;
+  EXPECT_GT(bytes_of({request}), one + 100 * sizeof(std::pair<Token, double>));
 }
 
 TEST(Admission, SaysWhenToComeAgain) {

@@ -421,7 +421,16 @@ TEST_F(Endpoints, TooMuchAtOnce) {
   std::string many_times = "{question}";
   for (int i = 0; i < 100; ++i) many_times += "{context}";
   error("/v1/answers", {{"context", whole}, {"questions", {"q"}}, {"template", many_times}});
-  error("/v1/answers", {{"context", "c"}, {"questions", {"q"}}, {"stop_tokens", Json(2000, 1)}});
+  error("/v1/answers", {{"context", "c"}, {"questions", {"q"}}, {"stop_token_ids", Json(2000, 1)}});
+  // What each prompt has a copy of.
+  Json biases, some(4000, "a");
+  for (int i = 0; i < 1000; ++i) biases[std::to_string(i)] = 1;
+  const std::string message =
+      error("/v1/completions", {{"prompt", some}, {"logit_bias", biases}})["message"];
+  EXPECT_EQ(message,
+            "fields 'logit_bias', 'stop' and 'stop_token_ids' take 64000 bytes for each of 4000 "
+            "prompts, expected at most 134217728 in all");
+  error("/v1/answers", {{"context", "c"}, {"questions", some}, {"logit_bias", biases}});
   error("/v1/completions", {{"prompt", "P"}, {"stop", std::string(5000, 'x')}});
   error("/v1/completions", {{"prompt", "P"}, {"stop", texts}});
   error("/v1/completions", {{"prompt", "P"}, {"logprobs", 21}});
