@@ -67,18 +67,18 @@ std::optional<HttpResponse> check_host(const http::request<http::string_body>& r
 template <class Stream>
 class Session {
  public:
-  Session(Service& service, Stream stream)
+  Session(Service& service, Stream stream, Guest& guest)
       : service_(service),
         stream_(std::move(stream)),
-        guest_(service.guests.enter(stream_.get_executor())),
+        guest_(guest),
         client_(address_of(beast::get_lowest_layer(stream_).socket())),
         too_long_(stream_.get_executor()) {
-    guest_->on_drain = [this] {
+    guest_.on_drain = [this] {
       if (is_idle_) beast::get_lowest_layer(stream_).close();
     };
-    guest_->on_cut = [this] { too_long_.expires_at(Clock::time_point::min()); };
+    guest_.on_cut = [this] { too_long_.expires_at(Clock::time_point::min()); };
   }
-  ~Session() { service_.guests.leave(guest_); }
+  ~Session() { guest_.on_drain = guest_.on_cut = nullptr; }
 
   Stream& stream() { return stream_; }
 
@@ -266,7 +266,7 @@ class Session {
 
   Service& service_;
   Stream stream_;
-  std::shared_ptr<Guest> guest_;
+  Guest& guest_;
   const std::string client_;
   asio::steady_timer too_long_;  // for the request that is being answered
   Clock::time_point begun_;      // the same
@@ -278,15 +278,17 @@ class Session {
 }  // namespace
 
 asio::awaitable<void> serve_connection(Service& service, asio::ip::tcp::socket socket,
-                                       asio::ssl::context* tls) {
+                                       Guests::Visit visit, asio::ssl::context* tls) {
   beast::error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   if (tls == nullptr) {
-    Session<beast::tcp_stream> session(service, beast::tcp_stream(std::move(socket)));
+    Session<beast::tcp_stream> session(service, beast::tcp_stream(std::move(socket)),
+                                       visit.guest());
     co_await session.run();
   } else {
     using TlsStream = beast::ssl_stream<beast::tcp_stream>;
-    Session<TlsStream> session(service, TlsStream(beast::tcp_stream(std::move(socket)), *tls));
+    Session<TlsStream> session(service, TlsStream(beast::tcp_stream(std::move(socket)), *tls),
+                               visit.guest());
     beast::get_lowest_layer(session.stream()).expires_after(service.options.body_timeout);
     const auto [error] =
         co_await session.stream().async_handshake(asio::ssl::stream_base::server, kToken);

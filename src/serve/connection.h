@@ -10,8 +10,9 @@
 namespace pando::serve {
 
 // Answers its requests one after the other, until it leaves, is idle for too long or the server
-// stops. `tls` may be null. Runs on the socket's executor, which runs one thing at a time.
+// stops. `visit` is the socket's; `tls` may be null. Runs on the socket's executor, which runs one
+// thing at a time.
 boost::asio::awaitable<void> serve_connection(Service& service, boost::asio::ip::tcp::socket socket,
-                                              boost::asio::ssl::context* tls);
+                                              Guests::Visit visit, boost::asio::ssl::context* tls);
 
 }  // namespace pando::serve

@@ -14,25 +14,35 @@ namespace pando::serve {
 
 struct Guest {
   boost::asio::any_io_executor executor;
-  // Used on the executor; empty once the connection is over.
+  // Used on the executor; empty while nobody serves it.
   std::function<void()> on_drain, on_cut;
 };
 
 // Any thread.
 class Guests {
  public:
-  std::shared_ptr<Guest> enter(boost::asio::any_io_executor executor) {
+  // Counts a connection until this goes.
+  class Visit {
+   public:
+    Visit(Guests* guests, std::shared_ptr<Guest> guest)
+        : guests_(guests), guest_(std::move(guest)) {}
+    Visit(Visit&&) noexcept = default;
+    Visit& operator=(Visit&&) = delete;
+    ~Visit() {
+      if (guest_) guests_->leave(guest_);
+    }
+    Guest& guest() const { return *guest_; }
+
+   private:
+    Guests* guests_;
+    std::shared_ptr<Guest> guest_;
+  };
+  Visit enter(boost::asio::any_io_executor executor) {
     auto guest = std::make_shared<Guest>();
     guest->executor = std::move(executor);
     const std::lock_guard lock(mutex_);
     guests_.insert(guest);
-    return guest;
-  }
-  // On the guest's executor.
-  void leave(const std::shared_ptr<Guest>& guest) {
-    guest->on_drain = guest->on_cut = nullptr;
-    const std::lock_guard lock(mutex_);
-    guests_.erase(guest);
+    return {this, guest};
   }
   // Tells each to go when it has what it asked for.
   void drain() { tell(&Guest::on_drain); }
@@ -44,6 +54,10 @@ class Guests {
   }
 
  private:
+  void leave(const std::shared_ptr<Guest>& guest) {
+    const std::lock_guard lock(mutex_);
+    guests_.erase(guest);
+  }
   void tell(std::function<void()> Guest::*what) {
     const std::lock_guard lock(mutex_);
     for (const std::shared_ptr<Guest>& guest : guests_)

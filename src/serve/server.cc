@@ -29,6 +29,7 @@ using Error_code = boost::system::error_code;
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::milliseconds kLookAgain{20};
+constexpr std::chrono::milliseconds kTryAgain{200};
 constexpr std::chrono::seconds kLastWords{1};
 
 // What a connection threw is its own affair: it is closed.
@@ -103,19 +104,38 @@ class Server::Impl {
   asio::awaitable<void> accept() {
     asio::steady_timer timer(strand_);
     while (acceptor_.is_open()) {
+      std::chrono::milliseconds pause{0};
       if (service_.guests.size() >= options_.max_connections) {  // the others wait in the system
-        timer.expires_after(kLookAgain);
-        co_await timer.async_wait(kToken);
-        continue;
+        pause = kLookAgain;
+      } else {
+        try {
+          co_await accept_one();
+        } catch (const std::exception& error) {  // no file descriptors, for example
+          if (!acceptor_.is_open()) break;
+          tell_of(error);
+          pause = kTryAgain;
+        }
       }
-      auto [error, socket] = co_await acceptor_.async_accept(asio::make_strand(context_), kToken);
-      if (!error) {
-        const auto executor = socket.get_executor();
-        asio::co_spawn(executor, serve_connection(service_, std::move(socket), tls_.get()), kAlone);
-      } else if (acceptor_.is_open()) {  // no file descriptors, for example
-        timer.expires_after(kLookAgain);
-        co_await timer.async_wait(kToken);
-      }
+      if (pause.count() == 0) continue;
+      timer.expires_after(pause);
+      co_await timer.async_wait(kToken);
+    }
+  }
+
+  asio::awaitable<void> accept_one() {
+    tcp::socket socket =
+        co_await acceptor_.async_accept(asio::make_strand(context_), asio::use_awaitable);
+    const auto executor = socket.get_executor();
+    Guests::Visit visit = service_.guests.enter(executor);
+    asio::co_spawn(executor,
+                   serve_connection(service_, std::move(socket), std::move(visit), tls_.get()),
+                   kAlone);
+  }
+
+  void tell_of(const std::exception& error) {
+    try {
+      service_.log(fmt::format("cannot take a connection, tries again: {}", error.what()));
+    } catch (const std::exception&) {  // nor is there memory for words
     }
   }
 

@@ -1,8 +1,12 @@
 // Clients that leave, send garbage or too much; keys, limits and the end of a server.
+#include <sys/resource.h>
+
 #include <atomic>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/streambuf.hpp>
 #include <chrono>
+#include <memory>
+#include <mutex>
 #include <thread>
 
 #include "serve/client.h"
@@ -126,6 +130,51 @@ TEST(Faults, Limits) {
   EXPECT_EQ(Client(server.port()).ask("POST", "/tokenize", "{}", "", "text/plain").status, 415);
 }
 
+TEST(Faults, NoMoreConnectionsThanAllowed) {
+  serve::ServerOptions options = tiny_server_options();
+  options.max_connections = 2;
+  RunningServer server(options);
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 40; ++i) {
+    clients.push_back(std::make_unique<Client>(server.port()));
+    clients.back()->send("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+  }
+  for (const auto& client : clients) {
+    const std::string metrics = client->read().body;
+    EXPECT_TRUE(metrics.find("\npando_open_connections 1\n") != std::string::npos ||
+                metrics.find("\npando_open_connections 2\n") != std::string::npos);
+    client->close();
+  }
+}
+
+// Whoever comes meanwhile is answered later.
+TEST(Faults, WithoutFileDescriptorsItTriesAgain) {
+  std::mutex mutex;
+  std::string log;
+  serve::ServerOptions options = tiny_server_options();
+  options.log = [&](const std::string& line) {
+    const std::lock_guard lock(mutex);
+    log += line;
+  };
+  RunningServer server(options);
+  EXPECT_EQ(Client(server.port()).get("/health").status, 200);
+  boost::asio::io_context context;
+  boost::asio::ip::tcp::socket waiting(context, boost::asio::ip::tcp::v4());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  waiting.connect({boost::asio::ip::address_v4::loopback(), server.port()});
+  const bool is_told = soon([&] {
+    const std::lock_guard lock(mutex);
+    return log.find("cannot take a connection, tries again: ") != std::string::npos;
+  });
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(is_told) << log;
+  EXPECT_EQ(Client(server.port()).get("/health").status, 200);
+}
+
 TEST(Faults, Pipelining) {
   RunningServer server;
   Client client(server.port());
@@ -148,6 +197,30 @@ TEST(Faults, AHeadIsRefused) {
   const std::string all = client.read_all();
   EXPECT_TRUE(all.starts_with("HTTP/1.1 405")) << all;
   EXPECT_EQ(all.find("200 OK"), std::string::npos);
+}
+
+TEST(Faults, AHostIsNamedOnce) {
+  RunningServer server;
+  const auto status = [&](const std::string& head) {
+    Client client(server.port());
+    client.send(head + "\r\n");
+    return client.read().status;
+  };
+  EXPECT_EQ(status("GET /health HTTP/1.1\r\n"), 400);
+  EXPECT_EQ(status("GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n"), 400);
+  EXPECT_EQ(status("GET /health HTTP/1.1\r\nHost: a\r\n"), 200);
+  EXPECT_EQ(status("GET /health HTTP/1.0\r\n"), 200);
+}
+
+// As proxies are asked.
+TEST(Faults, TargetsThatNameTheServer) {
+  RunningServer server;
+  Client client(server.port());
+  for (const char* target : {"http://a/v1/models", "HTTP://a:80/v1/models?x=http://b/",
+                             "https://a/v1/models/tiny", "/health?http://a/b"})
+    EXPECT_EQ(client.get(target).status, 200) << target;
+  for (const char* target : {"http://a", "http://a?/health", "ftp://a/health", "/http://a/health"})
+    EXPECT_EQ(client.get(target).status, 404) << target;
 }
 
 TEST(Faults, SpellingsOfHeads) {
@@ -196,35 +269,32 @@ TEST(Faults, ManyPromptsWaitForEachOther) {
   EXPECT_EQ(answer.json()["choices"].size(), 30u);
 }
 
+// However long a list is, half of the places stay free for others.
+TEST(Faults, AListOfManyPromptsLeavesRoomForOthers) {
+  EngineOptions options = tiny_options();
+  options.max_open = 8;
+  RunningServer server(tiny_server_options(), options);
+  Client busy(server.port());
+  Json body = endless_body();
+  body.update({{"prompt", Json(200, "Goes on.")}, {"n", 1}});
+  const std::string text = body.dump();
+  busy.send(
+      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+      "application/json\r\nContent-Length: " +
+      std::to_string(text.size()) + "\r\n\r\n" + text);
+  ASSERT_TRUE(soon([&] { return server.engine().stats().open_answers == 4; }));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(Client(server.port()).post("/v1/completions", {{"prompt", "P"}, {"n", 4}}).status,
+              200);
+    EXPECT_GT(server.engine().stats().open_answers, 0u);
+  }
+}
+
 // What the engine refuses is a status, though it says so when a stream would have begun.
 TEST(Faults, WhatIsTooMuchIsRefusedBeforeItBegins) {
   EngineOptions options = tiny_options();
   options.max_queue = 0.001;
   RunningServer server(tiny_server_options(), options);
-TEST(Faults, AHostIsNamedOnce) {
-  RunningServer server;
-  const auto status = [&](const std::string& head) {
-    Client client(server.port());
-    client.send(head + "\r\n");
-    return client.read().status;
-  };
-  EXPECT_EQ(status("GET /health HTTP/1.1\r\n"), 400);
-  EXPECT_EQ(status("GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n"), 400);
-  EXPECT_EQ(status("GET /health HTTP/1.1\r\nHost: a\r\n"), 200);
-  EXPECT_EQ(status("GET /health HTTP/1.0\r\n"), 200);
-}
-
-// As proxies are asked.
-TEST(Faults, TargetsThatNameTheServer) {
-  RunningServer server;
-  Client client(server.port());
-  for (const char* target : {"http://a/v1/models", "HTTP://a:80/v1/models?x=http://b/",
-                             "https://a/v1/models/tiny", "/health?http://a/b"})
-    EXPECT_EQ(client.get(target).status, 200) << target;
-  for (const char* target : {"http://a", "http://a?/health", "ftp://a/health", "/http://a/health"})
-    EXPECT_EQ(client.get(target).status, 404) << target;
-}
-
   Client busy(server.port());
   Json endless = endless_body();
   endless["stream"] = true;
@@ -271,27 +341,6 @@ TEST(Faults, AListThatIsTooMuchAtOnceIsAnswered) {
       for (int i = 0; i < 20; ++i)
         body["prompt"].push_back("Client " + std::to_string(client) + ", prompt " +
                                  std::to_string(i));
-// However long a list is, half of the places stay free for others.
-TEST(Faults, AListOfManyPromptsLeavesRoomForOthers) {
-  EngineOptions options = tiny_options();
-  options.max_open = 8;
-  RunningServer server(tiny_server_options(), options);
-  Client busy(server.port());
-  Json body = endless_body();
-  body.update({{"prompt", Json(200, "Goes on.")}, {"n", 1}});
-  const std::string text = body.dump();
-  busy.send(
-      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
-      "application/json\r\nContent-Length: " +
-      std::to_string(text.size()) + "\r\n\r\n" + text);
-  ASSERT_TRUE(soon([&] { return server.engine().stats().open_answers == 4; }));
-  for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(Client(server.port()).post("/v1/completions", {{"prompt", "P"}, {"n", 4}}).status,
-              200);
-    EXPECT_GT(server.engine().stats().open_answers, 0u);
-  }
-}
-
       body["stream"] = client % 2 == 0;
       Answer answer;
       do {
@@ -406,7 +455,8 @@ struct SlowOnes {
   static void send(Client& client, const Json& body) {
     const std::string text = body.dump();
     client.send(
-        "POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+        "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+        "application/json\r\nContent-Length: " +
         std::to_string(text.size()) + "\r\n\r\n" + text);
   }
   Client streaming, waiting;
@@ -448,8 +498,10 @@ TEST(Faults, AServerThatStopsAnswersWhatIsUnderWay) {
   body["n"] = 8;
   body["max_tokens"] = 200;
   const std::string text = body.dump();
-  busy.send("POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
-            std::to_string(text.size()) + "\r\n\r\n" + text);
+  busy.send(
+      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+      "application/json\r\nContent-Length: " +
+      std::to_string(text.size()) + "\r\n\r\n" + text);
   ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 1; }));
   server.stop();
   EXPECT_EQ(busy.read().status, 200);
