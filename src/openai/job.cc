@@ -186,9 +186,11 @@ Status Bounds::add(size_t n_requests, size_t bytes_each) {
     return invalid_argument("more than {0} answers are asked for at once, expected at most {0}",
                             kMostRequests);
   n_bytes_ += n_requests * bytes_each;
-  if (n_bytes_ > kMostBytes)
-    return invalid_argument("the prompts have more than {} MiB, expected fewer or shorter ones",
-                            kMostBytes >> 20);
+  if (has_too_many_bytes())
+    return invalid_argument(
+        "the prompts, with what each has a copy of, have more than {} MiB, "
+        "expected fewer or shorter ones",
+        most_bytes_ >> 20);
   return {};
 }
 

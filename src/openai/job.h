@@ -42,10 +42,13 @@ constexpr std::string_view kStreamEnd = "data: [DONE]\n\n";  // behind the last 
 class Bounds {
  public:
   static constexpr size_t kMostRequests = 16384, kMostBytes = size_t{128} << 20;
+  explicit Bounds(size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
   // kInvalidArgument where it is too much.
   Status add(size_t n_requests, size_t bytes_each);
+  bool has_too_many_bytes() const { return n_bytes_ > most_bytes_; }
 
  private:
+  const size_t most_bytes_;
   size_t n_requests_ = 0, n_bytes_ = 0;
 };
 
@@ -55,6 +58,7 @@ struct JobContext {
   int context;        // the engine's, in tokens
   int max_answers;    // that one request may ask for, besides one for each prompt
   Envelope envelope;  // of its answer
+  Bounds& bounds;     // for what is tokenised
 };
 
 // kInvalidArgument for lists of a body ("stop", "stop_token_ids", "logit_bias") that every prompt

@@ -155,8 +155,7 @@ Result<std::string> read_document(const nlohmann::json& json, size_t index) {
 }
 
 Status check_pairs(const std::string& query, const std::vector<std::string>& documents,
-                   const RerankOptions& options) {
-  Bounds bounds;
+                   const RerankOptions& options, Bounds& bounds) {
   for (const std::string& document : documents)
     if (Status status = bounds.add(2, options.instruction.size() + query.size() + document.size());
         !status)
@@ -178,7 +177,8 @@ Result<std::unique_ptr<Job>> pairs_job(Fields& fields, const JobContext& context
         first.size(), second.size());
   const std::string& longest = *std::max_element(
       first.begin(), first.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
-  if (Status status = check_pairs(longest, second, options); !status) return status.error();
+  if (Status status = check_pairs(longest, second, options, context.bounds); !status)
+    return status.error();
   auto job = std::make_unique<ScorePairsJob>(context, common.with_sharing, common.cached);
   for (size_t i = 0; i < second.size(); ++i)
     if (Status status =
@@ -202,7 +202,7 @@ Result<std::unique_ptr<Job>> continuations_job(Fields& fields, const JobContext&
   size_t longest = 0;
   for (const std::string& continuation : continuations)
     longest = std::max(longest, continuation.size());
-  if (Status status = Bounds().add(continuations.size(), prompt.size() + longest); !status)
+  if (Status status = context.bounds.add(continuations.size(), prompt.size() + longest); !status)
     return status.error();
   auto scoring = continuation_requests(context.model, prompt, continuations);
   if (!scoring) return scoring.error();
@@ -243,7 +243,8 @@ Result<std::unique_ptr<Job>> make_rerank_job(const nlohmann::json& json,
     if (!text) return text.error();
     texts.push_back(std::move(*text));
   }
-  if (Status status = check_pairs(query, texts, options); !status) return status.error();
+  if (Status status = check_pairs(query, texts, options, context.bounds); !status)
+    return status.error();
   auto job = std::make_unique<RerankJob>(context, common.with_sharing, common.cached);
   job->top = top;
   for (const std::string& text : texts)

@@ -34,8 +34,7 @@ class AnswersJob : public openai::Job {
   bool include_usage = false;
   bool with_sharing = false;
 
-  Status add_requests() {
-    openai::Bounds bounds;  // before anything is tokenised
+  Status add_requests(openai::Bounds& bounds) {
     const size_t n_context = line_.contexts.empty() ? 0 : line_.contexts[0].size();
     for (const BatchQuestion& question : line_.questions) {
       const size_t n_bytes = prompt_bytes(line_.options, n_context, question.text.size());
@@ -184,7 +183,7 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   if (fields.has("max_tokens")) job->length_field = "max_tokens";
   job->include_usage = include_usage;
   job->with_sharing = with_sharing;
-  if (Status status = job->add_requests(); !status) return status.error();
+  if (Status status = job->add_requests(context.bounds); !status) return status.error();
   if (Status status = openai::check_answers(job->requests, context); !status) return status.error();
   return std::unique_ptr<openai::Job>(std::move(job));
 }

@@ -48,14 +48,15 @@ Error for_clients(const Service& service, const Error& error) {
       service.options.model_name);
 }
 
-// Either is there.
+// Either is there, or neither where there is more to tokenise than was allowed.
 struct Prepared {
   std::unique_ptr<openai::Job> job;
   std::optional<HttpResponse> response;
 };
 
 // A body and what is asked by it; on a thread for texts.
-Prepared prepare(Service& service, const Route& route, const HttpRequest& request) {
+Prepared prepare(Service& service, const Route& route, const HttpRequest& request,
+                 size_t most_bytes) {
   const auto refuse = [&](const Error& error) {
     return Prepared{.response = error_response(openai::wire_error(for_clients(service, error)))};
   };
@@ -86,10 +87,13 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
   const auto prefix = service.public_prefixes.take(body);
   if (!prefix) return refuse(prefix.error());
   const Model& model = service.engine.model();
+  openai::Bounds bounds(most_bytes);
   auto job = route.make_job(body, {.model = model,
                                    .context = service.engine.options().context,
                                    .max_answers = service.engine.options().max_open,
-                                   .envelope = service.envelope(request.id)});
+                                   .envelope = service.envelope(request.id),
+                                   .bounds = bounds});
+  if (!job && bounds.has_too_many_bytes() && most_bytes < openai::Bounds::kMostBytes) return {};
   if (!job) return refuse(job.error());
   const uint64_t key = (*job)->cached ? request.isolation_key : service.private_key();
   for (Request& one : (*job)->requests) {
@@ -239,17 +243,22 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
 }
 
 asio::awaitable<void> handle(Service& service, const HttpRequest& request, Replier& replier) {
-  constexpr size_t kLongBody = size_t{64} << 10;
+  constexpr size_t kLong = size_t{64} << 10, kAny = openai::Bounds::kMostBytes;
   const Clock::time_point start = Clock::now();
   const Route& route = *find_route(request.path);
-  asio::thread_pool& pool =
-      request.body.size() > kLongBody ? service.long_text_pool : service.text_pool;
+  const auto prepared_on = [&](asio::thread_pool& pool, size_t most_bytes) {
+    return offload(pool, [&, most_bytes] { return prepare(service, route, request, most_bytes); });
+  };
+  bool is_long = request.body.size() > kLong;
   Prepared prepared;
   if (request.method == "GET") {  // no text: whether it is alive must not wait
-    prepared = prepare(service, route, request);
-  } else {
-    prepared = co_await offload(pool, [&] { return prepare(service, route, request); });
+    prepared = prepare(service, route, request, kAny);
+  } else if (!is_long) {  // what it asks for may be long all the same
+    prepared = co_await prepared_on(service.text_pool, kLong);
+    is_long = !prepared.job && !prepared.response;
   }
+  if (is_long) prepared = co_await prepared_on(service.long_text_pool, kAny);
+  asio::thread_pool& pool = is_long ? service.long_text_pool : service.text_pool;
   if (prepared.response) {
     co_await replier.send(std::move(*prepared.response));
   } else {

@@ -33,6 +33,24 @@ TEST(Timing, ShortRequestsDoNotWaitForLongTexts) {
   EXPECT_EQ(second.read().status, 200);
 }
 
+// A text that stands in a body once may be read for each question.
+TEST(Timing, ShortRequestsDoNotWaitForShortBodiesThatAskForMuch) {
+  serve::ServerOptions options = tiny_server_options();
+  options.text_threads = 1;
+  RunningServer server(options);
+  Client first(server.port()), second(server.port()), client(server.port());
+  const std::string much = post_text("/v1/answers", {{"context", std::string(30'000, 'a')},
+                                                     {"questions", Json(300, "q")},
+                                                     {"choices", {"a", "b"}}});
+  first.send(much);
+  second.send(much);
+  EXPECT_EQ(client.get("/health").status, 200);
+  EXPECT_EQ(client.post("/v1/completions", {{"prompt", "P"}, {"max_tokens", 1}}).status, 200);
+  EXPECT_EQ(second.socket().available(), 0u) << "it is still being read";
+  EXPECT_EQ(first.read().status, 400);
+  EXPECT_EQ(second.read().status, 400);
+}
+
 TEST(Timing, ASlowClientGetsAllOfALongAnswer) {
   serve::ServerOptions options = tiny_server_options();
   options.write_timeout = options.idle_timeout = 1s;  // and then it closes
