@@ -87,6 +87,7 @@ class TlsClient {
   http::response<http::string_body> ask(const std::string& method, const std::string& path,
                                         const Json& body = nullptr) {
     http::request<http::string_body> request(http::string_to_verb(method), path, 11);
+    request.set(http::field::host, "localhost");
     request.set(http::field::content_type, "application/json");
     if (!body.is_null()) request.body() = body.dump();
     request.prepare_payload();
