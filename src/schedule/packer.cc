@@ -31,9 +31,6 @@ class Packer {
       } else {
         prefills_.push_back(item);
       }
-    // Or one who asks for what cannot be kept would leave prefills of others next to nothing.
-    if (std::isfinite(budget_))
-      budget_ = std::max(budget_, options.packing.least_share * options.step_budget);
     if (policy.shares_steps) age();
     std::ranges::stable_sort(prefills_, {},
                              [&](uint32_t item) { return policy.priority(jobs[item], now); });

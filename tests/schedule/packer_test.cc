@@ -127,15 +127,6 @@ TEST(Packer, TheStrictestDecodeSetsTheBudget) {
   EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {2, 0, 1}, {0, 0, 9}}));
 }
 
-TEST(Packer, NoDecodeTakesTheStepFromPrefills) {
-  Work work = work_of({{100, 0}});
-  work.add_decode(0, 1e-9);
-  EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {0, 0, 1}})) << "two rows: a tenth";
-  PackerOptions options = kTwenty;
-  options.packing.least_share = 0.5;
-  EXPECT_EQ(work.pack(options), (Advances{{1, 0, 1}, {0, 0, 9}}));
-}
-
 TEST(Packer, AMinimumShareWhereDecodesAloneExceedTheBudget) {
   Work work = work_of({{100, 0}});
   work.add_decode(30000);
@@ -268,7 +259,6 @@ void check_step(const Random& c, const PackedStep& step, const std::vector<uint3
     n_prefills += n > 0;
     n_long += n > 0 && is_long(c.jobs[item], c.options);
   }
-  budget = std::max(budget, c.options.packing.least_share * c.options.step_budget);
   ASSERT_EQ(draft.features(), step.features);
   ASSERT_TRUE(n_decodes == std::ranges::count_if(c.view.items, &Item::decoding) ||
               draft.features().rows == c.options.n_rows);

@@ -51,8 +51,8 @@ TEST(SimulatedExecutor, StepsKeepToTheTpotWhileALongPrefillRuns) {
   for (int i = 0; i < 4; ++i)
     requests.push_back({.n_prompt = 5, .n_answer = 100, .deadlines = {.tpot_slo = 30 * kMs}});
   for (const Policy* policy : {&kFcfs, &kEdf, &kLrs, &kLars}) {
-    const auto answers = simulate(requests, kMachine, kMachine,
-                                  {.policy = policy, .packer = {.step_budget = 200 * kMs}});
+    const auto answers =
+        simulate(requests, kMachine, kMachine, {.policy = policy, .packer = {.step_budget = 1}});
     for (int i = 1; i <= 4; ++i) EXPECT_LE(answers[i].worst_gap, 30 * kMs) << policy->name;
   }
 }
