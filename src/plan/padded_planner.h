@@ -19,7 +19,7 @@ class PaddedPlanner final : public Planner {
         batching_{.n_rows = static_cast<uint32_t>(options.count("rows", 16384, 1)),
                   .n_sequences = static_cast<uint32_t>(options.count("batch", 16, 1)),
                   .order = order,
-                  .rectangular = true},
+                  .shape = Batching::Shape::kRectangle},
         tile_len_(tile_len) {}
 
   std::string_view name() const override { return name_; }

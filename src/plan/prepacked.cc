@@ -19,11 +19,12 @@ using Bins = std::vector<std::vector<uint32_t>>;  // indices of prompts
 class PrepackedPlanner final : public Planner {
  public:
   PrepackedPlanner(PlannerOptions& options, int tile_len)
-      : batching_{.n_rows = static_cast<uint32_t>(options.count("rows", 16384, 1)),
-                  .n_sequences = static_cast<uint32_t>(options.count("batch", 16, 1)),
-                  .order =
-                      options.flag("dataset") ? Batching::Order::kBins : Batching::Order::kArrival},
-        dense_(options.flag("dense")),
+      : dense_(options.flag("dense")),
+        batching_{
+            .n_rows = static_cast<uint32_t>(options.count("rows", 16384, 1)),
+            .n_sequences = static_cast<uint32_t>(options.count("batch", 16, 1)),
+            .order = options.flag("dataset") ? Batching::Order::kBins : Batching::Order::kArrival,
+            .shape = dense_ ? Batching::Shape::kBins : Batching::Shape::kRagged},
         tile_len_(tile_len) {}
 
   std::string_view name() const override { return "prepacked"; }
@@ -95,8 +96,8 @@ class PrepackedPlanner final : public Planner {
     padded_ += lengths.size() * longest;
   }
 
-  Batching batching_;
   bool dense_;
+  Batching batching_;
   int tile_len_;
   uint64_t n_batches_ = 0, n_prompts_ = 0, n_bins_ = 0, computed_ = 0, padded_ = 0;
   double deviation_ = 0;

@@ -56,15 +56,20 @@ std::vector<Advance> schedule_whole(const WorkView& view, const Batching& batchi
     std::ranges::stable_sort(waiting, {}, [](const Advance& a) { return a.n_again + a.n_rows; });
   uint32_t n_most = batching.n_sequences;
   if (batching.order == Batching::Order::kBins) n_most = order_by_bins(waiting, n_most);
-  uint64_t longest = 0;
-  uint32_t n_started = 0;
+  uint32_t longest = 0;
+  std::vector<uint32_t> lengths;  // of those that start
   for (const Advance& next : waiting) {
-    const uint64_t n = next.n_again + next.n_rows;
-    longest = std::max(longest, n);
-    n_taken = batching.rectangular ? (advances.size() + 1) * longest : n_taken + n;
-    if (!advances.empty() && n_taken > batching.n_rows) break;
+    if (lengths.size() == view.n_starts) break;
     if (batching.is_static() && advances.size() == n_most) break;
-    if (n_started++ == view.n_starts) break;
+    lengths.push_back(next.n_again + next.n_rows);
+    longest = std::max(longest, lengths.back());
+    if (batching.shape == Batching::Shape::kRagged)
+      n_taken += lengths.back();
+    else if (batching.shape == Batching::Shape::kRectangle)
+      n_taken = lengths.size() * uint64_t{longest};
+    else
+      n_taken = first_fit_decreasing(lengths, longest).size() * uint64_t{longest};
+    if (!advances.empty() && n_taken > batching.n_rows) break;
     advances.push_back(next);
   }
   return advances;

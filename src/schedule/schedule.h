@@ -45,11 +45,14 @@ struct Batching {
   // Of those that wait: as they came; shortest first; or packed into bins of the longest one's
   // length, and then n_sequences bins together.
   enum class Order { kArrival, kLength, kBins };
+  // Rows that the prompts of a batch take: their tokens; as many as the longest has, for each
+  // prompt; or as many for each bin that they are packed into.
+  enum class Shape { kRagged, kRectangle, kBins };
 
   uint32_t n_rows = 0;       // above 0: prompts are computed whole, up to so many rows in a step
   uint32_t n_sequences = 0;  // above 0: so many start together, and end before others start
   Order order = Order::kArrival;
-  bool rectangular = false;  // every prompt of a batch takes as many rows as its longest
+  Shape shape = Shape::kRagged;
 
   bool whole_prompts() const { return n_rows > 0; }
   bool is_static() const { return n_sequences > 0; }

@@ -141,10 +141,11 @@ TEST(BatchPlanners, Batches) {
   };
   EXPECT_EQ(batching("padded:batch=4,rows=99").n_sequences, 4u);
   EXPECT_EQ(batching("padded:batch=4,rows=99").n_rows, 99u);
-  EXPECT_TRUE(batching("padded").rectangular);
+  EXPECT_EQ(batching("padded").shape, Batching::Shape::kRectangle);
   EXPECT_EQ(batching("length_ordered").order, Batching::Order::kLength);
   EXPECT_EQ(batching("prepacked:dataset").order, Batching::Order::kBins);
-  EXPECT_FALSE(batching("prepacked").rectangular);
+  EXPECT_EQ(batching("prepacked").shape, Batching::Shape::kRagged);
+  EXPECT_EQ(batching("prepacked:dense").shape, Batching::Shape::kBins);
   EXPECT_FALSE(make_planner("prepacked:dense", kTile).value()->exact());
 }
 

@@ -177,11 +177,36 @@ TEST(ScheduleWhole, ARectangleCostsItsLongestRow) {
   const WorkView view{.segment_rows = {2, 6, 1},
                       .items = {prefill({0}), prefill({1}), prefill({2})}};
   const auto advances = [&](uint32_t n_rows) {
-    return schedule_whole(view, {.n_rows = n_rows, .n_sequences = 9, .rectangular = true}).size();
+    return schedule_whole(
+               view, {.n_rows = n_rows, .n_sequences = 9, .shape = Batching::Shape::kRectangle})
+        .size();
   };
   EXPECT_EQ(advances(18), 3u);
   EXPECT_EQ(advances(17), 2u);
   EXPECT_EQ(advances(11), 1u);
+}
+
+// The longest prompt has eight tokens: beside it 4 and 4 are one bin, 5 and 5 two.
+TEST(ScheduleWhole, BinsCostTheirPads) {
+  const auto n_started = [](std::vector<uint32_t> rows, uint32_t n_rows, Batching::Order order) {
+    WorkView view{.segment_rows = std::move(rows)};
+    for (uint32_t i = 0; i < view.segment_rows.size(); ++i) view.items.push_back(prefill({i}));
+    return schedule_whole(view, {.n_rows = n_rows,
+                                 .n_sequences = 9,
+                                 .order = order,
+                                 .shape = Batching::Shape::kBins})
+        .size();
+  };
+  for (const auto order : {Batching::Order::kArrival, Batching::Order::kBins}) {
+    EXPECT_EQ(n_started({8, 5, 5}, 23, order), 2u) << "18 tokens, but 24 rows";
+    EXPECT_EQ(n_started({8, 5, 5}, 24, order), 3u);
+    EXPECT_EQ(n_started({8, 5}, 15, order), 1u);
+  }
+  EXPECT_EQ(n_started({8, 4, 4, 5}, 23, Batching::Order::kArrival), 3u);
+  // One of 2,048 and 13 of 1,100 tokens are 16,348 tokens; each fills a bin of its own.
+  std::vector<uint32_t> uneven(14, 1100);
+  uneven[0] = 2048;
+  EXPECT_EQ(n_started(uneven, 16384, Batching::Order::kArrival), 8u);
 }
 
 }  // namespace
