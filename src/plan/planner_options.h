@@ -23,11 +23,12 @@ class PlannerOptions {
   int count(const std::string& key, int absent, int least);
   // Numbers above 0 with + between them; none where it is absent.
   std::vector<uint32_t> ascending(const std::string& key);
+  // For what a planner finds wrong with an option: unless one before it was, `status` says so.
+  void fail(std::string_view key, std::string_view value, std::string_view expected);
   Status status() const;
 
  private:
   std::string take(const std::string& key);  // its value; empty where it is absent
-  void fail(std::string_view key, std::string_view value, std::string_view expected);
 
   std::string name_;
   std::map<std::string, std::string> values_;

@@ -2,12 +2,15 @@
 // equal pasts are one row of position-wise work (sections 3.1 and 3.2); attention has a row for
 // every copy, each with keys and values of its own (3.4, algorithm 1). Bypassed where too little
 // repeats (5.2). Maps are made on the engine's thread: they take a millionth of the pass (3.3).
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
 #include "plan/attention_tasks.h"
 #include "plan/planner_options.h"
 #include "plan/prefix_index.h"
+#include "plan/relayout.h"
 
 namespace pando {
 namespace {
@@ -15,7 +18,7 @@ namespace {
 constexpr uint32_t kMostPositions = 1 << 22, kMostKeys = 1 << 10;
 
 struct RadixOptions {
-  double threshold;  // N'/N above which the technique is bypassed; 0: always
+  double threshold;  // N'/N above which the technique is bypassed; 0: switched off
   uint32_t bucket;   // compact rows are filled up to a multiple of it (B.5)
   uint32_t n_rows;   // tokens of a step at most, all copies counted
   bool stateless;    // keys and values of one layer only are kept, and only in the pass (5.1)
@@ -59,23 +62,26 @@ class RadixPlanner final : public Planner {
     row_of_.clear();
     others_.clear();
     cu_seq_lens_.assign(1, 0);
-    for (const auto& [root, begin, end] : paths(layout)) {
-      const auto key = keys.find(root);
+    const auto append_rows = [](std::vector<uint32_t>& rows, const PathRows& path) {
+      for (uint32_t row = path.begin; row < path.end; ++row) rows.push_back(row);
+    };
+    const PathsOfStep paths = paths_of(layout);
+    for (const PathRows& path : paths.prompts) {
+      const auto key = keys.find(root_of(path.tip));
       const uint32_t ordinal =
           key == keys.end() ? kMostKeys
                             : ordinals.try_emplace(key->second, ordinals.size()).first->second;
-      // What goes on from an earlier step has a past that this one does not see.
-      const bool is_whole = plan.positions[begin] == 0 &&
-                            plan.positions[end - 1] == end - begin - 1 &&
-                            end - begin <= kMostPositions && ordinal < kMostKeys;
-      for (uint32_t row = begin; row < end; ++row) (is_whole ? row_of_ : others_).push_back(row);
-      if (!is_whole) continue;
-      ids_.insert(ids_.end(), plan.tokens.begin() + begin, plan.tokens.begin() + end);
+      const bool fits = path.n_rows() <= kMostPositions && ordinal < kMostKeys;
+      append_rows(fits ? row_of_ : others_, path);
+      if (!fits) continue;
+      ids_.insert(ids_.end(), plan.tokens.begin() + path.begin, plan.tokens.begin() + path.end);
       // Tokens of another key are tokens at other positions.
-      for (uint32_t row = begin; row < end; ++row)
+      for (uint32_t row = path.begin; row < path.end; ++row)
         positions_.push_back(plan.positions[row] + ordinal * kMostPositions);
       cu_seq_lens_.push_back(static_cast<uint32_t>(ids_.size()));
     }
+    // What goes on from an earlier step has a past that this one does not see.
+    for (const PathRows& path : paths.others) append_rows(others_, path);
     if (ids_.empty()) return false;
     const PrefixIndex& index = indexer_.build(ids_, positions_, cu_seq_lens_);
     const size_t n_compact = index.gather.size() + others_.size();
@@ -98,19 +104,6 @@ class RadixPlanner final : public Planner {
     return true;
   }
 
-  // Rows [begin, end) of one path: consecutive runs.
-  struct Path {
-    const Node* root;
-    uint32_t begin, end;
-  };
-  static std::vector<Path> paths(const RowLayout& layout) {
-    std::vector<Path> paths;
-    for (const RowRun& run : layout.runs) {
-      if (!run.continues_previous) paths.push_back({root_of(run.node), run.row_begin, 0});
-      paths.back().end = run.row_end;
-    }
-    return paths;
-  }
   static const Node* root_of(const Node* node) {
     while (!node->is_root()) node = node->parent;
     return node;
@@ -146,13 +139,8 @@ class RadixPlanner final : public Planner {
     plan.task_pages = all.task_pages;
     plan.expanded = {scatter_, all.positions, gather_};
 
-    for (const uint32_t copy : all.outputs) plan.outputs.push_back(scatter_[copy]);
-    std::ranges::sort(plan.outputs);
-    plan.outputs.erase(std::unique(plan.outputs.begin(), plan.outputs.end()), plan.outputs.end());
-    for (uint32_t& output : step.output_of)
-      output = static_cast<uint32_t>(
-          std::ranges::lower_bound(plan.outputs, scatter_[all.outputs[output]]) -
-          plan.outputs.begin());
+    for (uint32_t& output : step.output_of) output = scatter_[all.outputs[output]];
+    list_outputs(step);
     step.n_merged = n_copies - n_compact;
     step.n_pads = n_rows - n_compact;
   }
@@ -176,6 +164,9 @@ std::unique_ptr<Planner> make_radix_planner(PlannerOptions& options, int tile_le
       .n_rows = static_cast<uint32_t>(options.count("rows", 16384, 1)),
       .stateless = options.flag("stateless"),
   };
+  if (radix.bucket > radix.n_rows)
+    options.fail("bucket", fmt::format("{}", radix.bucket),
+                 fmt::format("at most the rows of a step (rows={})", radix.n_rows));
   return std::make_unique<RadixPlanner>(radix, tile_len);
 }
 

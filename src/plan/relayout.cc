@@ -51,11 +51,8 @@ void relayout(PlannedStep& step, std::span<const uint32_t> order, uint32_t n_mas
     task.row_begin = begin - n_masked;
     plan.tasks.push_back(task);
   }
-  for (const uint32_t row : old.outputs) plan.outputs.push_back(row_of[row]);
-  std::ranges::sort(plan.outputs);
-  for (uint32_t& output : step.output_of)
-    output = static_cast<uint32_t>(
-        std::ranges::lower_bound(plan.outputs, row_of[old.outputs[output]]) - plan.outputs.begin());
+  for (uint32_t& output : step.output_of) output = row_of[old.outputs[output]];
+  list_outputs(step);
 }
 
 void add_stack(MaskedRows& masked, std::span<const uint32_t> seen_from,

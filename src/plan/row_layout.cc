@@ -137,7 +137,7 @@ class RowLayouter {
   }
 
   void resolve_outputs(const std::vector<WantedOutput>& wanted) {
-    std::vector<uint32_t> row_of;  // by wanted output and position
+    std::vector<uint32_t>& row_of = layout_.step.output_of;
     for (const WantedOutput& want : wanted) {
       const size_t begin = row_of.size();
       row_of.resize(begin + want.end - want.begin);
@@ -147,14 +147,7 @@ class RowLayouter {
           row_of[begin + node->start + i - want.begin] = rows.row_of(i);
       });
     }
-    std::vector<uint32_t>& outputs = plan_.outputs;
-    outputs = row_of;
-    std::sort(outputs.begin(), outputs.end());
-    outputs.erase(std::unique(outputs.begin(), outputs.end()), outputs.end());
-    for (const uint32_t row : row_of) {
-      const auto found = std::lower_bound(outputs.begin(), outputs.end(), row);
-      layout_.step.output_of.push_back(static_cast<uint32_t>(found - outputs.begin()));
-    }
+    list_outputs(layout_.step);
   }
 
   const KvCache& cache_;
@@ -170,6 +163,15 @@ class RowLayouter {
 };
 
 }  // namespace
+
+void list_outputs(PlannedStep& step) {
+  std::vector<uint32_t>& outputs = step.plan.outputs;
+  outputs = step.output_of;
+  std::ranges::sort(outputs);
+  outputs.erase(std::unique(outputs.begin(), outputs.end()), outputs.end());
+  for (uint32_t& row : step.output_of)
+    row = static_cast<uint32_t>(std::ranges::lower_bound(outputs, row) - outputs.begin());
+}
 
 RowLayout lay_out_rows(const KvCache& cache, const std::vector<WantedOutput>& wanted) {
   return RowLayouter(cache).run(wanted);

@@ -1,7 +1,5 @@
 #include "plan/stack_pass.h"
 
-#include <algorithm>
-
 #include "plan/relayout.h"
 
 namespace pando {
@@ -46,18 +44,6 @@ void add_rows(PlannedStep& step, const StackPass& pass, const StackMemory& memor
   plan.slot_begin.assign(pass.rows.size() + 1, 0);
 }
 
-// Tokens that share a row share its output.
-void add_outputs(PlannedStep& step, const PlannedStep& packed, const StackPass& pass) {
-  std::vector<uint32_t>& outputs = step.plan.outputs;
-  for (const uint32_t row : packed.plan.outputs) outputs.push_back(pass.row_of[row]);
-  std::ranges::sort(outputs);
-  outputs.erase(std::unique(outputs.begin(), outputs.end()), outputs.end());
-  for (const uint32_t output : packed.output_of)
-    step.output_of.push_back(static_cast<uint32_t>(
-        std::ranges::lower_bound(outputs, pass.row_of[packed.plan.outputs[output]]) -
-        outputs.begin()));
-}
-
 }  // namespace
 
 PlannedStep plan_stack_pass(const PlannedStep& packed, const StackPass& pass,
@@ -73,7 +59,9 @@ PlannedStep plan_stack_pass(const PlannedStep& packed, const StackPass& pass,
     begin = end;
   }
   step.plan.masked.memory = memory.base;
-  add_outputs(step, packed, pass);
+  for (const uint32_t output : packed.output_of)
+    step.output_of.push_back(pass.row_of[packed.plan.outputs[output]]);
+  list_outputs(step);
   step.n_merged = packed.plan.n_rows() + step.n_pads - n_rows;
   return step;
 }

@@ -20,6 +20,11 @@ TEST(PlannerOptions, ErrorsNameTheOption) {
   EXPECT_NE(message("radix:stateless=1").find("expected no value"), std::string::npos);
   EXPECT_NE(message("radix:").find("no option ''"), std::string::npos);
   EXPECT_NE(message("radix:rows=5,rows=6").find("'6', expected it once"), std::string::npos);
+  EXPECT_EQ(message("radix:bucket=2147483647"),
+            "sharing 'radix': option 'bucket' is '2147483647', expected at most the rows of a step "
+            "(rows=16384)");
+  EXPECT_TRUE(sharing_info("radix:bucket=64,rows=64"));
+  EXPECT_NE(message("radix:bucket=65,rows=64").find("(rows=64)"), std::string::npos);
   // Beyond what the type holds.
   EXPECT_NE(message("radix:rows=99999999999").find("at least 1"), std::string::npos);
   EXPECT_NE(message("radix:threshold=1e999").find("a number from 0 to 1"), std::string::npos);

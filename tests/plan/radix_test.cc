@@ -113,13 +113,45 @@ TEST(Radix, BypassedWhereLittleRepeats) {
   EXPECT_GT(seldom.n_plain, 0);
 }
 
+// What it counted of two prompts of nine tokens that begin with the same three, and of a token of
+// an answer after them: in order of its figures.
+std::vector<double> counts(const char* sharing, uint64_t other_key = 0) {
+  const std::unique_ptr<Planner> planner = make_planner(sharing, RadixPlans::kTile).value();
+  PagePool pool(1, 16);
+  KvCache cache(pool, 4);
+  std::vector<WantedOutput> wanted;
+  for (const std::vector<Token>& prompt : {std::vector<Token>{1, 2, 3, 4}, {1, 2, 3, 5, 6}}) {
+    Node* tip = cache.acquire(wanted.size(), prompt);  // a tree of its own
+    cache.lock(tip);
+    const Extent extent{tip, tip->size()};
+    EXPECT_TRUE(cache.reserve({&extent, 1}));
+    wanted.push_back({tip, tip->end() - 1, tip->end(), wanted.empty() ? 0 : other_key});
+  }
+  planner->plan(cache, wanted);
+  cache.commit();
+  Node* tip = cache.extend(wanted[0].tip, 7);
+  const Extent extent{tip, 1};
+  EXPECT_TRUE(cache.reserve({&extent, 1}));
+  planner->plan(cache, {{tip, tip->end() - 1, tip->end()}});
+  cache.commit();
+  std::vector<double> values;
+  for (const Figure& figure : planner->figures()) values.push_back(figure.value);
+  return values;
+}
+
 TEST(Radix, CountsBothLayouts) {
-  const Result<std::unique_ptr<Planner>> planner = make_planner("radix", RadixPlans::kTile);
-  ASSERT_TRUE(planner);
-  EXPECT_FALSE((*planner)->figures().empty());
-  EXPECT_TRUE((*planner)->batching().whole_prompts());
-  EXPECT_FALSE((*planner)->stateless());
-  EXPECT_TRUE((*make_planner("radix:stateless", RadixPlans::kTile))->stateless());
+  using Counts = std::vector<double>;  // steps with prompts, bypassed, N, N'
+  EXPECT_EQ(counts("radix"), (Counts{1, 0, 9, 6}));
+  EXPECT_EQ(counts("radix:bucket=4"), (Counts{1, 0, 9, 6})) << "what fills up is no token";
+  EXPECT_EQ(counts("radix:threshold=0.6"), (Counts{1, 1, 9, 9})) << "6 / 9 is more";
+  EXPECT_EQ(counts("radix", 5), (Counts{1, 1, 9, 9})) << "nothing is shared between keys";
+}
+
+TEST(Radix, TakesWholePromptsAndKeepsPagesUnlessStateless) {
+  const std::unique_ptr<Planner> planner = make_planner("radix", RadixPlans::kTile).value();
+  EXPECT_TRUE(planner->batching().whole_prompts());
+  EXPECT_FALSE(planner->stateless());
+  EXPECT_TRUE(make_planner("radix:stateless", RadixPlans::kTile).value()->stateless());
 }
 
 }  // namespace
