@@ -16,7 +16,7 @@
 namespace pando::cli {
 namespace {
 
-constexpr size_t kDepth = 10;  // of nDCG
+constexpr int kDepth = 10;  // of nDCG
 
 struct RerankCommandOptions {
   RunOptions run;
@@ -77,6 +77,14 @@ int rerank_batch(const RerankCommandOptions& o) {
   if (wants_report && (o.run.output == "-" || (std::filesystem::exists(o.run.output, error) &&
                                                !std::filesystem::is_regular_file(o.run.output)))) {
     report_error("--trec-run and --qrels read the answers again: expected a file for --output");
+    return kUsage;
+  }
+  const int top = o.run.batch.top;
+  if (!o.qrels.empty() && top > 0 && top < kDepth) {
+    report_error(
+        fmt::format("--top is {}, expected 0 (all) or at least {} with --qrels: nDCG@{} "
+                    "is of so many documents",
+                    top, kDepth, kDepth));
     return kUsage;
   }
   if (!o.trec_run.empty())

@@ -164,6 +164,10 @@ TEST_F(TasksTest, RerankNamesWhatIsWrong) {
   error("--trec-run run2.txt", 2, "expected a file for --output");
   error("--output r1.jsonl --trec-run r1.jsonl", 2, "'r1.jsonl' is named twice");
   error("--output r1.jsonl --trec-run one.jsonl", 2, "'one.jsonl' is named twice");
+  error(
+      "--output r1.jsonl --qrels others.txt --top 9", 2,
+      "--top is 9, expected 0 (all) or at least 10 with --qrels: nDCG@10 is of so many documents");
+  error("--output r1.jsonl --qrels none.txt --top 10", 1, "cannot read 'none.txt'");
   error("--output r1.jsonl --qrels none.txt", 1, "cannot read 'none.txt'");
   error("--output r1.jsonl --qrels bad.txt", 1, "'bad.txt': line 1 is 'q1 0 d1'");
   error("--output r1.jsonl --qrels others.txt", 1, "'others.txt' grades none of the queries");
