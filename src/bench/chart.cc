@@ -79,12 +79,25 @@ std::string text_at(double x, double y, const std::string& anchor, const std::st
 
 }  // namespace
 
+void add_by_name(Chart& chart, const std::string& x_name, const std::string& series, double y) {
+  const auto name = std::ranges::find(chart.x_names, x_name);
+  const auto x = static_cast<double>(name - chart.x_names.begin() + 1);
+  if (name == chart.x_names.end()) chart.x_names.push_back(x_name);
+  auto found = std::ranges::find(chart.series, series, &Chart::Series::name);
+  if (found == chart.series.end()) found = chart.series.insert(found, {series, {}});
+  found->points.emplace_back(x, y);
+}
+
 std::string to_svg(const Chart& chart) {
   std::vector<double> xs, ys;
   for (const Chart::Series& series : chart.series)
     for (const auto& [x, y] : series.points)
       if (std::isfinite(x) && std::isfinite(y)) xs.push_back(x), ys.push_back(y);
-  const auto x_axis = Axis::over(chart.log_x, false, xs, kLeft, kWidth - kRight);
+  const bool named = !chart.x_names.empty();
+  const std::optional<Axis> x_axis =
+      named ? Axis{false, 0.5, static_cast<double>(chart.x_names.size()) + 0.5, kLeft,
+                   kWidth - kRight}
+            : Axis::over(chart.log_x, false, xs, kLeft, kWidth - kRight);
   const auto y_axis = Axis::over(chart.log_y, true, ys, kHeight - kBottom, kTop);
   if (!x_axis || !y_axis) return {};
 
@@ -93,12 +106,16 @@ std::string to_svg(const Chart& chart) {
       "font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
       kWidth, kHeight);
   svg += text_at(kLeft, 22, "start", chart.title);
-  for (const double tick : x_axis->ticks()) {
-    const double x = x_axis->at(tick);
+  const auto x_tick = [&](double value, const std::string& name) {
+    const double x = x_axis->at(value);
     svg +=
         fmt::format("<path d=\"M{:.1f} {}V{}\" stroke=\"#dddddd\"/>\n", x, kTop, kHeight - kBottom);
-    svg += text_at(x, kHeight - kBottom + 16, "middle", number(tick));
-  }
+    svg += text_at(x, kHeight - kBottom + 16, "middle", name);
+  };
+  for (size_t i = 0; i < chart.x_names.size(); ++i)
+    x_tick(static_cast<double>(i + 1), chart.x_names[i]);
+  if (!named)
+    for (const double tick : x_axis->ticks()) x_tick(tick, number(tick));
   for (const double tick : y_axis->ticks()) {
     const double y = y_axis->at(tick);
     svg +=
@@ -119,7 +136,8 @@ std::string to_svg(const Chart& chart) {
         pen_down = false;
         continue;
       }
-      path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", x_axis->at(x), y_axis->at(y));
+      path += fmt::format("{}{:.1f} {:.1f}", pen_down && !named ? "L" : "M", x_axis->at(x),
+                          y_axis->at(y));
       dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n",
                           x_axis->at(x), y_axis->at(y), color);
       pen_down = true;

@@ -42,7 +42,8 @@ struct Point {
   std::vector<Lane> lanes;
 };
 
-// A row for each setting: tokens/s of every contestant, and the tree's share of the ceiling.
+// A row for each setting: tokens/s of every contestant, and the tree's share of the ceiling. With
+// an x_label also a chart over what there are several of, batches or prefixes.
 std::vector<Point> grid(Lab& lab, const ModelSpec& spec, const std::string& title,
                         const std::vector<int>& prefixes, const std::vector<int>& batches,
                         const std::string& x_label, const std::string& note) {
@@ -67,7 +68,7 @@ std::vector<Point> grid(Lab& lab, const ModelSpec& spec, const std::string& titl
       for (size_t i = 0; i < lanes.size(); ++i) {
         const double rate = batch * n_tokens / lanes[i].seconds();
         cells.push_back(number(rate));
-        if (prefixes.size() > 1 && by_batch) continue;
+        if (x_label.empty()) continue;
         if (chart.series.size() <= i) chart.series.push_back({lanes[i].name, {}});
         chart.series[i].points.emplace_back(by_batch ? batch : prefix, rate);
       }
@@ -80,7 +81,7 @@ std::vector<Point> grid(Lab& lab, const ModelSpec& spec, const std::string& titl
     }
   }
   lab.show(table);
-  lab.show(chart);
+  if (!x_label.empty()) lab.show(chart);
   return points;
 }
 
@@ -140,7 +141,7 @@ void run_tables_1_2(Lab& lab) {
   grid(
       lab, llama("llama-2-7b", lab.choose(1, 1, 2)), "Tables 1 and 2",
       lab.choose<std::vector<int>>({64, 128}, {256, 1024}, {1024, 2048}),
-      lab.choose<std::vector<int>>({4, 8}, {32, 128}, {32, 256}), "batch",
+      lab.choose<std::vector<int>>({4, 8}, {32, 128}, {32, 256}), "",
       "The paper: CodeLlama-7B (the shape of Llama 2 7B), 8 A100; at batch 1,024 and 16K tokens of "
       "prefix Hydragen has 22.4 thousand tokens/s, vLLM 0.4, the ceiling 30.1 (128 tokens an "
       "answer).");

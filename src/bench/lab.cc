@@ -55,15 +55,12 @@ size_t kv_memory_for(const Contestant& who, const Workload& workload) {
   return tokens * kv_bytes_per_token(*who.model, who.kv_type) / 20 * 21;
 }
 
-// What each contestant gets: the same for all where there is not enough for what all of them want.
-std::vector<size_t> kv_memory_of(const std::vector<Contestant>& contestants,
-                                 const std::function<size_t(const Contestant&)>& wanted) {
-  std::vector<size_t> all;
-  for (const Contestant& who : contestants) all.push_back(wanted(who));
+// What each contestant gets of what it wants: no more than an equal part where there is not enough
+// for what all of them want.
+void cut_to_free_memory(std::vector<size_t>& all) {
   const uint64_t free = available_memory().value_or(uint64_t{8} << 30) / 5 * 4;
   if (std::accumulate(all.begin(), all.end(), uint64_t{0}) > free)
-    for (size_t& bytes : all) bytes = std::min<size_t>(bytes, free / contestants.size());
-  return all;
+    for (size_t& bytes : all) bytes = std::min<size_t>(bytes, free / all.size());
 }
 
 Result<Sample> timed(Engine& engine, const Workload& workload) {
@@ -226,14 +223,27 @@ void Lab::in_turn(size_t n, const std::function<double(size_t who, int repetitio
 
 std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const MakeWorkload& make,
                                int repetitions, double hopeless) {
-  std::vector<Workload> workloads;  // all that there can be: memory is for the largest
-  for (int i = 0; i <= most_repetitions(repetitions); ++i) workloads.push_back(make(i));
-  const std::vector<size_t> kv_memory = kv_memory_of(contestants, [&](const Contestant& who) {
+  // All that there can be: memory is for the largest.
+  const auto all_of = [&](const MakeWorkload& maker) {
+    std::vector<Workload> workloads;
+    for (int i = 0; i <= most_repetitions(repetitions); ++i) workloads.push_back(maker(i));
+    return workloads;
+  };
+  const std::vector<Workload> common = all_of(make);
+  std::vector<std::vector<Workload>> own;  // by contestant; none: the common ones
+  std::vector<size_t> kv_memory;
+  for (const Contestant& who : contestants) {
+    own.push_back(who.own ? all_of(who.own) : std::vector<Workload>{});
     size_t most = 0;
-    for (const Workload& workload : workloads)
+    for (const Workload& workload : who.own ? own.back() : common)
       most = std::max(most, kv_memory_for(who, part_for(who, workload)));
-    return most;
-  });
+    kv_memory.push_back(most);
+  }
+  cut_to_free_memory(kv_memory);
+  const auto workload_for = [&](size_t i, int repetition) {
+    const std::vector<Workload>& workloads = contestants[i].own ? own[i] : common;
+    return part_for(contestants[i], workloads[static_cast<size_t>(repetition)]);
+  };
   std::vector<Lane> lanes;
   for (const Contestant& who : contestants) lanes.push_back({.name = who.name});
   std::vector<std::unique_ptr<Engine>> engines(contestants.size());
@@ -248,7 +258,7 @@ std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const
                                  .step_rows = who.step_rows,
                                  .max_running = who.max_running});
     const Result<Sample> sample =
-        engine ? timed(**engine, part_for(who, workloads[0])) : Result<Sample>(engine.error());
+        engine ? timed(**engine, workload_for(i, 0)) : Result<Sample>(engine.error());
     if (!sample) {
       lanes[i].why_not = sample.error().message;
       return 0.0;
@@ -266,8 +276,7 @@ std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const
                  lanes[i].samples[0].seconds_each() > hopeless * lanes[0].samples[0].seconds_each();
         };
         if (!engines[i] || is_hopeless()) return 0.0;
-        Result<Sample> sample = timed(
-            *engines[i], part_for(contestants[i], workloads[static_cast<size_t>(repetition)]));
+        Result<Sample> sample = timed(*engines[i], workload_for(i, repetition));
         if (!sample) throw BenchmarkError(sample.error());
         lanes[i].samples.push_back(std::move(*sample));
         return lanes[i].samples.back().seconds;

@@ -64,6 +64,7 @@ struct Contestant {
   int step_rows = EngineOptions{}.step_rows;
   int max_running = 256;
   size_t at_most = 0;  // of the timed requests; 0: all of them
+  MakeWorkload own;    // instead of the contest's workload; empty: that one
 };
 
 struct Sample {

@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdio>
@@ -42,6 +43,9 @@ Result<std::string> filled_in(const std::string& command,
   return text;
 }
 
+bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
+bool is_blank(const std::string& line) { return std::ranges::all_of(line, is_space); }
+
 }  // namespace
 
 Result<double> run_peer(const std::string& command,
@@ -56,23 +60,22 @@ Result<double> run_peer(const std::string& command,
       line += static_cast<char>(c);
       continue;
     }
-    if (!line.empty()) last = line;
+    if (!is_blank(line)) last = line;
     line.clear();
   }
-  if (!line.empty()) last = line;
+  if (!is_blank(line)) last = line;
   const int status = pclose(pipe);
   if (status != 0)
     return make_error(ErrorCode::kUnavailable, "'{}' ended with status {}; its last line: {}",
                       *text, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
                       last);
-  while (!last.empty() && std::isspace(static_cast<unsigned char>(last.back())) != 0)
-    last.pop_back();
+  while (!last.empty() && is_space(last.back())) last.pop_back();
   char* end = nullptr;
   const double value = std::strtod(last.c_str(), &end);
-  if (end == last.c_str() || *end != '\0' || !std::isfinite(value))
+  if (end == last.c_str() || *end != '\0' || !std::isfinite(value) || value <= 0)
     return make_error(ErrorCode::kUnavailable,
-                      "the last line of '{}' is '{}', expected a number: tokens per second", *text,
-                      last);
+                      "the last line of '{}' is '{}', expected a number above 0: tokens per second",
+                      *text, last);
   return value;
 }
 

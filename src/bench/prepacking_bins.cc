@@ -97,7 +97,9 @@ void run_figure_6(Lab& lab) {
       .notes = {"In brackets: of these, pages of keys and values. What is resident, as the "
                 "system counts it; medians. The paper: on a GPU of 48 GB padded batches run out of "
                 "memory at batches up to 16 times smaller. Here padded prompts have no "
-                "keys and values of pads, so the difference is what a pass needs."}};
+                "keys and values of pads, so the difference is what a pass needs.",
+                "Batches are random, but those of length_ordered: neighbours from the middle of "
+                "the sorted sample, which are shorter than the longest of a random batch."}};
   Chart chart{
       .title = table.title, .x_label = "batch", .y_label = "MiB", .log_x = true, .log_y = true};
   const char* names[] = {"padded", "length_ordered", "prepacked:dense", "prepacked", "tree"};

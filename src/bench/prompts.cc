@@ -59,6 +59,12 @@ double computed_tokens(const Sample& sample) {
   return static_cast<double>(sample.stats.prefill_rows + sample.stats.pad_rows);
 }
 
+double mean_computed_tokens(const Lane& lane) {
+  double sum = 0;
+  for (const Sample& sample : lane.samples) sum += computed_tokens(sample);
+  return sum / static_cast<double>(lane.samples.size());
+}
+
 PairedRatios paired_ratios(const Lane& lane, const Lane& other) {
   std::vector<double> tokens, time, time_by_tokens;
   for (size_t i = 0; i < std::min(lane.samples.size(), other.samples.size()); ++i) {

@@ -56,6 +56,7 @@ std::vector<Request> first_tokens(const std::vector<std::vector<Token>>& prompts
 
 // Tokens that were computed for prompts, pads among them.
 double computed_tokens(const Sample& sample);
+double mean_computed_tokens(const Lane& lane);
 
 // How much less `lane` computed than `other`, how much faster it was, and the second as a part of
 // the first: medians of what each repetition gives.

@@ -39,15 +39,10 @@ void run_reranking(Lab& lab) {
           prompts.push_back(tokens(rerank_prompt({}, query.query, query.passages[i])));
       return Workload{.timed = first_tokens(prompts, repetition)};
     });
-    const auto all_computed = [](const Lane& lane) {
-      double sum = 0;
-      for (const Sample& sample : lane.samples) sum += computed_tokens(sample);
-      return sum / static_cast<double>(lane.samples.size());
-    };
     for (const Lane& lane : lanes) {
       const PairedRatios ratios = paired_ratios(lane, lanes[0]);
       table.add({fmt::format("20{}", year), lane.name, number(lane.seconds()),
-                 number(lane.requests_per_second()), number(all_computed(lane)),
+                 number(lane.requests_per_second()), number(mean_computed_tokens(lane)),
                  number(ratios.tokens), number(ratios.time), number(ratios.time_by_tokens)});
     }
   }

@@ -1,4 +1,5 @@
 // Tables and charts, and the workloads that they are about.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -80,10 +81,25 @@ TEST(SpeedRowsTest, PromptsAreNewInEveryRepetition) {
   EXPECT_EQ(speed_tokens(row), 4 * kSpeedAnswer);
 }
 
+TEST(ChartTest, PointsByNameAreNotJoined) {
+  const Chart chart{.x_names = {"set <1>", "set 2"}, .series = {{"here", {{1, 3}, {2, 4}}}}};
+  const std::string svg = to_svg(chart);
+  EXPECT_NE(svg.find(">set &lt;1></text>"), std::string::npos) << svg;
+  EXPECT_NE(svg.find("<path d=\"M182.5 "), std::string::npos) << "a quarter of the width";
+  EXPECT_NE(svg.find(">set 2</text>"), std::string::npos);
+  EXPECT_EQ(svg.find(">1.50</text>"), std::string::npos) << "no numbers between names";
+  const size_t line = svg.find("fill=\"none\" stroke=\"#1b6ca8\"");
+  ASSERT_NE(line, std::string::npos);
+  EXPECT_EQ(svg.substr(0, line).find('L', svg.rfind("<path", line)), std::string::npos);
+}
+
 TEST(PeerTest, GivesTheLastNumber) {
   const auto found = run_peer("echo loading; echo ' {tokens}.5 '; echo", {{"tokens", "12"}});
   ASSERT_TRUE(found.ok()) << found.error().message;
   EXPECT_EQ(*found, 12.5);
+  const auto blanks = run_peer("printf '7.25\\n   \\n\\t\\r\\n  '", {});
+  ASSERT_TRUE(blanks.ok()) << blanks.error().message;
+  EXPECT_EQ(*blanks, 7.25);
 }
 
 TEST(PeerTest, LeavesBracesOfTheShell) {
@@ -105,9 +121,14 @@ TEST(PeerTest, SaysWhatFailed) {
   EXPECT_EQ(message("echo {model}"), "--peer has '{model}', expected of {kind} {tokens}");
   EXPECT_EQ(message("echo no such file; exit 3"),
             "'echo no such file; exit 3' ended with status 3; its last line: no such file");
-  EXPECT_EQ(
-      message("echo 12 tokens"),
-      "the last line of 'echo 12 tokens' is '12 tokens', expected a number: tokens per second");
+  EXPECT_EQ(message("echo 12 tokens"),
+            "the last line of 'echo 12 tokens' is '12 tokens', expected a number above 0: tokens "
+            "per second");
+  for (const std::string figure : {"0", "-3", "inf", "nan", "1e999"})
+    EXPECT_EQ(message("echo " + figure),
+              fmt::format("the last line of 'echo {0}' is '{0}', expected a number above 0: tokens "
+                          "per second",
+                          figure));
   EXPECT_NE(message("true"), "");
 }
 
