@@ -23,6 +23,8 @@ struct EngineOptions {
   int threads = 0;                // 0: one for each processor that may be used
   size_t kv_memory = 0;           // budget for keys and values, bytes; 0: half of what is
                                   // free, within the limits of a container
+  size_t kv_ahead = 0;            // bytes of it that have memory behind them before they are
+                                  // used, as far as the engine has idle time for that
   KvType kv_type = KvType::kF16;  // type that keys and values are stored in
   int context = 0;                // longest sequence in tokens; 0: the model's. Rotation
                                   // of type longrope is fixed by it (docs/models.md)
@@ -85,6 +87,7 @@ struct EngineStats {
   uint64_t open_tokens = 0;      // keys and values that they will come to, as max_queue counts
   double queued_s = 0;           // predicted seconds of prompts among them, each alone
   uint64_t kv_bytes = 0;         // pages in use, cached ones too
+  uint64_t kv_ready_bytes = 0;   // free pages that have memory behind them
   uint64_t tree_nodes = 0;
 
   // What was added since `before`; kv_bytes_peak and what is not counted stay as they are.

@@ -1,6 +1,7 @@
 #include "base/aligned_buffer.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -58,6 +59,14 @@ AlignedBuffer::AlignedBuffer(size_t n_bytes) : size_(n_bytes) {
   const auto mapping = std::make_shared<Mapping>(n_bytes);
   data_ = mapping->take(n_bytes);
   mapping_ = mapping;
+}
+
+void AlignedBuffer::populate(size_t begin, size_t end) const {
+  // Whole pages only. A hint: older kernels (before Linux 5.14) refuse it.
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<uintptr_t>(data_ + begin) / page * page;
+  const auto last = reinterpret_cast<uintptr_t>(data_ + end) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_WRITE);
 }
 
 AlignedBuffer AlignedBuffer::beside_others(size_t n_bytes) {

@@ -37,6 +37,10 @@ class AlignedBuffer {
   }
   size_t size() const { return size_; }  // bytes
 
+  // Has the operating system put memory behind bytes [begin, end) now, rather than when they are
+  // first touched, where it can. What they hold stays.
+  void populate(size_t begin, size_t end) const;
+
  private:
   std::byte* data_ = nullptr;
   size_t size_ = 0;

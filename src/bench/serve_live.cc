@@ -31,6 +31,11 @@ class LocalServer {
   LocalServer(const LocalServer&) = delete;
   LocalServer& operator=(const LocalServer&) = delete;
 
+  // Until memory is behind all that it will use, as in a server that has been at work.
+  void wait_until_ready() const {
+    while (engine_->stats().kv_ready_bytes < engine_->options().kv_ahead)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   uint16_t port() const { return server_->port(); }
   const Engine& engine() const { return *engine_; }
 
@@ -74,12 +79,14 @@ LiveWindow serve_live(const ServedModel& served, const Contender& who,
                       std::vector<ServedRequest> requests, Span span) {
   EngineOptions options = who.engine;
   options.kv_memory = kv_memory_for(served, requests);
+  options.kv_ahead = options.kv_memory / 10 * 9;
   RandomTokens random(kSeed, served.model->info().vocab);
   const std::vector<Ask> asks = asks_of(served, requests, random);
   const auto shortest = std::ranges::min_element(requests, {}, &ServedRequest::n_prompt);
   std::vector<ServedRequest> warm(kWarm, *shortest);
   for (ServedRequest& request : warm) request.arrival = 0;
   const LocalServer server(served.model, options);
+  server.wait_until_ready();
   ask(server, asks_of(served, warm, random), kWarmSeconds);
   const EngineStats before = server.engine().stats();
   const std::vector<Streamed> all = ask(server, asks, span.end);

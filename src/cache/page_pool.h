@@ -26,6 +26,12 @@ class PagePool {
   // Drops one reference; the last one frees the page.
   void release(PageId page);
 
+  // Where fewer than n_bytes of free pages have memory behind them: has the system put some behind
+  // 2 MiB more, whose first touch takes up to 5 ms where the machine is a virtual one. False where
+  // nothing was left to do.
+  bool prepare(size_t n_bytes);
+  size_t ready_bytes() const;  // of free pages that have memory behind them
+
   uint32_t n_refs(PageId page) const { return n_refs_[page]; }
   size_t n_pages() const { return n_refs_.size(); }
   size_t n_free() const { return n_pages() - n_touched_ + free_.size(); }
@@ -39,6 +45,7 @@ class PagePool {
   std::vector<uint32_t> n_refs_;  // [n_pages]
   std::vector<PageId> free_;      // used before, free now; the last one freed is the next one used
   size_t n_touched_ = 0;          // pages [0, n_touched_) have been handed out at least once
+  size_t ready_ = 0;              // bytes [0, ready_) have memory behind them
 };
 
 }  // namespace pando

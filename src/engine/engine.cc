@@ -103,14 +103,22 @@ class Engine::Impl {
   };
   using Message = std::variant<Submit, Cancel>;
 
+  bool has_turn() const {
+    return stopping_ || loop_->n_sequences() > 0 || (n_holds_ == 0 && !inbox_.empty());
+  }
+
   void run() {
     for (;;) {
       std::deque<Message> messages;
       {
         std::unique_lock lock(mutex_);
-        wake_.wait(lock, [&] {
-          return stopping_ || loop_->n_sequences() > 0 || (n_holds_ == 0 && !inbox_.empty());
-        });
+        for (bool is_ready = false; !is_ready && !has_turn();) {
+          lock.unlock();
+          is_ready = !loop_->prepare();
+          lock.lock();
+          stats_.kv_ready_bytes = loop_->stats().kv_ready_bytes;
+        }
+        wake_.wait(lock, [&] { return has_turn(); });
         messages.swap(inbox_);
         n_taken_ += std::exchange(n_in_inbox_, 0);
         if (stopping_) {

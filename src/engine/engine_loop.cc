@@ -252,6 +252,7 @@ EngineStats EngineLoop::stats() const {
     if (timing_ && sequence->completion.tokens.empty()) stats.queued_s += sequence->job.left;
   }
   stats.kv_bytes = (pages_.n_pages() - pages_.n_free()) * pages_.page_bytes();
+  stats.kv_ready_bytes = pages_.ready_bytes();
   stats.tree_nodes = cache_.tree().n_nodes();
   return stats;
 }

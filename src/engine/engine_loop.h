@@ -49,6 +49,9 @@ class EngineLoop {
 
   // Runs one forward pass. False when there is nothing to do.
   bool step();
+  // For idle time: makes the next step cheaper, a few milliseconds at a time. False when nothing
+  // was left to do.
+  bool prepare() { return pages_.prepare(options_.engine.kv_ahead); }
   // Tells the listeners what happened since the last call. They may call anything of this class.
   void deliver_events();
 

@@ -35,6 +35,7 @@ class Measuring {
     options_.policy = "fcfs";
     options_.step_budget = 0;
     options_.max_queue = 0;
+    options_.kv_ahead = size_t{256} << 20;
   }
 
   Status run(Shape shape) {
@@ -51,6 +52,7 @@ class Measuring {
         static_cast<uint32_t>(std::min<size_t>(n_pages / shape.n_prompts * page, context));
     if (room < shape.n_decodes + 2) return {};
     shape.prompt_len = std::min(shape.prompt_len, room - 1 - shape.n_decodes);
+    while ((*loop)->prepare()) continue;  // as an engine that has been at work
     for (int repeat = 0; repeat < kRepeats && !is_over(); ++repeat)
       if (Status status = run(**loop, shape, repeat); !status) return status;
     return {};

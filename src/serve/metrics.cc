@@ -73,6 +73,7 @@ std::vector<MetricFamily> of_engine(const EngineStats& s) {
        "Tokens of keys and values that open answers will come to, as predicted", as(s.open_tokens)},
       {"pando_queued_seconds", "Predicted time of open prompts, each alone", s.queued_s},
       {"pando_kv_bytes", "Pages of keys and values in use, cached ones too", as(s.kv_bytes)},
+      {"pando_kv_ready_bytes", "Free pages that have memory behind them", as(s.kv_ready_bytes)},
       {"pando_kv_bytes_peak", "The same at most", as(s.kv_bytes_peak)},
       {"pando_tree_nodes", "Nodes of the prefix tree", as(s.tree_nodes)},
   };

@@ -40,6 +40,32 @@ TEST(PagePool, HandsOutEveryPageOnceAndThenNothing) {
   EXPECT_FALSE(pool.allocate());
 }
 
+TEST(PagePool, PreparesMemoryAheadOfUse) {
+  constexpr size_t kPage = size_t{1} << 20;
+  PagePool pool(kPage, 200 * kPage);
+  EXPECT_EQ(pool.ready_bytes(), 0u);
+  EXPECT_FALSE(pool.prepare(0));
+  std::byte* const first = pool.base() + pool.allocate().value() * kPage;
+  std::fill_n(first, kPage, std::byte{7});
+  const auto n_pieces = [&] {
+    int n = 0;
+    while (pool.prepare(64 * kPage)) ++n;
+    return n;
+  };
+  EXPECT_EQ(n_pieces(), 33) << "the rest of the piece that is in use, and 32 more";
+  EXPECT_EQ(pool.ready_bytes(), 65 * kPage);
+  EXPECT_EQ(std::count(first, first + kPage, std::byte{7}), std::ptrdiff_t{kPage})
+      << "pages in use stay as they are";
+  for (int i = 0; i < 10; ++i) pool.allocate();
+  EXPECT_EQ(pool.ready_bytes(), 55 * kPage);
+  EXPECT_EQ(n_pieces(), 5);
+  for (PageId page = 0; page < 4; ++page) pool.release(page);
+  EXPECT_EQ(pool.ready_bytes(), 69 * kPage) << "free pages are ready";
+  while (pool.allocate()) continue;
+  EXPECT_EQ(n_pieces(), 0);
+  EXPECT_EQ(pool.ready_bytes(), 0u);
+}
+
 TEST(PagePool, LastReferenceFreesThePage) {
   PagePool pool(64, 64 * 2);
   const PageId page = pool.allocate().value();
