@@ -40,7 +40,10 @@ class Packer {
     for (uint32_t item = 0; item < view_.items.size(); ++item)
       if (view_.items[item].decoding) grant(item, n_rows_left());
     const double decodes = predictor_.seconds(draft_.features());
-    const double least = decodes + options_.packing.least_share * budget_;
+    // Of the decodes' own time where they miss their budget anyhow: a tpot_slo that cannot be kept
+    // holds up nobody's prefill.
+    const double shared = std::max(budget_, std::min(decodes, options_.step_budget));
+    const double least = decodes + options_.packing.least_share * shared;
     limit_ = std::max(budget_, least);
     if (aged_) give_share(*aged_, least);
     for (const uint32_t item : prefills_) consider(item);

@@ -127,6 +127,18 @@ TEST(Packer, TheStrictestDecodeSetsTheBudget) {
   EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {2, 0, 1}, {0, 0, 9}}));
 }
 
+TEST(Packer, ADeadlineThatDecodesMissLeavesPrefillAShareOfTheirTime) {
+  for (const double tpot_slo : {1e-6 * kMs, 0.5 * kMs}) {
+    Work work = work_of({{100, 0}});
+    work.add_decode(18500, tpot_slo);
+    PackerOptions options = kTwenty;
+    options.packing.least_share = 0.2;  // of 19.5 ms
+    EXPECT_EQ(work.pack(options), (Advances{{1, 0, 1}, {0, 0, 3}}));
+    work.view.cached_rows.back() = 40000;
+    EXPECT_EQ(work.pack(options), (Advances{{1, 0, 1}, {0, 0, 4}})) << "of the step budget at most";
+  }
+}
+
 TEST(Packer, AMinimumShareWhereDecodesAloneExceedTheBudget) {
   Work work = work_of({{100, 0}});
   work.add_decode(30000);
@@ -263,7 +275,8 @@ void check_step(const Random& c, const PackedStep& step, const std::vector<uint3
   ASSERT_TRUE(n_decodes == std::ranges::count_if(c.view.items, &Item::decoding) ||
               draft.features().rows == c.options.n_rows);
   ASSERT_LE(n_long, 1u);
-  const double limit = std::max(budget, seconds(decodes) + c.options.packing.least_share * budget);
+  const double shared = std::max(budget, std::min(seconds(decodes), c.options.step_budget));
+  const double limit = std::max(budget, seconds(decodes) + c.options.packing.least_share * shared);
   if (std::ranges::none_of(c.view.items, &Item::decoding)) {
     ASSERT_EQ(step.limit, limit);
   }
