@@ -203,10 +203,16 @@ Command add_serve(CLI::App& app) {
                  "NAME=FILE: a text that requests with \"public_prefix\": \"NAME\" begin with, and "
                  "share whatever their keys; may be given several times")
       ->group(access);
+  app.add_option("--allow-host", o.server.allowed_hosts,
+                 "A name that requests may call the server by, beside its address and localhost, "
+                 "where there are no keys and --host is this machine alone; may be given several "
+                 "times")
+      ->group(access);
   app.add_option("--tls-cert", o.server.tls_certificate, "Certificate in PEM: serve by TLS only")
       ->group(access);
   app.add_option("--tls-key", o.server.tls_key, "Its key in PEM")->group(access);
   o.model.engine.max_queue = 8;
+  o.model.engine.kv_ahead = size_t{1} << 30;
   app.add_option("--max-queue", o.model.engine.max_queue,
                  "Predicted keys and values of all open answers, so many times --kv-memory at "
                  "most; more are refused with status 429")

@@ -14,9 +14,11 @@
 #include <optional>
 #include <utility>
 
+#include "base/errors.h"
 #include "openai/job.h"
 #include "serve/client_watch.h"
 #include "serve/handler.h"
+#include "serve/host_names.h"
 #include "serve/reply.h"
 
 namespace pando::serve {
@@ -56,12 +58,31 @@ std::optional<HttpResponse> reading_error(const beast::error_code& error,
   return std::nullopt;  // gone, or too slow
 }
 
+HttpResponse no_room() {
+  return error_response(openai::wire_error(make_error(
+      ErrorCode::kUnavailable, "too many bodies are being read (hint: try again later)")));
+}
+
 // RFC 9112, section 3.2.
-std::optional<HttpResponse> check_host(const http::request<http::string_body>& request) {
+std::optional<HttpResponse> check_host(const Service& service,
+                                       const http::request<http::string_body>& request) {
   const size_t n_hosts = request.count(http::field::host);
-  if (n_hosts == 1 || (n_hosts == 0 && request.version() < 11)) return std::nullopt;
-  return error_response({400, "invalid_request_error", "bad_request",
-                         fmt::format("the request has {} 'Host' headers, expected one", n_hosts)});
+  if (n_hosts == 0 && request.version() < 11) return std::nullopt;
+  if (n_hosts != 1)
+    return error_response(
+        {400, "invalid_request_error", "bad_request",
+         fmt::format("the request has {} 'Host' headers, expected one", n_hosts)});
+  const auto field = request[http::field::host];
+  const std::string_view host(field.data(), field.size());
+  if (!service.local_names_only || is_local_name(host)) return std::nullopt;
+  const std::string_view name = without_port(host);
+  for (const std::string& allowed : service.options.allowed_hosts)
+    if (beast::iequals(allowed, name)) return std::nullopt;
+  return error_response(
+      {403, "invalid_request_error", "host_not_allowed",
+       fmt::format("the host is '{}', expected an address or localhost, as there are no API keys "
+                   "(hint: the server's option --allow-host NAME)",
+                   one_line(std::string(name)))});
 }
 
 template <class Stream>
@@ -142,7 +163,7 @@ class Session {
       logged_.id = std::string(id);
     request.content_type = std::string(parser.get()[http::field::content_type]);
     const std::string authorization(parser.get()[http::field::authorization]);
-    wrong = check_host(parser.get());
+    wrong = check_host(service_, parser.get());
     if (!wrong) wrong = check_head(service_, request, authorization);
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
 
@@ -152,16 +173,20 @@ class Session {
       const auto [write_error, n_written] = co_await http::async_write(stream_, go_on, kToken);
       if (write_error) co_return false;
     }
-    const auto [body_error, n_body] = co_await http::async_read(stream_, buffer_, parser, kToken);
-    if (body_error) {
-      wrong = reading_error(body_error, options);
-      co_return co_await refuse(parser, std::move(wrong));
+    parser.eager(true);
+    request.room = std::make_unique<BodyRoom::Share>(service_.body_room);
+    while (!parser.is_done() && !wrong) {
+      const auto [body_error, n_read] =
+          co_await http::async_read_some(stream_, buffer_, parser, kToken);
+      if (body_error) co_return co_await refuse(parser, reading_error(body_error, options));
+      if (!request.room->grow_to(parser.get().body().size())) wrong = no_room();
     }
+    if (wrong) co_return co_await refuse(parser, std::move(wrong));
     request.body = std::move(parser.get().body());
     co_return co_await answer(request, parser.get().version(), parser.get().keep_alive());
   }
 
-  asio::awaitable<bool> answer(const HttpRequest& request, unsigned version, bool keep_alive) {
+  asio::awaitable<bool> answer(HttpRequest& request, unsigned version, bool keep_alive) {
     using namespace asio::experimental::awaitable_operators;
     begun_ = Clock::now();
     Reply<Stream> reply(service_, stream_, logged_.id, version, keep_alive);
@@ -187,7 +212,7 @@ class Session {
   }
 
   // Throws nothing: whoever waits for the first of several would wait for the others.
-  asio::awaitable<void> handled(const HttpRequest& request, Reply<Stream>& reply) {
+  asio::awaitable<void> handled(HttpRequest& request, Reply<Stream>& reply) {
     std::optional<WireError> error;
     try {
       co_await handle(service_, request, reply);

@@ -242,7 +242,7 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
   return std::nullopt;
 }
 
-asio::awaitable<void> handle(Service& service, const HttpRequest& request, Replier& replier) {
+asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& replier) {
   constexpr size_t kLong = size_t{64} << 10, kAny = openai::Bounds::kMostBytes;
   const Clock::time_point start = Clock::now();
   const Route& route = *find_route(request.path);
@@ -258,6 +258,8 @@ asio::awaitable<void> handle(Service& service, const HttpRequest& request, Repli
     is_long = !prepared.job && !prepared.response;
   }
   if (is_long) prepared = co_await prepared_on(service.long_text_pool, kAny);
+  request.body = std::string();
+  request.room.reset();
   asio::thread_pool& pool = is_long ? service.long_text_pool : service.text_pool;
   if (prepared.response) {
     co_await replier.send(std::move(*prepared.response));

@@ -16,6 +16,6 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
 
 // Answers a request that check_head let pass. Throws where the client is gone. What the engine was
 // asked for it is cancelled where it ends early.
-boost::asio::awaitable<void> handle(Service& service, const HttpRequest& request, Replier& replier);
+boost::asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& replier);
 
 }  // namespace pando::serve

@@ -3,12 +3,14 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "openai/errors.h"
+#include "serve/body_room.h"
 
 namespace pando::serve {
 
@@ -18,7 +20,8 @@ struct HttpRequest {
   std::string path;  // without the query
   std::string content_type;
   std::string body;
-  uint64_t isolation_key = 0;  // of whoever asks
+  std::unique_ptr<BodyRoom::Share> room = {};  // the body's
+  uint64_t isolation_key = 0;                  // of whoever asks
 };
 
 struct HttpResponse {

@@ -73,8 +73,8 @@ std::vector<MetricFamily> of_engine(const EngineStats& s) {
        "Tokens of keys and values that open answers will come to, as predicted", as(s.open_tokens)},
       {"pando_queued_seconds", "Predicted time of open prompts, each alone", s.queued_s},
       {"pando_kv_bytes", "Pages of keys and values in use, cached ones too", as(s.kv_bytes)},
-      {"pando_kv_ready_bytes", "Free pages that have memory behind them", as(s.kv_ready_bytes)},
       {"pando_kv_bytes_peak", "The same at most", as(s.kv_bytes_peak)},
+      {"pando_kv_ready_bytes", "Free pages that have memory behind them", as(s.kv_ready_bytes)},
       {"pando_tree_nodes", "Nodes of the prefix tree", as(s.tree_nodes)},
   };
   for (const Count& gauge : gauges)
@@ -120,7 +120,7 @@ void Metrics::count_request(const std::string& path, int status, double seconds)
   seconds_.Add({{"path", path}}, kWhole).Observe(seconds);
 }
 
-std::string Metrics::text(size_t n_connections) const {
+std::string Metrics::text(size_t n_connections, size_t n_body_bytes) const {
   std::vector<MetricFamily> families = registry_.Collect();
   for (MetricFamily& family : of_engine(engine_.stats())) families.push_back(std::move(family));
   const auto gauge = [&](const char* name, const char* help, double value) {
@@ -129,6 +129,8 @@ std::string Metrics::text(size_t n_connections) const {
   gauge("pando_admitted_kv_tokens_most", "More are refused",
         engine_.options().max_queue * static_cast<double>(engine_.kv_capacity()));
   gauge("pando_open_connections", "Connections that are open", static_cast<double>(n_connections));
+  gauge("pando_body_bytes", "Bodies that come or are being read",
+        static_cast<double>(n_body_bytes));
   return prometheus::TextSerializer().Serialize(families);
 }
 

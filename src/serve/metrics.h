@@ -30,7 +30,7 @@ class Metrics {
   prometheus::Gauge& under_way() { return under_way_; }
 
   // All of them, and the engine's counters, in the text format.
-  std::string text(size_t n_connections) const;
+  std::string text(size_t n_connections, size_t n_body_bytes) const;
 
  private:
   const Engine& engine_;

@@ -23,8 +23,12 @@ struct ServerOptions {
   // One key in each line, "name:key" or "key"; empty: everybody may ask. Requests of different keys
   // share no prefixes.
   std::vector<std::string> api_keys;
-  std::string tls_certificate, tls_key;       // PEM files; empty: plain HTTP
+  std::string tls_certificate, tls_key;  // PEM files; empty: plain HTTP
+  // Names that requests may call a server by that listens to its machine alone and has no keys,
+  // beside addresses and localhost.
+  std::vector<std::string> allowed_hosts;
   size_t max_prompt_bytes = size_t{2} << 30;  // of open requests' prompts, and what answers need
+  size_t max_bodies_bytes = size_t{1} << 30;  // of bodies that come or are being read
   std::map<std::string, std::string> public_prefixes;  // texts by name: shared by all keys
   size_t max_connections = 4096;
   size_t max_header_bytes = size_t{16} << 10;

@@ -52,8 +52,9 @@ Result<HttpResponse> version_of(Service&, const HttpRequest&, const Json&) {
 }
 
 Result<HttpResponse> metrics(Service& service, const HttpRequest&, const Json&) {
-  return HttpResponse{.body = service.metrics.text(service.guests.size()),
-                      .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+  return HttpResponse{
+      .body = service.metrics.text(service.guests.size(), service.body_room.n_bytes()),
+      .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
 Result<HttpResponse> tokenize(Service& service, const HttpRequest&, const Json& body) {

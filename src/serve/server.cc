@@ -79,7 +79,9 @@ class Server::Impl {
 
   Status listen() {
     if (Status status = pando::serve::listen(options_, acceptor_); !status) return status;
-    port_ = acceptor_.local_endpoint().port();
+    const tcp::endpoint address = acceptor_.local_endpoint();
+    port_ = address.port();
+    service_.local_names_only = service_.keys.empty() && address.address().is_loopback();
     return {};
   }
 

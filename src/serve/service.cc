@@ -25,6 +25,7 @@ Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p)
       started(std::time(nullptr)),
       metrics(e),
       admission(o.max_prompt_bytes),
+      body_room(o.max_bodies_bytes),
       text_pool(static_cast<size_t>(o.text_threads)),
       long_text_pool(static_cast<size_t>(o.text_threads)),
       secret_(random_bits()) {}

@@ -10,6 +10,7 @@
 #include "pando/engine.h"
 #include "serve/admission.h"
 #include "serve/api_keys.h"
+#include "serve/body_room.h"
 #include "serve/guests.h"
 #include "serve/metrics.h"
 #include "serve/options.h"
@@ -32,6 +33,8 @@ struct Service {
   Metrics metrics;
   Guests guests;
   Admission admission;
+  BodyRoom body_room;
+  bool local_names_only = false;  // else a request may call the server by any name
   // For texts; long ones have threads of their own, so that short ones do not wait for them.
   boost::asio::thread_pool text_pool, long_text_pool;
 

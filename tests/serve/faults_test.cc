@@ -34,7 +34,7 @@ TEST(Faults, AClientThatLeavesIsDropped) {
     body["stream"] = stream;
     const std::string text = body.dump();
     client.send(
-        "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+        "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
         "application/json\r\nContent-Length: " +
         std::to_string(text.size()) + "\r\n\r\n" + text);
     const uint64_t before = server.engine().stats().steps;
@@ -57,7 +57,7 @@ TEST(Faults, AClientThatReadsNothingIsDropped) {
   body.update({{"stream", true}, {"logprobs", 20}});
   const std::string text = body.dump();
   client.send(
-      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
       "application/json\r\nContent-Length: " +
       std::to_string(text.size()) + "\r\n\r\n" + text);
   ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 2; }));
@@ -80,7 +80,7 @@ TEST(Faults, AClientThatLeavesAfterwardsIsAnswered) {
       Client streaming(server.port());
       const std::string body = R"({"prompt": "P", "max_tokens": 1, "stream": true})";
       streaming.send(
-          "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+          "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
           "application/json\r\nContent-Length: " +
           std::to_string(body.size()) + "\r\n\r\n" + body);
       boost::asio::streambuf until_done;
@@ -130,6 +130,29 @@ TEST(Faults, Limits) {
   EXPECT_EQ(Client(server.port()).ask("POST", "/tokenize", "{}", "", "text/plain").status, 415);
 }
 
+// Bodies of several are bounded together; one alone is not.
+TEST(Faults, BodiesHaveRoomTogether) {
+  serve::ServerOptions options = tiny_server_options();
+  options.max_bodies_bytes = 1000;
+  RunningServer server(options);
+  const std::string body = Json{{"prompt", std::string(1500, 'a')}}.dump();
+  Client slow(server.port());
+  slow.send(
+      "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+      "application/json\r\nContent-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n" + body.substr(0, 900));
+  ASSERT_TRUE(soon([&] {
+    return Client(server.port()).get("/metrics").body.find("pando_body_bytes 900\n") !=
+           std::string::npos;
+  }));
+  const Json other = {{"prompt", std::string(500, 'b')}};
+  EXPECT_EQ(Client(server.port()).post("/tokenize", other).status, 429);
+  EXPECT_EQ(Client(server.port()).post("/tokenize", {{"prompt", "b"}}).status, 200);
+  slow.send(body.substr(900));
+  EXPECT_EQ(slow.read().status, 200);
+  EXPECT_EQ(Client(server.port()).post("/tokenize", other).status, 200);
+}
+
 TEST(Faults, NoMoreConnectionsThanAllowed) {
   serve::ServerOptions options = tiny_server_options();
   options.max_connections = 2;
@@ -137,7 +160,7 @@ TEST(Faults, NoMoreConnectionsThanAllowed) {
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 40; ++i) {
     clients.push_back(std::make_unique<Client>(server.port()));
-    clients.back()->send("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+    clients.back()->send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
   }
   for (const auto& client : clients) {
     const std::string metrics = client->read().body;
@@ -180,10 +203,10 @@ TEST(Faults, Pipelining) {
   Client client(server.port());
   const std::string body = R"({"prompt": "abc", "max_tokens": 3, "temperature": 0})";
   const std::string one =
-      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
       "application/json\r\nContent-Length: " +
       std::to_string(body.size()) + "\r\n\r\n" + body;
-  client.send(one + one + "GET /health HTTP/1.1\r\nHost: a\r\n\r\n");
+  client.send(one + one + "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const Json first = client.read().json(), second = client.read().json();
   EXPECT_EQ(first["choices"], second["choices"]);
   EXPECT_EQ(client.read().status, 200);
@@ -193,7 +216,9 @@ TEST(Faults, Pipelining) {
 TEST(Faults, AHeadIsRefused) {
   RunningServer server;
   Client client(server.port());
-  client.send("HEAD /health HTTP/1.1\r\nHost: a\r\n\r\nGET /health HTTP/1.1\r\nHost: a\r\n\r\n");
+  client.send(
+      "HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\nGET /health HTTP/1.1\r\nHost: "
+      "localhost\r\n\r\n");
   const std::string all = client.read_all();
   EXPECT_TRUE(all.starts_with("HTTP/1.1 405")) << all;
   EXPECT_EQ(all.find("200 OK"), std::string::npos);
@@ -207,8 +232,8 @@ TEST(Faults, AHostIsNamedOnce) {
     return client.read().status;
   };
   EXPECT_EQ(status("GET /health HTTP/1.1\r\n"), 400);
-  EXPECT_EQ(status("GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n"), 400);
-  EXPECT_EQ(status("GET /health HTTP/1.1\r\nHost: a\r\n"), 200);
+  EXPECT_EQ(status("GET /health HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n"), 400);
+  EXPECT_EQ(status("GET /health HTTP/1.1\r\nHost: localhost\r\n"), 200);
   EXPECT_EQ(status("GET /health HTTP/1.0\r\n"), 200);
 }
 
@@ -229,7 +254,7 @@ TEST(Faults, SpellingsOfHeads) {
   RunningServer server(options);
   Client client(server.port());
   client.send(
-      "POST /tokenize HTTP/1.1\r\nHost: a\r\nauthorization: bearer a-key-that-is-long\r\n"
+      "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nauthorization: bearer a-key-that-is-long\r\n"
       "content-type: Application/JSON; charset=utf-8\r\nContent-Length: 15\r\n\r\n"
       "{\"prompt\":\"ab\"}");
   EXPECT_EQ(client.read().status, 200);
@@ -242,7 +267,7 @@ TEST(Faults, AFullQueueIsSaid) {
   Client first(server.port());
   const std::string text = endless_body().dump();
   first.send(
-      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
       "application/json\r\nContent-Length: " +
       std::to_string(text.size()) + "\r\n\r\n" + text);
   ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 1; }));
@@ -279,7 +304,7 @@ TEST(Faults, AListOfManyPromptsLeavesRoomForOthers) {
   body.update({{"prompt", Json(200, "Goes on.")}, {"n", 1}});
   const std::string text = body.dump();
   busy.send(
-      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
       "application/json\r\nContent-Length: " +
       std::to_string(text.size()) + "\r\n\r\n" + text);
   ASSERT_TRUE(soon([&] { return server.engine().stats().open_answers == 4; }));
@@ -302,7 +327,7 @@ TEST(Faults, WhatIsTooMuchIsRefusedBeforeItBegins) {
   endless["stream"] = true;
   const std::string text = endless.dump();
   busy.send(
-      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
       "application/json\r\nContent-Length: " +
       std::to_string(text.size()) + "\r\n\r\n" + text);
   ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 2; })) << "alone, anything";
@@ -457,7 +482,7 @@ struct SlowOnes {
   static void send(Client& client, const Json& body) {
     const std::string text = body.dump();
     client.send(
-        "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+        "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
         "application/json\r\nContent-Length: " +
         std::to_string(text.size()) + "\r\n\r\n" + text);
   }
@@ -501,7 +526,7 @@ TEST(Faults, AServerThatStopsAnswersWhatIsUnderWay) {
   body["max_tokens"] = 200;
   const std::string text = body.dump();
   busy.send(
-      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
       "application/json\r\nContent-Length: " +
       std::to_string(text.size()) + "\r\n\r\n" + text);
   ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 1; }));

@@ -54,7 +54,7 @@ void expect_no_growth(Megabytes before) {
 
 std::string post(const std::string& path, const std::string& body) {
   return "POST " + path +
-         " HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: " +
+         " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
          std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
@@ -131,7 +131,7 @@ void misbehave(uint16_t port, int n, unsigned seed) {
         break;
       case 6:
         client.send(
-            "POST /tokenize HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+            "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             "Content-Length: 999999999\r\n\r\n{");
         EXPECT_EQ(client.read().status, 413);
         break;

@@ -14,7 +14,7 @@ namespace http = boost::beast::http;
 std::string post_text(const std::string& path, const Json& body) {
   const std::string text = body.dump();
   return "POST " + path +
-         " HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: " +
+         " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
          std::to_string(text.size()) + "\r\n\r\n" + text;
 }
 
