@@ -32,6 +32,9 @@ struct ModelOptions {
   WeightType weights = WeightType::kAsStored;  // of matrices; norms stay as they are stored
   std::filesystem::path tokenizer;  // directory or GGUF file with it; empty: the model's own
   int threads = 0;                  // for loading; 0: one for each processor
+  // The last layer computes rows too that nothing is read from, as the layers before it have to:
+  // for timing a model of few layers in place of one of many. Answers stay the same.
+  bool all_rows = false;
 };
 
 // What a model is.

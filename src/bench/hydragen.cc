@@ -12,7 +12,8 @@ namespace pando::bench {
 namespace {
 
 ModelSpec llama(const char* shape, int n_layers) {
-  return {.shape = shape, .n_layers = n_layers, .weights = WeightType::kAsStored};
+  return {
+      .shape = shape, .n_layers = n_layers, .weights = WeightType::kAsStored, .all_rows = false};
 }
 
 // `batch` answers of n_tokens behind a prefix that is there already, each after a token of its own:

@@ -89,7 +89,7 @@ void run_figure_5(Lab& lab) {
 }
 
 void run_figure_6(Lab& lab) {
-  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(1, 2, 2), .vocab = kVocab};
+  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = kVocab};
   const auto model = lab.model(spec);
   const TextTokens tokens(lab, model->info().vocab);
   const std::vector<Problem> problems = mbpp_problems(lab);

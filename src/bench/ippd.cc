@@ -15,7 +15,7 @@ size_t asked_alone(const Lab& lab, const QaShape& shape) {
 }
 
 void run_table_5(Lab& lab) {
-  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(2, 1, 2), .vocab = 32000};
+  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = 32000};
   const auto model = lab.model(spec);
   Table table{
       .title =
@@ -31,7 +31,7 @@ void run_table_5(Lab& lab) {
               .log_y = true};
   for (const PaperSet& set : kPaperSets) {
     if (lab.quick() && set.shape.n_prompt() > 1000) continue;
-    const int n_contexts = lab.choose(1, set.shape.context < 700 ? 6 : 1, 3);
+    const int n_contexts = lab.choose(1, set.shape.context < 700 ? 3 : 1, 3);
     const size_t alone = asked_alone(lab, set.shape);
     const std::vector<Contestant> contestants = {
         {.name = "padded", .sharing = "padded:batch=8", .model = model, .at_most = alone},

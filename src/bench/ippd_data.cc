@@ -63,7 +63,7 @@ void run_table_2(Lab& lab) {
   std::vector<QaDocument> documents = demo_documents();
   if (!lab.full()) documents.resize(std::min<size_t>(documents.size(), lab.quick() ? 1 : 3));
   std::vector<Contestant> contestants;
-  for (const char* name : {"packed", "tree", "prefix_cached", "radix:threshold=0", "prepacked",
+  for (const char* name : {"packed", "tree", "prefix_cached", "radix:threshold=1", "prepacked",
                            "prepacked:dense", "padded", "length_ordered", "hydragen", "stacked"})
     contestants.push_back({.name = name, .sharing = name, .model = model});
   const std::vector<Lane> lanes = lab.contest(contestants, [&](int repetition) {
@@ -89,7 +89,7 @@ void run_table_2(Lab& lab) {
 }
 
 void run_table_3(Lab& lab) {
-  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(2, 1, 2), .vocab = 32000};
+  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = 32000};
   const auto model = lab.model(spec);
   Table table{
       .title = fmt::format("Dimensions of attention, one context with all its questions; {}",

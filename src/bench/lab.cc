@@ -148,10 +148,13 @@ Lab::Lab(std::string benchmark, const Settings& settings)
         io_error("--out: '{}' is not a directory and cannot be made one", settings.out.string()));
 }
 
-std::shared_ptr<const Model> Lab::load(const fs::path& path, WeightType weights) {
-  const std::string key = fmt::format("{} {}", path.string(), static_cast<int>(weights));
+std::shared_ptr<const Model> Lab::load(const fs::path& path, WeightType weights, bool all_rows) {
+  const std::string key =
+      fmt::format("{} {} {}", path.string(), static_cast<int>(weights), all_rows);
   std::shared_ptr<const Model>& model = models_[key];
-  if (!model) model = value_of(Model::load(path, {.weights = weights, .threads = threads_}));
+  if (!model)
+    model = value_of(
+        Model::load(path, {.weights = weights, .threads = threads_, .all_rows = all_rows}));
   return model;
 }
 
@@ -190,7 +193,7 @@ std::shared_ptr<const Model> Lab::model(const ModelSpec& spec) {
       throw BenchmarkError(io_error("cannot write {}: {}", made.string(), error.message()));
     make.out = made;
   }
-  return load(make.out, spec.weights);
+  return load(make.out, spec.weights, spec.n_layers > 0 && spec.all_rows);
 }
 
 fs::path Lab::data(const std::string& file) const {

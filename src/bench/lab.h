@@ -45,6 +45,7 @@ struct ModelSpec {
   int context = 0;
   WeightType weights = WeightType::kQ8_0;  // kAsStored: bf16
   std::filesystem::path tokenizer;         // directory; empty: a token for each byte
+  bool all_rows = true;  // ModelOptions, where n_layers is given; false: prompts are not timed
 };
 
 struct Workload {
@@ -114,8 +115,9 @@ class Lab {
   std::string name(const ModelSpec& spec) const;
   // --model where it is given, else one with random weights, made once and kept.
   std::shared_ptr<const Model> model(const ModelSpec& spec);
-  // Loads a directory or file.
-  std::shared_ptr<const Model> load(const std::filesystem::path& path, WeightType weights);
+  // Loads a directory or file; all_rows: ModelOptions.
+  std::shared_ptr<const Model> load(const std::filesystem::path& path, WeightType weights,
+                                    bool all_rows = false);
   // Says of `file` in --data where it is. Error kNotFound, naming --data.
   std::filesystem::path data(const std::string& file) const;
 

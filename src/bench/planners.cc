@@ -89,8 +89,7 @@ void add_texts(const Lab& lab, const ModelSpec& model, std::vector<Kind>& kinds)
 
 // What issues and papers measure: whole shapes, few contexts.
 std::vector<Kind> kinds_of(const Lab& lab) {
-  const ModelSpec middle{.shape = "qwen3-0.6b", .n_layers = lab.choose(1, 2, 2), .vocab = 32000};
-  const ModelSpec longest{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = 32000};
+  const ModelSpec large{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = 32000};
   const ModelSpec small{.shape = "tiny-qwen3", .context = 4096};
   const int part = lab.choose(8, 1, 1);  // quick: an eighth of the tokens
   const auto qa = [&](const QaShape& s, double n_questions) {
@@ -104,19 +103,19 @@ std::vector<Kind> kinds_of(const Lab& lab) {
     const double n = lab.full() ? s.questions : is_long ? std::min(s.questions, 6.0) : s.questions;
     kinds.push_back(
         {fmt::format("IPPD: {}, {} context{}", set.name, n_contexts, n_contexts > 1 ? "s" : ""),
-         is_long ? longest : middle, questions(qa(s, n), n_contexts),
+         large, questions(qa(s, n), n_contexts),
          is_long     ? size_t{1}
          : is_middle ? size_t{2}
                      : size_t{0}});
   }
   kinds.push_back(
       {"small model, short contexts", small, questions(qa({47, 178, 13, 4, 9}, 9), 80 / part), 0});
-  kinds.push_back({"nothing shared", middle, prompts({12 / lab.choose(4, 1, 1), 0, 200, 8}), 0});
-  kinds.push_back({"Hydragen: 64 answers behind a prefix of 1,024", middle,
+  kinds.push_back({"nothing shared", large, prompts({12 / lab.choose(4, 1, 1), 0, 200, 8}), 0});
+  kinds.push_back({"Hydragen: 64 answers behind a prefix of 1,024", large,
                    prompts({64 / part, 1024 / part, 1, 8, true}), 2});
-  kinds.push_back({"RadixMLP: 16 prompts, 1,024 tokens shared, 128 of their own", middle,
+  kinds.push_back({"RadixMLP: 16 prompts, 1,024 tokens shared, 128 of their own", large,
                    prompts({16, 1024 / part, 128 / part, 1}), 0});
-  if (!lab.settings().data.empty()) add_texts(lab, middle, kinds);
+  if (!lab.settings().data.empty()) add_texts(lab, large, kinds);
   return kinds;
 }
 

@@ -8,7 +8,7 @@ namespace pando::bench {
 constexpr size_t kPrepackingBatch = 16;  // prompts, as in the paper
 
 inline ModelSpec prepacking_spec(const Lab& lab) {
-  return {.shape = "qwen3-0.6b", .n_layers = lab.choose(2, 2, 4), .vocab = 32000};
+  return {.shape = "qwen3-0.6b", .n_layers = lab.choose(1, 1, 2), .vocab = 32000};
 }
 
 }  // namespace pando::bench

@@ -88,8 +88,7 @@ std::vector<Request> prompts_for(const std::string& planner, const LengthMix& mi
 }
 
 void run_figure_6(Lab& lab) {
-  ModelSpec spec = prepacking_spec(lab);
-  if (!lab.full()) spec.n_layers = 1;  // what a pass needs beside keys and values is of one layer
+  const ModelSpec spec = prepacking_spec(lab);
   const auto model = lab.model(spec);
   Table table{
       .title = fmt::format("Peak memory of a prefill, MiB beside the weights, {}", lab.name(spec)),

@@ -34,7 +34,7 @@ const char* const kRequests =
 
 std::vector<RadixMlpModel> radixmlp_models(const Lab& lab) {
   static constexpr RadixMlpModel kSmall = {
-      "qwen3-0.6b", 2, 4, 0.78, 0.54, 2.68, 2.74, {0.78, 0.70}, {0.55, 0.57}, {0.71, 0.71}};
+      "qwen3-0.6b", 1, 4, 0.78, 0.54, 2.68, 2.74, {0.78, 0.70}, {0.55, 0.57}, {0.71, 0.71}};
   static constexpr RadixMlpModel kLarge = {
       "qwen3-8b", 1, 2, 5.96, 3.75, 4.82, 4.98, {5.75, 5.23}, {3.66, 3.88}, {3.40, 3.77}};
   constexpr double kX = kNotMeasured;
@@ -149,7 +149,7 @@ void run_radixmlp_table_3(Lab& lab) {
 // Section 5.1.
 void run_radixmlp_memory(Lab& lab) {
   const ModelSpec spec{.shape = "qwen3-0.6b",
-                       .n_layers = lab.choose(2, 2, 4),
+                       .n_layers = lab.choose(1, 1, 4),
                        .vocab = kRadixMlpVocab,
                        .weights = WeightType::kAsStored};
   const auto model = lab.model(spec);

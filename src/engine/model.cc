@@ -67,6 +67,7 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
                                                        const ModelOptions& options, int threads) {
   Result<model::Weights> weights = load_weights(directory, options.weights, threads);
   if (!weights) return weights.error();
+  weights->all_rows = options.all_rows;
 
   std::unique_ptr<Tokenizer> tokenizer;
   const bool own = options.tokenizer.empty();

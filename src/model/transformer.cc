@@ -63,7 +63,8 @@ const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv
   for (int i = 0; i < config_.n_layers; ++i) {
     const LayerWeights& layer = weights_.layers[i];
     attend(i, plan, kv);
-    if (i + 1 == config_.n_layers) {  // nothing behind this point is read by other rows
+    const bool is_last = i + 1 == config_.n_layers;
+    if (is_last && !weights_.all_rows) {  // nothing behind this point is read by other rows
       keep_outputs(plan);
       n_rows = static_cast<uint32_t>(plan.outputs.size());
       if (n_rows == 0) break;
@@ -73,6 +74,10 @@ const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv
     add_to_residual(n_rows, layer.o_bias, layer.attention_norm);
     feed_forward(layer, n_rows);
     add_to_residual(n_rows, {}, layer.feed_forward_norm);
+  }
+  if (weights_.all_rows) {
+    keep_outputs(plan);
+    n_rows = static_cast<uint32_t>(plan.outputs.size());
   }
   norm_rows(buffers_.x.data(), weights_.final_norm, n_rows, buffers_.normed.data());
   return buffers_.normed.data();
