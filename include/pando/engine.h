@@ -21,6 +21,8 @@ enum class KvType { kF32, kF16, kBF16, kInt8 };
 struct EngineOptions {
   std::string sharing = "tree";   // planner, and its options: see sharing.h
   int threads = 0;                // 0: one for each processor that may be used
+  int nice = 0;                   // niceness that these add to that of who opens the engine, 0
+                                  // to 19: above 0, others of the process go first (Linux)
   size_t kv_memory = 0;           // budget for keys and values, bytes; 0: half of what is
                                   // free, within the limits of a container
   size_t kv_ahead = 0;            // bytes of it that have memory behind them before they are

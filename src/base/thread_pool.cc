@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/fp_state.h"
+#include "base/thread_priority.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -41,11 +42,14 @@ uint32_t wait_until(const std::atomic<uint32_t>& state, const Wanted& wanted) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int n_threads) {
+ThreadPool::ThreadPool(int n_threads, int nice) {
   PANDO_CHECK(n_threads >= 1 && n_threads <= static_cast<int>(kInside));
   try {
     for (int worker = 1; worker < n_threads; ++worker)
-      threads_.emplace_back([this, worker] { worker_main(worker); });
+      threads_.emplace_back([this, worker, nice] {
+        lower_priority(nice);
+        worker_main(worker);
+      });
   } catch (...) {  // the system has no more threads
     stop();
     throw;

@@ -16,9 +16,9 @@ namespace pando {
 // depend on which thread does a piece of work.
 class ThreadPool {
  public:
-  // n_threads counts the caller: 1 starts no thread.
+  // n_threads counts the caller: 1 starts no thread. nice: what the others add to its niceness.
   // Throws std::system_error where threads cannot be had.
-  explicit ThreadPool(int n_threads);
+  explicit ThreadPool(int n_threads, int nice = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

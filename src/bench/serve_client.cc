@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/thread_priority.h"
+
 namespace pando::bench {
 namespace {
 
@@ -70,6 +72,7 @@ class OpenLoop {
         n_open_(requests.size()) {}
 
   std::vector<Streamed> run(double end) {
+    ask_for_short_slices();  // as if it were on a machine of its own
     for (size_t i = 0; i < requests_.size(); ++i)
       asio::co_spawn(context_, ask(requests_[i], streamed_[i]), [this](const std::exception_ptr&) {
         if (--n_open_ == 0) context_.stop();

@@ -80,6 +80,7 @@ LiveWindow serve_live(const ServedModel& served, const Contender& who,
   EngineOptions options = who.engine;
   options.kv_memory = kv_memory_for(served, requests);
   options.kv_ahead = options.kv_memory / 10 * 9;
+  options.nice = serve::kEngineNice;
   RandomTokens random(kSeed, served.model->info().vocab);
   const std::vector<Ask> asks = asks_of(served, requests, random);
   const auto shortest = std::ranges::min_element(requests, {}, &ServedRequest::n_prompt);

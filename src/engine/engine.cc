@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/errors.h"
+#include "base/thread_priority.h"
 #include "engine/engine_loop.h"
 #include "engine/model_parts.h"
 #include "engine/options.h"
@@ -108,6 +109,7 @@ class Engine::Impl {
   }
 
   void run() {
+    lower_priority(options().nice);
     for (;;) {
       std::deque<Message> messages;
       {

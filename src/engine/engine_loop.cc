@@ -104,7 +104,7 @@ EngineLoop::EngineLoop(const model::Weights& weights, const Tokenizer* tokenizer
       tokenizer_(tokenizer),
       kernels_(kernels),
       planner_(std::move(planner)),
-      pool_(options.engine.threads),
+      pool_(options.engine.threads, options.engine.nice),
       transformer_(weights, kernels, pool_, comm_, options.engine.context),
       outputs_(transformer_, pool_, weights.config.vocab, weights.config.d_model),
       kv_shape_(kv_shape_of(weights.config, options, *planner_)),

@@ -18,6 +18,7 @@ namespace pando {
 namespace {
 
 constexpr int kMostThreads = 1024;
+constexpr int kMostNice = 19;
 constexpr size_t kLeastMemory = size_t{64} << 20;
 constexpr size_t kUnknownMemory = size_t{4} << 30;  // for keys and values, where nothing says
 constexpr int kMostChoices = 4096;
@@ -115,6 +116,8 @@ Status fill_in_threads(int& threads) {
 
 Status fill_in(EngineOptions& options, const model::ModelConfig& config) {
   if (Status status = fill_in_threads(options.threads); !status) return status;
+  if (options.nice < 0 || options.nice > kMostNice)
+    return invalid_argument("nice is {}, expected 0 to {}", options.nice, kMostNice);
   if (options.context < 0 || options.context > config.max_positions)
     return invalid_argument("context is {}, expected at most the model's {} positions",
                             options.context, config.max_positions);

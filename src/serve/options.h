@@ -14,6 +14,10 @@ namespace pando::serve {
 // Of which requests a line is said.
 enum class LogRequests { kNone, kErrors, kAll };
 
+// EngineOptions::nice of a server: a connection that has something to send goes first, and holds a
+// step up for microseconds; behind a step's threads it would wait for milliseconds.
+inline constexpr int kEngineNice = 10;
+
 struct ServerOptions {
   std::string host = "127.0.0.1";
   uint16_t port = 8000;    // 0: any that is free

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/thread_priority.h"
 #include "serve/connection.h"
 #include "serve/service.h"
 #include "serve/tls.h"
@@ -95,8 +96,12 @@ class Server::Impl {
       asio::co_spawn(strand_, wait_for_signals(), kAlone);
     }
     std::vector<std::thread> threads;
-    for (int i = 1; i < options_.io_threads; ++i) threads.emplace_back([this] { context_.run(); });
-    context_.run();
+    const auto serve = [this] {
+      ask_for_short_slices();
+      context_.run();
+    };
+    for (int i = 1; i < options_.io_threads; ++i) threads.emplace_back(serve);
+    serve();
     for (std::thread& thread : threads) thread.join();
   }
 

@@ -164,6 +164,8 @@ TEST(Options, BadEngineOptions) {
       {[](EngineOptions& o) { o.context = 641; },
        "context is 641, expected at most the model's 640 positions"},
       {[](EngineOptions& o) { o.step_rows = 0; }, "step_rows is 0, expected at least 1"},
+      {[](EngineOptions& o) { o.nice = -1; }, "nice is -1, expected 0 to 19"},
+      {[](EngineOptions& o) { o.nice = 20; }, "nice is 20, expected 0 to 19"},
       {[](EngineOptions& o) { o.max_running = 0; }, "max_running is 0, expected at least 1"},
       {[](EngineOptions& o) { o.max_open = 0; }, "max_open is 0, expected at least 1"},
       {[](EngineOptions& o) { o.isa = "mmx"; },
