@@ -144,7 +144,7 @@ bool EngineLoop::step() {
     stats_.timed_s += seconds;
     stats_.prediction_error_s += std::abs(predicted - seconds);
     if (std::isfinite(packed_->limit)) stats_.budget_s += packed_->limit;
-    timing_->observe(packed_->features, seconds);
+    timing_->observe(*packed_, seconds);
   }
   return true;
 }

@@ -64,4 +64,13 @@ PackedStep StepTiming::pack(const WorkView& view, std::span<const Job> jobs) con
   return pack_step(view, jobs, now(), predictor_, *policy_, packer_);
 }
 
+void StepTiming::observe(const PackedStep& step, double measured) {
+  const double predicted = seconds(step.features);
+  if (predicted > step.limit / 2) {  // others keep any budget
+    margin_.observe(predicted, measured);
+    packer_.margin = margin_.factor();
+  }
+  predictor_.observe(step.features, measured);
+}
+
 }  // namespace pando

@@ -8,6 +8,7 @@
 
 #include "pando/engine.h"
 #include "schedule/deadlines.h"
+#include "schedule/margin.h"
 #include "schedule/packer.h"
 #include "schedule/remaining.h"
 
@@ -26,7 +27,8 @@ class StepTiming {
   // Predicted seconds: of a step; of a prefill alone, from n_done tokens to n_total.
   double seconds(const StepFeatures& step) const { return predictor_.seconds(step); }
   double seconds(uint32_t n_total, uint32_t n_done) const;
-  void observe(const StepFeatures& step, double seconds) { predictor_.observe(step, seconds); }
+  // Learns from a step that was run.
+  void observe(const PackedStep& step, double measured);
 
  private:
   StepTiming(const Policy& policy, const PackerOptions& packer, const Predictor& predictor,
@@ -35,6 +37,7 @@ class StepTiming {
 
   const Policy* policy_;
   PackerOptions packer_;
+  Margin margin_;
   Predictor predictor_;
   RemainingTable remaining_;
   std::map<std::string, DeadlineClass> classes_;

@@ -25,12 +25,15 @@ class Packer {
         granted_(view.items.size()),
         n_starts_(view.n_starts) {
     budget_ = options.step_budget;
+    bool anyone_waits = false;
     for (uint32_t item = 0; item < view.items.size(); ++item)
       if (view.items[item].decoding) {
+        anyone_waits = true;
         if (std::isfinite(budget_)) budget_ = std::min(budget_, jobs[item].tpot_slo);
       } else {
         prefills_.push_back(item);
       }
+    if (anyone_waits) budget_ /= options.margin;
     if (policy.shares_steps) age();
     std::ranges::stable_sort(prefills_, {},
                              [&](uint32_t item) { return policy.priority(jobs[item], now); });

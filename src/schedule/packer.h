@@ -20,6 +20,7 @@ struct PackerOptions {
   // them either. kNoBudget: time does not limit a step and nothing is long, so that chunks have a
   // fixed size, what n_rows leaves beside the decodes.
   double step_budget = 0.1;
+  double margin = 1;      // what a budget is divided by where decodes wait for the step: margin.h
   uint32_t n_rows = 512;  // of a step at most, whatever the time
   PackingOptions packing;
 };

@@ -127,6 +127,15 @@ TEST(Packer, TheStrictestDecodeSetsTheBudget) {
   EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {2, 0, 1}, {0, 0, 9}}));
 }
 
+TEST(Packer, WhereDecodesWaitABudgetLeavesAMargin) {
+  PackerOptions options = kTwenty;
+  options.margin = 1.25;
+  Work work = work_of({{100, 0}});
+  EXPECT_EQ(work.pack(options), (Advances{{0, 0, 20}}));
+  work.add_decode(0);
+  EXPECT_EQ(work.pack(options), (Advances{{1, 0, 1}, {0, 0, 15}}));
+}
+
 TEST(Packer, ADeadlineThatDecodesMissLeavesPrefillAShareOfTheirTime) {
   for (const double tpot_slo : {1e-6 * kMs, 0.5 * kMs}) {
     Work work = work_of({{100, 0}});
@@ -239,6 +248,7 @@ Random random_case(std::mt19937& rng) {
                          .tpot_slo = (5 + below(30)) * kMs});
   }
   made.options = {.step_budget = (1 + below(30)) * kMs,
+                  .margin = 1 + 0.1 * below(5),
                   .n_rows = below(3) == 0 ? 15 + below(20) : 512,
                   .packing = {.many_prefills = below(4) > 0,
                               .rho_max = below(10) * 0.1,
@@ -275,6 +285,7 @@ void check_step(const Random& c, const PackedStep& step, const std::vector<uint3
   ASSERT_TRUE(n_decodes == std::ranges::count_if(c.view.items, &Item::decoding) ||
               draft.features().rows == c.options.n_rows);
   ASSERT_LE(n_long, 1u);
+  if (std::ranges::any_of(c.view.items, &Item::decoding)) budget /= c.options.margin;
   const double shared = std::max(budget, std::min(seconds(decodes), c.options.step_budget));
   const double limit = std::max(budget, seconds(decodes) + c.options.packing.least_share * shared);
   if (std::ranges::none_of(c.view.items, &Item::decoding)) {
