@@ -16,8 +16,8 @@ class PaddedPlanner final : public Planner {
  public:
   PaddedPlanner(std::string_view name, Batching::Order order, PlannerOptions& options, int tile_len)
       : name_(name),
-        batching_{.n_rows = static_cast<uint32_t>(options.count("rows", 16384, 1)),
-                  .n_sequences = static_cast<uint32_t>(options.count("batch", 16, 1)),
+        batching_{.n_rows = options.count("rows", 16384),
+                  .n_sequences = options.count("batch", 16),
                   .order = order,
                   .shape = Batching::Shape::kRectangle},
         tile_len_(tile_len) {}

@@ -53,11 +53,11 @@ double PlannerOptions::number(const std::string& key, double absent, double leas
   return value;
 }
 
-int PlannerOptions::count(const std::string& key, int absent, int least) {
+uint32_t PlannerOptions::count(const std::string& key, uint32_t absent) {
   const std::string text = take(key);
-  int value = absent;
-  if (!text.empty() && !(parse(text, value) && value >= least))
-    fail(key, text, fmt::format("a number, at least {}", least));
+  uint32_t value = absent;
+  if (!text.empty() && !(parse(text, value) && value >= 1 && value <= kMostCount))
+    fail(key, text, fmt::format("a number from 1 to {}", kMostCount));
   return value;
 }
 

@@ -15,12 +15,14 @@ namespace pando {
 // that was wrong, or that nobody asked for.
 class PlannerOptions {
  public:
+  static constexpr uint32_t kMostCount = 1 << 20;  // rows of that many take gigabytes
+
   explicit PlannerOptions(std::string_view sharing);
 
   const std::string& name() const { return name_; }
   bool flag(const std::string& key);
   double number(const std::string& key, double absent, double least, double most);
-  int count(const std::string& key, int absent, int least);
+  uint32_t count(const std::string& key, uint32_t absent);  // 1 to kMostCount
   // Numbers above 0 with + between them; none where it is absent.
   std::vector<uint32_t> ascending(const std::string& key);
   // For what a planner finds wrong with an option: unless one before it was, `status` says so.

@@ -21,8 +21,8 @@ class PrepackedPlanner final : public Planner {
   PrepackedPlanner(PlannerOptions& options, int tile_len)
       : dense_(options.flag("dense")),
         batching_{
-            .n_rows = static_cast<uint32_t>(options.count("rows", 16384, 1)),
-            .n_sequences = static_cast<uint32_t>(options.count("batch", 16, 1)),
+            .n_rows = options.count("rows", 16384),
+            .n_sequences = options.count("batch", 16),
             .order = options.flag("dataset") ? Batching::Order::kBins : Batching::Order::kArrival,
             .shape = dense_ ? Batching::Shape::kBins : Batching::Shape::kRagged},
         tile_len_(tile_len) {}

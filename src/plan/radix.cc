@@ -160,8 +160,8 @@ class RadixPlanner final : public Planner {
 std::unique_ptr<Planner> make_radix_planner(PlannerOptions& options, int tile_len) {
   const RadixOptions radix{
       .threshold = options.number("threshold", 0.95, 0, 1),
-      .bucket = static_cast<uint32_t>(options.count("bucket", 1, 1)),
-      .n_rows = static_cast<uint32_t>(options.count("rows", 16384, 1)),
+      .bucket = options.count("bucket", 1),
+      .n_rows = options.count("rows", 16384),
       .stateless = options.flag("stateless"),
   };
   if (radix.bucket > radix.n_rows)

@@ -305,9 +305,9 @@ class StackedPlanner final : public Planner {
 
 std::unique_ptr<Planner> make_stacked_planner(PlannerOptions& options, int tile_len) {
   const StackedOptions stacked{
-      .n_contexts = static_cast<uint32_t>(options.count("contexts", 0, 1)),
-      .n_stacks = static_cast<uint32_t>(options.count("batch", 0, 1)),
-      .n_rows = static_cast<uint32_t>(options.count("rows", 8192, 1)),
+      .n_contexts = options.count("contexts", 0),
+      .n_stacks = options.count("batch", 0),
+      .n_rows = options.count("rows", 8192),
   };
   return std::make_unique<StackedPlanner>(stacked, tile_len);
 }

@@ -16,17 +16,18 @@ TEST(PlannerOptions, ErrorsNameTheOption) {
   EXPECT_NE(message("radix:threshold=2").find("a number from 0 to 1"), std::string::npos);
   EXPECT_NE(message("radix:threshold").find("'set'"), std::string::npos);
   EXPECT_NE(message("radix:bucket=").find("expected a value"), std::string::npos);
-  EXPECT_NE(message("radix:rows=0").find("at least 1"), std::string::npos);
+  EXPECT_NE(message("radix:rows=0").find("a number from 1 to 1048576"), std::string::npos);
   EXPECT_NE(message("radix:stateless=1").find("expected no value"), std::string::npos);
   EXPECT_NE(message("radix:").find("no option ''"), std::string::npos);
   EXPECT_NE(message("radix:rows=5,rows=6").find("'6', expected it once"), std::string::npos);
-  EXPECT_EQ(message("radix:bucket=2147483647"),
-            "sharing 'radix': option 'bucket' is '2147483647', expected at most the rows of a step "
+  EXPECT_EQ(message("radix:bucket=100000"),
+            "sharing 'radix': option 'bucket' is '100000', expected at most the rows of a step "
             "(rows=16384)");
   EXPECT_TRUE(sharing_info("radix:bucket=64,rows=64"));
   EXPECT_NE(message("radix:bucket=65,rows=64").find("(rows=64)"), std::string::npos);
+  EXPECT_NE(message("radix:rows=1048577").find("is '1048577', expected"), std::string::npos);
   // Beyond what the type holds.
-  EXPECT_NE(message("radix:rows=99999999999").find("at least 1"), std::string::npos);
+  EXPECT_NE(message("radix:rows=99999999999").find("a number from 1 to"), std::string::npos);
   EXPECT_NE(message("radix:threshold=1e999").find("a number from 0 to 1"), std::string::npos);
   EXPECT_NE(message("hydragen:levels=99999999999").find("ascending"), std::string::npos);
 }
