@@ -1,6 +1,7 @@
 // A server over the tiny model, and a plain client for it. Loopback only.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <boost/asio/connect.hpp>
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -80,6 +82,15 @@ struct Answer {
   }
 };
 
+// The bytes of a POST, for clients that write them in their own way. headers: whole lines.
+inline std::string post_text(std::string_view path, std::string_view body,
+                             std::string_view headers = "") {
+  return fmt::format(
+      "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{}Content-Length: "
+      "{}\r\n\r\n{}",
+      path, headers, body.size(), body);
+}
+
 // A connection that is kept.
 class Client {
  public:
@@ -102,6 +113,8 @@ class Client {
   Answer get(const std::string& path) { return ask("GET", path); }
   Answer post(const std::string& path, const Json& body) { return ask("POST", path, body.dump()); }
 
+  // Asks and does not read.
+  void begin(const std::string& path, const Json& body) { send(post_text(path, body.dump())); }
   void send(const std::string& bytes) { boost::asio::write(socket_, boost::asio::buffer(bytes)); }
   Answer read() {
     namespace http = boost::beast::http;
@@ -142,6 +155,17 @@ bool soon(Holds holds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
+}
+
+// Far more than a test waits for.
+inline Json endless_body() {
+  return {{"prompt", "Goes on."}, {"n", 64}, {"max_tokens", 500}, {"ignore_eos", true}};
+}
+
+inline bool is_idle(RunningServer& server) {
+  const uint64_t steps = server.engine().stats().steps;
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return server.engine().stats().steps == steps;
 }
 
 }  // namespace pando::testing

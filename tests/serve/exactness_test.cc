@@ -135,11 +135,7 @@ void leave_early(uint16_t port, const std::atomic<bool>& over) {
                        {"n", 1 + random() % 4},
                        {"ignore_eos", true},
                        {"stream", true}};
-    const std::string text = body.dump();
-    client.send(
-        "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-        "application/json\r\nContent-Length: " +
-        std::to_string(text.size()) + "\r\n\r\n" + text);
+    client.begin("/v1/completions", body);
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 20));
   }
 }

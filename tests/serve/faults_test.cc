@@ -1,10 +1,8 @@
-// Clients that leave, send garbage or too much; keys, limits and the end of a server.
+// Clients that leave, send garbage or too much; spellings, and what a connection may take.
 #include <sys/resource.h>
 
-#include <atomic>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/streambuf.hpp>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -16,27 +14,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Json endless_body() {
-  return {{"prompt", "Goes on."}, {"n", 64}, {"max_tokens", 500}, {"ignore_eos", true}};
-}
-
-bool is_idle(RunningServer& server) {
-  const uint64_t steps = server.engine().stats().steps;
-  std::this_thread::sleep_for(50ms);
-  return server.engine().stats().steps == steps;
-}
-
 TEST(Faults, AClientThatLeavesIsDropped) {
   RunningServer server;
   for (const bool stream : {false, true}) {
     Client client(server.port());
     Json body = endless_body();
     body["stream"] = stream;
-    const std::string text = body.dump();
-    client.send(
-        "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-        "application/json\r\nContent-Length: " +
-        std::to_string(text.size()) + "\r\n\r\n" + text);
+    client.begin("/v1/completions", body);
     const uint64_t before = server.engine().stats().steps;
     ASSERT_TRUE(soon([&] { return server.engine().stats().steps > before + 2; }));
     client.close();
@@ -55,11 +39,7 @@ TEST(Faults, AClientThatReadsNothingIsDropped) {
   Client client(server.port());
   Json body = endless_body();
   body.update({{"stream", true}, {"logprobs", 20}});
-  const std::string text = body.dump();
-  client.send(
-      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-      "application/json\r\nContent-Length: " +
-      std::to_string(text.size()) + "\r\n\r\n" + text);
+  client.begin("/v1/completions", body);
   ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 2; }));
   EXPECT_EQ(Client(server.port()).post("/v1/completions", {{"prompt", "P"}}).status, 200);
   Client watching(server.port());
@@ -78,11 +58,7 @@ TEST(Faults, AClientThatLeavesAfterwardsIsAnswered) {
     for (int i = 0; i < 200; ++i) {
       EXPECT_EQ(Client(server.port()).get("/version").status, 200);
       Client streaming(server.port());
-      const std::string body = R"({"prompt": "P", "max_tokens": 1, "stream": true})";
-      streaming.send(
-          "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-          "application/json\r\nContent-Length: " +
-          std::to_string(body.size()) + "\r\n\r\n" + body);
+      streaming.begin("/v1/completions", {{"prompt", "P"}, {"max_tokens", 1}, {"stream", true}});
       boost::asio::streambuf until_done;
       boost::asio::read_until(streaming.socket(), until_done, "[DONE]\n\n");
     }
@@ -136,11 +112,10 @@ TEST(Faults, BodiesHaveRoomTogether) {
   options.max_bodies_bytes = 1000;
   RunningServer server(options);
   const std::string body = Json{{"prompt", std::string(1500, 'a')}}.dump();
+  const std::string text = post_text("/tokenize", body);
+  const size_t n_first = text.size() - body.size() + 900;
   Client slow(server.port());
-  slow.send(
-      "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-      "application/json\r\nContent-Length: " +
-      std::to_string(body.size()) + "\r\n\r\n" + body.substr(0, 900));
+  slow.send(text.substr(0, n_first));
   ASSERT_TRUE(soon([&] {
     return Client(server.port()).get("/metrics").body.find("pando_body_bytes 900\n") !=
            std::string::npos;
@@ -148,7 +123,7 @@ TEST(Faults, BodiesHaveRoomTogether) {
   const Json other = {{"prompt", std::string(500, 'b')}};
   EXPECT_EQ(Client(server.port()).post("/tokenize", other).status, 429);
   EXPECT_EQ(Client(server.port()).post("/tokenize", {{"prompt", "b"}}).status, 200);
-  slow.send(body.substr(900));
+  slow.send(text.substr(n_first));
   EXPECT_EQ(slow.read().status, 200);
   EXPECT_EQ(Client(server.port()).post("/tokenize", other).status, 200);
 }
@@ -201,11 +176,8 @@ TEST(Faults, WithoutFileDescriptorsItTriesAgain) {
 TEST(Faults, Pipelining) {
   RunningServer server;
   Client client(server.port());
-  const std::string body = R"({"prompt": "abc", "max_tokens": 3, "temperature": 0})";
   const std::string one =
-      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-      "application/json\r\nContent-Length: " +
-      std::to_string(body.size()) + "\r\n\r\n" + body;
+      post_text("/v1/completions", R"({"prompt": "abc", "max_tokens": 3, "temperature": 0})");
   client.send(one + one + "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const Json first = client.read().json(), second = client.read().json();
   EXPECT_EQ(first["choices"], second["choices"]);
@@ -258,282 +230,6 @@ TEST(Faults, SpellingsOfHeads) {
       "content-type: Application/JSON; charset=utf-8\r\nContent-Length: 15\r\n\r\n"
       "{\"prompt\":\"ab\"}");
   EXPECT_EQ(client.read().status, 200);
-}
-
-TEST(Faults, AFullQueueIsSaid) {
-  EngineOptions options = tiny_options();
-  options.max_open = 64;
-  RunningServer server(tiny_server_options(), options);
-  Client first(server.port());
-  const std::string text = endless_body().dump();
-  first.send(
-      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-      "application/json\r\nContent-Length: " +
-      std::to_string(text.size()) + "\r\n\r\n" + text);
-  ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 1; }));
-  const Answer refused = Client(server.port()).post("/v1/completions", {{"prompt", "P"}});
-  EXPECT_EQ(refused.status, 429) << refused.body;
-  EXPECT_EQ(refused.json()["error"]["type"], "rate_limit_error");
-  EXPECT_NE(refused.retry_after, "");
-  first.close();
-  EXPECT_TRUE(soon([&] {
-    return Client(server.port()).post("/v1/completions", {{"prompt", "P"}}).status == 200;
-  }));
-}
-
-// More prompts than the engine takes at a time.
-TEST(Faults, ManyPromptsWaitForEachOther) {
-  EngineOptions options = tiny_options();
-  options.max_open = 4;
-  RunningServer server(tiny_server_options(), options);
-  Json prompts = Json::array();
-  for (int i = 0; i < 30; ++i) prompts.push_back("Prompt " + std::to_string(i));
-  const Answer answer =
-      Client(server.port()).post("/v1/completions", {{"prompt", prompts}, {"max_tokens", 2}});
-  EXPECT_EQ(answer.status, 200) << answer.body;
-  EXPECT_EQ(answer.json()["choices"].size(), 30u);
-}
-
-// However long a list is, half of the places stay free for others.
-TEST(Faults, AListOfManyPromptsLeavesRoomForOthers) {
-  EngineOptions options = tiny_options();
-  options.max_open = 8;
-  RunningServer server(tiny_server_options(), options);
-  Client busy(server.port());
-  Json body = endless_body();
-  body.update({{"prompt", Json(200, "Goes on.")}, {"n", 1}});
-  const std::string text = body.dump();
-  busy.send(
-      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-      "application/json\r\nContent-Length: " +
-      std::to_string(text.size()) + "\r\n\r\n" + text);
-  ASSERT_TRUE(soon([&] { return server.engine().stats().open_answers == 4; }));
-  for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(Client(server.port()).post("/v1/completions", {{"prompt", "P"}, {"n", 4}}).status,
-              200);
-    // None for a moment, where all of them end in one step.
-    EXPECT_TRUE(soon([&] { return server.engine().stats().open_answers == 4; }))
-        << "the list is over";
-  }
-}
-
-// What the engine refuses is a status, though it says so when a stream would have begun.
-TEST(Faults, WhatIsTooMuchIsRefusedBeforeItBegins) {
-  EngineOptions options = tiny_options();
-  options.max_queue = 0.001;
-  RunningServer server(tiny_server_options(), options);
-  Client busy(server.port());
-  Json endless = endless_body();
-  endless["stream"] = true;
-  const std::string text = endless.dump();
-  busy.send(
-      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-      "application/json\r\nContent-Length: " +
-      std::to_string(text.size()) + "\r\n\r\n" + text);
-  ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 2; })) << "alone, anything";
-  for (const bool stream : {false, true})
-    for (const char* path : {"/v1/completions", "/v1/answers"}) {
-      Json body = {{"stream", stream}, {"max_tokens", 5}};
-      if (path == std::string("/v1/completions")) {
-        body["prompt"] = {"One.", "Another."};
-      } else {
-        body.update({{"context", "A document."}, {"questions", {"Who?", "What?"}}});
-      }
-      const Answer refused = Client(server.port()).post(path, body);
-      EXPECT_EQ(refused.status, 429) << refused.body;
-      EXPECT_EQ(refused.content_type, "application/json");
-      EXPECT_EQ(refused.json()["error"]["code"], "queue_full");
-      EXPECT_GE(std::stoi(refused.retry_after), 1);
-      EXPECT_LE(std::stoi(refused.retry_after), 60);
-    }
-  EXPECT_GT(server.engine().stats().open_answers, 0u);
-  const std::string metrics = Client(server.port()).get("/metrics").body;
-  EXPECT_NE(metrics.find("status=\"429\"} 2"), std::string::npos) << metrics;
-  busy.close();
-  EXPECT_TRUE(soon([&] {
-    return Client(server.port()).post("/v1/completions", {{"prompt", "One."}}).status == 200;
-  }));
-}
-
-// Once something of a list was let in, the rest of it waits for room.
-TEST(Faults, AListThatIsTooMuchAtOnceIsAnswered) {
-  EngineOptions options = tiny_options();
-  options.max_queue = 0.001;
-  RunningServer server(tiny_server_options(), options);
-  std::vector<std::thread> clients;
-  std::atomic<int> n_answered{0};
-  for (int client = 0; client < 4; ++client)
-    clients.emplace_back([&, client] {
-      Json body = {{"prompt", Json::array()}, {"max_tokens", 20}, {"ignore_eos", true}};
-      for (int i = 0; i < 20; ++i)
-        body["prompt"].push_back("Client " + std::to_string(client) + ", prompt " +
-                                 std::to_string(i));
-      body["stream"] = client % 2 == 0;
-      Answer answer;
-      do {
-        answer = Client(server.port()).post("/v1/completions", body);
-      } while (answer.status == 429);
-      EXPECT_EQ(answer.status, 200) << answer.body;
-      EXPECT_EQ(answer.body.find("queue_full"), std::string::npos);
-      if (client % 2 == 1) {
-        EXPECT_EQ(answer.json()["choices"].size(), 20u);
-      }
-      ++n_answered;
-    });
-  for (std::thread& client : clients) client.join();
-  EXPECT_EQ(n_answered, 4);
-  EXPECT_EQ(server.engine().stats().open_answers, 0u);
-}
-
-TEST(Faults, KeysAndTheirIsolation) {
-  const std::string one = "one-key-that-is-long", two = "two-keys-that-are-long";
-  serve::ServerOptions options = tiny_server_options();
-  options.api_keys = {"# keys", "first:" + one, "", two};
-  RunningServer server(options);
-  Client client(server.port());
-  EXPECT_EQ(client.get("/health").status, 200);
-  EXPECT_EQ(client.get("/v1/models").status, 401);
-  EXPECT_EQ(Client(server.port()).ask("GET", "/v1/models", "", "wrong").status, 401);
-  const std::string body =
-      R"({"prompt": "A prompt that is shared or not.", "max_tokens": 1, "sharing": true})";
-  const auto reused = [&](const std::string& key) {
-    const Answer answer = Client(server.port()).ask("POST", "/v1/completions", body, key);
-    EXPECT_EQ(answer.status, 200);
-    return answer.json()["sharing"]["reused"].get<int>();
-  };
-  EXPECT_EQ(reused(one), 0);
-  EXPECT_GT(reused(one), 0);
-  EXPECT_EQ(reused(two), 0);
-  options.api_keys = {"short"};
-  EXPECT_FALSE(serve::Server::open(server.engine(), options).ok());
-}
-
-TEST(Faults, PublicPrefixesAreSharedByAllKeys) {
-  const std::string one = "one-key-that-is-long", two = "two-keys-that-are-long";
-  const std::string rules = "Rules that everybody may read, and does. ";
-  serve::ServerOptions options = tiny_server_options();
-  options.api_keys = {one, two};
-  options.public_prefixes["rules"] = rules;
-  RunningServer server(options);
-  const auto ask = [&](const std::string& key, const std::string& path, const Json& fields) {
-    Json body = {{"public_prefix", "rules"},
-                 {"max_tokens", 2},
-                 {"temperature", 0},
-                 {"ignore_eos", true},
-                 {"sharing", true}};
-    body.update(fields);
-    return Client(server.port()).ask("POST", path, body.dump(), key);
-  };
-  const auto reused = [&](const std::string& key, const std::string& path, const Json& fields) {
-    const Answer answer = ask(key, path, fields);
-    EXPECT_EQ(answer.status, 200) << answer.body;
-    return answer.json()["sharing"]["reused"].get<size_t>();
-  };
-  const Json prompt = {{"prompt", rules + "What I ask is nobody's business."}};
-  EXPECT_EQ(reused(one, "/v1/completions", prompt), 0u);
-  EXPECT_EQ(reused(two, "/v1/completions", prompt), rules.size());
-  EXPECT_GT(reused(two, "/v1/completions", prompt), rules.size()) << "its own";
-  const Json chat = {{"messages",
-                      {{{"role", "system"}, {"content", rules}},
-                       {{"role", "user"}, {"content", "What I ask is nobody's business."}}}}};
-  reused(one, "/v1/chat/completions", chat);
-  const size_t of_chat = reused(two, "/v1/chat/completions", chat);
-  EXPECT_GT(of_chat, rules.size());
-  EXPECT_LT(of_chat, rules.size() + 40);
-  // The same answer without it.
-  Json alone = {{"public_prefix", nullptr}};
-  alone.update(prompt);
-  EXPECT_EQ(ask(one, "/v1/completions", alone).json()["choices"],
-            ask(one, "/v1/completions", prompt).json()["choices"]);
-  EXPECT_EQ(ask(one, "/v1/completions", {{"prompt", "Other rules"}}).status, 400);
-  EXPECT_EQ(ask(one, "/v1/completions", {{"prompt", rules}, {"public_prefix", "x"}}).status, 400);
-}
-
-TEST(Faults, AnAnswerThatTakesTooLong) {
-  serve::ServerOptions options = tiny_server_options();
-  options.request_timeout = 1s;
-  RunningServer server(options);
-  Json body = endless_body();
-  body["prompt"] = Json::array();
-  for (int i = 0; i < 30; ++i) body["prompt"].push_back("Goes on " + std::to_string(i));
-  const Answer answer = Client(server.port()).post("/v1/completions", body);
-  EXPECT_EQ(answer.status, 504);
-  EXPECT_EQ(answer.json()["error"]["code"], "timeout");
-  EXPECT_TRUE(soon([&] { return is_idle(server); }));
-}
-
-EngineOptions slow_options() {
-  EngineOptions options = tiny_options();
-  options.max_running = 2;
-  return options;
-}
-
-// A stream that takes far longer than a test and has begun, and a request that waits behind it.
-struct SlowOnes {
-  explicit SlowOnes(RunningServer& server) : streaming(server.port()), waiting(server.port()) {
-    Json body = endless_body();
-    body.update({{"prompt", Json::array()}, {"n", 1}, {"stream", true}});
-    for (int i = 0; i < 200; ++i) body["prompt"].push_back("Goes on " + std::to_string(i));
-    send(streaming, body);
-    EXPECT_TRUE(soon([&] { return server.engine().stats().decode_rows > 10; }));
-    send(waiting, endless_body());
-    EXPECT_TRUE(soon([&] { return server.engine().stats().open_answers > 201; }));
-  }
-  static void send(Client& client, const Json& body) {
-    const std::string text = body.dump();
-    client.send(
-        "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-        "application/json\r\nContent-Length: " +
-        std::to_string(text.size()) + "\r\n\r\n" + text);
-  }
-  Client streaming, waiting;
-};
-
-// A stream that has begun says why it ends.
-TEST(Faults, AStreamThatTakesTooLong) {
-  serve::ServerOptions options = tiny_server_options();
-  options.request_timeout = 2s;
-  RunningServer server(options, slow_options());
-  SlowOnes slow(server);
-  const Answer answer = slow.streaming.read();
-  EXPECT_EQ(answer.status, 200);
-  EXPECT_EQ(answer.events().back()["error"]["code"], "timeout");
-}
-
-TEST(Faults, WhatAServerThatStopsCannotAnswerIsTold) {
-  serve::ServerOptions options = tiny_server_options();
-  options.drain_timeout = 1s;
-  RunningServer server(options, slow_options());
-  SlowOnes slow(server);
-  const auto start = std::chrono::steady_clock::now();
-  std::thread stopping([&] { server.stop(); });
-  const Answer begun = slow.streaming.read(), refused = slow.waiting.read();
-  stopping.join();
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 4s);
-  EXPECT_EQ(begun.status, 200);
-  EXPECT_EQ(begun.events().back()["error"]["code"], "shutting_down");
-  EXPECT_EQ(refused.status, 503);
-  EXPECT_EQ(refused.json()["error"]["code"], "shutting_down");
-  EXPECT_NE(refused.retry_after, "");
-}
-
-TEST(Faults, AServerThatStopsAnswersWhatIsUnderWay) {
-  RunningServer server;
-  Client idle(server.port()), busy(server.port());
-  EXPECT_EQ(idle.get("/health").status, 200);
-  Json body = endless_body();
-  body["n"] = 8;
-  body["max_tokens"] = 200;
-  const std::string text = body.dump();
-  busy.send(
-      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-      "application/json\r\nContent-Length: " +
-      std::to_string(text.size()) + "\r\n\r\n" + text);
-  ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 1; }));
-  server.stop();
-  EXPECT_EQ(busy.read().status, 200);
-  EXPECT_EQ(idle.read_all(), "");
-  EXPECT_THROW(Client(server.port()), boost::system::system_error);
 }
 
 }  // namespace

@@ -52,12 +52,6 @@ void expect_no_growth(Megabytes before) {
   EXPECT_LT(memory().resident, before.resident + 10 * kNothing);
 }
 
-std::string post(const std::string& path, const std::string& body) {
-  return "POST " + path +
-         " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
-         std::to_string(body.size()) + "\r\n\r\n" + body;
-}
-
 // All are open before the first is read. How many answers were under way then.
 void run_streams(RunningServer& server, int n, size_t& n_open) {
   std::vector<std::unique_ptr<Client>> clients;
@@ -68,7 +62,7 @@ void run_streams(RunningServer& server, int n, size_t& n_open) {
                        {"ignore_eos", true},
                        {"seed", i},
                        {"stream", true}};
-    clients.back()->send(post("/v1/completions", body.dump()));
+    clients.back()->begin("/v1/completions", body);
   }
   n_open = server.engine().stats().open_answers;
   for (const auto& client : clients) {
@@ -102,7 +96,8 @@ void misbehave(uint16_t port, int n, unsigned seed) {
   const std::string good = R"({"prompt": "abc", "max_tokens": 3, "stream": )";
   for (int i = 0; i < n; ++i) {
     Client client(port);
-    const std::string whole = post("/v1/completions", good + (below(2) == 0 ? "true}" : "false}"));
+    const std::string whole =
+        post_text("/v1/completions", good + (below(2) == 0 ? "true}" : "false}"));
     switch (below(9)) {
       case 0:
         client.send(whole);
@@ -126,7 +121,7 @@ void misbehave(uint16_t port, int n, unsigned seed) {
         break;
       }
       case 5:
-        client.send(post("/v1/completions", good));
+        client.send(post_text("/v1/completions", good));
         EXPECT_EQ(client.read().status, 400);
         break;
       case 6:
@@ -141,8 +136,9 @@ void misbehave(uint16_t port, int n, unsigned seed) {
         client.read_all();
         break;
       default:
-        client.send(post("/v1/chat/completions", R"({"messages": [{"role": "user", "content": ")" +
-                                                     std::string(below(400), 'q') + R"("}]})"));
+        client.send(
+            post_text("/v1/chat/completions", R"({"messages": [{"role": "user", "content": ")" +
+                                                  std::string(below(400), 'q') + R"("}]})"));
         if (below(2) == 0) {
           EXPECT_EQ(client.read().status, 200);
         }

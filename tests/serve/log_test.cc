@@ -47,11 +47,6 @@ void expect_line(const std::string& line, const std::string& pattern) {
   EXPECT_TRUE(std::regex_match(line, whole)) << line << "expected " << pattern;
 }
 
-std::string post(const std::string& path, const std::string& headers, const std::string& body) {
-  return "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
-         headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-}
-
 TEST(Log, ALineForEachRequest) {
   Lines lines;
   serve::ServerOptions options = logging_to(lines);
@@ -63,12 +58,12 @@ TEST(Log, ALineForEachRequest) {
   Client client(server.port());
   const Answer plain = client.ask("POST", "/v1/completions", body, key);
   EXPECT_EQ(plain.json()["id"], "cmpl-" + plain.request_id);
-  client.send(post("/v1/completions",
-                   "X-Request-Id: mine-7\r\nAuthorization: Bearer " + key + "\r\n", body));
+  client.send(post_text("/v1/completions", body,
+                        "X-Request-Id: mine-7\r\nAuthorization: Bearer " + key + "\r\n"));
   EXPECT_EQ(client.read().request_id, "mine-7");
-  client.send(post("/v1/completions?prompt=Secret",
-                   "X-Request-Id: two words\r\nAuthorization: Bearer " + key + "\r\n",
-                   R"({"prompt": "Secret words.", "temperature": -1})"));
+  client.send(post_text("/v1/completions?prompt=Secret",
+                        R"({"prompt": "Secret words.", "temperature": -1})",
+                        "X-Request-Id: two words\r\nAuthorization: Bearer " + key + "\r\n"));
   const Answer wrong = client.read();
   EXPECT_NE(wrong.request_id, "two words");
   const Answer stranger = client.ask("POST", "/v1/completions", body, "no-key-of-this-server");
@@ -103,9 +98,9 @@ TEST(Log, StreamsAndThoseWhoLeave) {
   EXPECT_NE(streamed.request_id, "");
   EXPECT_EQ(client.ask("POST", "/v1/embeddings", R"({"input": "Four"})").status, 200);
   Client leaving(server.port());
-  leaving.send(
-      post("/v1/completions", "",
-           R"({"prompt": "P", "max_tokens": 500, "n": 64, "ignore_eos": true, "stream": true})"));
+  Json endless = endless_body();
+  endless["stream"] = true;
+  leaving.begin("/v1/completions", endless);
   boost::asio::streambuf begin;
   boost::asio::read_until(leaving.socket(), begin, "data: ");
   leaving.close();

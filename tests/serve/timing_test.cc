@@ -11,21 +11,14 @@ namespace {
 using namespace std::chrono_literals;
 namespace http = boost::beast::http;
 
-std::string post_text(const std::string& path, const Json& body) {
-  const std::string text = body.dump();
-  return "POST " + path +
-         " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
-         std::to_string(text.size()) + "\r\n\r\n" + text;
-}
-
 TEST(Timing, ShortRequestsDoNotWaitForLongTexts) {
   serve::ServerOptions options = tiny_server_options();
   options.text_threads = 1;
   RunningServer server(options);
   Client first(server.port()), second(server.port()), client(server.port());
-  const std::string tokenize = post_text("/tokenize", {{"prompt", std::string(4 << 20, 'a')}});
-  first.send(tokenize);
-  second.send(tokenize);
+  const Json text = {{"prompt", std::string(4 << 20, 'a')}};
+  first.begin("/tokenize", text);
+  second.begin("/tokenize", text);
   EXPECT_EQ(client.get("/health").status, 200);
   EXPECT_EQ(client.post("/v1/completions", {{"prompt", "P"}, {"max_tokens", 1}}).status, 200);
   EXPECT_EQ(second.socket().available(), 0u) << "it is still being read";
@@ -39,11 +32,11 @@ TEST(Timing, ShortRequestsDoNotWaitForShortBodiesThatAskForMuch) {
   options.text_threads = 1;
   RunningServer server(options);
   Client first(server.port()), second(server.port()), client(server.port());
-  const std::string much = post_text("/v1/answers", {{"context", std::string(30'000, 'a')},
-                                                     {"questions", Json(300, "q")},
-                                                     {"choices", {"a", "b"}}});
-  first.send(much);
-  second.send(much);
+  const Json much = {{"context", std::string(30'000, 'a')},
+                     {"questions", Json(300, "q")},
+                     {"choices", {"a", "b"}}};
+  first.begin("/v1/answers", much);
+  second.begin("/v1/answers", much);
   EXPECT_EQ(client.get("/health").status, 200);
   EXPECT_EQ(client.post("/v1/completions", {{"prompt", "P"}, {"max_tokens", 1}}).status, 200);
   EXPECT_EQ(second.socket().available(), 0u) << "it is still being read";
@@ -58,7 +51,7 @@ TEST(Timing, ASlowClientGetsAllOfALongAnswer) {
   constexpr size_t kTokens = size_t{4} << 20;  // three bytes each, more than sockets hold
   Client client(server.port());
   client.socket().set_option(boost::asio::socket_base::receive_buffer_size(1 << 20));
-  client.send(post_text("/tokenize", {{"prompt", std::string(kTokens, 'a')}}));
+  client.begin("/tokenize", {{"prompt", std::string(kTokens, 'a')}});
   size_t n_read = 0;
   std::string part(size_t{400} << 10, '\0');
   boost::system::error_code error;

@@ -1,0 +1,203 @@
+// More than there is room or time for: queues, long lists, timeouts, and the end of a server.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "serve/client.h"
+
+namespace pando::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Overload, AFullQueueIsSaid) {
+  EngineOptions options = tiny_options();
+  options.max_open = 64;
+  RunningServer server(tiny_server_options(), options);
+  Client first(server.port());
+  first.begin("/v1/completions", endless_body());
+  ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 1; }));
+  const Answer refused = Client(server.port()).post("/v1/completions", {{"prompt", "P"}});
+  EXPECT_EQ(refused.status, 429) << refused.body;
+  EXPECT_EQ(refused.json()["error"]["type"], "rate_limit_error");
+  EXPECT_NE(refused.retry_after, "");
+  first.close();
+  EXPECT_TRUE(soon([&] {
+    return Client(server.port()).post("/v1/completions", {{"prompt", "P"}}).status == 200;
+  }));
+}
+
+// More prompts than the engine takes at a time.
+TEST(Overload, ManyPromptsWaitForEachOther) {
+  EngineOptions options = tiny_options();
+  options.max_open = 4;
+  RunningServer server(tiny_server_options(), options);
+  Json prompts = Json::array();
+  for (int i = 0; i < 30; ++i) prompts.push_back("Prompt " + std::to_string(i));
+  const Answer answer =
+      Client(server.port()).post("/v1/completions", {{"prompt", prompts}, {"max_tokens", 2}});
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.json()["choices"].size(), 30u);
+}
+
+// However long a list is, half of the places stay free for others.
+TEST(Overload, AListOfManyPromptsLeavesRoomForOthers) {
+  EngineOptions options = tiny_options();
+  options.max_open = 8;
+  RunningServer server(tiny_server_options(), options);
+  Client busy(server.port());
+  Json body = endless_body();
+  body.update({{"prompt", Json(200, "Goes on.")}, {"n", 1}});
+  busy.begin("/v1/completions", body);
+  ASSERT_TRUE(soon([&] { return server.engine().stats().open_answers == 4; }));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(Client(server.port()).post("/v1/completions", {{"prompt", "P"}, {"n", 4}}).status,
+              200);
+    // None for a moment, where all of them end in one step.
+    EXPECT_TRUE(soon([&] { return server.engine().stats().open_answers == 4; }))
+        << "the list is over";
+  }
+}
+
+// What the engine refuses is a status, though it says so when a stream would have begun.
+TEST(Overload, WhatIsTooMuchIsRefusedBeforeItBegins) {
+  EngineOptions options = tiny_options();
+  options.max_queue = 0.001;
+  RunningServer server(tiny_server_options(), options);
+  Client busy(server.port());
+  Json endless = endless_body();
+  endless["stream"] = true;
+  busy.begin("/v1/completions", endless);
+  ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 2; })) << "alone, anything";
+  for (const bool stream : {false, true})
+    for (const char* path : {"/v1/completions", "/v1/answers"}) {
+      Json body = {{"stream", stream}, {"max_tokens", 5}};
+      if (path == std::string("/v1/completions")) {
+        body["prompt"] = {"One.", "Another."};
+      } else {
+        body.update({{"context", "A document."}, {"questions", {"Who?", "What?"}}});
+      }
+      const Answer refused = Client(server.port()).post(path, body);
+      EXPECT_EQ(refused.status, 429) << refused.body;
+      EXPECT_EQ(refused.content_type, "application/json");
+      EXPECT_EQ(refused.json()["error"]["code"], "queue_full");
+      EXPECT_GE(std::stoi(refused.retry_after), 1);
+      EXPECT_LE(std::stoi(refused.retry_after), 60);
+    }
+  EXPECT_GT(server.engine().stats().open_answers, 0u);
+  const std::string metrics = Client(server.port()).get("/metrics").body;
+  EXPECT_NE(metrics.find("status=\"429\"} 2"), std::string::npos) << metrics;
+  busy.close();
+  EXPECT_TRUE(soon([&] {
+    return Client(server.port()).post("/v1/completions", {{"prompt", "One."}}).status == 200;
+  }));
+}
+
+// Once something of a list was let in, the rest of it waits for room.
+TEST(Overload, AListThatIsTooMuchAtOnceIsAnswered) {
+  EngineOptions options = tiny_options();
+  options.max_queue = 0.001;
+  RunningServer server(tiny_server_options(), options);
+  std::vector<std::thread> clients;
+  std::atomic<int> n_answered{0};
+  for (int client = 0; client < 4; ++client)
+    clients.emplace_back([&, client] {
+      Json body = {{"prompt", Json::array()}, {"max_tokens", 20}, {"ignore_eos", true}};
+      for (int i = 0; i < 20; ++i)
+        body["prompt"].push_back("Client " + std::to_string(client) + ", prompt " +
+                                 std::to_string(i));
+      body["stream"] = client % 2 == 0;
+      Answer answer;
+      do {
+        answer = Client(server.port()).post("/v1/completions", body);
+      } while (answer.status == 429);
+      EXPECT_EQ(answer.status, 200) << answer.body;
+      EXPECT_EQ(answer.body.find("queue_full"), std::string::npos);
+      if (client % 2 == 1) {
+        EXPECT_EQ(answer.json()["choices"].size(), 20u);
+      }
+      ++n_answered;
+    });
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(n_answered, 4);
+  EXPECT_EQ(server.engine().stats().open_answers, 0u);
+}
+
+TEST(Overload, AnAnswerThatTakesTooLong) {
+  serve::ServerOptions options = tiny_server_options();
+  options.request_timeout = 1s;
+  RunningServer server(options);
+  Json body = endless_body();
+  body["prompt"] = Json::array();
+  for (int i = 0; i < 30; ++i) body["prompt"].push_back("Goes on " + std::to_string(i));
+  const Answer answer = Client(server.port()).post("/v1/completions", body);
+  EXPECT_EQ(answer.status, 504);
+  EXPECT_EQ(answer.json()["error"]["code"], "timeout");
+  EXPECT_TRUE(soon([&] { return is_idle(server); }));
+}
+
+EngineOptions slow_options() {
+  EngineOptions options = tiny_options();
+  options.max_running = 2;
+  return options;
+}
+
+// A stream that takes far longer than a test and has begun, and a request that waits behind it.
+struct SlowOnes {
+  explicit SlowOnes(RunningServer& server) : streaming(server.port()), waiting(server.port()) {
+    Json body = endless_body();
+    body.update({{"prompt", Json::array()}, {"n", 1}, {"stream", true}});
+    for (int i = 0; i < 200; ++i) body["prompt"].push_back("Goes on " + std::to_string(i));
+    streaming.begin("/v1/completions", body);
+    EXPECT_TRUE(soon([&] { return server.engine().stats().decode_rows > 10; }));
+    waiting.begin("/v1/completions", endless_body());
+    EXPECT_TRUE(soon([&] { return server.engine().stats().open_answers > 201; }));
+  }
+  Client streaming, waiting;
+};
+
+// A stream that has begun says why it ends.
+TEST(Overload, AStreamThatTakesTooLong) {
+  serve::ServerOptions options = tiny_server_options();
+  options.request_timeout = 2s;
+  RunningServer server(options, slow_options());
+  SlowOnes slow(server);
+  const Answer answer = slow.streaming.read();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.events().back()["error"]["code"], "timeout");
+}
+
+TEST(Overload, WhatAServerThatStopsCannotAnswerIsTold) {
+  serve::ServerOptions options = tiny_server_options();
+  options.drain_timeout = 1s;
+  RunningServer server(options, slow_options());
+  SlowOnes slow(server);
+  const auto start = std::chrono::steady_clock::now();
+  std::thread stopping([&] { server.stop(); });
+  const Answer begun = slow.streaming.read(), refused = slow.waiting.read();
+  stopping.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 4s);
+  EXPECT_EQ(begun.status, 200);
+  EXPECT_EQ(begun.events().back()["error"]["code"], "shutting_down");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.json()["error"]["code"], "shutting_down");
+  EXPECT_NE(refused.retry_after, "");
+}
+
+TEST(Overload, AServerThatStopsAnswersWhatIsUnderWay) {
+  RunningServer server;
+  Client idle(server.port()), busy(server.port());
+  EXPECT_EQ(idle.get("/health").status, 200);
+  Json body = endless_body();
+  body["n"] = 8;
+  body["max_tokens"] = 200;
+  busy.begin("/v1/completions", body);
+  ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 1; }));
+  server.stop();
+  EXPECT_EQ(busy.read().status, 200);
+  EXPECT_EQ(idle.read_all(), "");
+  EXPECT_THROW(Client(server.port()), boost::system::system_error);
+}
+
+}  // namespace
+}  // namespace pando::testing
