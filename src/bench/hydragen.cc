@@ -125,7 +125,7 @@ void show_allowed(Lab& lab, const ModelSpec& spec, const std::vector<Point>& poi
 }
 
 void run_figure_3(Lab& lab) {
-  const ModelSpec spec = llama("codellama-13b", lab.choose(1, 2, 2));
+  const ModelSpec spec = llama("codellama-13b", lab.choose(1, 1, 2));
   const std::string note =
       "The paper: CodeLlama-13b, 8 A100, 128 tokens an answer; batch 1,024 in (b). There Hydragen "
       "stays within 70% of the ceiling up to 16K tokens, at up to 32 times the best baseline.";

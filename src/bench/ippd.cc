@@ -31,7 +31,8 @@ void run_table_5(Lab& lab) {
               .log_y = true};
   for (const PaperSet& set : kPaperSets) {
     if (lab.quick() && set.shape.n_prompt() > 1000) continue;
-    const int n_contexts = lab.choose(1, set.shape.context < 700 ? 3 : 1, 3);
+    const int n_contexts =
+        lab.choose(1, set.shape.context < 700 ? 3 : 1, set.shape.n_prompt() > 5000 ? 1 : 3);
     const size_t alone = asked_alone(lab, set.shape);
     const std::vector<Contestant> contestants = {
         {.name = "padded", .sharing = "padded:batch=8", .model = model, .at_most = alone},

@@ -77,7 +77,7 @@ void run_figure_2(Lab& lab) {
     const auto contestant = [&](const char* name) {
       return Contestant{.name = name, .sharing = name, .model = model};
     };
-    const int n = lab.choose(2, 6, 20);
+    const int n = lab.choose(2, 6, 12);
     std::vector<std::vector<Token>> sorted = mix.prompts;
     std::ranges::stable_sort(sorted, {}, &std::vector<Token>::size);
     Contestant length_ordered = contestant("length_ordered");

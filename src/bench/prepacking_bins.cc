@@ -103,7 +103,7 @@ void run_figure_6(Lab& lab) {
       .title = table.title, .x_label = "batch", .y_label = "MiB", .log_x = true, .log_y = true};
   const char* names[] = {"padded", "length_ordered", "prepacked:dense", "prepacked", "tree"};
   for (const char* name : names) table.columns.emplace_back(name);
-  const auto sizes = lab.choose<std::vector<size_t>>({4, 16}, {16, 64}, {4, 16, 64, 128});
+  const auto sizes = lab.choose<std::vector<size_t>>({4, 16}, {8, 32}, {4, 16, 64});
   std::vector<LengthMix> mixes = length_mixes(lab, model->info().vocab, 1000);
   if (!lab.full()) mixes.resize(lab.quick() ? 1 : 2);
   for (const LengthMix& mix : mixes) {
@@ -141,7 +141,7 @@ void run_figure_9(Lab& lab) {
   const ModelSpec spec = prepacking_spec(lab);
   const auto model = lab.model(spec);
   const int longest = lab.choose(64, 256, 512);
-  const int n_batches = lab.choose(4, 24, 100);
+  const int n_batches = lab.choose(4, 24, 48);
   std::vector<Packing> packings(static_cast<size_t>(n_batches) + 1);  // by repetition
   std::vector<double> deviations(packings.size());
   const std::vector<Lane> lanes = lab.contest(

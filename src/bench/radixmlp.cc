@@ -76,8 +76,8 @@ void run_table_2(Lab& lab) {
                 "The paper: whole models on an H100, 32 sequences, 2,048 shared tokens, 256 of "
                 "their own."}};
   for (const RadixMlpModel& paper : radixmlp_models(lab)) {
-    const ModelSpec spec = radixmlp_spec(lab, paper);
-    const std::vector<Lane> lanes = forward(lab, spec, s, lab.choose<size_t>(2, 2, 8));
+    const ModelSpec spec = radixmlp_spec(paper, lab.full() ? paper.n_layers_full : paper.n_layers);
+    const std::vector<Lane> lanes = forward(lab, spec, s, lab.choose<size_t>(2, 2, 4));
     const auto model = lab.model(spec);
     const model::ModelConfig& config = model->parts().weights.config;
     const auto seconds = [&](size_t i) { return s.batch / lanes[i].requests_per_second(); };
@@ -146,7 +146,7 @@ void run_figure_2(Lab& lab) {
                                                    {1024, 3.36}, {2048, 4.14}};
   const std::vector<std::pair<int, double>> some = {
       {1, 0.98}, {32, 1.04}, {256, 1.70}, {1024, 3.36}};
-  sweep(lab, "RadixMLP figure 2", lab.choose(16, 256, 256), lab.choose(4, 32, 32),
+  sweep(lab, "RadixMLP figure 2", lab.choose(16, 256, 256), lab.choose(4, 16, 32),
         lab.choose<std::vector<std::pair<int, double>>>({{1, 0.98}, {32, 1.04}}, some, all));
 }
 
@@ -154,7 +154,7 @@ void run_figure_3(Lab& lab) {
   const std::vector<std::pair<int, double>> all = {
       {1, 0.98}, {32, 0.98}, {128, 1.06}, {256, 1.18}, {512, 1.38}, {1024, 1.78}, {2048, 2.27}};
   const std::vector<std::pair<int, double>> some = {{1, 0.98}, {256, 1.18}, {1024, 1.78}};
-  sweep(lab, "RadixMLP figure 3", lab.choose(64, 1024, 1024), lab.choose(4, 8, 32),
+  sweep(lab, "RadixMLP figure 3", lab.choose(64, 1024, 1024), lab.choose(4, 8, 16),
         lab.choose<std::vector<std::pair<int, double>>>({{1, 0.98}, {32, 0.98}}, some, all));
 }
 

@@ -13,14 +13,14 @@ constexpr int kRadixMlpVocab = 4096;  // of our models: small, so that layers ar
 // A model of the paper, and what it says of it. Pairs are for N'/N of 0.61 and 0.71.
 struct RadixMlpModel {
   const char* shape;
-  int n_layers, n_layers_full;                    // of ours; the latter with --full
+  int n_layers, n_layers_full;                    // of ours; the latter in table 2 with --full
   double base_s, radix_s;                         // table 1, mean
   double predicted, observed;                     // table 2
   double base_p50[2], radix_p50[2], vllm_p50[2];  // table 3
 };
 // One without figures of the paper where --model is given.
 std::vector<RadixMlpModel> radixmlp_models(const Lab& lab);
-ModelSpec radixmlp_spec(const Lab& lab, const RadixMlpModel& model);
+ModelSpec radixmlp_spec(const RadixMlpModel& model, int n_layers);
 
 Request embedding_request(std::vector<Token> tokens);
 
