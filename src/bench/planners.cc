@@ -102,7 +102,8 @@ std::vector<Kind> kinds_of(const Lab& lab) {
     const int n_contexts = is_long || is_middle || lab.quick() ? 1 : s.answer > 1 ? 3 : 6;
     const double n = lab.full() ? s.questions : is_long ? std::min(s.questions, 6.0) : s.questions;
     kinds.push_back(
-        {fmt::format("IPPD: {}, {} context{}", set.name, n_contexts, n_contexts > 1 ? "s" : ""),
+        {fmt::format("IPPD: {}, {} context{}{}", set.name, n_contexts, n_contexts > 1 ? "s" : "",
+                     n < s.questions ? fmt::format(", {} of its questions", n) : ""),
          large, questions(qa(s, n), n_contexts),
          is_long     ? size_t{1}
          : is_middle ? size_t{2}

@@ -104,7 +104,7 @@ void run_figure_2(Lab& lab) {
       PairedRatios ratios = paired_ratios(lane, lanes[0]);
       if (&lane == &lanes.back()) {  // it had batches of its own
         ratios.tokens = token_ratio(lane, lanes[0]);
-        ratios.time = lanes[0].seconds() / lane.seconds();
+        ratios.time = spread(lanes[0], wall_seconds).mean / seconds.mean;
         ratios.time_by_tokens = ratios.time / ratios.tokens;
       }
       table.add({mix.name, lane.name, number(prefill_ms), number(1e3 * seconds.mean),

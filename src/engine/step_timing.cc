@@ -65,11 +65,8 @@ PackedStep StepTiming::pack(const WorkView& view, std::span<const Job> jobs) con
 }
 
 void StepTiming::observe(const PackedStep& step, double measured) {
-  const double predicted = seconds(step.features);
-  if (predicted > step.limit / 2) {  // others keep any budget
-    margin_.observe(predicted, measured);
-    packer_.margin = margin_.factor();
-  }
+  margin_.observe(seconds(step.features), measured, step.limit);
+  packer_.margin = margin_.factor();
   predictor_.observe(step.features, measured);
 }
 

@@ -33,7 +33,7 @@ class Packer {
       } else {
         prefills_.push_back(item);
       }
-    if (anyone_waits) budget_ /= options.margin;
+    target_ = anyone_waits ? budget_ / options.margin : budget_;
     if (policy.shares_steps) age();
     std::ranges::stable_sort(prefills_, {},
                              [&](uint32_t item) { return policy.priority(jobs[item], now); });
@@ -45,15 +45,15 @@ class Packer {
     const double decodes = predictor_.seconds(draft_.features());
     // Of the decodes' own time where they miss their budget anyhow: a tpot_slo that cannot be kept
     // holds up nobody's prefill.
-    const double shared = std::max(budget_, std::min(decodes, options_.step_budget));
+    const double shared = std::max(target_, std::min(decodes, options_.step_budget));
     const double least = decodes + options_.packing.least_share * shared;
-    limit_ = std::max(budget_, least);
+    limit_ = std::max(target_, least);
     if (aged_) give_share(*aged_, least);
     for (const uint32_t item : prefills_) consider(item);
     if (options_.packing.many_prefills && !options_.packing.whole_prompts) give_back();
     take_one_row();
     take_along();
-    return {draft_.advances(), draft_.features(), limit_};
+    return {draft_.advances(), draft_.features(), std::max(budget_, limit_)};
   }
 
  private:
@@ -193,7 +193,9 @@ class Packer {
   std::vector<Grant> grants_;
   uint32_t n_starts_;
   uint64_t n_prefill_rows_ = 0, n_considered_rows_ = 0;
-  double budget_ = 0, limit_ = 0;
+  double budget_ = 0;  // of the step
+  double target_ = 0;  // the same less the margin
+  double limit_ = 0;   // of what is predicted
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ struct PackerOptions {
 struct PackedStep {
   std::vector<Advance> advances;
   StepFeatures features;
-  double limit = PackerOptions::kNoBudget;  // seconds that it may take
+  double limit = PackerOptions::kNoBudget;  // seconds that it may take, margin and all
 };
 
 // `jobs`: of each item. Decodes first, all of them; then prefills in the policy's order, each as

@@ -12,6 +12,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/thread_priority.h"
+#include "serve/options.h"
+
 namespace pando::serve {
 
 // What `work` returns, computed on the pool; it goes on on the caller's executor. Throws what
@@ -29,6 +32,8 @@ boost::asio::awaitable<Value> offload(boost::asio::thread_pool& pool, Work work)
         auto guard = asio::make_work_guard(handler);
         asio::post(pool, [handler = std::move(handler), guard = std::move(guard),
                           work = std::move(work)]() mutable {
+          // As the engine, which would wait for long texts otherwise.
+          [[maybe_unused]] thread_local const bool is_lowered = (lower_priority(kEngineNice), true);
           Outcome outcome;
           try {
             outcome.value.emplace(work());

@@ -14,7 +14,7 @@ namespace pando::serve {
 // Of which requests a line is said.
 enum class LogRequests { kNone, kErrors, kAll };
 
-// EngineOptions::nice of a server: a connection that has something to send goes first, and holds a
+// Niceness of a server's engine and of its threads for texts: a connection that has something to send goes first, and holds a
 // step up for microseconds; behind a step's threads it would wait for milliseconds.
 inline constexpr int kEngineNice = 10;
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -277,6 +278,19 @@ TEST(Engine, MoreThanMaxOpenIsRefused) {
   for (const RequestId id : ids) engine->cancel(id);
   while (!engine->complete(tiny_request("there is room again")).ok()) std::this_thread::yield();
 }
+
+#if defined(__linux__)
+TEST(Engine, ItsThreadStepsBackForOthers) {
+  EngineOptions options = tiny_options();
+  options.nice = 3;
+  const std::unique_ptr<Engine> engine = open_tiny(options);
+  std::promise<int> heard;
+  ASSERT_TRUE(engine->submit(tiny_request(prompt_of(0), 1), [&](const Event& event) {
+    if (event.completion) heard.set_value(getpriority(PRIO_PROCESS, 0));
+  }));
+  EXPECT_EQ(heard.get_future().get(), std::min(getpriority(PRIO_PROCESS, 0) + 3, 19));
+}
+#endif
 
 TEST(Engine, AListenerMaySubmitFromAnEvent) {
   const std::unique_ptr<Engine> engine = open_tiny();

@@ -99,7 +99,7 @@ TEST(Log, StreamsAndThoseWhoLeave) {
   EXPECT_EQ(client.ask("POST", "/v1/embeddings", R"({"input": "Four"})").status, 200);
   Client leaving(server.port());
   Json endless = endless_body();
-  endless["stream"] = true;
+  endless.update({{"prompt", "P"}, {"stream", true}});
   leaving.begin("/v1/completions", endless);
   boost::asio::streambuf begin;
   boost::asio::read_until(leaving.socket(), begin, "data: ");

@@ -1,0 +1,54 @@
+#include "engine/step_timing.h"
+
+#include <gtest/gtest.h>
+
+namespace pando {
+namespace {
+
+EngineOptions ten_milliseconds() {
+  EngineOptions options;
+  options.policy = "lars";
+  options.step_budget = 10e-3;
+  options.step_costs =  // a tenth of a millisecond for a row
+      R"({"step_s":0,"row_s":[1e-4,1e-4,1e-4,1e-4,1e-4],"head_s":0,"output_s":0,"key_s":0,"read_s":0})";
+  options.context = 4096;
+  options.deadline_classes[""] = {};
+  return options;
+}
+
+struct Work {
+  WorkView view;
+  std::vector<Job> jobs;
+
+  void add(uint32_t n_rows, bool decoding) {
+    view.items.push_back({.running = true,
+                          .decoding = decoding,
+                          .segments = {static_cast<uint32_t>(view.segment_rows.size())}});
+    view.segment_begin.push_back(0);
+    view.segment_rows.push_back(n_rows);
+    jobs.push_back({.deadline = 1, .work = 0.1, .left = 0.1, .tpot_slo = 1});
+  }
+};
+
+// Of what a step holds besides a decode, or without one.
+TEST(StepTiming, ABudgetShrinksByWhatStepsTakeBeyondTheirPrediction) {
+  Result<std::optional<StepTiming>> timing = StepTiming::create(ten_milliseconds());
+  ASSERT_TRUE(timing && *timing);
+  Work alone, beside_decode;
+  alone.add(1000, false);
+  beside_decode.add(1000, false);
+  beside_decode.add(1, true);
+  const auto n_rows = [&](const Work& work) {
+    return (*timing)->pack(work.view, work.jobs).features.rows;
+  };
+  EXPECT_EQ(n_rows(beside_decode), n_rows(alone));
+  for (int i = 0; i < 500; ++i) {
+    const PackedStep step = (*timing)->pack(alone.view, alone.jobs);
+    // By turns, so that what is predicted stays right in the middle.
+    (*timing)->observe(step, (i % 2 == 0 ? 1.25 : 0.8) * (*timing)->seconds(step.features));
+  }
+  EXPECT_NEAR(n_rows(beside_decode) / n_rows(alone), 0.8, 0.05);
+}
+
+}  // namespace
+}  // namespace pando
