@@ -92,7 +92,7 @@ struct LinearBlock {
     const int n_units = unit_count(Block::kType, args.k);
     const int n_blocks = (args.m + Block::kMaxRows - 1) / Block::kMaxRows;
     alignas(64) float sums[kTileRows * kPanelLen];  // in order: y's rows may share cache sets
-    constexpr bool kMayWiden = is_halves(Block::kType);
+    constexpr bool kMayWiden = S::kWidensHalves && is_halves(Block::kType);
     alignas(64) std::byte wide[kMayWiden ? wide_slice_bytes(Block::kType) : 1];
     const bool widen = kMayWiden && n_blocks >= kMinWidenBlocks;
     BlockArgs block;

@@ -1,6 +1,8 @@
 // Row block times slice of a panel for q8_0, q4_0 and q4_K weights, over a sixteen-lane type S.
 #pragma once
 
+#include <type_traits>
+
 #include "kernel/cpu/linear_block_float.h"
 #include "kernel/cpu/linear_layout.h"
 
@@ -22,7 +24,7 @@ struct GroupedBlock {
       kMaxWideRows > 0 && kType == DType::kQ4_K ? 2 : kMaxWideRows + 1;
 
   // A slice of a panel of halves with integers as in q8_0 and scales as they are: worth it where
-  // many row blocks read it.
+  // many row blocks read it and a dot product of bytes costs no more than one of halves.
   static void widen_slice(const std::byte* from, int n_units, int n_strips, std::byte* to) {
     const int half = kQuads / 2 * n_strips * kStripQuad;  // bytes of half a group, widened
     const int head_bytes = n_strips * unit_head_bytes(kType);
@@ -97,6 +99,7 @@ struct GroupedBlock {
  private:
   static constexpr int kUnitGroups = unit_groups(kType);
   static constexpr bool kHalves = is_halves(kType) && !kWidened;
+  using Dots = std::conditional_t<kHalves, typename S::NibbleSums, I>;
   static constexpr int kWeightQuads = kHalves ? kQuads / 2 : kQuads;  // of a group, stored
   static constexpr int kPairIntegers = 2 * kWeightQuads * kStripQuad;
   static constexpr int kHeadBytes = unit_head_bytes(kType);
@@ -135,24 +138,26 @@ struct GroupedBlock {
   [[gnu::always_inline]] static void add_group(Accumulators<S, kRows, kStrips>& sums,
                                                const QuantizedGroup* x, const uint8_t* w,
                                                int64_t stride, const Scales& scales) {
-    I dots[kRows][kStrips];
+    Dots dots[kRows][kStrips];
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 3
-      for (int s = 0; s < kStrips; ++s) dots[r][s] = S::first_dot(bias(x[r]));
+      for (int s = 0; s < kStrips; ++s) dots[r][s] = first_dot(x[r]);
 #pragma GCC unroll 8
     for (int quad = 0; quad < kWeightQuads; ++quad, w += stride) {
-      typename S::Weights q[kStrips];
-#pragma GCC unroll 3
-      for (int s = 0; s < kStrips; ++s)
-        q[s] = kHalves ? S::template load_low<kHalfOffset>(w + s * kStripQuad)
-                       : S::load_weights(w + s * kStripQuad);
-      add_quad(dots, x, 4 * quad, q);
       if constexpr (kHalves) {
+        typename S::Nibbles q[kStrips];
 #pragma GCC unroll 3
-        for (int s = 0; s < kStrips; ++s)
-          q[s] = S::template load_high<kHalfOffset>(w + s * kStripQuad);
+        for (int s = 0; s < kStrips; ++s) q[s] = S::load_low(w + s * kStripQuad);
+        add_quad(dots, x, 4 * quad, q);
+#pragma GCC unroll 3
+        for (int s = 0; s < kStrips; ++s) q[s] = S::load_high(w + s * kStripQuad);
         add_quad(dots, x, kGroupLen / 2 + 4 * quad, q);
+      } else {
+        typename S::Weights q[kStrips];
+#pragma GCC unroll 3
+        for (int s = 0; s < kStrips; ++s) q[s] = S::load_weights(w + s * kStripQuad);
+        add_quad(dots, x, 4 * quad, q);
       }
     }
     F factors[kStrips];
@@ -163,7 +168,8 @@ struct GroupedBlock {
       const F scale = S::set1(x[r].scale);
 #pragma GCC unroll 3
       for (int s = 0; s < kStrips; ++s)
-        sums.acc[r][s] = S::fma(S::to_float(dots[r][s]), S::mul(scale, factors[s]), sums.acc[r][s]);
+        sums.acc[r][s] = S::fma(S::to_float(finished(dots[r][s], x[r])), S::mul(scale, factors[s]),
+                                sums.acc[r][s]);
     }
     if constexpr (kMinima) {
 #pragma GCC unroll 3
@@ -185,10 +191,23 @@ struct GroupedBlock {
       return x.bias / (128 / kOffset);
   }
 
+  static Dots first_dot(const QuantizedGroup& x) {
+    if constexpr (kHalves)
+      return S::first_nibbles(bias(x));
+    else
+      return S::first_dot(bias(x));
+  }
+  static I finished(const Dots& dots, const QuantizedGroup& x) {
+    if constexpr (kHalves)
+      return S::finish_nibbles(dots, bias(x));
+    else
+      return dots;
+  }
+
   // Inputs [i, i + 4) of the group.
-  template <int kRows, int kStrips>
-  [[gnu::always_inline]] static void add_quad(I (&dots)[kRows][kStrips], const QuantizedGroup* x,
-                                              int i, const typename S::Weights (&q)[kStrips]) {
+  template <int kRows, int kStrips, class Weights>
+  [[gnu::always_inline]] static void add_quad(Dots (&dots)[kRows][kStrips], const QuantizedGroup* x,
+                                              int i, const Weights (&q)[kStrips]) {
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
       const typename S::Quad v = S::load_quad(x[r].q + i);

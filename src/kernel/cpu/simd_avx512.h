@@ -11,13 +11,16 @@ namespace pando::kernel {
 struct SimdAvx512 {
   static constexpr int kRegisters = 32;
   static constexpr bool kDotsBf16 = false;
+  static constexpr bool kWidensHalves = true;
 
   using F = __m512;
   using I = __m512i;
   using Weights = __m512i;  // [16][4] u8: integers + their offset
-  using Quad = __m512i;     // four s8, sixteen times
-  using Values = __m512i;   // [16][4] s8
-  using Shares = __m512i;   // four u8, sixteen times
+  using Nibbles = __m512i;  // [16][4] u8 below 16
+  using NibbleSums = I;
+  using Quad = __m512i;    // four s8, sixteen times
+  using Values = __m512i;  // [16][4] s8
+  using Shares = __m512i;  // four u8, sixteen times
 
   static F zero() { return _mm512_setzero_ps(); }
   static F set1(float x) { return _mm512_set1_ps(x); }
@@ -90,19 +93,20 @@ struct SimdAvx512 {
   // The bias takes out what the weights' offset will add.
   static I first_dot(int32_t bias) { return _mm512_set1_epi32(bias); }
   static Weights load_weights(const uint8_t* p) { return _mm512_loadu_si512(p); }
-  template <int kOffset>
-  static Weights load_low(const uint8_t* p) {
+  static NibbleSums first_nibbles(int32_t bias) { return first_dot(bias); }
+  static Nibbles load_low(const uint8_t* p) {
     return _mm512_and_si512(_mm512_loadu_si512(p), _mm512_set1_epi8(15));
   }
-  template <int kOffset>
-  static Weights load_high(const uint8_t* p) {
+  static Nibbles load_high(const uint8_t* p) {
     return _mm512_and_si512(_mm512_srli_epi16(_mm512_loadu_si512(p), 4), _mm512_set1_epi8(15));
   }
+  static I finish_nibbles(NibbleSums sums, int32_t) { return sums; }
+  // 64 bytes of halves, integers + kOffset, to integers + 128.
   template <int kOffset>
   static void widen_halves(const uint8_t* p, uint8_t* low, uint8_t* high) {
     const I offset = _mm512_set1_epi8(static_cast<char>(128 - kOffset));
-    _mm512_storeu_si512(low, _mm512_add_epi8(load_low<kOffset>(p), offset));
-    _mm512_storeu_si512(high, _mm512_add_epi8(load_high<kOffset>(p), offset));
+    _mm512_storeu_si512(low, _mm512_add_epi8(load_low(p), offset));
+    _mm512_storeu_si512(high, _mm512_add_epi8(load_high(p), offset));
   }
   static I load_sums(const float* p) { return _mm512_loadu_si512(p); }
   static void store_sums(float* p, I x) { _mm512_storeu_si512(p, x); }

@@ -14,6 +14,8 @@ namespace pando::kernel {
 struct SimdPortable {
   static constexpr int kRegisters = 16;     // blocks of kernels are sized by it
   static constexpr bool kDotsBf16 = false;  // an instruction for bf16_dot
+  // Halves are worth widening where many rows read them; then there is `widen_halves`.
+  static constexpr bool kWidensHalves = false;
 
   struct F {
     float lane[16];
@@ -26,6 +28,8 @@ struct SimdPortable {
   struct Weights {
     int8_t q[16][4];
   };
+  using Nibbles = Weights;  // below 16
+  using NibbleSums = I;
   struct Quad {
     int8_t q[4];
   };
@@ -163,28 +167,24 @@ struct SimdPortable {
     for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>(p[i] - 128);
     return w;
   }
-  // [16][4], integers + kOffset in four bits each: the low halves of the bytes, and the high
-  // halves. Two chains over them begin with a bias of -kOffset * the sum of all the activations.
-  template <int kOffset>
-  static Weights load_low(const uint8_t* p) {
-    Weights w;
-    for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>((p[i] & 15) - kOffset);
+  // The same for integers of four bits, stored with an offset: of one group of 32 activations, with
+  // a bias of -offset * their sum. [16][4]: the low halves of the bytes, and the high halves.
+  static NibbleSums first_nibbles(int32_t bias) {
+    NibbleSums sums;
+    for (int32_t& lane : sums.lane) lane = bias;
+    return sums;
+  }
+  static Nibbles load_low(const uint8_t* p) {
+    Nibbles w;
+    for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>(p[i] & 15);
     return w;
   }
-  template <int kOffset>
-  static Weights load_high(const uint8_t* p) {
-    Weights w;
-    for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>((p[i] >> 4) - kOffset);
+  static Nibbles load_high(const uint8_t* p) {
+    Nibbles w;
+    for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>(p[i] >> 4);
     return w;
   }
-  // 64 bytes of such halves to integers + 128.
-  template <int kOffset>
-  static void widen_halves(const uint8_t* p, uint8_t* low, uint8_t* high) {
-    for (int i = 0; i < 64; ++i) {
-      low[i] = static_cast<uint8_t>((p[i] & 15) + 128 - kOffset);
-      high[i] = static_cast<uint8_t>((p[i] >> 4) + 128 - kOffset);
-    }
-  }
+  static I finish_nibbles(const NibbleSums& sums, int32_t) { return sums; }
   // Sums between slices, sixteen int32; the bias of the next slice is added where `first_dot` would
   // have begun with it.
   static I load_sums(const float* p) {
