@@ -19,7 +19,8 @@ struct MeasuredSteps {
   size_t n_repeats = 0;     // pairs behind repeat_noise
 
   bool good() const;             // the error is at most the greater of 5% and 1.5 times the noise
-  bool disturbed() const;        // by other work: equal steps differ by more than a quarter
+  bool disturbed() const;        // by other work: equal steps differ by more than a quarter, or
+                                 // there was time for few of them
   std::string in_words() const;  // one line for people
 };
 

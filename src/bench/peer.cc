@@ -50,6 +50,7 @@ bool is_blank(const std::string& line) { return std::ranges::all_of(line, is_spa
 
 Result<double> run_peer(const std::string& command,
                         const std::map<std::string, std::string>& values) {
+  if (is_blank(command)) return invalid_argument("the command is empty, expected one of a shell");
   Result<std::string> text = filled_in(command, values);
   if (!text) return text.error();
   FILE* pipe = popen(fmt::format("{{ {}\n}} 2>&1", *text).c_str(), "r");
@@ -66,9 +67,9 @@ Result<double> run_peer(const std::string& command,
   if (!is_blank(line)) last = line;
   const int status = pclose(pipe);
   if (status != 0)
-    return make_error(ErrorCode::kUnavailable, "'{}' ended with status {}; its last line: {}",
-                      *text, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-                      last);
+    return make_error(ErrorCode::kUnavailable, "'{}' ended with status {}; {}", *text,
+                      WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+                      last.empty() ? "it printed nothing" : "its last line: " + last);
   while (!last.empty() && is_space(last.back())) last.pop_back();
   char* end = nullptr;
   const double value = std::strtod(last.c_str(), &end);

@@ -212,8 +212,8 @@ class RunCommand {
       say("left out: {} bad lines, {} failed, {} too long; lines cut: {}\n", s.bad_lines,
           s.failed - s.too_long, s.skipped + s.too_long, s.cut);
     if (s.too_long > 0)
-      say("(hint: --too-long skip counts what is too long as done, truncate-middle and split make "
-          "it fit)\n");
+      say("(hint: --too-long skip counts what is too long as done, truncate-middle{} it fit)\n",
+          o_.batch.task == BatchTask::kAnswer ? " and split make" : " makes");
     if (!comparison_) return;
     if (s.answers == 0 || s.stopped)
       return say("nothing to compare: {}\n",

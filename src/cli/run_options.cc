@@ -69,10 +69,14 @@ void add_input_options(CLI::App& app, RunOptions& o) {
   app.add_option("--format", o.format, "jsonl, csv or tsv; auto: by the name of --input")
       ->check(CLI::IsMember({"auto", "jsonl", "csv", "tsv"}))
       ->capture_default_str();
+  const bool splits = o.batch.task == BatchTask::kAnswer;
+  std::vector<std::string> ways = {"error", "skip", "truncate-middle"};
+  if (splits) ways.emplace_back("split");
   app.add_option("--too-long", o.too_long,
-                 "A prompt that does not fit: error, skip, truncate-middle (of the context), or "
-                 "split (ask of each part)")
-      ->check(CLI::IsMember({"error", "skip", "truncate-middle", "split"}))
+                 splits ? "A prompt that does not fit: error, skip, truncate-middle (of the "
+                          "context), or split (ask of each part)"
+                        : "A text that does not fit: error, skip, or truncate-middle")
+      ->check(CLI::IsMember(ways))
       ->capture_default_str();
 }
 

@@ -142,6 +142,8 @@ int serve_model(ServeOptions o) {
   say("pando: a context of {} tokens; {:.1f} GiB for keys and values, of {} tokens\n",
       (*engine)->options().context, static_cast<double>((*engine)->options().kv_memory) * 0x1p-30,
       (*engine)->kv_capacity());
+  if (o.server.api_keys.empty() && !(*server)->is_local())
+    say("pando: everybody who reaches {} may ask (hint: --api-key-file)\n", o.server.host);
   say("pando: serving {} at {}://{}:{}\n", o.server.model_name,
       o.server.tls_key.empty() ? "http" : "https", o.server.host, (*server)->port());
   (*server)->run(/*stop_on_signals=*/true);

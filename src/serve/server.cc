@@ -82,10 +82,12 @@ class Server::Impl {
     if (Status status = pando::serve::listen(options_, acceptor_); !status) return status;
     const tcp::endpoint address = acceptor_.local_endpoint();
     port_ = address.port();
-    service_.local_names_only = service_.keys.empty() && address.address().is_loopback();
+    is_local_ = address.address().is_loopback();
+    service_.local_names_only = service_.keys.empty() && is_local_;
     return {};
   }
 
+  bool is_local() const { return is_local_; }
   uint16_t port() const { return port_; }
 
   void run(bool stop_on_signals) {
@@ -198,6 +200,7 @@ class Server::Impl {
   tcp::acceptor acceptor_;
   asio::signal_set signals_;
   bool is_over_ = false;  // drained; on the strand
+  bool is_local_ = false;
   uint16_t port_ = 0;
 };
 
@@ -225,6 +228,7 @@ Status Server::check(const ServerOptions& options) {
   return listen(options, acceptor);
 }
 
+bool Server::is_local() const { return impl_->is_local(); }
 uint16_t Server::port() const { return impl_->port(); }
 void Server::run(bool stop_on_signals) { impl_->run(stop_on_signals); }
 void Server::stop() { impl_->stop(); }

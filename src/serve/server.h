@@ -21,6 +21,7 @@ class Server {
   // certificate. For those to whom it takes long to have an engine.
   static Status check(const ServerOptions& options);
 
+  bool is_local() const;  // it listens to this machine alone
   uint16_t port() const;  // that it has
 
   // Serves until it is stopped. With `stop_on_signals`, SIGINT and SIGTERM stop it, and a second

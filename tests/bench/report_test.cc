@@ -121,6 +121,8 @@ TEST(PeerTest, SaysWhatFailed) {
   EXPECT_EQ(message("echo {model}"), "--peer has '{model}', expected of {kind} {tokens}");
   EXPECT_EQ(message("echo no such file; exit 3"),
             "'echo no such file; exit 3' ended with status 3; its last line: no such file");
+  EXPECT_EQ(message("false"), "'false' ended with status 1; it printed nothing");
+  EXPECT_EQ(message(" "), "the command is empty, expected one of a shell");
   EXPECT_EQ(message("echo 12 tokens"),
             "the last line of 'echo 12 tokens' is '12 tokens', expected a number above 0: tokens "
             "per second");

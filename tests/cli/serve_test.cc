@@ -35,6 +35,12 @@ TEST_F(ServeTest, EndsWhenItIsToldToThoughNobodyEverCame) {
             std::string::npos)
       << said;
   EXPECT_TRUE(said.ends_with("ends: all requests are answered\n")) << said;
+  EXPECT_EQ(said.find("everybody"), std::string::npos) << said;
+}
+
+TEST_F(ServeTest, SaysThatEverybodyMayAsk) {
+  const std::string said = serve_and_end("m --host 0.0.0.0");
+  EXPECT_NE(said.find("everybody who reaches 0.0.0.0 may ask"), std::string::npos) << said;
 }
 
 TEST_F(ServeTest, SaysAtOnceThatChatsAreRefused) {

@@ -80,11 +80,12 @@ TEST(SavedSteps, AreMeasuredOnce) {
                          std::filesystem::directory_iterator());
   };
   // As if it had taken 12345 steps, so that it is known again.
-  const auto mark = [&](double noise) {
+  const auto mark = [&](double noise, size_t n_repeats = 10) {
     for (const auto& entry : std::filesystem::directory_iterator(costs)) {
       nlohmann::json file = nlohmann::json::parse(std::ifstream(entry.path()));
       file["steps"] = 12345;
       file["repeat_noise"] = noise;
+      file["repeats"] = n_repeats;
       std::ofstream(entry.path()) << file;
     }
   };
@@ -99,6 +100,8 @@ TEST(SavedSteps, AreMeasuredOnce) {
   EXPECT_EQ(n_files(), 1);
   mark(0.26);
   EXPECT_NE(saved(options).n_steps, 12345u) << "disturbed";
+  mark(0, 9);
+  EXPECT_NE(saved(options).n_steps, 12345u) << "hardly measured at all";
   options.threads = 2;
   saved(options);
   EXPECT_EQ(n_files(), 2);

@@ -106,7 +106,8 @@ TEST(Score, NothingToScoreIsRefused) {
   const auto first = score(*engine, "", {"gold"});
   ASSERT_FALSE(first.ok());
   EXPECT_EQ(first.error().message,
-            "no token comes before the continuations, expected one at least");
+            "no token comes before the continuations, whose texts may merge with the end of the "
+            "prompt; expected one token at least that they leave as it is");
 }
 
 TEST(Perplexity, OfOneWindow) {
