@@ -117,6 +117,7 @@ Mixed prefill_beside_answer(Engine& engine, int n_tokens, RandomTokens& random) 
   const auto running = std::make_shared<Running>();
   Request answer = request_of(random(64), n_tokens);
   answer.sampling.logit_bias = {{'a', 1e4}};
+  answer.tpot_slo = 3600;  // so that nothing but the budget limits a step
   const RequestId id = value_of(engine.submit(answer, Running::listener(running)));
   if (!running->wait_for(8))
     throw BenchmarkError(make_error(ErrorCode::kInternal, "an answer ended after few tokens"));
