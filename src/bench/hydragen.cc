@@ -90,7 +90,9 @@ std::vector<Point> grid(Lab& lab, const ModelSpec& spec, const std::string& titl
 void show_allowed(Lab& lab, const ModelSpec& spec, const std::vector<Point>& points) {
   const auto model = lab.model(spec);
   const model::ModelConfig& config = model->parts().weights.config;
-  MachineRates rates{.attention = 0, .fma_peak = fma_peak(lab), .reads = read_bandwidth(lab)};
+  MachineRates rates{.attention = 0,
+                     .fma_peak = fma_peak(lab),
+                     .reads = tile_bandwidth(lab, config.head_dim, KvType::kF16)};
   Table table{
       .title =
           "The tree's share of the ceiling, and its ratio over prefix_cached, as measured and "
@@ -100,8 +102,8 @@ void show_allowed(Lab& lab, const ModelSpec& spec, const std::vector<Point>& poi
                   "of that"},
       .notes = {"Allowed: the time of the products beside that of products and attention, at the "
                 "rates of `gemm` and `attention` measured in this run. Predicted: prefix_cached "
-                "reads the prefix from memory for every sequence, or is bound by multiply-adds; in "
-                "fact caches keep a short prefix between sequences."}};
+                "reads the prefix for every sequence, a tile at a time for all of them, so that it "
+                "comes from a cache (reads: of a tile), or is bound by multiply-adds."}};
   double products_s = 0;
   int batch = 0;
   for (const Point& point : points) {

@@ -12,7 +12,7 @@ void run_hydragen_figure_4(Lab& lab);
 struct StepParts {
   double products;
   double shared_attention;  // every key meets all rows at once
-  double own_attention;     // every sequence reads the prefix from memory for itself
+  double own_attention;     // every sequence reads the prefix for itself
   double share_of_ceiling() const { return products / (products + shared_attention); }
   double times_own() const { return (products + own_attention) / (products + shared_attention); }
 };

@@ -18,5 +18,7 @@ struct Peak {
 Peak multiply_peak(ThreadPool& pool, DType weights);
 // Bytes, of more memory than caches hold.
 Peak read_peak(ThreadPool& pool);
+// Bytes, of n_bytes that each thread reads again and again; a power of two, 128 to 1 MiB.
+Peak cached_read_peak(ThreadPool& pool, size_t n_bytes);
 
 }  // namespace pando::bench

@@ -1,6 +1,7 @@
 #include "bench/kernel_rates.h"
 
 #include <algorithm>
+#include <bit>
 #include <random>
 
 #include "bench/attention_work.h"
@@ -57,6 +58,12 @@ double fma_peak(const Lab& lab) {
 double read_bandwidth(const Lab& lab) {
   ThreadPool pool(lab.threads());
   return read_peak(pool).wall;
+}
+
+double tile_bandwidth(const Lab& lab, int head_dim, KvType type) {
+  ThreadPool pool(lab.threads());
+  const size_t n_bytes = 2 * AttentionCase().tile_len * head_dim * dtype_size(kv_dtype(type));
+  return cached_read_peak(pool, std::bit_ceil(n_bytes)).wall;
 }
 
 double attention_rate(const Lab& lab, int n_rows, int n_keys, int head_dim, int n_kv_heads,

@@ -43,6 +43,7 @@ void run_peak(Lab& lab) {
     add("bf16 multiply-adds, GFLOP", multiply_peak(pool, DType::kBF16Dot));
     add("8-bit multiply-adds (vpdpbusd), GOP", multiply_peak(pool, DType::kI8));
     add("reads of memory, GB", read_peak(pool));
+    add("reads of 32 KiB in a cache, GB", cached_read_peak(pool, size_t{32} << 10));
   }
   lab.show(table);
 }
