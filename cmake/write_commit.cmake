@@ -1,7 +1,12 @@
+# The commit that is built; -dirty where a file that the program is made of differs from it.
 cmake_policy(VERSION 3.25)
-execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=10
+execute_process(COMMAND git -C ${SOURCE} describe --always --abbrev=10
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+execute_process(COMMAND git -C ${SOURCE} status --porcelain -- src include cmake CMakeLists.txt
+                OUTPUT_VARIABLE changes OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT commit)
   set(commit "unknown")
+elseif(changes)
+  string(APPEND commit "-dirty")
 endif()
 file(CONFIGURE OUTPUT ${OUT} CONTENT "#define PANDO_COMMIT \"@commit@\"\n" @ONLY)

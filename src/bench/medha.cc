@@ -181,7 +181,7 @@ void run_figure_4(Lab& lab) {
                   "tokens meanwhile", "prediction error %"},
       .notes = {"Intervals are those of all repetitions. A budget is the predicted time of a chunk "
                 "in the middle of the prompt, of each of the sizes above; steps leave a margin of "
-                "it, so that 19 of 20 keep it.",
+                "it, which grows with the errors of the predictor.",
                 steps.in_words() + " (the fit; the column has the mean error in use).",
                 "The paper shows this trade without numbers. Elsewhere: a million tokens in "
                 "chunks of 512, Llama-3 8B on 8 H100s, hold answers up for 250 ms a "

@@ -157,7 +157,7 @@ void run_planners(Lab& lab) {
                              .model = model,
                              .at_most = shares_nothing(name) ? kind.alone : 0});
     const std::vector<Lane> lanes = lab.contest(contestants, kind.make(model->info().vocab),
-                                                kind.alone > 0 ? n_long : n_short, kHopeless);
+                                                kind.alone == 1 ? n_long : n_short, kHopeless);
     note_missing(table, kind.name, lanes);
     std::vector<std::string> cells = {kind.name, lab.name(kind.model), number(lanes[0].seconds())};
     double worst = std::numeric_limits<double>::infinity();
