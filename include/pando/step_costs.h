@@ -12,6 +12,8 @@ namespace pando {
 
 // Costs fitted to steps that were run, and how well they say how long those took.
 struct MeasuredSteps {
+  static constexpr size_t kFewestRepeats = 10;
+
   std::string costs;        // JSON
   double median_error = 0;  // median of |predicted - measured| / measured
   double repeat_noise = 0;  // median of the relative differences of repeated equal steps
@@ -19,13 +21,14 @@ struct MeasuredSteps {
   size_t n_repeats = 0;     // pairs behind repeat_noise
 
   bool good() const;             // the error is at most the greater of 5% and 1.5 times the noise
-  bool disturbed() const;        // by other work: equal steps differ by more than a quarter, or
-                                 // there was time for few of them
+  bool disturbed() const;        // equal steps differ by more than a quarter, or fewer than
+                                 // kFewestRepeats were run
   std::string in_words() const;  // one line for people
 };
 
 // Runs chunks of prompts and decodes of many sizes, each three times, until all were run or
-// `seconds` are over, small ones first. options: those of the engine it is for; policy and budget
+// `seconds` are over, small ones first; up to four times as long until kFewestRepeats were run.
+// options: those of the engine it is for; policy and budget
 // are not used. Errors: those of Engine::open.
 Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& options,
                                     double seconds);

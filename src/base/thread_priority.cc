@@ -44,4 +44,10 @@ void lower_priority(int) {}
 void ask_for_short_slices() {}
 #endif
 
+void lower_priority_once(int by) {
+  thread_local bool is_lowered = false;
+  if (!is_lowered) lower_priority(by);
+  is_lowered = true;
+}
+
 }  // namespace pando

@@ -28,7 +28,8 @@ Result<BatchLine> read_embed_line(const nlohmann::json& json, uint64_t line_numb
   fields.text("instruction", embed.instruction);
   if (!fields.status()) return fields.status().error();
   if (fields.has("text") == fields.has("tokens"))
-    return invalid_argument("the line has {}, expected either 'text' or 'tokens'", found_text(json));
+    return invalid_argument("the line has {}, expected either 'text' or 'tokens'",
+                            found_text(json));
   if (fields.has("tokens") && fields.has("instruction"))
     return invalid_argument("field 'instruction' goes with 'text', which the line does not have");
   if (fields.has("tokens")) embed.instruction.clear();

@@ -86,14 +86,20 @@ Status learn_steps(const Model& model, EngineOptions& options) {
   static constexpr int kSeconds = 5;
   if (options.policy == "fcfs" && options.step_budget == 0) return {};
   Result<MeasuredSteps> steps = saved_steps(cache_directory(), model, options, kSeconds, [] {
-    say("pando: measuring how long steps take, for {} s at most\n", kSeconds);
+    say("pando: measuring how long steps take, for {} s (a large model: up to {} s)\n", kSeconds,
+        4 * kSeconds);
   });
   if (!steps && steps.error().code == ErrorCode::kIo)  // cannot be kept
     steps = measure_steps(model, options, kSeconds);
   if (!steps) return steps.error();
   say("pando: {}\n", steps->in_words());
   if (steps->disturbed())
-    say("pando: other work disturbed them; the next start will measure them again\n");
+    say("pando: {}; the next start will measure them again\n",
+        steps->n_repeats < MeasuredSteps::kFewestRepeats ? "too few were run"
+                                                         : "other work disturbed them");
+  else if (!steps->good())
+    say("pando: predicted worse than equal steps differ: budgets are kept less well until steps "
+        "have corrected it\n");
   options.step_costs = std::move(steps->costs);
   return {};
 }

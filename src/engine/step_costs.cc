@@ -84,10 +84,7 @@ bool MeasuredSteps::good() const {
   return FitReport{.median_error = median_error, .repeat_noise = repeat_noise}.good();
 }
 
-bool MeasuredSteps::disturbed() const {
-  constexpr size_t kFewRepeats = 10;
-  return repeat_noise > 0.25 || n_repeats < kFewRepeats;
-}
+bool MeasuredSteps::disturbed() const { return repeat_noise > 0.25 || n_repeats < kFewestRepeats; }
 
 std::string MeasuredSteps::in_words() const {
   return fmt::format(

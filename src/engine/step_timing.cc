@@ -61,12 +61,11 @@ void StepTiming::update(Job& job, uint32_t n_total, uint32_t n_done) const {
 }
 
 PackedStep StepTiming::pack(const WorkView& view, std::span<const Job> jobs) const {
-  return pack_step(view, jobs, now(), predictor_, *policy_, packer_);
+  return pack_step(view, jobs, now(), predictor_, *policy_, packer_, margin_.factor());
 }
 
 void StepTiming::observe(const PackedStep& step, double measured) {
   margin_.observe(seconds(step.features), measured, step.limit);
-  packer_.margin = margin_.factor();
   predictor_.observe(step.features, measured);
 }
 

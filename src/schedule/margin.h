@@ -10,11 +10,11 @@ namespace pando {
 class Margin {
  public:
   double factor() const { return factor_; }  // 1 to 1.5
-  // Seconds of a step that was to take `limit` at most; one of less than half of that keeps it
-  // anyhow and teaches nothing. In balance one rise makes up for nineteen falls, so that the factor
-  // stays where that many steps are above it.
+  // Seconds of a step that was to take `limit` at most, margin and all; one that fills less than
+  // half of what it may keeps it anyhow and teaches nothing. In balance one rise makes up for
+  // nineteen falls, so that the factor stays where that many steps are above it.
   void observe(double predicted, double measured, double limit) {
-    if (predicted < limit / 2) return;
+    if (predicted * factor_ < limit / 2) return;
     factor_ *= measured > factor_ * predicted ? 1 + kRate * (1 - kAbove) : 1 - kRate * kAbove;
     factor_ = std::clamp(factor_, 1.0, 1.5);
   }

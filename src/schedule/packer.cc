@@ -14,7 +14,7 @@ namespace {
 class Packer {
  public:
   Packer(const WorkView& view, std::span<const Job> jobs, double now, const Predictor& predictor,
-         const Policy& policy, const PackerOptions& options)
+         const Policy& policy, const PackerOptions& options, double margin)
       : view_(view),
         jobs_(jobs),
         now_(now),
@@ -33,7 +33,7 @@ class Packer {
       } else {
         prefills_.push_back(item);
       }
-    target_ = anyone_waits ? budget_ / options.margin : budget_;
+    target_ = anyone_waits ? budget_ / margin : budget_;
     if (policy.shares_steps) age();
     std::ranges::stable_sort(prefills_, {},
                              [&](uint32_t item) { return policy.priority(jobs[item], now); });

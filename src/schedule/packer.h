@@ -20,7 +20,6 @@ struct PackerOptions {
   // them either. kNoBudget: time does not limit a step and nothing is long, so that chunks have a
   // fixed size, what n_rows leaves beside the decodes.
   double step_budget = 0.1;
-  double margin = 1;      // what a budget is divided by where decodes wait for the step: margin.h
   uint32_t n_rows = 512;  // of a step at most, whatever the time
   PackingOptions packing;
 };
@@ -33,10 +32,11 @@ struct PackedStep {
 
 // `jobs`: of each item. Decodes first, all of them; then prefills in the policy's order, each as
 // large a chunk as fits, until nothing more does. At most one of them is long; one with slack
-// leaves a share of the budget to others, and takes what they leave.
+// leaves a share of the budget to others, and takes what they leave. `margin`: what the budget is
+// divided by where decodes wait for the step (margin.h).
 PackedStep pack_step(const WorkView& view, std::span<const Job> jobs, double now,
-                     const Predictor& predictor, const Policy& policy,
-                     const PackerOptions& options);
+                     const Predictor& predictor, const Policy& policy, const PackerOptions& options,
+                     double margin = 1);
 
 bool is_long(const Job& job, const PackerOptions& options);
 

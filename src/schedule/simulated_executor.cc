@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "base/check.h"
-#include "schedule/margin.h"
 #include "schedule/remaining.h"
 
 namespace pando {
@@ -28,7 +27,6 @@ class Simulation {
         belief_(belief),
         machine_(machine),
         options_(options),
-        packer_(options.packer),
         remaining_(belief, options.packer.step_budget, longest(requests), options.packer.n_rows),
         by_arrival_(requests.size()),
         answers_(requests.size()) {
@@ -128,13 +126,12 @@ class Simulation {
     const WorkView work = view();
     std::vector<Job> jobs;
     for (const Active& active : active_) jobs.push_back(active.job);
-    const auto [advances, features, limit] =
-        pack_step(work, jobs, now_, belief_, *options_.policy, packer_);
+    const PackedStep packed =
+        pack_step(work, jobs, now_, belief_, *options_.policy, options_.packer);
+    const std::vector<Advance>& advances = packed.advances;
     PANDO_CHECK(!advances.empty());
-    const double seconds = machine_.seconds(features);
-    margin_.observe(belief_.seconds(features), seconds, limit);
-    packer_.margin = margin_.factor();
-    belief_.observe(features, seconds);
+    const double seconds = machine_.seconds(packed.features);
+    belief_.observe(packed.features, seconds);
     const double begin = now_;
     now_ += seconds;
     for (const Advance& advance : advances) carry_out(active_[advance.item], advance);
@@ -184,8 +181,6 @@ class Simulation {
   Predictor belief_;
   const Predictor& machine_;
   const SimulationOptions& options_;
-  PackerOptions packer_;  // with the margin of now
-  Margin margin_;
   RemainingTable remaining_;
   std::vector<uint32_t> by_arrival_;
   size_t next_ = 0;                           // of by_arrival_

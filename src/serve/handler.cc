@@ -186,7 +186,8 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, asio::thread_po
   if (!replier.has_begun()) {
     HttpResponse response;
     if (status) {
-      response = co_await offload(pool, [&] { return json_response(job.body(completions)); });
+      response = co_await offload(pool, service.engine.options().nice,
+                                  [&] { return json_response(job.body(completions)); });
     } else {
       response =
           error_response(openai::wire_error(status.error()), service.admission.retry_after());
@@ -247,7 +248,8 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   const Clock::time_point start = Clock::now();
   const Route& route = *find_route(request.path);
   const auto prepared_on = [&](asio::thread_pool& pool, size_t most_bytes) {
-    return offload(pool, [&, most_bytes] { return prepare(service, route, request, most_bytes); });
+    return offload(pool, service.engine.options().nice,
+                   [&, most_bytes] { return prepare(service, route, request, most_bytes); });
   };
   bool is_long = request.body.size() > kLong;
   Prepared prepared;

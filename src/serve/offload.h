@@ -10,17 +10,18 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "base/thread_priority.h"
-#include "serve/options.h"
 
 namespace pando::serve {
 
-// What `work` returns, computed on the pool; it goes on on the caller's executor. Throws what
-// `work` throws. A cancellation waits for the end of the work.
+// What `work` returns, computed on the pool, whose threads' niceness grows by `nice` once; it goes
+// on on the caller's executor. Throws what `work` throws. A cancellation waits for the end of the
+// work.
 template <class Work, class Value = std::invoke_result_t<Work>>
-boost::asio::awaitable<Value> offload(boost::asio::thread_pool& pool, Work work) {
+boost::asio::awaitable<Value> offload(boost::asio::thread_pool& pool, int nice, Work work) {
   namespace asio = boost::asio;
   // Default constructible, as a completion wants it.
   struct Outcome {
@@ -28,12 +29,11 @@ boost::asio::awaitable<Value> offload(boost::asio::thread_pool& pool, Work work)
     std::exception_ptr thrown;
   };
   auto outcome = co_await asio::async_initiate<decltype(asio::use_awaitable), void(Outcome)>(
-      [&pool](auto handler, Work work) {
+      [&pool, nice](auto handler, Work work) {
         auto guard = asio::make_work_guard(handler);
         asio::post(pool, [handler = std::move(handler), guard = std::move(guard),
-                          work = std::move(work)]() mutable {
-          // As the engine, which would wait for long texts otherwise.
-          [[maybe_unused]] thread_local const bool is_lowered = (lower_priority(kEngineNice), true);
+                          work = std::move(work), nice]() mutable {
+          lower_priority_once(nice);
           Outcome outcome;
           try {
             outcome.value.emplace(work());

@@ -14,8 +14,9 @@ namespace pando::serve {
 // Of which requests a line is said.
 enum class LogRequests { kNone, kErrors, kAll };
 
-// Niceness of a server's engine and of its threads for texts: a connection that has something to send goes first, and holds a
-// step up for microseconds; behind a step's threads it would wait for milliseconds.
+// Niceness that a server's engine is to be opened with, and that its threads for texts take from
+// it: a connection that has something to send goes first, and holds a step up for microseconds;
+// behind a step's threads it would wait for milliseconds.
 inline constexpr int kEngineNice = 10;
 
 struct ServerOptions {

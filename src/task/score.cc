@@ -51,8 +51,7 @@ Result<std::vector<Request>> continuation_requests(const Model& model, std::stri
   if (n_common == 0)
     return invalid_argument(
         "no token comes before the continuations, whose texts may merge with the end of the "
-        "prompt; "
-        "expected one token at least that they leave as it is");
+        "prompt; expected one token at least that they leave as it is");
   std::vector<Request> requests;
   for (std::vector<Token>& tokens : texts) {
     if (tokens.size() == n_common)

@@ -297,7 +297,7 @@ TEST(Linear, EveryByteOfAStoredBlockHasItsValue) {
 
 // Every integer, scale and minimum of six bits, the largest sums and activations of zero.
 TEST(Linear, Q4KHoldsAtTheExtremes) {
-  const int n = 64, k = 256, m = 5;
+  const int n = 64, k = 256, m = 7;
   Weights weights(DType::kQ4_K, n, k, 0);
   for (int row = 0; row < n; ++row) {
     char* block = &weights.blocks[144 * row];
@@ -306,7 +306,10 @@ TEST(Linear, Q4KHoldsAtTheExtremes) {
   }
   weights.groups = reference::read_q4_k(weights.blocks.data(), n * k);
   std::vector<float> x(m * k);
-  for (int i = 0; i < m * k; ++i) x[i] = i / 32 % 4 == 1 ? 0.0f : i % 5 == i / k ? -3e30f : 3e30f;
+  for (int i = 0; i < m * k; ++i) {  // row 5 all positive, row 6 all negative
+    const int row = i / k;
+    x[i] = i / 32 % 4 == 1 ? 0.0f : row == 6 || i % 5 == row ? -3e30f : 3e30f;
+  }
   const std::vector<float> expected = reference(weights, x, m);
   for (const Isa isa : isas())
     EXPECT_TRUE(same_bits(product(isa, 1, weights.pack(), x.data(), m), expected));
@@ -328,13 +331,16 @@ TEST(Linear, Int8SumsFitWhereverTheyAreOffered) {
 
 TEST(Linear, IntegersHoldAtTheExtremes) {
   for (const DType type : kMadeTypes) {
-    const int n = 50, k = 128, m = 5;
+    const int n = 50, k = 128, m = 7;
     Weights weights(type, n, k, 0);
     std::vector<float> x(size_t(m) * k);
     // Groups of full magnitude (sums as large as they get), of zeros, and of one value.
     for (int i = 0; i < n * k; ++i)
       weights.exact[i] = i / 32 % 3 == 0 ? 0.0f : i % 5 == 0 ? -1.0f : 1.0f;
     for (int i = 0; i < m * k; ++i) x[i] = i / 32 % 4 == 1 ? 0.0f : i % 5 == 0 ? -3e30f : 3e30f;
+    std::fill_n(&x[5 * k], k, 3e30f);
+    std::fill_n(&x[6 * k], k, -3e30f);
+    for (const int row : {2, 3}) std::fill_n(&weights.exact[row * k], k, row == 2 ? 1.0f : -1.0f);
     std::fill_n(&weights.exact[k], k, 0.0f);
     weights.exact[k + 40] = 1e-7f;
     const std::vector<float> expected = reference(weights, x, m);

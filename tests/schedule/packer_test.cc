@@ -57,8 +57,9 @@ struct Work {
     view.cached_rows.push_back(n);
     return static_cast<uint32_t>(view.cached_rows.size() - 1);
   }
-  Advances pack(const PackerOptions& options, const Policy& policy = kLars, double now = 0) const {
-    return pack_step(view, jobs, now, kRows, policy, options).advances;
+  Advances pack(const PackerOptions& options, const Policy& policy = kLars, double now = 0,
+                double margin = 1) const {
+    return pack_step(view, jobs, now, kRows, policy, options, margin).advances;
   }
 };
 
@@ -128,12 +129,10 @@ TEST(Packer, TheStrictestDecodeSetsTheBudget) {
 }
 
 TEST(Packer, WhereDecodesWaitABudgetLeavesAMargin) {
-  PackerOptions options = kTwenty;
-  options.margin = 1.25;
   Work work = work_of({{100, 0}});
-  EXPECT_EQ(work.pack(options), (Advances{{0, 0, 20}}));
+  EXPECT_EQ(work.pack(kTwenty, kLars, 0, 1.25), (Advances{{0, 0, 20}}));
   work.add_decode(0);
-  EXPECT_EQ(work.pack(options), (Advances{{1, 0, 1}, {0, 0, 15}}));
+  EXPECT_EQ(work.pack(kTwenty, kLars, 0, 1.25), (Advances{{1, 0, 1}, {0, 0, 15}}));
 }
 
 TEST(Packer, ADeadlineThatDecodesMissLeavesPrefillAShareOfTheirTime) {
@@ -228,6 +227,7 @@ struct Random {
   std::vector<Job> jobs;
   PackerOptions options;
   const Policy* policy;
+  double margin;
 };
 
 Random random_case(std::mt19937& rng) {
@@ -248,12 +248,12 @@ Random random_case(std::mt19937& rng) {
                          .tpot_slo = (5 + below(30)) * kMs});
   }
   made.options = {.step_budget = (1 + below(30)) * kMs,
-                  .margin = 1 + 0.1 * below(5),
                   .n_rows = below(3) == 0 ? 15 + below(20) : 512,
                   .packing = {.many_prefills = below(4) > 0,
                               .rho_max = below(10) * 0.1,
                               .long_factor = 0.25 * (1 + below(8)),
                               .least_share = 0.05 * (1 + below(6))}};
+  made.margin = 1 + 0.1 * below(5);
   made.policy = std::array{&kFcfs, &kEdf, &kLrs, &kLars}[below(4)];
   return made;
 }
@@ -285,7 +285,7 @@ void check_step(const Random& c, const PackedStep& step, const std::vector<uint3
   ASSERT_TRUE(n_decodes == std::ranges::count_if(c.view.items, &Item::decoding) ||
               draft.features().rows == c.options.n_rows);
   ASSERT_LE(n_long, 1u);
-  if (std::ranges::any_of(c.view.items, &Item::decoding)) budget /= c.options.margin;
+  if (std::ranges::any_of(c.view.items, &Item::decoding)) budget /= c.margin;
   const double shared = std::max(budget, std::min(seconds(decodes), c.options.step_budget));
   const double limit = std::max(budget, seconds(decodes) + c.options.packing.least_share * shared);
   if (std::ranges::none_of(c.view.items, &Item::decoding)) {
@@ -319,7 +319,8 @@ TEST(Packer, RandomWorkKeepsWithinTheBudgetAndNoneIsLost) {
     double now = 1;
     for (int step = 0; !c.view.items.empty(); ++step) {
       ASSERT_LT(step, 1000) << round;
-      const PackedStep packed = pack_step(c.view, c.jobs, now, kRows, *c.policy, c.options);
+      const PackedStep packed =
+          pack_step(c.view, c.jobs, now, kRows, *c.policy, c.options, c.margin);
       ASSERT_FALSE(packed.advances.empty()) << round;
       WorkView after = c.view;
       const CarriedOut done = carry_out(after, packed.advances, /*in_order=*/false);
