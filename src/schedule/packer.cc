@@ -205,10 +205,10 @@ bool is_long(const Job& job, const PackerOptions& options) {
 }
 
 PackedStep pack_step(const WorkView& view, std::span<const Job> jobs, double now,
-                     const Predictor& predictor, const Policy& policy,
-                     const PackerOptions& options) {
+                     const Predictor& predictor, const Policy& policy, const PackerOptions& options,
+                     double margin) {
   PANDO_CHECK(jobs.size() == view.items.size() && options.n_rows > 0);
-  return Packer(view, jobs, now, predictor, policy, options).pack();
+  return Packer(view, jobs, now, predictor, policy, options, margin).pack();
 }
 
 }  // namespace pando

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <tuple>
 #include <vector>
 
@@ -60,6 +61,26 @@ Groups group(std::span<const StepSample> samples) {
   for (const auto& [features, seconds] : samples)
     groups[{features.rows, features.outputs, features.keys, features.reads}].push_back(seconds);
   return groups;
+}
+
+// x >= 0 that makes the sum of |a x - 1| about as small as can be, by least squares whose rows
+// count the less the larger their error was: a few disturbed steps must not bend what fits all
+// others.
+std::vector<double> fit(std::span<const double> a) {
+  constexpr int kRounds = 10;
+  constexpr double kLeastError = 0.01;  // a row that fits must not outweigh all others
+  std::vector<double> weighted(a.begin(), a.end()), b(a.size() / kTerms, 1.0);
+  std::vector<double> x = non_negative_least_squares(weighted, b, kTerms);
+  for (int round = 1; round < kRounds; ++round) {
+    for (size_t row = 0; row < b.size(); ++row) {
+      const std::span<const double> of_row = a.subspan(row * kTerms, kTerms);
+      const double error = std::inner_product(of_row.begin(), of_row.end(), x.begin(), -1.0);
+      b[row] = 1 / std::sqrt(std::max(std::abs(error), kLeastError));
+      for (size_t i = 0; i < kTerms; ++i) weighted[row * kTerms + i] = b[row] * of_row[i];
+    }
+    x = non_negative_least_squares(weighted, b, kTerms);
+  }
+  return x;
 }
 
 // A range of rows that no step reached costs what the last measured one does, or the average row
@@ -131,7 +152,7 @@ Result<Predictor> Predictor::from_json(std::string_view text, std::string_view s
 
 Result<Predictor> fit_predictor(std::span<const StepSample> samples) {
   if (samples.empty()) return invalid_argument("a predictor fitted to no steps, expected some");
-  std::vector<double> a, b;
+  std::vector<double> a;  // [steps, kTerms], each over what it took
   double most_rows = 1, least_seconds = std::numeric_limits<double>::infinity();
   for (const auto& [key, seconds] : group(samples)) {
     const double measured = median(seconds);
@@ -141,9 +162,8 @@ Result<Predictor> fit_predictor(std::span<const StepSample> samples) {
     most_rows = std::max(most_rows, rows);
     least_seconds = std::min(least_seconds, measured);
     for (const double n : terms({rows, outputs, keys, reads})) a.push_back(n / measured);
-    b.push_back(1);
   }
-  const std::vector<double> x = non_negative_least_squares(a, b, kTerms);
+  const std::vector<double> x = fit(a);
   StepCosts costs;
   std::copy_n(x.begin(), kRowTerms, costs.row.begin());
   costs.step = x[kRowTerms];

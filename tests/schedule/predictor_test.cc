@@ -105,6 +105,16 @@ TEST(Predictor, OfANoisyMachineIsAsGoodAsTheNoiseAllows) {
   EXPECT_FALSE(report_fit(Predictor(StepCosts{.step = 1}), samples).good());
 }
 
+TEST(Predictor, AFewDisturbedStepsDoNotBendTheFit) {
+  const Predictor machine(some_costs());
+  std::vector<StepSample> samples = measured(machine, 0);
+  for (size_t i = 0; i < samples.size(); ++i)
+    if (i / 4 % 8 == 3) samples[i].seconds *= 2;  // all repeats of every eighth step
+  const Predictor fitted = fit_predictor(samples).value();
+  EXPECT_LT(report_fit(fitted, samples).median_error, 0.01);
+  EXPECT_NEAR(fitted.costs().key, 1e-8, 3e-10);
+}
+
 TEST(Predictor, CorrectsItself) {
   Predictor predictor(some_costs());
   const StepFeatures step{64, 1, 5000, 100};

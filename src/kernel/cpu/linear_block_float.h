@@ -26,6 +26,31 @@ struct BlockArgs {
   const std::byte* next_end;
 };
 
+// Fetches what comes next, evenly: strips of a panel that are computed one after another share it,
+// and so do the steps of each. In a burst it would wait for memory, and memory for it afterwards
+// (AVX2, Zen 4, one thread, two rows of q8_0: 20 against 12 GB/s).
+class Prefetch {
+ public:
+  // Of strips [strip, strip + n_strips).
+  [[gnu::always_inline]] Prefetch(const BlockArgs& args, int strip, int n_strips, int n_steps) {
+    const int64_t lines = (args.next_end - args.next) / kLine;
+    next_ = args.next + lines * strip / args.n_strips * kLine;
+    end_ = args.next + lines * (strip + n_strips) / args.n_strips * kLine;
+    each_ = ((end_ - next_) / kLine + n_steps - 1) / n_steps;
+  }
+  [[gnu::always_inline]] void step() {
+    for (int64_t i = 0; i < each_ && next_ < end_; ++i, next_ += kLine)
+      __builtin_prefetch(next_, 0, 2);
+  }
+
+  static constexpr int kLine = 64;  // bytes
+
+ private:
+  const std::byte* next_;
+  const std::byte* end_;
+  int64_t each_;
+};
+
 // acc[kRows][kStrips] of f32 lanes: in registers, if every loop over it is unrolled (GCC 12) and
 // every function that takes it is inlined early (clang 14: 39 against 85% of the peak).
 template <class S, int kRows, int kStrips>
@@ -78,13 +103,10 @@ struct FloatBlock {
     sums.load(args, strip);
     const int step_bytes = args.n_strips * unit_bytes(kType);
     const std::byte* w = args.w + strip * unit_bytes(kType);
-    const std::byte* next = strip == 0 ? args.next : args.next_end;
     const X* x = reinterpret_cast<const X*>(args.x);
-    const int64_t lines = (args.next_end - args.next) / 64;
-    const int64_t lines_per_step = (lines * kStep + args.n_units - 1) / args.n_units;
+    Prefetch prefetch(args, strip, kStrips, (args.n_units + kStep - 1) / kStep);
     for (int unit = 0; unit < args.n_units;) {
-      for (int64_t i = 0; i < lines_per_step && next < args.next_end; ++i, next += 64)
-        __builtin_prefetch(next, 0, 2);
+      prefetch.step();
       const int stop = unit + kStep < args.n_units ? unit + kStep : args.n_units;
       for (; unit < stop; ++unit, x += kRows * kXStep, w += step_bytes) add_unit(sums, x, w);
     }
