@@ -27,10 +27,13 @@ Cut cut(DType type, int m, int n, int k, int n_threads) {
   Cut c;
   c.n_tiles = (m + kTileRows - 1) / kTileRows;
   c.n_slices = (unit_count(type, k) + slice_units(type) - 1) / slice_units(type);
-  // Neighbouring panels in one item keep the prefetch going; several items a thread even out.
+  // Neighbouring panels in one item keep the prefetch going; several items a thread even out. Few
+  // rows wait for memory alone, which is read the faster the longer the pieces are.
+  const bool few_rows = m <= 4;
+  const int items_each = few_rows ? 4 : 12, most_panels = few_rows ? 16 : 8;
   c.panels_each = int64_t{m} * n * k < kWorthSharing || n_threads == 1
                       ? n_panels
-                      : std::clamp(n_panels * c.n_tiles / (12 * n_threads), 1, 8);
+                      : std::clamp(n_panels * c.n_tiles / (items_each * n_threads), 1, most_panels);
   c.n_parts = (n_panels + c.panels_each - 1) / c.panels_each;
   return c;
 }
