@@ -55,9 +55,9 @@ class Predictor {
   double correction_ = 1;
 };
 
-// The costs that fit best, by the sum of relative errors; steps with equal features count as their median. A
-// row always takes time, more of them more than were measured too.
-// kInvalidArgument where there are none, or one took no time.
+// The costs that fit best, by the sum of relative errors; steps with equal features count as their
+// median. A row always takes time, more of them more than were measured too. kInvalidArgument where
+// there are none, or one took no time.
 Result<Predictor> fit_predictor(std::span<const StepSample> samples);
 
 // How well it predicts samples, beside how well they could be predicted at all.
