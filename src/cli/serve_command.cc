@@ -98,8 +98,7 @@ Status learn_steps(const Model& model, EngineOptions& options) {
         steps->n_repeats < MeasuredSteps::kFewestRepeats ? "too few were run"
                                                          : "other work disturbed them");
   else if (!steps->good())
-    say("pando: predicted worse than equal steps differ: budgets are kept less well until steps "
-        "have corrected it\n");
+    say("pando: more than 5% and 1.5 times the difference: steps will miss budgets more often\n");
   options.step_costs = std::move(steps->costs);
   return {};
 }
