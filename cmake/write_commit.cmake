@@ -2,7 +2,8 @@
 cmake_policy(VERSION 3.25)
 execute_process(COMMAND git -C ${SOURCE} describe --always --abbrev=10
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-execute_process(COMMAND git -C ${SOURCE} status --porcelain -- src include cmake CMakeLists.txt
+execute_process(COMMAND git --no-optional-locks -C ${SOURCE} status --porcelain --
+                        src include cmake CMakeLists.txt CMakePresets.json
                 OUTPUT_VARIABLE changes OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT commit)
   set(commit "unknown")

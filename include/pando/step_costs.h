@@ -13,12 +13,14 @@ namespace pando {
 // Costs fitted to steps that were run, and how well they say how long those took.
 struct MeasuredSteps {
   static constexpr size_t kFewestRepeats = 10;
+  static constexpr int kMostTimes = 4;  // the seconds that were asked for, until so many were run
 
-  std::string costs;        // JSON
-  double median_error = 0;  // median of |predicted - measured| / measured
-  double repeat_noise = 0;  // median of the relative differences of repeated equal steps
-  size_t n_steps = 0;       // that were run
-  size_t n_repeats = 0;     // pairs behind repeat_noise
+  std::string costs;           // JSON
+  double median_error = 0;     // median of |predicted - measured| / measured
+  double repeat_noise = 0;     // median of the relative differences of repeated equal steps
+  size_t n_steps = 0;          // that were run
+  size_t n_repeats = 0;        // pairs behind repeat_noise
+  std::filesystem::path file;  // they are kept in; empty: in none
 
   bool good() const;             // the error is at most the greater of 5% and 1.5 times the noise
   bool disturbed() const;        // equal steps differ by more than a quarter, or fewer than
@@ -27,15 +29,15 @@ struct MeasuredSteps {
 };
 
 // Runs chunks of prompts and decodes of many sizes, each three times, until all were run or
-// `seconds` are over, small ones first; up to four times as long until kFewestRepeats were run.
-// options: those of the engine it is for; policy and budget
-// are not used. Errors: those of Engine::open.
+// `seconds` are over, small ones first; up to kMostTimes as long until kFewestRepeats were run.
+// options: those of the engine it is for; policy and budget are not used. Errors: those of
+// Engine::open.
 Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& options,
                                     double seconds);
 
-// The same, kept in a file of `folder` for each model, machine and options that matter; measured
-// where there is none, or one that was disturbed, and `before` is called first. Errors: kIo
-// besides.
+// The same, kept in a file of `folder`, if it can be written, for each model, machine and options
+// that matter; measured where there is none, or one that was disturbed, and `before` is called
+// first.
 Result<MeasuredSteps> saved_steps(const std::filesystem::path& folder, const Model& model,
                                   const EngineOptions& options, double seconds,
                                   const std::function<void()>& before = {});

@@ -136,9 +136,9 @@ void run_planners(Lab& lab) {
                       "takes more than {} times what tree takes for a request, twice, is "
                       "not timed again. Where prompts are long, those without sharing "
                       "are asked one or two of them; ratios are of times for a request.",
-                      lab.quick() ? "One repetition, which decides nothing,"
-                                  : fmt::format("{} repetitions, {} where prompts are long,",
-                                                n_short, n_long),
+                      lab.quick()
+                          ? "One repetition, which decides nothing,"
+                          : fmt::format("{} repetitions, {} of LongHealth,", n_short, n_long),
                       kHopeless),
           "`hydragen`, `stacked`, padded batches and `prepacked:dense` keep bits to rounding, "
           "the others exactly."}};

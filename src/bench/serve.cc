@@ -68,13 +68,13 @@ void show_point(Lab& lab, const ServeRun& run, const LiveGrid::Point& point) {
 void run_serve(Lab& lab) {
   ServeRun run = serve_run(lab);
   const int n_backlog = lab.choose(40, 100, 200);
-  run.capacity = measured_capacity(run, n_backlog);
+  measure_capacities(run, n_backlog);
   run.notes.push_back(fmt::format(
-      "Capacity: {} requests a second, of {} that all come at once, by {}. Requests "
-      "of the {} s before a window load the machine and do not count; it is watched "
-      "for {} s more, and who has no first token then counts as having waited until "
-      "then.",
-      number(run.capacity), n_backlog, run.baseline().name, number(run.head), number(run.tail)));
+      "Capacity: {} requests a second, of {} that all come at once, by {}; {} in the simulator. "
+      "Requests of the {} s before a window load the machine and do not count; it is watched "
+      "for {} s more, and who has no first token then counts as having waited until then.",
+      number(run.capacity), n_backlog, run.baseline().name, number(run.simulated_capacity),
+      number(run.head), number(run.tail)));
   LiveGrid live;
   for (const ServeRun::Load& load : run.loads) {
     live.points.push_back(live_point(run, load));

@@ -31,7 +31,6 @@ struct ServedModel {
 
 struct LiveWindow {
   ServedWindow window;
-  double last_token = 0;  // when it came, seconds since the window began
   EngineStats stats;
 };
 // A server of its own is asked over loopback, at first a few short requests that do not count; the

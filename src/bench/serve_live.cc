@@ -93,11 +93,7 @@ LiveWindow serve_live(const ServedModel& served, const Contender& who,
   const std::vector<Streamed> all = ask(server, asks, span.end);
   LiveWindow live{.window = {span, std::move(requests), {}},
                   .stats = server.engine().stats().since(before)};
-  for (const Streamed& streamed : all) {
-    if (!streamed.tokens.empty())
-      live.last_token = std::max(live.last_token, streamed.tokens.back());
-    live.window.outcomes.push_back({streamed.tokens});
-  }
+  for (const Streamed& streamed : all) live.window.outcomes.push_back({streamed.tokens});
   return live;
 }
 

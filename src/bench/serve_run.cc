@@ -23,7 +23,7 @@ constexpr double kTokenDeadline = 2;    // of a step: the next token
 
 ChatMix mix_of(const Lab& lab) {
   if (!lab.quick()) return {};
-  return {.prompt_divisor = 128, .most_prompt = 16, .least_long = 800, .most_long = 1600};
+  return {.divisor = 128, .most_prompt = 16, .least_long = 800, .most_long = 1600};
 }
 
 ModelSpec spec() {
@@ -72,8 +72,8 @@ void note(const Lab& lab, const MeasuredSteps& steps, const EngineOptions& engin
           lab.settings().data.empty()
               ? "Arrivals are a Poisson process and lengths are spread evenly: there is no --data."
               : fmt::format("Arrivals and lengths are those of azure-llm-2023-conv: times in "
-                            "proportion, prompts / {}, answers / {}.",
-                            run.mix.prompt_divisor, run.mix.answer_divisor),
+                            "proportion, lengths / {}.",
+                            run.mix.divisor),
           run.mix.least_prompt, run.mix.most_prompt, run.n_short, number(100 * run.mix.long_share),
           run.mix.least_long, run.mix.most_long, number(work.seconds(run.mix.least_long, 0)),
           number(work.seconds(run.mix.most_long, 0)), run.mix.least_answer, run.mix.most_answer),
@@ -128,7 +128,7 @@ ServeRun serve_run(Lab& lab) {
                           .predictor = predictor,
                           .kv_token_bytes = kv_token_bytes},
                .loads = lab.choose<std::vector<ServeRun::Load>>({{0.7, 1}}, {{0.7, 30}},
-                                                                {{0.5, 20}, {0.7, 30}, {0.9, 20}}),
+                                                                {{0.5, 20}, {0.7, 60}, {0.9, 20}}),
                .head = lab.quick() ? 0.2 : 6.0,
                .tail = lab.quick() ? 1.0 : 8.0,
                .rounds = lab.choose(1, 1, 2),
@@ -147,13 +147,18 @@ ServeRun serve_run(Lab& lab) {
   return run;
 }
 
-double measured_capacity(const ServeRun& run, int n_requests) {
-  constexpr double kEnough = 3600;  // seconds
+void measure_capacities(ServeRun& run, int n_requests) {
+  constexpr Span kEnough = {.seconds = 3600, .end = 3600};
   std::vector<ServedRequest> requests = run.requests(run.mix, 1, n_requests, 1);
   for (ServedRequest& request : requests) request.arrival = 0;
-  const LiveWindow live =
-      serve_live(run.served, run.baseline(), requests, {.seconds = kEnough, .end = kEnough});
-  return n_requests / live.last_token;
+  const auto capacity = [&](const ServedWindow& window) {
+    double last_token = 0;
+    for (const Outcome& outcome : window.outcomes)
+      if (!outcome.tokens.empty()) last_token = std::max(last_token, outcome.tokens.back());
+    return n_requests / last_token;
+  };
+  run.capacity = capacity(serve_live(run.served, run.baseline(), requests, kEnough).window);
+  run.simulated_capacity = capacity(serve_simulated(run.served, run.baseline(), requests, kEnough));
 }
 
 std::vector<NamedFigures> figures_of(const ServeRun& run,

@@ -29,10 +29,12 @@ struct ServeRun {
   int rounds = 1;                  // live windows of each contender at each load
   double simulated_seconds = 0;    // of a simulated window
   std::vector<std::string> notes;  // what is fixed, in words
-  double capacity = 0;             // requests a second
+  // Requests a second that the baseline does where all are there at once, over HTTP and in the
+  // simulator, whose steps of whole prompts take no longer for each row than those of chunks.
+  double capacity = 0, simulated_capacity = 0;
 
   const Contender& baseline() const { return contenders.back(); }
-  double rate(double load) const { return load * capacity; }
+  double rate(double load) const { return load * capacity; }  // over HTTP
   // As long, or as long as there are requests in the trace.
   Span span(double for_seconds, double rate) const;
   // With their deadlines, by predicted work.
@@ -40,12 +42,11 @@ struct ServeRun {
                                       uint64_t seed) const;
 };
 
-// All but the capacity.
+// All but the capacities.
 ServeRun serve_run(Lab& lab);
 
-// Requests a second that the baseline does where all are there at once: as many as there are, by
-// when the last token came.
-double measured_capacity(const ServeRun& run, int n_requests);
+// Of n_requests, by when the last token came.
+void measure_capacities(ServeRun& run, int n_requests);
 
 // Windows of each contender at each load.
 struct LiveGrid {

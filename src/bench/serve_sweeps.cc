@@ -56,7 +56,8 @@ void show_loads(Lab& lab, const ServeRun& run) {
               .log_y = true};
   for (const double load : {0.5, 0.7, 0.9}) {
     std::vector<NamedFigures> figures;
-    const std::vector<Simulated> all = simulate_all(run, run.mix, run.rate(load));
+    const double rate = load * run.simulated_capacity;
+    const std::vector<Simulated> all = simulate_all(run, run.mix, rate);
     chart.series.resize(all.size());
     for (size_t who = 0; who < all.size(); ++who) {
       figures.push_back({all[who].name, figures_of(all[who].windows)});
@@ -64,8 +65,8 @@ void show_loads(Lab& lab, const ServeRun& run) {
       chart.series[who].points.emplace_back(load, 1e3 * figures[who].figures.short_ttft.p99);
     }
     lab.show(figures_table(
-        fmt::format("Simulated, at {} of the capacity: {} requests a second for {} s", number(load),
-                    number(run.rate(load)), number(run.simulated_seconds)),
+        fmt::format("Simulated, at {} of the simulator's capacity: {} requests a second for {} s",
+                    number(load), number(rate), number(run.simulated_seconds)),
         figures));
   }
   lab.show(chart);
@@ -73,7 +74,7 @@ void show_loads(Lab& lab, const ServeRun& run) {
 
 // Medha, figure 1.
 void show_shares(Lab& lab, const ServeRun& run) {
-  const double rate = run.rate(0.7);
+  const double rate = 0.7 * run.simulated_capacity;
   const auto shares =
       lab.choose<std::vector<double>>({0, 0.05}, {0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06},
                                       {0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08});

@@ -32,10 +32,6 @@ bool read_line(const std::string& line, TraceLine& read) {
   return true;
 }
 
-uint32_t scaled(uint32_t n, uint32_t divisor, uint32_t least, uint32_t most) {
-  return std::clamp(n / divisor, least, most);
-}
-
 }  // namespace
 
 std::vector<TraceLine> read_trace(const std::filesystem::path& path) {
@@ -68,7 +64,7 @@ std::vector<TraceLine> poisson_trace(size_t n, uint64_t seed) {
   std::vector<TraceLine> lines(n);
   double now = 0;
   for (TraceLine& line : lines) {
-    line = {now, prompt(random) * mix.prompt_divisor, answer(random) * mix.answer_divisor};
+    line = {now, prompt(random) * mix.divisor, answer(random) * mix.divisor};
     now += gap(random);
   }
   return lines;
@@ -90,8 +86,8 @@ std::vector<ServedRequest> draw_requests(const std::vector<TraceLine>& trace, co
     const TraceLine& line = trace[from + i];
     requests.push_back(
         {.arrival = span > 0 ? (line.seconds - begin) / span * seconds : 0,
-         .n_prompt = scaled(line.n_prompt, mix.prompt_divisor, mix.least_prompt, mix.most_prompt),
-         .n_answer = scaled(line.n_answer, mix.answer_divisor, mix.least_answer, mix.most_answer)});
+         .n_prompt = std::clamp(line.n_prompt / mix.divisor, mix.least_prompt, mix.most_prompt),
+         .n_answer = std::clamp(line.n_answer / mix.divisor, mix.least_answer, mix.most_answer)});
   }
   std::vector<size_t> order(n);
   std::iota(order.begin(), order.end(), size_t{0});

@@ -22,10 +22,11 @@ std::vector<TraceLine> read_trace(const std::filesystem::path& path);
 // those of the chats below.
 std::vector<TraceLine> poisson_trace(size_t n, uint64_t seed);
 
-// How the lines of a trace become requests, in tokens.
+// How the lines of a trace become requests, in tokens: divided, and within bounds.
 struct ChatMix {
-  uint32_t prompt_divisor = 32, least_prompt = 4, most_prompt = 64;
-  uint32_t answer_divisor = 16, least_answer = 2, most_answer = 24;
+  uint32_t divisor = 32;
+  uint32_t least_prompt = 4, most_prompt = 64;
+  uint32_t least_answer = 2, most_answer = 24;
   double long_share = 0.05;
   uint32_t least_long = 3200, most_long = 12800;  // their prompts; answers are as of all
 

@@ -85,20 +85,23 @@ void allow_connections(size_t n_connections) {
 Status learn_steps(const Model& model, EngineOptions& options) {
   static constexpr int kSeconds = 5;
   if (options.policy == "fcfs" && options.step_budget == 0) return {};
-  Result<MeasuredSteps> steps = saved_steps(cache_directory(), model, options, kSeconds, [] {
-    say("pando: measuring how long steps take, for {} s (a large model: up to {} s)\n", kSeconds,
-        4 * kSeconds);
+  const std::filesystem::path folder = cache_directory();
+  Result<MeasuredSteps> steps = saved_steps(folder, model, options, kSeconds, [] {
+    say("pando: measuring how long steps take, for at most {} s (a large model: {} s)\n", kSeconds,
+        MeasuredSteps::kMostTimes * kSeconds);
   });
-  if (!steps && steps.error().code == ErrorCode::kIo)  // cannot be kept
-    steps = measure_steps(model, options, kSeconds);
   if (!steps) return steps.error();
   say("pando: {}\n", steps->in_words());
-  if (steps->disturbed())
+  if (steps->file.empty())
+    say("pando: {} cannot be written; the next start will measure again\n", folder.string());
+  else if (steps->disturbed())
     say("pando: {}; the next start will measure them again\n",
         steps->n_repeats < MeasuredSteps::kFewestRepeats ? "too few were run"
                                                          : "other work disturbed them");
   else if (!steps->good())
-    say("pando: more than 5% and 1.5 times the difference: steps will miss budgets more often\n");
+    say("pando: steps are predicted worse than equal ones differ, so that budgets leave more room "
+        "(hint: without {} the next start measures again)\n",
+        steps->file.string());
   options.step_costs = std::move(steps->costs);
   return {};
 }

@@ -27,7 +27,6 @@ constexpr std::array<Shape, 9> kShapes = {{{8, 1, 40, 4},
                                            {512, 1, 512, 3},
                                            {512, 1, 2048, 6}}};
 constexpr int kRepeats = 3;
-constexpr double kMostTimes = 4;  // the time that is given, where a large model repeats few steps
 
 class Measuring {
  public:
@@ -62,8 +61,8 @@ class Measuring {
 
   bool is_over() const {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
-    const double most =
-        n_repeats_ < MeasuredSteps::kFewestRepeats ? kMostTimes * seconds_ : seconds_;
+    const bool few = n_repeats_ < MeasuredSteps::kFewestRepeats;  // a large model's steps
+    const double most = few ? MeasuredSteps::kMostTimes * seconds_ : seconds_;
     return taken.count() > most && !samples_.empty();
   }
   const std::vector<StepSample>& samples() const { return samples_; }

@@ -61,7 +61,7 @@ std::optional<MeasuredSteps> read(const fs::path& path, const std::string& name)
 }
 
 // Whole or not at all, whoever else writes it.
-Status write(const fs::path& path, const std::string& name, const MeasuredSteps& steps) {
+bool write(const fs::path& path, const std::string& name, const MeasuredSteps& steps) {
   const json all = {{"of", name},
                     {"step_costs", json::parse(steps.costs)},
                     {"median_error", steps.median_error},
@@ -73,9 +73,7 @@ Status write(const fs::path& path, const std::string& name, const MeasuredSteps&
   const fs::path whole = fmt::format("{}.{}", path.string(), getpid());
   const bool written = static_cast<bool>(std::ofstream(whole) << all.dump(1) << std::endl);
   if (written) fs::rename(whole, path, failure);
-  if (!written || failure)
-    return io_error("{}: cannot be written, expected a folder for costs of steps", path.string());
-  return {};
+  return written && !failure;
 }
 
 }  // namespace
@@ -106,12 +104,16 @@ Result<MeasuredSteps> saved_steps(const fs::path& folder, const Model& model,
   if (!name) return name.error();
   const fs::path path =
       folder / fmt::format("steps-{:016x}.json", XXH3_64bits(name->data(), name->size()));
-  if (std::optional<MeasuredSteps> steps = read(path, *name)) return *std::move(steps);
-  if (before) before();
-  Result<MeasuredSteps> steps = measure_steps(model, options, seconds);
-  if (!steps) return steps.error();
-  if (Status status = write(path, *name, *steps); !status) return status.error();
-  return steps;
+  std::optional<MeasuredSteps> kept = read(path, *name);
+  if (!kept) {
+    if (before) before();
+    Result<MeasuredSteps> steps = measure_steps(model, options, seconds);
+    if (!steps) return steps.error();
+    kept = *std::move(steps);
+    if (!write(path, *name, *kept)) return *std::move(kept);
+  }
+  kept->file = path;
+  return *std::move(kept);
 }
 
 }  // namespace pando

@@ -14,8 +14,8 @@ namespace {
 struct Cut {
   int n_tiles;   // of rows
   int n_slices;  // of inputs
-  int panels_each;
-  int n_parts;  // of the outputs, panels_each panels in each
+  int n_panels;
+  int n_parts;  // of the panels
 };
 
 constexpr int64_t kWorthPacking = 16'384;  // activations from which threads share their packing
@@ -23,18 +23,23 @@ constexpr int64_t kWorthPacking = 16'384;  // activations from which threads sha
 Cut cut(DType type, int m, int n, int k, int n_threads) {
   // Below this many multiplications waking a thread costs more than it saves.
   constexpr int64_t kWorthSharing = 200'000;
-  const int n_panels = (n + kPanelLen - 1) / kPanelLen;
   Cut c;
+  c.n_panels = (n + kPanelLen - 1) / kPanelLen;
   c.n_tiles = (m + kTileRows - 1) / kTileRows;
   c.n_slices = (unit_count(type, k) + slice_units(type) - 1) / slice_units(type);
   // Neighbouring panels in one item keep the prefetch going; several items a thread even out. Few
   // rows wait for memory alone, which is read the faster the longer the pieces are.
   const bool few_rows = m <= 4;
   const int items_each = few_rows ? 4 : 12, most_panels = few_rows ? 16 : 8;
-  c.panels_each = int64_t{m} * n * k < kWorthSharing || n_threads == 1
-                      ? n_panels
-                      : std::clamp(n_panels * c.n_tiles / (items_each * n_threads), 1, most_panels);
-  c.n_parts = (n_panels + c.panels_each - 1) / c.panels_each;
+  if (int64_t{m} * n * k < kWorthSharing || n_threads == 1) {
+    c.n_parts = 1;
+    return c;
+  }
+  const int panels_each =
+      std::clamp(c.n_panels * c.n_tiles / (items_each * n_threads), 1, most_panels);
+  const int n_parts = (c.n_panels + panels_each - 1) / panels_each;
+  // As many for each thread, so that none waits for another's last one.
+  c.n_parts = std::min((n_parts + n_threads - 1) / n_threads * n_threads, c.n_panels);
   return c;
 }
 
@@ -72,13 +77,14 @@ void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, c
   pool.parallel_for(int64_t{c.n_tiles} * c.n_parts, [&](int64_t item, int) {
     const int tile = static_cast<int>(item) / c.n_parts, part = static_cast<int>(item) % c.n_parts;
     const int row = first_of(tile, c.n_tiles, m);
-    const int column = part * c.panels_each * kPanelLen;
+    const int column = first_of(part, c.n_parts, c.n_panels) * kPanelLen;
+    const int next_column = first_of(part + 1, c.n_parts, c.n_panels) * kPanelLen;
     const int64_t strip = column / kStripLen;
     kernels.linear_block({.type = w.type(),
                           .weights = w.data() + strip * strip_bytes(w.type(), w.k()),
                           .x = x + row * row_bytes,
                           .m = first_of(tile + 1, c.n_tiles, m) - row,
-                          .n = std::min(c.panels_each * kPanelLen, w.n() - column),
+                          .n = std::min(next_column, w.n()) - column,
                           .k = w.k(),
                           .y = y + row * y_stride + column,
                           .y_stride = y_stride});

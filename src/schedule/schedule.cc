@@ -26,8 +26,9 @@ uint32_t order_by_bins(std::vector<Advance>& waiting, uint32_t n_bins) {
   for (const std::vector<uint32_t>& bin :
        first_fit_decreasing(lengths, lengths.empty() ? 0 : std::ranges::max(lengths))) {
     for (const uint32_t i : bin) ordered.push_back(waiting[i]);
-    if (n_bins-- > 0) n_first = static_cast<uint32_t>(ordered.size());
-    if (n_bins == UINT32_MAX) n_bins = 0;
+    if (n_bins == 0) continue;
+    --n_bins;
+    n_first = static_cast<uint32_t>(ordered.size());
   }
   waiting = std::move(ordered);
   return n_first;

@@ -200,11 +200,8 @@ class ServeClientTest : public ::testing::Test {
     return contenders(options, 20e-3, 32);
   }
   std::vector<ServedRequest> some_requests() const {
-    const ChatMix mix{.prompt_divisor = 128,
-                      .most_prompt = 16,
-                      .long_share = 0.25,
-                      .least_long = 100,
-                      .most_long = 200};
+    const ChatMix mix{
+        .divisor = 128, .most_prompt = 16, .long_share = 0.25, .least_long = 100, .most_long = 200};
     auto requests = draw_requests(poisson_trace(100, 1), mix, 120, 0.1, 1);
     for (ServedRequest& request : requests) request.deadlines = {.ttft_slo = 1e3, .tpot_slo = 1e3};
     return requests;
@@ -225,7 +222,6 @@ TEST_F(ServeClientTest, EveryTokenOfEveryAnswerIsSeenUnderAllPolicies) {
       ASSERT_EQ(tokens.size(), requests[i].n_answer) << who.name;
       EXPECT_GE(tokens[0], requests[i].arrival);
       EXPECT_TRUE(std::is_sorted(tokens.begin(), tokens.end()));
-      EXPECT_LE(tokens.back(), live.last_token);
     }
     EXPECT_EQ(figures_of(std::span(&live.window, 1)).short_met, 1) << who.name;
     EXPECT_EQ(live.stats.requests, requests.size()) << "what is for warming up is not counted";

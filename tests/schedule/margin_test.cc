@@ -47,5 +47,13 @@ TEST(Margin, LearnsOfFullStepsOnly) {
   EXPECT_EQ(margin.factor(), 1);
 }
 
+// The margin itself makes a step shorter, which must not keep it from falling again.
+TEST(Margin, LearnsOfStepsThatItMadeShort) {
+  Margin margin;
+  for (int i = 0; i < 1000; ++i) margin.observe(0.01, 0.1, 0.01);
+  for (int i = 0; i < 1000; ++i) margin.observe(0.004, 0.004, 0.01);
+  EXPECT_LT(margin.factor(), 1.3);
+}
+
 }  // namespace
 }  // namespace pando

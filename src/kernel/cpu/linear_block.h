@@ -124,7 +124,7 @@ struct LinearBlock {
         }
         // What comes next is fetched while this slice is used, a share with each row block; not
         // for few rows that read a panel in one pass: the hardware's own prefetching does better
-        // (Zen 4, one thread, one row of q8_0: 25 against 13 GB/s).
+        // (Zen 4, AVX2, one thread, one row of q8_0: 25 against 13 GB/s).
         const bool fetch = args.m >= Block::kMinFetchRows && !(last_panel && last_slice);
         const int n_lines = fetch ? w_bytes / Prefetch::kLine : 0;
         for (int i = 0; i < n_blocks; ++i) {
