@@ -144,7 +144,7 @@ void run_tables_1_2(Lab& lab) {
   grid(
       lab, llama("llama-2-7b", lab.choose(1, 1, 2)), "Tables 1 and 2",
       lab.choose<std::vector<int>>({64, 128}, {256, 1024}, {1024, 2048}),
-      lab.choose<std::vector<int>>({4, 8}, {32, 128}, {32, 256}), "",
+      lab.choose<std::vector<int>>({4, 8}, {16, 64}, {32, 256}), "",
       "The paper: CodeLlama-7B (the shape of Llama 2 7B), 8 A100; at batch 1,024 and 16K tokens of "
       "prefix Hydragen has 22.4 thousand tokens/s, vLLM 0.4, the ceiling 30.1 (128 tokens an "
       "answer).");

@@ -126,7 +126,7 @@ bool shares_nothing(const std::string& planner) {
 }
 
 void run_planners(Lab& lab) {
-  constexpr double kHopeless = 2;
+  constexpr double kHopeless = 1.5;
   const int n_long = lab.quick() ? 1 : 9, n_short = lab.quick() ? 1 : 11;
   Table table{
       .title = "Times that tree is faster: medians of paired ratios",
