@@ -209,6 +209,8 @@ def read_tokens(path, vocab):
         if n < 0:
             raise Failure(f"{path}: token {len(tokens)} has length {n}, expected 0 or more")
         tokens.append((reader.take(n), score))
+    if reader.at < len(reader.bytes):
+        raise Failure(f"{path}: has more than the {vocab} tokens of the model")
     return tokens
 
 
@@ -250,6 +252,8 @@ def convert(model, tokenizer, out):
         if name.endswith(("q_proj.weight", "k_proj.weight")):
             tensors[name] = pairs_to_halves(tensors[name], shape["dim"] // shape["heads"])
     tokenizer = tokenizer or find_tokenizer(model, shape["vocab"])
+    if (out / "config.json").exists():
+        raise Failure(f"{out}: is there already")
     out.mkdir(parents=True, exist_ok=True)
     (out / "config.json").write_text(json.dumps(config_json(shape), indent=2) + "\n")
     write_safetensors(out / "model.safetensors", tensors)

@@ -50,6 +50,7 @@ Json output_object(const BatchLine& of, const BatchQuestion& question, const Com
   if (sampling.n > 1) line["choice"] = completion.choice;
   if (completion.wrong) line["wrong"] = "computed without attention";
   line["text"] = completion.text;
+  if (!model.has_tokenizer()) line["tokens"] = completion.tokens;
   line["finish_reason"] = finish_reason_name(completion.finish_reason);
   line["prompt_tokens"] = completion.prompt_tokens;
   line["completion_tokens"] = completion.tokens.size();

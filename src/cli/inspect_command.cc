@@ -61,6 +61,7 @@ void print(const Inspection& i) {
   const auto teraflops = [&](uint64_t n) {
     return static_cast<double>(n) * i.flops_per_token * 1e-12;
   };
+  if (i.prompt_tokens == 0) return;
   fmt::print(
       "shared: {} tokens are computed instead of {}, {:.1f}% reused; about {:.3g} instead of "
       "{:.3g} "

@@ -44,6 +44,15 @@ CLI::Validator not_empty() {
       "", "");
 }
 
+CLI::Validator size_in_bytes() {
+  const CLI::AsSizeValue size(/*kb_is_1000=*/false);
+  return CLI::Validator(
+      [size](std::string& text) {
+        return text.starts_with('-') ? "is negative, expected a size as in 4GiB" : size(text);
+      },
+      size.get_description(), "");
+}
+
 CLI::Validator expect(const std::string& what, bool (*holds)(double)) {
   return CLI::Validator(
       [=](std::string& text) {
@@ -85,7 +94,7 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
       ->group(group);
   app.add_option("--kv-memory", a.engine.kv_memory,
                  "Memory for keys and values, as in 4GiB (default: half of what is free)")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(size_in_bytes())
       ->group(group);
   app.add_option("--context", a.engine.context, "Longest sequence in tokens (default: the model's)")
       ->check(not_negative)

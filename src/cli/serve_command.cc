@@ -236,12 +236,12 @@ Command add_serve(CLI::App& app) {
       ->capture_default_str()
       ->group(limits);
   app.add_option("--max-body", o.server.max_body_bytes, "Longest body, as in 32MiB")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(size_in_bytes())
       ->check(positive)
       ->default_str(bytes(o.server.max_body_bytes))
       ->group(limits);
   app.add_option("--max-header", o.server.max_header_bytes, "Longest headers, as in 16KiB")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(size_in_bytes())
       ->check(positive)
       ->default_str(bytes(o.server.max_header_bytes))
       ->group(limits);

@@ -1,6 +1,8 @@
 // Jobs of OpenAI's own endpoints.
 #include "openai/job.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/errors.h"
@@ -160,8 +162,9 @@ Status check_answers(const std::vector<Request>& requests, const JobContext& con
     const int n = request.sampling.n;
     n_besides += n - 1;
     if (n < 1 || n_besides > context.max_answers)
-      return invalid_argument("field 'n' is {} with {} prompts, expected 1 to {} answers", n,
-                              requests.size(), context.max_answers);
+      return invalid_argument(
+          "field 'n' is {}, expected 1 to {}{}", n, 1 + context.max_answers / requests.size(),
+          requests.size() > 1 ? fmt::format(" with {} prompts", requests.size()) : "");
     if (const int top = request.sampling.top_logprobs; top > kMostTopLogprobs)
       return invalid_argument("{} of the likeliest tokens are asked for, expected at most {}", top,
                               kMostTopLogprobs);

@@ -127,7 +127,12 @@ Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json
   fields.only(std::initializer_list<std::string_view>{"model", "tokens"});
   if (!fields.status()) return fields.status().error();
   if (!fields.has("tokens")) return invalid_argument("the body has no 'tokens'");
-  const Result<std::string> text = service.engine.model().decode(tokens);
+  const Model& model = service.engine.model();
+  for (const Token token : tokens)
+    if (token < 0 || token >= model.info().vocab)
+      return invalid_argument("field 'tokens' has {}, expected 0 to {}", token,
+                              model.info().vocab - 1);
+  const Result<std::string> text = model.decode(tokens);
   if (!text) return text.error();
   return json_response({{"prompt", *text}});
 }

@@ -57,6 +57,26 @@ constexpr const char* kMixed =
 {"id": "c", "context": "A context.", "questions": ["One?"], "max_tokens": 1}
 )";
 
+TEST(Batch, TokensComeBackWhereThereIsNoTokenizer) {
+  const TemporaryFolder folder;
+  const RandomModelOptions model_options{
+      .shape = "tiny-qwen3", .out = folder.path() / "model", .max_positions = kTinyContext};
+  ASSERT_TRUE(make_random_model(model_options).ok());
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json"})
+    std::filesystem::remove(model_options.out / name);
+  const auto model = Model::load(model_options.out);
+  ASSERT_TRUE(model.ok() && !(*model)->has_tokenizer());
+  const auto engine = Engine::open(*model, tiny_options());
+  ASSERT_TRUE(engine.ok());
+  std::istringstream in(R"({"tokens": [65, 32, 112]})");
+  std::ostringstream out;
+  ASSERT_TRUE(run_batch(**engine, in, in.str().size(), out, batch_options()).ok());
+  const Json line = Json::parse(out.str());
+  EXPECT_EQ(line["text"], "");
+  EXPECT_EQ(line["tokens"].size(), 4u);
+  EXPECT_FALSE(run(R"({"tokens": [65, 32, 112]})").lines.at(0).contains("tokens"));
+}
+
 TEST(Batch, EveryFormOfInput) {
   const Ran ran = run(kMixed);
   ASSERT_TRUE(ran.summary.ok());
