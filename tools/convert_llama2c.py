@@ -11,7 +11,6 @@ import argparse
 import array
 import json
 import pathlib
-import shutil
 import struct
 import sys
 
@@ -254,15 +253,14 @@ def convert(model, tokenizer, out):
     tokenizer = tokenizer or find_tokenizer(model, shape["vocab"])
     if (out / "config.json").exists():
         raise Failure(f"{out}: is there already")
+    is_sentencepiece = tokenizer.suffix == ".model"
+    pieces = (tokenizer.read_bytes() if is_sentencepiece else
+              sentencepiece_model(read_tokens(tokenizer, shape["vocab"])))
     out.mkdir(parents=True, exist_ok=True)
     (out / "config.json").write_text(json.dumps(config_json(shape), indent=2) + "\n")
     write_safetensors(out / "model.safetensors", tensors)
     (out / "tokenizer_config.json").write_text(json.dumps(TOKENIZER_CONFIG, indent=2) + "\n")
-    if tokenizer.suffix == ".model":
-        shutil.copyfile(tokenizer, out / "tokenizer.model")
-    else:
-        tokens = read_tokens(tokenizer, shape["vocab"])
-        (out / "tokenizer.model").write_bytes(sentencepiece_model(tokens))
+    (out / "tokenizer.model").write_bytes(pieces)
 
 
 def main():
