@@ -246,21 +246,22 @@ def find_tokenizer(model, vocab):
 
 
 def convert(model, tokenizer, out):
+    if (out / "config.json").exists():
+        raise Failure(f"{out}: has a model already, expected a directory without one")
     shape, tensors = read_model(model)
     for name in list(tensors):
         if name.endswith(("q_proj.weight", "k_proj.weight")):
             tensors[name] = pairs_to_halves(tensors[name], shape["dim"] // shape["heads"])
     tokenizer = tokenizer or find_tokenizer(model, shape["vocab"])
-    if (out / "config.json").exists():
-        raise Failure(f"{out}: is there already")
     is_sentencepiece = tokenizer.suffix == ".model"
     pieces = (tokenizer.read_bytes() if is_sentencepiece else
               sentencepiece_model(read_tokens(tokenizer, shape["vocab"])))
     out.mkdir(parents=True, exist_ok=True)
-    (out / "config.json").write_text(json.dumps(config_json(shape), indent=2) + "\n")
     write_safetensors(out / "model.safetensors", tensors)
     (out / "tokenizer_config.json").write_text(json.dumps(TOKENIZER_CONFIG, indent=2) + "\n")
     (out / "tokenizer.model").write_bytes(pieces)
+    # Last: what was interrupted has none and can be repeated.
+    (out / "config.json").write_text(json.dumps(config_json(shape), indent=2) + "\n")
 
 
 def main():

@@ -134,7 +134,8 @@ void run_planners(Lab& lab) {
       .notes = {
           fmt::format("{} in turn. The goal: no ratio below 0.97. A planner that "
                       "takes more than {} times what tree takes for a request, twice, is "
-                      "not timed again. Where prompts are long, those without sharing "
+                      "not timed again: its ratio is of one repetition. Where prompts are long, "
+                      "those without sharing "
                       "are asked one or two of them; ratios are of times for a request.",
                       lab.quick()
                           ? "One repetition, which decides nothing,"

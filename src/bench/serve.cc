@@ -22,7 +22,7 @@ LiveGrid::Point live_point(const ServeRun& run, ServeRun::Load load) {
   std::vector<EngineStats> stats(run.contenders.size());
   for (int round = 0; round < run.rounds; ++round) {
     const auto seed = static_cast<uint64_t>(round) + 1;
-    const double rate = run.rate(load.load);
+    const double rate = run.live_rate(load.load);
     const Span span = run.span(load.seconds, rate);
     const std::vector<ServedRequest> requests = run.requests(run.mix, rate, span.seconds, seed);
     std::vector<size_t> order(run.contenders.size());
@@ -45,7 +45,7 @@ void show_point(Lab& lab, const ServeRun& run, const LiveGrid::Point& point) {
   const std::vector<NamedFigures> figures = figures_of(run, point.windows);
   Table table = figures_table(
       fmt::format("Over HTTP, at {} of the capacity: {} requests a second, {} of {} s for each",
-                  number(point.load.load), number(run.rate(point.load.load)),
+                  number(point.load.load), number(run.live_rate(point.load.load)),
                   run.rounds == 1 ? "a window" : fmt::format("{} windows", run.rounds),
                   number(point.load.seconds)),
       figures);

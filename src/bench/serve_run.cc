@@ -155,6 +155,9 @@ void measure_capacities(ServeRun& run, int n_requests) {
     double last_token = 0;
     for (const Outcome& outcome : window.outcomes)
       if (!outcome.tokens.empty()) last_token = std::max(last_token, outcome.tokens.back());
+    if (last_token == 0)
+      throw BenchmarkError(
+          make_error(ErrorCode::kInternal, "none of {} requests was answered", n_requests));
     return n_requests / last_token;
   };
   run.capacity = capacity(serve_live(run.served, run.baseline(), requests, kEnough).window);

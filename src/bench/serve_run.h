@@ -34,7 +34,8 @@ struct ServeRun {
   double capacity = 0, simulated_capacity = 0;
 
   const Contender& baseline() const { return contenders.back(); }
-  double rate(double load) const { return load * capacity; }  // over HTTP
+  double live_rate(double load) const { return load * capacity; }
+  double simulated_rate(double load) const { return load * simulated_capacity; }
   // As long, or as long as there are requests in the trace.
   Span span(double for_seconds, double rate) const;
   // With their deadlines, by predicted work.

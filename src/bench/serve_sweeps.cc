@@ -51,12 +51,12 @@ void show_check(Lab& lab, const ServeRun& run, const LiveGrid& live) {
 
 void show_loads(Lab& lab, const ServeRun& run) {
   Chart chart{.title = "Short requests' first token by load, simulated",
-              .x_label = "load, part of the capacity",
+              .x_label = "load, part of the simulator's capacity",
               .y_label = "P99, ms",
               .log_y = true};
   for (const double load : {0.5, 0.7, 0.9}) {
     std::vector<NamedFigures> figures;
-    const double rate = load * run.simulated_capacity;
+    const double rate = run.simulated_rate(load);
     const std::vector<Simulated> all = simulate_all(run, run.mix, rate);
     chart.series.resize(all.size());
     for (size_t who = 0; who < all.size(); ++who) {
@@ -74,7 +74,7 @@ void show_loads(Lab& lab, const ServeRun& run) {
 
 // Medha, figure 1.
 void show_shares(Lab& lab, const ServeRun& run) {
-  const double rate = 0.7 * run.simulated_capacity;
+  const double rate = run.simulated_rate(0.7);
   const auto shares =
       lab.choose<std::vector<double>>({0, 0.05}, {0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06},
                                       {0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08});

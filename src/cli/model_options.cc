@@ -48,7 +48,9 @@ CLI::Validator size_in_bytes() {
   const CLI::AsSizeValue size(/*kb_is_1000=*/false);
   return CLI::Validator(
       [size](std::string& text) {
-        return text.starts_with('-') ? "is negative, expected a size as in 4GiB" : size(text);
+        const size_t first = text.find_first_not_of(" \t");
+        const bool negative = first != std::string::npos && text[first] == '-';
+        return negative ? text + ", expected a size as in 4GiB" : size(text);
       },
       size.get_description(), "");
 }

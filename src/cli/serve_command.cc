@@ -87,21 +87,24 @@ Status learn_steps(const Model& model, EngineOptions& options) {
   if (options.policy == "fcfs" && options.step_budget == 0) return {};
   const std::filesystem::path folder = cache_directory();
   Result<MeasuredSteps> steps = saved_steps(folder, model, options, kSeconds, [] {
-    say("pando: measuring how long steps take, for at most {} s (a large model: {} s)\n", kSeconds,
+    say("pando: measuring how long steps take, for about {} s (a large model: {} s)\n", kSeconds,
         MeasuredSteps::kMostTimes * kSeconds);
   });
   if (!steps) return steps.error();
   say("pando: {}\n", steps->in_words());
+  if (steps->disturbed())
+    say("pando: {}\n", steps->n_repeats < MeasuredSteps::kFewestRepeats
+                           ? "too few of them were run"
+                           : "other work disturbed them");
+  else if (!steps->good())
+    say("pando: steps are predicted worse than equal ones differ, so that budgets leave more "
+        "room\n");
   if (steps->file.empty())
     say("pando: {} cannot be written; the next start will measure again\n", folder.string());
   else if (steps->disturbed())
-    say("pando: {}; the next start will measure them again\n",
-        steps->n_repeats < MeasuredSteps::kFewestRepeats ? "too few were run"
-                                                         : "other work disturbed them");
+    say("pando: the next start will measure them again\n");
   else if (!steps->good())
-    say("pando: steps are predicted worse than equal ones differ, so that budgets leave more room "
-        "(hint: without {} the next start measures again)\n",
-        steps->file.string());
+    say("pando: (hint: without {} the next start measures again)\n", steps->file.string());
   options.step_costs = std::move(steps->costs);
   return {};
 }

@@ -133,7 +133,7 @@ bool EngineLoop::step() {
     execute(shares);
   } catch (const std::exception& error) {
     fail_step(shares, {ErrorCode::kInternal, error.what()});
-    packed_.reset();  // it did not take its time
+    packed_.reset();  // says nothing of how long steps take
   }
   remove_done();
   ++stats_.steps;

@@ -73,7 +73,9 @@ bool write(const fs::path& path, const std::string& name, const MeasuredSteps& s
   const fs::path whole = fmt::format("{}.{}", path.string(), getpid());
   const bool written = static_cast<bool>(std::ofstream(whole) << all.dump(1) << std::endl);
   if (written) fs::rename(whole, path, failure);
-  return written && !failure;
+  if (written && !failure) return true;
+  fs::remove(whole, failure);
+  return false;
 }
 
 }  // namespace

@@ -128,10 +128,10 @@ Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json
   if (!fields.status()) return fields.status().error();
   if (!fields.has("tokens")) return invalid_argument("the body has no 'tokens'");
   const Model& model = service.engine.model();
+  const int n_vocab = model.info().vocab;
   for (const Token token : tokens)
-    if (token < 0 || token >= model.info().vocab)
-      return invalid_argument("field 'tokens' has {}, expected 0 to {}", token,
-                              model.info().vocab - 1);
+    if (token >= n_vocab)
+      return invalid_argument("field 'tokens' has {}, expected 0 to {}", token, n_vocab - 1);
   const Result<std::string> text = model.decode(tokens);
   if (!text) return text.error();
   return json_response({{"prompt", *text}});

@@ -103,7 +103,8 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   EXPECT_EQ(pando("make-model --shape none --out x").code, kUsage);
   const Finished negative = pando("run --input x --kv-memory -5GiB");
   EXPECT_EQ(negative.code, kUsage);
-  EXPECT_NE(negative.err.find("is negative, expected a size as in 4GiB"), std::string::npos);
+  EXPECT_NE(negative.err.find("-5GiB, expected a size as in 4GiB"), std::string::npos);
+  EXPECT_EQ(pando("run --input x --kv-memory ' -5'").code, kUsage);
   EXPECT_EQ(pando("inspect m --input good.jsonl --context 100000").code, kUsage);
   EXPECT_EQ(pando("score --model m --threads 1 --perplexity good.jsonl --window 100000").code,
             kUsage);

@@ -173,6 +173,21 @@ TEST(Linear, RowsDoNotDependOnTheirNeighboursOrOnThreads) {
   }
 }
 
+TEST(Linear, PartsOfSeveralPanelsCoverAllOutputs) {
+  const int n = 1700;  // 36 panels
+  for (const DType type : kTypes) {
+    const int k = whole(type, 64);
+    const PackedMatrix w = Weights(type, n, k, 7).pack();
+    for (const int m : {1, 4, 300}) {
+      const std::vector<float> x = normal(size_t(m) * k, 8);
+      const std::vector<float> one = product(best_kernels().isa, 1, w, x.data(), m);
+      for (const int n_threads : {2, 3, 5})
+        EXPECT_TRUE(same_bits(product(best_kernels().isa, n_threads, w, x.data(), m), one))
+            << dtype_name(type) << " " << m << " rows, " << n_threads << " threads";
+    }
+  }
+}
+
 TEST(Linear, ReadsAndWritesOnlyItsRows) {
   const int m = 11, n = 37, y_stride = 43;
   ThreadPool pool(2);

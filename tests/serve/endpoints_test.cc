@@ -494,6 +494,10 @@ TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
             "context_length_exceeded");
   for (const int n : {0, -1, 2000000000})
     EXPECT_EQ(error("/v1/completions", {{"prompt", "P"}, {"n", n}})["code"], "invalid_argument");
+  const int most = 1 + server_->engine().options().max_open / 2;  // for each of two prompts
+  EXPECT_EQ(error("/v1/completions", {{"prompt", {"P", "Q"}}, {"n", most + 1}})["message"],
+            "field 'n' is " + std::to_string(most + 1) + ", expected 1 to " + std::to_string(most) +
+                " with 2 prompts");
   EXPECT_EQ(
       error("/v1/chat/completions", {{"messages", {{{"role", "user"}, {"content", "Q"}}}},
                                      {"tool_choice", "required"}})["message"],
