@@ -88,7 +88,7 @@ void Transformer::logits(const float* hidden, int n, float* out) {
 }
 
 void Transformer::resize(uint32_t n_rows) {
-  const auto fit = [n_rows](std::vector<float>& buffer, size_t width) {
+  const auto fit = [n_rows](AlignedVector<float>& buffer, size_t width) {
     if (buffer.size() < n_rows * width) buffer.resize(n_rows * width);
   };
   fit(buffers_.x, config_.d_model);

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/aligned_vector.h"
 #include "base/thread_pool.h"
 #include "comm/comm.h"
 #include "kernel/attention.h"
@@ -43,13 +44,13 @@ class Transformer {
  private:
   // Activations of a step, rows outermost, f32.
   struct Buffers {
-    std::vector<float> x;          // [n_rows, d_model] residual stream
-    std::vector<float> normed;     // [n_rows, d_model]
-    std::vector<float> qkv;        // [n_rows, (n_heads + 2 n_kv_heads) * head_dim]
-    std::vector<float> q;          // [n_rows, n_heads * head_dim]
-    std::vector<float> attended;   // [n_rows, n_heads * head_dim]
-    std::vector<float> projected;  // [n_rows, d_model]
-    std::vector<float> gate_up;    // [n_rows, 2 d_ff]
+    AlignedVector<float> x;          // [n_rows, d_model] residual stream
+    AlignedVector<float> normed;     // [n_rows, d_model]
+    AlignedVector<float> qkv;        // [n_rows, (n_heads + 2 n_kv_heads) * head_dim]
+    AlignedVector<float> q;          // [n_rows, n_heads * head_dim]
+    AlignedVector<float> attended;   // [n_rows, n_heads * head_dim]
+    AlignedVector<float> projected;  // [n_rows, d_model]
+    AlignedVector<float> gate_up;    // [n_rows, 2 d_ff]
   };
 
   void resize(uint32_t n_rows);

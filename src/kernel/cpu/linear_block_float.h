@@ -51,6 +51,19 @@ class Prefetch {
   int64_t each_;
 };
 
+// In the last slice, where a row block's outputs go, long before they are stored: rows lie far
+// apart, so that none of them is in a near cache (Zen 4, two threads, 512 rows, 6144 outputs: q8_0
+// 644 and 672 GOP/s without and with this and outputs that begin at a line, int8 755 and 805).
+template <int kRows, int kStrips>
+[[gnu::always_inline]] static inline void fetch_outputs(const BlockArgs& args, int strip) {
+  if (!args.last_slice) return;
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+    for (int s = 0; s < kStrips; ++s)
+      __builtin_prefetch(args.y + r * args.y_stride + (strip + s) * kStripLen, 1, 3);
+}
+
 // acc[kRows][kStrips] of f32 lanes: in registers, if every loop over it is unrolled (GCC 12) and
 // every function that takes it is inlined early (clang 14: 39 against 85% of the peak).
 template <class S, int kRows, int kStrips>
@@ -59,6 +72,7 @@ struct Accumulators {
   F acc[kRows][kStrips];
 
   [[gnu::always_inline]] void load(const BlockArgs& args, int strip) {
+    fetch_outputs<kRows, kStrips>(args, strip);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 3

@@ -22,6 +22,7 @@ struct Int8Block {
   static void run(const BlockArgs& args, int strip) {
     const QuantizedRow* rows = reinterpret_cast<const QuantizedRow*>(args.x);
     const int8_t* x = reinterpret_cast<const int8_t*>(rows + kRows);
+    fetch_outputs<kRows, kStrips>(args, strip);
     I dots[kRows][kStrips];
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
