@@ -18,7 +18,7 @@ struct LineAllocator {
   explicit LineAllocator(const LineAllocator<U>&) {}
 
   T* allocate(size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kLine)); }
-  void deallocate(T* p, size_t n) { ::operator delete(p, n * sizeof(T), kLine); }
+  void deallocate(T* p, size_t) { ::operator delete(p, kLine); }
   bool operator==(const LineAllocator&) const { return true; }
 };
 

@@ -14,40 +14,34 @@ namespace {
 
 constexpr double kRatioLoad = 0.7;
 
-// Windows of all contenders take turns, in another order in each round; requests are the same for
-// all of a round.
+// One window of each contender, of the same requests, in some order.
 LiveGrid::Point live_point(const ServeRun& run, ServeRun::Load load) {
+  constexpr uint64_t kSeed = 1;
   LiveGrid::Point point{.load = load};
   point.windows.resize(run.contenders.size());
-  std::vector<EngineStats> stats(run.contenders.size());
-  for (int round = 0; round < run.rounds; ++round) {
-    const auto seed = static_cast<uint64_t>(round) + 1;
-    const double rate = run.live_rate(load.load);
-    const Span span = run.span(load.seconds, rate);
-    const std::vector<ServedRequest> requests = run.requests(run.mix, rate, span.seconds, seed);
-    std::vector<size_t> order(run.contenders.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::shuffle(order.begin(), order.end(), std::mt19937_64(seed));
-    for (const size_t who : order) {
-      LiveWindow live = serve_live(run.served, run.contenders[who], requests, span);
-      point.windows[who].push_back(std::move(live.window));
-      stats[who].prediction_error_s += live.stats.prediction_error_s;
-      stats[who].timed_s += live.stats.timed_s;
-    }
+  point.prediction_error.resize(run.contenders.size(), kNotMeasured);
+  const double rate = run.live_rate(load.load);
+  const Span span = run.span(load.seconds, rate);
+  const std::vector<ServedRequest> requests = run.requests(run.mix, rate, span.seconds, kSeed);
+  std::vector<size_t> order(run.contenders.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(kSeed));
+  for (const size_t who : order) {
+    LiveWindow live = serve_live(run.served, run.contenders[who], requests, span);
+    point.windows[who] = std::move(live.window);
+    if (live.stats.timed_s > 0)
+      point.prediction_error[who] = 100 * live.stats.prediction_error_s / live.stats.timed_s;
   }
-  for (const EngineStats& s : stats)
-    point.prediction_error.push_back(s.timed_s > 0 ? 100 * s.prediction_error_s / s.timed_s
-                                                   : kNotMeasured);
   return point;
 }
 
 void show_point(Lab& lab, const ServeRun& run, const LiveGrid::Point& point) {
   const std::vector<NamedFigures> figures = figures_of(run, point.windows);
   Table table = figures_table(
-      fmt::format("Over HTTP, at {} of the capacity: {} requests a second, {} of {} s for each",
-                  number(point.load.load), number(run.live_rate(point.load.load)),
-                  run.rounds == 1 ? "a window" : fmt::format("{} windows", run.rounds),
-                  number(point.load.seconds)),
+      fmt::format(
+          "Over HTTP, at {} of the capacity: {} requests a second, a window of {} s for each",
+          number(point.load.load), number(run.live_rate(point.load.load)),
+          number(point.load.seconds)),
       figures);
   table.columns.push_back("prediction error %");
   for (size_t who = 0; who < figures.size(); ++who)

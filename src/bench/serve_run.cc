@@ -128,10 +128,9 @@ ServeRun serve_run(Lab& lab) {
                           .predictor = predictor,
                           .kv_token_bytes = kv_token_bytes},
                .loads = lab.choose<std::vector<ServeRun::Load>>({{0.7, 1}}, {{0.7, 30}},
-                                                                {{0.5, 20}, {0.7, 60}, {0.9, 20}}),
+                                                                {{0.5, 30}, {0.7, 60}, {0.9, 30}}),
                .head = lab.quick() ? 0.2 : 6.0,
                .tail = lab.quick() ? 1.0 : 8.0,
-               .rounds = lab.choose(1, 1, 2),
                .simulated_seconds = lab.choose(20.0, 600.0, 1200.0)};
   run.n_short = median_short(run.trace, mix);
   run.budget = std::max(lab.choose(5e-3, kLeastBudget, kLeastBudget),
@@ -165,10 +164,10 @@ void measure_capacities(ServeRun& run, int n_requests) {
 }
 
 std::vector<NamedFigures> figures_of(const ServeRun& run,
-                                     const std::vector<std::vector<ServedWindow>>& windows) {
+                                     const std::vector<ServedWindow>& windows) {
   std::vector<NamedFigures> all;
   for (size_t who = 0; who < windows.size(); ++who)
-    all.push_back({run.contenders[who].name, figures_of(windows[who])});
+    all.push_back({run.contenders[who].name, figures_of({&windows[who], 1})});
   return all;
 }
 

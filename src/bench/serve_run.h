@@ -26,7 +26,6 @@ struct ServeRun {
   };
   std::vector<Load> loads;
   double head = 0, tail = 0;       // seconds before those, and how long is watched after them
-  int rounds = 1;                  // live windows of each contender at each load
   double simulated_seconds = 0;    // of a simulated window
   std::vector<std::string> notes;  // what is fixed, in words
   // Requests a second that the baseline does where all are there at once, over HTTP and in the
@@ -49,18 +48,17 @@ ServeRun serve_run(Lab& lab);
 // Of n_requests, by when the last token came.
 void measure_capacities(ServeRun& run, int n_requests);
 
-// Windows of each contender at each load.
+// A window of each contender at each load.
 struct LiveGrid {
   struct Point {
     ServeRun::Load load;
-    std::vector<std::vector<ServedWindow>> windows;  // [contenders][rounds]
-    std::vector<double> prediction_error;            // [contenders], percent of measured time
+    std::vector<ServedWindow> windows;     // [contenders]
+    std::vector<double> prediction_error;  // [contenders], percent of measured time
   };
   std::vector<Point> points;  // [loads]
 };
 
-std::vector<NamedFigures> figures_of(const ServeRun& run,
-                                     const std::vector<std::vector<ServedWindow>>& windows);
+std::vector<NamedFigures> figures_of(const ServeRun& run, const std::vector<ServedWindow>& windows);
 
 // What the simulator says of the same, and of more.
 void show_simulated(Lab& lab, const ServeRun& run, const LiveGrid& live);

@@ -13,7 +13,8 @@ constexpr uint64_t kSeed = 1;
 // Who shows in tables of the simulator: the contenders, and the pools of 6.5.
 struct Simulated {
   std::string name;
-  std::vector<ServedWindow> windows;
+  ServedWindow window;
+  ServeFigures figures() const { return figures_of({&window, 1}); }
 };
 
 std::vector<Simulated> simulate_all(const ServeRun& run, const ChatMix& mix, double rate) {
@@ -21,8 +22,8 @@ std::vector<Simulated> simulate_all(const ServeRun& run, const ChatMix& mix, dou
   const std::vector<ServedRequest> requests = run.requests(mix, rate, span.seconds, kSeed);
   std::vector<Simulated> all;
   for (const Contender& who : run.contenders)
-    all.push_back({who.name, {serve_simulated(run.served, who, requests, span)}});
-  all.push_back({"FCFS, pools", {serve_in_pools(run.served, run.baseline(), requests, span)}});
+    all.push_back({who.name, serve_simulated(run.served, who, requests, span)});
+  all.push_back({"FCFS, pools", serve_in_pools(run.served, run.baseline(), requests, span)});
   return all;
 }
 
@@ -35,11 +36,10 @@ void show_check(Lab& lab, const ServeRun& run, const LiveGrid& live) {
                 "machine and errors of prediction are not in it."}};
   for (const LiveGrid::Point& point : live.points)
     for (size_t who = 0; who < run.contenders.size(); ++who) {
-      std::vector<ServedWindow> simulated;
-      for (const ServedWindow& window : point.windows[who])
-        simulated.push_back(
-            serve_simulated(run.served, run.contenders[who], window.requests, window.span));
-      const ServeFigures a = figures_of(point.windows[who]), b = figures_of(simulated);
+      const ServedWindow& window = point.windows[who];
+      const ServedWindow simulated =
+          serve_simulated(run.served, run.contenders[who], window.requests, window.span);
+      const ServeFigures a = figures_of({&window, 1}), b = figures_of({&simulated, 1});
       table.add(
           {number(point.load.load), run.contenders[who].name,
            number(a.short_ttft.p50 / b.short_ttft.p50), number(a.short_ttft.p99 / b.short_ttft.p99),
@@ -60,7 +60,7 @@ void show_loads(Lab& lab, const ServeRun& run) {
     const std::vector<Simulated> all = simulate_all(run, run.mix, rate);
     chart.series.resize(all.size());
     for (size_t who = 0; who < all.size(); ++who) {
-      figures.push_back({all[who].name, figures_of(all[who].windows)});
+      figures.push_back({all[who].name, all[who].figures()});
       chart.series[who].name = all[who].name;
       chart.series[who].points.emplace_back(load, 1e3 * figures[who].figures.short_ttft.p99);
     }
@@ -99,7 +99,7 @@ void show_shares(Lab& lab, const ServeRun& run) {
     p50.series.resize(all.size());
     p99.series.resize(all.size());
     for (size_t who = 0; who < all.size(); ++who) {
-      const ServeFigures figures = figures_of(all[who].windows);
+      const ServeFigures figures = all[who].figures();
       std::vector<std::string>& row = table.rows[who];
       if (row.empty()) row.push_back(all[who].name);
       row.push_back(number(1e3 * figures.short_ttft.p50));
