@@ -1,5 +1,5 @@
-// std::vector that begins at a cache line: rows of whole lines share none, and a vector register's
-// loads and stores never take two.
+// std::vector that begins at a cache line: rows that are whole lines share none, and loads and
+// stores of a vector register then never take two.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <span>
 #include <vector>
 
 #include "bench/serve_workload.h"
@@ -34,7 +33,7 @@ struct Percentiles {
   double p50, p90, p99;
 };
 
-// Of some windows together. Seconds; shares from 0 to 1; not a number where there is nothing to
+// Of a window. Seconds; shares from 0 to 1; not a number where there is nothing to
 // count.
 struct ServeFigures {
   // To the first token. One that had none at the end of its window waited at least until then, and
@@ -49,6 +48,6 @@ struct ServeFigures {
   double goodput;                // such requests, for each second of those that count
   size_t n_requests, n_waiting;  // n_waiting: without a first token at the end
 };
-ServeFigures figures_of(std::span<const ServedWindow> windows);
+ServeFigures figures_of(const ServedWindow& window);
 
 }  // namespace pando::bench

@@ -14,7 +14,7 @@ constexpr uint64_t kSeed = 1;
 struct Simulated {
   std::string name;
   ServedWindow window;
-  ServeFigures figures() const { return figures_of({&window, 1}); }
+  ServeFigures figures() const { return figures_of(window); }
 };
 
 std::vector<Simulated> simulate_all(const ServeRun& run, const ChatMix& mix, double rate) {
@@ -39,7 +39,7 @@ void show_check(Lab& lab, const ServeRun& run, const LiveGrid& live) {
       const ServedWindow& window = point.windows[who];
       const ServedWindow simulated =
           serve_simulated(run.served, run.contenders[who], window.requests, window.span);
-      const ServeFigures a = figures_of({&window, 1}), b = figures_of({&simulated, 1});
+      const ServeFigures a = figures_of(window), b = figures_of(simulated);
       table.add(
           {number(point.load.load), run.contenders[who].name,
            number(a.short_ttft.p50 / b.short_ttft.p50), number(a.short_ttft.p99 / b.short_ttft.p99),

@@ -48,7 +48,7 @@ CLI::Validator size_in_bytes() {
   const CLI::AsSizeValue size(/*kb_is_1000=*/false);
   return CLI::Validator(
       [size](std::string& text) {
-        const size_t first = text.find_first_not_of(" \t");
+        const size_t first = text.find_first_not_of(" \t\n\v\f\r");
         const bool negative = first != std::string::npos && text[first] == '-';
         return negative ? text + ", expected a size as in 4GiB" : size(text);
       },

@@ -92,19 +92,20 @@ Status learn_steps(const Model& model, EngineOptions& options) {
   });
   if (!steps) return steps.error();
   say("pando: {}\n", steps->in_words());
+  const bool kept = !steps->file.empty();
+  if (!kept)
+    say("pando: {} cannot be written; the next start will measure again\n", folder.string());
   if (steps->disturbed())
-    say("pando: {}\n", steps->n_repeats < MeasuredSteps::kFewestRepeats
-                           ? "too few of them were run"
-                           : "other work disturbed them");
+    say("pando: {}{}\n",
+        steps->n_repeats < MeasuredSteps::kFewestRepeats ? "too few steps were repeated"
+                                                         : "other work disturbed them",
+        kept ? "; the next start will measure them again" : "");
   else if (!steps->good())
     say("pando: steps are predicted worse than equal ones differ, so that budgets leave more "
-        "room\n");
-  if (steps->file.empty())
-    say("pando: {} cannot be written; the next start will measure again\n", folder.string());
-  else if (steps->disturbed())
-    say("pando: the next start will measure them again\n");
-  else if (!steps->good())
-    say("pando: (hint: without {} the next start measures again)\n", steps->file.string());
+        "room{}\n",
+        kept
+            ? fmt::format(" (hint: without {} the next start measures again)", steps->file.string())
+            : "");
   options.step_costs = std::move(steps->costs);
   return {};
 }

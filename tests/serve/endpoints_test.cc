@@ -513,6 +513,7 @@ TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
   error("/v1/score", Json::object());
   error("/detokenize", {{"tokens", "a"}});
   error("/detokenize", {{"tokens", {1, 99'999}}});
+  error("/detokenize", {{"tokens", {-1}}});
   const Answer wrong_method = client_.get("/v1/completions");
   EXPECT_EQ(wrong_method.status, 405);
   EXPECT_EQ(wrong_method.allow, "POST");

@@ -46,6 +46,7 @@ struct GroupedBlock {
   // Strips [strip, strip + kStrips) of the panel.
   template <int kRows, int kStrips>
   static void run(const BlockArgs& args, int strip) {
+    fetch_outputs<kRows, kStrips>(args, strip);
     Accumulators<S, kRows, kStrips> sums;
     sums.load(args, strip);
     const std::byte* pair = args.w;
