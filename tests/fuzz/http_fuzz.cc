@@ -39,9 +39,13 @@ uint16_t port_of_server() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   asio::io_context context;
   asio::ip::tcp::socket socket(context);
-  socket.connect({asio::ip::address_v4::loopback(), port_of_server()});
-  std::string_view text = fuzz::text_of(data, size);
   boost::system::error_code error;
+  do {  // libFuzzer's timer may interrupt it
+    socket = asio::ip::tcp::socket(context);
+    socket.connect({asio::ip::address_v4::loopback(), port_of_server()}, error);
+  } while (error == asio::error::interrupted);
+  fuzz::demand(!error, "no connection");
+  std::string_view text = fuzz::text_of(data, size);
   while (!text.empty() && !error) {
     const std::string_view piece = text.substr(0, text.find('\0'));
     asio::write(socket, asio::buffer(piece), error);
