@@ -7,7 +7,9 @@
 
 namespace pando {
 
-// Owns its bytes; moves, never copies. Fresh memory is zero and costs nothing until touched.
+// Owns its bytes; moves, never copies. Fresh memory is zero and costs nothing until touched. It
+// begins at a cache line: rows that are whole lines share none, and loads and stores of a vector
+// register then never take two.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
@@ -28,6 +30,11 @@ class AlignedBuffer {
     std::swap(size_, other.size_);
     std::swap(mapping_, other.mapping_);
     return *this;
+  }
+
+  // At least n_bytes; where it has to grow, what it held is gone.
+  void reserve(size_t n_bytes) {
+    if (size_ < n_bytes) *this = AlignedBuffer(n_bytes);
   }
 
   std::byte* data() const { return data_; }

@@ -74,6 +74,7 @@ AttentionWork::AttentionWork(const AttentionCase& shape) : case_(shape) {
   for (float& x : q_) x = uniform(random);
   out_.resize(q_.size());
   args_.q = q_.data();
+  args_.q_stride = int64_t{case_.n_heads} * case_.head_dim;
   args_.out = out_.data();
   level_args_ = {.kv = args_.kv,
                  .layer = 0,
@@ -86,6 +87,7 @@ AttentionWork::AttentionWork(const AttentionCase& shape) : case_(shape) {
                  .states = states_,
                  .positions = positions_,
                  .q = q_.data(),
+                 .q_stride = args_.q_stride,
                  .out = out_.data()};
 }
 

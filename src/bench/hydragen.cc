@@ -135,7 +135,7 @@ void run_figure_3(Lab& lab) {
        lab.choose<std::vector<int>>({4, 8}, {8, 128}, {16, 256}), "batch", note);
   const std::vector<Point> points =
       grid(lab, spec, "Figure 3 (b)",
-           lab.choose<std::vector<int>>({64, 128}, {1024, 4096}, {4096, 16256}),
+           lab.choose<std::vector<int>>({64, 128}, {1024, 2048}, {4096, 16256}),
            {lab.choose(8, 256, 256)}, "tokens of the prefix", note);
   show_allowed(lab, spec, points);
 }

@@ -24,7 +24,7 @@ class ProductWork {
   std::vector<kernel::PackedMatrix> copies_;
   size_t next_ = 0;
   std::vector<float> x_, y_;
-  kernel::LinearScratch scratch_;
+  kernel::PackedRows scratch_;
 };
 
 // All of the following are a second on the clock, on all threads of the lab.

@@ -61,7 +61,7 @@ const char* const kUnshared =
     "proportion.";
 
 void run_table_2(Lab& lab) {
-  const Synthetic s = lab.choose(Synthetic{128, 16, 8}, Synthetic{1024, 128, 32}, {2048, 256, 32});
+  const Synthetic s = lab.choose(Synthetic{128, 16, 8}, Synthetic{512, 64, 32}, {2048, 256, 32});
   Table table{
       .title = fmt::format("RadixMLP table 2: prefill of {} sequences, {} shared tokens, {} of "
                            "their own, bf16 weights",

@@ -57,8 +57,8 @@ void merge_parts(const Kernels& kernels, const AttentionArgs& args, const Attent
 }  // namespace
 
 void AttentionScratch::reserve(int n_workers, size_t n_bytes, size_t n_shared_bytes) {
-  if (buffer_.size() < n_workers * n_bytes) buffer_ = AlignedBuffer(n_workers * n_bytes);
-  if (shared_.size() < n_shared_bytes) shared_ = AlignedBuffer(n_shared_bytes);
+  buffer_.reserve(n_workers * n_bytes);
+  shared_.reserve(n_shared_bytes);
   bytes_each_ = n_bytes;
 }
 

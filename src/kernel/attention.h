@@ -31,8 +31,9 @@ struct AttentionArgs {
   std::span<const uint32_t> positions;   // [n_rows]
   std::span<const AttentionTask> tasks;  // by tile, then by row; each row meets each tile once
   std::span<const PageId> task_pages;
-  const float* q;  // [n_rows, n_heads, head_dim] f32, rotated, not scaled
-  float* out;      // [n_rows, n_heads, head_dim] f32
+  const float* q;    // [n_rows, n_heads, head_dim] f32, rotated, not scaled
+  int64_t q_stride;  // values between rows of q
+  float* out;        // [n_rows, n_heads, head_dim] f32
 };
 
 // Memory that `attention` reuses between calls; one per engine, used by one call at a time.

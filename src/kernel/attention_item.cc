@@ -183,7 +183,7 @@ void AttentionItem::scale_queries() {
     const int64_t head = kv_head_ * split_.group + i % split_.group;
     const bool int8 = shape_.type == DType::kI8;
     float* const q = int8 ? q_ : q_ + i * dim_;
-    kernels_.scale(args_.q + (row * args_.n_heads + head) * shape_.head_dim, args_.scale,
+    kernels_.scale(args_.q + row * args_.q_stride + head * shape_.head_dim, args_.scale,
                    shape_.head_dim, q);
     if (int8) q_rows_[i] = kernels_.quantize(q, shape_.head_dim, q_int8_ + i * dim_);
   }

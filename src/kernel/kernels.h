@@ -15,7 +15,7 @@ struct AttendTileArgs;   // kernel/cpu/attend.h
 struct MaskedTileArgs;   // kernel/cpu/masked.h
 struct MergeSpansArgs;   // kernel/cpu/attend.h
 struct LinearBlockArgs;  // kernel/cpu/linear_block.h
-struct PackSliceArgs;    // kernel/cpu/linear_block.h
+struct PackRowArgs;    // kernel/cpu/linear_block.h
 struct QuantizedRow;     // kernel/cpu/linear_layout.h
 
 struct Kernels {
@@ -33,8 +33,6 @@ struct Kernels {
   void (*add)(float* x, const float* y, int n);
   // out[i] = x[i] * factor; both [n]; out may be x.
   void (*scale)(const float* x, float factor, int n, float* out);
-  // The largest |x[i]|; x: [n] f32.
-  float (*abs_max)(const float* x, int n);
   // As one group of integers with its scale (docs/arithmetic.md, int8). x: [n] f32; out: [n rounded
   // up to sixteen] s8.
   QuantizedRow (*quantize)(const float* x, int n, int8_t* out);
@@ -45,8 +43,8 @@ struct Kernels {
 
   // --- matrix products: kernel/linear.h drives these -----------------------------------------
   void (*linear_block)(const LinearBlockArgs& args);
-  // Activations to the form that linear_block reads; quantised for weights in integers.
-  void (*pack_slice)(const PackSliceArgs& args);
+  // A row of activations to the form that linear_block reads; quantised for weights in integers.
+  void (*pack_row)(const PackRowArgs& args);
 
   // --- attention: kernel/attention.h drives these --------------------------------------------
   void (*attend_tile)(const AttendTileArgs& args);

@@ -58,8 +58,8 @@ void write_int8_row(const Kernels& kernels, const KvView& kv, int layer, const f
 }
 
 // k, v: [n_kv_heads, head_dim] f32.
-void write_row(const Kernels& kernels, const KvView& kv, int layer, const float* k, const float* v,
-               std::span<const KvSlot> slots) {
+void write_float_row(const Kernels& kernels, const KvView& kv, int layer, const float* k,
+                     const float* v, std::span<const KvSlot> slots) {
   const KvShape& shape = kv.shape;
   const size_t element = dtype_size(shape.type);
   alignas(64) std::byte narrow[16 * sizeof(float)];
@@ -85,18 +85,23 @@ void write_row(const Kernels& kernels, const KvView& kv, int layer, const float*
 
 }  // namespace
 
+void write_kv_row(const Kernels& kernels, const KvView& kv, int layer, const float* k,
+                  const float* v, std::span<const KvSlot> slots) {
+  if (slots.empty()) return;
+  const auto write = kv.shape.type == DType::kI8 ? write_int8_row : write_float_row;
+  write(kernels, kv, layer, k, v, slots);
+}
+
 void write_kv(const Kernels& kernels, ThreadPool& pool, const KvView& kv, int layer, const float* k,
               const float* v, int64_t stride, std::span<const uint32_t> slot_begin,
               std::span<const KvSlot> slots) {
   PANDO_CHECK(!slot_begin.empty() && slot_begin.back() <= slots.size());
-  const auto write = kv.shape.type == DType::kI8 ? write_int8_row : write_row;
   const int64_t n_rows = static_cast<int64_t>(slot_begin.size()) - 1;
   pool.parallel_for((n_rows + kRowsEach - 1) / kRowsEach, [&](int64_t item, int) {
     const int64_t end = std::min(n_rows, (item + 1) * kRowsEach);
-    for (int64_t row = item * kRowsEach; row < end; ++row) {
-      const auto own = slots.subspan(slot_begin[row], slot_begin[row + 1] - slot_begin[row]);
-      if (!own.empty()) write(kernels, kv, layer, k + row * stride, v + row * stride, own);
-    }
+    for (int64_t row = item * kRowsEach; row < end; ++row)
+      write_kv_row(kernels, kv, layer, k + row * stride, v + row * stride,
+                   slots.subspan(slot_begin[row], slot_begin[row + 1] - slot_begin[row]));
   });
 }
 

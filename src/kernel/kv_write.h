@@ -17,6 +17,10 @@ void write_kv(const Kernels& kernels, ThreadPool& pool, const KvView& kv, int la
               const float* v, int64_t stride, std::span<const uint32_t> slot_begin,
               std::span<const KvSlot> slots);
 
+// The same for one row. k, v: [n_kv_heads, head_dim] f32.
+void write_kv_row(const Kernels& kernels, const KvView& kv, int layer, const float* k,
+                  const float* v, std::span<const KvSlot> slots);
+
 // Carries out copies in order (a later one may read what an earlier one wrote).
 void copy_pages(const KvView& kv, std::span<const PageCopy> copies);
 

@@ -112,7 +112,7 @@ class LevelItem {
       for (int head = 0; head < group_; ++head) {
         const int i = query(row) + head;
         const float* from =
-            args_.q + (int64_t{row} * args_.n_heads + kv_head_ * group_ + head) * shape_.head_dim;
+            args_.q + row * args_.q_stride + (kv_head_ * group_ + head) * shape_.head_dim;
         const bool int8 = shape_.type == DType::kI8;
         float* const q = int8 ? q_ : q_ + i * dim_;
         kernels_.scale(from, args_.scale, shape_.head_dim, q);

@@ -38,6 +38,7 @@ struct LevelArgs {
   std::span<const uint32_t> states;        // in order of their levels
   std::span<const uint32_t> positions;     // [n_rows]
   const float* q;                          // [n_rows, n_heads, head_dim] f32, rotated, not scaled
+  int64_t q_stride;                        // values between rows of q
   float* out;                              // [n_rows, n_heads, head_dim] f32
 };
 

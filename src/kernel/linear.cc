@@ -12,21 +12,19 @@ namespace {
 
 // How a product is cut into items of work.
 struct Cut {
-  int n_tiles;   // of rows
-  int n_slices;  // of inputs
+  int n_tiles;  // of rows
   int n_panels;
   int n_parts;  // of the panels
 };
 
-constexpr int64_t kWorthPacking = 16'384;  // activations from which threads share their packing
+int tiles_of(int m) { return (m + kTileRows - 1) / kTileRows; }
 
-Cut cut(DType type, int m, int n, int k, int n_threads) {
+Cut cut(int m, int n, int k, int n_threads) {
   // Below this many multiplications waking a thread costs more than it saves.
   constexpr int64_t kWorthSharing = 200'000;
   Cut c;
   c.n_panels = (n + kPanelLen - 1) / kPanelLen;
-  c.n_tiles = (m + kTileRows - 1) / kTileRows;
-  c.n_slices = (unit_count(type, k) + slice_units(type) - 1) / slice_units(type);
+  c.n_tiles = tiles_of(m);
   // Neighbouring panels in one item keep the prefetch going; several items a thread even out. Few
   // rows wait for memory alone, which is read the faster the longer the pieces are.
   const bool few_rows = m <= 4;
@@ -43,36 +41,10 @@ Cut cut(DType type, int m, int n, int k, int n_threads) {
   return c;
 }
 
-// The largest magnitude of each row, for int8, whose scale is that of the whole row.
-void find_maxima(const Kernels& kernels, ThreadPool& pool, const float* x, int64_t x_stride, int m,
-                 int k, std::vector<float>& amax) {
-  if (amax.size() < static_cast<size_t>(m)) amax.resize(m);
-  const auto find = [&](int64_t row, int) { amax[row] = kernels.abs_max(x + row * x_stride, k); };
-  if (int64_t{m} * k >= kWorthPacking) return pool.parallel_for(m, find);
-  for (int row = 0; row < m; ++row) find(row, 0);
-}
-
-void pack(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const Cut& c,
-          const float* x, int64_t x_stride, int m, const float* amax, std::byte* out) {
-  const int64_t row_bytes = packed_row_bytes(w.type(), unit_count(w.type(), w.k()));
-  const auto pack_one = [&](int64_t item, int) {
-    const int tile = static_cast<int>(item) / c.n_slices,
-              slice = static_cast<int>(item) % c.n_slices;
-    const int row = first_of(tile, c.n_tiles, m);
-    const int n_rows = first_of(tile + 1, c.n_tiles, m) - row;
-    const int unit = slice * slice_units(w.type());
-    const int i = unit * unit_len(w.type());
-    const int len = std::min(slice_units(w.type()) * unit_len(w.type()), w.k() - i);
-    std::byte* to = out + row * row_bytes + packed_row_bytes(w.type(), unit) * n_rows;
-    kernels.pack_slice({w.type(), x + row * x_stride + i, x_stride, n_rows, len, to, amax + row});
-  };
-  const int n_items = c.n_tiles * c.n_slices;
-  if (int64_t{m} * w.k() >= kWorthPacking) return pool.parallel_for(n_items, pack_one);
-  for (int item = 0; item < n_items; ++item) pack_one(item, 0);
-}
-
-void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const Cut& c,
-              const std::byte* x, int m, float* y, int64_t y_stride) {
+void product(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const PackedRows& x,
+             float* y, int64_t y_stride) {
+  const int m = x.m();
+  const Cut c = cut(m, w.n(), w.k(), pool.n_threads());
   const int64_t row_bytes = packed_row_bytes(w.type(), unit_count(w.type(), w.k()));
   pool.parallel_for(int64_t{c.n_tiles} * c.n_parts, [&](int64_t item, int) {
     const int tile = static_cast<int>(item) / c.n_parts, part = static_cast<int>(item) % c.n_parts;
@@ -82,7 +54,7 @@ void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, c
     const int64_t strip = column / kStripLen;
     kernels.linear_block({.type = w.type(),
                           .weights = w.data() + strip * strip_bytes(w.type(), w.k()),
-                          .x = x + row * row_bytes,
+                          .x = x.data() + row * row_bytes,
                           .m = first_of(tile + 1, c.n_tiles, m) - row,
                           .n = std::min(next_column, w.n()) - column,
                           .k = w.k(),
@@ -91,37 +63,82 @@ void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, c
   });
 }
 
-void product(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const float* x,
-             int64_t x_stride, int m, float* y, int64_t y_stride, LinearScratch& scratch) {
-  const Cut c = cut(w.type(), m, w.n(), w.k(), pool.n_threads());
-  const size_t bytes = m * packed_row_bytes(w.type(), unit_count(w.type(), w.k()));
-  if (scratch.activations.size() < bytes) scratch.activations = AlignedBuffer(bytes);
-  if (w.type() == DType::kI8) find_maxima(kernels, pool, x, x_stride, m, w.k(), scratch.amax);
-  pack(kernels, pool, w, c, x, x_stride, m, scratch.amax.data(), scratch.activations.data());
-  multiply(kernels, pool, w, c, scratch.activations.data(), m, y, y_stride);
-}
-
-// Fault::kSplitSumOverK: the two halves of the inputs apart, added at the end.
-void split_product(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const float* x,
-                   int64_t x_stride, int m, float* y, int64_t y_stride, LinearScratch& scratch) {
-  std::vector<float> low(int64_t{m} * w.k()), high(low.size()), sum(int64_t{m} * w.n());
-  for (int64_t r = 0; r < m; ++r)
-    for (int i = 0; i < w.k(); ++i)
-      (i < w.k() / 2 ? low : high)[r * w.k() + i] = x[r * x_stride + i];
-  product(kernels, pool, w, low.data(), w.k(), m, y, y_stride, scratch);
-  product(kernels, pool, w, high.data(), w.k(), m, sum.data(), w.n(), scratch);
-  for (int64_t r = 0; r < m; ++r) kernels.add(y + r * y_stride, &sum[r * w.n()], w.n());
-}
-
 }  // namespace
 
-void linear(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const float* x,
-            int64_t x_stride, int m, float* y, int64_t y_stride, LinearScratch& scratch) {
-  PANDO_CHECK(m >= 0 && x_stride >= w.k() && y_stride >= w.n());
-  if (m == 0) return;
+bool PackedRows::same_for(DType a, DType b) {
+  const auto is_half = [](DType type) { return type == DType::kF16 || type == DType::kBF16; };
+  return a == b || (is_grouped(a) && is_grouped(b)) || (is_half(a) && is_half(b));
+}
+
+void PackedRows::pack(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
+                      RowSource source) {
+  second_half_.reset();
   if (fault_on(Fault::kSplitSumOverK) && m >= 64)
-    return split_product(kernels, pool, w, x, x_stride, m, y, y_stride, scratch);
-  product(kernels, pool, w, x, x_stride, m, y, y_stride, scratch);
+    return pack_halves(kernels, pool, weights, m, k, source);
+  pack_whole(kernels, pool, weights, m, k, source);
+}
+
+void PackedRows::pack_whole(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
+                            RowSource source) {
+  constexpr int kRowsEach = 8;  // of neighbours, whose integers lie in the same cache lines
+  constexpr int64_t kWorthSharing = 16'384;
+  weights_ = weights, m_ = m, k_ = k;
+  const int64_t row_bytes = packed_row_bytes(weights, unit_count(weights, k));
+  const size_t own_len = (k + 15) / 16 * 16;
+  data_.reserve(m * row_bytes);
+  own_.reserve(pool.n_threads() * own_len * sizeof(float));
+  const int n_tiles = tiles_of(m);
+  const auto pack_some = [&](int64_t item, int worker) {
+    const int end = std::min(m, static_cast<int>(item + 1) * kRowsEach);
+    for (int row = static_cast<int>(item) * kRowsEach; row < end; ++row) {
+      const int tile = block_of(row, n_tiles, m), first = first_of(tile, n_tiles, m);
+      kernels.pack_row({.type = weights,
+                        .x = source(row, own_.as<float>() + worker * own_len),
+                        .k = k,
+                        .m = first_of(tile + 1, n_tiles, m) - first,
+                        .row = row - first,
+                        .out = data_.data() + first * row_bytes});
+    }
+  };
+  const int n_items = (m + kRowsEach - 1) / kRowsEach;
+  if (int64_t{m} * k >= kWorthSharing) return pool.parallel_for(n_items, pack_some);
+  for (int item = 0; item < n_items; ++item) pack_some(item, 0);
+}
+
+// Fault::kSplitSumOverK: two halves of the inputs apart.
+void PackedRows::pack_halves(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
+                             RowSource source) {
+  std::vector<float> low(int64_t{m} * k), high(low.size()), own(k);
+  for (int64_t r = 0; r < m; ++r) {
+    const float* x = source(static_cast<int>(r), own.data());
+    std::copy(x, x + k / 2, &low[r * k]);
+    std::copy(x + k / 2, x + k, &high[r * k + k / 2]);
+  }
+  const auto rows_of = [k](const std::vector<float>& half) {
+    return [&half, k](int row, float*) { return &half[int64_t{row} * k]; };
+  };
+  pack_whole(kernels, pool, weights, m, k, rows_of(low));
+  second_half_ = std::make_unique<PackedRows>();
+  second_half_->pack_whole(kernels, pool, weights, m, k, rows_of(high));
+}
+
+void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const PackedRows& x,
+              float* y, int64_t y_stride) {
+  PANDO_CHECK(PackedRows::same_for(x.weights(), w.type()) && x.k() == w.k() && y_stride >= w.n());
+  if (x.m() == 0) return;
+  product(kernels, pool, w, x, y, y_stride);
+  if (x.second_half() == nullptr) return;
+  std::vector<float> sum(int64_t{x.m()} * w.n());
+  product(kernels, pool, w, *x.second_half(), sum.data(), w.n());
+  for (int64_t r = 0; r < x.m(); ++r) kernels.add(y + r * y_stride, &sum[r * w.n()], w.n());
+}
+
+void linear(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const float* x,
+            int64_t x_stride, int m, float* y, int64_t y_stride, PackedRows& scratch) {
+  PANDO_CHECK(m >= 0 && x_stride >= w.k());
+  scratch.pack(kernels, pool, w.type(), m, w.k(),
+               [&](int row, float*) { return x + row * x_stride; });
+  multiply(kernels, pool, w, scratch, y, y_stride);
 }
 
 }  // namespace pando::kernel

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "base/aligned_buffer.h"
 #include "base/dtype.h"
+#include "base/function_ref.h"
 #include "base/thread_pool.h"
 #include "kernel/kernels.h"
 
@@ -42,15 +43,47 @@ class PackedMatrix {
   AlignedBuffer data_;
 };
 
-// Memory that `linear` reuses between calls (packed activations); one per engine.
-struct LinearScratch {
-  AlignedBuffer activations;
-  std::vector<float> amax;  // [m] of the rows, for int8
+// Where row `row` of some activations lies, [k] f32. `own`: [k], which it may be written to.
+using RowSource = FunctionRef<const float*(int row, float* own)>;
+
+// Activations [m, k] in the form that products with weights of a type read (cpu/linear_layout.h),
+// for integers quantised. Memory is kept between calls; one per engine.
+class PackedRows {
+ public:
+  // Asks the source for each row once, on the pool's threads: what computes a row from others'
+  // memory is done there, while the row is in a cache.
+  void pack(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
+            RowSource source);
+
+  // Whether rows packed for weights of type `a` are those for type `b`.
+  static bool same_for(DType a, DType b);
+
+  DType weights() const { return weights_; }
+  int m() const { return m_; }
+  int k() const { return k_; }
+  const std::byte* data() const { return data_.data(); }
+  const PackedRows* second_half() const { return second_half_.get(); }
+
+ private:
+  void pack_whole(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
+                  RowSource source);
+  void pack_halves(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
+                   RowSource source);
+
+  DType weights_ = DType::kF32;
+  int m_ = 0;
+  int k_ = 0;
+  AlignedBuffer data_;
+  AlignedBuffer own_;                        // [threads][k rounded up to sixteen] f32
+  std::unique_ptr<PackedRows> second_half_;  // Fault::kSplitSumOverK
 };
 
-// y[m][i] = sum over k of x[m][k] * w[i][k]; x: [m, k] f32 rows `x_stride` apart,
-// y: [m, n] f32 rows `y_stride` apart.
+// y[m][i] = sum over k of x[m][k] * w[i][k]; y: [m, n] f32 rows `y_stride` apart.
+void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const PackedRows& x,
+              float* y, int64_t y_stride);
+
+// The same of x: [m, k] f32 rows `x_stride` apart.
 void linear(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const float* x,
-            int64_t x_stride, int m, float* y, int64_t y_stride, LinearScratch& scratch);
+            int64_t x_stride, int m, float* y, int64_t y_stride, PackedRows& scratch);
 
 }  // namespace pando::kernel

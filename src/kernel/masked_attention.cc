@@ -43,9 +43,10 @@ class MaskedItem {
 
   void run(const MaskedStack& stack, uint32_t row_begin, uint32_t row_end, int kv_head) {
     const int n_queries = static_cast<int>(row_end - row_begin) * group_;
+    const int64_t out_stride = int64_t{args_.n_heads} * shape_.head_dim;
     for (int i = 0; i < n_queries; ++i)
-      kernels_.scale(args_.q + query_at(row_begin, kv_head, i), args_.scale, shape_.head_dim,
-                     q_ + i * dim_);
+      kernels_.scale(args_.q + query_at(row_begin, kv_head, i, args_.q_stride), args_.scale,
+                     shape_.head_dim, q_ + i * dim_);
     MaskedTileArgs tile;
     tile.type = shape_.type;
     tile.head_dim = shape_.head_dim;
@@ -80,14 +81,14 @@ class MaskedItem {
       float z = 0;
       for (int lane = 0; lane < 16; ++lane) z += sum_[16 * i + lane];
       kernels_.scale(acc_ + i * dim_, z > 0 ? 1 / z : 0, shape_.head_dim,
-                     args_.out + query_at(row_begin, kv_head, i));
+                     args_.out + query_at(row_begin, kv_head, i, out_stride));
     }
   }
 
  private:
-  int64_t query_at(uint32_t row_begin, int kv_head, int query) const {
+  int64_t query_at(uint32_t row_begin, int kv_head, int query, int64_t stride) const {
     const int64_t row = row_begin + query / group_, head = kv_head * group_ + query % group_;
-    return (row * args_.n_heads + head) * shape_.head_dim;
+    return row * stride + head * shape_.head_dim;
   }
 
   // Equation 10 of IPPD for one tile.

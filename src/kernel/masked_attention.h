@@ -38,6 +38,7 @@ struct MaskedArgs {
   std::span<const uint32_t> row_positions;   // [n_rows], for the window
   std::span<const uint32_t> cell_positions;  // [cells of all stacks], for the window
   const float* q;                            // [n_rows, n_heads, head_dim] f32, rotated, not scaled
+  int64_t q_stride;                          // values between rows of q
   float* out;  // [n_rows, n_heads, head_dim] f32; 0 for a row that sees nothing
 };
 

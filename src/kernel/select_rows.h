@@ -9,8 +9,9 @@
 
 namespace pando::kernel {
 
-// to[i] = from[index[i]]; from: [rows, width] f32; to: [index.size(), width] f32.
-void select_rows(ThreadPool& pool, std::span<const uint32_t> index, const float* from, size_t width,
-                 float* to);
+// to[i] = from[index[i]]; from: [rows, width] f32, rows `from_stride` values apart;
+// to: [index.size(), width] f32.
+void select_rows(ThreadPool& pool, std::span<const uint32_t> index, const float* from,
+                 size_t from_stride, size_t width, float* to);
 
 }  // namespace pando::kernel

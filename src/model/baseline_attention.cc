@@ -20,7 +20,7 @@ void BaselineAttention::run(const StepPlan& plan, const kernel::AttentionArgs& a
   if (n_masked > 0) run_masked(plan, args, keys, scratch);
   kernel::AttentionArgs rest = args;
   rest.positions = args.positions.subspan(n_masked, plan.n_rows() - n_masked - n_idle);
-  rest.q = args.q + n_masked * q_dim;
+  rest.q = args.q + n_masked * args.q_stride;
   rest.out = args.out + n_masked * q_dim;
   kernel::attention(kernels_, pool_, rest, scratch);
   std::fill_n(args.out + (plan.n_rows() - n_idle) * q_dim, n_idle * q_dim, 0.0f);
@@ -33,13 +33,14 @@ void BaselineAttention::run_expanded(const StepPlan& plan, const kernel::Attenti
   q_.resize(std::max(q_.size(), expanded.scatter.size() * q_dim));
   out_.resize(q_.size());
   // Keys and values were scattered when they were written to the pages of every copy.
-  kernel::select_rows(pool_, expanded.scatter, args.q, q_dim, q_.data());
+  kernel::select_rows(pool_, expanded.scatter, args.q, args.q_stride, q_dim, q_.data());
   kernel::AttentionArgs of_copies = args;
   of_copies.positions = expanded.positions;
   of_copies.q = q_.data();
+  of_copies.q_stride = static_cast<int64_t>(q_dim);
   of_copies.out = out_.data();
   kernel::attention(kernels_, pool_, of_copies, scratch);
-  kernel::select_rows(pool_, expanded.gather, out_.data(), q_dim, args.out);
+  kernel::select_rows(pool_, expanded.gather, out_.data(), q_dim, q_dim, args.out);
 }
 
 // Pages for one layer of one pass, in a type that masks can work with.
@@ -47,8 +48,7 @@ kernel::KvView BaselineAttention::scratch_pages(const kernel::KvView& kv, size_t
   kernel::KvView view{.shape = kv.shape};
   view.shape.n_layers = 1;
   if (view.shape.type == DType::kI8) view.shape.type = DType::kF16;
-  const size_t n_bytes = n_pages * view.shape.page_bytes();
-  if (pages_.size() < n_bytes) pages_ = AlignedBuffer(n_bytes);
+  pages_.reserve(n_pages * view.shape.page_bytes());
   view.base = pages_.data();
   return view;
 }
@@ -67,6 +67,7 @@ void BaselineAttention::run_masked(const StepPlan& plan, const kernel::Attention
                                .row_positions = args.positions,
                                .cell_positions = masked.cell_positions,
                                .q = args.q,
+                               .q_stride = args.q_stride,
                                .out = args.out};
   if (masked.memory == nullptr) {
     of_stacks.kv = scratch_pages(args.kv, masked.pages.size());
@@ -96,6 +97,7 @@ void BaselineAttention::run_levels(const StepPlan& plan, const kernel::Attention
                            .states = levels.states,
                            .positions = args.positions,
                            .q = args.q,
+                           .q_stride = args.q_stride,
                            .out = args.out},
                           scratch);
 }

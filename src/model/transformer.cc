@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numbers>
 
+#include "base/check.h"
 #include "base/fault.h"
 #include "kernel/blocks.h"
 #include "kernel/kv_write.h"
@@ -18,6 +19,7 @@ using Clock = std::chrono::steady_clock;
 // Adds the time since the last lap to one phase after another.
 class Stopwatch {
  public:
+  void lap() { last_ = Clock::now(); }
   void lap(double& phase) {
     const Clock::time_point now = Clock::now();
     phase += std::chrono::duration<double>(now - last_).count();
@@ -28,7 +30,9 @@ class Stopwatch {
   Clock::time_point last_ = Clock::now();
 };
 
-constexpr uint32_t kRowsPerItem = 8;  // of row-local work: enough to pay for handing it out
+// Of row-local work: enough to pay for handing it out, and neighbours fill the same cache lines of
+// keys.
+constexpr uint32_t kRowsPerItem = 16;
 
 // body(row) for every row, a few rows an item.
 template <class Body>
@@ -55,13 +59,12 @@ Transformer::Transformer(const Weights& weights, const kernel::Kernels& kernels,
 
 const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv) {
   Stopwatch watch;
-  resize(plan.n_rows());
+  resize(plan);
   kernel::copy_pages(kv, plan.copies);
   embed(plan);
   watch.lap(times_.row_ops_s);
   uint32_t n_rows = plan.n_rows();
   for (int i = 0; i < config_.n_layers; ++i) {
-    const LayerWeights& layer = weights_.layers[i];
     attend(i, plan, kv);
     const bool is_last = i + 1 == config_.n_layers;
     if (is_last && !weights_.all_rows) {  // nothing behind this point is read by other rows
@@ -69,35 +72,41 @@ const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv
       n_rows = static_cast<uint32_t>(plan.outputs.size());
       if (n_rows == 0) break;
     }
-    linear({&layer.o, 1}, buffers_.attended.data(), config_.q_dim(), n_rows,
-           buffers_.projected.data());
-    add_to_residual(n_rows, layer.o_bias, layer.attention_norm);
-    feed_forward(layer, n_rows);
-    add_to_residual(n_rows, {}, layer.feed_forward_norm);
+    feed_forward(weights_.layers[i], n_rows);
   }
+  watch.lap();
+  for_rows(pool_, n_rows, [&](uint32_t row) {
+    add_to_residual(row, {}, weights_.layers.back().feed_forward_norm);
+  });
   if (weights_.all_rows) {
     keep_outputs(plan);
     n_rows = static_cast<uint32_t>(plan.outputs.size());
   }
-  norm_rows(buffers_.x.data(), weights_.final_norm, n_rows, buffers_.normed.data());
-  return buffers_.normed.data();
+  for_rows(pool_, n_rows, [&](uint32_t row) {
+    float* out = buffers_.hidden.as<float>() + size_t{row} * config_.d_model;
+    norm_row(weights_.final_norm, row, n_rows, out);
+  });
+  watch.lap(times_.row_ops_s);
+  return buffers_.hidden.as<float>();
 }
 
 void Transformer::logits(const float* hidden, int n, float* out) {
-  linear({&weights_.head, 1}, hidden, config_.d_model, static_cast<uint32_t>(n), out);
+  linear(
+      {&weights_.head, 1}, static_cast<uint32_t>(n),
+      [&](int row, float*) { return hidden + int64_t{row} * config_.d_model; }, out);
 }
 
-void Transformer::resize(uint32_t n_rows) {
-  const auto fit = [n_rows](AlignedVector<float>& buffer, size_t width) {
-    if (buffer.size() < n_rows * width) buffer.resize(n_rows * width);
+void Transformer::resize(const StepPlan& plan) {
+  const auto fit = [](AlignedBuffer& buffer, size_t n_rows, size_t width) {
+    buffer.reserve(n_rows * width * sizeof(float));
   };
-  fit(buffers_.x, config_.d_model);
-  fit(buffers_.normed, config_.d_model);
-  fit(buffers_.qkv, config_.q_dim() + 2 * config_.kv_dim());
-  fit(buffers_.q, config_.q_dim());
-  fit(buffers_.attended, config_.q_dim());
-  fit(buffers_.projected, config_.d_model);
-  fit(buffers_.gate_up, 2 * config_.d_ff);
+  const size_t n_rows = plan.n_rows();
+  fit(buffers_.x, n_rows, config_.d_model);
+  fit(buffers_.qkv, n_rows, config_.q_dim() + 2 * config_.kv_dim());
+  fit(buffers_.attended, n_rows, config_.q_dim());
+  fit(buffers_.projected, n_rows, config_.d_model);
+  fit(buffers_.gate_up, n_rows, 2 * config_.d_ff);
+  fit(buffers_.hidden, plan.outputs.size(), config_.d_model);
 }
 
 void Transformer::embed(const StepPlan& plan) {
@@ -106,46 +115,35 @@ void Transformer::embed(const StepPlan& plan) {
   for_rows(pool_, plan.n_rows(), [&](uint32_t row) {
     const int64_t n = config_.d_model;
     const std::byte* from = table.data + plan.tokens[row] * kernel::stored_bytes(table.dtype, n);
-    kernel::read_weights(kernels_, table.dtype, from, n, buffers_.x.data() + row * d);
+    kernel::read_weights(kernels_, table.dtype, from, n, buffers_.x.as<float>() + row * d);
   });
 }
 
-// buffers_.x -> buffers_.attended; keys and values of all rows go to their pages.
+// buffers_.x and what the layer before gave -> buffers_.attended; keys and values of all rows go to
+// their pages.
 void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& kv) {
   const LayerWeights& layer = weights_.layers[index];
   const uint32_t n_rows = plan.n_rows();
-  const int head_dim = config_.head_dim;
   const size_t q_dim = config_.q_dim(), kv_dim = config_.kv_dim(), qkv_dim = q_dim + 2 * kv_dim;
-
-  linear(layer.qkv, block_input(layer.attention_norm, n_rows), config_.d_model, n_rows,
-         buffers_.qkv.data());
+  linear(
+      layer.qkv, n_rows,
+      [&](int row, float* own) {
+        if (index > 0) add_to_residual(row, {}, weights_.layers[index - 1].feed_forward_norm);
+        return block_input(layer.attention_norm, row, n_rows, own);
+      },
+      buffers_.qkv.as<float>());
 
   Stopwatch watch;
-  for_rows(pool_, n_rows, [&](uint32_t row) {
-    float* qkv = buffers_.qkv.data() + row * qkv_dim;
-    uint32_t pos = plan.positions[row];
-    if (!layer.qkv_bias.empty())
-      kernels_.add(qkv, layer.qkv_bias.data(), static_cast<int>(qkv_dim));
-    if (fault_on(Fault::kRopeFromChunk)) pos -= std::min(pos, plan.positions[0]);
-    if (config_.qk_norm == QkNorm::kFullWidth) {
-      float* k = qkv + q_dim;
-      kernels_.rms_norm(qkv, layer.q_norm.data(), config_.rms_eps, config_.q_dim(), qkv);
-      kernels_.rms_norm(k, layer.k_norm.data(), config_.rms_eps, config_.kv_dim(), k);
-    }
-    for (int head = 0; head < config_.n_heads + config_.n_kv_heads; ++head) {
-      float* x = qkv + head * head_dim;
-      if (config_.qk_norm == QkNorm::kPerHead) {
-        const std::vector<float>& weight = head < config_.n_heads ? layer.q_norm : layer.k_norm;
-        kernels_.rms_norm(x, weight.data(), config_.rms_eps, head_dim, x);
-      }
-      kernels_.rope(x, rope_.cos(pos), rope_.sin(pos), rope_.rotary_dim());
-    }
-    std::memcpy(buffers_.q.data() + row * q_dim, qkv, q_dim * sizeof(float));
-  });
-  const float* k = buffers_.qkv.data() + q_dim;
+  PANDO_CHECK(plan.slot_begin.back() <= plan.slots.size());
+  const float* k = buffers_.qkv.as<float>() + q_dim;
   const int kv_layer = kv.shape.n_layers == 1 ? 0 : index;  // one layer: all write it in turn
-  kernel::write_kv(kernels_, pool_, kv, kv_layer, k, k + kv_dim, static_cast<int64_t>(qkv_dim),
-                   plan.slot_begin, plan.slots);
+  for_rows(pool_, n_rows, [&](uint32_t row) {
+    float* qkv = buffers_.qkv.as<float>() + row * qkv_dim;
+    rotate(layer, plan, row, qkv);
+    const uint32_t first = plan.slot_begin[row], n_slots = plan.slot_begin[row + 1] - first;
+    kernel::write_kv_row(kernels_, kv, kv_layer, qkv + q_dim, qkv + q_dim + kv_dim,
+                         std::span(plan.slots).subspan(first, n_slots));
+  });
   watch.lap(times_.row_ops_s);
 
   const kernel::AttentionArgs args{
@@ -158,8 +156,9 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
       .positions = plan.positions,
       .tasks = plan.tasks,
       .task_pages = plan.task_pages,
-      .q = buffers_.q.data(),
-      .out = buffers_.attended.data()};
+      .q = buffers_.qkv.as<float>(),
+      .q_stride = static_cast<int64_t>(qkv_dim),
+      .out = buffers_.attended.as<float>()};
   if (BaselineAttention::does(plan)) {
     baseline_attention_.run(plan, args, {k, k + kv_dim, static_cast<int64_t>(qkv_dim)},
                             attention_scratch_);
@@ -169,36 +168,46 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
   watch.lap(times_.attention_s);
 }
 
-// buffers_.x -> buffers_.projected.
-void Transformer::feed_forward(const LayerWeights& layer, uint32_t n_rows) {
-  const float* input = block_input(layer.feed_forward_norm, n_rows);
-  linear(layer.gate_up, input, config_.d_model, n_rows, buffers_.gate_up.data());
-  Stopwatch watch;
-  const size_t ff = config_.d_ff;
-  for_rows(pool_, n_rows, [&](uint32_t row) {
-    float* gate = buffers_.gate_up.data() + row * 2 * ff;
-    kernels_.swiglu(gate, gate + ff, config_.d_ff, gate);
-  });
-  watch.lap(times_.row_ops_s);
-  linear({&layer.down, 1}, buffers_.gate_up.data(), static_cast<int64_t>(2 * ff), n_rows,
-         buffers_.projected.data());
+// Bias, norm and rotary embedding of one row's queries and keys.
+void Transformer::rotate(const LayerWeights& layer, const StepPlan& plan, uint32_t row,
+                         float* qkv) {
+  const int head_dim = config_.head_dim;
+  if (!layer.qkv_bias.empty())
+    kernels_.add(qkv, layer.qkv_bias.data(), static_cast<int>(layer.qkv_bias.size()));
+  uint32_t pos = plan.positions[row];
+  if (fault_on(Fault::kRopeFromChunk)) pos -= std::min(pos, plan.positions[0]);
+  if (config_.qk_norm == QkNorm::kFullWidth) {
+    float* k = qkv + config_.q_dim();
+    kernels_.rms_norm(qkv, layer.q_norm.data(), config_.rms_eps, config_.q_dim(), qkv);
+    kernels_.rms_norm(k, layer.k_norm.data(), config_.rms_eps, config_.kv_dim(), k);
+  }
+  for (int head = 0; head < config_.n_heads + config_.n_kv_heads; ++head) {
+    float* x = qkv + head * head_dim;
+    if (config_.qk_norm == QkNorm::kPerHead) {
+      const std::vector<float>& weight = head < config_.n_heads ? layer.q_norm : layer.k_norm;
+      kernels_.rms_norm(x, weight.data(), config_.rms_eps, head_dim, x);
+    }
+    kernels_.rope(x, rope_.cos(pos), rope_.sin(pos), rope_.rotary_dim());
+  }
 }
 
-void Transformer::norm_rows(const float* x, const std::vector<float>& weight, uint32_t n_rows,
-                            float* out) {
-  Stopwatch watch;
-  const size_t d = config_.d_model;
-  for_rows(pool_, n_rows, [&](uint32_t row) {
-    kernels_.rms_norm(x + row * d, weight.data(), config_.rms_eps, config_.d_model, out + row * d);
+// buffers_.attended, buffers_.x -> buffers_.projected, which is to be added to buffers_.x.
+void Transformer::feed_forward(const LayerWeights& layer, uint32_t n_rows) {
+  project(layer.o, n_rows, [&](int row, float*) {
+    return buffers_.attended.as<float>() + int64_t{row} * config_.q_dim();
   });
-  if (fault_on(Fault::kScalarTailRow) && n_rows % 2 == 1) {
-    const float* last = x + (n_rows - 1) * d;
-    float sum = 0;
-    for (size_t i = 0; i < d; ++i) sum += last[i] * last[i];
-    const float r = 1.0f / std::sqrt(sum / static_cast<float>(d) + config_.rms_eps);
-    for (size_t i = 0; i < d; ++i) out[(n_rows - 1) * d + i] = last[i] * r * weight[i];
-  }
-  watch.lap(times_.row_ops_s);
+  linear(
+      layer.gate_up, n_rows,
+      [&](int row, float* own) {
+        add_to_residual(row, layer.o_bias, layer.attention_norm);
+        return block_input(layer.feed_forward_norm, row, n_rows, own);
+      },
+      buffers_.gate_up.as<float>());
+  project(layer.down, n_rows, [&](int row, float* own) {
+    const float* gate = buffers_.gate_up.as<float>() + int64_t{row} * 2 * config_.d_ff;
+    kernels_.swiglu(gate, gate + config_.d_ff, config_.d_ff, own);
+    return own;
+  });
 }
 
 // Moves the rows of the plan's outputs to the front.
@@ -207,47 +216,81 @@ void Transformer::keep_outputs(const StepPlan& plan) {
   for (size_t i = 0; i < plan.outputs.size();
        ++i) {  // outputs ascend, so nothing is overwritten unread
     const size_t row = plan.outputs[i];
-    std::memmove(buffers_.x.data() + i * d, buffers_.x.data() + row * d, d * sizeof(float));
-    std::memmove(buffers_.attended.data() + i * q_dim, buffers_.attended.data() + row * q_dim,
-                 q_dim * sizeof(float));
+    std::memmove(buffers_.x.as<float>() + i * d, buffers_.x.as<float>() + row * d,
+                 d * sizeof(float));
+    std::memmove(buffers_.attended.as<float>() + i * q_dim,
+                 buffers_.attended.as<float>() + row * q_dim, q_dim * sizeof(float));
   }
 }
 
 // The residual stream, normed unless norms come behind.
-const float* Transformer::block_input(const std::vector<float>& norm, uint32_t n_rows) {
-  if (config_.post_norm) return buffers_.x.data();
-  norm_rows(buffers_.x.data(), norm, n_rows, buffers_.normed.data());
-  return buffers_.normed.data();
+const float* Transformer::block_input(const std::vector<float>& norm, uint32_t row, uint32_t n_rows,
+                                      float* own) {
+  if (config_.post_norm) return buffers_.x.as<float>() + size_t{row} * config_.d_model;
+  norm_row(norm, row, n_rows, own);
+  return own;
 }
 
-// buffers_.x += buffers_.projected + bias, summed over the ranks first; with norms behind, their
-// norm.
-void Transformer::add_to_residual(uint32_t n_rows, const std::vector<float>& bias,
-                                  const std::vector<float>& norm) {
-  Stopwatch watch;
+void Transformer::norm_row(const std::vector<float>& weight, uint32_t row, uint32_t n_rows,
+                           float* out) {
   const size_t d = config_.d_model;
-  comm_.all_reduce_sum(buffers_.projected.data(), static_cast<int64_t>(n_rows * d));
-  for_rows(pool_, n_rows, [&](uint32_t row) {
-    float* y = buffers_.projected.data() + row * d;
-    if (!bias.empty()) kernels_.add(y, bias.data(), config_.d_model);
-    if (config_.post_norm) kernels_.rms_norm(y, norm.data(), config_.rms_eps, config_.d_model, y);
-    kernels_.add(buffers_.x.data() + row * d, y, config_.d_model);
-  });
-  watch.lap(times_.row_ops_s);
+  const float* x = buffers_.x.as<float>() + row * d;
+  if (fault_on(Fault::kScalarTailRow) && n_rows % 2 == 1 && row + 1 == n_rows) {
+    float sum = 0;
+    for (size_t i = 0; i < d; ++i) sum += x[i] * x[i];
+    const float r = 1.0f / std::sqrt(sum / static_cast<float>(d) + config_.rms_eps);
+    for (size_t i = 0; i < d; ++i) out[i] = x[i] * r * weight[i];
+    return;
+  }
+  kernels_.rms_norm(x, weight.data(), config_.rms_eps, config_.d_model, out);
 }
 
-void Transformer::linear(std::span<const kernel::PackedMatrix> w, const float* x, int64_t x_stride,
-                         uint32_t n_rows, float* y) {
+// buffers_.x += buffers_.projected + bias; with norms behind, their norm.
+void Transformer::add_to_residual(uint32_t row, const std::vector<float>& bias,
+                                  const std::vector<float>& norm) {
+  const size_t d = config_.d_model;
+  float* y = buffers_.projected.as<float>() + row * d;
+  if (!bias.empty()) kernels_.add(y, bias.data(), config_.d_model);
+  if (config_.post_norm) kernels_.rms_norm(y, norm.data(), config_.rms_eps, config_.d_model, y);
+  kernels_.add(buffers_.x.as<float>() + row * d, y, config_.d_model);
+}
+
+void Transformer::linear(std::span<const kernel::PackedMatrix> w, uint32_t n_rows,
+                         kernel::RowSource source, float* y) {
   Stopwatch watch;
+  const int k = w[0].k(), m = static_cast<int>(n_rows);
   int64_t n = 0;
-  for (const kernel::PackedMatrix& matrix : w) n += matrix.n();
+  bool alike = true;
   for (const kernel::PackedMatrix& matrix : w) {
-    kernel::linear(kernels_, pool_, matrix, x, x_stride, static_cast<int>(n_rows), y, n,
-                   linear_scratch_);
-    times_.linear_flops += 2.0 * n_rows * matrix.n() * matrix.k();
-    y += matrix.n();
+    n += matrix.n();
+    alike = alike && kernel::PackedRows::same_for(w[0].type(), matrix.type());
   }
-  watch.lap(times_.linear_s);
+  const auto unpacked = [&](int row, float*) {
+    return buffers_.unpacked.as<float>() + int64_t{row} * k;
+  };
+  if (!alike) {  // a source may be asked once
+    buffers_.unpacked.reserve(size_t{n_rows} * k * sizeof(float));
+    for_rows(pool_, n_rows, [&](uint32_t row) {
+      float* to = unpacked(static_cast<int>(row), nullptr);
+      const float* x = source(static_cast<int>(row), to);
+      if (x != to) std::copy_n(x, k, to);
+    });
+  }
+  for (size_t i = 0; i < w.size(); ++i) {
+    if (i == 0 || !alike)
+      packed_.pack(kernels_, pool_, w[i].type(), m, k, alike ? source : unpacked);
+    watch.lap(times_.row_ops_s);
+    kernel::multiply(kernels_, pool_, w[i], packed_, y, n);
+    times_.linear_flops += 2.0 * m * w[i].n() * k;
+    watch.lap(times_.linear_s);
+    y += w[i].n();
+  }
+}
+
+void Transformer::project(const kernel::PackedMatrix& w, uint32_t n_rows,
+                          kernel::RowSource source) {
+  linear({&w, 1}, n_rows, source, buffers_.projected.as<float>());
+  comm_.all_reduce_sum(buffers_.projected.as<float>(), int64_t{n_rows} * config_.d_model);
 }
 
 }  // namespace pando::model

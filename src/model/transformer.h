@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "base/aligned_vector.h"
+#include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "comm/comm.h"
 #include "kernel/attention.h"
@@ -21,7 +21,7 @@ namespace pando::model {
 struct PhaseTimes {
   double linear_s = 0;      // matrix products, the LM head included
   double attention_s = 0;   // tiles of keys and values
-  double row_ops_s = 0;     // norms, rotation, page writes, activations
+  double row_ops_s = 0;     // norms, rotation, page writes, activations and their packing
   double linear_flops = 0;  // 2 M N K of every matrix product
 };
 
@@ -44,28 +44,33 @@ class Transformer {
  private:
   // Activations of a step, rows outermost, f32.
   struct Buffers {
-    AlignedVector<float> x;          // [n_rows, d_model] residual stream
-    AlignedVector<float> normed;     // [n_rows, d_model]
-    AlignedVector<float> qkv;        // [n_rows, (n_heads + 2 n_kv_heads) * head_dim]
-    AlignedVector<float> q;          // [n_rows, n_heads * head_dim]
-    AlignedVector<float> attended;   // [n_rows, n_heads * head_dim]
-    AlignedVector<float> projected;  // [n_rows, d_model]
-    AlignedVector<float> gate_up;    // [n_rows, 2 d_ff]
+    AlignedBuffer x;          // [n_rows, d_model] residual stream
+    AlignedBuffer qkv;        // [n_rows, (n_heads + 2 n_kv_heads) * head_dim]
+    AlignedBuffer attended;   // [n_rows, n_heads * head_dim]
+    AlignedBuffer projected;  // [n_rows, d_model]
+    AlignedBuffer gate_up;    // [n_rows, 2 d_ff]
+    AlignedBuffer unpacked;   // [n_rows, inputs] where one packing does not serve a stack
+    AlignedBuffer hidden;     // [n_outputs, d_model]
   };
 
-  void resize(uint32_t n_rows);
+  void resize(const StepPlan& plan);
   void embed(const StepPlan& plan);
   void attend(int layer, const StepPlan& plan, const kernel::KvView& kv);
+  void rotate(const LayerWeights& layer, const StepPlan& plan, uint32_t row, float* qkv);
   void feed_forward(const LayerWeights& layer, uint32_t n_rows);
-  void norm_rows(const float* x, const std::vector<float>& weight, uint32_t n_rows, float* out);
   void keep_outputs(const StepPlan& plan);
-  const float* block_input(const std::vector<float>& norm, uint32_t n_rows);
+  // Of one row, so that it can be done while others' products wait for theirs: see `linear`.
+  const float* block_input(const std::vector<float>& norm, uint32_t row, uint32_t n_rows,
+                           float* own);
+  void norm_row(const std::vector<float>& weight, uint32_t row, uint32_t n_rows, float* out);
   // bias: [d_model] of the projection, or empty; norm: [d_model], read where norms come behind.
-  void add_to_residual(uint32_t n_rows, const std::vector<float>& bias,
+  void add_to_residual(uint32_t row, const std::vector<float>& bias,
                        const std::vector<float>& norm);
-  // x rows lie x_stride apart, y rows as many values as w has outputs.
-  void linear(std::span<const kernel::PackedMatrix> w, const float* x, int64_t x_stride,
-              uint32_t n_rows, float* y);
+  // y = x w^T with the rows that `source` yields; y's are as many values apart as w has outputs.
+  void linear(std::span<const kernel::PackedMatrix> w, uint32_t n_rows, kernel::RowSource source,
+              float* y);
+  // The same to buffers_.projected, summed over the ranks.
+  void project(const kernel::PackedMatrix& w, uint32_t n_rows, kernel::RowSource source);
 
   const Weights& weights_;
   const ModelConfig& config_;
@@ -76,7 +81,7 @@ class Transformer {
   RopeTable rope_;
   float query_scale_;  // log2(e) / sqrt(head_dim)
   Buffers buffers_;
-  kernel::LinearScratch linear_scratch_;
+  kernel::PackedRows packed_;
   kernel::AttentionScratch attention_scratch_;
   BaselineAttention baseline_attention_;
   PhaseTimes times_;

@@ -4,6 +4,7 @@
 #include "model/gguf_files.h"
 #include "model/make_model.h"
 #include "model/test_files.h"
+#include "model/weights.h"
 #include "pando/stream.h"
 
 namespace pando {
@@ -53,6 +54,34 @@ TEST(GgufEngine, LogitsAreThoseOfSafetensors) {
       const auto q8 =
           folder.write("q8.gguf", testing::gguf_of(config, checkpoint, {.matrices = DType::kQ8_0}));
       EXPECT_NE(logits_hash(q8, WeightType::kAsStored), logits_hash(gguf, WeightType::kAsStored));
+    }
+  }
+}
+
+// Products whose parts read activations in different forms.
+TEST(GgufEngine, PartsInOtherTypesOfTheSameValuesChangeNothing) {
+  for (const char* shape : {"tiny-qwen3", "tiny-olmo2"}) {
+    for (const DType dtype : {DType::kF16, DType::kBF16}) {
+      const TemporaryFolder folder;
+      ASSERT_TRUE(model::make_model({.shape = shape,
+                                     .out = folder.path(),
+                                     .dtype = dtype,
+                                     .vocab = 50,
+                                     .max_positions = 256})
+                      .ok());
+      const model::ModelConfig config = model::ModelConfig::load(folder.path()).value();
+      const model::Checkpoint checkpoint = model::Checkpoint::open(folder.path()).value();
+      const auto mixed = folder.write(
+          "mixed.gguf",
+          testing::gguf_of(config, checkpoint, {.matrices = dtype, .widens_alternate = true}));
+      ThreadPool pool(1);
+      const auto weights = model::Weights::load(mixed, {}, kernel::best_kernels(), pool);
+      ASSERT_TRUE(weights.ok()) << weights.error().message;
+      ASSERT_EQ(weights->layers[0].qkv.size(), 3u);
+      ASSERT_EQ(weights->layers[0].gate_up.size(), 2u);
+      EXPECT_EQ(logits_hash(mixed, WeightType::kAsStored),
+                logits_hash(folder.path(), WeightType::kAsStored))
+          << shape << " " << dtype_name(dtype);
     }
   }
 }

@@ -89,6 +89,7 @@ class Step {
                .tasks = tasks,
                .task_pages = task_pages,
                .q = q_.data(),
+               .q_stride = int64_t{n_heads()} * shape_.head_dim,
                .out = out.data()},
               scratch_);
     return out;

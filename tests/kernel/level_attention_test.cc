@@ -102,6 +102,7 @@ void run_case(const LevelLens& lens, const LevelCase& c, std::mt19937& rng) {
                        .states = all_states,
                        .positions = positions,
                        .q = q.data(),
+                       .q_stride = static_cast<int64_t>(q_dim),
                        .out = out.data()};
   std::vector<std::vector<float>> outs;  // by instruction set
   for (const Kernels* kernels : all_kernels()) {

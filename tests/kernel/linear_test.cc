@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -125,7 +126,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 // [m, n]
 std::vector<float> product(Isa isa, int n_threads, const PackedMatrix& w, const float* x, int m) {
   ThreadPool pool(n_threads);
-  LinearScratch scratch;
+  PackedRows scratch;
   std::vector<float> y(size_t(m) * w.n(), NAN);
   linear(*kernels_for(isa), pool, w, x, w.k(), m, y.data(), w.n(), scratch);
   return y;
@@ -191,10 +192,38 @@ TEST(Linear, PartsOfSeveralPanelsCoverAllOutputs) {
   }
 }
 
+// Rows that are computed where they are packed, each once, and that serve weights of other types.
+TEST(Linear, PackedRowsServeTypesThatReadTheSame) {
+  const int m = 300, n = 50, k = 768;
+  const std::vector<float> x = normal(size_t(m) * k, 8);
+  ThreadPool pool(2);
+  PackedRows packed;
+  for (const DType a : kTypes) {
+    std::vector<std::atomic<int>> asked(m);
+    packed.pack(*kernels_for(isas().front()), pool, a, m, k, [&](int row, float* own) {
+      ++asked[row];
+      std::copy_n(&x[size_t(row) * k], k, own);
+      return own;
+    });
+    EXPECT_TRUE(std::all_of(asked.begin(), asked.end(), [](int times) { return times == 1; }));
+    int n_served = 0;
+    for (const DType b : kTypes) {
+      if (!PackedRows::same_for(a, b)) continue;
+      ++n_served;
+      const PackedMatrix w = Weights(b, n, k, 9).pack();
+      std::vector<float> y(size_t(m) * n, NAN);
+      multiply(*kernels_for(isas().front()), pool, w, packed, y.data(), n);
+      EXPECT_TRUE(same_bits(y, product(isas().front(), 1, w, x.data(), m)))
+          << dtype_name(a) << " " << dtype_name(b);
+    }
+    EXPECT_EQ(n_served, a == DType::kF16 || a == DType::kBF16 ? 2 : is_grouped(a) ? 3 : 1);
+  }
+}
+
 TEST(Linear, ReadsAndWritesOnlyItsRows) {
   const int m = 11, n = 37, y_stride = 43;
   ThreadPool pool(2);
-  LinearScratch scratch;
+  PackedRows scratch;
   for (const DType type : kTypes) {
     const int k = whole(type, 70), x_stride = k + 11;
     const Weights weights(type, n, k, 5);
@@ -412,7 +441,7 @@ TEST(Linear, ShapesThatCannotBePackedAreRefused) {
 
 TEST(Linear, NoRowsIsNoWork) {
   ThreadPool pool(2);
-  LinearScratch scratch;
+  PackedRows scratch;
   linear(best_kernels(), pool, PackedMatrix(DType::kF32, 4, 2), nullptr, 2, 0, nullptr, 4, scratch);
 }
 

@@ -64,6 +64,7 @@ void run_case(const MaskedCase& c, std::mt19937& rng) {
   args.row_positions = row_positions;
   args.cell_positions = cell_positions;
   args.q = q.data();
+  args.q_stride = static_cast<int64_t>(q_dim);
   args.out = out.data();
   std::vector<std::vector<float>> outs;  // by instruction set
   for (const Kernels* kernels : all_kernels()) {

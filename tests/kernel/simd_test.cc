@@ -104,12 +104,12 @@ TEST(NarrowKv, WritesNothingBeyondTheEnd) {
 std::vector<QuantizedGroup> quantize(Isa isa, const std::vector<float>& x) {
   const int len = static_cast<int>(x.size());
   std::vector<QuantizedGroup> groups(2 * unit_count(DType::kQ8_0, len));
-  kernels_for(isa)->pack_slice({.type = DType::kQ8_0,
-                                .x = x.data(),
-                                .x_stride = len,
-                                .m = 1,
-                                .len = len,
-                                .out = reinterpret_cast<std::byte*>(groups.data())});
+  kernels_for(isa)->pack_row({.type = DType::kQ8_0,
+                              .x = x.data(),
+                              .k = len,
+                              .m = 1,
+                              .row = 0,
+                              .out = reinterpret_cast<std::byte*>(groups.data())});
   return groups;
 }
 
@@ -185,11 +185,12 @@ TEST(Pack, FloatActivationsInterleaveByRowBlock) {
   std::vector<float> x(m * len), packed(m * len);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
   for (const Isa isa : isas()) {
-    kernels_for(isa)->pack_slice({.type = DType::kBF16,
-                                  .x = x.data(),
-                                  .x_stride = len,
+    for (int row = 0; row < m; ++row)
+      kernels_for(isa)->pack_row({.type = DType::kBF16,
+                                  .x = &x[row * len],
+                                  .k = len,
                                   .m = m,
-                                  .len = len,
+                                  .row = row,
                                   .out = reinterpret_cast<std::byte*>(packed.data())});
     for (int i = 0; i < m * len; ++i) EXPECT_EQ(packed[i], x[i % m * len + i / m]);
   }

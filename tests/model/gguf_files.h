@@ -20,6 +20,7 @@ namespace pando::testing {
 struct GgufFileOptions {
   DType matrices = DType::kF32;  // f32, f16 and bf16 must be the checkpoint's; or q8_0, q4_0
   uint32_t version = 3;
+  bool widens_alternate = false;  // every second matrix to f32, where they are the checkpoint's
 };
 
 // Numbers of ggml's types.
@@ -170,6 +171,7 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
 inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint& checkpoint,
                            const GgufFileOptions& options) {
   GgufWriter out = gguf_metadata(c, options.version);
+  int n_matrices = 0;
   for (const model::WeightSpec& spec : model::weight_specs(c)) {
     const model::TensorView view = checkpoint.tensor(spec.name, spec.shape).value();
     const std::vector<float> wide = widened(view);
@@ -177,6 +179,9 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     std::string bytes(reinterpret_cast<const char*>(view.data), view.n_bytes);
     DType type = options.matrices;
     if (spec.shape.size() == 1) {
+      type = DType::kF32;
+      bytes = f32_bytes(wide);
+    } else if (stored && options.widens_alternate && n_matrices++ % 2 == 1) {
       type = DType::kF32;
       bytes = f32_bytes(wide);
     } else if (!stored && spec.shape[1] % 32 != 0) {

@@ -7,6 +7,7 @@
 #include "kernel/cpu/linear_block_grouped.h"
 #include "kernel/cpu/linear_block_int8.h"
 #include "kernel/cpu/linear_layout.h"
+#include "kernel/cpu/row_ops.h"
 
 namespace pando::kernel {
 
@@ -22,15 +23,14 @@ struct LinearBlockArgs {
   int64_t y_stride;
 };
 
-// One slice of the inputs of one tile.
-struct PackSliceArgs {
+// One row of one tile.
+struct PackRowArgs {
   DType type;      // of the weights
-  const float* x;  // [m, len] f32, rows x_stride apart
-  int64_t x_stride;
-  int m;
-  int len;
-  std::byte* out;     // the packed slice; linear_layout.h
-  const float* amax;  // int8: [m] largest magnitudes of the whole rows
+  const float* x;  // [k] f32
+  int k;
+  int m;           // rows of the tile
+  int row;         // of these
+  std::byte* out;  // the packed tile; linear_layout.h
 };
 
 template <class S>
@@ -58,30 +58,33 @@ struct LinearBlock {
     }
   }
 
-  static void pack_slice(const PackSliceArgs& args) {
-    const int64_t row_bytes = packed_row_bytes(args.type, unit_count(args.type, args.len));
+  static void pack_row(const PackRowArgs& args) {
     const int n_blocks = (args.m + max_rows(args.type) - 1) / max_rows(args.type);
-    for (int block = 0; block < n_blocks; ++block) {
-      const int first = first_of(block, n_blocks, args.m);
-      const int n_rows = first_of(block + 1, n_blocks, args.m) - first;
-      std::byte* out = args.out + first * row_bytes;
-      for (int row = 0; row < n_rows; ++row) {
-        const float* x = args.x + (first + row) * args.x_stride;
-        if (is_grouped(args.type)) {
-          GroupedBlock<S, DType::kQ8_0>::quantize_row(
-              x, args.len, reinterpret_cast<QuantizedGroup*>(out) + row, n_rows);
-        } else if (args.type == DType::kI8) {
-          QuantizedRow* rows = reinterpret_cast<QuantizedRow*>(out);
-          Int8Block<S>::quantize_row(x, args.len, args.amax[first + row], rows[row],
-                                     reinterpret_cast<int8_t*>(rows + n_rows) + 4 * row,
-                                     4 * n_rows);
-        } else if (args.type == DType::kBF16Dot) {
-          FloatBlock<S, DType::kBF16Dot>::narrow_row(
-              x, args.len, reinterpret_cast<uint32_t*>(out) + row, n_rows);
-        } else {
-          float* to = reinterpret_cast<float*>(out) + row;
-          for (int i = 0; i < args.len; ++i) to[int64_t{i} * n_rows] = x[i];
-        }
+    const int block = block_of(args.row, n_blocks, args.m);
+    const int first = first_of(block, n_blocks, args.m);
+    const int n_rows = first_of(block + 1, n_blocks, args.m) - first, row = args.row - first;
+    const int n_units = unit_count(args.type, args.k);
+    const float amax = args.type == DType::kI8 ? RowOps<S>::abs_max(args.x, args.k) : 0.0f;
+    for (int unit = 0; unit < n_units; unit += slice_units(args.type)) {
+      const int i = unit * unit_len(args.type);
+      const int rest = args.k - i, most = slice_units(args.type) * unit_len(args.type);
+      const float* x = args.x + i;
+      const int len = rest < most ? rest : most;
+      std::byte* out = args.out + packed_row_bytes(args.type, unit) * args.m +
+                       packed_row_bytes(args.type, unit_count(args.type, len)) * first;
+      if (is_grouped(args.type)) {
+        GroupedBlock<S, DType::kQ8_0>::quantize_row(
+            x, len, reinterpret_cast<QuantizedGroup*>(out) + row, n_rows);
+      } else if (args.type == DType::kI8) {
+        QuantizedRow* rows = reinterpret_cast<QuantizedRow*>(out);
+        Int8Block<S>::quantize_row(x, len, amax, rows[row],
+                                   reinterpret_cast<int8_t*>(rows + n_rows) + 4 * row, 4 * n_rows);
+      } else if (args.type == DType::kBF16Dot) {
+        FloatBlock<S, DType::kBF16Dot>::narrow_row(x, len, reinterpret_cast<uint32_t*>(out) + row,
+                                                   n_rows);
+      } else {
+        float* to = reinterpret_cast<float*>(out) + row;
+        for (int j = 0; j < len; ++j) to[int64_t{j} * n_rows] = x[j];
       }
     }
   }

@@ -81,10 +81,8 @@ struct GroupedBlock {
       if (amax < 0x1p-100f) amax = 0.0f;  // 127 / amax must be finite
       const F factor = S::set1(amax == 0.0f ? 0.0f : 127.0f / amax);
       F qa = S::round(S::mul(a, factor)), qb = S::round(S::mul(b, factor));
-      qa = S::select_less(qa, most, qa, most);
-      qb = S::select_less(qb, most, qb, most);
-      qa = S::select_less(least, qa, qa, least);
-      qb = S::select_less(least, qb, qb, least);
+      qa = S::max(S::min(qa, most), least);  // NaN: most
+      qb = S::max(S::min(qb, most), least);
       S::store_s8(out->q, qa);
       S::store_s8(out->q + 16, qb);
       const float sum = S::reduce_add(S::add(qa, qb));

@@ -78,8 +78,7 @@ struct Int8Block {
     const int n_inputs = unit_count(kType, len) * unit_len(kType);
     for (int i = 0; i < n_inputs; i += 16) {
       F q = S::round(S::mul(S::load_first(x + i, len - i), factor));
-      q = S::select_less(q, most, q, most);
-      q = S::select_less(least, q, q, least);
+      q = S::max(S::min(q, most), least);  // NaN: most
       sum = S::add(sum, q);
       alignas(16) int8_t bytes[16];
       S::store_s8(bytes, q);

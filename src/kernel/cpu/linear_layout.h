@@ -118,5 +118,9 @@ static constexpr int64_t packed_row_bytes(DType type, int n_units) {
 static constexpr int first_of(int block, int n_blocks, int m) {
   return static_cast<int>(int64_t{block} * m / n_blocks);
 }
+// The block that `row` is in.
+static constexpr int block_of(int row, int n_blocks, int m) {
+  return static_cast<int>((int64_t{row + 1} * n_blocks - 1) / m);
+}
 
 }  // namespace pando::kernel

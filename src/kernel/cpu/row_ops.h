@@ -102,8 +102,7 @@ struct RowOps {
     F sum = S::zero();
     for (int i = 0; i < n; i += 16) {
       F q = S::round(S::mul(S::load_first(x + i, n - i), factor));
-      q = S::select_less(q, most, q, most);
-      q = S::select_less(least, q, q, least);
+      q = S::max(S::min(q, most), least);  // NaN: most
       sum = S::add(sum, S::select_first(n - i, q, S::zero()));
       S::store_s8(out + i, q);
     }
