@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/half.h"
+#include "kernel/cpu/linear_layout.h"
 #include "kernel/isas.h"
 #include "reference/reference_quantise.h"
 
