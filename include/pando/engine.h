@@ -73,7 +73,7 @@ struct EngineStats {
   double step_s = 0;              // seconds in steps, of which:
   double linear_s = 0;            //   matrix products
   double attention_s = 0;         //   attention
-  double row_ops_s = 0;           //   norms, rotation, activations, page writes
+  double row_ops_s = 0;           //   norms, rotation, activations, packing, page writes
   double sampling_s = 0;          //   hashing and sampling
   double planning_s = 0;          //   scheduling, reserving, planning
   double linear_flops = 0;        // operations of the matrix products, 2 M N K

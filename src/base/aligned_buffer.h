@@ -32,9 +32,9 @@ class AlignedBuffer {
     return *this;
   }
 
-  // At least n_bytes; where it has to grow, what it held is gone.
+  // At least n_bytes; where it has to grow, it grows by half, and what it held is gone.
   void reserve(size_t n_bytes) {
-    if (size_ < n_bytes) *this = AlignedBuffer(n_bytes);
+    if (size_ < n_bytes) *this = AlignedBuffer(size_ == 0 ? n_bytes : n_bytes + n_bytes / 2);
   }
 
   std::byte* data() const { return data_; }

@@ -111,7 +111,8 @@ std::vector<Kind> kinds_of(const Lab& lab) {
   }
   kinds.push_back(
       {"small model, short contexts", small, questions(qa({47, 178, 13, 4, 9}, 9), 80 / part), 0});
-  kinds.push_back({"nothing shared", large, prompts({24 / part, 0, 200, 8}), 0});
+  // So many that a few milliseconds of others decide nothing.
+  kinds.push_back({"24 prompts that share nothing", large, prompts({24 / part, 0, 200, 8}), 0});
   kinds.push_back({"Hydragen: 64 answers behind a prefix of 1,024", large,
                    prompts({64 / part, 1024 / part, 1, 8, true}), 2});
   kinds.push_back({"RadixMLP: 12 prompts, 1,024 tokens shared, 128 of their own", large,

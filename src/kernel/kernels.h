@@ -15,7 +15,7 @@ struct AttendTileArgs;   // kernel/cpu/attend.h
 struct MaskedTileArgs;   // kernel/cpu/masked.h
 struct MergeSpansArgs;   // kernel/cpu/attend.h
 struct LinearBlockArgs;  // kernel/cpu/linear_block.h
-struct PackRowArgs;    // kernel/cpu/linear_block.h
+struct PackRowArgs;      // kernel/cpu/linear_block.h
 struct QuantizedRow;     // kernel/cpu/linear_layout.h
 
 struct Kernels {

@@ -1,10 +1,8 @@
 #include "kernel/linear.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "base/check.h"
-#include "base/fault.h"
 #include "kernel/cpu/linear_block.h"
 
 namespace pando::kernel {
@@ -41,8 +39,41 @@ Cut cut(int m, int n, int k, int n_threads) {
   return c;
 }
 
-void product(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const PackedRows& x,
-             float* y, int64_t y_stride) {
+}  // namespace
+
+bool PackedRows::same_for(DType a, DType b) {
+  const auto is_half = [](DType type) { return type == DType::kF16 || type == DType::kBF16; };
+  return a == b || (is_grouped(a) && is_grouped(b)) || (is_half(a) && is_half(b));
+}
+
+void PackedRows::pack(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
+                      RowSource source) {
+  constexpr int64_t kWorthSharing = 16'384;
+  // Neighbours' integers lie in the same cache lines.
+  const int rows_each = int64_t{m} * k >= kWorthSharing ? 8 : std::max(m, 1);
+  weights_ = weights, m_ = m, k_ = k;
+  const int64_t row_bytes = packed_row_bytes(weights, unit_count(weights, k));
+  const size_t own_len = (k + 15) / 16 * 16;
+  data_.reserve(m * row_bytes);
+  own_.reserve(pool.n_threads() * own_len * sizeof(float));
+  const int n_tiles = tiles_of(m);
+  pool.parallel_for((m + rows_each - 1) / rows_each, [&](int64_t item, int worker) {
+    const int begin = static_cast<int>(item) * rows_each, end = std::min(m, begin + rows_each);
+    for (int row = begin; row < end; ++row) {
+      const int tile = block_of(row, n_tiles, m), first = first_of(tile, n_tiles, m);
+      kernels.pack_row({.type = weights,
+                        .x = source(row, own_.as<float>() + worker * own_len),
+                        .k = k,
+                        .m = first_of(tile + 1, n_tiles, m) - first,
+                        .row = row - first,
+                        .out = data_.data() + first * row_bytes});
+    }
+  });
+}
+
+void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const PackedRows& x,
+              float* y, int64_t y_stride) {
+  PANDO_CHECK(PackedRows::same_for(x.weights(), w.type()) && x.k() == w.k() && y_stride >= w.n());
   const int m = x.m();
   const Cut c = cut(m, w.n(), w.k(), pool.n_threads());
   const int64_t row_bytes = packed_row_bytes(w.type(), unit_count(w.type(), w.k()));
@@ -61,76 +92,6 @@ void product(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, co
                           .y = y + row * y_stride + column,
                           .y_stride = y_stride});
   });
-}
-
-}  // namespace
-
-bool PackedRows::same_for(DType a, DType b) {
-  const auto is_half = [](DType type) { return type == DType::kF16 || type == DType::kBF16; };
-  return a == b || (is_grouped(a) && is_grouped(b)) || (is_half(a) && is_half(b));
-}
-
-void PackedRows::pack(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
-                      RowSource source) {
-  second_half_.reset();
-  if (fault_on(Fault::kSplitSumOverK) && m >= 64)
-    return pack_halves(kernels, pool, weights, m, k, source);
-  pack_whole(kernels, pool, weights, m, k, source);
-}
-
-void PackedRows::pack_whole(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
-                            RowSource source) {
-  constexpr int kRowsEach = 8;  // of neighbours, whose integers lie in the same cache lines
-  constexpr int64_t kWorthSharing = 16'384;
-  weights_ = weights, m_ = m, k_ = k;
-  const int64_t row_bytes = packed_row_bytes(weights, unit_count(weights, k));
-  const size_t own_len = (k + 15) / 16 * 16;
-  data_.reserve(m * row_bytes);
-  own_.reserve(pool.n_threads() * own_len * sizeof(float));
-  const int n_tiles = tiles_of(m);
-  const auto pack_some = [&](int64_t item, int worker) {
-    const int end = std::min(m, static_cast<int>(item + 1) * kRowsEach);
-    for (int row = static_cast<int>(item) * kRowsEach; row < end; ++row) {
-      const int tile = block_of(row, n_tiles, m), first = first_of(tile, n_tiles, m);
-      kernels.pack_row({.type = weights,
-                        .x = source(row, own_.as<float>() + worker * own_len),
-                        .k = k,
-                        .m = first_of(tile + 1, n_tiles, m) - first,
-                        .row = row - first,
-                        .out = data_.data() + first * row_bytes});
-    }
-  };
-  const int n_items = (m + kRowsEach - 1) / kRowsEach;
-  if (int64_t{m} * k >= kWorthSharing) return pool.parallel_for(n_items, pack_some);
-  for (int item = 0; item < n_items; ++item) pack_some(item, 0);
-}
-
-// Fault::kSplitSumOverK: two halves of the inputs apart.
-void PackedRows::pack_halves(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
-                             RowSource source) {
-  std::vector<float> low(int64_t{m} * k), high(low.size()), own(k);
-  for (int64_t r = 0; r < m; ++r) {
-    const float* x = source(static_cast<int>(r), own.data());
-    std::copy(x, x + k / 2, &low[r * k]);
-    std::copy(x + k / 2, x + k, &high[r * k + k / 2]);
-  }
-  const auto rows_of = [k](const std::vector<float>& half) {
-    return [&half, k](int row, float*) { return &half[int64_t{row} * k]; };
-  };
-  pack_whole(kernels, pool, weights, m, k, rows_of(low));
-  second_half_ = std::make_unique<PackedRows>();
-  second_half_->pack_whole(kernels, pool, weights, m, k, rows_of(high));
-}
-
-void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const PackedRows& x,
-              float* y, int64_t y_stride) {
-  PANDO_CHECK(PackedRows::same_for(x.weights(), w.type()) && x.k() == w.k() && y_stride >= w.n());
-  if (x.m() == 0) return;
-  product(kernels, pool, w, x, y, y_stride);
-  if (x.second_half() == nullptr) return;
-  std::vector<float> sum(int64_t{x.m()} * w.n());
-  product(kernels, pool, w, *x.second_half(), sum.data(), w.n());
-  for (int64_t r = 0; r < x.m(); ++r) kernels.add(y + r * y_stride, &sum[r * w.n()], w.n());
 }
 
 void linear(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const float* x,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "base/aligned_buffer.h"
 #include "base/dtype.h"
@@ -50,8 +49,8 @@ using RowSource = FunctionRef<const float*(int row, float* own)>;
 // for integers quantised. Memory is kept between calls; one per engine.
 class PackedRows {
  public:
-  // Asks the source for each row once, on the pool's threads: what computes a row from others'
-  // memory is done there, while the row is in a cache.
+  // Asks the source for each row once, rows of one call on any of the pool's threads: what has to
+  // be done to a row before the product is best done there, while the row is in a cache.
   void pack(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
             RowSource source);
 
@@ -62,20 +61,13 @@ class PackedRows {
   int m() const { return m_; }
   int k() const { return k_; }
   const std::byte* data() const { return data_.data(); }
-  const PackedRows* second_half() const { return second_half_.get(); }
 
  private:
-  void pack_whole(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
-                  RowSource source);
-  void pack_halves(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
-                   RowSource source);
-
   DType weights_ = DType::kF32;
   int m_ = 0;
   int k_ = 0;
   AlignedBuffer data_;
-  AlignedBuffer own_;                        // [threads][k rounded up to sixteen] f32
-  std::unique_ptr<PackedRows> second_half_;  // Fault::kSplitSumOverK
+  AlignedBuffer own_;  // [threads][k rounded up to sixteen] f32
 };
 
 // y[m][i] = sum over k of x[m][k] * w[i][k]; y: [m, n] f32 rows `y_stride` apart.

@@ -30,16 +30,12 @@ class Stopwatch {
   Clock::time_point last_ = Clock::now();
 };
 
-// Of row-local work: enough to pay for handing it out, and neighbours fill the same cache lines of
-// keys.
-constexpr uint32_t kRowsPerItem = 16;
-
-// body(row) for every row, a few rows an item.
+// body(row) for every row, `rows_each` an item: enough to pay for handing it out.
 template <class Body>
-void for_rows(ThreadPool& pool, uint32_t n_rows, const Body& body) {
-  pool.parallel_for((n_rows + kRowsPerItem - 1) / kRowsPerItem, [&](int64_t item, int) {
-    const uint32_t begin = static_cast<uint32_t>(item) * kRowsPerItem;
-    for (uint32_t row = begin; row < std::min(begin + kRowsPerItem, n_rows); ++row) body(row);
+void for_rows(ThreadPool& pool, uint32_t n_rows, const Body& body, uint32_t rows_each = 8) {
+  pool.parallel_for((n_rows + rows_each - 1) / rows_each, [&](int64_t item, int) {
+    const uint32_t begin = static_cast<uint32_t>(item) * rows_each;
+    for (uint32_t row = begin; row < std::min(begin + rows_each, n_rows); ++row) body(row);
   });
 }
 
@@ -60,6 +56,7 @@ Transformer::Transformer(const Weights& weights, const kernel::Kernels& kernels,
 const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv) {
   Stopwatch watch;
   resize(plan);
+  pending_ = {};
   kernel::copy_pages(kv, plan.copies);
   embed(plan);
   watch.lap(times_.row_ops_s);
@@ -72,12 +69,10 @@ const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv
       n_rows = static_cast<uint32_t>(plan.outputs.size());
       if (n_rows == 0) break;
     }
-    feed_forward(weights_.layers[i], n_rows);
+    finish_layer(weights_.layers[i], n_rows);
   }
   watch.lap();
-  for_rows(pool_, n_rows, [&](uint32_t row) {
-    add_to_residual(row, {}, weights_.layers.back().feed_forward_norm);
-  });
+  for_rows(pool_, n_rows, [&](uint32_t row) { settle(row); });
   if (weights_.all_rows) {
     keep_outputs(plan);
     n_rows = static_cast<uint32_t>(plan.outputs.size());
@@ -119,8 +114,7 @@ void Transformer::embed(const StepPlan& plan) {
   });
 }
 
-// buffers_.x and what the layer before gave -> buffers_.attended; keys and values of all rows go to
-// their pages.
+// The residual stream -> buffers_.attended; keys and values of all rows go to their pages.
 void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& kv) {
   const LayerWeights& layer = weights_.layers[index];
   const uint32_t n_rows = plan.n_rows();
@@ -128,22 +122,27 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
   linear(
       layer.qkv, n_rows,
       [&](int row, float* own) {
-        if (index > 0) add_to_residual(row, {}, weights_.layers[index - 1].feed_forward_norm);
+        settle(row);
         return block_input(layer.attention_norm, row, n_rows, own);
       },
       buffers_.qkv.as<float>());
 
   Stopwatch watch;
-  PANDO_CHECK(plan.slot_begin.back() <= plan.slots.size());
+  constexpr uint32_t kKeyRowsEach = 16;  // neighbours fill the same cache lines of a key chunk
+  PANDO_CHECK(plan.slot_begin.size() == n_rows + size_t{1} &&
+              plan.slot_begin.back() <= plan.slots.size());
   const float* k = buffers_.qkv.as<float>() + q_dim;
   const int kv_layer = kv.shape.n_layers == 1 ? 0 : index;  // one layer: all write it in turn
-  for_rows(pool_, n_rows, [&](uint32_t row) {
-    float* qkv = buffers_.qkv.as<float>() + row * qkv_dim;
-    rotate(layer, plan, row, qkv);
-    const uint32_t first = plan.slot_begin[row], n_slots = plan.slot_begin[row + 1] - first;
-    kernel::write_kv_row(kernels_, kv, kv_layer, qkv + q_dim, qkv + q_dim + kv_dim,
-                         std::span(plan.slots).subspan(first, n_slots));
-  });
+  for_rows(
+      pool_, n_rows,
+      [&](uint32_t row) {
+        float* qkv = buffers_.qkv.as<float>() + row * qkv_dim;
+        rotate(layer, plan, row, qkv);
+        const uint32_t first = plan.slot_begin[row], n_slots = plan.slot_begin[row + 1] - first;
+        kernel::write_kv_row(kernels_, kv, kv_layer, qkv + q_dim, qkv + q_dim + kv_dim,
+                             std::span(plan.slots).subspan(first, n_slots));
+      },
+      kKeyRowsEach);
   watch.lap(times_.row_ops_s);
 
   const kernel::AttentionArgs args{
@@ -191,19 +190,19 @@ void Transformer::rotate(const LayerWeights& layer, const StepPlan& plan, uint32
   }
 }
 
-// buffers_.attended, buffers_.x -> buffers_.projected, which is to be added to buffers_.x.
-void Transformer::feed_forward(const LayerWeights& layer, uint32_t n_rows) {
-  project(layer.o, n_rows, [&](int row, float*) {
+// buffers_.attended -> the residual stream: attention's projection and the feed-forward part.
+void Transformer::finish_layer(const LayerWeights& layer, uint32_t n_rows) {
+  project(layer.o, layer.o_bias, layer.attention_norm, n_rows, [&](int row, float*) {
     return buffers_.attended.as<float>() + int64_t{row} * config_.q_dim();
   });
   linear(
       layer.gate_up, n_rows,
       [&](int row, float* own) {
-        add_to_residual(row, layer.o_bias, layer.attention_norm);
+        settle(row);
         return block_input(layer.feed_forward_norm, row, n_rows, own);
       },
       buffers_.gate_up.as<float>());
-  project(layer.down, n_rows, [&](int row, float* own) {
+  project(layer.down, {}, layer.feed_forward_norm, n_rows, [&](int row, float* own) {
     const float* gate = buffers_.gate_up.as<float>() + int64_t{row} * 2 * config_.d_ff;
     kernels_.swiglu(gate, gate + config_.d_ff, config_.d_ff, own);
     return own;
@@ -245,14 +244,15 @@ void Transformer::norm_row(const std::vector<float>& weight, uint32_t row, uint3
   kernels_.rms_norm(x, weight.data(), config_.rms_eps, config_.d_model, out);
 }
 
-// buffers_.x += buffers_.projected + bias; with norms behind, their norm.
-void Transformer::add_to_residual(uint32_t row, const std::vector<float>& bias,
-                                  const std::vector<float>& norm) {
-  const size_t d = config_.d_model;
-  float* y = buffers_.projected.as<float>() + row * d;
-  if (!bias.empty()) kernels_.add(y, bias.data(), config_.d_model);
-  if (config_.post_norm) kernels_.rms_norm(y, norm.data(), config_.rms_eps, config_.d_model, y);
-  kernels_.add(buffers_.x.as<float>() + row * d, y, config_.d_model);
+// Adds what is pending of a row to the residual stream: with its bias, and where norms come behind,
+// normed.
+void Transformer::settle(uint32_t row) {
+  if (!pending_.any) return;
+  float* y = buffers_.projected.as<float>() + size_t{row} * config_.d_model;
+  if (!pending_.bias.empty()) kernels_.add(y, pending_.bias.data(), config_.d_model);
+  if (config_.post_norm)
+    kernels_.rms_norm(y, pending_.norm.data(), config_.rms_eps, config_.d_model, y);
+  kernels_.add(buffers_.x.as<float>() + size_t{row} * config_.d_model, y, config_.d_model);
 }
 
 void Transformer::linear(std::span<const kernel::PackedMatrix> w, uint32_t n_rows,
@@ -265,10 +265,11 @@ void Transformer::linear(std::span<const kernel::PackedMatrix> w, uint32_t n_row
     n += matrix.n();
     alike = alike && kernel::PackedRows::same_for(w[0].type(), matrix.type());
   }
+  const bool split = fault_on(Fault::kSplitSumOverK) && m >= 64;
   const auto unpacked = [&](int row, float*) {
     return buffers_.unpacked.as<float>() + int64_t{row} * k;
   };
-  if (!alike) {  // a source may be asked once
+  if (!alike || split) {  // a source may be asked once
     buffers_.unpacked.reserve(size_t{n_rows} * k * sizeof(float));
     for_rows(pool_, n_rows, [&](uint32_t row) {
       float* to = unpacked(static_cast<int>(row), nullptr);
@@ -276,21 +277,40 @@ void Transformer::linear(std::span<const kernel::PackedMatrix> w, uint32_t n_row
       if (x != to) std::copy_n(x, k, to);
     });
   }
-  for (size_t i = 0; i < w.size(); ++i) {
-    if (i == 0 || !alike)
-      packed_.pack(kernels_, pool_, w[i].type(), m, k, alike ? source : unpacked);
+  for (const kernel::PackedMatrix& matrix : w) {
+    if (&matrix == &w[0] || !kernel::PackedRows::same_for(packed_.weights(), matrix.type()))
+      packed_.pack(kernels_, pool_, matrix.type(), m, k, alike && !split ? source : unpacked);
     watch.lap(times_.row_ops_s);
-    kernel::multiply(kernels_, pool_, w[i], packed_, y, n);
-    times_.linear_flops += 2.0 * m * w[i].n() * k;
+    kernel::multiply(kernels_, pool_, matrix, packed_, y, n);
+    if (split) multiply_halves(matrix, m, y, n);
+    times_.linear_flops += 2.0 * m * matrix.n() * k;
     watch.lap(times_.linear_s);
-    y += w[i].n();
+    y += matrix.n();
   }
 }
 
-void Transformer::project(const kernel::PackedMatrix& w, uint32_t n_rows,
-                          kernel::RowSource source) {
+void Transformer::multiply_halves(const kernel::PackedMatrix& w, int m, float* y,
+                                  int64_t y_stride) {
+  const int64_t k = w.k(), n = w.n(), middle = k / 2;
+  std::vector<float> low(m * k), high(m * k), sum(m * n);
+  for (int64_t r = 0; r < m; ++r) {
+    const float* x = buffers_.unpacked.as<float>() + r * k;
+    std::copy(x, x + middle, &low[r * k]);
+    std::copy(x + middle, x + k, &high[r * k + middle]);
+  }
+  kernel::PackedRows packed;
+  kernel::linear(kernels_, pool_, w, low.data(), k, m, y, y_stride, packed);
+  kernel::linear(kernels_, pool_, w, high.data(), k, m, sum.data(), n, packed);
+  for (int64_t r = 0; r < m; ++r) kernels_.add(y + r * y_stride, &sum[r * n], w.n());
+}
+
+void Transformer::project(const kernel::PackedMatrix& w, std::span<const float> bias,
+                          std::span<const float> norm, uint32_t n_rows, kernel::RowSource source) {
   linear({&w, 1}, n_rows, source, buffers_.projected.as<float>());
+  Stopwatch watch;
   comm_.all_reduce_sum(buffers_.projected.as<float>(), int64_t{n_rows} * config_.d_model);
+  watch.lap(times_.row_ops_s);
+  pending_ = {.any = true, .bias = bias, .norm = norm};
 }
 
 }  // namespace pando::model

@@ -47,7 +47,7 @@ class Transformer {
     AlignedBuffer x;          // [n_rows, d_model] residual stream
     AlignedBuffer qkv;        // [n_rows, (n_heads + 2 n_kv_heads) * head_dim]
     AlignedBuffer attended;   // [n_rows, n_heads * head_dim]
-    AlignedBuffer projected;  // [n_rows, d_model]
+    AlignedBuffer projected;  // [n_rows, d_model] what x has still to be given: see pending_
     AlignedBuffer gate_up;    // [n_rows, 2 d_ff]
     AlignedBuffer unpacked;   // [n_rows, inputs] where one packing does not serve a stack
     AlignedBuffer hidden;     // [n_outputs, d_model]
@@ -57,20 +57,22 @@ class Transformer {
   void embed(const StepPlan& plan);
   void attend(int layer, const StepPlan& plan, const kernel::KvView& kv);
   void rotate(const LayerWeights& layer, const StepPlan& plan, uint32_t row, float* qkv);
-  void feed_forward(const LayerWeights& layer, uint32_t n_rows);
+  void finish_layer(const LayerWeights& layer, uint32_t n_rows);
   void keep_outputs(const StepPlan& plan);
-  // Of one row, so that it can be done while others' products wait for theirs: see `linear`.
+  // Of one row, to be done where it is packed: see kernel::PackedRows.
   const float* block_input(const std::vector<float>& norm, uint32_t row, uint32_t n_rows,
                            float* own);
   void norm_row(const std::vector<float>& weight, uint32_t row, uint32_t n_rows, float* out);
-  // bias: [d_model] of the projection, or empty; norm: [d_model], read where norms come behind.
-  void add_to_residual(uint32_t row, const std::vector<float>& bias,
-                       const std::vector<float>& norm);
+  void settle(uint32_t row);
   // y = x w^T with the rows that `source` yields; y's are as many values apart as w has outputs.
   void linear(std::span<const kernel::PackedMatrix> w, uint32_t n_rows, kernel::RowSource source,
               float* y);
-  // The same to buffers_.projected, summed over the ranks.
-  void project(const kernel::PackedMatrix& w, uint32_t n_rows, kernel::RowSource source);
+  // Fault::kSplitSumOverK, of the rows in buffers_.unpacked.
+  void multiply_halves(const kernel::PackedMatrix& w, int m, float* y, int64_t y_stride);
+  // What ends a part of a layer: the product goes to buffers_.projected, summed over the ranks, and
+  // is pending. bias: [d_model] or empty; norm: [d_model], read where norms come behind.
+  void project(const kernel::PackedMatrix& w, std::span<const float> bias,
+               std::span<const float> norm, uint32_t n_rows, kernel::RowSource source);
 
   const Weights& weights_;
   const ModelConfig& config_;
@@ -80,7 +82,15 @@ class Transformer {
   int context_;  // longest sequence in tokens
   RopeTable rope_;
   float query_scale_;  // log2(e) / sqrt(head_dim)
+  // What is done to a row of buffers_.projected before it is added to the residual stream, which is
+  // when the row is read next.
+  struct Pending {
+    bool any = false;
+    std::span<const float> bias, norm;
+  };
+
   Buffers buffers_;
+  Pending pending_;
   kernel::PackedRows packed_;
   kernel::AttentionScratch attention_scratch_;
   BaselineAttention baseline_attention_;

@@ -189,7 +189,8 @@ class Session {
   asio::awaitable<bool> answer(HttpRequest& request, unsigned version, bool keep_alive) {
     using namespace asio::experimental::awaitable_operators;
     begun_ = Clock::now();
-    Reply<Stream> reply(service_, stream_, logged_.id, version, keep_alive);
+    Reply<Stream> reply(service_, stream_, logged_.id, version, keep_alive,
+                        is_head(request.method));
     beast::get_lowest_layer(stream_).expires_never();
     const double counts = request.path == "/metrics" ? 0 : 1;  // who looks is not looked at
     service_.metrics.under_way().Increment(counts);
@@ -279,10 +280,10 @@ class Session {
   asio::awaitable<bool> refuse(Parser& parser, std::optional<HttpResponse> response) {
     if (!response) co_return false;
     const unsigned version = parser.is_header_done() ? parser.get().version() : 11;
-    // What answers a HEAD must have no body; this has one.
-    const bool whole = parser.is_header_done() && !parser.content_length_remaining() &&
-                       !parser.chunked() && parser.get().method() != http::verb::head;
-    Reply<Stream> reply(service_, stream_, logged_.id, version, whole && parser.get().keep_alive());
+    const bool whole =
+        parser.is_header_done() && !parser.content_length_remaining() && !parser.chunked();
+    Reply<Stream> reply(service_, stream_, logged_.id, version, whole && parser.get().keep_alive(),
+                        is_head(logged_.method));
     service_.metrics.count_request("refused", response->status, 0);
     co_await sent(reply, std::move(*response));
     log(reply, reply.status());

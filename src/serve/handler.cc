@@ -225,12 +225,13 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
   if (route == nullptr)
     return wrong_request(404, "not_found",
                          fmt::format("nothing is served under '{}'", one_line(request.path)));
-  if (request.method != route->method) {
+  const bool is_get = std::string_view(route->method) == "GET";
+  if (request.method != route->method && !(is_get && is_head(request.method))) {
     HttpResponse response =
         wrong_request(405, "method_not_allowed",
                       fmt::format("the method is {}, expected {} under '{}'",
                                   one_line(request.method), route->method, route->path));
-    response.headers.push_back({"Allow", route->method});
+    response.headers.push_back({"Allow", is_get ? "GET, HEAD" : route->method});
     return response;
   }
   // What a web page of others can send without asking is no JSON.
@@ -253,7 +254,7 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   };
   bool is_long = request.body.size() > kLong;
   Prepared prepared;
-  if (request.method == "GET") {  // no text: whether it is alive must not wait
+  if (std::string_view(route.method) == "GET") {  // no text: whether it is alive must not wait
     prepared = prepare(service, route, request, kAny);
   } else if (!is_long) {  // what it asks for may be long all the same
     prepared = co_await prepared_on(service.text_pool, kLong);

@@ -41,6 +41,7 @@ struct Tally {
 
 // Of a request's target, which may begin with the server ("http://host/path?query").
 std::string_view path_of(std::string_view target);
+inline bool is_head(std::string_view method) { return method == "HEAD"; }
 // A part of a path with what stands for %20 and the like.
 std::string unescaped(std::string_view text);
 

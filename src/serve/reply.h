@@ -23,12 +23,14 @@ namespace http = beast::http;
 template <class Stream>
 class Reply : public Replier {
  public:
-  // `id` is what the answer says of its request.
-  Reply(Service& service, Stream& stream, std::string id, unsigned http_version, bool keep_alive)
+  // `id` is what the answer says of its request; what answers a HEAD has no body.
+  Reply(Service& service, Stream& stream, std::string id, unsigned http_version, bool keep_alive,
+        bool is_to_head)
       : service_(service),
         stream_(stream),
         id_(std::move(id)),
         version_(http_version),
+        is_to_head_(is_to_head),
         keep_alive_(keep_alive) {}
 
   asio::awaitable<void> send(HttpResponse response) override {
@@ -41,12 +43,13 @@ class Reply : public Replier {
     message.prepare_payload();
     start_writing();
     is_ending_ = true;
-    if (message.body().size() <= kPiece) {
+    if (message.body().size() <= kPiece && !is_to_head_) {
       co_await http::async_write(stream_, message, asio::use_awaitable);
     } else {
       http::response_serializer<http::string_body> serializer(message);
       co_await http::async_write_header(stream_, serializer, asio::use_awaitable);
-      for (std::string_view rest = message.body(); !rest.empty();)
+      for (std::string_view rest = is_to_head_ ? std::string_view() : message.body();
+           !rest.empty();)
         co_await write_all(asio::buffer(next_piece(rest)));
     }
     is_writing_ = false;
@@ -136,7 +139,8 @@ class Reply : public Replier {
   Service& service_;
   Stream& stream_;
   const std::string id_;
-  unsigned version_;
+  const unsigned version_;
+  const bool is_to_head_;
   bool keep_alive_;
   bool is_stream_ = false, is_lost_ = false, is_ending_ = false, is_writing_ = false;
   int status_ = 0;  // 0: nothing was sent

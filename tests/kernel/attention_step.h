@@ -16,6 +16,7 @@
 #include "kernel/attention.h"
 #include "kernel/attention_reference.h"
 #include "kernel/isas.h"
+#include "kernel/spread_rows.h"
 
 namespace pando::kernel {
 
@@ -79,6 +80,7 @@ class Step {
     std::vector<uint32_t> positions;
     for (const Row& row : rows_) positions.push_back(row.position);
     std::vector<float> out(q_.size(), NAN);
+    const std::vector<float> q = spread_rows(q_, rows_.size());
     attention(kernels, pool,
               {.kv = {memory_.data(), shape_},
                .layer = kLayer,
@@ -88,8 +90,8 @@ class Step {
                .positions = positions,
                .tasks = tasks,
                .task_pages = task_pages,
-               .q = q_.data(),
-               .q_stride = int64_t{n_heads()} * shape_.head_dim,
+               .q = q.data(),
+               .q_stride = static_cast<int64_t>(q.size() / std::max(rows_.size(), size_t{1})),
                .out = out.data()},
               scratch_);
     return out;

@@ -1,6 +1,7 @@
 #include "kernel/level_attention.h"
 
 #include "base/fp_state.h"
+#include "kernel/spread_rows.h"
 #include "kernel/stored_keys.h"
 
 namespace pando::kernel {
@@ -89,6 +90,7 @@ void run_case(const LevelLens& lens, const LevelCase& c, std::mt19937& rng) {
 
   const size_t q_dim = static_cast<size_t>(c.n_heads) * shape.head_dim;
   const std::vector<float> q = random_floats(rng, positions.size() * q_dim);
+  const std::vector<float> spread = spread_rows(q, positions.size());
   std::vector<float> out(q.size(), NAN);
   const LevelArgs args{.kv = stored.view(),
                        .layer = 0,
@@ -101,8 +103,8 @@ void run_case(const LevelLens& lens, const LevelCase& c, std::mt19937& rng) {
                        .states_begin = states_begin,
                        .states = all_states,
                        .positions = positions,
-                       .q = q.data(),
-                       .q_stride = static_cast<int64_t>(q_dim),
+                       .q = spread.data(),
+                       .q_stride = static_cast<int64_t>(spread.size() / positions.size()),
                        .out = out.data()};
   std::vector<std::vector<float>> outs;  // by instruction set
   for (const Kernels* kernels : all_kernels()) {

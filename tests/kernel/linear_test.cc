@@ -199,25 +199,27 @@ TEST(Linear, PackedRowsServeTypesThatReadTheSame) {
   const std::vector<float> x = normal(size_t(m) * k, 8);
   ThreadPool pool(2);
   PackedRows packed;
-  for (const DType a : kTypes) {
-    std::vector<std::atomic<int>> asked(m);
-    packed.pack(*kernels_for(isas().front()), pool, a, m, k, [&](int row, float* own) {
-      ++asked[row];
-      std::copy_n(&x[size_t(row) * k], k, own);
-      return own;
-    });
-    EXPECT_TRUE(std::all_of(asked.begin(), asked.end(), [](int times) { return times == 1; }));
-    int n_served = 0;
-    for (const DType b : kTypes) {
-      if (!PackedRows::same_for(a, b)) continue;
-      ++n_served;
-      const PackedMatrix w = Weights(b, n, k, 9).pack();
-      std::vector<float> y(size_t(m) * n, NAN);
-      multiply(*kernels_for(isas().front()), pool, w, packed, y.data(), n);
-      EXPECT_TRUE(same_bits(y, product(isas().front(), 1, w, x.data(), m)))
-          << dtype_name(a) << " " << dtype_name(b);
+  for (const Isa isa : isas()) {
+    for (const DType a : kTypes) {
+      std::vector<std::atomic<int>> asked(m);
+      packed.pack(*kernels_for(isa), pool, a, m, k, [&](int row, float* own) {
+        ++asked[row];
+        std::copy_n(&x[size_t(row) * k], k, own);
+        return own;
+      });
+      EXPECT_TRUE(std::all_of(asked.begin(), asked.end(), [](int times) { return times == 1; }));
+      int n_served = 0;
+      for (const DType b : kTypes) {
+        if (!PackedRows::same_for(a, b)) continue;
+        ++n_served;
+        const PackedMatrix w = Weights(b, n, k, 9).pack();
+        std::vector<float> y(size_t(m) * n, NAN);
+        multiply(*kernels_for(isa), pool, w, packed, y.data(), n);
+        EXPECT_TRUE(same_bits(y, product(isa, 1, w, x.data(), m)))
+            << dtype_name(a) << " " << dtype_name(b);
+      }
+      EXPECT_EQ(n_served, a == DType::kF16 || a == DType::kBF16 ? 2 : is_grouped(a) ? 3 : 1);
     }
-    EXPECT_EQ(n_served, a == DType::kF16 || a == DType::kBF16 ? 2 : is_grouped(a) ? 3 : 1);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "kernel/masked_attention.h"
 
 #include "base/fp_state.h"
+#include "kernel/spread_rows.h"
 #include "kernel/stored_keys.h"
 
 namespace pando::kernel {
@@ -56,6 +57,7 @@ void run_case(const MaskedCase& c, std::mt19937& rng) {
                    slot_of(stack, cell));
   const size_t q_dim = static_cast<size_t>(c.n_heads) * c.shape.head_dim;
   const std::vector<float> q = random_floats(rng, n_rows * q_dim);
+  const std::vector<float> spread = spread_rows(q, n_rows);
   std::vector<float> out(q.size(), NAN);
   args.kv = stored.view();
   args.stacks = stacks;
@@ -63,8 +65,8 @@ void run_case(const MaskedCase& c, std::mt19937& rng) {
   args.masks = masks;
   args.row_positions = row_positions;
   args.cell_positions = cell_positions;
-  args.q = q.data();
-  args.q_stride = static_cast<int64_t>(q_dim);
+  args.q = spread.data();
+  args.q_stride = static_cast<int64_t>(spread.size() / n_rows);
   args.out = out.data();
   std::vector<std::vector<float>> outs;  // by instruction set
   for (const Kernels* kernels : all_kernels()) {

@@ -177,6 +177,22 @@ TEST(Quantize, NoInputLeavesTheRangeOrSplitsTheTables) {
               0);
     for (const QuantizedGroup& group : groups)
       for (const int8_t q : group.q) EXPECT_GE(q, -127);
+    EXPECT_EQ(groups[1].q[40 - 32], 127) << "what is no number";
+    // As keys, values and queries are, and as activations for int8 weights.
+    std::vector<float> y(x.begin() + 32, x.end());  // without the first infinity
+    y.resize(60);                                   // nor the last
+    std::vector<int8_t> q(64), portable_q(64);
+    const QuantizedRow row = kernels_for(isa)->quantize(y.data(), 60, q.data());
+    const QuantizedRow same =
+        kernels_for(Isa::kPortable)->quantize(y.data(), 60, portable_q.data());
+    EXPECT_EQ(q[40 - 32], 127);
+    EXPECT_TRUE(std::equal(q.begin(), q.begin() + 60, portable_q.begin()));
+    EXPECT_EQ(row.scale, same.scale);
+    EXPECT_EQ(row.bias, same.bias);
+    std::vector<std::byte> packed(packed_row_bytes(DType::kI8, 1));
+    kernels_for(isa)->pack_row(
+        {.type = DType::kI8, .x = y.data(), .k = 60, .m = 1, .row = 0, .out = packed.data()});
+    EXPECT_EQ(std::memcmp(&packed[sizeof(QuantizedRow)], q.data(), 60), 0);
   }
 }
 

@@ -1,7 +1,7 @@
 // Every endpoint, over a connection: what they take and refuse.
-#include "serve/endpoints.h"
-
 #include <fstream>
+
+#include "serve/endpoints.h"
 
 namespace pando::testing {
 namespace {
