@@ -13,7 +13,7 @@ namespace pando {
 // Costs fitted to steps that were run, and how well they say how long those took.
 struct MeasuredSteps {
   static constexpr size_t kFewestRepeats = 10;
-  static constexpr int kMostTimes = 4;  // the seconds that were asked for, until so many were run
+  static constexpr int kMostTimes = 3;  // the seconds that were asked for, until so many were run
 
   std::string costs;           // JSON
   double median_error = 0;     // median of |predicted - measured| / measured
@@ -28,10 +28,10 @@ struct MeasuredSteps {
   std::string in_words() const;  // one line for people
 };
 
-// Runs chunks of prompts and decodes of many sizes, each three times, until all were run or
-// `seconds` are over, small ones first; up to kMostTimes as long until kFewestRepeats were run.
-// options: those of the engine it is for; policy and budget are not used. Errors: those of
-// Engine::open.
+// Runs chunks of prompts and decodes of many sizes, small ones first: each once where it can end in
+// time, then each twice more until `seconds` are over; up to kMostTimes as long until
+// kFewestRepeats were run. options: those of the engine it is for; policy and budget are not used.
+// Errors: those of Engine::open.
 Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& options,
                                     double seconds);
 

@@ -83,7 +83,7 @@ void allow_connections(size_t n_connections) {
 
 // Fills in how long steps take, where policy or budget ask for it.
 Status learn_steps(const Model& model, EngineOptions& options) {
-  static constexpr int kSeconds = 5;
+  static constexpr int kSeconds = 8;
   if (options.policy == "fcfs" && options.step_budget == 0) return {};
   const std::filesystem::path folder = cache_directory();
   Result<MeasuredSteps> steps = saved_steps(folder, model, options, kSeconds, [] {

@@ -22,8 +22,8 @@ constexpr std::array<Shape, 9> kShapes = {{{8, 1, 40, 4},
                                            {32, 1, 160, 4},
                                            {64, 16, 4, 6},
                                            {128, 32, 4, 6},
-                                           {128, 1, 768, 6},
                                            {512, 8, 64, 6},
+                                           {128, 1, 768, 6},
                                            {512, 1, 512, 3},
                                            {512, 1, 2048, 6}}};
 constexpr int kRepeats = 3;
@@ -39,7 +39,8 @@ class Measuring {
     options_.nice = 0;  // the loop runs on this thread, which workers must not stand behind
   }
 
-  Status run(Shape shape) {
+  // Repeats [begin, end).
+  Status run(Shape shape, int begin, int end) {
     LoopOptions loop_options{.engine = options_};
     loop_options.engine.step_rows = static_cast<int>(shape.rows);
     Result<std::unique_ptr<EngineLoop>> loop = EngineLoop::create(weights_, nullptr, loop_options);
@@ -54,20 +55,32 @@ class Measuring {
     if (room < shape.n_decodes + 2) return {};
     shape.prompt_len = std::min(shape.prompt_len, room - 1 - shape.n_decodes);
     while ((*loop)->prepare()) continue;  // as an engine that has been at work
-    for (int repeat = 0; repeat < kRepeats && !is_over(); ++repeat)
+    for (int repeat = begin; repeat < end && !is_over(); ++repeat)
       if (Status status = run(**loop, shape, repeat); !status) return status;
     return {};
   }
 
   bool is_over() const {
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
     const bool few = n_repeats_ < MeasuredSteps::kFewestRepeats;  // a large model's steps
     const double most = few ? MeasuredSteps::kMostTimes * seconds_ : seconds_;
-    return taken.count() > most && !samples_.empty();
+    return taken() > most && !samples_.empty();
+  }
+  // Whether a shape's prompts would end in time, if rows went on to take what they do in the
+  // largest step so far.
+  bool has_time_for(const Shape& shape) const {
+    const auto largest = std::ranges::max_element(
+        samples_, {}, [](const StepSample& sample) { return sample.features.rows; });
+    if (largest == samples_.end()) return true;
+    const double rows = shape.n_prompts * shape.prompt_len;
+    return taken() + largest->seconds / largest->features.rows * rows < seconds_;
   }
   const std::vector<StepSample>& samples() const { return samples_; }
 
  private:
+  double taken() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
   // The isolation key keeps repeats from sharing.
   Status run(EngineLoop& loop, const Shape& shape, int repeat) {
     for (uint32_t i = 0; i < shape.n_prompts; ++i) {
@@ -117,9 +130,13 @@ class Measuring {
 Result<MeasuredSteps> measure_steps(const model::Weights& weights, const EngineOptions& options,
                                     double seconds) {
   Measuring measuring(weights, options, seconds);
+  // Once first: a size that was never measured is guessed worse than one that was measured once.
+  for (const Shape& shape : kShapes)
+    if (measuring.has_time_for(shape))
+      if (Status status = measuring.run(shape, 0, 1); !status) return status.error();
   for (const Shape& shape : kShapes)
     if (!measuring.is_over())
-      if (Status status = measuring.run(shape); !status) return status.error();
+      if (Status status = measuring.run(shape, 1, kRepeats); !status) return status.error();
   Result<Predictor> predictor = fit_predictor(measuring.samples());
   if (!predictor) return predictor.error();
   const FitReport report = report_fit(*predictor, measuring.samples());

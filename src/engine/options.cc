@@ -56,7 +56,7 @@ Status check_outputs(const Request& request) {
   if (sampling.top_logprobs < 0)
     return invalid_argument("top_logprobs is {}, expected 0 (none) or more", sampling.top_logprobs);
   if (sampling.top_logprobs > 0 && !sampling.logprobs && !from)
-    return invalid_argument("top_logprobs is {}, which goes with logprobs or prompt_logprobs_from",
+    return invalid_argument("top_logprobs is {}, which goes with logprobs or those of the prompt",
                             sampling.top_logprobs);
   return {};
 }

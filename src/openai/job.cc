@@ -175,7 +175,9 @@ Status check_answers(const std::vector<Request>& requests, const JobContext& con
 Status check_length(const Job& job, const Request& request, int context) {
   const size_t n_prompt = request.tokens.size();
   const auto n_answer = static_cast<size_t>(std::max(request.sampling.max_tokens, 0));
-  if (job.length_field == nullptr || n_prompt + n_answer <= static_cast<size_t>(context)) return {};
+  const auto most = static_cast<size_t>(context);
+  if (job.length_field == nullptr || n_prompt + n_answer <= most) return {};
+  if (n_prompt >= most) return {};  // no other length would do: the engine says so
   return make_error(ErrorCode::kTooLong,
                     "the prompt has {} tokens and '{}' is {}, {} together, expected at most the "
                     "context of {} (hint: fewer, or no '{}')",

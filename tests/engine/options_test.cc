@@ -67,7 +67,7 @@ const std::vector<BadRequest>& bad_requests() {
       {[](Request& r) { r.sampling.top_logprobs = -1; },
        "top_logprobs is -1, expected 0 (none) or more"},
       {[](Request& r) { r.sampling.top_logprobs = 2; },
-       "top_logprobs is 2, which goes with logprobs or prompt_logprobs_from"},
+       "top_logprobs is 2, which goes with logprobs or those of the prompt"},
       {[](Request& r) { r.sampling.min_p = 1.5; }, "min_p is 1.5, expected 0 to 1"},
       {[](Request& r) { r.sampling.repetition_penalty = 0; },
        "repetition_penalty is 0, expected more than 0"},
