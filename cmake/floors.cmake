@@ -125,5 +125,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${avx512_sources} PROPERTIES COMPILE_OPTIONS "${avx512_options}")
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/cpu/kernels_avx512bf16.cc
     PROPERTIES COMPILE_OPTIONS "${avx512_options};-mavx512bf16")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/cpu/kernels_amx.cc
+    PROPERTIES COMPILE_OPTIONS "${avx512_options};-mamx-tile;-mamx-int8")
   set_source_files_properties(${avx2_sources} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
 endif()

@@ -17,7 +17,7 @@ EXIT_CODES = [("0", "all done"), ("1", "failed: a bad file, no memory, an output
               ("3", "done, but some lines or questions were left out"),
               ("130, 143", "stopped by Ctrl-C or SIGTERM: what was under way is finished, and --resume goes on")]
 ENVIRONMENT = [("HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME", "where models that are named by a hub id are looked for"),
-               ("PANDO_ISA", "portable, avx2, avx512 or avx512bf16: no instruction set beyond this one is used; the answers are "
+               ("PANDO_ISA", "portable, avx2, avx512, avx512bf16 or amx: no instruction set beyond this one is used; the answers are "
                 "the same"),
                ("NO_COLOR", "nothing changes: the program writes no colours")]
 

@@ -46,7 +46,7 @@ struct EngineOptions {
   // counted once and answers predicted to get twice as long as late ones; the listener of a request
   // above it hears kUnavailable. 0: no limit.
   double max_queue = 0;
-  std::string isa;  // portable, avx2, avx512 or avx512bf16; empty: the best there is
+  std::string isa;  // portable, avx2, avx512, avx512bf16 or amx; empty: the best there is
 };
 
 // A number with a name.

@@ -76,7 +76,7 @@ Burst burst_for(DType weights) {
 #if defined(__x86_64__)
   const kernel::Isa isa = kernel::best_kernels().isa;
   if (weights == DType::kBF16Dot) {
-    if (isa == kernel::Isa::kAvx512Bf16) return burst_avx512<2>;
+    if (isa >= kernel::Isa::kAvx512Bf16) return burst_avx512<2>;
     weights = DType::kF32;  // two of its multiply-adds
   }
   if (isa >= kernel::Isa::kAvx512)

@@ -210,13 +210,15 @@ Result<const kernel::Kernels*> kernels_by_name(std::string_view name) {
   const std::string_view limit = kernel::isa_limit();
   if (!limit.empty() && !kernel::isa_named(limit))
     return invalid_argument(
-        "the environment variable PANDO_ISA is '{}', expected portable, avx2, avx512 or avx512bf16",
+        "the environment variable PANDO_ISA is '{}', expected portable, avx2, avx512, avx512bf16 "
+        "or amx",
         limit);
   if (name.empty()) return &kernel::best_kernels();
   if (const std::optional<kernel::Isa> isa = kernel::isa_named(name))
     if (const kernel::Kernels* kernels = kernel::kernels_for(*isa)) return kernels;
   return invalid_argument(
-      "instruction set '{}' is not available here: expected portable, avx2, avx512 or avx512bf16, "
+      "instruction set '{}' is not available here: expected portable, avx2, avx512, avx512bf16 or "
+      "amx, "
       "as far as "
       "this processor has them and PANDO_ISA allows",
       name);

@@ -8,7 +8,7 @@
 
 namespace pando::kernel {
 
-// "portable", "avx2", "avx512" or "avx512bf16".
+// "portable", "avx2", "avx512", "avx512bf16" or "amx".
 std::optional<Isa> isa_named(std::string_view name);
 
 // The environment variable PANDO_ISA as it was first read, "" where it is not set. `kernels_for`

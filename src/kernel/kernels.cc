@@ -1,5 +1,9 @@
 #include "kernel/kernels.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <cstdlib>
 #include <string>
 
@@ -13,12 +17,16 @@ extern const Kernels kPortableKernels;
 extern const Kernels kAvx2Kernels;
 extern const Kernels kAvx512Kernels;
 void bf16_dot_block(const LinearBlockArgs& args);  // cpu/kernels_avx512bf16.cc
+bool amx_granted();                                // cpu/kernels_amx.cc
+bool amx_takes(DType weights, int m);
+void amx_linear_block(const LinearBlockArgs& args);
+void amx_pack_row(const PackRowArgs& args);
 #endif
 
 namespace {
 
 bool within_limit(Isa isa) {
-  static const Isa limit = isa_named(isa_limit()).value_or(Isa::kAvx512Bf16);
+  static const Isa limit = isa_named(isa_limit()).value_or(Isa::kAmx);
   return isa <= limit;
 }
 
@@ -35,6 +43,34 @@ const Kernels& avx512bf16_kernels() {
   }();
   return kernels;
 }
+
+const Kernels& amx_kernels() {
+  static const Kernels kernels = [] {
+    Kernels table = avx512bf16_kernels();
+    table.isa = Isa::kAmx;
+    table.name = "amx";
+    table.linear_block = [](const LinearBlockArgs& args) {
+      const bool takes = amx_takes(args.type, args.m);
+      (takes ? amx_linear_block : avx512bf16_kernels().linear_block)(args);
+    };
+    table.pack_row = [](const PackRowArgs& args) {
+      (amx_takes(args.type, args.m) ? amx_pack_row : kAvx512Kernels.pack_row)(args);
+    };
+    return table;
+  }();
+  return kernels;
+}
+
+// Asked once: a virtual machine takes 20 us over cpuid.
+bool has_amx_int8() {
+  static const bool has = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    constexpr unsigned kTiles = 1u << 24, kInt8 = 1u << 25;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kTiles) != 0 && (d & kInt8) != 0 &&
+           amx_granted();
+  }();
+  return has;
+}
 #endif
 
 }  // namespace
@@ -44,6 +80,7 @@ std::optional<Isa> isa_named(std::string_view name) {
   if (name == "avx2") return Isa::kAvx2;
   if (name == "avx512") return Isa::kAvx512;
   if (name == "avx512bf16") return Isa::kAvx512Bf16;
+  if (name == "amx") return Isa::kAmx;
   return std::nullopt;
 }
 
@@ -69,14 +106,15 @@ const Kernels* kernels_for(Isa isa) {
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512vnni");
   if (isa == Isa::kAvx512 && avx512) return &kAvx512Kernels;
-  if (isa == Isa::kAvx512Bf16 && avx512 && __builtin_cpu_supports("avx512bf16"))
-    return &avx512bf16_kernels();
+  const bool bf16 = avx512 && __builtin_cpu_supports("avx512bf16");
+  if (isa == Isa::kAvx512Bf16 && bf16) return &avx512bf16_kernels();
+  if (isa == Isa::kAmx && bf16 && has_amx_int8()) return &amx_kernels();
 #endif
   return nullptr;
 }
 
 const Kernels& best_kernels() {
-  for (const Isa isa : {Isa::kAvx512Bf16, Isa::kAvx512, Isa::kAvx2})
+  for (const Isa isa : {Isa::kAmx, Isa::kAvx512Bf16, Isa::kAvx512, Isa::kAvx2})
     if (const Kernels* kernels = kernels_for(isa)) return *kernels;
   return kPortableKernels;
 }

@@ -9,7 +9,7 @@
 
 namespace pando::kernel {
 
-enum class Isa { kPortable, kAvx2, kAvx512, kAvx512Bf16 };
+enum class Isa { kPortable, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
 struct AttendTileArgs;   // kernel/cpu/attend.h
 struct MaskedTileArgs;   // kernel/cpu/masked.h

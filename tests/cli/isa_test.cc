@@ -22,7 +22,7 @@ TEST_F(IsaTest, EverySetIsUsedAndGivesTheSameAnswersAndLogits) {
     ASSERT_EQ(best.code, 0) << best;
     EXPECT_TRUE(best.says("; logits ")) << best;
     for (const kernel::Isa isa : {kernel::Isa::kPortable, kernel::Isa::kAvx2, kernel::Isa::kAvx512,
-                                  kernel::Isa::kAvx512Bf16}) {
+                                  kernel::Isa::kAvx512Bf16, kernel::Isa::kAmx}) {
       const kernel::Kernels* kernels = kernel::kernels_for(isa);
       if (kernels == nullptr) continue;
       const std::string name(kernels->name);
@@ -38,7 +38,8 @@ TEST_F(IsaTest, AnUnknownSetIsNamed) {
   const Finished finished = run("--input in.jsonl", "PANDO_ISA=sse9 ");
   EXPECT_NE(finished.code, 0);
   EXPECT_EQ(finished.out, "");
-  EXPECT_TRUE(finished.says("PANDO_ISA is 'sse9', expected portable, avx2, avx512 or avx512bf16"))
+  EXPECT_TRUE(
+      finished.says("PANDO_ISA is 'sse9', expected portable, avx2, avx512, avx512bf16 or amx"))
       << finished;
 }
 

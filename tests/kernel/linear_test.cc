@@ -133,6 +133,24 @@ std::vector<float> product(Isa isa, int n_threads, const PackedMatrix& w, const 
   return y;
 }
 
+// Rows and their products, times over: sets that take many rows at once compute them otherwise.
+constexpr int kTimes = 5;
+std::vector<float> repeated(const std::vector<float>& x) {
+  std::vector<float> all;
+  for (int i = 0; i < kTimes; ++i) all.insert(all.end(), x.begin(), x.end());
+  return all;
+}
+
+// [m, n] of every instruction set, alone and among more rows, is `expected`.
+void expect_everywhere(const PackedMatrix& w, const std::vector<float>& x, int m,
+                       const std::vector<float>& expected) {
+  for (const Isa isa : isas()) {
+    EXPECT_TRUE(same_bits(product(isa, 2, w, x.data(), m), expected)) << kernels_for(isa)->name;
+    EXPECT_TRUE(same_bits(product(isa, 1, w, repeated(x).data(), kTimes * m), repeated(expected)))
+        << kernels_for(isa)->name;
+  }
+}
+
 TEST(Linear, IsTheReferenceOnEveryInstructionSet) {
   const struct {
     int n, k;
@@ -143,7 +161,7 @@ TEST(Linear, IsTheReferenceOnEveryInstructionSet) {
       const int k = whole(type, least_k);
       const Weights w(type, n, k, 1);
       const PackedMatrix packed = w.pack();
-      for (const int m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17}) {
+      for (const int m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 17, 33, 47}) {
         const std::vector<float> x = normal(size_t(m) * k, 2), expected = reference(w, x, m);
         for (const Isa isa : isas()) {
           ASSERT_TRUE(same_bits(product(isa, 2, packed, x.data(), m), expected))
@@ -327,7 +345,7 @@ TEST(Linear, StoredBlocksAreUsedAsTheyAre) {
 
 // No quantiser makes -128, yet a file may hold it.
 TEST(Linear, EveryByteOfAStoredBlockHasItsValue) {
-  const int n = 17, k = 256, m = 3;
+  const int n = 17, k = 256, m = 7;
   std::vector<uint8_t> bytes;
   for (int i = 0; i < n * k; ++i) {
     if (i % 32 == 0) bytes.insert(bytes.end(), {0x00, 0x3c});  // 1
@@ -341,8 +359,7 @@ TEST(Linear, EveryByteOfAStoredBlockHasItsValue) {
   for (int r = 0; r < m; ++r)
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < k; ++j) expected[r * n + i] += x[r * k + j] * static_cast<int8_t>(j);
-  for (const Isa isa : isas())
-    EXPECT_TRUE(same_bits(product(isa, 1, packed, x.data(), m), expected));
+  expect_everywhere(packed, x, m, expected);
 }
 
 // Every integer, scale and minimum of six bits, the largest sums and activations of zero.
@@ -360,9 +377,7 @@ TEST(Linear, Q4KHoldsAtTheExtremes) {
     const int row = i / k;
     x[i] = i / 32 % 4 == 1 ? 0.0f : row == 6 || i % 5 == row ? -3e30f : 3e30f;
   }
-  const std::vector<float> expected = reference(weights, x, m);
-  for (const Isa isa : isas())
-    EXPECT_TRUE(same_bits(product(isa, 1, weights.pack(), x.data(), m), expected));
+  expect_everywhere(weights.pack(), x, m, reference(weights, x, m));
 }
 
 // The largest sum that int8 allows.
@@ -371,10 +386,11 @@ TEST(Linear, Int8SumsFitWhereverTheyAreOffered) {
   Weights weights(DType::kI8, n, k, 0);
   std::fill_n(weights.exact.begin(), k, 2.0f);
   std::fill_n(weights.exact.begin() + k, k, -2.0f);
-  const std::vector<float> x(k, 3.0f), expected = reference(weights, x, 1);
-  const PackedMatrix packed = weights.pack();
-  for (const Isa isa : isas())
-    EXPECT_TRUE(same_bits(product(isa, 2, packed, x.data(), 1), expected));
+  const int m = 3;
+  std::vector<float> x(size_t(m) * k, 3.0f);
+  std::fill_n(&x[k], k, -3.0f);
+  const std::vector<float> expected = reference(weights, x, m);
+  expect_everywhere(weights.pack(), x, m, expected);
   EXPECT_NEAR(expected[0], 6.0f * k, 1.0f);
   EXPECT_THROW(PackedMatrix(DType::kI8, n, k + 2), BugError);
 }
@@ -393,10 +409,8 @@ TEST(Linear, IntegersHoldAtTheExtremes) {
     for (const int row : {2, 3}) std::fill_n(&weights.exact[row * k], k, row == 2 ? 1.0f : -1.0f);
     std::fill_n(&weights.exact[k], k, 0.0f);
     weights.exact[k + 40] = 1e-7f;
-    const std::vector<float> expected = reference(weights, x, m);
-    const PackedMatrix packed = weights.pack();
-    for (const Isa isa : isas())
-      EXPECT_TRUE(same_bits(product(isa, 1, packed, x.data(), m), expected)) << dtype_name(type);
+    SCOPED_TRACE(dtype_name(type));
+    expect_everywhere(weights.pack(), x, m, reference(weights, x, m));
   }
 }
 

@@ -57,7 +57,7 @@ class Prefetch {
 template <int kRows, int kStrips>
 [[gnu::always_inline]] static inline void fetch_outputs(const BlockArgs& args, int strip) {
   if (!args.last_slice) return;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 3
     for (int s = 0; s < kStrips; ++s)
@@ -72,7 +72,7 @@ struct Accumulators {
   F acc[kRows][kStrips];
 
   [[gnu::always_inline]] void load(const BlockArgs& args, int strip) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 3
       for (int s = 0; s < kStrips; ++s)
@@ -81,7 +81,7 @@ struct Accumulators {
   }
 
   [[gnu::always_inline]] void store(const BlockArgs& args, int strip) const {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 3
       for (int s = 0; s < kStrips; ++s) {
@@ -151,7 +151,7 @@ struct FloatBlock {
       typename S::Pairs pairs[kStrips];
 #pragma GCC unroll 3
       for (int s = 0; s < kStrips; ++s) pairs[s] = S::load_pairs(w + s * unit_bytes(kType));
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) {
         const typename S::Pairs v = S::set1_pair(x[r]);
 #pragma GCC unroll 3
@@ -183,7 +183,7 @@ struct FloatBlock {
   template <int kInput, int kRows, int kStrips>
   [[gnu::always_inline]] static void add_products(Accumulators<S, kRows, kStrips>& sums, const X* x,
                                                   const F (&w)[kStrips]) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
       const F v = S::set1(input<kInput, kRows>(x, r));
 #pragma GCC unroll 3

@@ -43,6 +43,29 @@ struct GroupedBlock {
     }
   }
 
+  // Scales and minima of one group, from one strip on.
+  struct Scales {
+    const std::byte* of_unit = nullptr;
+    const std::byte* of_group = nullptr;
+
+    F scale(int s) const {
+      const std::byte* own = of_group + s * kGroupScaleBytes;
+      return kMinima ? product(of_unit + s * kHeadBytes, own) : load_f16(own);
+    }
+    F negative_minimum(int s) const {
+      return product(of_unit + s * kHeadBytes + kHeadBytes / 2,
+                     of_group + s * kGroupScaleBytes + kGroupScaleBytes / 2);
+    }
+
+   private:
+    static F load_f16(const std::byte* p) {
+      return S::load_f16(reinterpret_cast<const uint16_t*>(p));
+    }
+    static F product(const std::byte* scales, const std::byte* factors) {
+      return S::mul(load_f16(scales), S::load_u8(reinterpret_cast<const uint8_t*>(factors)));
+    }
+  };
+
   // Strips [strip, strip + kStrips) of the panel.
   template <int kRows, int kStrips>
   static void run(const BlockArgs& args, int strip) {
@@ -103,29 +126,6 @@ struct GroupedBlock {
   static constexpr int kHalfOffset = kType == DType::kQ4_0 ? 8 : 0;
   static constexpr int kOffset = kHalves ? kHalfOffset : 128;
   static constexpr bool kMinima = kType == DType::kQ4_K;
-
-  // Scales and minima of one group, from one strip on.
-  struct Scales {
-    const std::byte* of_unit = nullptr;
-    const std::byte* of_group = nullptr;
-
-    F scale(int s) const {
-      const std::byte* own = of_group + s * kGroupScaleBytes;
-      return kMinima ? product(of_unit + s * kHeadBytes, own) : load_f16(own);
-    }
-    F negative_minimum(int s) const {
-      return product(of_unit + s * kHeadBytes + kHeadBytes / 2,
-                     of_group + s * kGroupScaleBytes + kGroupScaleBytes / 2);
-    }
-
-   private:
-    static F load_f16(const std::byte* p) {
-      return S::load_f16(reinterpret_cast<const uint16_t*>(p));
-    }
-    static F product(const std::byte* scales, const std::byte* factors) {
-      return S::mul(load_f16(scales), S::load_u8(reinterpret_cast<const uint8_t*>(factors)));
-    }
-  };
 
   // acc = fma(float(sum of 32 products), s * d, acc) for every row and strip, and with minima
   // acc = fma(sum of activations, -minimum, acc).

@@ -1,0 +1,362 @@
+// Matrix products with weights in integers by AMX: sixteen rows by sixteen outputs at a time. The
+// same bits as linear_block.h, since sums of integers are exact and what is f32 is done in its
+// order.
+//
+// Weights lie as in linear_layout.h. Activations of a tile of m rows lie in row blocks of at most
+// 16, in pieces of 64 inputs for int8 and 32 for types in groups, outer to inner
+//
+//   [row block] [piece] [row] [inputs] s8, and behind all of these
+//   groups     [row block] [piece] [row] f32 scales; the same of f32 sums
+//   int8       [row] QuantizedRow, its bias of all inputs
+//
+// which is never more than linear_layout.h has.
+#pragma once
+
+#include "kernel/cpu/amx_tiles.h"
+#include "kernel/cpu/linear_block.h"
+
+namespace pando::kernel {
+
+// S: sixteen f32 lanes of AVX-512.
+template <class S>
+struct LinearTiles {
+  // With fewer rows reading weights takes longer than products, and those in groups are unpacked
+  // besides (Granite Rapids, one thread, q8_0, 32 and 64 rows: 447 and 561 GOP/s, vpdpbusd 436 and
+  // 479). All types in groups alike: they share packed rows.
+  static bool takes(DType weights, int m) {
+    return (is_grouped(weights) && m >= 32) || (weights == DType::kI8 && m >= 12);
+  }
+
+  static void run(const LinearBlockArgs& args) {
+    switch (args.type) {
+      case DType::kQ8_0:
+        return run_grouped<DType::kQ8_0>(args);
+      case DType::kQ4_0:
+        return run_grouped<DType::kQ4_0>(args);
+      case DType::kQ4_K:
+        return run_grouped<DType::kQ4_K>(args);
+      default:
+        return run_int8(args);
+    }
+  }
+
+  static void pack_row(const PackRowArgs& args) {
+    const Place place(args.type, args.k, args.m, args.row);
+    int8_t* integers = reinterpret_cast<int8_t*>(args.out) + place.integers();
+    std::byte* rest = args.out + int64_t{args.m} * place.n_pieces * place.piece;
+    if (args.type == DType::kI8) {
+      const float amax = RowOps<S>::abs_max(args.x, args.k);
+      QuantizedRow whole = {}, part;
+      for (int i = 0; i < args.k; i += kSliceLen) {
+        alignas(64) int8_t quads[kSliceLen];
+        const int len = args.k - i < kSliceLen ? args.k - i : kSliceLen;
+        Int8Block<S>::quantize_row(args.x + i, len, amax, part, quads, 4);
+        whole = {part.scale, whole.bias + part.bias};
+        for (int j = 0; j < len; j += place.piece, integers += place.n_rows * place.piece)
+          __builtin_memcpy(integers, quads + j, place.piece);
+      }
+      __builtin_memcpy(rest + args.row * sizeof(whole), &whole, sizeof(whole));
+      return;
+    }
+    float* scale = reinterpret_cast<float*>(rest) + place.pieces() + place.row;
+    const int64_t to_sums = int64_t{args.m} * place.n_pieces;
+    for (int i = 0; i < args.k; i += kSliceLen) {
+      QuantizedGroup groups[kSliceLen / kGroupLen];
+      const int len = args.k - i < kSliceLen ? args.k - i : kSliceLen;
+      GroupedBlock<S, DType::kQ8_0>::quantize_row(args.x + i, len, groups, 1);
+      const int n_groups = unit_count(DType::kQ8_0, len) * unit_groups(DType::kQ8_0);
+      for (int g = 0; g < n_groups; ++g, scale += place.n_rows) {
+        __builtin_memcpy(integers, groups[g].q, kGroupLen);
+        integers += place.n_rows * kGroupLen;
+        scale[0] = groups[g].scale;
+        scale[to_sums] = groups[g].sum;
+      }
+    }
+  }
+
+ private:
+  using F = typename S::F;
+  using I = typename S::I;
+  static constexpr int kMinBlockRows = 8;  // with two blocks or more
+  static constexpr int kSliceLen = 512;    // inputs
+  static constexpr int kSliceGroups = kSliceLen / kGroupLen;
+  static constexpr int kGroupBytes = kGroupLen * kStripLen;  // of a strip's weights
+
+  static int block_count(int m) { return (m + kTileRegisterRows - 1) / kTileRegisterRows; }
+  static int most_rows(int m) { return (m + block_count(m) - 1) / block_count(m); }
+
+  // Where a row block or one of its rows lies.
+  struct Place {
+    Place(DType type, int k, int m, int row_of_tile)
+        : piece(type == DType::kI8 ? 2 * kGroupLen : kGroupLen),
+          // Groups come in pairs; q4_K's are whole units anyway.
+          n_pieces((k + 2 * kGroupLen - 1) / (2 * kGroupLen) * (2 * kGroupLen / piece)) {
+      const int n_blocks = block_count(m), block = block_of(row_of_tile, n_blocks, m);
+      first = first_of(block, n_blocks, m);
+      n_rows = first_of(block + 1, n_blocks, m) - first;
+      row = row_of_tile - first;
+    }
+    int64_t pieces() const { return int64_t{first} * n_pieces; }  // of the blocks before
+    int64_t integers() const { return (pieces() + row) * piece; }
+
+    int piece;  // bytes
+    int n_pieces;
+    int first;
+    int n_rows;
+    int row;  // of the block
+  };
+
+  // --- groups of 32 ---------------------------------------------------------------------------
+
+  // A slice of a panel as tiles are loaded: integers as they are meant, factors in f32.
+  struct Slice {
+    alignas(64) int8_t q[kPanelStrips][kSliceGroups][kGroupBytes];
+    alignas(64) float factors[kPanelStrips][kSliceGroups][kStripLen];
+    alignas(64) float minima[kPanelStrips][kSliceGroups][kStripLen];  // negative
+  };
+
+  template <DType kType>
+  static void unpack(const std::byte* from, int n_units, int n_strips, Slice& slice) {
+    constexpr int kBytes = pair_integer_bytes(kType) / 2;  // of a strip's group
+    typename GroupedBlock<S, kType>::Scales scales;
+    int group = 0;
+    for (int unit = 0; unit < n_units; ++unit) {
+      scales.of_unit = from;
+      from += n_strips * unit_head_bytes(kType);
+      for (int pair = 0; pair < unit_pairs(kType); ++pair) {
+        scales.of_group = from + n_strips * 2 * kBytes;
+        for (int i = 0; i < 2; ++i, ++group) {
+          for (int s = 0; s < n_strips; ++s) {
+            unpack_integers<kType>(reinterpret_cast<const uint8_t*>(from) + s * kStripQuad,
+                                   n_strips * kStripQuad, slice.q[s][group]);
+            S::store(slice.factors[s][group], scales.scale(s));
+            if constexpr (kType == DType::kQ4_K)
+              S::store(slice.minima[s][group], scales.negative_minimum(s));
+          }
+          from += n_strips * kBytes;
+          scales.of_group += n_strips * kGroupScaleBytes;
+        }
+        from = scales.of_group;
+      }
+    }
+  }
+
+  // Quads of one strip, `stride` bytes apart.
+  template <DType kType>
+  static void unpack_integers(const uint8_t* quads, int stride, int8_t* to) {
+    constexpr int kHalf = kGroupBytes / 2;
+    for (int i = 0; i < (is_halves(kType) ? kHalf : kGroupBytes); i += kStripQuad, quads += stride)
+      if constexpr (is_halves(kType)) {
+        constexpr int kOffset = kType == DType::kQ4_0 ? 8 : 0;
+        S::store_weights(to + i, S::load_low(quads), kOffset);
+        S::store_weights(to + kHalf + i, S::load_high(quads), kOffset);
+      } else {
+        S::store_weights(to + i, S::load_weights(quads), 128);
+      }
+  }
+
+  // What a row block has of a slice.
+  struct GroupedRows {
+    const int8_t* q;      // [n_groups][rows][32]
+    const float* scales;  // [n_groups][rows]
+    const float* sums;    // the same
+    int n_groups;
+  };
+
+  template <DType kType>
+  static void run_grouped(const LinearBlockArgs& args) {
+    const int n_blocks = block_count(args.m), n_units = unit_count(kType, args.k);
+    const int n_groups = (args.k + kGroupLen - 1) / kGroupLen;
+    const int64_t n_pieces = Place(kType, args.k, args.m, 0).n_pieces;
+    const int8_t* q = reinterpret_cast<const int8_t*>(args.x);
+    const float* scales = reinterpret_cast<const float*>(q + args.m * n_pieces * kGroupLen);
+    alignas(64) float sums[kTileRows * kPanelLen];
+    Slice slice;
+    const TileShapes shapes(most_rows(args.m), kGroupLen);
+    BlockArgs block = {};
+    block.w = args.weights;
+    block.y_stride = args.y_stride;
+    for (int column = 0; column < args.n; column += kPanelLen) {
+      const bool last_panel = column + kPanelLen >= args.n;
+      block.n_columns = last_panel ? args.n - column : kPanelLen;
+      block.n_strips = (block.n_columns + kStripLen - 1) / kStripLen;
+      for (int unit = 0; unit < n_units; unit += block.n_units) {
+        const int units_left = n_units - unit;
+        block.n_units = units_left < slice_units(kType) ? units_left : slice_units(kType);
+        block.first_slice = unit == 0;
+        block.last_slice = block.n_units == units_left;
+        const int group = unit * unit_groups(kType), most = block.n_units * unit_groups(kType);
+        unpack<kType>(block.w, block.n_units, block.n_strips, slice);
+        const int w_bytes = block.n_units * block.n_strips * unit_bytes(kType);
+        block.w += w_bytes;
+        const int n_lines = last_panel && block.last_slice ? 0 : w_bytes / Prefetch::kLine;
+        for (int i = 0; i < n_blocks; ++i) {
+          const int row = first_of(i, n_blocks, args.m);
+          const int n_rows = first_of(i + 1, n_blocks, args.m) - row;
+          const int64_t first = row * n_pieces + group * n_rows;
+          const GroupedRows rows = {.q = q + first * kGroupLen,
+                                    .scales = scales + first,
+                                    .sums = scales + args.m * n_pieces + first,
+                                    .n_groups = n_groups - group < most ? n_groups - group : most};
+          block.sums = sums + row * kPanelLen;
+          block.y = args.y + row * args.y_stride + column;
+          block.next = block.w + first_of(i, n_blocks, n_lines) * Prefetch::kLine;
+          block.next_end = block.w + first_of(i + 1, n_blocks, n_lines) * Prefetch::kLine;
+          for (int s = 0; s < block.n_strips; ++s)
+            dispatch<kType, kTileRegisterRows>(n_rows, block, s, slice, rows);
+        }
+      }
+    }
+  }
+
+  template <DType kType, int kRows>
+  static void dispatch(int n_rows, const BlockArgs& block, int strip, const Slice& slice,
+                       const GroupedRows& rows) {
+    if constexpr (kRows > kMinBlockRows)
+      if (n_rows < kRows) return dispatch<kType, kRows - 1>(n_rows, block, strip, slice, rows);
+    add_groups<kType, kRows>(block, strip, slice, rows);
+  }
+
+  // One strip: acc = fma(float(sum of 32 products), s * d, acc) for every row, and with minima
+  // acc = fma(sum of activations, -minimum, acc).
+  template <DType kType, int kRows>
+  static void add_groups(const BlockArgs& block, int strip, const Slice& slice,
+                         const GroupedRows& rows) {
+    fetch_outputs<kRows, 1>(block, strip);
+    Accumulators<S, kRows, 1> sums;
+    sums.load(block, strip);
+    // Sums of a group are stored while those of the one before are read.
+    alignas(64) int32_t dots[2][kTileRegisterRows][kStripLen];
+    Prefetch prefetch(block, strip, 1, rows.n_groups);
+    multiply_group<0>(slice.q[strip][0], rows.q, dots[0]);
+    for (int group = 0; group < rows.n_groups; ++group) {
+      prefetch.step();
+      if (group + 1 < rows.n_groups)
+        multiply_group<0>(slice.q[strip][group + 1], rows.q + (group + 1) * kRows * kGroupLen,
+                          dots[(group + 1) % 2]);
+      const F factors = S::load(slice.factors[strip][group]);
+      const int32_t(&own)[kTileRegisterRows][kStripLen] = dots[group % 2];
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) {
+        const F scale = S::set1(rows.scales[group * kRows + r]);
+        sums.acc[r][0] =
+            S::fma(S::to_float(S::load_dots(own[r])), S::mul(scale, factors), sums.acc[r][0]);
+      }
+      if constexpr (kType == DType::kQ4_K) {
+        const F minima = S::load(slice.minima[strip][group]);
+#pragma GCC unroll 16
+        for (int r = 0; r < kRows; ++r)
+          sums.acc[r][0] = S::fma(S::set1(rows.sums[group * kRows + r]), minima, sums.acc[r][0]);
+      }
+    }
+    sums.store(block, strip);
+  }
+
+  template <int kSums>
+  [[gnu::always_inline]] static void multiply_group(const int8_t* w, const int8_t* q,
+                                                    int32_t (&dots)[kTileRegisterRows][kStripLen]) {
+    tile_zero<kSums>();
+    tile_load<4>(q, kGroupLen);
+    tile_load<5>(w, kStripQuad);
+    tile_dot_signed<kSums, 4, 5>();
+    tile_store<kSums>(dots, sizeof(dots[0]));
+  }
+
+  // --- int8 -----------------------------------------------------------------------------------
+
+  static void run_int8(const LinearBlockArgs& args) {
+    constexpr DType kType = DType::kI8;
+    constexpr int kPiece = 2 * kGroupLen;
+    const int n_blocks = block_count(args.m), n_units = unit_count(kType, args.k);
+    const int8_t* q = reinterpret_cast<const int8_t*>(args.x);
+    const auto* rows =
+        reinterpret_cast<const QuantizedRow*>(q + int64_t{args.m} * n_units * kPiece);
+    // Registers of the taller row blocks store a row too many of the others.
+    alignas(64) int32_t sums[kTileRows / kTileRegisterRows][kTileRegisterRows * kPanelLen];
+    const TileShapes shapes(most_rows(args.m), kPiece);
+    BlockArgs block = {};
+    block.w = args.weights;
+    block.y_stride = args.y_stride;
+    for (int column = 0; column < args.n; column += kPanelLen) {
+      const bool last_panel = column + kPanelLen >= args.n;
+      block.n_columns = last_panel ? args.n - column : kPanelLen;
+      block.n_strips = (block.n_columns + kStripLen - 1) / kStripLen;
+      const int unit_size = block.n_strips * unit_bytes(kType);
+      block.scales = reinterpret_cast<const float*>(block.w + int64_t{n_units} * unit_size);
+      for (int unit = 0; unit < n_units; unit += block.n_units) {
+        const int units_left = n_units - unit;
+        block.n_units = units_left < slice_units(kType) ? units_left : slice_units(kType);
+        block.first_slice = unit == 0;
+        block.last_slice = block.n_units == units_left;
+        const std::byte* next = block.w + block.n_units * unit_size;
+        const int n_lines =
+            last_panel && block.last_slice ? 0 : block.n_units * unit_size / Prefetch::kLine;
+        for (int i = 0; i < n_blocks; ++i) {
+          const int row = first_of(i, n_blocks, args.m);
+          const int n_rows = first_of(i + 1, n_blocks, args.m) - row;
+          block.x = args.x + (int64_t{row} * n_units + int64_t{unit} * n_rows) * kPiece;
+          block.y = args.y + row * args.y_stride + column;
+          block.next = next + first_of(i, n_blocks, n_lines) * Prefetch::kLine;
+          block.next_end = next + first_of(i + 1, n_blocks, n_lines) * Prefetch::kLine;
+          if (block.n_strips == kPanelStrips)
+            add_units<kPanelStrips>(block, 0, n_rows, sums[i]);
+          else
+            for (int s = 0; s < block.n_strips; ++s) add_units<1>(block, s, n_rows, sums[i]);
+          if (block.last_slice) finish_rows(block, n_rows, sums[i], rows + row);
+        }
+        block.w = next;
+      }
+      block.w += block.n_strips * strip_tail_bytes(kType);
+    }
+  }
+
+  // Strips [strip, strip + kStrips) of a slice. sums: [rows][48]
+  template <int kStrips>
+  static void add_units(const BlockArgs& block, int strip, int n_rows, int32_t* sums) {
+    constexpr int64_t kStride = kPanelLen * sizeof(int32_t);
+    constexpr int kQuadsOfUnit = 2 * kQuads;
+    sums += strip * kStripLen;
+    if (block.first_slice) {
+      tile_zero<0>();
+      if constexpr (kStrips == 3) tile_zero<1>(), tile_zero<2>();
+    } else {
+      tile_load<0>(sums, kStride);
+      if constexpr (kStrips == 3)
+        tile_load<1>(sums + kStripLen, kStride), tile_load<2>(sums + 2 * kStripLen, kStride);
+    }
+    const int stride = block.n_strips * kStripQuad;
+    const std::byte* x = block.x;
+    const std::byte* w = block.w + strip * kStripQuad;
+    Prefetch prefetch(block, strip, kStrips, block.n_units);
+    for (int unit = 0; unit < block.n_units; ++unit) {
+      prefetch.step();
+      tile_load<4>(x, 2 * kGroupLen);
+      tile_load<5>(w, stride);
+      tile_dot_unsigned<0, 4, 5>();
+      if constexpr (kStrips == 3) {
+        tile_load<6>(w + kStripQuad, stride);
+        tile_dot_unsigned<1, 4, 6>();
+        tile_load<7>(w + 2 * kStripQuad, stride);
+        tile_dot_unsigned<2, 4, 7>();
+      }
+      x += n_rows * 2 * kGroupLen;
+      w += kQuadsOfUnit * stride;
+    }
+    tile_store<0>(sums, kStride);
+    if constexpr (kStrips == 3)
+      tile_store<1>(sums + kStripLen, kStride), tile_store<2>(sums + 2 * kStripLen, kStride);
+  }
+
+  static void finish_rows(const BlockArgs& block, int n_rows, const int32_t* sums,
+                          const QuantizedRow* rows) {
+    for (int r = 0; r < n_rows; ++r, sums += kPanelLen)
+      for (int column = 0; column < block.n_columns; column += kStripLen) {
+        const F factor = S::mul(S::set1(rows[r].scale), S::load(block.scales + column));
+        const I dots = S::add_bias(S::load_dots(sums + column), rows[r].bias);
+        S::store_first(block.y + r * block.y_stride + column,
+                       S::fma(S::to_float(dots), factor, S::zero()), block.n_columns - column);
+      }
+  }
+};
+
+}  // namespace pando::kernel
