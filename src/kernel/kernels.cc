@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "kernel/cpu/attend_args.h"
 #include "kernel/cpu/linear_block.h"
 #include "kernel/isa.h"
 
@@ -21,6 +22,7 @@ bool amx_granted();                                // cpu/kernels_amx.cc
 bool amx_takes(DType weights, int m);
 void amx_linear_block(const LinearBlockArgs& args);
 void amx_pack_row(const PackRowArgs& args);
+void amx_attend_int8(const AttendTileArgs& args);
 #endif
 
 namespace {
@@ -55,6 +57,9 @@ const Kernels& amx_kernels() {
     };
     table.pack_row = [](const PackRowArgs& args) {
       (amx_takes(args.type, args.m) ? amx_pack_row : kAvx512Kernels.pack_row)(args);
+    };
+    table.attend_tile = [](const AttendTileArgs& args) {
+      (args.type == DType::kI8 ? amx_attend_int8 : kAvx512Kernels.attend_tile)(args);
     };
     return table;
   }();

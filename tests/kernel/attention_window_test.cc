@@ -45,5 +45,18 @@ TEST(Attention, WindowsOverManySpans) {
     }
 }
 
+// Shapes whose products of many rows tile registers take as they lie, with and without a window.
+TEST(Attention, Int8OfWholeRegisters) {
+  uint32_t seed = 600;
+  for (const int head_dim : {64, 128})
+    for (const int page_len : {16, 32, 64})
+      for (const int window : {0, 20, 90}) {
+        Step step(tiny(DType::kI8, 1, head_dim, page_len, 64, 128), 4, 3000 / page_len, ++seed);
+        step.set_window(window);
+        step.grow({}, 0, 90, 2);
+        expect_exact(step);
+      }
+}
+
 }  // namespace
 }  // namespace pando::kernel

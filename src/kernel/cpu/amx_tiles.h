@@ -9,27 +9,32 @@
 namespace pando::kernel {
 
 struct SimdAmx : SimdAvx512 {
+  static constexpr bool kTiles = true;
+
   // Integers without their offset.
   static void store_weights(int8_t* p, Weights w, int offset) {
     _mm512_store_si512(p, _mm512_sub_epi8(w, _mm512_set1_epi8(static_cast<char>(offset))));
   }
   static I load_dots(const int32_t* p) { return _mm512_load_si512(p); }
+  static void store_dots(int32_t* p, I x) { _mm512_store_si512(p, x); }
 };
 
 constexpr int kTileRegisterRows = 16;
 constexpr int kTileRowBytes = 64;
 
-// The shapes of all eight registers, of the thread that makes it and while it lives: registers
-// [0, 4) hold n_rows rows of sixteen sums, 4 as many of `bytes` activations, and [5, 8) their
-// weights, four inputs to a row.
+// The shapes of all eight registers, of the thread that makes it and while it lives: [0, 4) hold
+// n_rows rows of sixteen sums, 4 as many of `bytes` activations, and [5, 8) their weights, four
+// inputs to a row. With other_bytes 6 and 7 are for activations of so many and their weights.
 class TileShapes {
  public:
-  TileShapes(int n_rows, int bytes) {
+  TileShapes(int n_rows, int bytes, int other_bytes = 0) {
     Config config = {};
     config.palette = 1;
     for (int i = 0; i < 8; ++i) {
-      config.row_bytes[i] = i == 4 ? bytes : kTileRowBytes;
-      config.n_rows[i] = i <= 4 ? n_rows : bytes / 4;
+      const int own_bytes = i >= 6 && other_bytes > 0 ? other_bytes : bytes;
+      const bool activations = i == 4 || (i == 6 && other_bytes > 0);
+      config.row_bytes[i] = activations ? own_bytes : kTileRowBytes;
+      config.n_rows[i] = i < 4 || activations ? n_rows : own_bytes / 4;
     }
     asm volatile("ldtilecfg %0" : : "m"(config));
   }
@@ -73,6 +78,12 @@ template <int kSums, int kActivations, int kWeights>
   asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0"
                :
                : "i"(kSums), "i"(kActivations), "i"(kWeights));
+}
+
+// Sums += products of u8 shares and s8 values.
+template <int kSums, int kShares, int kValues>
+[[gnu::always_inline]] static inline void tile_dot_shares() {
+  asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kShares), "i"(kValues));
 }
 
 }  // namespace pando::kernel

@@ -26,6 +26,14 @@ struct FetchAhead {
     }
     return at;
   }
+
+  // Fetches the next n_lines at once, of both streams.
+  void fetch(int n_lines) {
+    for (int stream = 0; stream < 2 && n > 0; ++stream) {
+      const std::byte* at = take(n_lines, nullptr);
+      for (int i = 0; i < n_lines; ++i) __builtin_prefetch(at + 64 * i, 0, 2);
+    }
+  }
 };
 
 template <class S>

@@ -11,6 +11,9 @@
 namespace pando::kernel {
 
 template <class S>
+struct Int8Tiles;  // attend_int8_tiles.h
+
+template <class S>
 struct AttendInt8 {
   using F = typename S::F;
   using I = typename S::I;
@@ -18,12 +21,17 @@ struct AttendInt8 {
 
   static void attend_tile(const AttendTileArgs& t) {
     Tile tile(t);
-    score(tile);
-    if (t.from == nullptr) {
-      softmax<false>(tile);
-    } else {
-      softmax<true>(tile);
+    if constexpr (S::kTiles) {
+      if (Int8Tiles<S>::takes(t)) {
+        const Int8Tiles<S> tiles(t);
+        tiles.score(tile.ahead);
+        softmax(tile);
+        tiles.weigh(tile.ahead);
+        return;
+      }
     }
+    score(tile);
+    softmax(tile);
     weigh(tile);
   }
 
@@ -173,6 +181,14 @@ struct AttendInt8 {
     __builtin_prefetch(b, 0, 2);
     __builtin_prefetch(a + 64, 0, 2);
     __builtin_prefetch(b + 64, 0, 2);
+  }
+
+  static void softmax(const Tile& tile) {
+    if (tile.t.from == nullptr) {
+      softmax<false>(tile);
+    } else {
+      softmax<true>(tile);
+    }
   }
 
   // Scores become shares, u8, of the weights times the values' scales; max, sum, factor (of sum and

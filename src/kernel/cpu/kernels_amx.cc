@@ -1,6 +1,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kernel/cpu/attend_int8_tiles.h"
+
+// What follows uses what it declares.
+#include "kernel/cpu/attend_int8.h"
 #include "kernel/cpu/linear_tiles.h"
 
 namespace pando::kernel {
@@ -11,6 +15,7 @@ bool amx_granted();
 bool amx_takes(DType weights, int m);
 void amx_linear_block(const LinearBlockArgs& args);
 void amx_pack_row(const PackRowArgs& args);
+void amx_attend_int8(const AttendTileArgs& args);
 
 bool amx_granted() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
@@ -20,5 +25,6 @@ bool amx_granted() {
 bool amx_takes(DType weights, int m) { return LinearTiles<SimdAmx>::takes(weights, m); }
 void amx_linear_block(const LinearBlockArgs& args) { LinearTiles<SimdAmx>::run(args); }
 void amx_pack_row(const PackRowArgs& args) { LinearTiles<SimdAmx>::pack_row(args); }
+void amx_attend_int8(const AttendTileArgs& args) { AttendInt8<SimdAmx>::attend_tile(args); }
 
 }  // namespace pando::kernel

@@ -12,6 +12,7 @@ struct SimdAvx2 {
   static constexpr int kRegisters = 16;
   static constexpr bool kDotsBf16 = false;
   static constexpr bool kWidensHalves = false;
+  static constexpr bool kTiles = false;
 
   struct F {
     __m256 lo, hi;  // lanes 0-7, 8-15

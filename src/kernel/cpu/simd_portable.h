@@ -16,6 +16,7 @@ struct SimdPortable {
   static constexpr bool kDotsBf16 = false;  // an instruction for bf16_dot
   // Halves are worth widening where many rows read them; then there is `widen_halves`.
   static constexpr bool kWidensHalves = false;
+  static constexpr bool kTiles = false;  // products of many rows go by AMX
 
   struct F {
     float lane[16];
