@@ -49,8 +49,8 @@ bool PackedRows::same_for(DType a, DType b) {
 void PackedRows::pack(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
                       RowSource source) {
   constexpr int64_t kWorthSharing = 16'384;
-  // Neighbours' integers lie in the same cache lines.
-  const int rows_each = int64_t{m} * k >= kWorthSharing ? 8 : std::max(m, 1);
+  // Neighbours' integers lie in the same cache lines, and of tile registers sixteen rows' scales.
+  const int rows_each = int64_t{m} * k < kWorthSharing ? std::max(m, 1) : m < 64 ? 8 : 16;
   weights_ = weights, m_ = m, k_ = k;
   const int64_t row_bytes = packed_row_bytes(weights, unit_count(weights, k));
   const size_t own_len = (k + 15) / 16 * 16;
