@@ -119,13 +119,7 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
   const LayerWeights& layer = weights_.layers[index];
   const uint32_t n_rows = plan.n_rows();
   const size_t q_dim = config_.q_dim(), kv_dim = config_.kv_dim(), qkv_dim = q_dim + 2 * kv_dim;
-  linear(
-      layer.qkv, n_rows,
-      [&](int row, float* own) {
-        settle(row);
-        return block_input(layer.attention_norm, row, n_rows, own);
-      },
-      buffers_.qkv.as<float>());
+  enter(layer.qkv, layer.attention_norm, n_rows, buffers_.qkv.as<float>());
 
   Stopwatch watch;
   constexpr uint32_t kKeyRowsEach = 16;  // neighbours fill the same cache lines of a key chunk
@@ -195,13 +189,7 @@ void Transformer::finish_layer(const LayerWeights& layer, uint32_t n_rows) {
   project(layer.o, layer.o_bias, layer.attention_norm, n_rows, [&](int row, float*) {
     return buffers_.attended.as<float>() + int64_t{row} * config_.q_dim();
   });
-  linear(
-      layer.gate_up, n_rows,
-      [&](int row, float* own) {
-        settle(row);
-        return block_input(layer.feed_forward_norm, row, n_rows, own);
-      },
-      buffers_.gate_up.as<float>());
+  enter(layer.gate_up, layer.feed_forward_norm, n_rows, buffers_.gate_up.as<float>());
   project(layer.down, {}, layer.feed_forward_norm, n_rows, [&](int row, float* own) {
     const float* gate = buffers_.gate_up.as<float>() + int64_t{row} * 2 * config_.d_ff;
     kernels_.swiglu(gate, gate + config_.d_ff, config_.d_ff, own);
@@ -222,12 +210,17 @@ void Transformer::keep_outputs(const StepPlan& plan) {
   }
 }
 
-// The residual stream, normed unless norms come behind.
-const float* Transformer::block_input(const std::vector<float>& norm, uint32_t row, uint32_t n_rows,
-                                      float* own) {
-  if (config_.post_norm) return buffers_.x.as<float>() + size_t{row} * config_.d_model;
-  norm_row(norm, row, n_rows, own);
-  return own;
+void Transformer::enter(std::span<const kernel::PackedMatrix> w, const std::vector<float>& norm,
+                        uint32_t n_rows, float* y) {
+  linear(
+      w, n_rows,
+      [&](uint32_t row, float* own) -> const float* {
+        settle(row);
+        if (config_.post_norm) return buffers_.x.as<float>() + size_t{row} * config_.d_model;
+        norm_row(norm, row, n_rows, own);
+        return own;
+      },
+      y);
 }
 
 void Transformer::norm_row(const std::vector<float>& weight, uint32_t row, uint32_t n_rows,

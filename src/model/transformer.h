@@ -59,9 +59,9 @@ class Transformer {
   void rotate(const LayerWeights& layer, const StepPlan& plan, uint32_t row, float* qkv);
   void finish_layer(const LayerWeights& layer, uint32_t n_rows);
   void keep_outputs(const StepPlan& plan);
-  // Of one row, to be done where it is packed: see kernel::PackedRows.
-  const float* block_input(const std::vector<float>& norm, uint32_t row, uint32_t n_rows,
-                           float* own);
+  // y = x w^T of the residual stream, settled, and normed unless norms come behind.
+  void enter(std::span<const kernel::PackedMatrix> w, const std::vector<float>& norm,
+             uint32_t n_rows, float* y);
   void norm_row(const std::vector<float>& weight, uint32_t row, uint32_t n_rows, float* out);
   void settle(uint32_t row);
   // y = x w^T with the rows that `source` yields; y's are as many values apart as w has outputs.

@@ -33,27 +33,38 @@ uint64_t logits_hash(const std::filesystem::path& path, WeightType weights, int 
   return 0;
 }
 
+// A tiny model of random weights in safetensors, from which GGUF files are made.
+struct TinyModel {
+  TinyModel(const char* shape, DType dtype, int max_positions) {
+    const auto made = model::make_model({.shape = shape,
+                                         .out = folder.path(),
+                                         .dtype = dtype,
+                                         .vocab = 50,
+                                         .max_positions = max_positions});
+    if (!made) throw std::runtime_error(made.error().message);
+    config = model::ModelConfig::load(folder.path()).value();
+    checkpoint = model::Checkpoint::open(folder.path()).value();
+  }
+  std::filesystem::path gguf(const char* name, const testing::GgufFileOptions& options) const {
+    return folder.write(name, testing::gguf_of(config, *checkpoint, options));
+  }
+
+  TemporaryFolder folder;
+  model::ModelConfig config;
+  std::optional<model::Checkpoint> checkpoint;
+};
+
 TEST(GgufEngine, LogitsAreThoseOfSafetensors) {
   for (const char* shape : {"tiny-llama", "tiny-qwen3", "tiny-mistral", "tiny-olmo2"}) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
-      const TemporaryFolder folder;
-      ASSERT_TRUE(model::make_model({.shape = shape,
-                                     .out = folder.path(),
-                                     .dtype = dtype,
-                                     .vocab = 50,
-                                     .max_positions = 256})
-                      .ok());
-      const model::ModelConfig config = model::ModelConfig::load(folder.path()).value();
-      const model::Checkpoint checkpoint = model::Checkpoint::open(folder.path()).value();
-      const auto gguf =
-          folder.write("m.gguf", testing::gguf_of(config, checkpoint, {.matrices = dtype}));
+      const TinyModel tiny(shape, dtype, 256);
+      const auto gguf = tiny.gguf("m.gguf", {.matrices = dtype});
       for (const WeightType weights :
            {WeightType::kAsStored, WeightType::kQ8_0, WeightType::kQ4_0, WeightType::kInt8})
-        EXPECT_EQ(logits_hash(gguf, weights), logits_hash(folder.path(), weights))
+        EXPECT_EQ(logits_hash(gguf, weights), logits_hash(tiny.folder.path(), weights))
             << shape << " " << dtype_name(dtype);
       // Embeddings in blocks too.
-      const auto q8 =
-          folder.write("q8.gguf", testing::gguf_of(config, checkpoint, {.matrices = DType::kQ8_0}));
+      const auto q8 = tiny.gguf("q8.gguf", {.matrices = DType::kQ8_0});
       EXPECT_NE(logits_hash(q8, WeightType::kAsStored), logits_hash(gguf, WeightType::kAsStored));
     }
   }
@@ -63,25 +74,15 @@ TEST(GgufEngine, LogitsAreThoseOfSafetensors) {
 TEST(GgufEngine, PartsInOtherTypesOfTheSameValuesChangeNothing) {
   for (const char* shape : {"tiny-qwen3", "tiny-olmo2"}) {
     for (const DType dtype : {DType::kF16, DType::kBF16}) {
-      const TemporaryFolder folder;
-      ASSERT_TRUE(model::make_model({.shape = shape,
-                                     .out = folder.path(),
-                                     .dtype = dtype,
-                                     .vocab = 50,
-                                     .max_positions = 512})
-                      .ok());
-      const model::ModelConfig config = model::ModelConfig::load(folder.path()).value();
-      const model::Checkpoint checkpoint = model::Checkpoint::open(folder.path()).value();
-      const auto mixed = folder.write(
-          "mixed.gguf",
-          testing::gguf_of(config, checkpoint, {.matrices = dtype, .widens_alternate = true}));
+      const TinyModel tiny(shape, dtype, 512);
+      const auto mixed = tiny.gguf("mixed.gguf", {.matrices = dtype, .widens_alternate = true});
       ThreadPool pool(1);
       const auto weights = model::Weights::load(mixed, {}, kernel::best_kernels(), pool);
       ASSERT_TRUE(weights.ok()) << weights.error().message;
       ASSERT_EQ(weights->layers[0].qkv.size(), 3u);
       ASSERT_EQ(weights->layers[0].gate_up.size(), 2u);
       EXPECT_EQ(logits_hash(mixed, WeightType::kAsStored, 2, 400),
-                logits_hash(folder.path(), WeightType::kAsStored, 1, 400))
+                logits_hash(tiny.folder.path(), WeightType::kAsStored, 1, 400))
           << shape << " " << dtype_name(dtype);
     }
   }
