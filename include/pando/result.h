@@ -28,6 +28,7 @@ const char* error_code_name(ErrorCode code);
 struct Error {
   ErrorCode code = ErrorCode::kInternal;  // what kind it is
   std::string message;                    // UTF-8
+  std::string field = {};  // to blame, as in "top_p" or "messages[2].role"; empty: none or several
 };
 
 // A value of type T or an Error. Reading the side that is not there is a bug

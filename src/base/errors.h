@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "pando/result.h"
 
@@ -21,6 +22,22 @@ Error make_error(ErrorCode code, fmt::format_string<Args...> text, Args&&... arg
 template <class... Args>
 Error invalid_argument(fmt::format_string<Args...> text, Args&&... args) {
   return make_error(ErrorCode::kInvalidArgument, text, std::forward<Args>(args)...);
+}
+// The same error, with the field to blame.
+inline Error blame(std::string field, Error error) {
+  error.field = std::move(field);
+  return error;
+}
+// The same for what was found in a part of something: its field is one of the part's.
+inline Error in_part(std::string_view part, Error error) {
+  error.field = fmt::format("{}{}{}", part, error.field.empty() ? "" : ".", error.field);
+  return error;
+}
+// "field 'NAME' ...", with that field to blame.
+template <class... Args>
+Error invalid_field(const std::string& name, fmt::format_string<Args...> text, Args&&... args) {
+  return blame(name, invalid_argument("field '{}' {}", name,
+                                      fmt::format(text, std::forward<Args>(args)...)));
 }
 template <class... Args>
 Error not_found(fmt::format_string<Args...> text, Args&&... args) {

@@ -42,9 +42,15 @@ void Fields::seed(const char* name, std::optional<uint64_t>& out) {
 }
 
 void Fields::texts(const char* name, std::vector<std::string>& out) {
-  if (!has(name)) return;
-  out.clear();
-  if (object_[name].is_string()) return out.push_back(object_[name].get<std::string>());
+  if (has(name) && object_[name].is_string()) {
+    out = {object_[name].get<std::string>()};
+  } else {
+    text_list(name, out);
+  }
+}
+
+void Fields::text_list(const char* name, std::vector<std::string>& out) {
+  if (has(name)) out.clear();
   list(name, "a list of strings", &Json::is_string,
        [&](const Json& value) { out.push_back(value.get<std::string>()); });
 }
@@ -77,17 +83,21 @@ void Fields::object(const char* name, Json& out) {
 }
 
 void Fields::fail(const char* name, const Json& found, const char* expected) {
-  fail(invalid_argument("field '{}' is {}, expected {}", name, found_text(found), expected));
+  fail(invalid_field(name, "is {}, expected {}", found_text(found), expected));
 }
 
 void Fields::fail(Status status) {
   if (status_.ok()) status_ = std::move(status);
 }
 
+void Fields::fail(const char* part, const Fields& of_part) {
+  if (!of_part.status()) fail(in_part(part, of_part.status().error()));
+}
+
 void Fields::only(std::span<const std::string_view> known) {
   for (const auto& [name, value] : object_.items())
     if (std::find(known.begin(), known.end(), name) == known.end())
-      return fail(invalid_argument("unknown field '{}'", name));
+      return fail(blame(name, invalid_argument("unknown field '{}'", name)));
 }
 
 void Fields::read(const char* name, const char* expected, Is is, const Take& take) {

@@ -30,6 +30,7 @@ class Fields {
   void number(const char* name, double& out);
   void integer(const char* name, int& out);
   void seed(const char* name, std::optional<uint64_t>& out);
+  void text_list(const char* name, std::vector<std::string>& out);
   // One string is as good as a list of it.
   void texts(const char* name, std::vector<std::string>& out);
   void tokens(const char* name, std::vector<Token>& out);
@@ -39,6 +40,8 @@ class Fields {
 
   void fail(const char* name, const Json& found, const char* expected);
   void fail(Status status);
+  // Of `part`, an object in this one.
+  void fail(const char* part, const Fields& of_part);
   // Everything else in the object is a mistake.
   void only(std::span<const std::string_view> known);
   const Status& status() const { return status_; }

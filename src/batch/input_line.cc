@@ -1,6 +1,7 @@
 #include "batch/input_line.h"
 
 #include <iterator>
+#include <map>
 
 #include "base/errors.h"
 #include "base/fields.h"
@@ -57,8 +58,9 @@ Status parse_question(const Json& json, size_t index, BatchQuestion& question) {
   read_answers(fields, question.answers);
   read_choices(fields, question.choices);
   read_metadata(fields, question.metadata);
+  if (!fields.has("text"))
+    fields.fail(blame("text", invalid_argument("question {} has no 'text'", index)));
   if (!fields.status()) return fields.status();
-  if (!fields.has("text")) return invalid_argument("question {} has no 'text'", index);
   if (fields.has("id")) {
     Result<std::string> id = read_id(json, "question");
     if (!id) return id.error();
@@ -68,17 +70,32 @@ Status parse_question(const Json& json, size_t index, BatchQuestion& question) {
   return {};
 }
 
+// By its id an answer is told from the others of its line. One that is not given is the index.
+Status check_ids(const std::vector<BatchQuestion>& questions) {
+  std::map<std::string_view, size_t> known;
+  for (const BatchQuestion& question : questions) {
+    const auto [first, is_new] = known.emplace(*question.id, question.index);
+    if (!is_new)
+      return blame(fmt::format("questions[{}].id", question.index),
+                   invalid_argument("question {} has the id '{}' of question {}, expected another",
+                                    question.index, *question.id, first->second));
+  }
+  return {};
+}
+
 // The prompt must have a place for whatever the line brings.
 Status check_template(const AnswerOptions& options, const std::string& context) {
   const auto has = [&](const char* field) {
     return options.prompt_template.find(field) != std::string::npos;
   };
-  if (!has("{question}")) return invalid_argument("the template has no {{question}} in it");
+  const auto lacks = [](std::string_view what) {
+    return blame("template", invalid_argument("the template has no {}", what));
+  };
+  if (!has("{question}")) return lacks("{question} in it");
   if (!context.empty() && !has("{context}"))
-    return invalid_argument("the template has no {{context}} in it, so the context would be lost");
+    return lacks("{context} in it, so the context would be lost");
   if (!options.chat && !options.instruction.empty() && !has("{instruction}"))
-    return invalid_argument(
-        "the template has no {{instruction}} in it, so the instruction would be lost");
+    return lacks("{instruction} in it, so the instruction would be lost");
   return {};
 }
 
@@ -92,7 +109,7 @@ Status parse_context(Fields& fields, const BatchQuestion& common, BatchLine& lin
   const bool one = fields.has("question");
   const char* name = one ? "question" : "questions";
   for (const char* other : {"prompt", "messages", "tokens", one ? "questions" : "answers"})
-    if (fields.has(other)) return invalid_argument("field '{}' does not go with '{}'", other, name);
+    if (fields.has(other)) return invalid_field(other, "does not go with '{}'", name);
   if (!fields.has("context")) return invalid_argument("the line has '{}' but no 'context'", name);
   if (Status status = check_template(line.options, context); !status) return status;
   line.contexts = {std::move(context)};
@@ -105,14 +122,15 @@ Status parse_context(Fields& fields, const BatchQuestion& common, BatchLine& lin
   }
   const Json& questions = fields["questions"];
   if (!questions.is_array() || questions.empty())
-    return invalid_argument("field 'questions' is {}, expected a list of one or more",
-                            found_text(questions));
+    return invalid_field("questions", "is {}, expected a list of one or more",
+                         found_text(questions));
   for (size_t i = 0; i < questions.size(); ++i) {
     BatchQuestion question = common;
-    if (Status status = parse_question(questions[i], i, question); !status) return status;
+    if (Status status = parse_question(questions[i], i, question); !status)
+      return in_part(fmt::format("questions[{}]", i), status.error());
     line.questions.push_back(std::move(question));
   }
-  return {};
+  return check_ids(line.questions);
 }
 
 Status parse_plain(Fields& fields, BatchQuestion question, BatchLine& line) {
@@ -122,8 +140,7 @@ Status parse_plain(Fields& fields, BatchQuestion question, BatchLine& line) {
   if (!fields.status()) return fields.status();
   for (const char* other : {"context", "instruction", "template"})
     if (fields.has(other))
-      return invalid_argument("field '{}' goes with 'questions', which the line does not have",
-                              other);
+      return invalid_field(other, "goes with 'questions', which the line does not have");
   if (fields.has("prompt") + fields.has("messages") + fields.has("tokens") != 1)
     return Error{ErrorCode::kInvalidArgument, kOneOf};
   if (fields.has("messages")) {
@@ -132,7 +149,7 @@ Status parse_plain(Fields& fields, BatchQuestion question, BatchLine& line) {
     question.request.messages = std::move(*messages);
     question.request.chat = line.options.chat_options;
   } else if (question.request.prompt.empty() && question.request.tokens.empty()) {
-    return invalid_argument("the prompt is empty, expected at least one token");
+    return blame("prompt", invalid_argument("the prompt is empty, expected at least one token"));
   }
   line.questions.push_back(std::move(question));
   return {};
@@ -158,9 +175,8 @@ Result<BatchLine> parse_native(const Json& json, uint64_t line_number,
   if (!fields.status()) return fields.status().error();
   const bool has_context = fields.has("questions") || fields.has("question");
   if (fields.has("thinking") && !(has_context ? options.chat : fields.has("messages")))
-    return invalid_argument(
-        "field 'thinking' goes with 'messages', or with 'questions' that are asked as a "
-        "conversation");
+    return invalid_field(
+        "thinking", "goes with 'messages', or with 'questions' that are asked as a conversation");
   Status status = has_context ? parse_context(fields, common, line)
                               : parse_plain(fields, std::move(common), line);
   if (!status) return status.error();

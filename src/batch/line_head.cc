@@ -9,8 +9,8 @@ Result<std::string> read_id(const nlohmann::json& object, const char* what) {
   const nlohmann::json& id = object["id"];
   if (id.is_string()) return id.get<std::string>();
   if (id.is_number_integer()) return id.dump();
-  return invalid_argument("field 'id' of the {} is {}, expected a string or an integer", what,
-                          found_text(id));
+  return invalid_field("id", "of the {} is {}, expected a string or an integer", what,
+                       found_text(id));
 }
 
 void read_metadata(Fields& fields, nlohmann::ordered_json& out) {

@@ -80,7 +80,8 @@ std::string openai_output(const BatchLine& line,
   response["status_code"] = 200;
   response["request_id"] = "req_" + id;
   if (error) {
-    const openai::WireError wire = openai::wire_error(*error);
+    openai::WireError wire = openai::wire_error(*error);
+    if (wire.param == "prompt") wire.param = openai::prompt_field(line.answer_form.endpoint);
     response["status_code"] = wire.status;
     response["body"] = openai::error_body(wire);
   } else {

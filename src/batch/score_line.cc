@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 // {"prompt", "continuations"}
 Status read_continuations(Fields& fields, BatchQuestion& question) {
   fields.text("prompt", question.request.prompt);
-  fields.texts("continuations", question.choices);
+  fields.text_list("continuations", question.choices);
   if (!fields.status()) return fields.status();
   if (!fields.has("prompt")) return invalid_argument("the line has no 'prompt'");
   return {};

@@ -53,7 +53,7 @@ void add_prompt_options(CLI::App& app, AnswerOptions& o) {
                  "Prompt with {instruction}, {context} and {question}")
       ->group(asking);
   app.add_option("--choice", o.choices,
-                 "A possible answer; give two or more, and the likeliest is the answer")
+                 "A possible answer; may be given again, and the likeliest is the answer")
       ->allow_extra_args(false)
       ->group(asking);
   app.add_flag("--chat", o.chat,

@@ -76,7 +76,12 @@ Command add_bench(CLI::App& app) {
       "{sequences} "
       "{answer} {threads} {weights}'");
   return [options] {
-    if (options->name == "list") return list();
+    if (options->name == "list") {
+      if (options->quick || options->full)
+        return refuse({ErrorCode::kInvalidArgument,
+                       "bench list: --quick and --full go with the name of a benchmark"});
+      return list();
+    }
     bench::Settings settings = options->settings;
     settings.peer_variables = peer_variables();
     settings.extent = options->quick  ? bench::Extent::kQuick

@@ -6,13 +6,14 @@
 
 namespace pando::cli {
 
-// pando/ in XDG_CACHE_HOME or in the user's .cache.
+// pando/ in XDG_CACHE_HOME, which is to be left out of account where it is relative, or in the
+// user's .cache.
 inline std::filesystem::path cache_directory() {
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);
     return std::filesystem::path(value != nullptr ? value : "");
   };
-  if (const auto cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache / "pando";
+  if (const auto cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "pando";
   const auto home = variable("HOME");
   return (home.empty() ? std::filesystem::temp_directory_path() : home / ".cache") / "pando";
 }

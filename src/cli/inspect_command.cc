@@ -122,7 +122,8 @@ Command add_inspect(CLI::App& app) {
   RunOptions& run = options->run;
   add_tokenizer_options(app, run.model);
   app.get_option("--model")->description("As of `pando run`; may also stand without its name");
-  app.add_option("model", run.model.model)->group("");
+  const CLI::Option* named = app.get_option("--model");
+  const CLI::Option* alone = app.add_option("model", run.model.model)->group("");
   add_input_options(app, run);
   app.add_option("--context", run.model.engine.context,
                  "Longest sequence in tokens (default: the model's)")
@@ -139,7 +140,12 @@ Command add_inspect(CLI::App& app) {
   app.footer(
       "Reads the input, makes every prompt and counts; loads no weights and computes nothing.\n"
       "Example:\n  pando inspect MODEL --input questions.jsonl");
-  return [options] { return inspect(*options); };
+  return [options, named, alone] {
+    if (named->count() > 0 && alone->count() > 0)
+      return refuse({ErrorCode::kInvalidArgument,
+                     "inspect: two models are given, one by --model, expected one"});
+    return inspect(*options);
+  };
 }
 
 }  // namespace pando::cli

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 #include <sstream>
+#include <utility>
 
 namespace pando::cli {
 namespace {
@@ -78,12 +79,28 @@ std::string wrong_item(CLI::App& command, const std::string& line) {
   return {};
 }
 
+// Reads the rest of a list that begins in `line` and goes on, as CLI11 does; how many lines that
+// is.
+int read_list(std::istream& file, std::string& line) {
+  const size_t equals = line.find('=');
+  if (equals == std::string::npos) return 0;
+  const std::string value =
+      CLI::detail::trim_copy(line.substr(equals + 1, line.find('#', equals) - equals - 1));
+  if (!value.starts_with('[')) return 0;
+  line = line.substr(0, equals + 1) + value;
+  int n_more = 0;
+  if (value.size() > 1)
+    for (std::string more; line.back() != ']' && std::getline(file, more); ++n_more)
+      line += CLI::detail::trim(more);
+  return n_more;
+}
+
 std::string wrong_line(CLI::App& app, const std::string& path) {
   std::ifstream file(path);
   CLI::App* command = &app;
-  int number = 0;
+  int number = 0, n_more = 0;
   for (std::string line; std::getline(file, line);) {
-    ++number;
+    number += 1 + std::exchange(n_more, 0);
     CLI::detail::trim(line);
     if (line.empty() || line[0] == '#' || line[0] == ';') continue;
     std::string wrong;
@@ -92,7 +109,9 @@ std::string wrong_line(CLI::App& app, const std::string& path) {
       command = find_command(app, name);
       if (command == nullptr) wrong = unknown_command(app, name);
     } else {
-      wrong = wrong_item(*command, line);
+      n_more = read_list(file, line);
+      wrong = line.ends_with("=[") ? "a list begins, expected its first value in the same line"
+                                   : wrong_item(*command, line);
     }
     if (!wrong.empty()) return fmt::format("'{}', line {}: {}", path, number, wrong);
   }

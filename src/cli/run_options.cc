@@ -167,7 +167,6 @@ Status settle(RunOptions& o) {
   if (!has("{question}")) return wrong("--template has no {{question}} in it");
   if (!asked.instruction.empty() && !asked.chat && !has("{instruction}"))
     return wrong("--template has no {{instruction}} in it, so that of --instruction would be lost");
-  if (asked.choices.size() == 1) return wrong("--choice is given once, expected two or more");
   if (o.resume && o.output == "-")
     return wrong("--resume goes on with a file, expected one for --output");
   if (o.resume && (o.verify > 0 || !o.compare.empty()))

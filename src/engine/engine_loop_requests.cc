@@ -34,16 +34,20 @@ Status EngineLoop::check(const Request& request) const {
   if (Status status = check_request(request, weights_.config, options_.engine); !status)
     return status;
   if (planner_->stateless() && request.pooling == Pooling::kNone && request.sampling.max_tokens > 1)
-    return invalid_argument(
-        "max_tokens is {}, expected 0 or 1: stateless, '{}' keeps no keys and values after a pass",
-        request.sampling.max_tokens, options_.engine.sharing);
-  const size_t n_longest = longest(request);
-  if ((n_longest + options_.page_len - 1) / options_.page_len > n_kv_pages_)
-    return make_error(
-        ErrorCode::kTooLong,
-        "prompt and answer take up to {} tokens of keys and values; the memory for them holds {} "
-        "(hint: a larger kv_memory, or fewer max_tokens)",
-        n_longest, n_kv_pages_ * options_.page_len);
+    return blame(
+        "max_tokens",
+        invalid_argument("max_tokens is {}, expected 0 or 1: stateless, '{}' keeps no keys and "
+                         "values after a pass",
+                         request.sampling.max_tokens, options_.engine.sharing));
+  const size_t n_longest = longest(request), n_room = n_kv_pages_ * options_.page_len;
+  if (n_longest > n_room)
+    return blame(
+        "prompt",
+        make_error(ErrorCode::kTooLong,
+                   "prompt and answer take up to {} tokens of keys and values; the memory for them "
+                   "holds {} (hint: a larger kv_memory{})",
+                   n_longest, n_room,
+                   request.tokens.size() < n_room ? ", or fewer max_tokens" : ""));
   return {};
 }
 

@@ -35,29 +35,35 @@ std::string class_names(const std::map<std::string, DeadlineClass>& classes) {
                        : fmt::format("{}", fmt::join(names, " or "));
 }
 
+// "NAME is ..." of a request, with that field to blame.
+template <class... Args>
+Error wrong(const std::string& name, fmt::format_string<Args...> text, Args&&... args) {
+  return blame(name,
+               invalid_argument("{} {}", name, fmt::format(text, std::forward<Args>(args)...)));
+}
+
 // What is generated and what is reported.
 Status check_outputs(const Request& request) {
   const SamplingOptions& sampling = request.sampling;
   const int n_prompt = static_cast<int>(request.tokens.size());
   const std::optional<int>& from = request.prompt_logprobs_from;
   if (sampling.max_tokens < (from ? 0 : 1))
-    return invalid_argument("max_tokens is {}, expected at least {}", sampling.max_tokens,
-                            from ? "0" : "1, or 0 with prompt_logprobs_from");
+    return wrong("max_tokens", "is {}, expected at least {}", sampling.max_tokens,
+                 from ? "0" : "1, or 0 with prompt_logprobs_from");
   const int last = sampling.max_tokens > 0 ? n_prompt : n_prompt - 1;
   if (from && (*from < 1 || *from > last))
-    return invalid_argument(
-        "prompt_logprobs_from is {}, expected 1 to {} for a prompt of {} tokens", *from, last,
-        n_prompt);
+    return wrong("prompt_logprobs_from", "is {}, expected 1 to {} for a prompt of {} tokens", *from,
+                 last, n_prompt);
   if (request.pooling != Pooling::kNone && (sampling.n != 1 || from))
     return invalid_argument(
         "an embedding is asked for with n {} and {} log-probabilities of the prompt, expected n 1 "
         "and none",
         sampling.n, from ? "with" : "without");
   if (sampling.top_logprobs < 0)
-    return invalid_argument("top_logprobs is {}, expected 0 (none) or more", sampling.top_logprobs);
+    return wrong("top_logprobs", "is {}, expected 0 (none) or more", sampling.top_logprobs);
   if (sampling.top_logprobs > 0 && !sampling.logprobs && !from)
-    return invalid_argument("top_logprobs is {}, which goes with logprobs or those of the prompt",
-                            sampling.top_logprobs);
+    return wrong("top_logprobs", "is {}, which goes with logprobs or those of the prompt",
+                 sampling.top_logprobs);
   return {};
 }
 
@@ -159,50 +165,50 @@ Status check_request(const Request& request, const model::ModelConfig& config,
                      const EngineOptions& options) {
   const SamplingOptions& sampling = request.sampling;
   if (request.tokens.empty())
-    return invalid_argument("the prompt is empty, expected at least one token");
+    return blame("prompt", invalid_argument("the prompt is empty, expected at least one token"));
   for (const Token token : request.tokens)
     if (token < 0 || token >= config.vocab)
-      return invalid_argument("token {} is outside the model's vocabulary of {}", token,
-                              config.vocab);
+      return blame("prompt", invalid_argument("token {} is outside the model's vocabulary of {}",
+                                              token, config.vocab));
   if (request.isolation_key == kPublicOwner)
-    return invalid_argument("isolation_key is 2^64 - 1, expected less");
+    return wrong("isolation_key", "is 2^64 - 1, expected less");
   const size_t n_prompt = request.tokens.size(), context = static_cast<size_t>(options.context);
   if (n_prompt > context || (n_prompt == context && sampling.max_tokens > 0))
-    return make_error(ErrorCode::kTooLong,
-                      "the prompt has {} tokens; the context of {} leaves no room for {}", n_prompt,
-                      context, sampling.max_tokens > 0 ? "an answer" : "it");
+    return blame("prompt",
+                 make_error(ErrorCode::kTooLong,
+                            "the prompt has {} tokens; the context of {} leaves no room for {}",
+                            n_prompt, context, sampling.max_tokens > 0 ? "an answer" : "it"));
   if (Status status = check_outputs(request); !status) return status;
   if (!(sampling.temperature >= 0) || !std::isfinite(sampling.temperature))
-    return invalid_argument("temperature is {}, expected 0 or more", sampling.temperature);
-  if (sampling.top_k < 0)
-    return invalid_argument("top_k is {}, expected 0 (off) or more", sampling.top_k);
+    return wrong("temperature", "is {}, expected 0 or more", sampling.temperature);
+  if (sampling.top_k < 0) return wrong("top_k", "is {}, expected 0 (off) or more", sampling.top_k);
   if (!(sampling.top_p > 0 && sampling.top_p <= 1))
-    return invalid_argument("top_p is {}, expected more than 0 and at most 1", sampling.top_p);
+    return wrong("top_p", "is {}, expected more than 0 and at most 1", sampling.top_p);
   if (sampling.n < 1 || sampling.n > kMostChoices)
-    return invalid_argument("n is {}, expected 1 to {}", sampling.n, kMostChoices);
+    return wrong("n", "is {}, expected 1 to {}", sampling.n, kMostChoices);
   if (!(sampling.min_p >= 0 && sampling.min_p <= 1))
-    return invalid_argument("min_p is {}, expected 0 to 1", sampling.min_p);
+    return wrong("min_p", "is {}, expected 0 to 1", sampling.min_p);
   if (!(sampling.repetition_penalty > 0) || !std::isfinite(sampling.repetition_penalty))
-    return invalid_argument("repetition_penalty is {}, expected more than 0",
-                            sampling.repetition_penalty);
+    return wrong("repetition_penalty", "is {}, expected more than 0", sampling.repetition_penalty);
   for (const auto& [name, value] :
        {std::pair{"ttft_slo", request.ttft_slo}, {"tpot_slo", request.tpot_slo}})
     if (!(value >= 0) || !std::isfinite(value))
-      return invalid_argument("{} is {}, expected seconds, 0 (by default) or more", name, value);
+      return wrong(name, "is {}, expected seconds, 0 (by default) or more", value);
   if (!request.deadline_class.empty() && !options.deadline_classes.contains(request.deadline_class))
-    return invalid_argument("deadline_class is '{}', expected {}", request.deadline_class,
-                            class_names(options.deadline_classes));
+    return wrong("deadline_class", "is '{}', expected {}", request.deadline_class,
+                 class_names(options.deadline_classes));
   for (const auto& [name, value] : {std::pair{"presence_penalty", sampling.presence_penalty},
                                     {"frequency_penalty", sampling.frequency_penalty}})
-    if (!std::isfinite(value)) return invalid_argument("{} is {}, expected a number", name, value);
+    if (!std::isfinite(value)) return wrong(name, "is {}, expected a number", value);
   for (const auto& [token, bias] : sampling.logit_bias)
     if (token < 0 || token >= config.vocab || !std::isfinite(bias))
-      return invalid_argument(
-          "logit_bias has {} for token {}, expected numbers for tokens below the vocabulary of {}",
-          bias, token, config.vocab);
+      return wrong("logit_bias",
+                   "has {} for token {}, expected numbers for tokens below the vocabulary of {}",
+                   bias, token, config.vocab);
   for (const std::string& stop : sampling.stop)
     if (stop.empty())
-      return invalid_argument("a stop string is empty, expected at least one character");
+      return blame("stop",
+                   invalid_argument("a stop string is empty, expected at least one character"));
   return {};
 }
 

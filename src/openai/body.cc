@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
+#include "openai/errors.h"
 #include "openai/sampling_fields.h"
 
 namespace pando::openai {
@@ -35,7 +36,7 @@ void refuse_others(Fields& fields, const Json& body, std::span<const std::string
     if (std::find(std::begin(kCommonFields), std::end(kCommonFields), name) ==
             std::end(kCommonFields) &&
         std::find(own.begin(), own.end(), name) == own.end())
-      return fields.fail(invalid_argument("unknown or unsupported field '{}'", name));
+      return fields.fail(blame(name, invalid_argument("unknown or unsupported field '{}'", name)));
   }
 }
 
@@ -90,7 +91,7 @@ class Parser {
     Fields of_stream(options);
     of_stream.flag("include_usage", body_.include_usage);
     of_stream.only(std::initializer_list<std::string_view>{"include_usage"});
-    fields_.fail(of_stream.status());
+    fields_.fail("stream_options", of_stream);
   }
 
   void read_sharing() {
@@ -143,10 +144,9 @@ class Parser {
     Fields chat(kwargs);
     chat.flag("enable_thinking", request.chat.thinking);
     chat.only(std::initializer_list<std::string_view>{"enable_thinking"});
-    fields_.fail(chat.status());
+    fields_.fail("chat_template_kwargs", chat);
     if (!fields_.status()) return;
-    if (!fields_.has("messages"))
-      return fields_.fail(invalid_argument("the body has no 'messages'"));
+    if (!fields_.has("messages")) return fields_.fail(lacks("messages"));
     Result<std::vector<ChatMessage>> messages = parse_messages(json_["messages"]);
     if (!messages) return fields_.fail(messages.error());
     request.messages = std::move(*messages);
@@ -186,20 +186,19 @@ class Parser {
     int& n = body_.form.dimensions;
     fields_.integer("dimensions", n);
     if (fields_.has("dimensions") && (n < 1 || n > rules_.d_model))
-      fields_.fail(
-          invalid_argument("field 'dimensions' is {}, expected 1 to {}", n, rules_.d_model));
+      fields_.fail(invalid_field("dimensions", "is {}, expected 1 to {}", n, rules_.d_model));
     read_prompts("input");
     for (Request& request : body_.requests) request.pooling = Pooling::kLast;
   }
 
   // A text, tokens, or a list of either: one request each.
   void read_prompts(const char* name) {
-    if (!fields_.has(name)) return fields_.fail(invalid_argument("the body has no '{}'", name));
+    if (!fields_.has(name)) return fields_.fail(lacks(name));
     const Json& prompt = json_[name];
     const bool is_list = prompt.is_array() && !prompt.empty() && !prompt[0].is_number();
     if (is_list && prompt.size() > rules_.most_prompts) {
-      fields_.fail(invalid_argument("field '{}' has {} prompts, expected at most {}", name,
-                                    prompt.size(), rules_.most_prompts));
+      fields_.fail(invalid_field(name, "has {} prompts, expected at most {}", prompt.size(),
+                                 rules_.most_prompts));
     } else if (is_list) {
       for (const Json& one : prompt) add_prompt(name, one);
     } else if (prompt.is_string() || prompt.is_array()) {
@@ -232,6 +231,18 @@ class Parser {
 };
 
 }  // namespace
+
+const char* prompt_field(Endpoint endpoint) {
+  switch (endpoint) {
+    case Endpoint::kCompletions:
+      return "prompt";
+    case Endpoint::kChat:
+      return "messages";
+    case Endpoint::kEmbeddings:
+      return "input";
+  }
+  return "";
+}
 
 Result<Body> parse_body(Endpoint endpoint, const Json& json, const BodyRules& rules) {
   if (!json.is_object())

@@ -11,6 +11,7 @@
 namespace pando::openai {
 
 enum class Endpoint { kCompletions, kChat, kEmbeddings };
+const char* prompt_field(Endpoint endpoint);  // of their bodies, that has what is asked
 
 // What of a body decides the form of its answer.
 struct AnswerForm {

@@ -1,40 +1,11 @@
 #include "openai/errors.h"
 
-#include <algorithm>
-#include <iterator>
-#include <string_view>
+#include "base/errors.h"
 
 namespace pando::openai {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Those that the engine checks, which names them without quotes.
-constexpr std::string_view kEngineFields[] = {"temperature",
-                                              "top_k",
-                                              "top_p",
-                                              "min_p",
-                                              "n",
-                                              "max_tokens",
-                                              "top_logprobs",
-                                              "logit_bias",
-                                              "repetition_penalty",
-                                              "presence_penalty",
-                                              "frequency_penalty",
-                                              "deadline_class"};
-
-std::string blamed_field(std::string_view message) {
-  for (const std::string_view before :
-       {"field '", "unknown field '", "unknown or unsupported field '", "the body has no '"})
-    if (message.starts_with(before)) {
-      message.remove_prefix(before.size());
-      return std::string(message.substr(0, message.find('\'')));
-    }
-  const std::string_view word = message.substr(0, message.find(' '));
-  const bool known = std::find(std::begin(kEngineFields), std::end(kEngineFields), word) !=
-                     std::end(kEngineFields);
-  return known ? std::string(word) : std::string();
-}
 
 WireError without_field(const Error& error) {
   const char* code = error_code_name(error.code);
@@ -60,8 +31,14 @@ WireError without_field(const Error& error) {
 
 WireError wire_error(const Error& error) {
   WireError wire = without_field(error);
-  if (wire.status == 400) wire.param = blamed_field(error.message);
+  wire.param = error.field;
   return wire;
+}
+
+std::string place_in(const char* list, size_t index) { return fmt::format("{}[{}]", list, index); }
+
+Error lacks(const char* field) {
+  return blame(field, invalid_argument("the body has no '{}'", field));
 }
 
 nlohmann::ordered_json error_body(const WireError& error) {

@@ -15,9 +15,12 @@ struct WireError {
   std::string param = {};  // the field to blame; empty: none, or several
 };
 
-// One table, from ErrorCode to status, type and code; `param` by the message, which begins with the
-// field that it blames.
+// One table, from ErrorCode to status, type and code.
 WireError wire_error(const Error& error);
+// "FIELD[2]"
+std::string place_in(const char* list, size_t index);
+// Of a body without a field that it must have.
+Error lacks(const char* field);
 // {"error": {"message", "type", "param", "code"}}
 nlohmann::ordered_json error_body(const WireError& error);
 

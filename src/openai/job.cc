@@ -17,6 +17,11 @@ using Json = nlohmann::ordered_json;
 constexpr int kCompletionTokens = 16;  // as OpenAI's documentation says
 constexpr int kMostTopLogprobs = 20;   // the same
 
+// Where it is one of a list, a message says which.
+std::string of_place(const std::string& place, const std::string& message) {
+  return place.ends_with(']') ? place + ": " + message : message;
+}
+
 class WireJob : public Job {
  public:
   WireJob(Body body, const JobContext& context)
@@ -32,6 +37,11 @@ class WireJob : public Job {
     for (const Request& request : requests)
       for (int choice = 0; choice < request.sampling.n; ++choice)
         choices_.push_back({.lists = TokenLists(model_)});
+  }
+
+  std::string place(size_t request) const override {
+    const char* field = prompt_field(form_.endpoint);
+    return requests.size() > 1 ? place_in(field, request) : field;
   }
 
   std::string begin() override {
@@ -131,7 +141,9 @@ Result<std::unique_ptr<Job>> make_job(Endpoint endpoint, const nlohmann::json& j
   if (Status status = check_lists(json); !status) return status.error();
   Result<Body> body = parse_body(endpoint, json, rules);
   if (!body) return body.error();
-  if (Status status = check_answers(body->requests, context); !status) return status.error();
+  const char* top_field = endpoint == Endpoint::kChat ? "top_logprobs" : "logprobs";
+  if (Status status = check_answers(body->requests, context, top_field); !status)
+    return status.error();
   return std::unique_ptr<Job>(std::make_unique<WireJob>(std::move(*body), context));
 }
 
@@ -144,45 +156,54 @@ Status check_lists(const nlohmann::json& body) {
   for (const auto& [name, most] : kLists)
     if (const auto list = body.find(name);
         list != body.end() && list->is_structured() && list->size() > most)
-      return invalid_argument("field '{}' has {} entries, expected at most {}", name, list->size(),
-                              most);
+      return invalid_field(name, "has {} entries, expected at most {}", list->size(), most);
   size_t n_bytes = 0;
   if (const auto stop = body.find("stop"); stop != body.end())
     for (const nlohmann::json& text : stop->is_array() ? *stop : nlohmann::json::array({*stop}))
       if (text.is_string()) n_bytes += text.get_ref<const std::string&>().size();
   if (n_bytes > kMostStopBytes)
-    return invalid_argument("field 'stop' has {} bytes in all, expected at most {}", n_bytes,
-                            kMostStopBytes);
+    return invalid_field("stop", "has {} bytes in all, expected at most {}", n_bytes,
+                         kMostStopBytes);
   return {};
 }
 
-Status check_answers(const std::vector<Request>& requests, const JobContext& context) {
+Status check_answers(const std::vector<Request>& requests, const JobContext& context,
+                     const char* top_field) {
   int64_t n_besides = 0;
   for (const Request& request : requests) {
     const int n = request.sampling.n;
     n_besides += n - 1;
     if (n < 1 || n_besides > context.max_answers)
-      return invalid_argument(
-          "field 'n' is {}, expected 1 to {}{}", n, 1 + context.max_answers / requests.size(),
+      return invalid_field(
+          "n", "is {}, expected 1 to {}{}", n, 1 + context.max_answers / requests.size(),
           requests.size() > 1 ? fmt::format(" with {} prompts", requests.size()) : "");
     if (const int top = request.sampling.top_logprobs; top > kMostTopLogprobs)
-      return invalid_argument("{} of the likeliest tokens are asked for, expected at most {}", top,
-                              kMostTopLogprobs);
+      return invalid_field(top_field, "is {}, expected at most {}", top, kMostTopLogprobs);
   }
   return {};
 }
 
-Status check_length(const Job& job, const Request& request, int context) {
+Status check_length(const Job& job, size_t index, int context) {
+  const Request& request = job.requests[index];
   const size_t n_prompt = request.tokens.size();
   const auto n_answer = static_cast<size_t>(std::max(request.sampling.max_tokens, 0));
   const auto most = static_cast<size_t>(context);
   if (job.length_field == nullptr || n_prompt + n_answer <= most) return {};
   if (n_prompt >= most) return {};  // no other length would do: the engine says so
-  return make_error(ErrorCode::kTooLong,
-                    "the prompt has {} tokens and '{}' is {}, {} together, expected at most the "
-                    "context of {} (hint: fewer, or no '{}')",
-                    n_prompt, job.length_field, n_answer, n_prompt + n_answer, context,
-                    job.length_field);
+  Error error = make_error(ErrorCode::kTooLong,
+                           "the prompt has {} tokens and '{}' is {}, {} together, expected at most "
+                           "the context of {} (hint: fewer, or no '{}')",
+                           n_prompt, job.length_field, n_answer, n_prompt + n_answer, context,
+                           job.length_field);
+  error.message = of_place(job.place(index), error.message);
+  return blame(job.length_field, std::move(error));
+}
+
+Error of_request(const Job& job, size_t request, Error error) {
+  if (error.field != "prompt") return error;
+  const std::string place = job.place(request);
+  error.message = of_place(place, error.message);
+  return blame(place, std::move(error));
 }
 
 Status Bounds::add(size_t n_requests, size_t bytes_each) {

@@ -24,6 +24,9 @@ class Job {
   // has room for.
   const char* length_field = nullptr;
 
+  // Where in its body requests[request] comes from: "messages", "prompt[2]".
+  virtual std::string place(size_t request) const = 0;
+
   // Of a stream: its first events, and those that an event of requests[request] gives. An event is
   // "data: {...}" and an empty line.
   virtual std::string begin() { return {}; }
@@ -64,11 +67,15 @@ struct JobContext {
 // kInvalidArgument for lists of a body ("stop", "stop_token_ids", "logit_bias") that every prompt
 // gets a copy of, where they are too long.
 Status check_lists(const nlohmann::json& body);
-// kInvalidArgument where they ask for less than one answer, for too many, or for too many of the
-// likeliest tokens.
-Status check_answers(const std::vector<Request>& requests, const JobContext& context);
+// kInvalidArgument where they ask for less than one answer, for too many, or, in `top_field`, for
+// too many of the likeliest tokens.
+Status check_answers(const std::vector<Request>& requests, const JobContext& context,
+                     const char* top_field);
 // kTooLong where a request of the job, its prompt in tokens, asks for more than the context holds.
-Status check_length(const Job& job, const Request& request, int context);
+Status check_length(const Job& job, size_t request, int context);
+// What the engine says of a request of the job, as its client knows it: for "prompt", the place
+// that this comes from; of a list the message says it too.
+Error of_request(const Job& job, size_t request, Error error);
 
 // Makers of jobs, from bodies. Errors: kInvalidArgument, and those of the model's tokenizer.
 using MakeJob = Result<std::unique_ptr<Job>>(const nlohmann::json& body, const JobContext& context);

@@ -68,6 +68,8 @@ class RerankJob : public PairsJob {
   std::vector<std::string> documents;  // as they are returned; none: they are not
   int top = 0;                         // 0: all
 
+  std::string place(size_t request) const override { return place_in("documents", request / 2); }
+
   Json body(Completions& completions) override {
     const std::vector<double> of_documents = scores(completions);
     std::vector<size_t> order = ranking(of_documents);
@@ -98,6 +100,10 @@ class ScorePairsJob : public PairsJob {
  public:
   using PairsJob::PairsJob;
 
+  std::string place(size_t request) const override {
+    return requests.size() > 2 ? place_in("text_2", request / 2) : "text_2";
+  }
+
   Json body(Completions& completions) override {
     Json body = score_list(envelope_);
     for (const double score : scores(completions))
@@ -111,6 +117,8 @@ class ScorePairsJob : public PairsJob {
 class ScoreContinuationsJob : public RankingJob {
  public:
   using RankingJob::RankingJob;
+
+  std::string place(size_t request) const override { return place_in("continuations", request); }
 
   Json body(Completions& completions) override {
     Json body = score_list(envelope_);
@@ -147,11 +155,12 @@ Result<std::string> read_document(const nlohmann::json& json, size_t index) {
     Fields fields(json);
     fields.only(std::initializer_list<std::string_view>{"text"});
     fields.text("text", text);
-    if (!fields.status()) return fields.status().error();
+    if (!fields.status()) return in_part(place_in("documents", index), fields.status().error());
     if (fields.has("text")) return text;
   }
-  return invalid_argument("document {} is {}, expected a string or {{\"text\": \"...\"}}", index,
-                          found_text(json));
+  return blame(place_in("documents", index),
+               invalid_argument("document {} is {}, expected a string or {{\"text\": \"...\"}}",
+                                index, found_text(json)));
 }
 
 Status check_pairs(const std::string& query, const std::vector<std::string>& documents,
@@ -193,7 +202,7 @@ Result<std::unique_ptr<Job>> continuations_job(Fields& fields, const JobContext&
   std::string prompt;
   std::vector<std::string> continuations;
   fields.text("prompt", prompt);
-  fields.texts("continuations", continuations);
+  fields.text_list("continuations", continuations);
   if (!fields.status()) return fields.status().error();
   if (continuations.empty())
     return invalid_argument(
@@ -230,13 +239,13 @@ Result<std::unique_ptr<Job>> make_rerank_job(const nlohmann::json& json,
                                                       "return_documents"});
   if (!fields.status()) return fields.status().error();
   for (const char* name : {"query", "documents"})
-    if (!fields.has(name)) return invalid_argument("the body has no '{}'", name);
+    if (!fields.has(name)) return lacks(name);
   const nlohmann::json& documents = json["documents"];
   if (!documents.is_array() || documents.empty())
-    return invalid_argument("field 'documents' is {}, expected a list of one or more",
-                            found_text(documents));
+    return invalid_field("documents", "is {}, expected a list of one or more",
+                         found_text(documents));
   if (fields.has("top_n") && top < 1)
-    return invalid_argument("field 'top_n' is {}, expected 1 or more", top);
+    return invalid_field("top_n", "is {}, expected 1 or more", top);
   std::vector<std::string> texts;
   for (size_t i = 0; i < documents.size(); ++i) {
     Result<std::string> text = read_document(documents[i], i);

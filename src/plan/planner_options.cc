@@ -11,8 +11,6 @@
 namespace pando {
 namespace {
 
-constexpr const char* kSet = "set";  // the value of an option that has none
-
 template <class T>
 bool parse(const std::string& text, T& value) {
   const char* end = text.data() + text.size();
@@ -31,18 +29,18 @@ PlannerOptions::PlannerOptions(std::string_view sharing) {
     const std::string_view option = rest.substr(0, comma);
     const size_t equals = option.find('=');
     const std::string key(option.substr(0, equals));
-    const std::string value =
-        equals == std::string_view::npos ? kSet : std::string(option.substr(equals + 1));
-    if (!values_.try_emplace(key, value).second) fail(key, value, "it once");
+    std::optional<std::string> value;
+    if (equals != std::string_view::npos) value = option.substr(equals + 1);
+    if (!values_.try_emplace(key, value).second) fail(key, value.value_or(""), "it once");
     if (comma == std::string_view::npos) return;
     rest.remove_prefix(comma + 1);
   }
 }
 
 bool PlannerOptions::flag(const std::string& key) {
-  const std::string value = take(key);
-  if (!value.empty() && value != kSet) fail(key, value, "no value");
-  return !value.empty();
+  const auto found = values_.extract(key);
+  if (found && found.mapped()) fail(key, *found.mapped(), "no value");
+  return !found.empty();
 }
 
 double PlannerOptions::number(const std::string& key, double absent, double least, double most) {
@@ -85,10 +83,9 @@ Status PlannerOptions::status() const {
 }
 
 std::string PlannerOptions::take(const std::string& key) {
-  const auto found = values_.find(key);
-  if (found == values_.end()) return {};
-  std::string value = std::move(found->second);
-  values_.erase(found);
+  const auto found = values_.extract(key);
+  if (!found) return {};
+  std::string value = found.mapped().value_or("");
   if (value.empty()) fail(key, value, "a value");
   return value;
 }

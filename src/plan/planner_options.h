@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +31,11 @@ class PlannerOptions {
   Status status() const;
 
  private:
-  std::string take(const std::string& key);  // its value; empty where it is absent
+  // Its value, which must be there; empty where the option is absent.
+  std::string take(const std::string& key);
 
   std::string name_;
-  std::map<std::string, std::string> values_;
+  std::map<std::string, std::optional<std::string>> values_;  // none: no "=" is there
   Status status_;
 };
 

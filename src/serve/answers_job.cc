@@ -7,6 +7,7 @@
 #include "base/fields.h"
 #include "batch/input_line.h"
 #include "batch/output_line.h"
+#include "openai/errors.h"
 #include "openai/sampling_fields.h"
 
 namespace pando::serve {
@@ -33,6 +34,10 @@ class AnswersJob : public openai::Job {
 
   bool include_usage = false;
   bool with_sharing = false;
+
+  std::string place(size_t request) const override {
+    return openai::place_in("questions", question_of_[request]);
+  }
 
   Status add_requests(openai::Bounds& bounds) {
     const size_t n_context = line_.contexts.empty() ? 0 : line_.contexts[0].size();
@@ -68,7 +73,7 @@ class AnswersJob : public openai::Job {
     std::string events;
     std::vector<Completion> completions = answers_to(question, heard_);
     for (const Completion& completion : completions) {
-      Json answer = {{"object", "answer"}, {"index", question}};
+      Json answer = {{"id", id()}, {"object", "answer"}, {"index", question}};
       answer.update(answer_json(question, completion));
       events += openai::stream_event(answer);
     }
@@ -108,8 +113,10 @@ class AnswersJob : public openai::Job {
     int n_open;       // completions to come
   };
 
+  std::string id() const { return "answers-" + envelope_.id; }
+
   Json head() const {
-    return {{"id", "answers-" + envelope_.id},
+    return {{"id", id()},
             {"object", "answers"},
             {"created", envelope_.created},
             {"model", envelope_.model}};
@@ -153,12 +160,13 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   of_stream.only(std::initializer_list<std::string_view>{"include_usage"});
   if (fields.has("stream_options") && !stream)
     fields.fail("stream_options", stream_options, "nothing where 'stream' is not true");
-  fields.fail(of_stream.status());
+  fields.fail("stream_options", of_stream);
   if (!fields.status()) return fields.status().error();
   for (const char* name : {"context", "questions"})
-    if (!fields.has(name)) return invalid_argument("the body has no '{}'", name);
+    if (!fields.has(name)) return openai::lacks(name);
   for (const char* name : {"id", "question", "metadata"})
-    if (fields.has(name)) return invalid_argument("unknown or unsupported field '{}'", name);
+    if (fields.has(name))
+      return blame(name, invalid_argument("unknown or unsupported field '{}'", name));
   for (const char* name : {"model", "user", "stream", "stream_options", "cache", "sharing", "chat"})
     line.erase(name);
   line["id"] = context.envelope.id;
@@ -184,7 +192,8 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   job->include_usage = include_usage;
   job->with_sharing = with_sharing;
   if (Status status = job->add_requests(context.bounds); !status) return status.error();
-  if (Status status = openai::check_answers(job->requests, context); !status) return status.error();
+  if (Status status = openai::check_answers(job->requests, context, "top_logprobs"); !status)
+    return status.error();
   return std::unique_ptr<openai::Job>(std::move(job));
 }
 

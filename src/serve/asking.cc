@@ -49,7 +49,10 @@ Status Asking::ask() {
     if (!id) {
       const bool later =
           id.error().code == ErrorCode::kUnavailable && (n_under_way_ > 0 || is_let_in_);
-      if (!later) return id.error();
+      if (!later) {
+        failed_ = index;
+        return id.error();
+      }
       may_have_room_ = false;
       break;
     }
@@ -83,7 +86,10 @@ Status Asking::sort(std::vector<Heard>& heard) {
     const bool refused = one.event.error->code == ErrorCode::kUnavailable;
     if (refused) waiting_.insert(one.request);
     may_have_room_ = may_have_room_ && !refused;
-    if (!refused || (n_under_way_ == 0 && !is_let_in_)) status = *one.event.error;
+    if (!refused || (n_under_way_ == 0 && !is_let_in_)) {
+      failed_ = one.request;
+      status = *one.event.error;
+    }
     return true;
   });
   return status;

@@ -30,6 +30,7 @@ class Asking {
   // something was let in. Errors: kUnavailable where all were refused, others as Engine::submit and
   // what ended a request.
   boost::asio::awaitable<Result<std::vector<Heard>>> next();
+  size_t failed() const { return failed_; }  // the request whose error that was
 
  private:
   struct Open {
@@ -47,7 +48,7 @@ class Asking {
   std::shared_ptr<Mailbox> mailbox_;
   std::vector<Open> open_;    // [requests]
   std::set<size_t> waiting_;  // requests to be asked
-  size_t n_under_way_ = 0, n_answered_ = 0;
+  size_t n_under_way_ = 0, n_answered_ = 0, failed_ = 0;
   int n_open_ = 0;             // answers to come of those under way
   bool may_have_room_ = true;  // the engine
   bool is_let_in_ = false;     // one of them

@@ -13,8 +13,8 @@ void read_slo(Fields& fields, const char* name, double& seconds) {
   double ms = 1;
   fields.number(name, ms);
   if (!(ms > 0 && ms <= kLongestMs))
-    return fields.fail(invalid_argument("field '{}' is {}, expected more than 0 and at most {}",
-                                        name, ms, kLongestMs));
+    return fields.fail(
+        invalid_field(name, "is {}, expected more than 0 and at most {}", ms, kLongestMs));
   if (fields.has(name)) seconds = 1e-3 * ms;
 }
 

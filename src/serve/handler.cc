@@ -39,13 +39,16 @@ bool is_json(std::string_view content_type) {
 
 // A chat template that is missing or not known is told by the files of the server, which are no
 // affair of its clients.
-Error for_clients(const Service& service, const Error& error) {
+Error for_clients(const Service& service, std::string_view path, const Error& error) {
   const auto& chat = service.engine.model().parts().chat;
   if (chat || error.message != chat.error().message) return error;
-  return unsupported(
-      "the model '{}' has no chat template that is known here (hint: /v1/completions takes a "
-      "prompt as it is)",
-      service.options.model_name);
+  const auto [field, hint] =
+      path == "/v1/answers" ? std::pair{"chat", "without 'chat' the prompt is the filled template"}
+      : path == "/tokenize" ? std::pair{"messages", "'prompt' takes a text as it is"}
+                            : std::pair{"messages", "/v1/completions takes a prompt as it is"};
+  return blame(field, unsupported("the model '{}' has no chat template that is known here (hint: "
+                                  "{})",
+                                  service.options.model_name, hint));
 }
 
 // Either is there, or neither where there is more to tokenise than was allowed.
@@ -58,7 +61,8 @@ struct Prepared {
 Prepared prepare(Service& service, const Route& route, const HttpRequest& request,
                  size_t most_bytes) {
   const auto refuse = [&](const Error& error) {
-    return Prepared{.response = error_response(openai::wire_error(for_clients(service, error)))};
+    return Prepared{
+        .response = error_response(openai::wire_error(for_clients(service, route.path, error)))};
   };
   Json body;
   if (std::string_view(route.method) == "POST") {
@@ -96,16 +100,17 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
   if (!job && bounds.has_too_many_bytes() && most_bytes < openai::Bounds::kMostBytes) return {};
   if (!job) return refuse(job.error());
   const uint64_t key = (*job)->cached ? request.isolation_key : service.private_key();
-  for (Request& one : (*job)->requests) {
+  for (size_t i = 0; i < (*job)->requests.size(); ++i) {
+    Request& one = (*job)->requests[i];
     Result<std::vector<Token>> tokens = encode_prompt(model, one);
-    if (!tokens) return refuse(tokens.error());
-    one.tokens = std::move(*tokens);
-    const Status fits = openai::check_length(**job, one, service.engine.options().context);
-    if (!fits) {
-      openai::WireError error = openai::wire_error(fits.error());
-      error.param = (*job)->length_field;
-      return {.response = error_response(error)};
+    if (!tokens) {
+      Error error = tokens.error();
+      if (error.field.empty() && error.code == ErrorCode::kInvalidArgument) error.field = "prompt";
+      return refuse(openai::of_request(**job, i, std::move(error)));
     }
+    one.tokens = std::move(*tokens);
+    const Status fits = openai::check_length(**job, i, service.engine.options().context);
+    if (!fits) return refuse(fits.error());
     one.isolation_key = key;
     one.ttft_slo = due->ttft_slo;
     one.tpot_slo = due->tpot_slo;
@@ -162,7 +167,7 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, asio::thread_po
   while (status && !asking.over()) {
     Result<std::vector<Heard>> all_heard = co_await asking.next();
     if (!all_heard) {
-      status = all_heard.error();
+      status = openai::of_request(job, asking.failed(), all_heard.error());
       break;
     }
     place->let_in();

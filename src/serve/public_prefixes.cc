@@ -57,13 +57,15 @@ Result<const PublicPrefixes::Prefix*> PublicPrefixes::take(nlohmann::json& body)
   if (!is_named) return static_cast<const Prefix*>(nullptr);
   const auto found = prefixes_.find(name);
   if (found != prefixes_.end()) return &found->second;
-  return invalid_argument("the public prefix '{}' is not known", name);
+  return blame("public_prefix", invalid_argument("the public prefix '{}' is not known", name));
 }
 
 Result<size_t> PublicPrefixes::n_public(const Prefix& prefix, const std::vector<Token>& prompt) {
   for (const std::vector<Token>& form : prefix.forms)
     if (const size_t n = n_equal(form, prompt); n > 0 && 2 * n >= form.size()) return n;
-  return invalid_argument("the prompt does not begin with the public prefix '{}'", prefix.name);
+  return blame(
+      "public_prefix",
+      invalid_argument("the prompt does not begin with the public prefix '{}'", prefix.name));
 }
 
 }  // namespace pando::serve

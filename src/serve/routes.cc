@@ -6,6 +6,7 @@
 #include "base/fields.h"
 #include "engine/model_parts.h"
 #include "engine/prompt.h"
+#include "openai/errors.h"
 #include "openai/sampling_fields.h"
 #include "pando/version.h"
 #include "serve/answers_job.h"
@@ -73,7 +74,7 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest&, const Json& 
   Fields chat(kwargs);
   chat.flag("enable_thinking", request.chat.thinking);
   chat.only(std::initializer_list<std::string_view>{"enable_thinking"});
-  fields.fail(chat.status());
+  fields.fail("chat_template_kwargs", chat);
   fields.only(std::initializer_list<std::string_view>{"model", "prompt", "messages",
                                                       "add_special_tokens", "add_generation_prompt",
                                                       "return_token_strs", "chat_template_kwargs"});
@@ -88,16 +89,17 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest&, const Json& 
   const Result<std::vector<Token>> tokens = request.messages.empty()
                                                 ? model.encode(request.prompt, add_special)
                                                 : encode_prompt(model, request);
-  if (!tokens) return tokens.error();
+  if (!tokens) return blame(request.messages.empty() ? "prompt" : "messages", tokens.error());
   Reply reply = {{"count", tokens->size()},
                  {"max_model_len", service.engine.options().context},
                  {"tokens", *tokens}};
   if (with_texts) {
     reply["token_strs"] = Reply::array();
-    for (const Token& token : *tokens) {
-      const Result<std::string> text = model.decode(std::span(&token, 1));
-      if (!text) return text.error();
-      reply["token_strs"].push_back(*text);
+    for (const Token token : *tokens) {
+      StreamDecoder decoder(*model.parts().tokenizer, /*first_in_text=*/false,
+                            /*skip_special=*/false);
+      std::string text = decoder.push(token);
+      reply["token_strs"].push_back(text + decoder.finish());
     }
   }
   return json_response(reply);
@@ -126,12 +128,12 @@ Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json
   fields.tokens("tokens", tokens);
   fields.only(std::initializer_list<std::string_view>{"model", "tokens"});
   if (!fields.status()) return fields.status().error();
-  if (!fields.has("tokens")) return invalid_argument("the body has no 'tokens'");
+  if (!fields.has("tokens")) return openai::lacks("tokens");
   const Model& model = service.engine.model();
   const int n_vocab = model.info().vocab;
   for (const Token token : tokens)
     if (token >= n_vocab)
-      return invalid_argument("field 'tokens' has {}, expected 0 to {}", token, n_vocab - 1);
+      return invalid_field("tokens", "has {}, expected 0 to {}", token, n_vocab - 1);
   const Result<std::string> text = model.decode(tokens);
   if (!text) return text.error();
   return json_response({{"prompt", *text}});

@@ -36,6 +36,10 @@ constexpr std::chrono::seconds kLastWords{1};
 // What a connection threw is its own affair: it is closed.
 constexpr auto kAlone = [](const std::exception_ptr&) {};
 
+std::string requests_are(double n) {
+  return n == 1 ? "1 request is" : fmt::format("{:.0f} requests are", n);
+}
+
 Status listen(const ServerOptions& options, tcp::acceptor& acceptor) {
   Error_code error;
   tcp::resolver resolver(acceptor.get_executor());
@@ -155,18 +159,18 @@ class Server::Impl {
     if (is_over_) co_return;  // nobody was connected
     const auto [error, second] = co_await signals_.async_wait(kToken);
     if (error) co_return;
-    service_.log(fmt::format("ends at once: {:.0f} requests are cut off",
-                             service_.metrics.under_way().Value()));
+    service_.log(fmt::format("ends at once: {} cut off",
+                             requests_are(service_.metrics.under_way().Value())));
     context_.stop();
   }
 
   asio::awaitable<void> drain() {
     if (service_.draining.exchange(true)) co_return;
     acceptor_.close();
-    service_.log(
-        fmt::format("is stopped: {:.0f} requests are under way, on {} connections; they have {} s",
-                    service_.metrics.under_way().Value(), service_.guests.size(),
-                    options_.drain_timeout.count()));
+    const size_t n_connections = service_.guests.size();
+    service_.log(fmt::format("is stopped: {} under way, on {} connection{}; they have {} s",
+                             requests_are(service_.metrics.under_way().Value()), n_connections,
+                             n_connections == 1 ? "" : "s", options_.drain_timeout.count()));
     co_await let_go(options_.drain_timeout);
     const double n_cut = service_.metrics.under_way().Value();
     if (service_.guests.size() > 0) {  // they are told, if they listen
@@ -174,7 +178,7 @@ class Server::Impl {
       service_.guests.cut();
       co_await let_go(kLastWords);
     }
-    service_.log(n_cut > 0 ? fmt::format("ends: {:.0f} requests are cut off", n_cut)
+    service_.log(n_cut > 0 ? fmt::format("ends: {} cut off", requests_are(n_cut))
                            : "ends: all requests are answered");
     is_over_ = true;
     signals_.cancel();

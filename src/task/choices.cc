@@ -22,11 +22,14 @@ std::string behind(const std::string& prompt, const std::string& choice) {
 Status check_choices(const Request& question, std::span<const std::string> choices) {
   for (const std::string& choice : choices)
     if (choice.empty())
-      return invalid_argument("a choice is an empty text, expected one character at least");
+      return blame("choices", invalid_argument("a choice is an empty text, expected one character "
+                                               "at least"));
   if (question.sampling.n != 1)
-    return invalid_argument("n is {}, expected 1 for a question with choices", question.sampling.n);
+    return blame("n", invalid_argument("n is {}, expected 1 for a question with choices",
+                                       question.sampling.n));
   if (question.prompt_logprobs_from)
-    return invalid_argument("log-probabilities of the prompt do not go with choices");
+    return blame("prompt_logprobs",
+                 invalid_argument("log-probabilities of the prompt do not go with choices"));
   if (!question.tokens.empty())
     return invalid_argument("choices go with text, which 'tokens' is not");
   return {};

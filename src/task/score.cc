@@ -39,7 +39,8 @@ Result<std::vector<Request>> continuation_requests(const Model& model, std::stri
   std::vector<std::vector<Token>> texts;
   for (const std::string& continuation : continuations) {
     if (continuation.empty())
-      return invalid_argument("a continuation is empty, expected one character at least");
+      return blame("continuations",
+                   invalid_argument("a continuation is empty, expected one character at least"));
     Result<std::vector<Token>> whole =
         encode_beginning(model, std::string(prefix) + continuation, add_bos);
     if (!whole) return whole.error();

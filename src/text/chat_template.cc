@@ -172,10 +172,13 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
                                          const ChatOptions& options) const {
   if (Status status = check_roles(messages); !status) return status.error();
   if (options.thinking && form_->thinking == Thinking::kNever)
-    return invalid_argument("chat template '{}' knows no thinking, expected it turned off", name());
+    return blame(
+        "thinking",
+        invalid_argument("chat template '{}' knows no thinking, expected it turned off", name()));
   if (!options.thinking && form_->thinking == Thinking::kAlways)
-    return invalid_argument("chat template '{}' always thinks, expected thinking turned on",
-                            name());
+    return blame(
+        "thinking",
+        invalid_argument("chat template '{}' always thinks, expected thinking turned on", name()));
   Result<ChatRendering> rendering = form_->render({messages, options, bos_, eos_});
   if (!rendering)
     return invalid_argument("chat template '{}': {}", name(), rendering.error().message);

@@ -1,4 +1,5 @@
 // Conversations in a batch: lines with messages, and questions asked with chat.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -64,6 +65,18 @@ TEST(ChatLine, ContentsInParts) {
             "[user|A B]");
 }
 
+TEST(ChatLine, NamesAndAnswersWithoutText) {
+  for (const char* message :
+       {R"({"role": "assistant", "content": null})", R"({"role": "assistant"})",
+        R"({"role": "assistant", "name": "A", "content": ""})"})
+    EXPECT_EQ(
+        shown(asked(fmt::format(R"({{"messages": [{{"role": "user", "content": "Q", "name": "N"}},
+                                                      {}]}})",
+                                message))),
+        "[user|Q][assistant|]")
+        << message;
+}
+
 TEST(ChatLine, APromptStaysThePrompt) {
   EXPECT_EQ(shown(asked(R"({"prompt": "P"})", chat_defaults())), "P");
 }
@@ -98,8 +111,14 @@ TEST(ChatLine, ShapesThatAreRefused) {
             "a part of message 0 is \"Q\", expected an object");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})"),
             "a part of message 0 is of type 'image_url', expected 'text'");
-  EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q", "name": "x"}]})"),
-            "unknown field 'name'");
+  EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": null}]})"),
+            "message 0 has no 'content'");
+  EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q", "name": 5}]})"),
+            "field 'name' is 5, expected a string");
+  EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q", "nam": "x"}]})"),
+            "unknown field 'nam'");
+  EXPECT_EQ(refused(R"({"messages": [{"role": "tool", "content": "Q"}]})"),
+            "the role of message 0 is 'tool', expected system, developer, user or assistant");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q"}], "prompt": "P"})"),
             "expected one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
   EXPECT_EQ(
@@ -171,10 +190,11 @@ TEST(ChatBatch, AConversationThatIsRefusedFailsAlone) {
 )",
                       {});
   ASSERT_TRUE(ran.summary.ok());
-  EXPECT_EQ(ran.summary->failed, 1u);
+  EXPECT_EQ(ran.summary->bad_lines, 1u);
   EXPECT_EQ(ran.summary->answers, 1u);
-  EXPECT_EQ(ran.problems, std::vector<std::string>{"line 1: the role of a message is 'tool', "
-                                                   "expected system, user or assistant"});
+  EXPECT_EQ(ran.problems,
+            std::vector<std::string>{"line 1: the role of message 0 is 'tool', expected system, "
+                                     "developer, user or assistant"});
 }
 
 TEST(ChatBatch, WithoutATemplateNothingIsRead) {

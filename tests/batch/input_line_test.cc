@@ -265,6 +265,21 @@ TEST(InputLine, TypesAndRangesThatAreRefused) {
             "field 'tokens' is 2.5, expected a list of token ids");
 }
 
+// An answer is told from the others of its line by its question's id.
+TEST(InputLine, QuestionsOfALineHaveDifferentIds) {
+  const auto line = [](const std::string& questions) {
+    return refused(R"({"context": "C", "questions": [)" + questions + "]}");
+  };
+  EXPECT_EQ(line(R"({"id": "a", "text": "Q"}, "R", {"id": "a", "text": "S"})"),
+            "question 2 has the id 'a' of question 0, expected another");
+  EXPECT_EQ(line(R"("Q", {"id": 0, "text": "R"})"),
+            "question 1 has the id '0' of question 0, expected another");
+  EXPECT_EQ(
+      parsed(R"({"context": "C", "questions": [{"id": 1, "text": "Q"}, {"id": 0, "text": "R"}]})")
+          .questions.size(),
+      2u);
+}
+
 TEST(InputLine, MessagesStayShort) {
   EXPECT_EQ(refused(R"({"prompt": "P", "n": ")" + std::string(500, 'x') + "\"}"),
             "field 'n' is \"" + std::string(76, 'x') + "..., expected an integer");

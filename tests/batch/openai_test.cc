@@ -33,12 +33,16 @@ Json body_of(const std::string& url, const std::string& body) {
   return answer["response"]["body"];
 }
 
-std::string error_of(const std::string& url, const std::string& body) {
+Json error_object(const std::string& url, const std::string& body) {
   const Json answer = answer_to(
       R"({"custom_id": "a", "method": "POST", "url": ")" + url + R"(", "body": )" + body + "}", 1);
   EXPECT_EQ(answer["response"]["status_code"], 400);
   EXPECT_EQ(answer["custom_id"], "a");
-  return answer["response"]["body"]["error"]["message"];
+  return answer["response"]["body"]["error"];
+}
+
+std::string error_of(const std::string& url, const std::string& body) {
+  return error_object(url, body)["message"];
 }
 
 TEST(OpenAi, ACompletion) {
@@ -52,6 +56,13 @@ TEST(OpenAi, ACompletion) {
   EXPECT_EQ(body["choices"][0]["finish_reason"], "length");
   EXPECT_EQ(body["usage"],
             Json::parse(R"({"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13})"));
+}
+
+TEST(OpenAi, ErrorsNameTheFieldToBlame) {
+  const std::string whole(700, 'x');
+  EXPECT_EQ(error_object("/v1/completions", R"({"prompt": ")" + whole + "\"}")["param"], "prompt");
+  EXPECT_EQ(error_object("/v1/embeddings", R"({"input": ")" + whole + "\"}")["param"], "input");
+  EXPECT_EQ(error_object("/v1/completions", R"({"prompt": "P", "top_p": 2})")["param"], "top_p");
 }
 
 TEST(OpenAi, SeveralPromptsAndAnswers) {

@@ -196,6 +196,8 @@ TEST(ScoreLines, NameWhatIsWrong) {
   EXPECT_EQ(error(R"({"continuations": ["a"]})"), "line 1: the line has no 'prompt'");
   EXPECT_EQ(error(R"({"prompt": "P", "continuations": ["a", ""]})"),
             "line 1: a continuation is empty, expected one character at least");
+  EXPECT_EQ(error(R"({"prompt": "P", "continuations": "a"})"),
+            "line 1: field 'continuations' is \"a\", expected a list of strings");
   EXPECT_EQ(error(R"({"prompt": "P", "continuations": ["a", "b"], "target": 2})"),
             "line 1: field 'target' is 2, expected an index below 2 or a continuation");
   EXPECT_EQ(error(R"({"arguments": 5})"),

@@ -106,6 +106,8 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   EXPECT_NE(negative.err.find("-5GiB, expected a size as in 4GiB"), std::string::npos);
   EXPECT_EQ(pando("run --input x --kv-memory ' -5'").code, kUsage);
   EXPECT_EQ(pando("inspect m --input good.jsonl --context 100000").code, kUsage);
+  expect_says(pando("inspect m --model m --input good.jsonl"), kUsage,
+              "inspect: two models are given, one by --model, expected one");
   EXPECT_EQ(pando("score --model m --threads 1 --perplexity good.jsonl --window 100000").code,
             kUsage);
 }
@@ -125,6 +127,11 @@ TEST_F(MessagesTest, FilesOfOptionsAreNamedWithTheLine) {
   said("# options\n\n[run]\nno-such-option = 1\n", "4: unknown option 'no-such-option'");
   said("[run]\nthreads = 1\ntop-p = 2\n", "3: --top-p: 2, expected more than 0 and at most 1");
   said("[run]\nmax-tokens = \"many\"\n", "2: --max-tokens: many, expected 0 or more");
+  // A list over several lines is one item.
+  said("[run]\nstop = [\"a\", # both\n  \"b\"]\ntop-p = 2\n",
+       "4: --top-p: 2, expected more than 0 and at most 1");
+  said("[run]\nstop = [\n  \"a\"\n]\n",
+       "2: a list begins, expected its first value in the same line");
   said("[score]\nwindow = 5\n[rum]\nmodel = \"m\"\n",
        "3: unknown command 'rum', expected one of run, verify, serve, embed, rerank, score, "
        "inspect, "

@@ -60,7 +60,6 @@ TEST_F(RunTest, WrongUsage) {
                                 "run --model '' --input good.jsonl",
                                 "run --model m --input good.jsonl --seed -1",
                                 "run --model m --input good.jsonl --thinking",
-                                "run --model m --input good.jsonl --choice yes",
                                 "run --model m --input good.jsonl --choice yes --choice no --n 2",
                                 "run --model m --input good.jsonl --max-tokens many",
                                 "run --model m --input good.jsonl --top-p 2",
@@ -76,6 +75,18 @@ TEST_F(RunTest, WrongUsage) {
     EXPECT_NE(finished.err, "") << arguments;
     EXPECT_EQ(finished.out, "") << arguments;
   }
+}
+
+// As in a line's list of choices.
+TEST_F(RunTest, OneChoiceIsAnAnswer) {
+  folder().write("one.jsonl", R"({"id": "a", "prompt": "P", "choices": ["yes"]})"
+                              "\n");
+  folder().write("none.jsonl", R"({"id": "a", "prompt": "P"})"
+                               "\n");
+  const Finished of_line = run("--input one.jsonl");
+  EXPECT_EQ(of_line.code, kOk) << of_line;
+  EXPECT_NE(of_line.out.find(R"("text":"yes")"), std::string::npos) << of_line;
+  EXPECT_EQ(run("--input none.jsonl --choice yes").out, of_line.out);
 }
 
 TEST_F(RunTest, WhatIsNotThere) {

@@ -122,6 +122,10 @@ TEST(EngineLoop, PromptsThatCanNeverFitAreRefused) {
       status.error().message,
       "prompt and answer take up to 21 tokens of keys and values; the memory for them holds 20 "
       "(hint: a larger kv_memory, or fewer max_tokens)");
+  const Status alone = loop.submit(3, tiny_request(std::string(20, 'x'), 1));
+  ASSERT_FALSE(alone.ok());
+  EXPECT_TRUE(alone.error().message.ends_with("(hint: a larger kv_memory)"))
+      << alone.error().message;
   loop.run();
   EXPECT_EQ(loop.answers(1)[0].first.size(), 6u);
 }

@@ -14,7 +14,9 @@ TEST(PlannerOptions, ErrorsNameTheOption) {
   EXPECT_NE(message("bush").find("unknown sharing 'bush'"), std::string::npos);
   EXPECT_NE(message("tree:x=1").find("no option 'x'"), std::string::npos);
   EXPECT_NE(message("radix:threshold=2").find("a number from 0 to 1"), std::string::npos);
-  EXPECT_NE(message("radix:threshold").find("'set'"), std::string::npos);
+  for (const char* sharing : {"radix:threshold", "radix:threshold="})
+    EXPECT_EQ(message(sharing), "sharing 'radix': option 'threshold' is '', expected a value");
+  EXPECT_NE(message("radix:stateless=set").find("expected no value"), std::string::npos);
   EXPECT_NE(message("radix:bucket=").find("expected a value"), std::string::npos);
   EXPECT_NE(message("radix:rows=0").find("a number from 1 to 1048576"), std::string::npos);
   EXPECT_NE(message("radix:stateless=1").find("expected no value"), std::string::npos);

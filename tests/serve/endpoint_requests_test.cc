@@ -65,6 +65,12 @@ TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {
                                     {"deadline_class", "none"},
                                     {"ttft_slo_ms", 0},
                                     {"stream_options", {{"include_usage", true}}},
+                                    {"stop", {"a", ""}},
+                                    {"public_prefix", "none"},
+                                    {"logprobs", 21},
+                                    {"prompt", ""},
+                                    {"prompt", Json::array()},
+                                    {"prompt", {1 << 30}},
                                     {"best_of", 3},
                                     {"suffix", "s"}}) {
     Json body = prompt;
@@ -77,6 +83,48 @@ TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {
   EXPECT_EQ(error("/v1/answers", {{"context", "c"}})["param"], "questions");
   EXPECT_EQ(error("/v1/chat/completions", {{"messages", Json::array()}})["param"], "messages");
   EXPECT_EQ(error("/tokenize", Json::object())["param"], nullptr);  // one of two
+  const auto param = [&](const char* path, const Json& body) { return error(path, body)["param"]; };
+  EXPECT_EQ(param("/v1/embeddings", {{"input", ""}}), "input");
+  EXPECT_EQ(param("/v1/answers", {{"context", "c"}, {"questions", {"q"}}, {"template", "t"}}),
+            "template");
+  EXPECT_EQ(param("/v1/answers", {{"context", "c"}, {"questions", {"q", {{"text", 5}}}}}),
+            "questions[1].text");
+  EXPECT_EQ(param("/v1/rerank", {{"query", "q"}, {"documents", {"d", 5}}}), "documents[1]");
+  EXPECT_EQ(param("/v1/score", {{"prompt", "P"}, {"continuations", "one"}}), "continuations");
+  EXPECT_EQ(param("/v1/completions",
+                  {{"prompt", "P"}, {"stream", true}, {"stream_options", {{"include_usage", 1}}}}),
+            "stream_options.include_usage");
+}
+
+TEST_F(Endpoints, ErrorsNameThePartOfAMessageToBlame) {
+  const auto said = [&](const Json& message) {
+    return error("/v1/chat/completions",
+                 {{"messages", {{{"role", "user"}, {"content", "Q"}}, message}}});
+  };
+  const Json role = said({{"role", "tool"}, {"content", "A"}});
+  EXPECT_EQ(role["param"], "messages[1].role");
+  EXPECT_EQ(role["message"],
+            "the role of message 1 is 'tool', expected system, developer, user or assistant");
+  EXPECT_EQ(said("A")["param"], "messages[1]");
+  EXPECT_EQ(said({{"role", "user"}})["param"], "messages[1].content");
+  EXPECT_EQ(said({{"role", "user"}, {"content", nullptr}})["param"], "messages[1].content");
+  EXPECT_EQ(said({{"role", "user"}, {"content", {{{"type", "image_url"}}}}})["param"],
+            "messages[1].content[0].type");
+  EXPECT_EQ(said({{"role", "user"}, {"content", "A"}, {"nam", "N"}})["param"], "messages[1].nam");
+}
+
+// As OpenAI's clients send answers back.
+TEST_F(Endpoints, NamesAndAnswersWithoutText) {
+  Json body = {{"messages",
+                {{{"role", "user"}, {"content", "Q"}},
+                 {{"role", "assistant"}, {"content", ""}},
+                 {{"role", "user"}, {"content", "R"}}}},
+               {"max_tokens", 4},
+               {"temperature", 0}};
+  const Json choices = post("/v1/chat/completions", body)["choices"];
+  body["messages"][0]["name"] = "somebody";
+  body["messages"][1]["content"] = nullptr;
+  EXPECT_EQ(post("/v1/chat/completions", body)["choices"], choices);
 }
 
 TEST_F(Endpoints, ASeedIsAnyInteger) {
@@ -109,16 +157,23 @@ TEST(ModelWithoutChats, IsNamedAsClientsKnowIt) {
   RunningServer server(tiny_server_options(), std::move(*engine));
   Client client(server.port());
   const Json talk = {{{"role", "user"}, {"content", "Q"}}};
-  for (const auto& [path, body] :
-       {std::pair<const char*, Json>{"/v1/chat/completions", {{"messages", talk}}},
-        {"/tokenize", {{"messages", talk}}},
-        {"/v1/answers", {{"context", "c"}, {"questions", {"Q"}}, {"chat", true}}}}) {
+  for (const auto& [path, body, param, hint] :
+       {std::tuple<const char*, Json, const char*, std::string>{
+            "/v1/chat/completions",
+            {{"messages", talk}},
+            "messages",
+            "/v1/completions takes a prompt as it is"},
+        {"/tokenize", {{"messages", talk}}, "messages", "'prompt' takes a text as it is"},
+        {"/v1/answers",
+         {{"context", "c"}, {"questions", {"Q"}}, {"chat", true}},
+         "chat",
+         "without 'chat' the prompt is the filled template"}}) {
     const Answer refused = client.post(path, body);
     EXPECT_EQ(refused.status, 400);
     EXPECT_EQ(refused.json()["error"]["message"],
-              "the model 'tiny' has no chat template that is known here (hint: /v1/completions "
-              "takes a prompt as it is)")
+              "the model 'tiny' has no chat template that is known here (hint: " + hint + ")")
         << path;
+    EXPECT_EQ(refused.json()["error"]["param"], param) << path;
   }
 }
 
@@ -201,11 +256,15 @@ TEST_F(Endpoints, AnswersBeyondTheContextAreRefused) {
   EXPECT_EQ(too_long["code"], "context_length_exceeded");
   EXPECT_EQ(too_long["message"],
             "the prompt has 700 tokens; the context of 640 leaves no room for an answer");
-  EXPECT_TRUE(too_long["param"].is_null());
+  EXPECT_EQ(too_long["param"], "prompt");
   body["max_tokens"] = 40;
   EXPECT_EQ(post("/v1/completions", body)["usage"]["total_tokens"], 640);
   body["prompt"] = {"short", prompt(601)};  // one of several
-  EXPECT_EQ(error("/v1/completions", body)["code"], "context_length_exceeded");
+  const Json one = error("/v1/completions", body);
+  EXPECT_EQ(one["code"], "context_length_exceeded");
+  EXPECT_EQ(one["param"], "max_tokens");
+  EXPECT_TRUE(one["message"].get<std::string>().starts_with("prompt[1]: the prompt has 601 tokens"))
+      << one;
   // Without it the answer ends with the context.
   const Json rest = {{"prompt", prompt(630)}, {"ignore_eos", true}};
   EXPECT_EQ(post("/v1/completions", rest)["usage"]["completion_tokens"], 10);
@@ -223,6 +282,27 @@ TEST_F(Endpoints, AnswersBeyondTheContextAreRefused) {
   EXPECT_EQ(error("/v1/answers", document)["code"], "context_length_exceeded");
   document["choices"] = {"yes", "no"};  // of which none is generated
   post("/v1/answers", document);
+}
+
+TEST_F(Endpoints, WhichOfSeveralIsTooLongIsSaid) {
+  const std::string whole(700, 'x');
+  for (const auto& [path, body, param] :
+       {std::tuple<const char*, Json, const char*>{
+            "/v1/completions", {{"prompt", {"a", "b", whole}}}, "prompt[2]"},
+        {"/v1/embeddings", {{"input", {"a", whole}}}, "input[1]"},
+        {"/v1/rerank", {{"query", "q"}, {"documents", {"a", "b", whole}}}, "documents[2]"},
+        {"/v1/score", {{"text_1", "q"}, {"text_2", {"a", whole}}}, "text_2[1]"},
+        {"/v1/score", {{"prompt", "q"}, {"continuations", {"a", whole}}}, "continuations[1]"},
+        {"/v1/answers", {{"context", "c"}, {"questions", {"q", whole}}}, "questions[1]"}}) {
+    const Json refused = error(path, body);
+    EXPECT_EQ(refused["code"], "context_length_exceeded") << path;
+    EXPECT_EQ(refused["param"], param) << path;
+    EXPECT_TRUE(
+        refused["message"].get<std::string>().starts_with(std::string(param) + ": the prompt has "))
+        << refused;
+  }
+  const Json talk = {{{"role", "user"}, {"content", whole}}};
+  EXPECT_EQ(error("/v1/chat/completions", {{"messages", talk}})["param"], "messages");
 }
 
 // Evaluation harnesses send prompts that fill the context.

@@ -169,6 +169,9 @@ TEST_F(Endpoints, TokensAndBack) {
   EXPECT_EQ(tokens["tokens"], Json({97, 98, 99}));
   EXPECT_EQ(tokens["count"], 3);
   EXPECT_EQ(post("/detokenize", {{"tokens", {97, 98}}})["prompt"], "ab");
+  const Json texts =
+      post("/tokenize", {{"prompt", "a <|endoftext|>ä"}, {"return_token_strs", true}});
+  EXPECT_EQ(texts["token_strs"], Json({"a", " ", "<|endoftext|>", "\uFFFD", "\uFFFD"}));
   EXPECT_GT(post("/tokenize", {{"messages", {{{"role", "user"}, {"content", "a"}}}}})["count"], 1);
 }
 
@@ -189,8 +192,12 @@ TEST_F(Endpoints, AllAnswersOfADocument) {
   for (size_t i = 0; i < 2; ++i) EXPECT_EQ(whole["answers"][i]["text"], alone->at(i)[0].text);
 
   std::vector<std::string> texts(3);
-  for (const Json& event : stream("/v1/answers", request))
+  const std::vector<Json> events = stream("/v1/answers", request);
+  for (const Json& event : events) {
+    EXPECT_TRUE(event["id"].get<std::string>().starts_with("answers-")) << event;
+    EXPECT_EQ(event["id"], events[0]["id"]);
     if (event["object"] == "answer") texts[event["index"].get<size_t>()] = event["text"];
+  }
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(texts[i], whole["answers"][i]["text"]);
 
   request["choices"] = {"yes", "no"};

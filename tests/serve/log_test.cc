@@ -138,6 +138,24 @@ TEST(Log, OfErrorsAloneOrOfNone) {
   }
 }
 
+TEST(Log, OneRequestIsOne) {
+  Lines lines;
+  RunningServer server(logging_to(lines));
+  Client client(server.port());
+  Json endless = endless_body();
+  endless.update({{"prompt", "P"}, {"stream", true}});
+  client.begin("/v1/completions", endless);
+  boost::asio::streambuf begin;
+  boost::asio::read_until(client.socket(), begin, "data: ");
+  server.server().stop();
+  const std::vector<std::string> said = lines.wait_for(1);
+  ASSERT_FALSE(said.empty());
+  EXPECT_NE(said[0].find("is stopped: 1 request is under way, on 1 connection; they have 10 s"),
+            std::string::npos)
+      << said[0];
+  client.close();
+}
+
 TEST(Log, WhichNamesOfClientsAreRepeated) {
   for (const std::string& good :
        {std::string("a"), std::string("7f-ab:c/d_e.f"), std::string(128, 'x')})
