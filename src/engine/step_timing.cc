@@ -47,7 +47,7 @@ double StepTiming::now() const {
 }
 
 double StepTiming::seconds(uint32_t n_total, uint32_t n_done) const {
-  return corrected(remaining_.seconds(n_total, n_done), packer_, predictor_);
+  return predictor_.correction() * remaining_.seconds(n_total, n_done);
 }
 
 Job StepTiming::new_job(const Request& request, uint32_t n_total, uint32_t n_done) const {

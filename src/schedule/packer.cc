@@ -11,11 +11,6 @@
 namespace pando {
 namespace {
 
-// What a step without decodes may take.
-double alone_limit(const PackerOptions& options, double extra) {
-  return std::max(options.step_budget, 2 * extra);
-}
-
 class Packer {
  public:
   Packer(const WorkView& view, std::span<const Job> jobs, double now, const Predictor& predictor,
@@ -49,14 +44,11 @@ class Packer {
       if (view_.items[item].decoding) grant(item, n_rows_left());
     const double decodes = predictor_.seconds(draft_.features());
     // Of the decodes' own time where they miss their budget anyhow: a tpot_slo that cannot be kept
-    // holds up nobody's prefill. And for prefill as much as every step is lost to other programs,
-    // so that this is no more than about half of it.
-    const double extra = predictor_.extra();
-    const double shared = std::max({target_, std::min(decodes, options_.step_budget), extra});
-    const double share = options_.packing.least_share * shared;
-    limit_ = std::max(target_, decodes + std::max(share, extra));
-    if (predictor_.probes()) limit_ = decodes + (limit_ - decodes) / 2;
-    if (aged_) give_share(*aged_, std::min(limit_, decodes + share));
+    // holds up nobody's prefill.
+    const double shared = std::max(target_, std::min(decodes, options_.step_budget));
+    const double least = decodes + options_.packing.least_share * shared;
+    limit_ = std::max(target_, least);
+    if (aged_) give_share(*aged_, least);
     for (const uint32_t item : prefills_) consider(item);
     if (options_.packing.many_prefills && !options_.packing.whole_prompts) give_back();
     take_one_row();
@@ -87,7 +79,7 @@ class Packer {
   // So that an aged prefill goes on in every step, whoever comes before it.
   void give_share(uint32_t item, double limit) {
     if (options_.packing.whole_prompts) return consider_whole(item);
-    if (grant_what_fits(item, limit, /*n_least=*/1) && is_long(item)) long_ = item;
+    if (grant_what_fits(item, limit, /*n_least=*/1) && is_long(jobs_[item], options_)) long_ = item;
   }
 
   // Algorithm 2.
@@ -98,16 +90,12 @@ class Packer {
       consider_whole(item);
     } else if (granted_[item]) {  // aged: this is its own place
       grow(item);
-    } else if (!is_long(item)) {
+    } else if (!is_long(jobs_[item], options_)) {
       grant_what_fits(item, limit_);
     } else if (!long_ && grant_what_fits(item, limit_ * (1 - yielded(jobs_[item])))) {
       long_ = item;
     }
     n_considered_rows_ += n_prefill_rows_ - n_before;
-  }
-
-  bool is_long(uint32_t item) const {
-    return pando::is_long(jobs_[item], options_, predictor_.extra());
   }
 
   // Share of the budget that a long prefill leaves to others at first.
@@ -148,7 +136,7 @@ class Packer {
   void give_back() {
     if (long_) return grow(*long_);
     for (const uint32_t item : prefills_)
-      if (is_long(item) && grant_what_fits(item, limit_)) return;
+      if (is_long(jobs_[item], options_) && grant_what_fits(item, limit_)) return;
   }
 
   // Gives it what is left of the budget besides.
@@ -212,13 +200,8 @@ class Packer {
 
 }  // namespace
 
-bool is_long(const Job& job, const PackerOptions& options, double extra) {
-  return job.left > options.packing.long_factor * alone_limit(options, extra);
-}
-
-double corrected(double left, const PackerOptions& options, const Predictor& predictor) {
-  const double of_costs = predictor.correction() * left, extra = predictor.extra();
-  return of_costs + extra * std::max(1.0, of_costs / (alone_limit(options, extra) - extra));
+bool is_long(const Job& job, const PackerOptions& options) {
+  return job.left > options.packing.long_factor * options.step_budget;
 }
 
 PackedStep pack_step(const WorkView& view, std::span<const Job> jobs, double now,

@@ -38,10 +38,6 @@ PackedStep pack_step(const WorkView& view, std::span<const Job> jobs, double now
                      const Predictor& predictor, const Policy& policy, const PackerOptions& options,
                      double margin = 1);
 
-// extra: Predictor::extra.
-bool is_long(const Job& job, const PackerOptions& options, double extra = 0);
-
-// Seconds that `left` of a RemainingTable will take, by a predictor that is corrected since.
-double corrected(double left, const PackerOptions& options, const Predictor& predictor);
+bool is_long(const Job& job, const PackerOptions& options);
 
 }  // namespace pando

@@ -21,8 +21,6 @@ constexpr size_t kRowTerms = StepCosts::kRowSteps.size();
 constexpr size_t kTerms = kRowTerms + 5;
 constexpr double kRate = 0.05;
 constexpr double kMostCorrection = 10;
-constexpr double kDoubt = 0.01;  // spread of sizes at which steps tell as much as a guess
-constexpr double kSlow = 1.25;   // a correction that may be something else
 
 // What each cost is multiplied by: rows in each range, step, head, outputs, keys, reads.
 std::array<double, kTerms> terms(const StepFeatures& step) {
@@ -109,33 +107,12 @@ double Predictor::uncorrected(const StepFeatures& step) const {
   return sum;
 }
 
-// correction x fitted + extra by least squares, each step by 1 / fitted: between equal weights,
-// which suit what every step takes besides, and relative errors, which suit the rest. Steps of one
-// size do not tell the two apart. Then most of a small excess is the correction's and most of a
-// large one extra, by square roots.
 void Predictor::observe(const StepFeatures& step, double seconds) {
-  const double fitted = uncorrected(step), predicted = this->seconds(step);
-  if (!(fitted > 0) || !(predicted > 0) || !(seconds > 0)) return;
-  if (n_observed_++ == 0) means_ = {fitted, fitted, 1 / fitted, 1};
-  auto& [x, y, rate, ratio] = means_;
-  const double measured = predicted * (1 + std::log(std::clamp(seconds / predicted, 0.5, 2.0)));
-  x += kRate * (fitted - x);
-  y += kRate * (measured - y);
-  rate += kRate * (1 / fitted - rate);
-  ratio += kRate * (measured / fitted - ratio);
-
-  const double excess = std::max(0.0, y - x);
-  const double of_one_size = y - std::sqrt(x * y);
-  const double spread = rate * x - 1;  // relative variance of sizes, or so
-  const double solved = (ratio * x - y + kDoubt * std::max(0.0, of_one_size)) / (spread + kDoubt);
-  // Others make no rows cheaper.
-  const auto least = [&] { return (1 / kMostCorrection - 1) * correction_ * costs_.step; };
-  extra_ = std::clamp(solved, least(), excess);
-  correction_ = std::clamp((y - extra_) / x, 1 / kMostCorrection, kMostCorrection);
-  extra_ = std::max(extra_, least());
+  const double predicted = this->seconds(step);
+  if (!(predicted > 0) || !(seconds > 0)) return;
+  correction_ *= std::pow(std::clamp(seconds / predicted, 0.5, 2.0), kRate);
+  correction_ = std::clamp(correction_, 1 / kMostCorrection, kMostCorrection);
 }
-
-bool Predictor::probes() const { return correction_ > kSlow && n_observed_ % 4 == 0; }
 
 std::string Predictor::to_json() const {
   return nlohmann::json{{"step_s", costs_.step},     {"row_s", costs_.row}, {"head_s", costs_.head},

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,21 +35,13 @@ class Predictor {
  public:
   explicit Predictor(const StepCosts& costs) : costs_(costs) {}
 
-  double seconds(const StepFeatures& step) const {
-    return correction_ * uncorrected(step) + extra_;
-  }
-  // Learns from a step that was run: correction and extra follow the last twenty steps or so. One
-  // step counts for no more than a factor of 2, so that an interrupted one does little.
+  double seconds(const StepFeatures& step) const { return correction_ * uncorrected(step); }
+  // Learns from a step that was run: the correction follows the last twenty steps or so. One step
+  // counts for no more than a factor of 2, so that an interrupted one does little.
   void observe(const StepFeatures& step, double seconds);
 
   const StepCosts& costs() const { return costs_; }
-  double correction() const { return correction_; }  // of all costs: 1 as fitted, 0.1 to 10
-  // Seconds of every step besides: 0 as fitted; more where others have the processors; less, at
-  // most nine tenths of the step's own corrected cost, where rows alone became slower.
-  double extra() const { return extra_; }
-  // Whether the next step had better be of another size: as long as all seem slow, one in four
-  // tells how much of that is the step's own.
-  bool probes() const;
+  double correction() const { return correction_; }  // 1 as fitted, 0.1 to 10
 
   // The costs as fitted, without the correction.
   std::string to_json() const;
@@ -61,13 +52,7 @@ class Predictor {
   double uncorrected(const StepFeatures& step) const;
 
   StepCosts costs_;
-  double correction_ = 1, extra_ = 0;
-  // Of late steps, the last ones most.
-  struct Means {
-    double fitted, measured;  // seconds
-    double rate, ratio;       // 1 / fitted, measured / fitted
-  } means_{};
-  uint64_t n_observed_ = 0;
+  double correction_ = 1;
 };
 
 // The costs that fit best, by the sum of relative errors; steps with equal features count as their

@@ -61,8 +61,8 @@ class Simulation {
     return request.prefix_id > 0 ? request.prefix_len : 0;
   }
   double seconds_left(const Active& active) const {
-    return corrected(remaining_.seconds(requests_[active.index].n_prompt, n_cached(active)),
-                     options_.packer, belief_);
+    return belief_.correction() *
+           remaining_.seconds(requests_[active.index].n_prompt, n_cached(active));
   }
 
   void arrive() {
@@ -130,8 +130,7 @@ class Simulation {
         pack_step(work, jobs, now_, belief_, *options_.policy, options_.packer);
     const std::vector<Advance>& advances = packed.advances;
     PANDO_CHECK(!advances.empty());
-    const double seconds =
-        machine_.seconds(packed.features) + (options_.besides ? options_.besides(now_) : 0);
+    const double seconds = machine_.seconds(packed.features);
     belief_.observe(packed.features, seconds);
     const double begin = now_;
     now_ += seconds;

@@ -43,8 +43,6 @@ struct SimulationOptions {
   PackerOptions packer;
   DeadlineClass otherwise;     // of requests that say nothing
   uint32_t max_running = 256;  // requests that have begun, at most
-  // Seconds that a step takes besides, by when it begins: other programs on the machine.
-  std::function<double(double begin)> besides;
   std::function<void(const SimulatedStep&)> on_step;
 };
 

@@ -220,49 +220,6 @@ TEST(Packer, AnAgedPrefillGoesFirstWithItsShare) {
   EXPECT_EQ(work.pack(kTwenty, kLars, 4.1), (Advances{{0, 0, 20}})) << "the rest in its own place";
 }
 
-// Other programs have the processors: predictors that learned so.
-Predictor delayed(double extra) {
-  Predictor predictor(StepCosts{.row = {kMs, kMs, kMs, kMs, kMs}});
-  for (int i = 0; i < 1000; ++i) {
-    const StepFeatures step{.rows = 1.0 + i % 40};
-    predictor.observe(step, step.rows * kMs + extra);
-  }
-  return predictor;
-}
-
-TEST(Packer, PrefillGetsAsMuchTimeAsIsLostToOthers) {
-  const auto n_rows = [](Work work, double extra) {
-    const Predictor predictor = delayed(extra);
-    return pack_step(work.view, work.jobs, 0, predictor, kFcfs, kTwenty).features.rows;
-  };
-  Work work = work_of({{1000, 0}});
-  EXPECT_EQ(n_rows(work, 5 * kMs), 15);
-  EXPECT_NEAR(n_rows(work, 15 * kMs), 15, 1);
-  EXPECT_NEAR(n_rows(work, 100 * kMs), 100, 5);
-  work.add_decode(0);
-  EXPECT_EQ(n_rows(work, 5 * kMs), 15) << "the decode's among them";
-  EXPECT_NEAR(n_rows(work, 100 * kMs), 101, 5);
-}
-
-TEST(Packer, WhatIsLostToOthersMakesNoPrefillLong) {
-  EXPECT_TRUE(is_long({.left = 120 * kMs}, kTwenty));
-  EXPECT_FALSE(is_long({.left = 120 * kMs}, kTwenty, 100 * kMs)) << "20 ms of rows";
-  EXPECT_TRUE(is_long({.left = 201 * kMs}, kTwenty, 100 * kMs));
-  Work work;
-  for (int i = 0; i < 5; ++i) work.add({8, 0});
-  const Predictor predictor = delayed(100 * kMs);
-  for (Job& job : work.jobs) job.left = corrected(8 * kMs, kTwenty, predictor);
-  EXPECT_NEAR(work.jobs[0].left, 108 * kMs, 2 * kMs);
-  EXPECT_EQ(pack_step(work.view, work.jobs, 0, predictor, kLars, kTwenty).features.rows, 40);
-}
-
-TEST(Packer, TheRestOfAPrefillTakesWhatIsLostInEachOfItsSteps) {
-  EXPECT_EQ(corrected(1, kTwenty, kRows), 1);
-  const double left = corrected(1, kTwenty, delayed(100 * kMs));
-  EXPECT_NEAR(left, 1 + 10 * 0.1, 0.05) << "steps of 0.1 s of rows";
-  EXPECT_NEAR(corrected(1, kTwenty, delayed(5.5 * kMs)), 1 + 5.5 / 15, 0.02);
-}
-
 // --- random work ---------------------------------------------------------------------------------
 
 struct Random {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -126,63 +125,6 @@ TEST(Predictor, CorrectsItself) {
   EXPECT_NEAR(predictor.seconds(step), 1.5 * fitted, 0.01 * fitted);
   for (int i = 0; i < 2000; ++i) predictor.observe(step, 1e9);
   EXPECT_NEAR(predictor.correction(), 10, 1e-9);
-}
-
-// After 300 steps of a machine, of many sizes.
-Predictor corrected_by(const StepCosts& machine, double noise = 0) {
-  Predictor predictor(some_costs());
-  std::vector<StepSample> samples = measured(Predictor(machine), noise);
-  std::shuffle(samples.begin(), samples.end(), std::mt19937(7));
-  for (size_t i = 0; i < 300; ++i) predictor.observe(samples[i].features, samples[i].seconds);
-  return predictor;
-}
-
-TEST(Predictor, LearnsThatRowsAloneBecameSlower) {
-  StepCosts slow = some_costs();
-  for (double* cost : {&slow.head, &slow.output, &slow.key, &slow.read}) *cost *= 3;
-  for (double& cost : slow.row) cost *= 3;
-  for (const double noise : {0.0, 0.1}) {
-    const Predictor predictor = corrected_by(slow, noise);
-    EXPECT_NEAR(predictor.correction(), 3, 0.02 + 3 * noise);
-    EXPECT_NEAR(predictor.extra(), -2 * 3e-3, 3e-4 + 1e-2 * noise);
-    EXPECT_LT(report_fit(predictor, measured(Predictor(slow), noise)).median_error, 0.02 + noise);
-  }
-}
-
-TEST(Predictor, LearnsWhatEveryStepTakesBesides) {
-  StepCosts slow = some_costs();
-  slow.step += 0.3;
-  for (const double noise : {0.0, 0.1}) {
-    const Predictor predictor = corrected_by(slow, noise);
-    EXPECT_NEAR(predictor.extra(), 0.3, 0.003 + 0.3 * noise);
-    EXPECT_LT(report_fit(predictor, measured(Predictor(slow), noise)).median_error, 0.02 + noise);
-  }
-  EXPECT_NEAR(corrected_by(slow).correction(), 1, 0.1);
-}
-
-TEST(Predictor, NothingToCorrectStaysSo) {
-  const Predictor exact = corrected_by(some_costs()), noisy = corrected_by(some_costs(), 0.1);
-  EXPECT_NEAR(exact.correction(), 1, 1e-9);
-  EXPECT_NEAR(exact.extra(), 0, 1e-9);
-  EXPECT_NEAR(noisy.correction(), 1, 0.1);
-  EXPECT_LT(std::abs(noisy.extra()), 1e-3) << "a third of a step's own time";
-}
-
-TEST(Predictor, WhatTheOthersTookEndsWithThem) {
-  Predictor predictor = corrected_by(some_costs());
-  const StepFeatures step{64, 1, 5000, 100};
-  const double quiet = predictor.seconds(step);
-  for (int i = 0; i < 200; ++i) predictor.observe(step, 30 * quiet);
-  EXPECT_NEAR(predictor.seconds(step), 30 * quiet, quiet);
-  EXPECT_GT(predictor.extra(), 20 * quiet) << "of steps of one size: most of so much is no row's";
-  EXPECT_GT(predictor.correction(), 1.25) << "but that is a guess, and";
-  int n_probes = 0;
-  for (int i = 0; i < 8; ++i, predictor.observe(step, 30 * quiet)) n_probes += predictor.probes();
-  EXPECT_EQ(n_probes, 2);
-  for (int i = 0; i < 200; ++i) predictor.observe(step, quiet);
-  EXPECT_NEAR(predictor.seconds(step), quiet, 0.01 * quiet);
-  EXPECT_NEAR(predictor.extra(), 0, 0.01 * quiet);
-  EXPECT_FALSE(predictor.probes());
 }
 
 TEST(Predictor, IsKeptAsText) {

@@ -74,47 +74,6 @@ TEST(SimulatedExecutor, AWrongPredictorCorrectsItself) {
   EXPECT_GE(longest_late, 95 * kMs);
 }
 
-// Prompts of 400 rows, more than a machine can read that other programs hold up by five step
-// budgets in every step from 20 to 200 s, and four answers that are written meanwhile.
-struct Busy {
-  static constexpr double kBudget = 100 * kMs, kLost = 500 * kMs;
-
-  double rows_per_s = 0;     // from 60 s after they came on
-  double longest_after = 0;  // from 10 s after they left
-  double worst_gap = 0;      // of an answer
-};
-Busy busy(const Policy& policy, bool whole_prompts, uint64_t seed) {
-  std::vector<SimulatedRequest> requests(4, {.n_prompt = 5, .n_answer = 1500});
-  for (int i = 0; i < 500; ++i) requests.push_back({.arrival = 0.44 * i, .n_prompt = 400});
-  SimulationOptions options{
-      .policy = &policy,
-      .packer = {.step_budget = Busy::kBudget, .packing = {.whole_prompts = whole_prompts}},
-      .otherwise = {.tpot_slo = Busy::kBudget}};
-  std::mt19937_64 random(seed);
-  options.besides = [&](double now) {
-    if (now < 20 || now > 200) return 0.0;
-    return seed == 0 ? Busy::kLost : std::uniform_real_distribution(0.5, 1.5)(random) * Busy::kLost;
-  };
-  Busy busy;
-  options.on_step = [&](const SimulatedStep& step) {
-    if (step.begin > 210) busy.longest_after = std::max(busy.longest_after, step.seconds);
-    if (step.begin < 80 || step.begin > 200) return;
-    for (const Advance& advance : step.advances) busy.rows_per_s += advance.n_rows / 120.0;
-  };
-  const auto answers = simulate(requests, kMachine, kMachine, options);
-  for (int i = 0; i < 4; ++i) busy.worst_gap = std::max(busy.worst_gap, answers[i].worst_gap);
-  return busy;
-}
-
-TEST(SimulatedExecutor, WhereOthersHaveTheProcessorsMuchOfAStepIsStillPrefill) {
-  for (const uint64_t seed : {0, 1, 2, 3}) {  // 0: as much is lost in every step
-    const Busy lars = busy(kLars, false, seed), fcfs = busy(kFcfs, true, seed);
-    EXPECT_GT(lars.rows_per_s, 0.7 * fcfs.rows_per_s) << seed;
-    EXPECT_LT(lars.worst_gap, (seed == 0 ? 2 : 3) * Busy::kLost + Busy::kBudget);
-    EXPECT_LT(lars.longest_after, 1.05 * Busy::kBudget) << "its budget is kept again";
-  }
-}
-
 TEST(SimulatedExecutor, RandomWorkloadsEndUnderEveryPolicyAndPacking) {
   std::mt19937 rng(9);
   for (int round = 0; round < 12; ++round) {
