@@ -1,4 +1,5 @@
-// Where the weights and the activations of a matrix product lie in memory: the one description.
+// Where the weights and the activations of a matrix product lie in memory: the one description, but
+// of activations that tile registers read (linear_tiles.h).
 //
 // Weights [n, k]: outputs in strips of 16, three strips to a panel (the last panel may have fewer);
 // inputs in units of 2 (f32, f16, bf16, bf16_dot), 64 (integers) or 256 (q4_K). Outer to inner
