@@ -21,8 +21,8 @@ namespace pando::kernel {
 template <class S>
 struct LinearTiles {
   // With fewer rows reading weights takes longer than products, and those in groups are unpacked
-  // besides (Granite Rapids, one thread, q8_0, 32 and 64 rows: 447 and 561 GOP/s, vpdpbusd 436 and
-  // 479). All types in groups alike: they share packed rows.
+  // besides (an Intel Xeon with AMX, one thread, q8_0, 32 and 64 rows: 447 and 561 GOP/s, vpdpbusd
+  // 436 and 479). All types in groups alike: they share packed rows.
   static bool takes(DType weights, int m) {
     return (is_grouped(weights) && m >= 32) || (weights == DType::kI8 && m >= 12);
   }
@@ -77,8 +77,8 @@ struct LinearTiles {
  private:
   using F = typename S::F;
   using I = typename S::I;
-  static constexpr int kMinBlockRows = 8;  // with two blocks or more
-  static constexpr int kSliceLen = 512;    // inputs
+  static constexpr int kMinBlockRows = 11;  // of 32 rows or more
+  static constexpr int kSliceLen = 512;     // inputs
   static constexpr int kSliceGroups = kSliceLen / kGroupLen;
   static constexpr int kGroupBytes = kGroupLen * kStripLen;  // of a strip's weights
 
@@ -89,8 +89,7 @@ struct LinearTiles {
   struct Place {
     Place(DType type, int k, int m, int row_of_tile)
         : piece(type == DType::kI8 ? 2 * kGroupLen : kGroupLen),
-          // Groups come in pairs; q4_K's are whole units anyway.
-          n_pieces((k + 2 * kGroupLen - 1) / (2 * kGroupLen) * (2 * kGroupLen / piece)) {
+          n_pieces(unit_count(type, k) * (unit_len(type) / piece)) {
       const int n_blocks = block_count(m), block = block_of(row_of_tile, n_blocks, m);
       first = first_of(block, n_blocks, m);
       n_rows = first_of(block + 1, n_blocks, m) - first;
@@ -228,12 +227,12 @@ struct LinearTiles {
     // Sums of a group are stored while those of the one before are read.
     alignas(64) int32_t dots[2][kTileRegisterRows][kStripLen];
     Prefetch prefetch(block, strip, 1, rows.n_groups);
-    multiply_group<0>(slice.q[strip][0], rows.q, dots[0]);
+    multiply_group(slice.q[strip][0], rows.q, dots[0]);
     for (int group = 0; group < rows.n_groups; ++group) {
       prefetch.step();
       if (group + 1 < rows.n_groups)
-        multiply_group<0>(slice.q[strip][group + 1], rows.q + (group + 1) * kRows * kGroupLen,
-                          dots[(group + 1) % 2]);
+        multiply_group(slice.q[strip][group + 1], rows.q + (group + 1) * kRows * kGroupLen,
+                       dots[(group + 1) % 2]);
       const F factors = S::load(slice.factors[strip][group]);
       const int32_t(&own)[kTileRegisterRows][kStripLen] = dots[group % 2];
 #pragma GCC unroll 16
@@ -252,14 +251,13 @@ struct LinearTiles {
     sums.store(block, strip);
   }
 
-  template <int kSums>
   [[gnu::always_inline]] static void multiply_group(const int8_t* w, const int8_t* q,
                                                     int32_t (&dots)[kTileRegisterRows][kStripLen]) {
-    tile_zero<kSums>();
+    tile_zero<0>();
     tile_load<4>(q, kGroupLen);
     tile_load<5>(w, kStripQuad);
-    tile_dot_signed<kSums, 4, 5>();
-    tile_store<kSums>(dots, sizeof(dots[0]));
+    tile_dot_signed<0, 4, 5>();
+    tile_store<0>(dots, sizeof(dots[0]));
   }
 
   // --- int8 -----------------------------------------------------------------------------------
