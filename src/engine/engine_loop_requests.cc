@@ -40,15 +40,14 @@ Status EngineLoop::check(const Request& request) const {
                          "values after a pass",
                          request.sampling.max_tokens, options_.engine.sharing));
   const size_t n_longest = longest(request), n_room = n_kv_pages_ * options_.page_len;
-  if (n_longest > n_room)
-    return blame(
-        "prompt",
-        make_error(ErrorCode::kTooLong,
-                   "prompt and answer take up to {} tokens of keys and values; the memory for them "
-                   "holds {} (hint: a larger kv_memory{})",
-                   n_longest, n_room,
-                   request.tokens.size() < n_room ? ", or fewer max_tokens" : ""));
-  return {};
+  if (n_longest <= n_room) return {};
+  const bool prompt_fits = request.tokens.size() < n_room;
+  return blame(
+      prompt_fits ? "max_tokens" : "prompt",
+      make_error(ErrorCode::kTooLong,
+                 "prompt and answer take up to {} tokens of keys and values; the memory for them "
+                 "holds {} (hint: a larger kv_memory{})",
+                 n_longest, n_room, prompt_fits ? ", or fewer max_tokens" : ""));
 }
 
 Status EngineLoop::submit(RequestId id, Request request, Listener listener) {

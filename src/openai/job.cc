@@ -177,8 +177,8 @@ Status check_answers(const std::vector<Request>& requests, const JobContext& con
       return invalid_field(
           "n", "is {}, expected 1 to {}{}", n, 1 + context.max_answers / requests.size(),
           requests.size() > 1 ? fmt::format(" with {} prompts", requests.size()) : "");
-    if (const int top = request.sampling.top_logprobs; top > kMostTopLogprobs)
-      return invalid_field(top_field, "is {}, expected at most {}", top, kMostTopLogprobs);
+    if (const int top = request.sampling.top_logprobs; top < 0 || top > kMostTopLogprobs)
+      return invalid_field(top_field, "is {}, expected 0 to {}", top, kMostTopLogprobs);
   }
   return {};
 }
@@ -200,6 +200,8 @@ Status check_length(const Job& job, size_t index, int context) {
 }
 
 Error of_request(const Job& job, size_t request, Error error) {
+  if (error.field == "max_tokens" && job.length_field != nullptr)
+    return blame(job.length_field, std::move(error));
   if (error.field != "prompt") return error;
   const std::string place = job.place(request);
   error.message = of_place(place, error.message);

@@ -24,7 +24,8 @@ class Job {
   // has room for.
   const char* length_field = nullptr;
 
-  // Where in its body requests[request] comes from: "messages", "prompt[2]".
+  // Where in its body requests[request] comes from: "messages", "prompt[2]"; of several texts the
+  // longest, which is to blame where together they are too long.
   virtual std::string place(size_t request) const = 0;
 
   // Of a stream: its first events, and those that an event of requests[request] gives. An event is

@@ -49,10 +49,13 @@ class PairsJob : public RankingJob {
     auto of_pair = rerank_requests(model, options, query, document);
     if (!of_pair) return of_pair.error();
     std::move(of_pair->begin(), of_pair->end(), std::back_inserter(requests));
+    query_is_longer_.push_back(query.size() > document.size());
     return {};
   }
 
  protected:
+  bool query_is_longer(size_t request) const { return query_is_longer_[request / 2]; }
+
   static std::vector<double> scores(const Completions& completions) {
     std::vector<double> scores;
     for (size_t i = 0; i + 1 < completions.size(); i += 2)
@@ -60,6 +63,9 @@ class PairsJob : public RankingJob {
                                     continuation_score(completions[i + 1][0]).logprob));
     return scores;
   }
+
+ private:
+  std::vector<bool> query_is_longer_;  // [pairs]
 };
 
 class RerankJob : public PairsJob {
@@ -68,7 +74,9 @@ class RerankJob : public PairsJob {
   std::vector<std::string> documents;  // as they are returned; none: they are not
   int top = 0;                         // 0: all
 
-  std::string place(size_t request) const override { return place_in("documents", request / 2); }
+  std::string place(size_t request) const override {
+    return query_is_longer(request) ? "query" : place_in("documents", request / 2);
+  }
 
   Json body(Completions& completions) override {
     const std::vector<double> of_documents = scores(completions);
@@ -99,8 +107,10 @@ Json score_list(const Envelope& envelope) {
 class ScorePairsJob : public PairsJob {
  public:
   using PairsJob::PairsJob;
+  bool has_one_query = false;
 
   std::string place(size_t request) const override {
+    if (query_is_longer(request)) return has_one_query ? "text_1" : place_in("text_1", request / 2);
     return requests.size() > 2 ? place_in("text_2", request / 2) : "text_2";
   }
 
@@ -118,7 +128,11 @@ class ScoreContinuationsJob : public RankingJob {
  public:
   using RankingJob::RankingJob;
 
-  std::string place(size_t request) const override { return place_in("continuations", request); }
+  std::string place(size_t request) const override {
+    const size_t n_tokens = requests[request].tokens.size();
+    const auto n_prompt = static_cast<size_t>(*requests[request].prompt_logprobs_from);
+    return n_prompt > n_tokens - n_prompt ? "prompt" : place_in("continuations", request);
+  }
 
   Json body(Completions& completions) override {
     Json body = score_list(envelope_);
@@ -189,6 +203,7 @@ Result<std::unique_ptr<Job>> pairs_job(Fields& fields, const JobContext& context
   if (Status status = check_pairs(longest, second, options, context.bounds); !status)
     return status.error();
   auto job = std::make_unique<ScorePairsJob>(context, common.with_sharing, common.cached);
+  job->has_one_query = first.size() == 1;
   for (size_t i = 0; i < second.size(); ++i)
     if (Status status =
             job->add(context.model, options, first[first.size() == 1 ? 0 : i], second[i]);

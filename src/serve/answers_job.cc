@@ -36,13 +36,15 @@ class AnswersJob : public openai::Job {
   bool with_sharing = false;
 
   std::string place(size_t request) const override {
-    return openai::place_in("questions", question_of_[request]);
+    const size_t question = question_of_[request];
+    return context_bytes() > line_.questions[question].text.size()
+               ? "context"
+               : openai::place_in("questions", question);
   }
 
   Status add_requests(openai::Bounds& bounds) {
-    const size_t n_context = line_.contexts.empty() ? 0 : line_.contexts[0].size();
     for (const BatchQuestion& question : line_.questions) {
-      const size_t n_bytes = prompt_bytes(line_.options, n_context, question.text.size());
+      const size_t n_bytes = prompt_bytes(line_.options, context_bytes(), question.text.size());
       Status status = question.choices.empty() ? bounds.add(1, n_bytes) : Status();
       for (const std::string& choice : question.choices)
         if (status) status = bounds.add(1, n_bytes + choice.size());
@@ -113,6 +115,7 @@ class AnswersJob : public openai::Job {
     int n_open;       // completions to come
   };
 
+  size_t context_bytes() const { return line_.contexts.empty() ? 0 : line_.contexts[0].size(); }
   std::string id() const { return "answers-" + envelope_.id; }
 
   Json head() const {

@@ -89,7 +89,10 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest&, const Json& 
   const Result<std::vector<Token>> tokens = request.messages.empty()
                                                 ? model.encode(request.prompt, add_special)
                                                 : encode_prompt(model, request);
-  if (!tokens) return blame(request.messages.empty() ? "prompt" : "messages", tokens.error());
+  if (!tokens) {
+    if (!tokens.error().field.empty()) return tokens.error();
+    return blame(request.messages.empty() ? "prompt" : "messages", tokens.error());
+  }
   Reply reply = {{"count", tokens->size()},
                  {"max_model_len", service.engine.options().context},
                  {"tokens", *tokens}};

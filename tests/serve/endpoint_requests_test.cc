@@ -68,6 +68,7 @@ TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {
                                     {"stop", {"a", ""}},
                                     {"public_prefix", "none"},
                                     {"logprobs", 21},
+                                    {"logprobs", -1},
                                     {"prompt", ""},
                                     {"prompt", Json::array()},
                                     {"prompt", {1 << 30}},
@@ -85,6 +86,7 @@ TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {
   EXPECT_EQ(error("/tokenize", Json::object())["param"], nullptr);  // one of two
   const auto param = [&](const char* path, const Json& body) { return error(path, body)["param"]; };
   EXPECT_EQ(param("/v1/embeddings", {{"input", ""}}), "input");
+  EXPECT_EQ(param("/v1/completions", {{"prompt", {"a", 5}}}), "prompt[1]");
   EXPECT_EQ(param("/v1/answers", {{"context", "c"}, {"questions", {"q"}}, {"template", "t"}}),
             "template");
   EXPECT_EQ(param("/v1/answers", {{"context", "c"}, {"questions", {"q", {{"text", 5}}}}}),
@@ -293,12 +295,18 @@ TEST_F(Endpoints, WhichOfSeveralIsTooLongIsSaid) {
         {"/v1/rerank", {{"query", "q"}, {"documents", {"a", "b", whole}}}, "documents[2]"},
         {"/v1/score", {{"text_1", "q"}, {"text_2", {"a", whole}}}, "text_2[1]"},
         {"/v1/score", {{"prompt", "q"}, {"continuations", {"a", whole}}}, "continuations[1]"},
-        {"/v1/answers", {{"context", "c"}, {"questions", {"q", whole}}}, "questions[1]"}}) {
+        {"/v1/answers", {{"context", "c"}, {"questions", {"q", whole}}}, "questions[1]"},
+        {"/v1/answers", {{"context", whole}, {"questions", {"q", "r"}}}, "context"},
+        {"/v1/rerank", {{"query", whole}, {"documents", {"a", "b"}}}, "query"},
+        {"/v1/score", {{"text_1", whole}, {"text_2", {"a", "b"}}}, "text_1"},
+        {"/v1/score", {{"text_1", {"q", whole}}, {"text_2", {"a", "b"}}}, "text_1[1]"},
+        {"/v1/score", {{"prompt", whole}, {"continuations", {"a", "b"}}}, "prompt"}}) {
     const Json refused = error(path, body);
     EXPECT_EQ(refused["code"], "context_length_exceeded") << path;
     EXPECT_EQ(refused["param"], param) << path;
-    EXPECT_TRUE(
-        refused["message"].get<std::string>().starts_with(std::string(param) + ": the prompt has "))
+    const std::string of_list =
+        std::string_view(param).ends_with(']') ? fmt::format("{}: ", param) : "";
+    EXPECT_TRUE(refused["message"].get<std::string>().starts_with(of_list + "the prompt has "))
         << refused;
   }
   const Json talk = {{{"role", "user"}, {"content", whole}}};
