@@ -200,7 +200,7 @@ class Parser {
       fields_.fail(invalid_field(name, "has {} prompts, expected at most {}", prompt.size(),
                                  rules_.most_prompts));
     } else if (is_list) {
-      for (size_t i = 0; i < prompt.size(); ++i) add_prompt(place_in(name, i), prompt[i]);
+      for (size_t i = 0; i < prompt.size(); ++i) add_prompt(place_in(name, i).c_str(), prompt[i]);
     } else if (prompt.is_string() || prompt.is_array()) {
       add_prompt(name, prompt);
     } else {
@@ -208,7 +208,7 @@ class Parser {
     }
   }
 
-  void add_prompt(const std::string& name, const Json& one) {
+  void add_prompt(const char* name, const Json& one) {
     Request& request = body_.requests.emplace_back();
     const Json object = {{name, one}};
     Fields reader(object);
