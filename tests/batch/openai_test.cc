@@ -147,7 +147,7 @@ TEST(OpenAi, BadRequestsAreAnswered) {
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "best_of": 3})"),
             "field 'best_of' is 3, expected n, or nothing");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": [[]]})"),
-            "field 'prompt' is [], expected at least one token");
+            "field 'prompt[0]' is [], expected at least one token");
   EXPECT_EQ(error_of("/v1/chat/completions", R"({"messages": []})"),
             "field 'messages' is [], expected a list of one or more");
   EXPECT_EQ(error_of("/v1/chat/completions",

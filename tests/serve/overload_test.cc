@@ -146,12 +146,12 @@ EngineOptions slow_options() {
 struct SlowOnes {
   explicit SlowOnes(RunningServer& server) : streaming(server.port()), waiting(server.port()) {
     Json body = endless_body();
-    body.update({{"prompt", Json::array()}, {"n", 1}, {"stream", true}});
+    body.update({{"prompt", Json::array()}, {"n", 8}, {"stream", true}});
     for (int i = 0; i < 200; ++i) body["prompt"].push_back("Goes on " + std::to_string(i));
     streaming.begin("/v1/completions", body);
     EXPECT_TRUE(soon([&] { return server.engine().stats().decode_rows > 10; }));
     waiting.begin("/v1/completions", endless_body());
-    EXPECT_TRUE(soon([&] { return server.engine().stats().open_answers > 201; }));
+    EXPECT_TRUE(soon([&] { return server.engine().stats().open_answers > 1601; }));
   }
   Client streaming, waiting;
 };
