@@ -7,6 +7,7 @@
 #include <fstream>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "base/errors.h"
 #include "base/machine.h"
@@ -87,6 +88,11 @@ void write_file(const fs::path& path, const std::string& text) {
 }
 
 }  // namespace
+
+void wait_until_ready(const Engine& engine) {
+  while (engine.stats().kv_ready_bytes < engine.options().kv_ahead)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
 
 size_t kv_bytes_per_token(const Model& model, KvType type) {
   const model::ModelConfig& config = model.parts().weights.config;
@@ -257,9 +263,11 @@ std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const
         Engine::open(who.model, {.sharing = who.sharing,
                                  .threads = threads_,
                                  .kv_memory = kv_memory[i],
+                                 .kv_ahead = who.is_ready ? kv_memory[i] / 10 * 9 : 0,
                                  .kv_type = who.kv_type,
                                  .step_rows = who.step_rows,
                                  .max_running = who.max_running});
+    if (engine) wait_until_ready(**engine);
     const Result<Sample> sample =
         engine ? timed(**engine, workload_for(i, 0)) : Result<Sample>(engine.error());
     if (!sample) {

@@ -65,7 +65,10 @@ struct Contestant {
   int step_rows = EngineOptions{}.step_rows;
   int max_running = 256;
   size_t at_most = 0;  // of the timed requests; 0: all of them
-  MakeWorkload own;    // instead of the contest's workload; empty: that one
+  // Its memory for keys and values is touched before the first repetition, as other engines do and
+  // a server that has been at work.
+  bool is_ready = false;
+  MakeWorkload own;  // instead of the contest's workload; empty: that one
 };
 
 struct Sample {
@@ -75,6 +78,9 @@ struct Sample {
 
   double seconds_each() const { return seconds / static_cast<double>(completions.size()); }
 };
+
+// Until memory is behind the keys and values that options().kv_ahead says.
+void wait_until_ready(const Engine& engine);
 
 // Of a model's keys and values, over all layers.
 size_t kv_bytes_per_token(const Model& model, KvType type);

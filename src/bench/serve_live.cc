@@ -31,11 +31,6 @@ class LocalServer {
   LocalServer(const LocalServer&) = delete;
   LocalServer& operator=(const LocalServer&) = delete;
 
-  // Until memory is behind all that it will use, as in a server that has been at work.
-  void wait_until_ready() const {
-    while (engine_->stats().kv_ready_bytes < engine_->options().kv_ahead)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
   uint16_t port() const { return server_->port(); }
   const Engine& engine() const { return *engine_; }
 
@@ -87,7 +82,7 @@ LiveWindow serve_live(const ServedModel& served, const Contender& who,
   std::vector<ServedRequest> warm(kWarm, *shortest);
   for (ServedRequest& request : warm) request.arrival = 0;
   const LocalServer server(served.model, options);
-  server.wait_until_ready();
+  wait_until_ready(server.engine());  // as a server that has been at work
   ask(server, asks_of(served, warm, random), kWarmSeconds);
   const EngineStats before = server.engine().stats();
   const std::vector<Streamed> all = ask(server, asks, span.end);

@@ -26,7 +26,8 @@ std::vector<Lane> run_row(Lab& lab, const SpeedRow& row, WeightType weights,
     contestants.push_back({.name = type == KvType::kF16 ? "f16" : "int8",
                            .sharing = "tree",
                            .model = model,
-                           .kv_type = type});
+                           .kv_type = type,
+                           .is_ready = true});
   return lab.contest(
       contestants,
       [&](int repetition) { return speed_workload(row, model->info().vocab, repetition); },

@@ -246,6 +246,7 @@ void AttentionItem::attend_rows(const AttentionTask& task, int slot, int turn, i
     tile.gathered = gathered_;
   } else {
     tile.q = q_ + first_query * dim_;
+    tile.widen_once = widens_once(tile.n_queries);
     tile.widened = widened_;
   }
   const int n_pages_each = fault_on(Fault::kFoldPerPage) ? 1 : n_pages;

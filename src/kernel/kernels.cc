@@ -97,6 +97,18 @@ std::string_view isa_limit() {
   return limit;
 }
 
+bool widens_once(int n_queries) {
+#if defined(__x86_64__)
+  static const bool is_amd = [] {
+    __builtin_cpu_init();
+    return __builtin_cpu_is("amd") != 0;
+  }();
+#else
+  constexpr bool is_amd = false;
+#endif
+  return !is_amd && n_queries >= 32;
+}
+
 const Kernels* kernels_for(Isa isa) {
   if (isa == Isa::kPortable) return &kPortableKernels;
   if (!within_limit(isa)) return nullptr;

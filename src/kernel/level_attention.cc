@@ -154,6 +154,7 @@ class LevelItem {
       }
       tile_.from = most_from > 0 ? from_ : nullptr;
       tile_.n_queries = query(row) - query(run);
+      tile_.widen_once = widens_once(tile_.n_queries);
       tile_.first = !started;
       tile_.q = q_ + query(run) * dim_;
       if (shape_.type == DType::kI8) {

@@ -49,9 +49,6 @@ struct Attend {
   }
 
  private:
-  // Fewer query rows than this read pages as they lie and widen in registers: the same bits.
-  static constexpr int kFewQueries = 32;
-
   // Keys or values as products read them: chunks of `len` positions whose rows are `stride` apart,
   // and where the channels at hand begin in them.
   template <class T>
@@ -74,7 +71,7 @@ struct Attend {
     using W = typename Product::F32;
     Ahead ahead{t.ahead, t.n_ahead, t.page_len * t.head_dim * static_cast<int>(sizeof(Element)), 0};
     const bool whole_vectors = t.page_len % 16 == 0 && t.head_dim % 16 == 0;
-    const bool in_place = whole_vectors && (sizeof(Element) == 4 || t.n_queries < kFewQueries);
+    const bool in_place = whole_vectors && (sizeof(Element) == 4 || !t.widen_once);
     const std::byte* const widened = reinterpret_cast<const std::byte*>(t.widened);
     const int n_keys = padded(t.tile_len);
     if (in_place) score<T>(t, View<T>{t.keys, t.page_len, t.page_len, 0}, 0, t.head_dim, ahead);

@@ -34,6 +34,7 @@ struct AttendTileArgs {
   float* acc;              // [n_queries, padded head_dim] f32
   float* scores;           // [n_queries, padded tile_len] f32 work space: scores, then weights
   float* factor;           // [n_queries] f32 work space
+  bool widen_once;         // not in registers for each block of queries: the same bits
   float* widened;          // [kStripChannels, padded tile_len] f32 work space
   // Of int8 only:
   const int8_t* q_int8;        // [n_queries, padded head_dim], instead of q
