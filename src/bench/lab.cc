@@ -90,7 +90,9 @@ void write_file(const fs::path& path, const std::string& text) {
 }  // namespace
 
 void wait_until_ready(const Engine& engine) {
-  while (engine.stats().kv_ready_bytes < engine.options().kv_ahead)
+  const size_t all =  // whole pages, of a small budget much less than it
+      engine.kv_capacity() * kv_bytes_per_token(engine.model(), engine.options().kv_type);
+  while (engine.stats().kv_ready_bytes < std::min(all, engine.options().kv_ahead))
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
@@ -263,7 +265,7 @@ std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const
         Engine::open(who.model, {.sharing = who.sharing,
                                  .threads = threads_,
                                  .kv_memory = kv_memory[i],
-                                 .kv_ahead = who.is_ready ? kv_memory[i] / 10 * 9 : 0,
+                                 .kv_ahead = who.is_ready ? kv_memory[i] : 0,
                                  .kv_type = who.kv_type,
                                  .step_rows = who.step_rows,
                                  .max_running = who.max_running});
