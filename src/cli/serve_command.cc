@@ -113,6 +113,11 @@ Status learn_steps(const Model& model, EngineOptions& options) {
 int serve_model(ServeOptions o) {
   if (o.server.tls_certificate.empty() != o.server.tls_key.empty())
     return report_error("--tls-cert and --tls-key go together"), kUsage;
+  if (const EngineOptions& engine = o.model.engine; engine.step_rows <= engine.max_running)
+    return report_error(fmt::format("--step-rows is {}, expected more than {}: so many answers run "
+                                    "at a time, and prompts need rows beside theirs",
+                                    engine.step_rows, engine.max_running)),
+           kUsage;
   if (!o.api_key_file.empty()) {
     if (Status status = read_keys(o.api_key_file, o.server.api_keys); !status)
       return report_error(status.error().message);

@@ -21,7 +21,6 @@ constexpr int kMostThreads = 1024;
 constexpr int kMostNice = 19;
 constexpr size_t kLeastMemory = size_t{64} << 20;
 constexpr size_t kUnknownMemory = size_t{4} << 30;  // for keys and values, where nothing says
-constexpr int kMostChoices = 4096;
 constexpr int kMostContext = 1 << 22;  // the table of rotations is made for all of it at once
 
 double gibibytes(uint64_t n_bytes) { return static_cast<double>(n_bytes) * 0x1p-30; }
@@ -173,11 +172,12 @@ Status check_request(const Request& request, const model::ModelConfig& config,
   if (request.isolation_key == kPublicOwner)
     return wrong("isolation_key", "is 2^64 - 1, expected less");
   const size_t n_prompt = request.tokens.size(), context = static_cast<size_t>(options.context);
-  if (n_prompt > context || (n_prompt == context && sampling.max_tokens > 0))
+  const bool is_answered = request.pooling == Pooling::kNone && sampling.max_tokens > 0;
+  if (n_prompt > context || (n_prompt == context && is_answered))
     return blame("prompt",
                  make_error(ErrorCode::kTooLong,
                             "the prompt has {} tokens; the context of {} leaves no room for {}",
-                            n_prompt, context, sampling.max_tokens > 0 ? "an answer" : "it"));
+                            n_prompt, context, is_answered ? "an answer" : "it"));
   if (Status status = check_outputs(request); !status) return status;
   if (!(sampling.temperature >= 0) || !std::isfinite(sampling.temperature))
     return wrong("temperature", "is {}, expected 0 or more", sampling.temperature);

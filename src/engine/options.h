@@ -8,6 +8,8 @@
 
 namespace pando {
 
+inline constexpr int kMostChoices = 4096;  // SamplingOptions::n
+
 DType kv_dtype(KvType type);
 
 // Replaces zeros by defaults. kInvalidArgument for what cannot work, kUnsupported for a model whose

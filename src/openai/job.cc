@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "engine/options.h"
 #include "openai/errors.h"
 #include "openai/logprobs.h"
 
@@ -173,9 +174,10 @@ Status check_answers(const std::vector<Request>& requests, const JobContext& con
   for (const Request& request : requests) {
     const int n = request.sampling.n;
     n_besides += n - 1;
-    if (n < 1 || n_besides > context.max_answers)
+    if (n < 1 || n > kMostChoices || n_besides > context.max_answers)
       return invalid_field(
-          "n", "is {}, expected 1 to {}{}", n, 1 + context.max_answers / requests.size(),
+          "n", "is {}, expected 1 to {}{}", n,
+          std::min<size_t>(1 + context.max_answers / requests.size(), kMostChoices),
           requests.size() > 1 ? fmt::format(" with {} prompts", requests.size()) : "");
     if (const int top = request.sampling.top_logprobs; top < 0 || top > kMostTopLogprobs)
       return invalid_field(top_field, "is {}, expected 0 to {}", top, kMostTopLogprobs);
@@ -197,6 +199,33 @@ Status check_length(const Job& job, size_t index, int context) {
                            job.length_field);
   error.message = of_place(job.place(index), error.message);
   return blame(job.length_field, std::move(error));
+}
+
+void fit_length(Job& job, size_t index, size_t room) {
+  Request& request = job.requests[index];
+  const size_t n_prompt = request.tokens.size();
+  if (job.length_field != nullptr || n_prompt >= room) return;
+  request.sampling.max_tokens =
+      static_cast<int>(std::min<size_t>(request.sampling.max_tokens, room - n_prompt));
+}
+
+uint64_t logprob_count(const Request& request) {
+  const SamplingOptions& sampling = request.sampling;
+  uint64_t n_tokens = 0;  // of a choice
+  if (request.prompt_logprobs_from) n_tokens += request.tokens.size();
+  if (sampling.logprobs) n_tokens += static_cast<uint64_t>(std::max(sampling.max_tokens, 0));
+  return n_tokens * static_cast<uint64_t>(sampling.n) *
+         (1 + static_cast<uint64_t>(sampling.top_logprobs));
+}
+
+Status check_logprobs(const Job& job) {
+  constexpr uint64_t kMost = 16'000'000;
+  uint64_t n = 0;
+  for (const Request& request : job.requests) n += logprob_count(request);
+  if (n <= kMost) return {};
+  return blame("logprobs", invalid_argument("up to {} log-probabilities are asked for, expected at "
+                                            "most {} (hint: fewer tokens, answers or of each)",
+                                            n, kMost));
 }
 
 Error of_request(const Job& job, size_t request, Error error) {

@@ -74,6 +74,14 @@ Status check_answers(const std::vector<Request>& requests, const JobContext& con
                      const char* top_field);
 // kTooLong where a request of the job, its prompt in tokens, asks for more than the context holds.
 Status check_length(const Job& job, size_t request, int context);
+// Cuts an answer whose length its body does not say to what there is room for, in tokens of prompt
+// and answer.
+void fit_length(Job& job, size_t request, size_t room);
+// kInvalidArgument where the log-probabilities that a job asks for, its prompts in tokens, take
+// more memory than one request may.
+Status check_logprobs(const Job& job);
+// How many log-probabilities a request reports at most.
+uint64_t logprob_count(const Request& request);
 // What the engine says of a request of the job, as its client knows it: for "prompt", the place
 // that this comes from; of a list the message says it too.
 Error of_request(const Job& job, size_t request, Error error);

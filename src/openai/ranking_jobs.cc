@@ -130,7 +130,7 @@ class ScoreContinuationsJob : public RankingJob {
 
   std::string place(size_t request) const override {
     const size_t n_tokens = requests[request].tokens.size();
-    const auto n_prompt = static_cast<size_t>(*requests[request].prompt_logprobs_from);
+    const auto n_prompt = static_cast<size_t>(requests[request].prompt_logprobs_from.value_or(0));
     return n_prompt > n_tokens - n_prompt ? "prompt" : place_in("continuations", request);
   }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "openai/job.h"
 #include "openai/sampling_fields.h"
 
 namespace pando::serve {
@@ -11,6 +12,7 @@ namespace {
 
 constexpr double kForgets = 1.0 / 16;  // weight of the latest job in the mean
 constexpr size_t kBytesPerAnswer = 2048;
+constexpr size_t kBytesPerLogprob = 128;  // measured, until its JSON is sent
 
 }  // namespace
 
@@ -19,7 +21,8 @@ size_t bytes_of(const std::vector<Request>& requests) {
   for (const Request& request : requests)
     n_bytes += sizeof(Request) + request.prompt.size() + request.tokens.size() * sizeof(Token) +
                list_bytes(request.sampling) +
-               static_cast<size_t>(request.sampling.n) * kBytesPerAnswer;
+               static_cast<size_t>(request.sampling.n) * kBytesPerAnswer +
+               openai::logprob_count(request) * kBytesPerLogprob;
   return n_bytes;
 }
 

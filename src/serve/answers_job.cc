@@ -167,7 +167,7 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   if (!fields.status()) return fields.status().error();
   for (const char* name : {"context", "questions"})
     if (!fields.has(name)) return openai::lacks(name);
-  for (const char* name : {"id", "question", "metadata"})
+  for (const char* name : {"id", "question", "metadata", "custom_id", "url"})
     if (fields.has(name))
       return blame(name, invalid_argument("unknown or unsupported field '{}'", name));
   for (const char* name : {"model", "user", "stream", "stream_options", "cache", "sharing", "chat"})

@@ -111,6 +111,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     one.tokens = std::move(*tokens);
     const Status fits = openai::check_length(**job, i, service.engine.options().context);
     if (!fits) return refuse(fits.error());
+    openai::fit_length(**job, i, service.engine.kv_capacity());
     one.isolation_key = key;
     one.ttft_slo = due->ttft_slo;
     one.tpot_slo = due->tpot_slo;
@@ -122,6 +123,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     }
     if (one.tokens.size() == 1) one.prompt_logprobs_from.reset();  // there is nothing to report
   }
+  if (const Status few = openai::check_logprobs(**job); !few) return refuse(few.error());
   return {.job = std::move(*job)};
 }
 
@@ -221,10 +223,12 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
   if (route == nullptr || !route->open) {
     const std::optional<uint64_t> key = service.keys.identify(authorization);
     if (!key)
-      return wrong_request(401, "invalid_api_key",
-                           authorization.empty()
-                               ? "no API key was sent, expected 'Authorization: Bearer KEY'"
-                               : "the API key is not known");
+      return wrong_request(
+          401, "invalid_api_key",
+          authorization.empty() ? "no API key was sent, expected 'Authorization: Bearer KEY'"
+          : authorization.starts_with("Bearer ")
+              ? "the API key is not known"
+              : "the header has no 'Bearer', expected 'Authorization: Bearer KEY'");
     request.isolation_key = *key;
   }
   if (route == nullptr)

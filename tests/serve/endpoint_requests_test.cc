@@ -286,6 +286,52 @@ TEST_F(Endpoints, AnswersBeyondTheContextAreRefused) {
   post("/v1/answers", document);
 }
 
+// Nobody asked for more than the memory for keys and values holds.
+TEST(Endpoint, AnswersOfNoStatedLengthEndWithTheMemory) {
+  EngineOptions options = tiny_options();
+  options.kv_memory = size_t{256} << 10;
+  RunningServer server(tiny_server_options(), options);
+  const size_t room = server.engine().kv_capacity();
+  ASSERT_LT(room, static_cast<size_t>(server.engine().options().context));
+  Json body = {{"messages", {{{"role", "user"}, {"content", "Q"}}}}, {"ignore_eos", true}};
+  const Answer answer = Client(server.port()).post("/v1/chat/completions", body);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.json()["choices"][0]["finish_reason"], "length");
+  EXPECT_EQ(answer.json()["usage"]["total_tokens"], room);
+  body["max_tokens"] = room;
+  const Answer refused = Client(server.port()).post("/v1/chat/completions", body);
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(refused.json()["error"]["param"], "max_tokens") << refused.body;
+}
+
+TEST_F(Endpoints, MoreAnswersThanAnyRequestMayHave) {
+  for (const int n : {4097, 5000})
+    EXPECT_EQ(error("/v1/completions", {{"prompt", "P"}, {"n", n}})["message"],
+              "field 'n' is " + std::to_string(n) + ", expected 1 to 4096");
+}
+
+TEST_F(Endpoints, AnEmbeddingMayTakeTheWholeContext) {
+  const size_t context = static_cast<size_t>(server_->engine().options().context);
+  post("/v1/embeddings", {{"input", std::string(context, 'x')}});
+  error("/v1/embeddings", {{"input", std::string(context + 1, 'x')}});
+}
+
+TEST_F(Endpoints, LogProbabilitiesAreBounded) {
+  const Json refused = error(
+      "/v1/completions",
+      {{"prompt", Json(4000, Json(600, 1))}, {"echo", true}, {"logprobs", 20}, {"max_tokens", 0}});
+  EXPECT_EQ(refused["param"], "logprobs");
+  EXPECT_EQ(refused["message"],
+            "up to 50400000 log-probabilities are asked for, expected at most 16000000 (hint: "
+            "fewer tokens, answers or of each)");
+}
+
+TEST_F(Endpoints, FieldsOfOtherLinesAreUnknownToAnswers) {
+  for (const char* name : {"custom_id", "url", "method"})
+    EXPECT_EQ(error("/v1/answers", {{"context", "c"}, {"questions", {"q"}}, {name, "x"}})["param"],
+              name);
+}
+
 TEST_F(Endpoints, WhichOfSeveralIsTooLongIsSaid) {
   const std::string whole(700, 'x');
   for (const auto& [path, body, param] :
