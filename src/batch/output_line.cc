@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "openai/logprobs.h"
 
 namespace pando {
 namespace {
@@ -14,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 Json logprobs_json(const std::vector<TokenLogprob>& tokens) {
   Json list = Json::array();
-  for (const TokenLogprob& token : tokens) list.push_back(token.logprob);
+  for (const TokenLogprob& token : tokens) list.push_back(openai::printed(token.logprob));
   return list;
 }
 
@@ -27,7 +28,7 @@ Json top_json(const std::vector<TokenLogprob>& tokens, const Model& model) {
       Json place = {{"token", id}};
       if (const Result<std::string> text = model.decode(std::span(&id, 1)); text)
         place["text"] = *text;
-      place["logprob"] = logprob;
+      place["logprob"] = openai::printed(logprob);
       places.push_back(std::move(place));
     }
     list.push_back(std::move(places));
