@@ -31,7 +31,8 @@ struct EngineOptions {
   int context = 0;                // longest sequence in tokens; 0: the model's. Rotation
                                   // of type longrope is fixed by it (docs/models.md)
   uint64_t seed = 0;              // of requests that bring none
-  int step_rows = 1024;           // rows of a forward pass at most
+  int step_rows = 1024;           // rows of a forward pass at most; running answers take one
+                                  // each, and prompts what they leave
   // Who goes first: fcfs, edf, lrs or lars (docs/scheduling.md). What is not fcfs needs step_costs.
   std::string policy = "fcfs";
   double step_budget = 0;  // predicted seconds of a step at most, which needs step_costs; 0: under
@@ -114,6 +115,8 @@ class Engine {
   // Errors, at once: kInvalidArgument, kTooLong (prompt and answer can never fit), kUnavailable
   // (max_open reached).
   Result<RequestId> submit(Request request, Listener listener);
+  // What submit says at once of a request of tokens, but for max_open.
+  Status check(const Request& request) const;
   // Drops a request; work that others share stays. Its listener hears nothing more, except what is
   // under way at this moment. Unknown ids are ignored.
   void cancel(RequestId id);

@@ -61,6 +61,8 @@ struct Request {
   uint64_t isolation_key = 0;  // requests share prefixes only within one key; below 2^64 - 1
   // So many first tokens, but the last of all, are shared with what other keys say is public.
   size_t n_public = 0;
+  // What it computes stays for later requests; false: what no open one shares goes when it ends.
+  bool cached = true;
   // When tokens are due, for a policy that asks (EngineOptions). Seconds from its arrival to the
   // first token, and from one to the next. 0: as its class has it.
   double ttft_slo = 0, tpot_slo = 0;

@@ -59,6 +59,8 @@ class Engine::Impl {
     return id;
   }
 
+  Status check(const Request& request) const { return loop_->check(request); }
+
   void cancel(RequestId id) {
     {
       std::lock_guard lock(mutex_);
@@ -209,6 +211,7 @@ Result<std::unique_ptr<Engine>> Engine::open(std::shared_ptr<const Model> model,
 Result<RequestId> Engine::submit(Request request, Listener listener) {
   return impl_->submit(std::move(request), std::move(listener));
 }
+Status Engine::check(const Request& request) const { return impl_->check(request); }
 void Engine::cancel(RequestId id) { impl_->cancel(id); }
 void Engine::hold() { impl_->hold(); }
 void Engine::release() { impl_->release(); }

@@ -95,6 +95,7 @@ class EngineLoop {
   void finish(Sequence& sequence, std::string text);
   void fail(ActiveRequest& request, const Error& error);
   size_t batch_size() const;
+  uint64_t add_sequence(const std::shared_ptr<ActiveRequest>& active, int choice);
   void drop(Sequence& sequence);
   void remove_done();
   Status check_queue(int n_new) const;

@@ -1,5 +1,6 @@
 // Requests come and go, and how much of them may be open.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/errors.h"
@@ -52,7 +53,6 @@ Status EngineLoop::check(const Request& request) const {
 
 Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   if (Status status = check(request); !status) return status;
-  const size_t n_prompt = request.tokens.size(), n_longest = longest(request);
   auto active = std::make_shared<ActiveRequest>();
   if (request.pooling != Pooling::kNone) request.sampling.max_tokens = 1;  // its last row too
   active->id = id;
@@ -67,39 +67,53 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   active->listener = std::move(listener);
   active->n_open = active->request.sampling.n;
   uint64_t n_shared = 0;
-  for (int choice = 0; choice < active->n_open; ++choice) {
-    const uint64_t order = next_order_++;
-    const std::span<const Token> prompt = computed_prompt(active->request);
-    const bool shares = planner_->shares_tokens();
-    const size_t n_public = shares ? std::min(active->request.n_public, prompt.size() - 1) : 0;
-    auto sequence = std::make_unique<Sequence>(
-        Sequence{.request = active,
-                 .choice = choice,
-                 .order = order,
-                 .tip = cache_.acquire(shares ? active->request.isolation_key : order, prompt,
-                                       static_cast<uint32_t>(n_public)),
-                 .max_tokens = static_cast<uint32_t>(n_longest - n_prompt),
-                 .next_output = first_output(active->request),
-                 .completion = {.choice = choice, .prompt_tokens = static_cast<int>(n_prompt)},
-                 .stops = StopMatcher(active->request.sampling.stop)});
-    sequence->completion.shared_tokens = static_cast<int>(shared_tokens(sequence->tip));
-    n_shared += static_cast<uint64_t>(sequence->completion.shared_tokens);
-    if (timing_)
-      sequence->job = timing_->new_job(active->request, sequence->tip->end(),
-                                       path_count(sequence->tip, &Node::n_committed));
-    if (tokenizer_ != nullptr) sequence->decoder.emplace(*tokenizer_, /*first_in_text=*/false);
-    n_to_come_ += tokens_to_come(*sequence);
-    sequences_.push_back(std::move(sequence));
+  Status status;
+  const bool memory_tight = memory_tight_;
+  try {
+    for (int choice = 0; choice < active->n_open; ++choice)
+      n_shared += add_sequence(active, choice);
+    status = check_queue(active->n_open);
+  } catch (const std::bad_alloc&) {
+    status = make_error(ErrorCode::kUnavailable, "not enough memory (hint: try again later)");
+  } catch (const std::exception& bug) {
+    status = Error{ErrorCode::kInternal, bug.what()};
   }
-  if (Status status = check_queue(active->n_open); !status) {
-    const bool memory_tight = memory_tight_;  // this makes no room
+  if (!status) {
     cancel(id);
-    memory_tight_ = memory_tight;
+    memory_tight_ = memory_tight;  // this makes no room
     return status;
   }
-  stats_.arrived_tokens += n_prompt * active->n_open;
+  stats_.arrived_tokens += active->request.tokens.size() * active->n_open;
   stats_.arrived_shared += n_shared;
   return {};
+}
+
+// Returns how many tokens of its prompt it shares.
+uint64_t EngineLoop::add_sequence(const std::shared_ptr<ActiveRequest>& active, int choice) {
+  const Request& request = active->request;
+  const std::span<const Token> prompt = computed_prompt(request);
+  const bool shares = planner_->shares_tokens();
+  const size_t n_public = shares ? std::min(request.n_public, prompt.size() - 1) : 0;
+  const size_t n_prompt = request.tokens.size();
+  // First of all, so that whatever fails behind this finds it to be dropped.
+  sequences_.push_back(std::make_unique<Sequence>(
+      Sequence{.request = active,
+               .choice = choice,
+               .order = next_order_++,
+               .max_tokens = static_cast<uint32_t>(longest(request) - n_prompt),
+               .next_output = first_output(request),
+               .completion = {.choice = choice, .prompt_tokens = static_cast<int>(n_prompt)},
+               .stops = StopMatcher(request.sampling.stop)}));
+  Sequence& sequence = *sequences_.back();
+  sequence.tip = cache_.acquire(shares ? request.isolation_key : sequence.order, prompt,
+                                static_cast<uint32_t>(n_public));
+  sequence.completion.shared_tokens = static_cast<int>(shared_tokens(sequence.tip));
+  if (timing_)
+    sequence.job = timing_->new_job(request, sequence.tip->end(),
+                                    path_count(sequence.tip, &Node::n_committed));
+  if (tokenizer_ != nullptr) sequence.decoder.emplace(*tokenizer_, /*first_in_text=*/false);
+  n_to_come_ += tokens_to_come(sequence);
+  return static_cast<uint64_t>(sequence.completion.shared_tokens);
 }
 
 // What is left of its answer, as predicted: answers get at most kLonger times the mean.
@@ -164,9 +178,10 @@ void EngineLoop::deliver_events() {
 void EngineLoop::drop(Sequence& sequence) {
   if (sequence.done) return;
   sequence.done = true;
+  if (sequence.tip == nullptr) return;  // nothing yet
   if (sequence.running) cache_.unlock(sequence.tip);
   sequence.running = false;
-  if (planner_->shares_tokens()) {
+  if (planner_->shares_tokens() && sequence.request->request.cached) {
     cache_.release(sequence.tip);
   } else {
     cache_.release_and_drop(sequence.tip);

@@ -15,7 +15,8 @@ Job new_job(double now, double work, const Deadlines& asked, const DeadlineClass
           .deadline = now + ttft_slo,
           .work = work,
           .left = work,
-          .tpot_slo = asked.tpot_slo > 0 ? asked.tpot_slo : otherwise.tpot_slo};
+          .tpot_slo = asked.tpot_slo > 0 ? asked.tpot_slo : otherwise.tpot_slo,
+          .class_tpot_slo = otherwise.tpot_slo};
 }
 
 }  // namespace pando

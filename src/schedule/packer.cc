@@ -21,28 +21,21 @@ class Packer {
         predictor_(predictor),
         policy_(policy),
         options_(options),
+        margin_(margin),
         draft_(view),
         granted_(view.items.size()),
         n_starts_(view.n_starts) {
-    budget_ = options.step_budget;
-    bool anyone_waits = false;
     for (uint32_t item = 0; item < view.items.size(); ++item)
-      if (view.items[item].decoding) {
-        anyone_waits = true;
-        if (std::isfinite(budget_)) budget_ = std::min(budget_, jobs[item].tpot_slo);
-      } else {
-        prefills_.push_back(item);
-      }
-    target_ = anyone_waits ? budget_ / margin : budget_;
+      (view.items[item].decoding ? decodes_ : prefills_).push_back(item);
     if (policy.shares_steps) age();
     std::ranges::stable_sort(prefills_, {},
                              [&](uint32_t item) { return policy.priority(jobs[item], now); });
   }
 
   PackedStep pack() {
-    for (uint32_t item = 0; item < view_.items.size(); ++item)
-      if (view_.items[item].decoding) grant(item, n_rows_left());
+    for (const uint32_t item : decodes_) grant(item, n_rows_left());
     const double decodes = predictor_.seconds(draft_.features());
+    set_budget(decodes);
     // Of the decodes' own time where they miss their budget anyhow: a tpot_slo that cannot be kept
     // holds up nobody's prefill.
     const double shared = std::max(target_, std::min(decodes, options_.step_budget));
@@ -61,6 +54,19 @@ class Packer {
     uint32_t item;
     uint32_t n_rows;
   };
+
+  // `decodes`: seconds that they take alone.
+  void set_budget(double decodes) {
+    budget_ = options_.step_budget;
+    if (std::isfinite(budget_))
+      for (const uint32_t item : decodes_) {
+        const Job& job = jobs_[item];
+        budget_ =
+            std::min(budget_, job.tpot_slo >= decodes ? job.tpot_slo
+                                                      : std::max(job.tpot_slo, job.class_tpot_slo));
+      }
+    target_ = decodes_.empty() ? budget_ : budget_ / margin_;
+  }
 
   // Sets the oldest prefill that has waited too long.
   void age() {
@@ -185,7 +191,9 @@ class Packer {
   const Predictor& predictor_;
   const Policy& policy_;
   const PackerOptions& options_;
+  const double margin_;
   StepDraft draft_;
+  std::vector<uint32_t> decodes_;
   std::vector<uint32_t> prefills_;  // in the policy's order
   std::optional<uint32_t> aged_;
   std::optional<uint32_t> long_;  // the one that has a part in the step

@@ -5,6 +5,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 
+#include "base/errors.h"
+
 namespace pando::serve {
 namespace {
 
@@ -16,14 +18,17 @@ constexpr std::chrono::milliseconds kAgain{50};
 
 }  // namespace
 
-Asking::Asking(Engine& engine, const std::vector<Request>& requests, asio::any_io_executor executor)
+Asking::Asking(Engine& engine, Gate& gate, const std::vector<Request>& requests,
+               asio::any_io_executor executor)
     : engine_(engine), requests_(requests), wake_(executor), open_(requests.size()) {
   for (size_t i = 0; i < requests.size(); ++i) waiting_.insert(waiting_.end(), i);
   // The timer lives until close(), and what is posted runs before the executor's next turn of this
   // connection; a wake that comes after the end finds the mailbox closed.
-  mailbox_ = std::make_shared<Mailbox>([this, executor] {
-    asio::post(executor, [mailbox = std::weak_ptr(mailbox_), this] {
-      if (const auto open = mailbox.lock(); open && open->is_open()) wake_.cancel();
+  mailbox_ = std::make_shared<Mailbox>([this, &gate, executor] {
+    gate.pass([&] {
+      asio::post(executor, [mailbox = std::weak_ptr(mailbox_), this] {
+        if (const auto open = mailbox.lock(); open && open->is_open()) wake_.cancel();
+      });
     });
   });
 }
@@ -42,10 +47,9 @@ bool Asking::has_turn(size_t request) const {
 Status Asking::ask() {
   while (may_have_room_ && !waiting_.empty() && has_turn(*waiting_.begin())) {
     const size_t index = *waiting_.begin();
-    Result<RequestId> id =
-        engine_.submit(requests_[index], [mailbox = mailbox_, index](const Event& event) {
-          mailbox->put({index, event});
-        });
+    Result<RequestId> id = engine_.submit(
+        requests_[index],
+        [mailbox = mailbox_, index](const Event& event) { mailbox->put(index, event); });
     if (!id) {
       const bool later =
           id.error().code == ErrorCode::kUnavailable && (n_under_way_ > 0 || is_let_in_);
@@ -100,6 +104,9 @@ asio::awaitable<Result<std::vector<Heard>>> Asking::next() {
     Status status = ask();
     std::vector<Heard> heard = mailbox_->take();
     if (status) status = sort(heard);
+    if (status && mailbox_->is_lossy())
+      status = make_error(ErrorCode::kUnavailable,
+                          "not enough memory for the answer (hint: try again later)");
     if (!status) co_return status.error();
     if (!heard.empty()) co_return heard;
     const bool alone = n_under_way_ == 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pando/engine.h"
+#include "serve/gate.h"
 #include "serve/mailbox.h"
 
 namespace pando::serve {
@@ -19,7 +20,8 @@ namespace pando::serve {
 // answers that it has open at a time, or one request: others get in beside a long list.
 class Asking {
  public:
-  Asking(Engine& engine, const std::vector<Request>& requests,
+  // `gate`: open while the executor is there to be told of answers.
+  Asking(Engine& engine, Gate& gate, const std::vector<Request>& requests,
          boost::asio::any_io_executor executor);
   ~Asking();
   Asking(const Asking&) = delete;
@@ -27,8 +29,8 @@ class Asking {
 
   bool over() const { return n_answered_ == requests_.size(); }
   // Asks what there is room for and waits for what is heard next, in order; from the first time on
-  // something was let in. Errors: kUnavailable where all were refused, others as Engine::submit and
-  // what ended a request.
+  // something was let in. Errors: kUnavailable where all were refused or memory ran out, others as
+  // Engine::submit and what ended a request.
   boost::asio::awaitable<Result<std::vector<Heard>>> next();
   size_t failed() const { return failed_; }  // the request whose error that was
 

@@ -219,6 +219,9 @@ class Session {
       co_await handle(service_, request, reply);
     } catch (const boost::system::system_error&) {
       reply.lose();
+    } catch (const std::bad_alloc&) {
+      error = openai::wire_error(make_error(
+          ErrorCode::kUnavailable, "not enough memory for the answer (hint: try again later)"));
     } catch (const std::exception& bug) {
       error = WireError{500, "server_error", "internal", bug.what()};
     }

@@ -113,6 +113,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     if (!fits) return refuse(fits.error());
     openai::fit_length(**job, i, service.engine.kv_capacity());
     one.isolation_key = key;
+    one.cached = (*job)->cached;
     one.ttft_slo = due->ttft_slo;
     one.tpot_slo = due->tpot_slo;
     one.deadline_class = due->deadline_class;
@@ -122,6 +123,9 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
       one.n_public = *n_public;
     }
     if (one.tokens.size() == 1) one.prompt_logprobs_from.reset();  // there is nothing to report
+    // Here for all of them: the engine would find it when its turn comes.
+    if (const Status wrong = service.engine.check(one); !wrong)
+      return refuse(openai::of_request(**job, i, wrong.error()));
   }
   if (const Status few = openai::check_logprobs(**job); !few) return refuse(few.error());
   return {.job = std::move(*job)};
@@ -164,7 +168,7 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, asio::thread_po
   }
   Result<Admission::Place> place = service.admission.enter(bytes_of(job.requests));
   Status status = place ? Status() : Status(place.error());
-  Asking asking(service.engine, job.requests, co_await asio::this_coro::executor);
+  Asking asking(service.engine, service.gate, job.requests, co_await asio::this_coro::executor);
   Times times(service.metrics, job.requests, start);
   while (status && !asking.over()) {
     Result<std::vector<Heard>> all_heard = co_await asking.next();

@@ -1,6 +1,7 @@
 // Where the engine leaves what a connection is to hear.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <utility>
@@ -21,14 +22,30 @@ class Mailbox {
  public:
   explicit Mailbox(std::function<void()> on_mail) : on_mail_(std::move(on_mail)) {}
 
-  void put(Heard heard) {
+  void put(size_t request, const Event& event) noexcept {
     const std::lock_guard lock(mutex_);
-    heard_.push_back(std::move(heard));
-    if (heard_.size() == 1 && on_mail_) on_mail_();
+    if (!on_mail_) return;
+    try {
+      heard_.push_back({request, event});
+    } catch (const std::exception&) {
+      is_lossy_ = true;
+    }
+    if (is_told_) return;
+    try {
+      on_mail_();
+      is_told_ = true;
+    } catch (const std::exception&) {  // with the next event, or the connection's time ends it
+    }
   }
   std::vector<Heard> take() {
     const std::lock_guard lock(mutex_);
+    is_told_ = false;
     return std::exchange(heard_, {});
+  }
+  // There was no memory for something that it was to hold.
+  bool is_lossy() const {
+    const std::lock_guard lock(mutex_);
+    return is_lossy_;
   }
   bool is_open() const {
     const std::lock_guard lock(mutex_);
@@ -45,6 +62,8 @@ class Mailbox {
   mutable std::mutex mutex_;
   std::vector<Heard> heard_;
   std::function<void()> on_mail_;  // called under the lock, for the first of several
+  bool is_told_ = false;           // since it was emptied last
+  bool is_lossy_ = false;
 };
 
 }  // namespace pando::serve

@@ -76,10 +76,12 @@ class Server::Impl {
         acceptor_(strand_),
         signals_(strand_) {}
 
-  // Whatever a thread of texts still does is done for connections that are alive.
+  // Whatever a thread of texts still does is done for connections that are alive, and the engine's
+  // thread tells them nothing once they go.
   ~Impl() {
     service_.text_pool.join();
     service_.long_text_pool.join();
+    service_.gate.close();
   }
 
   Status listen() {

@@ -5,18 +5,7 @@
 #include <ctime>
 #include <random>
 
-#include "base/mix.h"
-
 namespace pando::serve {
-namespace {
-
-uint64_t random_bits() {
-  std::random_device device;
-  return uint64_t{device()} << 32 | device();
-}
-
-}  // namespace
-
 Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p)
     : engine(e),
       options(o),
@@ -27,10 +16,12 @@ Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p)
       admission(o.max_prompt_bytes),
       body_room(o.max_bodies_bytes),
       text_pool(static_cast<size_t>(o.text_threads)),
-      long_text_pool(static_cast<size_t>(o.text_threads)),
-      secret_(random_bits()) {}
+      long_text_pool(static_cast<size_t>(o.text_threads)) {}
 
-std::string Service::new_id() { return fmt::format("{:016x}", mix64(secret_ + ++n_ids_)); }
+std::string Service::new_id() {
+  std::random_device device;
+  return fmt::format("{:016x}", uint64_t{device()} << 32 | device());
+}
 
 openai::Envelope Service::envelope(const std::string& id) const {
   return {.id = id, .created = std::time(nullptr), .model = options.model_name};
@@ -48,6 +39,6 @@ void Service::log(const std::string& line) const {
 }
 
 // The highest bit tells it from the keys of those who ask.
-uint64_t Service::private_key() { return ++n_ids_ | uint64_t{1} << 63; }
+uint64_t Service::private_key() { return ++n_private_ | uint64_t{1} << 63; }
 
 }  // namespace pando::serve

@@ -11,6 +11,7 @@
 #include "serve/admission.h"
 #include "serve/api_keys.h"
 #include "serve/body_room.h"
+#include "serve/gate.h"
 #include "serve/guests.h"
 #include "serve/metrics.h"
 #include "serve/options.h"
@@ -32,13 +33,14 @@ struct Service {
   std::atomic<bool> is_cutting{false};  // those that are under way end too
   Metrics metrics;
   Guests guests;
+  Gate gate;  // for what the engine tells connections; closed before their executors go
   Admission admission;
   BodyRoom body_room;
   bool local_names_only = false;  // else a request may call the server by any name
   // For texts; long ones have threads of their own, so that short ones do not wait for them.
   boost::asio::thread_pool text_pool, long_text_pool;
 
-  // Of a new request, and of its answer.
+  // Of a new request, and of its answer; not to be guessed.
   std::string new_id();
   openai::Envelope envelope(const std::string& id) const;
   // Of a request that shares with no other.
@@ -48,8 +50,7 @@ struct Service {
   void log(const std::string& line) const;  // after the time
 
  private:
-  const uint64_t secret_;  // ids are not to be guessed
-  std::atomic<uint64_t> n_ids_{0};
+  std::atomic<uint64_t> n_private_{0};  // keys given away
 };
 
 }  // namespace pando::serve

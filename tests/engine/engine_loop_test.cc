@@ -36,6 +36,22 @@ TEST(EngineLoop, IsolationKeysShareNothing) {
   }
 }
 
+TEST(EngineLoop, WhatIsNotToBeCachedGoesWithItsLastRequest) {
+  TestLoop loop;
+  Request request = tiny_request("Whose is this prompt?", 3);
+  request.isolation_key = 7;
+  request.cached = false;
+  for (const RequestId id : {1, 2}) ASSERT_TRUE(loop.submit(id, request));
+  loop.run();
+  EXPECT_LT(loop.stats().prefill_rows, 2 * request.prompt.size()) << "open ones share";
+  EXPECT_EQ(loop.stats().kv_bytes, 0u);
+  EXPECT_EQ(loop.stats().tree_nodes, 0u);
+  ASSERT_TRUE(loop.submit(3, request));
+  loop->step();
+  loop.cancel(3);
+  EXPECT_EQ(loop.stats().kv_bytes, 0u);
+}
+
 TEST(EngineLoop, PackedSharesNothingAndKeepsNothing) {
   LoopOptions options = tiny_loop_options();
   options.engine.sharing = "packed";

@@ -36,12 +36,12 @@ struct Work {
     add({.segments = {segment(prefill.n_done, prefill.n_rows)}, .cached = {cached(prefill.n_done)}},
         {.deadline = work + prefill.slack * work, .work = work, .left = work});
   }
-  void add_decode(uint32_t n_done, double tpot_slo = 1) {
+  void add_decode(uint32_t n_done, double tpot_slo = 1, double class_tpot_slo = 0) {
     add({.running = true,
          .decoding = true,
          .segments = {segment(n_done, 1)},
          .cached = {cached(n_done)}},
-        {.tpot_slo = tpot_slo});
+        {.tpot_slo = tpot_slo, .class_tpot_slo = class_tpot_slo});
   }
   void add(Item item, Job job) {
     job.arrival = static_cast<double>(jobs.size()) * 1e-9;
@@ -145,6 +145,16 @@ TEST(Packer, ADeadlineThatDecodesMissLeavesPrefillAShareOfTheirTime) {
     work.view.cached_rows.back() = 40000;
     EXPECT_EQ(work.pack(options), (Advances{{1, 0, 1}, {0, 0, 4}})) << "of the step budget at most";
   }
+}
+
+TEST(Packer, AWishThatDecodesMissHoldsUpNoMoreThanItsClass) {
+  Work work = work_of({{100, 0}});
+  work.add_decode(9500, /*tpot_slo=*/kMs, /*class_tpot_slo=*/15.5 * kMs);
+  EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {0, 0, 5}})) << "10.5 ms are for the decode";
+  work.jobs.back().class_tpot_slo = 1;
+  EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {0, 0, 10}})) << "the budget's";
+  work.jobs.back().tpot_slo = 11.6 * kMs;
+  EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {0, 0, 1}})) << "this one can be kept";
 }
 
 TEST(Packer, AMinimumShareWhereDecodesAloneExceedTheBudget) {

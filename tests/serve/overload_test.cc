@@ -40,6 +40,19 @@ TEST(Overload, ManyPromptsWaitForEachOther) {
   EXPECT_EQ(answer.json()["choices"].size(), 30u);
 }
 
+// A list is looked at before the first of its prompts is computed.
+TEST(Overload, TheLastOfALongListIsRefusedAtOnce) {
+  EngineOptions options = tiny_options();
+  options.max_open = 4;
+  RunningServer server(tiny_server_options(), options);
+  Json prompts(30, Json::array({1, 2, 3}));
+  prompts.push_back({1, 999999});
+  const Answer refused = Client(server.port()).post("/v1/completions", {{"prompt", prompts}});
+  EXPECT_EQ(refused.status, 400) << refused.body;
+  EXPECT_EQ(refused.json()["error"]["param"], "prompt[30]") << refused.body;
+  EXPECT_EQ(server.engine().stats().arrived_tokens, 0u);
+}
+
 // However long a list is, half of the places stay free for others.
 TEST(Overload, AListOfManyPromptsLeavesRoomForOthers) {
   EngineOptions options = tiny_options();
