@@ -55,14 +55,17 @@ Error for_clients(const Service& service, std::string_view path, const Error& er
 struct Prepared {
   std::unique_ptr<openai::Job> job;
   std::optional<HttpResponse> response;
+  uint64_t n_prompt = 0;  // tokens of prompts, as far as it came
 };
 
 // A body and what is asked by it; on a thread for texts.
 Prepared prepare(Service& service, const Route& route, const HttpRequest& request,
                  size_t most_bytes) {
+  uint64_t n_prompt = 0;
   const auto refuse = [&](const Error& error) {
     return Prepared{
-        .response = error_response(openai::wire_error(for_clients(service, route.path, error)))};
+        .response = error_response(openai::wire_error(for_clients(service, route.path, error))),
+        .n_prompt = n_prompt};
   };
   Json body;
   if (std::string_view(route.method) == "POST") {
@@ -109,6 +112,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
       return refuse(openai::of_request(**job, i, std::move(error)));
     }
     one.tokens = std::move(*tokens);
+    n_prompt += one.tokens.size();
     const Status fits = openai::check_length(**job, i, service.engine.options().context);
     if (!fits) return refuse(fits.error());
     openai::fit_length(**job, i, service.engine.kv_capacity());
@@ -128,7 +132,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
       return refuse(openai::of_request(**job, i, wrong.error()));
   }
   if (const Status few = openai::check_logprobs(**job); !few) return refuse(few.error());
-  return {.job = std::move(*job)};
+  return {.job = std::move(*job), .n_prompt = n_prompt};
 }
 
 // Times of a job's answers, from when its body had come.
@@ -162,10 +166,8 @@ class Times {
 asio::awaitable<void> answer(Service& service, openai::Job& job, asio::thread_pool& pool,
                              Clock::time_point start, Replier& replier) {
   openai::Completions completions;
-  for (const Request& request : job.requests) {
+  for (const Request& request : job.requests)
     completions.emplace_back(static_cast<size_t>(request.sampling.n));
-    replier.tally.n_prompt += request.tokens.size();
-  }
   Result<Admission::Place> place = service.admission.enter(bytes_of(job.requests));
   Status status = place ? Status() : Status(place.error());
   Asking asking(service.engine, service.gate, job.requests, co_await asio::this_coro::executor);
@@ -277,6 +279,7 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   request.body = std::string();
   request.room.reset();
   asio::thread_pool& pool = is_long ? service.long_text_pool : service.text_pool;
+  replier.tally.n_prompt = prepared.n_prompt;
   if (prepared.response) {
     co_await replier.send(std::move(*prepared.response));
   } else {
