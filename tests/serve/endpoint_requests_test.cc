@@ -365,6 +365,10 @@ TEST_F(Endpoints, WhichOfSeveralIsTooLongIsSaid) {
           {"choices", {"a", "b"}}},
          "questions[1].choices[1]"},
         {"/v1/rerank", {{"query", whole}, {"documents", {"a", "b"}}}, "query"},
+        {"/v1/rerank",
+         {{"query", "q"}, {"documents", {"a", "b"}}, {"instruction", whole}},
+         "instruction"},
+        {"/v1/score", {{"text_1", "q"}, {"text_2", "a"}, {"instruction", whole}}, "instruction"},
         {"/v1/score", {{"text_1", whole}, {"text_2", {"a", "b"}}}, "text_1"},
         {"/v1/score", {{"text_1", {"q", whole}}, {"text_2", {"a", "b"}}}, "text_1[1]"},
         {"/v1/score", {{"prompt", whole}, {"continuations", {"a", "b"}}}, "prompt"}}) {
