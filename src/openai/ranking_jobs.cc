@@ -49,12 +49,17 @@ class PairsJob : public RankingJob {
     auto of_pair = rerank_requests(model, options, query, document);
     if (!of_pair) return of_pair.error();
     std::move(of_pair->begin(), of_pair->end(), std::back_inserter(requests));
-    query_is_longer_.push_back(query.size() > document.size());
+    const size_t n_longer = std::max(query.size(), document.size());
+    const bool is_given = options.instruction != RerankOptions::default_instruction();
+    Text blamed = query.size() > document.size() ? Text::kQuery : Text::kDocument;
+    if (is_given && options.instruction.size() > n_longer) blamed = Text::kInstruction;
+    longest_.push_back(blamed);
     return {};
   }
 
  protected:
-  bool query_is_longer(size_t request) const { return query_is_longer_[request / 2]; }
+  enum class Text { kInstruction, kQuery, kDocument };
+  Text longest(size_t request) const { return longest_[request / 2]; }
 
   static std::vector<double> scores(const Completions& completions) {
     std::vector<double> scores;
@@ -65,7 +70,7 @@ class PairsJob : public RankingJob {
   }
 
  private:
-  std::vector<bool> query_is_longer_;  // [pairs]
+  std::vector<Text> longest_;  // [pairs]
 };
 
 class RerankJob : public PairsJob {
@@ -75,7 +80,8 @@ class RerankJob : public PairsJob {
   int top = 0;                         // 0: all
 
   std::string place(size_t request) const override {
-    return query_is_longer(request) ? "query" : place_in("documents", request / 2);
+    if (longest(request) == Text::kInstruction) return "instruction";
+    return longest(request) == Text::kQuery ? "query" : place_in("documents", request / 2);
   }
 
   Json body(Completions& completions) override {
@@ -110,7 +116,9 @@ class ScorePairsJob : public PairsJob {
   bool has_one_query = false;
 
   std::string place(size_t request) const override {
-    if (query_is_longer(request)) return has_one_query ? "text_1" : place_in("text_1", request / 2);
+    if (longest(request) == Text::kInstruction) return "instruction";
+    if (longest(request) == Text::kQuery)
+      return has_one_query ? "text_1" : place_in("text_1", request / 2);
     return requests.size() > 2 ? place_in("text_2", request / 2) : "text_2";
   }
 

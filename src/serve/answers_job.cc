@@ -16,15 +16,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 using openai::Completions;
 
+// How often a template has a field.
+size_t n_times(const std::string& text, std::string_view field) {
+  size_t n = 0;
+  for (size_t at = 0; (at = text.find(field, at)) != std::string::npos; ++at) ++n;
+  return n;
+}
+
 // Bytes of the prompt that a question gets.
 size_t prompt_bytes(const AnswerOptions& options, size_t n_context, size_t n_question) {
   const std::string& text = options.prompt_template;
-  size_t n_bytes = options.instruction.size() + text.size();
-  for (const auto& [field, n] : {std::pair{"{instruction}", options.instruction.size()},
-                                 {"{context}", n_context},
-                                 {"{question}", n_question}})
-    for (size_t at = 0; (at = text.find(field, at)) != std::string::npos; ++at) n_bytes += n;
-  return n_bytes;
+  return options.instruction.size() * (1 + n_times(text, "{instruction}")) + text.size() +
+         n_context * n_times(text, "{context}") + n_question * n_times(text, "{question}");
 }
 
 class AnswersJob : public openai::Job {
@@ -36,10 +39,29 @@ class AnswersJob : public openai::Job {
   bool with_sharing = false;
 
   std::string place(size_t request) const override {
-    const size_t question = question_of_[request];
-    return context_bytes() > line_.questions[question].text.size()
-               ? "context"
-               : openai::place_in("questions", question);
+    const size_t index = question_of_[request];
+    const BatchQuestion& question = line_.questions[index];
+    const AnswerOptions& options = line_.options;
+    const std::string& text = options.prompt_template;
+    const std::string of_question = openai::place_in("questions", index);
+    std::string longest = of_question;
+    size_t n_most = question.text.size() * n_times(text, "{question}");
+    const auto weigh = [&](std::string field, size_t n_bytes) {
+      if (n_bytes <= n_most) return;
+      n_most = n_bytes;
+      longest = std::move(field);
+    };
+    weigh("context", context_bytes() * n_times(text, "{context}"));
+    weigh("instruction",
+          options.instruction.size() * (options.chat ? 1 : n_times(text, "{instruction}")));
+    if (text != AnswerOptions::default_prompt_template()) weigh("template", text.size());
+    if (!question.choices.empty()) {
+      const size_t choice = request - places_[index].first;
+      const bool is_own = question.choices != options.choices;
+      const std::string list = is_own ? of_question + ".choices" : "choices";
+      weigh(openai::place_in(list.c_str(), choice), question.choices[choice].size());
+    }
+    return longest;
   }
 
   Status add_requests(openai::Bounds& bounds) {

@@ -68,6 +68,18 @@ TEST_F(ServeTest, SaysWhichArgumentsAreWrong) {
   EXPECT_EQ(pando("serve --model m --public-prefix rules=none.txt").code, 1);
 }
 
+// Each answer that runs takes a row of a step, and prompts take others.
+TEST_F(ServeTest, NeedsRowsForPromptsToo) {
+  for (const char* rows : {"1", "256"}) {
+    const Finished refused = pando(
+        std::string("serve --model m --port 0 --policy fcfs --step-rows ") + rows, "timeout 60 ");
+    EXPECT_EQ(refused.code, 2) << refused;
+    EXPECT_TRUE(refused.says(std::string("--step-rows is ") + rows + ", expected more than 256"))
+        << refused;
+  }
+  serve_and_end("m --step-rows 257");
+}
+
 // Loading a model may take minutes, and who starts it is gone by then.
 TEST_F(ServeTest, SaysWhatIsWrongWithAddressKeysAndCertificateBeforeItLoadsTheModel) {
   std::filesystem::create_directory(at("shape"));  // which no model can be loaded from

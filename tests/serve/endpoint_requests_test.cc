@@ -333,7 +333,8 @@ TEST_F(Endpoints, FieldsOfOtherLinesAreUnknownToAnswers) {
 }
 
 TEST_F(Endpoints, WhichOfSeveralIsTooLongIsSaid) {
-  const std::string whole(700, 'x');
+  const std::string whole(700, 'x'), half(350, 'x');
+  const std::string three_times = "{context}{context}{context}{question}";
   for (const auto& [path, body, param] :
        {std::tuple<const char*, Json, const char*>{
             "/v1/completions", {{"prompt", {"a", "b", whole}}}, "prompt[2]"},
@@ -343,7 +344,31 @@ TEST_F(Endpoints, WhichOfSeveralIsTooLongIsSaid) {
         {"/v1/score", {{"prompt", "q"}, {"continuations", {"a", whole}}}, "continuations[1]"},
         {"/v1/answers", {{"context", "c"}, {"questions", {"q", whole}}}, "questions[1]"},
         {"/v1/answers", {{"context", whole}, {"questions", {"q", "r"}}}, "context"},
+        {"/v1/answers",
+         {{"context", "c"}, {"questions", {"q"}}, {"instruction", whole}},
+         "instruction"},
+        {"/v1/answers",
+         {{"context", "c"}, {"questions", {"q"}}, {"instruction", whole}, {"chat", true}},
+         "instruction"},
+        {"/v1/answers",
+         {{"context", "c"}, {"questions", {"q"}}, {"template", whole + "{context}{question}"}},
+         "template"},
+        {"/v1/answers",
+         {{"context", half}, {"questions", {whole}}, {"template", three_times}},
+         "context"},
+        {"/v1/answers",
+         {{"context", "c"}, {"questions", {"q"}}, {"choices", {"a", whole}}},
+         "choices[1]"},
+        {"/v1/answers",
+         {{"context", "c"},
+          {"questions", {"q", {{"text", "r"}, {"choices", {"a", whole}}}}},
+          {"choices", {"a", "b"}}},
+         "questions[1].choices[1]"},
         {"/v1/rerank", {{"query", whole}, {"documents", {"a", "b"}}}, "query"},
+        {"/v1/rerank",
+         {{"query", "q"}, {"documents", {"a", "b"}}, {"instruction", whole}},
+         "instruction"},
+        {"/v1/score", {{"text_1", "q"}, {"text_2", "a"}, {"instruction", whole}}, "instruction"},
         {"/v1/score", {{"text_1", whole}, {"text_2", {"a", "b"}}}, "text_1"},
         {"/v1/score", {{"text_1", {"q", whole}}, {"text_2", {"a", "b"}}}, "text_1[1]"},
         {"/v1/score", {{"prompt", whole}, {"continuations", {"a", "b"}}}, "prompt"}}) {
