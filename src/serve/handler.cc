@@ -4,6 +4,7 @@
 #include <boost/beast/core/string.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/errors.h"
@@ -28,6 +29,10 @@ double seconds_since(Clock::time_point start) {
 
 HttpResponse wrong_request(int status, const char* code, std::string message) {
   return error_response({status, "invalid_request_error", code, std::move(message)});
+}
+
+HttpResponse is_shutting_down() {
+  return error_response({503, "server_error", "shutting_down", "the server is shutting down"});
 }
 
 // Parameters such as a charset may follow.
@@ -61,6 +66,7 @@ struct Prepared {
 // A body and what is asked by it; on a thread for texts.
 Prepared prepare(Service& service, const Route& route, const HttpRequest& request,
                  size_t most_bytes) {
+  if (service.is_cutting) return {.response = is_shutting_down()};
   uint64_t n_prompt = 0;
   const auto refuse = [&](const Error& error) {
     return Prepared{
@@ -170,12 +176,13 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, asio::thread_po
     completions.emplace_back(static_cast<size_t>(request.sampling.n));
   Result<Admission::Place> place = service.admission.enter(bytes_of(job.requests));
   Status status = place ? Status() : Status(place.error());
-  Asking asking(service.engine, service.gate, job.requests, co_await asio::this_coro::executor);
+  std::optional<Asking> asking(std::in_place, service.engine, service.gate, job.requests,
+                               co_await asio::this_coro::executor);
   Times times(service.metrics, job.requests, start);
-  while (status && !asking.over()) {
-    Result<std::vector<Heard>> all_heard = co_await asking.next();
+  while (status && !asking->over()) {
+    Result<std::vector<Heard>> all_heard = co_await asking->next();
     if (!all_heard) {
-      status = openai::of_request(job, asking.failed(), all_heard.error());
+      status = openai::of_request(job, asking->failed(), all_heard.error());
       break;
     }
     place->let_in();
@@ -196,6 +203,7 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, asio::thread_po
     }
     if (!events.empty()) co_await replier.write(std::move(events));
   }
+  asking.reset();  // where one failed, the others end before a slow client has read that
   if (!replier.has_begun()) {
     HttpResponse response;
     if (status) {
@@ -254,8 +262,7 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
     return wrong_request(415, "unsupported_media_type",
                          fmt::format("the content is of type '{}', expected 'application/json'",
                                      one_line(request.content_type)));
-  if (service.draining && !route->open)
-    return error_response({503, "server_error", "shutting_down", "the server is shutting down"});
+  if (service.draining && !route->open) return is_shutting_down();
   return std::nullopt;
 }
 

@@ -163,6 +163,7 @@ class Server::Impl {
     if (error) co_return;
     service_.log(fmt::format("ends at once: {} cut off",
                              requests_are(service_.metrics.under_way().Value())));
+    service_.is_cutting = true;  // what waits for a thread of texts is not begun
     context_.stop();
   }
 

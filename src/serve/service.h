@@ -30,7 +30,7 @@ struct Service {
   const PublicPrefixes public_prefixes;
   const int64_t started;                // seconds since 1970
   std::atomic<bool> draining{false};    // no new requests are taken
-  std::atomic<bool> is_cutting{false};  // those that are under way end too
+  std::atomic<bool> is_cutting{false};  // those that are under way end too, no text is begun
   Metrics metrics;
   Guests guests;
   Gate gate;  // for what the engine tells connections; closed before their executors go
