@@ -142,7 +142,8 @@ typedef struct pando_completion {
 typedef struct pando_event {
   size_t question;   // index
   int32_t choice;    // of "n", from 0
-  const char* text;  // what the answer goes on with, whole characters; until the next call
+  const char* text;  // what the answer goes on with, whole characters; until the next call. May be
+                     // empty: the first token of an answer is always told
   size_t text_size;  // bytes
   const pando_completion* completion;  // where the answer is finished, otherwise NULL
 } pando_event;

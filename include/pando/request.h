@@ -102,7 +102,8 @@ struct Completion {
 };
 
 // Something that happened to a request. Events of one request come in order, from the engine's
-// thread: a listener must not block, and may call submit and cancel.
+// thread: a listener must not block, and may call submit and cancel. Every answer's first token
+// gives one, later ones where there is text, a log-probability or the end to tell.
 struct Event {
   uint64_t request = 0;                  // as returned by submit
   int choice = 0;                        // in [0, n)

@@ -231,6 +231,12 @@ std::vector<Completion> answers_of(const BatchQuestion& question,
   return {likeliest_choice(question.choices, scored)};
 }
 
+Status check_field_names(const Json& line) {
+  Fields fields(line);
+  fields.only(kLineFields);
+  return fields.status();
+}
+
 Result<BatchLine> read_line(const Json& json, uint64_t line_number, const AnswerOptions& defaults) {
   if (!json.is_object())
     return invalid_argument("the line is {}, expected an object", found_text(json));

@@ -61,6 +61,8 @@ Result<std::vector<Request>> requests_of(const Model& model, const BatchLine& li
 std::vector<Completion> answers_of(const BatchQuestion& question,
                                    std::span<std::vector<Completion>> completions);
 
+// kInvalidArgument for a field that no line has.
+Status check_field_names(const nlohmann::json& line);
 // kInvalidArgument names field, found and expected. A line without an id gets its number.
 Result<BatchLine> parse_line(std::string_view text, uint64_t line_number,
                              const AnswerOptions& defaults);

@@ -34,12 +34,20 @@ size_t distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+// The same, or one more than to the first words of `known` ("--api-key" of "--api-key-file").
+size_t distance_to_words(const std::string& name, const std::string& known) {
+  size_t least = distance(name, known);
+  for (size_t end = known.find('-', 2); end != std::string::npos; end = known.find('-', end + 1))
+    least = std::min(least, distance(name, known.substr(0, end)) + 1);
+  return least;
+}
+
 // " (hint: 'NAME'?)" with the nearest of the known names, where one may be meant.
 std::string hint(const std::string& name, const std::vector<std::string>& known) {
   std::string nearest;
   size_t least = std::max<size_t>(2, name.size() / 2);  // nothing further away is meant
   for (const std::string& other : known)
-    if (const size_t d = distance(name, other); d <= least) {
+    if (const size_t d = distance_to_words(name, other); d <= least) {
       least = d - (d > 0);
       nearest = other;
     }

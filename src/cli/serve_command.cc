@@ -142,8 +142,7 @@ int serve_model(ServeOptions o) {
   if (!model) return refuse(model.error());
   EngineOptions options = engine_options(o.model);
   options.step_budget = 1e-3 * o.step_budget_ms;
-  if (Status status = learn_steps(**model, options); !status)
-    return report_error(status.error().message);
+  if (Status status = learn_steps(**model, options); !status) return refuse(status.error());
   Result<std::unique_ptr<Engine>> engine = Engine::open(*model, options);
   if (!engine) return refuse(engine.error());
   o.server.log_requests = o.log == "none"     ? serve::LogRequests::kNone

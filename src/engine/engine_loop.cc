@@ -214,7 +214,8 @@ void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
   if (taken.finished) return finish(sequence, std::move(taken.text));
   if (drawn) sequence.tip = cache_.extend(sequence.tip, token);
   const bool tells_logprob = drawn && sequence.sampling().logprobs;
-  if (taken.text.empty() && !tells_logprob) return;
+  const bool is_first = drawn && sequence.completion.tokens.size() == 1;  // which is always told
+  if (taken.text.empty() && !tells_logprob && !is_first) return;
   Event event{
       .request = sequence.request->id, .choice = sequence.choice, .text = std::move(taken.text)};
   if (tells_logprob) event.logprob = sequence.completion.logprobs.back();

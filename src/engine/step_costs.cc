@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/errors.h"
+#include "engine/engine_loop.h"
 #include "engine/measure_steps.h"
 #include "engine/model_parts.h"
 #include "engine/options.h"
@@ -38,6 +39,17 @@ Result<std::string> name_of(const Model& model, const EngineOptions& options) {
       info.family, info.n_parameters, info.n_layers, info.d_model, info.vocab, info.weight_type,
       static_cast<int>(full.kv_type), full.sharing, (*kernels)->name, full.threads,
       processor_name(), version(), kWay);
+}
+
+// What no engine takes is refused before time is spent on it.
+Status check_options(const Model& model, EngineOptions options) {
+  const model::Weights& weights = model.parts().weights;
+  if (weights.layers.empty())
+    return invalid_argument("the model was loaded without its weights, expected them");
+  options.policy = "fcfs";  // which needs no costs
+  options.step_budget = 0;
+  const auto loop = EngineLoop::create(weights, nullptr, {.engine = options});
+  return loop ? Status() : loop.error();
 }
 
 // Nothing where the file is not there, is broken, is of something else, was disturbed, or no engine
@@ -110,6 +122,7 @@ Result<MeasuredSteps> saved_steps(const fs::path& folder, const Model& model,
       folder / fmt::format("steps-{:016x}.json", XXH3_64bits(name->data(), name->size()));
   std::optional<MeasuredSteps> kept = read(path, *name);
   if (!kept) {
+    if (Status status = check_options(model, options); !status) return status.error();
     if (before) before();
     Result<MeasuredSteps> steps = measure_steps(model, options, seconds);
     if (!steps) return steps.error();

@@ -18,8 +18,12 @@ std::string token_bytes(const Model& model, Token token) {
                               : std::string();
 }
 
+// What has no text is told by its number, as by vLLM.
+std::string nameless(Token token) { return fmt::format("token_id:{}", token); }
+
 std::string token_text(const Model& model, Token token) {
   std::string bytes = token_bytes(model, token);
+  if (bytes.empty()) return nameless(token);
   if (!find_invalid_utf8(bytes)) return bytes;
   std::string text = "bytes:";
   for (const char c : bytes) text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
@@ -28,7 +32,7 @@ std::string token_text(const Model& model, Token token) {
 
 Json token_json(const Model& model, Token token, float logprob) {
   const std::string text = token_bytes(model, token);
-  return {{"token", text},
+  return {{"token", text.empty() ? nameless(token) : text},
           {"logprob", printed(logprob)},
           {"bytes",
            std::vector<int>(reinterpret_cast<const unsigned char*>(text.data()),

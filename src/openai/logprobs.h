@@ -19,7 +19,7 @@ double printed(float value);
 nlohmann::ordered_json chat_logprobs(const Model& model, const std::vector<TokenLogprob>& tokens);
 
 // The four lists of a completion, an entry for each token. Tokens that are no whole characters are
-// written "bytes:\xe2", so that no two look alike.
+// written "bytes:\xe2", those without text "token_id:7", so that these look unlike each other.
 class TokenLists {
  public:
   explicit TokenLists(const Model& model) : model_(&model) {}

@@ -77,6 +77,10 @@ class AnswersJob : public openai::Job {
       if (!of_question) return of_question.error();
       int n_open = 0;
       for (const Request& request : *of_question) {
+        const bool reports_prompt = request.prompt_logprobs_from.has_value();
+        if (const int n = request.sampling.max_tokens; n < (reports_prompt ? 0 : 1))
+          return invalid_field("max_tokens", "is {}, expected at least {}", n,
+                               reports_prompt ? "0" : "1, or 0 with 'prompt_logprobs'");
         question_of_.push_back(places_.size());
         n_open += request.sampling.n;
       }
@@ -187,13 +191,15 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
     fields.fail("stream_options", stream_options, "nothing where 'stream' is not true");
   fields.fail("stream_options", of_stream);
   if (!fields.status()) return fields.status().error();
-  for (const char* name : {"context", "questions"})
-    if (!fields.has(name)) return openai::lacks(name);
   for (const char* name : {"id", "question", "metadata", "custom_id", "url"})
     if (fields.has(name))
       return blame(name, invalid_argument("unknown or unsupported field '{}'", name));
   for (const char* name : {"model", "user", "stream", "stream_options", "cache", "sharing", "chat"})
     line.erase(name);
+  // First: where one is misspelt, that is what is lacking.
+  if (Status status = check_field_names(line); !status) return status.error();
+  for (const char* name : {"context", "questions"})
+    if (!fields.has(name)) return openai::lacks(name);
   line["id"] = context.envelope.id;
   if (Status status = openai::check_lists(json); !status) return status.error();
   SamplingOptions sampling;

@@ -7,6 +7,7 @@
 #include <boost/beast/core/string.hpp>
 
 #include "base/errors.h"
+#include "serve/request_log.h"
 
 namespace pando::serve {
 namespace {
@@ -32,9 +33,15 @@ ApiKeys::Digest ApiKeys::digest(std::string_view key) {
 Result<ApiKeys> ApiKeys::parse(std::span<const std::string> lines) {
   ApiKeys keys;
   for (size_t i = 0; i < lines.size(); ++i) {
-    std::string_view key = trimmed(lines[i]);
-    if (key.empty() || key.front() == '#') continue;
-    key = trimmed(key.substr(key.find(':') + 1));
+    const std::string_view line = trimmed(lines[i]);
+    if (line.empty() || line.front() == '#') continue;
+    const size_t colon = line.find(':');
+    const std::string_view name = colon < line.size() ? trimmed(line.substr(0, colon)) : "";
+    if (!name.empty() && !is_log_word(name))
+      return invalid_argument(
+          "line {} of the API keys has a name that is not 1 to 128 visible characters of ASCII",
+          i + 1);
+    const std::string_view key = trimmed(line.substr(colon + 1));
     if (key.size() < kShortest)
       return invalid_argument("line {} of the API keys has {} characters, expected at least {}",
                               i + 1, key.size(), kShortest);
@@ -42,6 +49,7 @@ Result<ApiKeys> ApiKeys::parse(std::span<const std::string> lines) {
     if (std::find(keys.digests_.begin(), keys.digests_.end(), of_key) != keys.digests_.end())
       return invalid_argument("line {} of the API keys is a key that stands above already", i + 1);
     keys.digests_.push_back(of_key);
+    keys.names_.emplace_back(name);
   }
   if (!lines.empty() && keys.empty())  // or a file whose keys are commented out would open the door
     return invalid_argument("the API keys are empty lines and comments, expected a key");
@@ -59,6 +67,11 @@ std::optional<uint64_t> ApiKeys::identify(std::string_view authorization) const 
   }
   if (found == 0) return std::nullopt;
   return found;
+}
+
+std::string_view ApiKeys::name_of(uint64_t isolation_key) const {
+  if (isolation_key == 0 || isolation_key > names_.size()) return {};
+  return names_[isolation_key - 1];
 }
 
 }  // namespace pando::serve

@@ -17,18 +17,22 @@ namespace pando::serve {
 class ApiKeys {
  public:
   // Lines "name:key" or "key"; empty ones and those that begin with # are left out. Errors:
-  // kInvalidArgument for a key shorter than 16 characters or given twice, or lines without any key.
+  // kInvalidArgument for a key shorter than 16 characters or given twice, a name that a line of the
+  // log has no room for, or lines without any key.
   static Result<ApiKeys> parse(std::span<const std::string> lines);
 
   bool empty() const { return digests_.empty(); }
   // The isolation key of who sent the header "Authorization: Bearer KEY", from 1; nothing for a key
   // that is not known. 0 where there are no keys. Takes the same time for every wrong key.
   std::optional<uint64_t> identify(std::string_view authorization) const;
+  // Of the key that identify() gave this isolation key; empty where it has none.
+  std::string_view name_of(uint64_t isolation_key) const;
 
  private:
   using Digest = std::array<unsigned char, 32>;  // SHA-256
   static Digest digest(std::string_view key);
   std::vector<Digest> digests_;
+  std::vector<std::string> names_;  // [digests_]
 };
 
 }  // namespace pando::serve

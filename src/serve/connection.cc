@@ -159,12 +159,13 @@ class Session {
     request.path = std::string(path_of({target.data(), target.size()}));
     logged_.method = request.method;
     logged_.path = request.path;
-    if (const auto id = parser.get()["X-Request-Id"]; is_request_id({id.data(), id.size()}))
+    if (const auto id = parser.get()["X-Request-Id"]; is_log_word({id.data(), id.size()}))
       logged_.id = std::string(id);
     request.content_type = std::string(parser.get()[http::field::content_type]);
     const std::string authorization(parser.get()[http::field::authorization]);
     wrong = check_host(service_, parser.get());
     if (!wrong) wrong = check_head(service_, request, authorization);
+    logged_.key_name = service_.keys.name_of(request.isolation_key);
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
 
     expire_after(options.body_timeout);

@@ -245,9 +245,13 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
               : "the header has no 'Bearer', expected 'Authorization: Bearer KEY'");
     request.isolation_key = *key;
   }
-  if (route == nullptr)
-    return wrong_request(404, "not_found",
-                         fmt::format("nothing is served under '{}'", one_line(request.path)));
+  if (route == nullptr) {
+    const std::string meant = meant_path(request.path);
+    return wrong_request(
+        404, "not_found",
+        fmt::format("nothing is served under '{}'{}", one_line(request.path),
+                    meant.empty() ? "" : fmt::format(" (hint: '{}'?)", one_line(meant))));
+  }
   const bool is_get = std::string_view(route->method) == "GET";
   if (request.method != route->method && !(is_get && is_head(request.method))) {
     HttpResponse response =

@@ -27,12 +27,13 @@ std::string log_line(const LoggedRequest& request) {
     line += fmt::format(" prompt={} cached={} answer={}", tally.n_prompt, tally.n_cached,
                         tally.n_answer);
   if (!tally.error.empty()) line += " error=" + tally.error;
+  if (!request.key_name.empty()) line += " key=" + request.key_name;
   return line + " id=" + request.id + "\n";
 }
 
-bool is_request_id(std::string_view id) {
+bool is_log_word(std::string_view text) {
   const auto visible = [](char c) { return c > ' ' && c < '\x7f'; };
-  return !id.empty() && id.size() <= 128 && std::all_of(id.begin(), id.end(), visible);
+  return !text.empty() && text.size() <= 128 && std::all_of(text.begin(), text.end(), visible);
 }
 
 }  // namespace pando::serve

@@ -14,6 +14,7 @@ struct LoggedRequest {
   int status = 0;            // 499: the client left
   double seconds = 0;        // from the request to the end of its answer
   Tally tally;               // of its answer
+  std::string key_name;      // of the API key it was asked with
   std::string id;            // as the answer says it
 };
 
@@ -22,7 +23,8 @@ std::string log_time();
 // Ends with a line feed; holds no key, prompt or answer.
 std::string log_line(const LoggedRequest& request);
 
-// Whether a client's name for its request can be repeated: 1 to 128 visible characters of ASCII.
-bool is_request_id(std::string_view id);
+// Whether it can stand in a line, as a client's name for its request: 1 to 128 visible characters
+// of ASCII.
+bool is_log_word(std::string_view text);
 
 }  // namespace pando::serve

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 using Reply = nlohmann::ordered_json;
 
-constexpr std::string_view kModels = "/v1/models";
+constexpr std::string_view kVersion = "/v1", kModels = "/v1/models";
 
 Reply model_object(const Service& service) {
   return {{"id", service.options.model_name},
@@ -167,6 +167,16 @@ const Route* find_route(std::string_view path) {
   for (const Route& route : kRoutes)
     if (path == route.path) return &route;
   return nullptr;
+}
+
+std::string meant_path(std::string_view path) {
+  while (path.ends_with('/')) path.remove_suffix(1);
+  while (path.starts_with("//")) path.remove_prefix(1);
+  while (path.starts_with(kVersion)) path.remove_prefix(kVersion.size());
+  for (const std::string_view begin : {kVersion, std::string_view()})
+    if (std::string meant = std::string(begin).append(path); find_route(meant) != nullptr)
+      return meant;
+  return {};
 }
 
 }  // namespace pando::serve

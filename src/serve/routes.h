@@ -23,5 +23,8 @@ struct Route {
 
 // Null for a path that is not served.
 const Route* find_route(std::string_view path);
+// The one that may be meant by a path that is not served, which begins or ends in another way;
+// empty: none.
+std::string meant_path(std::string_view path);
 
 }  // namespace pando::serve

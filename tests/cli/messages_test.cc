@@ -56,6 +56,9 @@ TEST_F(MessagesTest, AnUnknownOptionIsNamed) {
               "run: unknown option '--inptu' (hint: '--input'?)");
   expect_says(pando("run --input good.jsonl --max-token=3"), kUsage,
               "run: unknown option '--max-token' (hint: '--max-tokens'?)");
+  for (const char* name : {"--api-key", "--api-keys"})
+    expect_says(pando(std::string("serve ") + name + " 0123456789abcdef"), kUsage,
+                std::string("serve: unknown option '") + name + "' (hint: '--api-key-file'?)");
   expect_says(pando("inspect --entirely-other"), kUsage,
               "inspect: unknown option '--entirely-other'");
 }

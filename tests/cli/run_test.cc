@@ -374,6 +374,7 @@ TEST_F(RunTest, MakeModelThenRun) {
                                                {"--dtype f8 --out x", kUsage},
                                                {"--layers 0 --out x", kUsage},
                                                {"--tokenizer nowhere --out x", kFailed},
+                                               {"--tokenizer good.jsonl --out x", kUsage},
                                                {"--out good.jsonl", kFailed}};
   for (const auto& [arguments, code] : wrong) {
     const Finished failed = pando(std::string("make-model ") + arguments);

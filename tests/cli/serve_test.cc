@@ -80,6 +80,14 @@ TEST_F(ServeTest, NeedsRowsForPromptsToo) {
   serve_and_end("m --step-rows 257");
 }
 
+TEST_F(ServeTest, RefusesMemoryForNothingBeforeItMeasures) {
+  const Finished refused = pando("serve --model m --threads 1 --port 0 --kv-memory 1KiB",
+                                 "XDG_CACHE_HOME='" + at("nothing-kept").string() + "' ");
+  EXPECT_EQ(refused.code, 2) << refused;
+  EXPECT_TRUE(refused.says("kv_memory is 1024 bytes, expected at least one page")) << refused;
+  EXPECT_FALSE(refused.says("measuring")) << refused;
+}
+
 // Loading a model may take minutes, and who starts it is gone by then.
 TEST_F(ServeTest, SaysWhatIsWrongWithAddressKeysAndCertificateBeforeItLoadsTheModel) {
   std::filesystem::create_directory(at("shape"));  // which no model can be loaded from

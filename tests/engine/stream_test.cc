@@ -47,6 +47,24 @@ TEST(Stream, TextComesBeforeTheEnd) {
   EXPECT_GT(n_events, 5);
 }
 
+// A reader learns that an answer has begun, though none of its tokens has a text.
+TEST(Stream, TheFirstTokenIsToldWithoutText) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  Request request = tiny_request("a prompt", 20);
+  request.sampling.n = 2;
+  request.sampling.logit_bias = {{256, 1000}};  // the end, which is ignored
+  Result<Stream> stream = Stream::open(*engine, request);
+  ASSERT_TRUE(stream.ok());
+  std::map<int, int> n_events;
+  while (const std::optional<Event> event = stream->next()) {
+    EXPECT_EQ(event->text, "");
+    EXPECT_EQ(event->completion.has_value(), ++n_events[event->choice] == 2);
+    if (!event->completion) continue;
+    EXPECT_EQ(event->completion->tokens, std::vector<Token>(20, 256));
+  }
+  EXPECT_EQ(n_events, (std::map<int, int>{{0, 2}, {1, 2}}));
+}
+
 TEST(Stream, TextIsWholeCharacters) {
   const std::unique_ptr<Engine> engine = open_tiny();
   Request request = tiny_request("a prompt", 60);

@@ -45,6 +45,20 @@ TEST(Logprobs, TokensThatAreNoCharacters) {
   EXPECT_EQ(json["text_offset"], (std::vector<int>{0, 1, 1}));
 }
 
+// Of ids beyond the tokenizer's there are many in padded vocabularies.
+TEST(Logprobs, TokensWithoutText) {
+  openai::TokenLists lists(*tiny_model());
+  lists.add_all({{.token = 300, .logprob = -2, .top = {{301, -1}, {300, -2}, {302, -3}}}});
+  const nlohmann::ordered_json json = lists.take();
+  EXPECT_EQ(json["tokens"][0], "token_id:300");
+  EXPECT_EQ(json["top_logprobs"][0],
+            (nlohmann::ordered_json{
+                {"token_id:301", -1.0}, {"token_id:300", -2.0}, {"token_id:302", -3.0}}));
+  const auto chat = openai::chat_logprobs(*tiny_model(), {{.token = 300, .logprob = -2}});
+  EXPECT_EQ(chat["content"][0]["token"], "token_id:300");
+  EXPECT_EQ(chat["content"][0]["bytes"], nlohmann::ordered_json::array());
+}
+
 TEST(Logprobs, OneTableOfErrors) {
   EXPECT_EQ(openai::wire_error({ErrorCode::kInvalidArgument, ""}).status, 400);
   EXPECT_EQ(openai::wire_error({ErrorCode::kTooLong, ""}).code, "context_length_exceeded");

@@ -26,5 +26,16 @@ TEST(ApiKeys, EachHasAnIsolationKeyOfItsOwn) {
     EXPECT_EQ(keys.identify(wrong), std::nullopt) << wrong;
 }
 
+TEST(ApiKeys, NamesAreWordsOfTheLog) {
+  const ApiKeys keys =
+      ApiKeys::parse(Lines{"alice: 0123456789abcdef", "fedcba9876543210", ": 00112233445566778899"})
+          .value();
+  EXPECT_EQ(keys.name_of(1), "alice");
+  for (const uint64_t nobody : {0, 2, 3, 4}) EXPECT_EQ(keys.name_of(nobody), "") << nobody;
+  for (const char* wrong : {"two words:0123456789abcdef", "\xc3\xa4:0123456789abcdef"})
+    EXPECT_EQ(ApiKeys::parse(Lines{wrong}).error().message,
+              "line 1 of the API keys has a name that is not 1 to 128 visible characters of ASCII");
+}
+
 }  // namespace
 }  // namespace pando::serve

@@ -98,6 +98,62 @@ TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {
             "stream_options.include_usage");
 }
 
+// A field that is misspelt is named, not the one that lacks by it.
+TEST_F(Endpoints, UnknownFieldsAreNamedFirst) {
+  const Json talk = {{{"role", "user"}, {"content", "Q"}}};
+  for (const auto& [path, body, field] :
+       {std::tuple<const char*, Json, const char*>{"/v1/completions", {{"promt", "P"}}, "promt"},
+        {"/v1/chat/completions", {{"mesages", talk}}, "mesages"},
+        {"/v1/embeddings", {{"inputs", "P"}}, "inputs"},
+        {"/v1/answers", {{"contex", "c"}, {"questions", {"q"}}}, "contex"},
+        {"/v1/answers", {{"context", "c"}, {"qestions", {"q"}}}, "qestions"},
+        {"/v1/rerank", {{"qery", "q"}, {"documents", {"d"}}}, "qery"},
+        {"/v1/score", {{"promt", "P"}, {"continuations", {"c"}}}, "promt"},
+        {"/v1/score", {{"text_1", "a"}, {"text2", "b"}}, "text2"},
+        {"/tokenize", {{"promt", "P"}}, "promt"},
+        {"/detokenize", {{"token", {1}}}, "token"}}) {
+    const Json said = error(path, body);
+    EXPECT_EQ(said["param"], field) << path << said;
+    EXPECT_TRUE(said["message"].get<std::string>().starts_with("unknown")) << path << said;
+  }
+}
+
+TEST_F(Endpoints, AnAnswerOfNoTokensIsRefusedInWordsOfTheEndpoint) {
+  Json body = {{"context", "c"}, {"questions", {"q"}}, {"max_tokens", 0}};
+  const Json refused = error("/v1/answers", body);
+  EXPECT_EQ(refused["param"], "max_tokens");
+  EXPECT_EQ(refused["message"],
+            "field 'max_tokens' is 0, expected at least 1, or 0 with 'prompt_logprobs'");
+  body["prompt_logprobs"] = true;
+  EXPECT_GT(post("/v1/answers", body)["answers"][0]["prompt_logprobs"].size(), 0u);
+  body["max_tokens"] = -1;
+  EXPECT_EQ(error("/v1/answers", body)["message"], "field 'max_tokens' is -1, expected at least 0");
+  body.erase("prompt_logprobs");
+  body["max_tokens"] = 0;
+  body["choices"] = {"a", "b"};
+  post("/v1/answers", body);  // nothing is generated
+}
+
+TEST_F(Endpoints, PathsThatAreNearlyServed) {
+  for (const auto& [path, meant] :
+       {std::pair<std::string, std::string>{"/completions", "/v1/completions"},
+        {"/v1/completions/", "/v1/completions"},
+        {"/chat/completions", "/v1/chat/completions"},
+        {"/v1/v1/completions", "/v1/completions"},
+        {"//v1/completions", "/v1/completions"},
+        {"/v1/tokenize/", "/tokenize"},
+        {"/v1/health", "/health"},
+        {"/v1/models/", "/v1/models"},
+        {"/models/tiny", "/v1/models/tiny"}}) {
+    const Json said = client_.get(path).json()["error"];
+    EXPECT_EQ(said["code"], "not_found");
+    EXPECT_EQ(said["message"], "nothing is served under '" + path + "' (hint: '" + meant + "'?)");
+  }
+  for (const std::string path : {"/", "/v1", "/v1/", "/v2/completions", "/v1completions/x"})
+    EXPECT_EQ(client_.get(path).json()["error"]["message"],
+              "nothing is served under '" + path + "'");
+}
+
 TEST_F(Endpoints, ErrorsNameThePartOfAMessageToBlame) {
   const auto said = [&](const Json& message) {
     return error("/v1/chat/completions",

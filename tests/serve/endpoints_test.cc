@@ -80,6 +80,16 @@ TEST_F(Endpoints, AStreamSaysWhatTheWholeSays) {
   EXPECT_EQ(events.back()["usage"]["completion_tokens"], whole["usage"]["completion_tokens"]);
 }
 
+TEST_F(Endpoints, AStreamBeginsWithTheFirstTokenThoughItHasNoText) {
+  Json request = completion("Nothing is said.");
+  request["logit_bias"] = {{"256", 1000}};  // the end, which is ignored
+  const std::vector<Json> events = stream("/v1/completions", request);
+  ASSERT_EQ(events.size(), 2u);
+  for (const Json& event : events) EXPECT_EQ(event["choices"][0]["text"], "");
+  EXPECT_EQ(events[0]["choices"][0]["finish_reason"], nullptr);
+  EXPECT_EQ(events[1]["choices"][0]["finish_reason"], "length");
+}
+
 // As evaluation harnesses ask: token lists, the prompt's log-probabilities, one token more.
 TEST_F(Endpoints, LogprobsOfPrompts) {
   const Json request = {{"prompt", {{97, 98, 99, 100}, {97, 98, 120}}},

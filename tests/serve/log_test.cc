@@ -88,6 +88,26 @@ TEST(Log, ALineForEachRequest) {
       EXPECT_EQ(line.find(secret), std::string::npos) << line;
 }
 
+TEST(Log, TheNameOfTheKey) {
+  Lines lines;
+  serve::ServerOptions options = logging_to(lines);
+  options.api_keys = {"team-7: a-key-that-is-long", "another-key-that-is-long"};
+  RunningServer server(options);
+  Client client(server.port());
+  EXPECT_EQ(client.ask("GET", "/v1/models", "", "a-key-that-is-long").status, 200);
+  EXPECT_EQ(client.ask("GET", "/nothing", "", "a-key-that-is-long").status, 404);
+  EXPECT_EQ(client.ask("GET", "/v1/models", "", "another-key-that-is-long").status, 200);
+  EXPECT_EQ(client.ask("GET", "/v1/models", "", "team-7").status, 401);
+  EXPECT_EQ(client.get("/health").status, 200);
+  const std::vector<std::string> said = lines.wait_for(5);
+  ASSERT_EQ(said.size(), 5u);
+  expect_line(said[0], R"(GET /v1/models 200 \S+ key=team-7 id=\S+)");
+  expect_line(said[1], R"(GET /nothing 404 \S+ error=not_found key=team-7 id=\S+)");
+  expect_line(said[2], R"(GET /v1/models 200 \S+ id=\S+)");
+  expect_line(said[3], R"(GET /v1/models 401 \S+ error=invalid_api_key id=\S+)");
+  expect_line(said[4], R"(GET /health 200 \S+ id=\S+)");
+}
+
 TEST(Log, StreamsAndThoseWhoLeave) {
   Lines lines;
   RunningServer server(logging_to(lines));
@@ -156,13 +176,13 @@ TEST(Log, OneRequestIsOne) {
   client.close();
 }
 
-TEST(Log, WhichNamesOfClientsAreRepeated) {
+TEST(Log, WhichWordsOfOthersAreRepeated) {
   for (const std::string& good :
        {std::string("a"), std::string("7f-ab:c/d_e.f"), std::string(128, 'x')})
-    EXPECT_TRUE(serve::is_request_id(good)) << good;
+    EXPECT_TRUE(serve::is_log_word(good)) << good;
   for (const std::string& bad : {std::string(), std::string("a b"), std::string("a\nb"),
                                  std::string("\xc3\xa4"), std::string(129, 'x')})
-    EXPECT_FALSE(serve::is_request_id(bad)) << bad;
+    EXPECT_FALSE(serve::is_log_word(bad)) << bad;
 }
 
 }  // namespace
