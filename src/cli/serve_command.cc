@@ -155,9 +155,13 @@ int serve_model(ServeOptions o) {
   const auto chat = (*model)->render_chat(std::vector<ChatMessage>{{"user", "?"}});
   if (!chat && chat.error().code == ErrorCode::kUnsupported)
     say("pando: chats are refused: {}\n", chat.error().message);
-  say("pando: a context of {} tokens; {:.1f} GiB for keys and values, of {} tokens\n",
+  say("pando: a context of {} tokens; {:.3g} GiB for keys and values, of {} tokens\n",
       (*engine)->options().context, static_cast<double>((*engine)->options().kv_memory) * 0x1p-30,
       (*engine)->kv_capacity());
+  if ((*engine)->kv_capacity() < static_cast<size_t>((*engine)->options().context))
+    say("pando: prompt and answer may have {} tokens, not the context's {} (hint: a larger "
+        "--kv-memory)\n",
+        (*engine)->kv_capacity(), (*engine)->options().context);
   if (o.server.api_keys.empty() && !(*server)->is_local())
     say("pando: everybody who reaches {} may ask (hint: --api-key-file)\n", o.server.host);
   say("pando: serving {} at {}://{}:{}\n", o.server.model_name,

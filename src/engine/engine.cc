@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -157,10 +158,12 @@ class Engine::Impl {
   void take(Message& message) {
     if (const Cancel* cancel = std::get_if<Cancel>(&message)) return loop_->cancel(cancel->id);
     Submit& submit = std::get<Submit>(message);
-    const Listener listener = submit.listener;
+    const Listener listener = std::move(submit.listener);
     Status status;
     try {
       status = loop_->submit(submit.id, std::move(submit.request), listener);
+    } catch (const std::bad_alloc&) {
+      status = make_error(ErrorCode::kUnavailable, "not enough memory (hint: try again later)");
     } catch (const std::exception& error) {
       status = Error{ErrorCode::kInternal, error.what()};
     }

@@ -1,6 +1,6 @@
 // Requests come and go, and how much of them may be open.
 #include <algorithm>
-#include <new>
+#include <exception>
 #include <utility>
 
 #include "base/errors.h"
@@ -68,19 +68,19 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   active->n_open = active->request.sampling.n;
   uint64_t n_shared = 0;
   Status status;
+  std::exception_ptr thrown;
   const bool memory_tight = memory_tight_;
   try {
     for (int choice = 0; choice < active->n_open; ++choice)
       n_shared += add_sequence(active, choice);
     status = check_queue(active->n_open);
-  } catch (const std::bad_alloc&) {
-    status = make_error(ErrorCode::kUnavailable, "not enough memory (hint: try again later)");
-  } catch (const std::exception& bug) {
-    status = Error{ErrorCode::kInternal, bug.what()};
+  } catch (...) {
+    thrown = std::current_exception();
   }
-  if (!status) {
+  if (thrown || !status) {
     cancel(id);
     memory_tight_ = memory_tight;  // this makes no room
+    if (thrown) std::rethrow_exception(thrown);
     return status;
   }
   stats_.arrived_tokens += active->request.tokens.size() * active->n_open;

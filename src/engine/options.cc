@@ -30,7 +30,8 @@ std::string class_names(const std::map<std::string, DeadlineClass>& classes) {
   std::vector<std::string> names;
   for (const auto& [name, deadlines] : classes)
     if (!name.empty()) names.push_back(fmt::format("'{}'", name));
-  return names.empty() ? "none: the engine has no classes with names"
+  return names.empty() ? "none: the engine has no classes with names (of a server: "
+                         "--deadline-class NAME=FIRST,NEXT)"
                        : fmt::format("{}", fmt::join(names, " or "));
 }
 

@@ -52,7 +52,9 @@ double StepTiming::seconds(uint32_t n_total, uint32_t n_done) const {
 
 Job StepTiming::new_job(const Request& request, uint32_t n_total, uint32_t n_done) const {
   return pando::new_job(now(), seconds(n_total, n_done),
-                        {.ttft_slo = request.ttft_slo, .tpot_slo = request.tpot_slo},
+                        {.ttft_slo = request.ttft_slo,
+                         .tpot_slo = request.tpot_slo,
+                         .n_together = request.n_together},
                         classes_.at(request.deadline_class));
 }
 

@@ -8,9 +8,10 @@ namespace pando {
 
 Job new_job(double now, double work, const Deadlines& asked, const DeadlineClass& otherwise) {
   PANDO_CHECK(work > 0);
+  const double all_work = work * static_cast<double>(asked.n_together);
   const double ttft_slo = asked.ttft_slo > 0
                               ? asked.ttft_slo
-                              : std::max(otherwise.ttft_slo, otherwise.ttft_per_work * work);
+                              : std::max(otherwise.ttft_slo, otherwise.ttft_per_work * all_work);
   return {.arrival = now,
           .deadline = now + ttft_slo,
           .work = work,

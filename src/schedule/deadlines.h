@@ -1,6 +1,8 @@
 // When a request's tokens are due.
 #pragma once
 
+#include <cstddef>
+
 #include "pando/scheduling.h"
 #include "schedule/policy.h"
 
@@ -8,8 +10,9 @@ namespace pando {
 
 // Of a request; 0: as its class has it. Seconds.
 struct Deadlines {
-  double ttft_slo = 0;  // from its arrival to its first token
-  double tpot_slo = 0;  // from one token to the next
+  double ttft_slo = 0;    // from its arrival to its first token
+  double tpot_slo = 0;    // from one token to the next
+  size_t n_together = 1;  // requests like it that are asked as one
 };
 
 // A request that comes now and whose prefill is predicted to take `work` seconds, above 0.

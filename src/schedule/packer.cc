@@ -58,12 +58,11 @@ class Packer {
   // `decodes`: seconds that they take alone.
   void set_budget(double decodes) {
     budget_ = options_.step_budget;
+    const double least = margin_ * (1 + options_.packing.least_share) * decodes;
     if (std::isfinite(budget_))
       for (const uint32_t item : decodes_) {
-        const Job& job = jobs_[item];
-        budget_ =
-            std::min(budget_, job.tpot_slo >= decodes ? job.tpot_slo
-                                                      : std::max(job.tpot_slo, job.class_tpot_slo));
+        const auto [asked, of_class] = std::pair(jobs_[item].tpot_slo, jobs_[item].class_tpot_slo);
+        budget_ = std::min(budget_, asked >= least ? asked : std::max(asked, of_class));
       }
     target_ = decodes_.empty() ? budget_ : budget_ / margin_;
   }

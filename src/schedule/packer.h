@@ -17,8 +17,8 @@ struct PackerOptions {
   static constexpr double kNoBudget = std::numeric_limits<double>::infinity();
 
   // Seconds of a step: of one without decodes this, of others no more than the least tpot_slo among
-  // them either. kNoBudget: time does not limit a step and nothing is long, so that chunks have a
-  // fixed size, what n_rows leaves beside the decodes.
+  // them that counts (policy.h) either. kNoBudget: time does not limit a step and nothing is long,
+  // so that chunks have a fixed size, what n_rows leaves beside the decodes.
   double step_budget = 0.1;
   uint32_t n_rows = 512;  // of a step at most, whatever the time
   PackingOptions packing;

@@ -14,8 +14,8 @@ struct Job {
   double work = 1;      // predicted seconds of its prefill when it came, alone; above 0
   double left = 1;      // of these, still to do
   double tpot_slo = 0;  // seconds between its tokens, once it decodes
-  // Counts instead, where longer, once decodes alone take more than tpot_slo: a client's wish that
-  // cannot be kept holds up nobody's prefill.
+  // Counts instead, where longer, once decodes with prefill's least share take more than tpot_slo:
+  // a client's wish that cannot be kept holds up nobody's prefill.
   double class_tpot_slo = 0;
 };
 

@@ -112,6 +112,11 @@ class Session {
     co_await close();
   }
 
+  void log_no_tls(const beast::error_code& error) {
+    if (service_.options.log_requests != LogRequests::kNone)
+      service_.log(fmt::format("{} and TLS: {}", client_, error.message()));
+  }
+
   // Lets the client read what it was sent, though it may still be sending.
   asio::awaitable<void> close() {
     expire_after(kLinger);
@@ -323,6 +328,7 @@ asio::awaitable<void> serve_connection(Service& service, asio::ip::tcp::socket s
     const auto [error] =
         co_await session.stream().async_handshake(asio::ssl::stream_base::server, kToken);
     if (error) {
+      session.log_no_tls(error);
       co_await session.close();
     } else {
       co_await session.run();

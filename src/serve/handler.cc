@@ -66,7 +66,7 @@ struct Prepared {
 // A body and what is asked by it; on a thread for texts.
 Prepared prepare(Service& service, const Route& route, const HttpRequest& request,
                  size_t most_bytes) {
-  if (service.is_cutting) return {.response = is_shutting_down()};
+  if (service.is_cutting && !route.open) return {.response = is_shutting_down()};
   uint64_t n_prompt = 0;
   const auto refuse = [&](const Error& error) {
     return Prepared{
@@ -110,6 +110,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
   if (!job) return refuse(job.error());
   const uint64_t key = (*job)->cached ? request.isolation_key : service.private_key();
   for (size_t i = 0; i < (*job)->requests.size(); ++i) {
+    if (service.is_cutting) return {.response = is_shutting_down()};
     Request& one = (*job)->requests[i];
     Result<std::vector<Token>> tokens = encode_prompt(model, one);
     if (!tokens) {
@@ -127,6 +128,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     one.ttft_slo = due->ttft_slo;
     one.tpot_slo = due->tpot_slo;
     one.deadline_class = due->deadline_class;
+    one.n_together = (*job)->requests.size();
     if (*prefix != nullptr && (*job)->cached) {
       const Result<size_t> n_public = PublicPrefixes::n_public(**prefix, one.tokens);
       if (!n_public) return refuse(n_public.error());
@@ -141,16 +143,20 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
   return {.job = std::move(*job), .n_prompt = n_prompt};
 }
 
-// Times of a job's answers, from when its body had come.
+// Times of a job's generated answers, from when its body had come.
 class Times {
  public:
   Times(Metrics& metrics, const std::vector<Request>& requests, Clock::time_point start)
       : metrics_(metrics), start_(start), first_(requests.size()) {
-    for (size_t i = 0; i < requests.size(); ++i)
+    for (size_t i = 0; i < requests.size(); ++i) {
       first_[i].resize(static_cast<size_t>(requests[i].sampling.n));
+      generates_.push_back(requests[i].sampling.max_tokens > 0 &&
+                           requests[i].pooling == Pooling::kNone);
+    }
   }
 
   void hear(const Heard& heard) {
+    if (!generates_[heard.request]) return;
     std::optional<Clock::time_point>& first =
         first_[heard.request][static_cast<size_t>(heard.event.choice)];
     if (!first) {
@@ -166,6 +172,7 @@ class Times {
   Metrics& metrics_;
   const Clock::time_point start_;
   std::vector<std::vector<std::optional<Clock::time_point>>> first_;  // [requests][n]
+  std::vector<bool> generates_;  // [requests] that have tokens at all
 };
 
 // The head of a stream goes out once the engine has let the job in: what it refuses has a status.

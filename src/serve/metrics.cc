@@ -101,7 +101,7 @@ Metrics::Metrics(const Engine& engine)
                      .Add({})),
       ttft_(BuildHistogram()
                 .Name("pando_time_to_first_token_seconds")
-                .Help("From a request to the first event of each of its answers")
+                .Help("From a request to the first token of each answer that it generates")
                 .Register(registry_)
                 .Add({}, kFirst)),
       tpot_(BuildHistogram()

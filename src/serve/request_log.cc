@@ -6,9 +6,26 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/errors.h"
-
 namespace pando::serve {
+namespace {
+
+bool is_visible(char c) { return c > ' ' && c < '\x7f'; }
+
+// As one word, whatever a client sent.
+std::string word_of(const std::string& text) {
+  if (text.empty()) return "-";
+  std::string word;
+  for (const char c : text) {
+    if (is_visible(c)) {
+      word += c;
+    } else {
+      word += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return word;
+}
+
+}  // namespace
 
 std::string log_time() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -18,10 +35,9 @@ std::string log_time() {
 }
 
 std::string log_line(const LoggedRequest& request) {
-  const auto known = [](const std::string& text) { return text.empty() ? "-" : one_line(text); };
   std::string line =
-      log_time() + fmt::format("{} {} {} {} {:.3f}s", request.client, known(request.method),
-                               known(request.path), request.status, request.seconds);
+      log_time() + fmt::format("{} {} {} {} {:.3f}s", request.client, word_of(request.method),
+                               word_of(request.path), request.status, request.seconds);
   const Tally& tally = request.tally;
   if (tally.n_prompt > 0)
     line += fmt::format(" prompt={} cached={} answer={}", tally.n_prompt, tally.n_cached,
@@ -32,8 +48,7 @@ std::string log_line(const LoggedRequest& request) {
 }
 
 bool is_log_word(std::string_view text) {
-  const auto visible = [](char c) { return c > ' ' && c < '\x7f'; };
-  return !text.empty() && text.size() <= 128 && std::all_of(text.begin(), text.end(), visible);
+  return !text.empty() && text.size() <= 128 && std::ranges::all_of(text, is_visible);
 }
 
 }  // namespace pando::serve

@@ -24,7 +24,7 @@ Reply model_object(const Service& service) {
           {"object", "model"},
           {"created", service.started},
           {"owned_by", "pando"},
-          {"max_model_len", service.engine.options().context}};
+          {"max_model_len", service.longest()}};
 }
 
 Result<HttpResponse> models(Service& service, const HttpRequest& request, const Json&) {
@@ -93,9 +93,8 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest&, const Json& 
     if (!tokens.error().field.empty()) return tokens.error();
     return blame(request.messages.empty() ? "prompt" : "messages", tokens.error());
   }
-  Reply reply = {{"count", tokens->size()},
-                 {"max_model_len", service.engine.options().context},
-                 {"tokens", *tokens}};
+  Reply reply = {
+      {"count", tokens->size()}, {"max_model_len", service.longest()}, {"tokens", *tokens}};
   if (with_texts) {
     reply["token_strs"] = Reply::array();
     for (const Token token : *tokens) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <random>
 
@@ -21,6 +22,10 @@ Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p)
 std::string Service::new_id() {
   std::random_device device;
   return fmt::format("{:016x}", uint64_t{device()} << 32 | device());
+}
+
+size_t Service::longest() const {
+  return std::min(static_cast<size_t>(engine.options().context), engine.kv_capacity());
 }
 
 openai::Envelope Service::envelope(const std::string& id) const {

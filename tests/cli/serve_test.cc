@@ -28,7 +28,7 @@ class ServeTest : public ProcessTest {
 
 TEST_F(ServeTest, EndsWhenItIsToldToThoughNobodyEverCame) {
   const std::string said = serve_and_end("m");
-  EXPECT_NE(said.find("a context of 640 tokens; 0.1 GiB for keys and values"), std::string::npos)
+  EXPECT_NE(said.find("a context of 640 tokens; 0.0625 GiB for keys and values"), std::string::npos)
       << said;
   EXPECT_EQ(said.find("chats"), std::string::npos) << said;
   EXPECT_NE(said.find("is stopped: 0 requests are under way, on 0 connections; they have 30 s"),

@@ -153,8 +153,14 @@ TEST(Packer, AWishThatDecodesMissHoldsUpNoMoreThanItsClass) {
   EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {0, 0, 5}})) << "10.5 ms are for the decode";
   work.jobs.back().class_tpot_slo = 1;
   EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {0, 0, 10}})) << "the budget's";
+  work.jobs.back().tpot_slo = 11.5 * kMs;
+  EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {0, 0, 10}})) << "missed with a tenth more";
   work.jobs.back().tpot_slo = 11.6 * kMs;
   EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {0, 0, 1}})) << "this one can be kept";
+  EXPECT_EQ(work.pack(kTwenty, kLars, 0, /*margin=*/1.3), (Advances{{1, 0, 1}, {0, 0, 5}}))
+      << "not where steps take that much longer";
+  work.jobs.back().tpot_slo = 15.1 * kMs;
+  EXPECT_EQ(work.pack(kTwenty, kLars, 0, /*margin=*/1.3), (Advances{{1, 0, 1}, {0, 0, 1}}));
 }
 
 TEST(Packer, AMinimumShareWhereDecodesAloneExceedTheBudget) {

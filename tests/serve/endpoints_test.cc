@@ -231,5 +231,15 @@ TEST_F(Endpoints, TheUsageOfAllAnswersOfADocument) {
     EXPECT_EQ(events.back()["usage"][name], usage[name]) << name;
 }
 
+TEST_F(Endpoints, NoMoreOfAChosenAnswersPromptIsCachedThanItHas) {
+  const Json body = {{"context", "Which of the choices is it?"},
+                     {"questions", {"This one?", "That one?"}},
+                     {"choices", {"yes", "no", "perhaps"}}};
+  post("/v1/answers", body);
+  const Json usage = post("/v1/answers", body)["usage"];
+  EXPECT_GT(usage["prompt_tokens_details"]["cached_tokens"], 0);
+  EXPECT_LE(usage["prompt_tokens_details"]["cached_tokens"], usage["prompt_tokens"]);
+}
+
 }  // namespace
 }  // namespace pando::testing

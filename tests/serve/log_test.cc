@@ -176,6 +176,16 @@ TEST(Log, OneRequestIsOne) {
   client.close();
 }
 
+// Separators of Unicode would make two lines, or more fields, of one.
+TEST(Log, APathIsOneWord) {
+  Lines lines;
+  RunningServer server(logging_to(lines));
+  Client(server.port()).send("GET /a\u2028b\u00a0c HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const std::vector<std::string> said = lines.wait_for(1);
+  ASSERT_EQ(said.size(), 1u);
+  expect_line(said[0], R"(GET /a%E2%80%A8b%C2%A0c \d+ \S+ (error=\S+ )?id=\S+)");
+}
+
 TEST(Log, WhichWordsOfOthersAreRepeated) {
   for (const std::string& good :
        {std::string("a"), std::string("7f-ab:c/d_e.f"), std::string(128, 'x')})

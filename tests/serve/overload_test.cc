@@ -40,6 +40,17 @@ TEST(Overload, ManyPromptsWaitForEachOther) {
   EXPECT_EQ(answer.json()["choices"].size(), 30u);
 }
 
+TEST(Overload, WhatTheMemoryHoldsIsTheLongestPrompt) {
+  EngineOptions options = tiny_options();
+  options.kv_memory = size_t{64} << 10;
+  RunningServer server(tiny_server_options(), options);
+  const size_t room = server.engine().kv_capacity();
+  ASSERT_LT(room, static_cast<size_t>(server.engine().options().context));
+  EXPECT_EQ(Client(server.port()).get("/v1/models").json()["data"][0]["max_model_len"], room);
+  EXPECT_EQ(Client(server.port()).post("/tokenize", {{"prompt", "P"}}).json()["max_model_len"],
+            room);
+}
+
 // A list is looked at before the first of its prompts is computed.
 TEST(Overload, TheLastOfALongListIsRefusedAtOnce) {
   EngineOptions options = tiny_options();
