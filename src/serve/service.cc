@@ -1,12 +1,15 @@
 #include "serve/service.h"
 
 #include <fmt/format.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <ctime>
-#include <random>
+
+#include "base/check.h"
 
 namespace pando::serve {
+
 Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p)
     : engine(e),
       options(o),
@@ -20,8 +23,9 @@ Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p)
       long_text_pool(static_cast<size_t>(o.text_threads)) {}
 
 std::string Service::new_id() {
-  std::random_device device;
-  return fmt::format("{:016x}", uint64_t{device()} << 32 | device());
+  uint64_t bits = 0;
+  PANDO_CHECK(getentropy(&bits, sizeof bits) == 0);
+  return fmt::format("{:016x}", bits);
 }
 
 size_t Service::longest() const {
