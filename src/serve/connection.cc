@@ -114,7 +114,7 @@ class Session {
 
   void log_no_tls(const beast::error_code& error) {
     if (service_.options.log_requests != LogRequests::kNone)
-      service_.log(fmt::format("{} and TLS: {}", client_, error.message()));
+      service_.log(fmt::format("{} does not speak TLS here: {}", client_, error.message()));
   }
 
   // Lets the client read what it was sent, though it may still be sending.

@@ -31,7 +31,7 @@ HttpResponse wrong_request(int status, const char* code, std::string message) {
   return error_response({status, "invalid_request_error", code, std::move(message)});
 }
 
-HttpResponse is_shutting_down() {
+HttpResponse shutting_down() {
   return error_response({503, "server_error", "shutting_down", "the server is shutting down"});
 }
 
@@ -66,7 +66,7 @@ struct Prepared {
 // A body and what is asked by it; on a thread for texts.
 Prepared prepare(Service& service, const Route& route, const HttpRequest& request,
                  size_t most_bytes) {
-  if (service.is_cutting && !route.open) return {.response = is_shutting_down()};
+  if (service.is_cutting && !route.open) return {.response = shutting_down()};
   uint64_t n_prompt = 0;
   const auto refuse = [&](const Error& error) {
     return Prepared{
@@ -110,7 +110,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
   if (!job) return refuse(job.error());
   const uint64_t key = (*job)->cached ? request.isolation_key : service.private_key();
   for (size_t i = 0; i < (*job)->requests.size(); ++i) {
-    if (service.is_cutting) return {.response = is_shutting_down()};
+    if (service.is_cutting) return {.response = shutting_down()};
     Request& one = (*job)->requests[i];
     Result<std::vector<Token>> tokens = encode_prompt(model, one);
     if (!tokens) {
@@ -273,7 +273,7 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
     return wrong_request(415, "unsupported_media_type",
                          fmt::format("the content is of type '{}', expected 'application/json'",
                                      one_line(request.content_type)));
-  if (service.draining && !route->open) return is_shutting_down();
+  if (service.draining && !route->open) return shutting_down();
   return std::nullopt;
 }
 
