@@ -11,9 +11,9 @@ namespace pando::kernel {
 
 enum class Isa { kPortable, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
-struct AttendTileArgs;   // kernel/cpu/attend.h
+struct AttendTileArgs;   // kernel/cpu/attend_args.h
 struct MaskedTileArgs;   // kernel/cpu/masked.h
-struct MergeSpansArgs;   // kernel/cpu/attend.h
+struct MergeSpansArgs;   // kernel/cpu/attend_args.h
 struct LinearBlockArgs;  // kernel/cpu/linear_block.h
 struct PackRowArgs;      // kernel/cpu/linear_block.h
 struct QuantizedRow;     // kernel/cpu/linear_layout.h
@@ -59,8 +59,9 @@ const Kernels* kernels_for(Isa isa);
 const Kernels& best_kernels();
 
 // Whether attention of so many query rows over a tile in 16 bits had better widen it once for all
-// of them, not in registers for every block of rows. AMD's processors widen beside multiply-adds
-// (Zen 5, 32 rows: 74 against 56% of the peak), others in the same pipes.
+// of them, not in registers for every block of rows: the same bits. Of AMD's processors only a
+// Zen 5 was measured, which widens beside multiply-adds (AVX-512 and AVX2; 32 rows: 74 against 56%
+// of the peak); others are taken to do it in the same pipes.
 bool widens_once(int n_queries);
 
 }  // namespace pando::kernel

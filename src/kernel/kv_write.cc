@@ -34,20 +34,22 @@ void write_int8_row(const Kernels& kernels, const KvView& kv, int layer, const f
   const KvShape& shape = kv.shape;
   const size_t n_channels = shape.head_dim, page_len = shape.page_len;
   const size_t scales = int8_element_bytes(shape.page_len, shape.head_dim);
-  std::vector<int8_t> q((n_channels + 15) / 16 * 16);
+  alignas(64) int8_t few[512];  // of heads no wider than any published ones
+  std::vector<int8_t> many(n_channels > sizeof(few) ? (n_channels + 15) / 16 * 16 : 0);
+  int8_t* const q = many.empty() ? few : many.data();
   for (int head = 0; head < shape.n_kv_heads; ++head, k += n_channels, v += n_channels) {
-    float scale = kernels.quantize(k, shape.head_dim, q.data()).scale;
+    float scale = kernels.quantize(k, shape.head_dim, q).scale;
     for (const KvSlot& slot : slots) {
       std::byte* chunk = kv.page(slot.page) + shape.key_offset(layer, head);
       for (size_t d = 0; d < n_channels; d += 4) {
         uint32_t four;
-        std::memcpy(&four, &q[d], 4);
+        std::memcpy(&four, q + d, 4);
         four ^= 0x80808080u;  // each + 128
         std::memcpy(chunk + d * page_len + 4 * slot.offset, &four, 4);
       }
       std::memcpy(chunk + scales + 4 * slot.offset, &scale, 4);
     }
-    scale = kernels.quantize(v, shape.head_dim, q.data()).scale;
+    scale = kernels.quantize(v, shape.head_dim, q).scale;
     for (const KvSlot& slot : slots) {
       std::byte* chunk = kv.page(slot.page) + shape.value_offset(layer, head);
       std::byte* to = chunk + slot.offset / 4 * value_quad_bytes(shape) + slot.offset % 4;

@@ -49,25 +49,28 @@ bool PackedRows::same_for(DType a, DType b) {
 void PackedRows::pack(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
                       RowSource source) {
   constexpr int64_t kWorthSharing = 16'384;
-  // Neighbours' integers lie in the same cache lines, and of tile registers sixteen rows' scales.
-  const int rows_each = int64_t{m} * k < kWorthSharing ? std::max(m, 1) : m < 64 ? 8 : 16;
   weights_ = weights, m_ = m, k_ = k;
+  if (m == 0) return;
   const int64_t row_bytes = packed_row_bytes(weights, unit_count(weights, k));
   const size_t own_len = (k + 15) / 16 * 16;
   data_.reserve(m * row_bytes);
   own_.reserve(pool.n_threads() * own_len * sizeof(float));
-  const int n_tiles = tiles_of(m);
-  pool.parallel_for((m + rows_each - 1) / rows_each, [&](int64_t item, int worker) {
-    const int begin = static_cast<int>(item) * rows_each, end = std::min(m, begin + rows_each);
-    for (int row = begin; row < end; ++row) {
-      const int tile = block_of(row, n_tiles, m), first = first_of(tile, n_tiles, m);
+  const int n_tiles = tiles_of(m), most_rows = (m + n_tiles - 1) / n_tiles;
+  // Neighbours' integers lie in the same cache lines, and in tile registers the scales of a row
+  // block: from 64 rows on an item is such a block, but in a tile that has one fewer than others.
+  const int rows_each = int64_t{m} * k < kWorthSharing ? most_rows : m < 64 ? 8 : 16;
+  const int n_parts = (most_rows + rows_each - 1) / rows_each;  // of a tile
+  pool.parallel_for(int64_t{n_tiles} * n_parts, [&](int64_t item, int worker) {
+    const int tile = static_cast<int>(item) / n_parts, part = static_cast<int>(item) % n_parts;
+    const int first = first_of(tile, n_tiles, m), n_rows = first_of(tile + 1, n_tiles, m) - first;
+    const int end = first_of(part + 1, n_parts, n_rows);
+    for (int row = first_of(part, n_parts, n_rows); row < end; ++row)
       kernels.pack_row({.type = weights,
-                        .x = source(row, own_.as<float>() + worker * own_len),
+                        .x = source(first + row, own_.as<float>() + worker * own_len),
                         .k = k,
-                        .m = first_of(tile + 1, n_tiles, m) - first,
-                        .row = row - first,
+                        .m = n_rows,
+                        .row = row,
                         .out = data_.data() + first * row_bytes});
-    }
   });
 }
 

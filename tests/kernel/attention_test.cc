@@ -1,5 +1,7 @@
 // Attention over trees, page lengths and spans.
+#include "base/aligned_buffer.h"
 #include "kernel/attention_step.h"
+#include "kernel/cpu/attend_args.h"
 
 namespace pando::kernel {
 namespace {
@@ -69,6 +71,64 @@ TEST(Attention, RealSizes) {
       }
       expect_exact(step);
     }
+}
+
+// Two tiles of 16 bits, widened in registers or once for all queries, as either kind of machine has
+// it. Returns [queries] of acc, sum and max.
+AlignedBuffer attend_two_tiles(const Kernels& kernels, DType type, bool widen_once,
+                               bool has_window) {
+  constexpr int kQueries = 40, kPageLen = 32, kTileLen = 64, kDim = 64;
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  AlignedBuffer pages(4 * kPageLen * kDim * sizeof(uint16_t));
+  for (int i = 0; i < 4 * kPageLen * kDim; ++i) {
+    const float x = normal(random);
+    pages.as<uint16_t>()[i] = type == DType::kF16 ? f32_to_f16(x) : f32_to_bf16(x);
+  }
+  std::array<const std::byte*, 4> chunks;  // keys, then values
+  for (size_t i = 0; i < chunks.size(); ++i)
+    chunks[i] = pages.data() + i * kPageLen * kDim * sizeof(uint16_t);
+  AlignedBuffer q(kQueries * kDim * sizeof(float)), scores(kQueries * kTileLen * sizeof(float)),
+      factor(kQueries * sizeof(float)), widened(kStripChannels * kTileLen * sizeof(float)),
+      states(kQueries * (kDim + 17) * sizeof(float));
+  for (int i = 0; i < kQueries * kDim; ++i) q.as<float>()[i] = normal(random) / 4;
+  std::array<int32_t, kQueries> visible, from;
+  for (int i = 0; i < kQueries; ++i) {
+    visible[i] = i % 3 == 0 ? kTileLen : 1 + static_cast<int32_t>(random() % kTileLen);
+    from[i] = static_cast<int32_t>(random() % visible[i]);
+  }
+  for (const bool first : {true, false})
+    kernels.attend_tile({.type = type,
+                         .head_dim = kDim,
+                         .page_len = kPageLen,
+                         .tile_len = kTileLen,
+                         .n_pages = 2,
+                         .keys = chunks.data(),
+                         .values = chunks.data() + 2,
+                         .n_queries = kQueries,
+                         .visible = visible.data(),
+                         .from = has_window ? from.data() : nullptr,
+                         .first = first,
+                         .q = q.as<float>(),
+                         .max = states.as<float>() + kQueries * (kDim + 16),
+                         .sum = states.as<float>() + kQueries * kDim,
+                         .acc = states.as<float>(),
+                         .scores = scores.as<float>(),
+                         .factor = factor.as<float>(),
+                         .widen_once = widen_once,
+                         .widened = widened.as<float>()});
+  return states;
+}
+
+TEST(Attention, WideningOnceChangesNoBit) {
+  for (const Kernels* kernels : all_kernels())
+    for (const DType type : {DType::kF16, DType::kBF16})
+      for (const bool has_window : {false, true}) {
+        const AlignedBuffer each = attend_two_tiles(*kernels, type, false, has_window),
+                            once = attend_two_tiles(*kernels, type, true, has_window);
+        EXPECT_EQ(std::memcmp(each.data(), once.data(), each.size()), 0)
+            << kernels->name << " " << dtype_name(type) << " " << has_window;
+      }
 }
 
 }  // namespace

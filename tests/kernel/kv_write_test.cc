@@ -73,7 +73,8 @@ constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kI8};
 TEST(WriteKv, EveryByteOfThePool) {
   constexpr int kPages = 24, kLayer = 1, kRows = 37;
   for (const DType type : kTypes)
-    for (const auto& [head_dim, page_len] : {std::pair{4, 4}, {20, 4}, {36, 8}, {64, 32}}) {
+    for (const auto& [head_dim, page_len] :
+         {std::pair{4, 4}, {20, 4}, {36, 8}, {64, 32}, {516, 4}}) {
       const KvShape shape = small_shape(type, head_dim, page_len);
       const int64_t stride = shape.n_kv_heads * head_dim + 12;
       std::mt19937 random(head_dim);

@@ -1,5 +1,6 @@
 // AMX's tile registers: eight of up to sixteen rows of 64 bytes. Only for translation units
-// compiled with AMX-TILE and AMX-INT8; the process must have asked for the registers (kernels.cc).
+// compiled with AMX-TILE and AMX-INT8; the process must have asked for the registers
+// (kernels_amx.cc).
 #pragma once
 
 #include <cstdint>

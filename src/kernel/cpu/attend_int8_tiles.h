@@ -21,7 +21,8 @@ struct Int8Tiles {
 
   explicit Int8Tiles(const AttendTileArgs& args)
       : t(args),
-        n_rows(args.n_queries < kTileRegisterRows ? args.n_queries : kTileRegisterRows),
+        n_blocks((args.n_queries + kTileRegisterRows - 1) / kTileRegisterRows),
+        n_rows((args.n_queries + n_blocks - 1) / n_blocks),
         shapes(n_rows, kTileRowBytes, args.page_len) {}
 
   // scores[i][j] = sum over d of q[i][d] * k[j][d], int32.
@@ -84,13 +85,12 @@ struct Int8Tiles {
 
   // What comes next, spread over the blocks.
   int lines_each(const FetchAhead<S>& ahead) const {
-    const int n_blocks = (t.n_queries + n_rows - 1) / n_rows;
     const int n_calls = 2 * n_blocks * t.n_pages * (1 + t.head_dim / kLen);
     return (t.n_ahead * ahead.chunk_bytes / 64 + n_calls - 1) / n_calls;
   }
 
-  // The last block begins early enough to be whole; rows that it shares with the one before come
-  // out the same.
+  // The last block begins early enough to be whole: rows that it shares with the one before, fewer
+  // than there are blocks, come out the same.
   int first_row(int query) const {
     return query + n_rows <= t.n_queries ? query : t.n_queries - n_rows;
   }
@@ -112,7 +112,8 @@ struct Int8Tiles {
   }
 
   const AttendTileArgs& t;
-  const int n_rows;  // of a block
+  const int n_blocks;  // the fewest that hold all queries
+  const int n_rows;    // of each
   const TileShapes shapes;
 };
 
