@@ -76,19 +76,8 @@ AttentionWork::AttentionWork(const AttentionCase& shape) : case_(shape) {
   args_.q = q_.data();
   args_.q_stride = int64_t{case_.n_heads} * case_.head_dim;
   args_.out = out_.data();
-  level_args_ = {.kv = args_.kv,
-                 .layer = 0,
-                 .n_heads = args_.n_heads,
-                 .scale = args_.scale,
-                 .tasks = levels_,
-                 .pages = pages_,
-                 .n_states = static_cast<uint32_t>(states_.size()),
-                 .states_begin = states_begin_,
-                 .states = states_,
-                 .positions = positions_,
-                 .q = q_.data(),
-                 .q_stride = args_.q_stride,
-                 .out = out_.data()};
+  level_args_ = {
+      .tasks = levels_, .pages = pages_, .states_begin = states_begin_, .states = states_};
 }
 
 // Elements in [-1, 1]; int8: any integers, with scales as of such values.
@@ -144,10 +133,7 @@ void AttentionWork::add_tasks(std::vector<kernel::AttentionTask>& tasks, int sha
   }
 }
 
-void AttentionWork::next_layer() {
-  args_.layer = (args_.layer + 1) % args_.kv.shape.n_layers;
-  level_args_.layer = args_.layer;
-}
+void AttentionWork::next_layer() { args_.layer = (args_.layer + 1) % args_.kv.shape.n_layers; }
 
 void AttentionWork::shared(ThreadPool& pool) {
   args_.tasks = tasks_;
@@ -162,7 +148,7 @@ void AttentionWork::per_sequence(ThreadPool& pool) {
 }
 
 void AttentionWork::hydragen(ThreadPool& pool) {
-  kernel::level_attention(kernel::best_kernels(), pool, level_args_, scratch_);
+  kernel::level_attention(kernel::best_kernels(), pool, args_, level_args_, scratch_);
   next_layer();
 }
 

@@ -6,13 +6,12 @@
 
 #include "base/check.h"
 #include "kernel/attention_item.h"
+#include "kernel/row_chunks.h"
 
 namespace pando::kernel {
 namespace {
 
-constexpr int kQueriesEach = 128;       // query rows of a work item: their state stays in L2
-constexpr int kFewestQueriesEach = 24;  // below this, reading pages again costs more than idling
-constexpr int kItemsPerThread = 4;      // enough for an even end
+constexpr int kQueriesEach = 128;  // query rows of a work item: their state stays in L2
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 

@@ -26,21 +26,23 @@ struct Parts {
 // Rows [begin, end) of a task, for one KV head.
 class LevelItem {
  public:
-  LevelItem(const Kernels& kernels, const LevelArgs& args, const LevelTask& task, int kv_head,
-            uint32_t begin, uint32_t end)
+  LevelItem(const Kernels& kernels, const AttentionArgs& args, const LevelArgs& levels,
+            const RowChunk<LevelTask>& chunk, int kv_head)
       : kernels_(kernels),
         args_(args),
         shape_(args.kv.shape),
-        task_(task),
+        task_(*chunk.of),
+        pages_(levels.pages.subspan(task_.first_page, task_.n_pages)),
         kv_head_(kv_head),
         group_(args.n_heads / shape_.n_kv_heads),
         dim_(round_up_16(shape_.head_dim)),
-        begin_(begin),
-        end_(end) {}
+        begin_(chunk.begin),
+        end_(chunk.end) {}
 
-  // Takes its work space, and returns its size in bytes; n: queries.
-  size_t use(std::byte* memory, size_t n) {
+  // Takes its work space, and returns its size in bytes.
+  size_t use(std::byte* memory) {
     WorkSpace space(memory);
+    const size_t n = static_cast<size_t>(most_chunk_rows(group_)) * group_;
     const size_t n_tile = round_up_16(shape_.tile_len);
     q_ = space.floats(n * dim_);
     acc_ = space.floats(n * dim_);
@@ -100,7 +102,7 @@ class LevelItem {
         std::min(page + static_cast<uint32_t>(shape_.pages_per_tile()), task_.n_pages);
     chunks.n_pages = page < end ? static_cast<int>(end - page) : 0;
     for (int i = 0; i < chunks.n_pages; ++i) {
-      const std::byte* at = args_.kv.page(args_.pages[task_.first_page + page + i]);
+      const std::byte* at = args_.kv.page(pages_[page + i]);
       chunks.chunk[i] = at + shape_.key_offset(args_.layer, kv_head_);
       chunks.chunk[chunks.n_pages + i] = at + shape_.value_offset(args_.layer, kv_head_);
     }
@@ -183,9 +185,10 @@ class LevelItem {
   }
 
   const Kernels& kernels_;
-  const LevelArgs& args_;
+  const AttentionArgs& args_;
   const KvShape& shape_;
   const LevelTask& task_;
+  std::span<const PageId> pages_;
   int kv_head_, group_, dim_;
   uint32_t begin_, end_;
   AttendTileArgs tile_{};
@@ -196,14 +199,15 @@ class LevelItem {
   std::vector<char> started_;  // by row: whether it has seen a position
 };
 
-void combine_row(const LevelArgs& args, const Parts& parts, int64_t row) {
+void combine_row(const AttentionArgs& args, const LevelArgs& levels, const Parts& parts,
+                 int64_t row) {
   const int dim = round_up_16(args.kv.shape.head_dim);
   for (int head = 0; head < args.n_heads; ++head) {
     float* const out = args.out + (row * args.n_heads + head) * args.kv.shape.head_dim;
     std::fill_n(out, args.kv.shape.head_dim, 0.0f);
     float lse = kEmpty;
-    for (uint32_t i = args.states_begin[row]; i < args.states_begin[row + 1]; ++i) {
-      const int64_t at = int64_t{args.states[i]} * args.n_heads + head;
+    for (uint32_t i = levels.states_begin[row]; i < levels.states_begin[row + 1]; ++i) {
+      const int64_t at = int64_t{levels.states[i]} * args.n_heads + head;
       combine_lse(args.kv.shape.head_dim, out, lse, parts.out + at * dim, parts.lse[at]);
     }
   }
@@ -226,35 +230,31 @@ void combine_lse(int head_dim, float* out1, float& lse1, const float* out2, floa
   lse1 = max + std::log2(denominator);
 }
 
-void level_attention(const Kernels& kernels, ThreadPool& pool, const LevelArgs& args,
-                     AttentionScratch& scratch) {
-  if (args.positions.empty()) return;
-  const KvShape& shape = args.kv.shape;
-  PANDO_CHECK(args.n_heads % shape.n_kv_heads == 0 && shape.head_dim % 4 == 0);
+void level_attention(const Kernels& kernels, ThreadPool& pool, const AttentionArgs& rows,
+                     const LevelArgs& levels, AttentionScratch& scratch) {
+  if (rows.positions.empty()) return;
+  const KvShape& shape = rows.kv.shape;
+  PANDO_CHECK(rows.n_heads % shape.n_kv_heads == 0 && shape.head_dim % 4 == 0);
   PANDO_CHECK(shape.pages_per_tile() <= kMostPages);
-  const int group = args.n_heads / shape.n_kv_heads;
-  const uint32_t rows_each = rows_of_chunk(group);
-  const auto chunks = row_chunks(args.tasks, rows_each);
+  const auto chunks =
+      row_chunks(levels.tasks, rows.n_heads / shape.n_kv_heads, shape.n_kv_heads, pool.n_threads());
   const auto item_of = [&](int64_t item) {
-    const RowChunk<LevelTask>& rows = chunks[item / shape.n_kv_heads];
-    return LevelItem(kernels, args, *rows.of, static_cast<int>(item % shape.n_kv_heads), rows.begin,
-                     rows.end);
+    return LevelItem(kernels, rows, levels, chunks[item / shape.n_kv_heads],
+                     static_cast<int>(item % shape.n_kv_heads));
   };
-  const size_t n_queries = static_cast<size_t>(rows_each) * group;
-  const size_t n_parts = size_t{args.n_states} * args.n_heads;
+  const size_t n_parts = levels.states.size() * rows.n_heads;
   const size_t out_bytes = n_parts * round_up_16(shape.head_dim) * sizeof(float);
-  scratch.reserve(pool.n_threads(), item_of(0).use(nullptr, n_queries),
-                  out_bytes + n_parts * sizeof(float));
+  scratch.reserve(pool.n_threads(), item_of(0).use(nullptr), out_bytes + n_parts * sizeof(float));
   const Parts parts{reinterpret_cast<float*>(scratch.shared()),
                     reinterpret_cast<float*>(scratch.shared() + out_bytes)};
   pool.parallel_for(static_cast<int64_t>(chunks.size()) * shape.n_kv_heads,
                     [&](int64_t item, int worker) {
                       LevelItem level = item_of(item);
-                      level.use(scratch.of(worker), n_queries);
+                      level.use(scratch.of(worker));
                       level.run(parts);
                     });
-  pool.parallel_for(static_cast<int64_t>(args.positions.size()),
-                    [&](int64_t row, int) { combine_row(args, parts, row); });
+  pool.parallel_for(static_cast<int64_t>(rows.positions.size()),
+                    [&](int64_t row, int) { combine_row(rows, levels, parts, row); });
 }
 
 }  // namespace pando::kernel

@@ -23,23 +23,17 @@ struct LevelTask {
   uint32_t first_page;  // index into the list of pages: that of the tile with pos_begin
   uint32_t n_pages;     // to the last position that any row sees
   uint32_t first_state;
+
+  uint32_t n_rows() const { return row_end - row_begin; }
+  uint32_t n_keys() const { return pos_end - pos_begin; }
 };
 
+// In place of the tasks of AttentionArgs.
 struct LevelArgs {
-  KvView kv;
-  int layer;
-  int n_heads;
-  float scale;     // multiplies queries: log2(e) / sqrt(head_dim)
-  int window = 0;  // above 0: a row at p sees positions behind p - window only
   std::span<const LevelTask> tasks;
   std::span<const PageId> pages;
-  uint32_t n_states;
   std::span<const uint32_t> states_begin;  // [n_rows + 1] row r merges states[states_begin[r] ..)
-  std::span<const uint32_t> states;        // in order of their levels
-  std::span<const uint32_t> positions;     // [n_rows]
-  const float* q;                          // [n_rows, n_heads, head_dim] f32, rotated, not scaled
-  int64_t q_stride;                        // values between rows of q
-  float* out;                              // [n_rows, n_heads, head_dim] f32
+  std::span<const uint32_t> states;        // in order of their levels; each state once
 };
 
 // out1, lse1 become the attention over both parts; lse: base 2, -infinity for a part without
@@ -48,7 +42,8 @@ struct LevelArgs {
 void combine_lse(int head_dim, float* out1, float& lse1, const float* out2, float lse2);
 
 // Every task for all its rows at once (3.2), then for each row the parts of its levels combined.
-void level_attention(const Kernels& kernels, ThreadPool& pool, const LevelArgs& args,
-                     AttentionScratch& scratch);
+// The tasks of `rows` are not read.
+void level_attention(const Kernels& kernels, ThreadPool& pool, const AttentionArgs& rows,
+                     const LevelArgs& levels, AttentionScratch& scratch);
 
 }  // namespace pando::kernel

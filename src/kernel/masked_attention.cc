@@ -17,18 +17,18 @@ namespace {
 // Rows of a stack against all its cells, for one KV head.
 class MaskedItem {
  public:
-  MaskedItem(const Kernels& kernels, const MaskedArgs& args, uint32_t rows_each)
+  MaskedItem(const Kernels& kernels, const AttentionArgs& args, const MaskedArgs& masked)
       : kernels_(kernels),
         args_(args),
+        masked_(masked),
         shape_(args.kv.shape),
         group_(args.n_heads / shape_.n_kv_heads),
         dim_(round_up_16(shape_.head_dim)),
-        tile_(round_up_16(shape_.tile_len)),
-        rows_each_(rows_each) {}
+        tile_(round_up_16(shape_.tile_len)) {}
 
   // Takes its work space, and returns its size in bytes.
   size_t use(std::byte* memory) {
-    const size_t n = static_cast<size_t>(rows_each_) * group_;
+    const size_t n_rows = most_chunk_rows(group_), n = n_rows * group_;
     WorkSpace space(memory);
     q_ = space.floats(n * dim_);
     acc_ = space.floats(n * dim_);
@@ -36,7 +36,7 @@ class MaskedItem {
     scores_ = space.floats(n * tile_);
     max_ = space.floats(n);
     factor_ = space.floats(n);
-    mask_ = space.floats(static_cast<size_t>(rows_each_) * tile_);
+    mask_ = space.floats(n_rows * tile_);
     widened_ = space.floats(static_cast<size_t>(kStripChannels) * tile_);
     return space.n_bytes();
   }
@@ -70,7 +70,8 @@ class MaskedItem {
       tile.first = first == 0;
       tile.n_cells = static_cast<int>(std::min(tile_len, stack.n_cells - first));
       for (uint32_t i = 0; i * page_len < static_cast<uint32_t>(tile.n_cells); ++i) {
-        const std::byte* page = args_.kv.page(args_.pages[stack.first_page + first / page_len + i]);
+        const std::byte* page =
+            args_.kv.page(masked_.pages[stack.first_page + first / page_len + i]);
         keys[i] = page + shape_.key_offset(args_.layer, kv_head);
         values[i] = page + shape_.value_offset(args_.layer, kv_head);
       }
@@ -99,42 +100,42 @@ class MaskedItem {
     const uint32_t n_tiles = (stack.n_cells + tile_len - 1) / tile_len;
     for (uint32_t row = row_begin; row < row_end; ++row) {
       const uint64_t bits =
-          args_.masks[stack.first_mask + uint64_t{row - stack.row_begin} * n_tiles +
-                      first / tile_len];
+          masked_.masks[stack.first_mask + uint64_t{row - stack.row_begin} * n_tiles +
+                        first / tile_len];
       float* const mask = mask_ + (row - row_begin) * tile_;
       for (int j = 0; j < n_cells; ++j) mask[j] = bits >> j & 1 ? 0 : kUnseen;
       if (args_.window == 0) continue;
-      const uint32_t* const cells = args_.cell_positions.data() + stack.first_cell + first;
+      const uint32_t* const cells = masked_.cell_positions.data() + stack.first_cell + first;
       for (int j = 0; j < n_cells; ++j)
-        if (cells[j] + args_.window <= args_.row_positions[row]) mask[j] = kUnseen;
+        if (cells[j] + args_.window <= args_.positions[row]) mask[j] = kUnseen;
     }
   }
 
   const Kernels& kernels_;
-  const MaskedArgs& args_;
+  const AttentionArgs& args_;
+  const MaskedArgs& masked_;
   const KvShape& shape_;
   int group_, dim_, tile_;
-  uint32_t rows_each_;
   float *q_, *acc_, *sum_, *scores_, *max_, *factor_, *mask_, *widened_;
 };
 
 }  // namespace
 
-void masked_attention(const Kernels& kernels, ThreadPool& pool, const MaskedArgs& args,
-                      AttentionScratch& scratch) {
-  const KvShape& shape = args.kv.shape;
-  PANDO_CHECK(args.n_heads % shape.n_kv_heads == 0 && shape.head_dim % 4 == 0);
+void masked_attention(const Kernels& kernels, ThreadPool& pool, const AttentionArgs& rows,
+                      const MaskedArgs& masked, AttentionScratch& scratch) {
+  const KvShape& shape = rows.kv.shape;
+  PANDO_CHECK(rows.n_heads % shape.n_kv_heads == 0 && shape.head_dim % 4 == 0);
   PANDO_CHECK(shape.tile_len <= 64 && shape.pages_per_tile() <= kMostPages);
   PANDO_CHECK(shape.type != DType::kI8);
-  const uint32_t rows_each = rows_of_chunk(args.n_heads / shape.n_kv_heads);
-  const auto chunks = row_chunks(args.stacks, rows_each);
-  scratch.reserve(pool.n_threads(), MaskedItem(kernels, args, rows_each).use(nullptr), 0);
+  const auto chunks = row_chunks(masked.stacks, rows.n_heads / shape.n_kv_heads, shape.n_kv_heads,
+                                 pool.n_threads());
+  scratch.reserve(pool.n_threads(), MaskedItem(kernels, rows, masked).use(nullptr), 0);
   const auto n_items = static_cast<int64_t>(chunks.size()) * shape.n_kv_heads;
   pool.parallel_for(n_items, [&](int64_t item, int worker) {
-    const RowChunk<MaskedStack>& rows = chunks[item / shape.n_kv_heads];
-    MaskedItem of_rows(kernels, args, rows_each);
-    of_rows.use(scratch.of(worker));
-    of_rows.run(*rows.of, rows.begin, rows.end, static_cast<int>(item % shape.n_kv_heads));
+    const RowChunk<MaskedStack>& chunk = chunks[item / shape.n_kv_heads];
+    MaskedItem of_chunk(kernels, rows, masked);
+    of_chunk.use(scratch.of(worker));
+    of_chunk.run(*chunk.of, chunk.begin, chunk.end, static_cast<int>(item % shape.n_kv_heads));
   });
 }
 

@@ -22,29 +22,24 @@ struct MaskedStack {
   uint32_t first_cell;  // index into the list of cell positions
 
   uint32_t n_rows() const { return row_end - row_begin; }
+  uint32_t n_keys() const { return n_cells; }
 };
 
+// In place of tasks.
 struct MaskedArgs {
-  KvView kv;  // f32, f16 or bf16; tiles of at most 64 positions
-  int layer;
-  int n_heads;
-  float scale;                          // multiplies queries: log2(e) / sqrt(head_dim)
-  int window = 0;                       // above 0: a row at p sees positions behind p - window only
   std::span<const MaskedStack> stacks;  // in order of their rows, which they cover
   std::span<const PageId> pages;
   // Of each stack [n_rows][tiles of its cells]: bit j of tile i says that the row sees cell
   // i * tile_len + j.
   std::span<const uint64_t> masks;
-  std::span<const uint32_t> row_positions;   // [n_rows], for the window
   std::span<const uint32_t> cell_positions;  // [cells of all stacks], for the window
-  const float* q;                            // [n_rows, n_heads, head_dim] f32, rotated, not scaled
-  int64_t q_stride;                          // values between rows of q
-  float* out;  // [n_rows, n_heads, head_dim] f32; 0 for a row that sees nothing
 };
 
 // softmax(q k + M) v with M 0 or -infinity, one fold over tiles of cells. Every product is
-// computed, also those that the mask takes out.
-void masked_attention(const Kernels& kernels, ThreadPool& pool, const MaskedArgs& args,
-                      AttentionScratch& scratch);
+// computed, also those that the mask takes out; a row that sees nothing comes out as 0. Of `rows`
+// the tasks are not read and positions with a window only; keys and values are f32, f16 or bf16, in
+// tiles of at most 64 positions.
+void masked_attention(const Kernels& kernels, ThreadPool& pool, const AttentionArgs& rows,
+                      const MaskedArgs& masked, AttentionScratch& scratch);
 
 }  // namespace pando::kernel

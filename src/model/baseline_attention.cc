@@ -15,7 +15,15 @@ void BaselineAttention::run(const StepPlan& plan, const kernel::AttentionArgs& a
     return;
   }
   if (!plan.expanded.empty()) return run_expanded(plan, args, scratch);
-  if (!plan.levels.empty()) return run_levels(plan, args, scratch);
+  if (!plan.levels.empty()) {
+    const LevelRows& levels = plan.levels;
+    return kernel::level_attention(kernels_, pool_, args,
+                                   {.tasks = levels.tasks,
+                                    .pages = levels.pages,
+                                    .states_begin = levels.states_begin,
+                                    .states = levels.states},
+                                   scratch);
+  }
   const uint32_t n_masked = plan.masked.n_rows(), n_idle = plan.n_idle;
   if (n_masked > 0) run_masked(plan, args, keys, scratch);
   kernel::AttentionArgs rest = args;
@@ -30,17 +38,17 @@ void BaselineAttention::run_expanded(const StepPlan& plan, const kernel::Attenti
                                      kernel::AttentionScratch& scratch) {
   const size_t q_dim = static_cast<size_t>(args.n_heads) * args.kv.shape.head_dim;
   const ExpandedRows& expanded = plan.expanded;
-  q_.resize(std::max(q_.size(), expanded.scatter.size() * q_dim));
-  out_.resize(q_.size());
+  q_.reserve(expanded.scatter.size() * q_dim * sizeof(float));
+  out_.reserve(expanded.scatter.size() * q_dim * sizeof(float));
   // Keys and values were scattered when they were written to the pages of every copy.
-  kernel::select_rows(pool_, expanded.scatter, args.q, args.q_stride, q_dim, q_.data());
+  kernel::select_rows(pool_, expanded.scatter, args.q, args.q_stride, q_dim, q_.as<float>());
   kernel::AttentionArgs of_copies = args;
   of_copies.positions = expanded.positions;
-  of_copies.q = q_.data();
+  of_copies.q = q_.as<float>();
   of_copies.q_stride = static_cast<int64_t>(q_dim);
-  of_copies.out = out_.data();
+  of_copies.out = out_.as<float>();
   kernel::attention(kernels_, pool_, of_copies, scratch);
-  kernel::select_rows(pool_, expanded.gather, out_.data(), q_dim, q_dim, args.out);
+  kernel::select_rows(pool_, expanded.gather, out_.as<float>(), q_dim, q_dim, args.out);
 }
 
 // Pages for one layer of one pass, in a type that masks can work with.
@@ -56,50 +64,22 @@ kernel::KvView BaselineAttention::scratch_pages(const kernel::KvView& kv, size_t
 void BaselineAttention::run_masked(const StepPlan& plan, const kernel::AttentionArgs& args,
                                    const NewKeys& keys, kernel::AttentionScratch& scratch) {
   const MaskedRows& masked = plan.masked;
-  kernel::MaskedArgs of_stacks{.kv = args.kv,
-                               .layer = args.layer,
-                               .n_heads = args.n_heads,
-                               .scale = args.scale,
-                               .window = args.window,
-                               .stacks = masked.stacks,
-                               .pages = masked.pages,
-                               .masks = masked.masks,
-                               .row_positions = args.positions,
-                               .cell_positions = masked.cell_positions,
-                               .q = args.q,
-                               .q_stride = args.q_stride,
-                               .out = args.out};
+  kernel::AttentionArgs rows = args;
   if (masked.memory == nullptr) {
-    of_stacks.kv = scratch_pages(args.kv, masked.pages.size());
-    of_stacks.layer = 0;
+    rows.kv = scratch_pages(args.kv, masked.pages.size());
+    rows.layer = 0;
   } else {
-    of_stacks.kv.base = masked.memory;
-    if (args.layer == 0) kernel::copy_pages(of_stacks.kv, masked.copies);
+    rows.kv.base = masked.memory;
+    if (args.layer == 0) kernel::copy_pages(rows.kv, masked.copies);
   }
-  kernel::write_kv(kernels_, pool_, of_stacks.kv, of_stacks.layer, keys.k, keys.v, keys.stride,
+  kernel::write_kv(kernels_, pool_, rows.kv, rows.layer, keys.k, keys.v, keys.stride,
                    masked.slot_begin, masked.slots);
-  kernel::masked_attention(kernels_, pool_, of_stacks, scratch);
-}
-
-void BaselineAttention::run_levels(const StepPlan& plan, const kernel::AttentionArgs& args,
-                                   kernel::AttentionScratch& scratch) {
-  const LevelRows& levels = plan.levels;
-  kernel::level_attention(kernels_, pool_,
-                          {.kv = args.kv,
-                           .layer = args.layer,
-                           .n_heads = args.n_heads,
-                           .scale = args.scale,
-                           .window = args.window,
-                           .tasks = levels.tasks,
-                           .pages = levels.pages,
-                           .n_states = static_cast<uint32_t>(levels.states.size()),
-                           .states_begin = levels.states_begin,
-                           .states = levels.states,
-                           .positions = args.positions,
-                           .q = args.q,
-                           .q_stride = args.q_stride,
-                           .out = args.out},
-                          scratch);
+  kernel::masked_attention(kernels_, pool_, rows,
+                           {.stacks = masked.stacks,
+                            .pages = masked.pages,
+                            .masks = masked.masks,
+                            .cell_positions = masked.cell_positions},
+                           scratch);
 }
 
 }  // namespace pando::model

@@ -1,8 +1,6 @@
 // Attention as published techniques do it, where a plan asks for that.
 #pragma once
 
-#include <vector>
-
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "kernel/attention.h"
@@ -38,14 +36,12 @@ class BaselineAttention {
                     kernel::AttentionScratch& scratch);
   void run_masked(const StepPlan& plan, const kernel::AttentionArgs& args, const NewKeys& keys,
                   kernel::AttentionScratch& scratch);
-  void run_levels(const StepPlan& plan, const kernel::AttentionArgs& args,
-                  kernel::AttentionScratch& scratch);
   kernel::KvView scratch_pages(const kernel::KvView& kv, size_t n_pages);
 
   const kernel::Kernels& kernels_;
   ThreadPool& pool_;
-  std::vector<float> q_, out_;  // [n_expanded, n_heads, head_dim] f32
-  AlignedBuffer pages_;         // of one layer: keys and values of the pass only
+  AlignedBuffer q_, out_;  // [n_expanded, n_heads, head_dim] f32
+  AlignedBuffer pages_;    // of one layer: keys and values of the pass only
 };
 
 }  // namespace pando::model

@@ -92,23 +92,20 @@ void run_case(const LevelLens& lens, const LevelCase& c, std::mt19937& rng) {
   const std::vector<float> q = random_floats(rng, positions.size() * q_dim);
   const std::vector<float> spread = spread_rows(q, positions.size());
   std::vector<float> out(q.size(), NAN);
-  const LevelArgs args{.kv = stored.view(),
-                       .layer = 0,
-                       .n_heads = c.n_heads,
-                       .scale = 0.13f,
-                       .window = c.window,
-                       .tasks = tasks,
-                       .pages = task_pages,
-                       .n_states = n_states,
-                       .states_begin = states_begin,
-                       .states = all_states,
-                       .positions = positions,
-                       .q = spread.data(),
-                       .q_stride = static_cast<int64_t>(spread.size() / positions.size()),
-                       .out = out.data()};
+  const AttentionArgs args{.kv = stored.view(),
+                           .layer = 0,
+                           .n_heads = c.n_heads,
+                           .scale = 0.13f,
+                           .window = c.window,
+                           .positions = positions,
+                           .q = spread.data(),
+                           .q_stride = static_cast<int64_t>(spread.size() / positions.size()),
+                           .out = out.data()};
+  const LevelArgs levels{
+      .tasks = tasks, .pages = task_pages, .states_begin = states_begin, .states = all_states};
   std::vector<std::vector<float>> outs;  // by instruction set
   for (const Kernels* kernels : all_kernels()) {
-    level_attention(*kernels, pool, args, scratch);
+    level_attention(*kernels, pool, args, levels, scratch);
     outs.push_back(out);
   }
   for (size_t s = 0; s < n_sequences; ++s)

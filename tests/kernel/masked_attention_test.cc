@@ -20,7 +20,7 @@ void run_case(const MaskedCase& c, std::mt19937& rng) {
   ThreadPool pool(c.threads);
   AttentionScratch scratch;
   const uint32_t page_len = c.shape.page_len, tile_len = c.shape.tile_len;
-  MaskedArgs args{.layer = 0, .n_heads = c.n_heads, .scale = 0.2f, .window = c.window};
+  AttentionArgs args{.layer = 0, .n_heads = c.n_heads, .scale = 0.2f, .window = c.window};
   std::vector<MaskedStack> stacks;
   std::vector<PageId> pages;
   std::vector<uint64_t> masks;
@@ -60,17 +60,15 @@ void run_case(const MaskedCase& c, std::mt19937& rng) {
   const std::vector<float> spread = spread_rows(q, n_rows);
   std::vector<float> out(q.size(), NAN);
   args.kv = stored.view();
-  args.stacks = stacks;
-  args.pages = pages;
-  args.masks = masks;
-  args.row_positions = row_positions;
-  args.cell_positions = cell_positions;
+  args.positions = row_positions;
   args.q = spread.data();
   args.q_stride = static_cast<int64_t>(spread.size() / n_rows);
   args.out = out.data();
+  const MaskedArgs masked{
+      .stacks = stacks, .pages = pages, .masks = masks, .cell_positions = cell_positions};
   std::vector<std::vector<float>> outs;  // by instruction set
   for (const Kernels* kernels : all_kernels()) {
-    masked_attention(*kernels, pool, args, scratch);
+    masked_attention(*kernels, pool, args, masked, scratch);
     outs.push_back(out);
   }
   for (const MaskedStack& stack : stacks)
@@ -120,7 +118,7 @@ TEST(MaskedAttention, NoRows) {
   ThreadPool pool(1);
   AttentionScratch scratch;
   masked_attention(best_kernels(), pool,
-                   {.kv = {nullptr, shape_of(DType::kF32, 1, 4, 4, 8)}, .n_heads = 1}, scratch);
+                   {.kv = {nullptr, shape_of(DType::kF32, 1, 4, 4, 8)}, .n_heads = 1}, {}, scratch);
 }
 
 }  // namespace
