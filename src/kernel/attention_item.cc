@@ -4,8 +4,6 @@
 
 #include "base/check.h"
 #include "base/fault.h"
-#include "kernel/cpu/attend_args.h"
-#include "kernel/work_space.h"
 
 namespace pando::kernel {
 namespace {
@@ -86,25 +84,8 @@ void finish_state(const Kernels& kernels, int head_dim, const SpanState& state, 
 size_t AttentionItem::use(std::byte* memory) {
   const size_t n = split_.rows_each * split_.group;
   const size_t n_slots = std::bit_width(static_cast<uint32_t>(split_.spans_each - 1)) + 1;
-  const size_t n_tile = round_up_16(shape_.tile_len);
   WorkSpace space(memory);
-  if (shape_.type == DType::kI8) {
-    q_int8_ = reinterpret_cast<int8_t*>(space.take(n * dim_));
-    q_rows_ = reinterpret_cast<QuantizedRow*>(space.take(n * sizeof(QuantizedRow)));
-    shares_ = reinterpret_cast<uint8_t*>(space.take(n * n_tile));
-    share_scale_ = space.floats(n);
-    to_share_ = space.floats(n);
-    gathered_ = space.take(int8_gathered_bytes(shape_.tile_len, shape_.head_dim));
-    q_ = space.floats(dim_);
-  } else {
-    q_ = space.floats(n * dim_);
-    widened_ = space.floats(kStripChannels * n_tile);
-  }
-  lanes_ = space.floats(n * 16);
-  scores_ = space.floats(n * n_tile);
-  factor_ = space.floats(n);
-  visible_ = space.ints(n);
-  if (args_.window > 0) from_ = space.ints(n);
+  work_.use(space, n);
   max_ = space.floats(n * n_slots);
   sum_ = space.floats(n * n_slots);
   acc_ = space.floats(n * n_slots * dim_);
@@ -181,11 +162,7 @@ void AttentionItem::scale_queries() {
   for (int i = 0; i < n_queries_; ++i) {
     const int64_t row = row_begin_ + i / split_.group;
     const int64_t head = kv_head_ * split_.group + i % split_.group;
-    const bool int8 = shape_.type == DType::kI8;
-    float* const q = int8 ? q_ : q_ + i * dim_;
-    kernels_.scale(args_.q + row * args_.q_stride + head * shape_.head_dim, args_.scale,
-                   shape_.head_dim, q);
-    if (int8) q_rows_[i] = kernels_.quantize(q, shape_.head_dim, q_int8_ + i * dim_);
+    work_.set(kernels_, i, args_.q + row * args_.q_stride + head * shape_.head_dim, args_.scale);
   }
 }
 
@@ -221,34 +198,13 @@ void AttentionItem::attend_rows(const AttentionTask& task, int slot, int turn, i
                                 bool first) {
   const int n_pages = task.n_pages, first_query = (begin - row_begin_) * split_.group;
   const int n_slot_queries = split_.rows_each * split_.group;
-  AttendTileArgs tile;
-  tile.type = shape_.type;
-  tile.head_dim = shape_.head_dim;
-  tile.page_len = shape_.page_len;
-  tile.tile_len = shape_.tile_len;
+  AttendTileArgs tile = work_.args(first_query, (end - begin) * split_.group);
   tile.ahead = chunks_[1 - turn].data();
   tile.n_ahead = n_chunks_[1 - turn];
-  tile.n_queries = (end - begin) * split_.group;
-  tile.visible = visible_;
-  tile.from = args_.window > 0 ? from_ : nullptr;
+  tile.from = args_.window > 0 ? work_.from : nullptr;
   tile.keep_masked = fault_on(Fault::kMaskedLaneTimesZero);
   tile.max = max_ + slot * n_slot_queries + first_query;
-  tile.sum = lanes_ + first_query * 16;
   tile.acc = acc_ + (slot * n_slot_queries + first_query) * dim_;
-  tile.scores = scores_;
-  tile.factor = factor_;
-  if (shape_.type == DType::kI8) {
-    tile.q_int8 = q_int8_ + first_query * dim_;
-    tile.q_rows = q_rows_ + first_query;
-    tile.shares = shares_;
-    tile.share_scale = share_scale_;
-    tile.to_share = to_share_;
-    tile.gathered = gathered_;
-  } else {
-    tile.q = q_ + first_query * dim_;
-    tile.widen_once = widens_once(tile.n_queries);
-    tile.widened = widened_;
-  }
   const int n_pages_each = fault_on(Fault::kFoldPerPage) ? 1 : n_pages;
   const int64_t tile_begin = static_cast<int64_t>(task.tile) * shape_.tile_len;
   for (int page = 0; page < n_pages; page += n_pages_each) {
@@ -264,10 +220,10 @@ void AttentionItem::attend_rows(const AttentionTask& task, int slot, int turn, i
       const int64_t n = offset + 1 + fault_on(Fault::kStaleLane) - page * shape_.page_len;
       const int visible = static_cast<int>(std::clamp<int64_t>(n, 0, n_held));
       const int query = (row - begin) * split_.group;
-      std::fill_n(visible_ + query, split_.group, visible);
+      std::fill_n(work_.visible + query, split_.group, visible);
       if (args_.window == 0) continue;
       const int64_t from = first_seen(row) - tile_begin - page * shape_.page_len;
-      std::fill_n(from_ + query, split_.group,
+      std::fill_n(work_.from + query, split_.group,
                   static_cast<int>(std::clamp<int64_t>(from, 0, n_held)));
     }
     kernels_.attend_tile(tile);
@@ -288,7 +244,7 @@ void AttentionItem::end_span(uint32_t span, const PartialStates& partials) {
     const uint32_t last_span = args_.positions[row] / shape_.span_len;
     if (last_span < span || first_seen(row) / shape_.span_len > span) continue;
     const bool last = last_span == span || s + 1 == static_cast<uint32_t>(split_.spans_each);
-    *state(top, i).sum = sum16(lanes_ + 16 * i);
+    *state(top, i).sum = sum16(work_.lanes + 16 * i);
     for (int slot = top, n = n_span_merges(s, last); n > 0; --n, --slot)
       merge_states(kernels_, shape_.head_dim, state(slot - 1, i), state(slot, i));
     if (!last) continue;

@@ -7,13 +7,11 @@
 #include <limits>
 
 #include "kernel/attention.h"
-#include "kernel/cpu/linear_layout.h"
+#include "kernel/query_work.h"
 
 namespace pando::kernel {
 
 inline constexpr int kMostPages = 64;  // pages of a tile
-
-inline int round_up_16(int n) { return (n + 15) / 16 * 16; }
 
 // Where a binary counter of spans (docs/arithmetic.md, step 4) keeps span s, and how often the two
 // topmost results merge once it is there.
@@ -88,7 +86,8 @@ class AttentionItem {
         row_begin_(item / split.n_parts / shape_.n_kv_heads * split.rows_each),
         row_end_(std::min(row_begin_ + split.rows_each, split.n_rows)),
         dim_(round_up_16(shape_.head_dim)),
-        n_queries_((row_end_ - row_begin_) * split.group) {}
+        n_queries_((row_end_ - row_begin_) * split.group),
+        work_(shape_) {}
 
   // Takes its work space from `memory` on and returns the size of it, in bytes.
   size_t use(std::byte* memory);
@@ -124,20 +123,7 @@ class AttentionItem {
   const int dim_;  // padded head_dim
   const int n_queries_;
 
-  float* q_ = nullptr;          // [n_queries, dim_]; for int8 one at a time
-  float* lanes_ = nullptr;      // [n_queries, 16]
-  float* scores_ = nullptr;     // [n_queries, padded tile_len]
-  float* factor_ = nullptr;     // [n_queries]
-  float* widened_ = nullptr;    // [kStripChannels, padded tile_len]; not for int8
-  int32_t* visible_ = nullptr;  // [n_queries]
-  int32_t* from_ = nullptr;     // [n_queries], with a window
-  // For int8:
-  int8_t* q_int8_ = nullptr;        // [n_queries, dim_]
-  QuantizedRow* q_rows_ = nullptr;  // [n_queries]
-  uint8_t* shares_ = nullptr;       // [n_queries, padded tile_len]
-  float* share_scale_ = nullptr;    // [n_queries]
-  float* to_share_ = nullptr;       // [n_queries]
-  std::byte* gathered_ = nullptr;   // int8_gathered_bytes()
+  QueryWork work_;
   // A stack of span results per query; the topmost is being folded.
   float* max_ = nullptr;  // [n_slots, n_queries]
   float* sum_ = nullptr;  // [n_slots, n_queries]

@@ -8,9 +8,7 @@
 
 #include "base/check.h"
 #include "kernel/attention_item.h"
-#include "kernel/cpu/attend_args.h"
 #include "kernel/row_chunks.h"
-#include "kernel/work_space.h"
 
 namespace pando::kernel {
 namespace {
@@ -37,41 +35,21 @@ class LevelItem {
         group_(args.n_heads / shape_.n_kv_heads),
         dim_(round_up_16(shape_.head_dim)),
         begin_(chunk.begin),
-        end_(chunk.end) {}
+        end_(chunk.end),
+        work_(shape_) {}
 
   // Takes its work space, and returns its size in bytes.
   size_t use(std::byte* memory) {
     WorkSpace space(memory);
     const size_t n = static_cast<size_t>(most_chunk_rows(group_)) * group_;
-    const size_t n_tile = round_up_16(shape_.tile_len);
-    q_ = space.floats(n * dim_);
+    work_.use(space, n);
     acc_ = space.floats(n * dim_);
-    lanes_ = space.floats(n * 16);
-    tile_.scores = space.floats(n * n_tile);
-    tile_.factor = space.floats(n);
     max_ = space.floats(n);
-    visible_ = space.ints(n);
-    from_ = space.ints(n);
-    tile_.widened = space.floats(kStripChannels * n_tile);
-    if (shape_.type == DType::kI8) {
-      q_int8_ = reinterpret_cast<int8_t*>(space.take(n * dim_));
-      q_rows_ = reinterpret_cast<QuantizedRow*>(space.take(n * sizeof(QuantizedRow)));
-      tile_.shares = reinterpret_cast<uint8_t*>(space.take(n * n_tile));
-      tile_.share_scale = space.floats(n);
-      tile_.to_share = space.floats(n);
-      tile_.gathered = space.take(int8_gathered_bytes(shape_.tile_len, shape_.head_dim));
-    }
     return space.n_bytes();
   }
 
   void run(const Parts& parts) {
     scale_queries();
-    tile_.type = shape_.type;
-    tile_.head_dim = shape_.head_dim;
-    tile_.page_len = shape_.page_len;
-    tile_.tile_len = shape_.tile_len;
-    tile_.visible = visible_;
-    tile_.keep_masked = false;
     started_.assign(end_ - begin_, 0);
     const uint32_t tile_len = shape_.tile_len, pages_per_tile = shape_.pages_per_tile();
     const uint32_t first_tile = task_.pos_begin / tile_len;
@@ -79,12 +57,7 @@ class LevelItem {
     for (uint32_t page = 0; page < task_.n_pages; page += pages_per_tile) {
       std::swap(at_hand, next);
       next = chunks_of(page + pages_per_tile);
-      tile_.n_pages = at_hand.n_pages;
-      tile_.keys = at_hand.chunk.data();
-      tile_.values = at_hand.chunk.data() + at_hand.n_pages;
-      tile_.ahead = next.chunk.data();
-      tile_.n_ahead = 2 * next.n_pages;
-      attend_tile((first_tile + page / pages_per_tile) * tile_len);
+      attend_tile((first_tile + page / pages_per_tile) * tile_len, at_hand, next);
     }
     for (uint32_t row = begin_; row < end_; ++row)
       for (int head = 0; head < group_; ++head) finish(parts, row, head);
@@ -112,13 +85,9 @@ class LevelItem {
   void scale_queries() {
     for (uint32_t row = begin_; row < end_; ++row)
       for (int head = 0; head < group_; ++head) {
-        const int i = query(row) + head;
-        const float* from =
-            args_.q + row * args_.q_stride + (kv_head_ * group_ + head) * shape_.head_dim;
-        const bool int8 = shape_.type == DType::kI8;
-        float* const q = int8 ? q_ : q_ + i * dim_;
-        kernels_.scale(from, args_.scale, shape_.head_dim, q);
-        if (int8) q_rows_[i] = kernels_.quantize(q, shape_.head_dim, q_int8_ + i * dim_);
+        const int64_t channel = (kv_head_ * group_ + head) * shape_.head_dim;
+        work_.set(kernels_, query(row) + head, args_.q + row * args_.q_stride + channel,
+                  args_.scale);
       }
   }
 
@@ -138,7 +107,7 @@ class LevelItem {
   }
 
   // Neighbouring rows at once, as far as they all see something and all have begun, or none.
-  void attend_tile(uint32_t tile_begin) {
+  void attend_tile(uint32_t tile_begin, const Chunks& chunks, const Chunks& next) {
     for (uint32_t row = begin_; row < end_;) {
       const uint32_t run = row;
       const bool started = started_[row - begin_] != 0;
@@ -147,26 +116,24 @@ class LevelItem {
         const Seen of_row = seen(row, tile_begin);
         if (of_row.to == 0) break;
         most_from = std::max(most_from, of_row.from);
-        std::fill_n(visible_ + query(row) - query(run), group_, of_row.to);
-        std::fill_n(from_ + query(row) - query(run), group_, of_row.from);
+        std::fill_n(work_.visible + query(row) - query(run), group_, of_row.to);
+        std::fill_n(work_.from + query(row) - query(run), group_, of_row.from);
       }
       if (row == run) {
         ++row;
         continue;
       }
-      tile_.from = most_from > 0 ? from_ : nullptr;
-      tile_.n_queries = query(row) - query(run);
-      tile_.widen_once = widens_once(tile_.n_queries);
-      tile_.first = !started;
-      tile_.q = q_ + query(run) * dim_;
-      if (shape_.type == DType::kI8) {
-        tile_.q_int8 = q_int8_ + query(run) * dim_;
-        tile_.q_rows = q_rows_ + query(run);
-      }
-      tile_.max = max_ + query(run);
-      tile_.sum = lanes_ + query(run) * 16;
-      tile_.acc = acc_ + query(run) * dim_;
-      kernels_.attend_tile(tile_);
+      AttendTileArgs tile = work_.args(query(run), query(row) - query(run));
+      tile.n_pages = chunks.n_pages;
+      tile.keys = chunks.chunk.data();
+      tile.values = chunks.chunk.data() + chunks.n_pages;
+      tile.ahead = next.chunk.data();
+      tile.n_ahead = 2 * next.n_pages;
+      tile.from = most_from > 0 ? work_.from : nullptr;
+      tile.first = !started;
+      tile.max = max_ + query(run);
+      tile.acc = acc_ + query(run) * dim_;
+      kernels_.attend_tile(tile);
       std::fill(started_.begin() + (run - begin_), started_.begin() + (row - begin_), 1);
     }
   }
@@ -179,7 +146,7 @@ class LevelItem {
     parts.lse[at] = kEmpty;
     if (started_[row - begin_] == 0) return;
     float sum = 0;
-    for (int lane = 0; lane < 16; ++lane) sum += lanes_[16 * i + lane];
+    for (int lane = 0; lane < 16; ++lane) sum += work_.lanes[16 * i + lane];
     parts.lse[at] = max_[i] + std::log2(sum);
     kernels_.scale(acc_ + i * dim_, 1 / sum, shape_.head_dim, parts.out + at * dim_);
   }
@@ -191,11 +158,8 @@ class LevelItem {
   std::span<const PageId> pages_;
   int kv_head_, group_, dim_;
   uint32_t begin_, end_;
-  AttendTileArgs tile_{};
-  float *q_ = nullptr, *acc_ = nullptr, *lanes_ = nullptr, *max_ = nullptr;
-  int32_t *visible_ = nullptr, *from_ = nullptr;
-  int8_t* q_int8_ = nullptr;
-  QuantizedRow* q_rows_ = nullptr;
+  QueryWork work_;
+  float *acc_ = nullptr, *max_ = nullptr;
   std::vector<char> started_;  // by row: whether it has seen a position
 };
 
