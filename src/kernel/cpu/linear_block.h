@@ -1,6 +1,7 @@
-// Matrix product kernels over a sixteen-lane type S: the loop over panels, slices and row blocks.
-// Reference: docs/arithmetic.md, "Matrix products". An output's accumulator lives in registers
-// within a slice and in memory between slices; no order of these loops changes its chain over k.
+// Matrix product kernels: the walk over panels, slices and row blocks, and what is done on it over
+// a sixteen-lane type S. Reference: docs/arithmetic.md, "Matrix products". An output's accumulator
+// lives in registers within a slice and in memory between slices; no order of these loops changes
+// its chain over k.
 #pragma once
 
 #include "kernel/cpu/linear_block_float.h"
@@ -32,6 +33,55 @@ struct PackRowArgs {
   int row;         // of these
   std::byte* out;  // the packed tile; linear_layout.h
 };
+
+// Goes over a matrix of kType once, in the order in which it lies, with all n_blocks row blocks for
+// each slice. Calls on_slice(block, unit) for the slice that begins with that unit, which may put
+// other weights in place of block.w; then for each row block
+//
+//   on_rows(block, unit, index, row, n_rows)
+//
+// where what is left to set is x and sums, where they are used.
+//
+// What comes next is fetched while a slice is used, a share with each row block; with may_fetch
+// only, as for few rows that read a panel in one pass the hardware's own prefetching does better
+// (Zen 4, AVX2, one thread, one row of q8_0: 25 against 13 GB/s).
+template <DType kType, class OnSlice, class OnRows>
+[[gnu::always_inline]] static inline void walk(const LinearBlockArgs& args, int n_blocks,
+                                               bool may_fetch, const OnSlice& on_slice,
+                                               const OnRows& on_rows) {
+  const int n_units = unit_count(kType, args.k);
+  BlockArgs block = {};
+  block.y_stride = args.y_stride;
+  const std::byte* w = args.weights;
+  for (int column = 0; column < args.n; column += kPanelLen) {
+    const bool last_panel = column + kPanelLen >= args.n;
+    block.n_columns = last_panel ? args.n - column : kPanelLen;
+    block.n_strips = (block.n_columns + kStripLen - 1) / kStripLen;
+    const std::byte* panel_end = w + block.n_strips * strip_bytes(kType, args.k);
+    block.scales =
+        reinterpret_cast<const float*>(panel_end - block.n_strips * strip_tail_bytes(kType));
+    for (int unit = 0; unit < n_units; unit += block.n_units) {
+      block.first_slice = unit == 0;
+      block.last_slice = n_units - unit <= slice_units(kType);
+      block.n_units = block.last_slice ? n_units - unit : slice_units(kType);
+      block.n_groups = (args.k + kGroupLen - 1) / kGroupLen - unit_groups(kType) * unit;
+      block.w = w;
+      const int w_bytes = block.n_units * block.n_strips * unit_bytes(kType);
+      w += w_bytes;
+      on_slice(block, unit);
+      const bool fetch = may_fetch && !(last_panel && block.last_slice);
+      const int n_lines = fetch ? w_bytes / Prefetch::kLine : 0;
+      for (int i = 0; i < n_blocks; ++i) {
+        const int row = first_of(i, n_blocks, args.m);
+        block.y = args.y + row * args.y_stride + column;
+        block.next = w + first_of(i, n_blocks, n_lines) * Prefetch::kLine;
+        block.next_end = w + first_of(i + 1, n_blocks, n_lines) * Prefetch::kLine;
+        on_rows(block, unit, i, row, first_of(i + 1, n_blocks, args.m) - row);
+      }
+    }
+    w = panel_end;
+  }
+}
 
 template <class S>
 struct LinearBlock {
@@ -92,64 +142,32 @@ struct LinearBlock {
   // All of args, whose type is Block's.
   template <class Block>
   static void run_type(const LinearBlockArgs& args) {
-    const int n_units = unit_count(Block::kType, args.k);
+    constexpr DType kType = Block::kType;
     const int n_blocks = (args.m + Block::kMaxRows - 1) / Block::kMaxRows;
     alignas(64) float sums[kTileRows * kPanelLen];  // in order: y's rows may share cache sets
-    constexpr bool kMayWiden = S::kWidensHalves && is_halves(Block::kType);
-    alignas(64) std::byte wide[kMayWiden ? wide_slice_bytes(Block::kType) : 1];
+    constexpr bool kMayWiden = S::kWidensHalves && is_halves(kType);
+    alignas(64) std::byte wide[kMayWiden ? wide_slice_bytes(kType) : 1];
     const bool widen = kMayWiden && n_blocks >= kMinWidenBlocks;
-    BlockArgs block;
-    block.y_stride = args.y_stride;
-    block.w = args.weights;
-    for (int column = 0; column < args.n; column += kPanelLen) {
-      const bool last_panel = column + kPanelLen >= args.n;
-      block.n_columns = last_panel ? args.n - column : kPanelLen;
-      block.n_strips = (block.n_columns + kStripLen - 1) / kStripLen;
-      const std::byte* panel_end = block.w + block.n_strips * strip_bytes(Block::kType, args.k);
-      block.scales = reinterpret_cast<const float*>(panel_end - block.n_strips *
-                                                                    strip_tail_bytes(Block::kType));
-      for (int unit = 0; unit < n_units; unit += slice_units(Block::kType)) {
-        const int units_left = n_units - unit;
-        const bool last_slice = units_left <= slice_units(Block::kType);
-        block.n_units = last_slice ? units_left : slice_units(Block::kType);
-        block.first_slice = unit == 0;
-        block.last_slice = last_slice;
-        block.n_groups = (args.k + kGroupLen - 1) / kGroupLen - unit_groups(Block::kType) * unit;
-        const int64_t x_bytes = packed_row_bytes(Block::kType, block.n_units);  // of a row
-        const int w_bytes = block.n_units * block.n_strips * unit_bytes(Block::kType);
-        const std::byte* x = args.x + packed_row_bytes(Block::kType, unit) * args.m;
-        const std::byte* after = block.w + w_bytes;
-        if constexpr (kMayWiden) {
-          if (widen) {
-            Block::widen_slice(block.w, block.n_units, block.n_strips, wide);
-            block.w = wide;
-          }
-        }
-        // What comes next is fetched while this slice is used, a share with each row block; not
-        // for few rows that read a panel in one pass: the hardware's own prefetching does better
-        // (Zen 4, AVX2, one thread, one row of q8_0: 25 against 13 GB/s).
-        const bool fetch = args.m >= Block::kMinFetchRows && !(last_panel && last_slice);
-        const int n_lines = fetch ? w_bytes / Prefetch::kLine : 0;
-        for (int i = 0; i < n_blocks; ++i) {
-          const int row = first_of(i, n_blocks, args.m);
-          block.x = x + row * x_bytes;
-          block.sums = sums + row * kPanelLen;
-          block.y = args.y + row * args.y_stride + column;
-          block.next = after + first_of(i, n_blocks, n_lines) * Prefetch::kLine;
-          block.next_end = after + first_of(i + 1, n_blocks, n_lines) * Prefetch::kLine;
-          const int n_rows = first_of(i + 1, n_blocks, args.m) - row;
-          if constexpr (kMayWiden) {
-            if (widen) {
-              dispatch<GroupedBlock<S, Block::kType, true>, Block::kMaxRows>(n_rows, block);
-              continue;
-            }
-          }
-          dispatch<Block, Block::kMaxRows>(n_rows, block);
-        }
-        block.w = after;
+    const std::byte* x = nullptr;  // of the slice
+    int64_t x_bytes = 0;           // of a row of it
+    const auto on_slice = [&](BlockArgs& block, int unit) {
+      x = args.x + packed_row_bytes(kType, unit) * args.m;
+      x_bytes = packed_row_bytes(kType, block.n_units);
+      if constexpr (kMayWiden) {
+        if (!widen) return;
+        Block::widen_slice(block.w, block.n_units, block.n_strips, wide);
+        block.w = wide;
       }
-      block.w = panel_end;
-    }
+    };
+    const auto on_rows = [&](BlockArgs& block, int, int, int row, int n_rows) {
+      block.x = x + row * x_bytes;
+      block.sums = sums + row * kPanelLen;
+      if constexpr (kMayWiden) {
+        if (widen) return dispatch<GroupedBlock<S, kType, true>, Block::kMaxRows>(n_rows, block);
+      }
+      dispatch<Block, Block::kMaxRows>(n_rows, block);
+    };
+    walk<kType>(args, n_blocks, args.m >= Block::kMinFetchRows, on_slice, on_rows);
   }
 
  private:

@@ -164,48 +164,27 @@ struct LinearTiles {
 
   template <DType kType>
   static void run_grouped(const LinearBlockArgs& args) {
-    const int n_blocks = block_count(args.m), n_units = unit_count(kType, args.k);
-    const int n_groups = (args.k + kGroupLen - 1) / kGroupLen;
     const int64_t n_pieces = Place(kType, args.k, args.m, 0).n_pieces;
     const int8_t* q = reinterpret_cast<const int8_t*>(args.x);
     const float* scales = reinterpret_cast<const float*>(q + args.m * n_pieces * kGroupLen);
     alignas(64) float sums[kTileRows * kPanelLen];
     Slice slice;
     const TileShapes shapes(most_rows(args.m), kGroupLen);
-    BlockArgs block = {};
-    block.w = args.weights;
-    block.y_stride = args.y_stride;
-    for (int column = 0; column < args.n; column += kPanelLen) {
-      const bool last_panel = column + kPanelLen >= args.n;
-      block.n_columns = last_panel ? args.n - column : kPanelLen;
-      block.n_strips = (block.n_columns + kStripLen - 1) / kStripLen;
-      for (int unit = 0; unit < n_units; unit += block.n_units) {
-        const int units_left = n_units - unit;
-        block.n_units = units_left < slice_units(kType) ? units_left : slice_units(kType);
-        block.first_slice = unit == 0;
-        block.last_slice = block.n_units == units_left;
-        const int group = unit * unit_groups(kType), most = block.n_units * unit_groups(kType);
-        unpack<kType>(block.w, block.n_units, block.n_strips, slice);
-        const int w_bytes = block.n_units * block.n_strips * unit_bytes(kType);
-        block.w += w_bytes;
-        const int n_lines = last_panel && block.last_slice ? 0 : w_bytes / Prefetch::kLine;
-        for (int i = 0; i < n_blocks; ++i) {
-          const int row = first_of(i, n_blocks, args.m);
-          const int n_rows = first_of(i + 1, n_blocks, args.m) - row;
-          const int64_t first = row * n_pieces + group * n_rows;
-          const GroupedRows rows = {.q = q + first * kGroupLen,
-                                    .scales = scales + first,
-                                    .sums = scales + args.m * n_pieces + first,
-                                    .n_groups = n_groups - group < most ? n_groups - group : most};
-          block.sums = sums + row * kPanelLen;
-          block.y = args.y + row * args.y_stride + column;
-          block.next = block.w + first_of(i, n_blocks, n_lines) * Prefetch::kLine;
-          block.next_end = block.w + first_of(i + 1, n_blocks, n_lines) * Prefetch::kLine;
-          for (int s = 0; s < block.n_strips; ++s)
-            dispatch<kType, kTileRegisterRows>(n_rows, block, s, slice, rows);
-        }
-      }
-    }
+    const auto on_slice = [&](const BlockArgs& block, int) {
+      unpack<kType>(block.w, block.n_units, block.n_strips, slice);
+    };
+    const auto on_rows = [&](BlockArgs& block, int unit, int, int row, int n_rows) {
+      const int64_t first = row * n_pieces + unit * unit_groups(kType) * n_rows;
+      const int most = block.n_units * unit_groups(kType);
+      const GroupedRows rows = {.q = q + first * kGroupLen,
+                                .scales = scales + first,
+                                .sums = scales + args.m * n_pieces + first,
+                                .n_groups = block.n_groups < most ? block.n_groups : most};
+      block.sums = sums + row * kPanelLen;
+      for (int s = 0; s < block.n_strips; ++s)
+        dispatch<kType, kTileRegisterRows>(n_rows, block, s, slice, rows);
+    };
+    walk<kType>(args, block_count(args.m), true, on_slice, on_rows);
   }
 
   template <DType kType, int kRows>
@@ -265,47 +244,22 @@ struct LinearTiles {
   static void run_int8(const LinearBlockArgs& args) {
     constexpr DType kType = DType::kI8;
     constexpr int kPiece = 2 * kGroupLen;
-    const int n_blocks = block_count(args.m), n_units = unit_count(kType, args.k);
-    const int8_t* q = reinterpret_cast<const int8_t*>(args.x);
+    const int n_units = unit_count(kType, args.k);
     const auto* rows =
-        reinterpret_cast<const QuantizedRow*>(q + int64_t{args.m} * n_units * kPiece);
+        reinterpret_cast<const QuantizedRow*>(args.x + int64_t{args.m} * n_units * kPiece);
     // Registers of the taller row blocks store a row too many of the others.
     alignas(64) int32_t sums[kTileRows / kTileRegisterRows][kTileRegisterRows * kPanelLen];
     const TileShapes shapes(most_rows(args.m), kPiece);
-    BlockArgs block = {};
-    block.w = args.weights;
-    block.y_stride = args.y_stride;
-    for (int column = 0; column < args.n; column += kPanelLen) {
-      const bool last_panel = column + kPanelLen >= args.n;
-      block.n_columns = last_panel ? args.n - column : kPanelLen;
-      block.n_strips = (block.n_columns + kStripLen - 1) / kStripLen;
-      const int unit_size = block.n_strips * unit_bytes(kType);
-      block.scales = reinterpret_cast<const float*>(block.w + int64_t{n_units} * unit_size);
-      for (int unit = 0; unit < n_units; unit += block.n_units) {
-        const int units_left = n_units - unit;
-        block.n_units = units_left < slice_units(kType) ? units_left : slice_units(kType);
-        block.first_slice = unit == 0;
-        block.last_slice = block.n_units == units_left;
-        const std::byte* next = block.w + block.n_units * unit_size;
-        const int n_lines =
-            last_panel && block.last_slice ? 0 : block.n_units * unit_size / Prefetch::kLine;
-        for (int i = 0; i < n_blocks; ++i) {
-          const int row = first_of(i, n_blocks, args.m);
-          const int n_rows = first_of(i + 1, n_blocks, args.m) - row;
-          block.x = args.x + (int64_t{row} * n_units + int64_t{unit} * n_rows) * kPiece;
-          block.y = args.y + row * args.y_stride + column;
-          block.next = next + first_of(i, n_blocks, n_lines) * Prefetch::kLine;
-          block.next_end = next + first_of(i + 1, n_blocks, n_lines) * Prefetch::kLine;
-          if (block.n_strips == kPanelStrips)
-            add_units<kPanelStrips>(block, 0, n_rows, sums[i]);
-          else
-            for (int s = 0; s < block.n_strips; ++s) add_units<1>(block, s, n_rows, sums[i]);
-          if (block.last_slice) finish_rows(block, n_rows, sums[i], rows + row);
-        }
-        block.w = next;
-      }
-      block.w += block.n_strips * strip_tail_bytes(kType);
-    }
+    const auto on_slice = [](const BlockArgs&, int) {};
+    const auto on_rows = [&](BlockArgs& block, int unit, int i, int row, int n_rows) {
+      block.x = args.x + (int64_t{row} * n_units + int64_t{unit} * n_rows) * kPiece;
+      if (block.n_strips == kPanelStrips)
+        add_units<kPanelStrips>(block, 0, n_rows, sums[i]);
+      else
+        for (int s = 0; s < block.n_strips; ++s) add_units<1>(block, s, n_rows, sums[i]);
+      if (block.last_slice) finish_rows(block, n_rows, sums[i], rows + row);
+    };
+    walk<kType>(args, block_count(args.m), true, on_slice, on_rows);
   }
 
   // Strips [strip, strip + kStrips) of a slice. sums: [rows][48]
