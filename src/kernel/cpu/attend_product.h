@@ -88,29 +88,40 @@ struct TileProduct {
     constexpr int kLines = sizeof(typename T::Element) / 2;  // a step reads twice as much in f32
     const std::byte* next = ahead.take(o.n_k * kLines, nullptr);
     const std::byte* far = ahead.take(o.n_k * kLines, nullptr);
+    const bool fetches = next != nullptr || far != nullptr;
     if (next == nullptr) next = b[0];
     if (far == nullptr) far = b[0];
     const float* a_low = a;
     const float* a_high = R > 3 ? a + 3 * a_stride : a;
     const int64_t end = int64_t{64} * o.n_k;
     int64_t offset = 0;
-    for (int64_t line = 0; line < end; line += 64, ++a_low, ++a_high, offset += b_step) {
+    // Without anything to fetch there are no instructions that fetch: each takes the place of a
+    // load (Intel with AMX, 128 rows: 285 against 263 GFLOP/s).
+    const auto run = [&]<bool kFetch>() __attribute__((always_inline)) {
+      for (int64_t line = 0; line < end; line += 64, ++a_low, ++a_high, offset += b_step) {
+        if constexpr (kFetch) {
 #pragma GCC unroll 2
-      for (int i = 0; i < kLines; ++i) {
-        __builtin_prefetch(next + line * kLines + 64 * i, 0, 2);
-        __builtin_prefetch(far + line * kLines + 64 * i, 0, 2);
+          for (int i = 0; i < kLines; ++i) {
+            __builtin_prefetch(next + line * kLines + 64 * i, 0, 2);
+            __builtin_prefetch(far + line * kLines + 64 * i, 0, 2);
+          }
+        }
+        F column[V];
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v)
+          column[v] = T::load(reinterpret_cast<const typename T::Element*>(b[v] + offset));
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) {
+          const F x = S::set1(r < 3 ? a_low[r * a_stride] : a_high[(r - 3) * a_stride]);
+#pragma GCC unroll 8
+          for (int v = 0; v < V; ++v) sum[r][v] = S::fma(x, column[v], sum[r][v]);
+        }
       }
-      F column[V];
-#pragma GCC unroll 8
-      for (int v = 0; v < V; ++v)
-        column[v] = T::load(reinterpret_cast<const typename T::Element*>(b[v] + offset));
-#pragma GCC unroll 8
-      for (int r = 0; r < R; ++r) {
-        const F x = S::set1(r < 3 ? a_low[r * a_stride] : a_high[(r - 3) * a_stride]);
-#pragma GCC unroll 8
-        for (int v = 0; v < V; ++v) sum[r][v] = S::fma(x, column[v], sum[r][v]);
-      }
-    }
+    };
+    if (fetches)
+      run.template operator()<true>();
+    else
+      run.template operator()<false>();
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 8

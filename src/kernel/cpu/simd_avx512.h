@@ -34,7 +34,12 @@ struct SimdAvx512 {
   static F sub(F a, F b) { return _mm512_sub_ps(a, b); }
   static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
   static F div(F a, F b) { return _mm512_div_ps(a, b); }
-  static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
+  // Not the intrinsic: with two dozen chains GCC 12 spills some of them (Intel with AMX, one
+  // thread, 256 rows of f32: 180 against 152 GFLOP/s, of bf16 170 against 150).
+  static F fma(F a, F b, F c) {
+    asm("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+    return c;
+  }
   static F max(F a, F b) { return _mm512_max_ps(a, b); }
   static F min(F a, F b) { return _mm512_min_ps(a, b); }
   static F abs(F a) { return _mm512_abs_ps(a); }
