@@ -100,7 +100,7 @@ struct EngineStats {
 // Names a request of one engine.
 using RequestId = uint64_t;
 // Called from the engine's thread; must not throw and must not block.
-using Listener = std::function<void(const Event&)>;
+using Listener = std::function<void(Event)>;
 
 // All methods may be called from any thread. One thread of its own runs the steps.
 class Engine {

@@ -1,6 +1,7 @@
 // What an engine is asked, and what it answers.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -61,15 +62,18 @@ struct Request {
   uint64_t isolation_key = 0;  // requests share prefixes only within one key; below 2^64 - 1
   // So many first tokens, but the last of all, are shared with what other keys say is public.
   size_t n_public = 0;
-  // What it computes stays for later requests; false: what no open one
-  // shares goes when it ends, with what others of its isolation key left there before.
+  // What it computes stays for later requests; false: what no open one shares goes when it ends,
+  // with what others of its isolation key left there before.
   bool cached = true;
   // When tokens are due, for a policy that asks (EngineOptions). Seconds from its arrival to the
   // first token, and from one to the next. 0: as its class has it.
   double ttft_slo = 0, tpot_slo = 0;
-  // Requests that are asked as one: by a class's ttft_per_work it is due when so many like it are.
-  size_t n_together = 1;
   std::string deadline_class;  // of EngineOptions::deadline_classes
+  // Tokens of other prompts that are asked as one with it, without what it holds itself: for a
+  // class's ttft_per_work they are work of its own.
+  size_t tokens_beside = 0;
+  // When it was sent; absent: when it is submitted.
+  std::optional<std::chrono::steady_clock::time_point> arrival;
   // Hash the logits that every answer was drawn from; of an embedding, the hidden states.
   bool logits_hash = false;
 };

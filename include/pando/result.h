@@ -16,7 +16,7 @@ enum class ErrorCode {
   kBadFile,          // a file that is there and is not what it should be
   kUnsupported,      // well-formed, and outside what this version offers
   kTooLong,          // prompt and answer exceed the context or the memory for keys and values
-  kUnavailable,      // the engine is shutting down or its queue is full
+  kUnavailable,      // the engine is shutting down, its queue is full or memory ran out
   kIo,               // the operating system refused a read or a write
   kInternal,         // a bug, carried to the request that met it
 };

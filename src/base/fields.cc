@@ -42,11 +42,12 @@ void Fields::seed(const char* name, std::optional<uint64_t>& out) {
 }
 
 void Fields::texts(const char* name, std::vector<std::string>& out) {
-  if (has(name) && object_[name].is_string()) {
+  if (has(name) && object_[name].is_string())
     out = {object_[name].get<std::string>()};
-  } else {
+  else if (has(name) && !object_[name].is_array())
+    fail(name, object_[name], "a string or a list of strings");
+  else
     text_list(name, out);
-  }
 }
 
 void Fields::text_list(const char* name, std::vector<std::string>& out) {

@@ -57,21 +57,25 @@ struct Counts {
       ++n[request.is_long];
       n_met[request.is_long] += met_deadlines(request, outcome);
       add_gaps(outcome.tokens, prefills);
+      const bool is_cut = !outcome.tokens.empty() && outcome.tokens.size() < request.n_answer;
+      if (is_cut) add_gap(outcome.tokens.back(), span.end, prefills);  // at least so long
     }
+  }
+
+  // True where a long prompt was waited for.
+  bool add_gap(double begin, double end, const std::vector<Interval>& prefills) {
+    gaps.push_back(end - begin);
+    const bool is_beside_long = std::ranges::any_of(prefills, [&](const Interval& prefill) {
+      return prefill.begin < end && begin < prefill.end;
+    });
+    if (is_beside_long) gaps_beside_long.push_back(end - begin);
+    return is_beside_long;
   }
 
   void add_gaps(const std::vector<double>& tokens, const std::vector<Interval>& prefills) {
     bool is_beside_long = false;
-    for (size_t k = 1; k < tokens.size(); ++k) {
-      const double begin = tokens[k - 1], end = tokens[k];
-      gaps.push_back(end - begin);
-      if (std::ranges::none_of(prefills, [&](const Interval& prefill) {
-            return prefill.begin < end && begin < prefill.end;
-          }))
-        continue;
-      gaps_beside_long.push_back(end - begin);
-      is_beside_long = true;
-    }
+    for (size_t k = 1; k < tokens.size(); ++k)
+      is_beside_long |= add_gap(tokens[k - 1], tokens[k], prefills);
     if (is_beside_long)
       tpot_beside_long.push_back((tokens.back() - tokens[0]) /
                                  (static_cast<double>(tokens.size()) - 1));
@@ -100,6 +104,7 @@ ServeFigures figures_of(const ServedWindow& window) {
           .long_met = share(counts.n_met[1], counts.n[1]),
           .goodput = static_cast<double>(counts.n_met[0] + counts.n_met[1]) / counts.seconds,
           .n_requests = counts.n[0] + counts.n[1],
+          .n_long = counts.n[1],
           .n_waiting = counts.n_waiting};
 }
 

@@ -39,14 +39,16 @@ struct ServeFigures {
   // To the first token. One that had none at the end of its window waited at least until then, and
   // counts with that.
   Percentiles short_ttft, long_ttft;
-  Percentiles gap;              // from one token to the next, of all answers
+  // From one token to the next, of all answers; of one that was cut off the last one lasted at
+  // least until then.
+  Percentiles gap;
   Percentiles gap_beside_long;  // of these, while a long prompt waited for its first token
   // An answer's mean time from one token to the next, of those with a gap beside a long prompt.
   Percentiles tpot_beside_long;
-  double answers_per_second;     // that were whole before requests ended
-  double short_met, long_met;    // share of requests that met their deadlines
-  double goodput;                // such requests, for each second of those that count
-  size_t n_requests, n_waiting;  // n_waiting: without a first token at the end
+  double answers_per_second;             // that were whole before requests ended
+  double short_met, long_met;            // share of requests that met their deadlines
+  double goodput;                        // such requests, for each second of those that count
+  size_t n_requests, n_long, n_waiting;  // n_waiting: without a first token at the end
 };
 ServeFigures figures_of(const ServedWindow& window);
 

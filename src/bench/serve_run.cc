@@ -82,7 +82,8 @@ void note(const Lab& lab, const MeasuredSteps& steps, const EngineOptions& engin
           number(work.seconds(run.mix.most_long, 0)), run.mix.least_answer, run.mix.most_answer),
       fmt::format("Deadlines of all: the first token after {} ms, or {} times the prompt's "
                   "predicted time where that is more; then one every {} ms on the mean. Budget of "
-                  "a step: {} ms. What is not whole at the end counts as late.",
+                  "a step: {} ms. What is not whole at the end counts as late, also where it is "
+                  "due later, as the longest prompts are.",
                   number(1e3 * run.deadlines.ttft_slo), number(run.deadlines.ttft_per_work),
                   number(1e3 * run.deadlines.tpot_slo), number(1e3 * run.budget)),
       steps.in_words() + "."};
@@ -141,8 +142,8 @@ ServeRun serve_run(Lab& lab) {
                           .predictor = predictor,
                           .kv_token_bytes = kv_token_bytes},
                .loads = lab.choose<std::vector<ServeRun::Load>>({{0.7, 1}}, {{0.7, 30}},
-                                                                {{0.5, 30}, {0.7, 60}, {0.9, 30}}),
-               .head = lab.quick() ? 0.2 : 6.0,
+                                                                {{0.5, 30}, {0.7, 120}, {0.9, 30}}),
+               .head = lab.choose(0.2, 6.0, 12.0),
                .tail = lab.quick() ? 1.0 : 8.0,
                .simulated_seconds = lab.choose(20.0, 600.0, 1200.0)};
   run.n_short = median_short(run.trace, mix);

@@ -18,14 +18,15 @@ Table figures_table(std::string title, const std::vector<NamedFigures>& all) {
   Table table{.title = std::move(title),
               .columns = {"policy", "short: first token, ms, P50", "P90", "P99",
                           "long: first token, s, P50", "P90", "P99", "ms between tokens, P50",
-                          "P99", "P99 beside a long prefill", "answers/s", "in time %: short",
-                          "long", "in time/s", "of requests", "waiting at the end"}};
+                          "P99", "P99 while a long one waits", "answers/s", "in time %: short",
+                          "long", "in time/s", "of requests", "long ones", "waiting at the end"}};
   for (const auto& [name, f] : all)
     table.add({name, ms(f.short_ttft.p50), ms(f.short_ttft.p90), ms(f.short_ttft.p99),
                number(f.long_ttft.p50), number(f.long_ttft.p90), number(f.long_ttft.p99),
                ms(f.gap.p50), ms(f.gap.p99), ms(f.gap_beside_long.p99),
                number(f.answers_per_second), percent(f.short_met), percent(f.long_met),
-               number(f.goodput), std::to_string(f.n_requests), std::to_string(f.n_waiting)});
+               number(f.goodput), std::to_string(f.n_requests), std::to_string(f.n_long),
+               std::to_string(f.n_waiting)});
   return table;
 }
 
@@ -34,8 +35,8 @@ Table ratios_table(std::string title, const std::vector<NamedFigures>& all, doub
   Table table{.title = std::move(title),
               .columns = {"policy", "short: first token, times sooner, P50", "P90", "P99",
                           "in time/s, times", "long in time %",
-                          "P99 between tokens beside a long prefill / budget",
-                          "P99 of a token's mean time in such answers / budget"},
+                          "P99 between tokens while a long prompt waits / budget",
+                          "P99 of such answers' mean time a token (TPOT) / budget"},
               .notes = {"Times: against " + baseline + "."}};
   const ServeFigures& other = all.back().figures;
   for (const auto& [name, f] : all)

@@ -35,12 +35,12 @@ Node* KvCache::extend(Node* tip, Token token) {
 
 void KvCache::release(Node* tip) {
   // The tip may be forgotten: the rest of the path is reached from the nodes that stay.
-  const std::vector<Node*> path = path_to(tip);
-  Node* last_with_pages = nullptr;
-  for (Node* node : path)
-    if (!node->pages.empty()) last_with_pages = node;
+  Node* last_with_pages = tip;
+  while (last_with_pages->pages.empty() && !last_with_pages->is_root())
+    last_with_pages = last_with_pages->parent;
+  const bool stays = !last_with_pages->is_root();  // a root may be forgotten too
   tree_.release(tip);
-  if (last_with_pages != nullptr) refresh_path(last_with_pages);
+  if (stays) refresh_path(last_with_pages);
 }
 
 void KvCache::lock(Node* tip) {
@@ -82,16 +82,17 @@ bool KvCache::reserve(std::span<const Extent> extents) {
     fan_outs_.erase(fan_outs_.begin() + n_fan_outs, fan_outs_.end());
   };
   try {
+    tree_.make_room(extents.size());
     for (const Extent& extent : extents) {
       if (add_pages(extent)) continue;
       undo();
       return false;
     }
-    for (const Extent& extent : extents) tree_.issue(extent.node, extent.n_rows);
   } catch (...) {  // no memory for the bookkeeping itself
     undo();
     throw;
   }
+  for (const Extent& extent : extents) tree_.issue(extent.node, extent.n_rows);
   return true;
 }
 
@@ -112,29 +113,36 @@ bool KvCache::add_first_page(Node* node) {
   NodePages& above = node->parent->pages;
   PANDO_CHECK(!above.empty());
   if (above.tail_child == nullptr) {
-    above.tail_child = node;
     pool_.add_ref(above.ids.back());
     append_page(node, above.ids.back());
+    above.tail_child = node;
     return true;
   }
   const std::optional<PageId> page = take_page();
   if (!page) return false;
+  append_page(node, *page);
   const uint32_t page_start = first_index(node) * page_len_;
   const uint32_t committed = committed_end(node->parent);
   if (committed > page_start)
     copies_.push_back({above.ids.back(), *page, std::min(committed, node->start) - page_start});
   if (committed < node->start && !fault_on(Fault::kFanOutMissing))
     fan_outs_.push_back({node, page_start, node->start, *page});
-  append_page(node, *page);
   return true;
 }
 
+// Takes a reference over: where there is no memory the page is released.
 void KvCache::append_page(Node* node, PageId page) {
-  if (node->pages.empty()) {
-    ++node->parent->pages.n_children_with_pages;
-    refresh(node->parent);
+  NodePages& pages = node->pages;
+  try {
+    if (pages.empty()) pages.make_room(1);
+    pages.ids.push_back(page);
+  } catch (...) {
+    pool_.release(page);
+    throw;
   }
-  node->pages.ids.push_back(page);
+  if (pages.ids.size() > 1) return;
+  ++node->parent->pages.n_children_with_pages;
+  refresh(node->parent);
 }
 
 void KvCache::drop_last_page(Node* node) {
@@ -189,41 +197,35 @@ void KvCache::compact(Node* tip) {
 // --- after the step ------------------------------------------------------------------------------
 
 void KvCache::commit() {
-  const std::vector<Node*> nodes = tree_.issued();
-  tree_.commit_issued();
-  for (Node* node : nodes) refresh(node);  // its sequences may have gone meanwhile
+  tree_.commit_issued([this](Node& node) { refresh(&node); });  // its sequences may have gone
   copies_.clear();
   fan_outs_.clear();
 }
 
 void KvCache::abort() {
-  std::vector<Node*> nodes = tree_.issued();
   // Deepest first, so that a page is dropped by the child before its parent asks for it.
-  std::sort(nodes.begin(), nodes.end(), [](Node* a, Node* b) { return a->start > b->start; });
-  for (Node* node : nodes)
-    while (node->pages.ids.size() > n_pages_for(node, node->n_committed)) drop_last_page(node);
-  std::erase_if(nodes,
-                [](const Node* node) { return node->n_committed == 0; });  // may be forgotten
-  tree_.abort_issued();
-  for (Node* node : nodes) refresh(node);
+  tree_.abort_issued([this](Node& node) {
+    while (node.pages.ids.size() > n_pages_for(&node, node.n_committed)) drop_last_page(&node);
+    refresh(&node);
+  });
   copies_.clear();
   fan_outs_.clear();
 }
 
 void KvCache::on_split(Node& upper, Node& lower) {
-  std::vector<PageId> ids = std::move(lower.pages.ids);
+  std::vector<PageId>& ids = lower.pages.ids;
   const size_t n_upper = n_pages_for(&upper, upper.n_issued);
   const size_t lower_from =
       lower.n_issued == 0 ? ids.size() : first_index(&lower) - first_index(&upper);
-  upper.pages.ids.assign(ids.begin(), ids.begin() + n_upper);
-  lower.pages.ids.assign(ids.begin() + lower_from, ids.end());
+  upper.pages.ids.assign(ids.begin(), ids.begin() + n_upper);  // there is room
+  ids.erase(ids.begin(), ids.begin() + lower_from);
   if (upper.parent->pages.tail_child == &lower) upper.parent->pages.tail_child = &upper;
   for (FanOut& fan_out : fan_outs_)  // into the first page, which is the upper part's now
     if (fan_out.below == &lower) fan_out.below = &upper;
   if (!lower.pages.empty()) {
     upper.pages.n_children_with_pages = 1;
     if (lower_from < n_upper) {  // cut inside a page: both hold it
-      pool_.add_ref(ids[lower_from]);
+      pool_.add_ref(ids.front());
       upper.pages.tail_child = &lower;
     }
   }
@@ -235,17 +237,13 @@ void KvCache::on_split(Node& upper, Node& lower) {
 
 void KvCache::refresh(Node* node) {
   NodePages& pages = node->pages;
-  const auto key = [&] {
-    return EvictionKey{pages.key_pinned, pages.key_last_used, node->id, node};
-  };
-  if (pages.evictable) evictable_.erase(key());
+  if (pages.evictable) pages.entry = evictable_.extract(pages.key);
   const bool locked = node->n_locks > 0 && !fault_on(Fault::kEvictPinned);
   pages.evictable = !node->is_root() && !pages.empty() && !locked &&
                     pages.n_children_with_pages == 0 && node->n_issued == node->n_committed;
   if (!pages.evictable) return;
-  pages.key_pinned = node->n_pins > 0;
-  pages.key_last_used = node->last_used;
-  evictable_.insert(key());
+  pages.entry.value() = pages.key = {node->n_pins > 0, node->last_used, node->id, node};
+  evictable_.insert(std::move(pages.entry));
 }
 
 void KvCache::refresh_path(Node* tip) {

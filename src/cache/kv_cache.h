@@ -2,9 +2,7 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "cache/page_pool.h"
@@ -46,7 +44,8 @@ class KvCache {
   void release_and_drop(Node* tip);
 
   // Takes pages for the extents of one path, top first, evicting what is not locked, and issues
-  // their tokens. False where there is no room: then nothing is issued or held.
+  // their tokens. False where there is no room: then nothing is issued or held, as where memory for
+  // its own books runs out and it throws std::bad_alloc.
   bool reserve(std::span<const Extent> extents);
   // Frees duplicated page beginnings along a path. After a refused `reserve` has evicted everything
   // else, the path then needs no more pages than its length asks for. Only before anything is
@@ -68,8 +67,6 @@ class KvCache {
   void check_invariants() const;
 
  private:
-  using EvictionKey = std::tuple<bool, uint64_t, uint64_t, Node*>;  // pinned, last used, id
-
   void on_split(Node& upper, Node& lower);
   bool add_pages(const Extent& extent);
   bool add_first_page(Node* node);
@@ -85,7 +82,7 @@ class KvCache {
   PagePool& pool_;
   uint32_t page_len_;
   PrefixTree tree_;
-  std::set<EvictionKey> evictable_;
+  EvictionOrder evictable_;
   std::vector<kernel::PageCopy> copies_;
   std::vector<FanOut> fan_outs_;
   uint64_t n_evicted_pages_ = 0;

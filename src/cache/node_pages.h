@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "kernel/kv_layout.h"
@@ -9,6 +11,10 @@
 namespace pando {
 
 struct Node;
+
+// Which node loses its last page first: pinned, last used, id.
+using EvictionKey = std::tuple<bool, uint64_t, uint64_t, Node*>;
+using EvictionOrder = std::set<EvictionKey>;
 
 struct NodePages {
   // Pages of the page indices from start / page_len on, as far as tokens are issued.
@@ -18,10 +24,17 @@ struct NodePages {
   uint32_t n_children_with_pages = 0;
   // Place in the eviction order, while the pages may be taken away.
   bool evictable = false;
-  bool key_pinned = false;
-  uint64_t key_last_used = 0;
+  EvictionKey key = {};
+  EvictionOrder::node_type entry = {};  // of the order, while the node has no place in it
 
   bool empty() const { return ids.empty(); }
+  // Afterwards up to n pages, and any change of place, need no memory.
+  void make_room(size_t n) {
+    ids.reserve(n);
+    if (n == 0 || evictable || !entry.empty()) return;
+    EvictionOrder one = {EvictionKey{}};
+    entry = one.extract(one.begin());
+  }
 };
 
 }  // namespace pando

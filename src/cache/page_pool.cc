@@ -10,7 +10,9 @@ PagePool::PagePool(size_t page_bytes, size_t budget_bytes, bool poison)
     : page_bytes_(page_bytes),
       poison_(poison),
       memory_(budget_bytes / page_bytes * page_bytes),
-      n_refs_(budget_bytes / page_bytes, 0) {}
+      n_refs_(budget_bytes / page_bytes, 0) {
+  free_.reserve(n_refs_.size());  // so that release() needs no memory
+}
 
 std::optional<PageId> PagePool::allocate() {
   PageId page;

@@ -1,6 +1,7 @@
 #include "cache/prefix_tree.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/fault.h"
@@ -17,23 +18,23 @@ uint32_t common_prefix(std::span<const Token> a, std::span<const Token> b) {
 }  // namespace
 
 PrefixTree::~PrefixTree() {
-  // Nodes are taken apart one by one: a chain may be far deeper than the stack.
-  std::vector<std::unique_ptr<Node>> rest;
-  for (auto& [owner, root] : roots_) rest.push_back(std::move(root));
-  while (!rest.empty()) {
-    std::unique_ptr<Node> node = std::move(rest.back());
-    rest.pop_back();
-    for (auto& [key, child] : node->children) rest.push_back(std::move(child));
+  // Nodes go one by one, leaves first: a chain may be far deeper than the stack.
+  for (auto& [owner, root] : roots_) {
+    Node* node = root.get();
+    for (;;) {
+      while (!node->children.empty()) node = node->children.begin()->second.get();
+      if (node->is_root()) break;
+      node = node->parent;
+      node->children.erase(node->children.begin());
+    }
   }
 }
 
 Node* PrefixTree::root(uint64_t owner) {
-  std::unique_ptr<Node>& root = roots_[owner];
-  if (!root) {
-    root = std::make_unique<Node>();
-    root->owner = owner;
-  }
-  return root.get();
+  if (const auto found = roots_.find(owner); found != roots_.end()) return found->second.get();
+  auto root = std::make_unique<Node>();
+  root->owner = owner;
+  return roots_.emplace(owner, std::move(root)).first->second.get();
 }
 
 Node* PrefixTree::add_child(Node* parent, std::span<const Token> tokens, uint64_t owner) {
@@ -43,28 +44,36 @@ Node* PrefixTree::add_child(Node* parent, std::span<const Token> tokens, uint64_
   child->tokens.assign(tokens.begin(), tokens.end());
   child->id = next_id_++;
   child->owner = owner;
+  Node* made =
+      parent->children.emplace(ChildKey{tokens[0], owner}, std::move(child)).first->second.get();
   ++n_nodes_;
-  return (parent->children[{tokens[0], owner}] = std::move(child)).get();
+  return made;
+}
+
+// The child of `node` that is a beginning of the tokens, inserted where none shares any.
+Node* PrefixTree::step_down(Node* node, std::span<const Token> tokens, uint64_t owner) {
+  const auto found = node->children.find({tokens[0], owner});
+  if (found == node->children.end()) return add_child(node, tokens, owner);
+  Node* child = found->second.get();
+  const uint32_t n = common_prefix(child->tokens, tokens);
+  return n < child->size() ? split(child, n) : child;
 }
 
 Node* PrefixTree::acquire(uint64_t isolation_key, std::span<const Token> tokens,
                           uint32_t n_public) {
   PANDO_CHECK(isolation_key != kPublicOwner && n_public < tokens.size());
   Node* node = root(n_public > 0 ? kPublicOwner : isolation_key);
-  while (!tokens.empty()) {
-    const bool is_public = node->end() < n_public;
-    const uint64_t owner = is_public ? kPublicOwner : isolation_key;
-    const std::span<const Token> next = is_public ? tokens.first(n_public - node->end()) : tokens;
-    uint32_t n = static_cast<uint32_t>(next.size());
-    const auto found = node->children.find({tokens[0], owner});
-    if (found == node->children.end()) {
-      node = add_child(node, next, owner);
-    } else {
-      node = found->second.get();
-      n = common_prefix(node->tokens, next);
-      if (n < node->size()) node = split(node, n);
+  try {
+    while (!tokens.empty()) {
+      const bool is_public = node->end() < n_public;
+      const uint64_t owner = is_public ? kPublicOwner : isolation_key;
+      const std::span<const Token> next = is_public ? tokens.first(n_public - node->end()) : tokens;
+      node = step_down(node, next, owner);
+      tokens = tokens.subspan(node->size());
     }
-    tokens = tokens.subspan(n);
+  } catch (...) {
+    prune(node);
+    throw;
   }
   for (Node* up = node; !up->is_root(); up = up->parent)
     if (up->n_pins++ == 0) n_pinned_tokens_ += up->size();
@@ -79,13 +88,7 @@ Node* PrefixTree::extend(Node* tip, Token token) {
     ++n_pinned_tokens_;
     return tip;
   }
-  Node* next;
-  if (const auto found = tip->children.find({token, tip->owner}); found != tip->children.end()) {
-    next = found->second.get();
-    if (next->size() > 1) next = split(next, 1);
-  } else {
-    next = add_child(tip, {&token, 1}, tip->owner);
-  }
+  Node* next = step_down(tip, {&token, 1}, tip->owner);
   if (next->n_pins++ == 0) n_pinned_tokens_ += next->size();
   ++next->n_locks;
   return next;
@@ -121,6 +124,7 @@ void PrefixTree::touch(Node* tip) {
 // Cuts a node after its first n_upper tokens; returns the new upper part.
 Node* PrefixTree::split(Node* node, uint32_t n_upper) {
   PANDO_CHECK(n_upper > 0 && n_upper < node->size());
+  // What needs memory comes first.
   auto owned = std::make_unique<Node>();
   Node* upper = owned.get();
   upper->parent = node->parent;
@@ -131,8 +135,11 @@ Node* PrefixTree::split(Node* node, uint32_t n_upper) {
   upper->n_pins = node->n_pins;
   upper->n_locks = node->n_locks;
   upper->last_used = node->last_used;
-  upper->id = next_id_++;
   upper->owner = node->owner;
+  upper->pages.make_room(node->pages.ids.size());
+  std::unique_ptr<Node>& place_below = upper->children[{node->tokens[n_upper], node->owner}];
+  make_room(1);
+  upper->id = next_id_++;
   ++n_nodes_;
 
   const bool in_flight = node->n_issued > node->n_committed;
@@ -148,9 +155,10 @@ Node* PrefixTree::split(Node* node, uint32_t n_upper) {
       if (part->n_issued > part->n_committed) issued_.push_back(part);
   }
 
-  std::unique_ptr<Node>& place = upper->parent->children[{upper->tokens[0], node->owner}];
+  std::unique_ptr<Node>& place =
+      upper->parent->children.find({upper->tokens[0], node->owner})->second;
   node->parent = upper;
-  upper->children[{node->tokens[0], node->owner}] = std::move(place);
+  place_below = std::move(place);
   place = std::move(owned);
   on_split_(*upper, *node);
   return upper;
@@ -162,18 +170,21 @@ void PrefixTree::issue(Node* node, uint32_t n) {
   node->n_issued += n;
 }
 
-void PrefixTree::commit_issued() {
-  for (Node* node : issued_) node->n_committed = node->n_issued;
+void PrefixTree::commit_issued(const Visitor& on_commit) {
+  for (Node* node : issued_) {
+    node->n_committed = node->n_issued;
+    on_commit(*node);
+  }
   issued_.clear();
 }
 
-void PrefixTree::abort_issued() {
-  std::vector<Node*> nodes = std::move(issued_);
-  issued_.clear();
+void PrefixTree::abort_issued(const Visitor& on_abort) {
+  std::vector<Node*> nodes = std::exchange(issued_, {});
   for (Node* node : nodes) node->n_issued = node->n_committed;
-  // Pruning may reach upwards, so the upper nodes come first.
-  std::sort(nodes.begin(), nodes.end(), [](Node* a, Node* b) { return a->start < b->start; });
-  for (Node* node : nodes) prune(node);
+  std::sort(nodes.begin(), nodes.end(), [](Node* a, Node* b) { return a->start > b->start; });
+  for (Node* node : nodes) on_abort(*node);
+  // Forgetting one may reach upwards, so the upper nodes come first.
+  for (size_t i = nodes.size(); i-- > 0;) prune(nodes[i]);
 }
 
 void PrefixTree::forget_after(Node* node, uint32_t n_kept) {

@@ -56,10 +56,15 @@ struct Node {
 // of a path, locks its keys and values as well. Only what is committed outlives the last pin.
 // Splits may happen at any time, also while tokens are issued: the lower part stays the same Node,
 // so tips held by others stay valid.
+//
+// acquire, extend and make_room throw std::bad_alloc where memory runs out, and have then changed
+// nothing but where nodes are split; nothing else allocates.
 class PrefixTree {
  public:
-  // Called after a split: `upper` is new, `lower` is the old node with what is left of it.
+  // Called after a split: `upper` is new, with room for the pages of `lower`, which is the old node
+  // with what is left of it. Must not throw.
   using SplitListener = std::function<void(Node& upper, Node& lower)>;
+  using Visitor = std::function<void(Node&)>;
   explicit PrefixTree(SplitListener on_split) : on_split_(std::move(on_split)) {}
   ~PrefixTree();
   PrefixTree(const PrefixTree&) = delete;
@@ -76,13 +81,17 @@ class PrefixTree {
   void lock(Node* tip);
   void unlock(Node* tip);
 
+  // For n calls of `issue`.
+  void make_room(size_t n) { issued_.reserve(issued_.size() + n); }
   // Marks the next n tokens of a node as computed by the step under way.
   void issue(Node* node, uint32_t n);
   // Nodes with tokens issued and not committed.
   const std::vector<Node*>& issued() const { return issued_; }
-  void commit_issued();
-  // Nodes that nobody pins and that have nothing committed are gone afterwards.
-  void abort_issued();
+  // `on_commit` sees each of them afterwards.
+  void commit_issued(const Visitor& on_commit = [](Node&) {});
+  // Nodes that nobody pins and that have nothing committed are gone afterwards. Before that
+  // `on_abort` sees all that had tokens issued, the deepest first.
+  void abort_issued(const Visitor& on_abort = [](Node&) {});
 
   // Keeps only the first n_kept tokens of a node as committed (its pages went).
   void forget_after(Node* node, uint32_t n_kept);
@@ -100,6 +109,7 @@ class PrefixTree {
  private:
   Node* root(uint64_t owner);
   Node* add_child(Node* parent, std::span<const Token> tokens, uint64_t owner);
+  Node* step_down(Node* node, std::span<const Token> tokens, uint64_t owner);
   Node* split(Node* node, uint32_t n_upper);
   void touch(Node* tip);
 

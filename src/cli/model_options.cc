@@ -50,7 +50,8 @@ CLI::Validator size_in_bytes() {
       [size](std::string& text) {
         const size_t first = text.find_first_not_of(" \t\n\v\f\r");
         const bool negative = first != std::string::npos && text[first] == '-';
-        return negative ? text + ", expected a size as in 4GiB" : size(text);
+        const bool good = !negative && size(text).empty();
+        return good ? std::string() : text + ", expected a size as in 4GiB";
       },
       size.get_description(), "");
 }
@@ -102,7 +103,7 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
       ->check(not_negative)
       ->group(group);
   app.add_option("--threads", a.engine.threads,
-                 "Threads (default: one for each processor that may be used)")
+                 "Threads (default, and 0: one for each processor that may be used)")
       ->check(not_negative)
       ->group(group);
   app.add_option("--step-rows", a.engine.step_rows, "Rows of a forward pass at most")

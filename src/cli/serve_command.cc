@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -35,7 +37,9 @@ struct ServeOptions {
 
 Status read_keys(const std::string& path, std::vector<std::string>& lines) {
   std::ifstream file(path);
-  if (!file) return Error{ErrorCode::kNotFound, fmt::format("cannot read {}", path)};
+  if (!file)
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("--api-key-file: cannot read {}: {}", path, std::strerror(errno))};
   for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
   return {};
 }
@@ -121,7 +125,8 @@ int serve_model(ServeOptions o) {
   if (!o.api_key_file.empty()) {
     if (Status status = read_keys(o.api_key_file, o.server.api_keys); !status)
       return report_error(status.error().message);
-    if (o.server.api_keys.empty()) return report_error(o.api_key_file + " has no keys in it");
+    if (o.server.api_keys.empty())
+      return report_error("--api-key-file: " + o.api_key_file + " has no keys in it");
   }
   const Result<std::filesystem::path> path = model_path(o.model);
   if (!path) return report_error(path.error().message);
@@ -155,7 +160,7 @@ int serve_model(ServeOptions o) {
   const auto chat = (*model)->render_chat(std::vector<ChatMessage>{{"user", "?"}});
   if (!chat && chat.error().code == ErrorCode::kUnsupported)
     say("pando: chats are refused: {}\n", chat.error().message);
-  say("pando: a context of {} tokens; {:.3g} GiB for keys and values, of {} tokens\n",
+  say("pando: a context of {} tokens; {:.4g} GiB for keys and values, of {} tokens\n",
       (*engine)->options().context, static_cast<double>((*engine)->options().kv_memory) * 0x1p-30,
       (*engine)->kv_capacity());
   if ((*engine)->kv_capacity() < static_cast<size_t>((*engine)->options().context))

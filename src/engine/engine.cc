@@ -132,11 +132,7 @@ class Engine::Impl {
           return;
         }
       }
-      RequestId last = 0;
-      for (Message& message : messages) {
-        if (const Submit* submit = std::get_if<Submit>(&message)) last = submit->id;
-        take(message);
-      }
+      const RequestId last = take(messages);
       loop_->step();
       publish(last);
     }
@@ -155,10 +151,28 @@ class Engine::Impl {
     loop_->deliver_events();
   }
 
-  void take(Message& message) {
-    if (const Cancel* cancel = std::get_if<Cancel>(&message)) return loop_->cancel(cancel->id);
-    Submit& submit = std::get<Submit>(message);
+  // Returns the last request among them.
+  RequestId take(std::deque<Message>& messages) {
+    RequestId last = 0;
+    std::vector<RequestId> cancelled;  // of those that stand together
+    const auto cancel = [&] { loop_->cancel(std::exchange(cancelled, {})); };
+    for (Message& message : messages) {
+      if (const Cancel* one = std::get_if<Cancel>(&message)) {
+        cancelled.push_back(one->id);
+        continue;
+      }
+      cancel();
+      Submit& submit = std::get<Submit>(message);
+      last = submit.id;
+      take(submit);
+    }
+    cancel();
+    return last;
+  }
+
+  void take(Submit& submit) {
     const Listener listener = std::move(submit.listener);
+    const int n_answers = submit.request.sampling.n;
     Status status;
     try {
       status = loop_->submit(submit.id, std::move(submit.request), listener);
@@ -167,7 +181,12 @@ class Engine::Impl {
     } catch (const std::exception& error) {
       status = Error{ErrorCode::kInternal, error.what()};
     }
-    if (!status) listener(Event{.request = submit.id, .error = status.error()});
+    if (status) return;
+    {
+      std::lock_guard lock(mutex_);
+      n_taken_ -= n_answers;
+    }
+    listener(Event{.request = submit.id, .error = status.error()});
   }
 
   void shut_down(std::deque<Message>& messages) {

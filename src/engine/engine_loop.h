@@ -40,8 +40,10 @@ class EngineLoop {
   // only: any thread may call it.
   Status check(const Request& request) const;
   // Takes a request of tokens up, if it passes `check` and max_queue allows it: kUnavailable.
+  // Throws std::bad_alloc where memory runs out, and has then taken nothing.
   Status submit(RequestId id, Request request, Listener listener);
-  void cancel(RequestId id);
+  void cancel(RequestId id) { cancel(std::vector{id}); }
+  void cancel(std::vector<RequestId> ids);
   // Requests of which nothing is computed but what they share with others, in order of arrival.
   std::vector<RequestId> waiting() const;
   // Ends every open request with this error.
@@ -97,6 +99,7 @@ class EngineLoop {
   size_t batch_size() const;
   uint64_t add_sequence(const std::shared_ptr<ActiveRequest>& active, int choice);
   void drop(Sequence& sequence);
+  void drop_all(const ActiveRequest& request);
   void remove_done();
   Status check_queue(int n_new) const;
   uint32_t tokens_to_come(const Sequence& sequence) const;

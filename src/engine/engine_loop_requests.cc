@@ -78,7 +78,8 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
     thrown = std::current_exception();
   }
   if (thrown || !status) {
-    cancel(id);
+    drop_all(*active);
+    remove_done();
     memory_tight_ = memory_tight;  // this makes no room
     if (thrown) std::rethrow_exception(thrown);
     return status;
@@ -136,9 +137,11 @@ Status EngineLoop::check_queue(int n_new) const {
                     n_tokens, n_most);
 }
 
-void EngineLoop::cancel(RequestId id) {
+void EngineLoop::cancel(std::vector<RequestId> ids) {
+  if (ids.empty()) return;
+  std::ranges::sort(ids);
   for (const auto& sequence : sequences_)
-    if (sequence->request->id == id) drop(*sequence);
+    if (std::ranges::binary_search(ids, sequence->request->id)) drop(*sequence);
   remove_done();
 }
 
@@ -165,13 +168,13 @@ void EngineLoop::fail_all(const Error& error) {
 
 // Every sequence of the request goes; its listener hears of it once.
 void EngineLoop::fail(ActiveRequest& request, const Error& error) {
-  for (const auto& sequence : sequences_)
-    if (sequence->request.get() == &request) drop(*sequence);
+  drop_all(request);
   outbox_.push_back({request.listener, Event{.request = request.id, .error = error}});
 }
 
 void EngineLoop::deliver_events() {
-  for (const Delivery& delivery : std::exchange(outbox_, {})) delivery.listener(delivery.event);
+  for (Delivery& delivery : std::exchange(outbox_, {}))
+    delivery.listener(std::move(delivery.event));
 }
 
 // Gives back what a sequence holds; the sequence itself goes with remove_done().
@@ -187,6 +190,11 @@ void EngineLoop::drop(Sequence& sequence) {
     cache_.release_and_drop(sequence.tip);
   }
   memory_tight_ = false;
+}
+
+void EngineLoop::drop_all(const ActiveRequest& request) {
+  for (const auto& sequence : sequences_)
+    if (sequence->request.get() == &request) drop(*sequence);
 }
 
 void EngineLoop::remove_done() {

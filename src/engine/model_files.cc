@@ -79,6 +79,11 @@ Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) 
   std::error_code failure;
   const fs::file_status status = fs::status(name, failure);
   if (fs::is_directory(status)) return with_files(name);
+  if (fs::exists(status) && fs::path(name).extension() == ".safetensors")
+    return invalid_argument(
+        "{}: is weights alone, expected their directory, with config.json, or "
+        "a GGUF file",
+        name);
   if (fs::exists(status)) return fs::path(name);
   if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown)
     return io_error("{}: cannot be read: {}", name, failure.message());

@@ -7,6 +7,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -110,7 +111,11 @@ Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& opt
                                     double seconds) {
   if (model.parts().weights.layers.empty())
     return invalid_argument("the model was loaded without its weights, expected them");
-  return measure_steps(model.parts().weights, options, seconds);
+  try {
+    return measure_steps(model.parts().weights, options, seconds);
+  } catch (const std::bad_alloc&) {
+    return make_error(ErrorCode::kUnavailable, "not enough memory to measure how long steps take");
+  }
 }
 
 Result<MeasuredSteps> saved_steps(const fs::path& folder, const Model& model,

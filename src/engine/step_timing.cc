@@ -42,8 +42,8 @@ StepTiming::StepTiming(const Policy& policy, const PackerOptions& packer,
                  packer.n_rows),
       classes_(options.deadline_classes) {}
 
-double StepTiming::now() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+double StepTiming::at(Clock::time_point time) const {
+  return std::chrono::duration<double>(time - start_).count();
 }
 
 double StepTiming::seconds(uint32_t n_total, uint32_t n_done) const {
@@ -51,10 +51,12 @@ double StepTiming::seconds(uint32_t n_total, uint32_t n_done) const {
 }
 
 Job StepTiming::new_job(const Request& request, uint32_t n_total, uint32_t n_done) const {
-  return pando::new_job(now(), seconds(n_total, n_done),
+  const double rows_beside = static_cast<double>(request.tokens_beside);
+  const StepFeatures beside = {.rows = rows_beside, .keys = rows_beside * n_total};
+  return pando::new_job(at(request.arrival.value_or(Clock::now())), seconds(n_total, n_done),
                         {.ttft_slo = request.ttft_slo,
                          .tpot_slo = request.tpot_slo,
-                         .n_together = request.n_together},
+                         .work_beside = rows_beside > 0 ? predictor_.seconds(beside) : 0},
                         classes_.at(request.deadline_class));
 }
 
@@ -63,7 +65,7 @@ void StepTiming::update(Job& job, uint32_t n_total, uint32_t n_done) const {
 }
 
 PackedStep StepTiming::pack(const WorkView& view, std::span<const Job> jobs) const {
-  return pack_step(view, jobs, now(), predictor_, *policy_, packer_, margin_.factor());
+  return pack_step(view, jobs, at(Clock::now()), predictor_, *policy_, packer_, margin_.factor());
 }
 
 void StepTiming::observe(const PackedStep& step, double measured) {

@@ -20,7 +20,7 @@ class StepTiming {
   // Nothing where rows alone decide. options: filled in. Errors: kInvalidArgument, kBadFile.
   static Result<std::optional<StepTiming>> create(const EngineOptions& options);
 
-  // A request that comes now, with n_done of the n_total tokens of its prompt cached.
+  // Of a request, with n_done of the n_total tokens of its prompt cached.
   Job new_job(const Request& request, uint32_t n_total, uint32_t n_done) const;
   void update(Job& job, uint32_t n_total, uint32_t n_done) const;
   PackedStep pack(const WorkView& view, std::span<const Job> jobs) const;
@@ -33,7 +33,8 @@ class StepTiming {
  private:
   StepTiming(const Policy& policy, const PackerOptions& packer, const Predictor& predictor,
              const EngineOptions& options);
-  double now() const;
+  using Clock = std::chrono::steady_clock;
+  double at(Clock::time_point time) const;  // on the clock of jobs
 
   const Policy* policy_;
   PackerOptions packer_;
@@ -41,7 +42,7 @@ class StepTiming {
   Predictor predictor_;
   RemainingTable remaining_;
   std::map<std::string, DeadlineClass> classes_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Clock::time_point start_ = Clock::now();
 };
 
 }  // namespace pando

@@ -214,10 +214,12 @@ class Parser {
     Fields reader(object);
     if (one.is_string()) {
       reader.text(name, request.prompt);
+    } else if (!one.is_array()) {
+      reader.fail(name, one, "a text or a list of token ids");
+    } else if (one.empty()) {
+      reader.fail(name, one, "at least one token");
     } else {
       reader.tokens(name, request.tokens);
-      if (one.is_array() && one.empty()) reader.fail(name, one, "at least one token");
-      if (one.is_null()) reader.fail(name, one, "a text or a list of token ids");
     }
     fields_.fail(reader.status());
   }

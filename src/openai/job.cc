@@ -35,9 +35,11 @@ class WireJob : public Job {
     cached = body.cached;
     length_field = body.length_field;
     name_requests(requests, envelope_.id);
-    for (const Request& request : requests)
-      for (int choice = 0; choice < request.sampling.n; ++choice)
-        choices_.push_back({.lists = TokenLists(model_)});
+    for (size_t i = 0; i < requests.size(); ++i) {
+      first_choice_.push_back(choices_.size());
+      for (int choice = 0; choice < requests[i].sampling.n; ++choice)
+        choices_.push_back({.request = i, .lists = TokenLists(model_)});
+    }
   }
 
   std::string place(size_t request) const override {
@@ -51,7 +53,7 @@ class WireJob : public Job {
       if (is_chat()) {
         events += chunk(i, {{"role", "assistant"}, {"content", ""}}, nullptr, nullptr);
       } else if (form_.echo) {
-        const std::string text = prompt_text(request_of(i), model_);
+        const std::string text = prompt_text(requests[choices_[i].request], model_);
         choices_[i].lists.skip(text);
         events += chunk(i, text, nullptr, nullptr);
       }
@@ -60,8 +62,7 @@ class WireJob : public Job {
   }
 
   std::string hear(size_t request, const Event& event) override {
-    size_t index = static_cast<size_t>(event.choice);
-    for (size_t i = 0; i < request; ++i) index += static_cast<size_t>(requests[i].sampling.n);
+    const size_t index = first_choice_[request] + static_cast<size_t>(event.choice);
     Choice& choice = choices_[index];
     std::vector<TokenLogprob> logprobs;
     if (event.logprob) logprobs.push_back(*event.logprob);
@@ -100,18 +101,12 @@ class WireJob : public Job {
 
  private:
   struct Choice {
+    size_t request;
     TokenLists lists;
     size_t n_told = 0;  // tokens whose log-probabilities were sent
   };
 
   bool is_chat() const { return form_.endpoint == Endpoint::kChat; }
-
-  const Request& request_of(size_t choice) const {
-    size_t i = 0;
-    for (; choice >= static_cast<size_t>(requests[i].sampling.n); ++i)
-      choice -= static_cast<size_t>(requests[i].sampling.n);
-    return requests[i];
-  }
 
   std::string chunk(size_t index, Json text, Json logprobs, Json reason) const {
     Json choice = {{"index", index}};
@@ -128,7 +123,8 @@ class WireJob : public Job {
   bool include_usage_;
   const Model& model_;
   Envelope envelope_;
-  std::vector<Choice> choices_;  // of all requests
+  std::vector<Choice> choices_;       // of all requests
+  std::vector<size_t> first_choice_;  // [requests]
 };
 
 Result<std::unique_ptr<Job>> make_job(Endpoint endpoint, const nlohmann::json& json,
@@ -226,6 +222,20 @@ Status check_logprobs(const Job& job) {
   return blame("logprobs", invalid_argument("up to {} log-probabilities are asked for, expected at "
                                             "most {} (hint: fewer tokens, answers or of each)",
                                             n, kMost));
+}
+
+void count_beside(std::vector<Request>& requests) {
+  size_t n_distinct = 0;
+  const std::vector<Token>* before = nullptr;
+  for (const Request& request : requests) {
+    const std::vector<Token>& tokens = request.tokens;
+    n_distinct += tokens.size();
+    if (before != nullptr)
+      n_distinct -=
+          static_cast<size_t>(std::ranges::mismatch(tokens, *before).in1 - tokens.begin());
+    before = &tokens;
+  }
+  for (Request& request : requests) request.tokens_beside = n_distinct - request.tokens.size();
 }
 
 Error of_request(const Job& job, size_t request, Error error) {

@@ -80,6 +80,9 @@ void fit_length(Job& job, size_t request, size_t room);
 // kInvalidArgument where the log-probabilities that a job asks for, its prompts in tokens, take
 // more memory than one request may.
 Status check_logprobs(const Job& job);
+// Says in each request of a job, prompts in tokens, how many tokens the others have beside its own;
+// what one shares with the one before it counts once (Request::tokens_beside).
+void count_beside(std::vector<Request>& requests);
 // How many log-probabilities a request reports at most.
 uint64_t logprob_count(const Request& request);
 // What the engine says of a request of the job, as its client knows it: for "prompt", the place

@@ -58,11 +58,13 @@ class Packer {
   // `decodes`: seconds that they take alone.
   void set_budget(double decodes) {
     budget_ = options_.step_budget;
-    const double least = margin_ * (1 + options_.packing.least_share) * decodes;
+    const double can_keep = margin_ * decodes / (1 - options_.packing.least_share);
     if (std::isfinite(budget_))
       for (const uint32_t item : decodes_) {
-        const auto [asked, of_class] = std::pair(jobs_[item].tpot_slo, jobs_[item].class_tpot_slo);
-        budget_ = std::min(budget_, asked >= least ? asked : std::max(asked, of_class));
+        const Job& job = jobs_[item];
+        budget_ = std::min(budget_, job.tpot_slo >= can_keep
+                                        ? job.tpot_slo
+                                        : std::max(job.tpot_slo, job.class_tpot_slo));
       }
     target_ = decodes_.empty() ? budget_ : budget_ / margin_;
   }

@@ -4,8 +4,9 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <utility>
 
-#include "base/errors.h"
+#include "serve/http.h"
 
 namespace pando::serve {
 namespace {
@@ -44,17 +45,21 @@ Asking::~Asking() {
   }
 }
 
+void Asking::add_turn() {
+  if (n_turns_ < SIZE_MAX) ++n_turns_;
+}
+
 bool Asking::has_turn(size_t request) const {
   return n_under_way_ == 0 ||
          n_open_ + requests_[request].sampling.n <= engine_.options().max_open / 2;
 }
 
 Status Asking::ask() {
-  while (may_have_room_ && !waiting_.empty() && has_turn(*waiting_.begin())) {
+  while (n_turns_ > 0 && !waiting_.empty() && has_turn(*waiting_.begin())) {
     const size_t index = *waiting_.begin();
     Result<RequestId> id = engine_.submit(
         requests_[index],
-        [mailbox = mailbox_, index](const Event& event) { mailbox->put(index, event); });
+        [mailbox = mailbox_, index](Event event) { mailbox->put(index, std::move(event)); });
     if (!id) {
       const bool later =
           id.error().code == ErrorCode::kUnavailable && (n_under_way_ > 0 || is_let_in_);
@@ -62,13 +67,14 @@ Status Asking::ask() {
         failed_ = index;
         return id.error();
       }
-      may_have_room_ = false;
+      n_turns_ = 0;
       break;
     }
     waiting_.erase(index);
-    open_[index] = {*id, requests_[index].sampling.n};
+    open_[index] = {.id = *id, .n_open = requests_[index].sampling.n};
     n_open_ += open_[index].n_open;
     ++n_under_way_;
+    if (n_turns_ < SIZE_MAX) --n_turns_;
   }
   return {};
 }
@@ -80,12 +86,13 @@ Status Asking::sort(std::vector<Heard>& heard) {
     Open& open = open_[one.request];
     if (!one.event.error) {
       is_let_in_ = true;
+      if (!std::exchange(open.is_let_in, true)) add_turn();
       if (!one.event.completion) return false;
       --n_open_;
       if (--open.n_open == 0) {
         --n_under_way_;
         ++n_answered_;
-        may_have_room_ = true;
+        add_turn();
       }
       return false;
     }
@@ -94,7 +101,7 @@ Status Asking::sort(std::vector<Heard>& heard) {
     --n_under_way_;
     const bool refused = one.event.error->code == ErrorCode::kUnavailable;
     if (refused) waiting_.insert(one.request);
-    may_have_room_ = may_have_room_ && !refused;
+    if (refused && n_turns_ == SIZE_MAX) n_turns_ = 0;
     if (!refused || (n_under_way_ == 0 && !is_let_in_)) {
       failed_ = one.request;
       status = *one.event.error;
@@ -109,15 +116,13 @@ asio::awaitable<Result<std::vector<Heard>>> Asking::next() {
     Status status = ask();
     std::vector<Heard> heard = mailbox_->take();
     if (status) status = sort(heard);
-    if (status && mailbox_->is_lossy())
-      status = make_error(ErrorCode::kUnavailable,
-                          "not enough memory for the answer (hint: try again later)");
+    if (status && mailbox_->is_lossy()) status = no_memory();
     if (!status) co_return status.error();
     if (!heard.empty()) co_return heard;
     const bool alone = n_under_way_ == 0;
     wake_.expires_at(alone ? Timer::clock_type::now() + kAgain : Timer::time_point::max());
     co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
-    may_have_room_ = may_have_room_ || alone;
+    if (alone && n_turns_ == 0) n_turns_ = 1;
   }
 }
 

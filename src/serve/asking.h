@@ -3,6 +3,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <vector>
@@ -16,8 +17,9 @@ namespace pando::serve {
 // Used on one executor, the connection's. What is not answered when it goes is cancelled.
 //
 // The engine lets each request in or refuses it (kUnavailable). Once it has let one in, those that
-// it refuses are asked again when an answer of these has made room. They take at most half of the
-// answers that it has open at a time, or one request: others get in beside a long list.
+// it refuses are asked again when an answer of these has made room: then one for each that ends or
+// is let in, so that those that find no room are few. They take at most half of the answers that it
+// has open at a time, or one request: others get in beside a long list.
 class Asking {
  public:
   // `gate`: open while the executor is there to be told of answers.
@@ -38,11 +40,13 @@ class Asking {
   struct Open {
     RequestId id = 0;
     int n_open = 0;  // answers to come; 0: not asked, or over
+    bool is_let_in = false;
   };
 
   Status ask();
   Status sort(std::vector<Heard>& heard);
   bool has_turn(size_t request) const;
+  void add_turn();
 
   Engine& engine_;
   const std::vector<Request>& requests_;
@@ -52,7 +56,7 @@ class Asking {
   std::set<size_t> waiting_;  // requests to be asked
   size_t n_under_way_ = 0, n_answered_ = 0, failed_ = 0;
   int n_open_ = 0;             // answers to come of those under way
-  bool may_have_room_ = true;  // the engine
+  size_t n_turns_ = SIZE_MAX;  // requests that may be asked; SIZE_MAX: any, until one is refused
   bool is_let_in_ = false;     // one of them
 };
 

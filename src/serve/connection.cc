@@ -42,19 +42,17 @@ std::string address_of(const asio::ip::tcp::socket& socket) {
 // What a request that cannot be read is answered with; nothing where nobody waits for it.
 std::optional<HttpResponse> reading_error(const beast::error_code& error,
                                           const ServerOptions& options) {
-  const auto wrong = [](int status, const char* code, std::string message) {
-    return error_response({status, "invalid_request_error", code, std::move(message)});
-  };
   if (error == http::error::end_of_stream || error == http::error::partial_message)
     return std::nullopt;
   if (error == http::error::header_limit)
-    return wrong(431, "headers_too_large",
-                 fmt::format("the headers are longer than {} bytes", options.max_header_bytes));
+    return wrong_request(
+        431, "headers_too_large",
+        fmt::format("the headers are longer than {} bytes", options.max_header_bytes));
   if (error == http::error::body_limit)
-    return wrong(413, "body_too_large",
-                 fmt::format("the body is longer than {} bytes", options.max_body_bytes));
+    return wrong_request(413, "body_too_large",
+                         fmt::format("the body is longer than {} bytes", options.max_body_bytes));
   if (error.category() == make_error_code(http::error::bad_method).category())
-    return wrong(400, "bad_request", "this is not HTTP: " + error.message());
+    return wrong_request(400, "bad_request", "this is not HTTP: " + error.message());
   return std::nullopt;  // gone, or too slow
 }
 
@@ -69,21 +67,35 @@ std::optional<HttpResponse> check_host(const Service& service,
   const size_t n_hosts = request.count(http::field::host);
   if (n_hosts == 0 && request.version() < 11) return std::nullopt;
   if (n_hosts != 1)
-    return error_response(
-        {400, "invalid_request_error", "bad_request",
-         fmt::format("the request has {} 'Host' headers, expected one", n_hosts)});
+    return wrong_request(400, "bad_request",
+                         fmt::format("the request has {} 'Host' headers, expected one", n_hosts));
   const auto field = request[http::field::host];
   const std::string_view host(field.data(), field.size());
   if (!service.local_names_only || is_local_name(host)) return std::nullopt;
   const std::string_view name = without_port(host);
   for (const std::string& allowed : service.options.allowed_hosts)
     if (beast::iequals(allowed, name)) return std::nullopt;
-  return error_response(
-      {403, "invalid_request_error", "host_not_allowed",
-       fmt::format("the host is '{}', expected an address or localhost, as there are no API keys "
-                   "(hint: the server's option --allow-host NAME)",
-                   one_line(std::string(name)))});
+  return wrong_request(
+      403, "host_not_allowed",
+      fmt::format("the host is '{}', expected an address or localhost, as there are no API keys "
+                  "(hint: the server's option --allow-host NAME)",
+                  one_line(std::string(name))));
 }
+
+// Counts a request as under way.
+class UnderWay {
+ public:
+  UnderWay(prometheus::Gauge& gauge, double counts) : gauge_(gauge), counts_(counts) {
+    gauge_.Increment(counts_);
+  }
+  ~UnderWay() { gauge_.Decrement(counts_); }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+
+ private:
+  prometheus::Gauge& gauge_;
+  const double counts_;
+};
 
 template <class Stream>
 class Session {
@@ -112,9 +124,11 @@ class Session {
     co_await close();
   }
 
+  // Not where the client only looked whether somebody listens, or time or the server ended it.
   void log_no_tls(const beast::error_code& error) {
-    if (service_.options.log_requests != LogRequests::kNone)
-      service_.log(fmt::format("{} does not speak TLS here: {}", client_, error.message()));
+    const bool is_of_tls = error.category() == asio::error::get_ssl_category();
+    if (is_of_tls && service_.options.log_requests != LogRequests::kNone)
+      service_.log(fmt::format("{} TLS handshake failed: {}", client_, error.message()));
   }
 
   // Lets the client read what it was sent, though it may still be sending.
@@ -194,19 +208,16 @@ class Session {
 
   asio::awaitable<bool> answer(HttpRequest& request, unsigned version, bool keep_alive) {
     using namespace asio::experimental::awaitable_operators;
-    begun_ = Clock::now();
+    begun_ = request.arrival = Clock::now();
     Reply<Stream> reply(service_, stream_, logged_.id, version, keep_alive,
                         is_head(request.method));
     beast::get_lowest_layer(stream_).expires_never();
     const double counts = request.path == "/metrics" ? 0 : 1;  // who looks is not looked at
-    service_.metrics.under_way().Increment(counts);
+    const UnderWay under_way(service_.metrics.under_way(), counts);
     too_long_.expires_after(service_.is_cutting ? std::chrono::seconds(0)
                                                 : service_.options.request_timeout);
     const auto ended =
-        co_await (handled(request, reply) ||
-                  client_left(beast::get_lowest_layer(stream_).socket(), reply.is_ending()) ||
-                  too_long_.async_wait(kToken));
-    service_.metrics.under_way().Decrement(counts);
+        co_await (handled(request, reply) || client_gone(request, reply) || time_over(request));
     if (ended.index() == 2) {
       const WireError error = why_cut();
       co_await fail(reply, error);
@@ -218,6 +229,16 @@ class Session {
     co_return ended.index() == 0 && reply.keep_alive();
   }
 
+  asio::awaitable<void> client_gone(HttpRequest& request, Reply<Stream>& reply) {
+    co_await client_left(beast::get_lowest_layer(stream_).socket(), reply.is_ending());
+    request.is_given_up = true;
+  }
+
+  asio::awaitable<void> time_over(HttpRequest& request) {
+    co_await too_long_.async_wait(kToken);
+    request.is_given_up = true;
+  }
+
   // Throws nothing: whoever waits for the first of several would wait for the others.
   asio::awaitable<void> handled(HttpRequest& request, Reply<Stream>& reply) {
     std::optional<WireError> error;
@@ -226,8 +247,7 @@ class Session {
     } catch (const boost::system::system_error&) {
       reply.lose();
     } catch (const std::bad_alloc&) {
-      error = openai::wire_error(make_error(
-          ErrorCode::kUnavailable, "not enough memory for the answer (hint: try again later)"));
+      error = openai::wire_error(no_memory());
     } catch (const std::exception& bug) {
       error = WireError{500, "server_error", "internal", bug.what()};
     }
@@ -237,9 +257,8 @@ class Session {
   WireError why_cut() const {
     const auto after = [](std::chrono::seconds time) { return fmt::format("{} s", time.count()); };
     if (service_.is_cutting)
-      return {503, "server_error", "shutting_down",
-              "the server is shutting down, and there was no answer within " +
-                  after(service_.options.drain_timeout)};
+      return shutting_down(", and there was no answer within " +
+                           after(service_.options.drain_timeout));
     return {504, "server_error", "timeout",
             "there was no answer within " + after(service_.options.request_timeout)};
   }

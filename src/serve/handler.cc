@@ -23,18 +23,6 @@ namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::json;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-HttpResponse wrong_request(int status, const char* code, std::string message) {
-  return error_response({status, "invalid_request_error", code, std::move(message)});
-}
-
-HttpResponse shutting_down() {
-  return error_response({503, "server_error", "shutting_down", "the server is shutting down"});
-}
-
 // Parameters such as a charset may follow.
 bool is_json(std::string_view content_type) {
   constexpr std::string_view kJson = "application/json";
@@ -66,7 +54,8 @@ struct Prepared {
 // A body and what is asked by it; on a thread for texts.
 Prepared prepare(Service& service, const Route& route, const HttpRequest& request,
                  size_t most_bytes) {
-  if (service.is_cutting && !route.open) return {.response = shutting_down()};
+  const auto nobody_waits = [&] { return service.is_cutting || request.is_given_up; };
+  if (nobody_waits() && !route.open) return {.response = error_response(shutting_down())};
   uint64_t n_prompt = 0;
   const auto refuse = [&](const Error& error) {
     return Prepared{
@@ -85,10 +74,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     fields.text("model", name);
     if (!fields.status()) return refuse(fields.status().error());
     if (!name.empty() && name != service.options.model_name)
-      return {.response = error_response({404, "invalid_request_error", "model_not_found",
-                                          fmt::format("the model '{}' is not served, expected '{}'",
-                                                      one_line(name), service.options.model_name),
-                                          "model"})};
+      return {.response = wrong_request(404, "model_not_found", service.not_served(name), "model")};
   }
   if (route.answer != nullptr) {
     Result<HttpResponse> response = route.answer(service, request, body);
@@ -110,7 +96,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
   if (!job) return refuse(job.error());
   const uint64_t key = (*job)->cached ? request.isolation_key : service.private_key();
   for (size_t i = 0; i < (*job)->requests.size(); ++i) {
-    if (service.is_cutting) return {.response = shutting_down()};
+    if (nobody_waits()) return {.response = error_response(shutting_down())};
     Request& one = (*job)->requests[i];
     Result<std::vector<Token>> tokens = encode_prompt(model, one);
     if (!tokens) {
@@ -119,6 +105,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
       return refuse(openai::of_request(**job, i, std::move(error)));
     }
     one.tokens = std::move(*tokens);
+    one.messages = {};  // read, and the engine would have a copy
     n_prompt += one.tokens.size();
     const Status fits = openai::check_length(**job, i, service.engine.options().context);
     if (!fits) return refuse(fits.error());
@@ -128,7 +115,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     one.ttft_slo = due->ttft_slo;
     one.tpot_slo = due->tpot_slo;
     one.deadline_class = due->deadline_class;
-    one.n_together = (*job)->requests.size();
+    one.arrival = request.arrival;
     if (*prefix != nullptr && (*job)->cached) {
       const Result<size_t> n_public = PublicPrefixes::n_public(**prefix, one.tokens);
       if (!n_public) return refuse(n_public.error());
@@ -140,6 +127,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
       return refuse(openai::of_request(**job, i, wrong.error()));
   }
   if (const Status few = openai::check_logprobs(**job); !few) return refuse(few.error());
+  openai::count_beside((*job)->requests);
   return {.job = std::move(*job), .n_prompt = n_prompt};
 }
 
@@ -160,11 +148,11 @@ class Times {
     std::optional<Clock::time_point>& first =
         first_[heard.request][static_cast<size_t>(heard.event.choice)];
     if (!first) {
-      first = Clock::now();
+      first = heard.when;
       metrics_.first_token(std::chrono::duration<double>(*first - start_).count());
     }
     if (heard.event.completion && heard.event.completion->tokens.size() > 1)
-      metrics_.next_tokens(seconds_since(*first) /
+      metrics_.next_tokens(std::chrono::duration<double>(heard.when - *first).count() /
                            static_cast<double>(heard.event.completion->tokens.size() - 1));
   }
 
@@ -196,7 +184,10 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, asio::thread_po
     std::string events;
     if (job.stream && !replier.has_begun()) {
       co_await replier.begin_stream();
-      events = job.begin();
+      if (&pool == &service.long_text_pool)  // with `echo` a long text
+        events = co_await offload(pool, service.engine.options().nice, [&] { return job.begin(); });
+      else
+        events = job.begin();
     }
     for (Heard& heard : *all_heard) {
       times.hear(heard);
@@ -273,13 +264,12 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
     return wrong_request(415, "unsupported_media_type",
                          fmt::format("the content is of type '{}', expected 'application/json'",
                                      one_line(request.content_type)));
-  if (service.draining && !route->open) return shutting_down();
+  if (service.draining && !route->open) return error_response(shutting_down());
   return std::nullopt;
 }
 
 asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& replier) {
   constexpr size_t kLong = size_t{64} << 10, kAny = openai::Bounds::kMostBytes;
-  const Clock::time_point start = Clock::now();
   const Route& route = *find_route(request.path);
   const auto prepared_on = [&](asio::thread_pool& pool, size_t most_bytes) {
     return offload(pool, service.engine.options().nice,
@@ -301,7 +291,7 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   if (prepared.response) {
     co_await replier.send(std::move(*prepared.response));
   } else {
-    co_await answer(service, *prepared.job, pool, start, replier);
+    co_await answer(service, *prepared.job, pool, request.arrival, replier);
   }
 }
 

@@ -4,6 +4,8 @@
 #include <boost/beast/core/string.hpp>
 #include <charconv>
 
+#include "base/errors.h"
+
 namespace pando::serve {
 
 std::string_view path_of(std::string_view target) {
@@ -40,6 +42,20 @@ HttpResponse error_response(const openai::WireError& error, int retry_after) {
     response.headers.push_back({"Retry-After", std::to_string(retry_after)});
   if (error.status == 401) response.headers.push_back({"WWW-Authenticate", "Bearer"});
   return response;
+}
+
+HttpResponse wrong_request(int status, const char* code, std::string message, std::string param) {
+  return error_response(
+      {status, "invalid_request_error", code, std::move(message), std::move(param)});
+}
+
+openai::WireError shutting_down(const std::string& more) {
+  return {503, "server_error", "shutting_down", "the server is shutting down" + more};
+}
+
+Error no_memory() {
+  return make_error(ErrorCode::kUnavailable,
+                    "not enough memory for the answer (hint: try again later)");
 }
 
 HttpResponse json_response(const nlohmann::ordered_json& body) {

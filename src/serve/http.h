@@ -1,7 +1,9 @@
 // Requests and answers of HTTP as the handlers see them, whatever carries them.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/awaitable.hpp>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,13 +17,15 @@
 namespace pando::serve {
 
 struct HttpRequest {
-  std::string id;  // of its answer
+  std::chrono::steady_clock::time_point arrival;  // when all of it was there
+  std::string id;                                 // of its answer
   std::string method;
   std::string path;  // without the query
   std::string content_type;
   std::string body;
   std::unique_ptr<BodyRoom::Share> room = {};  // the body's
   uint64_t isolation_key = 0;                  // of whoever asks
+  std::atomic<bool> is_given_up{false};        // nobody waits for its answer
 };
 
 struct HttpResponse {
@@ -48,6 +52,12 @@ std::string unescaped(std::string_view text);
 // With the headers that go with its status; `retry_after` in seconds.
 HttpResponse error_response(const openai::WireError& error, int retry_after = 1);
 HttpResponse json_response(const nlohmann::ordered_json& body);
+// Of a request that asks for what cannot be.
+HttpResponse wrong_request(int status, const char* code, std::string message,
+                           std::string param = "");
+// Of a server that ends; `more` may follow in the message.
+openai::WireError shutting_down(const std::string& more = "");
+Error no_memory();
 
 // Sends the answer to one request: send() once, or begin_stream() and then write() as often as
 // there is something. They throw where the client is gone.

@@ -1,6 +1,7 @@
 // Where the engine leaves what a connection is to hear.
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -14,6 +15,7 @@ namespace pando::serve {
 struct Heard {
   size_t request;  // index among those asked together
   Event event;
+  std::chrono::steady_clock::time_point when;
 };
 
 // Filled by the engine's thread, emptied by the connection's. The engine may hold it longer than
@@ -22,11 +24,11 @@ class Mailbox {
  public:
   explicit Mailbox(std::function<void()> on_mail) : on_mail_(std::move(on_mail)) {}
 
-  void put(size_t request, const Event& event) noexcept {
+  void put(size_t request, Event event) noexcept {
     const std::lock_guard lock(mutex_);
     if (!on_mail_) return;
     try {
-      heard_.push_back({request, event});
+      heard_.push_back({request, std::move(event), std::chrono::steady_clock::now()});
     } catch (const std::exception&) {
       is_lossy_ = true;
     }

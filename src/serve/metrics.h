@@ -22,7 +22,7 @@ class Metrics {
   // A request was answered: its path as the table of routes has it.
   void count_request(const std::string& path, int status, double seconds);
   void count_cancelled() { cancelled_.Increment(); }
-  // An answer's first event, and its end: seconds from the request, and for each token behind the
+  // An answer's first token, and its end: seconds from the request, and for each token behind the
   // first.
   void first_token(double seconds) { ttft_.Observe(seconds); }
   void next_tokens(double seconds_each) { tpot_.Observe(seconds_each); }

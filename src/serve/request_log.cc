@@ -11,18 +11,19 @@ namespace {
 
 bool is_visible(char c) { return c > ' ' && c < '\x7f'; }
 
-// As one word, whatever a client sent.
-std::string word_of(const std::string& text) {
+// As one word that is not too long, whatever a client sent.
+std::string word_of(std::string_view text) {
+  constexpr size_t kMost = 256;
   if (text.empty()) return "-";
   std::string word;
-  for (const char c : text) {
+  for (const char c : text.substr(0, kMost)) {
     if (is_visible(c)) {
       word += c;
     } else {
       word += fmt::format("%{:02X}", static_cast<unsigned char>(c));
     }
   }
-  return word;
+  return text.size() > kMost ? word + "..." : word;
 }
 
 }  // namespace

@@ -32,9 +32,7 @@ Result<HttpResponse> models(Service& service, const HttpRequest& request, const 
     return json_response({{"object", "list"}, {"data", Reply::array({model_object(service)})}});
   const std::string name = unescaped(request.path.substr(kModels.size() + 1));
   if (name != service.options.model_name)
-    return error_response({404, "invalid_request_error", "model_not_found",
-                           fmt::format("the model '{}' is not served, expected '{}'",
-                                       one_line(name), service.options.model_name)});
+    return wrong_request(404, "model_not_found", service.not_served(name));
   return json_response(model_object(service));
 }
 
@@ -43,8 +41,7 @@ Result<HttpResponse> health(Service&, const HttpRequest&, const Json&) {
 }
 
 Result<HttpResponse> ready(Service& service, const HttpRequest&, const Json&) {
-  if (service.draining)
-    return error_response({503, "server_error", "shutting_down", "the server is shutting down"});
+  if (service.draining) return error_response(shutting_down());
   return json_response({{"status", "ready"}});
 }
 

@@ -1,6 +1,7 @@
 #include "serve/server.h"
 
 #include <fmt/format.h>
+#include <sys/random.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -11,7 +12,9 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -26,7 +29,7 @@ namespace {
 
 namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
-using Error_code = boost::system::error_code;
+using SystemError = boost::system::error_code;
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::milliseconds kLookAgain{20};
@@ -41,7 +44,7 @@ std::string requests_are(double n) {
 }
 
 Status listen(const ServerOptions& options, tcp::acceptor& acceptor) {
-  Error_code error;
+  SystemError error;
   tcp::resolver resolver(acceptor.get_executor());
   const auto found =
       resolver.resolve(options.host, std::to_string(options.port), tcp::resolver::passive, error);
@@ -52,7 +55,10 @@ Status listen(const ServerOptions& options, tcp::acceptor& acceptor) {
   if (!error) acceptor.bind(address, error);
   if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (error)
-    return io_error("cannot listen on {} port {}: {}", options.host, options.port, error.message());
+    return io_error(
+        "cannot listen on {} port {}: {}{}", options.host, options.port, error.message(),
+        error == asio::error::address_in_use ? " (hint: another port, or 0 for any that is free)"
+                                             : "");
   return {};
 }
 
@@ -221,6 +227,9 @@ Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions
   if (!prefixes) return prefixes.error();
   auto tls = tls_of(options);
   if (!tls) return tls.error();
+  char byte = 0;
+  if (getentropy(&byte, 1) != 0)  // of ids
+    return io_error("the system gives no random bytes: {}", std::strerror(errno));
   auto impl = std::make_unique<Impl>(engine, options, std::move(*keys), std::move(*prefixes),
                                      std::move(*tls));
   if (Status status = impl->listen(); !status) return status.error();

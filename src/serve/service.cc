@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "base/check.h"
+#include "base/errors.h"
 
 namespace pando::serve {
 
@@ -26,6 +27,11 @@ std::string Service::new_id() {
   uint64_t bits = 0;
   PANDO_CHECK(getentropy(&bits, sizeof bits) == 0);
   return fmt::format("{:016x}", bits);
+}
+
+std::string Service::not_served(const std::string& model) const {
+  return fmt::format("the model '{}' is not served, expected '{}'", one_line(model),
+                     options.model_name);
 }
 
 size_t Service::longest() const {

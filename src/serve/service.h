@@ -43,6 +43,8 @@ struct Service {
   // Of a new request, and of its answer; not to be guessed.
   std::string new_id();
   openai::Envelope envelope(const std::string& id) const;
+  // What a request for another model is told.
+  std::string not_served(const std::string& model) const;
   // Tokens of prompt and answer that a request may have.
   size_t longest() const;
   // Of a request that shares with no other.

@@ -238,7 +238,7 @@ TEST(InputLine, TypesAndRangesThatAreRefused) {
       {R"("seed": 1.5)", "field 'seed' is 1.5, expected an integer of 64 bits"},
       {R"("seed": 18446744073709551616)",
        "field 'seed' is 1.8446744073709552e+19, expected an integer of 64 bits"},
-      {R"("stop": 5)", "field 'stop' is 5, expected a list of strings"},
+      {R"("stop": 5)", "field 'stop' is 5, expected a string or a list of strings"},
       {R"("min_p": "x")", "field 'min_p' is \"x\", expected a number"},
       {R"("logit_bias": [5])",
        "field 'logit_bias' is [5], expected an object of token ids and numbers"},

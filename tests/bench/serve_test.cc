@@ -136,6 +136,14 @@ TEST(ServeFiguresTest, ATokensTimeIsTheMeanOfItsAnswer) {
   EXPECT_NEAR(f.gap_beside_long.p99, 2.4, 1e-9);
 }
 
+TEST(ServeFiguresTest, WhatIsCutOffHasATimeBetweenTokensUntilTheEnd) {
+  ServedWindow window{.span = {.seconds = 10, .end = 12}};
+  window.requests = {{.n_answer = 3}, {.n_answer = 2}};
+  window.outcomes = {{{4, 4.5}}, {{5, 5.25}}};
+  EXPECT_NEAR(figures_of(window).gap.p99, 7.5, 1e-9);
+  EXPECT_NEAR(figures_of(window).gap.p50, 0.5, 1e-9);
+}
+
 TEST(ServeFiguresTest, WhoHasNoTokenWaitedUntilTheEnd) {
   // Arrivals for 10 s, watched for 12.
   ServedWindow window{.span = {.seconds = 10, .end = 12}};

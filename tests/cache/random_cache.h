@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "cache/kv_cache.h"
@@ -65,6 +66,11 @@ class RandomCache {
   const KvCache& cache() const { return cache_; }
 
  protected:
+  // How an operation of the cache is done that needs memory, and how one that must not.
+  using Operation = std::function<void()>;
+  virtual void allocating(const Operation& operation) { operation(); }
+  virtual void without_memory(const Operation& operation) { operation(); }
+
   // Carries out the copies and rows of the step under way.
   virtual void execute() {
     memory_.carry_out(cache_.copies());
@@ -121,8 +127,9 @@ class RandomCache {
     if (tokens.empty()) tokens.push_back(token());
     n_public = std::min(n_public, tokens.size() - 1);
     counts_.with_public += n_public > 0;
-    sequences_.push_back({key, static_cast<uint32_t>(n_public),
-                          cache_.acquire(key, tokens, static_cast<uint32_t>(n_public))});
+    Sequence& made = sequences_.emplace_back();
+    made = {key, static_cast<uint32_t>(n_public), nullptr};
+    allocating([&] { made.tip = cache_.acquire(key, tokens, made.n_public); });
   }
   Token token() { return static_cast<Token>(below(options_.alphabet)); }
 
@@ -130,12 +137,15 @@ class RandomCache {
     std::swap(sequences_[index], sequences_.back());
     const Sequence sequence = sequences_.back();
     sequences_.pop_back();
-    if (sequence.locked) cache_.unlock(sequence.tip);
-    drop ? cache_.release_and_drop(sequence.tip) : cache_.release(sequence.tip);
+    without_memory([&] {
+      if (sequence.locked) cache_.unlock(sequence.tip);
+      drop ? cache_.release_and_drop(sequence.tip) : cache_.release(sequence.tip);
+    });
   }
 
   void lock(Sequence& sequence) {
-    sequence.locked ? cache_.unlock(sequence.tip) : cache_.lock(sequence.tip);
+    without_memory(
+        [&] { sequence.locked ? cache_.unlock(sequence.tip) : cache_.lock(sequence.tip); });
     sequence.locked = !sequence.locked;
   }
 
@@ -145,7 +155,7 @@ class RandomCache {
     const auto found = sequence.tip->children.find({next, sequence.tip->owner});
     counts_.locked_by_extend +=
         found != sequence.tip->children.end() && found->second->pages.evictable;
-    sequence.tip = cache_.extend(sequence.tip, next);
+    allocating([&] { sequence.tip = cache_.extend(sequence.tip, next); });
   }
 
   std::vector<Extent> next_extents(Node* tip, uint32_t n_rows) const {
@@ -179,7 +189,8 @@ class RandomCache {
     const size_t n_copies = cache_.copies().size(), n_fan_outs = cache_.fan_outs().size();
     const size_t n_issued = cache_.issued().size();
 
-    const bool reserved = cache_.reserve(extents);
+    bool reserved = false;
+    allocating([&] { reserved = cache_.reserve(extents); });
     for (const Before& before : locked) {  // nothing that is locked or in flight ever loses a page
       const Node& now = *before.node;
       EXPECT_GE(now.pages.ids.size(), before.ids.size());
@@ -211,14 +222,14 @@ class RandomCache {
     executed_ = false;
     if (below(5) == 0) {
       ++counts_.aborts;
-      return cache_.abort();
+      return without_memory([&] { cache_.abort(); });
     }
-    cache_.commit();
+    without_memory([&] { cache_.commit(); });
   }
 
   void compact(Node* tip) {
     const size_t n_free = pool_.n_free();
-    cache_.compact(tip);
+    without_memory([&] { cache_.compact(tip); });
     counts_.compacted += pool_.n_free() > n_free;
     EXPECT_GE(pool_.n_free(), n_free);
   }

@@ -8,15 +8,17 @@ namespace {
 
 class ServeTest : public ProcessTest {
  protected:
-  // What it says of `model` until it serves and is told to end, as it must.
-  std::string serve_and_end(const std::string& model) {
+  // What it says of `model` until it serves and is told to end, as it must. `before`: commands of
+  // bash for when it serves.
+  std::string serve_and_end(const std::string& model, const std::string& before = "") {
     std::filesystem::remove(at("served.txt"));
     folder().write("serve.sh", "'" PANDO_BINARY "' serve --model " + model +
                                    " --threads 1 --kv-memory 64MiB --port 0 "
                                    "--policy fcfs 2> served.txt &\n"
-                                   "until grep -qs serving served.txt; do kill -0 $! || exit 9; "
-                                   "sleep 0.02; done\n"
-                                   "kill -TERM $!\nwait $!\n");
+                                   "until_said() { until grep -qs \"$1\" served.txt; do kill -0 $! "
+                                   "|| exit 9; sleep 0.02; done; }\n"
+                                   "until_said serving\n" +
+                                   before + "kill -TERM $!\nwait $!\n");
     const int status = std::system(
         ("cd '" + folder().path().string() + "' && timeout -k 1 60 bash serve.sh").c_str());
     std::string said = contents(at("served.txt"));
@@ -36,6 +38,22 @@ TEST_F(ServeTest, EndsWhenItIsToldToThoughNobodyEverCame) {
       << said;
   EXPECT_TRUE(said.ends_with("ends: all requests are answered\n")) << said;
   EXPECT_EQ(said.find("everybody"), std::string::npos) << said;
+}
+
+// Who has sent half of a request is waited for, but not by who asks twice.
+TEST_F(ServeTest, EndsAtOnceWhenItIsToldTwice) {
+  const std::string said = serve_and_end(
+      "m",
+      "exec 3<>/dev/tcp/127.0.0.1/$(sed -n 's/.*serving.*://p' served.txt)\n"
+      "printf 'POST /v1/completions HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: 9\\r\\n"
+      "Content-Type: application/json\\r\\nExpect: 100-continue\\r\\n\\r\\n' >&3\n"
+      "read -r go_on <&3\n"
+      "kill -TERM $!\n"
+      "until_said 'is stopped'\n");
+  EXPECT_NE(said.find("is stopped: 0 requests are under way, on 1 connection; they have 30 s"),
+            std::string::npos)
+      << said;
+  EXPECT_TRUE(said.ends_with("ends at once: 0 requests are cut off\n")) << said;
 }
 
 TEST_F(ServeTest, SaysThatEverybodyMayAsk) {

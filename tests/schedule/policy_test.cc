@@ -44,8 +44,8 @@ TEST(Deadlines, OfTheRequestOrElseOfItsClass) {
   EXPECT_EQ(job.left, 0.1);
   EXPECT_EQ(job.tpot_slo, 0.2);
   EXPECT_EQ(new_job(10, 2, {}, otherwise).deadline, 18) << "scaled by the work";
-  const Job one_of_many = new_job(10, 0.1, {.n_together = 400}, otherwise);
-  EXPECT_EQ(one_of_many.deadline, 10 + 4 * 0.1 * 400) << "by the work of all";
+  const Job one_of_many = new_job(10, 0.1, {.work_beside = 39.9}, otherwise);
+  EXPECT_EQ(one_of_many.deadline, 10 + 4 * (0.1 + 39.9)) << "by the work of all";
   EXPECT_EQ(one_of_many.work, 0.1);
   const Job asked = new_job(10, 2, {.ttft_slo = 0.5, .tpot_slo = 0.01}, otherwise);
   EXPECT_EQ(asked.deadline, 10.5);

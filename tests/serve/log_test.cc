@@ -2,42 +2,18 @@
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/streambuf.hpp>
 #include <chrono>
-#include <mutex>
 #include <regex>
-#include <thread>
 
 #include "serve/client.h"
+#include "serve/log_lines.h"
 #include "serve/request_log.h"
 
 namespace pando::testing {
 namespace {
 
-using namespace std::chrono_literals;
-
-class Lines {
- public:
-  void put(const std::string& line) {
-    const std::lock_guard lock(mutex_);
-    lines_.push_back(line);
-  }
-  // So many, or what there is after ten seconds.
-  std::vector<std::string> wait_for(size_t n) {
-    for (int i = 0; i < 1000 && all().size() < n; ++i) std::this_thread::sleep_for(10ms);
-    return all();
-  }
-  std::vector<std::string> all() {
-    const std::lock_guard lock(mutex_);
-    return lines_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> lines_;
-};
-
 serve::ServerOptions logging_to(Lines& lines) {
   serve::ServerOptions options = tiny_server_options();
-  options.log = [&lines](const std::string& line) { lines.put(line); };
+  log_to(lines, options);
   return options;
 }
 

@@ -2,12 +2,15 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <boost/asio/ssl.hpp>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 
 #include "serve/client.h"
+#include "serve/log_lines.h"
 
 namespace pando::testing {
 namespace {
@@ -154,9 +157,14 @@ TEST_F(Tls, OldVersionsAndStrangersAreRefused) {
   EXPECT_EQ(TlsClient(server.port(), tls).ask("GET", "/health").result_int(), 200u);
 }
 
-// What is no handshake ends the connection: an alert at most, no answer, no reset.
+// What is no handshake ends the connection: an alert at most, no answer, no reset; and a line of
+// the log, which who only looked whether somebody listens does not get.
 TEST_F(Tls, PlainTextEndsTheConnection) {
-  RunningServer server(options());
+  Lines lines;
+  serve::ServerOptions logging = options();
+  log_to(lines, logging);
+  auto running = std::make_unique<RunningServer>(logging);
+  const RunningServer& server = *running;
   for (const std::string& sent :
        {std::string("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"),
         "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n\r\n" + std::string(200'000, 'x'),
@@ -175,6 +183,12 @@ TEST_F(Tls, PlainTextEndsTheConnection) {
   silent.close();
   asio::ssl::context tls = trusting();
   EXPECT_EQ(TlsClient(server.port(), tls).ask("GET", "/health").result_int(), 200u);
+  running.reset();
+  EXPECT_EQ(std::ranges::count_if(lines.all(),
+                                  [](const std::string& line) {
+                                    return line.find("TLS handshake failed") != std::string::npos;
+                                  }),
+            3);
 }
 
 TEST_F(Tls, FilesThatAreNoneAreRefused) {
