@@ -58,7 +58,7 @@ class Packer {
   // `decodes`: seconds that they take alone.
   void set_budget(double decodes) {
     budget_ = options_.step_budget;
-    const double can_keep = margin_ * decodes / (1 - options_.packing.least_share);
+    const double can_keep = margin_ * (1 + options_.packing.least_share) * decodes;
     if (std::isfinite(budget_))
       for (const uint32_t item : decodes_) {
         const Job& job = jobs_[item];
