@@ -1,0 +1,128 @@
+#include "engine/exactness_models.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+
+#include "model/gguf_files.h"
+#include "model/make_model.h"
+
+namespace pando::testing {
+namespace {
+
+std::optional<DType> requantised(CaseWeights kind) {
+  switch (kind) {
+    case CaseWeights::kQ8_0:
+      return DType::kQ8_0;
+    case CaseWeights::kQ4_0:
+      return DType::kQ4_0;
+    case CaseWeights::kInt8:
+      return DType::kI8;
+    case CaseWeights::kBF16Dot:
+      return DType::kBF16Dot;
+    default:
+      return std::nullopt;
+  }
+}
+
+Result<model::Weights> load_made(const CaseModel& model, CaseWeights kind,
+                                 const std::filesystem::path& directory) {
+  model::MakeModelOptions options;
+  options.shape = model.shape;
+  options.out = directory / model.name();
+  options.dtype = kind == CaseWeights::kF32   ? DType::kF32
+                  : kind == CaseWeights::kF16 ? DType::kF16
+                                              : DType::kBF16;
+  options.seed = 7;
+  options.n_layers = 2;
+  options.vocab = kCaseVocab;
+  options.max_positions = kCaseContext;
+  if (Status status = model::make_model(options); !status) return status.error();
+  std::ofstream(options.out / "config.json") << config_of(model).to_json(options.dtype);
+  ThreadPool pool(1);
+  return model::Weights::load(options.out, requantised(kind), kernel::best_kernels(), pool);
+}
+
+// With rows of whole blocks, where only `o_proj` has others.
+Result<model::Weights> load_blocks(const CaseModel& model, const std::filesystem::path& directory) {
+  model::ModelConfig config = config_of(model);
+  config.d_model = config.d_ff = 256;
+  model::ModelConfig known = config;  // a GGUF file cannot say every rotation and window
+  known.rope = {};
+  known.sliding_window = 0;
+  const std::filesystem::path path = directory / (model.name() + ".gguf");
+  std::ofstream(path, std::ios::binary) << random_gguf(known, 7);
+  ThreadPool pool(1);
+  Result<model::Weights> loaded = model::Weights::load(path, {}, kernel::best_kernels(), pool);
+  if (loaded) loaded->config = std::move(config);
+  return loaded;
+}
+
+}  // namespace
+
+std::string CaseModel::name() const {
+  return fmt::format("{}-w{}-r{}", shape, window, static_cast<int>(rope));
+}
+
+model::ModelConfig config_of(const CaseModel& model) {
+  model::ModelConfig config = model::named_shape(model.shape).value();
+  config.n_layers = 2;
+  config.vocab = kCaseVocab;
+  config.max_positions = kCaseContext;
+  if (!config.windowed_layers.empty()) config.windowed_layers.resize(config.n_layers);
+  if (model.window > 0) config.sliding_window = model.window;
+  if (model.rope != model::RopeType::kDefault) {
+    config.rope.type = model.rope;
+    config.rope.factor = 4.0;
+    if (model.rope == model::RopeType::kYarn) config.rope.attention_factor = 1.140625;
+  }
+  if (config.rope.type > model::RopeType::kLinear) config.rope.original_positions = kCaseOriginal;
+  return config;
+}
+
+CaseModels::CaseModels(CaseWeights kind) : kind_(kind) {
+  std::string pattern =
+      (std::filesystem::temp_directory_path() / "pando-exactness-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr)
+    throw std::runtime_error("cannot make a temporary directory");
+  directory_ = pattern;
+}
+
+CaseModels::~CaseModels() { std::filesystem::remove_all(directory_); }
+
+const model::Weights& CaseModels::weights(const CaseModel& model) {
+  std::unique_ptr<model::Weights>& entry = weights_[model];
+  if (!entry) {
+    Result<model::Weights> loaded = kind_ == CaseWeights::kQ4_K
+                                        ? load_blocks(model, directory_)
+                                        : load_made(model, kind_, directory_);
+    if (!loaded) throw std::runtime_error(loaded.error().message);
+    entry = std::make_unique<model::Weights>(std::move(*loaded));
+  }
+  return *entry;
+}
+
+const reference::Model& CaseModels::reference(const CaseModel& model, DType kv_type,
+                                              const CaseSizes& sizes, int context) {
+  constexpr size_t kMostKept = 100;  // half a megabyte each
+  if (references_.size() >= kMostKept) references_.clear();
+  std::unique_ptr<reference::Model>& entry =
+      references_[{model, kv_type, sizes, context > kCaseOriginal}];
+  if (!entry) {
+    const model::Weights& w = weights(model);
+    Result<reference::Model> loaded = reference::Model::load(w.config, w.checkpoint,
+                                                             {.weights = requantised(kind_),
+                                                              .kv_dtype = kv_type,
+                                                              .tile_len = sizes.tile_len,
+                                                              .span_len = sizes.span_len,
+                                                              .context = context});
+    if (!loaded) throw std::runtime_error(loaded.error().message);
+    entry = std::make_unique<reference::Model>(std::move(*loaded));
+  }
+  return *entry;
+}
+
+}  // namespace pando::testing

@@ -1,0 +1,63 @@
+// The models of exactness cases, and the reference over their weights.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "base/dtype.h"
+#include "model/weights.h"
+#include "reference/reference_forward.h"
+
+namespace pando::testing {
+
+constexpr int kCaseVocab = 64;
+constexpr int kCaseContext = 6400;
+// Positions that a scaled rotation was made for: the context of a case is below or above it.
+constexpr int kCaseOriginal = 48;
+
+// The weights of a case: as stored in one of three types, types made from bf16, or blocks of a GGUF
+// file.
+enum class CaseWeights { kF32, kF16, kBF16, kQ8_0, kQ4_0, kInt8, kQ4_K, kBF16Dot };
+
+struct CaseSizes {
+  int page_len, tile_len, span_len;
+  auto operator<=>(const CaseSizes&) const = default;
+};
+
+// A tiny random model of make_model, with another window and other scaling of its rotation.
+struct CaseModel {
+  std::string shape;
+  int window = 0;                                    // 0: as the shape has it
+  model::RopeType rope = model::RopeType::kDefault;  // kDefault: as the shape has it
+  auto operator<=>(const CaseModel&) const = default;
+  std::string name() const;
+};
+
+// The shape's configuration with the changes of the case.
+model::ModelConfig config_of(const CaseModel& model);
+
+// Tiny random models with weights of one kind, made once and loaded on demand, in a temporary
+// directory.
+class CaseModels {
+ public:
+  explicit CaseModels(CaseWeights kind);
+  ~CaseModels();
+
+  const model::Weights& weights(const CaseModel& model);
+  // Valid until the next call.
+  const reference::Model& reference(const CaseModel& model, DType kv_type, const CaseSizes& sizes,
+                                    int context);
+
+ private:
+  CaseWeights kind_;
+  std::filesystem::path directory_;
+  std::map<CaseModel, std::unique_ptr<model::Weights>> weights_;
+  // The last entry says whether the context exceeds the original one.
+  std::map<std::tuple<CaseModel, DType, CaseSizes, bool>, std::unique_ptr<reference::Model>>
+      references_;
+};
+
+}  // namespace pando::testing

@@ -1,0 +1,47 @@
+// What happens in one exactness case: a function of its seed. The golden hashes are of these draws,
+// so that their order may not change.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/engine_loop.h"
+#include "engine/exactness_models.h"
+#include "pando/request.h"
+
+namespace pando::testing {
+
+using Rng = std::mt19937_64;
+int uniform(Rng& rng, int low, int high);  // both included
+bool chance(Rng& rng, int percent);
+
+struct Scenario {
+  CaseModel model;
+  CaseSizes sizes = {4, 8, 16};
+  LoopOptions loop;
+  std::vector<Request> requests;  // in order of arrival; id i + 1
+  int arrive_percent = 100;       // chance that the next request arrives before a step
+  int cancel_percent = 0;         // chance that a step is followed by a cancellation
+  uint64_t seed = 0;
+
+  std::string describe() const;
+};
+
+// How an engine that goes by time is told to go.
+struct Timed {
+  std::string policy;
+  double step_budget = 0;  // seconds on a machine where a step takes 2e-4 and a row 2e-5
+};
+
+// Sizes, planner, types, threads, chunking, memory, a random tree of prompts, order of arrival,
+// cancellations, repetition with a warm cache. kv_type: f32, f16 or bf16 is drawn where it is none.
+Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type);
+// The same without cancellations, by an engine of its own kind that goes by time.
+Scenario draw_timed(uint64_t seed, std::optional<KvType> kv_type, const Timed& timed);
+// One prompt over three spans of real size beside shorter branches of it.
+Scenario draw_long(uint64_t seed, std::optional<KvType> kv_type);
+
+}  // namespace pando::testing
