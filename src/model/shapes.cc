@@ -149,6 +149,8 @@ const std::vector<NamedShape>& shapes() {
       {"qwen3-8b", qwen3(4096, 36, 32, 12288, false)},
       {"qwen2.5-7b", qwen2_7b()},
       {"llama-2-7b", llama2(32000, 4096, 32, 32, 11008, 1e4, 4096)},
+      {"llama-2-13b", llama2(32000, 5120, 40, 40, 13824, 1e4, 4096)},
+      {"sheared-llama-1.3b", llama2(32000, 2048, 24, 16, 5504, 1e4, 4096)},
       {"llama-3-8b", llama3(4096, 32, 128, 14336, 8192, false)},
       {"llama-3.2-1b", llama3_2_1b()},
       {"codellama-13b", llama2(32016, 5120, 40, 40, 13824, 1e6, 16384)},

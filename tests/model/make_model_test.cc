@@ -28,11 +28,12 @@ constexpr const char* kTinyShapes[] = {"tiny-qwen3", "tiny-llama", "tiny-mistral
 // Published numbers of parameters, embeddings counted once where they are tied.
 TEST(NamedShapes, HaveTheirPublishedSizes) {
   const std::pair<const char*, int64_t> sizes[] = {
-      {"qwen3-0.6b", 596'049'920},     {"qwen3-1.7b", 1'720'574'976},
-      {"qwen3-4b", 4'022'468'096},     {"qwen3-8b", 8'190'735'360},
-      {"llama-2-7b", 6'738'415'616},   {"llama-3-8b", 8'030'261'248},
-      {"llama-3.2-1b", 1'235'814'400}, {"codellama-13b", 13'016'028'160},
-      {"qwen2.5-7b", 7'615'616'512},   {"mistral-7b", 7'241'732'096},
+      {"qwen3-0.6b", 596'049'920},           {"qwen3-1.7b", 1'720'574'976},
+      {"qwen3-4b", 4'022'468'096},           {"qwen3-8b", 8'190'735'360},
+      {"llama-2-7b", 6'738'415'616},         {"llama-2-13b", 13'015'864'320},
+      {"sheared-llama-1.3b", 1'345'423'360}, {"llama-3-8b", 8'030'261'248},
+      {"llama-3.2-1b", 1'235'814'400},       {"codellama-13b", 13'016'028'160},
+      {"qwen2.5-7b", 7'615'616'512},         {"mistral-7b", 7'241'732'096},
       {"olmo-2-7b", 7'298'617'344}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
