@@ -2,8 +2,8 @@
 // (3.1, 3.3): each level's keys meet the queries of all sequences below it at once (3.2), the rest
 // of a sequence is its own, and the parts are merged by their log-sum-exp (equation 5). Tokens are
 // computed and stored as under `tree`. Levels are named by the positions where they end, the same
-// in every prompt
-// (`levels=1024+2048`); else they are an instruction and a document, as far as prompts have them.
+// in every prompt (`levels=1024+2048`); else they are an instruction and a document, as far as
+// prompts have them.
 #include <algorithm>
 #include <unordered_set>
 

@@ -1,7 +1,8 @@
 // `radix`: RadixMLP as published. Sequences share nothing between steps. Within a step, tokens with
 // equal pasts are one row of position-wise work (sections 3.1 and 3.2); attention has a row for
 // every copy, each with keys and values of its own (3.4, algorithm 1). Bypassed where too little
-// repeats (5.2). Maps are made on the engine's thread: they take a millionth of the pass (3.3).
+// repeats (5.2). Maps are made on the engine's thread, not beside the pass before (3.3, where they
+// take three orders of magnitude less than a pass; docs/planners.md has what they take here).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -102,11 +103,6 @@ class RadixPlanner final : public Planner {
       gather_.push_back(row);
     }
     return true;
-  }
-
-  static const Node* root_of(const Node* node) {
-    while (!node->is_root()) node = node->parent;
-    return node;
   }
 
   // Position-wise work goes to the compact rows, attention stays with all of them.

@@ -22,6 +22,11 @@ PathsOfStep paths_of(const RowLayout& layout) {
   return of_step;
 }
 
+const Node* root_of(const Node* node) {
+  while (!node->is_root()) node = node->parent;
+  return node;
+}
+
 void relayout(PlannedStep& step, std::span<const uint32_t> order, uint32_t n_masked) {
   const StepPlan old = std::move(step.plan);
   StepPlan& plan = step.plan;

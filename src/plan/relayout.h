@@ -23,6 +23,8 @@ struct PathsOfStep {
   std::vector<PathRows> others;   // they go on from earlier ones
 };
 PathsOfStep paths_of(const RowLayout& layout);
+// Of the path that ends at a node; every sequence has its own where a planner shares no tokens.
+const Node* root_of(const Node* node);
 
 // order: [n_rows] a row of the step, each once, or kPad; a pad is token 0 at position 0. The first
 // n_masked rows leave the step's tasks, and the pads behind them, which come last, have no

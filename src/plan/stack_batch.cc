@@ -29,8 +29,10 @@ BatchSize batch_size(const PromptGroups& groups, size_t n_groups, uint32_t n_con
           n_stacks * ((n_cells + page_len - 1) / page_len) + instruction};
 }
 
-// A context's part of the time of a pass of answers: keys are read once for a stack, each query
-// meets all of them. An operation counts a tenth of a byte.
+// A context's part of the time of a pass of answers, l contexts in a stack. The paper's A.2 counts
+// bytes and operations of one context; that l is put in, and which of the two is waited for, is
+// ours (B.3 tries numbers out): keys and values are read once for a stack, and each query meets all
+// of them. In units of a KV head's channel.
 uint32_t contexts_of_stack(const PromptGroups& groups,
                            std::span<const std::span<const Token>> prompts) {
   const auto n = static_cast<double>(groups.groups.size());
@@ -42,11 +44,16 @@ uint32_t contexts_of_stack(const PromptGroups& groups,
     for (const uint32_t i : group.prompts)
       cells += (static_cast<double>(prompts[i].size()) - instruction - group.context_len) / n;
   }
+  constexpr double kCellBytes = 4;   // a key and a value in f16
+  constexpr double kPairOps = 4;     // of a query and a cell: two multiply-adds
+  constexpr double kOpBytes = 0.1;   // that are read in the time of an operation
+  constexpr double kQueryHeads = 2;  // of a KV head, as in qwen3-0.6b; more want smaller stacks
   uint32_t best = 1;
   double least = 0;
   for (uint32_t l = 1; l <= 8; ++l) {
     const double time =
-        std::max(4 * (instruction / l + cells), 0.4 * questions * 2 * (instruction + l * cells));
+        std::max(kCellBytes * (instruction / l + cells),
+                 kOpBytes * kPairOps * questions * kQueryHeads * (instruction + l * cells));
     if (l > 1 && time >= least) continue;
     best = l;
     least = time;

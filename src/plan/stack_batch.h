@@ -1,4 +1,4 @@
-// What a batch of stacks costs: IPPD A.2.
+// What a batch of stacks needs and costs: IPPD A.2, for any number of contexts in a stack.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct BatchSize {
 BatchSize batch_size(const PromptGroups& groups, size_t n_groups, uint32_t n_contexts,
                      std::span<const WaitingPrompt> batch, uint32_t page_len);
 
-// How many contexts in a stack cost the least.
+// How many contexts in a stack cost the least, by a reckoning of ours.
 uint32_t contexts_of_stack(const PromptGroups& groups,
                            std::span<const std::span<const Token>> prompts);
 

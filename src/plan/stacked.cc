@@ -101,10 +101,6 @@ class StackedPlanner final : public Planner {
   struct Member {  // a question and its answer
     uint32_t stack, context, question;
   };
-  static uint64_t id_of(const Node* node) {
-    while (!node->is_root()) node = node->parent;
-    return node->owner;
-  }
 
   // --- the batch ---------------------------------------------------------------------------------
 
@@ -226,7 +222,7 @@ class StackedPlanner final : public Planner {
         add_row(pass, stack, paths[i].begin + pos, false);
         cells.add(pos, context, question);
       }
-      members_[id_of(paths[i].tip)] = {stack, context, question};
+      members_[root_of(paths[i].tip)->owner] = {stack, context, question};
     }
   }
 
@@ -257,7 +253,7 @@ class StackedPlanner final : public Planner {
     std::vector<std::vector<std::pair<Member, PathRows>>> of_stack(stacks_.size());
     size_t most = 0;
     for (const PathRows& path : paths) {
-      const Member& member = members_.at(id_of(path.tip));
+      const Member& member = members_.at(root_of(path.tip)->owner);
       PANDO_CHECK(path.n_rows() == 1);
       of_stack[member.stack].emplace_back(member, path);
       most = std::max(most, of_stack[member.stack].size());
