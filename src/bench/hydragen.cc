@@ -18,23 +18,18 @@ ModelSpec llama(const char* shape, int n_layers) {
 
 // `batch` answers of n_tokens behind a prefix that is there already, each after a token of its own:
 // decoding alone, as in appendix D.1.
-MakeWorkload behind_prefix(int vocab, int prefix, int batch, int n_tokens) {
-  return [=](int repetition) {
-    const std::vector<Token> tokens = RandomTokens(1, vocab)(prefix);
-    RandomTokens random(static_cast<uint64_t>(repetition) + 2, vocab);
-    Workload workload{.warm = {request_of(tokens, 1)}};
-    for (int i = 0; i < batch; ++i)
-      workload.timed.push_back(request_of(joined(tokens, random(1)), n_tokens));
-    return workload;
-  };
-}
-
 std::vector<Lane> decode(Lab& lab, const ModelSpec& spec, int prefix, int batch, int n_tokens) {
   const auto model = lab.model(spec);
   std::vector<Contestant> contestants;
   for (const char* name : {"tree", "hydragen", "prefix_cached", "no_attention"})
     contestants.push_back({.name = name, .sharing = name, .model = model, .max_running = batch});
-  return lab.contest(contestants, behind_prefix(model->info().vocab, prefix, batch, n_tokens));
+  const SharedPrompts shape{.n_prompts = batch,
+                            .n_shared = prefix,
+                            .n_own = 1,
+                            .n_answer = n_tokens,
+                            .is_warm = true,
+                            .is_kept = true};
+  return lab.contest(contestants, shared_prompts(shape, model->info().vocab));
 }
 
 // What was measured at one setting.
@@ -65,6 +60,7 @@ std::vector<Point> grid(Lab& lab, const ModelSpec& spec, const std::string& titl
   for (const int prefix : prefixes) {
     for (const int batch : batches) {
       std::vector<Lane> lanes = decode(lab, spec, prefix, batch, n_tokens);
+      note_missing(table, fmt::format("prefix {}, batch {}", prefix, batch), lanes);
       std::vector<std::string> cells = {std::to_string(prefix), std::to_string(batch)};
       for (size_t i = 0; i < lanes.size(); ++i) {
         const double rate = batch * n_tokens / lanes[i].seconds();

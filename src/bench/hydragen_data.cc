@@ -73,6 +73,7 @@ void run_figure_5(Lab& lab) {
             n_tokens));
       return workload;
     });
+    note_missing(table, fmt::format("{} questions", n), lanes);
     std::vector<std::string> cells = {std::to_string(n)};
     for (size_t i = 0; i < lanes.size(); ++i) {
       cells.push_back(number(lanes[i].seconds()));
@@ -136,6 +137,7 @@ void run_figure_6(Lab& lab) {
                       }
                       return workload;
                     });
+    note_missing(table, fmt::format("{} problems", n), lanes);
     std::vector<std::string> cells = {std::to_string(n)};
     for (size_t i = 0; i < lanes.size(); ++i) {
       cells.push_back(number(lanes[i].seconds() / n));
@@ -185,7 +187,7 @@ void run_needles(Lab& lab) {
         if (lane.samples.empty()) continue;
         table.add({kind.name, std::to_string(length), lane.name,
                    number(accuracy(documents, lane.samples[0])),
-                   number(same_answers(lane.samples[0], lanes[0].samples.at(0))),
+                   number(same_answers(lane.samples[0], lanes[0].sample(0))),
                    number(lane.seconds())});
       }
     }

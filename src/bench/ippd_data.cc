@@ -82,7 +82,7 @@ void run_table_2(Lab& lab) {
   note_missing(table, "these", lanes);
   for (const Lane& lane : lanes) {
     if (lane.samples.empty()) continue;
-    table.add({lane.name, number(same_answers(lane.samples[0], lanes[0].samples.at(0))),
+    table.add({lane.name, number(same_answers(lane.samples[0], lanes[0].sample(0))),
                number(accuracy(documents, lane.samples[0])), number(lane.seconds())});
   }
   lab.show(table);
@@ -118,6 +118,7 @@ void run_table_3(Lab& lab) {
       RandomTokens random(static_cast<uint64_t>(repetition), model->info().vocab);
       return Workload{.timed = questions_of(set.shape, 1, random)};
     });
+    note_missing(table, set.name, lanes);
     for (size_t i = 0; i < lanes.size(); ++i) {
       const AttentionDimensions d = kMethods[i].of(set.shape);
       const auto pair = [](double q, double kv) {

@@ -105,6 +105,13 @@ size_t kv_bytes_per_token(const Model& model, KvType type) {
   return shape.page_bytes() / shape.page_len;
 }
 
+const Sample& Lane::sample(size_t i) const {
+  if (i >= samples.size())
+    throw BenchmarkError(make_error(ErrorCode::kUnavailable, "{}: {}", name,
+                                    why_not.empty() ? "it was not timed as often" : why_not));
+  return samples[i];
+}
+
 std::vector<double> Lane::all_seconds() const {
   std::vector<double> all;
   for (const Sample& sample : samples) all.push_back(sample.seconds);
@@ -140,9 +147,15 @@ double times_faster(const Lane& lane, const Lane& other) {
 }
 
 void note_missing(Table& table, const std::string& what, const std::vector<Lane>& lanes) {
-  for (const Lane& lane : lanes)
+  for (const Lane& lane : lanes) {
     if (lane.samples.empty())
       table.notes.push_back(fmt::format("{}, {}: {}", what, lane.name, lane.why_not));
+    if (lane.kv_given < lane.kv_wanted)
+      table.notes.push_back(fmt::format(
+          "{}, {}: had {} of {} MB for keys and values, more was not free; what it evicts it "
+          "computes again",
+          what, lane.name, lane.kv_given / 1000000, lane.kv_wanted / 1000000));
+  }
 }
 
 Lab::Lab(std::string benchmark, const Settings& settings)
@@ -250,13 +263,16 @@ std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const
       most = std::max(most, kv_memory_for(who, part_for(who, workload)));
     kv_memory.push_back(most);
   }
+  const std::vector<size_t> kv_wanted = kv_memory;
   cut_to_free_memory(kv_memory);
   const auto workload_for = [&](size_t i, int repetition) {
     const std::vector<Workload>& workloads = contestants[i].own ? own[i] : common;
     return part_for(contestants[i], workloads[static_cast<size_t>(repetition)]);
   };
   std::vector<Lane> lanes;
-  for (const Contestant& who : contestants) lanes.push_back({.name = who.name});
+  for (size_t i = 0; i < contestants.size(); ++i)
+    lanes.push_back(
+        {.name = contestants[i].name, .kv_wanted = kv_wanted[i], .kv_given = kv_memory[i]});
   std::vector<std::unique_ptr<Engine>> engines(contestants.size());
   std::vector<double> first_s(contestants.size(), kNotMeasured);  // for a request
   const auto begin = [&](size_t i) {

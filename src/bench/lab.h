@@ -90,7 +90,10 @@ struct Lane {
   std::string name;
   std::vector<Sample> samples;
   std::string why_not;  // the error, where there are no samples
+  // Bytes for keys and values; it was given less than it wanted where memory is short.
+  size_t kv_wanted = 0, kv_given = 0;
 
+  const Sample& sample(size_t i) const;                // BenchmarkError where there is none
   std::vector<double> all_seconds() const;             // of each repetition
   double seconds() const;                              // median
   double requests_per_second() const;                  // of those that this contestant was asked
@@ -100,7 +103,8 @@ struct Lane {
 // Median over repetitions of other's seconds for a request over this one's: how many times faster
 // `lane` is.
 double times_faster(const Lane& lane, const Lane& other);
-// A note for each contestant that could not run; `what` says on what.
+// A note for each contestant that could not run, or had less memory than it wanted; `what` says on
+// what.
 void note_missing(Table& table, const std::string& what, const std::vector<Lane>& lanes);
 
 class Lab {

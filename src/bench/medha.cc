@@ -54,6 +54,7 @@ void run_figure_3(Lab& lab) {
       RandomTokens random(static_cast<uint64_t>(repetition) + 1, model->info().vocab);
       return Workload{.timed = {request_of(random(n_tokens), 1)}};
     });
+    note_missing(table, fmt::format("{} tokens", n_tokens), lanes);
     chart.series.push_back({fmt::format("{} tokens", n_tokens), {}});
     const Lane& largest = lanes.back();
     for (size_t i = 0; i < lanes.size(); ++i) {

@@ -37,23 +37,8 @@ MakeOfVocab questions(const QaShape& shape, int n_contexts) {
   };
 }
 
-// Prompts with n_shared tokens in common, and n_own of their own.
-struct PromptShape {
-  int n_prompts, n_shared, n_own, n_answer;
-  bool is_warm = false;  // what is shared is there already
-};
-MakeOfVocab prompts(const PromptShape& shape) {
-  return [=](int vocab) {
-    return [=](int repetition) {
-      RandomTokens random(static_cast<uint64_t>(repetition) + 1, vocab);
-      const std::vector<Token> shared = random(shape.n_shared);
-      Workload workload;
-      if (shape.is_warm) workload.warm.push_back(request_of(shared, 1));
-      for (int i = 0; i < shape.n_prompts; ++i)
-        workload.timed.push_back(request_of(joined(shared, random(shape.n_own)), shape.n_answer));
-      return workload;
-    };
-  };
+MakeOfVocab prompts(const SharedPrompts& shape) {
+  return [=](int vocab) { return shared_prompts(shape, vocab); };
 }
 
 // Texts are read once; tokens depend on the model.
@@ -142,7 +127,11 @@ void run_planners(Lab& lab) {
                                   : fmt::format("{} repetitions,", n_repetitions),
                       kHopeless),
           "`hydragen`, `stacked`, padded batches and `prepacked:dense` keep bits to rounding, "
-          "the others exactly."}};
+          "the others exactly.",
+          fmt::format("`tree`, `packed`, `prefix_cached` and `hydragen` work in steps of {} rows; "
+                      "`stacked` takes whole prompts in passes of up to 8,192, the others of up to "
+                      "16,384.",
+                      EngineOptions{}.step_rows)}};
   for (const char* name : kOthers) table.columns.emplace_back(name);
   table.columns.emplace_back("worst");
   table.columns.emplace_back("the best other");

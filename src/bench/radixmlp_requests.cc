@@ -174,10 +174,8 @@ void run_radixmlp_memory(Lab& lab) {
     const std::vector<Lane> lanes =
         lab.contest({{.name = planner, .sharing = planner, .model = model}}, make);
     const double peak = static_cast<double>(value_of(peak_resident_bytes())) - before;
-    if (lanes[0].samples.empty()) {
-      note_missing(table, lab.name(spec), lanes);
-      continue;
-    }
+    note_missing(table, lab.name(spec), lanes);
+    if (lanes[0].samples.empty()) continue;
     const EngineStats& stats = lanes[0].median_sample().stats;
     table.add({planner, number(1e-6 * static_cast<double>(stats.kv_bytes_peak)),
                number(1e-6 * peak), number(lanes[0].seconds())});

@@ -39,6 +39,7 @@ void run_reranking(Lab& lab) {
           prompts.push_back(tokens(rerank_prompt({}, query.query, query.passages[i])));
       return Workload{.timed = first_tokens(prompts, repetition)};
     });
+    note_missing(table, fmt::format("20{}", year), lanes);
     for (const Lane& lane : lanes) {
       const PairedRatios ratios = paired_ratios(lane, lanes[0]);
       table.add({fmt::format("20{}", year), lane.name, number(lane.seconds()),

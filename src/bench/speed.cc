@@ -1,7 +1,9 @@
 // The engine's own speed, and other engines beside it.
 #include <fmt/format.h>
 
-#include "base/errors.h"
+#include <span>
+#include <vector>
+
 #include "bench/kernel_rates.h"
 #include "bench/peer.h"
 #include "bench/registry.h"
@@ -84,15 +86,39 @@ struct Ours {
 };
 constexpr Ours kOurs[] = {{"pando", KvType::kF16}, {"pando, int8 keys and values", KvType::kInt8}};
 
-double our_speed(Lab& lab, const SpeedRow& row, WeightType weights, KvType kv_type) {
-  const Lane lane = run_row(lab, row, weights, {kv_type}, 1)[0];
-  if (lane.samples.empty())
-    throw BenchmarkError(make_error(ErrorCode::kUnavailable, "{}: {}", row.name(), lane.why_not));
-  return speed_tokens(row) / lane.seconds();
+double peer_speed(const Lab& lab, const std::string& peer, const SpeedRow& row,
+                  const SpeedWeights& weights) {
+  return value_of(run_peer(peer, {{"kind", row.kind_name()},
+                                  {"tokens", std::to_string(row.n_prompt)},
+                                  {"sequences", std::to_string(row.n_sequences)},
+                                  {"answer", std::to_string(kSpeedAnswer)},
+                                  {"threads", std::to_string(lab.threads())},
+                                  {"weights", weights.name}}));
 }
 
-// Theirs and ours take turns, row by row; theirs first, so that a command that fails does so at
-// once.
+// Tokens per second of each, by repetition: peers, then ours. They take turns, in every other
+// repetition backwards. Peers begin, so that a command that fails does so at once.
+std::vector<std::vector<double>> rates_in_turn(Lab& lab, const SpeedRow& row,
+                                               const SpeedWeights& weights, int n_repetitions,
+                                               Table& table) {
+  const std::vector<std::string>& peers = lab.settings().peers;
+  std::vector<std::vector<double>> rates(peers.size() + std::size(kOurs));
+  for (int repetition = 0; repetition < n_repetitions; ++repetition) {
+    for (size_t i = 0; i < rates.size(); ++i) {
+      const size_t who = repetition % 2 == 0 ? i : rates.size() - 1 - i;
+      if (who < peers.size()) {
+        rates[who].push_back(peer_speed(lab, peers[who], row, weights));
+        continue;
+      }
+      const KvType kv_type = kOurs[who - peers.size()].kv_type;
+      const Lane lane = run_row(lab, row, weights.type, {kv_type}, 1)[0];
+      if (repetition == 0) note_missing(table, row.name(), {lane});
+      rates[who].push_back(speed_tokens(row) / lane.sample(0).seconds);
+    }
+  }
+  return rates;
+}
+
 void run_compare(Lab& lab) {
   const std::vector<std::string>& peers = lab.settings().peers;
   Table table{
@@ -115,19 +141,9 @@ void run_compare(Lab& lab) {
       // The longest take minutes of each engine.
       const bool is_long = row.kind == SpeedRow::Kind::kShared && row.n_prompt > 512;
       const int n = is_long ? 1 : lab.quick() ? 1 : 3;
-      std::vector<std::vector<double>> ours(std::size(kOurs)), theirs(peers.size());
-      for (int repetition = 0; repetition < n; ++repetition) {
-        for (size_t i = 0; i < peers.size(); ++i)
-          theirs[i].push_back(
-              value_of(run_peer(peers[i], {{"kind", row.kind_name()},
-                                           {"tokens", std::to_string(row.n_prompt)},
-                                           {"sequences", std::to_string(row.n_sequences)},
-                                           {"answer", std::to_string(kSpeedAnswer)},
-                                           {"threads", std::to_string(lab.threads())},
-                                           {"weights", weights.name}})));
-        for (size_t k = 0; k < ours.size(); ++k)
-          ours[k].push_back(our_speed(lab, row, weights.type, kOurs[k].kv_type));
-      }
+      const auto all = rates_in_turn(lab, row, weights, n, table);
+      const std::span theirs = std::span(all).first(peers.size());
+      const std::span ours = std::span(all).subspan(peers.size());
       std::vector<std::string> cells = {weights.name, row.name()};
       for (const std::vector<double>& rates : ours) cells.push_back(number(median(rates)));
       for (const std::vector<double>& rates : theirs) {

@@ -25,14 +25,13 @@ std::vector<SpeedRow> speed_rows(const Lab& lab) {
 }
 
 Workload speed_workload(const SpeedRow& row, int vocab, int repetition) {
-  RandomTokens random(static_cast<uint64_t>(repetition) + 1, vocab);
-  const std::vector<Token> prompt = random(row.n_prompt);
-  if (row.kind == Kind::kPrefill) return {.timed = {request_of(prompt, 1)}};
-  Workload workload{.warm = {request_of(prompt, 1)}};
-  for (int i = 0; i < row.n_sequences; ++i)
-    workload.timed.push_back(
-        request_of(row.kind == Kind::kShared ? joined(prompt, random(1)) : prompt, kSpeedAnswer));
-  return workload;
+  const SharedPrompts prefill{.n_prompts = 1, .n_shared = 0, .n_own = row.n_prompt};
+  const SharedPrompts answers{.n_prompts = row.n_sequences,
+                              .n_shared = row.n_prompt,
+                              .n_own = row.kind == Kind::kShared ? 1 : 0,
+                              .n_answer = kSpeedAnswer,
+                              .is_warm = true};
+  return shared_prompts(row.kind == Kind::kPrefill ? prefill : answers, vocab)(repetition);
 }
 
 int speed_tokens(const SpeedRow& row) {

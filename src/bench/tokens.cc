@@ -26,6 +26,20 @@ Request request_of(std::vector<Token> tokens, int n_tokens) {
   return request;
 }
 
+MakeWorkload shared_prompts(const SharedPrompts& shape, int vocab) {
+  return [=](int repetition) {
+    const uint64_t seed = static_cast<uint64_t>(repetition) + 1;
+    RandomTokens random(shape.is_kept ? seed + 1 : seed, vocab);
+    const std::vector<Token> shared =
+        shape.is_kept ? RandomTokens(1, vocab)(shape.n_shared) : random(shape.n_shared);
+    Workload workload;
+    if (shape.is_warm) workload.warm.push_back(request_of(shared, 1));
+    for (int i = 0; i < shape.n_prompts; ++i)
+      workload.timed.push_back(request_of(joined(shared, random(shape.n_own)), shape.n_answer));
+    return workload;
+  };
+}
+
 std::vector<Request> questions_of(const QaShape& shape, int n_contexts, RandomTokens& random) {
   std::vector<Request> requests;
   const std::vector<Token> instruction = random(shape.instruction);

@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "bench/lab.h"
 #include "pando/request.h"
 
 namespace pando::bench {
@@ -23,6 +24,15 @@ std::vector<Token> joined(const std::vector<Token>& a, const std::vector<Token>&
 
 // A request for an answer of exactly n_tokens, the likeliest.
 Request request_of(std::vector<Token> tokens, int n_tokens);
+
+// Prompts that begin alike, each asked for an answer of its own.
+struct SharedPrompts {
+  int n_prompts, n_shared, n_own;  // the latter two in tokens
+  int n_answer = 1;
+  bool is_warm = false;  // what they share is answered before time is taken
+  bool is_kept = false;  // and is the same in every repetition; otherwise all is new in each
+};
+MakeWorkload shared_prompts(const SharedPrompts& shape, int vocab);
 
 // What questions about contexts are made of, in tokens (IPPD, section 3).
 struct QaShape {

@@ -72,6 +72,23 @@ TEST(TokensTest, QuestionsShareInstructionAndContext) {
   EXPECT_EQ(requests[0].sampling.max_tokens, 3);
 }
 
+TEST(TokensTest, SharedPromptsAreNewOrKept) {
+  SharedPrompts shape{.n_prompts = 3, .n_shared = 20, .n_own = 2, .n_answer = 5};
+  Workload one = shared_prompts(shape, 1000)(1), two = shared_prompts(shape, 1000)(2);
+  EXPECT_TRUE(one.warm.empty());
+  ASSERT_EQ(one.timed.size(), 3u);
+  EXPECT_EQ(distinct_tokens(one.timed), 20u + 3 * 2);
+  EXPECT_EQ(one.timed[0].sampling.max_tokens, 5);
+  EXPECT_NE(one.timed[0].tokens, two.timed[0].tokens);
+  shape.is_warm = shape.is_kept = true;
+  one = shared_prompts(shape, 1000)(1);
+  two = shared_prompts(shape, 1000)(2);
+  ASSERT_EQ(one.warm.size(), 1u);
+  EXPECT_EQ(one.warm[0].tokens, two.warm[0].tokens);
+  two.timed.insert(two.timed.end(), one.timed.begin(), one.timed.end());
+  EXPECT_EQ(distinct_tokens(two.timed), 20u + 6 * 2);
+}
+
 TEST(SpeedRowsTest, PromptsAreNewInEveryRepetition) {
   const SpeedRow row{SpeedRow::Kind::kShared, 30, 4};
   const Workload one = speed_workload(row, 1000, 1), two = speed_workload(row, 1000, 2);
@@ -158,6 +175,28 @@ TEST(LabTest, NamesTheModelThatIsGiven) {
   const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 2, .vocab = 32000};
   EXPECT_EQ(Lab("test", {}).name(spec), "qwen3-0.6b, 2 layers, vocabulary 32000, q8_0");
   EXPECT_EQ(Lab("test", {.model = "models/demo/"}).name(spec), "demo, q8_0");
+}
+
+TEST(LaneTest, SaysWhatItLacked) {
+  Table table;
+  const std::vector<Lane> lanes = {
+      {.name = "all", .samples = {Sample{.seconds = 2}}, .kv_wanted = 5, .kv_given = 5},
+      {.name = "less",
+       .samples = {Sample{.seconds = 2}},
+       .kv_wanted = 5'000'000,
+       .kv_given = 2'000'000},
+      {.name = "none", .why_not = "no such planner"}};
+  note_missing(table, "row", lanes);
+  ASSERT_EQ(table.notes.size(), 2u);
+  EXPECT_EQ(table.notes[0].find("row, less: had 2 of 5 MB"), 0u) << table.notes[0];
+  EXPECT_EQ(table.notes[1], "row, none: no such planner");
+  EXPECT_EQ(lanes[0].sample(0).seconds, 2);
+  try {
+    lanes[2].sample(0);
+    ADD_FAILURE() << "there is no sample";
+  } catch (const BenchmarkError& e) {
+    EXPECT_EQ(e.error.message, "none: no such planner");
+  }
 }
 
 TEST(BenchmarksTest, NamesAreKnownAndUnknown) {
