@@ -65,15 +65,15 @@ struct Request {
   // What it computes stays for later requests; false: what no open one shares goes when it ends,
   // with what others of its isolation key left there before.
   bool cached = true;
-  // When tokens are due, for a policy that asks (EngineOptions). Seconds from its arrival to the
-  // first token, and from one to the next. 0: as its class has it.
+  // When tokens are due, for a policy that asks (EngineOptions). Seconds until the first token,
+  // and from one to the next. 0: as its class has it.
   double ttft_slo = 0, tpot_slo = 0;
   std::string deadline_class;  // of EngineOptions::deadline_classes
-  // Tokens of other prompts that are asked as one with it, without what it holds itself: for a
-  // class's ttft_per_work they are work of its own.
+  // Tokens of other prompts that are asked as one with it, without what it holds itself: their work
+  // counts as its own where it says how soon the first token is due, or how late it is.
   size_t tokens_beside = 0;
-  // When it was sent; absent: when it is submitted.
-  std::optional<std::chrono::steady_clock::time_point> arrival;
+  // When it was sent, from which its first token is due; absent: when it is submitted.
+  std::optional<std::chrono::steady_clock::time_point> sent;
   // Hash the logits that every answer was drawn from; of an embedding, the hidden states.
   bool logits_hash = false;
 };

@@ -27,6 +27,7 @@ LiveGrid::Point live_point(const ServeRun& run, ServeRun::Load load) {
   std::iota(order.begin(), order.end(), size_t{0});
   // Another in each run: what the machine does meanwhile falls on others.
   std::shuffle(order.begin(), order.end(), std::random_device());
+  for (const size_t who : order) point.order.push_back(run.contenders[who].name);
   for (const size_t who : order) {
     LiveWindow live = serve_live(run.served, run.contenders[who], requests, span);
     point.windows[who] = std::move(live.window);
@@ -45,6 +46,7 @@ void show_point(Lab& lab, const ServeRun& run, const LiveGrid::Point& point) {
           number(point.load.seconds)),
       figures);
   table.columns.push_back("prediction error %");
+  table.notes.push_back(fmt::format("In this order: {}.", fmt::join(point.order, "; ")));
   for (size_t who = 0; who < figures.size(); ++who)
     table.rows[who].push_back(number(point.prediction_error[who]));
   lab.show(table);

@@ -56,9 +56,10 @@ struct Counts {
       n_waiting += outcome.tokens.empty();
       ++n[request.is_long];
       n_met[request.is_long] += met_deadlines(request, outcome);
-      add_gaps(outcome.tokens, prefills);
-      const bool is_cut = !outcome.tokens.empty() && outcome.tokens.size() < request.n_answer;
-      if (is_cut) add_gap(outcome.tokens.back(), span.end, prefills);  // at least so long
+      std::vector<double> tokens = outcome.tokens;
+      if (!tokens.empty() && tokens.size() < request.n_answer)
+        tokens.push_back(span.end);  // cut off: the next one would have come then at the soonest
+      add_gaps(tokens, prefills);
     }
   }
 

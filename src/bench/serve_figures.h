@@ -39,8 +39,8 @@ struct ServeFigures {
   // To the first token. One that had none at the end of its window waited at least until then, and
   // counts with that.
   Percentiles short_ttft, long_ttft;
-  // From one token to the next, of all answers; of one that was cut off the last one lasted at
-  // least until then.
+  // From one token to the next, of all answers; to one that was cut off another token is taken to
+  // come at the end.
   Percentiles gap;
   Percentiles gap_beside_long;  // of these, while a long prompt waited for its first token
   // An answer's mean time from one token to the next, of those with a gap beside a long prompt.

@@ -54,6 +54,7 @@ struct LiveGrid {
     ServeRun::Load load;
     std::vector<ServedWindow> windows;     // [contenders]
     std::vector<double> prediction_error;  // [contenders], percent of measured time
+    std::vector<std::string> order;        // of the windows
   };
   std::vector<Point> points;  // [loads]
 };

@@ -1,7 +1,6 @@
 #include "cache/prefix_tree.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/check.h"
 #include "base/fault.h"
@@ -164,6 +163,11 @@ Node* PrefixTree::split(Node* node, uint32_t n_upper) {
   return upper;
 }
 
+void PrefixTree::make_room(size_t n) {
+  const size_t n_all = issued_.size() + n;
+  if (n_all > issued_.capacity()) issued_.reserve(std::max(n_all, 2 * issued_.capacity()));
+}
+
 void PrefixTree::issue(Node* node, uint32_t n) {
   PANDO_CHECK(n > 0 && node->n_issued + n <= node->size());
   if (node->n_issued == node->n_committed) issued_.push_back(node);
@@ -179,12 +183,11 @@ void PrefixTree::commit_issued(const Visitor& on_commit) {
 }
 
 void PrefixTree::abort_issued(const Visitor& on_abort) {
-  std::vector<Node*> nodes = std::exchange(issued_, {});
-  for (Node* node : nodes) node->n_issued = node->n_committed;
-  std::sort(nodes.begin(), nodes.end(), [](Node* a, Node* b) { return a->start > b->start; });
-  for (Node* node : nodes) on_abort(*node);
+  for (Node* node : issued_) node->n_issued = node->n_committed;
+  std::sort(issued_.begin(), issued_.end(), [](Node* a, Node* b) { return a->start > b->start; });
+  for (Node* node : issued_) on_abort(*node);
   // Forgetting one may reach upwards, so the upper nodes come first.
-  for (size_t i = nodes.size(); i-- > 0;) prune(nodes[i]);
+  for (; !issued_.empty(); issued_.pop_back()) prune(issued_.back());
 }
 
 void PrefixTree::forget_after(Node* node, uint32_t n_kept) {

@@ -82,7 +82,7 @@ class PrefixTree {
   void unlock(Node* tip);
 
   // For n calls of `issue`.
-  void make_room(size_t n) { issued_.reserve(issued_.size() + n); }
+  void make_room(size_t n);
   // Marks the next n tokens of a node as computed by the step under way.
   void issue(Node* node, uint32_t n);
   // Nodes with tokens issued and not committed.

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <new>
 #include <thread>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/errors.h"
 #include "base/thread_priority.h"
@@ -53,8 +53,9 @@ class Engine::Impl {
         return make_error(ErrorCode::kUnavailable,
                           "{} answers are open already (hint: try again later)", n_open);
       id = next_id_++;
-      n_in_inbox_ += request.sampling.n;
+      const int n_answers = request.sampling.n;
       inbox_.push_back(Submit{id, std::move(request), std::move(listener)});
+      n_in_inbox_ += n_answers;
     }
     wake_.notify_one();
     return id;
@@ -114,7 +115,7 @@ class Engine::Impl {
   void run() {
     lower_priority(options().nice);
     for (;;) {
-      std::deque<Message> messages;
+      std::vector<Message> messages;
       {
         std::unique_lock lock(mutex_);
         for (bool is_ready = false; !is_ready && !has_turn();) {
@@ -152,7 +153,7 @@ class Engine::Impl {
   }
 
   // Returns the last request among them.
-  RequestId take(std::deque<Message>& messages) {
+  RequestId take(std::vector<Message>& messages) {
     RequestId last = 0;
     std::vector<RequestId> cancelled;  // of those that stand together
     const auto cancel = [&] { loop_->cancel(std::exchange(cancelled, {})); };
@@ -189,7 +190,7 @@ class Engine::Impl {
     listener(Event{.request = submit.id, .error = status.error()});
   }
 
-  void shut_down(std::deque<Message>& messages) {
+  void shut_down(std::vector<Message>& messages) {
     const Error error{ErrorCode::kUnavailable, "the engine is shutting down"};
     for (Message& message : messages)
       if (Submit* submit = std::get_if<Submit>(&message))
@@ -203,7 +204,7 @@ class Engine::Impl {
       loop_;  // its state belongs to thread_; check() and options() are constant
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Message> inbox_;
+  std::vector<Message> inbox_;
   RequestId next_id_ = 1;
   bool stopping_ = false;
   int n_holds_ = 0;

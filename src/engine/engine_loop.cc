@@ -156,8 +156,8 @@ void EngineLoop::fail_step(const std::vector<Share>& shares, const Error& error)
   cache_.abort();
   planner_->abort();
   for (const Share& share : shares)
-    if (!share.sequence->done) fail(*share.sequence->request, error);
-  if (shares.empty()) fail(*sequences_.front()->request, error);
+    if (!share.sequence->done) fail(share.sequence->request, error);
+  if (shares.empty()) fail(sequences_.front()->request, error);
 }
 
 // The rows of this step that the sequence wants the logits of.
@@ -219,10 +219,11 @@ void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
   Event event{
       .request = sequence.request->id, .choice = sequence.choice, .text = std::move(taken.text)};
   if (tells_logprob) event.logprob = sequence.completion.logprobs.back();
-  outbox_.push_back({sequence.request->listener, std::move(event)});
+  outbox_.push_back({sequence.request, std::move(event)});
 }
 
 void EngineLoop::finish(Sequence& sequence, std::string text) {
+  make_room_to_tell();  // first: what is over and was not told would be waited for
   stats_.prompt_tokens += sequence.completion.prompt_tokens;
   stats_.generated_tokens += sequence.completion.tokens.size();
   if (sequence.max_tokens > 1)
@@ -231,11 +232,10 @@ void EngineLoop::finish(Sequence& sequence, std::string text) {
   sequence.completion.wrong = planner_->wrong();
   drop(sequence);
   if (--sequence.request->n_open == 0) ++stats_.requests;
-  outbox_.push_back(
-      {sequence.request->listener, Event{.request = sequence.request->id,
-                                         .choice = sequence.choice,
-                                         .text = std::move(text),
-                                         .completion = std::move(sequence.completion)}});
+  outbox_.push_back({sequence.request, Event{.request = sequence.request->id,
+                                             .choice = sequence.choice,
+                                             .text = std::move(text),
+                                             .completion = std::move(sequence.completion)}});
 }
 
 EngineStats EngineLoop::stats() const {

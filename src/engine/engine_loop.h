@@ -73,7 +73,7 @@ class EngineLoop {
     uint32_t n_again;  // cached rows that it computes again
   };
   struct Delivery {
-    Listener listener;
+    std::shared_ptr<ActiveRequest> request;  // whose listener is told
     Event event;
   };
 
@@ -95,7 +95,8 @@ class EngineLoop {
   WantedOutput wanted_output(const Share& share) const;
   void take(Sequence& sequence, TokenLogprob next);
   void finish(Sequence& sequence, std::string text);
-  void fail(ActiveRequest& request, const Error& error);
+  void fail(const std::shared_ptr<ActiveRequest>& request, const Error& error);
+  void make_room_to_tell();
   size_t batch_size() const;
   uint64_t add_sequence(const std::shared_ptr<ActiveRequest>& active, int choice);
   void drop(Sequence& sequence);

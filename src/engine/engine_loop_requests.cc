@@ -162,19 +162,23 @@ std::vector<RequestId> EngineLoop::waiting() const {
 
 void EngineLoop::fail_all(const Error& error) {
   for (const auto& sequence : sequences_)
-    if (!sequence->done) fail(*sequence->request, error);
+    if (!sequence->done) fail(sequence->request, error);
   remove_done();
 }
 
 // Every sequence of the request goes; its listener hears of it once.
-void EngineLoop::fail(ActiveRequest& request, const Error& error) {
-  drop_all(request);
-  outbox_.push_back({request.listener, Event{.request = request.id, .error = error}});
+void EngineLoop::fail(const std::shared_ptr<ActiveRequest>& request, const Error& error) {
+  outbox_.push_back({request, Event{.request = request->id, .error = error}});
+  drop_all(*request);
+}
+
+void EngineLoop::make_room_to_tell() {
+  if (outbox_.size() == outbox_.capacity()) outbox_.reserve(2 * outbox_.size() + 16);
 }
 
 void EngineLoop::deliver_events() {
   for (Delivery& delivery : std::exchange(outbox_, {}))
-    delivery.listener(std::move(delivery.event));
+    delivery.request->listener(std::move(delivery.event));
 }
 
 // Gives back what a sequence holds; the sequence itself goes with remove_done().

@@ -5,6 +5,19 @@
 #include "base/errors.h"
 
 namespace pando {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// At most a day, whatever a caller says.
+double seconds_since(Clock::time_point sent) {
+  const auto seconds = [](Clock::time_point time) {
+    return std::chrono::duration<double>(time.time_since_epoch()).count();
+  };
+  return std::clamp(seconds(Clock::now()) - seconds(sent), 0.0, 86'400.0);
+}
+
+}  // namespace
 
 Result<std::optional<StepTiming>> StepTiming::create(const EngineOptions& options) {
   const Result<const Policy*> policy = policy_named(options.policy);
@@ -42,8 +55,8 @@ StepTiming::StepTiming(const Policy& policy, const PackerOptions& packer,
                  packer.n_rows),
       classes_(options.deadline_classes) {}
 
-double StepTiming::at(Clock::time_point time) const {
-  return std::chrono::duration<double>(time - start_).count();
+double StepTiming::now() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
 double StepTiming::seconds(uint32_t n_total, uint32_t n_done) const {
@@ -53,10 +66,11 @@ double StepTiming::seconds(uint32_t n_total, uint32_t n_done) const {
 Job StepTiming::new_job(const Request& request, uint32_t n_total, uint32_t n_done) const {
   const double rows_beside = static_cast<double>(request.tokens_beside);
   const StepFeatures beside = {.rows = rows_beside, .keys = rows_beside * n_total};
-  return pando::new_job(at(request.arrival.value_or(Clock::now())), seconds(n_total, n_done),
+  return pando::new_job(now(), seconds(n_total, n_done),
                         {.ttft_slo = request.ttft_slo,
                          .tpot_slo = request.tpot_slo,
-                         .work_beside = rows_beside > 0 ? predictor_.seconds(beside) : 0},
+                         .work_beside = rows_beside > 0 ? predictor_.seconds(beside) : 0,
+                         .waited = request.sent ? seconds_since(*request.sent) : 0},
                         classes_.at(request.deadline_class));
 }
 
@@ -65,7 +79,7 @@ void StepTiming::update(Job& job, uint32_t n_total, uint32_t n_done) const {
 }
 
 PackedStep StepTiming::pack(const WorkView& view, std::span<const Job> jobs) const {
-  return pack_step(view, jobs, at(Clock::now()), predictor_, *policy_, packer_, margin_.factor());
+  return pack_step(view, jobs, now(), predictor_, *policy_, packer_, margin_.factor());
 }
 
 void StepTiming::observe(const PackedStep& step, double measured) {

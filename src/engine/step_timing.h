@@ -20,7 +20,7 @@ class StepTiming {
   // Nothing where rows alone decide. options: filled in. Errors: kInvalidArgument, kBadFile.
   static Result<std::optional<StepTiming>> create(const EngineOptions& options);
 
-  // Of a request, with n_done of the n_total tokens of its prompt cached.
+  // A request that comes now, with n_done of the n_total tokens of its prompt cached.
   Job new_job(const Request& request, uint32_t n_total, uint32_t n_done) const;
   void update(Job& job, uint32_t n_total, uint32_t n_done) const;
   PackedStep pack(const WorkView& view, std::span<const Job> jobs) const;
@@ -33,8 +33,7 @@ class StepTiming {
  private:
   StepTiming(const Policy& policy, const PackerOptions& packer, const Predictor& predictor,
              const EngineOptions& options);
-  using Clock = std::chrono::steady_clock;
-  double at(Clock::time_point time) const;  // on the clock of jobs
+  double now() const;  // on the clock of jobs
 
   const Policy* policy_;
   PackerOptions packer_;
@@ -42,7 +41,7 @@ class StepTiming {
   Predictor predictor_;
   RemainingTable remaining_;
   std::map<std::string, DeadlineClass> classes_;
-  Clock::time_point start_ = Clock::now();
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace pando

@@ -6,14 +6,15 @@
 
 namespace pando {
 
-Job new_job(double arrival, double work, const Deadlines& asked, const DeadlineClass& otherwise) {
+Job new_job(double now, double work, const Deadlines& asked, const DeadlineClass& otherwise) {
   PANDO_CHECK(work > 0);
-  const double by_work = otherwise.ttft_per_work * (work + asked.work_beside);
-  const double ttft_slo =
-      asked.ttft_slo > 0 ? asked.ttft_slo : std::max(otherwise.ttft_slo, by_work);
-  return {.arrival = arrival,
-          .deadline = arrival + ttft_slo,
-          .work = work,
+  const double all_work = work + asked.work_beside;
+  const double ttft_slo = asked.ttft_slo > 0
+                              ? asked.ttft_slo
+                              : std::max(otherwise.ttft_slo, otherwise.ttft_per_work * all_work);
+  return {.arrival = now,
+          .deadline = now - asked.waited + ttft_slo,
+          .work = all_work,
           .left = work,
           .tpot_slo = asked.tpot_slo > 0 ? asked.tpot_slo : otherwise.tpot_slo,
           .class_tpot_slo = otherwise.tpot_slo};

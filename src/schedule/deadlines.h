@@ -8,12 +8,13 @@ namespace pando {
 
 // Of a request; 0: as its class has it. Seconds.
 struct Deadlines {
-  double ttft_slo = 0;     // from its arrival to its first token
+  double ttft_slo = 0;     // from when it was sent to its first token
   double tpot_slo = 0;     // from one token to the next
   double work_beside = 0;  // of others that are asked as one with it
+  double waited = 0;       // since it was sent, before it came
 };
 
-// A request that came at `arrival` and whose prefill is predicted to take `work` seconds, above 0.
-Job new_job(double arrival, double work, const Deadlines& asked, const DeadlineClass& otherwise);
+// A request that comes now and whose prefill is predicted to take `work` seconds, above 0.
+Job new_job(double now, double work, const Deadlines& asked, const DeadlineClass& otherwise);
 
 }  // namespace pando

@@ -9,10 +9,12 @@ namespace pando {
 
 // What a policy knows of a request. Times in seconds, on one clock.
 struct Job {
-  double arrival = 0;
-  double deadline = 0;  // of its first token: arrival + ttft_slo
-  double work = 1;      // predicted seconds of its prefill when it came, alone; above 0
-  double left = 1;      // of these, still to do
+  double arrival = 0;   // when it was submitted
+  double deadline = 0;  // of its first token: ttft_slo after it was sent
+  // Predicted seconds of its prefill when it came, alone, and of what is asked as one with it;
+  // above 0.
+  double work = 1;
+  double left = 1;      // of its own, still to do
   double tpot_slo = 0;  // seconds between its tokens, once it decodes
   // Counts instead, where longer, once decodes with prefill's least share take more than tpot_slo:
   // a client's wish that cannot be kept holds up nobody's prefill.

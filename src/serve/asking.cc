@@ -101,7 +101,7 @@ Status Asking::sort(std::vector<Heard>& heard) {
     --n_under_way_;
     const bool refused = one.event.error->code == ErrorCode::kUnavailable;
     if (refused) waiting_.insert(one.request);
-    if (refused && n_turns_ == SIZE_MAX) n_turns_ = 0;
+    if (refused) n_turns_ = 0;  // the next that ends or is let in gives one
     if (!refused || (n_under_way_ == 0 && !is_let_in_)) {
       failed_ = one.request;
       status = *one.event.error;

@@ -255,12 +255,9 @@ class Session {
   }
 
   WireError why_cut() const {
-    const auto after = [](std::chrono::seconds time) { return fmt::format("{} s", time.count()); };
-    if (service_.is_cutting)
-      return shutting_down(", and there was no answer within " +
-                           after(service_.options.drain_timeout));
-    return {504, "server_error", "timeout",
-            "there was no answer within " + after(service_.options.request_timeout)};
+    if (!service_.is_cutting) return timed_out(service_.options.request_timeout);
+    return shutting_down(fmt::format(", and there was no answer within {} s",
+                                     service_.options.drain_timeout.count()));
   }
 
   // Ends an answer with an error, as far as that can still be said.

@@ -55,7 +55,12 @@ struct Prepared {
 Prepared prepare(Service& service, const Route& route, const HttpRequest& request,
                  size_t most_bytes) {
   const auto nobody_waits = [&] { return service.is_cutting || request.is_given_up; };
-  if (nobody_waits() && !route.open) return {.response = error_response(shutting_down())};
+  const auto given_up = [&] {
+    return Prepared{.response = error_response(service.is_cutting
+                                                   ? shutting_down()
+                                                   : timed_out(service.options.request_timeout))};
+  };
+  if (nobody_waits() && !route.open) return given_up();
   uint64_t n_prompt = 0;
   const auto refuse = [&](const Error& error) {
     return Prepared{
@@ -96,7 +101,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
   if (!job) return refuse(job.error());
   const uint64_t key = (*job)->cached ? request.isolation_key : service.private_key();
   for (size_t i = 0; i < (*job)->requests.size(); ++i) {
-    if (nobody_waits()) return {.response = error_response(shutting_down())};
+    if (nobody_waits()) return given_up();
     Request& one = (*job)->requests[i];
     Result<std::vector<Token>> tokens = encode_prompt(model, one);
     if (!tokens) {
@@ -115,7 +120,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     one.ttft_slo = due->ttft_slo;
     one.tpot_slo = due->tpot_slo;
     one.deadline_class = due->deadline_class;
-    one.arrival = request.arrival;
+    one.sent = request.arrival;
     if (*prefix != nullptr && (*job)->cached) {
       const Result<size_t> n_public = PublicPrefixes::n_public(**prefix, one.tokens);
       if (!n_public) return refuse(n_public.error());

@@ -53,6 +53,11 @@ openai::WireError shutting_down(const std::string& more) {
   return {503, "server_error", "shutting_down", "the server is shutting down" + more};
 }
 
+openai::WireError timed_out(std::chrono::seconds after) {
+  return {504, "server_error", "timeout",
+          fmt::format("there was no answer within {} s", after.count())};
+}
+
 Error no_memory() {
   return make_error(ErrorCode::kUnavailable,
                     "not enough memory for the answer (hint: try again later)");

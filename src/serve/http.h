@@ -57,6 +57,7 @@ HttpResponse wrong_request(int status, const char* code, std::string message,
                            std::string param = "");
 // Of a server that ends; `more` may follow in the message.
 openai::WireError shutting_down(const std::string& more = "");
+openai::WireError timed_out(std::chrono::seconds after);
 Error no_memory();
 
 // Sends the answer to one request: send() once, or begin_stream() and then write() as often as

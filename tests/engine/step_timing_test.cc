@@ -50,5 +50,29 @@ TEST(StepTiming, ABudgetShrinksByWhatStepsTakeBeyondTheirPrediction) {
   EXPECT_NEAR(n_rows(beside_decode) / n_rows(alone), 0.8, 0.05);
 }
 
+TEST(StepTiming, ARequestIsDueByTheWorkOfAllThatIsAskedWithItFromWhenItWasSent) {
+  Result<std::optional<StepTiming>> timing = StepTiming::create(ten_milliseconds());
+  ASSERT_TRUE(timing && *timing);
+  const auto job_of = [&](const Request& request) {
+    return (*timing)->new_job(request, /*n_total=*/1000, /*n_done=*/0);
+  };
+  const Job alone = job_of({});
+  EXPECT_NEAR(alone.work, 0.1, 0.01);
+  EXPECT_NEAR(alone.deadline - alone.arrival, 1, 1e-9);
+  const Job of_ten = job_of({.tokens_beside = 9000});
+  EXPECT_NEAR(of_ten.work, 1, 0.05);
+  EXPECT_NEAR(of_ten.left, alone.left, 1e-9);
+  EXPECT_NEAR(of_ten.deadline - of_ten.arrival, 4, 0.2);
+  const auto now = std::chrono::steady_clock::now();
+  const Job late = job_of({.tokens_beside = 9000, .sent = now - std::chrono::seconds(30)});
+  EXPECT_GE(late.arrival, of_ten.arrival) << "it comes now";
+  EXPECT_LE(late.deadline - late.arrival, 4.2 - 30);
+  const Job from_the_future = job_of({.sent = now + std::chrono::hours(1)});
+  EXPECT_NEAR(from_the_future.deadline - from_the_future.arrival, 1, 1e-9);
+  using Time = std::chrono::steady_clock::time_point;
+  const Job ages_ago = job_of({.sent = Time::min()});
+  EXPECT_NEAR(ages_ago.deadline - ages_ago.arrival, 1 - 86'400, 1e-6) << "a day at most";
+}
+
 }  // namespace
 }  // namespace pando

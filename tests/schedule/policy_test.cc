@@ -46,7 +46,11 @@ TEST(Deadlines, OfTheRequestOrElseOfItsClass) {
   EXPECT_EQ(new_job(10, 2, {}, otherwise).deadline, 18) << "scaled by the work";
   const Job one_of_many = new_job(10, 0.1, {.work_beside = 39.9}, otherwise);
   EXPECT_EQ(one_of_many.deadline, 10 + 4 * (0.1 + 39.9)) << "by the work of all";
-  EXPECT_EQ(one_of_many.work, 0.1);
+  EXPECT_EQ(one_of_many.left, 0.1);
+  EXPECT_EQ(one_of_many.work, 0.1 + 39.9) << "late by a second is little for all";
+  const Job waited = new_job(10, 0.1, {.waited = 3}, otherwise);
+  EXPECT_EQ(waited.arrival, 10);
+  EXPECT_EQ(waited.deadline, 8) << "a second after it was sent";
   const Job asked = new_job(10, 2, {.ttft_slo = 0.5, .tpot_slo = 0.01}, otherwise);
   EXPECT_EQ(asked.deadline, 10.5);
   EXPECT_EQ(asked.tpot_slo, 0.01);
