@@ -14,35 +14,40 @@ namespace {
 
 constexpr double kRatioLoad = 0.7;
 
-// One window of each contender, of the same requests, in some order.
+// Windows of all contenders by turns, in some order; each time of the same requests.
 LiveGrid::Point live_point(const ServeRun& run, ServeRun::Load load) {
-  constexpr uint64_t kSeed = 1;
-  LiveGrid::Point point{.load = load};
-  point.windows.resize(run.contenders.size());
-  point.prediction_error.resize(run.contenders.size(), kNotMeasured);
+  const size_t n = run.contenders.size();
+  LiveGrid::Point point{.load = load, .windows{n}, .prediction_error{}, .order{}};
+  std::vector<double> timed(n), error(n);
   const double rate = run.live_rate(load.load);
   const Span span = run.span(load.seconds, rate);
-  const std::vector<ServedRequest> requests = run.requests(run.mix, rate, span.seconds, kSeed);
-  std::vector<size_t> order(run.contenders.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  // Another in each run: what the machine does meanwhile falls on others.
-  std::shuffle(order.begin(), order.end(), std::random_device());
-  for (const size_t who : order) point.order.push_back(run.contenders[who].name);
-  for (const size_t who : order) {
-    LiveWindow live = serve_live(run.served, run.contenders[who], requests, span);
-    point.windows[who] = std::move(live.window);
-    if (live.stats.timed_s > 0)
-      point.prediction_error[who] = 100 * live.stats.prediction_error_s / live.stats.timed_s;
+  std::vector<size_t> turns(n);
+  std::iota(turns.begin(), turns.end(), size_t{0});
+  for (int window = 0; window < load.n_windows; ++window) {
+    const auto seed = static_cast<uint64_t>(window + 1);
+    const std::vector<ServedRequest> requests = run.requests(run.mix, rate, span.seconds, seed);
+    // Other turns in each run: what the machine does meanwhile falls on others.
+    std::shuffle(turns.begin(), turns.end(), std::random_device());
+    for (const size_t who : turns) {
+      LiveWindow live = serve_live(run.served, run.contenders[who], requests, span);
+      point.windows[who].push_back(std::move(live.window));
+      point.order.push_back(run.contenders[who].name);
+      timed[who] += live.stats.timed_s;
+      error[who] += live.stats.prediction_error_s;
+    }
   }
+  for (size_t who = 0; who < n; ++who)
+    point.prediction_error.push_back(timed[who] > 0 ? 100 * error[who] / timed[who] : kNotMeasured);
   return point;
 }
 
 void show_point(Lab& lab, const ServeRun& run, const LiveGrid::Point& point) {
-  const std::vector<NamedFigures> figures = figures_of(run, point.windows);
+  const std::vector<NamedFigures> figures = figures_of(run, point);
   Table table = figures_table(
       fmt::format(
-          "Over HTTP, at {} of the capacity: {} requests a second, a window of {} s for each",
+          "Over HTTP, at {} of the capacity: {} requests a second, {} of {} s for each",
           number(point.load.load), number(run.live_rate(point.load.load)),
+          point.load.n_windows == 1 ? "a window" : fmt::format("{} windows", point.load.n_windows),
           number(point.load.seconds)),
       figures);
   table.columns.push_back("prediction error %");

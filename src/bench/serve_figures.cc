@@ -35,16 +35,16 @@ std::vector<Interval> long_prefills(const ServedWindow& window) {
   return intervals;
 }
 
-// What is counted in a window.
+// What is counted in windows.
 struct Counts {
   std::vector<double> ttft[2];  // of short ones, of long ones
   std::vector<double> gaps, gaps_beside_long, tpot_beside_long;
   size_t n[2] = {}, n_met[2] = {}, n_whole = 0, n_waiting = 0;
   double seconds = 0;
 
-  explicit Counts(const ServedWindow& window) {
+  void add(const ServedWindow& window) {
     const Span& span = window.span;
-    seconds = span.seconds - span.from;
+    seconds += span.seconds - span.from;
     const std::vector<Interval> prefills = long_prefills(window);
     for (size_t i = 0; i < window.requests.size(); ++i) {
       const ServedRequest& request = window.requests[i];
@@ -93,8 +93,9 @@ bool met_deadlines(const ServedRequest& request, const Outcome& outcome) {
          tokens.back() - tokens[0] <= n_gaps * request.deadlines.tpot_slo;
 }
 
-ServeFigures figures_of(const ServedWindow& window) {
-  const Counts counts(window);
+ServeFigures figures_of(std::span<const ServedWindow> windows) {
+  Counts counts;
+  for (const ServedWindow& window : windows) counts.add(window);
   return {.short_ttft = percentiles(counts.ttft[0]),
           .long_ttft = percentiles(counts.ttft[1]),
           .gap = percentiles(counts.gaps),

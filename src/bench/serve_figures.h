@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "bench/serve_workload.h"
@@ -33,8 +34,8 @@ struct Percentiles {
   double p50, p90, p99;
 };
 
-// Of a window. Seconds; shares from 0 to 1; not a number where there is nothing to
-// count.
+// Of windows, all their requests taken together. Seconds; shares from 0 to 1; not a number where
+// there is nothing to count.
 struct ServeFigures {
   // To the first token. One that had none at the end of its window waited at least until then, and
   // counts with that.
@@ -50,6 +51,7 @@ struct ServeFigures {
   double goodput;                        // such requests, for each second of those that count
   size_t n_requests, n_long, n_waiting;  // n_waiting: without a first token at the end
 };
-ServeFigures figures_of(const ServedWindow& window);
+ServeFigures figures_of(std::span<const ServedWindow> windows);
+inline ServeFigures figures_of(const ServedWindow& window) { return figures_of({&window, 1}); }
 
 }  // namespace pando::bench

@@ -141,9 +141,9 @@ ServeRun serve_run(Lab& lab) {
                           .letter = value_of(model->encode(std::string(1, kLetter), false)).back(),
                           .predictor = predictor,
                           .kv_token_bytes = kv_token_bytes},
-               .loads = lab.choose<std::vector<ServeRun::Load>>({{0.7, 1}}, {{0.7, 30}},
-                                                                {{0.5, 30}, {0.7, 120}, {0.9, 30}}),
-               .head = lab.choose(0.2, 6.0, 12.0),
+               .loads = lab.choose<std::vector<ServeRun::Load>>(
+                   {{0.7, 1}}, {{0.7, 30, 2}}, {{0.5, 30}, {0.7, 30, 4}, {0.9, 30}}),
+               .head = lab.quick() ? 0.2 : 6.0,
                .tail = lab.quick() ? 1.0 : 8.0,
                .simulated_seconds = lab.choose(20.0, 600.0, 1200.0)};
   run.n_short = median_short(run.trace, mix);
@@ -181,11 +181,10 @@ void measure_capacities(ServeRun& run, int n_requests) {
   run.simulated_capacity = capacity(serve_simulated(run.served, run.baseline(), requests, kEnough));
 }
 
-std::vector<NamedFigures> figures_of(const ServeRun& run,
-                                     const std::vector<ServedWindow>& windows) {
+std::vector<NamedFigures> figures_of(const ServeRun& run, const LiveGrid::Point& point) {
   std::vector<NamedFigures> all;
-  for (size_t who = 0; who < windows.size(); ++who)
-    all.push_back({run.contenders[who].name, figures_of(windows[who])});
+  for (size_t who = 0; who < point.windows.size(); ++who)
+    all.push_back({run.contenders[who].name, figures_of(point.windows[who])});
   return all;
 }
 

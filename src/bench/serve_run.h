@@ -21,8 +21,9 @@ struct ServeRun {
   DeadlineClass deadlines;  // of all requests
   std::vector<Contender> contenders;
   struct Load {
-    double load;     // part of the capacity
-    double seconds;  // of a live window, of those that count
+    double load;        // part of the capacity
+    double seconds;     // of a live window, of those that count
+    int n_windows = 1;  // from different places of the trace
   };
   std::vector<Load> loads;
   double head = 0, tail = 0;       // seconds before those, and how long is watched after them
@@ -48,18 +49,18 @@ ServeRun serve_run(Lab& lab);
 // Of n_requests, by when the last token came.
 void measure_capacities(ServeRun& run, int n_requests);
 
-// A window of each contender at each load.
+// Windows of each contender at each load.
 struct LiveGrid {
   struct Point {
     ServeRun::Load load;
-    std::vector<ServedWindow> windows;     // [contenders]
-    std::vector<double> prediction_error;  // [contenders], percent of measured time
-    std::vector<std::string> order;        // of the windows
+    std::vector<std::vector<ServedWindow>> windows;  // [contenders][n_windows]
+    std::vector<double> prediction_error;            // [contenders], percent of measured time
+    std::vector<std::string> order;                  // in which all windows were served
   };
   std::vector<Point> points;  // [loads]
 };
 
-std::vector<NamedFigures> figures_of(const ServeRun& run, const std::vector<ServedWindow>& windows);
+std::vector<NamedFigures> figures_of(const ServeRun& run, const LiveGrid::Point& point);
 
 // What the simulator says of the same, and of more.
 void show_simulated(Lab& lab, const ServeRun& run, const LiveGrid& live);

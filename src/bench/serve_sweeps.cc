@@ -36,10 +36,11 @@ void show_check(Lab& lab, const ServeRun& run, const LiveGrid& live) {
                 "machine and errors of prediction are not in it."}};
   for (const LiveGrid::Point& point : live.points)
     for (size_t who = 0; who < run.contenders.size(); ++who) {
-      const ServedWindow& window = point.windows[who];
-      const ServedWindow simulated =
-          serve_simulated(run.served, run.contenders[who], window.requests, window.span);
-      const ServeFigures a = figures_of(window), b = figures_of(simulated);
+      std::vector<ServedWindow> simulated;
+      for (const ServedWindow& window : point.windows[who])
+        simulated.push_back(
+            serve_simulated(run.served, run.contenders[who], window.requests, window.span));
+      const ServeFigures a = figures_of(point.windows[who]), b = figures_of(simulated);
       table.add(
           {number(point.load.load), run.contenders[who].name,
            number(a.short_ttft.p50 / b.short_ttft.p50), number(a.short_ttft.p99 / b.short_ttft.p99),

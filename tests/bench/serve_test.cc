@@ -144,6 +144,20 @@ TEST(ServeFiguresTest, WhatIsCutOffHasATimeBetweenTokensUntilTheEnd) {
   EXPECT_NEAR(figures_of(window).gap.p50, 0.5, 1e-9);
 }
 
+TEST(ServeFiguresTest, RequestsOfAllWindowsAreTakenTogether) {
+  const Deadlines due{.ttft_slo = 1, .tpot_slo = 1};
+  ServedWindow first{.span = {.seconds = 10, .end = 12}}, second = first;
+  first.requests = {{.n_answer = 1, .deadlines = due}, {.n_answer = 1, .deadlines = due}};
+  first.outcomes = {{{0.5}}, {{3}}};
+  second.requests = {{.arrival = 5, .n_answer = 1, .deadlines = due}};
+  second.outcomes = {{{5.25}}};
+  const std::vector<ServedWindow> both = {first, second};
+  const ServeFigures f = figures_of(both);
+  EXPECT_EQ(f.n_requests, 3u);
+  EXPECT_NEAR(f.short_ttft.p50, 0.5, 1e-9) << "of 0.25, 0.5 and 3";
+  EXPECT_NEAR(f.goodput, 2.0 / 20, 1e-9);
+}
+
 TEST(ServeFiguresTest, WhoHasNoTokenWaitedUntilTheEnd) {
   // Arrivals for 10 s, watched for 12.
   ServedWindow window{.span = {.seconds = 10, .end = 12}};
