@@ -17,7 +17,8 @@ constexpr double kRatioLoad = 0.7;
 // Windows of all contenders by turns, in some order; each time of the same requests.
 LiveGrid::Point live_point(const ServeRun& run, ServeRun::Load load) {
   const size_t n = run.contenders.size();
-  LiveGrid::Point point{.load = load, .windows{n}, .prediction_error{}, .order{}};
+  LiveGrid::Point point{.load = load};
+  point.windows.resize(n);
   std::vector<double> timed(n), error(n);
   const double rate = run.live_rate(load.load);
   const Span span = run.span(load.seconds, rate);
