@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/statistics.h"
 #include "bench/serve_run.h"
 
 namespace pando::bench {
@@ -115,10 +116,46 @@ void show_shares(Lab& lab, const ServeRun& run) {
   lab.show(p99);
 }
 
+std::string least_median_most(const std::vector<double>& values) {
+  const auto [least, most] = std::ranges::minmax(values);
+  return fmt::format("{}, {}, {}", number(least), number(median(values)), number(most));
+}
+
+// How much the ratios of a window say, by its length.
+void show_places(Lab& lab, const ServeRun& run) {
+  const uint64_t n_places = lab.choose(2, 12, 12);
+  const double rate = run.simulated_rate(0.7);
+  Table table{.title = fmt::format(
+                  "Simulated, at 0.7 of the simulator's capacity, {} against {}: windows from {} "
+                  "places of the trace, least, median and most of them",
+                  run.contenders[0].name, run.baseline().name, n_places),
+              .columns = {"seconds of a window", "short: first token, times sooner, P50", "P99",
+                          "in time/s, times"}};
+  for (const double seconds :
+       lab.choose<std::vector<double>>({2}, {30, 120, 300}, {30, 120, 300})) {
+    const Span span = run.span(seconds, rate);
+    std::vector<double> p50, p99, goodput;
+    for (uint64_t place = 1; place <= n_places; ++place) {
+      const std::vector<ServedRequest> requests = run.requests(run.mix, rate, span.seconds, place);
+      const auto figures = [&](const Contender& who) {
+        return figures_of(serve_simulated(run.served, who, requests, span));
+      };
+      const ServeFigures ours = figures(run.contenders[0]), whole = figures(run.baseline());
+      p50.push_back(whole.short_ttft.p50 / ours.short_ttft.p50);
+      p99.push_back(whole.short_ttft.p99 / ours.short_ttft.p99);
+      goodput.push_back(ours.goodput / whole.goodput);
+    }
+    table.add({number(seconds), least_median_most(p50), least_median_most(p99),
+               least_median_most(goodput)});
+  }
+  lab.show(table);
+}
+
 }  // namespace
 
 void show_simulated(Lab& lab, const ServeRun& run, const LiveGrid& live) {
   show_check(lab, run, live);
+  show_places(lab, run);
   show_loads(lab, run);
   show_shares(lab, run);
   Table slack =
