@@ -14,8 +14,9 @@ Job new_job(double now, double work, const Deadlines& asked, const DeadlineClass
                               : std::max(otherwise.ttft_slo, otherwise.ttft_per_work * all_work);
   return {.arrival = now,
           .deadline = now - asked.waited + ttft_slo,
-          .work = all_work,
+          .work = work,
           .left = work,
+          .all_work = all_work,
           .tpot_slo = asked.tpot_slo > 0 ? asked.tpot_slo : otherwise.tpot_slo,
           .class_tpot_slo = otherwise.tpot_slo};
 }

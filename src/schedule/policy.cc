@@ -1,5 +1,7 @@
 #include "schedule/policy.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
 
 namespace pando {
@@ -7,7 +9,10 @@ namespace pando {
 double fcfs_priority(const Job& job, double) { return job.arrival; }
 double edf_priority(const Job& job, double) { return job.deadline; }
 double lrs_priority(const Job& job, double now) { return job.deadline - now - job.left; }
-double lars_priority(const Job& job, double now) { return lrs_priority(job, now) / job.work; }
+double lars_priority(const Job& job, double now) {
+  const double slack = lrs_priority(job, now);
+  return slack / (slack > 0 ? job.work : std::max(job.work, job.all_work));
+}
 
 const Policy kFcfs{"fcfs", fcfs_priority};
 const Policy kEdf{"edf", edf_priority};

@@ -11,10 +11,9 @@ namespace pando {
 struct Job {
   double arrival = 0;   // when it was submitted
   double deadline = 0;  // of its first token: ttft_slo after it was sent
-  // Predicted seconds of its prefill when it came, alone, and of what is asked as one with it;
-  // above 0.
-  double work = 1;
-  double left = 1;      // of its own, still to do
+  double work = 1;      // predicted seconds of its prefill when it came, alone; above 0
+  double left = 1;      // of these, still to do
+  double all_work = 0;  // work, and that of what is asked as one with it
   double tpot_slo = 0;  // seconds between its tokens, once it decodes
   // Counts instead, where longer, once decodes with prefill's least share take more than tpot_slo:
   // a client's wish that cannot be kept holds up nobody's prefill.
@@ -25,7 +24,9 @@ struct Job {
 double fcfs_priority(const Job& job, double now);  // arrival
 double edf_priority(const Job& job, double now);   // deadline
 double lrs_priority(const Job& job, double now);   // slack: deadline - now - left
-double lars_priority(const Job& job, double now);  // relative slack: slack / work
+// Relative slack: slack / work; where it is late, of all that is asked as one with it, so that a
+// long list that is late is as urgent as one long prompt.
+double lars_priority(const Job& job, double now);
 
 struct Policy {
   std::string_view name;  // as in --policy

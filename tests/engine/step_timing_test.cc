@@ -60,7 +60,8 @@ TEST(StepTiming, ARequestIsDueByTheWorkOfAllThatIsAskedWithItFromWhenItWasSent) 
   EXPECT_NEAR(alone.work, 0.1, 0.01);
   EXPECT_NEAR(alone.deadline - alone.arrival, 1, 1e-9);
   const Job of_ten = job_of({.tokens_beside = 9000});
-  EXPECT_NEAR(of_ten.work, 1, 0.05);
+  EXPECT_NEAR(of_ten.work, alone.work, 1e-9);
+  EXPECT_NEAR(of_ten.all_work, 1, 0.05);
   EXPECT_NEAR(of_ten.left, alone.left, 1e-9);
   EXPECT_NEAR(of_ten.deadline - of_ten.arrival, 4, 0.2);
   const auto now = std::chrono::steady_clock::now();

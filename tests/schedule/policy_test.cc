@@ -35,6 +35,18 @@ TEST(Policy, ByName) {
             "policy is 'sjf', expected fcfs, edf, lrs or lars");
 }
 
+// A chat goes before the documents of a ranking as long as these are in time, and is not held up by
+// all that is left of them where they are late.
+TEST(Policies, LarsPutsAChatBeforeOneOfManyAndALateListWhereOneLongPromptWouldBe) {
+  const Job chat{.deadline = 1, .work = 0.003, .left = 0.003};
+  const Job one_of_many{.deadline = 9, .work = 0.006, .left = 0.006, .all_work = 2.4};
+  EXPECT_LT(lars_priority(chat, 0), lars_priority(one_of_many, 0));
+  EXPECT_LT(lars_priority(chat, 0.5), lars_priority(one_of_many, 0.5));
+  const Job late_chat{.deadline = 9.5, .work = 0.003, .left = 0.003};
+  EXPECT_NEAR(lars_priority(one_of_many, 10), -1.006 / 2.4, 1e-9);
+  EXPECT_LT(lars_priority(late_chat, 10), lars_priority(one_of_many, 10));
+}
+
 TEST(Deadlines, OfTheRequestOrElseOfItsClass) {
   const DeadlineClass otherwise{.ttft_slo = 1, .ttft_per_work = 4, .tpot_slo = 0.2};
   const Job job = new_job(10, 0.1, {}, otherwise);
@@ -47,7 +59,8 @@ TEST(Deadlines, OfTheRequestOrElseOfItsClass) {
   const Job one_of_many = new_job(10, 0.1, {.work_beside = 39.9}, otherwise);
   EXPECT_EQ(one_of_many.deadline, 10 + 4 * (0.1 + 39.9)) << "by the work of all";
   EXPECT_EQ(one_of_many.left, 0.1);
-  EXPECT_EQ(one_of_many.work, 0.1 + 39.9) << "late by a second is little for all";
+  EXPECT_EQ(one_of_many.work, 0.1);
+  EXPECT_EQ(one_of_many.all_work, 0.1 + 39.9);
   const Job waited = new_job(10, 0.1, {.waited = 3}, otherwise);
   EXPECT_EQ(waited.arrival, 10);
   EXPECT_EQ(waited.deadline, 8) << "a second after it was sent";
