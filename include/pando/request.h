@@ -72,6 +72,7 @@ struct Request {
   // Tokens of other prompts that are asked as one with it, without what it holds itself: their work
   // counts as its own where it says how soon the first token is due, or how late it is.
   size_t tokens_beside = 0;
+  size_t tokens_behind = 0;  // of these, those of prompts that were asked after it
   // When it was sent, from which its first token is due; absent: when it is submitted.
   std::optional<std::chrono::steady_clock::time_point> sent;
   // Hash the logits that every answer was drawn from; of an embedding, the hidden states.

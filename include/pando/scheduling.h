@@ -20,8 +20,8 @@ struct PackingOptions {
   // Share of the budget that goes to prefill also where decodes leave less, and the share of an
   // aged prefill.
   double least_share = 0.1;
-  // Under a policy that shares steps: a prefill is aged once it has waited for so many times its
-  // ttft_slo. The oldest goes first, with its share alone.
+  // Under a policy that shares steps: a prefill is aged once it has waited for so many times what
+  // was left of its ttft_slo when it came. The oldest goes first, with its share alone.
   double aging = 4;
 };
 

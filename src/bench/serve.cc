@@ -70,13 +70,14 @@ void show_point(Lab& lab, const ServeRun& run, const LiveGrid::Point& point) {
 
 void run_serve(Lab& lab) {
   ServeRun run = serve_run(lab);
-  const int n_backlog = lab.choose(40, 100, 200);
-  measure_capacities(run, n_backlog);
+  const int n_backlog = lab.choose(40, 100, 200), n_times = lab.choose(1, 3, 3);
+  measure_capacities(run, n_backlog, n_times);
   run.notes.push_back(fmt::format(
-      "Capacity: {} requests a second, of {} that all come at once, by {}; {} in the simulator. "
-      "Requests of the {} s before a window load the machine and do not count; it is watched "
-      "for {} s more, and who has no first token then counts as having waited until then.",
-      number(run.capacity), n_backlog, run.baseline().name, number(run.simulated_capacity),
+      "Capacity: {} requests a second, of {} that all come at once, by {}, median of {}; {} in the "
+      "simulator. Requests of the {} s before a window load the machine and do not count; after it "
+      "none come, and it is watched until all are answered, {} s at most: who has no first token "
+      "then counts as having waited until then.",
+      number(run.capacity), n_backlog, run.baseline().name, n_times, number(run.simulated_capacity),
       number(run.head), number(run.tail)));
   LiveGrid live;
   for (const ServeRun::Load& load : run.loads) {

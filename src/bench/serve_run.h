@@ -26,7 +26,7 @@ struct ServeRun {
     int n_windows = 1;  // from different places of the trace
   };
   std::vector<Load> loads;
-  double head = 0, tail = 0;       // seconds before those, and how long is watched after them
+  double head = 0, tail = 0;       // seconds before those, and how long is waited for answers
   double simulated_seconds = 0;    // of a simulated window
   std::vector<std::string> notes;  // what is fixed, in words
   // Requests a second that the baseline does where all are there at once, over HTTP and in the
@@ -46,8 +46,8 @@ struct ServeRun {
 // All but the capacities.
 ServeRun serve_run(Lab& lab);
 
-// Of n_requests, by when the last token came.
-void measure_capacities(ServeRun& run, int n_requests);
+// Of n_requests, by when the last token came; over HTTP the median of n_times.
+void measure_capacities(ServeRun& run, int n_requests, int n_times);
 
 // Windows of each contender at each load.
 struct LiveGrid {

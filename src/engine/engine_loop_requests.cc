@@ -69,7 +69,6 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   uint64_t n_shared = 0;
   Status status;
   std::exception_ptr thrown;
-  const bool memory_tight = memory_tight_;
   try {
     for (int choice = 0; choice < active->n_open; ++choice)
       n_shared += add_sequence(active, choice);
@@ -80,7 +79,6 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   if (thrown || !status) {
     drop_all(*active);
     remove_done();
-    memory_tight_ = memory_tight;  // this makes no room
     if (thrown) std::rethrow_exception(thrown);
     return status;
   }
@@ -186,14 +184,16 @@ void EngineLoop::drop(Sequence& sequence) {
   if (sequence.done) return;
   sequence.done = true;
   if (sequence.tip == nullptr) return;  // nothing yet
-  if (sequence.running) cache_.unlock(sequence.tip);
+  if (sequence.running) {
+    cache_.unlock(sequence.tip);
+    memory_tight_ = false;  // what only waits makes no room
+  }
   sequence.running = false;
   if (planner_->shares_tokens() && sequence.request->request.cached) {
     cache_.release(sequence.tip);
   } else {
     cache_.release_and_drop(sequence.tip);
   }
-  memory_tight_ = false;
 }
 
 void EngineLoop::drop_all(const ActiveRequest& request) {

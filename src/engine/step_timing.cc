@@ -64,12 +64,15 @@ double StepTiming::seconds(uint32_t n_total, uint32_t n_done) const {
 }
 
 Job StepTiming::new_job(const Request& request, uint32_t n_total, uint32_t n_done) const {
-  const double rows_beside = static_cast<double>(request.tokens_beside);
-  const StepFeatures beside = {.rows = rows_beside, .keys = rows_beside * n_total};
+  const auto work = [&](size_t n_tokens) {  // of other prompts, each as long as this one
+    const double rows = static_cast<double>(n_tokens);
+    return rows > 0 ? predictor_.seconds({.rows = rows, .keys = rows * n_total}) : 0;
+  };
   return pando::new_job(now(), seconds(n_total, n_done),
                         {.ttft_slo = request.ttft_slo,
                          .tpot_slo = request.tpot_slo,
-                         .work_beside = rows_beside > 0 ? predictor_.seconds(beside) : 0,
+                         .work_beside = work(request.tokens_beside),
+                         .work_behind = work(request.tokens_behind),
                          .waited = request.sent ? seconds_since(*request.sent) : 0},
                         classes_.at(request.deadline_class));
 }

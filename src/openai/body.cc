@@ -82,16 +82,7 @@ class Parser {
   void read_stream() {
     fields_.flag("stream", body_.stream);
     if (rules_.is_batch && body_.stream) fields_.fail("stream", true, "false in a batch");
-    if (!fields_.has("stream_options")) return;
-    Json options;
-    fields_.object("stream_options", options);
-    if (!options.is_object()) return;
-    if (!body_.stream)
-      return fields_.fail("stream_options", options, "nothing where 'stream' is not true");
-    Fields of_stream(options);
-    of_stream.flag("include_usage", body_.include_usage);
-    of_stream.only(std::initializer_list<std::string_view>{"include_usage"});
-    fields_.fail("stream_options", of_stream);
+    body_.include_usage = read_stream_options(fields_, body_.stream);
   }
 
   void read_sharing() {
@@ -201,7 +192,7 @@ class Parser {
                                  rules_.most_prompts));
     } else if (is_list) {
       for (size_t i = 0; i < prompt.size(); ++i) add_prompt(place_in(name, i).c_str(), prompt[i]);
-    } else if (prompt.is_string() || prompt.is_array()) {
+    } else if (prompt.is_string() || (prompt.is_array() && !prompt.empty())) {
       add_prompt(name, prompt);
     } else {
       fields_.fail(name, prompt, "a text, a list of token ids, or a list of these");

@@ -226,14 +226,13 @@ Status check_logprobs(const Job& job) {
 
 void count_beside(std::vector<Request>& requests) {
   size_t n_distinct = 0;
-  const std::vector<Token>* before = nullptr;
-  for (const Request& request : requests) {
-    const std::vector<Token>& tokens = request.tokens;
+  for (size_t i = requests.size(); i-- > 0;) {
+    const std::vector<Token>& tokens = requests[i].tokens;
+    requests[i].tokens_behind = n_distinct;
     n_distinct += tokens.size();
-    if (before != nullptr)
-      n_distinct -=
-          static_cast<size_t>(std::ranges::mismatch(tokens, *before).in1 - tokens.begin());
-    before = &tokens;
+    if (i > 0)
+      n_distinct -= static_cast<size_t>(std::ranges::mismatch(tokens, requests[i - 1].tokens).in1 -
+                                        tokens.begin());
   }
   for (Request& request : requests) request.tokens_beside = n_distinct - request.tokens.size();
 }

@@ -2,6 +2,7 @@
 // connection, no thread, no clock.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -63,6 +64,7 @@ struct JobContext {
   int max_answers;    // that one request may ask for, besides one for each prompt
   Envelope envelope;  // of its answer
   Bounds& bounds;     // for what is tokenised
+  const std::function<bool()>& given_up;  // true: nobody waits for what is made
 };
 
 // kInvalidArgument for lists of a body ("stop", "stop_token_ids", "logit_bias") that every prompt
@@ -80,8 +82,9 @@ void fit_length(Job& job, size_t request, size_t room);
 // kInvalidArgument where the log-probabilities that a job asks for, its prompts in tokens, take
 // more memory than one request may.
 Status check_logprobs(const Job& job);
-// Says in each request of a job, prompts in tokens, how many tokens the others have beside its own;
-// what one shares with the one before it counts once (Request::tokens_beside).
+// Says in each request of a job, prompts in tokens, how many tokens the others have beside its own,
+// and those behind it; what one shares with the one before it counts once (Request::tokens_beside,
+// tokens_behind).
 void count_beside(std::vector<Request>& requests);
 // How many log-probabilities a request reports at most.
 uint64_t logprob_count(const Request& request);
@@ -89,7 +92,8 @@ uint64_t logprob_count(const Request& request);
 // that this comes from; of a list the message says it too.
 Error of_request(const Job& job, size_t request, Error error);
 
-// Makers of jobs, from bodies. Errors: kInvalidArgument, and those of the model's tokenizer.
+// Makers of jobs, from bodies. Errors: kInvalidArgument, those of the model's tokenizer, and
+// kUnavailable where it is given up.
 using MakeJob = Result<std::unique_ptr<Job>>(const nlohmann::json& body, const JobContext& context);
 MakeJob make_completions_job, make_chat_job, make_embeddings_job;
 // {"query", "documents": [text or {"text"}, ...], "top_n"?, "instruction"?, "return_documents"?}

@@ -44,9 +44,10 @@ class PairsJob : public RankingJob {
  public:
   using RankingJob::RankingJob;
 
-  Status add(const Model& model, const RerankOptions& options, std::string_view query,
+  Status add(const JobContext& context, const RerankOptions& options, std::string_view query,
              std::string_view document) {
-    auto of_pair = rerank_requests(model, options, query, document);
+    if (context.given_up()) return nobody_waits();
+    auto of_pair = rerank_requests(context.model, options, query, document);
     if (!of_pair) return of_pair.error();
     std::move(of_pair->begin(), of_pair->end(), std::back_inserter(requests));
     const size_t n_longer = std::max(query.size(), document.size());
@@ -159,12 +160,9 @@ class ScoreContinuationsJob : public RankingJob {
 
 // Fields that both endpoints have.
 struct Common {
-  std::string model, user;
   bool with_sharing = false, cached = true;
 
   explicit Common(Fields& fields) {
-    fields.text("model", model);
-    fields.text("user", user);
     fields.flag("sharing", with_sharing);
     fields.flag("cache", cached);
   }
@@ -185,6 +183,13 @@ Result<std::string> read_document(const nlohmann::json& json, size_t index) {
                                 index, found_text(json)));
 }
 
+// Of a list each of whose texts asks `n_each` requests; the first that has too many.
+Status check_count(const char* name, size_t n, size_t n_each) {
+  const size_t most = Bounds::kMostRequests / n_each;
+  if (n <= most) return {};
+  return invalid_field(name, "has {} texts, expected at most {}", n, most);
+}
+
 Status check_pairs(const std::string& query, const std::vector<std::string>& documents,
                    const RerankOptions& options, Bounds& bounds) {
   for (const std::string& document : documents)
@@ -202,10 +207,13 @@ Result<std::unique_ptr<Job>> pairs_job(Fields& fields, const JobContext& context
   fields.texts("text_2", second);
   fields.text("instruction", options.instruction);
   if (!fields.status()) return fields.status().error();
-  if (first.empty() || second.empty() || (first.size() != 1 && first.size() != second.size()))
-    return invalid_argument(
-        "'text_1' has {} and 'text_2' {} texts, expected one and any number, or as many",
-        first.size(), second.size());
+  for (const char* name : {"text_1", "text_2"})
+    if (!fields.has(name)) return lacks(name);
+  if (first.empty() || (first.size() != 1 && first.size() != second.size()))
+    return invalid_field("text_1", "has {} texts, expected one, or as many as 'text_2', {}",
+                         first.size(), second.size());
+  if (second.empty()) return invalid_field("text_2", "has no text, expected one or more");
+  if (Status status = check_count("text_2", second.size(), 2); !status) return status.error();
   const std::string& longest = *std::max_element(
       first.begin(), first.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   if (Status status = check_pairs(longest, second, options, context.bounds); !status)
@@ -213,8 +221,7 @@ Result<std::unique_ptr<Job>> pairs_job(Fields& fields, const JobContext& context
   auto job = std::make_unique<ScorePairsJob>(context, common.with_sharing, common.cached);
   job->has_one_query = first.size() == 1;
   for (size_t i = 0; i < second.size(); ++i)
-    if (Status status =
-            job->add(context.model, options, first[first.size() == 1 ? 0 : i], second[i]);
+    if (Status status = job->add(context, options, first[first.size() == 1 ? 0 : i], second[i]);
         !status)
       return status.error();
   return std::unique_ptr<Job>(std::move(job));
@@ -227,17 +234,25 @@ Result<std::unique_ptr<Job>> continuations_job(Fields& fields, const JobContext&
   fields.text("prompt", prompt);
   fields.text_list("continuations", continuations);
   if (!fields.status()) return fields.status().error();
-  if (continuations.empty())
+  if (!fields.has("prompt") && !fields.has("continuations"))
     return invalid_argument(
         "the body has nothing to score, expected 'text_1' and 'text_2', or 'prompt' and "
         "'continuations'");
+  for (const char* name : {"prompt", "continuations"})
+    if (!fields.has(name)) return lacks(name);
+  if (continuations.empty())
+    return invalid_field("continuations", "has no text, expected one or more");
+  if (Status status = check_count("continuations", continuations.size(), 1); !status)
+    return status.error();
   size_t longest = 0;
   for (const std::string& continuation : continuations)
     longest = std::max(longest, continuation.size());
   if (Status status = context.bounds.add(continuations.size(), prompt.size() + longest); !status)
     return status.error();
+  if (context.given_up()) return nobody_waits();
   auto scoring = continuation_requests(context.model, prompt, continuations);
-  if (!scoring) return scoring.error();
+  if (!scoring)
+    return scoring.error().field.empty() ? blame("prompt", scoring.error()) : scoring.error();
   auto job = std::make_unique<ScoreContinuationsJob>(context, common.with_sharing, common.cached);
   job->requests = std::move(*scoring);
   return std::unique_ptr<Job>(std::move(job));
@@ -263,10 +278,12 @@ Result<std::unique_ptr<Job>> make_rerank_job(const nlohmann::json& json,
   if (!fields.status()) return fields.status().error();
   for (const char* name : {"query", "documents"})
     if (!fields.has(name)) return lacks(name);
+  if (query.empty()) return invalid_field("query", "is \"\", expected a text");
   const nlohmann::json& documents = json["documents"];
   if (!documents.is_array() || documents.empty())
     return invalid_field("documents", "is {}, expected a list of one or more",
                          found_text(documents));
+  if (Status status = check_count("documents", documents.size(), 2); !status) return status.error();
   if (fields.has("top_n") && top < 1)
     return invalid_field("top_n", "is {}, expected 1 or more", top);
   std::vector<std::string> texts;
@@ -280,8 +297,7 @@ Result<std::unique_ptr<Job>> make_rerank_job(const nlohmann::json& json,
   auto job = std::make_unique<RerankJob>(context, common.with_sharing, common.cached);
   job->top = top;
   for (const std::string& text : texts)
-    if (Status status = job->add(context.model, options, query, text); !status)
-      return status.error();
+    if (Status status = job->add(context, options, query, text); !status) return status.error();
   if (return_documents) job->documents = std::move(texts);
   return std::unique_ptr<Job>(std::move(job));
 }

@@ -85,6 +85,21 @@ void read_sampling(Fields& fields, SamplingOptions& sampling) {
   fields.flag("ignore_eos", sampling.ignore_eos);
 }
 
+bool read_stream_options(Fields& fields, bool stream) {
+  if (!fields.has("stream_options")) return false;
+  nlohmann::json options = nlohmann::json::object();
+  fields.object("stream_options", options);
+  if (!stream) fields.fail("stream_options", options, "nothing where 'stream' is not true");
+  bool include_usage = false, obfuscates = false;
+  Fields of_stream(options);
+  of_stream.flag("include_usage", include_usage);
+  of_stream.flag("include_obfuscation", obfuscates);
+  if (obfuscates) of_stream.fail("include_obfuscation", true, "false: it is not offered");
+  of_stream.only(std::initializer_list<std::string_view>{"include_usage", "include_obfuscation"});
+  fields.fail("stream_options", of_stream);
+  return include_usage;
+}
+
 size_t list_bytes(const SamplingOptions& sampling) {
   constexpr size_t kBytesPerBias = 64;  // a node of the map
   size_t n_bytes =

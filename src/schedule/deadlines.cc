@@ -9,9 +9,11 @@ namespace pando {
 Job new_job(double now, double work, const Deadlines& asked, const DeadlineClass& otherwise) {
   PANDO_CHECK(work > 0);
   const double all_work = work + asked.work_beside;
-  const double ttft_slo = asked.ttft_slo > 0
-                              ? asked.ttft_slo
-                              : std::max(otherwise.ttft_slo, otherwise.ttft_per_work * all_work);
+  const bool by_work = asked.ttft_slo == 0 && otherwise.ttft_per_work > 0;
+  double ttft_slo = asked.ttft_slo > 0 ? asked.ttft_slo : otherwise.ttft_slo;
+  // Before the last of them by what is still to do then.
+  if (by_work)
+    ttft_slo = std::max(ttft_slo, otherwise.ttft_per_work * all_work) - asked.work_behind;
   return {.arrival = now,
           .deadline = now - asked.waited + ttft_slo,
           .work = work,

@@ -11,6 +11,7 @@ struct Deadlines {
   double ttft_slo = 0;     // from when it was sent to its first token
   double tpot_slo = 0;     // from one token to the next
   double work_beside = 0;  // of others that are asked as one with it
+  double work_behind = 0;  // of these, of those that were asked after it
   double waited = 0;       // since it was sent, before it came
 };
 

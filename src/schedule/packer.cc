@@ -86,7 +86,7 @@ class Packer {
   // So that an aged prefill goes on in every step, whoever comes before it.
   void give_share(uint32_t item, double limit) {
     if (options_.packing.whole_prompts) return consider_whole(item);
-    if (grant_what_fits(item, limit, /*n_least=*/1) && is_long(jobs_[item], options_)) long_ = item;
+    grant_what_fits(item, limit, /*n_least=*/1);
   }
 
   // Algorithm 2.
@@ -95,12 +95,13 @@ class Packer {
     const uint64_t n_before = n_prefill_rows_;
     if (options_.packing.whole_prompts) {
       consider_whole(item);
-    } else if (granted_[item]) {  // aged: this is its own place
-      grow(item);
     } else if (!is_long(jobs_[item], options_)) {
-      grant_what_fits(item, limit_);
-    } else if (!long_ && grant_what_fits(item, limit_ * (1 - yielded(jobs_[item])))) {
-      long_ = item;
+      granted_[item] ? grow(item) : void(grant_what_fits(item, limit_));
+    } else if (!long_) {
+      // An aged one that has its share goes on: this is its own place.
+      if (granted_[item]) grow(item);
+      if (granted_[item] || grant_what_fits(item, limit_ * (1 - yielded(jobs_[item]))))
+        long_ = item;
     }
     n_considered_rows_ += n_prefill_rows_ - n_before;
   }
@@ -138,10 +139,12 @@ class Packer {
     return true;
   }
 
-  // What others left of the budget returns to the long prefill of the step, or to the first that
-  // yielded all there was.
+  // What others left of the budget returns to the long prefill of the step, then to the aged one;
+  // or to the first that yielded all there was.
   void give_back() {
-    if (long_) return grow(*long_);
+    if (long_) grow(*long_);
+    if (aged_ && granted_[*aged_]) grow(*aged_);
+    if (long_) return;
     for (const uint32_t item : prefills_)
       if (is_long(jobs_[item], options_) && grant_what_fits(item, limit_)) return;
   }

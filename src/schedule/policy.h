@@ -10,7 +10,7 @@ namespace pando {
 // What a policy knows of a request. Times in seconds, on one clock.
 struct Job {
   double arrival = 0;   // when it was submitted
-  double deadline = 0;  // of its first token: ttft_slo after it was sent
+  double deadline = 0;  // of its first token
   double work = 1;      // predicted seconds of its prefill when it came, alone; above 0
   double left = 1;      // of these, still to do
   double all_work = 0;  // work, and that of what is asked as one with it

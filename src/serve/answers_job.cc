@@ -64,15 +64,16 @@ class AnswersJob : public openai::Job {
     return longest;
   }
 
-  Status add_requests(openai::Bounds& bounds) {
+  Status add_requests(const openai::JobContext& context) {
     for (const BatchQuestion& question : line_.questions) {
       const size_t n_bytes = prompt_bytes(line_.options, context_bytes(), question.text.size());
-      Status status = question.choices.empty() ? bounds.add(1, n_bytes) : Status();
+      Status status = question.choices.empty() ? context.bounds.add(1, n_bytes) : Status();
       for (const std::string& choice : question.choices)
-        if (status) status = bounds.add(1, n_bytes + choice.size());
+        if (status) status = context.bounds.add(1, n_bytes + choice.size());
       if (!status) return status;
     }
     for (const BatchQuestion& question : line_.questions) {
+      if (context.given_up()) return openai::nobody_waits();
       Result<std::vector<Request>> of_question = requests_of(model_, line_, question);
       if (!of_question) return of_question.error();
       int n_open = 0;
@@ -176,20 +177,13 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
                                                       const openai::JobContext& context) {
   nlohmann::json line = json;
   Fields fields(json);
-  bool stream = false, cached = true, with_sharing = false, include_usage = false;
+  bool stream = false, cached = true, with_sharing = false;
   AnswerOptions defaults;
-  nlohmann::json stream_options = nlohmann::json::object();
   fields.flag("stream", stream);
   fields.flag("cache", cached);
   fields.flag("sharing", with_sharing);
   fields.flag("chat", defaults.chat);
-  fields.object("stream_options", stream_options);
-  Fields of_stream(stream_options);
-  of_stream.flag("include_usage", include_usage);
-  of_stream.only(std::initializer_list<std::string_view>{"include_usage"});
-  if (fields.has("stream_options") && !stream)
-    fields.fail("stream_options", stream_options, "nothing where 'stream' is not true");
-  fields.fail("stream_options", of_stream);
+  const bool include_usage = read_stream_options(fields, stream);
   if (!fields.status()) return fields.status().error();
   for (const char* name : {"id", "question", "metadata", "custom_id", "url"})
     if (fields.has(name))
@@ -222,7 +216,7 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   if (fields.has("max_tokens")) job->length_field = "max_tokens";
   job->include_usage = include_usage;
   job->with_sharing = with_sharing;
-  if (Status status = job->add_requests(context.bounds); !status) return status.error();
+  if (Status status = job->add_requests(context); !status) return status.error();
   if (Status status = openai::check_answers(job->requests, context, "top_logprobs"); !status)
     return status.error();
   return std::unique_ptr<openai::Job>(std::move(job));

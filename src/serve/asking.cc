@@ -1,7 +1,9 @@
 #include "serve/asking.h"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <utility>
@@ -122,6 +124,9 @@ asio::awaitable<Result<std::vector<Heard>>> Asking::next() {
     const bool alone = n_under_way_ == 0;
     wake_.expires_at(alone ? Timer::clock_type::now() + kAgain : Timer::time_point::max());
     co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
+    const auto state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() != asio::cancellation_type::none)  // the client left: asks no more
+      throw boost::system::system_error(asio::error::operation_aborted);
     if (alone && n_turns_ == 0) n_turns_ = 1;
   }
 }

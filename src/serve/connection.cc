@@ -251,7 +251,12 @@ class Session {
     } catch (const std::exception& bug) {
       error = WireError{500, "server_error", "internal", bug.what()};
     }
-    if (error) co_await fail(reply, *error);
+    if (!error) co_return;
+    try {
+      co_await fail(reply, *error);
+    } catch (const std::exception&) {  // no memory for that either
+      reply.lose();
+    }
   }
 
   WireError why_cut() const {

@@ -54,7 +54,9 @@ struct Prepared {
 // A body and what is asked by it; on a thread for texts.
 Prepared prepare(Service& service, const Route& route, const HttpRequest& request,
                  size_t most_bytes) {
-  const auto nobody_waits = [&] { return service.is_cutting || request.is_given_up; };
+  const std::function<bool()> nobody_waits = [&] {
+    return service.is_cutting || request.is_given_up;
+  };
   const auto given_up = [&] {
     return Prepared{.response = error_response(service.is_cutting
                                                    ? shutting_down()
@@ -96,7 +98,9 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
                                    .context = service.engine.options().context,
                                    .max_answers = service.engine.options().max_open,
                                    .envelope = service.envelope(request.id),
-                                   .bounds = bounds});
+                                   .bounds = bounds,
+                                   .given_up = nobody_waits});
+  if (nobody_waits()) return given_up();
   if (!job && bounds.has_too_many_bytes() && most_bytes < openai::Bounds::kMostBytes) return {};
   if (!job) return refuse(job.error());
   const uint64_t key = (*job)->cached ? request.isolation_key : service.private_key();

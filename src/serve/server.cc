@@ -161,6 +161,7 @@ class Server::Impl {
   }
 
   asio::awaitable<void> wait_for_signals() {
+    if (is_over_) co_return;  // stopped before it ran
     const auto [first_error, first] = co_await signals_.async_wait(kToken);
     if (first_error) co_return;
     stop();

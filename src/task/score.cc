@@ -56,7 +56,7 @@ Result<std::vector<Request>> continuation_requests(const Model& model, std::stri
   std::vector<Request> requests;
   for (std::vector<Token>& tokens : texts) {
     if (tokens.size() == n_common)
-      return invalid_argument("a continuation adds no token to the prefix");
+      return blame("continuations", invalid_argument("a continuation adds no token to the prefix"));
     requests.push_back(scoring_request(std::move(tokens), n_common));
   }
   return requests;

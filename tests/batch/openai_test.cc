@@ -146,6 +146,8 @@ TEST(OpenAi, BadRequestsAreAnswered) {
             "field 'stream' is true, expected false in a batch");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "best_of": 3})"),
             "field 'best_of' is 3, expected n, or nothing");
+  EXPECT_EQ(error_of("/v1/completions", R"({"prompt": []})"),
+            "field 'prompt' is [], expected a text, a list of token ids, or a list of these");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": [[]]})"),
             "field 'prompt[0]' is [], expected at least one token");
   EXPECT_EQ(error_of("/v1/chat/completions", R"({"messages": []})"),

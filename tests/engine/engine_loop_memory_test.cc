@@ -237,6 +237,42 @@ TEST(EngineLoopMemory, WhoseGoingMakesNoRoomStays) {
     EXPECT_EQ(loop.answers(id), answers_alone(loop.heard[id].request));
 }
 
+// After a preemption nothing starts until something ends; who only waited made no room by going.
+TEST(EngineLoopMemory, WhoLeavesWhileItWaitsStartsNobody) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.kv_memory = memory_for(12);
+  options.engine.policy = "edf";
+  options.engine.step_budget = 1e3;
+  options.engine.step_costs =
+      R"({"step_s":0,"row_s":[1e-3,1e-3,1e-3,1e-3,1e-3],"head_s":0,"output_s":0,"key_s":0,"read_s":0})";
+  TestLoop loop(options);
+  for (RequestId id = 1; id <= 12; ++id) {
+    Request request = tiny_request(std::string(1 + id, static_cast<char>('a' + id)), 20);
+    request.ttft_slo = 1e5 - 1e3 * static_cast<double>(id);  // the last is the most urgent
+    ASSERT_TRUE(loop.submit(id, std::move(request)).ok());
+  }
+  int n_guests = 0;
+  uint64_t n_preempted = 0, n_ended = 0;
+  bool tight = false;
+  for (RequestId id = 100;; ++id) {
+    const int n_running = loop.n_running();
+    if (tight) {
+      ++n_guests;
+      ASSERT_TRUE(loop.submit(id, tiny_request("z prompt", 12)).ok());
+      loop.cancel(id);
+    }
+    if (!loop.step()) break;
+    const EngineStats stats = loop.stats();
+    const bool ended = std::exchange(n_ended, stats.requests) != stats.requests;
+    const bool preempted = std::exchange(n_preempted, stats.preemptions) != stats.preemptions;
+    if (tight && !ended) {
+      EXPECT_LE(loop.n_running(), n_running);
+    }
+    tight = !ended && (tight || preempted);
+  }
+  EXPECT_GT(n_guests, 10);
+}
+
 // A long context is slow to compute again. (Where time is predicted it is by 64 tokens.)
 TEST(EngineLoopMemory, PreemptionTakesWhatIsQuickToComputeAgain) {
   LoopOptions options = tiny_loop_options();

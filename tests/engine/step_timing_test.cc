@@ -64,6 +64,11 @@ TEST(StepTiming, ARequestIsDueByTheWorkOfAllThatIsAskedWithItFromWhenItWasSent) 
   EXPECT_NEAR(of_ten.all_work, 1, 0.05);
   EXPECT_NEAR(of_ten.left, alone.left, 1e-9);
   EXPECT_NEAR(of_ten.deadline - of_ten.arrival, 4, 0.2);
+  const Job first = job_of({.tokens_beside = 9000, .tokens_behind = 9000});
+  EXPECT_NEAR(first.deadline - first.arrival, 4 - 0.9, 0.2)
+      << "of what is behind it as much is left";
+  const Job of_class = job_of({.ttft_slo = 2, .tokens_beside = 9000, .tokens_behind = 9000});
+  EXPECT_NEAR(of_class.deadline - of_class.arrival, 2, 1e-9) << "as its client says";
   const auto now = std::chrono::steady_clock::now();
   const Job late = job_of({.tokens_beside = 9000, .sent = now - std::chrono::seconds(30)});
   EXPECT_GE(late.arrival, of_ten.arrival) << "it comes now";

@@ -15,6 +15,17 @@ std::vector<size_t> beside(const std::vector<std::vector<Token>>& prompts) {
   return counts;
 }
 
+TEST(CountBeside, WhatComesBehind) {
+  std::vector<Request> requests = {
+      {.tokens = {1, 2, 3}}, {.tokens = {1, 2, 4, 5}}, {.tokens = {1, 2}}, {.tokens = {6}}};
+  count_beside(requests);
+  const auto behind = [&](size_t i) { return requests[i].tokens_behind; };
+  EXPECT_EQ(behind(0), 3u);
+  EXPECT_EQ(behind(1), 1u) << "nothing of its own has the third";
+  EXPECT_EQ(behind(2), 1u);
+  EXPECT_EQ(behind(3), 0u);
+}
+
 TEST(CountBeside, WhatOneSharesWithTheOneBeforeCountsOnce) {
   using Counts = std::vector<size_t>;
   EXPECT_EQ(beside({}), Counts());

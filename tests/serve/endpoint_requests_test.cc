@@ -92,7 +92,17 @@ TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {
   EXPECT_EQ(param("/v1/answers", {{"context", "c"}, {"questions", {"q", {{"text", 5}}}}}),
             "questions[1].text");
   EXPECT_EQ(param("/v1/rerank", {{"query", "q"}, {"documents", {"d", 5}}}), "documents[1]");
+  EXPECT_EQ(param("/v1/completions", {{"prompt", "P"},
+                                      {"stream", true},
+                                      {"stream_options", {{"include_obfuscation", true}}}}),
+            "stream_options.include_obfuscation");
+  EXPECT_EQ(param("/v1/rerank", {{"query", ""}, {"documents", {"d"}}}), "query");
   EXPECT_EQ(param("/v1/score", {{"prompt", "P"}, {"continuations", "one"}}), "continuations");
+  EXPECT_EQ(param("/v1/score", {{"prompt", "P"}}), "continuations");
+  EXPECT_EQ(param("/v1/score", {{"continuations", {"one"}}}), "prompt");
+  EXPECT_EQ(param("/v1/score", {{"text_1", "a"}}), "text_2");
+  EXPECT_EQ(param("/v1/score", {{"text_1", {"a", "b"}}, {"text_2", "c"}}), "text_1");
+  EXPECT_EQ(param("/v1/score", {{"text_1", "a"}, {"text_2", Json::array()}}), "text_2");
   EXPECT_EQ(param("/v1/completions",
                   {{"prompt", "P"}, {"stream", true}, {"stream_options", {{"include_usage", 1}}}}),
             "stream_options.include_usage");
@@ -107,7 +117,7 @@ TEST_F(Endpoints, UnknownFieldsAreNamedFirst) {
         {"/v1/embeddings", {{"inputs", "P"}}, "inputs"},
         {"/v1/answers", {{"contex", "c"}, {"questions", {"q"}}}, "contex"},
         {"/v1/answers", {{"context", "c"}, {"qestions", {"q"}}}, "qestions"},
-        {"/v1/rerank", {{"qery", "q"}, {"documents", {"d"}}}, "qery"},
+        {"/v1/rerank", {{"qery", "q"}, {"user", {{"id", 5}}}, {"documents", {"d"}}}, "qery"},
         {"/v1/score", {{"promt", "P"}, {"continuations", {"c"}}}, "promt"},
         {"/v1/score", {{"text_1", "a"}, {"text2", "b"}}, "text2"},
         {"/tokenize", {{"promt", "P"}}, "promt"},
@@ -271,10 +281,12 @@ TEST_F(Endpoints, TooMuchAtOnce) {
   const std::string whole(3 << 20, 'x');
   error("/v1/completions", {{"prompt", many}});
   error("/v1/embeddings", {{"input", many}});
-  error("/v1/rerank", {{"query", "q"}, {"documents", many}});
+  EXPECT_EQ(error("/v1/rerank", {{"query", "q"}, {"documents", many}})["message"],
+            "field 'documents' has 20000 texts, expected at most 8192");
   error("/v1/rerank", {{"query", whole}, {"documents", texts}});
-  error("/v1/score", {{"text_1", "q"}, {"text_2", many}});
-  error("/v1/score", {{"prompt", "q"}, {"continuations", many}});
+  EXPECT_EQ(error("/v1/score", {{"text_1", "q"}, {"text_2", many}})["param"], "text_2");
+  EXPECT_EQ(error("/v1/score", {{"prompt", "q"}, {"continuations", many}})["param"],
+            "continuations");
   error("/v1/score", {{"prompt", whole}, {"continuations", texts}});
   error("/v1/answers", {{"context", "c"}, {"questions", many}});
   error("/v1/answers", {{"context", whole}, {"questions", texts}});

@@ -31,6 +31,16 @@ TEST(Faults, AClientThatLeavesIsDropped) {
             std::string::npos);
 }
 
+TEST(Faults, AServerThatIsStoppedBeforeItRunsEnds) {
+  for (const bool stop_on_signals : {false, true}) {
+    const auto engine = open_tiny(tiny_options());
+    auto server = serve::Server::open(*engine, tiny_server_options());
+    ASSERT_TRUE(server) << server.error().message;
+    (*server)->stop();
+    (*server)->run(stop_on_signals);
+  }
+}
+
 // One that asks for much and reads nothing of it.
 TEST(Faults, AClientThatReadsNothingIsDropped) {
   serve::ServerOptions options = tiny_server_options();
