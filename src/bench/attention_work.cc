@@ -5,7 +5,6 @@
 #include <random>
 
 #include "base/half.h"
-#include "bench/timing.h"
 #include "kernel/kernels.h"
 
 namespace pando::bench {
@@ -36,10 +35,10 @@ double AttentionCase::bytes() const {
   return static_cast<double>(shape.page_bytes()) * n_pages(*this, shape.page_len);
 }
 
-AttentionWork::AttentionWork(const AttentionCase& shape) : case_(shape) {
+AttentionWork::AttentionWork(const AttentionCase& shape, size_t n_bytes) : case_(shape) {
   args_.kv.shape = kv_shape(case_);
-  args_.kv.shape.n_layers = std::clamp(
-      static_cast<int>(static_cast<double>(kColdBytes) / case_.bytes()) + 1, 2, kMostLayers);
+  const double n_layers = std::ceil(static_cast<double>(n_bytes) / case_.bytes());
+  args_.kv.shape.n_layers = static_cast<int>(std::clamp(n_layers, 2.0, 1.0 * kMostLayers));
   fill();
   list_pages();
   args_.kv.base = memory_.data();

@@ -28,10 +28,10 @@ struct AttentionCase {
   double bytes() const;
 };
 
-// Every call works on the next layer, of so many that caches do not hold them.
+// Every call works on the next layer, of so many that they have n_bytes; 2 to 64.
 class AttentionWork {
  public:
-  explicit AttentionWork(const AttentionCase& shape);
+  AttentionWork(const AttentionCase& shape, size_t n_bytes);
 
   // The prefix's tiles meet all rows at once, as under `tree`.
   void shared(ThreadPool& pool);

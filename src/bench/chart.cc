@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
 
+#include "bench/svg.h"
 #include "bench/table.h"
 
 namespace pando::bench {
@@ -15,21 +15,6 @@ namespace {
 
 constexpr double kWidth = 720, kHeight = 420;
 constexpr double kLeft = 70, kRight = 200, kTop = 40, kBottom = 56;
-constexpr std::array kColors = {"#1b6ca8", "#d1495b", "#3a7d44", "#8f5db7", "#e08e0b",
-                                "#555555", "#17a2a2", "#a0522d", "#c71585", "#7a8b00"};
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 struct Axis {
   bool log;
@@ -72,11 +57,6 @@ struct Axis {
   }
 };
 
-std::string text_at(double x, double y, const std::string& anchor, const std::string& text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                     escaped(text));
-}
-
 }  // namespace
 
 void add_by_name(Chart& chart, const std::string& x_name, const std::string& series, double y) {
@@ -101,10 +81,7 @@ std::string to_svg(const Chart& chart) {
   const auto y_axis = Axis::over(chart.log_y, true, ys, kHeight - kBottom, kTop);
   if (!x_axis || !y_axis) return {};
 
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" "
-      "font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      kWidth, kHeight);
+  std::string svg = svg_sheet(kWidth, kHeight);
   svg += text_at(kLeft, 22, "start", chart.title);
   const auto x_tick = [&](double value, const std::string& name) {
     const double x = x_axis->at(value);

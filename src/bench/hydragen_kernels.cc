@@ -41,10 +41,11 @@ void run_hydragen_figure_4(Lab& lab) {
       chart.series.push_back({fmt::format("tree, batch {}, suffix {}", batch, suffix), {}});
       for (const int prefix : prefixes) {
         AttentionCase shape{.batch = batch, .prefix = prefix, .suffix = suffix, .n_heads = 8};
-        AttentionWork work(shape);
+        AttentionWork work(shape, lab.cold_bytes());
         shape.own_copies = true;
         std::unique_ptr<AttentionWork> copies;
-        if (shape.bytes() <= most_bytes) copies = std::make_unique<AttentionWork>(shape);
+        if (shape.bytes() <= most_bytes)
+          copies = std::make_unique<AttentionWork>(shape, lab.cold_bytes());
         std::vector<std::function<void()>> calls = {[&] { work.per_sequence(pool); },
                                                     [&] { work.hydragen(pool); },
                                                     [&] { work.shared(pool); }};

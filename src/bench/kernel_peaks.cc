@@ -108,7 +108,6 @@ Peak best_of(FunctionRef<double()> attempt) {
   return best;
 }
 
-constexpr size_t kReadBytes = size_t{256} << 20;  // of an attempt: more than caches hold
 constexpr size_t kPiece = size_t{1} << 20;
 
 #if defined(__x86_64__)
@@ -151,26 +150,28 @@ Peak multiply_peak(ThreadPool& pool, DType weights) {
   });
 }
 
-Peak read_peak(ThreadPool& pool) {
-  const AlignedBuffer memory(kReadBytes);
-  std::memset(memory.data(), 1, kReadBytes);
+Peak read_peak(ThreadPool& pool, size_t n_bytes) {
+  const auto n_pieces = static_cast<int64_t>(n_bytes / kPiece);
+  const AlignedBuffer memory(static_cast<size_t>(n_pieces) * kPiece);
+  std::memset(memory.data(), 1, memory.size());
   return best_of([&] {
-    pool.parallel_for(kReadBytes / kPiece, [&](int64_t item, int) {
+    pool.parallel_for(n_pieces, [&](int64_t item, int) {
       read(memory.as<uint64_t>() + item * (kPiece / 8), kPiece);
     });
-    return static_cast<double>(kReadBytes);
+    return static_cast<double>(memory.size());
   });
 }
 
 Peak cached_read_peak(ThreadPool& pool, size_t n_bytes) {
+  constexpr int64_t kPieces = 256;  // of an attempt
   const AlignedBuffer memory(n_bytes * pool.n_threads());
   std::memset(memory.data(), 1, memory.size());
   return best_of([&] {
-    pool.parallel_for(kReadBytes / kPiece, [&](int64_t, int worker) {
+    pool.parallel_for(kPieces, [&](int64_t, int worker) {
       for (size_t done = 0; done < kPiece; done += n_bytes)
         read(memory.as<uint64_t>() + worker * (n_bytes / 8), n_bytes);
     });
-    return static_cast<double>(kReadBytes);
+    return static_cast<double>(kPieces * kPiece);
   });
 }
 

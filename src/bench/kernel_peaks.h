@@ -16,8 +16,8 @@ struct Peak {
 // of: f32, pairs of bf16 (bf16_dot), or 8-bit integers summed in 32 bits. Not finite where this
 // program has no measure of it.
 Peak multiply_peak(ThreadPool& pool, DType weights);
-// Bytes, of more memory than caches hold.
-Peak read_peak(ThreadPool& pool);
+// Bytes, of n_bytes of memory: more than caches hold.
+Peak read_peak(ThreadPool& pool, size_t n_bytes);
 // Bytes, of n_bytes that each thread reads again and again; a power of two, 128 to 1 MiB.
 Peak cached_read_peak(ThreadPool& pool, size_t n_bytes);
 

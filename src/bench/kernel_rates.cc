@@ -17,7 +17,7 @@ double seconds_each(const Lab& lab) { return lab.choose(0.01, 0.3, 1.0); }
 
 }  // namespace
 
-ProductWork::ProductWork(DType type, int n, int k, bool cold) : n_(n), k_(k) {
+ProductWork::ProductWork(DType type, int n, int k, size_t n_bytes) : n_(n), k_(k) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal(0.0f, 0.1f);
   constexpr int kRows = 48;
@@ -33,7 +33,7 @@ ProductWork::ProductWork(DType type, int n, int k, bool cold) : n_(n), k_(k) {
       copies_.back().set_rows(kernel::best_kernels(), row, std::min(kRows, n - row),
                               is_stored ? type : DType::kF32,
                               is_stored ? static_cast<const void*>(halves.data()) : rows.data());
-  } while (cold && copies_.size() * bytes() < kColdBytes);
+  } while (copies_.size() * bytes() < n_bytes);
 }
 
 void ProductWork::run(ThreadPool& pool, int m) {
@@ -57,7 +57,7 @@ double fma_peak(const Lab& lab) {
 
 double read_bandwidth(const Lab& lab) {
   ThreadPool pool(lab.threads());
-  return read_peak(pool).wall;
+  return read_peak(pool, lab.cold_bytes()).wall;
 }
 
 double tile_bandwidth(const Lab& lab, int head_dim, KvType type) {
@@ -75,13 +75,13 @@ double attention_rate(const Lab& lab, int n_rows, int n_keys, int head_dim, int 
                             .n_heads = n_kv_heads,
                             .n_kv_heads = n_kv_heads,
                             .head_dim = head_dim};
-  AttentionWork work(shape);
+  AttentionWork work(shape, lab.cold_bytes());
   return shape.flops() / time_calls(seconds_each(lab), [&] { work.shared(pool); }).wall;
 }
 
 double product_rate(const Lab& lab, DType type, int m, int n, int k) {
   ThreadPool pool(lab.threads());
-  ProductWork work(type, n, k, true);
+  ProductWork work(type, n, k, lab.cold_bytes());
   return 2.0 * m * n * k / time_calls(seconds_each(lab), [&] { work.run(pool, m); }).wall;
 }
 

@@ -11,8 +11,8 @@ namespace pando::bench {
 // Products with one matrix of small weights, or with copies of it in turn.
 class ProductWork {
  public:
-  // cold: of so many copies that caches do not hold them.
-  ProductWork(DType type, int n, int k, bool cold);
+  // n_bytes: that all copies have at least; 0: one copy.
+  ProductWork(DType type, int n, int k, size_t n_bytes);
 
   // x: [m, k] of ordinary numbers.
   void run(ThreadPool& pool, int m);

@@ -42,10 +42,10 @@ void run_peak(Lab& lab) {
     add("f32 multiply-adds, GFLOP", multiply_peak(pool, DType::kF32));
     add("bf16 multiply-adds, GFLOP", multiply_peak(pool, DType::kBF16Dot));
     add("8-bit multiply-adds (vpdpbusd), GOP", multiply_peak(pool, DType::kI8));
-    add("reads of memory, GB", read_peak(pool));
+    add("reads of memory, GB", read_peak(pool, lab.cold_bytes()));
     add("reads of 32 KiB in a cache, GB", cached_read_peak(pool, size_t{32} << 10));
   }
-  lab.show(table);
+  lab.show(table, {.n_names = 2, .columns = {"a second on the clock"}});
 }
 
 void run_gemm(Lab& lab) {
@@ -67,7 +67,7 @@ void run_gemm(Lab& lab) {
     for (const DType type : {DType::kF32, DType::kBF16, DType::kF16, DType::kQ8_0, DType::kQ4_0,
                              DType::kQ4_K, DType::kI8, DType::kBF16Dot}) {
       for (const bool cold : {false, true}) {
-        ProductWork work(type, n, k, cold);
+        ProductWork work(type, n, k, cold ? lab.cold_bytes() : 0);
         for (const int threads : thread_counts(lab)) {
           ThreadPool pool(threads);
           const Peak peak = multiply_peak(pool, type);
@@ -87,7 +87,7 @@ void run_gemm(Lab& lab) {
       }
     }
   }
-  lab.show(table);
+  lab.show(table, {.n_names = 5, .columns = {"of peak %"}});
 }
 
 void run_attention(Lab& lab) {
@@ -110,7 +110,7 @@ void run_attention(Lab& lab) {
       .title = table.title, .x_label = "rows per KV head", .y_label = "GFLOP/s", .log_x = true};
   for (const int threads : thread_counts(lab)) {
     ThreadPool pool(threads);
-    const Peak peak = multiply_peak(pool, DType::kF32), reads = read_peak(pool);
+    const Peak peak = multiply_peak(pool, DType::kF32), reads = read_peak(pool, lab.cold_bytes());
     for (const DType type : types) {
       chart.series.push_back({fmt::format("{}, {} threads", dtype_name(type), threads), {}});
       for (const int rows : all_rows) {
@@ -120,7 +120,7 @@ void run_attention(Lab& lab) {
                                   .n_heads = kHeads,
                                   .n_kv_heads = kHeads,
                                   .head_dim = kHeadDim};
-        AttentionWork work(shape);
+        AttentionWork work(shape, lab.cold_bytes());
         const CallTime time = time_calls(seconds_each(lab), [&] { work.shared(pool); });
         table.add({std::to_string(threads), std::to_string(rows), std::string(dtype_name(type)),
                    number(1e-9 * shape.flops() / time.wall),

@@ -11,6 +11,7 @@
 
 #include "base/errors.h"
 #include "base/machine.h"
+#include "bench/timing.h"
 #include "bench/tokens.h"
 #include "engine/model_parts.h"
 #include "engine/options.h"
@@ -179,6 +180,8 @@ std::shared_ptr<const Model> Lab::load(const fs::path& path, WeightType weights,
   return model;
 }
 
+size_t Lab::cold_bytes() const { return quick() ? size_t{8} << 20 : bytes_beyond_caches(); }
+
 std::string Lab::name(const ModelSpec& spec) const {
   if (!settings_.model.empty()) {
     const fs::path path = settings_.model.lexically_normal();
@@ -323,6 +326,11 @@ void Lab::show(const Table& table) {
   fmt::print("{}\n", to_markdown(table));
   std::fflush(stdout);
   if (!settings_.out.empty()) write_file(file_for("csv", n_tables_), to_csv(table));
+}
+
+void Lab::show(const Table& table, const Bars& bars) {
+  show(table);
+  show_svg(to_svg(table, bars));
 }
 
 void Lab::show(const Chart& chart) { show_svg(to_svg(chart)); }

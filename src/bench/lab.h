@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/statistics.h"
+#include "bench/bars.h"
 #include "bench/bench.h"
 #include "bench/chart.h"
 #include "bench/table.h"
@@ -120,6 +121,8 @@ class Lab {
     return quick() ? quick_value : full() ? full_value : usual;
   }
   int threads() const { return threads_; }
+  // Of what is to come from memory there are so many bytes; when quick, few.
+  size_t cold_bytes() const;
 
   // "qwen3-0.6b, 4 layers, vocabulary 32000, q8_0", or that of --model.
   std::string name(const ModelSpec& spec) const;
@@ -142,9 +145,10 @@ class Lab {
   std::vector<Lane> contest(const std::vector<Contestant>& contestants, const MakeWorkload& make,
                             int repetitions = 0, double hopeless = 0);
 
-  void show(const Table& table);          // prints it, and writes NAME[-n].csv
-  void show(const Chart& chart);          // writes NAME[-n].svg
-  void show_svg(const std::string& svg);  // the same, of another drawing
+  void show(const Table& table);                    // prints it, and writes NAME[-n].csv
+  void show(const Table& table, const Bars& bars);  // the same, and writes it as NAME[-n].svg
+  void show(const Chart& chart);                    // writes NAME[-n].svg
+  void show_svg(const std::string& svg);            // the same, of another drawing
   // The one line at the end: what ran, where.
   void footer() const;
 

@@ -164,7 +164,7 @@ void run_planners(Lab& lab) {
     cells.push_back(best);
     table.add(std::move(cells));
   }
-  lab.show(table);
+  lab.show(table, {.columns = {"worst"}});
 }
 
 }  // namespace

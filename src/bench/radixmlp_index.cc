@@ -110,7 +110,7 @@ void run_radixmlp_table_5(Lab& lab) {
                number(1e-6 * n_tokens / time.wall), number(1e-6 * n_tokens / time.processor),
                number(row.paper)});
   }
-  lab.show(table);
+  lab.show(table, {.columns = {"million tokens/s"}});
 }
 
 void run_radixmlp_table_6(Lab& lab) {
@@ -167,7 +167,7 @@ void run_radixmlp_table_6(Lab& lab) {
                number(shape.native_us), number(shape.paper_us),
                number(shape.native_us / shape.paper_us)});
   }
-  lab.show(table);
+  lab.show(table, {.columns = {"speed-up"}});
 }
 
 }  // namespace pando::bench

@@ -104,7 +104,7 @@ void run_radixmlp_table_1(Lab& lab) {
     table.add(std::move(cells));
     note_missing(table, lab.name(spec), lanes);
   }
-  lab.show(table);
+  lab.show(table, {.columns = {"radix speed-up", "tree speed-up"}});
 }
 
 void run_radixmlp_table_3(Lab& lab) {
@@ -146,7 +146,7 @@ void run_radixmlp_table_3(Lab& lab) {
                                           lab.name(spec), lanes[0].samples.size()));
     }
   }
-  lab.show(table);
+  lab.show(table, {.n_names = 2, .columns = {"off", "radix", "prefix_cached", "tree"}});
 }
 
 // Section 5.1.
@@ -180,7 +180,7 @@ void run_radixmlp_memory(Lab& lab) {
     table.add({planner, number(1e-6 * static_cast<double>(stats.kv_bytes_peak)),
                number(1e-6 * peak), number(lanes[0].seconds())});
   }
-  lab.show(table);
+  lab.show(table, {.columns = {"resident beside the weights, MB"}});
 }
 
 }  // namespace pando::bench

@@ -47,7 +47,7 @@ void run_reranking(Lab& lab) {
                  number(ratios.tokens), number(ratios.time), number(ratios.time_by_tokens)});
     }
   }
-  lab.show(table);
+  lab.show(table, {.n_names = 2, .columns = {"token ratio", "time ratio"}});
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ struct LiveWindow {
   ServedWindow window;
   EngineStats stats;
 };
-// A server of its own is asked over loopback, at first a few short requests that do not count; the
-// tokens of prompts are random. What is not answered by the end is dropped. Errors, thrown: what
+// A server of its own is asked over loopback, at first a few short requests and the longest, which
+// do not count; the tokens of prompts are random. What is not answered by the end is dropped. Errors, thrown: what
 // the server answered other than tokens.
 LiveWindow serve_live(const ServedModel& served, const Contender& who,
                       std::vector<ServedRequest> requests, Span span);

@@ -14,7 +14,7 @@ namespace pando::bench {
 namespace {
 
 constexpr uint64_t kSeed = 11;  // of tokens
-constexpr int kWarm = 8;        // requests that do not count
+constexpr int kWarm = 8;        // short requests that do not count
 constexpr double kWarmSeconds = 60;
 
 // `pando serve` in this process, on a port of its own.
@@ -78,8 +78,11 @@ LiveWindow serve_live(const ServedModel& served, const Contender& who,
   options.nice = serve::kEngineNice;
   RandomTokens random(kSeed, served.model->info().vocab);
   const std::vector<Ask> asks = asks_of(served, requests, random);
-  const auto shortest = std::ranges::min_element(requests, {}, &ServedRequest::n_prompt);
+  // The longest too: memory that a step of it works in is touched once in a server's life.
+  const auto [shortest, longest] =
+      std::ranges::minmax_element(requests, {}, &ServedRequest::n_prompt);
   std::vector<ServedRequest> warm(kWarm, *shortest);
+  warm.push_back(*longest);
   for (ServedRequest& request : warm) request.arrival = 0;
   const LocalServer server(served.model, options);
   wait_until_ready(server.engine());  // as a server that has been at work

@@ -76,7 +76,7 @@ void run_speed(Lab& lab) {
       }
     }
   }
-  lab.show(table);
+  lab.show(table, {.n_names = 3, .columns = {"tokens/s"}});
 }
 
 // One of two kinds of keys and values that we are compared with.
@@ -159,7 +159,10 @@ void run_compare(Lab& lab) {
       table.add(std::move(cells));
     }
   }
-  lab.show(table);
+  std::vector<std::string> drawn;
+  for (size_t i = 2; i < table.columns.size(); ++i)
+    if (table.columns[i] != "times") drawn.push_back(table.columns[i]);
+  lab.show(table, {.n_names = 2, .columns = drawn});
 }
 
 }  // namespace

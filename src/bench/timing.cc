@@ -1,6 +1,7 @@
 #include "bench/timing.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -30,6 +31,11 @@ int calls_in(double seconds, FunctionRef<void()> call) {
 }
 
 }  // namespace
+
+size_t bytes_beyond_caches() {
+  constexpr long kLeast = 64L << 20;
+  return static_cast<size_t>(std::max(kLeast, 2 * sysconf(_SC_LEVEL3_CACHE_SIZE)));
+}
 
 double processor_seconds() {
   timespec now;

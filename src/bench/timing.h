@@ -9,8 +9,9 @@
 
 namespace pando::bench {
 
-// Caches hold less: of what is to come from memory there is as much at least.
-constexpr size_t kColdBytes = size_t{64} << 20;
+// Caches hold less: twice what the system says that the last of them has, 64 MiB at least. (Of a
+// virtual machine it is the host's, 480 MiB on some, which guests share.)
+size_t bytes_beyond_caches();
 
 // Of all threads of the process: other work on the machine does not count, waiting for one another
 // does. The system counts threads other than the caller at its ticks only, every few milliseconds.

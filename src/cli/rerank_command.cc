@@ -38,6 +38,7 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
   std::set<std::string> queries;
   double sum = 0;
   size_t n_judged = 0;
+  bool is_wrong = false;
   for (std::string text; std::getline(answers, text);) {
     const nlohmann::json line = nlohmann::json::parse(text);
     const std::string query = text_of(line["id"]);
@@ -53,7 +54,9 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
         return report_error(fmt::format(
             "a TREC run has no place for query '{}' and document '{}': expected ids without spaces",
             query, document.id));
-    if (lines != nullptr) *lines << run_lines(query, ranking, "pando");
+    is_wrong |= line.contains("wrong");
+    if (lines != nullptr)
+      *lines << run_lines(query, ranking, line.contains("wrong") ? "pando-WRONG" : "pando");
     if (const auto judged = qrels.find(query); judged != qrels.end()) {
       sum += ndcg(judged->second, ranking, kDepth);
       ++n_judged;
@@ -64,8 +67,9 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
   if (!o.qrels.empty() && n_judged == 0)
     return report_error(fmt::format("'{}' grades none of the queries", o.qrels));
   if (n_judged > 0)
-    say("nDCG@{}: {:.4f}, the mean of {} queries\n", kDepth, sum / static_cast<double>(n_judged),
-        n_judged);
+    say("{}nDCG@{}: {:.4f}, the mean of {} queries\n",
+        is_wrong ? "WRONG, computed without attention: " : "", kDepth,
+        sum / static_cast<double>(n_judged), n_judged);
   return kOk;
 }
 

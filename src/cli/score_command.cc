@@ -51,6 +51,7 @@ int score_text(const ScoreOptions& o) {
   line["log_likelihood"] = result->log_likelihood;
   line["perplexity"] = result->perplexity();
   line["bits_per_byte"] = result->bits_per_byte();
+  if (result->wrong) line["wrong"] = "computed without attention";
   line["seconds"] = seconds;
   fmt::print("{}\n", line.dump());
   return kOk;

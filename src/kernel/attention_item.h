@@ -1,4 +1,4 @@
-// The work items of `attention`: how a call is cut, and what one item does. For attention.cc only.
+// The work items of `attention`: how a call is cut, and what one item does.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,6 @@
 #include "kernel/query_work.h"
 
 namespace pando::kernel {
-
-inline constexpr int kMostPages = 64;  // pages of a tile
 
 // Where a binary counter of spans (docs/arithmetic.md, step 4) keeps span s, and how often the two
 // topmost results merge once it is there.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "kernel/attention_item.h"
+#include "kernel/query_work.h"
 #include "kernel/row_chunks.h"
 
 namespace pando::kernel {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "kernel/attention_item.h"
 #include "kernel/cpu/masked.h"
+#include "kernel/query_work.h"
 #include "kernel/row_chunks.h"
 #include "kernel/work_space.h"
 

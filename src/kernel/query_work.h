@@ -13,6 +13,8 @@
 
 namespace pando::kernel {
 
+inline constexpr int kMostPages = 64;  // pages of a tile
+
 inline int round_up_16(int n) { return (n + 15) / 16 * 16; }
 
 class QueryWork {

@@ -43,6 +43,7 @@ Json embeddings_body(const AnswerForm& form, const Envelope& envelope,
     data.push_back({{"object", "embedding"},
                     {"index", i},
                     {"embedding", vector_json(form, completions[i][0])}});
+    if (completions[i][0].wrong) data.back()["wrong"] = "computed without attention";
   }
   Json body = {{"object", "list"},
                {"data", std::move(data)},

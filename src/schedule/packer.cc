@@ -93,16 +93,16 @@ class Packer {
   void consider(uint32_t item) {
     if (!options_.packing.many_prefills && n_considered_rows_ > 0) return;
     const uint64_t n_before = n_prefill_rows_;
+    const bool long_one = !options_.packing.whole_prompts && is_long(jobs_[item], options_);
+    if (long_one && long_) return;
     if (options_.packing.whole_prompts) {
       consider_whole(item);
-    } else if (!is_long(jobs_[item], options_)) {
-      granted_[item] ? grow(item) : void(grant_what_fits(item, limit_));
-    } else if (!long_) {
-      // An aged one that has its share goes on: this is its own place.
-      if (granted_[item]) grow(item);
-      if (granted_[item] || grant_what_fits(item, limit_ * (1 - yielded(jobs_[item]))))
-        long_ = item;
+    } else if (granted_[item]) {  // aged: this is its own place
+      grow(item);
+    } else {
+      grant_what_fits(item, limit_ * (1 - (long_one ? yielded(jobs_[item]) : 0)));
     }
+    if (long_one && granted_[item]) long_ = item;
     n_considered_rows_ += n_prefill_rows_ - n_before;
   }
 

@@ -64,7 +64,8 @@ Result<std::vector<Request>> continuation_requests(const Model& model, std::stri
 
 ContinuationScore continuation_score(const Completion& completion) {
   ContinuationScore score{.n_tokens = static_cast<int>(completion.prompt_logprobs.size()),
-                          .logits_hash = completion.logits_hash};
+                          .logits_hash = completion.logits_hash,
+                          .wrong = completion.wrong};
   for (const TokenLogprob& token : completion.prompt_logprobs) {
     score.logprob += token.logprob;
     score.likeliest &= token.likeliest;
@@ -150,11 +151,13 @@ Result<Perplexity> perplexity(Engine& engine, std::string_view text,
     }
     auto completions = engine.complete_all(std::move(requests));
     if (!completions) return completions.error();
-    for (const std::vector<Completion>& completion : *completions)
+    for (const std::vector<Completion>& completion : *completions) {
+      result.wrong |= completion[0].wrong;
       for (const TokenLogprob& token : completion[0].prompt_logprobs) {
         result.log_likelihood += token.logprob;
         ++result.n_tokens;
       }
+    }
     if (options.on_progress)
       options.on_progress(result, static_cast<double>(next) / static_cast<double>(tokens.size()));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "bench/bars.h"
 #include "bench/bench.h"
 #include "bench/chart.h"
 #include "bench/peer.h"
@@ -96,6 +97,25 @@ TEST(SpeedRowsTest, PromptsAreNewInEveryRepetition) {
   EXPECT_EQ(distinct_tokens(one.timed), 34u);
   EXPECT_NE(one.warm[0].tokens, two.warm[0].tokens);
   EXPECT_EQ(speed_tokens(row), 4 * kSpeedAnswer);
+}
+
+TEST(BarsTest, ARowIsNamedByItsFirstColumnsAndHasABarOfEachNumber) {
+  const Table table{.title = "T",
+                    .columns = {"a", "b", "value", "other", "value"},
+                    .rows = {{"one", "1", "10", "x", "7"}, {"<two>", "2", "-10", "5.0", "7"}}};
+  const Bars bars{.n_names = 2, .columns = {"value", "other"}};
+  const std::string svg = to_svg(table, bars);
+  EXPECT_NE(svg.find(">one, 1</text>"), std::string::npos) << svg;
+  EXPECT_NE(svg.find(">&lt;two>, 2</text>"), std::string::npos);
+  size_t n_bars = 0;
+  for (size_t at = svg.find("<rect x="); at != std::string::npos; at = svg.find("<rect x=", at + 1))
+    ++n_bars;
+  EXPECT_EQ(n_bars, 2u + 3u) << "two of the legend, and none for the x";
+  EXPECT_EQ(svg.find(">7.00</text>"), std::string::npos) << "the first of a name";
+  EXPECT_NE(svg.find("width=\"200.0\""), std::string::npos) << "half of the width each way";
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  EXPECT_EQ(to_svg(table, {.columns = {"b"}}).find("nan"), std::string::npos);
+  EXPECT_EQ(to_svg(Table{.columns = {"a"}, .rows = {{"x"}}}, {.columns = {"a"}}), "");
 }
 
 TEST(ChartTest, PointsByNameAreNotJoined) {

@@ -1,0 +1,19 @@
+// A table drawn as bars, as SVG.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/table.h"
+
+namespace pando::bench {
+
+struct Bars {
+  size_t n_names = 1;                // so many first columns name a row
+  std::vector<std::string> columns;  // a bar of each in every row, where its cell is a number
+};
+
+// Empty where there is no number. Of columns with one name the first is drawn.
+std::string to_svg(const Table& table, const Bars& bars);
+
+}  // namespace pando::bench
