@@ -83,7 +83,7 @@ TEST(AttentionWorkTest, OperatorsAgree) {
                           .n_kv_heads = 2,
                           .head_dim = 32,
                           .own_copies = own_copies},
-                         /*n_bytes=*/0);
+                         /*n_bytes=*/size_t{64} << 20);
       ThreadPool pool(2);
       // Layers differ, and every call takes the next one: around to the first for each.
       const auto of_first_layer = [&](void (AttentionWork::*run)(ThreadPool&)) {
