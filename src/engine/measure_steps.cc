@@ -91,30 +91,36 @@ class Measuring {
       if (Status status = loop.submit(i + 1, std::move(request), [](const Event&) {}); !status)
         return status;
     }
+    // The first step of a kind finds caches as another kind left them and takes up to twice as long
+    // with a small model: it does not count where others follow.
+    const auto keep = [&](const StepSample& sample, bool is_first, bool is_last) {
+      if (is_first && !is_last) return;
+      samples_.push_back(sample);
+      n_repeats_ += repeat > 0;
+    };
     for (uint32_t n_done = 0; n_done < shape.prompt_len && !is_over();) {
       const uint32_t n = std::min(shape.rows, shape.prompt_len - n_done);
-      step(loop, shape.n_prompts, n_done, n, n_done + n == shape.prompt_len);
-      n_repeats_ += repeat > 0;
+      const bool is_last = n_done + n == shape.prompt_len;
+      keep(step(loop, shape.n_prompts, n_done, n, is_last), n_done == 0, is_last);
       n_done += n;
     }
-    for (uint32_t i = 0; i < shape.n_decodes && !is_over(); ++i) {
-      step(loop, shape.n_prompts, shape.prompt_len + i, 1, true);
-      n_repeats_ += repeat > 0;
-    }
+    for (uint32_t i = 0; i < shape.n_decodes && !is_over(); ++i)
+      keep(step(loop, shape.n_prompts, shape.prompt_len + i, 1, true), i == 0,
+           i + 1 == shape.n_decodes);
     for (uint32_t i = 0; i < shape.n_prompts; ++i) loop.cancel(i + 1);
     loop.deliver_events();
     return {};
   }
 
   // Each prompt goes on by n rows after n_done.
-  void step(EngineLoop& loop, double n_prompts, double n_done, double n, bool speaks) {
+  static StepSample step(EngineLoop& loop, double n_prompts, double n_done, double n, bool speaks) {
     const double before = loop.stats().step_s;
     loop.step();
-    samples_.push_back({{.rows = n_prompts * n,
-                         .outputs = speaks ? n_prompts : 0,
-                         .keys = n_prompts * keys_seen(n_done, n),
-                         .reads = n_prompts * n_done},
-                        loop.stats().step_s - before});
+    return {{.rows = n_prompts * n,
+             .outputs = speaks ? n_prompts : 0,
+             .keys = n_prompts * keys_seen(n_done, n),
+             .reads = n_prompts * n_done},
+            loop.stats().step_s - before};
   }
 
   const model::Weights& weights_;
