@@ -30,9 +30,23 @@ struct Axis {
       high = std::max(high, log ? std::log10(value) : value);
     }
     if (low > high) return std::nullopt;
+    if (log) low = round_log(low, false), high = round_log(high, true);
     if (from_zero && !log) low = std::min(low, 0.0);
     if (low == high) low -= 0.5, high += 0.5;
     return Axis{log, low, high, begin, end};
+  }
+  // The next of 1, 2, 5, 10, ... below or above, as logarithms.
+  static double round_log(double value, bool up) {
+    constexpr double kTiny = 1e-9;
+    const double decade = std::floor(value);
+    double below = decade;
+    for (const double digit : {2.0, 5.0, 10.0}) {
+      const double next = decade + std::log10(digit);
+      if (value <= below + kTiny) return below;
+      if (value < next - kTiny) return up ? next : below;
+      below = next;
+    }
+    return below;
   }
   double at(double value) const {
     const double v = log ? std::log10(value) : value;

@@ -36,7 +36,11 @@ void refuse_others(Fields& fields, const Json& body, std::span<const std::string
     if (std::find(std::begin(kCommonFields), std::end(kCommonFields), name) ==
             std::end(kCommonFields) &&
         std::find(own.begin(), own.end(), name) == own.end())
-      return fields.fail(blame(name, invalid_argument("unknown or unsupported field '{}'", name)));
+      return fields.fail(
+          blame(name, invalid_argument("unknown or unsupported field '{}'{}", name,
+                                       name == "messages" ? " (hint: /v1/chat/completions takes it)"
+                                       : name == "prompt" ? " (hint: /v1/completions takes it)"
+                                                          : "")));
   }
 }
 
@@ -117,6 +121,10 @@ class Parser {
 
   void read_chat() {
     read_common(kChatFields);
+    if (fields_.has("max_tokens") && fields_.has("max_completion_tokens") &&
+        json_["max_tokens"] != json_["max_completion_tokens"])
+      fields_.fail("max_completion_tokens", json_["max_completion_tokens"],
+                   "as much as 'max_tokens', of which it is the later name");
     fields_.integer("max_completion_tokens", sampling_.max_tokens);
     for (const char* name : {"max_tokens", "max_completion_tokens"}) {
       if (!fields_.has(name)) continue;

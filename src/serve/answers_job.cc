@@ -202,8 +202,10 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   if (!fields.status()) return fields.status().error();
   // Choices and lists of the line are copied to each question.
   const auto n_of = [&](const char* name) { return fields.has(name) ? json[name].size() : 1; };
-  if (Status status = openai::Bounds().add(n_of("questions") * n_of("choices"), 0); !status)
-    return status.error();
+  constexpr size_t kMost = openai::Bounds::kMostRequests;
+  if (const size_t n = n_of("questions") * std::max<size_t>(n_of("choices"), 1); n > kMost)
+    return invalid_field("questions", "has {}, times choices {}, expected at most {}",
+                         n_of("questions"), n, kMost);
   const size_t n_copied =
       list_bytes(sampling) + (fields.has("choices") ? json["choices"].dump().size() : 0);
   if (Status status = openai::Bounds().add(n_of("questions"), n_copied); !status)

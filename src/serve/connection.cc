@@ -181,6 +181,7 @@ class Session {
     if (const auto id = parser.get()["X-Request-Id"]; is_log_word({id.data(), id.size()}))
       logged_.id = std::string(id);
     request.content_type = std::string(parser.get()[http::field::content_type]);
+    request.content_encoding = std::string(parser.get()[http::field::content_encoding]);
     const std::string authorization(parser.get()[http::field::authorization]);
     wrong = check_host(service_, parser.get());
     if (!wrong) wrong = check_head(service_, request, authorization);

@@ -273,6 +273,10 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
     return wrong_request(415, "unsupported_media_type",
                          fmt::format("the content is of type '{}', expected 'application/json'",
                                      one_line(request.content_type)));
+  if (!request.content_encoding.empty() && request.content_encoding != "identity")
+    return wrong_request(415, "unsupported_media_type",
+                         fmt::format("the content is encoded as '{}', expected it as it is",
+                                     one_line(request.content_encoding)));
   if (service.draining && !route->open) return error_response(shutting_down());
   return std::nullopt;
 }

@@ -21,7 +21,7 @@ struct HttpRequest {
   std::string id;                                 // of its answer
   std::string method;
   std::string path;  // without the query
-  std::string content_type;
+  std::string content_type, content_encoding;
   std::string body;
   std::unique_ptr<BodyRoom::Share> room = {};  // the body's
   uint64_t isolation_key = 0;                  // of whoever asks

@@ -288,7 +288,7 @@ TEST_F(Endpoints, TooMuchAtOnce) {
   EXPECT_EQ(error("/v1/score", {{"prompt", "q"}, {"continuations", many}})["param"],
             "continuations");
   error("/v1/score", {{"prompt", whole}, {"continuations", texts}});
-  error("/v1/answers", {{"context", "c"}, {"questions", many}});
+  EXPECT_EQ(error("/v1/answers", {{"context", "c"}, {"questions", many}})["param"], "questions");
   error("/v1/answers", {{"context", whole}, {"questions", texts}});
   error("/v1/answers", {{"context", "c"}, {"questions", texts}, {"choices", texts}});
   error("/v1/answers", {{"context", "c"}, {"questions", texts}, {"stop", texts}});
@@ -487,6 +487,11 @@ TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
                                      {"tool_choice", "required"}})["message"],
       "field 'tool_choice' is \"required\", expected \"none\" or \"auto\": tools are not offered");
   const Json talk = {{{"role", "user"}, {"content", "Q"}}};
+  EXPECT_EQ(error("/v1/completions", {{"messages", talk}})["message"],
+            "unknown or unsupported field 'messages' (hint: /v1/chat/completions takes it)");
+  EXPECT_EQ(error("/v1/chat/completions",
+                  {{"messages", talk}, {"max_tokens", 3}, {"max_completion_tokens", 4}})["param"],
+            "max_completion_tokens");
   EXPECT_EQ(error("/v1/completions", {{"prompt", "P"}, {"max_tokens", -1}})["message"],
             "field 'max_tokens' is -1, expected at least 1, or 0 with 'echo' and 'logprobs'");
   EXPECT_EQ(
