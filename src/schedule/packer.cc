@@ -86,23 +86,22 @@ class Packer {
   // So that an aged prefill goes on in every step, whoever comes before it.
   void give_share(uint32_t item, double limit) {
     if (options_.packing.whole_prompts) return consider_whole(item);
-    grant_what_fits(item, limit, /*n_least=*/1);
+    if (grant_what_fits(item, limit, /*n_least=*/1) && is_long(jobs_[item], options_)) long_ = item;
   }
 
   // Algorithm 2.
   void consider(uint32_t item) {
     if (!options_.packing.many_prefills && n_considered_rows_ > 0) return;
     const uint64_t n_before = n_prefill_rows_;
-    const bool long_one = !options_.packing.whole_prompts && is_long(jobs_[item], options_);
-    if (long_one && long_) return;
     if (options_.packing.whole_prompts) {
       consider_whole(item);
     } else if (granted_[item]) {  // aged: this is its own place
       grow(item);
-    } else {
-      grant_what_fits(item, limit_ * (1 - (long_one ? yielded(jobs_[item]) : 0)));
+    } else if (!is_long(jobs_[item], options_)) {
+      grant_what_fits(item, limit_);
+    } else if (!long_ && grant_what_fits(item, limit_ * (1 - yielded(jobs_[item])))) {
+      long_ = item;
     }
-    if (long_one && granted_[item]) long_ = item;
     n_considered_rows_ += n_prefill_rows_ - n_before;
   }
 
@@ -139,12 +138,10 @@ class Packer {
     return true;
   }
 
-  // What others left of the budget returns to the long prefill of the step, then to the aged one;
-  // or to the first that yielded all there was.
+  // What others left of the budget returns to the long prefill of the step, or to the first that
+  // yielded all there was.
   void give_back() {
-    if (long_) grow(*long_);
-    if (aged_ && granted_[*aged_]) grow(*aged_);
-    if (long_) return;
+    if (long_) return grow(*long_);
     for (const uint32_t item : prefills_)
       if (is_long(jobs_[item], options_) && grant_what_fits(item, limit_)) return;
   }

@@ -31,9 +31,8 @@ struct PackedStep {
 };
 
 // `jobs`: of each item. Decodes first, all of them; then prefills in the policy's order, each as
-// large a chunk as fits, until nothing more does. At most one of them is long, besides an aged one
-// that has its share; one with slack leaves a share of the budget to others, and takes what they
-// leave. `margin`: what the budget is
+// large a chunk as fits, until nothing more does. At most one of them is long; one with slack
+// leaves a share of the budget to others, and takes what they leave. `margin`: what the budget is
 // divided by where decodes wait for the step (margin.h).
 PackedStep pack_step(const WorkView& view, std::span<const Job> jobs, double now,
                      const Predictor& predictor, const Policy& policy, const PackerOptions& options,

@@ -236,17 +236,6 @@ TEST(Packer, AnAgedPrefillGoesFirstWithItsShare) {
   EXPECT_EQ(work.pack(kTwenty, kLars, 4.1), (Advances{{0, 0, 20}})) << "the rest in its own place";
 }
 
-// Another one that is more urgent has all but that share: there is no convoy behind it.
-TEST(Packer, AnAgedLongPrefillHoldsUpNoneThatIsMoreUrgent) {
-  Work work = work_of({{2000, 0}, {500, 0}});
-  work.jobs[0].deadline = 2;  // late by 5 times its work
-  work.jobs[1].arrival = 5;
-  work.jobs[1].deadline = 6;  // by 9 times
-  EXPECT_EQ(work.pack(kTwenty, kLars, 10), (Advances{{0, 0, 2}, {1, 0, 18}}));
-  work.jobs[1].deadline = 12;
-  EXPECT_EQ(work.pack(kTwenty, kLars, 10), (Advances{{0, 0, 20}}));
-}
-
 // --- random work ---------------------------------------------------------------------------------
 
 struct Random {
@@ -285,17 +274,12 @@ Random random_case(std::mt19937& rng) {
   return made;
 }
 
-bool is_aged(const Job& job, const PackerOptions& options, double now) {
-  return now - job.arrival >= options.packing.aging * (job.deadline - job.arrival);
-}
-
 // The step keeps what the header says of it.
-void check_step(const Random& c, const PackedStep& step, const std::vector<uint32_t>& taken,
-                double now) {
+void check_step(const Random& c, const PackedStep& step, const std::vector<uint32_t>& taken) {
   const auto seconds = [](const StepDraft& draft) { return kRows.seconds(draft.features()); };
   StepDraft draft(c.view), decodes(c.view);
   double budget = c.options.step_budget;
-  uint32_t n_long = 0, n_decodes = 0, n_prefill_rows = 0, n_prefills = 0, n_aged = 0;
+  uint32_t n_long = 0, n_decodes = 0, n_prefill_rows = 0, n_prefills = 0;
   std::vector<bool> seen(c.view.items.size()), has_rows(c.view.items.size());
   for (size_t i = 0; i < taken.size(); ++i) {
     const uint32_t item = step.advances[i].item, n = taken[i];
@@ -312,12 +296,11 @@ void check_step(const Random& c, const PackedStep& step, const std::vector<uint3
     n_prefill_rows += n;
     n_prefills += n > 0;
     n_long += n > 0 && is_long(c.jobs[item], c.options);
-    n_aged += n > 0 && c.policy->shares_steps && is_aged(c.jobs[item], c.options, now);
   }
   ASSERT_EQ(draft.features(), step.features);
   ASSERT_TRUE(n_decodes == std::ranges::count_if(c.view.items, &Item::decoding) ||
               draft.features().rows == c.options.n_rows);
-  ASSERT_LE(n_long, n_aged > 0 ? 2u : 1u);
+  ASSERT_LE(n_long, 1u);
   if (std::ranges::any_of(c.view.items, &Item::decoding)) budget /= c.margin;
   const double shared = std::max(budget, std::min(seconds(decodes), c.options.step_budget));
   const double limit = std::max(budget, seconds(decodes) + c.options.packing.least_share * shared);
@@ -357,7 +340,7 @@ TEST(Packer, RandomWorkKeepsWithinTheBudgetAndNoneIsLost) {
       ASSERT_FALSE(packed.advances.empty()) << round;
       WorkView after = c.view;
       const CarriedOut done = carry_out(after, packed.advances, /*in_order=*/false);
-      check_step(c, packed, done.taken, now);
+      check_step(c, packed, done.taken);
       ASSERT_EQ(work_left(after), work_left(c.view) - done.n_rows);
       c.view = std::move(after);
       if (HasFailure()) FAIL() << "round " << round << " step " << step;
