@@ -126,9 +126,10 @@ class EngineLoop {
   std::optional<PackedStep> packed_;  // the step under way, if all of it was reserved
   double answer_len_ = 128;           // mean of those that ended, the latest ones count most
   size_t n_to_come_ = 0;  // tokens of open answers, as predicted when a sequence last ended
-  // Set when a reservation failed or took from others, until a sequence ends: no waiting sequence
-  // starts meanwhile.
+  // Set when a reservation failed or took from others, until a sequence that runs ends: no waiting
+  // sequence starts meanwhile.
   bool memory_tight_ = false;
+  const Sequence* did_not_fit_ = nullptr;  // the waiting one for which alone memory is tight
   std::vector<Delivery> outbox_;
   EngineStats stats_;
 };

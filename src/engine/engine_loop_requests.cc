@@ -183,11 +183,10 @@ void EngineLoop::deliver_events() {
 void EngineLoop::drop(Sequence& sequence) {
   if (sequence.done) return;
   sequence.done = true;
+  // What only waits makes no room.
+  if (sequence.running || &sequence == did_not_fit_) memory_tight_ = false;
   if (sequence.tip == nullptr) return;  // nothing yet
-  if (sequence.running) {
-    cache_.unlock(sequence.tip);
-    memory_tight_ = false;  // what only waits makes no room
-  }
+  if (sequence.running) cache_.unlock(sequence.tip);
   sequence.running = false;
   if (planner_->shares_tokens() && sequence.request->request.cached) {
     cache_.release(sequence.tip);

@@ -110,6 +110,7 @@ std::vector<EngineLoop::Share> EngineLoop::reserve_all(const WorkViewBuilder& wo
     if (!sequence.running && memory_tight_) continue;
     if (!reserve(sequence, advance.n_rows, shares)) {
       memory_tight_ = true;
+      did_not_fit_ = sequence.running ? nullptr : &sequence;
       continue;
     }
     // What was cached when the step was scheduled may have been evicted since, until the lock.
@@ -165,6 +166,7 @@ bool EngineLoop::preempt_for(const Sequence& sequence, std::span<const Share> sh
   cache_.unlock((*victim)->tip);
   (*victim)->running = false;
   memory_tight_ = true;  // it would take from others what was taken from it
+  did_not_fit_ = nullptr;
   ++stats_.preemptions;
   return true;
 }

@@ -249,6 +249,7 @@ TEST(EngineLoopMemory, WhoLeavesWhileItWaitsStartsNobody) {
   for (RequestId id = 1; id <= 12; ++id) {
     Request request = tiny_request(std::string(1 + id, static_cast<char>('a' + id)), 20);
     request.ttft_slo = 1e5 - 1e3 * static_cast<double>(id);  // the last is the most urgent
+    request.tpot_slo = 1e5;                                  // however slow this machine is
     ASSERT_TRUE(loop.submit(id, std::move(request)).ok());
   }
   int n_guests = 0;
@@ -271,6 +272,24 @@ TEST(EngineLoopMemory, WhoLeavesWhileItWaitsStartsNobody) {
     tight = !ended && (tight || preempted);
   }
   EXPECT_GT(n_guests, 10);
+}
+
+// Whoever did not fit kept others waiting, until it leaves.
+TEST(EngineLoopMemory, WhoDidNotFitLeaves) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.kv_memory = memory_for(12);
+  TestLoop loop(options);
+  ASSERT_TRUE(loop.submit(1, tiny_request("a prompt", 30)).ok());
+  loop.step();
+  ASSERT_TRUE(loop.submit(2, tiny_request(std::string(43, 'x'), 1)).ok());
+  ASSERT_TRUE(loop.submit(3, tiny_request("y", 2)).ok());
+  loop.step();
+  EXPECT_EQ(loop.n_running(), 1);
+  loop.cancel(2);
+  loop.step();
+  EXPECT_EQ(loop.n_running(), 2);
+  loop.run();
+  EXPECT_EQ(loop.answers(3), answers_alone(loop.heard[3].request));
 }
 
 // A long context is slow to compute again. (Where time is predicted it is by 64 tokens.)
