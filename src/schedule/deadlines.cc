@@ -13,7 +13,8 @@ Job new_job(double now, double work, const Deadlines& asked, const DeadlineClass
   double ttft_slo = asked.ttft_slo > 0 ? asked.ttft_slo : otherwise.ttft_slo;
   // Before the last of them by what is still to do then.
   if (by_work)
-    ttft_slo = std::max(ttft_slo, otherwise.ttft_per_work * all_work) - asked.work_behind;
+    ttft_slo = std::max(ttft_slo, otherwise.ttft_per_work * all_work) -
+               std::min(1.0, otherwise.ttft_per_work) * asked.work_behind;
   return {.arrival = now,
           .deadline = now - asked.waited + ttft_slo,
           .work = work,
