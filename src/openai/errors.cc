@@ -41,7 +41,7 @@ Error lacks(const char* field) {
   return blame(field, invalid_argument("the body has no '{}'", field));
 }
 
-Error nobody_waits() { return make_error(ErrorCode::kUnavailable, "nobody waits for an answer"); }
+Error given_up() { return make_error(ErrorCode::kUnavailable, "nobody waits for an answer"); }
 
 nlohmann::ordered_json error_body(const WireError& error) {
   return {{"error",

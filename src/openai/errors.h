@@ -22,7 +22,7 @@ std::string place_in(const char* list, size_t index);
 // Of a body without a field that it must have.
 Error lacks(const char* field);
 // Of what is given up before it is asked.
-Error nobody_waits();
+Error given_up();
 // {"error": {"message", "type", "param", "code"}}
 nlohmann::ordered_json error_body(const WireError& error);
 

@@ -46,7 +46,7 @@ class PairsJob : public RankingJob {
 
   Status add(const JobContext& context, const RerankOptions& options, std::string_view query,
              std::string_view document) {
-    if (context.given_up()) return nobody_waits();
+    if (context.given_up()) return given_up();
     auto of_pair = rerank_requests(context.model, options, query, document);
     if (!of_pair) return of_pair.error();
     std::move(of_pair->begin(), of_pair->end(), std::back_inserter(requests));
@@ -249,7 +249,7 @@ Result<std::unique_ptr<Job>> continuations_job(Fields& fields, const JobContext&
     longest = std::max(longest, continuation.size());
   if (Status status = context.bounds.add(continuations.size(), prompt.size() + longest); !status)
     return status.error();
-  if (context.given_up()) return nobody_waits();
+  if (context.given_up()) return given_up();
   auto scoring = continuation_requests(context.model, prompt, continuations);
   if (!scoring)
     return scoring.error().field.empty() ? blame("prompt", scoring.error()) : scoring.error();

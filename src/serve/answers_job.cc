@@ -73,7 +73,7 @@ class AnswersJob : public openai::Job {
       if (!status) return status;
     }
     for (const BatchQuestion& question : line_.questions) {
-      if (context.given_up()) return openai::nobody_waits();
+      if (context.given_up()) return openai::given_up();
       Result<std::vector<Request>> of_question = requests_of(model_, line_, question);
       if (!of_question) return of_question.error();
       int n_open = 0;
@@ -203,9 +203,11 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   // Choices and lists of the line are copied to each question.
   const auto n_of = [&](const char* name) { return fields.has(name) ? json[name].size() : 1; };
   constexpr size_t kMost = openai::Bounds::kMostRequests;
-  if (const size_t n = n_of("questions") * std::max<size_t>(n_of("choices"), 1); n > kMost)
-    return invalid_field("questions", "has {}, times choices {}, expected at most {}",
-                         n_of("questions"), n, kMost);
+  if (const size_t n = n_of("questions"); n > kMost)
+    return invalid_field("questions", "has {} texts, expected at most {}", n, kMost);
+  if (const size_t n = n_of("questions") * n_of("choices"); n > kMost)
+    return invalid_field("choices", "has {} texts, {} for all questions, expected at most {}",
+                         n_of("choices"), n, kMost);
   const size_t n_copied =
       list_bytes(sampling) + (fields.has("choices") ? json["choices"].dump().size() : 0);
   if (Status status = openai::Bounds().add(n_of("questions"), n_copied); !status)

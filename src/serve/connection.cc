@@ -181,7 +181,9 @@ class Session {
     if (const auto id = parser.get()["X-Request-Id"]; is_log_word({id.data(), id.size()}))
       logged_.id = std::string(id);
     request.content_type = std::string(parser.get()[http::field::content_type]);
-    request.content_encoding = std::string(parser.get()[http::field::content_encoding]);
+    const auto [first, last] = parser.get().equal_range(http::field::content_encoding);
+    for (auto coding = first; coding != last; ++coding)
+      request.content_encoding += (coding == first ? "" : ", ") + std::string(coding->value());
     const std::string authorization(parser.get()[http::field::authorization]);
     wrong = check_host(service_, parser.get());
     if (!wrong) wrong = check_head(service_, request, authorization);
@@ -223,9 +225,9 @@ class Session {
       const WireError error = why_cut();
       co_await fail(reply, error);
     }
-    const bool left = ended.index() == 1 || (ended.index() == 0 && reply.is_lost());
+    const bool left = ended.index() == 1 || (ended.index() == 0 && std::get<0>(ended));
     if (left || ended.index() == 2) service_.metrics.count_cancelled();
-    log(reply, left ? 499 : reply.status());
+    log(reply, left ? 499 : reply.has_begun() ? reply.status() : 500);
     service_.metrics.count_request(find_route(request.path)->path, logged_.status, logged_.seconds);
     co_return ended.index() == 0 && reply.keep_alive();
   }
@@ -240,24 +242,27 @@ class Session {
     request.is_given_up = true;
   }
 
-  // Throws nothing: whoever waits for the first of several would wait for the others.
-  asio::awaitable<void> handled(HttpRequest& request, Reply<Stream>& reply) {
+  // True: its client left. Throws nothing: whoever waits for the first of several would wait for
+  // the others.
+  asio::awaitable<bool> handled(HttpRequest& request, Reply<Stream>& reply) {
     std::optional<WireError> error;
     try {
       co_await handle(service_, request, reply);
     } catch (const boost::system::system_error&) {
       reply.lose();
+      co_return true;
     } catch (const std::bad_alloc&) {
       error = openai::wire_error(no_memory());
     } catch (const std::exception& bug) {
       error = WireError{500, "server_error", "internal", bug.what()};
     }
-    if (!error) co_return;
+    if (!error) co_return reply.is_lost();
     try {
       co_await fail(reply, *error);
     } catch (const std::exception&) {  // no memory for that either
       reply.lose();
     }
+    co_return false;
   }
 
   WireError why_cut() const {

@@ -54,15 +54,15 @@ struct Prepared {
 // A body and what is asked by it; on a thread for texts.
 Prepared prepare(Service& service, const Route& route, const HttpRequest& request,
                  size_t most_bytes) {
-  const std::function<bool()> nobody_waits = [&] {
+  const std::function<bool()> is_given_up = [&] {
     return service.is_cutting || request.is_given_up;
   };
-  const auto given_up = [&] {
+  const auto gone = [&] {
     return Prepared{.response = error_response(service.is_cutting
                                                    ? shutting_down()
                                                    : timed_out(service.options.request_timeout))};
   };
-  if (nobody_waits() && !route.open) return given_up();
+  if (is_given_up() && !route.open) return gone();
   uint64_t n_prompt = 0;
   const auto refuse = [&](const Error& error) {
     return Prepared{
@@ -99,13 +99,13 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
                                    .max_answers = service.engine.options().max_open,
                                    .envelope = service.envelope(request.id),
                                    .bounds = bounds,
-                                   .given_up = nobody_waits});
-  if (nobody_waits()) return given_up();
+                                   .given_up = is_given_up});
+  if (is_given_up()) return gone();
   if (!job && bounds.has_too_many_bytes() && most_bytes < openai::Bounds::kMostBytes) return {};
   if (!job) return refuse(job.error());
   const uint64_t key = (*job)->cached ? request.isolation_key : service.private_key();
   for (size_t i = 0; i < (*job)->requests.size(); ++i) {
-    if (nobody_waits()) return given_up();
+    if (is_given_up()) return gone();
     Request& one = (*job)->requests[i];
     Result<std::vector<Token>> tokens = encode_prompt(model, one);
     if (!tokens) {
@@ -273,10 +273,15 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
     return wrong_request(415, "unsupported_media_type",
                          fmt::format("the content is of type '{}', expected 'application/json'",
                                      one_line(request.content_type)));
-  if (!request.content_encoding.empty() && request.content_encoding != "identity")
-    return wrong_request(415, "unsupported_media_type",
-                         fmt::format("the content is encoded as '{}', expected it as it is",
-                                     one_line(request.content_encoding)));
+  if (!request.content_encoding.empty() &&
+      !boost::beast::iequals(request.content_encoding, "identity")) {
+    HttpResponse response =
+        wrong_request(415, "unsupported_media_type",
+                      fmt::format("the content is encoded as '{}', expected it as it is",
+                                  one_line(request.content_encoding)));
+    response.headers.push_back({"Accept-Encoding", "identity"});
+    return response;
+  }
   if (service.draining && !route->open) return error_response(shutting_down());
   return std::nullopt;
 }

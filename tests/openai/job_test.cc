@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/tiny_engine.h"
+
 namespace pando::openai {
 namespace {
 
@@ -34,6 +36,32 @@ TEST(CountBeside, WhatOneSharesWithTheOneBeforeCountsOnce) {
   EXPECT_EQ(beside({{1, 2, 3}, {1, 2, 3}}), Counts({0, 0})) << "the yes and the no of a document";
   EXPECT_EQ(beside({{1, 2, 3}, {1, 2, 4, 5}, {1, 2}}), Counts({2, 1, 3})) << "questions about 1, 2";
   EXPECT_EQ(beside({{1, 2}, {1, 2, 3}}), Counts({1, 0})) << "one begins the other";
+}
+
+// A client that leaves is not worked for on: what is asked of each text is whether it is there.
+TEST(MakeJobs, AreGivenUpBetweenTexts) {
+  const nlohmann::json ranking = {{"query", "q"}, {"documents", {"a", "b", "c"}}};
+  const nlohmann::json scores = {{"prompt", "P"}, {"continuations", {"a", "b"}}};
+  int n_left = 0;
+  const std::function<bool()> given_up = [&] { return n_left-- == 0; };
+  const auto made = [&](MakeJob& make, const nlohmann::json& body, int n_asked) {
+    n_left = n_asked;
+    Bounds bounds;
+    return make(body, {.model = *testing::tiny_model(),
+                       .context = 640,
+                       .max_answers = 8,
+                       .envelope = {},
+                       .bounds = bounds,
+                       .given_up = given_up});
+  };
+  for (const auto& [make, body, n_asked] :
+       {std::tuple{&make_rerank_job, ranking, 1}, {&make_score_job, scores, 0}}) {
+    const auto stopped = made(*make, body, n_asked);
+    ASSERT_FALSE(stopped.ok());
+    EXPECT_EQ(stopped.error().code, ErrorCode::kUnavailable) << stopped.error().message;
+    const auto job = made(*make, body, 1000);
+    EXPECT_TRUE(job.ok()) << job.error().message;
+  }
 }
 
 }  // namespace

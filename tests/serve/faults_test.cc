@@ -114,11 +114,14 @@ TEST(Faults, Limits) {
   EXPECT_EQ(Client(server.port()).ask("POST", "/tokenize", kLong).status, 413);
   EXPECT_EQ(Client(server.port()).ask("GET", "/" + kLong).status, 431);
   EXPECT_EQ(Client(server.port()).ask("POST", "/tokenize", "{}", "", "text/plain").status, 415);
-  Client packed(server.port());
-  packed.send(
-      "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-      "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}");
-  EXPECT_EQ(packed.read().status, 415);
+  for (const auto& [headers, status] :
+       {std::pair{"Content-Encoding: gzip\r\n", 415},
+        {"Content-Encoding: Identity\r\n", 400},
+        {"Content-Encoding: identity\r\nContent-Encoding: gzip\r\n", 415}}) {
+    Client packed(server.port());
+    packed.send(post_text("/tokenize", "{}", headers));
+    EXPECT_EQ(packed.read().status, status) << headers;
+  }
 }
 
 // Bodies of several are bounded together; one alone is not.
