@@ -17,6 +17,9 @@ struct SharingInfo {
   bool wrong = false;  // made without attention: no answers, a bound for timing only
 };
 
+// What is said wherever such output appears.
+inline constexpr const char* kWhyWrong = "computed without attention";
+
 // NAME, or NAME:OPTION,OPTION=VALUE,... (docs/planners.md). Errors: kInvalidArgument.
 Result<SharingInfo> sharing_info(const std::string& sharing);
 

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "batch/line_head.h"
 #include "batch/task_lines.h"
+#include "pando/sharing.h"
 
 namespace pando {
 
@@ -51,7 +52,7 @@ std::string embed_output(const BatchLine& line, const Completion& answer,
   const BatchQuestion& question = line.questions[0];
   nlohmann::ordered_json output;
   output["id"] = nlohmann::json::parse(line.id_json);
-  if (answer.wrong) output["wrong"] = "computed without attention";
+  if (answer.wrong) output["wrong"] = kWhyWrong;
   output["embedding"] = embedding_of(answer, options);
   output["prompt_tokens"] = answer.prompt_tokens;
   if (!question.metadata.empty()) output["metadata"] = question.metadata;

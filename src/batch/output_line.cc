@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "openai/logprobs.h"
+#include "pando/sharing.h"
 
 namespace pando {
 namespace {
@@ -49,7 +50,7 @@ Json output_object(const BatchLine& of, const BatchQuestion& question, const Com
     line["parts"] = of.contexts.size();
   }
   if (sampling.n > 1) line["choice"] = completion.choice;
-  if (completion.wrong) line["wrong"] = "computed without attention";
+  if (completion.wrong) line["wrong"] = kWhyWrong;
   line["text"] = completion.text;
   if (!model.has_tokenizer()) line["tokens"] = completion.tokens;
   line["finish_reason"] = finish_reason_name(completion.finish_reason);

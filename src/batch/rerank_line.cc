@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "batch/line_head.h"
 #include "batch/task_lines.h"
+#include "pando/sharing.h"
 
 namespace pando {
 namespace {
@@ -83,7 +84,7 @@ std::string rerank_output(const BatchLine& line,
   if (top > 0) order.resize(std::min(order.size(), static_cast<size_t>(top)));
   nlohmann::ordered_json output;
   output["id"] = Json::parse(line.id_json);
-  if (!answers.empty() && answers[0][0].wrong) output["wrong"] = "computed without attention";
+  if (!answers.empty() && answers[0][0].wrong) output["wrong"] = kWhyWrong;
   output["results"] = Json::array();
   for (const size_t i : order) {
     nlohmann::ordered_json result = {{"index", i}};

@@ -33,11 +33,17 @@ Json scores_json(const Scores& scores) {
   return json;
 }
 
+bool is_wrong(const RunRecord& run) {
+  const Result<SharingInfo> sharing = sharing_info(run.sharing);
+  return sharing && sharing->wrong;
+}
+
 Json run_json(const RunRecord& run) {
   const BatchSummary& s = run.summary;
   const EngineStats& e = s.stats;
   Json json;
   json["sharing"] = run.sharing;
+  if (is_wrong(run)) json["wrong"] = kWhyWrong;
   json["lines"] = {{"read", s.lines}, {"bad", s.bad_lines}};
   json["answers"] = {{"written", s.answers}, {"earlier", s.earlier}, {"failed", s.failed},
                      {"skipped", s.skipped}, {"lines_cut", s.cut},   {"stopped", s.stopped}};
@@ -85,10 +91,10 @@ std::string quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string score_table(const ScoreTable& scores) {
-  const Scores all = scores.all();
+std::string score_table(const RunRecord& run) {
+  const Scores all = run.summary.scores.all();
   if (all.n == 0) return {};
-  const std::map<std::string, Scores> groups = scores.groups();
+  const std::map<std::string, Scores> groups = run.summary.scores.groups();
   const auto row = [](const std::string& name, const Scores& s) {
     const std::string choice = s.n_choices > 0 ? fmt::format(", choice accuracy {:.1f}% of {}",
                                                              100 * s.choice_accuracy, s.n_choices)
@@ -97,7 +103,7 @@ std::string score_table(const ScoreTable& scores) {
         "{}exact match {:.1f}%, token F1 {:.1f}%, ROUGE-L {:.1f}%{} over {} answers\n", name,
         100 * s.exact_match, 100 * s.token_f1, 100 * s.rouge_l, choice, s.n);
   };
-  std::string table = row("", all);
+  std::string table = row(is_wrong(run) ? fmt::format("WRONG, {}: ", kWhyWrong) : "", all);
   for (const auto& [group, s] : groups) table += row("  " + group + ": ", s);
   return table;
 }
@@ -105,7 +111,6 @@ std::string score_table(const ScoreTable& scores) {
 std::string footer(const RunRecord& run, const Words& words, const EngineOptions& options) {
   const BatchSummary& s = run.summary;
   const EngineStats& e = s.stats;
-  const Result<SharingInfo> sharing = sharing_info(run.sharing);
   std::string technique;
   for (const Figure& figure : e.technique)
     technique +=
@@ -114,9 +119,9 @@ std::string footer(const RunRecord& run, const Words& words, const EngineOptions
       "{}{}{}: {} {} in {:.2f} s, {:.2f} {}/s; prompt tokens asked {}, computed {}, reused "
       "{:.1f}%; generated {}{}{} | {} | {} x {}, {}",
       technique.empty() ? "" : fmt::format("{}: {}\n", run.sharing, technique),
-      sharing && sharing->wrong ? "WRONG, computed without attention: " : "", run.sharing,
-      s.answers, words.outputs, s.seconds, per_second(s.answers, s.seconds), words.inputs,
-      e.prompt_tokens, e.prefill_rows, 100 * share_reused(e), e.generated_tokens,
+      is_wrong(run) ? fmt::format("WRONG, {}: ", kWhyWrong) : "", run.sharing, s.answers,
+      words.outputs, s.seconds, per_second(s.answers, s.seconds), words.inputs, e.prompt_tokens,
+      e.prefill_rows, 100 * share_reused(e), e.generated_tokens,
       e.pad_rows > 0 ? fmt::format("; pads computed {}", e.pad_rows) : "",
       s.combined_hash != 0 ? fmt::format("; logits {:016x}", s.combined_hash) : "", build_commit(),
       options.threads, processor_name(), options.isa);

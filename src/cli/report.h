@@ -21,7 +21,7 @@ double share_reused(const EngineStats& stats);
 std::string quoted(const std::string& text);
 
 // Lines for people: one for all answers with references, one for each group; nothing for none.
-std::string score_table(const ScoreTable& scores);
+std::string score_table(const RunRecord& run);
 
 // A line for people: answers, rates, share reused, hash, commit, machine.
 std::string footer(const RunRecord& run, const Words& words, const EngineOptions& options);

@@ -11,6 +11,7 @@
 #include "cli/files.h"
 #include "cli/run_options.h"
 #include "cli/say.h"
+#include "pando/sharing.h"
 #include "pando/trec.h"
 
 namespace pando::cli {
@@ -68,7 +69,7 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
     return report_error(fmt::format("'{}' grades none of the queries", o.qrels));
   if (n_judged > 0)
     say("{}nDCG@{}: {:.4f}, the mean of {} queries\n",
-        is_wrong ? "WRONG, computed without attention: " : "", kDepth,
+        is_wrong ? fmt::format("WRONG, {}: ", kWhyWrong) : "", kDepth,
         sum / static_cast<double>(n_judged), n_judged);
   return kOk;
 }

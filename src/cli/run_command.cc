@@ -204,7 +204,7 @@ class RunCommand {
     for (const auto& [place, text] : shown_.texts()) say("{}\n", text);
     say("{}\n", footer(first, words_, options_));
     const BatchSummary& s = first.summary;
-    say("{}", score_table(s.scores));
+    say("{}", score_table(first));
     if (!o_.batch.group_by.empty() && s.scores.groups().empty())
       say("no scored answer has '{}' in its metadata\n", o_.batch.group_by);
     if (s.lines == 0) say("the input has no lines\n");

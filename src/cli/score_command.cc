@@ -12,6 +12,7 @@
 #include "cli/run_options.h"
 #include "pando/file_input.h"
 #include "pando/score.h"
+#include "pando/sharing.h"
 
 namespace pando::cli {
 namespace {
@@ -51,7 +52,7 @@ int score_text(const ScoreOptions& o) {
   line["log_likelihood"] = result->log_likelihood;
   line["perplexity"] = result->perplexity();
   line["bits_per_byte"] = result->bits_per_byte();
-  if (result->wrong) line["wrong"] = "computed without attention";
+  if (result->wrong) line["wrong"] = kWhyWrong;
   line["seconds"] = seconds;
   fmt::print("{}\n", line.dump());
   return kOk;

@@ -2,6 +2,7 @@
 
 #include "openai/logprobs.h"
 #include "pando/embed.h"
+#include "pando/sharing.h"
 
 namespace pando::openai {
 namespace {
@@ -43,7 +44,7 @@ Json embeddings_body(const AnswerForm& form, const Envelope& envelope,
     data.push_back({{"object", "embedding"},
                     {"index", i},
                     {"embedding", vector_json(form, completions[i][0])}});
-    if (completions[i][0].wrong) data.back()["wrong"] = "computed without attention";
+    if (completions[i][0].wrong) data.back()["wrong"] = kWhyWrong;
   }
   Json body = {{"object", "list"},
                {"data", std::move(data)},

@@ -2,6 +2,7 @@
 
 #include "openai/embedding.h"
 #include "openai/logprobs.h"
+#include "pando/sharing.h"
 
 namespace pando::openai {
 namespace {
@@ -97,7 +98,7 @@ Json response_body(const AnswerForm& form, const Envelope& envelope,
                          : completion_choice(form, requests[i], completion, model);
       choice["index"] = choices.size();
       choice["finish_reason"] = finish_reason(completion);
-      if (completion.wrong) choice["wrong"] = "computed without attention";
+      if (completion.wrong) choice["wrong"] = kWhyWrong;
       choices.push_back(std::move(choice));
     }
   body["usage"] = usage(completions, cached);

@@ -184,6 +184,9 @@ int main(int argc, char** argv) {
   CHECK(pando_model_load(argv[1], NULL, &model) == PANDO_OK);
   CHECK(strstr(pando_model_info(model), "\"has_tokenizer\":true") != NULL);
   CHECK(pando_engine_open(model, "{\"kv_type\": \"f8\"}", &engine) == PANDO_INVALID_ARGUMENT);
+  CHECK(pando_engine_open(model, "{\"sharing\": \"no_attention\"}", &engine) ==
+        PANDO_INVALID_ARGUMENT);
+  CHECK(strstr(pando_last_error(), "'no_attention', whose answers are wrong") != NULL);
   CHECK(pando_engine_open(model, "{\"threads\": 1, \"kv_memory\": 67108864}", &engine) == PANDO_OK);
   test_answers(engine);
   test_stream(engine);
