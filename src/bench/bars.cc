@@ -68,7 +68,8 @@ std::string to_svg(const Table& table, const Bars& bars) {
   const double legend = 18 * static_cast<double>(drawn.size());
   const double top = kTop + legend;
   const auto x_of = [&](double value) { return left + (value - low) / (high - low) * kDrawn; };
-  std::string svg = svg_sheet(left + kDrawn + kValue,
+  const double for_title = 16 + kLetter * static_cast<double>(table.title.size());
+  std::string svg = svg_sheet(std::max(left + kDrawn + kValue, for_title),
                               top + row_height * static_cast<double>(names.size()) + kGap);
   svg += text_at(8, 20, "start", table.title);
   for (size_t i = 0; i < drawn.size(); ++i) {

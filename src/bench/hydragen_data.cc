@@ -77,7 +77,7 @@ void run_figure_5(Lab& lab) {
     std::vector<std::string> cells = {std::to_string(n)};
     for (size_t i = 0; i < lanes.size(); ++i) {
       cells.push_back(number(lanes[i].seconds()));
-      if (chart.series.size() <= i) chart.series.push_back({lanes[i].name, {}});
+      if (chart.series.size() <= i) chart.series.push_back({table.columns[1 + i], {}});
       chart.series[i].points.emplace_back(n, lanes[i].seconds());
     }
     cells.push_back(number(times_faster(lanes[0], lanes[2])));

@@ -65,7 +65,7 @@ const std::vector<Entry>& entries() {
       {"reranking", {.model = true, .files = {kTokenizer, kTrec19, kTrec20}}},
       {"planners",
        {.model = true,
-        .files = {kTokenizer, mixes[1], mixes[2], mixes[3], kTrec19},
+        .files = {kTokenizer, mixes[1], mixes[2], mixes[3], kTrec19, kTrec20},
         .files_optional = true}},
   };
   return all;

@@ -42,7 +42,8 @@ void run_peak(Lab& lab) {
     add("f32 multiply-adds, GFLOP", multiply_peak(pool, DType::kF32));
     add("bf16 multiply-adds, GFLOP", multiply_peak(pool, DType::kBF16Dot));
     add("8-bit multiply-adds (vpdpbusd), GOP", multiply_peak(pool, DType::kI8));
-    add("reads of memory, GB", read_peak(pool, lab.cold_bytes()));
+    add(lab.quick() ? "reads of 8 MiB, GB" : "reads of memory, GB",
+        read_peak(pool, lab.cold_bytes()));
     add("reads of 32 KiB in a cache, GB", cached_read_peak(pool, size_t{32} << 10));
   }
   lab.show(table, {.n_names = 2, .columns = {"a second on the clock"}});

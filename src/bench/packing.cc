@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/svg.h"
 #include "schedule/bin_packing.h"
 
 namespace pando::bench {
@@ -34,13 +35,8 @@ std::string bin_line(std::span<const uint32_t> bin, uint32_t capacity, size_t wi
 
 std::string to_svg(const Packing& packing, const std::string& title) {
   constexpr int kWidth = 760, kHeight = 22, kTop = 40, kLeft = 10;
-  constexpr const char* kColors[] = {"#4878a8", "#e0883c", "#5a9a5a", "#b85450", "#8a6bb0"};
   const int height = kTop + kHeight * static_cast<int>(packing.bins.size()) + 10;
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" "
-      "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" "
-      "fill=\"white\"/>\n<text x=\"{}\" y=\"22\" font-size=\"14\">{}</text>\n",
-      kWidth + 2 * kLeft, height, kLeft, title);
+  std::string svg = svg_sheet(kWidth + 2 * kLeft, height) + text_at(kLeft, 22, "start", title);
   const double scale = static_cast<double>(kWidth) / std::max(packing.capacity, 1u);
   const auto box = [&](double from, uint32_t length, size_t bin, const char* color) {
     const int y = kTop + kHeight * static_cast<int>(bin);
@@ -54,7 +50,7 @@ std::string to_svg(const Packing& packing, const std::string& title) {
   for (size_t bin = 0; bin < packing.bins.size(); ++bin) {
     uint32_t at = 0;
     for (const uint32_t length : packing.bins[bin]) {
-      box(at, length, bin, kColors[color++ % std::size(kColors)]);
+      box(at, length, bin, kColors[color++ % kColors.size()]);
       at += length;
     }
     if (at < packing.capacity) box(at, packing.capacity - at, bin, "#cccccc");

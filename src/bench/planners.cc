@@ -8,6 +8,7 @@
 #include "bench/data_sets.h"
 #include "bench/ippd_sets.h"
 #include "bench/prompts.h"
+#include "bench/radixmlp.h"
 #include "bench/registry.h"
 #include "bench/tokens.h"
 #include "pando/rerank.h"
@@ -26,6 +27,10 @@ struct Kind {
   ModelSpec model;
   MakeOfVocab make;
   size_t alone = 0;  // requests of planners that share nothing; 0: all
+  // `radix` shares nothing either: what is shared was there before, which it does not keep, or a
+  // pass of it holds one prompt.
+  bool radix_is_alone = false;
+  std::string radix = "radix";
 };
 
 MakeOfVocab questions(const QaShape& shape, int n_contexts) {
@@ -57,19 +62,58 @@ void add_texts(const Lab& lab, const ModelSpec& model, std::vector<Kind>& kinds)
                        };
                      }});
   }
-  const size_t n_passages = lab.choose<size_t>(8, 32, 100);
-  kinds.push_back(
-      {fmt::format("reranking of {} passages", n_passages), model, [&lab, n_passages](int vocab) {
-         const auto queries = std::make_shared<std::vector<TrecQuery>>(trec_queries(lab, 19));
-         const auto tokens = std::make_shared<TextTokens>(lab, vocab);
-         return [=](int repetition) {
-           const TrecQuery& query = (*queries)[static_cast<size_t>(repetition) % queries->size()];
-           std::vector<std::vector<Token>> prompts;
-           for (size_t i = 0; i < n_passages; ++i)
-             prompts.push_back((*tokens)(rerank_prompt({}, query.query, query.passages[i])));
-           return Workload{.timed = first_tokens(prompts, repetition)};
-         };
-       }});
+  const size_t n_passages = lab.choose<size_t>(8, 100, 100);
+  for (const int year : {19, 20})
+    kinds.push_back(
+        {fmt::format("reranking of {} passages, TREC DL{}", n_passages, year), model,
+         [&lab, n_passages, year](int vocab) {
+           const auto queries = std::make_shared<std::vector<TrecQuery>>(trec_queries(lab, year));
+           const auto tokens = std::make_shared<TextTokens>(lab, vocab);
+           return [=](int repetition) {
+             const TrecQuery& query = (*queries)[static_cast<size_t>(repetition) % queries->size()];
+             std::vector<std::vector<Token>> prompts;
+             for (size_t i = 0; i < n_passages; ++i)
+               prompts.push_back((*tokens)(rerank_prompt({}, query.query, query.passages[i])));
+             return Workload{.timed = first_tokens(prompts, repetition)};
+           };
+         }});
+}
+
+// Decoding behind a prefix that is there, as in Hydragen's figure 3.
+void add_hydragen(const Lab& lab, std::vector<Kind>& kinds) {
+  const int batch = lab.choose(8, 256, 256);
+  for (const int prefix : lab.choose<std::vector<int>>({128}, {1024, 2048}, {1024, 4096, 16256})) {
+    const SharedPrompts shape{.n_prompts = batch,
+                              .n_shared = prefix,
+                              .n_own = 1,
+                              .n_answer = 3,
+                              .is_warm = true,
+                              .is_kept = true};
+    kinds.push_back(
+        {.name = fmt::format("Hydragen: {} answers behind a prefix of {}, which is there", batch,
+                             prefix),
+         .model = {.shape = "codellama-13b",
+                   .n_layers = lab.choose(1, 1, 2),
+                   .weights = WeightType::kAsStored,
+                   .all_rows = false},
+         .make = prompts(shape),
+         .alone = 1,
+         .radix_is_alone = true});
+  }
+}
+
+// The synthetic prefill of table 2.
+void add_radixmlp(const Lab& lab, std::vector<Kind>& kinds) {
+  const int n = lab.choose(8, 32, 32), shared = lab.choose(128, 512, 2048);
+  const int own = shared / 8;
+  for (const RadixMlpModel& paper : radixmlp_models(lab))
+    kinds.push_back(
+        {.name =
+             fmt::format("RadixMLP: {} prompts, {} tokens shared, {} of their own", n, shared, own),
+         .model = radixmlp_spec(paper, lab.full() ? paper.n_layers_full : paper.n_layers),
+         .make = prompts({n, shared, own, 1}),
+         .alone = 2,
+         .radix = fmt::format("radix:rows={}", n * (shared + own))});  // a batch in one pass
 }
 
 // What issues and papers measure: whole shapes, few contexts.
@@ -77,38 +121,42 @@ std::vector<Kind> kinds_of(const Lab& lab) {
   const ModelSpec large{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = 32000};
   const ModelSpec small{.shape = "tiny-qwen3", .context = 4096};
   const int part = lab.choose(8, 1, 1);  // quick: an eighth of the tokens
-  const auto qa = [&](const QaShape& s, double n_questions) {
-    return QaShape{s.instruction / part, s.context / part, s.question, s.answer, n_questions};
+  const auto qa = [&](const QaShape& s) {
+    return QaShape{s.instruction / part, s.context / part, s.question, s.answer, s.questions};
   };
   std::vector<Kind> kinds;
   for (const PaperSet& set : kPaperSets) {
     const QaShape& s = set.shape;
     const bool is_long = s.n_prompt() > 5000, is_middle = !is_long && s.n_prompt() > 1000;
     const int n_contexts = is_long || is_middle || lab.quick() ? 1 : s.answer > 1 ? 3 : 6;
-    const double n = lab.full() ? s.questions : is_long ? std::min(s.questions, 3.0) : s.questions;
     kinds.push_back(
-        {fmt::format("IPPD: {}, {} context{}{}", set.name, n_contexts, n_contexts > 1 ? "s" : "",
-                     n < s.questions ? fmt::format(", {} of its questions", n) : ""),
-         large, questions(qa(s, n), n_contexts),
+        {fmt::format("IPPD: {}, {} context{}", set.name, n_contexts, n_contexts > 1 ? "s" : ""),
+         large, questions(qa(s), n_contexts),
          is_long     ? size_t{1}
          : is_middle ? size_t{2}
-                     : size_t{0}});
+                     : size_t{0},
+         is_long});
   }
   kinds.push_back(
-      {"small model, short contexts", small, questions(qa({47, 178, 13, 4, 9}, 9), 80 / part), 0});
+      {"small model, short contexts", small, questions(qa({47, 178, 13, 4, 9}), 80 / part), 0});
   // So many that a few milliseconds of others decide nothing.
   kinds.push_back({"24 prompts that share nothing", large, prompts({24 / part, 0, 200, 8}), 0});
-  kinds.push_back({"Hydragen: 64 answers behind a prefix of 1,024", large,
-                   prompts({64 / part, 1024 / part, 1, 8, true}), 2});
-  kinds.push_back({"RadixMLP: 12 prompts, 1,024 tokens shared, 128 of their own", large,
-                   prompts({12, 1024 / part, 128 / part, 1}), 0});
+  for (const int shared : lab.choose<std::vector<int>>({128}, {512}, {512, 2048, 4096}))
+    kinds.push_back({.name = fmt::format("{} answers of 8 tokens that share {}", 64 / part, shared),
+                     .model = large,
+                     .make = prompts({64 / part, shared, 1, 8, true}),
+                     .alone = 1,
+                     .radix_is_alone = true});
+  add_hydragen(lab, kinds);
+  add_radixmlp(lab, kinds);
   if (!lab.settings().data.empty()) add_texts(lab, large, kinds);
   return kinds;
 }
 
-bool shares_nothing(const std::string& planner) {
+bool is_alone(const std::string& planner, const Kind& kind) {
+  if (planner == "radix") return kind.radix_is_alone;
   return planner != "tree" && planner != "prefix_cached" && planner != "hydragen" &&
-         planner != "stacked" && planner != "radix";
+         planner != "stacked";
 }
 
 void run_planners(Lab& lab) {
@@ -143,9 +191,9 @@ void run_planners(Lab& lab) {
     std::vector<Contestant> contestants = {{.name = "tree", .sharing = "tree", .model = model}};
     for (const char* name : kOthers)
       contestants.push_back({.name = name,
-                             .sharing = name,
+                             .sharing = name == std::string_view("radix") ? kind.radix : name,
                              .model = model,
-                             .at_most = shares_nothing(name) ? kind.alone : 0});
+                             .at_most = is_alone(name, kind) ? kind.alone : 0});
     const std::vector<Lane> lanes =
         lab.contest(contestants, kind.make(model->info().vocab), n_repetitions, kHopeless);
     note_missing(table, kind.name, lanes);

@@ -34,8 +34,8 @@ struct LiveWindow {
   EngineStats stats;
 };
 // A server of its own is asked over loopback, at first a few short requests and the longest, which
-// do not count; the tokens of prompts are random. What is not answered by the end is dropped. Errors, thrown: what
-// the server answered other than tokens.
+// do not count; the tokens of prompts are random. What is not answered by the end is dropped.
+// Errors, thrown: what the server answered other than tokens.
 LiveWindow serve_live(const ServedModel& served, const Contender& who,
                       std::vector<ServedRequest> requests, Span span);
 

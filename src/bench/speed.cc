@@ -119,6 +119,34 @@ std::vector<std::vector<double>> rates_in_turn(Lab& lab, const SpeedRow& row,
   return rates;
 }
 
+void compare_rows(Lab& lab, Table& table) {
+  const size_t n_peers = lab.settings().peers.size();
+  for (const SpeedWeights& weights : speed_weights(lab)) {
+    for (const SpeedRow& row : speed_rows(lab)) {
+      if (!weights.all_rows && row.n_prompt > 512) continue;
+      // The longest take minutes of each engine.
+      const bool is_long = row.kind == SpeedRow::Kind::kShared && row.n_prompt > 512;
+      const int n = is_long ? 1 : lab.quick() ? 1 : 3;
+      const auto all = rates_in_turn(lab, row, weights, n, table);
+      const std::span theirs = std::span(all).first(n_peers);
+      const std::span ours = std::span(all).subspan(n_peers);
+      std::vector<std::string> cells = {weights.name, row.name()};
+      for (const std::vector<double>& rates : ours) cells.push_back(number(median(rates)));
+      for (const std::vector<double>& rates : theirs) {
+        cells.push_back(number(median(rates)));
+        std::string times;
+        for (const std::vector<double>& our_rates : ours) {
+          std::vector<double> ratios;
+          for (size_t r = 0; r < rates.size(); ++r) ratios.push_back(our_rates[r] / rates[r]);
+          times += fmt::format("{}{}", times.empty() ? "" : " / ", number(median(ratios)));
+        }
+        cells.push_back(times);
+      }
+      table.add(std::move(cells));
+    }
+  }
+}
+
 void run_compare(Lab& lab) {
   const std::vector<std::string>& peers = lab.settings().peers;
   Table table{
@@ -135,29 +163,11 @@ void run_compare(Lab& lab) {
   if (const auto& variables = lab.settings().peer_variables; !variables.empty())
     table.notes.push_back(
         fmt::format("In the environment of peers: `{}`", fmt::join(variables, "`, `")));
-  for (const SpeedWeights& weights : speed_weights(lab)) {
-    for (const SpeedRow& row : speed_rows(lab)) {
-      if (!weights.all_rows && row.n_prompt > 512) continue;
-      // The longest take minutes of each engine.
-      const bool is_long = row.kind == SpeedRow::Kind::kShared && row.n_prompt > 512;
-      const int n = is_long ? 1 : lab.quick() ? 1 : 3;
-      const auto all = rates_in_turn(lab, row, weights, n, table);
-      const std::span theirs = std::span(all).first(peers.size());
-      const std::span ours = std::span(all).subspan(peers.size());
-      std::vector<std::string> cells = {weights.name, row.name()};
-      for (const std::vector<double>& rates : ours) cells.push_back(number(median(rates)));
-      for (const std::vector<double>& rates : theirs) {
-        cells.push_back(number(median(rates)));
-        std::string times;
-        for (const std::vector<double>& our_rates : ours) {
-          std::vector<double> ratios;
-          for (size_t r = 0; r < rates.size(); ++r) ratios.push_back(our_rates[r] / rates[r]);
-          times += fmt::format("{}{}", times.empty() ? "" : " / ", number(median(ratios)));
-        }
-        cells.push_back(times);
-      }
-      table.add(std::move(cells));
-    }
+  try {
+    compare_rows(lab, table);
+  } catch (const BenchmarkError&) {
+    if (!table.rows.empty()) lab.show(table);  // what hours may have measured
+    throw;
   }
   std::vector<std::string> drawn;
   for (size_t i = 2; i < table.columns.size(); ++i)
