@@ -20,6 +20,11 @@ constexpr const char* kOthers[] = {"packed",          "prefix_cached", "radix",
                                    "prepacked",       "padded",        "length_ordered",
                                    "prepacked:dense", "hydragen",      "stacked"};
 
+// Of so many tokens each.
+size_t in_a_pass(int n_tokens) {
+  return std::max<size_t>(1, 16384 / static_cast<size_t>(n_tokens));
+}
+
 using MakeOfVocab = std::function<MakeWorkload(int vocab)>;
 
 struct Kind {
@@ -27,9 +32,8 @@ struct Kind {
   ModelSpec model;
   MakeOfVocab make;
   size_t alone = 0;  // requests of planners that share nothing; 0: all
-  // `radix` shares nothing either: what is shared was there before, which it does not keep, or a
-  // pass of it holds one prompt.
-  bool radix_is_alone = false;
+  // Requests of `radix`, which shares within a pass alone, where one does not hold all; 0: all.
+  size_t in_a_pass = 0;
   std::string radix = "radix";
   int n_repetitions = 9;
 };
@@ -105,7 +109,7 @@ void add_hydragen(const Lab& lab, std::vector<Kind>& kinds) {
                    .all_rows = false},
          .make = prompts(shape),
          .alone = 1,
-         .radix_is_alone = true});
+         .in_a_pass = in_a_pass(prefix + 1)});
   }
 }
 
@@ -142,7 +146,7 @@ std::vector<Kind> kinds_of(const Lab& lab) {
          is_long     ? size_t{1}
          : is_middle ? size_t{2}
                      : size_t{0},
-         is_long});
+         is_long ? size_t{1} : size_t{0}});
   }
   kinds.push_back({.name = "small model, short contexts",
                    .model = small,
@@ -157,17 +161,18 @@ std::vector<Kind> kinds_of(const Lab& lab) {
                      .model = large,
                      .make = prompts({64 / part, shared, 1, 8, true}),
                      .alone = 1,
-                     .radix_is_alone = true});
+                     .in_a_pass = in_a_pass(shared + 1)});
   add_hydragen(lab, kinds);
   add_radixmlp(lab, kinds);
   if (!lab.settings().data.empty()) add_texts(lab, large, kinds);
   return kinds;
 }
 
-bool is_alone(const std::string& planner, const Kind& kind) {
-  if (planner == "radix") return kind.radix_is_alone;
-  return planner != "tree" && planner != "prefix_cached" && planner != "hydragen" &&
-         planner != "stacked";
+// Of a kind's requests; 0: all.
+size_t asked_at_most(std::string_view planner, const Kind& kind) {
+  if (planner == "radix") return kind.in_a_pass;
+  const bool shares = planner == "prefix_cached" || planner == "hydragen" || planner == "stacked";
+  return shares ? 0 : kind.alone;
 }
 
 void run_planners(Lab& lab) {
@@ -181,14 +186,15 @@ void run_planners(Lab& lab) {
               "takes more than {} times what tree takes for a request, twice, is "
               "not timed again: its ratio is of one repetition. Where prompts are long, "
               "those without sharing "
-              "are asked one or two of them; ratios are of times for a request.",
+              "are asked one or two of them, and `radix` as many as a pass holds; ratios are of "
+              "times for a request.",
               lab.quick() ? "One repetition, which decides nothing." : "Repetitions in turn.",
               kHopeless),
           "`hydragen`, `stacked`, padded batches and `prepacked:dense` keep bits to rounding, "
           "the others exactly.",
           fmt::format("`tree`, `packed`, `prefix_cached` and `hydragen` work in steps of {} rows; "
                       "`stacked` takes whole prompts in passes of up to 8,192, the others of up to "
-                      "16,384.",
+                      "16,384, `radix` of RadixMLP's prompts all.",
                       EngineOptions{}.step_rows)}};
   for (const char* name : kOthers) table.columns.emplace_back(name);
   table.columns.emplace_back("worst");
@@ -203,7 +209,7 @@ void run_planners(Lab& lab) {
       contestants.push_back({.name = name,
                              .sharing = name == std::string_view("radix") ? kind.radix : name,
                              .model = model,
-                             .at_most = is_alone(name, kind) ? kind.alone : 0});
+                             .at_most = asked_at_most(name, kind)});
     const int n_repetitions = lab.quick() ? 1 : kind.n_repetitions;
     const std::vector<Lane> lanes =
         lab.contest(contestants, kind.make(model->info().vocab), n_repetitions, kHopeless);

@@ -9,7 +9,7 @@
 
 namespace pando::bench {
 
-// Caches hold less: twice what the system says that the last of them has, 64 MiB at least. (Of a
+// Caches hold less: twice what the system says that the last of them has, 256 MiB at least. (Of a
 // virtual machine it is the host's, 480 MiB on some, which guests share.)
 size_t bytes_beyond_caches();
 
