@@ -245,8 +245,12 @@ Result<std::unique_ptr<Job>> continuations_job(Fields& fields, const JobContext&
   if (Status status = check_count("continuations", continuations.size(), 1); !status)
     return status.error();
   size_t longest = 0;
-  for (const std::string& continuation : continuations)
-    longest = std::max(longest, continuation.size());
+  for (size_t i = 0; i < continuations.size(); ++i) {
+    if (continuations[i].empty())
+      return invalid_field(place_in("continuations", i),
+                           "is empty, expected one character at least");
+    longest = std::max(longest, continuations[i].size());
+  }
   if (Status status = context.bounds.add(continuations.size(), prompt.size() + longest); !status)
     return status.error();
   if (context.given_up()) return given_up();
@@ -278,7 +282,7 @@ Result<std::unique_ptr<Job>> make_rerank_job(const nlohmann::json& json,
   if (!fields.status()) return fields.status().error();
   for (const char* name : {"query", "documents"})
     if (!fields.has(name)) return lacks(name);
-  if (query.empty()) return invalid_field("query", "is \"\", expected a text");
+  if (query.empty()) return invalid_field("query", "is empty, expected one character at least");
   const nlohmann::json& documents = json["documents"];
   if (!documents.is_array() || documents.empty())
     return invalid_field("documents", "is {}, expected a list of one or more",

@@ -260,9 +260,9 @@ class Session {
     try {
       co_await fail(reply, *error);
     } catch (const std::exception&) {  // no memory for that either
-      reply.lose();
+      reply.close_after();
     }
-    co_return false;
+    co_return reply.is_lost();
   }
 
   WireError why_cut() const {

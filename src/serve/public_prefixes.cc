@@ -31,7 +31,8 @@ Result<std::vector<Token>> as_system_message(const Model& model, const std::stri
 }  // namespace
 
 Result<PublicPrefixes> PublicPrefixes::make(const Model& model,
-                                            const std::map<std::string, std::string>& texts) {
+                                            const std::map<std::string, std::string>& texts,
+                                            size_t context) {
   PublicPrefixes made;
   for (const auto& [name, text] : texts) {
     Prefix& prefix = made.prefixes_[name];
@@ -43,6 +44,10 @@ Result<PublicPrefixes> PublicPrefixes::make(const Model& model,
     if (chat) prefix.forms.push_back(std::move(*chat));  // or there is no template for it
     if (prefix.forms.front().empty())
       return invalid_argument("the public prefix '{}' is empty, expected a text", name);
+    if (const size_t n = prefix.forms.front().size(); n >= context)
+      return invalid_argument(
+          "the public prefix '{}' has {} tokens, expected less than the context of {}", name, n,
+          context);
   }
   return made;
 }

@@ -14,10 +14,11 @@ namespace pando::serve {
 class PublicPrefixes {
  public:
   // Texts by name: as the beginning of a prompt, and as the system message of a conversation where
-  // the model has a chat template for it. Errors: kInvalidArgument for an empty one, and those of
-  // Model::encode.
+  // the model has a chat template for it. Errors: kInvalidArgument for an empty one and for one
+  // behind which a context of so many tokens has no room, and those of Model::encode.
   static Result<PublicPrefixes> make(const Model& model,
-                                     const std::map<std::string, std::string>& texts);
+                                     const std::map<std::string, std::string>& texts,
+                                     size_t context);
 
   // The one that a body names in "public_prefix", which is taken out of it; null for none. Errors:
   // kInvalidArgument for a name that is not known.

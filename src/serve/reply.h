@@ -34,13 +34,13 @@ class Reply : public Replier {
         keep_alive_(keep_alive) {}
 
   asio::awaitable<void> send(HttpResponse response) override {
-    status_ = response.status;
     tally.error = response.error;
     http::response<http::string_body> message(static_cast<http::status>(response.status), version_);
     set_fields(message, response.content_type);
     for (const auto& [name, value] : response.headers) message.set(name, value);
     message.body() = std::move(response.body);
     message.prepare_payload();
+    status_ = response.status;  // not before: what has no memory for its head has not begun
     start_writing();
     is_ending_ = true;
     if (message.body().size() <= kPiece && !is_to_head_) {
@@ -56,8 +56,6 @@ class Reply : public Replier {
   }
 
   asio::awaitable<void> begin_stream() override {
-    status_ = 200;
-    is_stream_ = true;
     if (!is_chunked()) keep_alive_ = false;  // the end of the connection ends it
     http::response<http::empty_body> message(http::status::ok, version_);
     set_fields(message, "text/event-stream; charset=utf-8");
@@ -65,6 +63,8 @@ class Reply : public Replier {
     message.set("X-Accel-Buffering", "no");
     message.chunked(is_chunked());
     http::response_serializer<http::empty_body> serializer(message);
+    status_ = 200;
+    is_stream_ = true;
     start_writing();
     co_await http::async_write_header(stream_, serializer, asio::use_awaitable);
     is_writing_ = false;

@@ -34,7 +34,7 @@ using SystemError = boost::system::error_code;
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::milliseconds kLookAgain{20};
 constexpr std::chrono::milliseconds kTryAgain{200};
-constexpr std::chrono::seconds kLastWords{1};
+constexpr std::chrono::seconds kLastWords{2};
 
 // What a connection threw is its own affair: it is closed.
 constexpr auto kAlone = [](const std::exception_ptr&) {};
@@ -224,7 +224,8 @@ Server::~Server() = default;
 Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions& options) {
   Result<ApiKeys> keys = ApiKeys::parse(options.api_keys);
   if (!keys) return keys.error();
-  Result<PublicPrefixes> prefixes = PublicPrefixes::make(engine.model(), options.public_prefixes);
+  Result<PublicPrefixes> prefixes = PublicPrefixes::make(
+      engine.model(), options.public_prefixes, static_cast<size_t>(engine.options().context));
   if (!prefixes) return prefixes.error();
   auto tls = tls_of(options);
   if (!tls) return tls.error();

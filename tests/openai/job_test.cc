@@ -38,8 +38,8 @@ TEST(CountBeside, WhatOneSharesWithTheOneBeforeCountsOnce) {
   EXPECT_EQ(beside({{1, 2}, {1, 2, 3}}), Counts({1, 0})) << "one begins the other";
 }
 
-// A client that leaves is not worked for on: what is asked of each text is whether it is there.
-TEST(MakeJobs, AreGivenUpBetweenTexts) {
+// A client that leaves is not worked for on.
+TEST(MakeJobs, AreGivenUp) {
   const nlohmann::json ranking = {{"query", "q"}, {"documents", {"a", "b", "c"}}};
   const nlohmann::json scores = {{"prompt", "P"}, {"continuations", {"a", "b"}}};
   int n_left = 0;

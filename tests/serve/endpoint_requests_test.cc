@@ -101,6 +101,8 @@ TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {
                                       {"stream_options", {{"include_obfuscation", true}}}}),
             "stream_options.include_obfuscation");
   EXPECT_EQ(param("/v1/rerank", {{"query", ""}, {"documents", {"d"}}}), "query");
+  EXPECT_EQ(param("/v1/score", {{"prompt", "p"}, {"continuations", {"a", ""}}}),
+            "continuations[1]");
   EXPECT_EQ(param("/v1/score", {{"prompt", "P"}, {"continuations", "one"}}), "continuations");
   EXPECT_EQ(param("/v1/score", {{"prompt", "P"}}), "continuations");
   EXPECT_EQ(param("/v1/score", {{"continuations", {"one"}}}), "prompt");

@@ -27,6 +27,18 @@ TEST(Isolation, KeysShareNothing) {
   EXPECT_FALSE(serve::Server::open(server.engine(), options).ok());
 }
 
+TEST(Isolation, APublicPrefixLeavesRoom) {
+  RunningServer server;
+  serve::ServerOptions options = tiny_server_options();
+  options.public_prefixes["long"] = std::string(640, 'x');
+  const auto refused = serve::Server::open(server.engine(), options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message,
+            "the public prefix 'long' has 640 tokens, expected less than the context of 640");
+  options.public_prefixes["long"].pop_back();
+  EXPECT_TRUE(serve::Server::open(server.engine(), options).ok());
+}
+
 TEST(Isolation, PublicPrefixesAreSharedByAllKeys) {
   const std::string one = "one-key-that-is-long", two = "two-keys-that-are-long";
   const std::string rules = "Rules that everybody may read, and does. ";
