@@ -185,6 +185,7 @@ void EngineLoop::drop(Sequence& sequence) {
   sequence.done = true;
   // What only waits makes no room.
   if (sequence.running || &sequence == did_not_fit_) memory_tight_ = false;
+  if (&sequence == did_not_fit_) did_not_fit_ = nullptr;
   if (sequence.tip == nullptr) return;  // nothing yet
   if (sequence.running) cache_.unlock(sequence.tip);
   sequence.running = false;

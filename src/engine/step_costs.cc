@@ -102,9 +102,11 @@ bool MeasuredSteps::good() const {
 bool MeasuredSteps::disturbed() const { return repeat_noise > 0.25 || n_repeats < kFewestRepeats; }
 
 std::string MeasuredSteps::in_words() const {
-  return fmt::format(
-      "{} steps predicted with a median error of {:.1f}%; repeated ones differ by {:.1f}%", n_steps,
-      100 * median_error, 100 * repeat_noise);
+  return fmt::format("{} step{} predicted with a median error of {:.1f}%; {}", n_steps,
+                     n_steps == 1 ? "" : "s", 100 * median_error,
+                     n_repeats == 0
+                         ? "none was repeated"
+                         : fmt::format("repeated ones differ by {:.1f}%", 100 * repeat_noise));
 }
 
 Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& options,

@@ -11,7 +11,7 @@ Job new_job(double now, double work, const Deadlines& asked, const DeadlineClass
   const double all_work = work + asked.work_beside;
   const bool by_work = asked.ttft_slo == 0 && otherwise.ttft_per_work > 0;
   double ttft_slo = asked.ttft_slo > 0 ? asked.ttft_slo : otherwise.ttft_slo;
-  // Before the last of them by what is still to do then.
+  // Before the last of them by what is still to do then, or that times a smaller factor.
   if (by_work)
     ttft_slo = std::max(ttft_slo, otherwise.ttft_per_work * all_work) -
                std::min(1.0, otherwise.ttft_per_work) * asked.work_behind;

@@ -61,12 +61,15 @@ TEST(MeasureSteps, TakesLittleMemory) {
 }
 
 TEST(MeasureSteps, SaysHowGoodTheyAre) {
-  const MeasuredSteps steps{.median_error = 0.061, .repeat_noise = 0.05, .n_steps = 120};
+  const MeasuredSteps steps{
+      .median_error = 0.061, .repeat_noise = 0.05, .n_steps = 120, .n_repeats = 9};
   EXPECT_TRUE(steps.good());
   EXPECT_FALSE((MeasuredSteps{.median_error = 0.061, .repeat_noise = 0.04}.good()));
   EXPECT_TRUE((MeasuredSteps{.median_error = 0.05, .repeat_noise = 0}.good()));
   EXPECT_EQ(steps.in_words(),
             "120 steps predicted with a median error of 6.1%; repeated ones differ by 5.0%");
+  EXPECT_EQ((MeasuredSteps{.median_error = 0.061, .n_steps = 1}.in_words()),
+            "1 step predicted with a median error of 6.1%; none was repeated");
 }
 
 TEST(SavedSteps, AreMeasuredOnce) {

@@ -65,6 +65,10 @@ TEST(Deadlines, OfTheRequestOrElseOfItsClass) {
   EXPECT_EQ(first.deadline, 10 + 4 * (0.1 + 39.9) - 39.9) << "that is still to do then";
   const DeadlineClass fixed{.ttft_slo = 1, .ttft_per_work = 0, .tpot_slo = 0.2};
   EXPECT_EQ(new_job(10, 0.1, {.work_beside = 9, .work_behind = 9}, fixed).deadline, 11);
+  const DeadlineClass half{.ttft_slo = 0.01, .ttft_per_work = 0.5, .tpot_slo = 0.2};
+  EXPECT_NEAR(new_job(10, 0.1, {.work_beside = 39.9, .work_behind = 39.9}, half).deadline, 10.05,
+              1e-9)
+      << "not before it came";
   const Job waited = new_job(10, 0.1, {.waited = 3}, otherwise);
   EXPECT_EQ(waited.arrival, 10);
   EXPECT_EQ(waited.deadline, 8) << "a second after it was sent";
