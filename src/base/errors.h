@@ -33,6 +33,10 @@ inline Error in_part(std::string_view part, Error error) {
   error.field = fmt::format("{}{}{}", part, error.field.empty() ? "" : ".", error.field);
   return error;
 }
+// "FIELD[2]": an element of a list.
+inline std::string place_in(std::string_view list, size_t index) {
+  return fmt::format("{}[{}]", list, index);
+}
 // "field 'NAME' ...", with that field to blame.
 template <class... Args>
 Error invalid_field(const std::string& name, fmt::format_string<Args...> text, Args&&... args) {

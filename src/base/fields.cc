@@ -1,12 +1,26 @@
 #include "base/fields.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "base/nearest.h"
 
 namespace pando {
+namespace {
+
+Error unknown_field(const std::string& name, std::span<const std::string_view> known) {
+  constexpr size_t kFew = 8;
+  std::string expected = nearest_hint(name, known);
+  if (expected.empty() && known.size() <= kFew)
+    expected = fmt::format(", expected {}", fmt::join(known, ", "));
+  return invalid_argument("unknown field '{}'{}", name, expected);
+}
+
+}  // namespace
 
 bool Fields::has(const char* name) const {
   const auto found = object_.find(name);
@@ -52,17 +66,18 @@ void Fields::texts(const char* name, std::vector<std::string>& out) {
 
 void Fields::text_list(const char* name, std::vector<std::string>& out) {
   if (has(name)) out.clear();
-  list(name, "a list of strings", &Json::is_string,
-       [&](const Json& value) { out.push_back(value.get<std::string>()); });
+  list(name, "a list of strings", &Json::is_string, "a string",
+       [&](size_t, const Json& value) { out.push_back(value.get<std::string>()); });
 }
 
 void Fields::tokens(const char* name, std::vector<Token>& out) {
   if (has(name)) out.clear();
-  list(name, "a list of token ids", &Json::is_number_unsigned, [&](const Json& value) {
-    const uint64_t wide = value.get<uint64_t>();
-    if (wide > 0x7fffffff) return fail(name, value, "token ids below 2^31");
-    out.push_back(static_cast<Token>(wide));
-  });
+  list(name, "a list of token ids", &Json::is_number_unsigned, "a token id",
+       [&](size_t i, const Json& value) {
+         const uint64_t wide = value.get<uint64_t>();
+         if (wide > 0x7fffffff) return fail(place_in(name, i), value, "a token id below 2^31");
+         out.push_back(static_cast<Token>(wide));
+       });
 }
 
 void Fields::biases(const char* name, std::map<Token, double>& out) {
@@ -83,7 +98,7 @@ void Fields::object(const char* name, Json& out) {
   read(name, "an object", &Json::is_object, [&](const Json& value) { out = value; });
 }
 
-void Fields::fail(const char* name, const Json& found, const char* expected) {
+void Fields::fail(const std::string& name, const Json& found, const char* expected) {
   fail(invalid_field(name, "is {}, expected {}", found_text(found), expected));
 }
 
@@ -98,7 +113,7 @@ void Fields::fail(const char* part, const Fields& of_part) {
 void Fields::only(std::span<const std::string_view> known) {
   for (const auto& [name, value] : object_.items())
     if (std::find(known.begin(), known.end(), name) == known.end())
-      return fail(blame(name, invalid_argument("unknown field '{}'", name)));
+      return fail(blame(name, unknown_field(name, known)));
 }
 
 void Fields::read(const char* name, const char* expected, Is is, const Take& take) {
@@ -111,13 +126,14 @@ void Fields::read(const char* name, const char* expected, Is is, const Take& tak
   }
 }
 
-void Fields::list(const char* name, const char* expected, Is is, const Take& take) {
+void Fields::list(const char* name, const char* expected, Is is, const char* of_one,
+                  const TakeOne& take) {
   if (!has(name)) return;
   const Json& values = object_[name];
   if (!values.is_array()) return fail(name, values, expected);
-  for (const Json& value : values) {
-    if (!(value.*is)()) return fail(name, value, expected);
-    take(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!(values[i].*is)()) return fail(place_in(name, i), values[i], of_one);
+    take(i, values[i]);
   }
 }
 

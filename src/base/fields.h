@@ -38,7 +38,7 @@ class Fields {
   void biases(const char* name, std::map<Token, double>& out);
   void object(const char* name, Json& out);
 
-  void fail(const char* name, const Json& found, const char* expected);
+  void fail(const std::string& name, const Json& found, const char* expected);
   void fail(Status status);
   // Of `part`, an object in this one.
   void fail(const char* part, const Fields& of_part);
@@ -49,8 +49,10 @@ class Fields {
  private:
   using Is = bool (Json::*)() const noexcept;
   using Take = std::function<void(const Json&)>;
+  using TakeOne = std::function<void(size_t index, const Json&)>;
   void read(const char* name, const char* expected, Is is, const Take& take);
-  void list(const char* name, const char* expected, Is is, const Take& take);
+  // `of_one`: what is expected of an element.
+  void list(const char* name, const char* expected, Is is, const char* of_one, const TakeOne& take);
 
   const Json& object_;
   Status status_;

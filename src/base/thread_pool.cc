@@ -42,7 +42,7 @@ uint32_t wait_until(const std::atomic<uint32_t>& state, const Wanted& wanted) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int n_threads, int nice) {
+ThreadPool::ThreadPool(int n_threads, int nice) : runs_(static_cast<size_t>(n_threads)) {
   PANDO_CHECK(n_threads >= 1 && n_threads <= static_cast<int>(kInside));
   try {
     for (int worker = 1; worker < n_threads; ++worker)
@@ -89,6 +89,29 @@ void ThreadPool::parallel_for(int64_t n_items, FunctionRef<void(int64_t, int)> b
   }
   if (failed_.load(std::memory_order_acquire))
     std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void ThreadPool::parallel_runs(int64_t n_items, FunctionRef<void(int64_t, int)> body) {
+  const auto n_runs = static_cast<int64_t>(runs_.size());
+  for (int64_t i = 0; i < n_runs; ++i) {
+    runs_[i].next.store(i * n_items / n_runs, std::memory_order_relaxed);
+    runs_[i].end = (i + 1) * n_items / n_runs;
+  }
+  parallel_for(n_items, [&](int64_t, int worker) { body(take(worker), worker); });
+}
+
+// An item of the worker's own run, else of another's: there is one, as there are as many items as
+// calls.
+int64_t ThreadPool::take(int worker) {
+  const size_t n_runs = runs_.size();
+  for (size_t i = 0; i < n_runs; ++i) {
+    Run& run = runs_[(static_cast<size_t>(worker) + i) % n_runs];
+    if (run.next.load(std::memory_order_relaxed) >= run.end) continue;
+    const int64_t item = run.next.fetch_add(1, std::memory_order_relaxed);
+    if (item < run.end) return item;
+  }
+  PANDO_CHECK(false);
+  return 0;
 }
 
 void ThreadPool::worker_main(int worker) {

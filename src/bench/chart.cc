@@ -106,12 +106,12 @@ std::string to_svg(const Chart& chart) {
   for (size_t i = 0; i < chart.x_names.size(); ++i)
     x_tick(static_cast<double>(i + 1), chart.x_names[i]);
   if (!named)
-    for (const double tick : x_axis->ticks()) x_tick(tick, number(tick));
+    for (const double tick : x_axis->ticks()) x_tick(tick, fmt::format("{:g}", tick));
   for (const double tick : y_axis->ticks()) {
     const double y = y_axis->at(tick);
     svg +=
         fmt::format("<path d=\"M{} {:.1f}H{}\" stroke=\"#dddddd\"/>\n", kLeft, y, kWidth - kRight);
-    svg += text_at(kLeft - 6, y + 4, "end", number(tick));
+    svg += text_at(kLeft - 6, y + 4, "end", fmt::format("{:g}", tick));
   }
   svg += text_at((kLeft + kWidth - kRight) / 2, kHeight - 16, "middle", chart.x_label);
   svg += fmt::format(

@@ -10,31 +10,18 @@
 
 #include "bench/kernel_rates.h"
 #include "bench/registry.h"
-#include "bench/tokens.h"
 #include "engine/model_parts.h"
 
 namespace pando::bench {
 namespace {
 
-ModelSpec llama(const char* shape, int n_layers) {
-  return {
-      .shape = shape, .n_layers = n_layers, .weights = WeightType::kAsStored, .all_rows = false};
-}
-
-// `batch` answers of n_tokens behind a prefix that is there already, each after a token of its own:
-// decoding alone, as in appendix D.1.
 std::vector<Lane> decode(Lab& lab, const ModelSpec& spec, int prefix, int batch, int n_tokens) {
   const auto model = lab.model(spec);
   std::vector<Contestant> contestants;
   for (const char* name : {"tree", "hydragen", "prefix_cached", "no_attention"})
     contestants.push_back({.name = name, .sharing = name, .model = model, .max_running = batch});
-  const SharedPrompts shape{.n_prompts = batch,
-                            .n_shared = prefix,
-                            .n_own = 1,
-                            .n_answer = n_tokens,
-                            .is_warm = true,
-                            .is_kept = true};
-  return lab.contest(contestants, shared_prompts(shape, model->info().vocab));
+  return lab.contest(contestants,
+                     shared_prompts(decodes_behind(prefix, batch, n_tokens), model->info().vocab));
 }
 
 // What was measured at one setting.
@@ -173,7 +160,7 @@ void show_allowed(Lab& lab, const ModelSpec& spec, const std::vector<Point>& poi
 }
 
 void run_figure_3(Lab& lab) {
-  const ModelSpec spec = llama("codellama-13b", lab.choose(1, 1, 2));
+  const ModelSpec spec = llama_spec("codellama-13b", lab.choose(1, 1, 2));
   const std::string note =
       "The paper: CodeLlama-13b, 8 A100, 128 tokens an answer; batch 1,024 in (b). There Hydragen "
       "stays within 70% of the ceiling up to 16K tokens, at up to 32 times the best baseline.";
@@ -187,7 +174,7 @@ void run_figure_3(Lab& lab) {
 }
 
 void run_tables_1_2(Lab& lab) {
-  ModelSpec spec = llama("llama-2-7b", lab.choose(1, 1, 2));
+  ModelSpec spec = llama_spec("llama-2-7b", lab.choose(1, 1, 2));
   if (lab.full()) spec.context = 16384;  // CodeLlama's, where Llama 2 has 4,096
   grid(
       lab, spec, "Tables 1 and 2",
@@ -202,6 +189,20 @@ void run_tables_1_2(Lab& lab) {
 }
 
 }  // namespace
+
+ModelSpec llama_spec(const char* shape, int n_layers) {
+  return {
+      .shape = shape, .n_layers = n_layers, .weights = WeightType::kAsStored, .all_rows = false};
+}
+
+SharedPrompts decodes_behind(int prefix, int batch, int n_tokens) {
+  return {.n_prompts = batch,
+          .n_shared = prefix,
+          .n_own = 1,
+          .n_answer = n_tokens,
+          .is_warm = true,
+          .is_kept = true};
+}
 
 std::vector<Benchmark> hydragen_benchmarks() {
   return {{{"hydragen-figure-3", "decoding over a shared prefix, by batch and by prefix"},

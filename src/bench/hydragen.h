@@ -2,11 +2,18 @@
 #pragma once
 
 #include "bench/lab.h"
+#include "bench/tokens.h"
 #include "model/config.h"
 
 namespace pando::bench {
 
 void run_hydragen_figure_4(Lab& lab);
+
+// A Llama in bf16 with so many of its layers.
+ModelSpec llama_spec(const char* shape, int n_layers);
+// `batch` answers of n_tokens behind a prefix that is there already, each after a token of its own:
+// decoding alone, as in appendix D.1.
+SharedPrompts decodes_behind(int prefix, int batch, int n_tokens);
 
 // Seconds of a decoding step of `batch` rows over a prefix, which parts with known rates add up to.
 struct StepParts {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "bench/data_sets.h"
+#include "bench/hydragen.h"
 #include "bench/ippd_sets.h"
 #include "bench/prompts.h"
 #include "bench/radixmlp.h"
@@ -93,24 +94,14 @@ void add_texts(const Lab& lab, const ModelSpec& model, std::vector<Kind>& kinds)
 // Decoding behind a prefix that is there, as in Hydragen's figure 3.
 void add_hydragen(const Lab& lab, std::vector<Kind>& kinds) {
   const int batch = lab.choose(8, 256, 256);
-  for (const int prefix : lab.choose<std::vector<int>>({128}, {1024, 2048}, {1024, 4096, 16256})) {
-    const SharedPrompts shape{.n_prompts = batch,
-                              .n_shared = prefix,
-                              .n_own = 1,
-                              .n_answer = 3,
-                              .is_warm = true,
-                              .is_kept = true};
+  for (const int prefix : lab.choose<std::vector<int>>({128}, {1024, 2048}, {1024, 4096, 16256}))
     kinds.push_back(
         {.name = fmt::format("Hydragen: {} answers behind a prefix of {}, which is there", batch,
                              prefix),
-         .model = {.shape = "codellama-13b",
-                   .n_layers = lab.choose(1, 1, 2),
-                   .weights = WeightType::kAsStored,
-                   .all_rows = false},
-         .make = prompts(shape),
+         .model = llama_spec("codellama-13b", lab.choose(1, 1, 2)),
+         .make = prompts(decodes_behind(prefix, batch, 3)),
          .alone = 1,
          .in_a_pass = in_a_pass(prefix + 1)});
-  }
 }
 
 // The synthetic prefill of table 2.

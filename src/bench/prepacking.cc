@@ -140,13 +140,15 @@ void run_figure_3(Lab& lab) {
           "The paper: up to 6 times with Llama2 1.3B and 4.5 with 7B, growing with the batch; "
           "to be compared with prepacked:dense.",
           passes_note(kRowsOfPass)}};
-  Chart chart{.title = "Times faster than padded prefill",
-              .x_label = "batch",
-              .y_label = "times",
-              .log_x = true};
+  std::vector<Chart> charts;
   const auto sizes = lab.choose<std::vector<size_t>>({2, 8}, {2, 8, 24}, {1, 4, 16, 64});
   for (const LengthMix& mix : mixes_of(lab, *model, lab.choose<size_t>(1, 2, 4))) {
-    Chart::Series dense{fmt::format("{}, dense", mix.name), {}}, ragged{mix.name, {}};
+    Chart& chart = charts.emplace_back(
+        Chart{.title = fmt::format("Times faster than padded prefill, {}", mix.name),
+              .x_label = "batch",
+              .y_label = "times",
+              .log_x = true,
+              .series = {{"prepacked:dense", {}}, {"prepacked", {}}, {"tree", {}}}});
     for (const size_t k : sizes) {
       const std::string batch = fmt::format("batch={},rows={}", k, kRowsOfPass);
       const std::vector<Lane> lanes = lab.contest(
@@ -159,19 +161,17 @@ void run_figure_3(Lab& lab) {
             return Workload{.timed = first_tokens(sample_of(mix.prompts, k, seed), repetition)};
           });
       note_missing(table, fmt::format("{}, batch {}", mix.name, k), lanes);
-      const auto x = static_cast<double>(k);
-      dense.points.emplace_back(x, times_faster(lanes[1], lanes[0]));
-      ragged.points.emplace_back(x, times_faster(lanes[2], lanes[0]));
+      for (size_t i = 1; i < lanes.size(); ++i)
+        chart.series[i - 1].points.emplace_back(static_cast<double>(k),
+                                                times_faster(lanes[i], lanes[0]));
       table.add({mix.name, std::to_string(k), number(1e3 * lanes[0].seconds()),
                  number(times_faster(lanes[1], lanes[0])), number(times_faster(lanes[2], lanes[0])),
                  number(times_faster(lanes[3], lanes[0])),
                  number(token_ratio(lanes[2], lanes[0]))});
     }
-    chart.series.push_back(std::move(dense));
-    chart.series.push_back(std::move(ragged));
   }
   lab.show(table);
-  lab.show(chart);
+  for (const Chart& chart : charts) lab.show(chart);
 }
 
 void run_figure_4(Lab& lab) {

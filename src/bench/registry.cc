@@ -1,6 +1,9 @@
 #include "bench/registry.h"
 
+#include <string_view>
+
 #include "base/errors.h"
+#include "base/nearest.h"
 #include "bench/inputs.h"
 
 namespace pando::bench {
@@ -38,7 +41,10 @@ Status run_benchmark(const std::string& name, const Settings& settings) {
     }
     return {};
   }
-  return invalid_argument("no benchmark is named '{}', expected one of `pando bench list`", name);
+  std::vector<std::string_view> known;
+  for (const Benchmark& benchmark : all()) known.push_back(benchmark.info.name);
+  return invalid_argument("no benchmark is named '{}', expected one of `pando bench list`{}", name,
+                          nearest_hint(name, known));
 }
 
 }  // namespace pando::bench

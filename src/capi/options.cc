@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "pando/sharing.h"
 
 namespace pando::capi {
@@ -25,7 +26,7 @@ Result<Json> read_object(std::string_view text, const char* source) {
 Status only(const Json& json, const char* source, std::initializer_list<std::string_view> known) {
   for (const auto& [name, value] : json.items())
     if (std::find(known.begin(), known.end(), name) == known.end())
-      return invalid_argument("{}: unknown field '{}'", source, name);
+      return invalid_argument("{}: unknown field '{}'{}", source, name, nearest_hint(name, known));
   return {};
 }
 

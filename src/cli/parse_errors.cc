@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <numeric>
 #include <span>
 #include <sstream>
 #include <utility>
+
+#include "base/nearest.h"
 
 namespace pando::cli {
 namespace {
@@ -18,40 +19,8 @@ CLI::App* find_command(CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-// Characters to change, add or leave out.
-size_t distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t k = 1; k <= b.size(); ++k) {
-      const size_t changed = diagonal + (a[i - 1] != b[k - 1]);
-      diagonal = row[k];
-      row[k] = std::min({changed, row[k - 1] + 1, row[k] + 1});
-    }
-  }
-  return row.back();
-}
-
-// The same, or one more than to the first words of `known` ("--api-key" of "--api-key-file").
-size_t distance_to_words(const std::string& name, const std::string& known) {
-  size_t least = distance(name, known);
-  for (size_t end = known.find('-', 2); end != std::string::npos; end = known.find('-', end + 1))
-    least = std::min(least, distance(name, known.substr(0, end)) + 1);
-  return least;
-}
-
-// " (hint: 'NAME'?)" with the nearest of the known names, where one may be meant.
 std::string hint(const std::string& name, const std::vector<std::string>& known) {
-  std::string nearest;
-  size_t least = std::max<size_t>(2, name.size() / 2);  // nothing further away is meant
-  for (const std::string& other : known)
-    if (const size_t d = distance_to_words(name, other); d <= least) {
-      least = d - (d > 0);
-      nearest = other;
-    }
-  return nearest.empty() ? "" : fmt::format(" (hint: '{}'?)", nearest);
+  return nearest_hint(name, std::vector<std::string_view>(known.begin(), known.end()));
 }
 
 std::string unknown_command(const CLI::App& app, const std::string& name) {

@@ -87,6 +87,10 @@ double share_reused(const EngineStats& stats) {
   return 1 - static_cast<double>(stats.prefill_rows) / static_cast<double>(stats.prompt_tokens);
 }
 
+std::string wrong_mark(bool is_wrong) {
+  return is_wrong ? fmt::format("WRONG, {}: ", kWhyWrong) : "";
+}
+
 std::string quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -103,7 +107,7 @@ std::string score_table(const RunRecord& run) {
         "{}exact match {:.1f}%, token F1 {:.1f}%, ROUGE-L {:.1f}%{} over {} answers\n", name,
         100 * s.exact_match, 100 * s.token_f1, 100 * s.rouge_l, choice, s.n);
   };
-  std::string table = row(is_wrong(run) ? fmt::format("WRONG, {}: ", kWhyWrong) : "", all);
+  std::string table = row(wrong_mark(is_wrong(run)), all);
   for (const auto& [group, s] : groups) table += row("  " + group + ": ", s);
   return table;
 }
@@ -119,9 +123,9 @@ std::string footer(const RunRecord& run, const Words& words, const EngineOptions
       "{}{}{}: {} {} in {:.2f} s, {:.2f} {}/s; prompt tokens asked {}, computed {}, reused "
       "{:.1f}%; generated {}{}{} | {} | {} x {}, {}",
       technique.empty() ? "" : fmt::format("{}: {}\n", run.sharing, technique),
-      is_wrong(run) ? fmt::format("WRONG, {}: ", kWhyWrong) : "", run.sharing, s.answers,
-      words.outputs, s.seconds, per_second(s.answers, s.seconds), words.inputs, e.prompt_tokens,
-      e.prefill_rows, 100 * share_reused(e), e.generated_tokens,
+      wrong_mark(is_wrong(run)), run.sharing, s.answers, words.outputs, s.seconds,
+      per_second(s.answers, s.seconds), words.inputs, e.prompt_tokens, e.prefill_rows,
+      100 * share_reused(e), e.generated_tokens,
       e.pad_rows > 0 ? fmt::format("; pads computed {}", e.pad_rows) : "",
       s.combined_hash != 0 ? fmt::format("; logits {:016x}", s.combined_hash) : "", build_commit(),
       options.threads, processor_name(), options.isa);

@@ -17,6 +17,9 @@ struct RunRecord {
 // Prompt tokens that were not computed because another answer's computation served, in [0, 1].
 double share_reused(const EngineStats& stats);
 
+// Before a line for people about output that is wrong; otherwise empty.
+std::string wrong_mark(bool is_wrong);
+
 // A text on one line, control characters escaped.
 std::string quoted(const std::string& text);
 

@@ -9,9 +9,9 @@
 
 #include "cli/commands.h"
 #include "cli/files.h"
+#include "cli/report.h"
 #include "cli/run_options.h"
 #include "cli/say.h"
-#include "pando/sharing.h"
 #include "pando/trec.h"
 
 namespace pando::cli {
@@ -68,8 +68,7 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
   if (!o.qrels.empty() && n_judged == 0)
     return report_error(fmt::format("'{}' grades none of the queries", o.qrels));
   if (n_judged > 0)
-    say("{}nDCG@{}: {:.4f}, the mean of {} queries\n",
-        is_wrong ? fmt::format("WRONG, {}: ", kWhyWrong) : "", kDepth,
+    say("{}nDCG@{}: {:.4f}, the mean of {} queries\n", wrong_mark(is_wrong), kDepth,
         sum / static_cast<double>(n_judged), n_judged);
   return kOk;
 }

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/comparison.h"
 #include "cli/files.h"
+#include "cli/problems.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_answers.h"
@@ -137,10 +138,13 @@ class RunCommand {
       }
       progress.update(now);
     };
-    batch.on_problem = [&](const std::string& message) {
-      progress.clear();
-      say("pando: {}\n", message);
-    };
+    Problems problems(
+        [&](const std::string& message) {
+          progress.clear();
+          say("pando: {}\n", message);
+        },
+        o_.verbose);
+    batch.on_problem = [&](const std::string& message) { problems.add(message); };
     batch.on_answer = [&](const BatchAnswer& answer) {
       if (comparison_) comparison_->add(is_second ? 1 : 0, answer);
       if (!is_second && wants_hash(o_, answer.key, hashes_))
@@ -157,6 +161,7 @@ class RunCommand {
     Result<BatchSummary> summary =
         run_batch(**engine, stream, input.n_bytes(), *answers->sink, batch);
     progress.clear();
+    problems.end();
     if (!summary) {
       if (o_.output == "-" && summary.error().code == ErrorCode::kIo && reader_is_gone())
         end_as_by_sigpipe();

@@ -35,6 +35,11 @@ CLI::Validator share() {
       "", "");
 }
 
+// Lists do not fit in cells.
+bool may_be_table(BatchTask task) {
+  return task == BatchTask::kAnswer || task == BatchTask::kEmbed;
+}
+
 // What asking takes, for both commands.
 void add_asking(CLI::App& app, RunOptions& o) {
   add_engine_options(app, o);
@@ -64,11 +69,15 @@ void add_engine_options(CLI::App& app, RunOptions& o) {
 }
 
 void add_input_options(CLI::App& app, RunOptions& o) {
-  app.add_option("--input", o.input, "File of JSON lines, CSV or TSV, or - for standard input")
+  const bool takes_tables = may_be_table(o.batch.task);
+  app.add_option("--input", o.input,
+                 takes_tables ? "File of JSON lines, CSV or TSV, or - for standard input"
+                              : "File of JSON lines, or - for standard input")
       ->required();
-  app.add_option("--format", o.format, "jsonl, csv or tsv; auto: by the name of --input")
-      ->check(CLI::IsMember({"auto", "jsonl", "csv", "tsv"}))
-      ->capture_default_str();
+  if (takes_tables)
+    app.add_option("--format", o.format, "jsonl, csv or tsv; auto: by the name of --input")
+        ->check(CLI::IsMember({"auto", "jsonl", "csv", "tsv"}))
+        ->capture_default_str();
   const bool splits = o.batch.task == BatchTask::kAnswer;
   std::vector<std::string> ways = {"error", "skip", "truncate-middle"};
   if (splits) ways.emplace_back("split");
@@ -180,10 +189,8 @@ Status settle(RunOptions& o) {
   o.batch.format = is("csv")   ? InputFormat::kCsv
                    : is("tsv") ? InputFormat::kTsv
                                : InputFormat::kJsonLines;
-  if (o.batch.format != InputFormat::kJsonLines &&
-      (o.batch.task == BatchTask::kRerank || o.batch.task == BatchTask::kScore))
-    return wrong("'{}' is a table, expected JSON lines (hint: --format jsonl, if it has them)",
-                 o.input);
+  if (o.batch.format != InputFormat::kJsonLines && !may_be_table(o.batch.task))
+    return wrong("'{}' is a table, expected JSON lines", o.input);
   o.batch.too_long = o.too_long == "skip"              ? TooLong::kSkip
                      : o.too_long == "truncate-middle" ? TooLong::kTruncateMiddle
                      : o.too_long == "split"           ? TooLong::kSplit

@@ -129,8 +129,8 @@ class EngineLoop {
   // Set when a reservation failed or took from others, until a sequence that runs ends: no waiting
   // sequence starts meanwhile.
   bool memory_tight_ = false;
-  const Sequence* did_not_fit_ =
-      nullptr;  // the waiting one whose start failed, with none taken from since
+  // The waiting one whose start failed, with none taken from since.
+  const Sequence* did_not_fit_ = nullptr;
   std::vector<Delivery> outbox_;
   EngineStats stats_;
 };

@@ -11,8 +11,6 @@
 namespace pando::kernel {
 namespace {
 
-constexpr int kRowsEach = 16;  // neighbouring rows fill the same cache lines of a key chunk
-
 // Sixteen channels at most, narrowed: [n] elements at `from` to channels of one position of a key
 // chunk at `to`, page_len elements apart.
 void scatter(const std::byte* from, int n, size_t element, size_t page_len, std::byte* to) {
@@ -28,82 +26,85 @@ size_t value_quad_bytes(const KvShape& shape) {
   return static_cast<size_t>(int8_element_bytes(4, shape.head_dim));
 }
 
-// k, v: [n_kv_heads, head_dim] f32.
-void write_int8_row(const Kernels& kernels, const KvView& kv, int layer, const float* k,
-                    const float* v, std::span<const KvSlot> slots) {
+// One head of a row. k, v: [head_dim].
+void write_int8(const Kernels& kernels, const KvView& kv, int layer, int head, const float* k,
+                const float* v, std::span<const KvSlot> slots) {
   const KvShape& shape = kv.shape;
   const size_t n_channels = shape.head_dim, page_len = shape.page_len;
   const size_t scales = int8_element_bytes(shape.page_len, shape.head_dim);
   alignas(64) int8_t few[512];  // of heads no wider than any published ones
   std::vector<int8_t> many(n_channels > sizeof(few) ? (n_channels + 15) / 16 * 16 : 0);
   int8_t* const q = many.empty() ? few : many.data();
-  for (int head = 0; head < shape.n_kv_heads; ++head, k += n_channels, v += n_channels) {
-    float scale = kernels.quantize(k, shape.head_dim, q).scale;
-    for (const KvSlot& slot : slots) {
-      std::byte* chunk = kv.page(slot.page) + shape.key_offset(layer, head);
-      for (size_t d = 0; d < n_channels; d += 4) {
-        uint32_t four;
-        std::memcpy(&four, q + d, 4);
-        four ^= 0x80808080u;  // each + 128
-        std::memcpy(chunk + d * page_len + 4 * slot.offset, &four, 4);
-      }
-      std::memcpy(chunk + scales + 4 * slot.offset, &scale, 4);
+  float scale = kernels.quantize(k, shape.head_dim, q).scale;
+  for (const KvSlot& slot : slots) {
+    std::byte* chunk = kv.page(slot.page) + shape.key_offset(layer, head);
+    for (size_t d = 0; d < n_channels; d += 4) {
+      uint32_t four;
+      std::memcpy(&four, q + d, 4);
+      four ^= 0x80808080u;  // each + 128
+      std::memcpy(chunk + d * page_len + 4 * slot.offset, &four, 4);
     }
-    scale = kernels.quantize(v, shape.head_dim, q).scale;
-    for (const KvSlot& slot : slots) {
-      std::byte* chunk = kv.page(slot.page) + shape.value_offset(layer, head);
-      std::byte* to = chunk + slot.offset / 4 * value_quad_bytes(shape) + slot.offset % 4;
-      for (size_t d = 0; d < n_channels; ++d) to[4 * d] = static_cast<std::byte>(q[d]);
-      std::memcpy(chunk + scales + 4 * slot.offset, &scale, 4);
-    }
+    std::memcpy(chunk + scales + 4 * slot.offset, &scale, 4);
+  }
+  scale = kernels.quantize(v, shape.head_dim, q).scale;
+  for (const KvSlot& slot : slots) {
+    std::byte* chunk = kv.page(slot.page) + shape.value_offset(layer, head);
+    std::byte* to = chunk + slot.offset / 4 * value_quad_bytes(shape) + slot.offset % 4;
+    for (size_t d = 0; d < n_channels; ++d) to[4 * d] = static_cast<std::byte>(q[d]);
+    std::memcpy(chunk + scales + 4 * slot.offset, &scale, 4);
   }
 }
 
-// k, v: [n_kv_heads, head_dim] f32.
-void write_float_row(const Kernels& kernels, const KvView& kv, int layer, const float* k,
-                     const float* v, std::span<const KvSlot> slots) {
+// One head of a row. k, v: [head_dim].
+void write_float(const Kernels& kernels, const KvView& kv, int layer, int head, const float* k,
+                 const float* v, std::span<const KvSlot> slots) {
   const KvShape& shape = kv.shape;
   const size_t element = dtype_size(shape.type);
   alignas(64) std::byte narrow[16 * sizeof(float)];
-  for (int head = 0; head < shape.n_kv_heads; ++head) {
-    for (int channel = 0; channel < shape.head_dim; channel += 16) {
-      const int n = std::min(16, shape.head_dim - channel);
-      const int64_t at = static_cast<int64_t>(head) * shape.head_dim + channel;
-      kernels.narrow_kv(shape.type, k + at, n, narrow);
-      for (const KvSlot& slot : slots) {
-        std::byte* chunk = kv.page(slot.page) + shape.key_offset(layer, head);
-        const size_t first = static_cast<size_t>(channel) * shape.page_len + slot.offset;
-        scatter(narrow, n, element, shape.page_len, chunk + first * element);
-      }
-      kernels.narrow_kv(shape.type, v + at, n, narrow);
-      for (const KvSlot& slot : slots) {
-        std::byte* chunk = kv.page(slot.page) + shape.value_offset(layer, head);
-        const size_t first = static_cast<size_t>(slot.offset) * shape.head_dim + channel;
-        std::memcpy(chunk + first * element, narrow, n * element);
-      }
+  for (int channel = 0; channel < shape.head_dim; channel += 16) {
+    const int n = std::min(16, shape.head_dim - channel);
+    kernels.narrow_kv(shape.type, k + channel, n, narrow);
+    for (const KvSlot& slot : slots) {
+      std::byte* chunk = kv.page(slot.page) + shape.key_offset(layer, head);
+      const size_t first = static_cast<size_t>(channel) * shape.page_len + slot.offset;
+      scatter(narrow, n, element, shape.page_len, chunk + first * element);
+    }
+    kernels.narrow_kv(shape.type, v + channel, n, narrow);
+    for (const KvSlot& slot : slots) {
+      std::byte* chunk = kv.page(slot.page) + shape.value_offset(layer, head);
+      const size_t first = static_cast<size_t>(slot.offset) * shape.head_dim + channel;
+      std::memcpy(chunk + first * element, narrow, n * element);
     }
   }
 }
 
 }  // namespace
 
-void write_kv_row(const Kernels& kernels, const KvView& kv, int layer, const float* k,
-                  const float* v, std::span<const KvSlot> slots) {
-  if (slots.empty()) return;
-  const auto write = kv.shape.type == DType::kI8 ? write_int8_row : write_float_row;
-  write(kernels, kv, layer, k, v, slots);
+void write_kv_rows(const Kernels& kernels, const KvView& kv, int layer, const NewKeys& keys,
+                   std::span<const uint32_t> slot_begin, std::span<const KvSlot> slots,
+                   uint32_t begin, uint32_t end) {
+  const auto write = kv.shape.type == DType::kI8 ? write_int8 : write_float;
+  // Head by head: one key chunk stays in the first-level cache while rows fill it, those of all
+  // heads would not.
+  for (int head = 0; head < kv.shape.n_kv_heads; ++head) {
+    for (uint32_t row = begin; row < end; ++row) {
+      const uint32_t first = slot_begin[row], n_slots = slot_begin[row + 1] - first;
+      const int64_t at = row * keys.stride + int64_t{head} * kv.shape.head_dim;
+      if (n_slots > 0)
+        write(kernels, kv, layer, head, keys.k + at, keys.v + at, slots.subspan(first, n_slots));
+    }
+  }
 }
 
-void write_kv(const Kernels& kernels, ThreadPool& pool, const KvView& kv, int layer, const float* k,
-              const float* v, int64_t stride, std::span<const uint32_t> slot_begin,
+void write_kv(const Kernels& kernels, ThreadPool& pool, const KvView& kv, int layer,
+              const NewKeys& keys, std::span<const uint32_t> slot_begin,
               std::span<const KvSlot> slots) {
   PANDO_CHECK(!slot_begin.empty() && slot_begin.back() <= slots.size());
-  const int64_t n_rows = static_cast<int64_t>(slot_begin.size()) - 1;
-  pool.parallel_for((n_rows + kRowsEach - 1) / kRowsEach, [&](int64_t item, int) {
-    const int64_t end = std::min(n_rows, (item + 1) * kRowsEach);
-    for (int64_t row = item * kRowsEach; row < end; ++row)
-      write_kv_row(kernels, kv, layer, k + row * stride, v + row * stride,
-                   slots.subspan(slot_begin[row], slot_begin[row + 1] - slot_begin[row]));
+  const auto n_rows = static_cast<uint32_t>(slot_begin.size()) - 1;
+  pool.parallel_for((n_rows + kKvRowsEach - 1) / kKvRowsEach, [&](int64_t item, int) {
+    const uint32_t begin = static_cast<uint32_t>(item) * kKvRowsEach;
+    write_kv_rows(kernels, kv, layer, keys, slot_begin, slots, begin,
+                  std::min(n_rows, begin + kKvRowsEach));
   });
 }
 

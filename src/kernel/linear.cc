@@ -60,7 +60,7 @@ void PackedRows::pack(const Kernels& kernels, ThreadPool& pool, DType weights, i
   // block: from 64 rows on an item is such a block, but in a tile that has one fewer than others.
   const int rows_each = int64_t{m} * k < kWorthSharing ? most_rows : m < 64 ? 8 : 16;
   const int n_parts = (most_rows + rows_each - 1) / rows_each;  // of a tile
-  pool.parallel_for(int64_t{n_tiles} * n_parts, [&](int64_t item, int worker) {
+  pool.parallel_runs(int64_t{n_tiles} * n_parts, [&](int64_t item, int worker) {
     const int tile = static_cast<int>(item) / n_parts, part = static_cast<int>(item) % n_parts;
     const int first = first_of(tile, n_tiles, m), n_rows = first_of(tile + 1, n_tiles, m) - first;
     const int end = first_of(part + 1, n_parts, n_rows);
@@ -80,7 +80,7 @@ void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, c
   const int m = x.m();
   const Cut c = cut(m, w.n(), w.k(), pool.n_threads());
   const int64_t row_bytes = packed_row_bytes(w.type(), unit_count(w.type(), w.k()));
-  pool.parallel_for(int64_t{c.n_tiles} * c.n_parts, [&](int64_t item, int) {
+  pool.parallel_runs(int64_t{c.n_tiles} * c.n_parts, [&](int64_t item, int) {
     const int tile = static_cast<int>(item) / c.n_parts, part = static_cast<int>(item) % c.n_parts;
     const int row = first_of(tile, c.n_tiles, m);
     const int column = first_of(part, c.n_parts, c.n_panels) * kPanelLen;
@@ -92,6 +92,7 @@ void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, c
                           .m = first_of(tile + 1, c.n_tiles, m) - row,
                           .n = std::min(next_column, w.n()) - column,
                           .k = w.k(),
+                          .goes_on = part + 1 < c.n_parts,
                           .y = y + row * y_stride + column,
                           .y_stride = y_stride});
   });

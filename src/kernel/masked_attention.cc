@@ -66,17 +66,22 @@ class MaskedItem {
     tile.keys = keys.data();
     tile.values = values.data();
     const uint32_t tile_len = shape_.tile_len, page_len = shape_.page_len;
+    tile.first = true;
     for (uint32_t first = 0; first < stack.n_cells; first += tile_len) {
-      tile.first = first == 0;
       tile.n_cells = static_cast<int>(std::min(tile_len, stack.n_cells - first));
+      if (!lay_out_mask(stack, row_begin, row_end, first, tile.n_cells)) continue;
       for (uint32_t i = 0; i * page_len < static_cast<uint32_t>(tile.n_cells); ++i) {
         const std::byte* page =
             args_.kv.page(masked_.pages[stack.first_page + first / page_len + i]);
         keys[i] = page + shape_.key_offset(args_.layer, kv_head);
         values[i] = page + shape_.value_offset(args_.layer, kv_head);
       }
-      lay_out_mask(stack, row_begin, row_end, first, tile.n_cells);
       kernels_.attend_masked(tile);
+      tile.first = false;
+    }
+    if (tile.first) {  // nobody sees anything
+      std::fill_n(sum_, n_queries * 16, 0.0f);
+      std::fill_n(acc_, n_queries * dim_, 0.0f);
     }
     for (int i = 0; i < n_queries; ++i) {
       float z = 0;
@@ -92,23 +97,24 @@ class MaskedItem {
     return row * stride + head * shape_.head_dim;
   }
 
-  // Equation 10 of IPPD for one tile.
-  void lay_out_mask(const MaskedStack& stack, uint32_t row_begin, uint32_t row_end, uint32_t first,
+  // Equation 10 of IPPD for one tile. False where none of the rows sees any of it.
+  bool lay_out_mask(const MaskedStack& stack, uint32_t row_begin, uint32_t row_end, uint32_t first,
                     int n_cells) {
     constexpr float kUnseen = -std::numeric_limits<float>::infinity();
     const uint32_t tile_len = shape_.tile_len;
     const uint32_t n_tiles = (stack.n_cells + tile_len - 1) / tile_len;
+    uint64_t seen = 0;
     for (uint32_t row = row_begin; row < row_end; ++row) {
-      const uint64_t bits =
-          masked_.masks[stack.first_mask + uint64_t{row - stack.row_begin} * n_tiles +
-                        first / tile_len];
+      uint64_t bits = masked_.masks[stack.first_mask + uint64_t{row - stack.row_begin} * n_tiles +
+                                    first / tile_len];
+      const uint32_t* const cells = masked_.cell_positions.data() + stack.first_cell + first;
+      for (int j = 0; j < n_cells && args_.window > 0; ++j)
+        if (cells[j] + args_.window <= args_.positions[row]) bits &= ~(uint64_t{1} << j);
       float* const mask = mask_ + (row - row_begin) * tile_;
       for (int j = 0; j < n_cells; ++j) mask[j] = bits >> j & 1 ? 0 : kUnseen;
-      if (args_.window == 0) continue;
-      const uint32_t* const cells = masked_.cell_positions.data() + stack.first_cell + first;
-      for (int j = 0; j < n_cells; ++j)
-        if (cells[j] + args_.window <= args_.positions[row]) mask[j] = kUnseen;
+      seen |= bits;
     }
+    return seen != 0;
   }
 
   const Kernels& kernels_;

@@ -35,8 +35,9 @@ struct MaskedArgs {
   std::span<const uint32_t> cell_positions;  // [cells of all stacks], for the window
 };
 
-// softmax(q k + M) v with M 0 or -infinity, one fold over tiles of cells. Every product is
-// computed, also those that the mask takes out; a row that sees nothing comes out as 0. Of `rows`
+// softmax(q k + M) v with M 0 or -infinity, one fold over tiles of cells. Products that
+// the mask takes out are computed too, but for tiles that no row of a work item sees (half of a
+// causal mask, as FlashAttention skips them); a row that sees nothing comes out as 0. Of `rows`
 // the tasks are not read and positions with a window only; keys and values are f32, f16 or bf16, in
 // tiles of at most 64 positions.
 void masked_attention(const Kernels& kernels, ThreadPool& pool, const AttentionArgs& rows,

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
-#include "kernel/kv_write.h"
 #include "kernel/select_rows.h"
 
 namespace pando::model {
 
 void BaselineAttention::run(const StepPlan& plan, const kernel::AttentionArgs& args,
-                            const NewKeys& keys, kernel::AttentionScratch& scratch) {
+                            const kernel::NewKeys& keys, kernel::AttentionScratch& scratch) {
   const size_t q_dim = static_cast<size_t>(args.n_heads) * args.kv.shape.head_dim;
   if (plan.skips_attention) {
     std::fill_n(args.out, plan.n_rows() * q_dim, 0.0f);
@@ -62,7 +61,7 @@ kernel::KvView BaselineAttention::scratch_pages(const kernel::KvView& kv, size_t
 }
 
 void BaselineAttention::run_masked(const StepPlan& plan, const kernel::AttentionArgs& args,
-                                   const NewKeys& keys, kernel::AttentionScratch& scratch) {
+                                   const kernel::NewKeys& keys, kernel::AttentionScratch& scratch) {
   const MaskedRows& masked = plan.masked;
   kernel::AttentionArgs rows = args;
   if (masked.memory == nullptr) {
@@ -72,8 +71,7 @@ void BaselineAttention::run_masked(const StepPlan& plan, const kernel::Attention
     rows.kv.base = masked.memory;
     if (args.layer == 0) kernel::copy_pages(rows.kv, masked.copies);
   }
-  kernel::write_kv(kernels_, pool_, rows.kv, rows.layer, keys.k, keys.v, keys.stride,
-                   masked.slot_begin, masked.slots);
+  kernel::write_kv(kernels_, pool_, rows.kv, rows.layer, keys, masked.slot_begin, masked.slots);
   kernel::masked_attention(kernels_, pool_, rows,
                            {.stacks = masked.stacks,
                             .pages = masked.pages,

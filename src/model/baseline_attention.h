@@ -4,16 +4,10 @@
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "kernel/attention.h"
+#include "kernel/kv_write.h"
 #include "step/step_plan.h"
 
 namespace pando::model {
-
-// Keys and values of the rows of a pass, f32: row r begins at k + r * stride, v + r * stride.
-struct NewKeys {
-  const float* k;  // [n_rows, n_kv_heads, head_dim]
-  const float* v;
-  int64_t stride;
-};
 
 // Owned by one engine, used by its thread. The engine's own planners never come here.
 class BaselineAttention {
@@ -28,14 +22,14 @@ class BaselineAttention {
 
   // As kernel::attention; q and out of `args` have the rows of the plan, and tasks and positions
   // are the plan's.
-  void run(const StepPlan& plan, const kernel::AttentionArgs& args, const NewKeys& keys,
+  void run(const StepPlan& plan, const kernel::AttentionArgs& args, const kernel::NewKeys& keys,
            kernel::AttentionScratch& scratch);
 
  private:
   void run_expanded(const StepPlan& plan, const kernel::AttentionArgs& args,
                     kernel::AttentionScratch& scratch);
-  void run_masked(const StepPlan& plan, const kernel::AttentionArgs& args, const NewKeys& keys,
-                  kernel::AttentionScratch& scratch);
+  void run_masked(const StepPlan& plan, const kernel::AttentionArgs& args,
+                  const kernel::NewKeys& keys, kernel::AttentionScratch& scratch);
   kernel::KvView scratch_pages(const kernel::KvView& kv, size_t n_pages);
 
   const kernel::Kernels& kernels_;

@@ -30,12 +30,21 @@ class Stopwatch {
   Clock::time_point last_ = Clock::now();
 };
 
-// body(row) for every row, `rows_each` an item: enough to pay for handing it out.
+// body(begin, end) for blocks of `rows_each` rows.
 template <class Body>
-void for_rows(ThreadPool& pool, uint32_t n_rows, const Body& body, uint32_t rows_each = 8) {
-  pool.parallel_for((n_rows + rows_each - 1) / rows_each, [&](int64_t item, int) {
+void for_blocks(ThreadPool& pool, uint32_t n_rows, uint32_t rows_each, const Body& body) {
+  pool.parallel_runs((n_rows + rows_each - 1) / rows_each, [&](int64_t item, int) {
     const uint32_t begin = static_cast<uint32_t>(item) * rows_each;
-    for (uint32_t row = begin; row < std::min(begin + rows_each, n_rows); ++row) body(row);
+    body(begin, std::min(begin + rows_each, n_rows));
+  });
+}
+
+// body(row) for every row.
+template <class Body>
+void for_rows(ThreadPool& pool, uint32_t n_rows, const Body& body) {
+  constexpr uint32_t kRowsEach = 8;  // enough to pay for handing them out
+  for_blocks(pool, n_rows, kRowsEach, [&](uint32_t begin, uint32_t end) {
+    for (uint32_t row = begin; row < end; ++row) body(row);
   });
 }
 
@@ -122,21 +131,15 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
   enter(layer.qkv, layer.attention_norm, n_rows, buffers_.qkv.as<float>());
 
   Stopwatch watch;
-  constexpr uint32_t kKeyRowsEach = 16;  // neighbours fill the same cache lines of a key chunk
   PANDO_CHECK(plan.slot_begin.size() == n_rows + size_t{1} &&
               plan.slot_begin.back() <= plan.slots.size());
-  const float* k = buffers_.qkv.as<float>() + q_dim;
+  float* const qkv = buffers_.qkv.as<float>();
+  const kernel::NewKeys keys{qkv + q_dim, qkv + q_dim + kv_dim, static_cast<int64_t>(qkv_dim)};
   const int kv_layer = kv.shape.n_layers == 1 ? 0 : index;  // one layer: all write it in turn
-  for_rows(
-      pool_, n_rows,
-      [&](uint32_t row) {
-        float* qkv = buffers_.qkv.as<float>() + row * qkv_dim;
-        rotate(layer, plan, row, qkv);
-        const uint32_t first = plan.slot_begin[row], n_slots = plan.slot_begin[row + 1] - first;
-        kernel::write_kv_row(kernels_, kv, kv_layer, qkv + q_dim, qkv + q_dim + kv_dim,
-                             std::span(plan.slots).subspan(first, n_slots));
-      },
-      kKeyRowsEach);
+  for_blocks(pool_, n_rows, kernel::kKvRowsEach, [&](uint32_t begin, uint32_t end) {
+    for (uint32_t row = begin; row < end; ++row) rotate(layer, plan, row, qkv + row * qkv_dim);
+    kernel::write_kv_rows(kernels_, kv, kv_layer, keys, plan.slot_begin, plan.slots, begin, end);
+  });
   watch.lap(times_.row_ops_s);
 
   const kernel::AttentionArgs args{
@@ -149,12 +152,11 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
       .positions = plan.positions,
       .tasks = plan.tasks,
       .task_pages = plan.task_pages,
-      .q = buffers_.qkv.as<float>(),
+      .q = qkv,
       .q_stride = static_cast<int64_t>(qkv_dim),
       .out = buffers_.attended.as<float>()};
   if (BaselineAttention::does(plan)) {
-    baseline_attention_.run(plan, args, {k, k + kv_dim, static_cast<int64_t>(qkv_dim)},
-                            attention_scratch_);
+    baseline_attention_.run(plan, args, keys, attention_scratch_);
   } else {
     kernel::attention(kernels_, pool_, args, attention_scratch_);
   }

@@ -35,8 +35,6 @@ WireError wire_error(const Error& error) {
   return wire;
 }
 
-std::string place_in(const char* list, size_t index) { return fmt::format("{}[{}]", list, index); }
-
 Error lacks(const char* field) {
   return blame(field, invalid_argument("the body has no '{}'", field));
 }

@@ -17,8 +17,6 @@ struct WireError {
 
 // One table, from ErrorCode to status, type and code.
 WireError wire_error(const Error& error);
-// "FIELD[2]"
-std::string place_in(const char* list, size_t index);
 // Of a body without a field that it must have.
 Error lacks(const char* field);
 // Of what is given up before it is asked.

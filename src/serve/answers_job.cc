@@ -43,7 +43,7 @@ class AnswersJob : public openai::Job {
     const BatchQuestion& question = line_.questions[index];
     const AnswerOptions& options = line_.options;
     const std::string& text = options.prompt_template;
-    const std::string of_question = openai::place_in("questions", index);
+    const std::string of_question = place_in("questions", index);
     std::string longest = of_question;
     size_t n_most = question.text.size() * n_times(text, "{question}");
     const auto weigh = [&](std::string field, size_t n_bytes) {
@@ -59,7 +59,7 @@ class AnswersJob : public openai::Job {
       const size_t choice = request - places_[index].first;
       const bool is_own = question.choices != options.choices;
       const std::string list = is_own ? of_question + ".choices" : "choices";
-      weigh(openai::place_in(list.c_str(), choice), question.choices[choice].size());
+      weigh(place_in(list, choice), question.choices[choice].size());
     }
     return longest;
   }

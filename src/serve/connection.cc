@@ -225,7 +225,7 @@ class Session {
       const WireError error = why_cut();
       co_await fail(reply, error);
     }
-    const bool left = ended.index() == 1 || (ended.index() == 0 && std::get<0>(ended));
+    const bool left = ended.index() == 1 || (ended.index() == 0 && reply.is_lost());
     if (left || ended.index() == 2) service_.metrics.count_cancelled();
     log(reply, left ? 499 : reply.has_begun() ? reply.status() : 500);
     service_.metrics.count_request(find_route(request.path)->path, logged_.status, logged_.seconds);
@@ -242,27 +242,24 @@ class Session {
     request.is_given_up = true;
   }
 
-  // True: its client left. Throws nothing: whoever waits for the first of several would wait for
-  // the others.
-  asio::awaitable<bool> handled(HttpRequest& request, Reply<Stream>& reply) {
+  // Throws nothing: whoever waits for the first of several would wait for the others.
+  asio::awaitable<void> handled(HttpRequest& request, Reply<Stream>& reply) {
     std::optional<WireError> error;
     try {
       co_await handle(service_, request, reply);
     } catch (const boost::system::system_error&) {
       reply.lose();
-      co_return true;
     } catch (const std::bad_alloc&) {
       error = openai::wire_error(no_memory());
     } catch (const std::exception& bug) {
       error = WireError{500, "server_error", "internal", bug.what()};
     }
-    if (!error) co_return reply.is_lost();
+    if (!error) co_return;
     try {
       co_await fail(reply, *error);
     } catch (const std::exception&) {  // no memory for that either
       reply.close_after();
     }
-    co_return reply.is_lost();
   }
 
   WireError why_cut() const {

@@ -27,6 +27,28 @@ TEST(ThreadPool, EveryItemOnce) {
   }
 }
 
+TEST(ThreadPool, RunsAreOfNeighbours) {
+  for (const int n_threads : {1, 2, 5}) {
+    ThreadPool pool(n_threads);
+    for (const int64_t n_items : {0, 1, 2, 7, 1000}) {
+      std::vector<std::vector<int64_t>> of_worker(n_threads);
+      pool.parallel_runs(n_items,
+                         [&](int64_t item, int worker) { of_worker[worker].push_back(item); });
+      std::vector<int> n_calls(n_items);
+      for (const std::vector<int64_t>& items : of_worker) {
+        std::vector<int64_t> last(n_threads, -1);  // of each run
+        for (const int64_t item : items) {
+          ++n_calls[item];
+          const auto run = static_cast<size_t>(((item + 1) * n_threads - 1) / n_items);
+          EXPECT_GT(item, last[run]);
+          last[run] = item;
+        }
+      }
+      EXPECT_EQ(n_calls, std::vector<int>(n_items, 1)) << n_threads << " threads";
+    }
+  }
+}
+
 // What a loop wrote is there for the next one, whichever thread runs it.
 TEST(ThreadPool, LoopsFollowEachOther) {
   ThreadPool pool(3);

@@ -116,7 +116,7 @@ TEST(ChatLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q", "name": 5}]})"),
             "field 'name' is 5, expected a string");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q", "nam": "x"}]})"),
-            "unknown field 'nam'");
+            "unknown field 'nam' (hint: 'name'?)");
   EXPECT_EQ(refused(R"({"messages": [{"role": "tool", "content": "Q"}]})"),
             "the role of message 0 is 'tool', expected system, developer, user or assistant");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q"}], "prompt": "P"})"),

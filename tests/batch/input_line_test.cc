@@ -196,7 +196,7 @@ TEST(InputLine, ShapesThatAreRefused) {
             "expected one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
   EXPECT_EQ(refused(R"({"prompt": ""})"), "the prompt is empty, expected at least one token");
   EXPECT_EQ(refused(R"({"tokens": []})"), "the prompt is empty, expected at least one token");
-  EXPECT_EQ(refused(R"({"promt": "P"})"), "unknown field 'promt'");
+  EXPECT_EQ(refused(R"({"promt": "P"})"), "unknown field 'promt' (hint: 'prompt'?)");
   EXPECT_EQ(refused(R"({"prompt": "P", "context": "C"})"),
             "field 'context' goes with 'questions', which the line does not have");
   EXPECT_EQ(refused(R"({"questions": ["Q"]})"), "the line has 'questions' but no 'context'");
@@ -212,7 +212,7 @@ TEST(InputLine, ShapesThatAreRefused) {
             "question 1 is 3, expected a string or an object");
   EXPECT_EQ(refused(R"({"context": "C", "questions": [{"id": "q"}]})"), "question 0 has no 'text'");
   EXPECT_EQ(refused(R"({"context": "C", "questions": [{"text": "Q", "n": 2}]})"),
-            "unknown field 'n'");
+            "unknown field 'n', expected id, text, answers, choices, metadata");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{context}"})"),
             "the template has no {question} in it");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{contxt} {question}"})"),
@@ -249,11 +249,11 @@ TEST(InputLine, TypesAndRangesThatAreRefused) {
       {R"("choices": [])", "field 'choices' is [], expected a list of one or more"},
       {R"("choices": ["a", ""])", "a choice is an empty text, expected one character at least"},
       {R"("choices": ["a"], "n": 2)", "n is 2, expected 1 for a question with choices"},
-      {R"("stop": ["x", 1])", "field 'stop' is 1, expected a list of strings"},
-      {R"("stop_token_ids": [-1])", "field 'stop_token_ids' is -1, expected a list of token ids"},
+      {R"("stop": ["x", 1])", "field 'stop[1]' is 1, expected a string"},
+      {R"("stop_token_ids": [-1])", "field 'stop_token_ids[0]' is -1, expected a token id"},
       {R"("stop_token_ids": [2147483648])",
-       "field 'stop_token_ids' is 2147483648, expected token ids below 2^31"},
-      {R"("answers": [null])", "field 'answers' is null, expected a list of strings"},
+       "field 'stop_token_ids[0]' is 2147483648, expected a token id below 2^31"},
+      {R"("answers": [null])", "field 'answers[0]' is null, expected a string"},
       {R"("ignore_eos": 1)", "field 'ignore_eos' is 1, expected true or false"},
       {R"("logprobs": {"a": [1]})", "field 'logprobs' is {...}, expected true or false"},
   };
@@ -261,8 +261,7 @@ TEST(InputLine, TypesAndRangesThatAreRefused) {
     EXPECT_EQ(refused(std::string(R"({"prompt": "P", )") + field + "}"), message);
   EXPECT_EQ(refused(R"({"prompt": 5})"), "field 'prompt' is 5, expected a string");
   EXPECT_EQ(refused(R"({"tokens": "5"})"), "field 'tokens' is \"5\", expected a list of token ids");
-  EXPECT_EQ(refused(R"({"tokens": [1, 2.5]})"),
-            "field 'tokens' is 2.5, expected a list of token ids");
+  EXPECT_EQ(refused(R"({"tokens": [1, 2.5]})"), "field 'tokens[1]' is 2.5, expected a token id");
 }
 
 // An answer is told from the others of its line by its question's id.

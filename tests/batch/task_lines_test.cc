@@ -70,7 +70,8 @@ TEST(EmbedLines, NameWhatIsWrong) {
   EXPECT_EQ(error(R"({"id": 1})"),
             R"(line 1: the line has {"id":1}, expected either 'text' or 'tokens')");
   EXPECT_EQ(error(R"({"text": ""})"), "line 1: the text is empty, expected one token at least");
-  EXPECT_EQ(error(R"({"text": "T", "questions": []})"), "line 1: unknown field 'questions'");
+  EXPECT_EQ(error(R"({"text": "T", "questions": []})"),
+            "line 1: unknown field 'questions', expected id, text, tokens, instruction, metadata");
   EXPECT_EQ(error("[]"), "line 1: the line is [], expected an object");
   EXPECT_EQ(error(R"({"tokens": []})"), "line 1: the text is empty, expected one token at least");
   EXPECT_EQ(error(R"({"tokens": [5], "instruction": "I"})"),

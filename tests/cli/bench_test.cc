@@ -16,7 +16,8 @@ class BenchTest : public ProcessTest {
 
 TEST_F(BenchTest, SaysWhatIsWrong) {
   folder().write("file", "");
-  expect_says("peek", 2, "no benchmark is named 'peek', expected one of `pando bench list`");
+  expect_says("peek", 2,
+              "no benchmark is named 'peek', expected one of `pando bench list` (hint: 'peak'?)");
   expect_says("list --quick", 2, "bench list: --quick and --full go with the name of a benchmark");
   expect_says("peak --threads 100000", 2, "threads is 100000, expected 0 (all processors) to");
   expect_says("peak --threads -1", 2, "threads is -1, expected 0 (all processors) to");

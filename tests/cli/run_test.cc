@@ -141,6 +141,25 @@ TEST_F(RunTest, SomeLinesLeftOut) {
   EXPECT_TRUE(skipped.says("0 failed, 1 too long")) << skipped;
 }
 
+TEST_F(RunTest, WhatManyLinesHaveInCommonIsCounted) {
+  std::string lines = "{\"prompt\": 5}\n";
+  for (int i = 0; i < 25; ++i) lines += "{\"promt\": \"P\"}\n";
+  folder().write("wrong.jsonl", lines);
+  const Finished few = run("--input wrong.jsonl");
+  EXPECT_EQ(few.code, kIncomplete) << few;
+  EXPECT_TRUE(few.says("line 1: field 'prompt' is 5")) << few;
+  EXPECT_TRUE(few.says("line 11: unknown field 'promt' (hint: 'prompt'?)\n")) << few;
+  EXPECT_FALSE(few.says("line 12: ")) << few;
+  EXPECT_TRUE(
+      few.says("and 15 more lines like it (hint: --verbose says all), the last: line 26: "
+               "unknown field 'promt'"))
+      << few;
+  EXPECT_TRUE(few.says("left out: 26 bad lines")) << few;
+  const Finished all = run("--input wrong.jsonl --verbose");
+  EXPECT_TRUE(all.says("line 12: ") && all.says("line 26: ")) << all;
+  EXPECT_FALSE(all.says("more lines like it")) << all;
+}
+
 TEST_F(RunTest, EmptyInput) {
   const Finished finished = run("--input empty.jsonl --compare packed");
   EXPECT_EQ(finished.code, kOk) << finished;

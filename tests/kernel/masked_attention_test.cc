@@ -14,7 +14,7 @@ struct MaskedCase {
   int threads;
 };
 
-// Stacks with random masks, each row seeing at least one cell but one that sees none.
+// Stacks with random masks: rows that see nothing, tiles that none of a stack's rows sees.
 void run_case(const MaskedCase& c, std::mt19937& rng) {
   const auto below = [&](uint32_t n) { return static_cast<uint32_t>(rng() % n); };
   ThreadPool pool(c.threads);
@@ -34,6 +34,7 @@ void run_case(const MaskedCase& c, std::mt19937& rng) {
     n_rows += n_stack_rows;
     for (uint32_t i = 0; i < (n_cells + page_len - 1) / page_len; ++i) pages.push_back(0);
     for (uint32_t i = 0; i < n_cells; ++i) cell_positions.push_back(below(20));
+    const uint32_t hidden_tiles = below(8);  // bits; up to three tiles
     for (uint32_t row = 0; row < n_stack_rows; ++row) {
       row_positions.push_back(below(20));
       const bool all = below(4) == 0, none = below(40) == 0;
@@ -41,7 +42,8 @@ void run_case(const MaskedCase& c, std::mt19937& rng) {
         const uint32_t n_held = std::min(tile_len, n_cells - first);
         const uint64_t held = n_held == 64 ? ~uint64_t{0} : (uint64_t{1} << n_held) - 1;
         const uint64_t random = below(3) == 0 ? 0 : uint64_t{rng()} << 32 | rng();
-        masks.push_back(none ? 0 : held & (all ? ~uint64_t{0} : random));
+        const bool hidden = (hidden_tiles >> first / tile_len & 1) != 0;
+        masks.push_back(none || hidden ? 0 : held & (all ? ~uint64_t{0} : random));
       }
     }
   }
@@ -107,7 +109,7 @@ KvShape shape_of(DType type, int n_kv_heads, int head_dim, int page_len, int til
 TEST(MaskedAttention, RandomMasksAgainstDoubles) {
   const FpStateGuard fp_state;
   std::mt19937 rng(5);
-  for (int round = 0; round < 2; ++round) {
+  for (int round = 0; round < 4; ++round) {
     run_case({shape_of(DType::kF32, 2, 20, 4, 8), 4, 0, 1}, rng);
     run_case({shape_of(DType::kF16, 1, 32, 32, 64), 3, 0, 2}, rng);
     run_case({shape_of(DType::kBF16, 2, 72, 16, 64), 2, 7, 1}, rng);

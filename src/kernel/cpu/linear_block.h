@@ -20,7 +20,8 @@ struct LinearBlockArgs {
   int m;                     // rows of the tile
   int n;                     // outputs of these panels; only the last panel may have fewer than 48
   int k;
-  float* y;  // [m, n] f32, rows y_stride apart
+  bool goes_on;  // the panels behind these come next
+  float* y;      // [m, n] f32, rows y_stride apart
   int64_t y_stride;
 };
 
@@ -69,7 +70,7 @@ template <DType kType, class OnSlice, class OnRows>
       const int w_bytes = block.n_units * block.n_strips * unit_bytes(kType);
       w += w_bytes;
       on_slice(block, unit);
-      const bool fetch = may_fetch && !(last_panel && block.last_slice);
+      const bool fetch = may_fetch && (args.goes_on || !last_panel || !block.last_slice);
       const int n_lines = fetch ? w_bytes / Prefetch::kLine : 0;
       for (int i = 0; i < n_blocks; ++i) {
         const int row = first_of(i, n_blocks, args.m);
