@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "bench/tokens.h"
 #include "pando/answer.h"
-#include "pando/scores.h"
 
 namespace pando::bench {
 namespace {
@@ -66,13 +65,13 @@ std::vector<Request> demo_requests(const Model& model, const std::vector<QaDocum
   return requests;
 }
 
-double accuracy(const std::vector<QaDocument>& documents, const Sample& sample) {
+Scores scores_of(const std::vector<QaDocument>& documents, const Sample& sample) {
   ScoreTable scores;
   size_t i = 0;
   for (const QaDocument& document : documents)
     for (const std::string& answer : document.answers)
       scores.add(sample.completions[i++][0].text, std::vector{answer}, false);
-  return 100 * scores.all().exact_match;
+  return scores.all();
 }
 
 double same_answers(const Sample& one, const Sample& other) {

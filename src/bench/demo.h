@@ -8,6 +8,7 @@
 
 #include "bench/data_sets.h"
 #include "bench/lab.h"
+#include "pando/scores.h"
 
 namespace pando::bench {
 
@@ -21,9 +22,9 @@ std::vector<QaDocument> demo_documents();
 // of at most n_tokens.
 std::vector<Request> demo_requests(const Model& model, const std::vector<QaDocument>& documents,
                                    int n_tokens, int repetition);
-// Percent of the first answers that are the documents' own, by SQuAD's rules.
-double accuracy(const std::vector<QaDocument>& documents, const Sample& sample);
-// Percent of the answers that have the same tokens in both.
+// Of the first answers, beside the documents' own.
+Scores scores_of(const std::vector<QaDocument>& documents, const Sample& sample);
+// Percent of one's answers that have the same tokens in the other, which may have more.
 double same_answers(const Sample& one, const Sample& other);
 
 // Hydragen, appendix D.3: documents of `n_tokens` with facts about dogs among other lines. Half of

@@ -186,7 +186,7 @@ void run_needles(Lab& lab) {
       for (const Lane& lane : lanes) {
         if (lane.samples.empty()) continue;
         table.add({kind.name, std::to_string(length), lane.name,
-                   number(accuracy(documents, lane.samples[0])),
+                   number(100 * scores_of(documents, lane.samples[0]).exact_match),
                    number(same_answers(lane.samples[0], lanes[0].sample(0))),
                    number(lane.seconds())});
       }

@@ -19,6 +19,7 @@
 #include "kernel/kv_layout.h"
 #include "pando/make_model.h"
 #include "pando/version.h"
+#include "plan/planner.h"
 
 namespace pando::bench {
 namespace {
@@ -50,10 +51,8 @@ size_t kv_memory_for(const Contestant& who, const Workload& workload) {
   for (const Request& request : all)
     answers += static_cast<size_t>(request.sampling.n) *
                (static_cast<size_t>(request.sampling.max_tokens) + kPartialPages);
-  const std::string planner = who.sharing.substr(0, who.sharing.find(':'));
-  const bool shares = planner == "tree" || planner == "prefix_cached" || planner == "hydragen" ||
-                      planner == "no_attention";
-  const size_t tokens = answers + (shares ? distinct_tokens(all) : all_tokens(all));
+  const size_t tokens =
+      answers + (shares_tokens(who.sharing) ? distinct_tokens(all) : all_tokens(all));
   return tokens * kv_bytes_per_token(*who.model, who.kv_type) / 20 * 21;
 }
 
@@ -95,6 +94,12 @@ void wait_until_ready(const Engine& engine) {
       engine.kv_capacity() * kv_bytes_per_token(engine.model(), engine.options().kv_type);
   while (engine.stats().kv_ready_bytes < std::min(all, engine.options().kv_ahead))
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+bool shares_tokens(const std::string& sharing) {
+  constexpr int kAnyTile = 64;
+  const Result<std::unique_ptr<Planner>> planner = make_planner(sharing, kAnyTile);
+  return planner && (*planner)->shares_tokens();
 }
 
 size_t kv_bytes_per_token(const Model& model, KvType type) {

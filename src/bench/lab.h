@@ -83,6 +83,8 @@ struct Sample {
 // Until memory is behind the keys and values that options().kv_ahead says.
 void wait_until_ready(const Engine& engine);
 
+// Whether a planner, as --sharing, does; false of what is none, with which no engine opens.
+bool shares_tokens(const std::string& sharing);
 // Of a model's keys and values, over all layers.
 size_t kv_bytes_per_token(const Model& model, KvType type);
 

@@ -147,11 +147,20 @@ std::vector<Kind> kinds_of(const Lab& lab) {
                    .model = large,
                    .make = prompts({24 / part, 0, 200, 8}),
                    .n_repetitions = kMany});
+  for (const int n : {512 / part, 2048 / part})
+    kinds.push_back({.name = fmt::format("one prompt of {}", n),
+                     .model = large,
+                     .make = prompts({.n_prompts = 1, .n_shared = 0, .n_own = n}),
+                     .n_repetitions = kMany});
+  kinds.push_back({.name = "one answer of 64 tokens",
+                   .model = large,
+                   .make = prompts({.n_prompts = 1, .n_shared = 0, .n_own = 16, .n_answer = 64}),
+                   .n_repetitions = kMany});
   for (const int shared : lab.choose<std::vector<int>>({128}, {512}, {512, 2048, 4096}))
     kinds.push_back({.name = fmt::format("{} answers of 8 tokens that share {}", 64 / part, shared),
                      .model = large,
                      .make = prompts({64 / part, shared, 1, 8, true}),
-                     .alone = 1,
+                     .alone = shared > 512 ? size_t{8} : size_t{0},
                      .in_a_pass = in_a_pass(shared + 1)});
   add_hydragen(lab, kinds);
   add_radixmlp(lab, kinds);
@@ -160,10 +169,9 @@ std::vector<Kind> kinds_of(const Lab& lab) {
 }
 
 // Of a kind's requests; 0: all.
-size_t asked_at_most(std::string_view planner, const Kind& kind) {
+size_t asked_at_most(const std::string& planner, const Kind& kind) {
   if (planner == "radix") return kind.in_a_pass;
-  const bool shares = planner == "prefix_cached" || planner == "hydragen" || planner == "stacked";
-  return shares ? 0 : kind.alone;
+  return planner == "stacked" || shares_tokens(planner) ? 0 : kind.alone;
 }
 
 void run_planners(Lab& lab) {
@@ -177,7 +185,9 @@ void run_planners(Lab& lab) {
               "takes more than {} times what tree takes for a request, twice, is "
               "not timed again: its ratio is of one repetition. Where prompts are long, "
               "those without sharing "
-              "are asked one or two of them, and `radix` as many as a pass holds; ratios are of "
+              "are asked a part of them (Hydragen's: one of 256, RadixMLP's and IPPD's longest: "
+              "one or two, of 64 that share "
+              "more than 512: eight), and `radix` as many as a pass holds; ratios are of "
               "times for a request.",
               lab.quick() ? "One repetition, which decides nothing." : "Repetitions in turn.",
               kHopeless),

@@ -63,7 +63,7 @@ double prefill_seconds(const Sample& sample) {
 }
 
 // How much less `lane` computed than `padded`, over all batches.
-double token_ratio(const Lane& lane, const Lane& padded) {
+double computed_ratio(const Lane& lane, const Lane& padded) {
   return mean_computed_tokens(padded) / mean_computed_tokens(lane);
 }
 
@@ -113,7 +113,7 @@ void run_figure_2(Lab& lab) {
       const Spread seconds = spread(lane, wall_seconds);
       PairedRatios ratios = paired_ratios(lane, lanes[0]);
       if (&lane == &lanes.back()) {  // it had batches of its own
-        ratios.tokens = token_ratio(lane, lanes[0]);
+        ratios.tokens = computed_ratio(lane, lanes[0]);
         ratios.time = spread(lanes[0], wall_seconds).mean / seconds.mean;
         ratios.time_by_tokens = ratios.time / ratios.tokens;
       }
@@ -167,7 +167,7 @@ void run_figure_3(Lab& lab) {
       table.add({mix.name, std::to_string(k), number(1e3 * lanes[0].seconds()),
                  number(times_faster(lanes[1], lanes[0])), number(times_faster(lanes[2], lanes[0])),
                  number(times_faster(lanes[3], lanes[0])),
-                 number(token_ratio(lanes[2], lanes[0]))});
+                 number(computed_ratio(lanes[2], lanes[0]))});
     }
   }
   lab.show(table);
@@ -246,7 +246,7 @@ void run_figure_8(Lab& lab) {
       add_by_name(chart, mix.name, lane.name, ms);
     }
     cells.push_back(number(times_faster(lanes[3], lanes[2])));
-    cells.push_back(number(token_ratio(lanes[3], lanes[2])));
+    cells.push_back(number(computed_ratio(lanes[3], lanes[2])));
     table.add(std::move(cells));
   }
   lab.show(table);

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <random>
 
+#include "bench/own_process.h"
 #include "bench/process_memory.h"
 #include "bench/radixmlp.h"
 #include "bench/tokens.h"
@@ -163,22 +165,28 @@ void run_radixmlp_memory(Lab& lab) {
                            lab.name(spec)),
       .columns = {"planner", "keys and values, MB", "resident beside the weights, MB", "seconds"},
       .notes = {"Resident: most at a time in all repetitions, less what was before the engine was "
-                "opened. Planners come one after the other: two engines would share the count. "
+                "opened; each planner has a process of its own, and all the weights of one. "
                 "`packed` and `tree` work in passes of --step-rows, `radix` in one pass over the "
                 "batch. `tree` and `prefix_cached` keep what they computed, also of the batch "
                 "before, as long as there is room. The paper: 17 GB of TEI, which keeps no keys "
                 "and values, 79 GB of vLLM, which takes what there is, for Qwen3-8B."}};
   for (const char* planner : {"packed", "radix", "radix:stateless", "prefix_cached", "tree"}) {
-    check(restart_peak_memory());
-    const auto before = static_cast<double>(value_of(resident_bytes()));
-    const std::vector<Lane> lanes =
-        lab.contest({{.name = planner, .sharing = planner, .model = model}}, make);
-    const double peak = static_cast<double>(value_of(peak_resident_bytes())) - before;
-    note_missing(table, lab.name(spec), lanes);
-    if (lanes[0].samples.empty()) continue;
-    const EngineStats& stats = lanes[0].median_sample().stats;
-    table.add({planner, number(1e-6 * static_cast<double>(stats.kv_bytes_peak)),
-               number(1e-6 * peak), number(lanes[0].seconds())});
+    const nlohmann::json measured = in_own_process([&]() -> nlohmann::json {
+      check(restart_peak_memory());
+      const auto before = static_cast<double>(value_of(resident_bytes()));
+      const std::vector<Lane> lanes =
+          lab.contest({{.name = planner, .sharing = planner, .model = model}}, make);
+      const double peak = static_cast<double>(value_of(peak_resident_bytes())) - before;
+      Table own;
+      note_missing(own, lab.name(spec), lanes);
+      if (!lanes[0].samples.empty())
+        own.add({planner,
+                 number(1e-6 * static_cast<double>(lanes[0].median_sample().stats.kv_bytes_peak)),
+                 number(1e-6 * peak), number(lanes[0].seconds())});
+      return {{"rows", own.rows}, {"notes", own.notes}};
+    });
+    for (const auto& row : measured.at("rows")) table.add(row);
+    for (const auto& note : measured.at("notes")) table.notes.push_back(note);
   }
   lab.show(table, {.columns = {"resident beside the weights, MB"}});
 }

@@ -96,26 +96,30 @@ double peer_speed(const Lab& lab, const std::string& peer, const SpeedRow& row,
                                   {"weights", weights.name}}));
 }
 
-// Tokens per second of each, by repetition: peers, then ours. They take turns, in every other
-// repetition backwards. Peers begin, so that a command that fails does so at once.
+// Tokens per second of each, by repetition: peers, then ours. Peers begin, so that a command that
+// fails does so at once.
 std::vector<std::vector<double>> rates_in_turn(Lab& lab, const SpeedRow& row,
-                                               const SpeedWeights& weights, int n_repetitions,
-                                               Table& table) {
+                                               const SpeedWeights& weights, Table& table) {
   const std::vector<std::string>& peers = lab.settings().peers;
   std::vector<std::vector<double>> rates(peers.size() + std::size(kOurs));
-  for (int repetition = 0; repetition < n_repetitions; ++repetition) {
-    for (size_t i = 0; i < rates.size(); ++i) {
-      const size_t who = repetition % 2 == 0 ? i : rates.size() - 1 - i;
-      if (who < peers.size()) {
-        rates[who].push_back(peer_speed(lab, peers[who], row, weights));
-        continue;
-      }
-      const KvType kv_type = kOurs[who - peers.size()].kv_type;
-      const Lane lane = run_row(lab, row, weights.type, {kv_type}, 1)[0];
-      if (repetition == 0) note_missing(table, row.name(), {lane});
-      rates[who].push_back(speed_tokens(row) / lane.sample(0).seconds);
-    }
-  }
+  // The longest take minutes of each engine.
+  const bool is_long = row.kind == SpeedRow::Kind::kShared && row.n_prompt > 512;
+  lab.in_turn(
+      rates.size(),
+      [&](size_t who, int repetition) {
+        double rate = 0;
+        if (who < peers.size()) {
+          rate = peer_speed(lab, peers[who], row, weights);
+        } else {
+          const KvType kv_type = kOurs[who - peers.size()].kv_type;
+          const Lane lane = run_row(lab, row, weights.type, {kv_type}, 1)[0];
+          if (repetition == 0) note_missing(table, row.name(), {lane});
+          rate = speed_tokens(row) / lane.sample(0).seconds;
+        }
+        if (repetition > 0) rates[who].push_back(rate);
+        return speed_tokens(row) / rate;
+      },
+      is_long && !lab.full() ? 1 : 0);
   return rates;
 }
 
@@ -124,13 +128,10 @@ void compare_rows(Lab& lab, Table& table) {
   for (const SpeedWeights& weights : speed_weights(lab)) {
     for (const SpeedRow& row : speed_rows(lab)) {
       if (!weights.all_rows && row.n_prompt > 512) continue;
-      // The longest take minutes of each engine.
-      const bool is_long = row.kind == SpeedRow::Kind::kShared && row.n_prompt > 512;
-      const int n = is_long ? 1 : lab.quick() ? 1 : 3;
-      const auto all = rates_in_turn(lab, row, weights, n, table);
+      const auto all = rates_in_turn(lab, row, weights, table);
       const std::span theirs = std::span(all).first(n_peers);
       const std::span ours = std::span(all).subspan(n_peers);
-      std::vector<std::string> cells = {weights.name, row.name()};
+      std::vector<std::string> cells = {weights.name, row.name(), std::to_string(all[0].size())};
       for (const std::vector<double>& rates : ours) cells.push_back(number(median(rates)));
       for (const std::vector<double>& rates : theirs) {
         cells.push_back(number(median(rates)));
@@ -151,7 +152,7 @@ void run_compare(Lab& lab) {
   const std::vector<std::string>& peers = lab.settings().peers;
   Table table{
       .title = fmt::format("Tokens per second, {} threads", lab.threads()),
-      .columns = {"weights", "row"},
+      .columns = {"weights", "row", "repetitions"},
       .notes = {"A peer's figure is the last line that its command prints; times: ours over "
                 "theirs, the median of paired ratios, with keys and values in f16 / int8."}};
   for (const Ours& ours : kOurs) table.columns.emplace_back(ours.name);
@@ -170,7 +171,7 @@ void run_compare(Lab& lab) {
     throw;
   }
   std::vector<std::string> drawn;
-  for (size_t i = 2; i < table.columns.size(); ++i)
+  for (size_t i = 3; i < table.columns.size(); ++i)
     if (table.columns[i] != "times") drawn.push_back(table.columns[i]);
   lab.show(table, {.n_names = 2, .columns = drawn});
 }

@@ -84,8 +84,7 @@ void write_kv_rows(const Kernels& kernels, const KvView& kv, int layer, const Ne
                    std::span<const uint32_t> slot_begin, std::span<const KvSlot> slots,
                    uint32_t begin, uint32_t end) {
   const auto write = kv.shape.type == DType::kI8 ? write_int8 : write_float;
-  // Head by head: one key chunk stays in the first-level cache while rows fill it, those of all
-  // heads would not.
+  // Head by head, so that neighbouring rows fill the same lines of a key chunk one after the other.
   for (int head = 0; head < kv.shape.n_kv_heads; ++head) {
     for (uint32_t row = begin; row < end; ++row) {
       const uint32_t first = slot_begin[row], n_slots = slot_begin[row + 1] - first;
@@ -101,7 +100,7 @@ void write_kv(const Kernels& kernels, ThreadPool& pool, const KvView& kv, int la
               std::span<const KvSlot> slots) {
   PANDO_CHECK(!slot_begin.empty() && slot_begin.back() <= slots.size());
   const auto n_rows = static_cast<uint32_t>(slot_begin.size()) - 1;
-  pool.parallel_for((n_rows + kKvRowsEach - 1) / kKvRowsEach, [&](int64_t item, int) {
+  pool.parallel_runs((n_rows + kKvRowsEach - 1) / kKvRowsEach, [&](int64_t item, int) {
     const uint32_t begin = static_cast<uint32_t>(item) * kKvRowsEach;
     write_kv_rows(kernels, kv, layer, keys, slot_begin, slots, begin,
                   std::min(n_rows, begin + kKvRowsEach));

@@ -88,7 +88,7 @@ class RadixPlanner final : public Planner {
     const size_t n_compact = index.gather.size() + others_.size();
     ++n_steps_;
     n_tokens_ += n;
-    if (static_cast<double>(n_compact) > options_.threshold * n) {
+    if (static_cast<double>(filled_up(n_compact)) > options_.threshold * n) {
       ++n_bypassed_;
       n_compact_ += n;
       return false;
@@ -105,12 +105,17 @@ class RadixPlanner final : public Planner {
     return true;
   }
 
+  // To a multiple of the bucket.
+  size_t filled_up(size_t n_compact) const {
+    const size_t bucket = std::max(options_.bucket, 1u);
+    return (n_compact + bucket - 1) / bucket * bucket;
+  }
+
   // Position-wise work goes to the compact rows, attention stays with all of them.
   void compact(PlannedStep& step) {
     StepPlan& plan = step.plan;
     const uint32_t n_copies = plan.n_rows(), n_compact = static_cast<uint32_t>(gather_.size());
-    const uint32_t bucket = std::max(options_.bucket, 1u);
-    const uint32_t n_rows = (n_compact + bucket - 1) / bucket * bucket;
+    const auto n_rows = static_cast<uint32_t>(filled_up(n_compact));
     gather_.resize(n_rows, gather_[0]);
 
     const StepPlan all = std::move(plan);

@@ -47,8 +47,8 @@ TEST(NeedlesTest, AnswersAreCounted) {
   };
   const Sample one{.completions = {answer(" red.", {1, 2}), answer(" blue", {3})}};
   const Sample other{.completions = {answer(" red.", {1, 2}), answer(" null", {4})}};
-  EXPECT_DOUBLE_EQ(accuracy(documents, one), 50);
-  EXPECT_DOUBLE_EQ(accuracy(documents, other), 100);
+  EXPECT_DOUBLE_EQ(scores_of(documents, one).exact_match, 0.5);
+  EXPECT_DOUBLE_EQ(scores_of(documents, other).exact_match, 1);
   EXPECT_DOUBLE_EQ(same_answers(one, other), 50);
 }
 

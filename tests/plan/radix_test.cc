@@ -111,6 +111,11 @@ TEST(Radix, BypassedWhereLittleRepeats) {
   RadixPlans seldom({.seed = 5, .n_pages = 60, .alphabet = 50}, "radix");
   seldom.run(2000);
   EXPECT_GT(seldom.n_plain, 0);
+  // Filled up, any step has more rows than it has tokens.
+  RadixPlans full({.seed = 4, .n_pages = 60, .alphabet = 2}, "radix:bucket=4096");
+  full.run(2000);
+  EXPECT_EQ(full.n_merged, 0);
+  EXPECT_GT(full.n_plain, 0);
 }
 
 // What it counted of two prompts of nine tokens that begin with the same three, and of a token of

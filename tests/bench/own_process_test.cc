@@ -1,0 +1,48 @@
+// Work in a process of its own.
+#include "bench/own_process.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/errors.h"
+#include "bench/lab.h"
+
+namespace pando::bench {
+namespace {
+
+TEST(OwnProcess, ReturnsWhatTheWorkDoesAndChangesNothingHere) {
+  int here = 1;
+  const std::string longer_than_a_pipe_holds(200'000, 'x');
+  const nlohmann::json answer = in_own_process([&]() -> nlohmann::json {
+    here = 2;
+    return {{"there", here}, {"text", longer_than_a_pipe_holds}};
+  });
+  EXPECT_EQ(answer.at("there"), 2);
+  EXPECT_EQ(answer.at("text"), longer_than_a_pipe_holds);
+  EXPECT_EQ(here, 1);
+}
+
+std::string error_of(FunctionRef<nlohmann::json()> work) {
+  try {
+    in_own_process(work);
+  } catch (const BenchmarkError& error) {
+    return error.error.message;
+  }
+  return "none";
+}
+
+TEST(OwnProcess, SaysWhatWentWrong) {
+  EXPECT_EQ(error_of([]() -> nlohmann::json { throw BenchmarkError(not_found("no such model")); }),
+            "no such model");
+  EXPECT_EQ(error_of([]() -> nlohmann::json {
+              std::raise(SIGKILL);
+              return {};
+            }),
+            "the process of a measurement ended with status 137");
+}
+
+}  // namespace
+}  // namespace pando::bench
