@@ -15,14 +15,18 @@ struct Cut {
   int n_parts;  // of the panels
 };
 
-int tiles_of(int m) { return (m + kTileRows - 1) / kTileRows; }
+int tiles_of(int m, int64_t row_bytes) {
+  const auto fit = static_cast<int>(kTileBytes / row_bytes / kLeastTileRows * kLeastTileRows);
+  const int most = std::clamp(fit, kLeastTileRows, kTileRows);
+  return (m + most - 1) / most;
+}
 
-Cut cut(int m, int n, int k, int n_threads) {
+Cut cut(int m, int n, int k, int n_tiles, int n_threads) {
   // Below this many multiplications waking a thread costs more than it saves.
   constexpr int64_t kWorthSharing = 200'000;
   Cut c;
   c.n_panels = (n + kPanelLen - 1) / kPanelLen;
-  c.n_tiles = tiles_of(m);
+  c.n_tiles = n_tiles;
   // Neighbouring panels in one item keep the prefetch going; several items a thread even out. Few
   // rows wait for memory alone, which is read the faster the longer the pieces are.
   const bool few_rows = m <= 4;
@@ -55,7 +59,7 @@ void PackedRows::pack(const Kernels& kernels, ThreadPool& pool, DType weights, i
   const size_t own_len = (k + 15) / 16 * 16;
   data_.reserve(m * row_bytes);
   own_.reserve(pool.n_threads() * own_len * sizeof(float));
-  const int n_tiles = tiles_of(m), most_rows = (m + n_tiles - 1) / n_tiles;
+  const int n_tiles = tiles_of(m, row_bytes), most_rows = (m + n_tiles - 1) / n_tiles;
   // Neighbours' integers lie in the same cache lines, and in tile registers the scales of a row
   // block: from 64 rows on an item is such a block, but in a tile that has one fewer than others.
   const int rows_each = int64_t{m} * k < kWorthSharing ? most_rows : m < 64 ? 8 : 16;
@@ -78,8 +82,8 @@ void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, c
               float* y, int64_t y_stride) {
   PANDO_CHECK(PackedRows::same_for(x.weights(), w.type()) && x.k() == w.k() && y_stride >= w.n());
   const int m = x.m();
-  const Cut c = cut(m, w.n(), w.k(), pool.n_threads());
   const int64_t row_bytes = packed_row_bytes(w.type(), unit_count(w.type(), w.k()));
+  const Cut c = cut(m, w.n(), w.k(), tiles_of(m, row_bytes), pool.n_threads());
   pool.parallel_runs(int64_t{c.n_tiles} * c.n_parts, [&](int64_t item, int) {
     const int tile = static_cast<int>(item) / c.n_parts, part = static_cast<int>(item) % c.n_parts;
     const int row = first_of(tile, c.n_tiles, m);

@@ -20,7 +20,7 @@ struct LinearBlockArgs {
   int m;                     // rows of the tile
   int n;                     // outputs of these panels; only the last panel may have fewer than 48
   int k;
-  bool goes_on;  // the panels behind these come next
+  bool goes_on;  // the panels behind these probably come next
   float* y;      // [m, n] f32, rows y_stride apart
   int64_t y_stride;
 };

@@ -44,7 +44,10 @@ constexpr int kPanelLen = kStripLen * kPanelStrips;
 constexpr int kGroupLen = 32;              // inputs that share a scale in q8_0, q4_0 and q4_K
 constexpr int kStripQuad = 4 * kStripLen;  // bytes of four inputs of a strip, one byte each
 constexpr int kQuads = kGroupLen / 4;      // of a group
-constexpr int kTileRows = 256;
+// A tile is read again for each panel: as many rows, up to kTileRows, as a second-level cache holds
+// beside weights; not fewer than outweigh reading all weights again for the next tile.
+constexpr int kTileRows = 256, kLeastTileRows = 64;
+constexpr int64_t kTileBytes = 768 * 1024;
 
 // 32 activations of one row as q * scale.
 struct QuantizedGroup {
