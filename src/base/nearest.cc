@@ -3,35 +3,48 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <limits>
 #include <vector>
 
 namespace pando {
 namespace {
 
-// Characters to change, add or leave out.
+constexpr size_t kNotMeant = std::numeric_limits<size_t>::max();
+
+// Characters to change, add or leave out, or neighbours to swap.
 size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
+  const size_t width = b.size() + 1;
+  std::vector<size_t> all((a.size() + 1) * width);  // of the beginnings of both
+  const auto at = [&](size_t i, size_t k) -> size_t& { return all[i * width + k]; };
+  for (size_t i = 0; i <= a.size(); ++i) at(i, 0) = i;
+  for (size_t k = 0; k <= b.size(); ++k) at(0, k) = k;
+  for (size_t i = 1; i <= a.size(); ++i)
     for (size_t k = 1; k <= b.size(); ++k) {
-      const size_t changed = diagonal + (a[i - 1] != b[k - 1]);
-      diagonal = row[k];
-      row[k] = std::min({changed, row[k - 1] + 1, row[k] + 1});
+      at(i, k) =
+          std::min({at(i - 1, k - 1) + (a[i - 1] != b[k - 1]), at(i, k - 1) + 1, at(i - 1, k) + 1});
+      if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+        at(i, k) = std::min(at(i, k), at(i - 2, k - 2) + 1);
     }
-  }
-  return row.back();
+  return at(a.size(), b.size());
 }
 
-// The same, or one more than to the first words of `known`.
+// Between what is likely to be meant; a third of the characters or two may differ, but half of the
+// shorter name must not.
+size_t likely_distance(std::string_view name, std::string_view known) {
+  const size_t d = distance(name, known);
+  const size_t most = std::max<size_t>(2, name.size() / 3);
+  return d <= most && 2 * d <= std::min(name.size(), known.size()) ? d : kNotMeant;
+}
+
+// The same, or one more than to the first words of `known`, or to its beginning.
 size_t distance_to_words(std::string_view name, std::string_view known) {
-  size_t least = distance(name, known);
-  for (size_t end = known.find('-', 2); end != std::string_view::npos;
-       end = known.find('-', end + 1))
-    least = std::min(least, distance(name, known.substr(0, end)) + 1);
-  return least;
+  constexpr size_t kBeginning = 3;  // characters that tell something
+  size_t least = likely_distance(name, known);
+  for (size_t end = known.find_first_of("-_", 2); end != std::string_view::npos;
+       end = known.find_first_of("-_", end + 1))
+    if (const size_t d = likely_distance(name, known.substr(0, end)); d != kNotMeant)
+      least = std::min(least, d + 1);
+  return name.size() >= kBeginning && known.starts_with(name) ? std::min<size_t>(least, 1) : least;
 }
 
 }  // namespace
@@ -40,10 +53,10 @@ std::string nearest_hint(std::string_view name, std::span<const std::string_view
   constexpr size_t kLongest = 64;  // what is longer is no name, and takes long to compare
   if (name.empty() || name.size() > kLongest) return {};
   std::string_view found;
-  size_t most = std::min(name.size() - 1, std::max<size_t>(2, name.size() / 3));  // else not meant
+  size_t least = kNotMeant - 1;
   for (const std::string_view other : known)
-    if (const size_t d = distance_to_words(name, other); d <= most) {
-      most = d;
+    if (const size_t d = distance_to_words(name, other); d <= least) {
+      least = d;
       found = other;
     }
   return found.empty() ? "" : fmt::format(" (hint: '{}'?)", found);

@@ -8,8 +8,8 @@
 namespace pando {
 
 // " (hint: 'NAME'?)" with that of `known` which fewest characters turn `name` into, or which begins
-// with words so near ("--api-key" of "--api-key-file"); of several the last. Empty where none is
-// near.
+// with `name` or with words so near ("--api-kye" of "--api-key-file"); of several the last. Empty
+// where none is near.
 std::string nearest_hint(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace pando

@@ -6,6 +6,7 @@
 
 #include "cli/answer_options.h"
 #include "cli/commands.h"
+#include "cli/problems.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
 #include "pando/file_input.h"
@@ -101,10 +102,12 @@ int inspect(InspectOptions& o) {
                                     context, most)),
            kUsage;
   BatchOptions options = o.run.batch;
-  options.on_problem = [](const std::string& message) { report_error(message); };
+  Problems problems([](const std::string& message) { report_error(message); }, o.run.verbose);
+  options.on_problem = [&](const std::string& message) { problems.add(message); };
   std::istream stream(&input);
   const Result<Inspection> inspection =
       inspect_batch(**model, context > 0 ? context : most, stream, options);
+  problems.end();
   if (!inspection) return report_error(inspection.error().message);
   if (o.json) {
     fmt::print("{}\n", as_json(*inspection).dump(2, ' ', false, Json::error_handler_t::replace));
@@ -125,6 +128,7 @@ Command add_inspect(CLI::App& app) {
   const CLI::Option* named = app.get_option("--model");
   const CLI::Option* alone = app.add_option("model", run.model.model)->group("");
   add_input_options(app, run);
+  app.add_flag("--verbose", run.verbose, "Say of every line what is wrong with it");
   app.add_option("--context", run.model.engine.context,
                  "Longest sequence in tokens (default: the model's)")
       ->check(expect("0 or more", [](double x) { return x >= 0; }));

@@ -13,7 +13,7 @@
 namespace pando::cli {
 
 // What many lines have in common is said of the first of them and counted: the rest follows at the
-// end. Numbers make no difference.
+// end. Numbers and what is quoted make no difference.
 class Problems {
  public:
   using Say = std::function<void(const std::string& message)>;
@@ -23,31 +23,37 @@ class Problems {
 
   // `message` begins with the line and a colon or a comma.
   void add(const std::string& message) {
-    const std::string text = message.substr(std::min(message.find_first_of(":,"), message.size()));
-    Kind& kind = kinds_[without_numbers(text)];
-    if (all_ || ++kind.n <= kFirst) return say_(message);
+    if (all_) return say_(message);
+    std::string words =
+        kind_of(message.substr(std::min(message.find_first_of(":,"), message.size())));
+    if (kinds_.size() >= kMostKinds && !kinds_.contains(words)) words.clear();
+    Kind& kind = kinds_[words];
+    if (++kind.n <= kFirst) return say_(message);
     kind.last = message;
   }
 
   void end() {
     for (const auto& [words, kind] : kinds_)
       if (kind.n > kFirst)
-        say_(fmt::format("and {} more lines like it (hint: --verbose says all), the last: {}",
+        say_(fmt::format("and {} more like it (hint: --verbose says all), the last: {}",
                          kind.n - kFirst, kind.last));
     kinds_.clear();
   }
 
  private:
-  static constexpr size_t kFirst = 10;
+  static constexpr size_t kFirst = 10, kMostKinds = 100;  // of those beyond, all are of one kind
   struct Kind {
     size_t n = 0;
     std::string last;
   };
 
-  static std::string without_numbers(const std::string& text) {
+  static std::string kind_of(const std::string& text) {
     std::string words;
-    for (const char c : text)
-      if (!isdigit(static_cast<unsigned char>(c))) words += c;
+    bool is_quoted = false;
+    for (const char c : text) {
+      if (c == '\'' || c == '"') is_quoted = !is_quoted;
+      if (!is_quoted && !isdigit(static_cast<unsigned char>(c))) words += c;
+    }
     return words;
   }
 

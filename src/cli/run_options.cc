@@ -64,7 +64,8 @@ void add_engine_options(CLI::App& app, RunOptions& o) {
       ->capture_default_str();
   CLI::Option* quiet = app.add_flag("--quiet", o.quiet, "No progress and no summary");
   app.add_flag("--verbose", o.verbose,
-               "Say what every answer shared, and what was evicted or preempted and why")
+               "Say what every answer shared, what was evicted or preempted and why, and of every\n"
+               "line of the input what is wrong with it")
       ->excludes(quiet);
 }
 

@@ -151,13 +151,13 @@ TEST_F(RunTest, WhatManyLinesHaveInCommonIsCounted) {
   EXPECT_TRUE(few.says("line 11: unknown field 'promt' (hint: 'prompt'?)\n")) << few;
   EXPECT_FALSE(few.says("line 12: ")) << few;
   EXPECT_TRUE(
-      few.says("and 15 more lines like it (hint: --verbose says all), the last: line 26: "
+      few.says("and 15 more like it (hint: --verbose says all), the last: line 26: "
                "unknown field 'promt'"))
       << few;
   EXPECT_TRUE(few.says("left out: 26 bad lines")) << few;
   const Finished all = run("--input wrong.jsonl --verbose");
   EXPECT_TRUE(all.says("line 12: ") && all.says("line 26: ")) << all;
-  EXPECT_FALSE(all.says("more lines like it")) << all;
+  EXPECT_FALSE(all.says("more like it")) << all;
 }
 
 TEST_F(RunTest, EmptyInput) {

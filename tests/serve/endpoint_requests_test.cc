@@ -91,6 +91,8 @@ TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {
   const auto param = [&](const char* path, const Json& body) { return error(path, body)["param"]; };
   EXPECT_EQ(param("/v1/embeddings", {{"input", ""}}), "input");
   EXPECT_EQ(param("/v1/completions", {{"prompt", {"a", 5}}}), "prompt[1]");
+  EXPECT_EQ(param("/v1/completions", {{"prompt", {{1, 2}, {3, "x"}}}}), "prompt[1][1]");
+  EXPECT_EQ(param("/v1/completions", {{"prompt", "P"}, {"stop", {"a", 5}}}), "stop[1]");
   EXPECT_EQ(param("/v1/answers", {{"context", "c"}, {"questions", {"q"}}, {"template", "t"}}),
             "template");
   EXPECT_EQ(param("/v1/answers", {{"context", "c"}, {"questions", {"q", {{"text", 5}}}}}),
