@@ -42,8 +42,9 @@ uint32_t wait_until(const std::atomic<uint32_t>& state, const Wanted& wanted) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int n_threads, int nice) : runs_(static_cast<size_t>(n_threads)) {
+ThreadPool::ThreadPool(int n_threads, int nice) {
   PANDO_CHECK(n_threads >= 1 && n_threads <= static_cast<int>(kInside));
+  runs_ = std::vector<Run>(static_cast<size_t>(n_threads));
   try {
     for (int worker = 1; worker < n_threads; ++worker)
       threads_.emplace_back([this, worker, nice] {

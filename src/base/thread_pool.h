@@ -11,7 +11,7 @@
 
 namespace pando {
 
-// Owned by one engine and driven by its thread; `parallel_for` is not re-entrant.
+// Owned by one engine and driven by its thread; loops are not re-entrant.
 // Every worker runs with the default floating-point state (base/fp_state.h), so results never
 // depend on which thread does a piece of work.
 class ThreadPool {

@@ -37,7 +37,8 @@ struct MaskedArgs {
 
 // softmax(q k + M) v with M 0 or -infinity, one fold over tiles of cells. Products that
 // the mask takes out are computed too, but for tiles that no row of a work item sees (half of a
-// causal mask, as FlashAttention skips them); a row that sees nothing comes out as 0. Of `rows`
+// causal mask, and what lies between the prompts of a bin), which changes no bit of finite values
+// but the sign of a zero; a row that sees nothing comes out as 0. Of `rows`
 // the tasks are not read and positions with a window only; keys and values are f32, f16 or bf16, in
 // tiles of at most 64 positions.
 void masked_attention(const Kernels& kernels, ThreadPool& pool, const AttentionArgs& rows,

@@ -5,8 +5,10 @@
 #include <atomic>
 #include <cfenv>
 #include <cstdlib>
+#include <latch>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace pando {
@@ -27,26 +29,57 @@ TEST(ThreadPool, EveryItemOnce) {
   }
 }
 
-TEST(ThreadPool, RunsAreOfNeighbours) {
+TEST(ThreadPool, EveryItemOfRunsRunsOnce) {
   for (const int n_threads : {1, 2, 5}) {
     ThreadPool pool(n_threads);
     for (const int64_t n_items : {0, 1, 2, 7, 1000}) {
-      std::vector<std::vector<int64_t>> of_worker(n_threads);
-      pool.parallel_runs(n_items,
-                         [&](int64_t item, int worker) { of_worker[worker].push_back(item); });
       std::vector<int> n_calls(n_items);
-      for (const std::vector<int64_t>& items : of_worker) {
-        std::vector<int64_t> last(n_threads, -1);  // of each run
-        for (const int64_t item : items) {
-          ++n_calls[item];
-          const auto run = static_cast<size_t>(((item + 1) * n_threads - 1) / n_items);
-          EXPECT_GT(item, last[run]);
-          last[run] = item;
-        }
-      }
+      pool.parallel_runs(n_items, [&](int64_t item, int) { ++n_calls[item]; });
       EXPECT_EQ(n_calls, std::vector<int>(n_items, 1)) << n_threads << " threads";
     }
   }
+}
+
+TEST(ThreadPool, WorkersKeepToTheirRunsAndEndThoseOfOthers) {
+  constexpr int64_t kItems = 1000;
+  for (const int n_threads : {2, 5}) {
+    ThreadPool pool(n_threads);
+    std::latch all_here(n_threads);
+    std::atomic<int64_t> n_done = 0;
+    std::vector<std::vector<int64_t>> of_worker(n_threads);
+    pool.parallel_runs(kItems, [&](int64_t item, int worker) {
+      of_worker[worker].push_back(item);
+      if (of_worker[worker].size() == 1) {
+        all_here.arrive_and_wait();
+        // The last one has no more than this item.
+        while (worker == n_threads - 1 && n_done < kItems - 1) std::this_thread::yield();
+      }
+      ++n_done;
+    });
+    EXPECT_EQ(of_worker.back().size(), 1u);
+    for (int worker = 0; worker < n_threads; ++worker) {
+      const std::vector<int64_t>& items = of_worker[worker];
+      const int64_t begin = worker * kItems / n_threads;
+      EXPECT_EQ(items.front(), begin) << "worker " << worker << " of " << n_threads;
+      // Its own come before those of others, which may have ended it by then.
+      for (size_t i = 1; i < items.size(); ++i)
+        if (items[i] >= begin && items[i] < (worker + 1) * kItems / n_threads) {
+          EXPECT_GT(items[i], items[i - 1]) << "worker " << worker << " of " << n_threads;
+        }
+    }
+  }
+}
+
+TEST(ThreadPool, AFailureEndsRunsToo) {
+  ThreadPool pool(3);
+  EXPECT_THROW(pool.parallel_runs(1000,
+                                  [](int64_t item, int) {
+                                    if (item == 700) throw std::runtime_error("item 700");
+                                  }),
+               std::runtime_error);
+  std::atomic<int64_t> n_calls = 0;
+  pool.parallel_runs(1000, [&](int64_t, int) { ++n_calls; });
+  EXPECT_EQ(n_calls, 1000);
 }
 
 // What a loop wrote is there for the next one, whichever thread runs it.

@@ -25,6 +25,7 @@ void run_case(const MaskedCase& c, std::mt19937& rng) {
   std::vector<PageId> pages;
   std::vector<uint64_t> masks;
   std::vector<uint32_t> row_positions, cell_positions;
+  std::vector<uint32_t> hidden_tiles;  // bits, of each stack: nobody sees them; up to three tiles
   uint32_t n_rows = 0;
   for (uint32_t n = 1 + below(3); n > 0; --n) {
     const uint32_t n_stack_rows = 1 + below(110), n_cells = 1 + below(3 * tile_len);
@@ -34,7 +35,7 @@ void run_case(const MaskedCase& c, std::mt19937& rng) {
     n_rows += n_stack_rows;
     for (uint32_t i = 0; i < (n_cells + page_len - 1) / page_len; ++i) pages.push_back(0);
     for (uint32_t i = 0; i < n_cells; ++i) cell_positions.push_back(below(20));
-    const uint32_t hidden_tiles = below(8);  // bits; up to three tiles
+    hidden_tiles.push_back(below(8));
     for (uint32_t row = 0; row < n_stack_rows; ++row) {
       row_positions.push_back(below(20));
       const bool all = below(4) == 0, none = below(40) == 0;
@@ -42,7 +43,7 @@ void run_case(const MaskedCase& c, std::mt19937& rng) {
         const uint32_t n_held = std::min(tile_len, n_cells - first);
         const uint64_t held = n_held == 64 ? ~uint64_t{0} : (uint64_t{1} << n_held) - 1;
         const uint64_t random = below(3) == 0 ? 0 : uint64_t{rng()} << 32 | rng();
-        const bool hidden = (hidden_tiles >> first / tile_len & 1) != 0;
+        const bool hidden = (hidden_tiles.back() >> first / tile_len & 1) != 0;
         masks.push_back(none || hidden ? 0 : held & (all ? ~uint64_t{0} : random));
       }
     }
@@ -53,10 +54,12 @@ void run_case(const MaskedCase& c, std::mt19937& rng) {
   const auto slot_of = [&](const MaskedStack& stack, uint32_t cell) {
     return KvSlot{pages[stack.first_page + cell / page_len], cell % page_len};
   };
-  for (const MaskedStack& stack : stacks)
-    for (uint32_t cell = 0; cell < stack.n_cells; ++cell)
-      stored.write(pool, random_floats(rng, kv_dim), random_floats(rng, kv_dim),
-                   slot_of(stack, cell));
+  // What nobody sees stays NaN, which a sum with weights of 0 would not survive: it is skipped.
+  for (size_t i = 0; i < stacks.size(); ++i)
+    for (uint32_t cell = 0; cell < stacks[i].n_cells; ++cell)
+      if ((hidden_tiles[i] >> cell / tile_len & 1) == 0)
+        stored.write(pool, random_floats(rng, kv_dim), random_floats(rng, kv_dim),
+                     slot_of(stacks[i], cell));
   const size_t q_dim = static_cast<size_t>(c.n_heads) * c.shape.head_dim;
   const std::vector<float> q = random_floats(rng, n_rows * q_dim);
   const std::vector<float> spread = spread_rows(q, n_rows);
@@ -70,6 +73,7 @@ void run_case(const MaskedCase& c, std::mt19937& rng) {
       .stacks = stacks, .pages = pages, .masks = masks, .cell_positions = cell_positions};
   std::vector<std::vector<float>> outs;  // by instruction set
   for (const Kernels* kernels : all_kernels()) {
+    std::ranges::fill(out, NAN);
     masked_attention(*kernels, pool, args, masked, scratch);
     outs.push_back(out);
   }

@@ -1,5 +1,5 @@
 // Attention under a dense mask, for the published techniques that use one: every query row meets
-// every cell of keys and values, and the mask takes out afterwards what it must not see. The same
+// every cell of a tile, and the mask takes out afterwards what it must not see. The same
 // inner products as the engine's own attention (attend_product.h).
 #pragma once
 
