@@ -1,6 +1,7 @@
 #include "kernel/linear.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 #include "kernel/cpu/linear_block.h"
@@ -15,9 +16,10 @@ struct Cut {
   int n_parts;  // of the panels
 };
 
+// A power of two, so that tiles of equal size have whole row blocks wherever m does.
 int tiles_of(int m, int64_t row_bytes) {
-  const auto fit = static_cast<int>(kTileBytes / row_bytes / kLeastTileRows * kLeastTileRows);
-  const int most = std::clamp(fit, kLeastTileRows, kTileRows);
+  const auto fit = std::bit_floor(static_cast<uint64_t>(kTileBytes / row_bytes));
+  const int most = std::clamp(static_cast<int>(fit), kLeastTileRows, kTileRows);
   return (m + most - 1) / most;
 }
 
