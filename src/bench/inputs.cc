@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kTokenizer = "tokenizers/qwen2.5", kNovel = "war-and-peace.txt",
-                           kTrec19 = "trec-dl19-bm25-top100.jsonl.gz",
+                           kMmlu = "mmlu-test.jsonl.gz", kTrec19 = "trec-dl19-bm25-top100.jsonl.gz",
                            kTrec20 = "trec-dl20-bm25-top100.jsonl.gz";
 
 struct Entry {
@@ -21,8 +21,8 @@ struct Entry {
 };
 
 const std::vector<Entry>& entries() {
-  const std::vector<std::string_view> mixes = {kTokenizer, "wikitext-2-test.txt",
-                                               "mmlu-test.jsonl.gz", "alpaca-en-demo.jsonl"};
+  const std::vector<std::string_view> mixes = {kTokenizer, "wikitext-2-test.txt", kMmlu,
+                                               "alpaca-en-demo.jsonl"};
   static const std::vector<Entry> all = {
       {"speed", {.model = true}},
       {"compare", {.model = true, .peers = true}},
@@ -33,7 +33,8 @@ const std::vector<Entry>& entries() {
       {"ippd-table-5", {.model = true}},
       {"ippd-table-1",
        {.files = {kTokenizer, "squad-v2.0-dev-part1.json.gz", "race-test.jsonl.gz",
-                  "fairytaleqa-train.jsonl.gz"}}},
+                  "fairytaleqa-train.jsonl.gz"},
+        .threads = false}},
       {"ippd-table-2", {.model = true}},
       {"ippd-table-3", {.model = true}},
       {"hydragen-figure-3", {.model = true}},
@@ -42,11 +43,11 @@ const std::vector<Entry>& entries() {
       {"hydragen-figure-5", {.model = true, .files = {kTokenizer, kNovel}}},
       {"hydragen-figure-6", {.model = true, .files = {kTokenizer, "mbpp-1-600.jsonl"}}},
       {"needles", {.model = true, .files = {kNovel}, .files_optional = true}},
-      {"prepacking-table-1", {.files = mixes}},
+      {"prepacking-table-1", {.files = mixes, .threads = false}},
       {"prepacking-figure-2", {.model = true, .files = mixes}},
       {"prepacking-figure-3", {.model = true, .files = mixes}},
       {"prepacking-figure-4", {.model = true}},
-      {"prepacking-figure-5", {.files = mixes}},
+      {"prepacking-figure-5", {.files = {kTokenizer, kMmlu}, .threads = false}},
       {"prepacking-figure-6", {.model = true, .files = mixes}},
       {"prepacking-figure-8", {.model = true, .files = mixes}},
       {"prepacking-figure-9", {.model = true}},
@@ -55,7 +56,7 @@ const std::vector<Entry>& entries() {
       {"radixmlp-table-3", {.model = true}},
       {"radixmlp-figure-2", {.model = true}},
       {"radixmlp-figure-3", {.model = true}},
-      {"radixmlp-table-5", {}},
+      {"radixmlp-table-5", {.threads = false}},
       {"radixmlp-table-6", {}},
       {"radixmlp-memory", {.model = true}},
       {"medha-figure-3", {.model = true}},
@@ -81,9 +82,10 @@ Result<Inputs> inputs_of(std::string_view benchmark) {
 
 std::string in_words(const Inputs& inputs) {
   std::vector<const char*> words;
-  if (inputs.model) words.push_back("--model");
-  if (!inputs.files.empty()) words.push_back(inputs.files_optional ? "(--data)" : "--data");
-  if (inputs.peers) words.push_back("--peer");
+  if (inputs.peers) words.push_back("needs --peer");
+  if (!inputs.files.empty())
+    words.push_back(inputs.files_optional ? "takes --data" : "needs --data");
+  if (inputs.model) words.push_back("takes --model");
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -98,6 +100,8 @@ Status check_inputs(std::string_view benchmark, const Settings& settings) {
   if (!settings.model.empty() && !inputs.model) return useless("--model");
   if (!settings.data.empty() && inputs.files.empty()) return useless("--data");
   if (!settings.peers.empty() && !inputs.peers) return useless("--peer");
+  if (settings.threads != 0 && !inputs.threads)
+    return invalid_argument("--threads: {} has one thread, expected no --threads", benchmark);
   if (settings.peers.empty() && inputs.peers)
     return invalid_argument("{} without --peer, expected --peer COMMAND", benchmark);
   if (settings.data.empty()) {
@@ -105,6 +109,8 @@ Status check_inputs(std::string_view benchmark, const Settings& settings) {
     return invalid_argument("{} needs {}: expected --data DIRECTORY with published data sets",
                             benchmark, fmt::join(inputs.files, ", "));
   }
+  if (!fs::is_directory(settings.data))
+    return not_found("--data: no directory {}", settings.data.string());
   std::vector<std::string> missing;
   for (const std::string_view file : inputs.files)
     if (!fs::exists(settings.data / file)) missing.push_back((settings.data / file).string());

@@ -14,16 +14,17 @@ struct Inputs {
   bool peers = false;                   // --peer, without which there is nothing to run
   std::vector<std::string_view> files;  // of --data
   bool files_optional = false;          // without them less is measured
+  bool threads = true;                  // --threads has an effect
 };
 
 // One table for all of them; kNotFound for a benchmark that it does not have.
 Result<Inputs> inputs_of(std::string_view benchmark);
 
-// "--model, --data", of those it takes; optional data in brackets.
+// "needs --data, takes --model".
 std::string in_words(const Inputs& inputs);
 
-// kInvalidArgument for settings that the benchmark has no use for, or lacks; kNotFound names all
-// files of --data that are not there.
+// kInvalidArgument for settings that the benchmark has no use for, or lacks; kNotFound for a
+// --data that is no directory, and else with the names of all files that are not there.
 Status check_inputs(std::string_view benchmark, const Settings& settings);
 
 }  // namespace pando::bench

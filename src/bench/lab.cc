@@ -212,6 +212,9 @@ std::shared_ptr<const Model> Lab::model(const ModelSpec& spec) {
   if (!fs::exists(make.out / "config.json")) {
     std::error_code error;
     fs::create_directories(settings_.cache, error);
+    if (error)
+      throw BenchmarkError(
+          io_error("--models: cannot make {}: {}", settings_.cache.string(), error.message()));
     fmt::print(stderr, "making {} with random weights in {}\n", spec.shape, make.out.string());
     const fs::path unfinished = make.out.string() + ".part";
     fs::remove_all(unfinished, error);

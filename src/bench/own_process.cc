@@ -14,15 +14,20 @@
 namespace pando::bench {
 namespace {
 
-// Never returns: what the parent has open, and its destructors, are the parent's.
-[[noreturn]] void work_and_exit(FunctionRef<nlohmann::json()> work, int result) {
-  nlohmann::json answer;
+nlohmann::json answer_of(FunctionRef<nlohmann::json()> work) {
   try {
-    answer["result"] = work();
+    return {{"result", work()}};
+  } catch (const BenchmarkError& error) {
+    return {{"error", error.error.message}, {"code", error.error.code}};
   } catch (const std::exception& error) {
-    answer["error"] = error.what();
+    return {{"error", error.what()}, {"code", ErrorCode::kUnavailable}};
   }
-  const std::string text = answer.dump();
+}
+
+// Never returns: what the parent has open, and its destructors, are the parent's.
+[[noreturn]] void work_and_exit(FunctionRef<nlohmann::json()> work, int result) noexcept {
+  const std::string text =
+      answer_of(work).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   for (size_t at = 0; at < text.size();) {
     const ssize_t n = write(result, text.data() + at, text.size() - at);
     if (n < 0) _exit(1);
@@ -62,8 +67,7 @@ nlohmann::json in_own_process(FunctionRef<nlohmann::json()> work) {
         make_error(ErrorCode::kUnavailable, "the process of a measurement ended with status {}",
                    WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)));
   if (answer.contains("error"))
-    throw BenchmarkError(
-        make_error(ErrorCode::kUnavailable, "{}", answer["error"].get<std::string>()));
+    throw BenchmarkError({answer.at("code").get<ErrorCode>(), answer["error"].get<std::string>()});
   return answer.at("result");
 }
 

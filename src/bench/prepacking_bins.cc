@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "bench/own_process.h"
 #include "bench/packing.h"
 #include "bench/prepacking.h"
 #include "bench/process_memory.h"
@@ -22,7 +24,7 @@ std::vector<uint32_t> lengths_of(const std::vector<std::vector<Token>>& prompts)
 }
 
 void run_figure_5(Lab& lab) {
-  const LengthMix mix = std::move(length_mixes(lab, 1 << 30, 1000)[0]);
+  const LengthMix mix = mmlu_mix(lab, TextTokens(lab, 1 << 30), 1000);
   const std::vector<uint32_t> lengths = lengths_of(sample_of(mix.prompts, kPrepackingBatch, 5));
   const Packing packing = pack(lengths);
   Table table{
@@ -50,23 +52,29 @@ void run_figure_5(Lab& lab) {
   lab.show_svg(to_svg(packing, table.title));
 }
 
-// One workload, no other engine in the process; bytes above what is resident before it is opened.
+// One workload in a process of its own; bytes above what is resident before it.
 struct MemoryPeak {
   double resident = kNotMeasured, kv = kNotMeasured, seconds = 0;
   std::string why_not;
 };
 MemoryPeak peak_of(const Lab& lab, const std::shared_ptr<const Model>& model,
                    const std::string& sharing, const std::vector<Request>& requests) {
-  check(restart_peak_memory());
   const uint64_t before = value_of(resident_bytes());
-  const auto engine = value_of(
-      Engine::open(model, {.sharing = sharing, .threads = lab.threads(), .max_running = 4096}));
-  if (auto answers = engine->complete_all(requests); !answers)
-    return {.why_not = answers.error().message};
-  const uint64_t peak = value_of(peak_resident_bytes());
-  return {.resident = static_cast<double>(peak - std::min(peak, before)),
-          .kv = static_cast<double>(engine->stats().kv_bytes_peak),
-          .seconds = engine->stats().step_s};
+  const nlohmann::json measured = in_own_process([&]() -> nlohmann::json {
+    check(restart_peak_memory());
+    const auto engine = value_of(
+        Engine::open(model, {.sharing = sharing, .threads = lab.threads(), .max_running = 4096}));
+    if (auto answers = engine->complete_all(requests); !answers)
+      return {{"why_not", answers.error().message}};
+    const uint64_t peak = value_of(peak_resident_bytes());
+    return {{"resident", peak - std::min(peak, before)},
+            {"kv", engine->stats().kv_bytes_peak},
+            {"seconds", engine->stats().step_s}};
+  });
+  if (measured.contains("why_not")) return {.why_not = measured.at("why_not")};
+  return {.resident = measured.at("resident"),
+          .kv = measured.at("kv"),
+          .seconds = measured.at("seconds")};
 }
 
 // One batch of k prompts.

@@ -18,6 +18,13 @@ std::vector<Token> TextTokens::operator()(std::string_view text, size_t cut) con
   return tokens;
 }
 
+std::vector<std::vector<Token>> TextTokens::of_sample(const std::vector<std::string>& texts,
+                                                      size_t n, size_t cut) const {
+  std::vector<std::vector<Token>> tokens;
+  for (const std::string& text : sample_of(texts, n, 1)) tokens.push_back((*this)(text, cut));
+  return tokens;
+}
+
 size_t LengthMix::longest() const {
   size_t longest = 0;
   for (const auto& prompt : prompts) longest = std::max(longest, prompt.size());
@@ -32,18 +39,15 @@ double LengthMix::mean() const {
 
 std::vector<LengthMix> length_mixes(const Lab& lab, int vocab, size_t n_prompts) {
   const TextTokens tokens(lab, vocab);
-  std::vector<LengthMix> mixes;
-  const auto add = [&](LengthMix mix, const std::vector<std::string>& texts, size_t cut) {
-    for (const std::string& text : sample_of(texts, n_prompts, 1))
-      mix.prompts.push_back(tokens(text, cut));
-    mixes.push_back(std::move(mix));
-  };
   const std::vector<std::string> paragraphs = wikitext_paragraphs(lab);
-  add({"MMLU", 4, 64, 1102, {}}, mmlu_questions(lab), 0);
-  add({"Alpaca", 43, 126, 527, {}}, alpaca_texts(lab), 0);
-  add({"WikiText 256", 1, 73, 256, {}}, paragraphs, 256);
-  add({"WikiText 512", 6, 120, 512, {}}, paragraphs, 512);
-  return mixes;
+  return {mmlu_mix(lab, tokens, n_prompts),
+          {"Alpaca", 43, 126, 527, tokens.of_sample(alpaca_texts(lab), n_prompts)},
+          {"WikiText 256", 1, 73, 256, tokens.of_sample(paragraphs, n_prompts, 256)},
+          {"WikiText 512", 6, 120, 512, tokens.of_sample(paragraphs, n_prompts, 512)}};
+}
+
+LengthMix mmlu_mix(const Lab& lab, const TextTokens& tokens, size_t n_prompts) {
+  return {"MMLU", 4, 64, 1102, tokens.of_sample(mmlu_questions(lab), n_prompts)};
 }
 
 std::vector<Request> first_tokens(const std::vector<std::vector<Token>>& prompts, int repetition) {

@@ -20,6 +20,9 @@ class TextTokens {
   TextTokens(const Lab& lab, int vocab);
   // At most `cut` tokens of it; 0: all.
   std::vector<Token> operator()(std::string_view text, size_t cut = 0) const;
+  // Of n of them, the same in every run.
+  std::vector<std::vector<Token>> of_sample(const std::vector<std::string>& texts, size_t n,
+                                            size_t cut = 0) const;
 
  private:
   std::unique_ptr<Tokenizer> tokenizer_;
@@ -35,8 +38,9 @@ struct LengthMix {
   size_t longest() const;
   double mean() const;
 };
-// A sample of so many of each, the same in every run.
+// A sample of so many of each, the same in every run. MMLU's is the first of all.
 std::vector<LengthMix> length_mixes(const Lab& lab, int vocab, size_t n_prompts);
+LengthMix mmlu_mix(const Lab& lab, const TextTokens& tokens, size_t n_prompts);
 
 // n different ones of what there is, or all; the same for the same seed.
 template <class T>

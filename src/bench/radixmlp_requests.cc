@@ -171,9 +171,9 @@ void run_radixmlp_memory(Lab& lab) {
                 "before, as long as there is room. The paper: 17 GB of TEI, which keeps no keys "
                 "and values, 79 GB of vLLM, which takes what there is, for Qwen3-8B."}};
   for (const char* planner : {"packed", "radix", "radix:stateless", "prefix_cached", "tree"}) {
+    const auto before = static_cast<double>(value_of(resident_bytes()));
     const nlohmann::json measured = in_own_process([&]() -> nlohmann::json {
       check(restart_peak_memory());
-      const auto before = static_cast<double>(value_of(resident_bytes()));
       const std::vector<Lane> lanes =
           lab.contest({{.name = planner, .sharing = planner, .model = model}}, make);
       const double peak = static_cast<double>(value_of(peak_resident_bytes())) - before;

@@ -102,24 +102,24 @@ std::vector<std::vector<double>> rates_in_turn(Lab& lab, const SpeedRow& row,
                                                const SpeedWeights& weights, Table& table) {
   const std::vector<std::string>& peers = lab.settings().peers;
   std::vector<std::vector<double>> rates(peers.size() + std::size(kOurs));
-  // The longest take minutes of each engine.
+  const auto rate_of = [&](size_t who, int repetition) {
+    if (who < peers.size()) return peer_speed(lab, peers[who], row, weights);
+    const KvType kv_type = kOurs[who - peers.size()].kv_type;
+    const Lane lane = run_row(lab, row, weights.type, {kv_type}, 1)[0];
+    if (repetition == 0) note_missing(table, row.name(), {lane});
+    return speed_tokens(row) / lane.sample(0).seconds;
+  };
+  // The longest take minutes of each engine; all warm up by themselves too.
   const bool is_long = row.kind == SpeedRow::Kind::kShared && row.n_prompt > 512;
-  lab.in_turn(
-      rates.size(),
-      [&](size_t who, int repetition) {
-        double rate = 0;
-        if (who < peers.size()) {
-          rate = peer_speed(lab, peers[who], row, weights);
-        } else {
-          const KvType kv_type = kOurs[who - peers.size()].kv_type;
-          const Lane lane = run_row(lab, row, weights.type, {kv_type}, 1)[0];
-          if (repetition == 0) note_missing(table, row.name(), {lane});
-          rate = speed_tokens(row) / lane.sample(0).seconds;
-        }
-        if (repetition > 0) rates[who].push_back(rate);
-        return speed_tokens(row) / rate;
-      },
-      is_long && !lab.full() ? 1 : 0);
+  if (is_long && !lab.full()) {
+    for (size_t who = 0; who < rates.size(); ++who) rates[who].push_back(rate_of(who, 0));
+    return rates;
+  }
+  lab.in_turn(rates.size(), [&](size_t who, int repetition) {
+    const double rate = rate_of(who, repetition);
+    if (repetition > 0) rates[who].push_back(rate);
+    return speed_tokens(row) / rate;
+  });
   return rates;
 }
 

@@ -16,7 +16,7 @@ struct Cut {
   int n_parts;  // of the panels
 };
 
-// A power of two, so that tiles of equal size have whole row blocks wherever m does.
+// A power of two at most, so that batches of such have tiles of whole row blocks.
 int tiles_of(int m, int64_t row_bytes) {
   const auto fit = std::bit_floor(static_cast<uint64_t>(kTileBytes / row_bytes));
   const int most = std::clamp(static_cast<int>(fit), kLeastTileRows, kTileRows);

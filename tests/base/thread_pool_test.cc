@@ -71,6 +71,14 @@ TEST(ThreadPool, WorkersKeepToTheirRunsAndEndThoseOfOthers) {
 }
 
 TEST(ThreadPool, AFailureEndsRunsToo) {
+  ThreadPool alone(1);
+  int64_t n_until = 0;
+  const auto fail_at_700 = [&](int64_t item, int) {
+    if (item == 700) throw std::runtime_error("item 700");
+    ++n_until;
+  };
+  EXPECT_THROW(alone.parallel_runs(1000, fail_at_700), std::runtime_error);
+  EXPECT_EQ(n_until, 700);
   ThreadPool pool(3);
   EXPECT_THROW(pool.parallel_runs(1000,
                                   [](int64_t item, int) {

@@ -16,9 +16,9 @@ TEST(Inputs, OfEveryBenchmarkAreKnown) {
 
 TEST(Inputs, InWords) {
   EXPECT_EQ(in_words(inputs_of("peak").value()), "");
-  EXPECT_EQ(in_words(inputs_of("compare").value()), "--model, --peer");
-  EXPECT_EQ(in_words(inputs_of("hydragen-figure-5").value()), "--model, --data");
-  EXPECT_EQ(in_words(inputs_of("needles").value()), "--model, (--data)");
+  EXPECT_EQ(in_words(inputs_of("compare").value()), "needs --peer, takes --model");
+  EXPECT_EQ(in_words(inputs_of("hydragen-figure-5").value()), "needs --data, takes --model");
+  EXPECT_EQ(in_words(inputs_of("needles").value()), "takes --data, takes --model");
 }
 
 TEST(Inputs, WhatHasNoEffectIsRefused) {
@@ -31,6 +31,8 @@ TEST(Inputs, WhatHasNoEffectIsRefused) {
   EXPECT_EQ(refused("peak", {.model = "m"}), "--model: peak" + hint);
   EXPECT_EQ(refused("speed", {.data = "d"}), "--data: speed" + hint);
   EXPECT_EQ(refused("speed", {.peers = {"p"}}), "--peer: speed" + hint);
+  EXPECT_EQ(refused("radixmlp-table-5", {.threads = 2}),
+            "--threads: radixmlp-table-5 has one thread, expected no --threads");
   EXPECT_EQ(refused("compare", {}), "compare without --peer, expected --peer COMMAND");
   EXPECT_EQ(refused("speed", {.model = "m"}), "");
   EXPECT_EQ(refused("needles", {}), "") << "does without";

@@ -25,23 +25,26 @@ TEST(OwnProcess, ReturnsWhatTheWorkDoesAndChangesNothingHere) {
   EXPECT_EQ(here, 1);
 }
 
-std::string error_of(FunctionRef<nlohmann::json()> work) {
+Error error_of(FunctionRef<nlohmann::json()> work) {
   try {
     in_own_process(work);
   } catch (const BenchmarkError& error) {
-    return error.error.message;
+    return error.error;
   }
-  return "none";
+  return {};
 }
 
 TEST(OwnProcess, SaysWhatWentWrong) {
-  EXPECT_EQ(error_of([]() -> nlohmann::json { throw BenchmarkError(not_found("no such model")); }),
-            "no such model");
-  EXPECT_EQ(error_of([]() -> nlohmann::json {
-              std::raise(SIGKILL);
-              return {};
-            }),
-            "the process of a measurement ended with status 137");
+  const Error of_work =
+      error_of([]() -> nlohmann::json { throw BenchmarkError(not_found("no such \xff model")); });
+  EXPECT_EQ(of_work.message, "no such \ufffd model");
+  EXPECT_EQ(of_work.code, ErrorCode::kNotFound);
+  const Error of_end = error_of([]() -> nlohmann::json {
+    std::raise(SIGKILL);
+    return {};
+  });
+  EXPECT_EQ(of_end.message, "the process of a measurement ended with status 137");
+  EXPECT_EQ(of_end.code, ErrorCode::kUnavailable);
 }
 
 }  // namespace

@@ -193,6 +193,22 @@ TEST(Linear, RowsDoNotDependOnTheirNeighboursOrOnThreads) {
   }
 }
 
+// Rows so long that a tile has the fewest there may be.
+TEST(Linear, TilesOfLongRowsDoNotDependOnThreads) {
+  const int m = 130, n = 60, k = 3200;
+  const PackedMatrix w = Weights(DType::kF32, n, k, 3).pack();
+  const std::vector<float> x = normal(size_t(m) * k, 4);
+  for (const Isa isa : isas()) {
+    if (isa == Isa::kPortable) continue;
+    const std::vector<float> all = product(isa, 3, w, x.data(), m);
+    for (const int row : {0, 43, 44, 87, 129}) {
+      const std::vector<float> alone = product(isa, 1, w, &x[size_t(row) * k], 1);
+      EXPECT_EQ(std::memcmp(alone.data(), &all[size_t(row) * n], alone.size() * sizeof(float)), 0)
+          << kernels_for(isa)->name << " row " << row;
+    }
+  }
+}
+
 TEST(Linear, PartsOfSeveralPanelsCoverAllOutputs) {
   const int n = 1700, k = 256;  // 36 panels; one row is enough work for several threads
   for (const DType type : kTypes) {

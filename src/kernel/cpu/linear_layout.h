@@ -44,8 +44,8 @@ constexpr int kPanelLen = kStripLen * kPanelStrips;
 constexpr int kGroupLen = 32;              // inputs that share a scale in q8_0, q4_0 and q4_K
 constexpr int kStripQuad = 4 * kStripLen;  // bytes of four inputs of a strip, one byte each
 constexpr int kQuads = kGroupLen / 4;      // of a group
-// A tile is read again for each panel: as many rows, up to kTileRows, as a second-level cache holds
-// beside weights; not fewer than outweigh reading all weights again for the next tile.
+// A tile is read again for each panel: as many rows, up to kTileRows, as a second-level cache of
+// 1 MiB holds beside weights; not fewer than outweigh reading all weights again for the next tile.
 constexpr int kTileRows = 256, kLeastTileRows = 64;
 constexpr int64_t kTileBytes = 768 * 1024;
 
