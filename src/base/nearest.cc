@@ -38,13 +38,16 @@ size_t likely_distance(std::string_view name, std::string_view known) {
 
 // The same, or one more than to the first words of `known`, or to its beginning.
 size_t distance_to_words(std::string_view name, std::string_view known) {
-  constexpr size_t kBeginning = 3;  // characters that tell something
+  constexpr size_t kBeginning = 3;  // characters that tell something, no dashes of an option
+  const size_t n_dashes = std::min(name.find_first_not_of('-'), name.size());
   size_t least = likely_distance(name, known);
   for (size_t end = known.find_first_of("-_", 2); end != std::string_view::npos;
        end = known.find_first_of("-_", end + 1))
     if (const size_t d = likely_distance(name, known.substr(0, end)); d != kNotMeant)
       least = std::min(least, d + 1);
-  return name.size() >= kBeginning && known.starts_with(name) ? std::min<size_t>(least, 1) : least;
+  return name.size() >= kBeginning + n_dashes && known.starts_with(name)
+             ? std::min<size_t>(least, 1)
+             : least;
 }
 
 }  // namespace

@@ -65,9 +65,8 @@ Command add_bench(CLI::App& app) {
       "{{print}} "
       "stands for {print}");
   app.footer(
-      "`pando bench list` says in brackets which benchmarks take --model, --data and --peer; "
-      "(--data):\n"
-      "they do without, and measure less.\n"
+      "`pando bench list` says in brackets which benchmarks need or take --model, --data and "
+      "--peer.\n"
       "Examples:\n"
       "  pando bench list\n"
       "  pando bench speed --quick\n"

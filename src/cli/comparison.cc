@@ -45,7 +45,9 @@ std::string Comparison::text() const {
   const size_t n = std::max(runs_[0].size(), runs_[1].size()), n_others = n_different();
   if (exact_)
     return fmt::format("{} identical: {}", what,
-                       n_others == 0 ? "yes" : fmt::format("NO, {} of {} differ", n_others, n));
+                       n_others > 0 ? fmt::format("NO, {} of {} differ", n_others, n)
+                       : task_ == BatchTask::kAnswer ? "yes, and every bit of their logits"
+                                                     : "yes");
   return fmt::format(
       "{} with the same {}: {:.1f}% of {}", what, task_ == BatchTask::kAnswer ? "tokens" : "bits",
       100 - 100.0 * static_cast<double>(n_others) / static_cast<double>(std::max<size_t>(n, 1)), n);

@@ -16,7 +16,9 @@ Command add_embed(CLI::App& app) {
   app.add_option("--pooling", *pooling, "Hidden states: of the last token, or the mean of all")
       ->check(CLI::IsMember({"last", "mean"}))
       ->capture_default_str();
-  app.add_flag("!--no-normalize", embed.normalise, "Vectors as they are, not of length 1");
+  app.add_flag_callback(
+      "--no-normalize", [&embed] { embed.normalise = false; },
+      "Vectors as they are, not of length 1");
   app.add_option("--dimensions", embed.dimensions, "So many of the first values; 0: all")
       ->check(expect("0 or more", [](double x) { return x >= 0; }))
       ->capture_default_str();

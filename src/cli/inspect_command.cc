@@ -9,6 +9,7 @@
 #include "cli/problems.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
+#include "cli/words.h"
 #include "pando/file_input.h"
 #include "pando/inspect.h"
 
@@ -53,8 +54,9 @@ Json as_json(const Inspection& i) {
 }
 
 void print(const Inspection& i) {
-  fmt::print("{} prompts of {} lines, {} tokens; the longest has {}; at most {} tokens generated\n",
-             i.prompts, i.lines, i.prompt_tokens, i.longest_prompt, i.answer_tokens);
+  fmt::print("{} of {}, {} tokens; the longest has {}; at most {} tokens generated\n",
+             counted(i.prompts, "prompts"), counted(i.lines, "lines"), i.prompt_tokens,
+             i.longest_prompt, i.answer_tokens);
   if (i.bad_lines + i.too_long + i.refused > 0)
     fmt::print("cannot be asked: {} bad lines, {} prompts too long, {} refused\n", i.bad_lines,
                i.too_long, i.refused);
@@ -72,11 +74,13 @@ void print(const Inspection& i) {
   fmt::print("keys and values: {:.1f} MB for the longest prompt, {:.1f} MB for all\n",
              1e-6 * static_cast<double>(i.longest_prompt * i.kv_bytes),
              1e-6 * static_cast<double>(i.distinct_tokens * i.kv_bytes));
-  if (!i.stops.empty()) fmt::print("sharing stops, where most is behind:\n");
+  if (!i.stops.empty())
+    fmt::print("sharing stops (the end of what is shared, then how most go on):\n");
   for (const Inspection::Stop& stop : i.stops) {
-    fmt::print("  after {} tokens, {} prompts go {} ways, {} tokens: {}\n", stop.shared_tokens,
-               stop.prompts, stop.ways, stop.tokens_behind, quoted(stop.before));
-    for (const std::string& after : stop.after) fmt::print("      {}\n", quoted(after));
+    fmt::print("  {} prompts share {} tokens, then go {} ways with {} different tokens: ...{}\n",
+               stop.prompts, stop.shared_tokens, stop.ways, stop.tokens_behind,
+               quoted(stop.before));
+    for (const std::string& after : stop.after) fmt::print("      {}...\n", quoted(after));
   }
   const uint64_t saved = i.distinct_tokens - i.reordered_tokens;
   if (i.repeated_passages > 0 && part_of(saved, i.distinct_tokens) >= 0.01)
@@ -126,7 +130,7 @@ Command add_inspect(CLI::App& app) {
   add_tokenizer_options(app, run.model);
   app.get_option("--model")->description("As of `pando run`; may also stand without its name");
   const CLI::Option* named = app.get_option("--model");
-  const CLI::Option* alone = app.add_option("model", run.model.model)->group("");
+  const CLI::Option* alone = app.add_option("model", run.model.model, "As --model");
   add_input_options(app, run);
   app.add_flag("--verbose", run.verbose, "Say of every line what is wrong with it");
   app.add_option("--context", run.model.engine.context,

@@ -17,8 +17,6 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version",
                        fmt::format("pando {} ({})", pando::version(), pando::build_commit()));
-  app.failure_message(CLI::FailureMessage::simple);
-
   app.set_config("--config", "",
                  "File of options: a part [run] for each command, of lines name = value");
 
@@ -50,10 +48,8 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0)
-      if (const std::string text = explain(app, {argv + 1, argv + argc}); !text.empty())
-        return report_error(text), kUsage;
-    return app.exit(error) == 0 ? kOk : kUsage;
+    if (error.get_exit_code() == 0) return app.exit(error), kOk;  // --help, --version
+    return report_error(explain(app, error, {argv + 1, argv + argc})), kUsage;
   }
   int code = kUsage;  // not left so: a command is required
   try {

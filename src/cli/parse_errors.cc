@@ -116,9 +116,8 @@ std::string stray_word(const CLI::App& command, const std::string& word) {
       input != nullptr && input->count() == 0 ? fmt::format(" (hint: --input '{}'?)", word) : "");
 }
 
-}  // namespace
-
-std::string explain(CLI::App& app, const std::vector<std::string>& arguments) {
+// Nothing where the parser's own message says it.
+std::string wrong_words(CLI::App& app, const std::vector<std::string>& arguments) {
   std::string config;
   const CLI::App* command = nullptr;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -144,6 +143,17 @@ std::string explain(CLI::App& app, const std::vector<std::string>& arguments) {
     }
   }
   return config.empty() ? "" : wrong_line(app, config);
+}
+
+}  // namespace
+
+std::string explain(CLI::App& app, const CLI::ParseError& error,
+                    const std::vector<std::string>& arguments) {
+  std::string command;
+  for (const CLI::App* parsed : app.get_subcommands()) command = parsed->get_name();
+  if (std::string text = wrong_words(app, arguments); !text.empty()) return text;
+  if (command.empty()) return fmt::format("{} (hint: `pando --help`)", error.what());
+  return fmt::format("{}: {} (hint: `pando {} --help`)", command, error.what(), command);
 }
 
 }  // namespace pando::cli

@@ -8,7 +8,8 @@
 namespace pando::cli {
 
 // An unknown command or option with the nearest one; what is wrong in the file of --config, with
-// its line; nothing where the parser's own message says it. Changes the options of `app`.
-std::string explain(CLI::App& app, const std::vector<std::string>& arguments);
+// its line; else what the parser says. Changes the options of `app`.
+std::string explain(CLI::App& app, const CLI::ParseError& error,
+                    const std::vector<std::string>& arguments);
 
 }  // namespace pando::cli

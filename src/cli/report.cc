@@ -103,9 +103,9 @@ std::string score_table(const RunRecord& run) {
     const std::string choice = s.n_choices > 0 ? fmt::format(", choice accuracy {:.1f}% of {}",
                                                              100 * s.choice_accuracy, s.n_choices)
                                                : "";
-    return fmt::format(
-        "{}exact match {:.1f}%, token F1 {:.1f}%, ROUGE-L {:.1f}%{} over {} answers\n", name,
-        100 * s.exact_match, 100 * s.token_f1, 100 * s.rouge_l, choice, s.n);
+    return fmt::format("{}exact match {:.1f}%, token F1 {:.1f}%, ROUGE-L {:.1f}%{} over {}\n", name,
+                       100 * s.exact_match, 100 * s.token_f1, 100 * s.rouge_l, choice,
+                       counted(s.n, "answers"));
   };
   std::string table = row(wrong_mark(is_wrong(run)), all);
   for (const auto& [group, s] : groups) table += row("  " + group + ": ", s);
@@ -120,10 +120,10 @@ std::string footer(const RunRecord& run, const Words& words, const EngineOptions
     technique +=
         fmt::format("{}{} {:.6g}", technique.empty() ? "" : ", ", figure.name, figure.value);
   return fmt::format(
-      "{}{}{}: {} {} in {:.2f} s, {:.2f} {}/s; prompt tokens asked {}, computed {}, reused "
+      "{}{}{}: {} in {:.2f} s, {:.2f} {}/s; prompt tokens asked {}, computed {}, reused "
       "{:.1f}%; generated {}{}{} | {} | {} x {}, {}",
       technique.empty() ? "" : fmt::format("{}: {}\n", run.sharing, technique),
-      wrong_mark(is_wrong(run)), run.sharing, s.answers, words.outputs, s.seconds,
+      wrong_mark(is_wrong(run)), run.sharing, counted(s.answers, words.outputs), s.seconds,
       per_second(s.answers, s.seconds), words.inputs, e.prompt_tokens, e.prefill_rows,
       100 * share_reused(e), e.generated_tokens,
       e.pad_rows > 0 ? fmt::format("; pads computed {}", e.pad_rows) : "",

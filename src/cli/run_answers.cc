@@ -41,7 +41,8 @@ Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFi
                : AnswerFile::create(o.output, *settings, o.overwrite);
   if (!file) return file.error();
   if (!o.quiet && (*file)->n_earlier() > 0)
-    say("resumed: {} {} are there already\n", (*file)->n_earlier(), words_of(o.batch.task).outputs);
+    say("resumed: {} there already\n",
+        counted((*file)->n_earlier(), words_of(o.batch.task).outputs));
   if (!(*file)->was_finished()) return Answers{std::move(*file)};
   if (!o.quiet)
     say("'{}' is finished, with {} lines or questions left out: nothing is left to answer, "

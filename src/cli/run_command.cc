@@ -200,7 +200,7 @@ class RunCommand {
     const char* hint = !is_file || o_.verify > 0 || !o_.compare.empty()
                            ? ""
                            : "; the same command with --resume goes on";
-    say("pando: stopped after {} {}{}\n", s.answers + s.earlier, words_.outputs, hint);
+    say("pando: stopped after {}{}\n", counted(s.answers + s.earlier, words_.outputs), hint);
     return 128 + signal_;
   }
 

@@ -100,8 +100,11 @@ void add_output_options(CLI::App& app, RunOptions& o) {
       ->excludes(resume);
   app.add_flag("--ordered", o.batch.ordered, "Answers in the order of the input");
   app.add_option("--report", o.report, "File for the run's report, JSON");
-  app.add_option("--compare", o.compare,
-                 "Run a second time with this sharing: speeds, and every bit of what comes out")
+  app.add_option(
+         "--compare", o.compare,
+         fmt::format("Run a second time with this sharing: speeds, and every bit of what "
+                     "comes out{}",
+                     o.batch.task == BatchTask::kAnswer ? "; answers get a logits_hash" : ""))
       ->check(planner_name());
 }
 

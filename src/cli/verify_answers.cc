@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/say.h"
+#include "cli/words.h"
 #include "pando/file_input.h"
 
 namespace pando::cli {
@@ -46,12 +47,13 @@ int verify_answers(const RunOptions& o, const std::shared_ptr<const Model>& mode
   const Result<BatchVerification> verified = verify_batch(**engine, stream, o.batch, hashes);
   if (!verified) return report_error(verified.error().message);
   if (!verified->different.empty())
-    return report_error(fmt::format("verified {} answers alone and unshared: {} DIFFER, '{}' first",
-                                    verified->answers, verified->different.size(),
-                                    verified->different.front()));
+    return report_error(fmt::format("verified {} alone and unshared: {} DIFFER, '{}' first",
+                                    counted(verified->answers, "answers"),
+                                    verified->different.size(), verified->different.front()));
   if (!o.quiet)
-    say("verified: {} answers again, alone and unshared, in {:.2f} s: {}\n", verified->answers,
-        verified->seconds, verified->answers > 0 ? "all bits equal" : "there was none to ask");
+    say("verified: {} again, alone and unshared, in {:.2f} s: {}\n",
+        counted(verified->answers, "answers"), verified->seconds,
+        verified->answers > 0 ? "all bits equal" : "there was none to ask");
   return code;
 }
 

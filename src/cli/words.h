@@ -1,6 +1,12 @@
 // What a task works on and what it gives, as people are told.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 #include "pando/batch.h"
 
 namespace pando::cli {
@@ -23,6 +29,11 @@ constexpr Words words_of(BatchTask task) {
       return {"lines", "scored lines", "likelihoods"};
   }
   return {"questions", "answers", "answers"};
+}
+
+// "1 answer", "2 answers".
+inline std::string counted(uint64_t n, std::string_view plural) {
+  return fmt::format("{} {}", n, n == 1 ? plural.substr(0, plural.size() - 1) : plural);
 }
 
 }  // namespace pando::cli

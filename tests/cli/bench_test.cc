@@ -19,11 +19,19 @@ TEST_F(BenchTest, SaysWhatIsWrong) {
   expect_says("peek", 2,
               "no benchmark is named 'peek', expected one of `pando bench list` (hint: 'peak'?)");
   expect_says("list --quick", 2, "bench list: --quick and --full go with the name of a benchmark");
+  expect_says("", 2, "bench: name is required (hint: `pando bench --help`)");
+  expect_says("peak twice", 2, "bench: The following argument was not expected: twice");
   expect_says("peak --threads 100000", 2, "threads is 100000, expected 0 (all processors) to");
   expect_says("peak --threads -1", 2, "threads is -1, expected 0 (all processors) to");
   expect_says("peak --quick --out file", 1, "--out: 'file' is not a directory");
   expect_says("reranking --quick", 2, "expected --data DIRECTORY");
   expect_says("reranking --quick --data .", 1, "expected in --data by reranking");
+  expect_says("reranking --quick --data nowhere", 1, "--data: no directory nowhere");
+  expect_says("radixmlp-table-5 --quick --threads 2", 2,
+              "--threads: radixmlp-table-5 has one thread");
+  const Finished unwritable = pando("bench speed --quick --models file/models");
+  EXPECT_EQ(unwritable.code, 1) << unwritable;
+  EXPECT_TRUE(unwritable.says("--models: cannot make file/models: ")) << unwritable;
   expect_says("peak --quick --model m", 2, "--model: peak has no use for it");
   expect_says("speed --quick --model nowhere", 1, "nowhere");
   expect_says("compare --quick", 2, "expected --peer COMMAND");
@@ -38,8 +46,8 @@ TEST_F(BenchTest, TheListSaysWhatIsTaken) {
     const size_t begin = list.find("\n" + name + " ") + 1;
     return list.substr(begin, list.find('\n', begin) - begin);
   };
-  EXPECT_TRUE(line_of("reranking").ends_with(" [--model, --data]")) << list;
-  EXPECT_TRUE(line_of("compare").ends_with(" [--model, --peer]")) << list;
+  EXPECT_TRUE(line_of("reranking").ends_with(" [needs --data, takes --model]")) << list;
+  EXPECT_TRUE(line_of("compare").ends_with(" [needs --peer, takes --model]")) << list;
   EXPECT_FALSE(line_of("peak").ends_with("]")) << list;
 }
 

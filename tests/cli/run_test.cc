@@ -117,7 +117,7 @@ TEST_F(RunTest, AnswersGoToAFileOrToStandardOutput) {
   EXPECT_EQ(to_file.code, kOk) << to_file;
   EXPECT_EQ(to_file.out, "");
   EXPECT_TRUE(to_file.says("tree: 3 answers in ")) << to_file;
-  EXPECT_TRUE(to_file.says("over 1 answers")) << to_file;
+  EXPECT_TRUE(to_file.says("over 1 answer\n")) << to_file;
   const std::string answers = contents(at("answers.jsonl"));
   EXPECT_EQ(n_lines(answers), 3);
   for (const char* arguments : {"--input good.jsonl", "--input good.jsonl --output -"})
@@ -229,7 +229,8 @@ TEST_F(RunTest, CompareFindsTheSameAnswers) {
     const Finished finished =
         run(std::string("--input good.jsonl --temperature 1 --n 2 --compare ") + sharing);
     EXPECT_EQ(finished.code, kOk) << finished;
-    EXPECT_TRUE(finished.says("answers identical: yes\n")) << finished;
+    EXPECT_TRUE(finished.says("answers identical: yes, and every bit of their logits\n"))
+        << finished;
     EXPECT_TRUE(finished.says(std::string("tree over ") + sharing + ": ")) << finished;
     EXPECT_EQ(n_lines(finished.out), 6);  // of the first run only
   }
@@ -243,12 +244,12 @@ TEST_F(RunTest, VerifyAsksAgainAlone) {
   EXPECT_NE(run.err.find("all bits equal"), std::string::npos) << run;
   const Finished verify = pando("verify --model m --input good.jsonl --sample 0.1%");
   EXPECT_EQ(verify.code, kOk) << verify;
-  EXPECT_NE(verify.err.find("verified: 1 answers again"), std::string::npos) << verify;
+  EXPECT_NE(verify.err.find("verified: 1 answer again"), std::string::npos) << verify;
   EXPECT_EQ(verify.out, "");
   folder().write("blank.jsonl", "\nnot json\n{\"prompt\": \"A prompt.\"}\n");
   const Finished blank = pando("verify --model m --input blank.jsonl --sample 0.01%");
   EXPECT_EQ(blank.code, kIncomplete) << blank;
-  EXPECT_NE(blank.err.find("verified: 1 answers again"), std::string::npos) << blank;
+  EXPECT_NE(blank.err.find("verified: 1 answer again"), std::string::npos) << blank;
   for (const char* share : {"0", "101%", "2", "some"})
     EXPECT_EQ(pando(std::string("verify --model m --input good.jsonl --sample ") + share).code,
               kUsage)

@@ -113,7 +113,7 @@ TEST_F(TasksTest, WhatComesOutIsCompared) {
   const std::tuple<const char*, const char*, const char*, const char*> tasks[] = {
       {"embed", "texts-c.jsonl", "vectors", "tree: 2 vectors in "},
       {"rerank", "queries-c.jsonl", "scores", "tree: 3 scores in "},
-      {"score", "scores-c.jsonl", "likelihoods", "tree: 1 scored lines in "}};
+      {"score", "scores-c.jsonl", "likelihoods", "tree: 1 scored line in "}};
   for (const auto& [name, input, what, footer] : tasks) {
     const std::string arguments = fmt::format("--input {} --output /dev/null", input);
     const Finished same = task(name, arguments + " --compare packed"),
