@@ -67,6 +67,10 @@ def main():
     parser.add_argument("--questions", type=int)
     parser.add_argument("--shortest", action="store_true")
     args = parser.parse_args()
+    takes = {"squad": [], "fairytaleqa": ["stories", "questions", "shortest"], "trec": ["questions"]}[args.kind]
+    for option in ("stories", "questions", "shortest"):
+        if getattr(args, option) and option not in takes:
+            parser.error(f"--{option}: {args.kind} has no use for it")
     try:
         for line in {"squad": squad, "fairytaleqa": fairytaleqa, "trec": trec}[args.kind](args):
             sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")

@@ -73,6 +73,7 @@ struct BatchOptions {
   EmbedOptions embed;      // how texts are embedded
   RerankOptions rerank;    // how relevance is asked for
   int top = 0;             // so many of the results of each query; 0: all
+  bool trec_ids = false;   // refuse lines whose ids a TREC run cannot tell apart or hold
   InputFormat format = InputFormat::kJsonLines;
   TooLong too_long = TooLong::kError;
   bool ordered = false;  // answers in the order of the input

@@ -137,13 +137,14 @@ class Engine {
   const EngineOptions& options() const;  // with the defaults filled in
   size_t kv_capacity() const;            // tokens whose keys and values fit kv_memory
 
- private:
-  class Impl;
-  explicit Engine(std::unique_ptr<Impl> impl);
   // Between the two an idle engine does not start on what is submitted: what is asked together is
   // planned together. Calls nest.
   void hold();
   void release();
+
+ private:
+  class Impl;
+  explicit Engine(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

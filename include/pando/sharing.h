@@ -14,7 +14,8 @@ struct SharingInfo {
   std::string name;  // without its options
   // The bits do not depend on what else is asked; otherwise they are right to rounding.
   bool exact = true;
-  bool wrong = false;  // made without attention: no answers, a bound for timing only
+  bool wrong = false;    // made without attention: no answers, a bound for timing only
+  bool batches = false;  // puts whole prompts together in batches of what waits
 };
 
 // What is said wherever such output appears.

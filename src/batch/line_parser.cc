@@ -26,8 +26,17 @@ Result<std::optional<BatchLine>> LineParser::parse(const InputRecord& record) {
   }
   Result<BatchLine> line = parse_one(record);
   if (!line) return line.error();
+  if (options_.trec_ids)
+    if (Status status = check_ids(*line); !status) return status.error();
   fit(model_, context_, options_.too_long, *line);
   return std::optional<BatchLine>(std::move(*line));
+}
+
+Status LineParser::check_ids(const BatchLine& line) {
+  if (Status status = check_trec_ids(line); !status) return status;
+  if (!queries_.insert(line.id).second)
+    return invalid_argument("query '{}' is there twice, expected ids of one each", line.id);
+  return {};
 }
 
 Result<BatchLine> LineParser::parse_one(const InputRecord& record) const {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
 
 #include "batch/input_line.h"
 #include "batch/record_scanner.h"
@@ -25,11 +27,13 @@ class LineParser {
 
  private:
   Result<BatchLine> parse_one(const InputRecord& record) const;
+  Status check_ids(const BatchLine& line);
 
   const Model& model_;
   int context_;
   const BatchOptions& options_;
   std::optional<Table> table_;
+  std::set<std::string> queries_;  // that were read, where all need ids of their own
   bool failed_ = false;
   uint64_t names_hash_ = 0;
 };

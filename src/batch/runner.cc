@@ -15,6 +15,7 @@
 #include "batch/results.h"
 #include "batch/time_left.h"
 #include "pando/batch.h"
+#include "pando/sharing.h"
 
 namespace pando {
 namespace {
@@ -55,9 +56,18 @@ class Runner {
 
  private:
   Status run_all() {
+    // What works per batch must not begin with the few lines that are read first.
+    const auto let_go = [](Engine* engine) { engine->release(); };
+    std::unique_ptr<Engine, decltype(let_go)> held;
+    const Result<SharingInfo> sharing = sharing_info(engine_.options().sharing);
+    if (sharing && sharing->batches) {
+      engine_.hold();
+      held.reset(&engine_);
+    }
     while (true) {
       Result<bool> wants_input = read_ahead();
       if (!wants_input) return wants_input.error();
+      if (!*wants_input) held.reset();
       if (Status status = output_.commit(); !status) return status;
       if (in_engine_.empty() && requests_.empty() && !*wants_input) break;
       for (Event& event : inbox_->take_events(kProgressEvery, *wants_input)) handle(event);

@@ -18,7 +18,8 @@ Status read_continuations(Fields& fields, BatchQuestion& question) {
   fields.text("prompt", question.request.prompt);
   fields.text_list("continuations", question.choices);
   if (!fields.status()) return fields.status();
-  if (!fields.has("prompt")) return invalid_argument("the line has no 'prompt'");
+  for (const char* name : {"prompt", "continuations"})
+    if (!fields.has(name)) return invalid_argument("the line has no '{}'", name);
   return {};
 }
 
@@ -103,7 +104,8 @@ Result<BatchLine> read_score_line(const Json& json, uint64_t line_number,
       !status)
     return status.error();
   if (question.choices.empty())
-    return invalid_argument("the line has nothing to score, expected 'prompt' and 'continuations'");
+    return invalid_argument("field '{}' is [], expected a list of one or more",
+                            of_harness ? "arguments" : "continuations");
   if (fields.has("target"))
     if (Status status = read_target(json["target"], question); !status) {
       if (!of_harness) return status.error();

@@ -14,6 +14,9 @@ Result<BatchLine> read_embed_line(const nlohmann::json& json, uint64_t line_numb
                                   const BatchOptions& options);
 Result<BatchLine> read_rerank_line(const nlohmann::json& json, uint64_t line_number,
                                    const BatchOptions& options);
+// Each document has a name of its own, its id or else its index, and all names are those of a TREC
+// run. kInvalidArgument.
+Status check_trec_ids(const BatchLine& line);
 Result<BatchLine> read_score_line(const nlohmann::json& json, uint64_t line_number,
                                   const BatchOptions& options);
 

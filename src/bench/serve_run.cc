@@ -68,9 +68,10 @@ void note(const Lab& lab, const MeasuredSteps& steps, const EngineOptions& engin
                             static_cast<uint32_t>(engine.step_rows));
   run.notes = {
       fmt::format(
-          "Layers of a qwen3-0.6b shape: {}. {} Short prompts have {} to {} tokens, half of them "
+          "Layers of {}: {}. {} Short prompts have {} to {} tokens, half of them "
           "{} at most; {}% of all are long, {} "
           "to {}, alone {} to {} s by prediction. Answers: {} to {} tokens.",
+          lab.settings().model.empty() ? "a qwen3-0.6b shape" : lab.settings().model.string(),
           run.served.model->info().n_layers,
           lab.settings().data.empty()
               ? "Arrivals are a Poisson process and lengths are spread evenly: there is no --data."

@@ -60,7 +60,8 @@ Command add_bench(CLI::App& app) {
       ->default_str("the user's cache");
   app.add_option(
       "--peer", settings.peers,
-      "For compare: command of another engine, whose last line is its tokens per second; "
+      "For compare: command of another engine, whose last line, on standard output or error, is "
+      "its tokens per second; "
       "{kind}, {tokens}, {sequences}, {answer}, {threads} and {weights} are filled in, and "
       "{{print}} "
       "stands for {print}");

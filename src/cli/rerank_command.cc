@@ -22,14 +22,11 @@ constexpr int kDepth = 10;  // of nDCG
 struct RerankCommandOptions {
   RunOptions run;
   std::string trec_run, qrels;
+  bool has_instruction = false;
 };
 
 std::string text_of(const nlohmann::json& id) {
   return id.is_string() ? id.get<std::string>() : id.dump();
-}
-
-bool fits_a_column(const std::string& id) {
-  return !id.empty() && id.find_first_of(" \t\r\n\v\f") == std::string::npos;
 }
 
 // From the file of answers, which has those of earlier runs too.
@@ -50,11 +47,11 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
     for (const nlohmann::json& result : line["results"])
       ranking.push_back(
           {text_of(result.contains("id") ? result["id"] : result["index"]), result["score"]});
-    for (const RankedDocument& document : ranking)
-      if (lines != nullptr && !(fits_a_column(query) && fits_a_column(document.id)))
-        return report_error(fmt::format(
-            "a TREC run has no place for query '{}' and document '{}': expected ids without spaces",
-            query, document.id));
+    for (const RankedDocument& document : ranking)  // also of runs that did not check ids
+      if (lines != nullptr && !(is_trec_id(query) && is_trec_id(document.id)))
+        return report_error(
+            fmt::format("a TREC run has no place for the id '{}', expected one without spaces",
+                        is_trec_id(query) ? document.id : query));
     is_wrong |= line.contains("wrong");
     if (lines != nullptr)
       *lines << run_lines(query, ranking, line.contains("wrong") ? "pando-WRONG" : "pando");
@@ -68,16 +65,27 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
   if (!o.qrels.empty() && n_judged == 0)
     return report_error(fmt::format("'{}' grades none of the queries", o.qrels));
   if (n_judged > 0)
-    say("{}nDCG@{}: {:.4f}, the mean of {} queries\n", wrong_mark(is_wrong), kDepth,
-        sum / static_cast<double>(n_judged), n_judged);
+    say("{}nDCG@{}: {:.4f}, the mean of {} {}{}\n", wrong_mark(is_wrong), kDepth,
+        sum / static_cast<double>(n_judged), n_judged, n_judged == 1 ? "query" : "queries",
+        n_judged < qrels.size()
+            ? fmt::format("; {} of '{}' have no ranking", qrels.size() - n_judged, o.qrels)
+            : "");
   return kOk;
 }
 
-int rerank_batch(const RerankCommandOptions& o) {
+int rerank_batch(RerankCommandOptions& o) {
   Qrels qrels;
   NewFile run;
   std::error_code error;
   const bool wants_report = !o.trec_run.empty() || !o.qrels.empty();
+  o.run.batch.trec_ids = wants_report;
+  const RerankOptions& rerank = o.run.batch.rerank;
+  if (rerank.yes.empty() || rerank.no.empty())
+    return refuse({ErrorCode::kInvalidArgument,
+                   "--yes and --no: one is empty, expected the model's words for both"});
+  if (o.has_instruction && rerank.prompt_template.find("{instruction}") == std::string::npos)
+    return refuse(
+        {ErrorCode::kInvalidArgument, "--instruction: the template has no {instruction} for it"});
   if (wants_report && (o.run.output == "-" || (std::filesystem::exists(o.run.output, error) &&
                                                !std::filesystem::is_regular_file(o.run.output)))) {
     report_error("--trec-run and --qrels read the answers again: expected a file for --output");
@@ -121,8 +129,9 @@ Command add_rerank(CLI::App& app) {
   add_engine_options(app, run);
   add_output_options(app, run);
   RerankOptions& rerank = run.batch.rerank;
-  app.add_option("--instruction", rerank.instruction, "What relevance means")
-      ->capture_default_str();
+  const CLI::Option* instruction =
+      app.add_option("--instruction", rerank.instruction, "What relevance means")
+          ->capture_default_str();
   app.add_option("--template", rerank.prompt_template,
                  "A text with {instruction}, {query} and {document}")
       ->default_str("that of Qwen3-Reranker");
@@ -143,7 +152,10 @@ Command add_rerank(CLI::App& app) {
       "\"text\": \"...\"}]}\n"
       "Output lines: {\"id\", \"results\": [{\"index\", \"id\"?, \"score\"}, ...], "
       "\"prompt_tokens\"}.");
-  return [options] { return rerank_batch(*options); };
+  return [options, instruction] {
+    options->has_instruction = instruction->count() > 0;
+    return rerank_batch(*options);
+  };
 }
 
 }  // namespace pando::cli

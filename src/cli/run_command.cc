@@ -27,7 +27,7 @@
 namespace pando::cli {
 namespace {
 
-constexpr double kLeastTimed = 0.2;  // seconds
+constexpr double kLeastTimed = 1;  // seconds
 
 class RunCommand {
  public:
@@ -216,7 +216,7 @@ class RunCommand {
     if (s.bad_lines + s.failed + s.skipped + s.cut > 0)
       say("left out: {} bad lines, {} failed, {} too long; lines cut: {}\n", s.bad_lines,
           s.failed - s.too_long, s.skipped + s.too_long, s.cut);
-    if (s.too_long > 0)
+    if (s.too_long > 0 && o_.batch.too_long == TooLong::kError)
       say("(hint: --too-long skip counts what is too long as done, truncate-middle{} it fit)\n",
           o_.batch.task == BatchTask::kAnswer ? " and split make" : " makes");
     if (!comparison_) return;

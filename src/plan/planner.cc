@@ -58,7 +58,10 @@ Result<std::unique_ptr<Planner>> make_planner(std::string_view sharing, int tile
 Result<SharingInfo> sharing_info(const std::string& sharing) {
   const Result<std::unique_ptr<Planner>> planner = make_planner(sharing, 64);
   if (!planner) return planner.error();
-  return SharingInfo{std::string((*planner)->name()), (*planner)->exact(), (*planner)->wrong()};
+  return SharingInfo{.name = std::string((*planner)->name()),
+                     .exact = (*planner)->exact(),
+                     .wrong = (*planner)->wrong(),
+                     .batches = (*planner)->batching().whole_prompts()};
 }
 
 }  // namespace pando

@@ -40,6 +40,10 @@ Result<Qrels> read_qrels(std::istream& file) {
   return qrels;
 }
 
+bool is_trec_id(std::string_view id) {
+  return !id.empty() && id.find_first_of(" \t\r\n\v\f") == std::string_view::npos;
+}
+
 std::string run_lines(std::string_view query, std::span<const RankedDocument> ranking,
                       std::string_view tag) {
   std::string lines;

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "engine/tiny_engine.h"
 #include "pando/batch.h"
@@ -402,6 +404,43 @@ TEST(Batch, TheLeastMemoryThatIsPossible) {
   EXPECT_EQ(least->summary->answers, 160u);
   EXPECT_GT(least->summary->stats.evicted_pages, 0u);
   EXPECT_EQ(least->summary->combined_hash, roomy.summary->combined_hash);
+}
+
+// Gives a line now and then, as a slow disk does.
+class SlowLines : public std::streambuf {
+ public:
+  explicit SlowLines(std::vector<std::string> lines) : lines_(std::move(lines)) {}
+
+ protected:
+  int_type underflow() override {
+    if (next_ == lines_.size()) return traits_type::eof();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::string& line = lines_[next_++];
+    setg(line.data(), line.data(), line.data() + line.size());
+    return traits_type::to_int_type(line[0]);
+  }
+
+ private:
+  std::vector<std::string> lines_;
+  size_t next_ = 0;
+};
+
+TEST(Batch, ABatchDoesNotBeginWithTheFirstLinesAlone) {
+  for (const char* sharing : {"padded:batch=4", "prepacked:batch=4"}) {
+    SlowLines lines(std::vector<std::string>(8, "{\"prompt\": \"A prompt\"}\n"));
+    std::istream in(&lines);
+    std::ostringstream out;
+    EngineOptions options = tiny_options();
+    options.sharing = sharing;
+    const std::unique_ptr<Engine> engine = open_tiny(options);
+    const auto summary = run_batch(*engine, in, 0, out, batch_options());
+    ASSERT_TRUE(summary.ok());
+    EXPECT_EQ(summary->answers, 8u);
+    const auto& figures = summary->stats.technique;
+    const auto batches = std::ranges::find(figures, "batches", &Figure::name);
+    ASSERT_NE(batches, figures.end()) << sharing;
+    EXPECT_EQ(batches->value, 2) << sharing;
+  }
 }
 
 TEST(Batch, AFullEngineIsWaitedFor) {

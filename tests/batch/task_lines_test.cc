@@ -192,8 +192,7 @@ TEST(ScoreLines, ATargetIsATextBeforeItIsAnIndex) {
 
 TEST(ScoreLines, NameWhatIsWrong) {
   const auto error = [](const char* line) { return refused(BatchTask::kScore, line); };
-  EXPECT_EQ(error(R"({"prompt": "P"})"),
-            "line 1: the line has nothing to score, expected 'prompt' and 'continuations'");
+  EXPECT_EQ(error(R"({"prompt": "P"})"), "line 1: the line has no 'continuations'");
   EXPECT_EQ(error(R"({"continuations": ["a"]})"), "line 1: the line has no 'prompt'");
   EXPECT_EQ(error(R"({"prompt": "P", "continuations": ["a", ""]})"),
             "line 1: a continuation is empty, expected one character at least");

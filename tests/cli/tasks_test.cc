@@ -162,9 +162,11 @@ TEST_F(TasksTest, ARunTakesTheOldOnesPlaceWhenItIsWhole) {
         "{\"id\": \"a b\", \"query\": \"q\", \"documents\": [\"d\"]}\n");
   write("old.txt", "an earlier run\n");
   const auto run = [&](const std::string& input) {
-    return task("rerank", fmt::format("--input {} --output o-{} --overwrite --trec-run old.txt",
-                                      input, input));
+    return task("rerank",
+                fmt::format("--input {} --output o-{} --resume --trec-run old.txt", input, input));
   };
+  // Answers of a run that did not ask for ids of a TREC run.
+  ASSERT_EQ(task("rerank", "--input bad.jsonl --output o-bad.jsonl").code, 0);
   for (const char* input : {"bad.jsonl", "nowhere.jsonl"}) {
     const Finished failed = run(input);
     EXPECT_EQ(failed.code, 1) << failed;
@@ -186,6 +188,9 @@ TEST_F(TasksTest, RerankNamesWhatIsWrong) {
     EXPECT_TRUE(finished.says(message)) << finished;
   };
   error("--yes X --no X", 2, "yes is 'X' and no is 'X', the same tokens, expected two answers");
+  error("--yes ''", 2, "--yes and --no: one is empty");
+  error("--template '{query} {document}' --instruction i", 2,
+        "--instruction: the template has no {instruction} for it");
   error("--template '{query}'", 2, "--template: the template has no {document} in it");
   error("--trec-run run2.txt", 2, "expected a file for --output");
   error("--output r1.jsonl --trec-run r1.jsonl", 2, "'r1.jsonl' is named twice");
@@ -205,11 +210,22 @@ TEST_F(TasksTest, ARunHasOneWordForEachName) {
         "{\"id\": 1, \"query\": \"q\", \"documents\": [\"d\"]}\n"
         "{\"id\": \"1\", \"query\": \"q\", \"documents\": [\"d\"]}\n");
   const Finished spaces = task("rerank", "--input spaces.jsonl --output s.jsonl --trec-run s.txt");
-  EXPECT_EQ(spaces.code, 1) << spaces;
-  EXPECT_TRUE(spaces.says("no place for query 'a b'")) << spaces;
+  EXPECT_EQ(spaces.code, 3) << spaces;
+  EXPECT_TRUE(spaces.says("line 1: the id of the query is 'a b', expected one without")) << spaces;
   const Finished twice = task("rerank", "--input twice.jsonl --output t.jsonl --trec-run t.txt");
-  EXPECT_EQ(twice.code, 1) << twice;
-  EXPECT_TRUE(twice.says("query '1' is there twice")) << twice;
+  EXPECT_EQ(twice.code, 3) << twice;
+  EXPECT_TRUE(twice.says("line 2: query '1' is there twice")) << twice;
+  write("documents.jsonl",
+        "{\"id\": 1, \"query\": \"q\", \"documents\": [\"d\", {\"id\": 0, \"text\": \"e\"}]}\n"
+        "{\"id\": 2, \"query\": \"q\", \"documents\": [{\"id\": \"\", \"text\": \"e\"}]}\n"
+        "{\"id\": 3, \"query\": \"q\", \"documents\": [\"d\", {\"id\": 7, \"text\": \"e\"}]}\n");
+  const Finished same = task("rerank", "--input documents.jsonl --output d.jsonl --trec-run d.txt");
+  EXPECT_EQ(same.code, 3) << same;
+  EXPECT_TRUE(same.says("line 1: documents 0 and 1 are both '0' in a TREC run")) << same;
+  EXPECT_TRUE(same.says("line 2: the id of a document is '', expected one without")) << same;
+  const std::string ranked = contents(at("d.txt"));
+  EXPECT_EQ(std::count(ranked.begin(), ranked.end(), '\n'), 2) << ranked;
+  EXPECT_EQ(task("rerank", "--input documents.jsonl --output e.jsonl").code, 0) << "places differ";
 }
 
 // Nobody reads what is said, and all answers are there.
@@ -234,6 +250,14 @@ TEST_F(TasksTest, ScoreOfContinuations) {
   EXPECT_EQ(neither.code, 2) << neither;
   EXPECT_TRUE(neither.says("expected --input or --perplexity")) << neither;
   EXPECT_EQ(task("score", "--input scores.jsonl --perplexity scores.jsonl").code, 2);
+  const Finished no_lines = task("score", "--perplexity scores.jsonl --output p.jsonl");
+  EXPECT_EQ(no_lines.code, 2) << no_lines;
+  EXPECT_TRUE(no_lines.says("--output excludes --perplexity")) << no_lines;
+  write("none.jsonl", "{\"prompt\": \"The\", \"continuations\": []}\n{\"prompt\": \"The\"}\n");
+  const Finished none = task("score", "--input none.jsonl");
+  EXPECT_EQ(none.code, 3) << none;
+  EXPECT_TRUE(none.says("line 1: field 'continuations' is [], expected a list of one")) << none;
+  EXPECT_TRUE(none.says("line 2: the line has no 'continuations'")) << none;
 }
 
 }  // namespace
