@@ -81,7 +81,8 @@ struct BatchOptions {
   // Once true, no more questions are begun, those of which nothing is computed yet are taken back,
   // and the others finished.
   const std::atomic<bool>* stop = nullptr;
-  // These are called from the thread that called run_batch, and may be empty.
+  // These are called from the thread that called run_batch, and may be empty. They must not wait
+  // for an answer of the engine.
   std::function<void(const struct BatchProgress&)> on_progress;  // now and then
   // A line or question has no answer, or was cut.
   std::function<void(const std::string& message)> on_problem;

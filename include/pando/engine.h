@@ -137,10 +137,13 @@ class Engine {
   const EngineOptions& options() const;  // with the defaults filled in
   size_t kv_capacity() const;            // tokens whose keys and values fit kv_memory
 
-  // Between the two an idle engine does not start on what is submitted: what is asked together is
-  // planned together. Calls nest.
-  void hold();
-  void release();
+  // While one of these lives, an idle engine does not start on what is submitted: what is asked
+  // together is planned together. None may outlive the engine.
+  struct Release {
+    void operator()(Engine* engine) const;
+  };
+  using Hold = std::unique_ptr<Engine, Release>;
+  [[nodiscard]] Hold hold();
 
  private:
   class Impl;

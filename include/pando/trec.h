@@ -18,8 +18,9 @@ using Qrels = std::map<std::string, std::map<std::string, int>>;
 // Lines of "query iteration document grade". kInvalidArgument names line, found and expected.
 Result<Qrels> read_qrels(std::istream& file);
 
-// Columns of these files end at spaces.
-bool is_trec_id(std::string_view id);
+// kInvalidArgument where a run cannot hold these ids, whose columns end at spaces, or tell the
+// documents of the query apart.
+Status check_run_ids(std::string_view query, std::span<const std::string> documents);
 
 // One line of a run for each document: "query Q0 document rank score tag"; documents in the order
 // of the ranking, from rank 1.

@@ -10,7 +10,7 @@
 
 namespace pando {
 
-Result<std::optional<BatchLine>> LineParser::parse(const InputRecord& record) {
+Result<std::optional<BatchLine>> LineParser::parse(const InputRecord& record, bool was_answered) {
   if (options_.format != InputFormat::kJsonLines && find_invalid_utf8(record.text)) {
     failed_ = wants_names();
     return invalid_argument("the row is not UTF-8");
@@ -27,7 +27,7 @@ Result<std::optional<BatchLine>> LineParser::parse(const InputRecord& record) {
   Result<BatchLine> line = parse_one(record);
   if (!line) return line.error();
   if (options_.trec_ids)
-    if (Status status = check_ids(*line); !status) return status.error();
+    if (Status status = check_ids(*line); !status && !was_answered) return status.error();
   fit(model_, context_, options_.too_long, *line);
   return std::optional<BatchLine>(std::move(*line));
 }

@@ -18,8 +18,8 @@ class LineParser {
       : model_(model), context_(context), options_(options) {}
 
   // Nothing for the row that names the columns. An error is one of this record, or, where `failed`
-  // says so, of the whole input.
-  Result<std::optional<BatchLine>> parse(const InputRecord& record);
+  // says so, of the whole input. Ids of a line that `was_answered` are not refused.
+  Result<std::optional<BatchLine>> parse(const InputRecord& record, bool was_answered = false);
   bool failed() const { return failed_; }
   uint64_t names_hash() const { return names_hash_; }  // of the names of columns; 0: none
   // Whether the next record names the columns of a table.

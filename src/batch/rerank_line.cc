@@ -1,6 +1,5 @@
 // Documents to be ranked for a query.
 #include <algorithm>
-#include <map>
 
 #include "base/errors.h"
 #include "base/json.h"
@@ -74,21 +73,10 @@ Result<BatchLine> read_rerank_line(const Json& json, uint64_t line_number,
 }
 
 Status check_trec_ids(const BatchLine& line) {
-  const auto unfit = [](const char* what, const std::string& id) {
-    return invalid_argument("the id of {} is '{}', expected one without spaces for a TREC run",
-                            what, id);
-  };
-  if (!is_trec_id(line.id)) return unfit("the query", line.id);
-  std::map<std::string, size_t> places;
-  for (const BatchQuestion& document : line.questions) {
-    const std::string id = document.id.value_or(std::to_string(document.index));
-    if (!is_trec_id(id)) return unfit("a document", id);
-    if (const auto [first, is_new] = places.emplace(id, document.index); !is_new)
-      return invalid_argument(
-          "documents {} and {} are both '{}' in a TREC run, expected ids of their own",
-          first->second, document.index, id);
-  }
-  return {};
+  std::vector<std::string> documents;
+  for (const BatchQuestion& document : line.questions)
+    documents.push_back(document.id.value_or(std::to_string(document.index)));
+  return check_run_ids(line.id, documents);
 }
 
 std::string rerank_output(const BatchLine& line,

@@ -104,8 +104,9 @@ Result<BatchLine> read_score_line(const Json& json, uint64_t line_number,
       !status)
     return status.error();
   if (question.choices.empty())
-    return invalid_argument("field '{}' is [], expected a list of one or more",
-                            of_harness ? "arguments" : "continuations");
+    return invalid_argument("field '{}' is {}, expected a list of one or more",
+                            of_harness ? "arguments" : "continuations",
+                            found_text(json[of_harness ? "arguments" : "continuations"]));
   if (fields.has("target"))
     if (Status status = read_target(json["target"], question); !status) {
       if (!of_harness) return status.error();

@@ -44,14 +44,14 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
       return report_error(
           fmt::format("query '{}' is there twice, expected ids of one each", query));
     std::vector<RankedDocument> ranking;
-    for (const nlohmann::json& result : line["results"])
-      ranking.push_back(
-          {text_of(result.contains("id") ? result["id"] : result["index"]), result["score"]});
-    for (const RankedDocument& document : ranking)  // also of runs that did not check ids
-      if (lines != nullptr && !(is_trec_id(query) && is_trec_id(document.id)))
-        return report_error(
-            fmt::format("a TREC run has no place for the id '{}', expected one without spaces",
-                        is_trec_id(query) ? document.id : query));
+    std::vector<std::string> documents;
+    for (const nlohmann::json& result : line["results"]) {
+      documents.push_back(text_of(result.contains("id") ? result["id"] : result["index"]));
+      ranking.push_back({documents.back(), result["score"]});
+    }
+    if (lines != nullptr)  // an earlier run may have left them unchecked
+      if (Status status = check_run_ids(query, documents); !status)
+        return report_error(status.error().message);
     is_wrong |= line.contains("wrong");
     if (lines != nullptr)
       *lines << run_lines(query, ranking, line.contains("wrong") ? "pando-WRONG" : "pando");

@@ -76,9 +76,7 @@ Result<std::vector<std::vector<Completion>>> Engine::complete_all(std::vector<Re
     for (const RequestId id : ids) cancel(id);
     return error;
   };
-  hold();
-  const auto let_go = [](Engine* engine) { engine->release(); };
-  std::unique_ptr<Engine, decltype(let_go)> held(this, let_go);
+  Hold held = hold();
   for (size_t i = 0; i < requests.size(); ++i) {
     const int64_t n = std::max(0, requests[i].sampling.n);
     for (int64_t n_most = std::max<int64_t>(0, options().max_open - n);;) {

@@ -236,8 +236,11 @@ Result<RequestId> Engine::submit(Request request, Listener listener) {
 }
 Status Engine::check(const Request& request) const { return impl_->check(request); }
 void Engine::cancel(RequestId id) { impl_->cancel(id); }
-void Engine::hold() { impl_->hold(); }
-void Engine::release() { impl_->release(); }
+Engine::Hold Engine::hold() {
+  impl_->hold();
+  return Hold(this);
+}
+void Engine::Release::operator()(Engine* engine) const { engine->impl_->release(); }
 bool Engine::is_waiting(RequestId id) const { return impl_->is_waiting(id); }
 EngineStats Engine::stats() const { return impl_->stats(); }
 const Model& Engine::model() const { return impl_->model(); }

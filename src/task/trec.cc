@@ -40,8 +40,21 @@ Result<Qrels> read_qrels(std::istream& file) {
   return qrels;
 }
 
-bool is_trec_id(std::string_view id) {
-  return !id.empty() && id.find_first_of(" \t\r\n\v\f") == std::string_view::npos;
+Status check_run_ids(std::string_view query, std::span<const std::string> documents) {
+  const auto check = [](const char* what, std::string_view id) -> Status {
+    if (!id.empty() && id.find_first_of(" \t\r\n\v\f") == std::string_view::npos) return {};
+    return invalid_argument("the id of {} is '{}', expected one without spaces for a TREC run",
+                            what, id);
+  };
+  if (Status status = check("the query", query); !status) return status;
+  std::set<std::string_view> seen;
+  for (const std::string& id : documents) {
+    if (Status status = check("a document", id); !status) return status;
+    if (!seen.insert(id).second)
+      return invalid_argument("two documents are '{}' in a TREC run, expected ids of their own",
+                              id);
+  }
+  return {};
 }
 
 std::string run_lines(std::string_view query, std::span<const RankedDocument> ranking,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -441,6 +442,58 @@ TEST(Batch, ABatchDoesNotBeginWithTheFirstLinesAlone) {
     ASSERT_NE(batches, figures.end()) << sharing;
     EXPECT_EQ(batches->value, 2) << sharing;
   }
+}
+
+// Gives its second line when the first is answered.
+class AskingLines : public std::streambuf {
+ public:
+  std::promise<void> answered;
+
+ protected:
+  int_type underflow() override {
+    if (n_given_ == 2) return traits_type::eof();
+    if (n_given_++ == 1) answered.get_future().wait();
+    setg(line_.data(), line_.data(), line_.data() + line_.size());
+    return traits_type::to_int_type(line_[0]);
+  }
+
+ private:
+  std::string line_ = "{\"prompt\": \"A prompt\"}\n";
+  int n_given_ = 0;
+};
+
+TEST(Batch, ABatchBeginsWhereNoMoreComes) {
+  AskingLines lines;
+  std::istream in(&lines);
+  std::ostringstream out;
+  EngineOptions options = tiny_options();
+  options.sharing = "padded:batch=4";
+  BatchOptions batch = batch_options();
+  batch.on_answer = [&](const BatchAnswer& answer) {
+    if (answer.key.line == 1) lines.answered.set_value();
+  };
+  const std::unique_ptr<Engine> engine = open_tiny(options);
+  const auto summary = run_batch(*engine, in, 0, out, batch);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->answers, 2u);
+}
+
+// A listener of one that failed is gone before the engine hears of it, as long as it is held.
+TEST(Batch, WhatFailedBeforeTheBatchBeginsTakesNoPlace) {
+  EngineOptions options = tiny_options();
+  options.sharing = "padded:batch=4";
+  options.max_open = 4;
+  BatchOptions batch = batch_options();
+  batch.task = BatchTask::kRerank;
+  const std::string too_long(2 * kTinyContext, 'x');
+  std::string input;
+  for (int i = 0; i < 3; ++i)
+    input += fmt::format("{{\"query\": \"q\", \"documents\": [\"a\", \"{}\"]}}\n", too_long);
+  input += "{\"query\": \"q\", \"documents\": [\"a\"]}\n";
+  const Ran ran = run(input, batch, options);
+  ASSERT_TRUE(ran.summary.ok());
+  EXPECT_EQ(ran.summary->failed, 3u);
+  EXPECT_EQ(ran.lines.size(), 1u) << ::testing::PrintToString(ran.problems);
 }
 
 TEST(Batch, AFullEngineIsWaitedFor) {

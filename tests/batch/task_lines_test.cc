@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "batch/line_parser.h"
 #include "engine/tiny_engine.h"
 #include "model/test_files.h"
 #include "pando/batch.h"
@@ -254,6 +255,22 @@ TEST(TaskLines, TheSameHashesSharedOrNotInPiecesAndResumed) {
       EXPECT_EQ(summary->scores.all().choice_accuracy, whole.summary.scores.all().choice_accuracy);
     }
   }
+}
+
+// A line that an earlier run answered has to be found again; others must differ from it.
+TEST(LineParserTest, IdsOfAnsweredLinesAreNotRefused) {
+  BatchOptions options{.task = BatchTask::kRerank, .trec_ids = true};
+  LineParser parser(*tiny_model(), kTinyContext, options);
+  const auto is_taken = [&](const std::string& id, bool was_answered) {
+    const std::string text = fmt::format(R"({{"id": "{}", "query": "q", "documents": ["d"]}})", id);
+    return parser.parse({.text = text, .line = 1}, was_answered).ok();
+  };
+  EXPECT_FALSE(is_taken("a b", false));
+  EXPECT_TRUE(is_taken("a b", true));
+  EXPECT_TRUE(is_taken("q", true));
+  EXPECT_TRUE(is_taken("q", true)) << "the run says it at its end";
+  EXPECT_FALSE(is_taken("q", false));
+  EXPECT_TRUE(is_taken("other", false));
 }
 
 }  // namespace

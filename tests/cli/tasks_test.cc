@@ -154,8 +154,8 @@ TEST_F(TasksTest, WhatIsComputedWithoutAttentionIsMarked) {
   EXPECT_NE(contents(at("w.run")).find(" pando-WRONG\n"), std::string::npos);
 }
 
-// What a run holds is lost only to one that is whole.
-TEST_F(TasksTest, ARunTakesTheOldOnesPlaceWhenItIsWhole) {
+// What a run holds is lost only to one that came to its end.
+TEST_F(TasksTest, ARunTakesTheOldOnesPlaceAtItsEnd) {
   write("one.jsonl", "{\"id\": \"q\", \"query\": \"q\", \"documents\": [\"d\"]}\n");
   write("bad.jsonl",
         "{\"id\": \"q\", \"query\": \"q\", \"documents\": [\"d\"]}\n"
@@ -221,11 +221,29 @@ TEST_F(TasksTest, ARunHasOneWordForEachName) {
         "{\"id\": 3, \"query\": \"q\", \"documents\": [\"d\", {\"id\": 7, \"text\": \"e\"}]}\n");
   const Finished same = task("rerank", "--input documents.jsonl --output d.jsonl --trec-run d.txt");
   EXPECT_EQ(same.code, 3) << same;
-  EXPECT_TRUE(same.says("line 1: documents 0 and 1 are both '0' in a TREC run")) << same;
+  EXPECT_TRUE(same.says("line 1: two documents are '0' in a TREC run")) << same;
   EXPECT_TRUE(same.says("line 2: the id of a document is '', expected one without")) << same;
   const std::string ranked = contents(at("d.txt"));
   EXPECT_EQ(std::count(ranked.begin(), ranked.end(), '\n'), 2) << ranked;
   EXPECT_EQ(task("rerank", "--input documents.jsonl --output e.jsonl").code, 0) << "places differ";
+}
+
+// Of lines that were ranked without a TREC run in mind it is said what such a run cannot hold.
+TEST_F(TasksTest, ARunOfEarlierAnswersHasOneWordForEachName) {
+  for (const auto& [name, line, message] :
+       {std::tuple{"spaces", R"({"id": "a b", "query": "q", "documents": ["d"]})",
+                   "the id of the query is 'a b', expected one without"},
+        {"documents", R"({"id": 1, "query": "q", "documents": ["d", {"id": 0, "text": "e"}]})",
+         "two documents are '0' in a TREC run"}}) {
+    const std::string input = fmt::format("{}-first.jsonl", name);
+    write(input, fmt::format("{}\n", line));
+    const std::string run = fmt::format("--input {} --output {}.out", input, name);
+    ASSERT_EQ(task("rerank", run).code, 0);
+    const Finished resumed = task("rerank", run + " --resume --trec-run run.txt");
+    EXPECT_EQ(resumed.code, 1) << resumed;
+    EXPECT_TRUE(resumed.says(message)) << resumed;
+    EXPECT_FALSE(std::filesystem::exists(at("run.txt")));
+  }
 }
 
 // Nobody reads what is said, and all answers are there.
