@@ -1,9 +1,11 @@
 #include "bench/own_process.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -52,6 +54,7 @@ nlohmann::json in_own_process(FunctionRef<nlohmann::json()> work) {
   std::fflush(nullptr);  // else both processes print what is in buffers
   const pid_t child = fork();
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would wait for it
     close(ends[0]);
     work_and_exit(work, ends[1]);
   }

@@ -52,24 +52,25 @@ void run_figure_5(Lab& lab) {
   lab.show_svg(to_svg(packing, table.title));
 }
 
-// One workload in a process of its own; bytes above what is resident before it.
+// One workload in a process of its own.
 struct MemoryPeak {
   double resident = kNotMeasured, kv = kNotMeasured, seconds = 0;
   std::string why_not;
 };
 MemoryPeak peak_of(const Lab& lab, const std::shared_ptr<const Model>& model,
                    const std::string& sharing, const std::vector<Request>& requests) {
-  const uint64_t before = value_of(resident_bytes());
-  const nlohmann::json measured = in_own_process([&]() -> nlohmann::json {
-    check(restart_peak_memory());
-    const auto engine = value_of(
-        Engine::open(model, {.sharing = sharing, .threads = lab.threads(), .max_running = 4096}));
-    if (auto answers = engine->complete_all(requests); !answers)
-      return {{"why_not", answers.error().message}};
-    const uint64_t peak = value_of(peak_resident_bytes());
-    return {{"resident", peak - std::min(peak, before)},
-            {"kv", engine->stats().kv_bytes_peak},
-            {"seconds", engine->stats().step_s}};
+  const nlohmann::json measured = in_own_process([&] {
+    nlohmann::json result;
+    const uint64_t peak = value_of(peak_memory_of([&] {
+      const auto engine = value_of(
+          Engine::open(model, {.sharing = sharing, .threads = lab.threads(), .max_running = 4096}));
+      if (auto answers = engine->complete_all(requests); !answers)
+        result["why_not"] = answers.error().message;
+      result["kv"] = engine->stats().kv_bytes_peak;
+      result["seconds"] = engine->stats().step_s;
+    }));
+    result["resident"] = peak;
+    return result;
   });
   if (measured.contains("why_not")) return {.why_not = measured.at("why_not")};
   return {.resident = measured.at("resident"),

@@ -1,5 +1,6 @@
 #include "bench/process_memory.h"
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 
@@ -22,9 +23,8 @@ Result<uint64_t> status_bytes(const std::string& name) {
   return io_error("/proc/self/status has no {}", name);
 }
 
-}  // namespace
-
-Status restart_peak_memory() {
+// Gives free memory of the allocator back, and makes what is resident now the peak.
+Status restart_peak() {
 #if defined(__GLIBC__)
   malloc_trim(0);
 #endif
@@ -34,7 +34,17 @@ Status restart_peak_memory() {
   return {};
 }
 
-Result<uint64_t> resident_bytes() { return status_bytes("VmRSS:"); }
-Result<uint64_t> peak_resident_bytes() { return status_bytes("VmHWM:"); }
+}  // namespace
+
+Result<uint64_t> peak_memory_of(FunctionRef<void()> work) {
+  work();
+  if (Status status = restart_peak(); !status) return status.error();
+  const Result<uint64_t> before = status_bytes("VmRSS:");
+  if (!before) return before.error();
+  work();
+  const Result<uint64_t> peak = status_bytes("VmHWM:");
+  if (!peak) return peak.error();
+  return *peak - std::min(*peak, *before);
+}
 
 }  // namespace pando::bench

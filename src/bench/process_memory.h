@@ -3,15 +3,14 @@
 
 #include <cstdint>
 
+#include "base/function_ref.h"
 #include "pando/result.h"
 
 namespace pando::bench {
 
-// Gives free memory of the allocator back, and makes what is resident now the peak. kIo where the
-// system does not let it.
-Status restart_peak_memory();
-// Bytes resident; now, and at most since the last restart. kIo.
-Result<uint64_t> resident_bytes();
-Result<uint64_t> peak_resident_bytes();
+// Bytes that are resident at most during `work`, above what is resident when it was done once
+// before: code, and weights that are read where they lie in files, are there then. kIo where the
+// system does not tell.
+Result<uint64_t> peak_memory_of(FunctionRef<void()> work);
 
 }  // namespace pando::bench

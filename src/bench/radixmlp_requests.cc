@@ -165,18 +165,17 @@ void run_radixmlp_memory(Lab& lab) {
                            lab.name(spec)),
       .columns = {"planner", "keys and values, MB", "resident beside the weights, MB", "seconds"},
       .notes = {"Resident: most at a time in all repetitions, less what was before the engine was "
-                "opened; each planner has a process of its own, and all the weights of one. "
+                "opened in a process that had made all of them once; each planner has one. "
                 "`packed` and `tree` work in passes of --step-rows, `radix` in one pass over the "
                 "batch. `tree` and `prefix_cached` keep what they computed, also of the batch "
                 "before, as long as there is room. The paper: 17 GB of TEI, which keeps no keys "
                 "and values, 79 GB of vLLM, which takes what there is, for Qwen3-8B."}};
   for (const char* planner : {"packed", "radix", "radix:stateless", "prefix_cached", "tree"}) {
-    const auto before = static_cast<double>(value_of(resident_bytes()));
     const nlohmann::json measured = in_own_process([&]() -> nlohmann::json {
-      check(restart_peak_memory());
-      const std::vector<Lane> lanes =
-          lab.contest({{.name = planner, .sharing = planner, .model = model}}, make);
-      const double peak = static_cast<double>(value_of(peak_resident_bytes())) - before;
+      std::vector<Lane> lanes;
+      const auto peak = static_cast<double>(value_of(peak_memory_of([&] {
+        lanes = lab.contest({{.name = planner, .sharing = planner, .model = model}}, make);
+      })));
       Table own;
       note_missing(own, lab.name(spec), lanes);
       if (!lanes[0].samples.empty())

@@ -109,7 +109,7 @@ std::vector<std::vector<double>> rates_in_turn(Lab& lab, const SpeedRow& row,
     if (repetition == 0) note_missing(table, row.name(), {lane});
     return speed_tokens(row) / lane.sample(0).seconds;
   };
-  // The longest take minutes of each engine; all warm up by themselves too.
+  // The longest take minutes of each engine; contest() warms ours up, llama.cpp its programs.
   const bool is_long = row.kind == SpeedRow::Kind::kShared && row.n_prompt > 512;
   if (is_long && !lab.full()) {
     for (size_t who = 0; who < rates.size(); ++who) rates[who].push_back(rate_of(who, 0));
