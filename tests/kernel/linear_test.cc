@@ -193,7 +193,7 @@ void expect_rows_stand_alone(DType type, int m, int k) {
 TEST(Linear, RowsDoNotDependOnTheirNeighboursOrOnThreads) {
   for (const DType type : kTypes) {
     expect_rows_stand_alone(type, 523, whole(type, 1090));
-    expect_rows_stand_alone(type, 130, whole(type, 3200));  // as few rows a tile as there may be
+    expect_rows_stand_alone(type, 130, whole(type, 6400));  // as few rows a tile as there may be
   }
 }
 
