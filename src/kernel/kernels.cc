@@ -27,6 +27,18 @@ void amx_attend_int8(const AttendTileArgs& args);
 
 namespace {
 
+bool is_amd() {
+#if defined(__x86_64__)
+  static const bool is = [] {
+    __builtin_cpu_init();
+    return __builtin_cpu_is("amd") != 0;
+  }();
+  return is;
+#else
+  return false;
+#endif
+}
+
 bool within_limit(Isa isa) {
   static const Isa limit = isa_named(isa_limit()).value_or(Isa::kAmx);
   return isa <= limit;
@@ -97,17 +109,9 @@ std::string_view isa_limit() {
   return limit;
 }
 
-bool widens_once(int n_queries) {
-#if defined(__x86_64__)
-  static const bool is_amd = [] {
-    __builtin_cpu_init();
-    return __builtin_cpu_is("amd") != 0;
-  }();
-#else
-  constexpr bool is_amd = false;
-#endif
-  return !is_amd && n_queries >= 32;
-}
+bool widens_once(int n_queries) { return !is_amd() && n_queries >= 32; }
+
+bool fetches_few_rows() { return !is_amd(); }
 
 const Kernels* kernels_for(Isa isa) {
   if (isa == Isa::kPortable) return &kPortableKernels;

@@ -99,6 +99,7 @@ void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, c
                           .n = std::min(next_column, w.n()) - column,
                           .k = w.k(),
                           .goes_on = part + 1 < c.n_parts,
+                          .fetch = fetches_few_rows(),
                           .y = y + row * y_stride + column,
                           .y_stride = y_stride});
   });

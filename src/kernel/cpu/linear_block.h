@@ -21,6 +21,7 @@ struct LinearBlockArgs {
   int n;                     // outputs of these panels; only the last panel may have fewer than 48
   int k;
   bool goes_on;  // the panels behind these probably come next
+  bool fetch;    // weights, however few the rows are
   float* y;      // [m, n] f32, rows y_stride apart
   int64_t y_stride;
 };
@@ -168,7 +169,8 @@ struct LinearBlock {
       }
       dispatch<Block, Block::kMaxRows>(n_rows, block);
     };
-    walk<kType>(args, n_blocks, args.m >= Block::kMinFetchRows, on_slice, on_rows);
+    const bool may_fetch = args.fetch || args.m >= Block::kMinFetchRows;
+    walk<kType>(args, n_blocks, may_fetch, on_slice, on_rows);
   }
 
  private:
