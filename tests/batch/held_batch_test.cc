@@ -1,0 +1,117 @@
+// When a run with a planner that works per batch lets the engine begin.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <sstream>
+#include <thread>
+
+#include "engine/tiny_engine.h"
+#include "pando/batch.h"
+
+namespace pando::testing {
+namespace {
+
+BatchOptions batch_options() {
+  BatchOptions options;
+  options.defaults.sampling.max_tokens = 4;
+  options.defaults.sampling.ignore_eos = true;
+  return options;
+}
+
+// Gives a line now and then, as a slow disk does.
+class SlowLines : public std::streambuf {
+ public:
+  explicit SlowLines(std::vector<std::string> lines) : lines_(std::move(lines)) {}
+
+ protected:
+  int_type underflow() override {
+    if (next_ == lines_.size()) return traits_type::eof();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::string& line = lines_[next_++];
+    setg(line.data(), line.data(), line.data() + line.size());
+    return traits_type::to_int_type(line[0]);
+  }
+
+ private:
+  std::vector<std::string> lines_;
+  size_t next_ = 0;
+};
+
+TEST(HeldBatch, DoesNotBeginWithTheFirstLinesAlone) {
+  for (const char* sharing : {"padded:batch=4", "prepacked:batch=4"}) {
+    SlowLines lines(std::vector<std::string>(8, "{\"prompt\": \"A prompt\"}\n"));
+    std::istream in(&lines);
+    std::ostringstream out;
+    EngineOptions options = tiny_options();
+    options.sharing = sharing;
+    const std::unique_ptr<Engine> engine = open_tiny(options);
+    const auto summary = run_batch(*engine, in, 0, out, batch_options());
+    ASSERT_TRUE(summary.ok());
+    EXPECT_EQ(summary->answers, 8u);
+    const auto& figures = summary->stats.technique;
+    const auto batches = std::ranges::find(figures, "batches", &Figure::name);
+    ASSERT_NE(batches, figures.end()) << sharing;
+    EXPECT_EQ(batches->value, 2) << sharing;
+  }
+}
+
+// Gives its second line when the first is answered.
+class AskingLines : public std::streambuf {
+ public:
+  std::promise<void> answered;
+
+ protected:
+  int_type underflow() override {
+    if (n_given_ == 2) return traits_type::eof();
+    if (n_given_++ == 1) answered.get_future().wait();
+    setg(line_.data(), line_.data(), line_.data() + line_.size());
+    return traits_type::to_int_type(line_[0]);
+  }
+
+ private:
+  std::string line_ = "{\"prompt\": \"A prompt\"}\n";
+  int n_given_ = 0;
+};
+
+TEST(HeldBatch, BeginsWhereNoMoreComes) {
+  AskingLines lines;
+  std::istream in(&lines);
+  std::ostringstream out;
+  EngineOptions options = tiny_options();
+  options.sharing = "padded:batch=4";
+  BatchOptions batch = batch_options();
+  batch.on_answer = [&](const BatchAnswer& answer) {
+    if (answer.key.line == 1) lines.answered.set_value();
+  };
+  const std::unique_ptr<Engine> engine = open_tiny(options);
+  const auto summary = run_batch(*engine, in, 0, out, batch);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->answers, 2u);
+}
+
+// A listener of one that failed is gone before the engine hears of it, as long as it is held.
+TEST(HeldBatch, WhatFailedBeforeItBeginsTakesNoPlace) {
+  EngineOptions options = tiny_options();
+  options.sharing = "padded:batch=4";
+  options.max_open = 4;
+  BatchOptions batch = batch_options();
+  batch.task = BatchTask::kRerank;
+  const std::string too_long(2 * kTinyContext, 'x');
+  std::string input;
+  for (int i = 0; i < 3; ++i)
+    input += fmt::format("{{\"query\": \"q\", \"documents\": [\"a\", \"{}\"]}}\n", too_long);
+  input += "{\"query\": \"q\", \"documents\": [\"a\"]}\n";
+  std::istringstream in(input);
+  std::ostringstream out;
+  const std::unique_ptr<Engine> engine = open_tiny(options);
+  const auto summary = run_batch(*engine, in, input.size(), out, batch);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->failed, 3u);
+  EXPECT_EQ(summary->answers, 1u);
+}
+
+}  // namespace
+}  // namespace pando::testing
