@@ -137,12 +137,10 @@ class Engine {
   const EngineOptions& options() const;  // with the defaults filled in
   size_t kv_capacity() const;            // tokens whose keys and values fit kv_memory
 
-  // While one of these lives, an idle engine does not start on what is submitted: what is asked
-  // together is planned together. None may outlive the engine.
-  struct Release {
-    void operator()(Engine* engine) const;
-  };
-  using Hold = std::unique_ptr<Engine, Release>;
+  // While what this returns, or a copy of it, lives, an idle engine does not start on what is
+  // submitted: what is asked together is planned together. Whoever holds an engine must not wait
+  // for an answer, and no hold may outlive the engine.
+  using Hold = std::shared_ptr<const void>;
   [[nodiscard]] Hold hold();
 
  private:

@@ -5,9 +5,9 @@
 #include <condition_variable>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <thread>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/errors.h"
@@ -54,7 +54,7 @@ class Engine::Impl {
                           "{} answers are open already (hint: try again later)", n_open);
       id = next_id_++;
       const int n_answers = request.sampling.n;
-      inbox_.push_back(Submit{id, std::move(request), std::move(listener)});
+      inbox_.push_back({id, std::move(request), std::move(listener)});
       n_in_inbox_ += n_answers;
     }
     wake_.notify_one();
@@ -64,9 +64,16 @@ class Engine::Impl {
   Status check(const Request& request) const { return loop_->check(request); }
 
   void cancel(RequestId id) {
+    std::optional<Submit> not_taken;  // destroyed without the lock, as its listener may do anything
     {
       std::lock_guard lock(mutex_);
-      inbox_.push_back(Cancel{id});
+      if (const size_t at = place_in_inbox(id); at < inbox_.size()) {
+        not_taken = std::move(inbox_[at]);
+        inbox_.erase(inbox_.begin() + static_cast<std::ptrdiff_t>(at));
+        n_in_inbox_ -= static_cast<size_t>(not_taken->request.sampling.n);
+        return;
+      }
+      cancelled_.push_back(id);
     }
     wake_.notify_one();
   }
@@ -85,7 +92,7 @@ class Engine::Impl {
 
   bool is_waiting(RequestId id) const {
     std::lock_guard lock(mutex_);
-    return (id > last_taken_ && id < next_id_) ||
+    return place_in_inbox(id) < inbox_.size() || (id > last_published_ && id <= last_taken_) ||
            std::binary_search(waiting_.begin(), waiting_.end(), id);
   }
 
@@ -103,19 +110,24 @@ class Engine::Impl {
     Request request;
     Listener listener;
   };
-  struct Cancel {
-    RequestId id;
-  };
-  using Message = std::variant<Submit, Cancel>;
+
+  // Of a request, or the inbox's size; with the lock, as the next.
+  size_t place_in_inbox(RequestId id) const {
+    const auto at = std::ranges::lower_bound(inbox_, id, {}, &Submit::id);
+    return static_cast<size_t>((at != inbox_.end() && at->id == id ? at : inbox_.end()) -
+                               inbox_.begin());
+  }
 
   bool has_turn() const {
-    return stopping_ || loop_->n_sequences() > 0 || (n_holds_ == 0 && !inbox_.empty());
+    return stopping_ || loop_->n_sequences() > 0 ||
+           (n_holds_ == 0 && (!inbox_.empty() || !cancelled_.empty()));
   }
 
   void run() {
     lower_priority(options().nice);
     for (;;) {
-      std::vector<Message> messages;
+      std::vector<Submit> submitted;
+      std::vector<RequestId> cancelled;  // of those that earlier turns took
       {
         std::unique_lock lock(mutex_);
         for (bool is_ready = false; !is_ready && !has_turn();) {
@@ -125,50 +137,34 @@ class Engine::Impl {
           stats_.kv_ready_bytes = loop_->stats().kv_ready_bytes;
         }
         wake_.wait(lock, [&] { return has_turn(); });
-        messages.swap(inbox_);
+        submitted.swap(inbox_);
+        cancelled.swap(cancelled_);
         n_taken_ += std::exchange(n_in_inbox_, 0);
+        if (!submitted.empty()) last_taken_ = submitted.back().id;
         if (stopping_) {
           lock.unlock();
-          shut_down(messages);
+          shut_down(submitted);
           return;
         }
       }
-      const RequestId last = take(messages);
+      loop_->cancel(cancelled);
+      for (Submit& submit : submitted) take(submit);
       loop_->step();
-      publish(last);
+      publish();
     }
   }
 
   // Counters first, so that whoever hears of an answer finds it counted.
-  void publish(RequestId last_taken) {
+  void publish() {
     std::vector<RequestId> waiting = loop_->waiting();
     {
       std::lock_guard lock(mutex_);
       stats_ = loop_->stats();
       n_taken_ = loop_->n_sequences();
       waiting_ = std::move(waiting);
-      last_taken_ = std::max(last_taken_, last_taken);
+      last_published_ = last_taken_;
     }
     loop_->deliver_events();
-  }
-
-  // Returns the last request among them.
-  RequestId take(std::vector<Message>& messages) {
-    RequestId last = 0;
-    std::vector<RequestId> cancelled;  // of those that stand together
-    const auto cancel = [&] { loop_->cancel(std::exchange(cancelled, {})); };
-    for (Message& message : messages) {
-      if (const Cancel* one = std::get_if<Cancel>(&message)) {
-        cancelled.push_back(one->id);
-        continue;
-      }
-      cancel();
-      Submit& submit = std::get<Submit>(message);
-      last = submit.id;
-      take(submit);
-    }
-    cancel();
-    return last;
   }
 
   void take(Submit& submit) {
@@ -190,13 +186,11 @@ class Engine::Impl {
     listener(Event{.request = submit.id, .error = status.error()});
   }
 
-  void shut_down(std::vector<Message>& messages) {
+  void shut_down(std::vector<Submit>& submitted) {
     const Error error{ErrorCode::kUnavailable, "the engine is shutting down"};
-    for (Message& message : messages)
-      if (Submit* submit = std::get_if<Submit>(&message))
-        submit->listener(Event{.request = submit->id, .error = error});
+    for (Submit& submit : submitted) submit.listener(Event{.request = submit.id, .error = error});
     loop_->fail_all(error);
-    publish(next_id_);
+    publish();
   }
 
   std::shared_ptr<const Model> model_;
@@ -204,7 +198,8 @@ class Engine::Impl {
       loop_;  // its state belongs to thread_; check() and options() are constant
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Message> inbox_;
+  std::vector<Submit> inbox_;         // ids ascend
+  std::vector<RequestId> cancelled_;  // not in the inbox
   RequestId next_id_ = 1;
   bool stopping_ = false;
   int n_holds_ = 0;
@@ -212,7 +207,8 @@ class Engine::Impl {
   size_t n_taken_ = 0;              // answers under way in the loop, as of the last step
   EngineStats stats_;               // as of the last step
   std::vector<RequestId> waiting_;  // as of the last step, ascending
-  RequestId last_taken_ = 0;        // those behind it are in the inbox or in the step
+  RequestId last_published_ = 0;    // as of the last step
+  RequestId last_taken_ = 0;        // those up to it have left the inbox
   std::thread thread_;
 };
 
@@ -238,9 +234,8 @@ Status Engine::check(const Request& request) const { return impl_->check(request
 void Engine::cancel(RequestId id) { impl_->cancel(id); }
 Engine::Hold Engine::hold() {
   impl_->hold();
-  return Hold(this);
+  return Hold(impl_.get(), [impl = impl_.get()](const void*) { impl->release(); });
 }
-void Engine::Release::operator()(Engine* engine) const { engine->impl_->release(); }
 bool Engine::is_waiting(RequestId id) const { return impl_->is_waiting(id); }
 EngineStats Engine::stats() const { return impl_->stats(); }
 const Model& Engine::model() const { return impl_->model(); }

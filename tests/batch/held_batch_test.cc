@@ -21,15 +21,16 @@ BatchOptions batch_options() {
   return options;
 }
 
-// Gives a line now and then, as a slow disk does.
+// Gives a line now and then, as a slow disk does, the first after longer than a run waits for more.
 class SlowLines : public std::streambuf {
  public:
-  explicit SlowLines(std::vector<std::string> lines) : lines_(std::move(lines)) {}
+  SlowLines(std::vector<std::string> lines, std::chrono::milliseconds first)
+      : lines_(std::move(lines)), wait_(first) {}
 
  protected:
   int_type underflow() override {
     if (next_ == lines_.size()) return traits_type::eof();
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(std::exchange(wait_, std::chrono::milliseconds(10)));
     std::string& line = lines_[next_++];
     setg(line.data(), line.data(), line.data() + line.size());
     return traits_type::to_int_type(line[0]);
@@ -37,12 +38,15 @@ class SlowLines : public std::streambuf {
 
  private:
   std::vector<std::string> lines_;
+  std::chrono::milliseconds wait_;
   size_t next_ = 0;
 };
 
 TEST(HeldBatch, DoesNotBeginWithTheFirstLinesAlone) {
-  for (const char* sharing : {"padded:batch=4", "prepacked:batch=4"}) {
-    SlowLines lines(std::vector<std::string>(8, "{\"prompt\": \"A prompt\"}\n"));
+  for (const auto& [sharing, first] :
+       {std::pair{"padded:batch=4", 10}, {"prepacked:batch=4", 1200}}) {
+    SlowLines lines(std::vector<std::string>(8, "{\"prompt\": \"A prompt\"}\n"),
+                    std::chrono::milliseconds(first));
     std::istream in(&lines);
     std::ostringstream out;
     EngineOptions options = tiny_options();
@@ -62,11 +66,13 @@ TEST(HeldBatch, DoesNotBeginWithTheFirstLinesAlone) {
 class AskingLines : public std::streambuf {
  public:
   std::promise<void> answered;
+  bool came = false;  // the answer
 
  protected:
   int_type underflow() override {
     if (n_given_ == 2) return traits_type::eof();
-    if (n_given_++ == 1) answered.get_future().wait();
+    if (n_given_++ == 1)
+      came = answered.get_future().wait_for(std::chrono::minutes(1)) == std::future_status::ready;
     setg(line_.data(), line_.data(), line_.data() + line_.size());
     return traits_type::to_int_type(line_[0]);
   }
@@ -90,6 +96,7 @@ TEST(HeldBatch, BeginsWhereNoMoreComes) {
   const auto summary = run_batch(*engine, in, 0, out, batch);
   ASSERT_TRUE(summary.ok());
   EXPECT_EQ(summary->answers, 2u);
+  EXPECT_TRUE(lines.came);
 }
 
 // A listener of one that failed is gone before the engine hears of it, as long as it is held.

@@ -279,6 +279,38 @@ TEST(Engine, MoreThanMaxOpenIsRefused) {
   while (!engine->complete(tiny_request("there is room again")).ok()) std::this_thread::yield();
 }
 
+TEST(Engine, WhileItIsHeldAPlaceIsFreeAgainAtOnce) {
+  EngineOptions options = tiny_options();
+  options.max_open = 2;
+  const std::unique_ptr<Engine> engine = open_tiny(options);
+  Ear taken_back;
+  Engine::Hold held = engine->hold();
+  for (int i = 0; i < 3; ++i) {
+    const RequestId id = *engine->submit(tiny_request(prompt_of(i)), taken_back.listener());
+    EXPECT_TRUE(engine->is_waiting(id));
+    engine->cancel(id);
+    EXPECT_FALSE(engine->is_waiting(id));
+  }
+  held.reset();
+  EXPECT_TRUE(engine->complete(tiny_request(prompt_of(4))));
+  EXPECT_EQ(taken_back.n_heard(), 0u);
+  EXPECT_EQ(engine->stats().requests, 1u);
+}
+
+TEST(Engine, RunsWhenTheLastHoldIsGone) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  Engine::Hold held = engine->hold(), copy = held;
+  std::promise<void> answered;
+  ASSERT_TRUE(engine->submit(tiny_request(prompt_of(0)), [&](const Event& event) {
+    if (event.completion) answered.set_value();
+  }));
+  held.reset();
+  EXPECT_EQ(engine->stats().steps, 0u);
+  copy.reset();
+  answered.get_future().wait();
+  EXPECT_GT(engine->stats().steps, 0u);
+}
+
 #if defined(__linux__)
 TEST(Engine, ItsThreadStepsBackForOthers) {
   EngineOptions options = tiny_options();
