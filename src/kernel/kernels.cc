@@ -27,15 +27,19 @@ void amx_attend_int8(const AttendTileArgs& args);
 
 namespace {
 
-bool is_amd() {
+enum class Vendor { kIntel, kAmd, kOther };
+
+Vendor vendor() {
 #if defined(__x86_64__)
-  static const bool is = [] {
+  static const Vendor vendor = [] {
     __builtin_cpu_init();
-    return __builtin_cpu_is("amd") != 0;
+    return __builtin_cpu_is("intel") ? Vendor::kIntel
+           : __builtin_cpu_is("amd") ? Vendor::kAmd
+                                     : Vendor::kOther;
   }();
-  return is;
+  return vendor;
 #else
-  return false;
+  return Vendor::kOther;
 #endif
 }
 
@@ -109,9 +113,9 @@ std::string_view isa_limit() {
   return limit;
 }
 
-bool widens_once(int n_queries) { return !is_amd() && n_queries >= 32; }
+bool widens_once(int n_queries) { return vendor() != Vendor::kAmd && n_queries >= 32; }
 
-bool fetches_few_rows() { return !is_amd(); }
+bool fetches_few_rows() { return vendor() == Vendor::kIntel; }
 
 const Kernels* kernels_for(Isa isa) {
   if (isa == Isa::kPortable) return &kPortableKernels;

@@ -68,7 +68,8 @@ bool widens_once(int n_queries);
 // instructions, not leave it to the processor: the same bits. An Intel processor with AMX reads
 // 32 GB/s on two threads, of q8_0 with one and four rows 29.8 and 27.8 instead of 24.8 and 18.1, of
 // bf16 30.0 and 26.6 instead of 27.2 and 20.5; with AVX2 there 28.4 instead of 20.0 with one row of
-// q8_0. For AMD's it depends on type and rows (FloatBlock, GroupedBlock); others were not measured.
+// q8_0. For AMD's it depends on type and rows (FloatBlock, GroupedBlock); others are taken to be as
+// these and were not measured.
 bool fetches_few_rows();
 
 }  // namespace pando::kernel

@@ -91,7 +91,7 @@ void run_case(const LevelLens& lens, const LevelCase& c, std::mt19937& rng) {
   const size_t q_dim = static_cast<size_t>(c.n_heads) * shape.head_dim;
   const std::vector<float> q = random_floats(rng, positions.size() * q_dim);
   const std::vector<float> spread = spread_rows(q, positions.size());
-  std::vector<float> out(q.size(), NAN);
+  std::vector<float> out(q.size());
   const AttentionArgs args{.kv = stored.view(),
                            .layer = 0,
                            .n_heads = c.n_heads,
@@ -105,6 +105,7 @@ void run_case(const LevelLens& lens, const LevelCase& c, std::mt19937& rng) {
       .tasks = tasks, .pages = task_pages, .states_begin = states_begin, .states = all_states};
   std::vector<std::vector<float>> outs;  // by instruction set
   for (const Kernels* kernels : all_kernels()) {
+    std::ranges::fill(out, NAN);
     level_attention(*kernels, pool, args, levels, scratch);
     outs.push_back(out);
   }

@@ -105,7 +105,7 @@ struct FloatBlock {
   static constexpr bool kManyRegisters = S::kRegisters >= 32;
   static constexpr int kMaxRows = kManyRegisters ? 8 : kType == DType::kF32 ? 5 : 4;
   static constexpr int kMaxWideRows = kManyRegisters ? 8 : 2;
-  // With fewer rows memory is the limit, and the hardware's own prefetching does better (Zen 4, one
+  // With fewer rows memory is the limit, and AMD's own prefetching does better (Zen 4, one
   // thread, bf16: one row 31 against 23 GB/s, four rows 23 against 27); not strip by strip.
   static constexpr int kMinFetchRows = kManyRegisters && kType == DType::kF32 ? 6 : 3;
 

@@ -15,7 +15,7 @@ struct GroupedBlock {
   using I = typename S::I;
   static constexpr DType kType = kElement;
   // Two sets of accumulators, integers of a group and f32; AVX2 keeps the latter on the stack. One
-  // row in one pass lets the hardware's own prefetching go ahead.
+  // row in one pass lets the hardware's own prefetching go ahead, where that is left to it.
   static constexpr int kMaxRows = 4;
   static constexpr int kMaxWideRows = S::kRegisters >= 32 ? 4 : 1;
 
