@@ -40,8 +40,7 @@ class Cutter {
     Node* top = root;
     while (!branches_[top].ends_tip && branches_[top].children.size() == 1)
       top = branches_[top].children[0];
-    const bool one_tip = branches_[top].children.empty();
-    if (one_tip) return;
+    if (branches_[top].n_tips == 1) return;
     if (!top->is_root()) cuts.instructions.insert(top);
 
     // Below it the best choice of contexts, children before parents.

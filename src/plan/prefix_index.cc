@@ -68,7 +68,8 @@ uint32_t PrefixIndexer::common_prefix(uint32_t a, uint32_t b, uint32_t n) const 
 PrefixIndexer::Slot& PrefixIndexer::slot(uint32_t parent, uint32_t token) {
   const uint64_t key = (uint64_t{positions_[token]} << 32) ^ static_cast<uint32_t>(ids_[token]);
   uint64_t hash = (key ^ uint64_t{parent} * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-  for (size_t i = hash >> 32;; ++i) {
+  // The highest bits, which all of the key reach.
+  for (size_t i = hash >> (64 - std::countr_zero(slots_.size()));; ++i) {
     Slot& slot = slots_[i & (slots_.size() - 1)];
     if (slot.child == kNone) return slot;
     const uint32_t first = runs_[slot.child].begin;

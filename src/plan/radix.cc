@@ -53,11 +53,26 @@ class RadixPlanner final : public Planner {
   // The maps of the step: gather_ (the token that stands for a row) and scatter_. False where the
   // step is to stay as it is.
   bool index_rows(const RowLayout& layout, const std::vector<WantedOutput>& wanted) {
+    collect(layout, wanted);
+    if (ids_.empty()) return false;
+    const PrefixIndex& index = indexer_.build(ids_, positions_, cu_seq_lens_);
+    const uint32_t n = layout.step.plan.n_rows();
+    const size_t n_compact = index.gather.size() + others_.size();
+    const bool bypassed = static_cast<double>(filled_up(n_compact)) > options_.threshold * n;
+    ++n_steps_;
+    n_tokens_ += n;
+    n_bypassed_ += bypassed ? 1 : 0;
+    n_compact_ += bypassed ? n : n_compact;
+    if (!bypassed) map_rows(index, n);
+    return !bypassed;
+  }
+
+  // Sequences that begin in this step, as the indexer takes them, and all other rows.
+  void collect(const RowLayout& layout, const std::vector<WantedOutput>& wanted) {
     std::map<const Node*, uint64_t> keys;  // of isolation, by root
     for (const WantedOutput& want : wanted) keys[root_of(want.tip)] = want.isolation_key;
     std::map<uint64_t, uint32_t> ordinals;
     const StepPlan& plan = layout.step.plan;
-    const uint32_t n = plan.n_rows();
     ids_.clear();
     positions_.clear();
     row_of_.clear();
@@ -83,17 +98,10 @@ class RadixPlanner final : public Planner {
     }
     // What goes on from an earlier step has a past that this one does not see.
     for (const PathRows& path : paths.others) append_rows(others_, path);
-    if (ids_.empty()) return false;
-    const PrefixIndex& index = indexer_.build(ids_, positions_, cu_seq_lens_);
-    const size_t n_compact = index.gather.size() + others_.size();
-    ++n_steps_;
-    n_tokens_ += n;
-    if (static_cast<double>(filled_up(n_compact)) > options_.threshold * n) {
-      ++n_bypassed_;
-      n_compact_ += n;
-      return false;
-    }
-    n_compact_ += n_compact;
+  }
+
+  // From the indexer's tokens to the step's n rows.
+  void map_rows(const PrefixIndex& index, uint32_t n) {
     gather_.clear();
     scatter_.resize(n);
     for (const uint32_t token : index.gather) gather_.push_back(row_of_[token]);
@@ -102,7 +110,6 @@ class RadixPlanner final : public Planner {
       scatter_[row] = static_cast<uint32_t>(gather_.size());
       gather_.push_back(row);
     }
-    return true;
   }
 
   // To a multiple of the bucket.

@@ -7,6 +7,7 @@
 
 #include "cache/random_cache.h"
 #include "plan/planner.h"
+#include "plan/relayout.h"
 #include "plan/row_layout.h"
 
 namespace pando {
@@ -40,10 +41,6 @@ class BesidePacked : public RandomCache {
     RandomCache::execute();
   }
 
-  static const Node* root_of(const Node* node) {
-    while (!node->is_root()) node = node->parent;
-    return node;
-  }
   // Odd and even roots are two keys.
   static uint64_t isolation_of(const Node* node) { return root_of(node)->owner % 2; }
 

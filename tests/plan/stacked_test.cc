@@ -42,6 +42,9 @@ TEST(PromptGroups, EveryPromptKeepsATokenOfItsOwn) {
   EXPECT_EQ(equal.groups[0].prompts, (std::vector<uint32_t>{0, 1}));
   EXPECT_EQ(equal.groups[0].context_len, 1u);
   EXPECT_EQ(equal.groups[1].context_len, 0u);
+  const PromptGroups only_equal = groups_of({{5, 6, 7}, {5, 6, 7}});
+  ASSERT_EQ(only_equal.groups.size(), 1u);
+  EXPECT_EQ(only_equal.instruction_len + only_equal.groups[0].context_len, 2u);
   const PromptGroups one = groups_of({{9}});
   ASSERT_EQ(one.groups.size(), 1u);
   EXPECT_EQ(one.instruction_len + one.groups[0].context_len, 0u);
@@ -256,7 +259,7 @@ TEST(Stacked, AnswersAreAppendedAsTheyCome) {
         if (step.plan.masked.pages[page] == slot.page) cells.insert(page * kPage + slot.offset);
     }
   }
-  std::set<uint32_t> by_equation;
+  std::set<uint32_t> by_equation;  // (15), whose positions begin with 1, ours with 0
   for (size_t i = 0, before = 0; i < lengths.size(); before += lengths[i++])
     for (uint32_t t = 1; t <= lengths[i]; ++t)
       by_equation.insert(static_cast<uint32_t>(header + before + (t - 1)));
