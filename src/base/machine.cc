@@ -1,6 +1,7 @@
 #include "base/machine.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -92,6 +93,17 @@ std::optional<uint64_t> available_memory(const fs::path& root) {
   limit(v1 / "memory.limit_in_bytes", v1 / "memory.usage_in_bytes", v1 / "memory.stat", "total_");
   if (std::isinf(least)) return std::nullopt;
   return static_cast<uint64_t>(std::max(0.0, least));
+}
+
+std::optional<double> busy_processor_seconds(const fs::path& root) {
+  std::ifstream file(root / "proc/stat");
+  std::string name;
+  double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, irq = 0, soft_irq = 0, stolen = 0;
+  if (!(file >> name >> user >> nice >> system >> idle >> waiting >> irq >> soft_irq >> stolen) ||
+      name != "cpu")
+    return std::nullopt;
+  return (user + nice + system + irq + soft_irq + stolen) /
+         static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 }  // namespace pando

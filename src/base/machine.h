@@ -19,4 +19,9 @@ std::optional<uint64_t> total_memory(const std::filesystem::path& root = "/");
 // limit of a control group (version 2 or 1) if that is less. Nothing where nothing says.
 std::optional<uint64_t> available_memory(const std::filesystem::path& root = "/");
 
+// Seconds that the machine's processors have been at work since it was started, for any process or,
+// where it is virtual, taken from it by its host; of all processors together, counted by ticks of a
+// hundredth. Nothing where nothing says.
+std::optional<double> busy_processor_seconds(const std::filesystem::path& root = "/");
+
 }  // namespace pando

@@ -63,40 +63,43 @@ std::vector<std::string> paper_cells(const PaperTable& paper, int prefix, int ba
   return {number(row->hydragen[at] / row->vllm[at]), number(row->hydragen[at] / row->ceiling)};
 }
 
-// A row for each setting: tokens/s of every contestant, and the tree's share of the ceiling; where
-// there are tables of the paper, their ratios. With an x_label also a chart over what there are
-// several of, batches or prefixes.
-std::vector<Point> grid(Lab& lab, const ModelSpec& spec, const std::string& title,
-                        const std::vector<int>& prefixes, const std::vector<int>& batches,
-                        const std::string& x_label, const std::string& note,
-                        std::span<const PaperTable> paper = {}) {
+struct Grid {
+  std::string title;
+  std::vector<int> prefixes, batches;
+  std::string x_label;  // of a chart over what there are several of; empty: none
+  std::string note;
+  std::span<const PaperTable> paper = {};  // whose ratios stand beside ours
+};
+
+// A row for each setting: tokens/s of every contestant, and the tree's share of the ceiling.
+std::vector<Point> show(Lab& lab, const ModelSpec& spec, const Grid& grid) {
   const int n_tokens = lab.choose(2, 3, 4);
   Table table{
-      .title = fmt::format("{}, {}, {} tokens an answer, tokens per second", title, lab.name(spec),
-                           n_tokens),
+      .title = fmt::format("{}, {}, {} tokens an answer, tokens per second", grid.title,
+                           lab.name(spec), n_tokens),
       .columns = {"prefix", "batch", "tree", "hydragen", "prefix_cached", "no_attention (wrong)",
                   "tree / hydragen", "tree / prefix_cached", "tree / ceiling", "attention %"},
-      .notes = {note}};
-  for (const PaperTable& its : paper) {
+      .notes = {grid.note}};
+  for (const PaperTable& its : grid.paper) {
     table.columns.push_back(fmt::format("the paper's {}: Hydragen / vLLM", its.name));
     table.columns.emplace_back("Hydragen / ceiling");
   }
   Chart chart{.title = table.title,
-              .x_label = x_label,
+              .x_label = grid.x_label,
               .y_label = "tokens per second",
               .log_x = true,
               .log_y = true};
-  const bool by_batch = batches.size() > 1;
+  const bool by_batch = grid.batches.size() > 1;
   std::vector<Point> points;
-  for (const int prefix : prefixes) {
-    for (const int batch : batches) {
+  for (const int prefix : grid.prefixes) {
+    for (const int batch : grid.batches) {
       std::vector<Lane> lanes = decode(lab, spec, prefix, batch, n_tokens);
       note_missing(table, fmt::format("prefix {}, batch {}", prefix, batch), lanes);
       std::vector<std::string> cells = {std::to_string(prefix), std::to_string(batch)};
       for (size_t i = 0; i < lanes.size(); ++i) {
         const double rate = batch * n_tokens / lanes[i].seconds();
         cells.push_back(number(rate));
-        if (x_label.empty()) continue;
+        if (grid.x_label.empty()) continue;
         if (chart.series.size() <= i) chart.series.push_back({table.columns[2 + i], {}});
         chart.series[i].points.emplace_back(by_batch ? batch : prefix, rate);
       }
@@ -104,13 +107,13 @@ std::vector<Point> grid(Lab& lab, const ModelSpec& spec, const std::string& titl
         cells.push_back(number(times_faster(lanes[0], lanes[i])));
       cells.push_back(
           number(100 * lanes[0].seconds_of(&EngineStats::attention_s) / lanes[0].seconds()));
-      for (const PaperTable& its : paper)
+      for (const PaperTable& its : grid.paper)
         for (std::string& cell : paper_cells(its, prefix, batch)) cells.push_back(std::move(cell));
       table.add(std::move(cells));
       points.push_back({prefix, batch, std::move(lanes)});
     }
   }
-  if (x_label.empty()) {
+  if (grid.x_label.empty()) {
     lab.show(table, {.n_names = 2, .columns = {"tree", "hydragen", "prefix_cached"}});
   } else {
     lab.show(table);
@@ -123,26 +126,30 @@ std::vector<Point> grid(Lab& lab, const ModelSpec& spec, const std::string& titl
 void show_allowed(Lab& lab, const ModelSpec& spec, const std::vector<Point>& points) {
   const auto model = lab.model(spec);
   const model::ModelConfig& config = model->parts().weights.config;
-  MachineRates rates{.attention = 0,
-                     .fma_peak = fma_peak(lab),
-                     .reads = tile_bandwidth(lab, config.head_dim, KvType::kF16)};
+  MachineRates rates{};
   Table table{
       .title =
           "The tree's share of the ceiling, and its ratio over prefix_cached, as measured and "
           "as the rates of single kernels allow",
-      .columns = {"prefix", "batch", "products, GFLOP/s", "attention, GFLOP/s", "reads, GB/s",
-                  "share of ceiling", "allowed", "of that", "times prefix_cached", "predicted",
-                  "of that"},
+      .columns = {"prefix", "batch", "products, GFLOP/s", "attention, GFLOP/s",
+                  "attention of each by itself, GB/s", "share of ceiling", "allowed", "of that",
+                  "times prefix_cached", "predicted", "of that"},
       .notes = {"Allowed: the time of the products beside that of products and attention, at the "
-                "rates of `gemm` and `attention` measured in this run. Predicted: prefix_cached "
-                "reads the prefix for every sequence, a tile at a time for all of them, so that it "
-                "comes from a cache (reads: of a tile), or is bound by multiply-adds."}};
+                "rates of `gemm` and `attention` measured in this run. Predicted: the same with "
+                "attention as prefix_cached has it, where every sequence reads the prefix for "
+                "itself, at the rate at which the kernel alone does that over as long a prefix."}};
   double products_s = 0;
   int batch = 0;
   for (const Point& point : points) {
     if (point.batch != batch) products_s = product_seconds(lab, *model, batch = point.batch);
-    rates.attention = attention_rate(lab, batch * config.n_heads / config.n_kv_heads, point.prefix,
-                                     config.head_dim, config.n_kv_heads, KvType::kF16);
+    rates.shared_attention =
+        attention_rate(lab, batch * config.n_heads / config.n_kv_heads, point.prefix,
+                       config.head_dim, config.n_kv_heads, KvType::kF16);
+    rates.own_reads = own_read_rate(lab, {.batch = batch,
+                                          .prefix = point.prefix,
+                                          .n_heads = config.n_heads,
+                                          .n_kv_heads = config.n_kv_heads,
+                                          .head_dim = config.head_dim});
     const StepParts parts = step_parts(config, point.prefix, batch, 2, products_s, rates);
     const double share = times_faster(point.lanes[0], point.lanes[3]);
     const double times = times_faster(point.lanes[0], point.lanes[2]);
@@ -151,8 +158,8 @@ void show_allowed(Lab& lab, const ModelSpec& spec, const std::vector<Point>& poi
         (static_cast<double>(config.n_parameters()) -
          (config.tied_embeddings ? 0.0 : static_cast<double>(config.vocab) * config.d_model));
     table.add({std::to_string(point.prefix), std::to_string(batch),
-               number(1e-9 * multiplied / products_s), number(1e-9 * rates.attention),
-               number(1e-9 * rates.reads), number(share), number(parts.share_of_ceiling()),
+               number(1e-9 * multiplied / products_s), number(1e-9 * rates.shared_attention),
+               number(1e-9 * rates.own_reads), number(share), number(parts.share_of_ceiling()),
                number(share / parts.share_of_ceiling()), number(times), number(parts.times_own()),
                number(times / parts.times_own())});
   }
@@ -162,32 +169,37 @@ void show_allowed(Lab& lab, const ModelSpec& spec, const std::vector<Point>& poi
 void run_figure_3(Lab& lab) {
   const ModelSpec spec = llama_spec("codellama-13b", lab.choose(1, 1, 2));
   const std::string paper = "The paper: CodeLlama-13b, 8 A100, 128 tokens an answer; ";
-  grid(lab, spec, "Figure 3 (a)", {lab.choose(128, 1024, 2048)},
-       lab.choose<std::vector<int>>({4, 8}, {8, 128}, {16, 256}), "batch",
-       paper + "a prefix of 2,048. There Hydragen stays within 50% of the ceiling at all batches.");
+  show(lab, spec,
+       {.title = "Figure 3 (a)",
+        .prefixes = {lab.choose(128, 1024, 2048)},
+        .batches = lab.choose<std::vector<int>>({4, 8}, {8, 128}, {16, 256}),
+        .x_label = "batch",
+        .note = paper + "a prefix of 2,048. There Hydragen stays within 50% of the ceiling at all "
+                        "batches."});
   const std::vector<Point> points =
-      grid(lab, spec, "Figure 3 (b)",
-           lab.choose<std::vector<int>>({64, 128}, {1024, 2048}, {1024, 4096, 16256}),
-           {lab.choose(8, 256, 256)}, "tokens of the prefix",
-           paper +
-               "batch 1,024. There Hydragen stays within 70% of the ceiling up to 16K tokens, "
-               "at up to 32 times the best baseline.");
+      show(lab, spec,
+           {.title = "Figure 3 (b)",
+            .prefixes = lab.choose<std::vector<int>>({64, 128}, {1024, 2048}, {1024, 4096, 16256}),
+            .batches = {lab.choose(8, 256, 256)},
+            .x_label = "tokens of the prefix",
+            .note = paper + "batch 1,024. There Hydragen stays within 70% of the ceiling up to 16K "
+                            "tokens, at up to 32 times the best baseline."});
   show_allowed(lab, spec, points);
 }
 
 void run_tables_1_2(Lab& lab) {
   ModelSpec spec = llama_spec("llama-2-7b", lab.choose(1, 1, 2));
   if (lab.full()) spec.context = 16384;  // CodeLlama's, where Llama 2 has 4,096
-  grid(
-      lab, spec, "Tables 1 and 2",
-      lab.choose<std::vector<int>>({64, 128}, {1024, 2048},
-                                   {std::begin(kPaperPrefixes), std::end(kPaperPrefixes)}),
-      lab.choose<std::vector<int>>({4, 8}, {32, 64}, {32, 64, 128, 256}), "",
-      "The paper: CodeLlama-7B (the shape of Llama 2 7B), 8 A100; vLLM "
-      "without tokenisation, which reads the prefix once for each sequence. At batch 1,024 and 16K "
-      "tokens of prefix (16,256; 16,128 in table 2) Hydragen has 22.4 thousand tokens/s, vLLM 0.4, "
-      "the ceiling 30.1.",
-      kPaperTables);
+  show(lab, spec,
+       {.title = "Tables 1 and 2",
+        .prefixes = lab.choose<std::vector<int>>(
+            {64, 128}, {1024, 2048}, {std::begin(kPaperPrefixes), std::end(kPaperPrefixes)}),
+        .batches = lab.choose<std::vector<int>>({4, 8}, {32, 64}, {32, 64, 128, 256}),
+        .note = "The paper: CodeLlama-7B (the shape of Llama 2 7B), 8 A100; vLLM without "
+                "detokenisation (its \"No Tokenization\"), which reads the prefix once for each "
+                "sequence. At batch 1,024 and 16,256 tokens of prefix (table 1; 16,128 in table 2) "
+                "Hydragen has 22.4 thousand tokens/s, vLLM 0.4, the ceiling 30.1.",
+        .paper = kPaperTables});
 }
 
 }  // namespace

@@ -26,9 +26,8 @@ struct StepParts {
 
 // What the parts are computed from: a second on the clock, all threads.
 struct MachineRates {
-  double attention;  // operations of rows that share keys
-  double fma_peak;   // operations
-  double reads;      // bytes
+  double shared_attention;  // operations of rows that meet keys together
+  double own_reads;         // bytes of rows that meet the same keys one after another
 };
 
 // Operations of all attention of a step against the prefix, by its layers.

@@ -15,8 +15,7 @@ StepParts step_parts(const model::ModelConfig& config, int prefix, int batch, in
                      double products_s, const MachineRates& rates) {
   const double operations = attention_operations(config, prefix, batch);
   const double bytes = 2.0 * config.n_layers * batch * config.kv_dim() * prefix * kv_element_bytes;
-  return {products_s, operations / rates.attention,
-          std::max(bytes / rates.reads, operations / rates.fma_peak)};
+  return {products_s, operations / rates.shared_attention, bytes / rates.own_reads};
 }
 
 double product_seconds(const Lab& lab, const Model& model, int batch) {

@@ -1,10 +1,8 @@
 #include "bench/kernel_rates.h"
 
 #include <algorithm>
-#include <bit>
 #include <random>
 
-#include "bench/attention_work.h"
 #include "bench/kernel_peaks.h"
 #include "bench/timing.h"
 #include "engine/options.h"
@@ -60,10 +58,12 @@ double read_bandwidth(const Lab& lab) {
   return read_peak(pool, lab.cold_bytes()).wall;
 }
 
-double tile_bandwidth(const Lab& lab, int head_dim, KvType type) {
+double own_read_rate(const Lab& lab, AttentionCase shape) {
   ThreadPool pool(lab.threads());
-  const size_t n_bytes = 2 * AttentionCase().tile_len * head_dim * dtype_size(kv_dtype(type));
-  return cached_read_peak(pool, std::bit_ceil(n_bytes)).wall;
+  AttentionWork work(shape, lab.cold_bytes());
+  const double seconds = time_calls(seconds_each(lab), [&] { work.per_sequence(pool); }).wall;
+  shape.own_copies = true;  // what is read counts for each
+  return shape.bytes() / seconds;
 }
 
 double attention_rate(const Lab& lab, int n_rows, int n_keys, int head_dim, int n_kv_heads,

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "bench/attention_work.h"
 #include "bench/lab.h"
 #include "kernel/linear.h"
 
@@ -33,9 +34,9 @@ class ProductWork {
 double fma_peak(const Lab& lab);
 // Bytes read from memory.
 double read_bandwidth(const Lab& lab);
-// Bytes of keys and values that are read again for one row after another: those of a tile of one
-// head, as an item of work of attention goes through its tiles.
-double tile_bandwidth(const Lab& lab, int head_dim, KvType type);
+// Bytes of keys and values that sequences read one after another, each for itself, of a prefix that
+// all have in the same pages: from memory once, then from caches as far as these hold them.
+double own_read_rate(const Lab& lab, AttentionCase shape);
 // Operations (4 for each row, head, key and channel) of n_rows rows for each KV head against the
 // same n_keys positions, which come from memory.
 double attention_rate(const Lab& lab, int n_rows, int n_keys, int head_dim, int n_kv_heads,

@@ -11,7 +11,6 @@
 
 #include "base/errors.h"
 #include "base/machine.h"
-#include "bench/timing.h"
 #include "bench/tokens.h"
 #include "engine/model_parts.h"
 #include "engine/options.h"
@@ -228,16 +227,7 @@ std::shared_ptr<const Model> Lab::model(const ModelSpec& spec) {
   return load(make.out, spec.weights, spec.n_layers > 0 && spec.all_rows);
 }
 
-fs::path Lab::data(const std::string& file) const {
-  if (settings_.data.empty())
-    throw BenchmarkError(not_found(
-        "{} needs {}: expected --data DIRECTORY with published data sets", benchmark_, file));
-  const fs::path path = settings_.data / file;
-  if (!fs::exists(path))
-    throw BenchmarkError(
-        not_found("no file {}, expected in --data by {}", path.string(), benchmark_));
-  return path;
-}
+fs::path Lab::data(const std::string& file) const { return settings_.data / file; }
 
 int Lab::most_repetitions(int given) const { return given > 0 ? given : quick() ? 1 : 5; }
 
@@ -348,11 +338,14 @@ void Lab::show_svg(const std::string& svg) {
 }
 
 void Lab::footer() const {
-  fmt::print("{}{} | {} | {} x {}, {}\n", benchmark_,
+  fmt::print("{}{} | {} | {} x {}, {}", benchmark_,
              quick()  ? ", quick"
              : full() ? ", full"
                       : "",
              build_commit(), threads_, processor_name(), kernel::best_kernels().name);
+  if (const std::optional<double> others = other_work_.share())
+    fmt::print(" | {:.1f}% of the processors' time went to others", 100 * *others);
+  fmt::print("\n");
 }
 
 }  // namespace pando::bench

@@ -16,6 +16,7 @@
 #include "bench/bench.h"
 #include "bench/chart.h"
 #include "bench/table.h"
+#include "bench/timing.h"
 #include "pando/engine.h"
 
 namespace pando::bench {
@@ -133,7 +134,7 @@ class Lab {
   // Loads a directory or file; all_rows: ModelOptions.
   std::shared_ptr<const Model> load(const std::filesystem::path& path, WeightType weights,
                                     bool all_rows = false);
-  // Says of `file` in --data where it is. Error kNotFound, naming --data.
+  // Where `file` of --data is; check_inputs (inputs.h) has seen that it is there.
   std::filesystem::path data(const std::string& file) const;
 
   // Calls run(contestant, repetition), which returns seconds, for n contestants in turn, in another
@@ -151,7 +152,7 @@ class Lab {
   void show(const Table& table, const Bars& bars);  // the same, and writes it as NAME[-n].svg
   void show(const Chart& chart);                    // writes NAME[-n].svg
   void show_svg(const std::string& svg);            // the same, of another drawing
-  // The one line at the end: what ran, where.
+  // The one line at the end: what ran, where, and what others took of the processors meanwhile.
   void footer() const;
 
  private:
@@ -162,6 +163,7 @@ class Lab {
   Settings settings_;
   int threads_;
   int n_tables_ = 0, n_charts_ = 0;
+  OtherWork other_work_;
   std::map<std::string, std::shared_ptr<const Model>> models_;
 };
 

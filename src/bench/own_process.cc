@@ -52,9 +52,10 @@ nlohmann::json in_own_process(FunctionRef<nlohmann::json()> work) {
   int ends[2];
   if (pipe(ends) != 0) throw BenchmarkError(io_error("cannot make a pipe"));
   std::fflush(nullptr);  // else both processes print what is in buffers
-  const pid_t child = fork();
+  const pid_t parent = getpid(), child = fork();
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would wait for it
+    if (getppid() != parent) _exit(1);
     close(ends[0]);
     work_and_exit(work, ends[1]);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "bench/data_sets.h"
@@ -57,14 +58,16 @@ MakeOfVocab prompts(const SharedPrompts& shape) {
 
 // Texts are read once; tokens depend on the model.
 void add_texts(const Lab& lab, const ModelSpec& model, std::vector<Kind>& kinds) {
-  const auto mixes = [&lab](int vocab) {
-    return std::make_shared<std::vector<LengthMix>>(length_mixes(lab, vocab, 500));
+  const auto all = std::make_shared<std::map<int, std::vector<LengthMix>>>();  // by vocabulary
+  const auto mixes = [&lab, all](int vocab) {
+    if (!all->contains(vocab)) (*all)[vocab] = length_mixes(lab, vocab, 500);
+    return all;
   };
   for (const size_t i : lab.choose<std::vector<size_t>>({0}, {0, 1, 2, 3}, {0, 1, 2, 3})) {
     constexpr const char* kNames[] = {"MMLU", "Alpaca", "WikiText 256", "WikiText 512"};
     const auto make = [mixes, i](int vocab) {
-      return [mixes = mixes(vocab), i](int repetition) {
-        return Workload{.timed = first_tokens(sample_of((*mixes)[i].prompts, 16,
+      return [mixes = mixes(vocab), vocab, i](int repetition) {
+        return Workload{.timed = first_tokens(sample_of(mixes->at(vocab)[i].prompts, 16,
                                                         static_cast<uint64_t>(repetition) + 1),
                                               repetition)};
       };

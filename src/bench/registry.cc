@@ -1,5 +1,6 @@
 #include "bench/registry.h"
 
+#include <new>
 #include <string_view>
 
 #include "base/errors.h"
@@ -38,6 +39,8 @@ Status run_benchmark(const std::string& name, const Settings& settings) {
       lab.footer();
     } catch (const BenchmarkError& error) {
       return error.error;
+    } catch (const std::bad_alloc&) {
+      return make_error(ErrorCode::kUnavailable, "{}: there is not enough memory", name);
     }
     return {};
   }

@@ -27,7 +27,7 @@ std::string csv_cell(const std::string& text) {
 std::string number(double value) {
   if (!std::isfinite(value)) return std::string(1, 'x');
   const double size = std::abs(value);
-  if (size >= 1e5 || (size > 0 && size < 0.01)) return fmt::format("{:.3g}", value);
+  if (size >= 1e7 || (size > 0 && size < 0.01)) return fmt::format("{:.3g}", value);
   const int decimals = size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
   return fmt::format("{:.{}f}", value, decimals);
 }

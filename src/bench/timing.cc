@@ -1,11 +1,12 @@
 #include "bench/timing.h"
 
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "base/machine.h"
 #include "base/statistics.h"
 
 namespace pando::bench {
@@ -30,6 +31,21 @@ int calls_in(double seconds, FunctionRef<void()> call) {
   return static_cast<int>(std::clamp(seconds / std::max(timed(1, call), 1e-7), 1.0, 1e6));
 }
 
+double seconds_of_children() {
+  rusage used;
+  getrusage(RUSAGE_CHILDREN, &used);
+  const auto seconds = [](timeval t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+std::optional<double> seconds_of_others() {
+  const std::optional<double> busy = busy_processor_seconds();
+  if (!busy) return std::nullopt;
+  return *busy - processor_seconds() - seconds_of_children();
+}
+
 }  // namespace
 
 size_t bytes_beyond_caches() {
@@ -41,6 +57,16 @@ double processor_seconds() {
   timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+OtherWork::OtherWork() : start_(std::chrono::steady_clock::now()), others_(seconds_of_others()) {}
+
+std::optional<double> OtherWork::share() const {
+  const std::optional<double> others = seconds_of_others();
+  if (!others || !others_) return std::nullopt;
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+  const double all = elapsed.count() * static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+  return std::clamp((*others - *others_) / all, 0.0, 1.0);
 }
 
 CallTime time_calls(double seconds, FunctionRef<void()> call) {

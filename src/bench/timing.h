@@ -1,8 +1,10 @@
 // Times of short calls: by the clock, and by the time that processors spent.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -16,6 +18,19 @@ size_t bytes_beyond_caches();
 // Of all threads of the process: other work on the machine does not count, waiting for one another
 // does. The system counts threads other than the caller at its ticks only, every few milliseconds.
 double processor_seconds();
+
+// What others took of the machine's processors since this was made: processes that are not this one
+// or its ended children, and the host of a virtual machine.
+class OtherWork {
+ public:
+  OtherWork();
+  // Of all processors' time, from 0 to 1; nothing where the system does not say.
+  std::optional<double> share() const;
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+  std::optional<double> others_;  // seconds before
+};
 
 // Seconds of one call: of at least ten samples, after one call that does not count.
 struct CallTime {

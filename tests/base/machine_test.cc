@@ -2,6 +2,7 @@
 #include "base/machine.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -76,6 +77,16 @@ TEST_F(MachineTest, AQuotaOfProcessors) {
   EXPECT_EQ(available_processors(folder_.path()), available_processors());
   write("sys/fs/cgroup/cpu.max", "100000 100000\n");
   EXPECT_EQ(available_processors(folder_.path()), 1);
+}
+
+TEST_F(MachineTest, ProcessorsThatWereAtWork) {
+  const auto busy = [&] { return busy_processor_seconds(folder_.path()); };
+  EXPECT_FALSE(busy());
+  write("proc/stat", "cpu  100 20 30 9000 800 4 6 40 90 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n");
+  EXPECT_DOUBLE_EQ(busy().value(), 200.0 / static_cast<double>(sysconf(_SC_CLK_TCK)));
+  write("proc/stat", "cpu  100 20\n");
+  EXPECT_FALSE(busy());
+  EXPECT_GT(busy_processor_seconds().value(), 0);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@
 namespace pando::bench {
 namespace {
 
-// RadixMLP, section 4.3 and table 2: 73%, 88%, 92% at 2,304 tokens; 7.2 and 2.8 in A.1.
+// RadixMLP, section 4.3 and table 2: 73%, 88%, 92% printed at 2,304 tokens, a little more by its
+// formula; 7.2 and 2.8 in A.1.
 TEST(RadixPredictionTest, IsThatOfThePaper) {
   EXPECT_NEAR(position_wise_part({1024, 3072, 2304}), 0.74, 0.01);
   EXPECT_NEAR(position_wise_part({2560, 9728, 2304}), 0.89, 0.01);
@@ -47,13 +48,11 @@ TEST(HydragenPartsTest, AddUpTimesOfParts) {
   config.head_dim = 16;
   EXPECT_DOUBLE_EQ(attention_operations(config, 100, 3), 4.0 * 2 * 3 * 8 * 100 * 16);
   // 307,200 operations; 2 (keys and values) x 2 layers x 3 x 4 heads x 16 x 100 x 2 bytes read.
-  const StepParts by_reads = step_parts(config, 100, 3, 2, 1, {307'200, 1e9, 76'800});
-  EXPECT_DOUBLE_EQ(by_reads.shared_attention, 1);
-  EXPECT_DOUBLE_EQ(by_reads.own_attention, 2);
-  EXPECT_DOUBLE_EQ(by_reads.share_of_ceiling(), 0.5);
-  EXPECT_DOUBLE_EQ(by_reads.times_own(), 1.5);
-  // Multiply-adds bound it where memory is fast.
-  EXPECT_DOUBLE_EQ(step_parts(config, 100, 3, 2, 1, {307'200, 76'800, 1e12}).own_attention, 4);
+  const StepParts parts = step_parts(config, 100, 3, 2, 1, {307'200, 76'800});
+  EXPECT_DOUBLE_EQ(parts.shared_attention, 1);
+  EXPECT_DOUBLE_EQ(parts.own_attention, 2);
+  EXPECT_DOUBLE_EQ(parts.share_of_ceiling(), 0.5);
+  EXPECT_DOUBLE_EQ(parts.times_own(), 1.5);
 }
 
 TEST(TimingTest, CallsTakeTurnsAndAreCounted) {

@@ -34,6 +34,8 @@ TEST_F(BenchTest, SaysWhatIsWrong) {
   EXPECT_TRUE(unwritable.says("--models: cannot make file/models: ")) << unwritable;
   expect_says("peak --quick --model m", 2, "--model: peak has no use for it");
   expect_says("speed --quick --model nowhere", 1, "nowhere");
+  expect_says("speed --quick --model file", 1, "file");
+  expect_says("speed --quick --model .", 1, "config.json");
   expect_says("compare --quick", 2, "expected --peer COMMAND");
   expect_says("compare --quick --peer false", 1, "'false' ended with status 1");
   expect_says("compare --quick --peer 'echo many'", 1, "expected a number above 0");

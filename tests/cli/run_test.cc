@@ -67,7 +67,6 @@ TEST_F(RunTest, WrongUsage) {
                                 "run --model m --input good.jsonl --temperature inf",
                                 "run --model m --input good.jsonl --presence-penalty nan",
                                 "run --model m --input good.jsonl --kv-memory 1XB",
-                                "run --model m --input good.jsonl --kv-memory 10",
                                 "run --model m --input good.jsonl --context 100000",
                                 "run --model m --input - --compare packed"}) {
     const Finished finished = pando(arguments);
@@ -75,6 +74,12 @@ TEST_F(RunTest, WrongUsage) {
     EXPECT_NE(finished.err, "") << arguments;
     EXPECT_EQ(finished.out, "") << arguments;
   }
+}
+
+TEST_F(RunTest, MemoryForNothing) {
+  const Finished finished = pando("run --model m --input good.jsonl --kv-memory 10");
+  EXPECT_EQ(finished.code, kUsage) << finished;
+  EXPECT_TRUE(finished.says("kv_memory is 10 bytes, expected at least one page of ")) << finished;
 }
 
 // As in a line's list of choices.
