@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What docs/papers.md and docs/planners.md name is there: paths, names in files, benchmarks, options of planners.
+And docs/papers.md has every section, equation, algorithm, table and figure of the papers.
 
 usage: papers_test.py SOURCE_DIR
 """
@@ -8,6 +9,49 @@ import re
 import sys
 
 NAMES = r"((?:`[^`]+`(?:, )?)+)"
+
+# What the papers have: sections with a method, and how many of each of the others.
+PAPERS = {
+    "IPPD": ("3 4.1 4.2 4.3 4.4 5 6 A.1 A.2 A.2.1 A.2.2 A.2.3 B.1 B.2 B.3 C.1",
+             {"eq": 17, "algorithm": 0, "table": 5, "figure": 3}),
+    "Hydragen": ("2.1 2.2 2.3 2.4 3.1 3.2 3.3 3.4 3.5 4.1 4.2 4.3 4.4 5 A B C.1 C.2 D.1 D.2 D.3 D.4",
+                 {"eq": 12, "algorithm": 0, "table": 6, "figure": 7}),
+    "Prepacking": ("2.1 2.2 3.1 3.2 3.3 4.1 4.2 4.3 4.4 C D E.1 E.2 F G H I J K L",
+                   {"eq": 1, "algorithm": 1, "table": 2, "figure": 12}),
+    "RadixMLP": ("2.1 2.2 3.1 3.2 3.3 3.4 3.5 4.1 4.2 4.3 4.4 5.1 5.2 A.1 B.1 B.2 B.3 B.4 B.5 C D.1 D.2",
+                 {"eq": 7, "algorithm": 2, "table": 7, "figure": 7}),
+    "Medha": ("2.5 2.6 3.1 3.2 3.3 4.1 4.2 4.3 5 6.1 6.2 6.3 6.4 6.5 A.1 A.2 A.3 B.1 B.2 B.3 B.4",
+              {"eq": 1, "algorithm": 3, "table": 1, "figure": 20}),
+}
+
+
+def numbers(text):
+    for part in text.split(", "):
+        first, _, last = part.partition("-")
+        yield from (str(n) for n in range(int(first), int(last) + 1)) if last else [first]
+
+
+def listed_in(rows):
+    """Pairs of kind and number that the first cells of a paper's rows have."""
+    for cell in re.findall(r"^\| ([^|]+) \|", rows, re.M):
+        for part in cell.split("; "):
+            kind = re.match(r"(eq|algorithm|table|figure)(?:s|\.)? ", part)
+            if kind:
+                yield from ((kind[1], n) for n in numbers(part[kind.end():]))
+            elif part != "where":
+                yield from (("section", n) for n in part.split(", "))
+
+
+def not_listed(root):
+    parts = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", (root / "docs/papers.md").read_text(), re.M | re.S))
+    for paper, (sections, counts) in PAPERS.items():
+        expected = {("section", s) for s in sections.split()}
+        expected |= {(kind, str(n + 1)) for kind, count in counts.items() for n in range(count)}
+        found = set(listed_in(parts.get(paper, "")))
+        for kind, number in sorted(expected - found):
+            yield f"docs/papers.md: no row of {paper} has {kind} {number}"
+        for kind, number in sorted(found - expected):
+            yield f"docs/papers.md: {paper} has no {kind} {number}"
 
 
 def problems_of(root, document):
@@ -39,6 +83,7 @@ def main() -> int:
     root = pathlib.Path(sys.argv[1])
     problems = [f"docs/{document}: {problem}" for document in ("papers.md", "planners.md")
                 for problem in problems_of(root, document)]
+    problems += not_listed(root)
     print("\n".join(problems) or "all there")
     return 1 if problems else 0
 
