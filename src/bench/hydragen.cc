@@ -82,7 +82,7 @@ std::vector<Point> show(Lab& lab, const ModelSpec& spec, const Grid& grid) {
       .notes = {grid.note}};
   for (const PaperTable& its : grid.paper) {
     table.columns.push_back(fmt::format("the paper's {}: Hydragen / vLLM", its.name));
-    table.columns.emplace_back("Hydragen / ceiling");
+    table.columns.push_back(fmt::format("the paper's {}: Hydragen / ceiling", its.name));
   }
   Chart chart{.title = table.title,
               .x_label = grid.x_label,
@@ -132,8 +132,8 @@ void show_allowed(Lab& lab, const ModelSpec& spec, const std::vector<Point>& poi
           "The tree's share of the ceiling, and its ratio over prefix_cached, as measured and "
           "as the rates of single kernels allow",
       .columns = {"prefix", "batch", "products, GFLOP/s", "attention, GFLOP/s",
-                  "attention of each by itself, GB/s", "share of ceiling", "allowed", "of that",
-                  "times prefix_cached", "predicted", "of that"},
+                  "attention of each by itself, GB/s", "share of ceiling", "allowed",
+                  "share / allowed", "times prefix_cached", "predicted", "times / predicted"},
       .notes = {"Allowed: the time of the products beside that of products and attention, at the "
                 "rates of `gemm` and `attention` measured in this run. Predicted: the same with "
                 "attention as prefix_cached has it, where every sequence reads the prefix for "

@@ -19,8 +19,8 @@ void run_table_1(Lab& lab) {
   Table table{
       .title = "Tokens of instruction, context, question and answer, means",
       .columns = {"data set", "contexts", "questions a context", "instruction", "context",
-                  "question", "answer", "paper: contexts", "questions a context", "instruction",
-                  "context", "question", "answer"},
+                  "question", "answer", "paper: contexts", "paper: questions a context",
+                  "paper: instruction", "paper: context", "paper: question", "paper: answer"},
       .notes = {
           "Tokens of Qwen2.5; Qwen3 has the same words. SQuAD is half of the development set; "
           "FairytaleQA (whole stories) stands in for NarrativeQA (summaries, behind five "

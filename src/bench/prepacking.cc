@@ -24,7 +24,8 @@ std::vector<LengthMix> mixes_of(const Lab& lab, const Model& model, size_t n) {
 void run_table_1(Lab& lab) {
   Table table{
       .title = "Tokens of a prompt, samples of 1,000 at most",
-      .columns = {"data set", "prompts", "min", "mean", "max", "paper: min", "mean", "max"},
+      .columns = {"data set", "prompts", "min", "mean", "max", "paper: min", "paper: mean",
+                  "paper: max"},
       .notes = {"Tokens of Qwen2.5 here; the paper does not say whose. MMLU is 48 of its 57 "
                 "subjects, questions without options; Alpaca is a demonstration file with "
                 "longer answers than the original. SAMSum and Anthropic HH are not here."}};

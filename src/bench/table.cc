@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace pando::bench {
 namespace {
@@ -60,7 +61,13 @@ std::string to_csv(const Table& table) {
       text += fmt::format("{}{}", i == 0 ? "" : ",", csv_cell(cells[i]));
     text += "\n";
   };
-  line(table.columns);
+  std::map<std::string, int> n_named;
+  std::vector<std::string> names;
+  for (const std::string& column : table.columns) {
+    const int n = ++n_named[column];
+    names.push_back(n == 1 ? column : fmt::format("{} ({})", column, n));
+  }
+  line(names);
   for (const auto& row : table.rows) line(row);
   return text;
 }

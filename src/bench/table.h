@@ -19,6 +19,7 @@ struct Table {
 std::string number(double value);
 
 std::string to_markdown(const Table& table);
+// Columns that have a name again are numbered: "times", "times (2)".
 std::string to_csv(const Table& table);
 
 }  // namespace pando::bench

@@ -32,25 +32,34 @@ void Comparison::add(int run, const BatchAnswer& answer) {
 
 size_t Comparison::n_different() const {
   const auto& [first, second] = runs_;
-  size_t n_same = 0;
-  for (const auto& [key, bits] : first) {
-    const auto found = second.find(key);
-    n_same += found != second.end() && found->second == bits;
-  }
-  return std::max(first.size(), second.size()) - n_same;
+  return static_cast<size_t>(std::ranges::count_if(first, [&](const auto& answer) {
+    const auto found = second.find(answer.first);
+    return found != second.end() && found->second != answer.second;
+  }));
 }
+
+size_t Comparison::n_shared() const {
+  return static_cast<size_t>(std::ranges::count_if(
+      runs_[0], [&](const auto& answer) { return runs_[1].contains(answer.first); }));
+}
+
+size_t Comparison::n_alone() const { return runs_[0].size() + runs_[1].size() - 2 * n_shared(); }
 
 std::string Comparison::text() const {
   const char* what = words_of(task_).compared;
-  const size_t n = std::max(runs_[0].size(), runs_[1].size()), n_others = n_different();
+  const size_t n = n_shared(), n_others = n_different();
+  const std::string alone = n_alone() > 0 ? fmt::format("; in one run alone: {}", n_alone()) : "";
   if (exact_)
-    return fmt::format("{} identical: {}", what,
+    return fmt::format("{} identical: {}{}", what,
                        n_others > 0 ? fmt::format("NO, {} of {} differ", n_others, n)
+                       : n == 0     ? "none to compare"
                        : task_ == BatchTask::kAnswer ? "yes, and every bit of their logits"
-                                                     : "yes");
+                                                     : "yes",
+                       alone);
   return fmt::format(
-      "{} with the same {}: {:.1f}% of {}", what, task_ == BatchTask::kAnswer ? "tokens" : "bits",
-      100 - 100.0 * static_cast<double>(n_others) / static_cast<double>(std::max<size_t>(n, 1)), n);
+      "{} with the same {}: {:.1f}% of {}{}", what, task_ == BatchTask::kAnswer ? "tokens" : "bits",
+      100 - 100.0 * static_cast<double>(n_others) / static_cast<double>(std::max<size_t>(n, 1)), n,
+      alone);
 }
 
 }  // namespace pando::cli

@@ -17,13 +17,16 @@ class Comparison {
 
   // Of run 0 or 1.
   void add(int run, const BatchAnswer& answer);
-  // Answers that the runs do not have alike, those that one of them lacks included.
+  // Answers that both runs have, not alike.
   size_t n_different() const;
+  // Answers that one of them lacks.
+  size_t n_alone() const;
   // A line for people.
   std::string text() const;
 
  private:
   uint64_t bits_of(const Completion& completion) const;
+  size_t n_shared() const;  // answers that both runs have
 
   BatchTask task_;
   bool exact_;

@@ -82,6 +82,9 @@ class RunCommand {
     if (comparison_ && exact && comparison_->n_different() > 0)
       return report_error(
           fmt::format("{} of {} and {} differ", words_.compared, first.sharing, second.sharing));
+    if (comparison_ && exact && comparison_->n_alone() > 0)
+      return report_error(fmt::format("{} and {} did not answer the same questions", first.sharing,
+                                      second.sharing));
     return o_.verify > 0 ? verify_answers(o_, *model, hashes_, code) : code;
   }
 
@@ -224,9 +227,10 @@ class RunCommand {
       return say("nothing to compare: {}\n",
                  s.stopped ? "stopped" : fmt::format("no {}", words_.outputs));
     say("{}\n", footer(second, words_, options_));
-    say("{} over {}: {:.2f}x the {}/s, {:.2f}x fewer computed tokens{}\n", first.sharing,
+    const double fewer = computed(second) / computed(first);
+    say("{} over {}: {:.2f}x the {}/s, {:.2f}x {} computed tokens{}\n", first.sharing,
         second.sharing, second.summary.seconds / s.seconds, words_.inputs,
-        computed(second) / computed(first),
+        fewer < 1 ? 1 / fewer : fewer, fewer < 1 ? "as many" : "fewer",
         s.seconds < kLeastTimed ? " (too short a run to tell the speed)" : "");
     say("{}\n", comparison_->text());
   }

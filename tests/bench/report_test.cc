@@ -31,6 +31,7 @@ TEST(TableTest, ColumnsLineUpAndCsvIsQuoted) {
   EXPECT_EQ(to_markdown(table),
             "Title\n\n| a      | long name |\n|--------|-----------|\n| γ, \"x\" | 1         |\n");
   EXPECT_EQ(to_csv(table), "a,long name\n\"γ, \"\"x\"\"\",1\n");
+  EXPECT_EQ(to_csv({.columns = {"times", "peer", "times"}}), "times,peer,times (2)\n");
 }
 
 TEST(ChartTest, LeavesGapsAndEscapes) {

@@ -76,6 +76,15 @@ TEST_F(RunTest, WrongUsage) {
   }
 }
 
+TEST_F(RunTest, QuestionsThatOneRunRefusesDoNotDiffer) {
+  const Finished finished = run("--input good.jsonl --compare radix:stateless");
+  EXPECT_EQ(finished.code, kFailed) << finished;
+  EXPECT_TRUE(finished.says("answers identical: none to compare; in one run alone: 3\n"))
+      << finished;
+  EXPECT_TRUE(finished.says("tree and radix:stateless did not answer the same questions"))
+      << finished;
+}
+
 TEST_F(RunTest, MemoryForNothing) {
   const Finished finished = pando("run --model m --input good.jsonl --kv-memory 10");
   EXPECT_EQ(finished.code, kUsage) << finished;
