@@ -44,6 +44,7 @@ class Runner {
 
   Result<BatchSummary> run() {
     const Status status = run_all();
+    held_.reset();
     results_.report_rest();
     if (!status) {
       for (const auto& [id, open] : in_engine_) engine_.cancel(id);
@@ -59,14 +60,17 @@ class Runner {
   Status run_all() {
     // What works per batch must not begin with the few lines that are read first.
     const Result<SharingInfo> sharing = sharing_info(engine_.options().sharing);
-    Engine::Hold held = sharing && sharing->batches ? engine_.hold() : nullptr;
+    bool began = !sharing || !sharing->batches;
     Clock::time_point last_line = start_;
     while (true) {
+      if (!began && !held_) held_ = engine_.hold();
       const uint64_t line_before = line_number_;
       Result<bool> wants_input = read_ahead();
       if (!wants_input) return wants_input.error();
       if (line_number_ != line_before || in_engine_.empty()) last_line = Clock::now();
-      if (!*wants_input || Clock::now() - last_line > kSilence) held.reset();
+      began = began || !*wants_input || Clock::now() - last_line > kSilence;
+      // While nothing of ours waits, others may go on.
+      if (began || in_engine_.empty()) held_.reset();
       if (Status status = output_.commit(); !status) return status;
       if (in_engine_.empty() && requests_.empty() && !*wants_input) break;
       for (Event& event : inbox_->take_events(kProgressEvery, *wants_input)) handle(event);
@@ -212,8 +216,8 @@ class Runner {
       next.unit->n_submitted += next.request.sampling.n;
       next.unit->ids.push_back(*id);
       in_engine_.emplace(*id, InEngine{next.unit, next.index, next.request.sampling.n});
-    } else if (id.error().code == ErrorCode::kUnavailable && !in_engine_.empty()) {
-      // The engine is shared and full: again later.
+    } else if (id.error().code == ErrorCode::kUnavailable && (!in_engine_.empty() || held_)) {
+      // The engine is shared and full: again later, no longer held.
       requests_.push_front(std::move(next));
       return false;
     } else {
@@ -284,6 +288,7 @@ class Runner {
   EngineStats before_;
   Clock::time_point start_;
   Clock::time_point last_report_ = start_;
+  Engine::Hold held_;                        // until enough is read
   std::deque<std::shared_ptr<Unit>> units_;  // read, not begun
   std::deque<UnitRequest> requests_;         // of the unit that was begun last
   std::unordered_map<RequestId, InEngine> in_engine_;

@@ -112,7 +112,7 @@ void add_radixmlp(const Lab& lab, std::vector<Kind>& kinds) {
   const int n = lab.choose(8, 32, 32), shared = lab.choose(128, 512, 2048);
   const int own = shared / 8;
   std::vector<RadixMlpModel> models = radixmlp_models(lab);
-  if (!lab.full()) models.resize(1);  // the other takes minutes
+  if (!lab.full()) models.resize(1);  // the others take minutes
   for (const RadixMlpModel& paper : models)
     kinds.push_back(
         {.name =
@@ -231,6 +231,7 @@ void run_planners(Lab& lab) {
         best = lanes[i].name;
       }
     }
+    fmt::print(stderr, "  {} beside {}\n", number(worst), best);  // what a run that is ended leaves
     cells.push_back(number(worst));
     cells.push_back(best);
     table.add(std::move(cells));

@@ -92,7 +92,7 @@ class Engine::Impl {
 
   bool is_waiting(RequestId id) const {
     std::lock_guard lock(mutex_);
-    return place_in_inbox(id) < inbox_.size() || (id > last_published_ && id <= last_taken_) ||
+    return place_in_inbox(id) < inbox_.size() || std::ranges::binary_search(in_step_, id) ||
            std::binary_search(waiting_.begin(), waiting_.end(), id);
   }
 
@@ -140,7 +140,7 @@ class Engine::Impl {
         submitted.swap(inbox_);
         cancelled.swap(cancelled_);
         n_taken_ += std::exchange(n_in_inbox_, 0);
-        if (!submitted.empty()) last_taken_ = submitted.back().id;
+        for (const Submit& submit : submitted) in_step_.push_back(submit.id);
         if (stopping_) {
           lock.unlock();
           shut_down(submitted);
@@ -162,7 +162,7 @@ class Engine::Impl {
       stats_ = loop_->stats();
       n_taken_ = loop_->n_sequences();
       waiting_ = std::move(waiting);
-      last_published_ = last_taken_;
+      in_step_.clear();
     }
     loop_->deliver_events();
   }
@@ -207,8 +207,7 @@ class Engine::Impl {
   size_t n_taken_ = 0;              // answers under way in the loop, as of the last step
   EngineStats stats_;               // as of the last step
   std::vector<RequestId> waiting_;  // as of the last step, ascending
-  RequestId last_published_ = 0;    // as of the last step
-  RequestId last_taken_ = 0;        // those up to it have left the inbox
+  std::vector<RequestId> in_step_;  // taken for the step under way, ascending
   std::thread thread_;
 };
 

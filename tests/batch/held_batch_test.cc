@@ -7,6 +7,7 @@
 #include <future>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "engine/tiny_engine.h"
 #include "pando/batch.h"

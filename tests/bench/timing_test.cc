@@ -23,7 +23,6 @@ TEST(OtherWork, AProcessCountsUntilItIsAnEndedChild) {
   // What the child had is its parent's now; others had next to nothing meanwhile.
   EXPECT_LT(other_work.share().value(), while_it_works);
   EXPECT_GT(while_it_works, 0);
-  EXPECT_LE(while_it_works, 1);
 }
 
 }  // namespace
