@@ -48,11 +48,6 @@ void ProductWork::run(ThreadPool& pool, int m) {
   next_ = (next_ + 1) % copies_.size();
 }
 
-double fma_peak(const Lab& lab) {
-  ThreadPool pool(lab.threads());
-  return multiply_peak(pool, DType::kF32).wall;
-}
-
 double read_bandwidth(const Lab& lab) {
   ThreadPool pool(lab.threads());
   return read_peak(pool, lab.cold_bytes()).wall;

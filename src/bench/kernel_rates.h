@@ -30,8 +30,6 @@ class ProductWork {
 
 // All of the following are a second on the clock, on all threads of the lab.
 
-// Operations of f32 multiply-adds in registers; not finite where there is no measure of it.
-double fma_peak(const Lab& lab);
 // Bytes read from memory.
 double read_bandwidth(const Lab& lab);
 // Bytes of keys and values that sequences read one after another, each for itself, of a prefix that
