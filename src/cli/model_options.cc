@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
 #include <thread>
 
 #include "cli/hub_cache.h"
@@ -19,6 +23,26 @@ WeightType weight_type(const std::string& name) {
          : name == "int8"     ? WeightType::kInt8
          : name == "bf16_dot" ? WeightType::kBF16Dot
                               : WeightType::kAsStored;
+}
+
+// Of "4GiB", "1.5g" or "1000": a number, then nothing, b, or one of kmgtpe with b, i, ib or
+// neither.
+std::optional<uint64_t> bytes_of(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  std::string unit = CLI::detail::to_lower(std::string(text));
+  CLI::detail::trim(unit);
+  constexpr std::string_view kLetters = "kmgtpe";
+  if (const size_t at = unit.empty() ? std::string::npos : kLetters.find(unit[0]);
+      at != std::string::npos) {
+    number = std::ldexp(number, 10 * (static_cast<int>(at) + 1));
+    unit.erase(0, unit.size() > 1 && unit[1] == 'i' ? 2 : 1);
+  }
+  if (!unit.empty() && unit != "b") return std::nullopt;
+  if (!(number >= 0 && number < std::ldexp(1.0, 64))) return std::nullopt;
+  return static_cast<uint64_t>(number);
 }
 
 // In the repository beside the build directory, or where it is installed.
@@ -45,15 +69,14 @@ CLI::Validator not_empty() {
 }
 
 CLI::Validator size_in_bytes() {
-  const CLI::AsSizeValue size(/*kb_is_1000=*/false);
   return CLI::Validator(
-      [size](std::string& text) {
-        const size_t first = text.find_first_not_of(" \t\n\v\f\r");
-        const bool negative = first != std::string::npos && text[first] == '-';
-        const bool good = !negative && size(text).empty();
-        return good ? std::string() : text + ", expected a size as in 4GiB";
+      [](std::string& text) {
+        const std::optional<uint64_t> n = bytes_of(text);
+        if (!n) return text + ", expected a size as in 4GiB";
+        text = std::to_string(*n);
+        return std::string();
       },
-      size.get_description(), "");
+      "SIZE", "");
 }
 
 CLI::Validator expect(const std::string& what, bool (*holds)(double)) {

@@ -107,7 +107,17 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   const Finished negative = pando("run --input x --kv-memory -5GiB");
   EXPECT_EQ(negative.code, kUsage);
   EXPECT_NE(negative.err.find("-5GiB, expected a size as in 4GiB"), std::string::npos);
-  EXPECT_EQ(pando("run --input x --kv-memory ' -5'").code, kUsage);
+  for (const std::string size : {"' -5'", "abc", "4x", "4kbb", "1e30", "nan"}) {
+    const Finished wrong = pando("run --input x --kv-memory " + size);
+    EXPECT_EQ(wrong.code, kUsage) << size;
+    EXPECT_NE(wrong.err.find(", expected a size as in 4GiB"), std::string::npos) << wrong;
+  }
+  for (const std::string size : {"1.5PiB", "1.5p", "1572864G", "1688849860263936", "'1.5 PB'"}) {
+    const Finished large = pando("run --model m --input good.jsonl --kv-memory " + size);
+    EXPECT_TRUE(
+        large.says("kv_memory is 1688849860263936 bytes (1572864.0 GiB), expected at most "))
+        << large;
+  }
   EXPECT_EQ(pando("inspect m --input good.jsonl --context 100000").code, kUsage);
   expect_says(pando("inspect m --model m --input good.jsonl"), kUsage,
               "inspect: two models are given, one by --model, expected one");
