@@ -64,10 +64,11 @@ const std::vector<Entry>& entries() {
       {"serve",
        {.model = true, .files = {"traces/azure-llm-2023-conv.csv"}, .files_optional = true}},
       {"reranking", {.model = true, .files = {kTokenizer, kTrec19, kTrec20}}},
-      {"planners",
-       {.model = true,
-        .files = {kTokenizer, mixes[1], mixes[2], mixes[3], kTrec19, kTrec20},
-        .files_optional = true}},
+      {"planners", {.model = true}},
+      {"planners-hydragen", {.model = true}},
+      {"planners-radixmlp", {.model = true}},
+      {"planners-texts",
+       {.model = true, .files = {kTokenizer, mixes[1], mixes[2], mixes[3], kTrec19, kTrec20}}},
   };
   return all;
 }

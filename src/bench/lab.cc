@@ -6,6 +6,7 @@
 #include <chrono>
 #include <fstream>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -63,8 +64,8 @@ void cut_to_free_memory(std::vector<size_t>& all) {
     for (size_t& bytes : all) bytes = std::min<size_t>(bytes, free / all.size());
 }
 
-Result<Sample> timed(Engine& engine, const Workload& workload) {
-  if (!workload.warm.empty())
+Result<Sample> timed(Engine& engine, const Workload& workload, bool shares) {
+  if (shares && !workload.warm.empty())  // of no use to others
     if (auto answers = engine.complete_all(workload.warm); !answers) return answers.error();
   const EngineStats before = engine.stats();
   const auto start = std::chrono::steady_clock::now();
@@ -275,42 +276,56 @@ std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const
     lanes.push_back(
         {.name = contestants[i].name, .kv_wanted = kv_wanted[i], .kv_given = kv_memory[i]});
   std::vector<std::unique_ptr<Engine>> engines(contestants.size());
-  std::vector<double> first_s(contestants.size(), kNotMeasured);  // for a request
-  const auto begin = [&](size_t i) {
+  std::vector<std::optional<Sample>> first(contestants.size());
+  const auto is_slower = [&](const Sample& sample, const Sample& than, double times) {
+    return hopeless > 0 && sample.seconds_each() > times * than.seconds_each();
+  };
+  const auto once = [&](size_t i, int repetition) -> Result<Sample> {
     const Contestant& who = contestants[i];
-    Result<std::unique_ptr<Engine>> engine =
-        Engine::open(who.model, {.sharing = who.sharing,
-                                 .threads = threads_,
-                                 .kv_memory = kv_memory[i],
-                                 .kv_ahead = who.is_ready ? kv_memory[i] : 0,
-                                 .kv_type = who.kv_type,
-                                 .step_rows = who.step_rows,
-                                 .max_running = who.max_running});
-    if (engine) wait_until_ready(**engine);
-    const Result<Sample> sample =
-        engine ? timed(**engine, workload_for(i, 0)) : Result<Sample>(engine.error());
-    if (!sample) {
-      lanes[i].why_not = sample.error().message;
+    if (!engines[i]) {
+      Result<std::unique_ptr<Engine>> engine =
+          Engine::open(who.model, {.sharing = who.sharing,
+                                   .threads = threads_,
+                                   .kv_memory = kv_memory[i],
+                                   .kv_ahead = who.is_ready ? kv_memory[i] : 0,
+                                   .kv_type = who.kv_type,
+                                   .step_rows = who.step_rows,
+                                   .max_running = who.max_running});
+      if (!engine) return engine.error();
+      engines[i] = std::move(*engine);
+      wait_until_ready(*engines[i]);
+    }
+    return timed(*engines[i], workload_for(i, repetition), shares_tokens(who.sharing));
+  };
+  // The engine of one that is slow goes, and its buffers, which for large passes are gigabytes.
+  const auto begin = [&](size_t i) {
+    Result<Sample> sample = once(i, 0);
+    if (!sample) lanes[i].why_not = sample.error().message;
+    if (!sample || is_slower(*sample, first[0] ? *first[0] : *sample, hopeless)) engines[i].reset();
+    if (!sample) return 0.0;
+    first[i] = std::move(*sample);
+    return first[i]->seconds;
+  };
+  const auto go_on = [&](size_t i, int repetition) {
+    constexpr double kMuch = 10;
+    std::vector<Sample>& samples = lanes[i].samples;
+    if (!first[i]) return 0.0;
+    if (repetition > 1 && !engines[i]) return 0.0;
+    if (first[0] && is_slower(*first[i], *first[0], kMuch * hopeless)) {
+      samples.push_back(*first[i]);
       return 0.0;
     }
-    engines[i] = std::move(*engine);
-    first_s[i] = sample->seconds_each();
-    return sample->seconds;
+    Result<Sample> sample = once(i, repetition);
+    if (!sample) throw BenchmarkError(sample.error());
+    samples.push_back(std::move(*sample));
+    if (first[0] && is_slower(*first[i], *first[0], hopeless) &&
+        is_slower(samples[0], lanes[0].samples.empty() ? *first[0] : lanes[0].samples[0], hopeless))
+      engines[i].reset();
+    return samples.back().seconds;
   };
   in_turn(
       contestants.size(),
-      [&](size_t i, int repetition) {
-        if (repetition == 0) return begin(i);
-        const auto is_hopeless = [&] {
-          return hopeless > 0 && repetition > 1 && first_s[i] > hopeless * first_s[0] &&
-                 lanes[i].samples[0].seconds_each() > hopeless * lanes[0].samples[0].seconds_each();
-        };
-        if (!engines[i] || is_hopeless()) return 0.0;
-        Result<Sample> sample = timed(*engines[i], workload_for(i, repetition));
-        if (!sample) throw BenchmarkError(sample.error());
-        lanes[i].samples.push_back(std::move(*sample));
-        return lanes[i].samples.back().seconds;
-      },
+      [&](size_t i, int repetition) { return repetition == 0 ? begin(i) : go_on(i, repetition); },
       repetitions);
   return lanes;
 }

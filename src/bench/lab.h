@@ -144,7 +144,8 @@ class Lab {
   void in_turn(size_t n, const std::function<double(size_t who, int repetition)>& run,
                int repetitions = 0);
   // Contestants do a workload in turn. Those that take more than `hopeless` times what the first
-  // takes for a request, uncounted and then counted, do no more; 0: all are timed as often.
+  // takes for a request, uncounted and then counted, do no more (of ten times that the uncounted
+  // time counts); 0: all are timed as often.
   std::vector<Lane> contest(const std::vector<Contestant>& contestants, const MakeWorkload& make,
                             int repetitions = 0, double hopeless = 0);
 

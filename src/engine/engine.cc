@@ -92,8 +92,7 @@ class Engine::Impl {
 
   bool is_waiting(RequestId id) const {
     std::lock_guard lock(mutex_);
-    return place_in_inbox(id) < inbox_.size() || std::ranges::binary_search(in_step_, id) ||
-           std::binary_search(waiting_.begin(), waiting_.end(), id);
+    return place_in_inbox(id) < inbox_.size() || std::ranges::binary_search(waiting_, id);
   }
 
   EngineStats stats() const {
@@ -140,7 +139,7 @@ class Engine::Impl {
         submitted.swap(inbox_);
         cancelled.swap(cancelled_);
         n_taken_ += std::exchange(n_in_inbox_, 0);
-        for (const Submit& submit : submitted) in_step_.push_back(submit.id);
+        for (const Submit& submit : submitted) waiting_.push_back(submit.id);
         if (stopping_) {
           lock.unlock();
           shut_down(submitted);
@@ -162,7 +161,6 @@ class Engine::Impl {
       stats_ = loop_->stats();
       n_taken_ = loop_->n_sequences();
       waiting_ = std::move(waiting);
-      in_step_.clear();
     }
     loop_->deliver_events();
   }
@@ -206,8 +204,7 @@ class Engine::Impl {
   size_t n_in_inbox_ = 0;           // answers that the inbox asks for
   size_t n_taken_ = 0;              // answers under way in the loop, as of the last step
   EngineStats stats_;               // as of the last step
-  std::vector<RequestId> waiting_;  // as of the last step, ascending
-  std::vector<RequestId> in_step_;  // taken for the step under way, ascending
+  std::vector<RequestId> waiting_;  // as of the last step, and those taken since, ascending
   std::thread thread_;
 };
 
