@@ -56,6 +56,10 @@ struct Request {
   SamplingOptions sampling;           // how answers are drawn
   // Report ln p of the prompt's tokens from this index on, at least 1. What is cached is used.
   std::optional<int> prompt_logprobs_from;
+  // And ln p of each of these in the place of the prompt's last token: what single tokens are worth
+  // behind the tokens before it, for one row of logits. Goes with prompt_logprobs_from and
+  // max_tokens = 0.
+  std::vector<Token> alternatives;
   // Instead of an answer, the embedding of the prompt. Goes with n = 1 and without
   // prompt_logprobs_from; the rest of `sampling` is not used.
   Pooling pooling = Pooling::kNone;
@@ -99,6 +103,7 @@ struct Completion {
   std::vector<Token> tokens;                           // generated, the ending token included
   std::vector<TokenLogprob> logprobs;                  // [tokens] with `logprobs`
   std::vector<TokenLogprob> prompt_logprobs;           // [prompt_tokens - prompt_logprobs_from]
+  std::vector<TokenLogprob> alternatives;              // [alternatives] of the request
   FinishReason finish_reason = FinishReason::kLength;  // why it is over
   std::vector<float> embedding;                        // [d_model], where asked for
   int prompt_tokens = 0;                               // length of the prompt

@@ -28,7 +28,7 @@ struct RerankOptions {
 std::string rerank_prompt(const RerankOptions& options, std::string_view query,
                           std::string_view document);
 
-// The two requests of one pair: how likely `yes` is behind its prompt, and `no`. Errors: as
+// The requests of one pair, joined: how likely `yes` is behind its prompt, and `no`. Errors: as
 // check_rerank_options and continuation_requests; kInvalidArgument where both have the same tokens.
 Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
                                              std::string_view query, std::string_view document);
@@ -38,6 +38,8 @@ Status check_rerank_options(const RerankOptions& options);
 
 // p(yes) / (p(yes) + p(no)), from ln p of both.
 double share_of_yes(double yes, double no);
+// That of each pair, from the completions of all their requests in order.
+std::vector<double> relevances(std::span<const std::vector<Completion>> completions);
 
 // The relevance of each document, computed together. One that is alone has the same, to the bit.
 // Any thread. Errors: as rerank_requests and Engine::complete_all.

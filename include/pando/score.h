@@ -33,6 +33,13 @@ Result<std::vector<Request>> continuation_requests(const Model& model, std::stri
 // What the completion of such a request says.
 ContinuationScore continuation_score(const Completion& completion);
 
+// Such requests with neighbours that score one token behind the same tokens made one, so that what
+// stands before it is computed once by planners that share nothing too.
+std::vector<Request> joined(std::vector<Request> requests);
+// Of the completions of requests that were joined, one of each: one for each request that there was
+// before, in order.
+std::vector<Completion> taken_apart(std::span<const std::vector<Completion>> completions);
+
 // All continuations together; the prefix is computed once. Any thread. Errors: as
 // continuation_requests and Engine::complete_all.
 Result<std::vector<ContinuationScore>> score(Engine& engine, const std::string& prefix,

@@ -216,6 +216,7 @@ Result<std::vector<Request>> requests_of(const Model& model, const BatchLine& li
     if (!scoring) return scoring.error();
     std::move(scoring->begin(), scoring->end(), std::back_inserter(requests));
   }
+  requests = joined(std::move(requests));
   for (Request& request : requests) {
     request.id = question.request.id;
     request.logits_hash = question.request.logits_hash;
@@ -226,9 +227,7 @@ Result<std::vector<Request>> requests_of(const Model& model, const BatchLine& li
 std::vector<Completion> answers_of(const BatchQuestion& question,
                                    std::span<std::vector<Completion>> completions) {
   if (question.choices.empty()) return std::move(completions[0]);
-  std::vector<Completion> scored;
-  for (const std::vector<Completion>& completion : completions) scored.push_back(completion[0]);
-  return {likeliest_choice(question.choices, scored)};
+  return {likeliest_choice(question.choices, completions)};
 }
 
 Status check_field_names(const Json& line) {

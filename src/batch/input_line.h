@@ -54,7 +54,7 @@ struct BatchLine {
 
 // The prompt of a question of the line, and what is wanted of it.
 Request request_of(const BatchLine& line, const BatchQuestion& question);
-// What the engine is asked for it: that, or a request for each choice. Errors: as choice_requests.
+// What the engine is asked for it: that, or what scores its choices. Errors: as choice_requests.
 Result<std::vector<Request>> requests_of(const Model& model, const BatchLine& line,
                                          const BatchQuestion& question);
 // The answers, from the completions of these requests, n of each.

@@ -20,10 +20,9 @@ void Results::end(Unit& unit) {
   if (unit.error) add_problem(unit);
   std::vector<std::vector<Completion>> answers;  // [questions][n]
   for (size_t i = 0, first = 0; i < unit.n && !unit.error; ++i) {
-    const BatchQuestion& question = unit.questions()[i];
-    const size_t n = std::max<size_t>(question.choices.size(), 1);
-    answers.push_back(answers_of(question, std::span(unit.completions).subspan(first, n)));
-    first += n;
+    const auto completions = std::span(unit.completions).subspan(first, unit.n_requests[i]);
+    answers.push_back(answers_of(unit.questions()[i], completions));
+    first += completions.size();
   }
   unit.lines = lines_of(unit, answers);
   for (size_t i = 0; i < answers.size(); ++i) note(unit, unit.questions()[i], answers[i]);

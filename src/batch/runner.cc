@@ -44,12 +44,11 @@ class Runner {
 
   Result<BatchSummary> run() {
     const Status status = run_all();
+    if (!status)  // held, nothing of it has begun
+      for (const auto& [id, open] : in_engine_) engine_.cancel(id);
     held_.reset();
     results_.report_rest();
-    if (!status) {
-      for (const auto& [id, open] : in_engine_) engine_.cancel(id);
-      return status.error();
-    }
+    if (!status) return status.error();
     BatchSummary summary = results_.summary();
     summary.seconds = seconds();
     summary.stats = engine_.stats().since(before_);
@@ -192,6 +191,7 @@ class Runner {
     for (const BatchQuestion& question : unit->questions()) {
       Result<std::vector<Request>> requests = requests_of(engine_.model(), line, question);
       if (!requests) return fail(*unit, requests.error());
+      unit->n_requests.push_back(requests->size());
       for (Request& request : *requests) add_request(unit, std::move(request));
     }
   }

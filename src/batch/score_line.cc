@@ -132,12 +132,13 @@ Result<std::string> scored_answer(std::string_view line, const BatchQuestion& qu
 std::string score_output(const BatchLine& line,
                          const std::vector<std::vector<Completion>>& completions) {
   const BatchQuestion& question = line.questions[0];
+  const std::vector<Completion> scored = taken_apart(completions);
   nlohmann::ordered_json output;
   output["id"] = Json::parse(line.id_json);
   output["scores"] = Json::array();
   std::vector<double> logprobs, per_byte;
-  for (size_t i = 0; i < completions.size(); ++i) {
-    const ContinuationScore score = continuation_score(completions[i][0]);
+  for (size_t i = 0; i < scored.size(); ++i) {
+    const ContinuationScore score = continuation_score(scored[i]);
     output["scores"].push_back(
         {{"logprob", score.logprob}, {"tokens", score.n_tokens}, {"likeliest", score.likeliest}});
     logprobs.push_back(score.logprob);
@@ -148,7 +149,7 @@ std::string score_output(const BatchLine& line,
   };
   output["best"] = best(logprobs);
   output["best_per_byte"] = best(per_byte);
-  if (completions[0][0].wrong) output["wrong"] = kWhyWrong;
+  if (scored[0].wrong) output["wrong"] = kWhyWrong;
   if (!question.metadata.empty()) output["metadata"] = question.metadata;
   return output.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -26,7 +26,7 @@ std::string embed_output(const BatchLine& line, const Completion& answer,
 // `answers`: one for each document, the likelier of yes and no.
 std::string rerank_output(const BatchLine& line,
                           const std::vector<std::vector<Completion>>& answers, int top);
-// `completions`: of each continuation.
+// `completions`: of its requests.
 std::string score_output(const BatchLine& line,
                          const std::vector<std::vector<Completion>>& completions);
 // The best continuation, by a line that score_output made.

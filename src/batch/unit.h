@@ -34,6 +34,7 @@ struct OpenLine {
 struct Unit {
   std::shared_ptr<OpenLine> of;
   size_t first = 0, n = 0;                           // questions
+  std::vector<size_t> n_requests;                    // [questions]
   std::vector<std::vector<Completion>> completions;  // [requests][n]
   std::vector<RequestId> ids;                        // of requests that the engine has
   int n_open = 0;                                    // answers to come

@@ -4,8 +4,10 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
+#include "pando/score.h"
 #include "task/choices.h"
 
 namespace pando::capi {
@@ -25,8 +27,11 @@ Asking::Asking(std::shared_ptr<Engine> engine, std::vector<Question> questions)
       n_scored_(questions_.size()),
       state_(std::make_shared<State>()) {
   for (size_t i = 0; i < questions_.size(); ++i) {
-    scored_[i].resize(questions_[i].choices.size());
-    for (Request& request : questions_[i].requests) parts_.push_back({i, std::move(request)});
+    Question& question = questions_[i];
+    first_.push_back(n_questions_);
+    n_questions_ += question.choices.empty() ? 1 + question.requests[0].alternatives.size() : 1;
+    scored_[i].resize(question.requests.size());
+    for (Request& request : question.requests) parts_.push_back({i, std::move(request)});
   }
 }
 
@@ -83,28 +88,43 @@ Status Asking::submit_some() {
   return {};
 }
 
-std::optional<Event> Asking::heard(size_t part, Event event) {
+void Asking::hear(size_t part, Event event) {
   const size_t index = parts_[part].question;
   const std::vector<std::string>& choices = questions_[index].choices;
-  if (choices.empty()) return event;
-  if (!event.completion) return std::nullopt;
+  if (choices.empty()) {
+    if (!event.completion || event.completion->alternatives.empty())
+      return void(told_.emplace_back(first_[index], std::move(event)));
+    const std::vector<std::vector<Completion>> joint = {{std::move(*event.completion)}};
+    size_t at = first_[index];
+    for (Completion& one : taken_apart(joint)) {
+      event.completion = std::move(one);
+      told_.emplace_back(at++, event);
+    }
+    return;
+  }
+  if (!event.completion) return;
   size_t first = part;
   while (first > 0 && parts_[first - 1].question == index) --first;
-  scored_[index][part - first] = std::move(*event.completion);
-  if (++n_scored_[index] < choices.size()) return std::nullopt;
+  scored_[index][part - first] = {std::move(*event.completion)};
+  if (++n_scored_[index] < scored_[index].size()) return;
   event.choice = 0;
   event.completion = likeliest_choice(choices, scored_[index]);
   event.text = event.completion->text;
-  return event;
+  told_.emplace_back(first_[index], std::move(event));
 }
 
 Result<Asking::What> Asking::next(Deadline deadline, Event& event, size_t& question) {
   if (error_) return *error_;
   for (;;) {
-    if (n_open_ == 0 && next_part_ == parts_.size()) return What::kEnd;
+    if (told_.empty() && n_open_ == 0 && next_part_ == parts_.size()) return What::kEnd;
     std::unique_lock lock(state_->mutex);
     if (state_->cancelled) return What::kCancelled;
     lock.unlock();
+    if (!told_.empty()) {
+      std::tie(question, event) = std::move(told_.front());
+      told_.pop_front();
+      return What::kEvent;
+    }
     if (Status status = submit_some(); !status) return end(status.error());
     lock.lock();
     const auto ready = [&] { return state_->cancelled || !state_->events.empty(); };
@@ -119,11 +139,7 @@ Result<Asking::What> Asking::next(Deadline deadline, Event& event, size_t& quest
     lock.unlock();
     if (arrived.error) return end(*arrived.error);
     if (arrived.completion) --n_open_;
-    question = parts_[part].question;
-    std::optional<Event> shown = heard(part, std::move(arrived));
-    if (!shown) continue;
-    event = std::move(*shown);
-    return What::kEvent;
+    hear(part, std::move(arrived));
   }
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pando/engine.h"
@@ -12,12 +14,13 @@
 namespace pando::capi {
 
 struct Question {
-  std::vector<Request> requests;     // one, or one for each of the
-  std::vector<std::string> choices;  // the answer is the likeliest of these
+  std::vector<Request> requests;     // one, or those that score the
+  std::vector<std::string> choices;  // of which the answer is the likeliest
 };
 
 // Submits no more at a time than the engine takes; the rest follows from `next`. One consumer calls
-// `next`, any thread `cancel`.
+// `next`, any thread `cancel`. A request with alternatives, without choices, is as many questions
+// more, which are told behind it.
 class Asking {
  public:
   Asking(std::shared_ptr<Engine> engine, std::vector<Question> questions);
@@ -31,6 +34,7 @@ class Asking {
   // it is returned from then on.
   Result<What> next(Deadline deadline, Event& event, size_t& question);
   void cancel();
+  size_t n_questions() const { return n_questions_; }
 
  private:
   struct Part {  // a request
@@ -41,13 +45,17 @@ class Asking {
 
   Status submit_some();
   Error end(const Error& error);
-  // What the consumer hears of an event; nothing as long as choices are not all scored.
-  std::optional<Event> heard(size_t part, Event event);
+  // Adds to told_ what the consumer hears of an event; nothing as long as choices are not all
+  // scored.
+  void hear(size_t part, Event event);
 
   std::shared_ptr<Engine> engine_;
   std::vector<Question> questions_;
-  std::vector<std::vector<Completion>> scored_;  // [questions][choices]
-  std::vector<size_t> n_scored_;                 // [questions]
+  std::vector<size_t> first_;  // [questions] index, with those that alternatives are
+  size_t n_questions_ = 0;     // with these
+  std::vector<std::vector<std::vector<Completion>>> scored_;  // [questions][requests][1]
+  std::vector<size_t> n_scored_;                              // [questions]
+  std::deque<std::pair<size_t, Event>> told_;                 // by question, for the consumer
   std::vector<Part> parts_;
   size_t next_part_ = 0;
   size_t n_open_ = 0;  // answers under way

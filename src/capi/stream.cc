@@ -21,11 +21,11 @@ using Json = nlohmann::json;
 
 struct pando_stream {
   pando_stream(std::shared_ptr<Engine> engine, std::vector<Question> questions)
-      : completions(questions.size()), asking(std::move(engine), std::move(questions)) {}
+      : asking(std::move(engine), std::move(questions)), completions(asking.n_questions()) {}
 
-  std::vector<std::vector<std::unique_ptr<CompletionArrays>>> completions;  // [questions][n]
   Asking asking;
-  std::string text;  // of the last event
+  std::vector<std::vector<std::unique_ptr<CompletionArrays>>> completions;  // [questions][n]
+  std::string text;                                                         // of the last event
 };
 
 namespace {
@@ -175,7 +175,8 @@ pando_status pando_score(pando_engine* engine, const char* prefix, const char* c
         continuation_requests(engine->engine->model(), prefix, texts);
     if (!requests) return fail(requests.error());
     std::vector<Question> questions;
-    for (Request& request : *requests) questions.push_back({{std::move(request)}, {}});
+    for (Request& request : joined(std::move(*requests)))
+      questions.push_back({{std::move(request)}, {}});
     return open(engine, std::move(questions), stream);
   });
 }

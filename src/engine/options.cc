@@ -54,6 +54,9 @@ Status check_outputs(const Request& request) {
   if (from && (*from < 1 || *from > last))
     return wrong("prompt_logprobs_from", "is {}, expected 1 to {} for a prompt of {} tokens", *from,
                  last, n_prompt);
+  if (!request.alternatives.empty() && (!from || sampling.max_tokens != 0))
+    return wrong("alternatives", "are {}, which go with max_tokens 0 and prompt_logprobs_from",
+                 request.alternatives.size());
   if (request.pooling != Pooling::kNone && (sampling.n != 1 || from))
     return invalid_argument(
         "an embedding is asked for with n {} and {} log-probabilities of the prompt, expected n 1 "
@@ -166,10 +169,12 @@ Status check_request(const Request& request, const model::ModelConfig& config,
   const SamplingOptions& sampling = request.sampling;
   if (request.tokens.empty())
     return blame("prompt", invalid_argument("the prompt is empty, expected at least one token"));
-  for (const Token token : request.tokens)
-    if (token < 0 || token >= config.vocab)
-      return blame("prompt", invalid_argument("token {} is outside the model's vocabulary of {}",
-                                              token, config.vocab));
+  for (const auto& [name, tokens] :
+       {std::pair{"prompt", &request.tokens}, {"alternatives", &request.alternatives}})
+    for (const Token token : *tokens)
+      if (token < 0 || token >= config.vocab)
+        return blame(name, invalid_argument("token {} is outside the model's vocabulary of {}",
+                                            token, config.vocab));
   if (request.isolation_key == kPublicOwner)
     return wrong("isolation_key", "is 2^64 - 1, expected less");
   const size_t n_prompt = request.tokens.size(), context = static_cast<size_t>(options.context);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "base/fault.h"
@@ -141,17 +142,25 @@ Token sample_token(std::span<const float> logits, const SamplingOptions& options
   return kept.back().token;  // rounding left a sliver behind the last one
 }
 
-TokenLogprob log_probability(std::span<const float> logits, Token token, int n_top) {
+std::vector<TokenLogprob> log_probabilities(std::span<const float> logits,
+                                            std::span<const Token> tokens, int n_top) {
   const Token best = argmax(logits);
   const double largest = logits[best];
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - largest);
   const double log_sum = std::log(sum);
   const auto at = [&](Token t) { return static_cast<float>(logits[t] - largest - log_sum); };
-  TokenLogprob result{.token = token, .logprob = at(token), .likeliest = token == best};
+  std::vector<std::pair<Token, float>> top;
   if (n_top > 0)
-    for (const Token top : likeliest(logits, n_top)) result.top.emplace_back(top, at(top));
-  return result;
+    for (const Token token : likeliest(logits, n_top)) top.emplace_back(token, at(token));
+  std::vector<TokenLogprob> found;
+  for (const Token token : tokens)
+    found.push_back({.token = token, .logprob = at(token), .likeliest = token == best, .top = top});
+  return found;
+}
+
+TokenLogprob log_probability(std::span<const float> logits, Token token, int n_top) {
+  return std::move(log_probabilities(logits, {&token, 1}, n_top)[0]);
 }
 
 uint64_t chain_hash(uint64_t hash, std::span<const float> logits) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "pando/request.h"
 
@@ -26,7 +27,9 @@ struct TokenHistory {
 Token sample_token(std::span<const float> logits, const SamplingOptions& options,
                    const SamplingKey& key, const TokenHistory& history = {});
 
-// ln of the softmax at one token, in double precision, with the n_top likeliest beside it.
+// ln of the softmax at each token, in double precision, with the n_top likeliest beside it.
+std::vector<TokenLogprob> log_probabilities(std::span<const float> logits,
+                                            std::span<const Token> tokens, int n_top = 0);
 TokenLogprob log_probability(std::span<const float> logits, Token token, int n_top = 0);
 
 // XXH3-64 over the raw bytes of a row, seeded with the hash of the rows before it.

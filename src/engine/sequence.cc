@@ -23,8 +23,16 @@ bool Sequence::has_begun() const {
          !completion.prompt_logprobs.empty() || (running && tip->n_committed > 0);
 }
 
-TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) const {
+TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) {
   const SamplingOptions& options = sampling();
+  if (position + 2 == prompt().size() && !request->request.alternatives.empty()) {
+    std::vector<Token> tokens = {prompt().back()};
+    tokens.insert(tokens.end(), request->request.alternatives.begin(),
+                  request->request.alternatives.end());
+    const auto found = log_probabilities(logits, tokens, options.top_logprobs);
+    completion.alternatives.assign(found.begin() + 1, found.end());
+    return found[0];
+  }
   if (position + 1 < prompt().size())
     return log_probability(logits, prompt()[position + 1], options.top_logprobs);
   const Token token =

@@ -53,8 +53,9 @@ struct Sequence {
   bool has_begun() const;
 
   // The token after the row at `position`, one that it wants: that of the prompt, or one drawn from
-  // the logits. Rows of a step may be read in parallel.
-  TokenLogprob read(std::span<const float> logits, uint32_t position) const;
+  // the logits. The row before the prompt's last token, alone, writes the alternatives. Rows of a
+  // step may be read in parallel.
+  TokenLogprob read(std::span<const float> logits, uint32_t position);
   // Adds the next row of hidden states, [d_model], to the embedding.
   void pool(std::span<const float> hidden);
   // Chains the hash of the next row that was read, where hashes are wanted.

@@ -209,6 +209,7 @@ uint64_t logprob_count(const Request& request) {
   const SamplingOptions& sampling = request.sampling;
   uint64_t n_tokens = 0;  // of a choice
   if (request.prompt_logprobs_from) n_tokens += request.tokens.size();
+  n_tokens += request.alternatives.size();
   if (sampling.logprobs) n_tokens += static_cast<uint64_t>(std::max(sampling.max_tokens, 0));
   return n_tokens * static_cast<uint64_t>(sampling.n) *
          (1 + static_cast<uint64_t>(sampling.top_logprobs));

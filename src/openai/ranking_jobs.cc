@@ -24,11 +24,12 @@ class RankingJob : public Job {
   }
 
  protected:
-  // `n_alike` requests in a row have one prompt.
+  // `n_alike` in a row of what was asked have one prompt.
   void add_usage(Json& body, const Completions& completions, size_t n_alike) const {
+    const std::vector<Completion> asked = taken_apart(completions);
     uint64_t n_tokens = 0;
-    for (size_t i = 0; i < completions.size(); i += n_alike)
-      n_tokens += static_cast<uint64_t>(completions[i][0].prompt_tokens);
+    for (size_t i = 0; i < asked.size(); i += n_alike)
+      n_tokens += static_cast<uint64_t>(asked[i].prompt_tokens);
     body["usage"] = {{"prompt_tokens", n_tokens}, {"total_tokens", n_tokens}};
     if (with_sharing_) body["sharing"] = sharing(completions);
   }
@@ -49,6 +50,7 @@ class PairsJob : public RankingJob {
     if (context.given_up()) return given_up();
     auto of_pair = rerank_requests(context.model, options, query, document);
     if (!of_pair) return of_pair.error();
+    pair_of_.insert(pair_of_.end(), of_pair->size(), longest_.size());
     std::move(of_pair->begin(), of_pair->end(), std::back_inserter(requests));
     const size_t n_longer = std::max(query.size(), document.size());
     const bool is_given = options.instruction != RerankOptions::default_instruction();
@@ -60,18 +62,13 @@ class PairsJob : public RankingJob {
 
  protected:
   enum class Text { kInstruction, kQuery, kDocument };
-  Text longest(size_t request) const { return longest_[request / 2]; }
-
-  static std::vector<double> scores(const Completions& completions) {
-    std::vector<double> scores;
-    for (size_t i = 0; i + 1 < completions.size(); i += 2)
-      scores.push_back(share_of_yes(continuation_score(completions[i][0]).logprob,
-                                    continuation_score(completions[i + 1][0]).logprob));
-    return scores;
-  }
+  Text longest(size_t request) const { return longest_[pair_of_[request]]; }
+  size_t pair_of(size_t request) const { return pair_of_[request]; }
+  size_t n_pairs() const { return longest_.size(); }
 
  private:
-  std::vector<Text> longest_;  // [pairs]
+  std::vector<Text> longest_;    // [pairs]
+  std::vector<size_t> pair_of_;  // [requests]
 };
 
 class RerankJob : public PairsJob {
@@ -82,11 +79,11 @@ class RerankJob : public PairsJob {
 
   std::string place(size_t request) const override {
     if (longest(request) == Text::kInstruction) return "instruction";
-    return longest(request) == Text::kQuery ? "query" : place_in("documents", request / 2);
+    return longest(request) == Text::kQuery ? "query" : place_in("documents", pair_of(request));
   }
 
   Json body(Completions& completions) override {
-    const std::vector<double> of_documents = scores(completions);
+    const std::vector<double> of_documents = relevances(completions);
     std::vector<size_t> order = ranking(of_documents);
     if (top > 0) order.resize(std::min(order.size(), static_cast<size_t>(top)));
     Json results = Json::array();
@@ -119,13 +116,13 @@ class ScorePairsJob : public PairsJob {
   std::string place(size_t request) const override {
     if (longest(request) == Text::kInstruction) return "instruction";
     if (longest(request) == Text::kQuery)
-      return has_one_query ? "text_1" : place_in("text_1", request / 2);
-    return requests.size() > 2 ? place_in("text_2", request / 2) : "text_2";
+      return has_one_query ? "text_1" : place_in("text_1", pair_of(request));
+    return n_pairs() > 1 ? place_in("text_2", pair_of(request)) : "text_2";
   }
 
   Json body(Completions& completions) override {
     Json body = score_list(envelope_);
-    for (const double score : scores(completions))
+    for (const double score : relevances(completions))
       body["data"].push_back(
           {{"index", body["data"].size()}, {"object", "score"}, {"score", score}});
     add_usage(body, completions, 2);
@@ -140,13 +137,15 @@ class ScoreContinuationsJob : public RankingJob {
   std::string place(size_t request) const override {
     const size_t n_tokens = requests[request].tokens.size();
     const auto n_prompt = static_cast<size_t>(requests[request].prompt_logprobs_from.value_or(0));
-    return n_prompt > n_tokens - n_prompt ? "prompt" : place_in("continuations", request);
+    size_t first = request;  // of its continuations
+    for (size_t i = 0; i < request; ++i) first += requests[i].alternatives.size();
+    return n_prompt > n_tokens - n_prompt ? "prompt" : place_in("continuations", first);
   }
 
   Json body(Completions& completions) override {
     Json body = score_list(envelope_);
-    for (const std::vector<Completion>& completion : completions) {
-      const ContinuationScore score = continuation_score(completion[0]);
+    for (const Completion& completion : taken_apart(completions)) {
+      const ContinuationScore score = continuation_score(completion);
       body["data"].push_back({{"index", body["data"].size()},
                               {"object", "score"},
                               {"score", score.logprob},
@@ -183,7 +182,7 @@ Result<std::string> read_document(const nlohmann::json& json, size_t index) {
                                 index, found_text(json)));
 }
 
-// Of a list each of whose texts asks `n_each` requests; the first that has too many.
+// Of a list each of whose texts asks `n_each` requests at most; the first that has too many.
 Status check_count(const char* name, size_t n, size_t n_each) {
   const size_t most = Bounds::kMostRequests / n_each;
   if (n <= most) return {};
@@ -258,7 +257,7 @@ Result<std::unique_ptr<Job>> continuations_job(Fields& fields, const JobContext&
   if (!scoring)
     return scoring.error().field.empty() ? blame("prompt", scoring.error()) : scoring.error();
   auto job = std::make_unique<ScoreContinuationsJob>(context, common.with_sharing, common.cached);
-  job->requests = std::move(*scoring);
+  job->requests = joined(std::move(*scoring));
   return std::unique_ptr<Job>(std::move(job));
 }
 

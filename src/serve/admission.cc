@@ -19,10 +19,12 @@ constexpr size_t kBytesPerLogprob = 128;  // measured, until its JSON is sent
 size_t bytes_of(const std::vector<Request>& requests) {
   size_t n_bytes = 0;
   for (const Request& request : requests)
-    n_bytes += sizeof(Request) + request.prompt.size() + request.tokens.size() * sizeof(Token) +
-               list_bytes(request.sampling) +
-               static_cast<size_t>(request.sampling.n) * kBytesPerAnswer +
-               openai::logprob_count(request) * kBytesPerLogprob;
+    n_bytes +=
+        sizeof(Request) + request.prompt.size() +
+        (request.tokens.size() + request.alternatives.size()) * sizeof(Token) +
+        list_bytes(request.sampling) +
+        (static_cast<size_t>(request.sampling.n) + request.alternatives.size()) * kBytesPerAnswer +
+        openai::logprob_count(request) * kBytesPerLogprob;
   return n_bytes;
 }
 

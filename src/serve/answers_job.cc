@@ -56,7 +56,9 @@ class AnswersJob : public openai::Job {
           options.instruction.size() * (options.chat ? 1 : n_times(text, "{instruction}")));
     if (text != AnswerOptions::default_prompt_template()) weigh("template", text.size());
     if (!question.choices.empty()) {
-      const size_t choice = request - places_[index].first;
+      size_t choice = request - places_[index].first;  // the first that it scores
+      for (size_t i = places_[index].first; i < request; ++i)
+        choice += requests[i].alternatives.size();
       const bool is_own = question.choices != options.choices;
       const std::string list = is_own ? of_question + ".choices" : "choices";
       weigh(place_in(list, choice), question.choices[choice].size());

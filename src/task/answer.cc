@@ -43,6 +43,7 @@ Result<std::vector<std::vector<Completion>>> answer(Engine& engine, const std::s
                                                     const std::vector<std::string>& questions,
                                                     const AnswerOptions& options) {
   std::vector<Request> requests;
+  std::vector<size_t> n_of;  // [questions] requests
   for (size_t i = 0; i < questions.size(); ++i) {
     Request request = question_request(options, context, questions[i]);
     request.id = std::to_string(i);
@@ -53,19 +54,19 @@ Result<std::vector<std::vector<Completion>>> answer(Engine& engine, const std::s
     Result<std::vector<Request>> scoring =
         choice_requests(engine.model(), request, options.choices);
     if (!scoring) return scoring.error();
+    n_of.push_back(scoring->size());
     std::move(scoring->begin(), scoring->end(), std::back_inserter(requests));
   }
   auto completions = engine.complete_all(std::move(requests));
   if (!completions || options.choices.empty()) return completions;
 
-  std::vector<Completion> scored;
-  for (std::vector<Completion>& completion : *completions)
-    scored.push_back(std::move(completion[0]));
   std::vector<std::vector<Completion>> answers;
-  for (size_t i = 0; i < questions.size(); ++i)
+  size_t first = 0;
+  for (const size_t n : n_of) {
     answers.push_back(
-        {likeliest_choice(options.choices, std::span(scored).subspan(i * options.choices.size(),
-                                                                     options.choices.size()))});
+        {likeliest_choice(options.choices, std::span(*completions).subspan(first, n))});
+    first += n;
+  }
   return answers;
 }
 

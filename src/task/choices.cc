@@ -1,6 +1,7 @@
 #include "task/choices.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/errors.h"
 #include "base/mix.h"
@@ -50,6 +51,7 @@ Result<std::vector<Request>> choice_requests(const Model& model, const Request& 
   Result<std::vector<Request>> requests =
       continuation_requests(model, prompt, texts, /*add_bos=*/!is_chat);
   if (!requests) return requests.error();
+  *requests = joined(std::move(*requests));
   for (Request& request : *requests) {
     request.id = question.id;
     request.isolation_key = question.isolation_key;
@@ -60,7 +62,8 @@ Result<std::vector<Request>> choice_requests(const Model& model, const Request& 
 }
 
 Completion likeliest_choice(const std::vector<std::string>& choices,
-                            std::span<const Completion> scored) {
+                            std::span<const std::vector<Completion>> completions) {
+  const std::vector<Completion> scored = taken_apart(completions);
   Completion answer{.finish_reason = FinishReason::kStop};
   for (const Completion& completion : scored) {
     answer.choice_logprobs.push_back(continuation_score(completion).logprob);

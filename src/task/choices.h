@@ -13,13 +13,13 @@ namespace pando {
 // kInvalidArgument for an empty choice, and for options that a question with choices cannot have.
 Status check_choices(const Request& question, std::span<const std::string> choices);
 
-// One scoring request for each choice, behind the question's prompt. Errors: as check_choices and
-// continuation_requests.
+// Scoring requests of all choices behind the question's prompt, joined. Errors: as check_choices
+// and continuation_requests.
 Result<std::vector<Request>> choice_requests(const Model& model, const Request& question,
                                              const std::vector<std::string>& choices);
 
 // The answer, from the completions of these requests in order; the first one among equals.
 Completion likeliest_choice(const std::vector<std::string>& choices,
-                            std::span<const Completion> scored);
+                            std::span<const std::vector<Completion>> completions);
 
 }  // namespace pando

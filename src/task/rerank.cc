@@ -44,10 +44,20 @@ Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOpt
   if (requests && (*requests)[0].tokens == (*requests)[1].tokens)
     return invalid_argument("yes is '{}' and no is '{}', the same tokens, expected two answers",
                             options.yes, options.no);
+  if (requests) *requests = joined(std::move(*requests));
   return requests;
 }
 
 double share_of_yes(double yes, double no) { return 1 / (1 + std::exp(no - yes)); }
+
+std::vector<double> relevances(std::span<const std::vector<Completion>> completions) {
+  const std::vector<Completion> scored = taken_apart(completions);  // yes, no, yes, no
+  std::vector<double> found;
+  for (size_t i = 0; i + 1 < scored.size(); i += 2)
+    found.push_back(share_of_yes(continuation_score(scored[i]).logprob,
+                                 continuation_score(scored[i + 1]).logprob));
+  return found;
+}
 
 Result<std::vector<double>> rerank(Engine& engine, const std::string& query,
                                    const std::vector<std::string>& documents,
@@ -60,11 +70,7 @@ Result<std::vector<double>> rerank(Engine& engine, const std::string& query,
   }
   const auto completions = engine.complete_all(std::move(requests));
   if (!completions) return completions.error();
-  std::vector<double> scores;
-  for (size_t i = 0; i < documents.size(); ++i)
-    scores.push_back(share_of_yes(continuation_score((*completions)[2 * i][0]).logprob,
-                                  continuation_score((*completions)[2 * i + 1][0]).logprob));
-  return scores;
+  return relevances(*completions);
 }
 
 std::vector<size_t> ranking(std::span<const double> scores) {

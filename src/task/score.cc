@@ -73,17 +73,54 @@ ContinuationScore continuation_score(const Completion& completion) {
   return score;
 }
 
+std::vector<Request> joined(std::vector<Request> requests) {
+  const auto scores_one = [](const Request& request) {
+    return request.prompt_logprobs_from == static_cast<int>(request.tokens.size()) - 1;
+  };
+  const auto differs_last = [](const Request& a, const Request& b) {
+    return std::ranges::equal(std::span(a.tokens).first(a.tokens.size() - 1),
+                              std::span(b.tokens).first(b.tokens.size() - 1));
+  };
+  std::vector<Request> fewer;
+  for (Request& request : requests) {
+    if (fewer.empty() || !scores_one(fewer.back()) || !scores_one(request) ||
+        !differs_last(fewer.back(), request)) {
+      fewer.push_back(std::move(request));
+      continue;
+    }
+    std::vector<Token>& others = fewer.back().alternatives;
+    others.push_back(request.tokens.back());
+    others.insert(others.end(), request.alternatives.begin(), request.alternatives.end());
+  }
+  return fewer;
+}
+
+std::vector<Completion> taken_apart(std::span<const std::vector<Completion>> completions) {
+  std::vector<Completion> apart;
+  for (const std::vector<Completion>& completion : completions) {
+    Completion one = completion[0];
+    const std::vector<TokenLogprob> others = std::exchange(one.alternatives, {});
+    apart.push_back(one);
+    for (const TokenLogprob& other : others) {
+      one.prompt_logprobs = {other};
+      apart.push_back(one);
+    }
+  }
+  return apart;
+}
+
 Result<std::vector<ContinuationScore>> score(Engine& engine, const std::string& prefix,
                                              const std::vector<std::string>& continuations) {
   Result<std::vector<Request>> requests =
       continuation_requests(engine.model(), prefix, continuations);
   if (!requests) return requests.error();
+  *requests = joined(std::move(*requests));
   for (Request& request : *requests) request.logits_hash = true;
   auto completions = engine.complete_all(std::move(*requests));
   if (!completions) return completions.error();
   std::vector<ContinuationScore> scores;
-  for (const std::vector<Completion>& completion : *completions)
-    scores.push_back(continuation_score(completion[0]));
+  for (const Completion& completion : taken_apart(*completions))
+    scores.push_back(continuation_score(completion));
   return scores;
 }
 

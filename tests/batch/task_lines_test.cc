@@ -111,6 +111,28 @@ TEST(RerankLines, AreTheTasksScoresTheHighestFirst) {
   EXPECT_EQ(ran.summary.answers, 4u);
 }
 
+// Yes and no are a token each, and a pair one request.
+TEST(RerankLines, OfSingleTokensAreTheTasksScoresToo) {
+  BatchOptions options;
+  options.rerank.prompt_template = "{document}|{query}:";
+  options.rerank.yes = "y";
+  options.rerank.no = "n";
+  EngineOptions packed = tiny_options();
+  packed.sharing = "packed";
+  const Ran ran = run(BatchTask::kRerank, kQueries, options, packed);
+  ASSERT_EQ(ran.lines.size(), 2u);
+  const std::vector<std::string> documents = {"A tree.", "A car.", "A root system."};
+  for (const Json& result : ran.lines[0]["results"]) {
+    const std::string& document = documents[result["index"].get<size_t>()];
+    const auto of = score(*open_tiny(), document + "|What is an aspen?:", {"y", "n"});
+    ASSERT_TRUE(of.ok());
+    EXPECT_EQ(result["score"].get<double>(), share_of_yes((*of)[0].logprob, (*of)[1].logprob));
+  }
+  EXPECT_EQ(ran.lines[0]["results"].size(), 3u);
+  EXPECT_EQ(ran.summary.stats.prefill_rows, ran.lines[0]["prompt_tokens"].get<uint64_t>() +
+                                                ran.lines[1]["prompt_tokens"].get<uint64_t>());
+}
+
 TEST(RerankLines, TheFirstFewOnly) {
   BatchOptions options;
   options.top = 2;

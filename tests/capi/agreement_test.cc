@@ -1,12 +1,15 @@
 // What pando.h gives is what the C++ library gives, bit by bit, whatever the engine's queue takes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "capi/asking.h"
 #include "capi/handles.h"
 #include "engine/tiny_engine.h"
 #include "pando/answer.h"
+#include "pando/score.h"
 
 namespace pando::testing {
 namespace {
@@ -55,16 +58,21 @@ TEST(CAgreement, AnswersAreThoseOfTheLibrary) {
   pando_stream_free(stream);
 }
 
-TEST(CAgreement, ChoicesAreThoseOfTheLibrary) {
+// Choices behind a template: as pando_ask_line gives them and as answer() does.
+void expect_choices_alike(const std::string& prompt_template,
+                          const std::vector<std::string>& choices) {
   AnswerOptions options;
-  options.choices = {"yes", "no", "perhaps"};
+  options.prompt_template = prompt_template;
+  options.choices = choices;
   const auto expected = answer(*open_tiny(), "A context.", kQuestions, options);
   ASSERT_TRUE(expected.ok()) << expected.error().message;
 
   pando_engine engine{open_tiny(few_open())};
-  const std::string line =
-      R"({"context": "A context.", "questions": ["One?", "Two?", "Three?", "Four?", "Five?"],
-          "choices": ["yes", "no", "perhaps"]})";
+  const std::string line = nlohmann::json{
+      {"context", "A context."},
+      {"questions", kQuestions},
+      {"template", prompt_template},
+      {"choices", choices}}.dump();
   pando_stream* stream = nullptr;
   ASSERT_EQ(pando_ask_line(&engine, line.data(), line.size(), &stream), PANDO_OK)
       << pando_last_error();
@@ -75,9 +83,48 @@ TEST(CAgreement, ChoicesAreThoseOfTheLibrary) {
     EXPECT_EQ(texts[i], (*expected)[i][0].text);
     const pando_completion* found = pando_completion_of(stream, i, 0);
     ASSERT_NE(found, nullptr);
-    EXPECT_EQ(std::vector<double>(found->choice_logprobs, found->choice_logprobs + 3),
-              (*expected)[i][0].choice_logprobs);
+    EXPECT_EQ(
+        std::vector<double>(found->choice_logprobs, found->choice_logprobs + found->n_choices),
+        (*expected)[i][0].choice_logprobs);
   }
+  pando_stream_free(stream);
+}
+
+TEST(CAgreement, ChoicesAreThoseOfTheLibrary) {
+  expect_choices_alike(AnswerOptions::default_prompt_template(), {"yes", "no", "perhaps"});
+}
+
+TEST(CAgreement, ChoicesOfSingleTokensAreThoseOfTheLibrary) {
+  expect_choices_alike("{context} {question} ", {"x", "y", "zz", "w"});
+}
+
+// Each continuation is a question, also of those that are one request.
+TEST(CAgreement, ScoresAreThoseOfTheLibrary) {
+  const std::vector<std::string> texts = {"x", "y", "zz", "w", "v", "u"};
+  const auto expected = score(*open_tiny(), "A prefix:", texts);
+  ASSERT_TRUE(expected.ok()) << expected.error().message;
+
+  pando_engine engine{open_tiny(few_open())};
+  std::vector<const char*> continuations;
+  for (const std::string& text : texts) continuations.push_back(text.c_str());
+  pando_stream* stream = nullptr;
+  ASSERT_EQ(pando_score(&engine, "A prefix:", continuations.data(), texts.size(), &stream),
+            PANDO_OK)
+      << pando_last_error();
+  std::vector<size_t> told;
+  pando_event event;
+  while (pando_next(stream, -1, &event) == PANDO_OK) told.push_back(event.question);
+  std::ranges::sort(told);
+  EXPECT_EQ(told, (std::vector<size_t>{0, 1, 2, 3, 4, 5}));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const pando_completion* found = pando_completion_of(stream, i, 0);
+    ASSERT_NE(found, nullptr);
+    ASSERT_EQ(found->n_prompt_scored, texts[i].size());
+    double sum = 0;
+    for (size_t k = 0; k < found->n_prompt_scored; ++k) sum += found->prompt_logprobs[k];
+    EXPECT_EQ(sum, (*expected)[i].logprob);
+  }
+  EXPECT_EQ(pando_completion_of(stream, texts.size(), 0), nullptr);
   pando_stream_free(stream);
 }
 

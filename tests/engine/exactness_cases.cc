@@ -69,6 +69,16 @@ std::string compare(const Outcome& outcome, RequestId id, const reference::Model
                                               completion.prompt_logprobs.at(row.position - first));
             !what.empty())
           return fmt::format("request {} position {}: {}", id, row.position, what);
+        if (row.position + 1 < n_prompt) continue;
+        const std::vector<Token>& others = outcome.request.alternatives;
+        if (completion.alternatives.size() != others.size())
+          return fmt::format("request {}: {} alternatives, expected {}", id,
+                             completion.alternatives.size(), others.size());
+        for (size_t i = 0; i < others.size(); ++i)
+          if (std::string what =
+                  compare_scored({wanted, kCaseVocab}, others[i], completion.alternatives[i]);
+              !what.empty())
+            return fmt::format("request {}, alternative {}: {}", id, i, what);
         continue;
       }
       const size_t index = row.position - n_prompt;

@@ -102,6 +102,15 @@ void add_scoring(Rng& rng, std::vector<Request>& requests) {
   }
 }
 
+// And of those some the likelihoods of other last tokens.
+void add_alternatives(uint64_t seed, std::vector<Request>& requests) {
+  Rng rng(seed ^ 0xbf58476d1ce4e5b9);
+  for (Request& request : requests)
+    if (request.sampling.max_tokens == 0)
+      for (int i = uniform(rng, 0, 3); i > 0; --i)
+        request.alternatives.push_back(uniform(rng, 0, kCaseVocab - 1));
+}
+
 // Of a machine that is not this one.
 constexpr const char* kStepCosts =
     R"({"step_s":2e-4,"row_s":[2e-5,2e-5,2e-5,2e-5,2e-5],"head_s":0,"output_s":1e-5,"key_s":1e-7,"read_s":1e-7})";
@@ -170,6 +179,7 @@ Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type) {
   Rng scoring_rng(seed ^ 0x2545f4914f6cdd1d);
   add_scoring(scoring_rng, s.requests);
   add_adjustments(scoring_rng, s.requests);
+  add_alternatives(seed, s.requests);
 
   size_t n_longest = 0;
   for (const Request& request : s.requests)

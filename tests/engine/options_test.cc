@@ -64,6 +64,17 @@ const std::vector<BadRequest>& bad_requests() {
          r.sampling.max_tokens = 0;
        },
        "prompt_logprobs_from is 8, expected 1 to 7 for a prompt of 8 tokens"},
+      {[](Request& r) {
+         r.alternatives = {1, 2};
+       },
+       "alternatives are 2, which go with max_tokens 0 and prompt_logprobs_from"},
+      {[](Request& r) {
+         r.prompt_logprobs_from = 7;
+         r.alternatives = {1};
+       },
+       "alternatives are 1, which go with max_tokens 0 and prompt_logprobs_from"},
+      {[](Request& r) { r.alternatives = {257}; },
+       "token 257 is outside the model's vocabulary of 257"},
       {[](Request& r) { r.sampling.top_logprobs = -1; },
        "top_logprobs is -1, expected 0 (none) or more"},
       {[](Request& r) { r.sampling.top_logprobs = 2; },

@@ -2,6 +2,7 @@
 #include "serve/endpoints.h"
 
 #include "pando/answer.h"
+#include "pando/score.h"
 
 namespace pando::testing {
 namespace {
@@ -174,6 +175,21 @@ TEST_F(Endpoints, Rankings) {
   EXPECT_EQ(scores["data"][1]["tokens"], 6);
 }
 
+// Neighbours of one token each are one request, which nothing but `sharing` shows.
+TEST_F(Endpoints, ScoresOfSingleTokens) {
+  const std::vector<std::string> texts = {"a", "b", "ab", "c"};
+  const Json scores =
+      post("/v1/score", {{"prompt", "The sky is"}, {"continuations", texts}, {"sharing", true}});
+  ASSERT_EQ(scores["data"].size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    const auto alone = score(*open_tiny(), "The sky is", {texts[i]});
+    EXPECT_EQ(scores["data"][i]["score"], (*alone)[0].logprob);
+    EXPECT_EQ(scores["data"][i]["tokens"], texts[i].size());
+  }
+  EXPECT_EQ(scores["usage"]["prompt_tokens"], 11 + 11 + 12 + 11);
+  EXPECT_EQ(scores["sharing"]["prompt_tokens"], 11 + 12 + 11);
+}
+
 TEST_F(Endpoints, TokensAndBack) {
   const Json tokens = post("/tokenize", {{"prompt", "abc"}});
   EXPECT_EQ(tokens["tokens"], Json({97, 98, 99}));
@@ -213,6 +229,28 @@ TEST_F(Endpoints, AllAnswersOfADocument) {
   request["choices"] = {"yes", "no"};
   const Json chosen = post("/v1/answers", request);
   EXPECT_EQ(chosen["answers"][2]["choice_logprobs"].size(), 2u);
+}
+
+TEST_F(Endpoints, ChoicesOfSingleTokens) {
+  AnswerOptions options;
+  options.prompt_template = "{context} {question} ";
+  options.choices = {"x", "y", "zz", "w"};
+  const Json request = {{"context", "A document."},
+                        {"questions", {"Who?", "What?"}},
+                        {"template", options.prompt_template},
+                        {"choices", options.choices}};
+  const auto expected = answer(*open_tiny(), request["context"], {"Who?", "What?"}, options);
+  const auto expect_alike = [&](const Json& found, size_t i) {
+    EXPECT_EQ(found["text"], expected->at(i)[0].text);
+    EXPECT_EQ(found["choice_logprobs"], Json(expected->at(i)[0].choice_logprobs));
+  };
+  const Json whole = post("/v1/answers", request)["answers"];
+  ASSERT_EQ(whole.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) expect_alike(whole[i], i);
+  size_t n = 0;
+  for (const Json& event : stream("/v1/answers", request))
+    if (event["object"] == "answer") expect_alike(event, event["index"]), ++n;
+  EXPECT_EQ(n, 2u);
 }
 
 TEST_F(Endpoints, TheUsageOfAllAnswersOfADocument) {

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "engine/tiny_engine.h"
+#include "pando/score.h"
 
 namespace pando::testing {
 namespace {
@@ -53,6 +55,25 @@ TEST(Answer, EqualsSeparateCallsWhenSampled) {
   options.sampling.n = 3;
   options.sampling.temperature = 1.5;
   expect_as_separate_calls(options);
+}
+
+TEST(Answer, ChoicesAreScoredAsEachAlone) {
+  AnswerOptions options = answer_options();
+  options.prompt_template = "{context} {question} ";  // behind which "x" is one token
+  options.choices = {"x", "y", "zz", "w"};
+  const auto answers = answer(*open_tiny(), kContext, kQuestions, options);
+  ASSERT_TRUE(answers.ok()) << answers.error().message;
+  ASSERT_EQ(answers->size(), kQuestions.size());
+  for (size_t i = 0; i < kQuestions.size(); ++i) {
+    const std::string prompt = render_prompt(options, kContext, kQuestions[i]);
+    std::vector<double> logprobs;
+    for (const std::string& choice : options.choices)
+      logprobs.push_back((*score(*open_tiny(), prompt, {choice}))[0].logprob);
+    EXPECT_EQ((*answers)[i][0].choice_logprobs, logprobs);
+    const size_t best = std::ranges::max_element(logprobs) - logprobs.begin();
+    EXPECT_EQ((*answers)[i][0].text, options.choices[best]);
+    EXPECT_EQ((*answers)[i][0].prompt_tokens, static_cast<int>(prompt.size()));
+  }
 }
 
 TEST(Answer, ComputesTheContextOnce) {

@@ -49,6 +49,73 @@ TEST(Score, ContinuationsAreTheSumsOfTheirTokens) {
   EXPECT_EQ(stats.prefill_rows - stats.recomputed_rows, kPrefix.size() + 4 + 2);
 }
 
+// ln p of each continuation, each a request of its own or joined, and the rows that were computed.
+struct Scored {
+  std::vector<double> logprobs;
+  std::vector<uint64_t> hashes;
+  size_t n_requests;
+  uint64_t n_rows;
+};
+Scored scored(const std::vector<std::string>& continuations, std::string_view sharing,
+              bool are_joined) {
+  EngineOptions options = tiny_options();
+  options.sharing = sharing;
+  const std::unique_ptr<Engine> engine = open_tiny(options);
+  std::vector<Request> requests =
+      continuation_requests(engine->model(), kPrefix, continuations).value();
+  if (are_joined) requests = joined(std::move(requests));
+  for (Request& request : requests) request.logits_hash = true;
+  Scored found{.n_requests = requests.size()};
+  const auto completions = engine->complete_all(std::move(requests));
+  for (const Completion& completion : taken_apart(*completions)) {
+    found.logprobs.push_back(continuation_score(completion).logprob);
+    found.hashes.push_back(completion.logits_hash);
+  }
+  found.n_rows = engine->stats().prefill_rows;
+  return found;
+}
+
+TEST(Score, SingleTokensBehindOnePromptAreOneRequest) {
+  const std::vector<std::string> continuations = {"!", "?", " gold", ".", "!", ","};
+  const size_t n_prefix = kPrefix.size();
+  for (const std::string_view sharing : {"tree", "packed", "prefix_cached", "prepacked"}) {
+    const Scored apart = scored(continuations, sharing, /*are_joined=*/false);
+    const Scored joint = scored(continuations, sharing, /*are_joined=*/true);
+    EXPECT_EQ(apart.n_requests, 6u);
+    EXPECT_EQ(joint.n_requests, 3u);
+    EXPECT_EQ(joint.logprobs, apart.logprobs) << sharing;
+    EXPECT_EQ(joint.hashes, apart.hashes) << sharing;
+    if (sharing != "packed") continue;
+    EXPECT_EQ(apart.n_rows, 6 * n_prefix + 4);
+    EXPECT_EQ(joint.n_rows, 3 * n_prefix + 4);
+  }
+}
+
+TEST(Score, AlternativesHaveTheirLikeliestBesideThem) {
+  Request request = tiny_request(kPrefix + "!", 0);
+  request.prompt_logprobs_from = 1;
+  request.sampling.top_logprobs = 257;
+  for (Token token = 0; token < 257; ++token) request.alternatives.push_back(token);
+  const auto completion = open_tiny()->complete(request);
+  ASSERT_TRUE(completion.ok()) << completion.error().message;
+  const Completion& found = (*completion)[0];
+  EXPECT_EQ(found.prompt_logprobs.size(), kPrefix.size());
+  ASSERT_EQ(found.alternatives.size(), 257u);
+  double sum = 0;
+  int n_likeliest = 0;
+  for (Token token = 0; token < 257; ++token) {
+    const TokenLogprob& one = found.alternatives[token];
+    EXPECT_EQ(one.token, token);
+    EXPECT_EQ(one.top, found.alternatives[0].top);
+    EXPECT_EQ(one.likeliest, one.top[0].first == token);
+    n_likeliest += one.likeliest;
+    sum += std::exp(one.logprob);
+  }
+  EXPECT_NEAR(sum, 1, 1e-5);
+  EXPECT_EQ(n_likeliest, 1);
+  EXPECT_EQ(found.alternatives['!'].logprob, found.prompt_logprobs.back().logprob);
+}
+
 TEST(Score, TheSameBitsWithAWarmCache) {
   const std::unique_ptr<Engine> engine = open_tiny();
   Request request = tiny_request(kPrefix + " gold and red", 0);
