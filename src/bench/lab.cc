@@ -280,47 +280,42 @@ std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const
   const auto is_slower = [&](const Sample& sample, const Sample& than, double times) {
     return hopeless > 0 && sample.seconds_each() > times * than.seconds_each();
   };
-  const auto once = [&](size_t i, int repetition) -> Result<Sample> {
-    const Contestant& who = contestants[i];
-    if (!engines[i]) {
-      Result<std::unique_ptr<Engine>> engine =
-          Engine::open(who.model, {.sharing = who.sharing,
-                                   .threads = threads_,
-                                   .kv_memory = kv_memory[i],
-                                   .kv_ahead = who.is_ready ? kv_memory[i] : 0,
-                                   .kv_type = who.kv_type,
-                                   .step_rows = who.step_rows,
-                                   .max_running = who.max_running});
-      if (!engine) return engine.error();
-      engines[i] = std::move(*engine);
-      wait_until_ready(*engines[i]);
-    }
-    return timed(*engines[i], workload_for(i, repetition), shares_tokens(who.sharing));
+  const auto is_far_behind = [&](size_t i) {
+    return first[0] && is_slower(*first[i], *first[0], 10 * hopeless);
   };
-  // The engine of one that is slow goes, and its buffers, which for large passes are gigabytes.
   const auto begin = [&](size_t i) {
-    Result<Sample> sample = once(i, 0);
-    if (!sample) lanes[i].why_not = sample.error().message;
-    if (!sample || is_slower(*sample, first[0] ? *first[0] : *sample, hopeless)) engines[i].reset();
-    if (!sample) return 0.0;
+    const Contestant& who = contestants[i];
+    Result<std::unique_ptr<Engine>> engine =
+        Engine::open(who.model, {.sharing = who.sharing,
+                                 .threads = threads_,
+                                 .kv_memory = kv_memory[i],
+                                 .kv_ahead = who.is_ready ? kv_memory[i] : 0,
+                                 .kv_type = who.kv_type,
+                                 .step_rows = who.step_rows,
+                                 .max_running = who.max_running});
+    if (engine) wait_until_ready(**engine);
+    Result<Sample> sample = engine ? timed(**engine, workload_for(i, 0), shares_tokens(who.sharing))
+                                   : Result<Sample>(engine.error());
+    if (!sample) {
+      lanes[i].why_not = sample.error().message;
+      return 0.0;
+    }
     first[i] = std::move(*sample);
+    // Others' engines go, and their buffers, which for large passes are gigabytes.
+    if (!is_far_behind(i)) engines[i] = std::move(*engine);
     return first[i]->seconds;
   };
   const auto go_on = [&](size_t i, int repetition) {
-    constexpr double kMuch = 10;
     std::vector<Sample>& samples = lanes[i].samples;
-    if (!first[i]) return 0.0;
-    if (repetition > 1 && !engines[i]) return 0.0;
-    if (first[0] && is_slower(*first[i], *first[0], kMuch * hopeless)) {
-      samples.push_back(*first[i]);
-      return 0.0;
-    }
-    Result<Sample> sample = once(i, repetition);
+    if (first[i] && is_far_behind(i) && samples.empty()) samples.push_back(*first[i]);
+    if (repetition > 1 && first[0] && engines[i] && is_slower(*first[i], *first[0], hopeless) &&
+        is_slower(samples[0], lanes[0].samples[0], hopeless))
+      engines[i].reset();
+    if (!engines[i]) return 0.0;
+    Result<Sample> sample =
+        timed(*engines[i], workload_for(i, repetition), shares_tokens(contestants[i].sharing));
     if (!sample) throw BenchmarkError(sample.error());
     samples.push_back(std::move(*sample));
-    if (first[0] && is_slower(*first[i], *first[0], hopeless) &&
-        is_slower(samples[0], lanes[0].samples.empty() ? *first[0] : lanes[0].samples[0], hopeless))
-      engines[i].reset();
     return samples.back().seconds;
   };
   in_turn(

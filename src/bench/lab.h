@@ -51,7 +51,8 @@ struct ModelSpec {
 };
 
 struct Workload {
-  std::vector<Request> warm;   // answered before time is taken: what they leave cached is there
+  // Answered before time is taken, by planners that share: what they leave cached is there.
+  std::vector<Request> warm;
   std::vector<Request> timed;  // asked at once
 };
 // The workload of one repetition, the same whenever it is called; tokens must be new in each,
@@ -144,8 +145,8 @@ class Lab {
   void in_turn(size_t n, const std::function<double(size_t who, int repetition)>& run,
                int repetitions = 0);
   // Contestants do a workload in turn. Those that take more than `hopeless` times what the first
-  // takes for a request, uncounted and then counted, do no more (of ten times that the uncounted
-  // time counts); 0: all are timed as often.
+  // takes for a request, uncounted and then counted, do no more; beyond ten times that the
+  // uncounted time is the one that counts. 0: all are timed as often.
   std::vector<Lane> contest(const std::vector<Contestant>& contestants, const MakeWorkload& make,
                             int repetitions = 0, double hopeless = 0);
 

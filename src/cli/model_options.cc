@@ -30,18 +30,22 @@ WeightType weight_type(const std::string& name) {
 std::optional<uint64_t> bytes_of(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return std::nullopt;
+  if (error != std::errc() || std::signbit(number)) return std::nullopt;
   text.remove_prefix(static_cast<size_t>(end - text.data()));
   std::string unit = CLI::detail::to_lower(std::string(text));
   CLI::detail::trim(unit);
   constexpr std::string_view kLetters = "kmgtpe";
   if (const size_t at = unit.empty() ? std::string::npos : kLetters.find(unit[0]);
-      at != std::string::npos) {
+      at == std::string::npos) {
+    if (number != std::floor(number)) return std::nullopt;  // "1.5", whose unit was forgotten
+  } else {
     number = std::ldexp(number, 10 * (static_cast<int>(at) + 1));
     unit.erase(0, unit.size() > 1 && unit[1] == 'i' ? 2 : 1);
   }
   if (!unit.empty() && unit != "b") return std::nullopt;
-  if (!(number >= 0 && number < std::ldexp(1.0, 64))) return std::nullopt;
+  // 0 is the default, which nothing else may become.
+  const bool is_size = number == 0 || (number >= 1 && number < std::ldexp(1.0, 64));
+  if (!is_size) return std::nullopt;
   return static_cast<uint64_t>(number);
 }
 
@@ -119,7 +123,7 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
       ->capture_default_str()
       ->group(group);
   app.add_option("--kv-memory", a.engine.kv_memory,
-                 "Memory for keys and values, as in 4GiB (default: half of what is free)")
+                 "Memory for keys and values, as in 4GiB or 1.5g (default: half of what is free)")
       ->transform(size_in_bytes())
       ->group(group);
   app.add_option("--context", a.engine.context, "Longest sequence in tokens (default: the model's)")

@@ -107,7 +107,8 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   const Finished negative = pando("run --input x --kv-memory -5GiB");
   EXPECT_EQ(negative.code, kUsage);
   EXPECT_NE(negative.err.find("-5GiB, expected a size as in 4GiB"), std::string::npos);
-  for (const std::string size : {"' -5'", "abc", "4x", "4kbb", "1e30", "nan"}) {
+  for (const std::string size :
+       {"' -5'", "-0", "0.5", "1.5", "0.0001k", "abc", "4x", "4kbb", "1e30", "nan"}) {
     const Finished wrong = pando("run --input x --kv-memory " + size);
     EXPECT_EQ(wrong.code, kUsage) << size;
     EXPECT_NE(wrong.err.find(", expected a size as in 4GiB"), std::string::npos) << wrong;
