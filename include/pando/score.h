@@ -36,6 +36,8 @@ ContinuationScore continuation_score(const Completion& completion);
 // Such requests with neighbours that score one token behind the same tokens made one, so that what
 // stands before it is computed once by planners that share nothing too.
 std::vector<Request> joined(std::vector<Request> requests);
+// Which of the requests before a joined one begins with: the number before those of others.
+size_t first_of(std::span<const Request> joined, size_t which);
 // Of the completions of requests that were joined, one of each: one for each request that there was
 // before, in order.
 std::vector<Completion> taken_apart(std::span<const std::vector<Completion>> completions);

@@ -45,8 +45,9 @@ const char* name_of(WeightType type) {
 // all of it: new memory costs time that has nothing to do with what is measured.
 size_t kv_memory_for(const Contestant& who, const Workload& workload) {
   constexpr size_t kPartialPages = 96;  // positions beside a sequence's tokens, in its own pages
-  std::vector<Request> all = workload.warm;
-  all.insert(all.end(), workload.timed.begin(), workload.timed.end());
+  std::vector<Request> all = workload.timed;
+  if (shares_tokens(who.sharing))  // of no use to others
+    all.insert(all.end(), workload.warm.begin(), workload.warm.end());
   size_t answers = 0;
   for (const Request& request : all)
     answers += static_cast<size_t>(request.sampling.n) *
@@ -56,12 +57,17 @@ size_t kv_memory_for(const Contestant& who, const Workload& workload) {
   return tokens * kv_bytes_per_token(*who.model, who.kv_type) / 20 * 21;
 }
 
-// What each contestant gets of what it wants: no more than an equal part where there is not enough
-// for what all of them want.
+// What each contestant gets of what it wants: where there is not enough, equal parts of what those
+// leave that want less.
 void cut_to_free_memory(std::vector<size_t>& all) {
-  const uint64_t free = available_memory().value_or(uint64_t{8} << 30) / 5 * 4;
-  if (std::accumulate(all.begin(), all.end(), uint64_t{0}) > free)
-    for (size_t& bytes : all) bytes = std::min<size_t>(bytes, free / all.size());
+  uint64_t free = available_memory().value_or(uint64_t{8} << 30) / 5 * 4;
+  std::vector<size_t*> by_size;
+  for (size_t& bytes : all) by_size.push_back(&bytes);
+  std::ranges::sort(by_size, {}, [](const size_t* bytes) { return *bytes; });
+  for (size_t i = 0; i < by_size.size(); ++i) {
+    *by_size[i] = std::min<size_t>(*by_size[i], free / (by_size.size() - i));
+    free -= *by_size[i];
+  }
 }
 
 Result<Sample> timed(Engine& engine, const Workload& workload, bool shares) {
@@ -301,7 +307,7 @@ std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const
       return 0.0;
     }
     first[i] = std::move(*sample);
-    // Others' engines go, and their buffers, which for large passes are gigabytes.
+    // The engine of one far behind goes, and its buffers, which for large passes are gigabytes.
     if (!is_far_behind(i)) engines[i] = std::move(*engine);
     return first[i]->seconds;
   };

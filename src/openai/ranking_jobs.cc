@@ -137,9 +137,8 @@ class ScoreContinuationsJob : public RankingJob {
   std::string place(size_t request) const override {
     const size_t n_tokens = requests[request].tokens.size();
     const auto n_prompt = static_cast<size_t>(requests[request].prompt_logprobs_from.value_or(0));
-    size_t first = request;  // of its continuations
-    for (size_t i = 0; i < request; ++i) first += requests[i].alternatives.size();
-    return n_prompt > n_tokens - n_prompt ? "prompt" : place_in("continuations", first);
+    if (n_prompt > n_tokens - n_prompt) return "prompt";
+    return place_in("continuations", first_of(requests, request));
   }
 
   Json body(Completions& completions) override {

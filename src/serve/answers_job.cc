@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "base/errors.h"
 #include "base/fields.h"
@@ -9,6 +10,7 @@
 #include "batch/output_line.h"
 #include "openai/errors.h"
 #include "openai/sampling_fields.h"
+#include "pando/score.h"
 
 namespace pando::serve {
 namespace {
@@ -56,9 +58,8 @@ class AnswersJob : public openai::Job {
           options.instruction.size() * (options.chat ? 1 : n_times(text, "{instruction}")));
     if (text != AnswerOptions::default_prompt_template()) weigh("template", text.size());
     if (!question.choices.empty()) {
-      size_t choice = request - places_[index].first;  // the first that it scores
-      for (size_t i = places_[index].first; i < request; ++i)
-        choice += requests[i].alternatives.size();
+      const size_t n_earlier = places_[index].first;
+      const size_t choice = first_of(std::span(requests).subspan(n_earlier), request - n_earlier);
       const bool is_own = question.choices != options.choices;
       const std::string list = is_own ? of_question + ".choices" : "choices";
       weigh(place_in(list, choice), question.choices[choice].size());

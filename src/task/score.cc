@@ -95,6 +95,12 @@ std::vector<Request> joined(std::vector<Request> requests) {
   return fewer;
 }
 
+size_t first_of(std::span<const Request> joined, size_t which) {
+  size_t first = which;
+  for (const Request& earlier : joined.first(which)) first += earlier.alternatives.size();
+  return first;
+}
+
 std::vector<Completion> taken_apart(std::span<const std::vector<Completion>> completions) {
   std::vector<Completion> apart;
   for (const std::vector<Completion>& completion : completions) {

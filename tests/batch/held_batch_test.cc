@@ -63,41 +63,78 @@ TEST(HeldBatch, DoesNotBeginWithTheFirstLinesAlone) {
   }
 }
 
-// Gives its second line when the first is answered.
+// Gives its line twice, the second time when it is told to.
 class AskingLines : public std::streambuf {
  public:
-  std::promise<void> answered;
-  bool came = false;  // the answer
+  explicit AskingLines(std::string line) : line_(std::move(line)) {}
+  std::promise<void> go_on;
+  bool was_told = false;
 
  protected:
   int_type underflow() override {
     if (n_given_ == 2) return traits_type::eof();
     if (n_given_++ == 1)
-      came = answered.get_future().wait_for(std::chrono::minutes(1)) == std::future_status::ready;
+      was_told = go_on.get_future().wait_for(std::chrono::minutes(1)) == std::future_status::ready;
     setg(line_.data(), line_.data(), line_.data() + line_.size());
     return traits_type::to_int_type(line_[0]);
   }
 
  private:
-  std::string line_ = "{\"prompt\": \"A prompt\"}\n";
+  std::string line_;
   int n_given_ = 0;
 };
 
 TEST(HeldBatch, BeginsWhereNoMoreComes) {
-  AskingLines lines;
+  AskingLines lines("{\"prompt\": \"A prompt\"}\n");
   std::istream in(&lines);
   std::ostringstream out;
   EngineOptions options = tiny_options();
   options.sharing = "padded:batch=4";
   BatchOptions batch = batch_options();
   batch.on_answer = [&](const BatchAnswer& answer) {
-    if (answer.key.line == 1) lines.answered.set_value();
+    if (answer.key.line == 1) lines.go_on.set_value();
   };
   const std::unique_ptr<Engine> engine = open_tiny(options);
   const auto summary = run_batch(*engine, in, 0, out, batch);
   ASSERT_TRUE(summary.ok());
   EXPECT_EQ(summary->answers, 2u);
-  EXPECT_TRUE(lines.came);
+  EXPECT_TRUE(lines.was_told);
+}
+
+// Cannot be written to once the engine has this many requests that wait.
+class FullDisk : public AnswerSink {
+ public:
+  FullDisk(const Engine& engine, RequestId n_requests, std::promise<void>& failed)
+      : engine_(engine), n_requests_(n_requests), failed_(failed) {}
+  void append(const AnswerRecord&, const std::string&) override {}
+  Status commit() override {
+    if (!engine_.is_waiting(n_requests_)) return {};
+    failed_.set_value();
+    return Error{ErrorCode::kIo, "the disk is full"};
+  }
+
+ private:
+  const Engine& engine_;
+  RequestId n_requests_;
+  std::promise<void>& failed_;
+};
+
+TEST(HeldBatch, NothingIsComputedForARunThatFailedBeforeItBegan) {
+  constexpr RequestId kMany = 200;  // which take longer to cancel than the engine to wake up
+  std::string questions = "\"a\"";
+  for (RequestId i = 1; i < kMany; ++i) questions += ", \"a\"";
+  AskingLines lines(
+      fmt::format("{{\"context\": \"A text\", \"questions\": [{}]}}\n", questions));
+  std::istream in(&lines);
+  EngineOptions options = tiny_options();
+  options.sharing = "padded:batch=4";
+  const std::unique_ptr<Engine> engine = open_tiny(options);
+  FullDisk disk(*engine, kMany, lines.go_on);
+  const auto summary = run_batch(*engine, in, 0, disk, batch_options());
+  ASSERT_FALSE(summary.ok());
+  EXPECT_EQ(summary.error().message, "the disk is full");
+  ASSERT_TRUE(engine->complete(tiny_request("b")).ok());
+  EXPECT_EQ(engine->stats().arrived_tokens, 1u);  // of this one alone
 }
 
 // A listener of one that failed is gone before the engine hears of it, as long as it is held.

@@ -63,7 +63,12 @@ Scored scored(const std::vector<std::string>& continuations, std::string_view sh
   const std::unique_ptr<Engine> engine = open_tiny(options);
   std::vector<Request> requests =
       continuation_requests(engine->model(), kPrefix, continuations).value();
-  if (are_joined) requests = joined(std::move(requests));
+  if (are_joined) {
+    const std::vector<Request> apart = requests;
+    requests = joined(std::move(requests));
+    for (size_t i = 0; i < requests.size(); ++i)
+      EXPECT_EQ(apart[first_of(requests, i)].tokens, requests[i].tokens);
+  }
   for (Request& request : requests) request.logits_hash = true;
   Scored found{.n_requests = requests.size()};
   const auto completions = engine->complete_all(std::move(requests));
