@@ -34,7 +34,8 @@ Result<std::vector<Request>> continuation_requests(const Model& model, std::stri
 ContinuationScore continuation_score(const Completion& completion);
 
 // Such requests with neighbours that score one token behind the same tokens made one, so that what
-// stands before it is computed once by planners that share nothing too.
+// stands before it is computed once by planners that share nothing too. Of all but their tokens
+// they have what the first of them has.
 std::vector<Request> joined(std::vector<Request> requests);
 // Which of the requests before a joined one begins with: the number before those of others.
 size_t first_of(std::span<const Request> joined, size_t which);

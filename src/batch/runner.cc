@@ -44,7 +44,7 @@ class Runner {
 
   Result<BatchSummary> run() {
     const Status status = run_all();
-    if (!status)  // held, nothing of it has begun
+    if (!status)  // before the hold ends: what an idle engine has not begun is never computed
       for (const auto& [id, open] : in_engine_) engine_.cancel(id);
     held_.reset();
     results_.report_rest();

@@ -38,6 +38,7 @@ struct Kind {
   size_t alone = 0;  // requests of planners that share nothing; 0: all
   // Requests of `radix`, which shares within a pass alone, where one does not hold all; 0: all.
   size_t in_a_pass = 0;
+  size_t stacked = 0;  // of `stacked`, each of whose prompts counts in memory; 0: all
   std::string radix = "radix";
   int n_repetitions = 9;
 };
@@ -115,7 +116,8 @@ std::vector<Kind> hydragens(const Lab& lab) {
          .model = llama_spec("codellama-13b", lab.choose(1, 1, 2)),
          .make = prompts(decodes_behind(prefix, batch, 3)),
          .alone = 1,
-         .in_a_pass = in_a_pass(prefix + 1)});
+         .in_a_pass = in_a_pass(prefix + 1),
+         .stacked = prefix > 8192 ? size_t{8} : 0});
   return kinds;
 }
 
@@ -187,7 +189,8 @@ std::vector<Kind> shapes(const Lab& lab) {
 // Of a kind's requests; 0: all.
 size_t asked_at_most(const std::string& planner, const Kind& kind) {
   if (planner == "radix") return kind.in_a_pass;
-  return planner == "stacked" || shares_tokens(planner) ? 0 : kind.alone;
+  if (planner == "stacked") return kind.stacked;
+  return shares_tokens(planner) ? 0 : kind.alone;
 }
 
 // `notes` say what of the workloads is asked of whom.
@@ -249,7 +252,8 @@ void run_kinds(Lab& lab, const std::vector<Kind>& kinds, std::vector<std::string
 // What planners without sharing are asked.
 std::string part_note(const char* part) {
   return fmt::format(
-      "Those without sharing are asked {}, `radix` as many as a pass holds; ratios are of times for "
+      "Those without sharing are asked {}, `radix` as many as a pass holds; ratios are of times "
+      "for "
       "a request.",
       part);
 }
@@ -264,7 +268,10 @@ std::vector<Benchmark> planner_benchmarks() {
                                   "eight")});
            }},
           {{"planners-hydragen", "tree beside every other planner: decoding behind a long prefix"},
-           [](Lab& lab) { run_kinds(lab, hydragens(lab), {part_note("one answer")}); }},
+           [](Lab& lab) {
+             run_kinds(lab, hydragens(lab),
+                       {part_note("one answer, `stacked` behind 16,256 tokens eight")});
+           }},
           {{"planners-radixmlp",
             "tree beside every other planner: prefill of prompts that begin alike"},
            [](Lab& lab) {

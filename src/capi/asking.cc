@@ -120,12 +120,12 @@ Result<Asking::What> Asking::next(Deadline deadline, Event& event, size_t& quest
     std::unique_lock lock(state_->mutex);
     if (state_->cancelled) return What::kCancelled;
     lock.unlock();
+    if (Status status = submit_some(); !status) return end(status.error());
     if (!told_.empty()) {
       std::tie(question, event) = std::move(told_.front());
       told_.pop_front();
       return What::kEvent;
     }
-    if (Status status = submit_some(); !status) return end(status.error());
     lock.lock();
     const auto ready = [&] { return state_->cancelled || !state_->events.empty(); };
     if (!deadline) {

@@ -34,7 +34,7 @@ Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& argume
 EngineOptions engine_options(const ModelArguments& arguments);
 
 CLI::Validator not_empty();
-// "4GiB" becomes a number; a negative one would become a huge one.
+// "4GiB", "1.5g" or "1000" becomes a number of bytes; k, kb and kib are 1,024, and so on.
 CLI::Validator size_in_bytes();
 // Messages as those for lines: what was found, what was expected.
 CLI::Validator expect(const std::string& what, bool (*holds)(double));

@@ -26,10 +26,12 @@ class RankingJob : public Job {
  protected:
   // `n_alike` in a row of what was asked have one prompt.
   void add_usage(Json& body, const Completions& completions, size_t n_alike) const {
-    const std::vector<Completion> asked = taken_apart(completions);
     uint64_t n_tokens = 0;
-    for (size_t i = 0; i < asked.size(); i += n_alike)
-      n_tokens += static_cast<uint64_t>(asked[i].prompt_tokens);
+    size_t n_asked = 0;
+    for (const std::vector<Completion>& completion : completions)
+      for (size_t i = 0; i <= completion[0].alternatives.size(); ++i)
+        if (n_asked++ % n_alike == 0)
+          n_tokens += static_cast<uint64_t>(completion[0].prompt_tokens);
     body["usage"] = {{"prompt_tokens", n_tokens}, {"total_tokens", n_tokens}};
     if (with_sharing_) body["sharing"] = sharing(completions);
   }

@@ -88,9 +88,7 @@ std::vector<Request> joined(std::vector<Request> requests) {
       fewer.push_back(std::move(request));
       continue;
     }
-    std::vector<Token>& others = fewer.back().alternatives;
-    others.push_back(request.tokens.back());
-    others.insert(others.end(), request.alternatives.begin(), request.alternatives.end());
+    fewer.back().alternatives.push_back(request.tokens.back());
   }
   return fewer;
 }

@@ -123,8 +123,7 @@ TEST(HeldBatch, NothingIsComputedForARunThatFailedBeforeItBegan) {
   constexpr RequestId kMany = 200;  // which take longer to cancel than the engine to wake up
   std::string questions = "\"a\"";
   for (RequestId i = 1; i < kMany; ++i) questions += ", \"a\"";
-  AskingLines lines(
-      fmt::format("{{\"context\": \"A text\", \"questions\": [{}]}}\n", questions));
+  AskingLines lines(fmt::format("{{\"context\": \"A text\", \"questions\": [{}]}}\n", questions));
   std::istream in(&lines);
   EngineOptions options = tiny_options();
   options.sharing = "padded:batch=4";

@@ -88,9 +88,13 @@ TEST(ContestTest, WorkloadsMayGrow) {
   EXPECT_EQ(lanes[1].samples[1].completions.size(), 2u);
   EXPECT_TRUE(lanes[2].samples.empty());
   EXPECT_NE(lanes[2].why_not, "");
-  const std::vector<Lane> stopped = lab.contest(contestants, make, 3, 1e-6);
-  EXPECT_EQ(stopped[0].samples.size(), 1u);  // far behind itself
-  EXPECT_EQ(stopped[1].samples.size(), 1u);
+  const std::vector<Lane> gone = lab.contest(contestants, make, 3, 1e-6);
+  EXPECT_EQ(gone[1].samples.size(), 1u);
+  ASSERT_EQ(gone[0].samples.size(), 1u);  // far behind itself: what is not counted of others
+  EXPECT_EQ(gone[0].samples[0].completions[0][0].prompt_tokens, 24);
+  const std::vector<Lane> stopped = lab.contest(contestants, make, 3, 0.5);
+  ASSERT_EQ(stopped[0].samples.size(), 1u);  // behind itself, twice
+  EXPECT_EQ(stopped[0].samples[0].completions[0][0].prompt_tokens, 404);
 }
 
 }  // namespace
