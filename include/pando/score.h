@@ -37,8 +37,8 @@ ContinuationScore continuation_score(const Completion& completion);
 // stands before it is computed once by planners that share nothing too. Of all but their tokens
 // they have what the first of them has.
 std::vector<Request> joined(std::vector<Request> requests);
-// Which of the requests before a joined one begins with: the number before those of others.
-size_t first_of(std::span<const Request> joined, size_t which);
+// Of such requests the index that the first score of `requests[which]` had before they were joined.
+size_t first_of(std::span<const Request> requests, size_t which);
 // Of the completions of requests that were joined, one of each: one for each request that there was
 // before, in order.
 std::vector<Completion> taken_apart(std::span<const std::vector<Completion>> completions);

@@ -52,22 +52,10 @@ size_t kv_memory_for(const Contestant& who, const Workload& workload) {
   for (const Request& request : all)
     answers += static_cast<size_t>(request.sampling.n) *
                (static_cast<size_t>(request.sampling.max_tokens) + kPartialPages);
-  const size_t tokens =
-      answers + (shares_tokens(who.sharing) ? distinct_tokens(all) : all_tokens(all));
+  // A stack too has once what its prompts share; copies of instructions are less than those pages.
+  const bool has_once = shares_tokens(who.sharing) || who.sharing.starts_with("stacked");
+  const size_t tokens = answers + (has_once ? distinct_tokens(all) : all_tokens(all));
   return tokens * kv_bytes_per_token(*who.model, who.kv_type) / 20 * 21;
-}
-
-// What each contestant gets of what it wants: where there is not enough, equal parts of what those
-// leave that want less.
-void cut_to_free_memory(std::vector<size_t>& all) {
-  uint64_t free = available_memory().value_or(uint64_t{8} << 30) / 5 * 4;
-  std::vector<size_t*> by_size;
-  for (size_t& bytes : all) by_size.push_back(&bytes);
-  std::ranges::sort(by_size, {}, [](const size_t* bytes) { return *bytes; });
-  for (size_t i = 0; i < by_size.size(); ++i) {
-    *by_size[i] = std::min<size_t>(*by_size[i], free / (by_size.size() - i));
-    free -= *by_size[i];
-  }
 }
 
 Result<Sample> timed(Engine& engine, const Workload& workload, bool shares) {
@@ -106,6 +94,17 @@ bool shares_tokens(const std::string& sharing) {
   constexpr int kAnyTile = 64;
   const Result<std::unique_ptr<Planner>> planner = make_planner(sharing, kAnyTile);
   return planner && (*planner)->shares_tokens();
+}
+
+std::vector<size_t> parts_of(uint64_t free, std::vector<size_t> wanted) {
+  std::vector<size_t*> by_size;
+  for (size_t& bytes : wanted) by_size.push_back(&bytes);
+  std::ranges::sort(by_size, {}, [](const size_t* bytes) { return *bytes; });
+  for (size_t i = 0; i < by_size.size(); ++i) {
+    *by_size[i] = std::min<size_t>(*by_size[i], free / (by_size.size() - i));
+    free -= *by_size[i];
+  }
+  return wanted;
 }
 
 size_t kv_bytes_per_token(const Model& model, KvType type) {
@@ -164,8 +163,8 @@ void note_missing(Table& table, const std::string& what, const std::vector<Lane>
       table.notes.push_back(fmt::format("{}, {}: {}", what, lane.name, lane.why_not));
     if (lane.kv_given < lane.kv_wanted)
       table.notes.push_back(fmt::format(
-          "{}, {}: had {} of {} MB for keys and values, more was not free; what it evicts it "
-          "computes again",
+          "{}, {}: had {} of {} MB for keys and values, more was not free; what it evicts, or what "
+          "smaller batches share, it computes again",
           what, lane.name, lane.kv_given / 1000000, lane.kv_wanted / 1000000));
   }
 }
@@ -263,16 +262,16 @@ std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const
   };
   const std::vector<Workload> common = all_of(make);
   std::vector<std::vector<Workload>> own;  // by contestant; none: the common ones
-  std::vector<size_t> kv_memory;
+  std::vector<size_t> kv_wanted;
   for (const Contestant& who : contestants) {
     own.push_back(who.own ? all_of(who.own) : std::vector<Workload>{});
     size_t most = 0;
     for (const Workload& workload : who.own ? own.back() : common)
       most = std::max(most, kv_memory_for(who, part_for(who, workload)));
-    kv_memory.push_back(most);
+    kv_wanted.push_back(most);
   }
-  const std::vector<size_t> kv_wanted = kv_memory;
-  cut_to_free_memory(kv_memory);
+  const uint64_t free = available_memory().value_or(uint64_t{8} << 30) / 5 * 4;
+  const std::vector<size_t> kv_memory = parts_of(free, kv_wanted);
   const auto workload_for = [&](size_t i, int repetition) {
     const std::vector<Workload>& workloads = contestants[i].own ? own[i] : common;
     return part_for(contestants[i], workloads[static_cast<size_t>(repetition)]);

@@ -87,6 +87,9 @@ void wait_until_ready(const Engine& engine);
 
 // Whether a planner, as --sharing, does; false of what is none, with which no engine opens.
 bool shares_tokens(const std::string& sharing);
+// What each gets of what it wants, in bytes: where `free` is not enough, equal parts of what those
+// leave that want less.
+std::vector<size_t> parts_of(uint64_t free, std::vector<size_t> wanted);
 // Of a model's keys and values, over all layers.
 size_t kv_bytes_per_token(const Model& model, KvType type);
 

@@ -38,7 +38,6 @@ struct Kind {
   size_t alone = 0;  // requests of planners that share nothing; 0: all
   // Requests of `radix`, which shares within a pass alone, where one does not hold all; 0: all.
   size_t in_a_pass = 0;
-  size_t stacked = 0;  // of `stacked`, each of whose prompts counts in memory; 0: all
   std::string radix = "radix";
   int n_repetitions = 9;
 };
@@ -116,8 +115,7 @@ std::vector<Kind> hydragens(const Lab& lab) {
          .model = llama_spec("codellama-13b", lab.choose(1, 1, 2)),
          .make = prompts(decodes_behind(prefix, batch, 3)),
          .alone = 1,
-         .in_a_pass = in_a_pass(prefix + 1),
-         .stacked = prefix > 8192 ? size_t{8} : 0});
+         .in_a_pass = in_a_pass(prefix + 1)});
   return kinds;
 }
 
@@ -127,8 +125,9 @@ std::vector<Kind> radixmlps(const Lab& lab) {
   const int n = lab.choose(8, 32, 32), shared = lab.choose(128, 512, 2048);
   const int own = shared / 8;
   std::vector<RadixMlpModel> models = radixmlp_models(lab);
+  // The largest takes half an hour, and so would the middle one.
   std::erase_if(models, [](const auto& paper) { return paper.shape == std::string("qwen3-4b"); });
-  if (!lab.full()) models.resize(1);  // the largest takes half an hour, the middle one as well
+  if (!lab.full()) models.resize(1);
   for (const RadixMlpModel& paper : models)
     kinds.push_back(
         {.name =
@@ -158,7 +157,7 @@ std::vector<Kind> shapes(const Lab& lab) {
          is_long     ? size_t{1}
          : is_middle ? size_t{2}
                      : size_t{0},
-         is_long ? size_t{1} : size_t{0}});
+         is_long || is_middle ? in_a_pass(static_cast<int>(s.n_prompt())) : size_t{0}});
   }
   kinds.push_back({.name = "small model, short contexts",
                    .model = small,
@@ -189,8 +188,7 @@ std::vector<Kind> shapes(const Lab& lab) {
 // Of a kind's requests; 0: all.
 size_t asked_at_most(const std::string& planner, const Kind& kind) {
   if (planner == "radix") return kind.in_a_pass;
-  if (planner == "stacked") return kind.stacked;
-  return shares_tokens(planner) ? 0 : kind.alone;
+  return shares_tokens(planner) || planner == "stacked" ? 0 : kind.alone;
 }
 
 // `notes` say what of the workloads is asked of whom.
@@ -268,10 +266,7 @@ std::vector<Benchmark> planner_benchmarks() {
                                   "eight")});
            }},
           {{"planners-hydragen", "tree beside every other planner: decoding behind a long prefix"},
-           [](Lab& lab) {
-             run_kinds(lab, hydragens(lab),
-                       {part_note("one answer, `stacked` behind 16,256 tokens eight")});
-           }},
+           [](Lab& lab) { run_kinds(lab, hydragens(lab), {part_note("one answer")}); }},
           {{"planners-radixmlp",
             "tree beside every other planner: prefill of prompts that begin alike"},
            [](Lab& lab) {

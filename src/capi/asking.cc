@@ -120,7 +120,9 @@ Result<Asking::What> Asking::next(Deadline deadline, Event& event, size_t& quest
     std::unique_lock lock(state_->mutex);
     if (state_->cancelled) return What::kCancelled;
     lock.unlock();
-    if (Status status = submit_some(); !status) return end(status.error());
+    // What is refused stays, and is tried again when all that is here has been told.
+    const Status status = submit_some();
+    if (!status && told_.empty()) return end(status.error());
     if (!told_.empty()) {
       std::tie(question, event) = std::move(told_.front());
       told_.pop_front();

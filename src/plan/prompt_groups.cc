@@ -14,11 +14,22 @@ uint32_t end_above(const Node* tip, const std::set<const Node*>& cuts, const Nod
   return 0;
 }
 
-// Where no group of prompts shares more than all do: one context, if that is most of them.
-bool is_one_context(std::span<const std::span<const Token>> prompts, uint32_t n_shared) {
-  size_t sum = 0;
+// What all prompts share, if it is most of them: one context, where groups that share more (two
+// questions that begin alike, or are equal) would save fewer tokens than copies of it take.
+bool is_one_context(std::span<const std::span<const Token>> prompts, std::span<Node* const> tips,
+                    const std::set<const Node*>& contexts, uint32_t n_shared) {
+  size_t sum = 0, n_saved = 0, n_groups = prompts.size();
   for (const auto& prompt : prompts) sum += prompt.size();
-  return 2 * size_t{n_shared} * prompts.size() >= sum;
+  std::set<const Node*> found;
+  for (const Node* tip : tips) {
+    const Node* context = nullptr;
+    const uint32_t end = end_above(tip, contexts, &context);
+    if (context == nullptr || found.insert(context).second) continue;
+    n_saved += end - n_shared;
+    --n_groups;
+  }
+  return 2 * size_t{n_shared} * prompts.size() >= sum &&
+         n_saved <= size_t{n_shared} * (n_groups - 1);
 }
 
 }  // namespace
@@ -34,13 +45,12 @@ PromptGroups group_prompts(std::span<const std::span<const Token>> prompts) {
     shortest = std::min(shortest, static_cast<uint32_t>(prompt.size()));
 
   PromptGroups result;
-  const bool one_context = cuts.contexts.empty() && is_one_context(prompts, shared);
+  const bool one_context = is_one_context(prompts, tips, cuts.contexts, shared);
   if (!one_context) result.instruction_len = std::min(shared, shortest - 1);
   std::map<const Node*, size_t> group_of;
   for (uint32_t i = 0; i < prompts.size(); ++i) {
     const Node* context = nullptr;
-    uint32_t end = end_above(tips[i], cuts.contexts, &context);
-    if (one_context) end = shared;
+    const uint32_t end = one_context ? shared : end_above(tips[i], cuts.contexts, &context);
     const uint32_t len = end - std::min(end, result.instruction_len);
     size_t group = result.groups.size();
     if (context != nullptr || one_context)

@@ -88,14 +88,16 @@ std::vector<Request> joined(std::vector<Request> requests) {
       fewer.push_back(std::move(request));
       continue;
     }
-    fewer.back().alternatives.push_back(request.tokens.back());
+    std::vector<Token>& others = fewer.back().alternatives;
+    others.push_back(request.tokens.back());
+    others.insert(others.end(), request.alternatives.begin(), request.alternatives.end());
   }
   return fewer;
 }
 
-size_t first_of(std::span<const Request> joined, size_t which) {
+size_t first_of(std::span<const Request> requests, size_t which) {
   size_t first = which;
-  for (const Request& earlier : joined.first(which)) first += earlier.alternatives.size();
+  for (const Request& earlier : requests.first(which)) first += earlier.alternatives.size();
   return first;
 }
 

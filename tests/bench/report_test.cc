@@ -172,6 +172,13 @@ TEST(PeerTest, SaysWhatFailed) {
   EXPECT_NE(message("true"), "");
 }
 
+TEST(LabTest, ThoseThatWantMostGetEqualParts) {
+  EXPECT_EQ(parts_of(100, {10, 60, 30}), (std::vector<size_t>{10, 60, 30}));
+  EXPECT_EQ(parts_of(100, {70, 10, 60}), (std::vector<size_t>{45, 10, 45}));
+  EXPECT_EQ(parts_of(90, {70, 20, 60, 22}), (std::vector<size_t>{24, 20, 24, 22}));
+  EXPECT_EQ(parts_of(0, {5}), (std::vector<size_t>{0}));
+}
+
 TEST(LabTest, ContestantsTakeTurns) {
   std::vector<std::pair<size_t, int>> calls;
   const auto count = [&](double seconds, Extent extent, int repetitions) {

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "capi/asking.h"
 #include "capi/handles.h"
@@ -152,6 +154,29 @@ TEST(Asking, WaitsForItsOwnWhereOthersFillTheQueue) {
   questions[0].requests[0].sampling.n = 2;
   capi::Asking refused(engine, questions);
   const auto what = refused.next(std::nullopt, event, question);
+  ASSERT_FALSE(what.ok());
+  EXPECT_EQ(what.error().code, ErrorCode::kUnavailable);
+}
+
+// Others take the place that the first of two had, before the second comes.
+TEST(Asking, TellsWhatIsCompleteBeforeWhatIsRefused) {
+  EngineOptions options = tiny_options();
+  options.max_open = 65;
+  const std::shared_ptr<Engine> engine = open_tiny(options);
+  ASSERT_TRUE(engine->submit(endless_request("others"), [](const Event&) {}).ok());
+  capi::Asking asking(engine, {{{tiny_request("mine", 3)}, {}}, {{tiny_request("mine", 3)}, {}}});
+  Event event;
+  size_t question = 0, n_complete = 0;
+  auto what = asking.next(std::chrono::steady_clock::now(), event, question);  // submits the first
+  Request more = endless_request("more");
+  more.sampling.n = 1;
+  while (!engine->submit(more, [](const Event&) {}).ok()) std::this_thread::yield();
+  while (n_complete == 0) {
+    what = asking.next(std::nullopt, event, question);
+    ASSERT_TRUE(what.ok()) << what.error().message;
+    n_complete += event.completion.has_value();
+  }
+  what = asking.next(std::nullopt, event, question);
   ASSERT_FALSE(what.ok());
   EXPECT_EQ(what.error().code, ErrorCode::kUnavailable);
 }

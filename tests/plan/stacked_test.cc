@@ -36,11 +36,11 @@ TEST(PromptGroups, InstructionContextsQuestions) {
 }
 
 TEST(PromptGroups, EveryPromptKeepsATokenOfItsOwn) {
-  const PromptGroups equal = groups_of({{5, 6, 7}, {5, 6, 7}, {5, 6}});
-  EXPECT_EQ(equal.instruction_len, 1u);
+  const PromptGroups equal = groups_of({{5, 6, 7, 8, 9}, {5, 6, 7, 8, 9}, {5}});
+  EXPECT_EQ(equal.instruction_len, 0u);
   ASSERT_EQ(equal.groups.size(), 2u);
   EXPECT_EQ(equal.groups[0].prompts, (std::vector<uint32_t>{0, 1}));
-  EXPECT_EQ(equal.groups[0].context_len, 1u);
+  EXPECT_EQ(equal.groups[0].context_len, 4u);
   EXPECT_EQ(equal.groups[1].context_len, 0u);
   const PromptGroups only_equal = groups_of({{5, 6, 7}, {5, 6, 7}});
   ASSERT_EQ(only_equal.groups.size(), 1u);
@@ -48,6 +48,29 @@ TEST(PromptGroups, EveryPromptKeepsATokenOfItsOwn) {
   const PromptGroups one = groups_of({{9}});
   ASSERT_EQ(one.groups.size(), 1u);
   EXPECT_EQ(one.instruction_len + one.groups[0].context_len, 0u);
+}
+
+// Questions that begin alike, or are equal, do not make an instruction of their document.
+TEST(PromptGroups, OneDocumentIsOneContext) {
+  const PromptGroups groups = groups_of(
+      {{5, 6, 7, 8, 9, 1, 2}, {5, 6, 7, 8, 9, 1, 3}, {5, 6, 7, 8, 9, 4}, {5, 6, 7, 8, 9, 4}});
+  EXPECT_EQ(groups.instruction_len, 0u);
+  ASSERT_EQ(groups.groups.size(), 1u);
+  EXPECT_EQ(groups.groups[0].context_len, 5u);
+  EXPECT_EQ(groups.groups[0].prompts.size(), 4u);
+}
+
+// An instruction that is most of all prompts, with contexts that save more than its copies take.
+TEST(PromptGroups, ALongInstructionStaysOne) {
+  const PromptGroups groups = groups_of({{5, 6, 7, 8, 10, 11, 12, 20},
+                                         {5, 6, 7, 8, 10, 11, 12, 21},
+                                         {5, 6, 7, 8, 10, 11, 12, 22},
+                                         {5, 6, 7, 8, 13, 14, 20},
+                                         {5, 6, 7, 8, 13, 14, 21}});
+  EXPECT_EQ(groups.instruction_len, 4u);
+  ASSERT_EQ(groups.groups.size(), 2u);
+  EXPECT_EQ(groups.groups[0].context_len, 3u);
+  EXPECT_EQ(groups.groups[1].context_len, 2u);
 }
 
 TEST(PromptGroups, NothingShared) {

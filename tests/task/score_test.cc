@@ -96,6 +96,18 @@ TEST(Score, SingleTokensBehindOnePromptAreOneRequest) {
   }
 }
 
+TEST(Score, WhatIsJoinedCanBeJoinedFurther) {
+  const auto requests_for = [](const std::vector<std::string>& continuations) {
+    return joined(continuation_requests(open_tiny()->model(), kPrefix, continuations).value());
+  };
+  std::vector<Request> requests = requests_for({"!", "?"});
+  for (Request& request : requests_for({".", ","})) requests.push_back(std::move(request));
+  requests = joined(std::move(requests));
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_EQ(requests[0].tokens.back(), '!');
+  EXPECT_EQ(requests[0].alternatives, (std::vector<Token>{'?', '.', ','}));
+}
+
 TEST(Score, AlternativesHaveTheirLikeliestBesideThem) {
   Request request = tiny_request(kPrefix + "!", 0);
   request.prompt_logprobs_from = 1;
