@@ -52,9 +52,14 @@ size_t kv_memory_for(const Contestant& who, const Workload& workload) {
   for (const Request& request : all)
     answers += static_cast<size_t>(request.sampling.n) *
                (static_cast<size_t>(request.sampling.max_tokens) + kPartialPages);
-  // A stack too has once what its prompts share; copies of instructions are less than those pages.
-  const bool has_once = shares_tokens(who.sharing) || who.sharing.starts_with("stacked");
-  const size_t tokens = answers + (has_once ? distinct_tokens(all) : all_tokens(all));
+  size_t prompts = 0;
+  if (who.sharing.starts_with("stacked")) {  // has once what a stack shares, beside a batch's pads
+    constexpr size_t kBatchCells = 8192;
+    prompts = std::max(distinct_tokens(all), kBatchCells);
+  } else {
+    prompts = shares_tokens(who.sharing) ? distinct_tokens(all) : all_tokens(all);
+  }
+  const size_t tokens = prompts + answers;
   return tokens * kv_bytes_per_token(*who.model, who.kv_type) / 20 * 21;
 }
 

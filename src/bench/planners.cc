@@ -207,8 +207,8 @@ void run_kinds(Lab& lab, const std::vector<Kind>& kinds, std::vector<std::string
           "`hydragen`, `stacked`, padded batches and `prepacked:dense` keep bits to rounding, "
           "the others exactly.",
           fmt::format("`tree`, `packed`, `prefix_cached` and `hydragen` work in steps of {} rows; "
-                      "`stacked` takes whole prompts in passes of up to 8,192, the others of up to "
-                      "16,384.",
+                      "`stacked` takes whole prompts in passes of up to 8,192 or of one context, "
+                      "the others of up to 16,384.",
                       EngineOptions{}.step_rows)}};
   std::ranges::move(notes, std::back_inserter(table.notes));
   for (const char* name : kOthers) table.columns.emplace_back(name);

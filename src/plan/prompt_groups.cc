@@ -15,21 +15,19 @@ uint32_t end_above(const Node* tip, const std::set<const Node*>& cuts, const Nod
 }
 
 // What all prompts share, if it is most of them: one context, where groups that share more (two
-// questions that begin alike, or are equal) would save fewer tokens than copies of it take.
+// questions that begin alike, or are equal) would save less than a quarter of its rows.
 bool is_one_context(std::span<const std::span<const Token>> prompts, std::span<Node* const> tips,
                     const std::set<const Node*>& contexts, uint32_t n_shared) {
-  size_t sum = 0, n_saved = 0, n_groups = prompts.size();
+  size_t sum = 0, n_saved = 0;
   for (const auto& prompt : prompts) sum += prompt.size();
   std::set<const Node*> found;
   for (const Node* tip : tips) {
     const Node* context = nullptr;
     const uint32_t end = end_above(tip, contexts, &context);
-    if (context == nullptr || found.insert(context).second) continue;
-    n_saved += end - n_shared;
-    --n_groups;
+    if (context != nullptr && !found.insert(context).second) n_saved += end - n_shared;
   }
-  return 2 * size_t{n_shared} * prompts.size() >= sum &&
-         n_saved <= size_t{n_shared} * (n_groups - 1);
+  const size_t n_again = size_t{n_shared} * (prompts.size() - 1), n_rows = sum - n_again;
+  return 2 * size_t{n_shared} * prompts.size() >= sum && 4 * n_saved < n_rows;
 }
 
 }  // namespace

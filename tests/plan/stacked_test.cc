@@ -60,7 +60,7 @@ TEST(PromptGroups, OneDocumentIsOneContext) {
   EXPECT_EQ(groups.groups[0].prompts.size(), 4u);
 }
 
-// An instruction that is most of all prompts, with contexts that save more than its copies take.
+// An instruction that is most of all prompts, with contexts that save rows.
 TEST(PromptGroups, ALongInstructionStaysOne) {
   const PromptGroups groups = groups_of({{5, 6, 7, 8, 10, 11, 12, 20},
                                          {5, 6, 7, 8, 10, 11, 12, 21},
