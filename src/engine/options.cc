@@ -49,7 +49,7 @@ Status check_outputs(const Request& request) {
   const std::optional<int>& from = request.prompt_logprobs_from;
   if (sampling.max_tokens < (from ? 0 : 1))
     return wrong("max_tokens", "is {}, expected at least {}", sampling.max_tokens,
-                 from ? "0" : "1, or 0 with prompt_logprobs_from");
+                 from ? "0" : "1, or 0 where the prompt is scored");
   const int last = sampling.max_tokens > 0 ? n_prompt : n_prompt - 1;
   if (from && (*from < 1 || *from > last))
     return wrong("prompt_logprobs_from", "is {}, expected 1 to {} for a prompt of {} tokens", *from,

@@ -36,11 +36,11 @@ TEST(PromptGroups, InstructionContextsQuestions) {
 }
 
 TEST(PromptGroups, EveryPromptKeepsATokenOfItsOwn) {
-  const PromptGroups equal = groups_of({{5, 6, 7, 8, 9}, {5, 6, 7, 8, 9}, {5}});
-  EXPECT_EQ(equal.instruction_len, 0u);
+  const PromptGroups equal = groups_of({{5, 6, 7}, {5, 6, 7}, {5, 6}});
+  EXPECT_EQ(equal.instruction_len, 1u);
   ASSERT_EQ(equal.groups.size(), 2u);
   EXPECT_EQ(equal.groups[0].prompts, (std::vector<uint32_t>{0, 1}));
-  EXPECT_EQ(equal.groups[0].context_len, 4u);
+  EXPECT_EQ(equal.groups[0].context_len, 1u);
   EXPECT_EQ(equal.groups[1].context_len, 0u);
   const PromptGroups only_equal = groups_of({{5, 6, 7}, {5, 6, 7}});
   ASSERT_EQ(only_equal.groups.size(), 1u);
@@ -60,17 +60,21 @@ TEST(PromptGroups, OneDocumentIsOneContext) {
   EXPECT_EQ(groups.groups[0].prompts.size(), 4u);
 }
 
-// An instruction that is most of all prompts, with contexts that save rows.
+// An instruction that is most of all prompts, a hundredth of NarrativeQA's tokens, and contexts of
+// four questions each that save rows.
 TEST(PromptGroups, ALongInstructionStaysOne) {
-  const PromptGroups groups = groups_of({{5, 6, 7, 8, 10, 11, 12, 20},
-                                         {5, 6, 7, 8, 10, 11, 12, 21},
-                                         {5, 6, 7, 8, 10, 11, 12, 22},
-                                         {5, 6, 7, 8, 13, 14, 20},
-                                         {5, 6, 7, 8, 13, 14, 21}});
-  EXPECT_EQ(groups.instruction_len, 4u);
-  ASSERT_EQ(groups.groups.size(), 2u);
-  EXPECT_EQ(groups.groups[0].context_len, 3u);
-  EXPECT_EQ(groups.groups[1].context_len, 2u);
+  std::vector<Tokens> prompts;
+  for (Token context = 0; context < 6; ++context)
+    for (Token question = 0; question < 4; ++question) {
+      Tokens& prompt = prompts.emplace_back(27, 5);
+      prompt.insert(prompt.end(), 7, 10 + context);
+      prompt.push_back(20 + question);
+    }
+  const PromptGroups groups = groups_of(prompts);
+  EXPECT_EQ(groups.instruction_len, 27u);
+  ASSERT_EQ(groups.groups.size(), 6u);
+  EXPECT_EQ(groups.groups[5].context_len, 7u);
+  EXPECT_EQ(groups.groups[5].prompts, (std::vector<uint32_t>{20, 21, 22, 23}));
 }
 
 TEST(PromptGroups, NothingShared) {
