@@ -48,8 +48,8 @@ void run_speed(Lab& lab) {
   const double reads = read_bandwidth(lab);
   table.notes.push_back(fmt::format(
       "Weights, GB/s: their bytes for each step over the whole time of a step. Of reads: of the "
-      "{} GB/s at which this machine reads memory, measured just before.",
-      number(1e-9 * reads)));
+      "{} GB/s at which this machine reads {}, measured just before.",
+      number(1e-9 * reads), lab.quick() ? "8 MiB, from a cache" : "memory"));
   for (const SpeedWeights& weights : speed_weights(lab)) {
     const auto model = lab.model(speed_model(lab, weights.type));
     const auto bytes = static_cast<double>(model->parts().weights.bytes());
