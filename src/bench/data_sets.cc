@@ -95,8 +95,8 @@ std::string read_data(const std::filesystem::path& path) {
   return text;
 }
 
-std::vector<QaDocument> squad_documents(const Lab& lab) {
-  const std::filesystem::path path = lab.data("squad-v2.0-dev-part1.json.gz");
+std::vector<QaDocument> squad_documents(const Harness& harness) {
+  const std::filesystem::path path = harness.data("squad-v2.0-dev-part1.json.gz");
   const std::string source = path.string();
   const Json file = value_of(parse_json_object(read_data(path), source));
   std::vector<QaDocument> documents;
@@ -115,8 +115,8 @@ std::vector<QaDocument> squad_documents(const Lab& lab) {
   return documents;
 }
 
-std::vector<QaDocument> race_documents(const Lab& lab) {
-  const std::filesystem::path path = lab.data("race-test.jsonl.gz");
+std::vector<QaDocument> race_documents(const Harness& harness) {
+  const std::filesystem::path path = harness.data("race-test.jsonl.gz");
   std::vector<QaDocument> documents;
   for (const auto& [json, source] : read_records(path)) {
     QaDocument document{.text = text_in(json, source, "article")};
@@ -139,8 +139,8 @@ std::vector<QaDocument> race_documents(const Lab& lab) {
   return documents;
 }
 
-std::vector<QaDocument> fairytale_documents(const Lab& lab) {
-  const std::filesystem::path path = lab.data("fairytaleqa-train.jsonl.gz");
+std::vector<QaDocument> fairytale_documents(const Harness& harness) {
+  const std::filesystem::path path = harness.data("fairytaleqa-train.jsonl.gz");
   std::vector<QaDocument> documents;
   for (const auto& [json, source] : read_records(path)) {
     QaDocument document;
@@ -157,8 +157,8 @@ std::vector<QaDocument> fairytale_documents(const Lab& lab) {
   return documents;
 }
 
-std::vector<std::string> mmlu_questions(const Lab& lab) {
-  const std::filesystem::path path = lab.data("mmlu-test.jsonl.gz");
+std::vector<std::string> mmlu_questions(const Harness& harness) {
+  const std::filesystem::path path = harness.data("mmlu-test.jsonl.gz");
   std::vector<std::string> texts;
   for (const auto& [json, source] : read_records(path))
     texts.push_back(text_in(json, source, "question"));
@@ -166,8 +166,8 @@ std::vector<std::string> mmlu_questions(const Lab& lab) {
   return texts;
 }
 
-std::vector<std::string> alpaca_texts(const Lab& lab) {
-  const std::filesystem::path path = lab.data("alpaca-en-demo.jsonl");
+std::vector<std::string> alpaca_texts(const Harness& harness) {
+  const std::filesystem::path path = harness.data("alpaca-en-demo.jsonl");
   std::vector<std::string> texts;
   for (const auto& [json, source] : read_records(path)) {
     const std::string instruction = text_in(json, source, "instruction");
@@ -183,8 +183,8 @@ std::vector<std::string> alpaca_texts(const Lab& lab) {
   return texts;
 }
 
-std::vector<std::string> wikitext_paragraphs(const Lab& lab) {
-  const std::filesystem::path path = lab.data("wikitext-2-test.txt");
+std::vector<std::string> wikitext_paragraphs(const Harness& harness) {
+  const std::filesystem::path path = harness.data("wikitext-2-test.txt");
   std::vector<std::string> texts;
   const std::string file = read_data(path);
   for (const std::string_view line : lines_of(file))
@@ -193,16 +193,17 @@ std::vector<std::string> wikitext_paragraphs(const Lab& lab) {
   return texts;
 }
 
-std::string war_and_peace(const Lab& lab) {
-  const std::filesystem::path path = lab.data("war-and-peace.txt");
+std::string war_and_peace(const Harness& harness) {
+  const std::filesystem::path path = harness.data("war-and-peace.txt");
   std::string text = read_data(path);
   expect_at_least(path, 3'000'000, text.size(), "bytes");
   return text;
 }
 
-std::vector<TrecQuery> trec_queries(const Lab& lab, int year) {
+std::vector<TrecQuery> trec_queries(const Harness& harness, int year) {
   std::vector<TrecQuery> queries;
-  const std::filesystem::path path = lab.data(fmt::format("trec-dl{}-bm25-top100.jsonl.gz", year));
+  const std::filesystem::path path =
+      harness.data(fmt::format("trec-dl{}-bm25-top100.jsonl.gz", year));
   for (const auto& [json, source] : read_records(path)) {
     TrecQuery query{.query = text_in(json, source, "query")};
     const Json& hits = list_in(json, source, "hits");
@@ -216,8 +217,8 @@ std::vector<TrecQuery> trec_queries(const Lab& lab, int year) {
   return queries;
 }
 
-std::vector<Problem> mbpp_problems(const Lab& lab) {
-  const std::filesystem::path path = lab.data("mbpp-1-600.jsonl");
+std::vector<Problem> mbpp_problems(const Harness& harness) {
+  const std::filesystem::path path = harness.data("mbpp-1-600.jsonl");
   std::vector<Problem> problems;
   for (const auto& [json, source] : read_records(path)) {
     const Json& tests = list_in(json, source, "test_list");

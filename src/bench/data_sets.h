@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/lab.h"
+#include "bench/harness.h"
 
 namespace pando::bench {
 
@@ -20,26 +20,26 @@ struct QaDocument {
   std::vector<std::string> questions;
   std::vector<std::string> answers;  // [questions]
 };
-std::vector<QaDocument> squad_documents(const Lab& lab);      // paragraphs; no answer is "null"
-std::vector<QaDocument> race_documents(const Lab& lab);       // options are part of the question
-std::vector<QaDocument> fairytale_documents(const Lab& lab);  // whole stories
+std::vector<QaDocument> squad_documents(const Harness& harness);  // paragraphs; no answer is "null"
+std::vector<QaDocument> race_documents(const Harness& harness);  // options are part of the question
+std::vector<QaDocument> fairytale_documents(const Harness& harness);  // whole stories
 
-std::vector<std::string> mmlu_questions(const Lab& lab);
-std::vector<std::string> alpaca_texts(const Lab& lab);         // in Alpaca's form, with the output
-std::vector<std::string> wikitext_paragraphs(const Lab& lab);  // that are not empty
-std::string war_and_peace(const Lab& lab);
+std::vector<std::string> mmlu_questions(const Harness& harness);
+std::vector<std::string> alpaca_texts(const Harness& harness);  // in Alpaca's form, with the output
+std::vector<std::string> wikitext_paragraphs(const Harness& harness);  // that are not empty
+std::string war_and_peace(const Harness& harness);
 
 // A query with its candidates, the best by BM25 first.
 struct TrecQuery {
   std::string query;
   std::vector<std::string> passages;
 };
-std::vector<TrecQuery> trec_queries(const Lab& lab, int year);  // 19 or 20
+std::vector<TrecQuery> trec_queries(const Harness& harness, int year);  // 19 or 20
 
 struct Problem {
   std::string text;  // what the program has to do, and a test of it
   std::string code;  // that does it
 };
-std::vector<Problem> mbpp_problems(const Lab& lab);
+std::vector<Problem> mbpp_problems(const Harness& harness);
 
 }  // namespace pando::bench

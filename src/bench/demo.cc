@@ -24,9 +24,9 @@ fs::path beside_program(const std::string& path) {
 
 }  // namespace
 
-std::shared_ptr<const Model> demo_model(Lab& lab) {
-  const fs::path& given = lab.settings().model;
-  return lab.load(given.empty() ? beside_program("models/demo") : given, WeightType::kAsStored);
+std::shared_ptr<const Model> demo_model(Harness& harness) {
+  const fs::path& given = harness.settings().model;
+  return harness.load(given.empty() ? beside_program("models/demo") : given, WeightType::kAsStored);
 }
 
 std::vector<QaDocument> demo_documents() {

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "bench/data_sets.h"
-#include "bench/lab.h"
+#include "bench/harness.h"
 #include "pando/scores.h"
 
 namespace pando::bench {
 
 // --model where it is given, else the demo model: in the repository beside the build directory, or
 // where it is installed. kNotFound.
-std::shared_ptr<const Model> demo_model(Lab& lab);
+std::shared_ptr<const Model> demo_model(Harness& harness);
 // docs/demo/documents.jsonl of the repository. kNotFound; kBadFile.
 std::vector<QaDocument> demo_documents();
 

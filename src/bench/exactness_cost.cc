@@ -22,7 +22,7 @@
 namespace pando::bench {
 namespace {
 
-double seconds_each(const Lab& lab) { return lab.choose(0.02, 0.6, 1.0); }
+double seconds_each(const Harness& harness) { return harness.choose(0.02, 0.6, 1.0); }
 
 // Every thread multiplies a part of the inputs with all outputs; the parts are added.
 class SplitProduct {
@@ -117,11 +117,11 @@ struct Variant {
 };
 
 // A row: ours, which comes first, and the fastest of the others.
-void add_row(const Lab& lab, Table& table, const std::string& what,
+void add_row(const Harness& harness, Table& table, const std::string& what,
              const std::vector<Variant>& variants) {
   std::vector<std::function<void()>> calls;
   for (const Variant& variant : variants) calls.push_back(variant.run);
-  const auto times = times_in_turn(seconds_each(lab), calls);
+  const auto times = times_in_turn(seconds_each(harness), calls);
   size_t best = 1;
   for (size_t i = 2; i < times.size(); ++i)
     if (median(times[i]) < median(times[best])) best = i;
@@ -130,63 +130,65 @@ void add_row(const Lab& lab, Table& table, const std::string& what,
              number(100 * (times_faster(times[best], times[0]) - 1))});
 }
 
-void add_products(const Lab& lab, Table& table, ThreadPool& pool) {
-  const size_t n_bytes = lab.cold_bytes();
+void add_products(const Harness& harness, Table& table, ThreadPool& pool) {
+  const size_t n_bytes = harness.cold_bytes();
   struct Shape {
     int n, k;
   };
-  const auto shapes = lab.choose<std::vector<Shape>>({{768, 512}}, {{1024, 3072}, {3072, 1024}},
-                                                     {{1024, 3072}, {3072, 1024}, {4096, 4096}});
+  const auto shapes = harness.choose<std::vector<Shape>>(
+      {{768, 512}}, {{1024, 3072}, {3072, 1024}}, {{1024, 3072}, {3072, 1024}, {4096, 4096}});
   for (const auto [n, k] : shapes) {
     for (const DType type : {DType::kF32, DType::kBF16, DType::kQ8_0}) {
       ProductWork ours(type, n, k, n_bytes);
       std::vector<std::unique_ptr<SplitProduct>> splits;
       std::vector<int> n_parts = {2};
-      if (lab.threads() > 2 && k / lab.threads() % 32 == 0) n_parts.push_back(lab.threads());
+      if (harness.threads() > 2 && k / harness.threads() % 32 == 0)
+        n_parts.push_back(harness.threads());
       for (const int parts : n_parts)
         splits.push_back(std::make_unique<SplitProduct>(type, n, k, parts, n_bytes));
       std::unique_ptr<FreeDots> dots;
       if (type == DType::kBF16 && FreeDots::is_there())
         dots = std::make_unique<FreeDots>(n, k, n_bytes);
-      for (const int m : lab.choose<std::vector<int>>({1, 8}, {1, 4, 16, 128},
-                                                      {1, 2, 4, 8, 16, 32, 64, 128, 256})) {
+      for (const int m : harness.choose<std::vector<int>>({1, 8}, {1, 4, 16, 128},
+                                                          {1, 2, 4, 8, 16, 32, 64, 128, 256})) {
         std::vector<Variant> variants = {{"", [&] { ours.run(pool, m); }}};
         for (size_t i = 0; i < splits.size(); ++i)
           variants.push_back({fmt::format("{} sums over K", n_parts[i]),
                               [&pool, m, split = splits[i].get()] { split->run(pool, m); }});
         if (dots && m == 1)
           variants.push_back({"inner products along K", [&] { dots->run(pool); }});
-        add_row(lab, table, fmt::format("product, {}, {} x {}, {} rows", dtype_name(type), n, k, m),
-                variants);
+        add_row(harness, table,
+                fmt::format("product, {}, {} x {}, {} rows", dtype_name(type), n, k, m), variants);
       }
     }
   }
 }
 
-void add_attention(const Lab& lab, Table& table, ThreadPool& pool) {
+void add_attention(const Harness& harness, Table& table, ThreadPool& pool) {
   struct Lengths {
     int tile, span;
   };
   constexpr Lengths kFree[] = {{64, 256}, {64, 1024}, {64, 1 << 20}, {128, 1024}, {256, 1 << 20}};
   for (const int heads : {1, 8}) {
-    for (const int n_keys : lab.choose<std::vector<int>>({500}, {500, 2000, 16384},
-                                                         {250, 500, 1000, 2000, 4096, 16384})) {
-      for (const int rows : lab.choose<std::vector<int>>({1}, {1, 16, 128}, {1, 4, 16, 64, 128})) {
+    for (const int n_keys : harness.choose<std::vector<int>>({500}, {500, 2000, 16384},
+                                                             {250, 500, 1000, 2000, 4096, 16384})) {
+      for (const int rows :
+           harness.choose<std::vector<int>>({1}, {1, 16, 128}, {1, 4, 16, 64, 128})) {
         AttentionCase shape{.batch = rows, .prefix = n_keys, .n_heads = heads, .n_kv_heads = heads};
         std::vector<std::unique_ptr<AttentionWork>> works;
-        works.push_back(std::make_unique<AttentionWork>(shape, lab.cold_bytes()));
+        works.push_back(std::make_unique<AttentionWork>(shape, harness.cold_bytes()));
         std::vector<Variant> variants;
         for (const auto [tile, span] : kFree) {
           shape.tile_len = tile;
           shape.span_len = span;
-          works.push_back(std::make_unique<AttentionWork>(shape, lab.cold_bytes()));
+          works.push_back(std::make_unique<AttentionWork>(shape, harness.cold_bytes()));
         }
         for (size_t i = 0; i < works.size(); ++i)
           variants.push_back({i == 0 ? ""
                                      : fmt::format("tiles of {}, spans of {}", kFree[i - 1].tile,
                                                    kFree[i - 1].span),
                               [&pool, work = works[i].get()] { work->shared(pool); }});
-        add_row(lab, table,
+        add_row(harness, table,
                 fmt::format("attention, f16, {} KV heads, {} keys, {} rows", heads, n_keys, rows),
                 variants);
       }
@@ -194,10 +196,10 @@ void add_attention(const Lab& lab, Table& table, ThreadPool& pool) {
   }
 }
 
-void run_exactness_cost(Lab& lab) {
-  ThreadPool pool(lab.threads());
+void run_exactness_cost(Harness& harness) {
+  ThreadPool pool(harness.threads());
   Table table{
-      .title = fmt::format("What fixed order costs, {} threads, {}", lab.threads(),
+      .title = fmt::format("What fixed order costs, {} threads, {}", harness.threads(),
                            kernel::best_kernels().name),
       .columns = {"what", "fixed, us", "the fastest in free order", "us", "cost %"},
       .notes = {"Weights come from memory, keys and values as from 64 layers at most. All take "
@@ -208,9 +210,9 @@ void run_exactness_cost(Lab& lab) {
                 "along rows of weights; tiles and spans of attention of any length, so "
                 "that a path can be cut anywhere. int8 sums are of integers, which have "
                 "no order."}};
-  add_products(lab, table, pool);
-  add_attention(lab, table, pool);
-  lab.show(table, {.columns = {"cost %"}});
+  add_products(harness, table, pool);
+  add_attention(harness, table, pool);
+  harness.show(table, {.columns = {"cost %"}});
 }
 
 }  // namespace

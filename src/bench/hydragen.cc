@@ -15,13 +15,14 @@
 namespace pando::bench {
 namespace {
 
-std::vector<Lane> decode(Lab& lab, const ModelSpec& spec, int prefix, int batch, int n_tokens) {
-  const auto model = lab.model(spec);
+std::vector<Lane> decode(Harness& harness, const ModelSpec& spec, int prefix, int batch,
+                         int n_tokens) {
+  const auto model = harness.model(spec);
   std::vector<Contestant> contestants;
   for (const char* name : {"tree", "hydragen", "prefix_cached", "no_attention"})
     contestants.push_back({.name = name, .sharing = name, .model = model, .max_running = batch});
-  return lab.contest(contestants,
-                     shared_prompts(decodes_behind(prefix, batch, n_tokens), model->info().vocab));
+  return harness.contest(
+      contestants, shared_prompts(decodes_behind(prefix, batch, n_tokens), model->info().vocab));
 }
 
 // What was measured at one setting.
@@ -72,11 +73,11 @@ struct Grid {
 };
 
 // A row for each setting: tokens/s of every contestant, and the tree's share of the ceiling.
-std::vector<Point> show(Lab& lab, const ModelSpec& spec, const Grid& grid) {
-  const int n_tokens = lab.choose(2, 3, 4);
+std::vector<Point> show(Harness& harness, const ModelSpec& spec, const Grid& grid) {
+  const int n_tokens = harness.choose(2, 3, 4);
   Table table{
       .title = fmt::format("{}, {}, {} tokens an answer, tokens per second", grid.title,
-                           lab.name(spec), n_tokens),
+                           harness.name(spec), n_tokens),
       .columns = {"prefix", "batch", "tree", "hydragen", "prefix_cached", "no_attention (wrong)",
                   "tree / hydragen", "tree / prefix_cached", "tree / ceiling", "attention %"},
       .notes = {grid.note}};
@@ -93,7 +94,7 @@ std::vector<Point> show(Lab& lab, const ModelSpec& spec, const Grid& grid) {
   std::vector<Point> points;
   for (const int prefix : grid.prefixes) {
     for (const int batch : grid.batches) {
-      std::vector<Lane> lanes = decode(lab, spec, prefix, batch, n_tokens);
+      std::vector<Lane> lanes = decode(harness, spec, prefix, batch, n_tokens);
       note_missing(table, fmt::format("prefix {}, batch {}", prefix, batch), lanes);
       std::vector<std::string> cells = {std::to_string(prefix), std::to_string(batch)};
       for (size_t i = 0; i < lanes.size(); ++i) {
@@ -114,17 +115,17 @@ std::vector<Point> show(Lab& lab, const ModelSpec& spec, const Grid& grid) {
     }
   }
   if (grid.x_label.empty()) {
-    lab.show(table, {.n_names = 2, .columns = {"tree", "hydragen", "prefix_cached"}});
+    harness.show(table, {.n_names = 2, .columns = {"tree", "hydragen", "prefix_cached"}});
   } else {
-    lab.show(table);
-    lab.show(chart);
+    harness.show(table);
+    harness.show(chart);
   }
   return points;
 }
 
 // The tree's shares beside what the rates of single kernels allow.
-void show_allowed(Lab& lab, const ModelSpec& spec, const std::vector<Point>& points) {
-  const auto model = lab.model(spec);
+void show_allowed(Harness& harness, const ModelSpec& spec, const std::vector<Point>& points) {
+  const auto model = harness.model(spec);
   const model::ModelConfig& config = model->parts().weights.config;
   MachineRates rates{};
   Table table{
@@ -141,15 +142,15 @@ void show_allowed(Lab& lab, const ModelSpec& spec, const std::vector<Point>& poi
   double products_s = 0;
   int batch = 0;
   for (const Point& point : points) {
-    if (point.batch != batch) products_s = product_seconds(lab, *model, batch = point.batch);
+    if (point.batch != batch) products_s = product_seconds(harness, *model, batch = point.batch);
     rates.shared_attention =
-        attention_rate(lab, batch * config.n_heads / config.n_kv_heads, point.prefix,
+        attention_rate(harness, batch * config.n_heads / config.n_kv_heads, point.prefix,
                        config.head_dim, config.n_kv_heads, KvType::kF16);
-    rates.own_reads = own_read_rate(lab, {.batch = batch,
-                                          .prefix = point.prefix,
-                                          .n_heads = config.n_heads,
-                                          .n_kv_heads = config.n_kv_heads,
-                                          .head_dim = config.head_dim});
+    rates.own_reads = own_read_rate(harness, {.batch = batch,
+                                              .prefix = point.prefix,
+                                              .n_heads = config.n_heads,
+                                              .n_kv_heads = config.n_kv_heads,
+                                              .head_dim = config.head_dim});
     const StepParts parts = step_parts(config, point.prefix, batch, 2, products_s, rates);
     const double share = times_faster(point.lanes[0], point.lanes[3]);
     const double times = times_faster(point.lanes[0], point.lanes[2]);
@@ -163,38 +164,38 @@ void show_allowed(Lab& lab, const ModelSpec& spec, const std::vector<Point>& poi
                number(share / parts.share_of_ceiling()), number(times), number(parts.times_own()),
                number(times / parts.times_own())});
   }
-  lab.show(table);
+  harness.show(table);
 }
 
-void run_figure_3(Lab& lab) {
-  const ModelSpec spec = llama_spec("codellama-13b", lab.choose(1, 1, 2));
+void run_figure_3(Harness& harness) {
+  const ModelSpec spec = llama_spec("codellama-13b", harness.choose(1, 1, 2));
   const std::string paper = "The paper: CodeLlama-13b, 8 A100, 128 tokens an answer; ";
-  show(lab, spec,
+  show(harness, spec,
        {.title = "Figure 3 (a)",
-        .prefixes = {lab.choose(128, 1024, 2048)},
-        .batches = lab.choose<std::vector<int>>({4, 8}, {8, 128}, {16, 256}),
+        .prefixes = {harness.choose(128, 1024, 2048)},
+        .batches = harness.choose<std::vector<int>>({4, 8}, {8, 128}, {16, 256}),
         .x_label = "batch",
         .note = paper + "a prefix of 2,048. There Hydragen stays within 50% of the ceiling at all "
                         "batches."});
-  const std::vector<Point> points =
-      show(lab, spec,
-           {.title = "Figure 3 (b)",
-            .prefixes = lab.choose<std::vector<int>>({64, 128}, {1024, 2048}, {1024, 4096, 16256}),
-            .batches = {lab.choose(8, 256, 256)},
-            .x_label = "tokens of the prefix",
-            .note = paper + "batch 1,024. There Hydragen stays within 70% of the ceiling up to 16K "
-                            "tokens, at up to 32 times the best baseline."});
-  show_allowed(lab, spec, points);
+  const std::vector<Point> points = show(
+      harness, spec,
+      {.title = "Figure 3 (b)",
+       .prefixes = harness.choose<std::vector<int>>({64, 128}, {1024, 2048}, {1024, 4096, 16256}),
+       .batches = {harness.choose(8, 256, 256)},
+       .x_label = "tokens of the prefix",
+       .note = paper + "batch 1,024. There Hydragen stays within 70% of the ceiling up to 16K "
+                       "tokens, at up to 32 times the best baseline."});
+  show_allowed(harness, spec, points);
 }
 
-void run_tables_1_2(Lab& lab) {
-  ModelSpec spec = llama_spec("llama-2-7b", lab.choose(1, 1, 2));
-  if (lab.full()) spec.context = 16384;  // CodeLlama's, where Llama 2 has 4,096
-  show(lab, spec,
+void run_tables_1_2(Harness& harness) {
+  ModelSpec spec = llama_spec("llama-2-7b", harness.choose(1, 1, 2));
+  if (harness.full()) spec.context = 16384;  // CodeLlama's, where Llama 2 has 4,096
+  show(harness, spec,
        {.title = "Tables 1 and 2",
-        .prefixes = lab.choose<std::vector<int>>(
+        .prefixes = harness.choose<std::vector<int>>(
             {64, 128}, {1024, 2048}, {std::begin(kPaperPrefixes), std::end(kPaperPrefixes)}),
-        .batches = lab.choose<std::vector<int>>({4, 8}, {32, 64}, {32, 64, 128, 256}),
+        .batches = harness.choose<std::vector<int>>({4, 8}, {32, 64}, {32, 64, 128, 256}),
         .note = "The paper: CodeLlama-7B (the shape of Llama 2 7B), 8 A100; vLLM without "
                 "detokenisation (its \"No Tokenization\"), which reads the prefix once for each "
                 "sequence. At batch 1,024 and 16,256 tokens of prefix (table 1; 16,128 in table 2) "

@@ -1,13 +1,13 @@
 // Parts of Hydragen's benchmarks with files of their own.
 #pragma once
 
-#include "bench/lab.h"
+#include "bench/harness.h"
 #include "bench/tokens.h"
 #include "model/config.h"
 
 namespace pando::bench {
 
-void run_hydragen_figure_4(Lab& lab);
+void run_hydragen_figure_4(Harness& harness);
 
 // A Llama in bf16 with so many of its layers.
 ModelSpec llama_spec(const char* shape, int n_layers);
@@ -36,6 +36,6 @@ double attention_operations(const model::ModelConfig& config, int prefix, int ba
 StepParts step_parts(const model::ModelConfig& config, int prefix, int batch, int kv_element_bytes,
                      double products_s, const MachineRates& rates);
 // At the measured rate of each matrix.
-double product_seconds(const Lab& lab, const Model& model, int batch);
+double product_seconds(const Harness& harness, const Model& model, int batch);
 
 }  // namespace pando::bench

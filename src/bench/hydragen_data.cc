@@ -13,8 +13,8 @@ namespace {
 
 constexpr int kVocab = 32000;
 
-std::vector<std::string> lines_of_novel(const Lab& lab) {
-  const std::string text = war_and_peace(lab);
+std::vector<std::string> lines_of_novel(const Harness& harness) {
+  const std::string text = war_and_peace(harness);
   std::vector<std::string> lines;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -25,8 +25,8 @@ std::vector<std::string> lines_of_novel(const Lab& lab) {
 }
 
 // n tokens of the novel, a fact after every fourth line; facts are numbered from 0.
-std::vector<Token> novel_with_facts(const Lab& lab, const TextTokens& tokens, size_t n) {
-  const std::vector<std::string> lines = lines_of_novel(lab);
+std::vector<Token> novel_with_facts(const Harness& harness, const TextTokens& tokens, size_t n) {
+  const std::vector<std::string> lines = lines_of_novel(harness);
   std::vector<Token> document;
   for (size_t i = 0; document.size() < n && i < lines.size(); i += 4) {
     std::string part;
@@ -37,16 +37,16 @@ std::vector<Token> novel_with_facts(const Lab& lab, const TextTokens& tokens, si
   return document;
 }
 
-void run_figure_5(Lab& lab) {
+void run_figure_5(Harness& harness) {
   // One layer: a prefix of 20K tokens is computed once by every contestant, untimed.
   const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = kVocab};
-  const auto model = lab.model(spec);
-  const TextTokens tokens(lab, model->info().vocab);
+  const auto model = harness.model(spec);
+  const TextTokens tokens(harness, model->info().vocab);
   const std::vector<Token> document =
-      novel_with_facts(lab, tokens, lab.choose<size_t>(512, 19947, 19947));
+      novel_with_facts(harness, tokens, harness.choose<size_t>(512, 19947, 19947));
   const int n_tokens = 4;
   Table table{.title = fmt::format("Seconds for questions about {} tokens of War and Peace, {}",
-                                   document.size(), lab.name(spec)),
+                                   document.size(), harness.name(spec)),
               .columns = {"questions", "tree", "hydragen", "prefix_cached", "no_attention (wrong)",
                           "tree / prefix_cached", "tree / hydragen", "tree: share of ceiling"},
               .notes = {fmt::format(
@@ -60,12 +60,12 @@ void run_figure_5(Lab& lab) {
               .y_label = "seconds",
               .log_x = true,
               .log_y = true};
-  const auto sizes = lab.choose<std::vector<int>>({4}, {64, 256}, {16, 64, 256});
+  const auto sizes = harness.choose<std::vector<int>>({4}, {64, 256}, {16, 64, 256});
   for (const int n : sizes) {
     std::vector<Contestant> contestants;
     for (const char* name : {"tree", "hydragen", "prefix_cached", "no_attention"})
       contestants.push_back({.name = name, .sharing = name, .model = model, .max_running = n});
-    const std::vector<Lane> lanes = lab.contest(contestants, [&](int repetition) {
+    const std::vector<Lane> lanes = harness.contest(contestants, [&](int repetition) {
       Workload workload{.warm = {request_of(document, 1)}};
       for (int i = 0; i < n; ++i)  // other names in each repetition
         workload.timed.push_back(request_of(
@@ -85,26 +85,26 @@ void run_figure_5(Lab& lab) {
     cells.push_back(number(times_faster(lanes[0], lanes[3])));
     table.add(std::move(cells));
   }
-  lab.show(table);
-  lab.show(chart);
+  harness.show(table);
+  harness.show(chart);
 }
 
-void run_figure_6(Lab& lab) {
+void run_figure_6(Harness& harness) {
   const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = kVocab};
-  const auto model = lab.model(spec);
-  const TextTokens tokens(lab, model->info().vocab);
-  const std::vector<Problem> problems = mbpp_problems(lab);
+  const auto model = harness.model(spec);
+  const TextTokens tokens(harness, model->info().vocab);
+  const std::vector<Problem> problems = mbpp_problems(harness);
   const auto asked = [](const Problem& problem) {
     return fmt::format("# Problem\n{}\n# Program\n", problem.text);
   };
   std::string two_shots = "Write a Python program that solves the problem.\n";
   for (size_t i = 0; i < 2; ++i) two_shots += asked(problems[i]) + problems[i].code + "\n";
   const std::vector<Token> shots = tokens(two_shots);
-  const int n_samples = lab.choose(4, 16, 32), n_tokens = lab.choose(4, 16, 32);
+  const int n_samples = harness.choose(4, 16, 32), n_tokens = harness.choose(4, 16, 32);
   Table table{
       .title = fmt::format("Seconds a problem, {} programs of {} tokens each, {} tokens of two "
                            "examples, {}",
-                           n_samples, n_tokens, shots.size(), lab.name(spec)),
+                           n_samples, n_tokens, shots.size(), harness.name(spec)),
       .columns = {"problems at once", "hydragen, one level", "hydragen, two levels", "tree",
                   "prefix_cached", "two levels / one", "tree / one level", "tree / two levels"},
       .notes = {
@@ -116,27 +116,27 @@ void run_figure_6(Lab& lab) {
               .x_label = "problems at once",
               .y_label = "seconds a problem",
               .log_x = true};
-  const auto sizes = lab.choose<std::vector<int>>({2}, {2, 8}, {2, 8, 32});
+  const auto sizes = harness.choose<std::vector<int>>({2}, {2, 8}, {2, 8, 32});
   for (const int n : sizes) {
     const auto contestant = [&](const std::string& sharing) {
       return Contestant{
           .name = sharing, .sharing = sharing, .model = model, .max_running = n * n_samples};
     };
-    const std::vector<Lane> lanes =
-        lab.contest({contestant(fmt::format("hydragen:levels={}", shots.size())),
-                     contestant("hydragen"), contestant("tree"), contestant("prefix_cached")},
-                    [&](int repetition) {
-                      Workload workload{.warm = {request_of(shots, 1)}};
-                      for (int i = 0; i < n; ++i) {
-                        const size_t problem = 2 + static_cast<size_t>(repetition * n + i) % 598;
-                        workload.timed.push_back(
-                            request_of(joined(shots, tokens(asked(problems[problem]))), n_tokens));
-                        workload.timed.back().sampling.n = n_samples;
-                        workload.timed.back().sampling.temperature = 1;
-                        workload.timed.back().sampling.seed = 1;
-                      }
-                      return workload;
-                    });
+    const std::vector<Lane> lanes = harness.contest(
+        {contestant(fmt::format("hydragen:levels={}", shots.size())), contestant("hydragen"),
+         contestant("tree"), contestant("prefix_cached")},
+        [&](int repetition) {
+          Workload workload{.warm = {request_of(shots, 1)}};
+          for (int i = 0; i < n; ++i) {
+            const size_t problem = 2 + static_cast<size_t>(repetition * n + i) % 598;
+            workload.timed.push_back(
+                request_of(joined(shots, tokens(asked(problems[problem]))), n_tokens));
+            workload.timed.back().sampling.n = n_samples;
+            workload.timed.back().sampling.temperature = 1;
+            workload.timed.back().sampling.seed = 1;
+          }
+          return workload;
+        });
     note_missing(table, fmt::format("{} problems", n), lanes);
     std::vector<std::string> cells = {std::to_string(n)};
     for (size_t i = 0; i < lanes.size(); ++i) {
@@ -149,20 +149,20 @@ void run_figure_6(Lab& lab) {
     cells.push_back(number(times_faster(lanes[2], lanes[1])));
     table.add(std::move(cells));
   }
-  lab.show(table);
-  lab.show(chart);
+  harness.show(table);
+  harness.show(chart);
 }
 
-void run_needles(Lab& lab) {
-  const auto model = demo_model(lab);
-  const int n_documents = lab.choose(1, 2, 8), n_facts = lab.choose(8, 32, 32);
+void run_needles(Harness& harness) {
+  const auto model = demo_model(harness);
+  const int n_documents = harness.choose(1, 2, 8), n_facts = harness.choose(8, 32, 32);
   Table table{.title = fmt::format(
                   "Facts found in documents: {} of each kind, half of {} facts asked about",
                   n_documents, n_facts),
               .columns = {"other lines", "tokens", "planner", "answers right, %",
                           "exact match with packed, %", "seconds"},
               .notes = {"The paper (section 4.3) times only."}};
-  if (lab.settings().model.empty())
+  if (harness.settings().model.empty())
     table.notes.emplace_back(
         "By the demo model, which was trained on documents of up to 1,024 tokens of its own kind; "
         "a "
@@ -172,8 +172,8 @@ void run_needles(Lab& lab) {
     std::vector<std::string> lines;
   };
   std::vector<Kind> kinds = {{"facts of other kinds", demo_filler(500)}};
-  if (!lab.settings().data.empty()) kinds.push_back({"War and Peace", lines_of_novel(lab)});
-  const auto lengths = lab.choose<std::vector<int>>({512}, {1000, 1950}, {500, 1000, 1950});
+  if (!harness.settings().data.empty()) kinds.push_back({"War and Peace", lines_of_novel(harness)});
+  const auto lengths = harness.choose<std::vector<int>>({512}, {1000, 1950}, {500, 1000, 1950});
   for (const Kind& kind : kinds) {
     for (const int length : lengths) {
       const std::vector<QaDocument> documents =
@@ -181,7 +181,7 @@ void run_needles(Lab& lab) {
       std::vector<Contestant> contestants;
       for (const char* name : {"packed", "tree", "hydragen", "prefix_cached", "stacked"})
         contestants.push_back({.name = name, .sharing = name, .model = model});
-      const std::vector<Lane> lanes = lab.contest(contestants, [&](int repetition) {
+      const std::vector<Lane> lanes = harness.contest(contestants, [&](int repetition) {
         return Workload{.timed = demo_requests(*model, documents, 8, repetition)};
       });
       note_missing(table, fmt::format("{}, {} tokens", kind.name, length), lanes);
@@ -194,7 +194,7 @@ void run_needles(Lab& lab) {
       }
     }
   }
-  lab.show(table, {.n_names = 3, .columns = {"answers right, %"}});
+  harness.show(table, {.n_names = 3, .columns = {"answers right, %"}});
 }
 
 }  // namespace

@@ -10,17 +10,17 @@
 
 namespace pando::bench {
 
-void run_hydragen_figure_4(Lab& lab) {
-  const auto batches = lab.choose<std::vector<int>>({8}, {32, 256}, {64, 256, 1024});
-  const auto prefixes = lab.choose<std::vector<int>>({256, 1024}, {1024, 4096, 16384},
-                                                     {1024, 2048, 4096, 8192, 16384});
-  const auto suffixes = lab.choose<std::vector<int>>({32}, {32, 256}, {32, 128, 512, 1024});
-  const double most_bytes = lab.full() ? 3e9 : 5e8;  // of the keys and values of a layer
-  ThreadPool pool(lab.threads());
+void run_hydragen_figure_4(Harness& harness) {
+  const auto batches = harness.choose<std::vector<int>>({8}, {32, 256}, {64, 256, 1024});
+  const auto prefixes = harness.choose<std::vector<int>>({256, 1024}, {1024, 4096, 16384},
+                                                         {1024, 2048, 4096, 8192, 16384});
+  const auto suffixes = harness.choose<std::vector<int>>({32}, {32, 256}, {32, 128, 512, 1024});
+  const double most_bytes = harness.full() ? 3e9 : 5e8;  // of the keys and values of a layer
+  ThreadPool pool(harness.threads());
   Table table{
       .title = fmt::format("Hydragen figure 4: attention of one decoding step, 8 query heads, 1 KV "
                            "head of 128, f16, {} threads",
-                           lab.threads()),
+                           harness.threads()),
       .columns = {"batch", "prefix", "suffix", "own copies, us", "own pages, us", "hydragen, us",
                   "tree, us", "hydragen / own copies", "tree / own copies", "hydragen / own pages",
                   "tree / own pages"},
@@ -41,16 +41,16 @@ void run_hydragen_figure_4(Lab& lab) {
       Chart::Series tree{"tree, " + of, {}}, hydragen{"hydragen, " + of, {}};
       for (const int prefix : prefixes) {
         AttentionCase shape{.batch = batch, .prefix = prefix, .suffix = suffix, .n_heads = 8};
-        AttentionWork work(shape, lab.cold_bytes());
+        AttentionWork work(shape, harness.cold_bytes());
         shape.own_copies = true;
         std::unique_ptr<AttentionWork> copies;
         if (shape.bytes() <= most_bytes)
-          copies = std::make_unique<AttentionWork>(shape, lab.cold_bytes());
+          copies = std::make_unique<AttentionWork>(shape, harness.cold_bytes());
         std::vector<std::function<void()>> calls = {[&] { work.per_sequence(pool); },
                                                     [&] { work.hydragen(pool); },
                                                     [&] { work.shared(pool); }};
         if (copies) calls.emplace_back([&] { copies->per_sequence(pool); });
-        const auto times = times_in_turn(lab.choose(0.02, 1.0, 2.0), calls);
+        const auto times = times_in_turn(harness.choose(0.02, 1.0, 2.0), calls);
         const auto against_copies = [&](size_t i) {
           return copies ? times_faster(times[i], times[3]) : kNotMeasured;
         };
@@ -67,8 +67,8 @@ void run_hydragen_figure_4(Lab& lab) {
       chart.series.push_back(std::move(hydragen));
     }
   }
-  lab.show(table);
-  lab.show(chart);
+  harness.show(table);
+  harness.show(chart);
 }
 
 }  // namespace pando::bench

@@ -18,11 +18,11 @@ StepParts step_parts(const model::ModelConfig& config, int prefix, int batch, in
   return {products_s, operations / rates.shared_attention, bytes / rates.own_reads};
 }
 
-double product_seconds(const Lab& lab, const Model& model, int batch) {
+double product_seconds(const Harness& harness, const Model& model, int batch) {
   const model::Weights& weights = model.parts().weights;
   const model::ModelConfig& config = weights.config;
   const auto seconds = [&](const kernel::PackedMatrix& w, int m) {
-    return 2.0 * m * w.n() * w.k() / product_rate(lab, w.type(), m, w.n(), w.k());
+    return 2.0 * m * w.n() * w.k() / product_rate(harness, w.type(), m, w.n(), w.k());
   };
   const model::LayerWeights& layer = weights.layers[0];
   double of_layer = seconds(layer.o, batch) + seconds(layer.down, batch);

@@ -10,17 +10,17 @@ namespace pando::bench {
 namespace {
 
 // Questions that contestants without sharing are asked at most: each costs them the same.
-size_t asked_alone(const Lab& lab, const QaShape& shape) {
-  if (lab.quick()) return 4;
+size_t asked_alone(const Harness& harness, const QaShape& shape) {
+  if (harness.quick()) return 4;
   return shape.n_prompt() > 5000 ? 1 : shape.n_prompt() > 1000 ? 4 : 16;
 }
 
-void run_table_5(Lab& lab) {
+void run_table_5(Harness& harness) {
   const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = 32000};
-  const auto model = lab.model(spec);
+  const auto model = harness.model(spec);
   Table table{
-      .title =
-          fmt::format("Questions per second on the shapes of IPPD's data sets, {}", lab.name(spec)),
+      .title = fmt::format("Questions per second on the shapes of IPPD's data sets, {}",
+                           harness.name(spec)),
       .columns = {"data set", "batched (padded)", "packed", "prefix_cached", "stacked (IPPD)",
                   "tree", "tree / padded", "tree / packed", "tree / prefix_cached",
                   "tree / stacked", "answers compared with packed", "padded: the same, %",
@@ -35,17 +35,17 @@ void run_table_5(Lab& lab) {
               .y_label = "times",
               .log_y = true};
   for (const PaperSet& set : kPaperSets) {
-    if (lab.quick() && set.shape.n_prompt() > 1000) continue;
+    if (harness.quick() && set.shape.n_prompt() > 1000) continue;
     const int n_contexts =
-        lab.choose(1, set.shape.context < 700 ? 3 : 1, set.shape.n_prompt() > 5000 ? 1 : 3);
-    const size_t alone = asked_alone(lab, set.shape);
+        harness.choose(1, set.shape.context < 700 ? 3 : 1, set.shape.n_prompt() > 5000 ? 1 : 3);
+    const size_t alone = asked_alone(harness, set.shape);
     const std::vector<Contestant> contestants = {
         {.name = "padded", .sharing = "padded:batch=8", .model = model, .at_most = alone},
         {.name = "packed", .sharing = "packed", .model = model, .at_most = alone},
         {.name = "prefix_cached", .sharing = "prefix_cached", .model = model},
         {.name = "stacked", .sharing = "stacked", .model = model},
         {.name = "tree", .sharing = "tree", .model = model}};
-    const std::vector<Lane> lanes = lab.contest(contestants, [&](int repetition) {
+    const std::vector<Lane> lanes = harness.contest(contestants, [&](int repetition) {
       RandomTokens random(static_cast<uint64_t>(repetition), model->info().vocab);
       return Workload{.timed = questions_of(set.shape, n_contexts, random)};
     });
@@ -67,8 +67,8 @@ void run_table_5(Lab& lab) {
     cells.push_back(number(set.ippd_qps / set.batched_qps));
     table.add(std::move(cells));
   }
-  lab.show(table);
-  lab.show(chart);
+  harness.show(table);
+  harness.show(chart);
 }
 
 }  // namespace

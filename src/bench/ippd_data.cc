@@ -14,8 +14,8 @@
 namespace pando::bench {
 namespace {
 
-void run_table_1(Lab& lab) {
-  const TextTokens tokens(lab, 1 << 30);
+void run_table_1(Harness& harness) {
+  const TextTokens tokens(harness, 1 << 30);
   Table table{
       .title = "Tokens of instruction, context, question and answer, means",
       .columns = {"data set", "contexts", "questions a context", "instruction", "context",
@@ -27,7 +27,7 @@ void run_table_1(Lab& lab) {
           "examples); LongHealth is not here. Instructions are our own."}};
   const auto row = [&](const char* name, const char* instruction, std::vector<QaDocument> documents,
                        std::vector<std::string> paper) {
-    if (lab.quick()) documents.erase(documents.begin() + 20, documents.end());
+    if (harness.quick()) documents.erase(documents.begin() + 20, documents.end());
     double n = 0, context = 0, question = 0, answer = 0;
     for (const QaDocument& document : documents) {
       context += static_cast<double>(tokens(document.text).size());
@@ -50,23 +50,24 @@ void run_table_1(Lab& lab) {
   row("SQuAD 2.0",
       "Answer the question with words of the passage, as few as possible. Where the passage does "
       "not answer it, write null.",
-      squad_documents(lab), {"1365", "8.70", "47", "178", "12.6", "3.94"});
+      squad_documents(harness), {"1365", "8.70", "47", "178", "12.6", "3.94"});
   row("RACE", "Read the passage and choose the right option. Answer with its letter: A, B, C or D.",
-      race_documents(lab), {"1407", "3.51", "40", "344", "39.8", "1"});
+      race_documents(harness), {"1407", "3.51", "40", "344", "39.8", "1"});
   row("FairytaleQA", "Read the story and answer the question in a few words.",
-      fairytale_documents(lab), {"355", "29.7", "2754", "737", "12.0", "5.81"});
-  lab.show(table, {.columns = {"context"}});
+      fairytale_documents(harness), {"355", "29.7", "2754", "737", "12.0", "5.81"});
+  harness.show(table, {.columns = {"context"}});
 }
 
-void run_table_2(Lab& lab) {
-  const auto model = demo_model(lab);
+void run_table_2(Harness& harness) {
+  const auto model = demo_model(harness);
   std::vector<QaDocument> documents = demo_documents();
-  if (!lab.full()) documents.resize(std::min<size_t>(documents.size(), lab.quick() ? 1 : 3));
+  if (!harness.full())
+    documents.resize(std::min<size_t>(documents.size(), harness.quick() ? 1 : 3));
   std::vector<Contestant> contestants;
   for (const char* name : {"packed", "tree", "prefix_cached", "radix:threshold=1", "prepacked",
                            "prepacked:dense", "padded", "length_ordered", "hydragen", "stacked"})
     contestants.push_back({.name = name, .sharing = name, .model = model});
-  const std::vector<Lane> lanes = lab.contest(contestants, [&](int repetition) {
+  const std::vector<Lane> lanes = harness.contest(contestants, [&](int repetition) {
     return Workload{.timed = demo_requests(*model, documents, 24, repetition)};
   });
   size_t n_questions = 0;
@@ -88,15 +89,15 @@ void run_table_2(Lab& lab) {
                number(100 * scores.exact_match), number(100 * scores.token_f1),
                number(100 * scores.rouge_l), number(lane.seconds())});
   }
-  lab.show(table, {.columns = {"exact match with packed, %"}});
+  harness.show(table, {.columns = {"exact match with packed, %"}});
 }
 
-void run_table_3(Lab& lab) {
+void run_table_3(Harness& harness) {
   const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = 32000};
-  const auto model = lab.model(spec);
+  const auto model = harness.model(spec);
   Table table{
       .title = fmt::format("Dimensions of attention, one context with all its questions; {}",
-                           lab.name(spec)),
+                           harness.name(spec)),
       .columns = {"data set", "planner", "prefill q, K", "next q, K", "prefills", "decode q, K",
                   "decodes", "keys read", "query-key pairs", "attention, ms", "all, ms"},
       .notes = {
@@ -113,11 +114,11 @@ void run_table_3(Lab& lab) {
                                  {"stacked", "stacked:contexts=1", stacked_dimensions},
                                  {"tree", "tree", tree_dimensions}};
   for (const PaperSet& set : kPaperSets) {
-    if (!lab.full() && set.shape.n_prompt() > lab.choose(1000, 5000, 0)) continue;
+    if (!harness.full() && set.shape.n_prompt() > harness.choose(1000, 5000, 0)) continue;
     std::vector<Contestant> contestants;
     for (const Method& method : kMethods)
       contestants.push_back({.name = method.name, .sharing = method.sharing, .model = model});
-    const std::vector<Lane> lanes = lab.contest(contestants, [&](int repetition) {
+    const std::vector<Lane> lanes = harness.contest(contestants, [&](int repetition) {
       RandomTokens random(static_cast<uint64_t>(repetition), model->info().vocab);
       return Workload{.timed = questions_of(set.shape, 1, random)};
     });
@@ -135,7 +136,7 @@ void run_table_3(Lab& lab) {
                  number(1e3 * lanes[i].seconds())});
     }
   }
-  lab.show(table, {.n_names = 2, .columns = {"attention, ms"}});
+  harness.show(table, {.n_names = 2, .columns = {"attention, ms"}});
 }
 
 }  // namespace

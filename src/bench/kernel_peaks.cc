@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
-#include "bench/lab.h"
+#include "bench/harness.h"
 #include "bench/timing.h"
 #include "kernel/kernels.h"
 

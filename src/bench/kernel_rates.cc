@@ -11,7 +11,7 @@
 namespace pando::bench {
 namespace {
 
-double seconds_each(const Lab& lab) { return lab.choose(0.01, 0.3, 1.0); }
+double seconds_each(const Harness& harness) { return harness.choose(0.01, 0.3, 1.0); }
 
 }  // namespace
 
@@ -48,36 +48,36 @@ void ProductWork::run(ThreadPool& pool, int m) {
   next_ = (next_ + 1) % copies_.size();
 }
 
-double read_bandwidth(const Lab& lab) {
-  ThreadPool pool(lab.threads());
-  return read_peak(pool, lab.cold_bytes()).wall;
+double read_bandwidth(const Harness& harness) {
+  ThreadPool pool(harness.threads());
+  return read_peak(pool, harness.cold_bytes()).wall;
 }
 
-double own_read_rate(const Lab& lab, AttentionCase shape) {
-  ThreadPool pool(lab.threads());
-  AttentionWork work(shape, lab.cold_bytes());
-  const double seconds = time_calls(seconds_each(lab), [&] { work.per_sequence(pool); }).wall;
+double own_read_rate(const Harness& harness, AttentionCase shape) {
+  ThreadPool pool(harness.threads());
+  AttentionWork work(shape, harness.cold_bytes());
+  const double seconds = time_calls(seconds_each(harness), [&] { work.per_sequence(pool); }).wall;
   shape.own_copies = true;  // what is read counts for each
   return shape.bytes() / seconds;
 }
 
-double attention_rate(const Lab& lab, int n_rows, int n_keys, int head_dim, int n_kv_heads,
+double attention_rate(const Harness& harness, int n_rows, int n_keys, int head_dim, int n_kv_heads,
                       KvType type) {
-  ThreadPool pool(lab.threads());
+  ThreadPool pool(harness.threads());
   const AttentionCase shape{.type = kv_dtype(type),
                             .batch = n_rows,
                             .prefix = n_keys,
                             .n_heads = n_kv_heads,
                             .n_kv_heads = n_kv_heads,
                             .head_dim = head_dim};
-  AttentionWork work(shape, lab.cold_bytes());
-  return shape.flops() / time_calls(seconds_each(lab), [&] { work.shared(pool); }).wall;
+  AttentionWork work(shape, harness.cold_bytes());
+  return shape.flops() / time_calls(seconds_each(harness), [&] { work.shared(pool); }).wall;
 }
 
-double product_rate(const Lab& lab, DType type, int m, int n, int k) {
-  ThreadPool pool(lab.threads());
-  ProductWork work(type, n, k, lab.cold_bytes());
-  return 2.0 * m * n * k / time_calls(seconds_each(lab), [&] { work.run(pool, m); }).wall;
+double product_rate(const Harness& harness, DType type, int m, int n, int k) {
+  ThreadPool pool(harness.threads());
+  ProductWork work(type, n, k, harness.cold_bytes());
+  return 2.0 * m * n * k / time_calls(seconds_each(harness), [&] { work.run(pool, m); }).wall;
 }
 
 }  // namespace pando::bench

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bench/attention_work.h"
-#include "bench/lab.h"
+#include "bench/harness.h"
 #include "kernel/linear.h"
 
 namespace pando::bench {
@@ -28,18 +28,18 @@ class ProductWork {
   kernel::PackedRows scratch_;
 };
 
-// All of the following are a second on the clock, on all threads of the lab.
+// All of the following are a second on the clock, on all threads of the harness.
 
 // Bytes read from memory.
-double read_bandwidth(const Lab& lab);
+double read_bandwidth(const Harness& harness);
 // Bytes of keys and values that sequences read one after another, each for itself, of a prefix that
 // all have in the same pages: from memory once, then from caches as far as these hold them.
-double own_read_rate(const Lab& lab, AttentionCase shape);
+double own_read_rate(const Harness& harness, AttentionCase shape);
 // Operations (4 for each row, head, key and channel) of n_rows rows for each KV head against the
 // same n_keys positions, which come from memory.
-double attention_rate(const Lab& lab, int n_rows, int n_keys, int head_dim, int n_kv_heads,
+double attention_rate(const Harness& harness, int n_rows, int n_keys, int head_dim, int n_kv_heads,
                       KvType type);
 // Operations (2 M N K) of m rows with weights [n, k] that come from memory.
-double product_rate(const Lab& lab, DType type, int m, int n, int k);
+double product_rate(const Harness& harness, DType type, int m, int n, int k);
 
 }  // namespace pando::bench

@@ -21,19 +21,19 @@ const char* const kByProcessor =
     "By the clock, of all threads; by processor time, of one, so that other work on the machine "
     "does not count, and waiting for one another does.";
 
-std::vector<int> thread_counts(const Lab& lab) {
-  return lab.threads() > 1 ? std::vector<int>{1, lab.threads()} : std::vector<int>{1};
+std::vector<int> thread_counts(const Harness& harness) {
+  return harness.threads() > 1 ? std::vector<int>{1, harness.threads()} : std::vector<int>{1};
 }
 
 std::string percent(double part) { return number(100 * part); }
 
-double seconds_each(const Lab& lab) { return lab.choose(0.01, 0.15, 0.5); }
+double seconds_each(const Harness& harness) { return harness.choose(0.01, 0.15, 0.5); }
 
-void run_peak(Lab& lab) {
+void run_peak(Harness& harness) {
   Table table{.title = "What this machine can do at most",
               .columns = {"what", "threads", "a second on the clock", "a processor second"},
               .notes = {kByProcessor}};
-  for (const int threads : thread_counts(lab)) {
+  for (const int threads : thread_counts(harness)) {
     ThreadPool pool(threads);
     const auto add = [&](const char* what, const Peak& peak) {
       table.add(
@@ -42,21 +42,21 @@ void run_peak(Lab& lab) {
     add("f32 multiply-adds, GFLOP", multiply_peak(pool, DType::kF32));
     add("bf16 multiply-adds, GFLOP", multiply_peak(pool, DType::kBF16Dot));
     add("8-bit multiply-adds (vpdpbusd), GOP", multiply_peak(pool, DType::kI8));
-    add(lab.quick() ? "reads of 8 MiB, GB" : "reads of memory, GB",
-        read_peak(pool, lab.cold_bytes()));
+    add(harness.quick() ? "reads of 8 MiB, GB" : "reads of memory, GB",
+        read_peak(pool, harness.cold_bytes()));
     add("reads of 32 KiB in a cache, GB", cached_read_peak(pool, size_t{32} << 10));
   }
-  lab.show(table, {.n_names = 2, .columns = {"a second on the clock"}});
+  harness.show(table, {.n_names = 2, .columns = {"a second on the clock"}});
 }
 
-void run_gemm(Lab& lab) {
+void run_gemm(Harness& harness) {
   struct Shape {
     int n, k;
   };
-  const auto shapes =
-      lab.choose<std::vector<Shape>>({{768, 512}}, {{3072, 1024}}, {{3072, 1024}, {1024, 3072}});
-  const auto all_rows = lab.choose<std::vector<int>>({1, 8, 64}, {1, 8, 32, 256, 512},
-                                                     {1, 2, 4, 8, 16, 32, 64, 128, 256, 512});
+  const auto shapes = harness.choose<std::vector<Shape>>({{768, 512}}, {{3072, 1024}},
+                                                         {{3072, 1024}, {1024, 3072}});
+  const auto all_rows = harness.choose<std::vector<int>>({1, 8, 64}, {1, 8, 32, 256, 512},
+                                                         {1, 2, 4, 8, 16, 32, 64, 128, 256, 512});
   Table table{.title = fmt::format("Matrix products, {}", kernel::best_kernels().name),
               .columns = {"N x K", "weights", "threads", "M", "weights from", "GOP/s", "of peak %",
                           "of peak %, by processor time", "GB/s of weights", "spread %"},
@@ -68,13 +68,13 @@ void run_gemm(Lab& lab) {
     for (const DType type : {DType::kF32, DType::kBF16, DType::kF16, DType::kQ8_0, DType::kQ4_0,
                              DType::kQ4_K, DType::kI8, DType::kBF16Dot}) {
       for (const bool cold : {false, true}) {
-        ProductWork work(type, n, k, cold ? lab.cold_bytes() : 0);
-        for (const int threads : thread_counts(lab)) {
+        ProductWork work(type, n, k, cold ? harness.cold_bytes() : 0);
+        for (const int threads : thread_counts(harness)) {
           ThreadPool pool(threads);
           const Peak peak = multiply_peak(pool, type);
           for (const int m : all_rows) {
             if (cold && m > 64) continue;  // the same then
-            const CallTime time = time_calls(seconds_each(lab), [&] { work.run(pool, m); });
+            const CallTime time = time_calls(seconds_each(harness), [&] { work.run(pool, m); });
             const double operations = 2.0 * m * n * k;
             table.add({fmt::format("{} x {}", n, k), std::string(dtype_name(type)),
                        std::to_string(threads), std::to_string(m), cold ? "memory" : "caches",
@@ -88,14 +88,14 @@ void run_gemm(Lab& lab) {
       }
     }
   }
-  lab.show(table, {.n_names = 5, .columns = {"of peak %"}});
+  harness.show(table, {.n_names = 5, .columns = {"of peak %"}});
 }
 
-void run_attention(Lab& lab) {
-  const int n_keys = lab.choose(1024, 16384, 16384);
-  const auto all_rows = lab.choose<std::vector<int>>({1, 16}, {1, 4, 8, 16, 32, 64, 128, 256},
-                                                     {1, 2, 4, 8, 12, 16, 32, 64, 128, 256});
-  const auto types = lab.full()
+void run_attention(Harness& harness) {
+  const int n_keys = harness.choose(1024, 16384, 16384);
+  const auto all_rows = harness.choose<std::vector<int>>({1, 16}, {1, 4, 8, 16, 32, 64, 128, 256},
+                                                         {1, 2, 4, 8, 12, 16, 32, 64, 128, 256});
+  const auto types = harness.full()
                          ? std::vector<DType>{DType::kF32, DType::kF16, DType::kBF16, DType::kI8}
                          : std::vector<DType>{DType::kF16, DType::kI8};
   constexpr int kHeads = 8, kHeadDim = 128;
@@ -109,9 +109,10 @@ void run_attention(Lab& lab) {
                         "integers."}};
   Chart chart{
       .title = table.title, .x_label = "rows per KV head", .y_label = "GFLOP/s", .log_x = true};
-  for (const int threads : thread_counts(lab)) {
+  for (const int threads : thread_counts(harness)) {
     ThreadPool pool(threads);
-    const Peak peak = multiply_peak(pool, DType::kF32), reads = read_peak(pool, lab.cold_bytes());
+    const Peak peak = multiply_peak(pool, DType::kF32),
+               reads = read_peak(pool, harness.cold_bytes());
     for (const DType type : types) {
       chart.series.push_back({fmt::format("{}, {} threads", dtype_name(type), threads), {}});
       for (const int rows : all_rows) {
@@ -121,8 +122,8 @@ void run_attention(Lab& lab) {
                                   .n_heads = kHeads,
                                   .n_kv_heads = kHeads,
                                   .head_dim = kHeadDim};
-        AttentionWork work(shape, lab.cold_bytes());
-        const CallTime time = time_calls(seconds_each(lab), [&] { work.shared(pool); });
+        AttentionWork work(shape, harness.cold_bytes());
+        const CallTime time = time_calls(seconds_each(harness), [&] { work.shared(pool); });
         table.add({std::to_string(threads), std::to_string(rows), std::string(dtype_name(type)),
                    number(1e-9 * shape.flops() / time.wall),
                    percent(shape.flops() / time.wall / peak.wall),
@@ -133,8 +134,8 @@ void run_attention(Lab& lab) {
       }
     }
   }
-  lab.show(table);
-  lab.show(chart);
+  harness.show(table);
+  harness.show(chart);
 }
 
 }  // namespace

@@ -24,15 +24,15 @@ ModelSpec long_context_spec() {
           .weights = WeightType::kAsStored};
 }
 
-std::vector<int> chunk_sizes(const Lab& lab) {
-  return lab.choose<std::vector<int>>({32, 128, 512}, {32, 64, 128, 512, 2048},
-                                      {32, 40, 64, 128, 256, 512, 1024, 2048});
+std::vector<int> chunk_sizes(const Harness& harness) {
+  return harness.choose<std::vector<int>>({32, 128, 512}, {32, 64, 128, 512, 2048},
+                                          {32, 40, 64, 128, 256, 512, 1024, 2048});
 }
 
-void run_figure_3(Lab& lab) {
+void run_figure_3(Harness& harness) {
   const ModelSpec spec = long_context_spec();
-  const auto model = lab.model(spec);
-  const std::vector<int> chunks = chunk_sizes(lab);
+  const auto model = harness.model(spec);
+  const std::vector<int> chunks = chunk_sizes(harness);
   std::vector<Contestant> contestants;
   for (const int rows : chunks)
     contestants.push_back({.name = fmt::format("{} rows", rows),
@@ -40,7 +40,7 @@ void run_figure_3(Lab& lab) {
                            .model = model,
                            .step_rows = rows});
   Table table{
-      .title = fmt::format("Medha figure 3: prefill by rows of a chunk, {}", lab.name(spec)),
+      .title = fmt::format("Medha figure 3: prefill by rows of a chunk, {}", harness.name(spec)),
       .columns = {"tokens", "chunk", "seconds", "tokens/s", "times that of the largest",
                   "of it, products", "attention", "attention %"},
       .notes = {"The paper (b): Llama-3 70B on H100, a million tokens: chunks of 32 take "
@@ -49,8 +49,8 @@ void run_figure_3(Lab& lab) {
               .x_label = "rows of a chunk",
               .y_label = "times that of the largest",
               .log_x = true};
-  for (const int n_tokens : lab.choose<std::vector<int>>({1024}, {1024, 4096}, {4096, 16384})) {
-    const std::vector<Lane> lanes = lab.contest(contestants, [&](int repetition) {
+  for (const int n_tokens : harness.choose<std::vector<int>>({1024}, {1024, 4096}, {4096, 16384})) {
+    const std::vector<Lane> lanes = harness.contest(contestants, [&](int repetition) {
       RandomTokens random(static_cast<uint64_t>(repetition) + 1, model->info().vocab);
       return Workload{.timed = {request_of(random(n_tokens), 1)}};
     });
@@ -69,8 +69,8 @@ void run_figure_3(Lab& lab) {
       chart.series.back().points.emplace_back(chunks[i], times);
     }
   }
-  lab.show(table);
-  lab.show(chart);
+  harness.show(table);
+  harness.show(chart);
 }
 
 // When the tokens of an answer came; every token is a letter, so that each gives an event.
@@ -138,9 +138,9 @@ struct Chunks {
 
 // Fixed numbers of rows; and for each budgets of time, what such a chunk takes in the middle of the
 // prompt.
-std::vector<Chunks> chunks_of(const Lab& lab, const EngineOptions& base, const MeasuredSteps& steps,
-                              int n_tokens) {
-  const std::vector<int> sizes = chunk_sizes(lab);
+std::vector<Chunks> chunks_of(const Harness& harness, const EngineOptions& base,
+                              const MeasuredSteps& steps, int n_tokens) {
+  const std::vector<int> sizes = chunk_sizes(harness);
   const Predictor predictor = value_of(Predictor::from_json(steps.costs, "step_costs"));
   std::vector<Chunks> all;
   for (const int rows : sizes) {
@@ -165,19 +165,19 @@ double prediction_error(const EngineStats& stats, const EngineStats& before) {
   return since.timed_s > 0 ? 100 * since.prediction_error_s / since.timed_s : kNotMeasured;
 }
 
-void run_figure_4(Lab& lab) {
+void run_figure_4(Harness& harness) {
   const ModelSpec spec = long_context_spec();
-  const auto model = lab.model(spec);
-  const int n_tokens = lab.choose(1024, 4096, 16384);
+  const auto model = harness.model(spec);
+  const int n_tokens = harness.choose(1024, 4096, 16384);
   // For the prompt, the answer, and what is left of the last ones.
   const EngineOptions base{
-      .threads = lab.threads(),
+      .threads = harness.threads(),
       .kv_memory = 4 * static_cast<size_t>(n_tokens) * kv_bytes_per_token(*model, KvType::kF16)};
-  const MeasuredSteps steps = value_of(measure_steps(*model, base, lab.choose(2, 15, 30)));
+  const MeasuredSteps steps = value_of(measure_steps(*model, base, harness.choose(2, 15, 30)));
   Table table{
       .title = fmt::format("Medha figure 4: a prompt of {} tokens beside an answer, in chunks of a "
                            "size (a) or within a budget of time (b), {}",
-                           n_tokens, lab.name(spec)),
+                           n_tokens, harness.name(spec)),
       .columns = {"chunks", "prefill, tokens/s", "ms between tokens, P50", "P90", "P99", "largest",
                   "tokens meanwhile", "prediction error %"},
       .notes = {"Intervals are those of all repetitions. A budget is the predicted time of a chunk "
@@ -192,12 +192,12 @@ void run_figure_4(Lab& lab) {
               .y_label = "tokens of the prompt a second",
               .log_x = true};
   chart.series = {{"static chunks", {}}, {"adaptive chunks", {}}};
-  const std::vector<Chunks> all = chunks_of(lab, base, steps, n_tokens);
+  const std::vector<Chunks> all = chunks_of(harness, base, steps, n_tokens);
   std::vector<std::unique_ptr<Engine>> engines;
   for (const Chunks& chunks : all) engines.push_back(value_of(Engine::open(model, chunks.options)));
   std::vector<std::vector<double>> prefill_s(all.size()), intervals(all.size());
   std::vector<EngineStats> before(all.size());
-  lab.in_turn(all.size(), [&](size_t i, int repetition) {
+  harness.in_turn(all.size(), [&](size_t i, int repetition) {
     RandomTokens random(static_cast<uint64_t>(repetition) + 1, model->info().vocab);
     const Mixed mixed = prefill_beside_answer(*engines[i], n_tokens, random);
     if (repetition > 0) {
@@ -220,8 +220,8 @@ void run_figure_4(Lab& lab) {
     chart.series[all[i].options.step_budget > 0].points.emplace_back(
         1e3 * quantile(intervals[i], 0.9), rate);
   }
-  lab.show(table);
-  lab.show(chart);
+  harness.show(table);
+  harness.show(chart);
 }
 
 }  // namespace

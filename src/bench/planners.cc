@@ -64,15 +64,15 @@ MakeOfVocab prompts(const SharedPrompts& shape) {
 ModelSpec large() { return {.shape = "qwen3-0.6b", .n_layers = 1, .vocab = 32000}; }
 
 // Prompts of real lengths. Texts are read once; tokens depend on the model.
-std::vector<Kind> texts(const Lab& lab) {
+std::vector<Kind> texts(const Harness& harness) {
   std::vector<Kind> kinds;
   const ModelSpec model = large();
   const auto all = std::make_shared<std::map<int, std::vector<LengthMix>>>();  // by vocabulary
-  const auto mixes = [&lab, all](int vocab) {
-    if (!all->contains(vocab)) (*all)[vocab] = length_mixes(lab, vocab, 500);
+  const auto mixes = [&harness, all](int vocab) {
+    if (!all->contains(vocab)) (*all)[vocab] = length_mixes(harness, vocab, 500);
     return all;
   };
-  for (const size_t i : lab.choose<std::vector<size_t>>({0}, {0, 1, 2, 3}, {0, 1, 2, 3})) {
+  for (const size_t i : harness.choose<std::vector<size_t>>({0}, {0, 1, 2, 3}, {0, 1, 2, 3})) {
     constexpr const char* kNames[] = {"MMLU", "Alpaca", "WikiText 256", "WikiText 512"};
     const auto make = [mixes, i](int vocab) {
       return [mixes = mixes(vocab), vocab, i](int repetition) {
@@ -86,13 +86,14 @@ std::vector<Kind> texts(const Lab& lab) {
                      .make = make,
                      .n_repetitions = kMany});
   }
-  const size_t n_passages = lab.choose<size_t>(8, 100, 100);
+  const size_t n_passages = harness.choose<size_t>(8, 100, 100);
   for (const int year : {19, 20})
     kinds.push_back(
         {fmt::format("reranking of {} passages, TREC DL{}", n_passages, year), model,
-         [&lab, n_passages, year](int vocab) {
-           const auto queries = std::make_shared<std::vector<TrecQuery>>(trec_queries(lab, year));
-           const auto tokens = std::make_shared<TextTokens>(lab, vocab);
+         [&harness, n_passages, year](int vocab) {
+           const auto queries =
+               std::make_shared<std::vector<TrecQuery>>(trec_queries(harness, year));
+           const auto tokens = std::make_shared<TextTokens>(harness, vocab);
            return [=](int repetition) {
              const TrecQuery& query = (*queries)[static_cast<size_t>(repetition) % queries->size()];
              std::vector<std::vector<Token>> prompts;
@@ -105,14 +106,14 @@ std::vector<Kind> texts(const Lab& lab) {
 }
 
 // Decoding behind a prefix that is there, as in Hydragen's figure 3.
-std::vector<Kind> hydragens(const Lab& lab) {
+std::vector<Kind> hydragens(const Harness& harness) {
   std::vector<Kind> kinds;
-  const int batch = lab.choose(8, 256, 256);
-  for (const int prefix : lab.choose<std::vector<int>>({128}, {2048}, {1024, 16256}))
+  const int batch = harness.choose(8, 256, 256);
+  for (const int prefix : harness.choose<std::vector<int>>({128}, {2048}, {1024, 16256}))
     kinds.push_back(
         {.name = fmt::format("Hydragen: {} answers behind a prefix of {}, which is there", batch,
                              prefix),
-         .model = llama_spec("codellama-13b", lab.choose(1, 1, 2)),
+         .model = llama_spec("codellama-13b", harness.choose(1, 1, 2)),
          .make = prompts(decodes_behind(prefix, batch, 3)),
          .alone = 1,
          .in_a_pass = in_a_pass(prefix + 1)});
@@ -120,19 +121,19 @@ std::vector<Kind> hydragens(const Lab& lab) {
 }
 
 // The synthetic prefill of RadixMLP's table 2.
-std::vector<Kind> radixmlps(const Lab& lab) {
+std::vector<Kind> radixmlps(const Harness& harness) {
   std::vector<Kind> kinds;
-  const int n = lab.choose(8, 32, 32), shared = lab.choose(128, 512, 2048);
+  const int n = harness.choose(8, 32, 32), shared = harness.choose(128, 512, 2048);
   const int own = shared / 8;
-  std::vector<RadixMlpModel> models = radixmlp_models(lab);
+  std::vector<RadixMlpModel> models = radixmlp_models(harness);
   // The largest takes half an hour, and so would the middle one.
   std::erase_if(models, [](const auto& paper) { return paper.shape == std::string("qwen3-4b"); });
-  if (!lab.full()) models.resize(1);
+  if (!harness.full()) models.resize(1);
   for (const RadixMlpModel& paper : models)
     kinds.push_back(
         {.name =
              fmt::format("RadixMLP: {} prompts, {} tokens shared, {} of their own", n, shared, own),
-         .model = radixmlp_spec(paper, lab.full() ? paper.n_layers_full : paper.n_layers),
+         .model = radixmlp_spec(paper, harness.full() ? paper.n_layers_full : paper.n_layers),
          .make = prompts({n, shared, own, 1}),
          .alone = 2,
          .radix = fmt::format("radix:rows={}", n * (shared + own))});  // a batch in one pass
@@ -140,9 +141,9 @@ std::vector<Kind> radixmlps(const Lab& lab) {
 }
 
 // Questions of IPPD's shapes, with few contexts, and where little or nothing is shared.
-std::vector<Kind> shapes(const Lab& lab) {
+std::vector<Kind> shapes(const Harness& harness) {
   const ModelSpec small{.shape = "tiny-qwen3", .context = 4096};
-  const int part = lab.choose(8, 1, 1);  // quick: an eighth of the tokens
+  const int part = harness.choose(8, 1, 1);  // quick: an eighth of the tokens
   const auto qa = [&](const QaShape& s) {
     return QaShape{s.instruction / part, s.context / part, s.question, s.answer, s.questions};
   };
@@ -150,7 +151,7 @@ std::vector<Kind> shapes(const Lab& lab) {
   for (const PaperSet& set : kPaperSets) {
     const QaShape& s = set.shape;
     const bool is_long = s.n_prompt() > 5000, is_middle = !is_long && s.n_prompt() > 1000;
-    const int n_contexts = is_long || is_middle || lab.quick() ? 1 : s.answer > 1 ? 3 : 6;
+    const int n_contexts = is_long || is_middle || harness.quick() ? 1 : s.answer > 1 ? 3 : 6;
     kinds.push_back(
         {fmt::format("IPPD: {}, {} context{}", set.name, n_contexts, n_contexts > 1 ? "s" : ""),
          large(), questions(qa(s), n_contexts),
@@ -176,7 +177,7 @@ std::vector<Kind> shapes(const Lab& lab) {
                    .model = large(),
                    .make = prompts({.n_prompts = 1, .n_shared = 0, .n_own = 16, .n_answer = 64}),
                    .n_repetitions = kVeryMany});
-  for (const int shared : lab.choose<std::vector<int>>({128}, {512}, {512, 2048, 4096}))
+  for (const int shared : harness.choose<std::vector<int>>({128}, {512}, {512, 2048, 4096}))
     kinds.push_back({.name = fmt::format("{} answers of 8 tokens that share {}", 64 / part, shared),
                      .model = large(),
                      .make = prompts({64 / part, shared, 1, 8, true}),
@@ -192,7 +193,7 @@ size_t asked_at_most(const std::string& planner, const Kind& kind) {
 }
 
 // `notes` say what of the workloads is asked of whom.
-void run_kinds(Lab& lab, const std::vector<Kind>& kinds, std::vector<std::string> notes) {
+void run_kinds(Harness& harness, const std::vector<Kind>& kinds, std::vector<std::string> notes) {
   constexpr double kHopeless = 1.3;
   Table table{
       .title = "Times that tree is faster: medians of paired ratios",
@@ -202,7 +203,7 @@ void run_kinds(Lab& lab, const std::vector<Kind>& kinds, std::vector<std::string
               "{} The goal: no ratio below 0.97. A planner that takes more than {} times what tree "
               "takes for a request, twice, is not timed again; one that takes ten times that loses "
               "its engine, and its ratio is of the repetition that is not counted of others.",
-              lab.quick() ? "One repetition, which decides nothing." : "Repetitions in turn.",
+              harness.quick() ? "One repetition, which decides nothing." : "Repetitions in turn.",
               kHopeless),
           "`hydragen`, `stacked`, padded batches and `prepacked:dense` keep bits to rounding, "
           "the others exactly.",
@@ -216,19 +217,19 @@ void run_kinds(Lab& lab, const std::vector<Kind>& kinds, std::vector<std::string
   table.columns.emplace_back("the best other");
   for (const Kind& kind : kinds) {
     fmt::print(stderr, "{}\n", kind.name);  // each takes a minute or so
-    const auto model = lab.model(kind.model);
+    const auto model = harness.model(kind.model);
     std::vector<Contestant> contestants = {{.name = "tree", .sharing = "tree", .model = model}};
     for (const char* name : kOthers)
       contestants.push_back({.name = name,
                              .sharing = name == std::string_view("radix") ? kind.radix : name,
                              .model = model,
                              .at_most = asked_at_most(name, kind)});
-    const int n_repetitions = lab.quick() ? 1 : kind.n_repetitions;
+    const int n_repetitions = harness.quick() ? 1 : kind.n_repetitions;
     const std::vector<Lane> lanes =
-        lab.contest(contestants, kind.make(model->info().vocab), n_repetitions, kHopeless);
+        harness.contest(contestants, kind.make(model->info().vocab), n_repetitions, kHopeless);
     note_missing(table, kind.name, lanes);
-    std::vector<std::string> cells = {kind.name, lab.name(kind.model), number(lanes[0].seconds()),
-                                      std::to_string(n_repetitions)};
+    std::vector<std::string> cells = {kind.name, harness.name(kind.model),
+                                      number(lanes[0].seconds()), std::to_string(n_repetitions)};
     double worst = std::numeric_limits<double>::infinity();
     std::string best;
     for (size_t i = 1; i < lanes.size(); ++i) {
@@ -244,7 +245,7 @@ void run_kinds(Lab& lab, const std::vector<Kind>& kinds, std::vector<std::string
     cells.push_back(best);
     table.add(std::move(cells));
   }
-  lab.show(table, {.columns = {"worst"}});
+  harness.show(table, {.columns = {"worst"}});
 }
 
 // What planners without sharing are asked.
@@ -259,24 +260,25 @@ std::string part_note(const char* part) {
 }  // namespace
 
 std::vector<Benchmark> planner_benchmarks() {
-  return {{{"planners", "tree beside every other planner: questions, single prompts and answers"},
-           [](Lab& lab) {
-             run_kinds(lab, shapes(lab),
-                       {part_note("of NarrativeQA two questions, of LongHealth one, of 64 answers "
-                                  "eight")});
-           }},
-          {{"planners-hydragen", "tree beside every other planner: decoding behind a long prefix"},
-           [](Lab& lab) { run_kinds(lab, hydragens(lab), {part_note("one answer")}); }},
-          {{"planners-radixmlp",
-            "tree beside every other planner: prefill of prompts that begin alike"},
-           [](Lab& lab) {
-             run_kinds(lab, radixmlps(lab),
-                       {"Those without sharing are asked two prompts, `radix` all in one pass; "
-                        "ratios are of times for a request."});
-           }},
-          {{"planners-texts",
-            "tree beside every other planner: prompts of real lengths, and reranking"},
-           [](Lab& lab) { run_kinds(lab, texts(lab), {}); }}};
+  return {
+      {{"planners", "tree beside every other planner: questions, single prompts and answers"},
+       [](Harness& harness) {
+         run_kinds(harness, shapes(harness),
+                   {part_note("of NarrativeQA two questions, of LongHealth one, of 64 answers "
+                              "eight")});
+       }},
+      {{"planners-hydragen", "tree beside every other planner: decoding behind a long prefix"},
+       [](Harness& harness) { run_kinds(harness, hydragens(harness), {part_note("one answer")}); }},
+      {{"planners-radixmlp",
+        "tree beside every other planner: prefill of prompts that begin alike"},
+       [](Harness& harness) {
+         run_kinds(harness, radixmlps(harness),
+                   {"Those without sharing are asked two prompts, `radix` all in one pass; "
+                    "ratios are of times for a request."});
+       }},
+      {{"planners-texts",
+        "tree beside every other planner: prompts of real lengths, and reranking"},
+       [](Harness& harness) { run_kinds(harness, texts(harness), {}); }}};
 }
 
 }  // namespace pando::bench

@@ -15,13 +15,14 @@ namespace pando::bench {
 namespace {
 
 // So many of the data sets as are measured.
-std::vector<LengthMix> mixes_of(const Lab& lab, const Model& model, size_t n) {
-  std::vector<LengthMix> mixes = length_mixes(lab, model.info().vocab, lab.quick() ? 100 : 1000);
+std::vector<LengthMix> mixes_of(const Harness& harness, const Model& model, size_t n) {
+  std::vector<LengthMix> mixes =
+      length_mixes(harness, model.info().vocab, harness.quick() ? 100 : 1000);
   mixes.resize(std::min(mixes.size(), n));
   return mixes;
 }
 
-void run_table_1(Lab& lab) {
+void run_table_1(Harness& harness) {
   Table table{
       .title = "Tokens of a prompt, samples of 1,000 at most",
       .columns = {"data set", "prompts", "min", "mean", "max", "paper: min", "paper: mean",
@@ -29,14 +30,14 @@ void run_table_1(Lab& lab) {
       .notes = {"Tokens of Qwen2.5 here; the paper does not say whose. MMLU is 48 of its 57 "
                 "subjects, questions without options; Alpaca is a demonstration file with "
                 "longer answers than the original. SAMSum and Anthropic HH are not here."}};
-  for (const LengthMix& mix : length_mixes(lab, 1 << 30, 1000)) {
+  for (const LengthMix& mix : length_mixes(harness, 1 << 30, 1000)) {
     size_t shortest = mix.longest();
     for (const auto& prompt : mix.prompts) shortest = std::min(shortest, prompt.size());
     table.add({mix.name, std::to_string(mix.prompts.size()), std::to_string(shortest),
                number(mix.mean()), std::to_string(mix.longest()), std::to_string(mix.paper_min),
                std::to_string(mix.paper_mean), std::to_string(mix.paper_max)});
   }
-  lab.show(table, {.columns = {"mean"}});
+  harness.show(table, {.columns = {"mean"}});
 }
 
 constexpr int kDefaultRows = 16384;  // of a pass, of all planners here but tree
@@ -69,11 +70,11 @@ double computed_ratio(const Lane& lane, const Lane& padded) {
   return mean_computed_tokens(padded) / mean_computed_tokens(lane);
 }
 
-void run_figure_2(Lab& lab) {
-  const ModelSpec spec = prepacking_spec(lab);
-  const auto model = lab.model(spec);
+void run_figure_2(Harness& harness) {
+  const ModelSpec spec = prepacking_spec(harness);
+  const auto model = harness.model(spec);
   Table table{
-      .title = fmt::format("Milliseconds for a batch of 16 prompts, {}", lab.name(spec)),
+      .title = fmt::format("Milliseconds for a batch of 16 prompts, {}", harness.name(spec)),
       .columns = {"data set", "planner", "prefill", "first token, mean", "deviation",
                   "tokens computed", "token ratio", "time ratio", "time / token ratio"},
       .notes = {"Batches are random, but those of length_ordered: 16 neighbours of the sorted "
@@ -84,11 +85,11 @@ void run_figure_2(Lab& lab) {
                 passes_note(kDefaultRows)}};
   Chart prefill{.title = table.title, .y_label = "ms of prefill"};
   Chart first_token{.title = table.title, .y_label = "ms to the first token"};
-  for (const LengthMix& mix : mixes_of(lab, *model, lab.choose<size_t>(1, 4, 4))) {
+  for (const LengthMix& mix : mixes_of(harness, *model, harness.choose<size_t>(1, 4, 4))) {
     const auto contestant = [&](const char* name) {
       return Contestant{.name = name, .sharing = name, .model = model};
     };
-    const int n = lab.choose(2, 6, 12);
+    const int n = harness.choose(2, 6, 12);
     std::vector<std::vector<Token>> sorted = mix.prompts;
     std::ranges::stable_sort(sorted, {}, &std::vector<Token>::size);
     Contestant length_ordered = contestant("length_ordered");
@@ -100,7 +101,7 @@ void run_figure_2(Lab& lab) {
       const auto begin = sorted.begin() + static_cast<std::ptrdiff_t>(batch * kPrepackingBatch);
       return Workload{.timed = first_tokens({begin, begin + kPrepackingBatch}, repetition)};
     };
-    const std::vector<Lane> lanes = lab.contest(
+    const std::vector<Lane> lanes = harness.contest(
         {contestant("padded"), contestant("prepacked"), contestant("prepacked:dense"),
          contestant("tree"), length_ordered},
         [&](int repetition) {
@@ -126,16 +127,16 @@ void run_figure_2(Lab& lab) {
       add_by_name(first_token, mix.name, lane.name, 1e3 * seconds.mean);
     }
   }
-  lab.show(table);
-  lab.show(prefill);
-  lab.show(first_token);
+  harness.show(table);
+  harness.show(prefill);
+  harness.show(first_token);
 }
 
-void run_figure_3(Lab& lab) {
-  const ModelSpec spec = prepacking_spec(lab);
-  const auto model = lab.model(spec);
+void run_figure_3(Harness& harness) {
+  const ModelSpec spec = prepacking_spec(harness);
+  const auto model = harness.model(spec);
   Table table{
-      .title = fmt::format("Times faster than padded prefill, {}", lab.name(spec)),
+      .title = fmt::format("Times faster than padded prefill, {}", harness.name(spec)),
       .columns = {"data set", "batch", "padded, ms", "prepacked:dense", "prepacked", "tree",
                   "token ratio"},
       .notes = {
@@ -143,8 +144,8 @@ void run_figure_3(Lab& lab) {
           "to be compared with prepacked:dense.",
           passes_note(kRowsOfPass)}};
   std::vector<Chart> charts;
-  const auto sizes = lab.choose<std::vector<size_t>>({2, 8}, {2, 8, 24}, {1, 4, 16, 64});
-  for (const LengthMix& mix : mixes_of(lab, *model, lab.choose<size_t>(1, 2, 4))) {
+  const auto sizes = harness.choose<std::vector<size_t>>({2, 8}, {2, 8, 24}, {1, 4, 16, 64});
+  for (const LengthMix& mix : mixes_of(harness, *model, harness.choose<size_t>(1, 2, 4))) {
     Chart& chart = charts.emplace_back(
         Chart{.title = fmt::format("Times faster than padded prefill, {}", mix.name),
               .x_label = "batch",
@@ -153,7 +154,7 @@ void run_figure_3(Lab& lab) {
               .series = {{"prepacked:dense", {}}, {"prepacked", {}}, {"tree", {}}}});
     for (const size_t k : sizes) {
       const std::string batch = fmt::format("batch={},rows={}", k, kRowsOfPass);
-      const std::vector<Lane> lanes = lab.contest(
+      const std::vector<Lane> lanes = harness.contest(
           {{.name = "padded", .sharing = "padded:" + batch, .model = model},
            {.name = "prepacked:dense", .sharing = "prepacked:dense," + batch, .model = model},
            {.name = "prepacked", .sharing = "prepacked:" + batch, .model = model},
@@ -172,17 +173,17 @@ void run_figure_3(Lab& lab) {
                  number(computed_ratio(lanes[2], lanes[0]))});
     }
   }
-  lab.show(table);
-  for (const Chart& chart : charts) lab.show(chart);
+  harness.show(table);
+  for (const Chart& chart : charts) harness.show(chart);
 }
 
-void run_figure_4(Lab& lab) {
-  const ModelSpec spec = prepacking_spec(lab);
-  const auto model = lab.model(spec);
-  const auto lengths = lab.choose<std::vector<int>>({32}, {64, 256}, {64, 256, 512});
+void run_figure_4(Harness& harness) {
+  const ModelSpec spec = prepacking_spec(harness);
+  const auto model = harness.model(spec);
+  const auto lengths = harness.choose<std::vector<int>>({32}, {64, 256}, {64, 256, 512});
   const auto sizes =
-      lab.choose<std::vector<int>>({1, 4}, {1, 2, 4, 8, 16, 32}, {1, 2, 4, 8, 16, 32, 64});
-  Table table{.title = fmt::format("Prefill of k prompts of m tokens, {}", lab.name(spec)),
+      harness.choose<std::vector<int>>({1, 4}, {1, 2, 4, 8, 16, 32}, {1, 2, 4, 8, 16, 32, 64});
+  Table table{.title = fmt::format("Prefill of k prompts of m tokens, {}", harness.name(spec)),
               .columns = {"m", "k", "ms", "ms a prompt", "times k = 1"},
               .notes = {"The paper shows on a GPU that latency grows with k although prompts are "
                         "computed in parallel, which is why fewer rows of bins pay; it gives "
@@ -192,17 +193,16 @@ void run_figure_4(Lab& lab) {
     Chart::Series series{fmt::format("m = {}", m), {}};
     double alone = kNotMeasured;
     for (const int k : sizes) {
-      const Lane lane =
-          lab.contest({{.name = "padded",
-                        .sharing = fmt::format("padded:batch={},rows={}", k, kRowsOfPass),
-                        .model = model}},
-                      [&](int repetition) {
-                        RandomTokens random(static_cast<uint64_t>(repetition), model->info().vocab);
-                        Workload workload;
-                        for (int i = 0; i < k; ++i)
-                          workload.timed.push_back(request_of(random(m), 1));
-                        return workload;
-                      })[0];
+      const Lane lane = harness.contest(
+          {{.name = "padded",
+            .sharing = fmt::format("padded:batch={},rows={}", k, kRowsOfPass),
+            .model = model}},
+          [&](int repetition) {
+            RandomTokens random(static_cast<uint64_t>(repetition), model->info().vocab);
+            Workload workload;
+            for (int i = 0; i < k; ++i) workload.timed.push_back(request_of(random(m), 1));
+            return workload;
+          })[0];
       note_missing(table, fmt::format("m = {}, k = {}", m, k), {lane});
       const double ms = 1e3 * lane.seconds();
       if (k == 1) alone = ms;
@@ -212,17 +212,17 @@ void run_figure_4(Lab& lab) {
     }
     chart.series.push_back(std::move(series));
   }
-  lab.show(table);
-  lab.show(chart);
+  harness.show(table);
+  harness.show(chart);
 }
 
-void run_figure_8(Lab& lab) {
-  const ModelSpec spec = prepacking_spec(lab);
-  const auto model = lab.model(spec);
-  const size_t n_prompts = lab.choose<size_t>(32, 32, 64);
+void run_figure_8(Harness& harness) {
+  const ModelSpec spec = prepacking_spec(harness);
+  const auto model = harness.model(spec);
+  const size_t n_prompts = harness.choose<size_t>(32, 32, 64);
   Table table{
       .title = fmt::format("Milliseconds of prefill for each of {} prompts, {}", n_prompts,
-                           lab.name(spec)),
+                           harness.name(spec)),
       .columns = {"data set", "padded", "prepacked:dense", "length_ordered",
                   "prepacked:dense,dataset", "prepacked", "prepacked:dataset", "tree",
                   "dense,dataset over length_ordered", "tokens: the same"},
@@ -231,12 +231,12 @@ void run_figure_8(Lab& lab) {
           "the data set still beats ordering it by length.",
           passes_note(kDefaultRows)}};
   Chart chart{.title = table.title, .y_label = "ms a prompt"};
-  for (const LengthMix& mix : mixes_of(lab, *model, lab.choose<size_t>(1, 2, 4))) {
+  for (const LengthMix& mix : mixes_of(harness, *model, harness.choose<size_t>(1, 2, 4))) {
     std::vector<Contestant> contestants;
     for (size_t i = 1; i + 2 < table.columns.size(); ++i)
       contestants.push_back(
           {.name = table.columns[i], .sharing = table.columns[i], .model = model});
-    const std::vector<Lane> lanes = lab.contest(contestants, [&](int repetition) {
+    const std::vector<Lane> lanes = harness.contest(contestants, [&](int repetition) {
       const auto seed = static_cast<uint64_t>(repetition) + 1;
       return Workload{.timed = first_tokens(sample_of(mix.prompts, n_prompts, seed), repetition)};
     });
@@ -251,8 +251,8 @@ void run_figure_8(Lab& lab) {
     cells.push_back(number(computed_ratio(lanes[3], lanes[2])));
     table.add(std::move(cells));
   }
-  lab.show(table);
-  lab.show(chart);
+  harness.show(table);
+  harness.show(chart);
 }
 
 }  // namespace

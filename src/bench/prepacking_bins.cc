@@ -23,8 +23,8 @@ std::vector<uint32_t> lengths_of(const std::vector<std::vector<Token>>& prompts)
   return lengths;
 }
 
-void run_figure_5(Lab& lab) {
-  const LengthMix mix = mmlu_mix(lab, TextTokens(lab, 1 << 30), 1000);
+void run_figure_5(Harness& harness) {
+  const LengthMix mix = mmlu_mix(harness, TextTokens(harness, 1 << 30), 1000);
   const std::vector<uint32_t> lengths = lengths_of(sample_of(mix.prompts, kPrepackingBatch, 5));
   const Packing packing = pack(lengths);
   Table table{
@@ -48,8 +48,8 @@ void run_figure_5(Lab& lab) {
                fmt::format("{}", fmt::join(bin, " + ")), restarts,
                number(100.0 * at / packing.capacity)});
   }
-  lab.show(table);
-  lab.show_svg(to_svg(packing, table.title));
+  harness.show(table);
+  harness.show_svg(to_svg(packing, table.title));
 }
 
 // One workload in a process of its own.
@@ -57,13 +57,13 @@ struct MemoryPeak {
   double resident = kNotMeasured, kv = kNotMeasured, seconds = 0;
   std::string why_not;
 };
-MemoryPeak peak_of(const Lab& lab, const std::shared_ptr<const Model>& model,
+MemoryPeak peak_of(const Harness& harness, const std::shared_ptr<const Model>& model,
                    const std::string& sharing, const std::vector<Request>& requests) {
   const nlohmann::json measured = in_own_process([&] {
     nlohmann::json result;
     const uint64_t peak = value_of(peak_memory_of([&] {
-      const auto engine = value_of(
-          Engine::open(model, {.sharing = sharing, .threads = lab.threads(), .max_running = 4096}));
+      const auto engine = value_of(Engine::open(
+          model, {.sharing = sharing, .threads = harness.threads(), .max_running = 4096}));
       if (auto answers = engine->complete_all(requests); !answers)
         result["why_not"] = answers.error().message;
       result["kv"] = engine->stats().kv_bytes_peak;
@@ -96,11 +96,12 @@ std::vector<Request> prompts_for(const std::string& planner, const LengthMix& mi
   return first_tokens(prompts, 0);
 }
 
-void run_figure_6(Lab& lab) {
-  const ModelSpec spec = prepacking_spec(lab);
-  const auto model = lab.model(spec);
+void run_figure_6(Harness& harness) {
+  const ModelSpec spec = prepacking_spec(harness);
+  const auto model = harness.model(spec);
   Table table{
-      .title = fmt::format("Peak memory of a prefill, MiB beside the weights, {}", lab.name(spec)),
+      .title =
+          fmt::format("Peak memory of a prefill, MiB beside the weights, {}", harness.name(spec)),
       .columns = {"data set", "batch"},
       .notes = {"In brackets: of these, pages of keys and values. What is resident, as the "
                 "system counts it; medians. The paper: on a GPU of 48 GB padded batches run out of "
@@ -115,17 +116,17 @@ void run_figure_6(Lab& lab) {
       .title = table.title, .x_label = "batch", .y_label = "MiB", .log_x = true, .log_y = true};
   const char* names[] = {"padded", "length_ordered", "prepacked:dense", "prepacked", "tree"};
   for (const char* name : names) table.columns.emplace_back(name);
-  const auto sizes = lab.choose<std::vector<size_t>>({4, 16}, {8, 32}, {4, 16, 64});
-  std::vector<LengthMix> mixes = length_mixes(lab, model->info().vocab, 1000);
-  if (!lab.full()) mixes.resize(lab.quick() ? 1 : 2);
+  const auto sizes = harness.choose<std::vector<size_t>>({4, 16}, {8, 32}, {4, 16, 64});
+  std::vector<LengthMix> mixes = length_mixes(harness, model->info().vocab, 1000);
+  if (!harness.full()) mixes.resize(harness.quick() ? 1 : 2);
   for (const LengthMix& mix : mixes) {
     chart.series.clear();
     for (const char* name : names) chart.series.push_back({name, {}});
     for (const size_t k : sizes) {
       std::vector<std::vector<double>> resident(std::size(names)), kv(std::size(names));
-      lab.in_turn(std::size(names), [&](size_t i, int repetition) {
+      harness.in_turn(std::size(names), [&](size_t i, int repetition) {
         const MemoryPeak peak =
-            peak_of(lab, model, sharing_for(names[i], k), prompts_for(names[i], mix, k));
+            peak_of(harness, model, sharing_for(names[i], k), prompts_for(names[i], mix, k));
         if (repetition > 0) {
           resident[i].push_back(peak.resident);
           kv[i].push_back(peak.kv);
@@ -144,19 +145,19 @@ void run_figure_6(Lab& lab) {
       table.add(std::move(cells));
     }
     chart.title = fmt::format("{}: {}", mix.name, table.title);
-    lab.show(chart);
+    harness.show(chart);
   }
-  lab.show(table);
+  harness.show(table);
 }
 
-void run_figure_9(Lab& lab) {
-  const ModelSpec spec = prepacking_spec(lab);
-  const auto model = lab.model(spec);
-  const int longest = lab.choose(64, 256, 512);
-  const int n_batches = lab.choose(4, 24, 48);
+void run_figure_9(Harness& harness) {
+  const ModelSpec spec = prepacking_spec(harness);
+  const auto model = harness.model(spec);
+  const int longest = harness.choose(64, 256, 512);
+  const int n_batches = harness.choose(4, 24, 48);
   std::vector<Packing> packings(static_cast<size_t>(n_batches) + 1);  // by repetition
   std::vector<double> deviations(packings.size());
-  const std::vector<Lane> lanes = lab.contest(
+  const std::vector<Lane> lanes = harness.contest(
       {{.name = "padded", .sharing = "padded", .model = model},
        {.name = "prepacked:dense", .sharing = "prepacked:dense", .model = model},
        {.name = "prepacked", .sharing = "prepacked", .model = model}},
@@ -179,7 +180,7 @@ void run_figure_9(Lab& lab) {
       n_batches);
   Table table{
       .title = fmt::format("{} batches of 16 prompts of 1 to {} tokens, {}", n_batches, longest,
-                           lab.name(spec)),
+                           harness.name(spec)),
       .columns = {"planner", "times faster, mean", "least", "most", "correlation with k/r",
                   "with m - L/k", "measured / predicted k/r, median"},
       .notes = {
@@ -188,7 +189,7 @@ void run_figure_9(Lab& lab) {
           "a bound from below of the token ratio."}};
   Chart by_ratio{.title = "Times faster than padded", .x_label = "r/k", .y_label = "times"};
   Chart by_deviation{.title = "Times faster than padded", .x_label = "m - L/k", .y_label = "times"};
-  note_missing(table, lab.name(spec), lanes);
+  note_missing(table, harness.name(spec), lanes);
   for (size_t i = 1; i < lanes.size(); ++i) {
     if (lanes[i].samples.empty()) continue;
     std::vector<std::pair<double, double>> with_ratio, with_deviation, of_ratio;
@@ -213,9 +214,9 @@ void run_figure_9(Lab& lab) {
     by_ratio.series.push_back({lanes[i].name, of_ratio});
     by_deviation.series.push_back({lanes[i].name, with_deviation});
   }
-  lab.show(table);
-  lab.show(by_ratio);
-  lab.show(by_deviation);
+  harness.show(table);
+  harness.show(by_ratio);
+  harness.show(by_deviation);
 }
 
 }  // namespace

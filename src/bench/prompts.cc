@@ -8,8 +8,8 @@
 
 namespace pando::bench {
 
-TextTokens::TextTokens(const Lab& lab, int vocab)
-    : tokenizer_(value_of(Tokenizer::load(lab.data("tokenizers/qwen2.5")))), vocab_(vocab) {}
+TextTokens::TextTokens(const Harness& harness, int vocab)
+    : tokenizer_(value_of(Tokenizer::load(harness.data("tokenizers/qwen2.5")))), vocab_(vocab) {}
 
 std::vector<Token> TextTokens::operator()(std::string_view text, size_t cut) const {
   std::vector<Token> tokens = value_of(tokenizer_->encode(text, false));
@@ -37,17 +37,17 @@ double LengthMix::mean() const {
   return static_cast<double>(sum) / static_cast<double>(std::max<size_t>(prompts.size(), 1));
 }
 
-std::vector<LengthMix> length_mixes(const Lab& lab, int vocab, size_t n_prompts) {
-  const TextTokens tokens(lab, vocab);
-  const std::vector<std::string> paragraphs = wikitext_paragraphs(lab);
-  return {mmlu_mix(lab, tokens, n_prompts),
-          {"Alpaca", 43, 126, 527, tokens.of_sample(alpaca_texts(lab), n_prompts)},
+std::vector<LengthMix> length_mixes(const Harness& harness, int vocab, size_t n_prompts) {
+  const TextTokens tokens(harness, vocab);
+  const std::vector<std::string> paragraphs = wikitext_paragraphs(harness);
+  return {mmlu_mix(harness, tokens, n_prompts),
+          {"Alpaca", 43, 126, 527, tokens.of_sample(alpaca_texts(harness), n_prompts)},
           {"WikiText 256", 1, 73, 256, tokens.of_sample(paragraphs, n_prompts, 256)},
           {"WikiText 512", 6, 120, 512, tokens.of_sample(paragraphs, n_prompts, 512)}};
 }
 
-LengthMix mmlu_mix(const Lab& lab, const TextTokens& tokens, size_t n_prompts) {
-  return {"MMLU", 4, 64, 1102, tokens.of_sample(mmlu_questions(lab), n_prompts)};
+LengthMix mmlu_mix(const Harness& harness, const TextTokens& tokens, size_t n_prompts) {
+  return {"MMLU", 4, 64, 1102, tokens.of_sample(mmlu_questions(harness), n_prompts)};
 }
 
 std::vector<Request> first_tokens(const std::vector<std::vector<Token>>& prompts, int repetition) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/lab.h"
+#include "bench/harness.h"
 #include "text/tokenizer.h"
 
 namespace pando::bench {
@@ -17,7 +17,7 @@ namespace pando::bench {
 // what texts share they still share.
 class TextTokens {
  public:
-  TextTokens(const Lab& lab, int vocab);
+  TextTokens(const Harness& harness, int vocab);
   // At most `cut` tokens of it; 0: all.
   std::vector<Token> operator()(std::string_view text, size_t cut = 0) const;
   // Of n of them, the same in every run.
@@ -39,8 +39,8 @@ struct LengthMix {
   double mean() const;
 };
 // A sample of so many of each, the same in every run. MMLU's is the first of all.
-std::vector<LengthMix> length_mixes(const Lab& lab, int vocab, size_t n_prompts);
-LengthMix mmlu_mix(const Lab& lab, const TextTokens& tokens, size_t n_prompts);
+std::vector<LengthMix> length_mixes(const Harness& harness, int vocab, size_t n_prompts);
+LengthMix mmlu_mix(const Harness& harness, const TextTokens& tokens, size_t n_prompts);
 
 // n different ones of what there is, or all; the same for the same seed.
 template <class T>

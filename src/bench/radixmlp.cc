@@ -43,10 +43,11 @@ struct Synthetic {
   double ratio() const { return static_cast<double>(n_compact()) / n_tokens(); }  // N'/N
 };
 
-std::vector<Lane> forward(Lab& lab, const ModelSpec& spec, const Synthetic& s, size_t unshared) {
-  const auto model = lab.model(spec);
-  return lab.contest(all_ways(model, static_cast<size_t>(s.n_tokens()), unshared),
-                     sharing_prefix(model->info().vocab, s.prefix, s.suffix, s.batch));
+std::vector<Lane> forward(Harness& harness, const ModelSpec& spec, const Synthetic& s,
+                          size_t unshared) {
+  const auto model = harness.model(spec);
+  return harness.contest(all_ways(model, static_cast<size_t>(s.n_tokens()), unshared),
+                         sharing_prefix(model->info().vocab, s.prefix, s.suffix, s.batch));
 }
 
 double predicted(const Model& model, const Synthetic& s) {
@@ -59,8 +60,9 @@ const char* const kUnshared =
     "Without sharing a sample of the sequences is computed, and what all would take is in "
     "proportion.";
 
-void run_table_2(Lab& lab) {
-  const Synthetic s = lab.choose(Synthetic{128, 16, 8}, Synthetic{512, 64, 32}, {2048, 256, 32});
+void run_table_2(Harness& harness) {
+  const Synthetic s =
+      harness.choose(Synthetic{128, 16, 8}, Synthetic{512, 64, 32}, {2048, 256, 32});
   Table table{
       .title = fmt::format("RadixMLP table 2: prefill of {} sequences, {} shared tokens, {} of "
                            "their own, bf16 weights",
@@ -77,10 +79,11 @@ void run_table_2(Lab& lab) {
           "the pass. The paper: whole models on an H100, 32 sequences, 2,048 shared tokens, "
           "256 of their own; it prints an f_c of 73% for Qwen3-0.6B, by its formula 74%, and "
           "so predicts 2.68 where we have 2.78."}};
-  for (const RadixMlpModel& paper : radixmlp_models(lab)) {
-    const ModelSpec spec = radixmlp_spec(paper, lab.full() ? paper.n_layers_full : paper.n_layers);
-    const std::vector<Lane> lanes = forward(lab, spec, s, lab.choose<size_t>(2, 2, 4));
-    const auto model = lab.model(spec);
+  for (const RadixMlpModel& paper : radixmlp_models(harness)) {
+    const ModelSpec spec =
+        radixmlp_spec(paper, harness.full() ? paper.n_layers_full : paper.n_layers);
+    const std::vector<Lane> lanes = forward(harness, spec, s, harness.choose<size_t>(2, 2, 4));
+    const auto model = harness.model(spec);
     const model::ModelConfig& config = model->parts().weights.config;
     const auto seconds = [&](size_t i) { return s.batch / lanes[i].requests_per_second(); };
     const double ratio = shared_prefix_ratio(s.batch, s.prefix, s.suffix);
@@ -88,7 +91,7 @@ void run_table_2(Lab& lab) {
                                          lanes[0].seconds_of(&EngineStats::step_s);
     const double expected = predicted_speedup(measured_part, ratio);
     const double by_sizes = predicted(*model, s);
-    table.add({lab.name(spec),
+    table.add({harness.name(spec),
                number(position_wise_part({config.d_model, config.d_ff, s.prefix + s.suffix})),
                number(measured_part), number(ratio), number(by_sizes), number(expected),
                number(speed_up(lanes, 1)), number(speed_up(lanes, 1) / by_sizes),
@@ -96,21 +99,21 @@ void run_table_2(Lab& lab) {
                number(seconds(0)), number(seconds(1)), number(seconds(2)),
                number(1e3 * lanes[1].seconds_of(&EngineStats::planning_s)), number(paper.predicted),
                number(paper.observed)});
-    note_missing(table, lab.name(spec), lanes);
+    note_missing(table, harness.name(spec), lanes);
   }
-  lab.show(table, {.columns = {"predicted", "radix", "tree"}});
+  harness.show(table, {.columns = {"predicted", "radix", "tree"}});
 }
 
 // Figures 2 and 3, and table 4, which has their numbers for Qwen3-4B: by prefixes, behind which the
 // paper has `paper_suffix` tokens.
-void sweep(Lab& lab, const char* title, int suffix, int batch, int paper_suffix,
+void sweep(Harness& harness, const char* title, int suffix, int batch, int paper_suffix,
            const std::vector<std::pair<int, double>>& prefixes) {
   const ModelSpec spec{.shape = "qwen3-0.6b",
                        .n_layers = 1,
                        .vocab = kRadixMlpVocab,
                        .weights = WeightType::kAsStored};
   Table table{.title = fmt::format("{}: prefill of {} sequences, {} tokens of their own, {}", title,
-                                   batch, suffix, lab.name(spec)),
+                                   batch, suffix, harness.name(spec)),
               .columns = {"prefix", "N", "N'", "N'/N", "paper: N'/N", "off, s", "radix, s",
                           "tree, s", "radix", "tree", "predicted", "paper: Qwen3-4B"},
               .notes = {kUnshared,
@@ -129,8 +132,8 @@ void sweep(Lab& lab, const char* title, int suffix, int batch, int paper_suffix,
     chart.series.push_back({name, {}});
   for (const auto& [prefix, paper] : prefixes) {
     const Synthetic s{prefix, suffix, batch};
-    const std::vector<Lane> lanes = forward(lab, spec, s, 4);
-    const double predicts = predicted(*lab.model(spec), s);
+    const std::vector<Lane> lanes = forward(harness, spec, s, 4);
+    const double predicts = predicted(*harness.model(spec), s);
     std::vector<std::string> cells = {std::to_string(prefix), std::to_string(s.n_tokens()),
                                       std::to_string(s.n_compact()), number(s.ratio()),
                                       number(Synthetic{prefix, paper_suffix, 32}.ratio())};
@@ -144,26 +147,27 @@ void sweep(Lab& lab, const char* title, int suffix, int batch, int paper_suffix,
     table.add(std::move(cells));
     note_missing(table, std::to_string(prefix), lanes);
   }
-  lab.show(table);
-  lab.show(chart);
+  harness.show(table);
+  harness.show(chart);
 }
 
-void run_figure_2(Lab& lab) {
+void run_figure_2(Harness& harness) {
   const std::vector<std::pair<int, double>> all = {{1, 0.98},    {16, 1.01},  {32, 1.04},
                                                    {128, 1.37},  {256, 1.70}, {512, 2.40},
                                                    {1024, 3.36}, {2048, 4.14}};
   const std::vector<std::pair<int, double>> some = {
       {1, 0.98}, {32, 1.04}, {256, 1.70}, {1024, 3.36}};
-  sweep(lab, "RadixMLP figure 2", lab.choose(16, 256, 256), lab.choose(4, 16, 32), 256,
-        lab.choose<std::vector<std::pair<int, double>>>({{1, 0.98}, {32, 1.04}}, some, all));
+  sweep(harness, "RadixMLP figure 2", harness.choose(16, 256, 256), harness.choose(4, 16, 32), 256,
+        harness.choose<std::vector<std::pair<int, double>>>({{1, 0.98}, {32, 1.04}}, some, all));
 }
 
-void run_figure_3(Lab& lab) {
+void run_figure_3(Harness& harness) {
   const std::vector<std::pair<int, double>> all = {
       {1, 0.98}, {32, 0.98}, {128, 1.06}, {256, 1.18}, {512, 1.38}, {1024, 1.78}, {2048, 2.27}};
   const std::vector<std::pair<int, double>> some = {{1, 0.98}, {256, 1.18}, {1024, 1.78}};
-  sweep(lab, "RadixMLP figure 3", lab.choose(64, 1024, 1024), lab.choose(4, 8, 16), 1024,
-        lab.choose<std::vector<std::pair<int, double>>>({{1, 0.98}, {32, 0.98}}, some, all));
+  sweep(harness, "RadixMLP figure 3", harness.choose(64, 1024, 1024), harness.choose(4, 8, 16),
+        1024,
+        harness.choose<std::vector<std::pair<int, double>>>({{1, 0.98}, {32, 0.98}}, some, all));
 }
 
 }  // namespace

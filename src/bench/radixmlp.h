@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/lab.h"
+#include "bench/harness.h"
 
 namespace pando::bench {
 
@@ -19,7 +19,7 @@ struct RadixMlpModel {
   double base_p50[2], radix_p50[2], vllm_p50[2];  // table 3
 };
 // One without figures of the paper where --model is given.
-std::vector<RadixMlpModel> radixmlp_models(const Lab& lab);
+std::vector<RadixMlpModel> radixmlp_models(const Harness& harness);
 ModelSpec radixmlp_spec(const RadixMlpModel& model, int n_layers);
 
 Request embedding_request(std::vector<Token> tokens);
@@ -35,10 +35,10 @@ MakeWorkload reranking_prompts(const RerankingShape& shape, int n_prompts, int v
 // N'/N of what is timed.
 double token_ratio(const Workload& workload);
 
-void run_radixmlp_table_1(Lab& lab);  // radixmlp_requests.cc, as the next two
-void run_radixmlp_table_3(Lab& lab);
-void run_radixmlp_memory(Lab& lab);
-void run_radixmlp_table_5(Lab& lab);  // radixmlp_index.cc
-void run_radixmlp_table_6(Lab& lab);
+void run_radixmlp_table_1(Harness& harness);  // radixmlp_requests.cc, as the next two
+void run_radixmlp_table_3(Harness& harness);
+void run_radixmlp_memory(Harness& harness);
+void run_radixmlp_table_5(Harness& harness);  // radixmlp_index.cc
+void run_radixmlp_table_6(Harness& harness);
 
 }  // namespace pando::bench

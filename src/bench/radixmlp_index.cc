@@ -66,7 +66,7 @@ Batch make_bushy(std::mt19937& random, int run_len, int, int) { return bushy(ran
 
 }  // namespace
 
-void run_radixmlp_table_5(Lab& lab) {
+void run_radixmlp_table_5(Harness& harness) {
   std::vector<Row> rows;
   const auto add = [&](int n, int len, int percent, double paper) {
     rows.push_back({fmt::format("{} x {}, {}% shared", n, len, percent), shared_prefix, n, len,
@@ -75,7 +75,7 @@ void run_radixmlp_table_5(Lab& lab) {
   for (const auto& [n, paper] :
        {std::pair{4, 46.1}, {8, 26.8}, {16, 26.7}, {64, 28.4}, {256, 28.0}})
     add(n, 512, 25, paper);
-  if (!lab.quick()) add(2048, 512, 25, 17.3);
+  if (!harness.quick()) add(2048, 512, 25, 17.3);
   for (const auto& [len, paper] : {std::pair{128, 28.1}, {256, 27.8}, {1024, 27.1}, {2048, 28.7}})
     add(32, len, 25, paper);
   for (const auto& [percent, paper] :
@@ -101,7 +101,7 @@ void run_radixmlp_table_5(Lab& lab) {
       batches.push_back(row.make(random, row.n, row.len, row.percent));
     PrefixIndexer indexer;
     size_t turn = 0, n_rows = 0;
-    const CallTime time = time_calls(lab.choose(0.01, 0.3, 1.0), [&] {
+    const CallTime time = time_calls(harness.choose(0.01, 0.3, 1.0), [&] {
       const Batch& batch = batches[turn++ % kBatches];
       n_rows = indexer.build(batch.ids, batch.positions, batch.cu_seq_lens).gather.size();
     });
@@ -110,10 +110,10 @@ void run_radixmlp_table_5(Lab& lab) {
                number(1e-6 * n_tokens / time.wall), number(1e-6 * n_tokens / time.processor),
                number(row.paper)});
   }
-  lab.show(table, {.columns = {"million tokens/s"}});
+  harness.show(table, {.columns = {"million tokens/s"}});
 }
 
-void run_radixmlp_table_6(Lab& lab) {
+void run_radixmlp_table_6(Harness& harness) {
   struct Shape {
     int rows, width, out;
     double native_us, paper_us;
@@ -123,11 +123,12 @@ void run_radixmlp_table_6(Lab& lab) {
       {100, 128, 200, 16.436, 12.645},        {10, 100 * 128, 200, 33.675, 16.217},
       {16000, 1024, 12000, 340.41, 46.25},    {16000, 1024, 70000, 1980, 204.54},
       {2000, 64 * 256, 10000, 3737, 432.668}, {100000, 2048, 500000, 45636, 2828}};
-  shapes.resize(lab.choose<size_t>(1, 5, 6));
-  const double bandwidth = read_bandwidth(lab);
-  ThreadPool pool(lab.threads());
+  shapes.resize(harness.choose<size_t>(1, 5, 6));
+  const double bandwidth = read_bandwidth(harness);
+  ThreadPool pool(harness.threads());
   Table table{
-      .title = fmt::format("RadixMLP table 6: copies of rows of f32, {} threads", lab.threads()),
+      .title =
+          fmt::format("RadixMLP table 6: copies of rows of f32, {} threads", harness.threads()),
       .columns = {"rows x width", "rows out", "value by value, us", "ours, us", "speed-up",
                   "GB/s read and written", "plain reads, GB/s", "paper: native, us",
                   "paper: theirs, us", "paper: speed-up"},
@@ -153,7 +154,7 @@ void run_radixmlp_table_6(Lab& lab) {
         }
       });
     };
-    const auto times = times_in_turn(lab.choose(0.02, 1.0, 5.0),
+    const auto times = times_in_turn(harness.choose(0.02, 1.0, 5.0),
                                      {one_by_one, [&] {
                                         kernel::select_rows(pool, index, from.as<float>(), width,
                                                             width, to.as<float>());
@@ -166,7 +167,7 @@ void run_radixmlp_table_6(Lab& lab) {
                number(shape.native_us), number(shape.paper_us),
                number(shape.native_us / shape.paper_us)});
   }
-  lab.show(table, {.columns = {"speed-up"}});
+  harness.show(table, {.columns = {"speed-up"}});
 }
 
 }  // namespace pando::bench

@@ -19,12 +19,12 @@ double mean(const Lane& lane) {
   return sum / static_cast<double>(lane.samples.size());
 }
 
-int prompts_of_a_request(const Lab& lab) { return lab.choose(8, 12, 32); }
+int prompts_of_a_request(const Harness& harness) { return harness.choose(8, 12, 32); }
 
 // As many as any row has, but with --full, where they are the samples of a distribution.
-int requests_of(const Lab& lab, const RadixMlpModel& model) {
+int requests_of(const Harness& harness, const RadixMlpModel& model) {
   const bool is_large = model.n_layers_full < 4;
-  return lab.full() ? is_large ? 5 : 9 : 0;
+  return harness.full() ? is_large ? 5 : 9 : 0;
 }
 
 const char* const kRequests =
@@ -34,7 +34,7 @@ const char* const kRequests =
 
 }  // namespace
 
-std::vector<RadixMlpModel> radixmlp_models(const Lab& lab) {
+std::vector<RadixMlpModel> radixmlp_models(const Harness& harness) {
   static constexpr RadixMlpModel kSmall = {
       "qwen3-0.6b", 1, 4, 0.78, 0.54, 2.68, 2.74, {0.78, 0.70}, {0.55, 0.57}, {0.71, 0.71}};
   static constexpr RadixMlpModel kMiddle = {
@@ -43,9 +43,9 @@ std::vector<RadixMlpModel> radixmlp_models(const Lab& lab) {
       "qwen3-8b", 1, 2, 5.96, 3.75, 4.82, 4.98, {5.75, 5.23}, {3.66, 3.88}, {3.40, 3.77}};
   constexpr double kX = kNotMeasured;
   static constexpr RadixMlpModel kGiven = {"", 0, 4, kX, kX, kX, kX, {kX, kX}, {kX, kX}, {kX, kX}};
-  if (!lab.settings().model.empty()) return {kGiven};
-  return lab.choose<std::vector<RadixMlpModel>>({kSmall}, {kSmall, kLarge},
-                                                {kSmall, kMiddle, kLarge});
+  if (!harness.settings().model.empty()) return {kGiven};
+  return harness.choose<std::vector<RadixMlpModel>>({kSmall}, {kSmall, kLarge},
+                                                    {kSmall, kMiddle, kLarge});
 }
 
 ModelSpec radixmlp_spec(const RadixMlpModel& model, int n_layers) {
@@ -83,38 +83,38 @@ double token_ratio(const Workload& workload) {
          static_cast<double>(all_tokens(workload.timed));
 }
 
-void run_radixmlp_table_1(Lab& lab) {
-  const int n_prompts = prompts_of_a_request(lab);
+void run_radixmlp_table_1(Harness& harness) {
+  const int n_prompts = prompts_of_a_request(harness);
   Table table{
       .title = fmt::format("RadixMLP table 1: seconds of a request of {} prompts", n_prompts),
       .columns = {"model", "N'/N", "off, P50", "radix, P50", "tree, P50", "off, mean",
                   "radix, mean", "tree, mean", "radix speed-up", "tree speed-up",
                   "paper: speed-up"},
       .notes = {kRequests}};
-  for (const RadixMlpModel& paper : radixmlp_models(lab)) {
+  for (const RadixMlpModel& paper : radixmlp_models(harness)) {
     const ModelSpec spec = radixmlp_spec(paper, paper.n_layers);
-    const auto model = lab.model(spec);
+    const auto model = harness.model(spec);
     const MakeWorkload make = reranking_prompts(kQueryFirst, n_prompts, model->info().vocab);
     const std::vector<Lane> lanes =
-        lab.contest({{.name = "off", .sharing = "packed", .model = model},
-                     {.name = "radix", .sharing = "radix", .model = model},
-                     {.name = "tree", .sharing = "tree", .model = model}},
-                    make, requests_of(lab, paper));
-    std::vector<std::string> cells = {lab.name(spec), number(token_ratio(make(1)))};
+        harness.contest({{.name = "off", .sharing = "packed", .model = model},
+                         {.name = "radix", .sharing = "radix", .model = model},
+                         {.name = "tree", .sharing = "tree", .model = model}},
+                        make, requests_of(harness, paper));
+    std::vector<std::string> cells = {harness.name(spec), number(token_ratio(make(1)))};
     for (const Lane& lane : lanes) cells.push_back(number(lane.seconds()));
     for (const Lane& lane : lanes) cells.push_back(number(mean(lane)));
     for (const size_t i : {1, 2}) cells.push_back(number(mean(lanes[0]) / mean(lanes[i])));
     cells.push_back(number(paper.base_s / paper.radix_s));
     table.add(std::move(cells));
-    note_missing(table, lab.name(spec), lanes);
+    note_missing(table, harness.name(spec), lanes);
   }
-  lab.show(table, {.columns = {"radix speed-up", "tree speed-up"}});
+  harness.show(table, {.columns = {"radix speed-up", "tree speed-up"}});
 }
 
-void run_radixmlp_table_3(Lab& lab) {
+void run_radixmlp_table_3(Harness& harness) {
   Table table{
       .title = fmt::format("RadixMLP table 3: seconds of a request of {} prompts, P50 (P90)",
-                           prompts_of_a_request(lab)),
+                           prompts_of_a_request(harness)),
       .columns = {"model", "N'/N", "off", "radix", "prefix_cached", "tree", "radix / prefix_cached",
                   "tree / prefix_cached", "paper: off", "paper: radix", "paper: vLLM",
                   "paper: radix / vLLM"},
@@ -122,19 +122,19 @@ void run_radixmlp_table_3(Lab& lab) {
                 "`prefix_cached` keeps what earlier requests computed, as vLLM does, and shares "
                 "single tokens, where vLLM shares blocks of 32. Ratios above 1: faster than "
                 "prefix_cached, or vLLM."}};
-  for (const RadixMlpModel& paper : radixmlp_models(lab)) {
+  for (const RadixMlpModel& paper : radixmlp_models(harness)) {
     const ModelSpec spec = radixmlp_spec(paper, paper.n_layers);
-    const auto model = lab.model(spec);
+    const auto model = harness.model(spec);
     for (const int which : {0, 1}) {
-      const MakeWorkload make = reranking_prompts(which == 0 ? kQueryFirst : kFlipped,
-                                                  prompts_of_a_request(lab), model->info().vocab);
+      const MakeWorkload make = reranking_prompts(
+          which == 0 ? kQueryFirst : kFlipped, prompts_of_a_request(harness), model->info().vocab);
       const std::vector<Lane> lanes =
-          lab.contest({{.name = "off", .sharing = "packed", .model = model},
-                       {.name = "radix", .sharing = "radix", .model = model},
-                       {.name = "prefix_cached", .sharing = "prefix_cached", .model = model},
-                       {.name = "tree", .sharing = "tree", .model = model}},
-                      make, requests_of(lab, paper));
-      std::vector<std::string> cells = {lab.name(spec), number(token_ratio(make(1)))};
+          harness.contest({{.name = "off", .sharing = "packed", .model = model},
+                           {.name = "radix", .sharing = "radix", .model = model},
+                           {.name = "prefix_cached", .sharing = "prefix_cached", .model = model},
+                           {.name = "tree", .sharing = "tree", .model = model}},
+                          make, requests_of(harness, paper));
+      std::vector<std::string> cells = {harness.name(spec), number(token_ratio(make(1)))};
       for (const Lane& lane : lanes)
         cells.push_back(fmt::format("{} ({})", number(lane.seconds()),
                                     number(quantile(lane.all_seconds(), 0.9))));
@@ -144,27 +144,27 @@ void run_radixmlp_table_3(Lab& lab) {
                                paper.vllm_p50[which] / paper.radix_p50[which]})
         cells.push_back(number(p50));
       table.add(std::move(cells));
-      note_missing(table, lab.name(spec), lanes);
+      note_missing(table, harness.name(spec), lanes);
       if (which == 0)
         table.notes.push_back(fmt::format("P50 and P90 of {} are those of {} requests.",
-                                          lab.name(spec), lanes[0].samples.size()));
+                                          harness.name(spec), lanes[0].samples.size()));
     }
   }
-  lab.show(table, {.n_names = 2, .columns = {"off", "radix", "prefix_cached", "tree"}});
+  harness.show(table, {.n_names = 2, .columns = {"off", "radix", "prefix_cached", "tree"}});
 }
 
 // Sections 4.4 and 5.1.
-void run_radixmlp_memory(Lab& lab) {
+void run_radixmlp_memory(Harness& harness) {
   const ModelSpec spec{.shape = "qwen3-0.6b",
                        .n_layers = 4,  // stateless keeps one of them
                        .vocab = kRadixMlpVocab,
                        .weights = WeightType::kAsStored};
-  const auto model = lab.model(spec);
-  const int n_prompts = lab.choose(8, 32, 64);
+  const auto model = harness.model(spec);
+  const int n_prompts = harness.choose(8, 32, 64);
   const MakeWorkload make = reranking_prompts(kQueryFirst, n_prompts, model->info().vocab);
   Table table{
       .title = fmt::format("RadixMLP, sections 4.4 and 5.1: memory of embedding {} prompts, {}",
-                           n_prompts, lab.name(spec)),
+                           n_prompts, harness.name(spec)),
       .columns = {"planner", "keys and values, MB", "resident beside the weights, MB", "seconds"},
       .notes = {"Resident: most at a time in a second run of all repetitions, less what the first "
                 "left, each planner in a process of its own. "
@@ -176,10 +176,10 @@ void run_radixmlp_memory(Lab& lab) {
     const nlohmann::json measured = in_own_process([&]() -> nlohmann::json {
       std::vector<Lane> lanes;
       const auto peak = static_cast<double>(value_of(peak_memory_of([&] {
-        lanes = lab.contest({{.name = planner, .sharing = planner, .model = model}}, make);
+        lanes = harness.contest({{.name = planner, .sharing = planner, .model = model}}, make);
       })));
       Table own;
-      note_missing(own, lab.name(spec), lanes);
+      note_missing(own, harness.name(spec), lanes);
       if (!lanes[0].samples.empty())
         own.add({planner,
                  number(1e-6 * static_cast<double>(lanes[0].median_sample().stats.kv_bytes_peak)),
@@ -189,7 +189,7 @@ void run_radixmlp_memory(Lab& lab) {
     for (const auto& row : measured.at("rows")) table.add(row);
     for (const auto& note : measured.at("notes")) table.notes.push_back(note);
   }
-  lab.show(table, {.columns = {"resident beside the weights, MB"}});
+  harness.show(table, {.columns = {"resident beside the weights, MB"}});
 }
 
 }  // namespace pando::bench

@@ -34,9 +34,9 @@ Status run_benchmark(const std::string& name, const Settings& settings) {
     if (name != benchmark.info.name) continue;
     if (Status status = check_inputs(name, settings); !status) return status;
     try {
-      Lab lab(name, settings);
-      benchmark.run(lab);
-      lab.footer();
+      Harness harness(name, settings);
+      benchmark.run(harness);
+      harness.footer();
     } catch (const BenchmarkError& error) {
       return error.error;
     } catch (const std::bad_alloc&) {

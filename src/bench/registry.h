@@ -3,13 +3,13 @@
 
 #include <vector>
 
-#include "bench/lab.h"
+#include "bench/harness.h"
 
 namespace pando::bench {
 
 struct Benchmark {
   BenchmarkInfo info;
-  void (*run)(Lab& lab);
+  void (*run)(Harness& harness);
 };
 
 std::vector<Benchmark> speed_benchmarks();

@@ -11,15 +11,15 @@
 namespace pando::bench {
 namespace {
 
-void run_reranking(Lab& lab) {
-  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = lab.choose(1, 1, 2), .vocab = 32000};
-  const auto model = lab.model(spec);
-  const TextTokens tokens(lab, model->info().vocab);
-  const size_t n_passages = lab.choose<size_t>(8, 100, 100);
-  const size_t n_queries = lab.choose<size_t>(1, 2, 6);  // asked at once
+void run_reranking(Harness& harness) {
+  const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = harness.choose(1, 1, 2), .vocab = 32000};
+  const auto model = harness.model(spec);
+  const TextTokens tokens(harness, model->info().vocab);
+  const size_t n_passages = harness.choose<size_t>(8, 100, 100);
+  const size_t n_queries = harness.choose<size_t>(1, 2, 6);  // asked at once
   Table table{
       .title = fmt::format("{} queries of TREC Deep Learning with {} candidates each, {}",
-                           n_queries, n_passages, lab.name(spec)),
+                           n_queries, n_passages, harness.name(spec)),
       .columns = {"year", "planner", "seconds", "pairs a second", "tokens computed", "token ratio",
                   "time ratio", "time / token ratio"},
       .notes = {
@@ -27,11 +27,11 @@ void run_reranking(Lab& lab) {
           "token. Ratios: packed over this. The goal for tree: time ratio >= 0.9 of the token "
           "ratio."}};
   for (const int year : {19, 20}) {
-    const std::vector<TrecQuery> queries = trec_queries(lab, year);
+    const std::vector<TrecQuery> queries = trec_queries(harness, year);
     std::vector<Contestant> contestants;
     for (const char* name : {"packed", "tree", "radix", "prefix_cached"})
       contestants.push_back({.name = name, .sharing = name, .model = model});
-    const std::vector<Lane> lanes = lab.contest(contestants, [&](int repetition) {
+    const std::vector<Lane> lanes = harness.contest(contestants, [&](int repetition) {
       std::vector<std::vector<Token>> prompts;
       const auto seed = static_cast<uint64_t>(repetition) + 1;
       for (const TrecQuery& query : sample_of(queries, n_queries, seed))
@@ -47,7 +47,7 @@ void run_reranking(Lab& lab) {
                  number(ratios.tokens), number(ratios.time), number(ratios.time_by_tokens)});
     }
   }
-  lab.show(table, {.n_names = 2, .columns = {"token ratio", "time ratio"}});
+  harness.show(table, {.n_names = 2, .columns = {"token ratio", "time ratio"}});
 }
 
 }  // namespace

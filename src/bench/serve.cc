@@ -42,7 +42,7 @@ LiveGrid::Point live_point(const ServeRun& run, ServeRun::Load load) {
   return point;
 }
 
-void show_point(Lab& lab, const ServeRun& run, const LiveGrid::Point& point) {
+void show_point(Harness& harness, const ServeRun& run, const LiveGrid::Point& point) {
   const std::vector<NamedFigures> figures = figures_of(run, point);
   Table table = figures_table(
       fmt::format(
@@ -55,7 +55,7 @@ void show_point(Lab& lab, const ServeRun& run, const LiveGrid::Point& point) {
   table.notes.push_back(fmt::format("In this order: {}.", fmt::join(point.order, "; ")));
   for (size_t who = 0; who < figures.size(); ++who)
     table.rows[who].push_back(number(point.prediction_error[who]));
-  lab.show(table);
+  harness.show(table);
   if (point.load.load != kRatioLoad) return;
   Table ratios = ratios_table(
       fmt::format("At {} of the capacity, against {}", number(kRatioLoad), run.baseline().name),
@@ -65,12 +65,12 @@ void show_point(Lab& lab, const ServeRun& run, const LiveGrid::Point& point) {
       "The aims were 30 times for the median and 100 for P99, 3 times as many in time, long ones "
       "in time, and at most 1.3 budgets. The paper: 30 and 174 times against LoongServe, which "
       "takes whole prompts, on 16 A100s at a fixed rate.");
-  lab.show(ratios);
+  harness.show(ratios);
 }
 
-void run_serve(Lab& lab) {
-  ServeRun run = serve_run(lab);
-  const int n_backlog = lab.choose(40, 100, 200), n_times = lab.choose(1, 3, 3);
+void run_serve(Harness& harness) {
+  ServeRun run = serve_run(harness);
+  const int n_backlog = harness.choose(40, 100, 200), n_times = harness.choose(1, 3, 3);
   measure_capacities(run, n_backlog, n_times);
   run.notes.push_back(fmt::format(
       "Capacity: {} requests a second, of {} that all come at once, by {}, median of {}; {} in the "
@@ -82,9 +82,9 @@ void run_serve(Lab& lab) {
   LiveGrid live;
   for (const ServeRun::Load& load : run.loads) {
     live.points.push_back(live_point(run, load));
-    show_point(lab, run, live.points.back());
+    show_point(harness, run, live.points.back());
   }
-  show_simulated(lab, run, live);
+  show_simulated(harness, run, live);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "base/errors.h"
-#include "bench/lab.h"
+#include "bench/harness.h"
 #include "bench/serve_client.h"
 #include "bench/serve_contenders.h"
 #include "bench/tokens.h"

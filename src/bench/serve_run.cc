@@ -22,8 +22,8 @@ constexpr double kShortDeadline = 10;   // of a step: the first token at least
 constexpr double kWorkDeadline = 10;    // of a prompt: its first token
 constexpr double kTokenDeadline = 2;    // of a step: the next token
 
-ChatMix mix_of(const Lab& lab) {
-  if (!lab.quick()) return {};
+ChatMix mix_of(const Harness& harness) {
+  if (!harness.quick()) return {};
   return {.divisor = 128, .most_prompt = 16, .least_long = 800, .most_long = 1600};
 }
 
@@ -35,9 +35,10 @@ ModelSpec spec(int n_layers) {
           .weights = WeightType::kQ8_0};
 }
 
-std::vector<TraceLine> trace_of(const Lab& lab) {
-  return lab.settings().data.empty() ? poisson_trace(kTraceLength, kTraceSeed)
-                                     : read_trace(lab.data("traces/azure-llm-2023-conv.csv"));
+std::vector<TraceLine> trace_of(const Harness& harness) {
+  return harness.settings().data.empty()
+             ? poisson_trace(kTraceLength, kTraceSeed)
+             : read_trace(harness.data("traces/azure-llm-2023-conv.csv"));
 }
 
 uint32_t median_short(const std::vector<TraceLine>& trace, const ChatMix& mix) {
@@ -48,11 +49,12 @@ uint32_t median_short(const std::vector<TraceLine>& trace, const ChatMix& mix) {
   return static_cast<uint32_t>(median(std::move(lengths)));
 }
 
-std::shared_ptr<const Model> model_for(Lab& lab, const ModelSpec& spec, int context) {
-  auto model = lab.model(spec);
+std::shared_ptr<const Model> model_for(Harness& harness, const ModelSpec& spec, int context) {
+  auto model = harness.model(spec);
   if (model->info().max_positions < context)
     throw BenchmarkError(invalid_argument("{} has a context of {}, expected at least {}",
-                                          lab.name(spec), model->info().max_positions, context));
+                                          harness.name(spec), model->info().max_positions,
+                                          context));
   return model;
 }
 
@@ -63,7 +65,8 @@ double prefill_seconds(const Predictor& predictor, uint32_t n) {
 
 double whole_ms(double seconds) { return 1e-3 * std::ceil(1e3 * seconds); }
 
-void note(const Lab& lab, const MeasuredSteps& steps, const EngineOptions& engine, ServeRun& run) {
+void note(const Harness& harness, const MeasuredSteps& steps, const EngineOptions& engine,
+          ServeRun& run) {
   const RemainingTable work(run.served.predictor, run.budget, run.mix.most_long,
                             static_cast<uint32_t>(engine.step_rows));
   run.notes = {
@@ -71,9 +74,10 @@ void note(const Lab& lab, const MeasuredSteps& steps, const EngineOptions& engin
           "Layers of {}: {}. {} Short prompts have {} to {} tokens, half of them "
           "{} at most; {}% of all are long, {} "
           "to {}, alone {} to {} s by prediction. Answers: {} to {} tokens.",
-          lab.settings().model.empty() ? "a qwen3-0.6b shape" : lab.settings().model.string(),
+          harness.settings().model.empty() ? "a qwen3-0.6b shape"
+                                           : harness.settings().model.string(),
           run.served.model->info().n_layers,
-          lab.settings().data.empty()
+          harness.settings().data.empty()
               ? "Arrivals are a Poisson process and lengths are spread evenly: there is no --data."
               : fmt::format("Arrivals and lengths are those of azure-llm-2023-conv: times in "
                             "proportion, lengths / {}.",
@@ -109,24 +113,24 @@ std::vector<ServedRequest> ServeRun::requests(const ChatMix& of, double rate, do
   return all;
 }
 
-ServeRun serve_run(Lab& lab) {
-  const ChatMix mix = mix_of(lab);
-  EngineOptions engine{.threads = lab.threads(),
+ServeRun serve_run(Harness& harness) {
+  const ChatMix mix = mix_of(harness);
+  EngineOptions engine{.threads = harness.threads(),
                        .context = static_cast<int>(mix.most_long + mix.most_answer)};
   std::shared_ptr<const Model> model;
   MeasuredSteps steps;
   size_t kv_token_bytes = 0;
   const auto measure = [&](int n_layers) {
-    model = model_for(lab, spec(n_layers), engine.context);
+    model = model_for(harness, spec(n_layers), engine.context);
     kv_token_bytes = kv_bytes_per_token(*model, engine.kv_type);
     engine.kv_memory = 2 * static_cast<size_t>(engine.context) * kv_token_bytes;
-    steps = value_of(measure_steps(*model, engine, lab.choose(1, 10, 30)));
+    steps = value_of(measure_steps(*model, engine, harness.choose(1, 10, 30)));
     return value_of(Predictor::from_json(steps.costs, "step_costs"));
   };
   Predictor predictor = measure(1);
   // Of a fast machine more layers.
   const double longest = prefill_seconds(predictor, mix.most_long);
-  if (!lab.quick() && longest > 0 && longest < kLongest)
+  if (!harness.quick() && longest > 0 && longest < kLongest)
     predictor = measure(static_cast<int>(std::ceil(kLongest / longest)));
   engine.step_costs = steps.costs;
   if (!(predictor.seconds({.rows = 1}) > 0))
@@ -135,19 +139,19 @@ ServeRun serve_run(Lab& lab) {
                    "costs cannot be fitted to steps as uneven as these: {} (hint: a "
                    "machine with less other work)",
                    steps.in_words()));
-  ServeRun run{.trace = trace_of(lab),
+  ServeRun run{.trace = trace_of(harness),
                .mix = mix,
                .served = {.model = model,
                           .letter = value_of(model->encode(std::string(1, kLetter), false)).back(),
                           .predictor = predictor,
                           .kv_token_bytes = kv_token_bytes},
-               .loads = lab.choose<std::vector<ServeRun::Load>>({{0.7, 1}}, {{0.7, 30, 2}},
-                                                                {{0.5, 30}, {0.7, 300}, {0.9, 30}}),
-               .head = lab.quick() ? 0.2 : 6.0,
-               .tail = lab.quick() ? 1.0 : 60.0,
-               .simulated_seconds = lab.choose(20.0, 600.0, 1200.0)};
+               .loads = harness.choose<std::vector<ServeRun::Load>>(
+                   {{0.7, 1}}, {{0.7, 30, 2}}, {{0.5, 30}, {0.7, 300}, {0.9, 30}}),
+               .head = harness.quick() ? 0.2 : 6.0,
+               .tail = harness.quick() ? 1.0 : 60.0,
+               .simulated_seconds = harness.choose(20.0, 600.0, 1200.0)};
   run.n_short = median_short(run.trace, mix);
-  run.budget = std::max(lab.choose(5e-3, kLeastBudget, kLeastBudget),
+  run.budget = std::max(harness.choose(5e-3, kLeastBudget, kLeastBudget),
                         whole_ms(kBudget * prefill_seconds(predictor, run.n_short)));
   run.deadlines = {.ttft_slo = kShortDeadline * run.budget,
                    .ttft_per_work = kWorkDeadline,
@@ -156,7 +160,7 @@ ServeRun serve_run(Lab& lab) {
   const uint32_t static_rows = longest_chunk(predictor, run.budget, mix.most_long / 2,
                                              static_cast<uint32_t>(engine.step_rows));
   run.contenders = contenders(engine, run.budget, static_cast<int>(std::max(16u, static_rows)));
-  note(lab, steps, engine, run);
+  note(harness, steps, engine, run);
   return run;
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/lab.h"
+#include "bench/harness.h"
 #include "bench/serve_contenders.h"
 #include "bench/serve_tables.h"
 #include "pando/step_costs.h"
@@ -44,7 +44,7 @@ struct ServeRun {
 };
 
 // All but the capacities.
-ServeRun serve_run(Lab& lab);
+ServeRun serve_run(Harness& harness);
 
 // Of n_requests, by when the last token came; over HTTP the median of n_times.
 void measure_capacities(ServeRun& run, int n_requests, int n_times);
@@ -63,6 +63,6 @@ struct LiveGrid {
 std::vector<NamedFigures> figures_of(const ServeRun& run, const LiveGrid::Point& point);
 
 // What the simulator says of the same, and of more.
-void show_simulated(Lab& lab, const ServeRun& run, const LiveGrid& live);
+void show_simulated(Harness& harness, const ServeRun& run, const LiveGrid& live);
 
 }  // namespace pando::bench

@@ -1,6 +1,6 @@
 // The same windows by the simulator.
 #include "base/check.h"
-#include "bench/lab.h"
+#include "bench/harness.h"
 #include "bench/serve_contenders.h"
 #include "schedule/simulated_executor.h"
 

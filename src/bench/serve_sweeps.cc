@@ -28,7 +28,7 @@ std::vector<Simulated> simulate_all(const ServeRun& run, const ChatMix& mix, dou
   return all;
 }
 
-void show_check(Lab& lab, const ServeRun& run, const LiveGrid& live) {
+void show_check(Harness& harness, const ServeRun& run, const LiveGrid& live) {
   Table table{
       .title = "The simulator on the same requests: served / simulated",
       .columns = {"load", "policy", "short: first token, P50", "P99", "long: P50", "P99",
@@ -48,10 +48,10 @@ void show_check(Lab& lab, const ServeRun& run, const LiveGrid& live) {
            number(a.long_ttft.p50 / b.long_ttft.p50), number(a.long_ttft.p99 / b.long_ttft.p99),
            number(a.gap.p99 / b.gap.p99), number(a.goodput / b.goodput)});
     }
-  lab.show(table);
+  harness.show(table);
 }
 
-void show_loads(Lab& lab, const ServeRun& run) {
+void show_loads(Harness& harness, const ServeRun& run) {
   Chart chart{.title = "Short requests' first token by load, simulated",
               .x_label = "load, part of the simulator's capacity",
               .y_label = "P99, ms",
@@ -66,20 +66,20 @@ void show_loads(Lab& lab, const ServeRun& run) {
       chart.series[who].name = all[who].name;
       chart.series[who].points.emplace_back(load, 1e3 * figures[who].figures.short_ttft.p99);
     }
-    lab.show(figures_table(
+    harness.show(figures_table(
         fmt::format("Simulated, at {} of the simulator's capacity: {} requests a second for {} s",
                     number(load), number(rate), number(run.simulated_seconds)),
         figures));
   }
-  lab.show(chart);
+  harness.show(chart);
 }
 
 // Medha, figure 1.
-void show_shares(Lab& lab, const ServeRun& run) {
+void show_shares(Harness& harness, const ServeRun& run) {
   const double rate = run.simulated_rate(0.7);
   const auto shares =
-      lab.choose<std::vector<double>>({0, 0.05}, {0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06},
-                                      {0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08});
+      harness.choose<std::vector<double>>({0, 0.05}, {0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06},
+                                          {0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08});
   Table table{
       .title = fmt::format("Simulated, by the share of long requests: first token of short "
                            "ones, ms, P50 and P99, {} requests a second",
@@ -111,9 +111,9 @@ void show_shares(Lab& lab, const ServeRun& run) {
       p99.series[who].points.emplace_back(100 * share, 1e3 * figures.short_ttft.p99);
     }
   }
-  lab.show(table);
-  lab.show(p50);
-  lab.show(p99);
+  harness.show(table);
+  harness.show(p50);
+  harness.show(p99);
 }
 
 std::string least_median_most(const std::vector<double>& values) {
@@ -122,8 +122,8 @@ std::string least_median_most(const std::vector<double>& values) {
 }
 
 // How much the ratios of a window say, by its length.
-void show_places(Lab& lab, const ServeRun& run) {
-  const uint64_t n_places = lab.choose(2, 12, 12);
+void show_places(Harness& harness, const ServeRun& run) {
+  const uint64_t n_places = harness.choose(2, 12, 12);
   const double rate = run.simulated_rate(0.7);
   Table table{.title = fmt::format(
                   "Simulated, at 0.7 of the simulator's capacity, {} against {}: windows from {} "
@@ -132,7 +132,7 @@ void show_places(Lab& lab, const ServeRun& run) {
               .columns = {"seconds of a window", "short: first token, times sooner, P50", "P99",
                           "in time/s, times"}};
   for (const double seconds :
-       lab.choose<std::vector<double>>({2}, {30, 120, 300}, {30, 120, 300})) {
+       harness.choose<std::vector<double>>({2}, {30, 120, 300}, {30, 120, 300})) {
     const Span span = run.span(seconds, rate);
     std::vector<double> p50, p99, goodput;
     for (uint64_t place = 1; place <= n_places; ++place) {
@@ -148,16 +148,16 @@ void show_places(Lab& lab, const ServeRun& run) {
     table.add({number(seconds), least_median_most(p50), least_median_most(p99),
                least_median_most(goodput)});
   }
-  lab.show(table);
+  harness.show(table);
 }
 
 }  // namespace
 
-void show_simulated(Lab& lab, const ServeRun& run, const LiveGrid& live) {
-  show_check(lab, run, live);
-  show_places(lab, run);
-  show_loads(lab, run);
-  show_shares(lab, run);
+void show_simulated(Harness& harness, const ServeRun& run, const LiveGrid& live) {
+  show_check(harness, run, live);
+  show_places(harness, run);
+  show_loads(harness, run);
+  show_shares(harness, run);
   Table slack =
       slack_table(fmt::format("A short prompt of {} tokens in the steps of one of {}, as predicted",
                               run.n_short, run.mix.most_long),
@@ -167,7 +167,7 @@ void show_simulated(Lab& lab, const ServeRun& run, const LiveGrid& live) {
       "What packing gains over LARS alone: a row beside others takes less than in a step of its "
       "own. Operations bound a row here, so that it saves little but the reading of weights; a GPU "
       "has more slack.");
-  lab.show(slack);
+  harness.show(slack);
 }
 
 }  // namespace pando::bench

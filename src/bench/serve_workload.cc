@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/errors.h"
-#include "bench/lab.h"
+#include "bench/harness.h"
 
 namespace pando::bench {
 namespace {

@@ -14,15 +14,15 @@
 namespace pando::bench {
 namespace {
 
-ModelSpec speed_model(const Lab& lab, WeightType weights) {
+ModelSpec speed_model(const Harness& harness, WeightType weights) {
   // Peers have all layers.
-  const bool whole = !lab.quick() || !lab.settings().peers.empty();
+  const bool whole = !harness.quick() || !harness.settings().peers.empty();
   return {.shape = "qwen3-0.6b", .n_layers = whole ? 0 : 2, .weights = weights};
 }
 
-std::vector<Lane> run_row(Lab& lab, const SpeedRow& row, WeightType weights,
+std::vector<Lane> run_row(Harness& harness, const SpeedRow& row, WeightType weights,
                           const std::vector<KvType>& kv_types, int repetitions = 0) {
-  const auto model = lab.model(speed_model(lab, weights));
+  const auto model = harness.model(speed_model(harness, weights));
   std::vector<Contestant> contestants;
   for (const KvType type : kv_types)
     contestants.push_back({.name = type == KvType::kF16 ? "f16" : "int8",
@@ -30,36 +30,36 @@ std::vector<Lane> run_row(Lab& lab, const SpeedRow& row, WeightType weights,
                            .model = model,
                            .kv_type = type,
                            .is_ready = true});
-  return lab.contest(
+  return harness.contest(
       contestants,
       [&](int repetition) { return speed_workload(row, model->info().vocab, repetition); },
       repetitions);
 }
 
-void run_speed(Lab& lab) {
+void run_speed(Harness& harness) {
   Table table{.title = fmt::format("Tokens per second, {}, {} threads",
-                                   lab.settings().model.empty()
+                                   harness.settings().model.empty()
                                        ? "qwen3-0.6b"
-                                       : lab.name(speed_model(lab, WeightType::kAsStored)),
-                                   lab.threads()),
+                                       : harness.name(speed_model(harness, WeightType::kAsStored)),
+                                   harness.threads()),
               .columns = {"weights", "keys and values", "row", "tokens/s", "ms a step",
                           "products %", "attention %", "row by row %", "sampling %", "planning %",
                           "products, GOP/s", "weights, GB/s", "of reads %"}};
-  const double reads = read_bandwidth(lab);
+  const double reads = read_bandwidth(harness);
   table.notes.push_back(fmt::format(
       "Weights, GB/s: their bytes for each step over the whole time of a step. Of reads: of the "
       "{} GB/s at which this machine reads {}, measured just before.",
-      number(1e-9 * reads), lab.quick() ? "8 MiB, from a cache" : "memory"));
-  for (const SpeedWeights& weights : speed_weights(lab)) {
-    const auto model = lab.model(speed_model(lab, weights.type));
+      number(1e-9 * reads), harness.quick() ? "8 MiB, from a cache" : "memory"));
+  for (const SpeedWeights& weights : speed_weights(harness)) {
+    const auto model = harness.model(speed_model(harness, weights.type));
     const auto bytes = static_cast<double>(model->parts().weights.bytes());
-    for (const SpeedRow& row : speed_rows(lab)) {
+    for (const SpeedRow& row : speed_rows(harness)) {
       const bool is_shared = row.kind == SpeedRow::Kind::kShared;
-      if (!lab.full() && is_shared && (row.n_prompt > 512 || !weights.all_rows)) continue;
+      if (!harness.full() && is_shared && (row.n_prompt > 512 || !weights.all_rows)) continue;
       if (!weights.all_rows && row.n_prompt > 512) continue;
       const auto kv_types =
           weights.all_rows ? std::vector{KvType::kF16, KvType::kInt8} : std::vector{KvType::kF16};
-      const std::vector<Lane> lanes = run_row(lab, row, weights.type, kv_types);
+      const std::vector<Lane> lanes = run_row(harness, row, weights.type, kv_types);
       note_missing(table, row.name(), lanes);
       for (const Lane& lane : lanes) {
         if (lane.samples.empty()) continue;
@@ -76,7 +76,7 @@ void run_speed(Lab& lab) {
       }
     }
   }
-  lab.show(table, {.n_names = 3, .columns = {"tokens/s"}});
+  harness.show(table, {.n_names = 3, .columns = {"tokens/s"}});
 }
 
 // One of two kinds of keys and values that we are compared with.
@@ -86,36 +86,36 @@ struct Ours {
 };
 constexpr Ours kOurs[] = {{"pando", KvType::kF16}, {"pando, int8 keys and values", KvType::kInt8}};
 
-double peer_speed(const Lab& lab, const std::string& peer, const SpeedRow& row,
+double peer_speed(const Harness& harness, const std::string& peer, const SpeedRow& row,
                   const SpeedWeights& weights) {
   return value_of(run_peer(peer, {{"kind", row.kind_name()},
                                   {"tokens", std::to_string(row.n_prompt)},
                                   {"sequences", std::to_string(row.n_sequences)},
                                   {"answer", std::to_string(kSpeedAnswer)},
-                                  {"threads", std::to_string(lab.threads())},
+                                  {"threads", std::to_string(harness.threads())},
                                   {"weights", weights.name}}));
 }
 
 // Tokens per second of each, by repetition: peers, then ours. Peers begin, so that a command that
 // fails does so at once.
-std::vector<std::vector<double>> rates_in_turn(Lab& lab, const SpeedRow& row,
+std::vector<std::vector<double>> rates_in_turn(Harness& harness, const SpeedRow& row,
                                                const SpeedWeights& weights, Table& table) {
-  const std::vector<std::string>& peers = lab.settings().peers;
+  const std::vector<std::string>& peers = harness.settings().peers;
   std::vector<std::vector<double>> rates(peers.size() + std::size(kOurs));
   const auto rate_of = [&](size_t who, int repetition) {
-    if (who < peers.size()) return peer_speed(lab, peers[who], row, weights);
+    if (who < peers.size()) return peer_speed(harness, peers[who], row, weights);
     const KvType kv_type = kOurs[who - peers.size()].kv_type;
-    const Lane lane = run_row(lab, row, weights.type, {kv_type}, 1)[0];
+    const Lane lane = run_row(harness, row, weights.type, {kv_type}, 1)[0];
     if (repetition == 0) note_missing(table, row.name(), {lane});
     return speed_tokens(row) / lane.sample(0).seconds;
   };
   // The longest take minutes of each engine; contest() warms ours up, llama.cpp its programs.
   const bool is_long = row.kind == SpeedRow::Kind::kShared && row.n_prompt > 512;
-  if (is_long && !lab.full()) {
+  if (is_long && !harness.full()) {
     for (size_t who = 0; who < rates.size(); ++who) rates[who].push_back(rate_of(who, 0));
     return rates;
   }
-  lab.in_turn(rates.size(), [&](size_t who, int repetition) {
+  harness.in_turn(rates.size(), [&](size_t who, int repetition) {
     const double rate = rate_of(who, repetition);
     if (repetition > 0) rates[who].push_back(rate);
     return speed_tokens(row) / rate;
@@ -123,12 +123,12 @@ std::vector<std::vector<double>> rates_in_turn(Lab& lab, const SpeedRow& row,
   return rates;
 }
 
-void compare_rows(Lab& lab, Table& table) {
-  const size_t n_peers = lab.settings().peers.size();
-  for (const SpeedWeights& weights : speed_weights(lab)) {
-    for (const SpeedRow& row : speed_rows(lab)) {
+void compare_rows(Harness& harness, Table& table) {
+  const size_t n_peers = harness.settings().peers.size();
+  for (const SpeedWeights& weights : speed_weights(harness)) {
+    for (const SpeedRow& row : speed_rows(harness)) {
       if (!weights.all_rows && row.n_prompt > 512) continue;
-      const auto all = rates_in_turn(lab, row, weights, table);
+      const auto all = rates_in_turn(harness, row, weights, table);
       const std::span theirs = std::span(all).first(n_peers);
       const std::span ours = std::span(all).subspan(n_peers);
       std::vector<std::string> cells = {weights.name, row.name(), std::to_string(all[0].size())};
@@ -148,10 +148,10 @@ void compare_rows(Lab& lab, Table& table) {
   }
 }
 
-void run_compare(Lab& lab) {
-  const std::vector<std::string>& peers = lab.settings().peers;
+void run_compare(Harness& harness) {
+  const std::vector<std::string>& peers = harness.settings().peers;
   Table table{
-      .title = fmt::format("Tokens per second, {} threads", lab.threads()),
+      .title = fmt::format("Tokens per second, {} threads", harness.threads()),
       .columns = {"weights", "row", "repetitions"},
       .notes = {"A peer's figure is the last line that its command prints; times: ours over "
                 "theirs, the median of paired ratios, with keys and values in f16 / int8."}};
@@ -161,19 +161,19 @@ void run_compare(Lab& lab) {
     table.columns.emplace_back("times");
     table.notes.push_back(fmt::format("Peer {}: `{}`", i + 1, peers[i]));
   }
-  if (const auto& variables = lab.settings().peer_variables; !variables.empty())
+  if (const auto& variables = harness.settings().peer_variables; !variables.empty())
     table.notes.push_back(
         fmt::format("In the environment of peers: `{}`", fmt::join(variables, "`, `")));
   try {
-    compare_rows(lab, table);
+    compare_rows(harness, table);
   } catch (const BenchmarkError&) {
-    if (!table.rows.empty()) lab.show(table);  // what hours may have measured
+    if (!table.rows.empty()) harness.show(table);  // what hours may have measured
     throw;
   }
   std::vector<std::string> drawn;
   for (size_t i = 3; i < table.columns.size(); ++i)
     if (table.columns[i] != "times") drawn.push_back(table.columns[i]);
-  lab.show(table, {.n_names = 2, .columns = drawn});
+  harness.show(table, {.n_names = 2, .columns = drawn});
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ std::string SpeedRow::name() const {
   return fmt::format("{} sharing {}", n_sequences, n_prompt);
 }
 
-std::vector<SpeedRow> speed_rows(const Lab& lab) {
-  if (lab.quick()) return {{Kind::kPrefill, 128}, {Kind::kDecode, 32}, {Kind::kShared, 128, 8}};
+std::vector<SpeedRow> speed_rows(const Harness& harness) {
+  if (harness.quick()) return {{Kind::kPrefill, 128}, {Kind::kDecode, 32}, {Kind::kShared, 128, 8}};
   return {{Kind::kPrefill, 512},    {Kind::kPrefill, 2048},    {Kind::kDecode, 64},
           {Kind::kShared, 512, 64}, {Kind::kShared, 2048, 64}, {Kind::kShared, 4096, 64}};
 }
@@ -38,13 +38,13 @@ int speed_tokens(const SpeedRow& row) {
   return row.kind == Kind::kPrefill ? row.n_prompt : row.n_sequences * kSpeedAnswer;
 }
 
-std::vector<SpeedWeights> speed_weights(const Lab& lab) {
+std::vector<SpeedWeights> speed_weights(const Harness& harness) {
   const SpeedWeights q8{WeightType::kQ8_0, "q8_0", true};
-  if (lab.quick()) return {q8};
+  if (harness.quick()) return {q8};
   return {q8,
-          {WeightType::kBF16Dot, "bf16_dot", lab.full()},
-          {WeightType::kAsStored, "bf16", lab.full()},
-          {WeightType::kQ4_0, "q4_0", lab.full()}};
+          {WeightType::kBF16Dot, "bf16_dot", harness.full()},
+          {WeightType::kAsStored, "bf16", harness.full()},
+          {WeightType::kQ4_0, "q4_0", harness.full()}};
 }
 
 }  // namespace pando::bench

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/lab.h"
+#include "bench/harness.h"
 
 namespace pando::bench {
 
@@ -19,7 +19,7 @@ struct SpeedRow {
 // Of the answers that kDecode and kShared time, each.
 constexpr int kSpeedAnswer = 16;
 
-std::vector<SpeedRow> speed_rows(const Lab& lab);
+std::vector<SpeedRow> speed_rows(const Harness& harness);
 // Prompts are new in every repetition; what is shared is there before time is taken.
 Workload speed_workload(const SpeedRow& row, int vocab, int repetition);
 // Tokens: of the prompt, or of all answers.
@@ -30,6 +30,6 @@ struct SpeedWeights {
   const char* name;  // "q8_0"
   bool all_rows;     // otherwise those of at most 512 tokens
 };
-std::vector<SpeedWeights> speed_weights(const Lab& lab);
+std::vector<SpeedWeights> speed_weights(const Harness& harness);
 
 }  // namespace pando::bench

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "bench/lab.h"
+#include "bench/harness.h"
 #include "pando/request.h"
 
 namespace pando::bench {

@@ -23,17 +23,17 @@ class DataTest : public ::testing::Test {
     if (!fs::exists(fs::path(PANDO_SHARED_DATA) / "mmlu-test.jsonl.gz"))
       GTEST_SKIP() << "needs published data sets, looked for in " PANDO_SHARED_DATA;
   }
-  Lab lab_{"test", {.data = PANDO_SHARED_DATA}};
+  Harness harness_{"test", {.data = PANDO_SHARED_DATA}};
 };
 
 TEST_F(DataTest, SetsHaveTheSizesThatTheySay) {
-  EXPECT_EQ(mmlu_questions(lab_).size(), 12289u);
-  EXPECT_EQ(alpaca_texts(lab_).size(), 800u);
-  EXPECT_GT(wikitext_paragraphs(lab_).size(), 2500u);
-  EXPECT_EQ(trec_queries(lab_, 19).size(), 43u);
-  EXPECT_EQ(trec_queries(lab_, 20)[53].passages.size(), 100u);
-  EXPECT_EQ(mbpp_problems(lab_).size(), 600u);
-  EXPECT_GT(war_and_peace(lab_).size(), 3'000'000u);
+  EXPECT_EQ(mmlu_questions(harness_).size(), 12289u);
+  EXPECT_EQ(alpaca_texts(harness_).size(), 800u);
+  EXPECT_GT(wikitext_paragraphs(harness_).size(), 2500u);
+  EXPECT_EQ(trec_queries(harness_, 19).size(), 43u);
+  EXPECT_EQ(trec_queries(harness_, 20)[53].passages.size(), 100u);
+  EXPECT_EQ(mbpp_problems(harness_).size(), 600u);
+  EXPECT_GT(war_and_peace(harness_).size(), 3'000'000u);
   const auto n_questions = [](const std::vector<QaDocument>& documents) {
     size_t n = 0;
     for (const QaDocument& document : documents) {
@@ -42,13 +42,13 @@ TEST_F(DataTest, SetsHaveTheSizesThatTheySay) {
     }
     return n;
   };
-  EXPECT_EQ(n_questions(squad_documents(lab_)), 6078u);
-  EXPECT_EQ(n_questions(race_documents(lab_)), 4934u);
-  EXPECT_EQ(n_questions(fairytale_documents(lab_)), 8548u);
+  EXPECT_EQ(n_questions(squad_documents(harness_)), 6078u);
+  EXPECT_EQ(n_questions(race_documents(harness_)), 4934u);
+  EXPECT_EQ(n_questions(fairytale_documents(harness_)), 8548u);
 }
 
 TEST_F(DataTest, TokensAreCutAndFolded) {
-  const TextTokens whole(lab_, 151936), folded(lab_, 1000);
+  const TextTokens whole(harness_, 151936), folded(harness_, 1000);
   const std::vector<Token> tokens = whole("The tree unites what prompts have in common.");
   ASSERT_GT(tokens.size(), 6u);
   EXPECT_EQ(whole("The tree unites what prompts have in common.", 4).size(), 4u);
@@ -58,13 +58,13 @@ TEST_F(DataTest, TokensAreCutAndFolded) {
 
 // A directory that holds one file with a mistake.
 std::string message_of(const std::string& name, const std::string& text,
-                       const std::function<void(const Lab&)>& read) {
+                       const std::function<void(const Harness&)>& read) {
   const fs::path directory = fs::path(testing::TempDir()) / "pando_data_test";
   fs::create_directories(directory);
   std::ofstream(directory / name, std::ios::binary) << text;
   std::string message;
   try {
-    read(Lab("test", {.data = directory}));
+    read(Harness("test", {.data = directory}));
   } catch (const BenchmarkError& error) {
     message = error.error.message;
   }
@@ -74,7 +74,7 @@ std::string message_of(const std::string& name, const std::string& text,
 }
 
 TEST(DataErrorsTest, NameFileRecordAndField) {
-  const auto mmlu = [](const Lab& lab) { mmlu_questions(lab); };
+  const auto mmlu = [](const Harness& harness) { mmlu_questions(harness); };
   const std::string name = "mmlu-test.jsonl.gz";
   EXPECT_EQ(message_of(name, "{\"question\": \"a\"}\n{\"question\": 3}\n", mmlu),
             name + ", line 2: 'question' is 3, expected a text");
@@ -87,7 +87,7 @@ TEST(DataErrorsTest, NameFileRecordAndField) {
             name + " has 1 questions, expected at least 12289");
   EXPECT_EQ(message_of("war-and-peace.txt", "Well, Prince", war_and_peace),
             "war-and-peace.txt has 12 bytes, expected at least 3000000");
-  const auto trec = [](const Lab& lab) { trec_queries(lab, 19); };
+  const auto trec = [](const Harness& harness) { trec_queries(harness, 19); };
   EXPECT_EQ(
       message_of("trec-dl19-bm25-top100.jsonl.gz", "{\"query\": \"a\", \"hits\": []}\n", trec),
       "trec-dl19-bm25-top100.jsonl.gz, line 1: 'hits' has 0 passages, expected 100");

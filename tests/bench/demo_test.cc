@@ -69,8 +69,8 @@ TEST(AttentionDimensionsTest, CountPairsOfTable3) {
 
 // Memory is for the largest repetition, and those far behind the first stop.
 TEST(ContestTest, WorkloadsMayGrow) {
-  Lab lab("test", {.threads = 1, .model = PANDO_SOURCE_DIR "/models/demo"});
-  const auto model = lab.model({});
+  Harness harness("test", {.threads = 1, .model = PANDO_SOURCE_DIR "/models/demo"});
+  const auto model = harness.model({});
   const auto make = [&](int repetition) {
     RandomTokens random(static_cast<uint64_t>(repetition), model->info().vocab);
     Workload workload;
@@ -82,17 +82,17 @@ TEST(ContestTest, WorkloadsMayGrow) {
       {.name = "tree", .sharing = "tree", .model = model},
       {.name = "packed", .sharing = "packed", .model = model, .at_most = 2},
       {.name = "none", .sharing = "none", .model = model}};
-  const std::vector<Lane> lanes = lab.contest(contestants, make, 2);
+  const std::vector<Lane> lanes = harness.contest(contestants, make, 2);
   EXPECT_EQ(lanes[0].samples.size(), 2u);
   ASSERT_EQ(lanes[1].samples.size(), 2u);
   EXPECT_EQ(lanes[1].samples[1].completions.size(), 2u);
   EXPECT_TRUE(lanes[2].samples.empty());
   EXPECT_NE(lanes[2].why_not, "");
-  const std::vector<Lane> gone = lab.contest(contestants, make, 3, 1e-6);
+  const std::vector<Lane> gone = harness.contest(contestants, make, 3, 1e-6);
   EXPECT_EQ(gone[1].samples.size(), 1u);
   ASSERT_EQ(gone[0].samples.size(), 1u);  // far behind itself: what is not counted of others
   EXPECT_EQ(gone[0].samples[0].completions[0][0].prompt_tokens, 24);
-  const std::vector<Lane> stopped = lab.contest(contestants, make, 3, 0.5);
+  const std::vector<Lane> stopped = harness.contest(contestants, make, 3, 0.5);
   ASSERT_EQ(stopped[0].samples.size(), 1u);  // behind itself, twice
   EXPECT_EQ(stopped[0].samples[0].completions[0][0].prompt_tokens, 404);
 }

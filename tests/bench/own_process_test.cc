@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/errors.h"
-#include "bench/lab.h"
+#include "bench/harness.h"
 
 namespace pando::bench {
 namespace {

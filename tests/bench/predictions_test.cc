@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "bench/attention_work.h"
+#include "bench/harness.h"
 #include "bench/hydragen.h"
-#include "bench/lab.h"
 #include "bench/radixmlp.h"
 #include "bench/radixmlp_model.h"
 #include "bench/timing.h"

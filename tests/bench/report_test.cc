@@ -172,14 +172,14 @@ TEST(PeerTest, SaysWhatFailed) {
   EXPECT_NE(message("true"), "");
 }
 
-TEST(LabTest, ThoseThatWantMostGetEqualParts) {
+TEST(HarnessTest, ThoseThatWantMostGetEqualParts) {
   EXPECT_EQ(parts_of(100, {10, 60, 30}), (std::vector<size_t>{10, 60, 30}));
   EXPECT_EQ(parts_of(100, {70, 10, 60}), (std::vector<size_t>{45, 10, 45}));
   EXPECT_EQ(parts_of(90, {70, 20, 60, 22}), (std::vector<size_t>{24, 20, 24, 22}));
   EXPECT_EQ(parts_of(0, {5}), (std::vector<size_t>{0}));
 }
 
-TEST(LabTest, ContestantsTakeTurns) {
+TEST(HarnessTest, ContestantsTakeTurns) {
   std::vector<std::pair<size_t, int>> calls;
   const auto count = [&](double seconds, Extent extent, int repetitions) {
     calls.clear();
@@ -187,7 +187,7 @@ TEST(LabTest, ContestantsTakeTurns) {
       calls.emplace_back(who, repetition);
       return seconds;
     };
-    Lab("test", {.extent = extent}).in_turn(3, run, repetitions);
+    Harness("test", {.extent = extent}).in_turn(3, run, repetitions);
     return calls.size();
   };
   EXPECT_EQ(count(3.4, Extent::kUsual, 0), 3u * (1 + 3));  // ten seconds in all
@@ -199,10 +199,10 @@ TEST(LabTest, ContestantsTakeTurns) {
   EXPECT_EQ(std::unique(calls.begin(), calls.end()), calls.end());
 }
 
-TEST(LabTest, NamesTheModelThatIsGiven) {
+TEST(HarnessTest, NamesTheModelThatIsGiven) {
   const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 2, .vocab = 32000};
-  EXPECT_EQ(Lab("test", {}).name(spec), "qwen3-0.6b, 2 layers, vocabulary 32000, q8_0");
-  EXPECT_EQ(Lab("test", {.model = "models/demo/"}).name(spec), "demo, q8_0");
+  EXPECT_EQ(Harness("test", {}).name(spec), "qwen3-0.6b, 2 layers, vocabulary 32000, q8_0");
+  EXPECT_EQ(Harness("test", {.model = "models/demo/"}).name(spec), "demo, q8_0");
 }
 
 TEST(LaneTest, SaysWhatItLacked) {

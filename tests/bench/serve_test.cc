@@ -11,7 +11,7 @@
 #include <fstream>
 #include <thread>
 
-#include "bench/lab.h"
+#include "bench/harness.h"
 #include "bench/serve_client.h"
 #include "bench/serve_contenders.h"
 #include "bench/serve_tables.h"

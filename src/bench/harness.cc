@@ -1,4 +1,4 @@
-#include "bench/lab.h"
+#include "bench/harness.h"
 
 #include <fmt/format.h>
 
@@ -174,7 +174,7 @@ void note_missing(Table& table, const std::string& what, const std::vector<Lane>
   }
 }
 
-Lab::Lab(std::string benchmark, const Settings& settings)
+Harness::Harness(std::string benchmark, const Settings& settings)
     : benchmark_(std::move(benchmark)), settings_(settings), threads_(settings.threads) {
   check(fill_in_threads(threads_));
   if (settings.out.empty()) return;  // else known now to be there, and not after an hour
@@ -185,7 +185,8 @@ Lab::Lab(std::string benchmark, const Settings& settings)
         io_error("--out: '{}' is not a directory and cannot be made one", settings.out.string()));
 }
 
-std::shared_ptr<const Model> Lab::load(const fs::path& path, WeightType weights, bool all_rows) {
+std::shared_ptr<const Model> Harness::load(const fs::path& path, WeightType weights,
+                                           bool all_rows) {
   const std::string key =
       fmt::format("{} {} {}", path.string(), static_cast<int>(weights), all_rows);
   std::shared_ptr<const Model>& model = models_[key];
@@ -195,9 +196,9 @@ std::shared_ptr<const Model> Lab::load(const fs::path& path, WeightType weights,
   return model;
 }
 
-size_t Lab::cold_bytes() const { return quick() ? size_t{8} << 20 : bytes_beyond_caches(); }
+size_t Harness::cold_bytes() const { return quick() ? size_t{8} << 20 : bytes_beyond_caches(); }
 
-std::string Lab::name(const ModelSpec& spec) const {
+std::string Harness::name(const ModelSpec& spec) const {
   if (!settings_.model.empty()) {
     const fs::path path = settings_.model.lexically_normal();
     const fs::path last = path.has_filename() ? path.filename() : path.parent_path().filename();
@@ -209,7 +210,7 @@ std::string Lab::name(const ModelSpec& spec) const {
       spec.vocab > 0 ? fmt::format(", vocabulary {}", spec.vocab) : "", name_of(spec.weights));
 }
 
-std::shared_ptr<const Model> Lab::model(const ModelSpec& spec) {
+std::shared_ptr<const Model> Harness::model(const ModelSpec& spec) {
   if (!settings_.model.empty()) return load(settings_.model, spec.weights);
   RandomModelOptions make{.shape = spec.shape, .tokenizer = spec.tokenizer};
   if (spec.n_layers > 0) make.n_layers = spec.n_layers;
@@ -238,12 +239,12 @@ std::shared_ptr<const Model> Lab::model(const ModelSpec& spec) {
   return load(make.out, spec.weights, spec.n_layers > 0 && spec.all_rows);
 }
 
-fs::path Lab::data(const std::string& file) const { return settings_.data / file; }
+fs::path Harness::data(const std::string& file) const { return settings_.data / file; }
 
-int Lab::most_repetitions(int given) const { return given > 0 ? given : quick() ? 1 : 5; }
+int Harness::most_repetitions(int given) const { return given > 0 ? given : quick() ? 1 : 5; }
 
-void Lab::in_turn(size_t n, const std::function<double(size_t who, int repetition)>& run,
-                  int repetitions) {
+void Harness::in_turn(size_t n, const std::function<double(size_t who, int repetition)>& run,
+                      int repetitions) {
   double seconds = 0;
   for (size_t who = 0; who < n; ++who) seconds += run(who, 0);
   constexpr double kLong = 10;
@@ -257,8 +258,8 @@ void Lab::in_turn(size_t n, const std::function<double(size_t who, int repetitio
   }
 }
 
-std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const MakeWorkload& make,
-                               int repetitions, double hopeless) {
+std::vector<Lane> Harness::contest(const std::vector<Contestant>& contestants,
+                                   const MakeWorkload& make, int repetitions, double hopeless) {
   // All that there can be: memory is for the largest.
   const auto all_of = [&](const MakeWorkload& maker) {
     std::vector<Workload> workloads;
@@ -335,29 +336,29 @@ std::vector<Lane> Lab::contest(const std::vector<Contestant>& contestants, const
   return lanes;
 }
 
-fs::path Lab::file_for(const char* extension, int& count) const {
+fs::path Harness::file_for(const char* extension, int& count) const {
   const std::string suffix = ++count > 1 ? fmt::format("-{}", count) : "";
   return settings_.out / fmt::format("{}{}.{}", benchmark_, suffix, extension);
 }
 
-void Lab::show(const Table& table) {
+void Harness::show(const Table& table) {
   fmt::print("{}\n", to_markdown(table));
   std::fflush(stdout);
   if (!settings_.out.empty()) write_file(file_for("csv", n_tables_), to_csv(table));
 }
 
-void Lab::show(const Table& table, const Bars& bars) {
+void Harness::show(const Table& table, const Bars& bars) {
   show(table);
   show_svg(to_svg(table, bars));
 }
 
-void Lab::show(const Chart& chart) { show_svg(to_svg(chart)); }
+void Harness::show(const Chart& chart) { show_svg(to_svg(chart)); }
 
-void Lab::show_svg(const std::string& svg) {
+void Harness::show_svg(const std::string& svg) {
   if (!settings_.out.empty() && !svg.empty()) write_file(file_for("svg", n_charts_), svg);
 }
 
-void Lab::footer() const {
+void Harness::footer() const {
   fmt::print("{}{} | {} | {} x {}, {}", benchmark_,
              quick()  ? ", quick"
              : full() ? ", full"

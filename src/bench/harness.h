@@ -115,9 +115,9 @@ double times_faster(const Lane& lane, const Lane& other);
 // what.
 void note_missing(Table& table, const std::string& what, const std::vector<Lane>& lanes);
 
-class Lab {
+class Harness {
  public:
-  Lab(std::string benchmark, const Settings& settings);
+  Harness(std::string benchmark, const Settings& settings);
 
   const Settings& settings() const { return settings_; }
   bool quick() const { return settings_.extent == Extent::kQuick; }
