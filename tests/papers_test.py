@@ -56,7 +56,7 @@ def not_listed(root):
 
 def problems_of(root, document):
     text = (root / "docs" / document).read_text()
-    benchmarks = "".join(p.read_text() for p in sorted((root / "src/bench").glob("*.cc")))
+    benchmarks = "".join(p.read_text() for top in ("bench", "lab") for p in sorted((root / "src" / top).rglob("*.cc")))
     planners = "".join(p.read_text() for p in sorted((root / "src/plan").glob("*")))
 
     def is_missing(name, path):

@@ -50,23 +50,6 @@ AttentionWork::AttentionWork(const AttentionCase& shape, size_t n_bytes) : case_
   add_tasks(tasks_, case_.own_copies ? 0 : case_.prefix, false);
   add_tasks(tasks_each_, 0, true);
 
-  const auto batch = static_cast<uint32_t>(case_.batch),
-             prefix = static_cast<uint32_t>(case_.prefix);
-  const auto page_len = static_cast<uint32_t>(args_.kv.shape.page_len);
-  const uint32_t n_shared = (prefix + page_len - 1) / page_len;
-  if (prefix > 0) levels_.push_back({0, batch, 0, prefix, paths_[0], n_shared, 0});
-  const uint32_t n_own = (static_cast<uint32_t>(case_.suffix) + page_len - 1) / page_len;
-  for (uint32_t row = 0; row < batch; ++row) {
-    states_begin_.push_back(static_cast<uint32_t>(states_.size()));
-    if (prefix > 0) states_.push_back(row);
-    if (n_own == 0) continue;
-    const uint32_t state = (prefix > 0 ? batch : 0) + row;
-    levels_.push_back({row, row + 1, prefix, prefix + static_cast<uint32_t>(case_.suffix),
-                       paths_[row] + n_shared, n_own, state});
-    states_.push_back(state);
-  }
-  states_begin_.push_back(static_cast<uint32_t>(states_.size()));
-
   std::minstd_rand random(2);
   std::uniform_real_distribution<float> uniform(-1, 1);
   q_.resize(static_cast<size_t>(case_.batch) * case_.n_heads * case_.head_dim);
@@ -75,8 +58,6 @@ AttentionWork::AttentionWork(const AttentionCase& shape, size_t n_bytes) : case_
   args_.q = q_.data();
   args_.q_stride = int64_t{case_.n_heads} * case_.head_dim;
   args_.out = out_.data();
-  level_args_ = {
-      .tasks = levels_, .pages = pages_, .states_begin = states_begin_, .states = states_};
 }
 
 // Elements in [-1, 1]; int8: any integers, with scales as of such values.
@@ -146,8 +127,9 @@ void AttentionWork::per_sequence(ThreadPool& pool) {
   next_layer();
 }
 
-void AttentionWork::hydragen(ThreadPool& pool) {
-  kernel::level_attention(kernel::best_kernels(), pool, args_, level_args_, scratch_);
+void AttentionWork::run(
+    FunctionRef<void(const kernel::AttentionArgs&, kernel::AttentionScratch&)> attend) {
+  attend(args_, scratch_);
   next_layer();
 }
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "base/function_ref.h"
 #include "kernel/attention.h"
-#include "kernel/level_attention.h"
 
 namespace pando::bench {
 
@@ -38,10 +38,13 @@ class AttentionWork {
   // Each row meets its whole path by itself, as under `prefix_cached`, or under `packed` where
   // copies are its own.
   void per_sequence(ThreadPool& pool);
-  // The published operator: prefix, suffixes, and their results combined.
-  void hydragen(ThreadPool& pool);
+  // Another operator over the same keys and values.
+  void run(FunctionRef<void(const kernel::AttentionArgs&, kernel::AttentionScratch&)> attend);
 
   int n_layers() const { return args_.kv.shape.n_layers; }
+  // [batch] where each one's path, prefix and suffix, begins in the arguments' task_pages.
+  const std::vector<uint32_t>& paths() const { return paths_; }
+  const kernel::AttentionArgs& args() const { return args_; }
   const std::vector<float>& out() const { return out_; }  // [batch, n_heads, head_dim] of a call
 
  private:
@@ -57,10 +60,7 @@ class AttentionWork {
   std::vector<kernel::PageId> pages_;  // of tasks: path after path
   std::vector<uint32_t> paths_;        // [batch] index into pages_ of each one's path
   std::vector<kernel::AttentionTask> tasks_, tasks_each_;
-  std::vector<kernel::LevelTask> levels_;
-  std::vector<uint32_t> states_begin_, states_;
   kernel::AttentionArgs args_{};
-  kernel::LevelArgs level_args_{};
   kernel::AttentionScratch scratch_;
 };
 

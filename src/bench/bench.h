@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pando/result.h"
@@ -25,9 +26,19 @@ struct Settings {
   std::vector<std::string> peer_variables;  // "PEER_NAME=value" of the environment, for its notes
 };
 
+// What a benchmark takes besides its sizes.
+struct Inputs {
+  bool model = false;                   // --model instead of its own
+  bool peers = false;                   // --peer, without which there is nothing to run
+  std::vector<std::string_view> files;  // of --data
+  bool files_optional = false;          // without them less is measured
+  bool threads = true;                  // --threads has an effect
+};
+
 struct BenchmarkInfo {
   const char* name;  // "ippd-table-5"
   const char* what;  // a line for people
+  Inputs inputs{};
 };
 
 // In the order of `pando bench list`.

@@ -239,7 +239,7 @@ std::shared_ptr<const Model> Harness::model(const ModelSpec& spec) {
   return load(make.out, spec.weights, spec.n_layers > 0 && spec.all_rows);
 }
 
-fs::path Harness::data(const std::string& file) const { return settings_.data / file; }
+fs::path Harness::data(std::string_view file) const { return settings_.data / file; }
 
 int Harness::most_repetitions(int given) const { return given > 0 ? given : quick() ? 1 : 5; }
 

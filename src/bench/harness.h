@@ -8,6 +8,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -139,7 +140,7 @@ class Harness {
   std::shared_ptr<const Model> load(const std::filesystem::path& path, WeightType weights,
                                     bool all_rows = false);
   // Where `file` of --data is; check_inputs (inputs.h) has seen that it is there.
-  std::filesystem::path data(const std::string& file) const;
+  std::filesystem::path data(std::string_view file) const;
 
   // Calls run(contestant, repetition), which returns seconds, for n contestants in turn, in another
   // order in every repetition. Repetition 0 comes first and is not to be counted. Others: 5 where

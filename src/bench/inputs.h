@@ -3,21 +3,12 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "bench/bench.h"
 
 namespace pando::bench {
 
-struct Inputs {
-  bool model = false;                   // --model instead of its own
-  bool peers = false;                   // --peer, without which there is nothing to run
-  std::vector<std::string_view> files;  // of --data
-  bool files_optional = false;          // without them less is measured
-  bool threads = true;                  // --threads has an effect
-};
-
-// One table for all of them; kNotFound for a benchmark that it does not have.
+// kNotFound where there is no such benchmark.
 Result<Inputs> inputs_of(std::string_view benchmark);
 
 // "needs --data, takes --model".

@@ -179,8 +179,11 @@ void run_compare(Harness& harness) {
 }  // namespace
 
 std::vector<Benchmark> speed_benchmarks() {
-  return {{{"speed", "a prompt, an answer alone, 64 answers over a shared prompt"}, run_speed},
-          {{"compare", "the same in turn with other engines' commands"}, run_compare}};
+  return {
+      {{"speed", "a prompt, an answer alone, 64 answers over a shared prompt", {.model = true}},
+       run_speed},
+      {{"compare", "the same in turn with other engines' commands", {.model = true, .peers = true}},
+       run_compare}};
 }
 
 }  // namespace pando::bench

@@ -32,8 +32,7 @@ std::vector<std::string> peer_variables() {
 
 int list() {
   for (const bench::BenchmarkInfo& info : bench::benchmarks()) {
-    const Result<bench::Inputs> inputs = bench::inputs_of(info.name);
-    const std::string takes = inputs ? in_words(*inputs) : "";
+    const std::string takes = in_words(info.inputs);
     fmt::print("{:24} {}{}\n", info.name, info.what, takes.empty() ? "" : " [" + takes + "]");
   }
   return kOk;

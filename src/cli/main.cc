@@ -8,11 +8,13 @@
 
 #include "cli/commands.h"
 #include "cli/files.h"
+#include "cli/laboratory.h"
 #include "cli/parse_errors.h"
 #include "pando/version.h"
 
 int main(int argc, char** argv) {
   using namespace pando::cli;
+  open_laboratory();
   CLI::App app("Pando: large language models over shared context, exactly.", "pando");
   app.require_subcommand(1);
   app.set_version_flag("--version",

@@ -1,4 +1,4 @@
-// What others took of the processors.
+// Times of short calls, and what others took of the processors.
 #include "bench/timing.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +9,21 @@
 
 namespace pando::bench {
 namespace {
+
+TEST(TimingTest, CallsTakeTurnsAndAreCounted) {
+  int calls = 0;
+  const CallTime time = time_calls(1e-4, [&] { ++calls; });
+  EXPECT_GT(calls, 11);
+  EXPECT_GT(time.wall, 0);
+  int one = 0, two = 0;
+  const auto times = times_in_turn(1e-4, {[&] { ++one; }, [&] { ++two; }});
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_GE(times[0].size(), 9u);
+  EXPECT_EQ(times[0].size(), times[1].size());
+  EXPECT_GT(one, 9);
+  EXPECT_GT(two, 9);
+  EXPECT_DOUBLE_EQ(times_faster({1, 2, 3}, {2, 8, 9}), 3);
+}
 
 TEST(OtherWork, AProcessCountsUntilItIsAnEndedChild) {
   const pid_t child = fork();

@@ -24,11 +24,6 @@ TEST_F(BenchTest, SaysWhatIsWrong) {
   expect_says("peak --threads 100000", 2, "threads is 100000, expected 0 (all processors) to");
   expect_says("peak --threads -1", 2, "threads is -1, expected 0 (all processors) to");
   expect_says("peak --quick --out file", 1, "--out: 'file' is not a directory");
-  expect_says("reranking --quick", 2, "expected --data DIRECTORY");
-  expect_says("reranking --quick --data .", 1, "expected in --data by reranking");
-  expect_says("reranking --quick --data nowhere", 1, "--data: no directory nowhere");
-  expect_says("radixmlp-table-5 --quick --threads 2", 2,
-              "--threads: radixmlp-table-5 has one thread");
   const Finished unwritable = pando("bench speed --quick --models file/models");
   EXPECT_EQ(unwritable.code, 1) << unwritable;
   EXPECT_TRUE(unwritable.says("--models: cannot make file/models: ")) << unwritable;
@@ -48,7 +43,6 @@ TEST_F(BenchTest, TheListSaysWhatIsTaken) {
     const size_t begin = list.find("\n" + name + " ") + 1;
     return list.substr(begin, list.find('\n', begin) - begin);
   };
-  EXPECT_TRUE(line_of("reranking").ends_with(" [needs --data, takes --model]")) << list;
   EXPECT_TRUE(line_of("compare").ends_with(" [needs --peer, takes --model]")) << list;
   EXPECT_FALSE(line_of("peak").ends_with("]")) << list;
 }

@@ -30,16 +30,6 @@ class MessagesTest : public ProcessTest {
     EXPECT_EQ(finished.code, code) << finished;
     EXPECT_EQ(finished.err, "pando: " + message + "\n");
   }
-
-  // What bash offers for the last of the words.
-  std::string completed(const std::string& words) {
-    folder().write("complete.sh", "source pando.bash\nCOMP_WORDS=(" + words +
-                                      ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_pando\n"
-                                      "echo \"${COMPREPLY[@]}\" > completed.txt\n");
-    EXPECT_EQ(std::system(("cd '" + folder().path().string() + "' && bash complete.sh").c_str()),
-              0);
-    return contents(at("completed.txt"));
-  }
 };
 
 TEST_F(MessagesTest, AnUnknownCommandIsNamed) {
@@ -181,7 +171,7 @@ TEST_F(MessagesTest, MoreThreadsThanProcessorsAreSaid) {
 TEST_F(MessagesTest, CompletionOffersValues) {
   ASSERT_EQ(pando("completion bash > pando.bash").code, kOk);
   EXPECT_EQ(completed("pando run --format ''"), "auto jsonl csv tsv\n");
-  EXPECT_EQ(completed("pando run --sharing pre"), "prefix_cached prepacked\n");
+  EXPECT_EQ(completed("pando run --sharing tr"), "tree\n");
   EXPECT_EQ(completed("pando completion z"), "zsh\n");
   EXPECT_EQ(completed("pando run --too"), "--too-long\n");
   EXPECT_EQ(completed("pando run --input g"), "\n");

@@ -66,6 +66,16 @@ class ProcessTest : public ::testing::Test {
         "run --model m --threads 1 --kv-memory 64MiB --max-tokens 4 --ignore-eos " + arguments,
         before);
   }
+
+  // What bash offers for the last of the words, by a file pando.bash of `pando completion bash`.
+  std::string completed(const std::string& words) {
+    folder().write("complete.sh", "source pando.bash\nCOMP_WORDS=(" + words +
+                                      ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_pando\n"
+                                      "echo \"${COMPREPLY[@]}\" > completed.txt\n");
+    EXPECT_EQ(std::system(("cd '" + folder().path().string() + "' && bash complete.sh").c_str()),
+              0);
+    return contents(at("completed.txt"));
+  }
 };
 
 }  // namespace pando::testing

@@ -76,15 +76,6 @@ TEST_F(RunTest, WrongUsage) {
   }
 }
 
-TEST_F(RunTest, QuestionsThatOneRunRefusesDoNotDiffer) {
-  const Finished finished = run("--input good.jsonl --compare radix:stateless");
-  EXPECT_EQ(finished.code, kFailed) << finished;
-  EXPECT_TRUE(finished.says("answers identical: none to compare; in one run alone: 3\n"))
-      << finished;
-  EXPECT_TRUE(finished.says("tree and radix:stateless did not answer the same questions"))
-      << finished;
-}
-
 TEST_F(RunTest, MemoryForNothing) {
   const Finished finished = pando("run --model m --input good.jsonl --kv-memory 10");
   EXPECT_EQ(finished.code, kUsage) << finished;
@@ -213,29 +204,6 @@ TEST_F(RunTest, ShowInTheOrderOfTheInput) {
   };
   EXPECT_EQ(shown("--ordered"), "q0q1q2");
   EXPECT_EQ(shown("").size(), 6u) << "as they come";
-}
-
-TEST_F(RunTest, TechniquesThatRoundAreComparedByTokens) {
-  const Finished finished = run("--input good.jsonl --sharing hydragen --compare prepacked");
-  EXPECT_EQ(finished.code, kOk) << finished;
-  EXPECT_TRUE(finished.says("answers with the same tokens: ")) << finished;
-  EXPECT_TRUE(finished.says("prepacked: batches ")) << finished;
-  const Finished verified = run("--input good.jsonl --sharing padded --verify 100%");
-  EXPECT_EQ(verified.code, kUsage) << verified;
-  EXPECT_TRUE(verified.says("which 'padded' does not keep")) << verified;
-  const Finished option = run("--input good.jsonl --sharing padded:bach=3");
-  EXPECT_EQ(option.code, kUsage) << option;
-  EXPECT_TRUE(option.says("sharing 'padded' has no option 'bach'")) << option;
-}
-
-TEST_F(RunTest, WithoutAttentionEverythingSaysWrong) {
-  const Finished finished =
-      run("--input good.jsonl --sharing no_attention --output wrong.jsonl --report wrong.json");
-  EXPECT_EQ(finished.code, kOk) << finished;
-  EXPECT_TRUE(finished.says("WRONG, computed without attention: no_attention: ")) << finished;
-  EXPECT_TRUE(finished.says("WRONG, computed without attention: exact match ")) << finished;
-  const Json report = Json::parse(contents(at("wrong.json")));
-  EXPECT_EQ(report["run"]["wrong"], "computed without attention");
 }
 
 TEST_F(RunTest, CompareFindsTheSameAnswers) {

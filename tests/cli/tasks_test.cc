@@ -128,32 +128,6 @@ TEST_F(TasksTest, WhatComesOutIsCompared) {
   }
 }
 
-// Wherever it appears.
-TEST_F(TasksTest, WhatIsComputedWithoutAttentionIsMarked) {
-  write("text-w.jsonl", "{\"text\": \"One text\"}\n");
-  write("query-w.jsonl",
-        "{\"id\": \"q\", \"query\": \"q\", \"documents\": [{\"id\": \"d\", \"text\": \"D\"}]}\n");
-  write("score-w.jsonl", "{\"prompt\": \"The sky is\", \"continuations\": [\" blue\", \" x\"]}\n");
-  write("text-w.txt", "The sky is blue.");
-  write("qrels-w.txt", "q 0 d 1\n");
-  const std::string mark = "\"wrong\":\"computed without attention\"";
-  for (const auto& [name, arguments] : {std::pair{"embed", "--input text-w.jsonl"},
-                                        {"rerank", "--input query-w.jsonl"},
-                                        {"score", "--input score-w.jsonl"},
-                                        {"score", "--perplexity text-w.txt"}}) {
-    const std::string right = arguments;
-    EXPECT_EQ(task(name, right).out.find(mark), std::string::npos) << name;
-    const Finished wrong = task(name, right + " --sharing no_attention");
-    EXPECT_NE(wrong.out.find(mark), std::string::npos) << name << wrong;
-  }
-  const Finished ranked = task("rerank",
-                               "--input query-w.jsonl --output w.jsonl --trec-run w.run --qrels "
-                               "qrels-w.txt --sharing no_attention");
-  EXPECT_EQ(ranked.code, 0) << ranked;
-  EXPECT_TRUE(ranked.says("WRONG, computed without attention: nDCG@10")) << ranked;
-  EXPECT_NE(contents(at("w.run")).find(" pando-WRONG\n"), std::string::npos);
-}
-
 // What a run holds is lost only to one that came to its end.
 TEST_F(TasksTest, ARunTakesTheOldOnesPlaceAtItsEnd) {
   write("one.jsonl", "{\"id\": \"q\", \"query\": \"q\", \"documents\": [\"d\"]}\n");

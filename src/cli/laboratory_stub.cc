@@ -1,0 +1,7 @@
+#include "cli/laboratory.h"
+
+namespace pando::cli {
+
+void open_laboratory() {}
+
+}  // namespace pando::cli

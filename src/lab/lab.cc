@@ -1,0 +1,21 @@
+#include "lab/lab.h"
+
+#include <mutex>
+
+#include "lab/papers/papers.h"
+
+namespace pando::lab {
+
+void open() {
+  static std::once_flag opened;
+  std::call_once(opened, [] {
+    for (const auto& benchmarks :
+         {ippd_benchmarks(), ippd_data_benchmarks(), hydragen_benchmarks(),
+          hydragen_data_benchmarks(), prepacking_benchmarks(), prepacking_bins_benchmarks(),
+          radixmlp_benchmarks(), medha_benchmarks(), serve_benchmarks(), rerank_benchmarks(),
+          planner_benchmarks()})
+      bench::add_benchmarks(benchmarks);
+  });
+}
+
+}  // namespace pando::lab
