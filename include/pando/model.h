@@ -12,20 +12,9 @@
 #include "pando/chat.h"
 #include "pando/result.h"
 #include "pando/token.h"
+#include "pando/weight_type.h"
 
 namespace pando {
-
-// What weights are held as.
-enum class WeightType {
-  kAsStored,  // as in the files
-  // Made while loading:
-  kQ8_0,     // 8-bit integers in groups of 32 with an f16 scale
-  kQ4_0,     // 4-bit integers in groups of 32 with an f16 scale
-  kInt8,     // 8-bit integers, one f32 scale for each output channel
-  kBF16Dot,  // bf16, and activations are rounded to it in products: faster where processors have
-             // an instruction for it
-  kNone,     // not loaded: the model encodes, decodes and renders, and no engine takes it
-};
 
 // How a model is loaded.
 struct ModelOptions {

@@ -24,6 +24,11 @@ size_t character_length(std::string_view text) {
 
 }  // namespace
 
+std::string one_of_these(std::span<const std::string_view> names) {
+  if (names.size() == 1) return std::string(names[0]);
+  return fmt::format("{} or {}", fmt::join(names.first(names.size() - 1), ", "), names.back());
+}
+
 std::string one_line(std::string_view text) {
   constexpr size_t kBegin = 700, kEnd = 200;
   std::string line;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,9 @@ namespace pando {
 // What a message may hold of a stranger's file: UTF-8 without control characters, and of a long
 // text its beginning and end.
 std::string one_line(std::string_view text);
+
+// "a, b or c": what is expected, of at least one.
+std::string one_of_these(std::span<const std::string_view> names);
 
 template <class... Args>
 Error make_error(ErrorCode code, fmt::format_string<Args...> text, Args&&... args) {

@@ -6,6 +6,7 @@
 
 #include "base/half.h"
 #include "kernel/kernels.h"
+#include "kernel/weight_types.h"
 
 namespace pando::bench {
 namespace {

@@ -26,19 +26,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* name_of(WeightType type) {
-  switch (type) {
-    case WeightType::kQ8_0:
-      return "q8_0";
-    case WeightType::kQ4_0:
-      return "q4_0";
-    case WeightType::kInt8:
-      return "int8";
-    case WeightType::kBF16Dot:
-      return "bf16_dot";
-    default:
-      return "bf16";
-  }
+// Of weights as stored: what models with random weights are written in.
+std::string_view name_of(WeightType type) {
+  return type == WeightType::kAsStored ? "bf16" : weight_type_name(type);
 }
 
 // Enough for a workload and little more, so that the repetition that is not counted touches about

@@ -10,6 +10,7 @@
 #include "bench/harness.h"
 #include "bench/timing.h"
 #include "kernel/kernels.h"
+#include "kernel/weight_types.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -7,6 +7,7 @@
 #include "bench/timing.h"
 #include "engine/options.h"
 #include "kernel/kernels.h"
+#include "kernel/weight_types.h"
 
 namespace pando::bench {
 namespace {
@@ -23,8 +24,7 @@ ProductWork::ProductWork(DType type, int n, int k, size_t n_bytes) : n_(n), k_(k
   for (float& x : rows) x = normal(random);
   // 1/16 in f16, small in bf16, ordinary scales and any integers in blocks of q4_K.
   const std::vector<uint16_t> halves(rows.size(), 0x2c00);
-  const bool is_stored = type == DType::kF16 || type == DType::kBF16 ||
-                         type == DType::kQ4_K;  // else quantised, or f32
+  const bool is_stored = type != DType::kF32 && !kernel::info_of(type).made_as;  // else made of f32
   do {
     copies_.emplace_back(type, n, k);
     for (int row = 0; row < n; row += kRows)

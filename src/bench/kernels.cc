@@ -13,6 +13,7 @@
 #include "bench/kernel_rates.h"
 #include "bench/registry.h"
 #include "bench/timing.h"
+#include "kernel/weight_types.h"
 
 namespace pando::bench {
 namespace {
@@ -65,8 +66,9 @@ void run_gemm(Harness& harness) {
                         "vdpbf16ps for bf16_dot, "
                         "of as many threads, measured just before."}};
   for (const auto [n, k] : shapes) {
-    for (const DType type : {DType::kF32, DType::kBF16, DType::kF16, DType::kQ8_0, DType::kQ4_0,
-                             DType::kQ4_K, DType::kI8, DType::kBF16Dot}) {
+    for (const kernel::WeightTypeInfo& info : kernel::weight_types()) {
+      const DType type = info.type;
+      if (!info.is_packed()) continue;
       for (const bool cold : {false, true}) {
         ProductWork work(type, n, k, cold ? harness.cold_bytes() : 0);
         for (const int threads : thread_counts(harness)) {
@@ -76,7 +78,7 @@ void run_gemm(Harness& harness) {
             if (cold && m > 64) continue;  // the same then
             const CallTime time = time_calls(seconds_each(harness), [&] { work.run(pool, m); });
             const double operations = 2.0 * m * n * k;
-            table.add({fmt::format("{} x {}", n, k), std::string(dtype_name(type)),
+            table.add({fmt::format("{} x {}", n, k), std::string(info.name),
                        std::to_string(threads), std::to_string(m), cold ? "memory" : "caches",
                        number(1e-9 * operations / time.wall),
                        percent(operations / time.wall / peak.wall),

@@ -4,8 +4,10 @@
 #include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/errors.h"
 #include "base/json.h"
@@ -33,15 +35,15 @@ Status only(const Json& json, const char* source, std::initializer_list<std::str
 // One of `names`, the first one where the field is absent.
 template <class T>
 T one_of(FieldReader& fields, const char* field,
-         std::initializer_list<std::pair<const char*, T>> names) {
-  const std::string found = fields.string(field, names.begin()->first);
+         std::span<const std::pair<std::string_view, T>> names) {
+  const std::string found = fields.string(field, names.front().first);
   std::string expected;
   for (const auto& [name, value] : names) {
     if (found == name) return value;
     expected += (expected.empty() ? "" : ", ") + std::string(name);
   }
   fields.refuse(field, expected);
-  return names.begin()->second;
+  return names.front().second;
 }
 
 template <class Options>
@@ -63,12 +65,10 @@ Result<ModelOptions> read_model_options(std::string_view text) {
     return status.error();
   FieldReader fields(*json, kSource);
   ModelOptions options;
-  options.weights = one_of<WeightType>(fields, "weights",
-                                       {{"stored", WeightType::kAsStored},
-                                        {"q8_0", WeightType::kQ8_0},
-                                        {"q4_0", WeightType::kQ4_0},
-                                        {"int8", WeightType::kInt8},
-                                        {"bf16_dot", WeightType::kBF16Dot}});
+  std::vector<std::pair<std::string_view, WeightType>> weights;
+  for (const std::string_view name : weight_type_names())
+    weights.emplace_back(name, *weight_type_of(name));
+  options.weights = one_of<WeightType>(fields, "weights", weights);
   options.tokenizer = fields.string("tokenizer", "");
   options.threads = static_cast<int>(fields.integer("threads", 0, kMost, 0));
   return checked(fields, std::move(options));
@@ -98,11 +98,11 @@ Result<EngineOptions> read_engine_options(std::string_view text) {
   options.kv_memory =
       static_cast<size_t>(fields.integer("kv_memory", 0, std::numeric_limits<int64_t>::max(),
                                          static_cast<int64_t>(options.kv_memory)));
-  options.kv_type = one_of<KvType>(fields, "kv_type",
-                                   {{"f16", KvType::kF16},
-                                    {"bf16", KvType::kBF16},
-                                    {"f32", KvType::kF32},
-                                    {"int8", KvType::kInt8}});
+  constexpr std::pair<std::string_view, KvType> kKvTypes[] = {{"f16", KvType::kF16},
+                                                              {"bf16", KvType::kBF16},
+                                                              {"f32", KvType::kF32},
+                                                              {"int8", KvType::kInt8}};
+  options.kv_type = one_of<KvType>(fields, "kv_type", kKvTypes);
   integer("context", options.context);
   options.seed =
       static_cast<uint64_t>(fields.integer("seed", 0, std::numeric_limits<int64_t>::max(), 0));

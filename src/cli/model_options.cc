@@ -17,12 +17,9 @@ namespace {
 
 constexpr const char* kGroup = "Model and engine";
 
-WeightType weight_type(const std::string& name) {
-  return name == "q8_0"       ? WeightType::kQ8_0
-         : name == "q4_0"     ? WeightType::kQ4_0
-         : name == "int8"     ? WeightType::kInt8
-         : name == "bf16_dot" ? WeightType::kBF16Dot
-                              : WeightType::kAsStored;
+std::vector<std::string> names_of_weights() {
+  const std::vector<std::string_view> names = weight_type_names();
+  return {names.begin(), names.end()};
 }
 
 // Of "4GiB", "1.5g" or "1000": a number, then nothing, b, or one of kmgtpe with b, i, ib or
@@ -113,7 +110,7 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
                  "stored, or made while loading: q8_0, q4_0 (8 and 4 bits in groups of 32), int8 "
                  "(8 bits, one scale for each output) or bf16_dot (bf16, and activations are "
                  "rounded to it too)")
-      ->check(CLI::IsMember({"stored", "q8_0", "q4_0", "int8", "bf16_dot"}))
+      ->check(CLI::IsMember(names_of_weights()))
       ->capture_default_str()
       ->group(group);
   app.add_option("--kv-dtype", a.kv_dtype,
@@ -173,7 +170,7 @@ Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments,
         arguments.engine.threads, n_processors);
   if (arguments.model.empty() && !quiet)
     say("pando: no --model is given: the demo model is taken\n");
-  return load(arguments, weight_type(arguments.weights));
+  return load(arguments, weight_type_of(arguments.weights).value_or(WeightType::kAsStored));
 }
 
 Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& arguments) {

@@ -1,5 +1,6 @@
 #include "base/errors.h"
 #include "engine/options.h"
+#include "kernel/weight_types.h"
 #include "model/make_model.h"
 #include "pando/make_model.h"
 #include "text/byte_tokenizer.h"
@@ -37,6 +38,17 @@ Status copy_tokenizer(const std::filesystem::path& from, const std::filesystem::
   return {};
 }
 
+Status read_dtype(std::string_view name, DType& out) {
+  std::vector<std::string_view> expected;  // what safetensors files hold
+  for (const kernel::WeightTypeInfo& info : kernel::weight_types()) {
+    if (info.safetensors.empty()) continue;
+    out = info.type;
+    if (info.name == name) return {};
+    expected.push_back(info.name);
+  }
+  return invalid_argument("dtype is '{}', expected {}", name, one_of_these(expected));
+}
+
 }  // namespace
 
 std::vector<std::string> random_model_shapes() {
@@ -55,15 +67,7 @@ Status make_random_model(const RandomModelOptions& options) {
   make.max_positions = options.max_positions;
   make.n_threads = 0;
   if (Status status = fill_in_threads(make.n_threads); !status) return status;
-  if (options.dtype == "f32") {
-    make.dtype = DType::kF32;
-  } else if (options.dtype == "f16") {
-    make.dtype = DType::kF16;
-  } else if (options.dtype == "bf16") {
-    make.dtype = DType::kBF16;
-  } else {
-    return invalid_argument("dtype is '{}', expected f32, f16 or bf16", options.dtype);
-  }
+  if (Status status = read_dtype(options.dtype, make.dtype); !status) return status;
   int n_tokens = kByteTokenizerVocab;
   if (!options.tokenizer.empty()) {
     if (std::error_code failure; std::filesystem::is_regular_file(options.tokenizer, failure))

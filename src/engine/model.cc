@@ -8,27 +8,11 @@
 #include "base/thread_pool.h"
 #include "engine/model_parts.h"
 #include "engine/options.h"
+#include "kernel/weight_types.h"
 
 namespace pando {
 
 namespace {
-
-std::optional<DType> requantised(WeightType type) {
-  switch (type) {
-    case WeightType::kQ8_0:
-      return DType::kQ8_0;
-    case WeightType::kQ4_0:
-      return DType::kQ4_0;
-    case WeightType::kInt8:
-      return DType::kI8;
-    case WeightType::kBF16Dot:
-      return DType::kBF16Dot;
-    case WeightType::kAsStored:
-    case WeightType::kNone:
-      break;
-  }
-  return std::nullopt;
-}
 
 Result<model::Weights> load_weights(const std::filesystem::path& directory, WeightType type,
                                     int threads) {
@@ -36,7 +20,7 @@ Result<model::Weights> load_weights(const std::filesystem::path& directory, Weig
   const Result<const kernel::Kernels*> kernels = kernels_by_name("");
   if (!kernels) return kernels.error();
   ThreadPool pool(threads);
-  return model::Weights::load(directory, requantised(type), **kernels, pool);
+  return model::Weights::load(directory, kernel::made_type(type), **kernels, pool);
 }
 
 }  // namespace

@@ -16,6 +16,32 @@ float read_f16(const std::byte* from) {
 
 const uint8_t* bytes(const std::byte* from) { return reinterpret_cast<const uint8_t*>(from); }
 
+// Whether no exponent is all ones. Without a branch, so that it takes whole registers.
+template <class T>
+bool finite_elements(const std::byte* from, int64_t n, T exponent) {
+  T found = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    T bits;
+    std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
+    found |= static_cast<T>((bits & exponent) == exponent);
+  }
+  return found == 0;
+}
+
+constexpr uint16_t kF16Exponent = 0x7C00;
+
+// Of n weights in blocks, each with n_factors in f16 from byte `at` on.
+bool finite_blocks(DType type, const std::byte* from, int64_t n, int at, int n_factors) {
+  const WeightTypeInfo& info = info_of(type);
+  PANDO_CHECK(n % info.block_len == 0);
+  bool finite = true;
+  for (int64_t i = 0; i < n; i += info.block_len, from += info.block_bytes)
+    finite = finite_elements(from + at, n_factors, kF16Exponent) && finite;
+  return finite;
+}
+
+}  // namespace
+
 void read_q8_0(const std::byte* block, float* to) {
   const float d = read_f16(block);
   for (int i = 0; i < 32; ++i) to[i] = d * static_cast<int8_t>(block[2 + i]);
@@ -54,21 +80,27 @@ void read_q6_k(const std::byte* block, float* to) {
   }
 }
 
-// Whether no exponent is all ones. Without a branch, so that it takes whole registers.
-template <class T>
-bool finite_elements(const std::byte* from, int64_t n, T exponent) {
-  T found = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    T bits;
-    std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
-    found |= static_cast<T>((bits & exponent) == exponent);
-  }
-  return found == 0;
+bool all_finite_f32(const std::byte* from, int64_t n) {
+  return finite_elements<uint32_t>(from, n, 0x7F80'0000);
 }
-
-constexpr uint16_t kF16Exponent = 0x7C00;
-
-}  // namespace
+bool all_finite_f16(const std::byte* from, int64_t n) {
+  return finite_elements(from, n, kF16Exponent);
+}
+bool all_finite_bf16(const std::byte* from, int64_t n) {
+  return finite_elements<uint16_t>(from, n, 0x7F80);
+}
+bool all_finite_q8_0(const std::byte* from, int64_t n) {
+  return finite_blocks(DType::kQ8_0, from, n, 0, 1);
+}
+bool all_finite_q4_0(const std::byte* from, int64_t n) {
+  return finite_blocks(DType::kQ4_0, from, n, 0, 1);
+}
+bool all_finite_q4_k(const std::byte* from, int64_t n) {
+  return finite_blocks(DType::kQ4_K, from, n, 0, 2);
+}
+bool all_finite_q6_k(const std::byte* from, int64_t n) {
+  return finite_blocks(DType::kQ6_K, from, n, 208, 1);
+}
 
 // The twelve bytes hold eight scales and eight minima of six bits: in the low six bits of s[0..3]
 // and s[4..7] those of the first four groups; the others have four bits in s[8..11] and two above
@@ -94,26 +126,17 @@ Q4KBlock read_q4_k_block(const std::byte* from) {
 }
 
 void read_weights(const Kernels& kernels, DType type, const std::byte* from, int64_t n, float* to) {
-  if (dtype_size(type) != 0) return kernels.widen(type, from, n, to);
-  PANDO_CHECK(block_bytes(type) != 0 && n % block_len(type) == 0);
-  const auto read = type == DType::kQ8_0   ? read_q8_0
-                    : type == DType::kQ4_0 ? read_q4_0
-                    : type == DType::kQ4_K ? read_q4_k
-                                           : read_q6_k;
-  for (int64_t i = 0; i < n; i += block_len(type), from += block_bytes(type)) read(from, to + i);
+  const WeightTypeInfo& info = info_of(type);
+  PANDO_CHECK(info.is_in_files() && n % info.block_len == 0);
+  if (info.read_block == nullptr) return kernels.widen(type, from, n, to);
+  for (int64_t i = 0; i < n; i += info.block_len, from += info.block_bytes)
+    info.read_block(from, to + i);
 }
 
 bool all_finite(DType type, const std::byte* from, int64_t n) {
-  if (type == DType::kF32) return finite_elements<uint32_t>(from, n, 0x7F80'0000);
-  if (type == DType::kBF16) return finite_elements<uint16_t>(from, n, 0x7F80);
-  if (type == DType::kF16) return finite_elements(from, n, kF16Exponent);
-  PANDO_CHECK(block_bytes(type) != 0 && n % block_len(type) == 0);
-  // Only a block's factors can be other than finite; their products fit f32.
-  const int64_t factors = type == DType::kQ6_K ? 208 : 0, n_factors = type == DType::kQ4_K ? 2 : 1;
-  bool finite = true;
-  for (int64_t i = 0; i < n; i += block_len(type), from += block_bytes(type))
-    finite = finite_elements(from + factors, n_factors, kF16Exponent) && finite;
-  return finite;
+  const WeightTypeInfo& info = info_of(type);
+  PANDO_CHECK(info.is_in_files());
+  return info.all_finite(from, n);
 }
 
 }  // namespace pando::kernel

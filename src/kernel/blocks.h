@@ -14,36 +14,9 @@
 
 #include "base/dtype.h"
 #include "kernel/kernels.h"
+#include "kernel/weight_types.h"
 
 namespace pando::kernel {
-
-// Weights of one block; 1 for types without blocks.
-constexpr int block_len(DType type) {
-  return type == DType::kQ4_K || type == DType::kQ6_K   ? 256
-         : type == DType::kQ8_0 || type == DType::kQ4_0 ? 32
-                                                        : 1;
-}
-
-// Bytes of one block, or of one element; 0 for int8, which no file holds.
-constexpr size_t block_bytes(DType type) {
-  switch (type) {
-    case DType::kQ8_0:
-      return 34;
-    case DType::kQ4_0:
-      return 18;
-    case DType::kQ4_K:
-      return 144;
-    case DType::kQ6_K:
-      return 210;
-    default:
-      return dtype_size(type);
-  }
-}
-
-// Bytes of n weights that lie in whole blocks.
-constexpr size_t stored_bytes(DType type, int64_t n) {
-  return static_cast<size_t>(n / block_len(type)) * block_bytes(type);
-}
 
 // One block of Q4_K with its six-bit factors apart.
 struct Q4KBlock {
@@ -55,8 +28,24 @@ struct Q4KBlock {
 };
 Q4KBlock read_q4_k_block(const std::byte* block);
 
-// n weights of any stored type, whole blocks of them, as f32. The integer factors of a block are
+// One block as f32: the readers of kernel/weight_types.h. The integer factors of a block are
 // multiplied exactly; every other operation rounds, in the order written above.
+void read_q8_0(const std::byte* block, float* to);
+void read_q4_0(const std::byte* block, float* to);
+void read_q4_k(const std::byte* block, float* to);
+void read_q6_k(const std::byte* block, float* to);
+
+// Whether n weights, whole blocks of them, are finite numbers. Only a block's factors can be other
+// than finite; their products fit f32.
+bool all_finite_f32(const std::byte* from, int64_t n);
+bool all_finite_f16(const std::byte* from, int64_t n);
+bool all_finite_bf16(const std::byte* from, int64_t n);
+bool all_finite_q8_0(const std::byte* from, int64_t n);
+bool all_finite_q4_0(const std::byte* from, int64_t n);
+bool all_finite_q4_k(const std::byte* from, int64_t n);
+bool all_finite_q6_k(const std::byte* from, int64_t n);
+
+// n weights of any stored type, whole blocks of them, as f32.
 void read_weights(const Kernels& kernels, DType type, const std::byte* from, int64_t n, float* to);
 
 // Whether n weights of any stored type, whole blocks of them, are finite numbers.

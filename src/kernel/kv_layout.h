@@ -32,6 +32,9 @@ static constexpr int int8_element_bytes(int page_len, int head_dim) {
   return (page_len + 3) / 4 * 4 * ((head_dim + 15) / 16 * 16);
 }
 
+// Of f32, f16 and bf16.
+static constexpr size_t kv_element_bytes(DType type) { return type == DType::kF32 ? 4 : 2; }
+
 struct KvShape {
   DType type = DType::kF16;  // f32, f16, bf16 or int8
   int n_layers = 0;
@@ -44,7 +47,7 @@ struct KvShape {
   size_t chunk_bytes() const {
     if (type == DType::kI8)
       return (int8_element_bytes(page_len, head_dim) + 4 * page_len + 63) / 64 * size_t{64};
-    return static_cast<size_t>(page_len) * head_dim * dtype_size(type);
+    return static_cast<size_t>(page_len) * head_dim * kv_element_bytes(type);
   }
   size_t page_bytes() const { return chunk_bytes() * 2 * n_layers * n_kv_heads; }
   // Byte offset of a chunk in its page.

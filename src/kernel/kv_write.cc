@@ -59,7 +59,7 @@ void write_int8(const Kernels& kernels, const KvView& kv, int layer, int head, c
 void write_float(const Kernels& kernels, const KvView& kv, int layer, int head, const float* k,
                  const float* v, std::span<const KvSlot> slots) {
   const KvShape& shape = kv.shape;
-  const size_t element = dtype_size(shape.type);
+  const size_t element = kv_element_bytes(shape.type);
   alignas(64) std::byte narrow[16 * sizeof(float)];
   for (int channel = 0; channel < shape.head_dim; channel += 16) {
     const int n = std::min(16, shape.head_dim - channel);
@@ -112,14 +112,14 @@ namespace {
 // The first n positions of a chunk of keys, and of one of values.
 void copy_keys(const KvShape& shape, size_t n, const std::byte* from, std::byte* to) {
   const bool int8 = shape.type == DType::kI8;
-  const size_t element = int8 ? 4 : dtype_size(shape.type);
+  const size_t element = int8 ? 4 : kv_element_bytes(shape.type);
   const size_t n_rows = int8 ? shape.head_dim / 4 : shape.head_dim;
   for (size_t at = 0; at < n_rows * shape.page_len * element; at += shape.page_len * element)
     std::memcpy(to + at, from + at, n * element);
 }
 void copy_values(const KvShape& shape, size_t n, const std::byte* from, std::byte* to) {
   if (shape.type != DType::kI8) {
-    std::memcpy(to, from, n * shape.head_dim * dtype_size(shape.type));
+    std::memcpy(to, from, n * shape.head_dim * kv_element_bytes(shape.type));
     return;
   }
   const size_t n_whole = n / 4 * value_quad_bytes(shape);

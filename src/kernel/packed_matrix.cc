@@ -104,7 +104,8 @@ class RowWriter {
 
   // [k] weights in blocks of the matrix's own type.
   void copy_blocks(const std::byte* from) {
-    for (int i = 0; i < k_ / block_len(type_); ++i, from += block_bytes(type_)) {
+    const WeightTypeInfo& info = info_of(type_);
+    for (int i = 0; i < k_ / info.block_len; ++i, from += info.block_bytes) {
       if (type_ == DType::kQ4_K)
         put(read_q4_k_block(from));
       else
@@ -199,16 +200,15 @@ int PackedMatrix::max_inputs(DType type) {
 
 PackedMatrix::PackedMatrix(DType type, int n, int k) : type_(type), n_(n), k_(k) {
   PANDO_CHECK(n > 0 && k > 0 && k % 2 == 0 && k <= max_inputs(type));
-  PANDO_CHECK(is_quantized(type) || type == DType::kBF16Dot || dtype_size(type) != 0);
-  PANDO_CHECK(type != DType::kQ4_K || k % block_len(type) == 0);
+  const WeightTypeInfo& info = info_of(type);
+  PANDO_CHECK(info.is_packed() && (info.made_as || k % info.block_len == 0));
   data_ = AlignedBuffer::beside_others(static_cast<size_t>(strip_count(n) * strip_bytes(type, k)));
 }
 
 bool PackedMatrix::set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,
                             const void* from) {
   const bool made = type_ != from_type;
-  PANDO_CHECK(!made || type_ == DType::kBF16Dot || (is_quantized(type_) && type_ != DType::kQ4_K));
-  PANDO_CHECK(from_type != DType::kI8 && from_type != DType::kBF16Dot);
+  PANDO_CHECK((!made || info_of(type_).made_as) && info_of(from_type).is_in_files());
   PANDO_CHECK(first_row >= 0 && n_rows >= 0 && first_row + n_rows <= n_);
   PANDO_CHECK(k_ % block_len(from_type) == 0);
   std::vector<float> wide(made ? k_ : 0);

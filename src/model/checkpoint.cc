@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "kernel/weight_types.h"
 
 namespace pando::model {
 namespace {
@@ -136,15 +137,11 @@ Result<TensorView> Checkpoint::safetensors_tensor(std::string_view name) const {
       shard.tensors().find(shortened ? name.substr(kPrefix.size()) : name)->second;
   const std::string where = fmt::format("{}: tensor '{}'", shard.path().string(), name);
   TensorView view;
-  if (entry.dtype == "F32") {
-    view.dtype = DType::kF32;
-  } else if (entry.dtype == "F16") {
-    view.dtype = DType::kF16;
-  } else if (entry.dtype == "BF16") {
-    view.dtype = DType::kBF16;
-  } else {
-    return unsupported("{}: dtype is {}, expected F32, F16 or BF16", where, entry.dtype);
-  }
+  const kernel::WeightTypeInfo* type = kernel::find_safetensors_type(entry.dtype);
+  if (type == nullptr)
+    return unsupported("{}: dtype is {}, expected {}", where, entry.dtype,
+                       one_of_these(kernel::safetensors_type_names()));
+  view.dtype = type->type;
   if (entry.offset % dtype_size(view.dtype) != 0)
     return unsupported("{}: begins at byte {}, expected a multiple of {}: save the file again",
                        where, entry.offset, dtype_size(view.dtype));

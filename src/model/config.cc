@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "kernel/weight_types.h"
 #include "model/checkpoint.h"
 #include "model/gguf_config.h"
 #include "model/rope_config.h"
@@ -252,9 +253,6 @@ int64_t ModelConfig::n_parameters() const {
 std::string ModelConfig::to_json(DType dtype) const {
   using nlohmann::ordered_json;
   const FamilyTraits& traits = traits_of(family);
-  const char* torch_name = dtype == DType::kBF16  ? "bfloat16"
-                           : dtype == DType::kF16 ? "float16"
-                                                  : "float32";
   ordered_json object = {{"architectures", {traits.architecture}},
                          {"model_type", traits.name},
                          {"vocab_size", vocab},
@@ -271,7 +269,7 @@ std::string ModelConfig::to_json(DType dtype) const {
   write_rope(rope, object);
   object["max_position_embeddings"] = max_positions;
   object["tie_word_embeddings"] = tied_embeddings;
-  object["torch_dtype"] = torch_name;
+  object["torch_dtype"] = kernel::info_of(dtype).torch;
   if (traits.window == WindowFields::kAlways)
     object["sliding_window"] =
         sliding_window == 0 ? ordered_json(nullptr) : ordered_json(sliding_window);

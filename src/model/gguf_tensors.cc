@@ -1,58 +1,22 @@
 #include "model/gguf_tensors.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "base/errors.h"
-#include "kernel/blocks.h"
+#include "kernel/weight_types.h"
 #include "model/gguf_config.h"
 #include "model/safetensors.h"
 
 namespace pando::model {
 namespace {
 
-// The types of ggml by number. Gaps are types that were withdrawn.
-constexpr std::array<const char*, 41> kTypeNames = {
-    "F32",     "F16",   "Q4_0",   "Q4_1",  "Q4_2",  "Q4_3",   "Q5_0", "Q5_1",    "Q8_0",
-    "Q8_1",    "Q2_K",  "Q3_K",   "Q4_K",  "Q5_K",  "Q6_K",   "Q8_K", "IQ2_XXS", "IQ2_XS",
-    "IQ3_XXS", "IQ1_S", "IQ4_NL", "IQ3_S", "IQ2_S", "IQ4_XS", "I8",   "I16",     "I32",
-    "I64",     "F64",   "IQ1_M",  "BF16",  "",      "",       "",     "TQ1_0",   "TQ2_0",
-    "",        "",      "",       "MXFP4", ""};
-
-std::string type_name(uint32_t type) {
-  return type < kTypeNames.size() && *kTypeNames[type] != '\0' ? kTypeNames[type]
-                                                               : fmt::format("type {}", type);
-}
-
-std::optional<DType> dtype_of(uint32_t type) {
-  switch (type) {
-    case 0:
-      return DType::kF32;
-    case 1:
-      return DType::kF16;
-    case 2:
-      return DType::kQ4_0;
-    case 8:
-      return DType::kQ8_0;
-    case 12:
-      return DType::kQ4_K;
-    case 14:
-      return DType::kQ6_K;
-    case 30:
-      return DType::kBF16;
-    default:
-      return std::nullopt;
-  }
-}
-
-// Bytes of the tensor's elements. Its inner dimension is whole blocks.
-std::optional<uint64_t> bytes_of(const GgufTensor& tensor, DType type) {
-  uint64_t blocks = static_cast<uint64_t>(tensor.shape.back() / kernel::block_len(type)), bytes = 0;
+std::optional<uint64_t> bytes_of(const GgufTensor& tensor, const kernel::WeightTypeInfo& type) {
+  uint64_t blocks = static_cast<uint64_t>(tensor.shape.back() / type.block_len), bytes = 0;
   for (size_t i = 0; i + 1 < tensor.shape.size(); ++i)
     if (__builtin_mul_overflow(blocks, static_cast<uint64_t>(tensor.shape[i]), &blocks))
       return std::nullopt;
-  if (__builtin_mul_overflow(blocks, kernel::block_bytes(type), &bytes)) return std::nullopt;
+  if (__builtin_mul_overflow(blocks, type.block_bytes, &bytes)) return std::nullopt;
   return bytes;
 }
 
@@ -104,23 +68,23 @@ Status check(const GgufFile& gguf) {
   std::vector<std::pair<const GgufTensor*, uint64_t>> order;  // with their bytes
   for (const GgufTensor& tensor : gguf.tensors()) {
     const std::string where = fmt::format("{}: tensor '{}'", source, tensor.name);
-    const std::optional<DType> type = dtype_of(tensor.type);
-    if (!type)
-      return unsupported("{} is {}, expected F32, F16, BF16, Q8_0, Q4_0, Q4_K or Q6_K", where,
-                         type_name(tensor.type));
-    if (tensor.shape.back() % kernel::block_len(*type) != 0)
+    const kernel::WeightTypeInfo* type = kernel::find_gguf_type(tensor.type);
+    if (type == nullptr)
+      return unsupported("{} is {}, expected {}", where, kernel::gguf_type_name(tensor.type),
+                         one_of_these(kernel::gguf_type_names()));
+    if (tensor.shape.back() % type->block_len != 0)
       return bad_file("{} has rows of {}, expected a multiple of {} for {}", where,
-                      tensor.shape.back(), kernel::block_len(*type), type_name(tensor.type));
-    if (dtype_size(*type) != 0 && tensor.offset % dtype_size(*type) != 0)
+                      tensor.shape.back(), type->block_len, kernel::gguf_type_name(tensor.type));
+    if (type->block_len == 1 && tensor.offset % type->block_bytes != 0)
       return unsupported("{} begins at byte {}, expected a multiple of {}", where, tensor.offset,
-                         dtype_size(*type));
+                         type->block_bytes);
     const std::optional<uint64_t> bytes = bytes_of(tensor, *type);
     if (!bytes || *bytes > tensor.available)
       return bad_file(
           "{} of shape {} needs {} bytes of {}, expected at most the {} to the end: "
           "the file is cut short",
           where, shape_text(tensor.shape), bytes ? std::to_string(*bytes) : "2^64",
-          type_name(tensor.type), tensor.available);
+          kernel::gguf_type_name(tensor.type), tensor.available);
     order.emplace_back(&tensor, *bytes);
   }
   std::ranges::sort(order, {}, [](const auto& item) { return item.first->offset; });
@@ -164,10 +128,11 @@ std::vector<std::string> GgufTensors::names() const {
 TensorView GgufTensors::tensor(std::string_view name) const {
   const GgufTensor& tensor = gguf_.tensors()[tensor_of_.find(name)->second];
   TensorView view;
-  view.dtype = *dtype_of(tensor.type);
+  const kernel::WeightTypeInfo& type = *kernel::find_gguf_type(tensor.type);
+  view.dtype = type.type;
   view.shape = tensor.shape;
   view.data = gguf_.file().data() + tensor.offset;
-  view.n_bytes = *bytes_of(tensor, view.dtype);
+  view.n_bytes = *bytes_of(tensor, type);
   if (name.find(".q_proj.") != name.npos || name.find(".k_proj.") != name.npos)
     view.paired_head_dim = paired_head_dim_;
   return view;

@@ -8,6 +8,7 @@
 #include "base/half.h"
 #include "base/mix.h"
 #include "base/thread_pool.h"
+#include "kernel/weight_types.h"
 #include "model/safetensors.h"
 
 namespace pando::model {
@@ -111,7 +112,7 @@ void random_weights(uint64_t seed, std::string_view name, std::span<const int64_
 Status make_model(const MakeModelOptions& options) {
   const Result<ModelConfig> config = chosen_config(options);
   if (!config) return config.error();
-  if (dtype_size(options.dtype) == 0)
+  if (kernel::info_of(options.dtype).safetensors.empty())
     return invalid_argument(
         "dtype is {}, expected f32, f16 or bf16: it is made when a model is loaded",
         dtype_name(options.dtype));

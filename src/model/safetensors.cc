@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/json.h"
+#include "kernel/weight_types.h"
 
 namespace pando::model {
 namespace {
@@ -98,10 +99,6 @@ Status check_overlap(const std::string& source, const Tensors& tensors) {
   return {};
 }
 
-const char* format_name(DType dtype) {
-  return dtype == DType::kF32 ? "F32" : dtype == DType::kF16 ? "F16" : "BF16";
-}
-
 Error write_error(const std::filesystem::path& path) {
   return io_error("{}: cannot be written: {}", path.string(),
                   std::generic_category().message(errno));
@@ -148,10 +145,11 @@ Result<SafetensorsWriter> SafetensorsWriter::create(const std::filesystem::path&
   SafetensorsWriter writer;
   nlohmann::ordered_json header = {{"__metadata__", {{"format", "pt"}}}};
   for (const Tensor& tensor : tensors) {
-    const auto n_bytes = tensor_bytes(format_name(tensor.dtype), tensor.shape);
-    PANDO_CHECK(dtype_size(tensor.dtype) != 0 && n_bytes && !header.contains(tensor.name));
+    const auto n_bytes = tensor_bytes(kernel::info_of(tensor.dtype).safetensors, tensor.shape);
+    PANDO_CHECK(!kernel::info_of(tensor.dtype).safetensors.empty() && n_bytes &&
+                !header.contains(tensor.name));
     const uint64_t end = writer.n_expected_ + *n_bytes;
-    header[tensor.name] = {{"dtype", format_name(tensor.dtype)},
+    header[tensor.name] = {{"dtype", kernel::info_of(tensor.dtype).safetensors},
                            {"shape", tensor.shape},
                            {"data_offsets", {writer.n_expected_, end}}};
     writer.n_expected_ = end;

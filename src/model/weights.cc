@@ -120,7 +120,7 @@ class Loader {
       for (size_t next = i; next < parts.size(); ++next) {
         Result<TensorView> view = w_.checkpoint.tensor(parts[next].name, {parts[next].n_rows, k});
         if (!view) return view.error();
-        const DType packed = requantised_.value_or(packed_type(view->dtype));
+        const DType packed = requantised_.value_or(kernel::info_of(view->dtype).packed);
         if (views.empty()) type = packed;
         if (packed != type) break;
         views.push_back(std::move(*view));
@@ -148,8 +148,6 @@ class Loader {
   }
 
   std::string file() const { return w_.checkpoint.path().string(); }
-
-  static DType packed_type(DType stored) { return stored == DType::kQ6_K ? DType::kQ8_0 : stored; }
 
   // Rows of `view` to those of `out` from first_row on.
   Status pack(const std::string& name, const TensorView& view, kernel::PackedMatrix& out,

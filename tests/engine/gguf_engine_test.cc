@@ -1,6 +1,7 @@
 // A GGUF file through the whole engine: the logits of the safetensors that it was made of.
 #include <gtest/gtest.h>
 
+#include "kernel/weight_types.h"
 #include "model/gguf_files.h"
 #include "model/make_model.h"
 #include "model/test_files.h"

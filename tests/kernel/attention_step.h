@@ -17,6 +17,7 @@
 #include "kernel/attention_reference.h"
 #include "kernel/isas.h"
 #include "kernel/spread_rows.h"
+#include "kernel/weight_types.h"
 
 namespace pando::kernel {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/half.h"
+#include "kernel/weight_types.h"
 
 namespace pando::kernel {
 namespace {

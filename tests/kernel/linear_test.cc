@@ -17,6 +17,7 @@
 #include "base/half.h"
 #include "kernel/cpu/linear_layout.h"
 #include "kernel/isas.h"
+#include "kernel/weight_types.h"
 #include "reference/reference_quantise.h"
 
 namespace pando::kernel {

@@ -12,6 +12,7 @@
 
 #include "kernel/isas.h"
 #include "kernel/kv_write.h"
+#include "kernel/weight_types.h"
 
 namespace pando::kernel {
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/half.h"
+#include "kernel/weight_types.h"
 #include "model/checkpoint.h"
 #include "model/test_files.h"
 #include "reference/reference_forward.h"

@@ -58,14 +58,12 @@ struct MaskedAttend {
   }
 
  private:
-  // Not `dtype_size`, which others' code is linked with too.
-  static size_t element_bytes(DType type) { return type == DType::kF32 ? 4 : 2; }
   static int padded(int n) { return (n + 15) / 16 * 16; }
   static int smaller(int a, int b) { return a < b ? a : b; }
 
   // To [n channels, padded tile_len].
   static void widen_keys(const MaskedTileArgs& t, int channel, int n) {
-    const size_t element = element_bytes(t.type);
+    const size_t element = kv_element_bytes(t.type);
     for (int i = 0; i * t.page_len < t.n_cells; ++i)
       for (int c = 0; c < n; ++c)
         RowOps<S>::widen(t.type, t.keys[i] + (channel + c) * t.page_len * element, t.page_len,
@@ -74,7 +72,7 @@ struct MaskedAttend {
 
   // To [n_cells, kStripChannels].
   static void widen_values(const MaskedTileArgs& t, int channel, int n) {
-    const size_t element = element_bytes(t.type);
+    const size_t element = kv_element_bytes(t.type);
     for (int j = 0; j < t.n_cells; ++j) {
       const std::byte* page = t.values[j / t.page_len];
       RowOps<S>::widen(t.type, page + ((j % t.page_len) * t.head_dim + channel) * element, n,

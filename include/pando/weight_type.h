@@ -1,0 +1,28 @@
+// What weights are held as, and how the choices are named.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace pando {
+
+enum class WeightType {
+  kAsStored,  // as in the files
+  // Made while loading:
+  kQ8_0,     // 8-bit integers in groups of 32 with an f16 scale
+  kQ4_0,     // 4-bit integers in groups of 32 with an f16 scale
+  kInt8,     // 8-bit integers, one f32 scale for each output channel
+  kBF16Dot,  // bf16, and activations are rounded to it in products: faster where processors have
+             // an instruction for it
+  kNone,     // not loaded: the model encodes, decodes and renders, and no engine takes it
+};
+
+// Of all but kNone: "stored", "q8_0", "q4_0", "int8", "bf16_dot".
+std::vector<std::string_view> weight_type_names();
+// Nothing for a name that is not one of these.
+std::optional<WeightType> weight_type_of(std::string_view name);
+// "none" for kNone.
+std::string_view weight_type_name(WeightType type);
+
+}  // namespace pando

@@ -1,0 +1,80 @@
+// The one table of weight types: what they are called, how files hold them, what becomes of them in
+// memory. A new type is a value of DType, a row in weight_types.cc, a reader in blocks.h and, where
+// products take it as it is, a layout and a block in cpu/ (docs/add-an-op.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "pando/weight_type.h"
+
+namespace pando::kernel {
+
+struct WeightTypeInfo {
+  DType type;
+  std::string_view name;  // in messages, and of options where `made_as` is one
+
+  // In files. A type that no file holds has only the defaults.
+  int gguf_id = -1;                   // its number in GGUF files
+  std::string_view safetensors = {};  // its name in safetensors files
+  std::string_view torch = {};        // its name in config.json
+  int block_len = 1;                  // weights of one block; 1: single elements
+  size_t block_bytes = 0;             // of one block, or of one element
+  // One block to f32, [block_len]; null for elements, which Kernels::widen reads.
+  void (*read_block)(const std::byte* block, float* to) = nullptr;
+  // Whether n weights, whole blocks of them, are finite numbers.
+  bool (*all_finite)(const std::byte* from, int64_t n) = nullptr;
+
+  // In memory: the type of a matrix that is kept as stored, its own where products read that.
+  DType packed = type;
+  // The choice that makes a matrix of this type from any other while loading, where there is one.
+  std::optional<WeightType> made_as = {};
+
+  bool is_in_files() const { return block_bytes != 0; }
+  bool is_packed() const { return packed == type; }
+};
+
+// In the order of DType.
+std::span<const WeightTypeInfo> weight_types();
+const WeightTypeInfo& info_of(DType type);
+
+// The type with this number in GGUF files, or this name in safetensors files; null for others.
+const WeightTypeInfo* find_gguf_type(uint32_t id);
+const WeightTypeInfo* find_safetensors_type(std::string_view name);
+// The type that is made for a choice; nothing where none is made.
+std::optional<DType> made_type(WeightType choice);
+
+// What GGUF calls a type by number, known here or not: "Q5_K", or "type 99".
+std::string gguf_type_name(uint32_t id);
+// The types that are read from GGUF files and from safetensors files: "F32", "F16", ...
+std::vector<std::string_view> gguf_type_names();
+std::vector<std::string_view> safetensors_type_names();
+
+// Weights of one block; 1 for types without blocks.
+inline int block_len(DType type) { return info_of(type).block_len; }
+// Bytes of one block, or of one element; 0 for types that no file holds.
+inline size_t block_bytes(DType type) { return info_of(type).block_bytes; }
+// Bytes of n weights that lie in whole blocks.
+inline size_t stored_bytes(DType type, int64_t n) {
+  const WeightTypeInfo& info = info_of(type);
+  return static_cast<size_t>(n / info.block_len) * info.block_bytes;
+}
+
+}  // namespace pando::kernel
+
+namespace pando {
+
+// Bytes of one element that a file holds; 0 for types that come in blocks, or in memory only.
+inline size_t dtype_size(DType type) {
+  const kernel::WeightTypeInfo& info = kernel::info_of(type);
+  return info.block_len == 1 ? info.block_bytes : 0;
+}
+inline std::string_view dtype_name(DType type) { return kernel::info_of(type).name; }
+
+}  // namespace pando
