@@ -35,6 +35,10 @@ class FieldReader {
   // The field, or null where it is absent or is JSON null.
   const nlohmann::json* find(std::string_view name) const;
 
+  // Whether the field is there, be it null.
+  bool has(std::string_view name) const { return object_.contains(name); }
+  const std::string& source() const { return source_; }
+
   // Without a fallback the field is required.
   int64_t integer(std::string_view name, int64_t min, int64_t max,
                   std::optional<int64_t> fallback = std::nullopt);

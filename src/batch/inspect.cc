@@ -29,7 +29,7 @@ class Inspector {
     const model::ModelConfig& config = model.parts().weights.config;
     found_.flops_per_token = 2.0 * static_cast<double>(model.info().n_parameters);
     found_.kv_bytes =
-        uint64_t{2} * sizeof(uint16_t) * config.n_layers * config.n_kv_heads * config.head_dim;
+        uint64_t{2} * sizeof(uint16_t) * config.n_layers() * config.n_kv_heads * config.head_dim;
   }
 
   void add_bad_line(uint64_t number, const Error& error) {

@@ -26,7 +26,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 kernel::KvShape kv_shape_of(const model::ModelConfig& config, const LoopOptions& options) {
   return {.type = kv_dtype(options.engine.kv_type),
-          .n_layers = config.n_layers,
+          .n_layers = config.n_layers(),
           .n_kv_heads = config.n_kv_heads,
           .head_dim = config.head_dim,
           .page_len = options.page_len,

@@ -80,9 +80,9 @@ ModelInfo Model::info() const {
   const std::vector<model::LayerWeights>& layers = parts_->weights.layers;
   const std::string weight_type =
       layers.empty() ? "none" : std::string(dtype_name(layers[0].gate_up[0].type()));
-  return {.family = model::family_name(config.family),
+  return {.family = config.family->name,
           .n_parameters = config.n_parameters(),
-          .n_layers = config.n_layers,
+          .n_layers = config.n_layers(),
           .d_model = config.d_model,
           .vocab = config.vocab,
           .max_positions = config.max_positions,

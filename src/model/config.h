@@ -16,39 +16,56 @@
 
 namespace pando::model {
 
+// Widths stay below 2^20 and counts below these, so that sizes fit int32 and products int64.
+constexpr int64_t kMaxWidth = int64_t{1} << 20;
+constexpr int64_t kMaxVocab = int64_t{1} << 24;
+constexpr int64_t kMaxLayers = int64_t{1} << 12;
+constexpr int64_t kMaxPositions = int64_t{1} << 30;
+
+// RMSNorm of queries and keys, before the rotation: of each head, or of all heads together.
+enum class QkNorm { kNone, kPerHead, kFullWidth };
+
+// What makes a row of a layer out of the rows before it.
+enum class Mixer { kAttention };
+
+// What is computed of each row of a layer on its own.
+enum class FeedForward { kDense };  // down(silu(gate(x)) * up(x))
+
+struct LayerConfig {
+  Mixer mixer = Mixer::kAttention;
+  int window = 0;    // a query at position p sees keys behind p - window; 0: all up to its own
+  int rotation = 0;  // of its queries and keys: index into ModelConfig::rotations
+  FeedForward feed_forward = FeedForward::kDense;
+
+  bool operator==(const LayerConfig&) const = default;
+};
+
 // A plain value. What `load` and `parse` return satisfies `validate`: every size is positive,
 // n_heads is a multiple of n_kv_heads, head_dim of 4, and no product of two sizes overflows int64.
 struct ModelConfig {
-  Family family = Family::kLlama;
+  const Family* family = nullptr;  // never null in what is read or made
   int vocab = 0;
   int d_model = 0;
-  int n_layers = 0;
+  std::vector<LayerConfig> layers = {};  // [n_layers]
   int n_heads = 0;
   int n_kv_heads = 0;
   int head_dim = 0;
   int d_ff = 0;
   float rms_eps = 1e-5f;
-  RopeConfig rope = {};
-  int max_positions = 0;         // longest sequence, in tokens
+  std::vector<RopeConfig> rotations = {RopeConfig()};  // those of all layers, from one on
+  int max_positions = 0;                               // longest sequence, in tokens
   bool tied_embeddings = false;  // the LM head is the embedding table; lm_head.weight is not read
   QkNorm qk_norm = QkNorm::kNone;
-  bool post_norm = false;          // norms behind attention and feed-forward, none before them
-  bool qkv_bias = false;           // of queries, keys and values
-  bool o_bias = false;             // of the output projection
-  bool fused_projections = false;  // the checkpoint holds qkv_proj and gate_up_proj
-  // A query at position p sees keys behind p - sliding_window; 0: all up to its own.
-  int sliding_window = 0;
-  std::vector<bool> windowed_layers = {};  // [n_layers] those with the window; empty: all
+  bool post_norm = false;  // norms behind attention and feed-forward, none before them
+  bool qkv_bias = false;   // of queries, keys and values
+  bool o_bias = false;     // of the output projection
   std::optional<int32_t> bos_id = {};
   std::vector<int32_t> eos_ids = {};  // any of these ends a sequence; may be empty
 
   // With what the family fixes, and nothing else.
-  static ModelConfig of_family(Family family);
+  static ModelConfig of_family(const Family& family);
 
-  // The window of a layer, 0 for none.
-  int window(int layer) const {
-    return windowed_layers.empty() || windowed_layers[layer] ? sliding_window : 0;
-  }
+  int n_layers() const { return static_cast<int>(layers.size()); }
   // Elements of the norms of queries and of keys; 0: none.
   int q_norm_dim() const { return qk_norm_dim(q_dim()); }
   int k_norm_dim() const { return qk_norm_dim(kv_dim()); }
@@ -75,19 +92,5 @@ struct ModelConfig {
     return qk_norm == QkNorm::kNone ? 0 : qk_norm == QkNorm::kPerHead ? head_dim : full;
   }
 };
-
-// One weight of a model as it is named in a checkpoint; shape outer to inner.
-struct WeightSpec {
-  std::string name;
-  std::vector<int64_t> shape;
-};
-
-// "model.layers.<layer>.<part>", with part as in "self_attn.q_proj.weight".
-std::string layer_weight_name(int layer, std::string_view part);
-
-// Every weight that a model of this shape has, in the order of the forward pass: the embedding
-// [vocab, d_model], per layer its norms [d_model], projections [out, in] and their biases [out],
-// the last norm, and lm_head [vocab, d_model] unless embeddings are tied.
-std::vector<WeightSpec> weight_specs(const ModelConfig& config);
 
 }  // namespace pando::model

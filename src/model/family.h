@@ -1,44 +1,52 @@
-// The architectures that are known, and in what they differ.
+// What is particular to one family of models. A family is one file of families/, and one line of
+// families/list.h and list.cc; nothing outside of that folder asks which family a model is of.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string_view>
+#include <vector>
+
+namespace pando {
+class FieldReader;
+class GgufFile;
+}  // namespace pando
 
 namespace pando::model {
 
-enum class Family { kLlama, kMistral, kQwen2, kQwen3, kPhi3, kOlmo2 };
+class GgufTranslator;
+struct ModelConfig;
+struct NamedShape;
+struct WeightSpec;
 
-// RMSNorm of queries and keys, before the rotation: of each head, or of all heads together.
-enum class QkNorm { kNone, kPerHead, kFullWidth };
+struct Family {
+  const char* name;               // model_type of config.json
+  const char* architecture;       // its class in the transformers library
+  const char* gguf_architecture;  // general.architecture; families may share one
 
-// How a config.json speaks of a sliding window.
-enum class WindowFields {
-  kNone,     // a window is refused
-  kAlways,   // sliding_window: every layer has it
-  kByLayer,  // use_sliding_window, sliding_window, max_window_layers, layer_types
+  // Sets what no file says: places of norms, biases that are always there. Null: nothing.
+  void (*fix)(ModelConfig& config) = nullptr;
+  // Reads the fields of a config.json; `fields` keeps what is wrong.
+  void (*read)(FieldReader& fields, ModelConfig& config);
+  // Writes the fields that only some families have, so that `read` gives the same again. Null:
+  // none.
+  void (*write)(const ModelConfig& config, nlohmann::ordered_json& object) = nullptr;
+
+  // Whether a GGUF file of the architecture is of this family, not of another one that shares it.
+  // Null: always.
+  bool (*owns)(const GgufFile& gguf) = nullptr;
+  // Says in the fields of a config.json what the metadata says; `read` reads them.
+  void (*translate)(GgufTranslator& gguf);
+
+  // The tensors of one layer, in the order of the forward pass.
+  std::vector<WeightSpec> (*layer_weights)(const ModelConfig& config, int layer);
+  // Models that can be made with random weights: published ones, and a tiny one "tiny-<family>".
+  std::vector<NamedShape> (*shapes)();
 };
 
-// What an architecture fixes. Everything else is read from its config.json.
-struct FamilyTraits {
-  Family family;
-  const char* name;          // model_type of config.json
-  const char* architecture;  // its class in the transformers library
-  QkNorm qk_norm = QkNorm::kNone;
-  bool post_norm = false;          // norms behind attention and feed-forward, none before them
-  bool qkv_bias = false;           // queries, keys and values have a bias
-  bool optional_bias = false;      // attention_bias gives one to these and to the output projection
-  bool fused_projections = false;  // the checkpoint holds qkv_proj and gate_up_proj
-  bool partial_rotary = false;     // partial_rotary_factor may leave channels unrotated
-  WindowFields window = WindowFields::kNone;
-  // What the transformers library takes where a field is absent; 0: required.
-  int head_dim = 0;                // else hidden_size / num_attention_heads
-  int sliding_window = 0;          // where there is one
-  bool kv_heads_as_heads = false;  // num_key_value_heads is num_attention_heads
-  double rms_eps = 1e-6;
-};
-
-std::span<const FamilyTraits> families();
-const FamilyTraits& traits_of(Family family);
-inline const char* family_name(Family family) { return traits_of(family).name; }
+// All of them, in the order of messages.
+std::span<const Family* const> families();
+// By its name; null where there is none.
+const Family* find_family(std::string_view name);
 
 }  // namespace pando::model

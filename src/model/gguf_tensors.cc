@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "base/errors.h"
 #include "kernel/weight_types.h"
 #include "model/gguf_config.h"
 #include "model/safetensors.h"
+#include "model/weight_specs.h"
 
 namespace pando::model {
 namespace {
@@ -20,48 +22,9 @@ std::optional<uint64_t> bytes_of(const GgufTensor& tensor, const kernel::WeightT
   return bytes;
 }
 
-struct Name {
-  std::string_view gguf, checkpoint;
-};
-constexpr Name kNames[] = {{"token_embd.weight", "model.embed_tokens.weight"},
-                           {"output_norm.weight", "model.norm.weight"},
-                           {"output.weight", "lm_head.weight"}};
-// Below "blk.N." and "model.layers.N.", before ".weight" or ".bias".
-constexpr Name kLayerNames[] = {{"attn_norm", "input_layernorm"},
-                                {"attn_q", "self_attn.q_proj"},
-                                {"attn_k", "self_attn.k_proj"},
-                                {"attn_v", "self_attn.v_proj"},
-                                {"attn_qkv", "self_attn.qkv_proj"},
-                                {"attn_q_norm", "self_attn.q_norm"},
-                                {"attn_k_norm", "self_attn.k_norm"},
-                                {"attn_output", "self_attn.o_proj"},
-                                {"ffn_norm", "post_attention_layernorm"},
-                                {"post_attention_norm", "post_attention_layernorm"},
-                                {"post_ffw_norm", "post_feedforward_layernorm"},
-                                {"ffn_gate", "mlp.gate_proj"},
-                                {"ffn_up", "mlp.up_proj"},
-                                {"ffn_down", "mlp.down_proj"}};
-
 // Part of the configuration: gguf_config.cc reads them.
 constexpr std::string_view kRopeNames[] = {"rope_freqs.weight", "rope_factors_long.weight",
                                            "rope_factors_short.weight"};
-
-// "blk.3.attn_q.weight" is "model.layers.3.self_attn.q_proj.weight". Other names stay.
-std::string checkpoint_name(std::string_view name, bool fused) {
-  for (const Name& known : kNames)
-    if (name == known.gguf) return std::string(known.checkpoint);
-  constexpr std::string_view kPrefix = "blk.";
-  const size_t part = name.find('.', kPrefix.size()), suffix = name.rfind('.');
-  if (!name.starts_with(kPrefix) || part == name.npos || suffix <= part) return std::string(name);
-  const std::string_view layer = name.substr(kPrefix.size(), part - kPrefix.size());
-  const std::string_view middle = name.substr(part + 1, suffix - part - 1);
-  for (const Name& known : kLayerNames) {
-    if (middle != known.gguf) continue;
-    const std::string_view to = fused && middle == "ffn_up" ? "mlp.gate_up_proj" : known.checkpoint;
-    return fmt::format("model.layers.{}.{}{}", layer, to, name.substr(suffix));
-  }
-  return std::string(name);
-}
 
 Status check(const GgufFile& gguf) {
   const std::string source = gguf.file().path().string();
@@ -104,16 +67,16 @@ Result<GgufTensors> GgufTensors::open(const std::filesystem::path& path) {
   const Result<ModelConfig> config = read_gguf_config(*gguf);
   if (!config) return config.error();
   GgufTensors tensors(std::move(*gguf));
-  const auto architecture = tensors.gguf_.string("general.architecture");
-  // Writers of llama files turn pairs of neighbours, so they put the rows that are turned together
-  // side by side; the other architectures keep the order of checkpoints.
-  if (*architecture == "llama") tensors.paired_head_dim_ = config->head_dim;
-  const bool fused = *architecture == "phi3";
+  std::unordered_map<std::string, WeightSpec> specs;  // by their names in GGUF files
+  for (WeightSpec& spec : weight_specs(*config)) specs.emplace(spec.gguf_name, std::move(spec));
   for (size_t i = 0; i < tensors.gguf_.tensors().size(); ++i) {
-    const std::string_view name = tensors.gguf_.tensors()[i].name;
+    const std::string name(tensors.gguf_.tensors()[i].name);
     if (std::ranges::find(kRopeNames, name) != std::end(kRopeNames)) continue;
-    std::string known = checkpoint_name(name, fused);
-    if (!tensors.tensor_of_.emplace(known, i).second)
+    const auto spec = specs.find(name);
+    const bool is_known = spec != specs.end();
+    const std::string& known = is_known ? spec->second.name : name;
+    const int64_t paired = is_known && spec->second.gguf_pairs ? config->head_dim : 0;
+    if (!tensors.tensor_of_.emplace(known, Entry{i, paired}).second)
       return bad_file("{}: tensor '{}' is a second '{}'", path.string(), name, known);
   }
   return tensors;
@@ -121,20 +84,20 @@ Result<GgufTensors> GgufTensors::open(const std::filesystem::path& path) {
 
 std::vector<std::string> GgufTensors::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, index] : tensor_of_) names.push_back(name);
+  for (const auto& [name, entry] : tensor_of_) names.push_back(name);
   return names;
 }
 
 TensorView GgufTensors::tensor(std::string_view name) const {
-  const GgufTensor& tensor = gguf_.tensors()[tensor_of_.find(name)->second];
+  const Entry& entry = tensor_of_.find(name)->second;
+  const GgufTensor& tensor = gguf_.tensors()[entry.index];
   TensorView view;
   const kernel::WeightTypeInfo& type = *kernel::find_gguf_type(tensor.type);
   view.dtype = type.type;
   view.shape = tensor.shape;
   view.data = gguf_.file().data() + tensor.offset;
   view.n_bytes = *bytes_of(tensor, type);
-  if (name.find(".q_proj.") != name.npos || name.find(".k_proj.") != name.npos)
-    view.paired_head_dim = paired_head_dim_;
+  view.paired_head_dim = entry.paired_head_dim;
   return view;
 }
 

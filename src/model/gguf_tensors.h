@@ -32,9 +32,13 @@ class GgufTensors {
  private:
   explicit GgufTensors(GgufFile gguf) : gguf_(std::move(gguf)) {}
 
+  struct Entry {
+    size_t index;             // into gguf_.tensors()
+    int64_t paired_head_dim;  // of TensorView
+  };
+
   GgufFile gguf_;
-  int64_t paired_head_dim_ = 0;                           // of TensorView, for queries and keys
-  std::map<std::string, size_t, std::less<>> tensor_of_;  // index into gguf_.tensors()
+  std::map<std::string, Entry, std::less<>> tensor_of_;
 };
 
 }  // namespace pando::model

@@ -10,6 +10,7 @@
 #include "base/thread_pool.h"
 #include "kernel/weight_types.h"
 #include "model/safetensors.h"
+#include "model/weight_specs.h"
 
 namespace pando::model {
 namespace {
@@ -25,9 +26,11 @@ uint64_t hash_name(std::string_view name) {  // FNV-1a
 Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
   Result<ModelConfig> config = named_shape(options.shape);
   if (!config) return config;
-  config->n_layers = options.n_layers.value_or(config->n_layers);
-  if (!config->windowed_layers.empty() && config->n_layers > 0)
-    config->windowed_layers.resize(config->n_layers, true);
+  if (options.n_layers) {
+    // One too many where there are more, and none below: `validate` refuses both.
+    const int64_t n = std::clamp<int64_t>(*options.n_layers, 0, kMaxLayers + 1);
+    config->layers.resize(static_cast<size_t>(n), config->layers.back());
+  }
   config->vocab = options.vocab.value_or(config->vocab);
   config->max_positions = options.max_positions.value_or(config->max_positions);
   if (options.eos_id) {

@@ -5,13 +5,12 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "model/config.h"
 
 namespace pando::model {
 namespace {
 
 using nlohmann::json;
-
-constexpr int64_t kMaxPositions = int64_t{1} << 30;
 
 struct NamedType {
   RopeType type;
@@ -51,11 +50,11 @@ double read_share(FieldReader& fields, double fallback) {
 class RopeReader {
  public:
   RopeReader(FieldReader& file, const json& object, const std::string& source,
-             const FamilyTraits& traits, int max_positions)
+             const RopeFields& allowed, int max_positions)
       : file_(file),
         object_(object),
         fields_(object, source),
-        traits_(traits),
+        allowed_(allowed),
         max_positions_(max_positions) {}
 
   // `rope` holds what the file says outside of the object.
@@ -92,8 +91,8 @@ class RopeReader {
  private:
   const NamedType* read_type() {
     std::string name = fields_.string("rope_type", fields_.string("type", "default"));
-    // What Phi-3's first files call longrope.
-    if (traits_.family == Family::kPhi3 && (name == "su" || name == "yarn")) name = "longrope";
+    if (std::ranges::find(allowed_.longrope_names, name) != allowed_.longrope_names.end())
+      name = "longrope";
     for (const NamedType& type : types())
       if (type.name == name) return &type;
     fields_.refuse(fields_.find("rope_type") != nullptr ? "rope_type" : "type",
@@ -172,14 +171,14 @@ class RopeReader {
   FieldReader& file_;
   const json& object_;
   FieldReader fields_;
-  const FamilyTraits& traits_;
+  const RopeFields& allowed_;
   int max_positions_;
 };
 
 }  // namespace
 
-RopeConfig read_rope(FieldReader& fields, const FamilyTraits& traits, int head_dim,
-                     int max_positions, std::string_view source) {
+RopeConfig read_rope(FieldReader& fields, const RopeFields& allowed, int head_dim,
+                     int max_positions) {
   RopeConfig outside;
   outside.theta = fields.positive("rope_theta", outside.theta);
   outside.rotary_share = read_share(fields, outside.rotary_share);
@@ -192,7 +191,7 @@ RopeConfig read_rope(FieldReader& fields, const FamilyTraits& traits, int head_d
       fields.refuse(name, "an object");
       continue;
     }
-    RopeReader reader(fields, *object, fmt::format("{}: '{}'", source, name), traits,
+    RopeReader reader(fields, *object, fmt::format("{}: '{}'", fields.source(), name), allowed,
                       max_positions);
     const RopeConfig read =
         reader.read({.theta = rope.theta, .rotary_share = rope.rotary_share}, head_dim);
@@ -207,7 +206,7 @@ RopeConfig read_rope(FieldReader& fields, const FamilyTraits& traits, int head_d
   if (dim < 2 || dim % 2 != 0)
     fields.refuse("partial_rotary_factor",
                   fmt::format("an even number of the {} channels of a head", head_dim));
-  if (rope.rotary_share != 1.0 && !traits.partial_rotary)
+  if (rope.rotary_share != 1.0 && !allowed.partial)
     fields.refuse("partial_rotary_factor", "1", ErrorCode::kUnsupported);
   return rope;
 }

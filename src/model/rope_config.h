@@ -1,18 +1,25 @@
 // Rotary embeddings as a config.json describes them.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "base/json.h"
-#include "model/family.h"
 #include "model/rope.h"
 
 namespace pando::model {
 
+// What a family allows.
+struct RopeFields {
+  bool partial = false;  // partial_rotary_factor may leave channels unrotated
+  std::span<const std::string_view> longrope_names = {};  // further names of the type longrope
+};
+
 // Reads rope_theta and rope_scaling, or, in newer files, rope_parameters; some files have both.
-// What is unknown or contradicts itself is refused in `fields`; `source` names the text.
-RopeConfig read_rope(FieldReader& fields, const FamilyTraits& traits, int head_dim,
-                     int max_positions, std::string_view source);
+// What is unknown or contradicts itself is refused in `fields`. head_dim in channels, max_positions
+// in tokens.
+RopeConfig read_rope(FieldReader& fields, const RopeFields& allowed, int head_dim,
+                     int max_positions);
 
 // The fields that give `rope` when they are read.
 void write_rope(const RopeConfig& rope, nlohmann::ordered_json& object);

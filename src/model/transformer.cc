@@ -58,7 +58,7 @@ Transformer::Transformer(const Weights& weights, const kernel::Kernels& kernels,
       pool_(pool),
       comm_(comm),
       context_(max_positions),
-      rope_(config_.rope, config_.head_dim, max_positions),
+      rope_(config_.rotations[0], config_.head_dim, max_positions),
       query_scale_(static_cast<float>(std::numbers::log2e / std::sqrt(config_.head_dim))),
       baseline_attention_(kernels, pool) {}
 
@@ -70,9 +70,9 @@ const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv
   embed(plan);
   watch.lap(times_.row_ops_s);
   uint32_t n_rows = plan.n_rows();
-  for (int i = 0; i < config_.n_layers; ++i) {
+  for (int i = 0; i < config_.n_layers(); ++i) {
     attend(i, plan, kv);
-    const bool is_last = i + 1 == config_.n_layers;
+    const bool is_last = i + 1 == config_.n_layers();
     if (is_last && !weights_.all_rows) {  // nothing behind this point is read by other rows
       keep_outputs(plan);
       n_rows = static_cast<uint32_t>(plan.outputs.size());
@@ -148,7 +148,7 @@ void Transformer::attend(int index, const StepPlan& plan, const kernel::KvView& 
       .n_heads = config_.n_heads,
       .scale = query_scale_,
       // One that no sequence outgrows hides nothing.
-      .window = config_.window(index) < context_ ? config_.window(index) : 0,
+      .window = config_.layers[index].window < context_ ? config_.layers[index].window : 0,
       .positions = plan.positions,
       .tasks = plan.tasks,
       .task_pages = plan.task_pages,

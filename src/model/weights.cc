@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 
+#include "base/check.h"
 #include "base/errors.h"
 #include "base/function_ref.h"
 #include "kernel/blocks.h"
@@ -18,58 +20,17 @@ class Loader {
 
   Status load_layer(int index) {
     LayerWeights& layer = w_.layers[index];
-    const auto name = [index](const char* part) { return layer_weight_name(index, part); };
-    const int64_t d = config_.d_model, q = config_.q_dim(), kv = config_.kv_dim(),
-                  ff = config_.d_ff;
-    // The norm behind attention in one family has the name of the one before feed-forward in
-    // others.
-    const bool post = config_.post_norm;
-    const char* attention_norm =
-        post ? "post_attention_layernorm.weight" : "input_layernorm.weight";
-    const char* feed_forward_norm =
-        post ? "post_feedforward_layernorm.weight" : "post_attention_layernorm.weight";
-    Status status;
-    const auto then = [&status](auto&& step) {
-      if (status.ok()) status = step();
-    };
-    then([&] { return append(name(attention_norm), d, layer.attention_norm); });
-    if (config_.fused_projections) {
-      then([&] { return stack({{name("self_attn.qkv_proj.weight"), q + 2 * kv}}, d, layer.qkv); });
-    } else {
-      then([&] {
-        return stack({{name("self_attn.q_proj.weight"), q},
-                      {name("self_attn.k_proj.weight"), kv},
-                      {name("self_attn.v_proj.weight"), kv}},
-                     d, layer.qkv);
-      });
+    std::vector<WeightSpec> specs = config_.family->layer_weights(config_, index);
+    for (auto next = specs.begin(); next != specs.end();) {
+      const LayerPart part = next->part;
+      const auto end = std::stable_partition(
+          next, specs.end(), [&](const WeightSpec& spec) { return spec.part == part; });
+      const std::span<const WeightSpec> of_part(next, end);
+      Status status = std::visit([&](auto member) { return load(of_part, member, layer); }, part);
+      if (!status) return status;
+      next = end;
     }
-    if (config_.qkv_bias) {
-      then([&] { return append(name("self_attn.q_proj.bias"), q, layer.qkv_bias); });
-      then([&] { return append(name("self_attn.k_proj.bias"), kv, layer.qkv_bias); });
-      then([&] { return append(name("self_attn.v_proj.bias"), kv, layer.qkv_bias); });
-    }
-    if (config_.qk_norm != QkNorm::kNone) {
-      then([&] {
-        return append(name("self_attn.q_norm.weight"), config_.q_norm_dim(), layer.q_norm);
-      });
-      then([&] {
-        return append(name("self_attn.k_norm.weight"), config_.k_norm_dim(), layer.k_norm);
-      });
-    }
-    then([&] { return matrix({name("self_attn.o_proj.weight"), d}, q, layer.o); });
-    if (config_.o_bias)
-      then([&] { return append(name("self_attn.o_proj.bias"), d, layer.o_bias); });
-    then([&] { return append(name(feed_forward_norm), d, layer.feed_forward_norm); });
-    if (config_.fused_projections) {
-      then([&] { return stack({{name("mlp.gate_up_proj.weight"), 2 * ff}}, d, layer.gate_up); });
-    } else {
-      then([&] {
-        return stack({{name("mlp.gate_proj.weight"), ff}, {name("mlp.up_proj.weight"), ff}}, d,
-                     layer.gate_up);
-      });
-    }
-    then([&] { return matrix({name("mlp.down_proj.weight"), d}, ff, layer.down); });
-    return status;
+    return {};
   }
 
   Status load_ends() {
@@ -94,6 +55,25 @@ class Loader {
     std::string name;
     int64_t n_rows;
   };
+
+  // The tensors of one part of a layer.
+  Status load(std::span<const WeightSpec>, std::monostate, LayerWeights&) { PANDO_CHECK(false); }
+  Status load(std::span<const WeightSpec> specs, std::vector<float> LayerWeights::*member,
+              LayerWeights& layer) {
+    for (const WeightSpec& spec : specs)
+      if (Status status = append(spec.name, spec.shape[0], layer.*member); !status) return status;
+    return {};
+  }
+  Status load(std::span<const WeightSpec> specs, Stack LayerWeights::*member, LayerWeights& layer) {
+    std::vector<Part> parts;
+    for (const WeightSpec& spec : specs) parts.push_back({spec.name, spec.shape[0]});
+    return stack(parts, specs[0].shape[1], layer.*member);
+  }
+  Status load(std::span<const WeightSpec> specs, kernel::PackedMatrix LayerWeights::*member,
+              LayerWeights& layer) {
+    PANDO_CHECK(specs.size() == 1);
+    return matrix({specs[0].name, specs[0].shape[0]}, specs[0].shape[1], layer.*member);
+  }
 
   // Adds the n elements of a vector to the end of `out`.
   Status append(const std::string& name, int64_t n, std::vector<float>& out) {
@@ -207,7 +187,7 @@ Status refuse_unknown_tensors(const ModelConfig& config, const Checkpoint& check
   for (const std::string& name : checkpoint.names())
     if (!known.contains(name) && !name.ends_with(".rotary_emb.inv_freq"))
       return unsupported("{}: tensor '{}' is unknown, expected those of {} with this configuration",
-                         checkpoint.path().string(), name, family_name(config.family));
+                         checkpoint.path().string(), name, config.family->name);
   return {};
 }
 
@@ -237,7 +217,7 @@ Result<Weights> Weights::load(const std::filesystem::path& directory,
   Result<Weights> opened = open(directory);
   if (!opened) return opened.error();
   Weights weights = std::move(*opened);
-  weights.layers.resize(weights.config.n_layers);
+  weights.layers.resize(weights.config.n_layers());
   Loader loader(weights, requantised, kernels);
   std::vector<Status> statuses(weights.layers.size() + 1);
   pool.parallel_for(static_cast<int64_t>(statuses.size()), [&](int64_t item, int) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <stdexcept>
@@ -12,6 +13,8 @@
 
 namespace pando::testing {
 namespace {
+
+bool has_window(const model::LayerConfig& layer) { return layer.window > 0; }
 
 std::optional<DType> requantised(CaseWeights kind) {
   switch (kind) {
@@ -51,8 +54,8 @@ Result<model::Weights> load_blocks(const CaseModel& model, const std::filesystem
   model::ModelConfig config = config_of(model);
   config.d_model = config.d_ff = 256;
   model::ModelConfig known = config;  // a GGUF file cannot say every rotation and window
-  known.rope = {};
-  known.sliding_window = 0;
+  known.rotations = {{}};
+  for (model::LayerConfig& layer : known.layers) layer.window = 0;
   const std::filesystem::path path = directory / (model.name() + ".gguf");
   std::ofstream(path, std::ios::binary) << random_gguf(known, 7);
   ThreadPool pool(1);
@@ -69,17 +72,19 @@ std::string CaseModel::name() const {
 
 model::ModelConfig config_of(const CaseModel& model) {
   model::ModelConfig config = model::named_shape(model.shape).value();
-  config.n_layers = 2;
+  config.layers.resize(2);
   config.vocab = kCaseVocab;
   config.max_positions = kCaseContext;
-  if (!config.windowed_layers.empty()) config.windowed_layers.resize(config.n_layers);
-  if (model.window > 0) config.sliding_window = model.window;
+  const bool some = std::ranges::any_of(config.layers, has_window);
+  for (model::LayerConfig& layer : config.layers)
+    if (model.window > 0 && (has_window(layer) || !some)) layer.window = model.window;
+  model::RopeConfig& rope = config.rotations[0];
   if (model.rope != model::RopeType::kDefault) {
-    config.rope.type = model.rope;
-    config.rope.factor = 4.0;
-    if (model.rope == model::RopeType::kYarn) config.rope.attention_factor = 1.140625;
+    rope.type = model.rope;
+    rope.factor = 4.0;
+    if (model.rope == model::RopeType::kYarn) rope.attention_factor = 1.140625;
   }
-  if (config.rope.type > model::RopeType::kLinear) config.rope.original_positions = kCaseOriginal;
+  if (rope.type > model::RopeType::kLinear) rope.original_positions = kCaseOriginal;
   return config;
 }
 

@@ -18,15 +18,22 @@ bool chance(Rng& rng, int percent) { return uniform(rng, 1, 100) <= percent; }
 
 namespace {
 
+// Whether a window is among what the family's config.json says.
+bool may_have_window(model::ModelConfig config) {
+  for (model::LayerConfig& layer : config.layers) layer.window = 8;
+  const auto read = model::ModelConfig::parse(config.to_json(DType::kF32), "config.json");
+  return read.ok() && *read == config;
+}
+
 // Any family, with any scaling of its rotation and a window of any size where it can have one.
 CaseModel random_model(Rng& rng) {
   CaseModel model;
   model.shape = std::array{"tiny-llama", "tiny-qwen3", "tiny-mistral",
                            "tiny-qwen2", "tiny-phi3",  "tiny-olmo2"}[uniform(rng, 0, 5)];
   const model::ModelConfig config = model::named_shape(model.shape).value();
-  if (model::traits_of(config.family).window != model::WindowFields::kNone && chance(rng, 70))
+  if (may_have_window(config) && chance(rng, 70))
     model.window = std::array{1, 3, 8, 13, 40, 70, 150}[uniform(rng, 0, 6)];
-  if (config.rope.type == model::RopeType::kDefault && chance(rng, 40))
+  if (config.rotations[0].type == model::RopeType::kDefault && chance(rng, 40))
     model.rope = static_cast<model::RopeType>(uniform(rng, 1, 3));
   return model;
 }
@@ -125,7 +132,7 @@ void add_policy(uint64_t seed, EngineOptions& engine) {
 
 size_t page_bytes(const model::ModelConfig& config, KvType type, int page_len) {
   return kernel::KvShape{.type = kv_dtype(type),
-                         .n_layers = config.n_layers,
+                         .n_layers = config.n_layers(),
                          .n_kv_heads = config.n_kv_heads,
                          .head_dim = config.head_dim,
                          .page_len = page_len}

@@ -39,7 +39,7 @@ TEST(RerankingPromptsTest, ShareAsMuchAsPublished) {
 
 TEST(HydragenPartsTest, AddUpTimesOfParts) {
   model::ModelConfig config;
-  config.n_layers = 2;
+  config.layers.resize(2);
   config.n_heads = 8;
   config.n_kv_heads = 4;
   config.head_dim = 16;

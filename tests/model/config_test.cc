@@ -7,6 +7,7 @@
 
 #include "model/make_model.h"
 #include "model/test_files.h"
+#include "model/weight_specs.h"
 
 namespace pando::model {
 namespace {
@@ -51,16 +52,16 @@ void expect_error(const json& change, ErrorCode code, std::vector<std::string> w
 TEST(Config, ReadsLlama) {
   const Result<ModelConfig> config = parse(llama());
   ASSERT_TRUE(config.ok()) << config.error().message;
-  const ModelConfig expected = {.family = Family::kLlama,
+  const ModelConfig expected = {.family = find_family("llama"),
                                 .vocab = 100,
                                 .d_model = 64,
-                                .n_layers = 2,
+                                .layers = std::vector<LayerConfig>(2),
                                 .n_heads = 4,
                                 .n_kv_heads = 2,
                                 .head_dim = 16,
                                 .d_ff = 172,
                                 .rms_eps = 1e-5f,
-                                .rope = {.theta = 10000.0},
+                                .rotations = {{.theta = 10000.0}},
                                 .max_positions = 512,
                                 .tied_embeddings = false,
                                 .bos_id = 1,
@@ -85,7 +86,7 @@ TEST(Config, ReadsQwen3) {
   const Result<ModelConfig> config = parse(object);
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->qk_norm, QkNorm::kPerHead);
-  EXPECT_EQ(config->sliding_window, 0);
+  EXPECT_EQ(config->layers[0].window, 0);
   EXPECT_EQ(config->q_dim(), 128);
   EXPECT_TRUE(config->tied_embeddings);
   EXPECT_EQ(config->eos_ids, (std::vector<int32_t>{2, 3}));
@@ -103,7 +104,7 @@ TEST(Config, FillsWhatTheFormatLeavesOut) {
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->n_kv_heads, 4);
   EXPECT_EQ(config->rms_eps, 1e-6f);
-  EXPECT_EQ(config->rope.theta, 10000.0);
+  EXPECT_EQ(config->rotations[0].theta, 10000.0);
   EXPECT_FALSE(config->bos_id.has_value());
   EXPECT_TRUE(config->eos_ids.empty());
 }
@@ -116,7 +117,7 @@ TEST(Config, ReadsBothFormsOfRotaryParameters) {
   object["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 5e5}};
   const Result<ModelConfig> config = parse(object);
   ASSERT_TRUE(config.ok()) << config.error().message;
-  EXPECT_EQ(config->rope.theta, 5e5);
+  EXPECT_EQ(config->rotations[0].theta, 5e5);
   expect_error({{"rope_parameters", {{"rope_type", "default"}, {"rope_theta", 5e5}}}},
                ErrorCode::kBadFile, {"rope_parameters", "10000"});
   expect_error({{"rope_parameters", 3}}, ErrorCode::kBadFile, {"rope_parameters", "3", "object"});
@@ -142,13 +143,14 @@ TEST(Config, ReadsMistral) {
   const auto mistral = [](const json& change) {
     return parsed(of_family("mistral", "MistralForCausalLM", change));
   };
-  EXPECT_EQ(mistral({{"sliding_window", 37}}).sliding_window, 37);
-  EXPECT_EQ(mistral({{"sliding_window", 37}}).window(1), 37);
-  EXPECT_EQ(mistral({{"sliding_window", nullptr}}).sliding_window, 0);
-  EXPECT_EQ(mistral({}).sliding_window, 4096);  // the library's, where the field is absent
+  EXPECT_EQ(mistral({{"sliding_window", 37}}).layers[0].window, 37);
+  EXPECT_EQ(mistral({{"sliding_window", 37}}).layers[1].window, 37);
+  EXPECT_EQ(mistral({{"sliding_window", nullptr}}).layers[0].window, 0);
+  EXPECT_EQ(mistral({}).layers[0].window, 4096);  // the library's, where the field is absent
   EXPECT_EQ(
       mistral({{"sliding_window", 9}, {"layer_types", {"sliding_attention", "sliding_attention"}}})
-          .window(0),
+          .layers[0]
+          .window,
       9);
 }
 
@@ -159,18 +161,18 @@ TEST(Config, ReadsQwen2) {
   const ModelConfig plain = qwen2({{"sliding_window", 131072}, {"max_window_layers", 1}});
   EXPECT_TRUE(plain.qkv_bias);
   EXPECT_FALSE(plain.o_bias);
-  EXPECT_EQ(plain.sliding_window, 0);
+  EXPECT_EQ(plain.layers[1].window, 0);
   json window = {{"use_sliding_window", true}, {"sliding_window", 50}, {"max_window_layers", 1}};
-  EXPECT_EQ(qwen2(window).window(0), 0);
-  EXPECT_EQ(qwen2(window).window(1), 50);
+  EXPECT_EQ(qwen2(window).layers[0].window, 0);
+  EXPECT_EQ(qwen2(window).layers[1].window, 50);
   window["layer_types"] = {"sliding_attention", "full_attention"};  // it counts first
-  EXPECT_EQ(qwen2(window).window(0), 50);
-  EXPECT_EQ(qwen2(window).window(1), 0);
+  EXPECT_EQ(qwen2(window).layers[0].window, 50);
+  EXPECT_EQ(qwen2(window).layers[1].window, 0);
   window.erase("layer_types");
   window["max_window_layers"] = 0;
-  EXPECT_EQ(qwen2(window).windowed_layers, std::vector<bool>());  // all
+  EXPECT_EQ(qwen2(window).layers, std::vector<LayerConfig>(2, {.window = 50}));
   window["max_window_layers"] = 28;
-  EXPECT_EQ(qwen2(window).sliding_window, 0);
+  EXPECT_EQ(qwen2(window).layers, std::vector<LayerConfig>(2));
 }
 
 TEST(Config, ReadsPhi3) {
@@ -182,13 +184,14 @@ TEST(Config, ReadsPhi3) {
                          {"short_factor", {1, 1, 1, 1, 1, 1.5}},
                          {"long_factor", {1, 2, 3, 4, 5, 6}}}}};
   const ModelConfig config = parsed(of_family("phi3", "Phi3ForCausalLM", change));
-  EXPECT_TRUE(config.fused_projections);
+  EXPECT_EQ(weight_specs(config)[2].name, layer_weight_name(0, "self_attn.qkv_proj.weight"));
   EXPECT_EQ(config.rms_eps, 1e-5f);
-  EXPECT_EQ(config.rope.type, RopeType::kLongRope);
-  EXPECT_EQ(config.rope.rotary_dim(config.head_dim), 12);
-  EXPECT_EQ(config.rope.original_positions, 128);
-  EXPECT_EQ(config.rope.long_factor, (std::vector<double>{1, 2, 3, 4, 5, 6}));
-  EXPECT_DOUBLE_EQ(config.rope.attention_factor, std::sqrt(1 + std::log(4.0) / std::log(128.0)));
+  EXPECT_EQ(config.rotations[0].type, RopeType::kLongRope);
+  EXPECT_EQ(config.rotations[0].rotary_dim(config.head_dim), 12);
+  EXPECT_EQ(config.rotations[0].original_positions, 128);
+  EXPECT_EQ(config.rotations[0].long_factor, (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  EXPECT_DOUBLE_EQ(config.rotations[0].attention_factor,
+                   std::sqrt(1 + std::log(4.0) / std::log(128.0)));
 }
 
 TEST(Config, ReadsOlmo2) {
@@ -213,7 +216,7 @@ TEST(Config, ReadsBiases) {
 
 TEST(Config, ReadsScaledRotation) {
   const auto rope = [](const json& scaling) {
-    return parsed(of_family("llama", "LlamaForCausalLM", {{"rope_scaling", scaling}})).rope;
+    return parsed(of_family("llama", "LlamaForCausalLM", {{"rope_scaling", scaling}})).rotations[0];
   };
   EXPECT_EQ(rope({{"type", "linear"}, {"factor", 4}}).factor, 4.0);
   const RopeConfig llama3 = rope({{"rope_type", "llama3"},
@@ -236,7 +239,7 @@ TEST(Config, ReadsScaledRotation) {
   json both = of_family("llama", "LlamaForCausalLM",
                         {{"rope_scaling", {{"type", "linear"}, {"factor", 2.0}}}});
   both["rope_parameters"] = {{"rope_type", "linear"}, {"rope_theta", 1e4}, {"factor", 2.0}};
-  EXPECT_EQ(parsed(both).rope.factor, 2.0);
+  EXPECT_EQ(parsed(both).rotations[0].factor, 2.0);
   both["rope_parameters"]["factor"] = 3.0;
   EXPECT_NE(parse(both).error().message.find("rope_parameters"), std::string::npos);
 }
@@ -397,8 +400,8 @@ TEST(WeightSpecs, NameEveryWeightOnce) {
   EXPECT_EQ(specs[1].name, layer_weight_name(0, "input_layernorm.weight"));
   config.qkv_bias = config.o_bias = true;
   EXPECT_EQ(weight_specs(config).size(), 2u + 2 * 15);
-  config = ModelConfig::of_family(Family::kPhi3);
-  config.n_layers = 1;
+  config = ModelConfig::of_family(*find_family("phi3"));
+  config.layers.resize(1);
   EXPECT_EQ(weight_specs(config).size(), 3u + 6);
 }
 

@@ -13,6 +13,7 @@
 #include "model/checkpoint.h"
 #include "model/config.h"
 #include "model/make_model.h"
+#include "model/weight_specs.h"
 #include "reference/reference_quantise.h"
 
 namespace pando::testing {
@@ -103,7 +104,14 @@ inline std::string paired_rows(const std::string& bytes, int64_t n_rows, int hea
 
 // Mistral's files are of the architecture llama.
 inline std::string gguf_architecture(const model::ModelConfig& c) {
-  return c.family == model::Family::kMistral ? "llama" : family_name(c.family);
+  return c.family->gguf_architecture;
+}
+
+// The window that every layer has, or 0.
+inline int window_of_all(const model::ModelConfig& c) {
+  for (const model::LayerConfig& layer : c.layers)
+    if (layer.window != c.layers[0].window) return 0;
+  return c.layers[0].window;
 }
 
 inline std::string f32_bytes(const std::vector<float>& values) {
@@ -113,7 +121,7 @@ inline std::string f32_bytes(const std::vector<float>& values) {
 // What is not the default; factors of frequencies are tensors.
 inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c), scaling = arch + ".rope.scaling.";
-  const model::RopeConfig& rope = c.rope;
+  const model::RopeConfig& rope = c.rotations[0];
   const int dim = rope.rotary_dim(c.head_dim);
   out->float32(arch + ".rope.freq_base", static_cast<float>(rope.theta));
   out->uint32(arch + ".rope.dimension_count", dim);
@@ -151,15 +159,15 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
   GgufWriter out(version);
   out.string("general.architecture", arch)
       .uint32(arch + ".embedding_length", c.d_model)
-      .uint32(arch + ".block_count", c.n_layers)
+      .uint32(arch + ".block_count", c.n_layers())
       .uint32(arch + ".attention.head_count", c.n_heads)
       .uint32(arch + ".attention.head_count_kv", c.n_kv_heads)
       .uint32(arch + ".attention.key_length", c.head_dim)
       .uint32(arch + ".feed_forward_length", c.d_ff)
       .uint32(arch + ".context_length", c.max_positions)
       .float32(arch + ".attention.layer_norm_rms_epsilon", c.rms_eps);
-  if (c.sliding_window > 0 && c.windowed_layers.empty())
-    out.uint32(arch + ".attention.sliding_window", c.sliding_window);
+  if (const int window = window_of_all(c); window > 0)
+    out.uint32(arch + ".attention.sliding_window", window);
   add_rope(c, &out);
   if (c.bos_id) out.uint32("tokenizer.ggml.bos_token_id", *c.bos_id);
   if (!c.eos_ids.empty()) out.uint32("tokenizer.ggml.eos_token_id", c.eos_ids[0]);

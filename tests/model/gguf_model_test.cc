@@ -75,12 +75,11 @@ void expect_same(const Weights& a, const Weights& b) {
 
 // What a GGUF file of this model can say: factors in f32, and no layers of their own kind.
 ModelConfig as_gguf(ModelConfig config) {
-  for (std::vector<double>* factors : {&config.rope.long_factor, &config.rope.short_factor})
+  RopeConfig& rope = config.rotations[0];
+  for (std::vector<double>* factors : {&rope.long_factor, &rope.short_factor})
     for (double& factor : *factors) factor = static_cast<float>(factor);
-  if (!config.windowed_layers.empty()) {
-    config.windowed_layers.clear();
-    config.sliding_window = 0;
-  }
+  if (testing::window_of_all(config) == 0)
+    for (LayerConfig& layer : config.layers) layer.window = 0;
   return config;
 }
 
@@ -159,7 +158,7 @@ TEST_F(GgufModel, EveryScalingOfTheRotationIsThatOfConfigJson) {
   ModelConfig config = named_shape("tiny-llama").value();
   config.tied_embeddings = true;
   for (const double factor : {8.0, 32.0}) {
-    config.rope = {
+    config.rotations[0] = {
         .type = RopeType::kLlama3, .theta = 5e5, .factor = factor, .original_positions = 8192};
     for (const int head_dim : {16, 64, 128}) {
       config.head_dim = head_dim;
@@ -168,18 +167,18 @@ TEST_F(GgufModel, EveryScalingOfTheRotationIsThatOfConfigJson) {
       EXPECT_EQ(*got, config) << factor << " " << head_dim;
     }
   }
-  config.rope.factor = 7.0;
+  config.rotations[0].factor = 7.0;
   EXPECT_NE(read(config).error().message.find("rope_freqs.weight"), std::string::npos);
-  config.rope = {.type = RopeType::kLinear, .factor = 4.0};
+  config.rotations[0] = {.type = RopeType::kLinear, .factor = 4.0};
   EXPECT_EQ(read(config).value(), config);
-  config.rope = {.type = RopeType::kYarn, .factor = 4.0, .original_positions = 1024};
-  config.rope.attention_factor = 0.1 * std::log(4.0) + 1.0;
+  config.rotations[0] = {.type = RopeType::kYarn, .factor = 4.0, .original_positions = 1024};
+  config.rotations[0].attention_factor = 0.1 * std::log(4.0) + 1.0;
   EXPECT_EQ(read(config).value(), config);
   // The attention factor that the lengths give, which a file has in f32 only.
   ModelConfig phi3 = named_shape("tiny-phi3").value();
   phi3 = as_gguf(phi3);
   phi3.max_positions = 4096;
-  phi3.rope.attention_factor = std::sqrt(1.0 + std::log(4.0) / std::log(1024.0));
+  phi3.rotations[0].attention_factor = std::sqrt(1.0 + std::log(4.0) / std::log(1024.0));
   EXPECT_EQ(read(phi3).value(), phi3);
 }
 
@@ -204,7 +203,7 @@ class GgufRope : public GgufModel {
 
   ModelConfig base_ = [] {
     ModelConfig config = named_shape("tiny-llama").value();
-    config.rope = {};
+    config.rotations[0] = {};
     config.vocab = 1;
     config.bos_id.reset();
     config.eos_ids.clear();
@@ -216,10 +215,10 @@ TEST_F(GgufRope, AFactorWithoutATypeIsLinear) {
   for (const char* name : {"llama.rope.scaling.factor", "llama.rope.scale_linear"}) {
     const auto config = read([&](GgufWriter& out) { out.float32(name, 4.0f); });
     ASSERT_TRUE(config.ok()) << config.error().message;
-    EXPECT_EQ(config->rope.type, RopeType::kLinear) << name;
-    EXPECT_EQ(config->rope.factor, 4.0) << name;
+    EXPECT_EQ(config->rotations[0].type, RopeType::kLinear) << name;
+    EXPECT_EQ(config->rotations[0].factor, 4.0) << name;
     for (const float none : {0.0f, 1.0f})
-      EXPECT_EQ(read([&](GgufWriter& out) { out.float32(name, none); })->rope.type,
+      EXPECT_EQ(read([&](GgufWriter& out) { out.float32(name, none); })->rotations[0].type,
                 RopeType::kDefault);
   }
   refused({"llama.rope.scale_linear", "2", "4"}, [](GgufWriter& out) {
@@ -236,9 +235,9 @@ TEST_F(GgufRope, ReadsTheRampOfYarn) {
         .float32("llama.rope.scaling.yarn_beta_slow", 2.0f);
   });
   ASSERT_TRUE(config.ok()) << config.error().message;
-  EXPECT_EQ(config->rope.type, RopeType::kYarn);
-  EXPECT_EQ(config->rope.beta_fast, 16.0);
-  EXPECT_EQ(config->rope.beta_slow, 2.0);
+  EXPECT_EQ(config->rotations[0].type, RopeType::kYarn);
+  EXPECT_EQ(config->rotations[0].beta_fast, 16.0);
+  EXPECT_EQ(config->rotations[0].beta_slow, 2.0);
 }
 
 TEST_F(GgufRope, RefusesWhatItWouldNotApply) {
@@ -278,21 +277,22 @@ TEST_F(GgufRope, RefusesWhatItWouldNotApply) {
 TEST_F(GgufRope, ChannelsThatRotateAreAWholeNumber) {
   base_ = named_shape("tiny-phi3").value();
   base_.vocab = 1;
-  base_.rope = {};
+  base_.rotations[0] = {};
   base_.bos_id.reset();
   base_.eos_ids.clear();
-  base_.sliding_window = 0;
+  for (LayerConfig& layer : base_.layers) layer.window = 0;
   for (const int head_dim : {100, 148, 256}) {
     base_.head_dim = head_dim;
     for (int dim = 2; dim <= head_dim; dim += 2) {
-      base_.rope.rotary_share = (dim + 0.5) / head_dim;
+      base_.rotations[0].rotary_share = (dim + 0.5) / head_dim;
       const auto config = read([](GgufWriter&) {});
       ASSERT_TRUE(config.ok()) << config.error().message;
-      ASSERT_EQ(config->rope.rotary_dim(head_dim), dim) << head_dim;
+      ASSERT_EQ(config->rotations[0].rotary_dim(head_dim), dim) << head_dim;
     }
   }
   for (const double share : {0.0, 1.02, 1e7, 0.013})
-    for (base_.rope.rotary_share = share; const char* word : {"phi3.rope.dimension_count", "256"})
+    for (base_.rotations[0].rotary_share = share;
+         const char* word : {"phi3.rope.dimension_count", "256"})
       refused({word}, [](GgufWriter&) {});
 }
 

@@ -13,6 +13,7 @@
 #include "kernel/weight_types.h"
 #include "model/checkpoint.h"
 #include "model/test_files.h"
+#include "model/weight_specs.h"
 #include "reference/reference_forward.h"
 
 namespace pando::model {
@@ -146,7 +147,7 @@ TEST_F(MakeModelTest, OverridesCutTheSameModel) {
       make("cut", {.shape = "tiny-llama", .n_layers = 1, .vocab = 2, .max_positions = 9});
   const auto cut = Checkpoint::open(out);
   const auto config = ModelConfig::load(out);
-  EXPECT_EQ(config->n_layers, 1);
+  EXPECT_EQ(config->n_layers(), 1);
   EXPECT_EQ(config->max_positions, 9);
   EXPECT_EQ(config->bos_id, 1);
   EXPECT_TRUE(config->eos_ids.empty());  // 2 is outside the vocabulary

@@ -19,7 +19,7 @@ class WeightsTest : public testing::Test {
   std::filesystem::path write(const std::vector<std::string>& more,
                               const std::function<std::string(std::string)>& rename = {}) const {
     ModelConfig config = named_shape("tiny-llama").value();
-    config.n_layers = 1;
+    config.layers.resize(1);
     config.vocab = 8;
     config.tied_embeddings = tied_;
     std::vector<SafetensorsWriter::Tensor> tensors;

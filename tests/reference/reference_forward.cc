@@ -155,10 +155,9 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
     const Floats v = plus_bias(layer.v.times(h, n), layer.v_bias);
     q = rms_norm_rows(q, layer.q_norm, eps);
     k = rms_norm_rows(k, layer.k_norm, eps);
-    rotate(q, n, config_.head_dim, turns, config_.rope.attention_factor);
-    rotate(k, n, config_.head_dim, turns, config_.rope.attention_factor);
-    const Floats attended =
-        attend(config_, options_, q, k, v, n, config_.window(static_cast<int>(index)));
+    rotate(q, n, config_.head_dim, turns, config_.rotations[0].attention_factor);
+    rotate(k, n, config_.head_dim, turns, config_.rotations[0].attention_factor);
+    const Floats attended = attend(config_, options_, q, k, v, n, config_.layers[index].window);
     Floats projected = plus_bias(layer.o.times(attended, n), layer.o_bias);
     if (post) projected = rms_norm_rows(projected, layer.post_attention_norm, eps);
     for (size_t i = 0; i < x.size(); ++i) x[i] += projected[i];

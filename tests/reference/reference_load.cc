@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/half.h"
+#include "model/weight_specs.h"
 #include "reference/reference_forward.h"
 
 namespace pando::reference {
@@ -79,12 +80,12 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
   Loader load{checkpoint, options.weights, {}};
   model.embedding_ = load.vector("model.embed_tokens.weight", {c.vocab, c.d_model});
   const int q = c.q_dim(), kv = c.kv_dim(), qkv = q + 2 * kv, d = c.d_model, ff = c.d_ff;
-  for (int i = 0; i < c.n_layers; ++i) {
+  for (int i = 0; i < c.n_layers(); ++i) {
     const auto name = [i](const char* part) { return model::layer_weight_name(i, part); };
     // A projection, alone or as rows [first, first + n) of a fused one.
     const auto part = [&](const char* own, const char* fused, int n, int first, int n_all) {
-      return c.fused_projections ? load.matrix(name(fused), n, d, first, n_all)
-                                 : load.matrix(name(own), n, d);
+      return checkpoint.contains(name(fused)) ? load.matrix(name(fused), n, d, first, n_all)
+                                              : load.matrix(name(own), n, d);
     };
     const char* qkv_name = "self_attn.qkv_proj.weight";
     const char* gate_up_name = "mlp.gate_up_proj.weight";

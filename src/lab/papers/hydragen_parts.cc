@@ -8,13 +8,14 @@
 namespace pando::lab {
 
 double attention_operations(const model::ModelConfig& config, int prefix, int batch) {
-  return 4.0 * config.n_layers * batch * config.q_dim() * prefix;
+  return 4.0 * config.n_layers() * batch * config.q_dim() * prefix;
 }
 
 StepParts step_parts(const model::ModelConfig& config, int prefix, int batch, int kv_element_bytes,
                      double products_s, const MachineRates& rates) {
   const double operations = attention_operations(config, prefix, batch);
-  const double bytes = 2.0 * config.n_layers * batch * config.kv_dim() * prefix * kv_element_bytes;
+  const double bytes =
+      2.0 * config.n_layers() * batch * config.kv_dim() * prefix * kv_element_bytes;
   return {products_s, operations / rates.shared_attention, bytes / rates.own_reads};
 }
 
@@ -29,7 +30,7 @@ double product_seconds(const Harness& harness, const Model& model, int batch) {
   for (const kernel::PackedMatrix& w : layer.qkv) of_layer += seconds(w, batch);
   for (const kernel::PackedMatrix& w : layer.gate_up) of_layer += seconds(w, batch);
   const int m = std::min(batch, static_cast<int>(kLogitRows));
-  return of_layer * config.n_layers + seconds(weights.head, m) * batch / m;
+  return of_layer * config.n_layers() + seconds(weights.head, m) * batch / m;
 }
 
 }  // namespace pando::lab

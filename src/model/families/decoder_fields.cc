@@ -1,0 +1,81 @@
+#include "model/families/decoder_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pando::model {
+namespace {
+
+using nlohmann::json;
+
+// Everything that would change the computation and is not offered.
+void refuse_other_features(FieldReader& fields, const DecoderFields& usual,
+                           const ModelConfig& config) {
+  if (fields.boolean("mlp_bias", false))
+    fields.refuse("mlp_bias", "false", ErrorCode::kUnsupported);
+  if (!usual.attention_bias && fields.boolean("attention_bias", false))
+    fields.refuse("attention_bias", fmt::format("false for {}", config.family->name),
+                  ErrorCode::kUnsupported);
+  if (fields.string("hidden_act", "silu") != "silu")
+    fields.refuse("hidden_act", "\"silu\"", ErrorCode::kUnsupported);
+  if (fields.find("quantization_config") != nullptr)
+    fields.refuse("quantization_config", "null (f32, f16 or bf16 weights)",
+                  ErrorCode::kUnsupported);
+}
+
+int read_head_dim(FieldReader& fields, int usual, const ModelConfig& config) {
+  int64_t fallback = usual;
+  if (fallback == 0 && config.d_model % config.n_heads == 0) {
+    fallback = config.d_model / config.n_heads;
+  } else if (fallback == 0 && fields.find("head_dim") == nullptr) {
+    fields.refuse("num_attention_heads",
+                  fmt::format("a divisor of 'hidden_size' {}, or 'head_dim'", config.d_model));
+  }
+  return static_cast<int>(fields.integer("head_dim", 1, kMaxWidth, std::max(fallback, int64_t{1})));
+}
+
+void read_special_tokens(FieldReader& fields, ModelConfig& config) {
+  const int64_t last = int64_t{config.vocab} - 1;
+  if (fields.find("bos_token_id") != nullptr)
+    config.bos_id = static_cast<int32_t>(fields.integer("bos_token_id", 0, last));
+  const json* eos = fields.find("eos_token_id");
+  if (eos != nullptr && eos->is_array()) {
+    for (const json& id : *eos) {
+      const json one = {{"eos_token_id", id}};
+      FieldReader element(one, "");
+      config.eos_ids.push_back(static_cast<int32_t>(element.integer("eos_token_id", 0, last)));
+      if (!element.status().ok())
+        fields.refuse("eos_token_id", fmt::format("integers in [0, {}]", last));
+    }
+  } else if (eos != nullptr) {
+    config.eos_ids = {static_cast<int32_t>(fields.integer("eos_token_id", 0, last))};
+  }
+}
+
+}  // namespace
+
+void read_decoder(FieldReader& fields, const DecoderFields& usual, ModelConfig& config) {
+  const auto integer = [&](const char* name, int64_t max) {
+    return static_cast<int>(fields.integer(name, 1, max));
+  };
+  refuse_other_features(fields, usual, config);
+  config.vocab = integer("vocab_size", kMaxVocab);
+  config.d_model = integer("hidden_size", kMaxWidth);
+  config.layers.resize(integer("num_hidden_layers", kMaxLayers));
+  config.n_heads = integer("num_attention_heads", kMaxWidth);
+  config.n_kv_heads = usual.kv_heads_as_heads && !fields.find("num_key_value_heads")
+                          ? config.n_heads
+                          : integer("num_key_value_heads", kMaxWidth);
+  config.head_dim = read_head_dim(fields, usual.head_dim, config);
+  config.d_ff = integer("intermediate_size", kMaxWidth);
+  config.max_positions = integer("max_position_embeddings", kMaxPositions);
+  config.rms_eps = static_cast<float>(fields.positive("rms_norm_eps", usual.rms_eps));
+  config.rotations = {read_rope(fields, usual.rope, config.head_dim, config.max_positions)};
+  config.tied_embeddings = fields.boolean("tie_word_embeddings", false);
+  if (usual.attention_bias && fields.boolean("attention_bias", false))
+    config.qkv_bias = config.o_bias = true;
+  read_special_tokens(fields, config);
+}
+
+}  // namespace pando::model

@@ -1,0 +1,79 @@
+#include "model/families/layer_specs.h"
+
+#include <fmt/format.h>
+
+namespace pando::model {
+
+void LayerSpecs::add(const char* name, const char* gguf_name, std::vector<int64_t> shape,
+                     LayerPart part, bool gguf_pairs) {
+  specs_.push_back({.name = layer_weight_name(layer_, name),
+                    .shape = std::move(shape),
+                    .gguf_name = fmt::format("blk.{}.{}", layer_, gguf_name),
+                    .part = part,
+                    .gguf_pairs = gguf_pairs});
+}
+
+void LayerSpecs::norm(const char* name, const char* gguf_name,
+                      std::vector<float> LayerWeights::*part) {
+  add(fmt::format("{}.weight", name).c_str(), fmt::format("{}.weight", gguf_name).c_str(),
+      {config_.d_model}, part);
+}
+
+void LayerSpecs::queries_keys_values() {
+  const struct {
+    char name;
+    int n;
+    bool turns;  // by the rotary embedding
+  } parts[] = {
+      {'q', config_.q_dim(), true}, {'k', config_.kv_dim(), true}, {'v', config_.kv_dim(), false}};
+  for (const auto& [name, n, turns] : parts) {
+    const std::string own = fmt::format("self_attn.{}_proj", name);
+    const std::string gguf = fmt::format("attn_{}", name);
+    add((own + ".weight").c_str(), (gguf + ".weight").c_str(), {n, config_.d_model},
+        &LayerWeights::qkv, turns && gguf_pairs_);
+    if (config_.qkv_bias)
+      add((own + ".bias").c_str(), (gguf + ".bias").c_str(), {n}, &LayerWeights::qkv_bias,
+          turns && gguf_pairs_);
+  }
+}
+
+void LayerSpecs::query_key_norms() {
+  if (config_.qk_norm == QkNorm::kNone) return;
+  add("self_attn.q_norm.weight", "attn_q_norm.weight", {config_.q_norm_dim()},
+      &LayerWeights::q_norm);
+  add("self_attn.k_norm.weight", "attn_k_norm.weight", {config_.k_norm_dim()},
+      &LayerWeights::k_norm);
+}
+
+void LayerSpecs::output() {
+  add("self_attn.o_proj.weight", "attn_output.weight", {config_.d_model, config_.q_dim()},
+      &LayerWeights::o);
+  if (config_.o_bias)
+    add("self_attn.o_proj.bias", "attn_output.bias", {config_.d_model}, &LayerWeights::o_bias);
+}
+
+void LayerSpecs::gate_and_up() {
+  add("mlp.gate_proj.weight", "ffn_gate.weight", {config_.d_ff, config_.d_model},
+      &LayerWeights::gate_up);
+  add("mlp.up_proj.weight", "ffn_up.weight", {config_.d_ff, config_.d_model},
+      &LayerWeights::gate_up);
+}
+
+void LayerSpecs::down() {
+  add("mlp.down_proj.weight", "ffn_down.weight", {config_.d_model, config_.d_ff},
+      &LayerWeights::down);
+}
+
+std::vector<WeightSpec> usual_layer(const ModelConfig& config, int layer, bool gguf_pairs) {
+  LayerSpecs specs(config, layer, gguf_pairs);
+  specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
+  specs.queries_keys_values();
+  specs.query_key_norms();
+  specs.output();
+  specs.norm("post_attention_layernorm", "ffn_norm", &LayerWeights::feed_forward_norm);
+  specs.gate_and_up();
+  specs.down();
+  return specs.take();
+}
+
+}  // namespace pando::model

@@ -1,0 +1,44 @@
+// The tensors of a layer, which a family lists in the order of the forward pass.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "model/weight_specs.h"
+
+namespace pando::model {
+
+class LayerSpecs {
+ public:
+  // gguf_pairs: GGUF files of the family pair the rows of queries and keys (WeightSpec).
+  LayerSpecs(const ModelConfig& config, int layer, bool gguf_pairs = false)
+      : config_(config), layer_(layer), gguf_pairs_(gguf_pairs) {}
+
+  // One tensor: "model.layers.<layer>.<name>" in a checkpoint, "blk.<layer>.<gguf_name>" in a GGUF
+  // file.
+  void add(const char* name, const char* gguf_name, std::vector<int64_t> shape, LayerPart part,
+           bool gguf_pairs = false);
+  // "<name>.weight" [d_model].
+  void norm(const char* name, const char* gguf_name, std::vector<float> LayerWeights::*part);
+
+  // Groups under the names that most families use. Biases and norms as the configuration has them.
+  void queries_keys_values();  // with the biases of these
+  void query_key_norms();
+  void output();  // of attention, with its bias
+  void gate_and_up();
+  void down();
+
+  std::vector<WeightSpec> take() { return std::move(specs_); }
+
+ private:
+  const ModelConfig& config_;
+  int layer_;
+  bool gguf_pairs_;
+  std::vector<WeightSpec> specs_;
+};
+
+// The layer of Llama and of what follows it: norms before attention and feed-forward, projections
+// each on their own.
+std::vector<WeightSpec> usual_layer(const ModelConfig& config, int layer, bool gguf_pairs = false);
+
+}  // namespace pando::model

@@ -1,0 +1,18 @@
+#include "model/families/list.h"
+
+namespace pando::model {
+namespace {
+
+constexpr const Family* kFamilies[] = {&kLlama, &kMistral, &kQwen2, &kQwen3, &kPhi3, &kOlmo2};
+
+}  // namespace
+
+std::span<const Family* const> families() { return kFamilies; }
+
+const Family* find_family(std::string_view name) {
+  for (const Family* family : kFamilies)
+    if (family->name == name) return family;
+  return nullptr;
+}
+
+}  // namespace pando::model

@@ -1,0 +1,15 @@
+// The families that are known, each defined in the file of its name.
+#pragma once
+
+#include "model/family.h"
+
+namespace pando::model {
+
+extern const Family kLlama;
+extern const Family kMistral;
+extern const Family kQwen2;
+extern const Family kQwen3;
+extern const Family kPhi3;
+extern const Family kOlmo2;
+
+}  // namespace pando::model

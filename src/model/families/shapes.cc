@@ -1,0 +1,67 @@
+#include "model/families/shapes.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "model/make_model.h"
+
+namespace pando::model {
+namespace {
+
+// As published; tiny ones last.
+const std::vector<NamedShape>& shapes() {
+  static const std::vector<NamedShape> all = [] {
+    std::vector<NamedShape> of_families;
+    for (const Family* family : families())
+      for (NamedShape& shape : family->shapes()) of_families.push_back(std::move(shape));
+    std::ranges::stable_partition(
+        of_families, [](const NamedShape& shape) { return !shape.name.starts_with("tiny-"); });
+    return of_families;
+  }();
+  return all;
+}
+
+}  // namespace
+
+ModelConfig shape_of(const Family& family, const Sizes& sizes) {
+  ModelConfig config = ModelConfig::of_family(family);
+  config.vocab = sizes.vocab;
+  config.d_model = sizes.d_model;
+  config.layers.resize(sizes.n_layers);
+  config.n_heads = sizes.n_heads;
+  config.n_kv_heads = sizes.n_kv_heads;
+  config.head_dim = sizes.head_dim;
+  config.d_ff = sizes.d_ff;
+  return config;
+}
+
+ModelConfig tiny_shape(const Family& family, const TinySizes& sizes) {
+  ModelConfig config = shape_of(family, {.vocab = 1024,
+                                         .d_model = 64,
+                                         .n_layers = sizes.n_layers,
+                                         .n_heads = 4,
+                                         .n_kv_heads = 2,
+                                         .d_ff = sizes.d_ff,
+                                         .head_dim = sizes.head_dim});
+  config.rms_eps = 1e-6f;
+  config.max_positions = 4096;
+  config.tied_embeddings = sizes.tied;
+  config.bos_id = 1;
+  config.eos_ids = {2};
+  return config;
+}
+
+std::vector<std::string_view> shape_names() {
+  std::vector<std::string_view> names;
+  for (const NamedShape& shape : shapes()) names.push_back(shape.name);
+  return names;
+}
+
+Result<ModelConfig> named_shape(std::string_view name) {
+  for (const NamedShape& shape : shapes())
+    if (shape.name == name) return shape.config;
+  return invalid_argument("shape is '{}', expected one of {}", name,
+                          fmt::join(shape_names(), ", "));
+}
+
+}  // namespace pando::model

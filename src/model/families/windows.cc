@@ -1,0 +1,88 @@
+// Sliding windows in a config.json (decoder_fields.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/families/decoder_fields.h"
+
+namespace pando::model {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+// Which layers slide by layer_types; empty where it is absent. `window`: 0 where none may.
+std::vector<bool> read_layer_types(FieldReader& fields, const ModelConfig& config, int window) {
+  const json* types = fields.find("layer_types");
+  if (types == nullptr) return {};
+  std::vector<bool> slides;
+  for (const json& type : types->is_array() ? *types : json::array())
+    if (type == "full_attention" || (type == "sliding_attention" && window > 0))
+      slides.push_back(type == "sliding_attention");
+  if (!types->is_array() || types->size() != slides.size() || slides.size() != config.layers.size())
+    fields.refuse("layer_types",
+                  fmt::format("{} times \"full_attention\"{}", config.n_layers(),
+                              window > 0 ? " or \"sliding_attention\"" : ""),
+                  ErrorCode::kUnsupported);
+  return slides;
+}
+
+int read_tokens(FieldReader& fields, int absent) {
+  const int fallback = fields.has("sliding_window") ? 0 : absent;
+  return static_cast<int>(fields.integer("sliding_window", 1, kMaxPositions, fallback));
+}
+
+int widest(const ModelConfig& config) {
+  int window = 0;
+  for (const LayerConfig& layer : config.layers) window = std::max(window, layer.window);
+  return window;
+}
+
+}  // namespace
+
+void refuse_window(FieldReader& fields, const ModelConfig& config) {
+  const char* family = config.family->name;
+  if (fields.find("sliding_window") != nullptr)
+    fields.refuse("sliding_window", fmt::format("null for {}", family), ErrorCode::kUnsupported);
+  if (fields.boolean("use_sliding_window", false))
+    fields.refuse("use_sliding_window", fmt::format("false for {}", family),
+                  ErrorCode::kUnsupported);
+  read_layer_types(fields, config, 0);
+}
+
+void read_window(FieldReader& fields, int absent, ModelConfig& config) {
+  const int window = read_tokens(fields, absent);
+  const std::vector<bool> slides = read_layer_types(fields, config, window);
+  if (window > 0 && std::ranges::count(slides, false) > 0)
+    fields.refuse("layer_types",
+                  fmt::format("\"sliding_attention\" only for {}", config.family->name),
+                  ErrorCode::kUnsupported);
+  for (LayerConfig& layer : config.layers) layer.window = window;
+}
+
+void read_layer_windows(FieldReader& fields, int absent, ModelConfig& config) {
+  const int window = fields.boolean("use_sliding_window", false) ? read_tokens(fields, absent) : 0;
+  const std::vector<bool> slides = read_layer_types(fields, config, window);
+  const int64_t first =
+      window > 0 && slides.empty() ? fields.integer("max_window_layers", 0, kMaxLayers, 28) : 0;
+  for (size_t i = 0; i < config.layers.size(); ++i) {
+    const bool has_window = i < slides.size() ? slides[i] : static_cast<int64_t>(i) >= first;
+    config.layers[i].window = has_window ? window : 0;
+  }
+}
+
+void write_window(const ModelConfig& config, ordered_json& object) {
+  const int window = widest(config);
+  object["sliding_window"] = window == 0 ? ordered_json(nullptr) : ordered_json(window);
+}
+
+void write_layer_windows(const ModelConfig& config, ordered_json& object) {
+  const int window = widest(config);
+  if (window == 0) return;
+  object["use_sliding_window"] = true;
+  object["sliding_window"] = window;
+  for (const LayerConfig& layer : config.layers)
+    object["layer_types"].push_back(layer.window > 0 ? "sliding_attention" : "full_attention");
+}
+
+}  // namespace pando::model

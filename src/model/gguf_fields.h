@@ -1,0 +1,65 @@
+// The metadata of a GGUF file, read key by key, and the config.json that is made of it.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/errors.h"
+#include "base/gguf.h"
+
+namespace pando::model {
+
+// Keys are below the architecture's name. The first error is kept; later reads give nothing, so
+// that a caller checks once, at the end.
+class GgufFields {
+ public:
+  GgufFields(const GgufFile& gguf, std::string_view architecture)
+      : gguf_(gguf), architecture_(architecture) {}
+
+  const GgufFile& file() const { return gguf_; }
+  std::string source() const { return gguf_.file().path().string(); }
+  std::string key(std::string_view name) const { return fmt::format("{}.{}", architecture_, name); }
+  bool has(std::string_view name) const { return gguf_.has(key(name)); }
+
+  std::optional<int64_t> integer(std::string_view name) { return keep(gguf_.integer(key(name))); }
+  std::optional<std::string_view> string(std::string_view name) {
+    return keep(gguf_.string(key(name)));
+  }
+  std::optional<double> finite(std::string_view name);
+  std::optional<int64_t> token_id(std::string_view whole_key) {
+    return keep(gguf_.token_id(whole_key));
+  }
+  // The n elements of an f32 vector, or an error.
+  std::vector<float> floats(const char* tensor, int64_t n);
+
+  // Copies a value to a field of `object` and says whether it was there.
+  bool copy_integer(std::string_view name, const char* field, nlohmann::json& object);
+  bool copy_real(std::string_view name, const char* field, nlohmann::json& object);
+
+  // Keeps an error: of a value that is of the right type and wrong, and any other.
+  void refuse(std::string_view name, std::string_view expected,
+              ErrorCode code = ErrorCode::kBadFile);
+  void fail(Error error) {
+    if (status_) status_ = std::move(error);
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  template <class T>
+  std::optional<T> keep(Result<std::optional<T>> value) {
+    if (value) return std::move(*value);
+    fail(value.error());
+    return std::nullopt;
+  }
+
+  const GgufFile& gguf_;
+  std::string architecture_;
+  Status status_;
+};
+
+}  // namespace pando::model

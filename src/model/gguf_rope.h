@@ -1,0 +1,15 @@
+// Rotary embeddings as a GGUF file describes them.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "model/gguf_fields.h"
+
+namespace pando::model {
+
+// Sets rope_scaling, and what goes with it, in `config`, which has rope_theta and
+// max_position_embeddings already. rotary_dim: channels of a head that rotate.
+void translate_rope(GgufFields& fields, int64_t rotary_dim, nlohmann::json& config);
+
+}  // namespace pando::model

@@ -1,0 +1,113 @@
+#include "model/gguf_translator.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/gguf_rope.h"
+
+namespace pando::model {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kWindow = "attention.sliding_window";
+
+}  // namespace
+
+bool has_gguf_window(const GgufFile& gguf, std::string_view architecture) {
+  const auto window = gguf.integer(fmt::format("{}.{}", architecture, kWindow));
+  return window.ok() && window->value_or(0) != 0;
+}
+
+GgufTranslator::GgufTranslator(const GgufFile& gguf, const Family& family)
+    : fields_(gguf, family.gguf_architecture) {
+  config_ = {{"architectures", {family.architecture}},
+             {"model_type", family.name},
+             {"hidden_act", "silu"}};
+}
+
+void GgufTranslator::decoder() {
+  integer("embedding_length", "hidden_size");
+  integer("block_count", "num_hidden_layers");
+  integer("attention.head_count", "num_attention_heads");
+  integer("feed_forward_length", "intermediate_size");
+  integer("context_length", "max_position_embeddings");
+  if (!fields_.status()) return;
+  if (!fields_.copy_integer("attention.head_count_kv", "num_key_value_heads", config_))
+    config_["num_key_value_heads"] = config_["num_attention_heads"];
+  if (!fields_.copy_real("attention.layer_norm_rms_epsilon", "rms_norm_eps", config_))
+    fields_.refuse("attention.layer_norm_rms_epsilon", "a float");
+  fields_.copy_real("rope.freq_base", "rope_theta", config_);
+  heads();
+  translate_rope(fields_, rotary_dim_, config_);
+  embeddings();
+  special_tokens();
+  if (fields_.integer("expert_count").value_or(0) != 0)
+    fields_.refuse("expert_count", "0: mixtures of experts are not offered",
+                   ErrorCode::kUnsupported);
+}
+
+void GgufTranslator::window() {
+  const int64_t window = fields_.integer(kWindow).value_or(0);
+  config_["sliding_window"] = window == 0 ? json(nullptr) : json(window);
+}
+
+void GgufTranslator::no_window() {
+  config_["sliding_window"] = nullptr;
+  if (fields_.integer(kWindow).value_or(0) != 0)
+    fields_.refuse(kWindow, "0", ErrorCode::kUnsupported);
+}
+
+void GgufTranslator::attention_bias() {
+  config_["attention_bias"] = fields_.file().find_tensor("blk.0.attn_q.bias") != nullptr;
+}
+
+void GgufTranslator::integer(const char* name, const char* field) {
+  if (!fields_.copy_integer(name, field, config_)) fields_.refuse(name, "a whole number");
+}
+
+void GgufTranslator::heads() {
+  const int64_t d_model = config_["hidden_size"], n = config_["num_attention_heads"];
+  if (!fields_.copy_integer("attention.key_length", "head_dim", config_) && n > 0)
+    config_["head_dim"] = d_model / n;
+  const int64_t head_dim = config_.value("head_dim", int64_t{0});
+  if (fields_.integer("attention.value_length").value_or(head_dim) != head_dim)
+    fields_.refuse("attention.value_length", fmt::format("that of keys, {}", head_dim),
+                   ErrorCode::kUnsupported);
+  if (head_dim > 0) rotated_channels(head_dim);
+}
+
+void GgufTranslator::rotated_channels(int64_t head_dim) {
+  constexpr const char* kName = "rope.dimension_count";
+  rotary_dim_ = fields_.integer(kName).value_or(head_dim);
+  if (rotary_dim_ < 2 || rotary_dim_ > head_dim || rotary_dim_ % 2 != 0)
+    return fields_.refuse(kName,
+                          fmt::format("an even number of the {} channels of a head", head_dim));
+  if (rotary_dim_ == head_dim) return;
+  // The next number where the quotient was rounded down: the product is cut to a whole number.
+  const auto size = static_cast<double>(head_dim);
+  double share = static_cast<double>(rotary_dim_) / size;
+  if (static_cast<int64_t>(size * share) < rotary_dim_) share = std::nextafter(share, 1.0);
+  config_["partial_rotary_factor"] = share;
+}
+
+// What the tensors say and the metadata does not.
+void GgufTranslator::embeddings() {
+  const GgufTensor* embedding = fields_.file().find_tensor("token_embd.weight");
+  if (embedding == nullptr || embedding->shape.size() != 2)
+    return fields_.fail(bad_file("{}: has no matrix 'token_embd.weight'", fields_.source()));
+  config_["vocab_size"] = embedding->shape[0];
+  config_["tie_word_embeddings"] = fields_.file().find_tensor("output.weight") == nullptr;
+}
+
+void GgufTranslator::special_tokens() {
+  if (const auto bos = fields_.token_id("tokenizer.ggml.bos_token_id"))
+    config_["bos_token_id"] = *bos;
+  json eos = json::array();
+  for (const char* name : {"eos", "eot", "eom"})
+    if (const auto id = fields_.token_id(fmt::format("tokenizer.ggml.{}_token_id", name)))
+      if (std::find(eos.begin(), eos.end(), *id) == eos.end()) eos.push_back(*id);
+  config_["eos_token_id"] = std::move(eos);
+}
+
+}  // namespace pando::model

@@ -1,0 +1,45 @@
+// What GGUF files of decoders have in common, said in the fields of a config.json.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/gguf.h"
+#include "model/family.h"
+#include "model/gguf_fields.h"
+
+namespace pando::model {
+
+// Whether "<architecture>.attention.sliding_window" is there and not 0.
+bool has_gguf_window(const GgufFile& gguf, std::string_view architecture);
+
+// A family calls what its files say. The first error is kept.
+class GgufTranslator {
+ public:
+  GgufTranslator(const GgufFile& gguf, const Family& family);
+
+  // Sizes, norms, rotation, embeddings and special tokens.
+  void decoder();
+  // A sliding window of every layer, or none.
+  void window();
+  void no_window();
+  // Whether queries have a bias, which only the tensors say.
+  void attention_bias();
+
+  GgufFields& fields() { return fields_; }
+  nlohmann::json& config() { return config_; }
+
+ private:
+  void integer(const char* name, const char* field);
+  void heads();
+  void rotated_channels(int64_t head_dim);
+  void embeddings();
+  void special_tokens();
+
+  GgufFields fields_;
+  nlohmann::json config_;
+  int64_t rotary_dim_ = 0;  // channels of a head that rotate
+};
+
+}  // namespace pando::model
