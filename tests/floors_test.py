@@ -14,23 +14,25 @@ FLOORS = {
     "text": {"base"},
     "kernel": {"base"},
     "step": {"base", "kernel"},
-    "comm": {"base"},
-    "model": {"base", "kernel", "step", "comm"},
+    "model": {"base", "kernel"},
+    "exec": {"base", "kernel", "step", "model"},
     "cache": {"base", "kernel"},
     "schedule": {"base"},
-    "plan": {"base", "kernel", "step", "cache", "schedule"},
-    "engine": {"base", "text", "kernel", "step", "comm", "model", "cache", "schedule", "plan"},
+    "plan": {"base", "kernel", "step", "cache"},
+    "engine": {"base", "text", "kernel", "step", "model", "exec", "cache", "schedule", "plan"},
     "task": {"base", "engine"},
     "openai": {"base", "text", "task", "engine"},
     "batch": {"base", "text", "cache", "task", "openai", "engine"},
     "serve": {"base", "text", "engine", "task", "openai", "batch"},
     "capi": {"base", "batch", "task"},
-    "bench": {"base", "kernel", "plan", "engine"},
+    "bench": {"base", "kernel", "engine"},
     "cli": {"base", "bench", "serve"},  # besides these the public API and nothing else
 }
 # The laboratory may include all but what is above it, and nothing but one file knows of it.
 FLOORS["lab"] = FLOORS.keys() - {"capi", "cli"}
 KNOWS_LAB = "src/cli/laboratory.cc"
+# Of engine/ these know how a step is computed; the others know exec/executor.h alone.
+KNOWS_COMPUTING = {"model.cc", "model_parts.h", "make_random_model.cc", "open_loop.cc", "step_costs.cc", "technique.h"}
 LONGEST = 600
 MEDIAN = 200
 
@@ -53,6 +55,9 @@ def main() -> int:
             found = re.match(r'#include "([^/"]+)/', line)
             if found and found[1] in FLOORS.keys() | {"pando"} and found[1] not in allowed:
                 problems.append(f"{name}:{number}: includes {found[1]}/, which does not stand below {folder}/")
+        if folder == "engine" and name.name not in KNOWS_COMPUTING:
+            problems += [f"{name}: includes {line[10:-1]}, expected exec/executor.h of all that computes"
+                         for line in lines if re.match(r'#include "(model|kernel|exec)/', line) and "exec/executor.h" not in line]
     problems += [f"{p.relative_to(root)}: {n} lines, at most {LONGEST}" for p, n in lengths.items() if n > LONGEST]
     median = statistics.median(lengths.values())
     if median >= MEDIAN:

@@ -307,7 +307,22 @@ def operations():
             write(target, f"random{seed}", random.Random(seed).randbytes(1000))
 
 
+def step_plans():
+    def plan(*sections):
+        words = [0x4E414C50, 1, len(sections)]
+        for number, section in sections:
+            words += [number, len(section), *section]
+        return struct.pack(f"<{len(words)}I", *words)
+
+    lists = [(1, [5, 6, 7]), (2, [0, 1, 1]), (3, [0, 2, 3, 3]), (4, [1, 0, 2, 0, 1, 1]), (5, [3, 4, 2]),
+             (6, [0, 0, 3, 0, 1]), (7, [1]), (8, [1, 2])]
+    write("step_plan", "whole", plan(*lists))
+    write("step_plan", "one_row", plan((1, [9]), (2, [0]), (3, [0, 0]), (8, [0])))
+    write("step_plan", "unknown", plan(*lists, (9, [1])))
+    write("step_plan", "twice", plan(lists[0], lists[0]))
+
+
 if __name__ == "__main__":
     for make in (json_texts, input_lines, task_lines, tables, journals, safetensors, ggufs, configs, tokenizers, sentencepieces, patterns,
-                 conversations, texts, operations):
+                 conversations, texts, operations, step_plans):
         make()

@@ -66,7 +66,7 @@ struct EngineStats {
   uint64_t prefill_rows = 0;      // rows computed for prompts; the rest of them was reused
   uint64_t decode_rows = 0;       // rows computed for generated tokens
   uint64_t recomputed_rows = 0;   // of both: rows whose keys and values were cached already
-  uint64_t pad_rows = 0;          // computed besides, of no use: padding of the technique
+  uint64_t pad_rows = 0;          // computed besides, for no token: what fills up a batch
   uint64_t steps = 0;             // forward passes
   uint64_t preemptions = 0;       // sequences that had to make room for older ones
   uint64_t evicted_pages = 0;     // of cached keys and values, for room
@@ -82,7 +82,7 @@ struct EngineStats {
   double timed_s = 0;             //   measured ones,
   double prediction_error_s = 0;  //   and the sum of the sizes of their differences
   double budget_s = 0;            //   seconds that they were to take at most; 0 without a budget
-  std::vector<Figure> technique;  // what the planner counts of its own, since it was opened
+  std::vector<Figure> figures;    // what the way of sharing counts of its own, since it was opened
 
   // As it is, not counted.
   uint64_t open_answers = 0;     // waiting or running
@@ -101,6 +101,8 @@ struct EngineStats {
 using RequestId = uint64_t;
 // Called from the engine's thread; must not throw and must not block.
 using Listener = std::function<void(Event)>;
+
+struct LoopOptions;
 
 // All methods may be called from any thread. One thread of its own runs the steps.
 class Engine {
@@ -145,6 +147,8 @@ class Engine {
 
  private:
   class Impl;
+  friend Result<std::unique_ptr<Engine>> open_engine(std::shared_ptr<const Model> model,
+                                                     const LoopOptions& options);
   explicit Engine(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

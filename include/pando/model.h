@@ -21,9 +21,6 @@ struct ModelOptions {
   WeightType weights = WeightType::kAsStored;  // of matrices; norms stay as they are stored
   std::filesystem::path tokenizer;  // directory or GGUF file with it; empty: the model's own
   int threads = 0;                  // for loading; 0: one for each processor
-  // The last layer computes rows too that nothing is read from, as the layers before it have to:
-  // for timing a model of few layers in place of one of many. Answers stay the same.
-  bool all_rows = false;
 };
 
 // What a model is.
@@ -68,6 +65,8 @@ class Model {
   const Parts& parts() const { return *parts_; }  // for the library itself
 
  private:
+  friend Result<std::shared_ptr<const Model>> load_for_timing(const std::filesystem::path& path,
+                                                              const ModelOptions& options);
   explicit Model(std::unique_ptr<Parts> parts);
   static Result<std::shared_ptr<const Model>> load_parts(const std::filesystem::path& directory,
                                                          const ModelOptions& options, int threads);

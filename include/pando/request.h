@@ -111,7 +111,6 @@ struct Completion {
   int shared_tokens = 0;
   uint64_t logits_hash = 0;             // XXH3-64 over the raw f32 logits rows, chained by seed
   std::vector<double> choice_logprobs;  // [choices] ln p of each, where the answer is one of them
-  bool wrong = false;  // computed without attention (sharing no_attention): a bound for timing only
 };
 
 // Something that happened to a request. Events of one request come in order, from the engine's

@@ -10,10 +10,8 @@ struct DeadlineClass {
   double tpot_slo = 0.2;     // from one token to the next
 };
 
-// The defaults are meant for use; the first two make baselines to compare with.
 struct PackingOptions {
   bool whole_prompts = false;  // no chunks: at least one prompt, and more as far as they fit
-  bool many_prefills = true;   // beside a prefill others in the same step; false: one at a time
   // Share of the budget that a long prefill yields at most, under a policy that shares steps.
   double rho_max = 0.4;
   double long_factor = 1;  // a prefill is long while its rest takes more than so many budgets

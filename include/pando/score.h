@@ -18,7 +18,6 @@ struct ContinuationScore {
   int n_tokens = 0;          // that were scored
   bool likeliest = true;     // every token is the likeliest one: greedy decoding would give it
   uint64_t logits_hash = 0;  // of the scored tokens' logits; 0 unless asked for
-  bool wrong = false;        // as of Completion
 };
 
 // The requests that score continuations of one prefix. Prefix and continuation are tokenised as one
@@ -62,7 +61,6 @@ struct Perplexity {
   uint64_t n_bytes = 0;       // of the text
   uint64_t n_windows = 0;     // so many prompts
   double log_likelihood = 0;  // sum of ln p
-  bool wrong = false;         // as of Completion
 
   double perplexity() const;     // exp of the mean of -ln p
   double bits_per_byte() const;  // -log2 p of what was scored, for each byte of the text

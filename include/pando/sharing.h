@@ -1,5 +1,4 @@
-// What EngineOptions::sharing takes: the engine's planners, and published techniques to compare
-// with.
+// What EngineOptions::sharing takes: the engine's planners, and those that were added to them.
 #pragma once
 
 #include <string>
@@ -14,12 +13,9 @@ struct SharingInfo {
   std::string name;  // without its options
   // The bits do not depend on what else is asked; otherwise they are right to rounding.
   bool exact = true;
-  bool wrong = false;    // made without attention: no answers, a bound for timing only
+  std::string warning;   // what is said wherever its answers appear; empty: nothing
   bool batches = false;  // puts whole prompts together in batches of what waits
 };
-
-// What is said wherever such output appears.
-inline constexpr const char* kWhyWrong = "computed without attention";
 
 // NAME, or NAME:OPTION,OPTION=VALUE,... (docs/planners.md). Errors: kInvalidArgument.
 Result<SharingInfo> sharing_info(const std::string& sharing);

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "batch/line_head.h"
 #include "batch/task_lines.h"
-#include "pando/sharing.h"
 
 namespace pando {
 
@@ -52,7 +51,7 @@ std::string embed_output(const BatchLine& line, const Completion& answer,
   const BatchQuestion& question = line.questions[0];
   nlohmann::ordered_json output;
   output["id"] = nlohmann::json::parse(line.id_json);
-  if (answer.wrong) output["wrong"] = kWhyWrong;
+  if (!line.warning.empty()) output["wrong"] = line.warning;
   output["embedding"] = embedding_of(answer, options);
   output["prompt_tokens"] = answer.prompt_tokens;
   if (!question.metadata.empty()) output["metadata"] = question.metadata;

@@ -50,6 +50,7 @@ struct BatchLine {
   openai::AnswerForm answer_form;  // the same
   std::string query;               // of documents to be ranked
   std::string cut;                 // what was done to make it fit the context; empty: nothing
+  std::string warning;             // SharingInfo::warning of the engine that answers
 };
 
 // The prompt of a question of the line, and what is wanted of it.

@@ -105,14 +105,14 @@ class Inspector {
   }
 
   Status check(const BatchQuestion& question, const Request& request) const {
-    const model::ModelConfig& config = model_.parts().weights.config;
-    if (question.choices.empty()) return check_request(request, config, engine_);
+    const int vocab = model_.info().vocab;
+    if (question.choices.empty()) return check_request(request, vocab, engine_);
     Request asked = request;
     asked.tokens.clear();  // choices go with text
     const Result<std::vector<Request>> requests = choice_requests(model_, asked, question.choices);
     if (!requests) return requests.error();
     for (const Request& one : *requests)
-      if (Status status = check_request(one, config, engine_); !status) return status;
+      if (Status status = check_request(one, vocab, engine_); !status) return status;
     return {};
   }
 

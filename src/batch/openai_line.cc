@@ -88,10 +88,12 @@ std::string openai_output(const BatchLine& line,
     std::vector<Request> requests;
     for (const BatchQuestion& question : line.questions) requests.push_back(question.request);
     const std::string& name = line.answer_form.model;
-    response["body"] = openai::response_body(
-        line.answer_form,
-        {.id = id, .created = created, .model = name.empty() ? model.info().family : name},
-        requests, completions, model, /*cached=*/false);
+    response["body"] = openai::response_body(line.answer_form,
+                                             {.id = id,
+                                              .created = created,
+                                              .model = name.empty() ? model.info().family : name,
+                                              .warning = line.warning},
+                                             requests, completions, model, /*cached=*/false);
   }
   output["error"] = nullptr;
   return openai::dump(output);

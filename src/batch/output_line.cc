@@ -7,7 +7,6 @@
 
 #include "base/json.h"
 #include "openai/logprobs.h"
-#include "pando/sharing.h"
 
 namespace pando {
 namespace {
@@ -50,7 +49,7 @@ Json output_object(const BatchLine& of, const BatchQuestion& question, const Com
     line["parts"] = of.contexts.size();
   }
   if (sampling.n > 1) line["choice"] = completion.choice;
-  if (completion.wrong) line["wrong"] = kWhyWrong;
+  if (!of.warning.empty()) line["wrong"] = of.warning;
   line["text"] = completion.text;
   if (!model.has_tokenizer()) line["tokens"] = completion.tokens;
   line["finish_reason"] = finish_reason_name(completion.finish_reason);

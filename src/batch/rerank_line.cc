@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "batch/line_head.h"
 #include "batch/task_lines.h"
-#include "pando/sharing.h"
 #include "pando/trec.h"
 
 namespace pando {
@@ -92,7 +91,7 @@ std::string rerank_output(const BatchLine& line,
   if (top > 0) order.resize(std::min(order.size(), static_cast<size_t>(top)));
   nlohmann::ordered_json output;
   output["id"] = Json::parse(line.id_json);
-  if (!answers.empty() && answers[0][0].wrong) output["wrong"] = kWhyWrong;
+  if (!line.warning.empty()) output["wrong"] = line.warning;
   output["results"] = Json::array();
   for (const size_t i : order) {
     nlohmann::ordered_json result = {{"index", i}};

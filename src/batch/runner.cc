@@ -58,8 +58,7 @@ class Runner {
  private:
   Status run_all() {
     // What works per batch must not begin with the few lines that are read first.
-    const Result<SharingInfo> sharing = sharing_info(engine_.options().sharing);
-    bool began = !sharing || !sharing->batches;
+    bool began = !sharing_.batches;
     Clock::time_point last_line = start_;
     while (true) {
       if (!began && !held_) held_ = engine_.hold();
@@ -145,6 +144,7 @@ class Runner {
     }
     auto open = std::make_shared<OpenLine>();
     open->line = std::move(**parsed);
+    open->line.warning = sharing_.warning;
     open->number = record.line;
     open->hash = XXH3_64bits_withSeed(record.text.data(), record.text.size(), parser_.names_hash());
     open->bytes_read = record.bytes_read;
@@ -285,6 +285,7 @@ class Runner {
   LineParser parser_;
   Results results_;
   BatchSummary& summary_ = results_.summary();
+  const SharingInfo sharing_ = sharing_info(engine_.options().sharing).value();
   EngineStats before_;
   Clock::time_point start_;
   Clock::time_point last_report_ = start_;

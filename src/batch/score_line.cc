@@ -6,7 +6,6 @@
 #include "batch/line_head.h"
 #include "batch/task_lines.h"
 #include "pando/score.h"
-#include "pando/sharing.h"
 
 namespace pando {
 namespace {
@@ -149,7 +148,7 @@ std::string score_output(const BatchLine& line,
   };
   output["best"] = best(logprobs);
   output["best_per_byte"] = best(per_byte);
-  if (scored[0].wrong) output["wrong"] = kWhyWrong;
+  if (!line.warning.empty()) output["wrong"] = line.warning;
   if (!question.metadata.empty()) output["metadata"] = question.metadata;
   return output.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

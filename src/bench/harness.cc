@@ -15,11 +15,11 @@
 #include "bench/tokens.h"
 #include "engine/model_parts.h"
 #include "engine/options.h"
+#include "engine/technique.h"
 #include "kernel/kernels.h"
 #include "kernel/kv_layout.h"
 #include "pando/make_model.h"
 #include "pando/version.h"
-#include "plan/planner.h"
 
 namespace pando::bench {
 namespace {
@@ -87,8 +87,8 @@ void wait_until_ready(const Engine& engine) {
 
 bool shares_tokens(const std::string& sharing) {
   constexpr int kAnyTile = 64;
-  const Result<std::unique_ptr<Planner>> planner = make_planner(sharing, kAnyTile);
-  return planner && (*planner)->shares_tokens();
+  const Result<Technique> technique = make_technique(sharing, kAnyTile);
+  return technique && technique->planner->shares_tokens();
 }
 
 std::vector<size_t> parts_of(uint64_t free, std::vector<size_t> wanted) {
@@ -181,8 +181,8 @@ std::shared_ptr<const Model> Harness::load(const fs::path& path, WeightType weig
       fmt::format("{} {} {}", path.string(), static_cast<int>(weights), all_rows);
   std::shared_ptr<const Model>& model = models_[key];
   if (!model)
-    model = value_of(
-        Model::load(path, {.weights = weights, .threads = threads_, .all_rows = all_rows}));
+    model = value_of((all_rows ? load_for_timing : Model::load)(
+        path, {.weights = weights, .threads = threads_}));
   return model;
 }
 

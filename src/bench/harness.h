@@ -48,7 +48,8 @@ struct ModelSpec {
   int context = 0;
   WeightType weights = WeightType::kQ8_0;  // kAsStored: bf16
   std::filesystem::path tokenizer;         // directory; empty: a token for each byte
-  bool all_rows = true;  // ModelOptions, where n_layers is given; false: prompts are not timed
+  bool all_rows = true;  // as exec::TransformerOptions, where n_layers is given; false: prompts are
+                         // not timed
 };
 
 struct Workload {
@@ -136,7 +137,7 @@ class Harness {
   std::string name(const ModelSpec& spec) const;
   // --model where it is given, else one with random weights, made once and kept.
   std::shared_ptr<const Model> model(const ModelSpec& spec);
-  // Loads a directory or file; all_rows: ModelOptions.
+  // Loads a directory or file; all_rows: as exec::TransformerOptions.
   std::shared_ptr<const Model> load(const std::filesystem::path& path, WeightType weights,
                                     bool all_rows = false);
   // Where `file` of --data is; check_inputs (inputs.h) has seen that it is there.

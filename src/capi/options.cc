@@ -89,7 +89,8 @@ Result<EngineOptions> read_engine_options(std::string_view text) {
     out = static_cast<int>(fields.integer(name, 0, kMost, out));
   };
   options.sharing = fields.string("sharing", options.sharing);
-  if (const Result<SharingInfo> sharing = sharing_info(options.sharing); sharing && sharing->wrong)
+  if (const Result<SharingInfo> sharing = sharing_info(options.sharing);
+      sharing && !sharing->warning.empty())
     return invalid_argument(
         "{}: 'sharing' is '{}', whose answers are wrong, expected another (hint: it is for timing, "
         "by the command `pando`)",

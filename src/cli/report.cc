@@ -33,9 +33,9 @@ Json scores_json(const Scores& scores) {
   return json;
 }
 
-bool is_wrong(const RunRecord& run) {
+std::string warning_of(const RunRecord& run) {
   const Result<SharingInfo> sharing = sharing_info(run.sharing);
-  return sharing && sharing->wrong;
+  return sharing ? sharing->warning : "";
 }
 
 Json run_json(const RunRecord& run) {
@@ -43,7 +43,7 @@ Json run_json(const RunRecord& run) {
   const EngineStats& e = s.stats;
   Json json;
   json["sharing"] = run.sharing;
-  if (is_wrong(run)) json["wrong"] = kWhyWrong;
+  if (const std::string warning = warning_of(run); !warning.empty()) json["wrong"] = warning;
   json["lines"] = {{"read", s.lines}, {"bad", s.bad_lines}};
   json["answers"] = {{"written", s.answers}, {"earlier", s.earlier}, {"failed", s.failed},
                      {"skipped", s.skipped}, {"lines_cut", s.cut},   {"stopped", s.stopped}};
@@ -70,7 +70,7 @@ Json run_json(const RunRecord& run) {
                     {"preemptions", e.preemptions},
                     {"evicted_pages", e.evicted_pages},
                     {"kv_bytes_peak", e.kv_bytes_peak}};
-  for (const Figure& figure : e.technique) json["technique"][figure.name] = figure.value;
+  for (const Figure& figure : e.figures) json["technique"][figure.name] = figure.value;
   if (s.scores.all().n > 0) {
     json["scores"] = scores_json(s.scores.all());
     for (const auto& [group, scores] : s.scores.groups())
@@ -87,8 +87,8 @@ double share_reused(const EngineStats& stats) {
   return 1 - static_cast<double>(stats.prefill_rows) / static_cast<double>(stats.prompt_tokens);
 }
 
-std::string wrong_mark(bool is_wrong) {
-  return is_wrong ? fmt::format("WRONG, {}: ", kWhyWrong) : "";
+std::string wrong_mark(const std::string& warning) {
+  return warning.empty() ? "" : fmt::format("WRONG, {}: ", warning);
 }
 
 std::string quoted(const std::string& text) {
@@ -107,7 +107,7 @@ std::string score_table(const RunRecord& run) {
                        100 * s.exact_match, 100 * s.token_f1, 100 * s.rouge_l, choice,
                        counted(s.n, "answers"));
   };
-  std::string table = row(wrong_mark(is_wrong(run)), all);
+  std::string table = row(wrong_mark(warning_of(run)), all);
   for (const auto& [group, s] : groups) table += row("  " + group + ": ", s);
   return table;
 }
@@ -116,14 +116,14 @@ std::string footer(const RunRecord& run, const Words& words, const EngineOptions
   const BatchSummary& s = run.summary;
   const EngineStats& e = s.stats;
   std::string technique;
-  for (const Figure& figure : e.technique)
+  for (const Figure& figure : e.figures)
     technique +=
         fmt::format("{}{} {:.6g}", technique.empty() ? "" : ", ", figure.name, figure.value);
   return fmt::format(
       "{}{}{}: {} in {:.2f} s, {:.2f} {}/s; prompt tokens asked {}, computed {}, reused "
       "{:.1f}%; generated {}{}{} | {} | {} x {}, {}",
       technique.empty() ? "" : fmt::format("{}: {}\n", run.sharing, technique),
-      wrong_mark(is_wrong(run)), run.sharing, counted(s.answers, words.outputs), s.seconds,
+      wrong_mark(warning_of(run)), run.sharing, counted(s.answers, words.outputs), s.seconds,
       per_second(s.answers, s.seconds), words.inputs, e.prompt_tokens, e.prefill_rows,
       100 * share_reused(e), e.generated_tokens,
       e.pad_rows > 0 ? fmt::format("; pads computed {}", e.pad_rows) : "",

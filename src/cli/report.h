@@ -17,8 +17,8 @@ struct RunRecord {
 // Prompt tokens that were not computed because another answer's computation served, in [0, 1].
 double share_reused(const EngineStats& stats);
 
-// Before a line for people about output that is wrong; otherwise empty.
-std::string wrong_mark(bool is_wrong);
+// Before a line for people about output that has a warning (SharingInfo); empty for none.
+std::string wrong_mark(const std::string& warning);
 
 // A text on one line, control characters escaped.
 std::string quoted(const std::string& text);

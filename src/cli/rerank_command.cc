@@ -36,7 +36,7 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
   std::set<std::string> queries;
   double sum = 0;
   size_t n_judged = 0;
-  bool is_wrong = false;
+  std::string warning;
   for (std::string text; std::getline(answers, text);) {
     const nlohmann::json line = nlohmann::json::parse(text);
     const std::string query = text_of(line["id"]);
@@ -52,7 +52,7 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
     if (lines != nullptr)  // an earlier run may have left them unchecked
       if (Status status = check_run_ids(query, documents); !status)
         return report_error(status.error().message);
-    is_wrong |= line.contains("wrong");
+    warning = line.value("wrong", warning);
     if (lines != nullptr)
       *lines << run_lines(query, ranking, line.contains("wrong") ? "pando-WRONG" : "pando");
     if (const auto judged = qrels.find(query); judged != qrels.end()) {
@@ -65,7 +65,7 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
   if (!o.qrels.empty() && n_judged == 0)
     return report_error(fmt::format("'{}' grades none of the queries", o.qrels));
   if (n_judged > 0)
-    say("{}nDCG@{}: {:.4f}, the mean of {} {}{}\n", wrong_mark(is_wrong), kDepth,
+    say("{}nDCG@{}: {:.4f}, the mean of {} {}{}\n", wrong_mark(warning), kDepth,
         sum / static_cast<double>(n_judged), n_judged, n_judged == 1 ? "query" : "queries",
         n_judged < qrels.size()
             ? fmt::format("; {} of '{}' have no ranking", qrels.size() - n_judged, o.qrels)

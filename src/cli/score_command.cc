@@ -52,7 +52,9 @@ int score_text(const ScoreOptions& o) {
   line["log_likelihood"] = result->log_likelihood;
   line["perplexity"] = result->perplexity();
   line["bits_per_byte"] = result->bits_per_byte();
-  if (result->wrong) line["wrong"] = kWhyWrong;
+  if (const auto sharing = sharing_info((*engine)->options().sharing);
+      sharing && !sharing->warning.empty())
+    line["wrong"] = sharing->warning;
   line["seconds"] = seconds;
   fmt::print("{}\n", line.dump());
   return kOk;

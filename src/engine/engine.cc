@@ -12,8 +12,7 @@
 
 #include "base/errors.h"
 #include "base/thread_priority.h"
-#include "engine/engine_loop.h"
-#include "engine/model_parts.h"
+#include "engine/open_loop.h"
 #include "engine/options.h"
 #include "engine/prompt.h"
 
@@ -213,14 +212,20 @@ Engine::~Engine() = default;
 
 Result<std::unique_ptr<Engine>> Engine::open(std::shared_ptr<const Model> model,
                                              const EngineOptions& options) {
+  return open_engine(std::move(model), {.engine = options});
+}
+
+Result<std::unique_ptr<Engine>> open_engine(std::shared_ptr<const Model> model,
+                                            const LoopOptions& options) {
   const Model::Parts& parts = model->parts();
   if (parts.weights.layers.empty())
     return invalid_argument("the model was loaded without its weights, which an engine needs");
-  Result<std::unique_ptr<EngineLoop>> loop =
-      EngineLoop::create(parts.weights, parts.tokenizer.get(), LoopOptions{.engine = options});
+  LoopOptions of_loop = options;
+  of_loop.all_rows |= parts.all_rows;
+  Result<std::unique_ptr<EngineLoop>> loop = open_loop(parts, of_loop);
   if (!loop) return loop.error();
   return std::unique_ptr<Engine>(
-      new Engine(std::make_unique<Impl>(std::move(model), std::move(*loop))));
+      new Engine(std::make_unique<Engine::Impl>(std::move(model), std::move(*loop))));
 }
 
 Result<RequestId> Engine::submit(Request request, Listener listener) {

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <vector>
 
-#include "engine/engine_loop.h"
 #include "schedule/predictor.h"
 
 namespace pando {
@@ -30,8 +29,8 @@ constexpr int kRepeats = 3;
 
 class Measuring {
  public:
-  Measuring(const model::Weights& weights, const EngineOptions& options, double seconds)
-      : weights_(weights), options_(options), seconds_(seconds) {
+  Measuring(const OpenLoop& open, const EngineOptions& options, double seconds)
+      : open_(open), options_(options), seconds_(seconds) {
     options_.policy = "fcfs";
     options_.step_budget = 0;
     options_.max_queue = 0;
@@ -43,7 +42,7 @@ class Measuring {
   Status run(Shape shape, int begin, int end) {
     LoopOptions loop_options{.engine = options_};
     loop_options.engine.step_rows = static_cast<int>(shape.rows);
-    Result<std::unique_ptr<EngineLoop>> loop = EngineLoop::create(weights_, nullptr, loop_options);
+    Result<std::unique_ptr<EngineLoop>> loop = open_(loop_options);
     if (!loop) return loop.error();
     const auto context = static_cast<uint32_t>((*loop)->options().context);
     shape.n_decodes = std::min(shape.n_decodes, context - 1);
@@ -86,7 +85,7 @@ class Measuring {
     for (uint32_t i = 0; i < shape.n_prompts; ++i) {
       Request request{.isolation_key = static_cast<uint64_t>(repeat)};
       for (uint32_t at = 0; at < shape.prompt_len; ++at)
-        request.tokens.push_back(static_cast<Token>((i + at * 7) % weights_.config.vocab));
+        request.tokens.push_back(static_cast<Token>((i + at * 7) % loop.executor().facts().vocab));
       request.sampling = {.max_tokens = static_cast<int>(1 + shape.n_decodes), .ignore_eos = true};
       if (Status status = loop.submit(i + 1, std::move(request), [](const Event&) {}); !status)
         return status;
@@ -123,7 +122,7 @@ class Measuring {
             loop.stats().step_s - before};
   }
 
-  const model::Weights& weights_;
+  const OpenLoop& open_;
   EngineOptions options_;
   double seconds_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -133,9 +132,9 @@ class Measuring {
 
 }  // namespace
 
-Result<MeasuredSteps> measure_steps(const model::Weights& weights, const EngineOptions& options,
+Result<MeasuredSteps> measure_steps(const OpenLoop& open, const EngineOptions& options,
                                     double seconds) {
-  Measuring measuring(weights, options, seconds);
+  Measuring measuring(open, options, seconds);
   // Once first: a size that was never measured is guessed worse than one that was measured once.
   for (const Shape& shape : kShapes)
     if (measuring.has_time_for(shape))

@@ -1,13 +1,19 @@
 // Steps that are run to find out how long they take.
 #pragma once
 
-#include "model/weights.h"
+#include <functional>
+#include <memory>
+
+#include "engine/engine_loop.h"
 #include "pando/step_costs.h"
 
 namespace pando {
 
+// Opens a loop of the engine that is measured, with other options.
+using OpenLoop = std::function<Result<std::unique_ptr<EngineLoop>>(const LoopOptions& options)>;
+
 // As for a Model (step_costs.h).
-Result<MeasuredSteps> measure_steps(const model::Weights& weights, const EngineOptions& options,
+Result<MeasuredSteps> measure_steps(const OpenLoop& open, const EngineOptions& options,
                                     double seconds);
 
 }  // namespace pando

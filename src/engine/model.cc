@@ -8,6 +8,7 @@
 #include "base/thread_pool.h"
 #include "engine/model_parts.h"
 #include "engine/options.h"
+#include "kernel/isa.h"
 #include "kernel/weight_types.h"
 
 namespace pando {
@@ -17,7 +18,7 @@ namespace {
 Result<model::Weights> load_weights(const std::filesystem::path& directory, WeightType type,
                                     int threads) {
   if (type == WeightType::kNone) return model::Weights::open(directory);
-  const Result<const kernel::Kernels*> kernels = kernels_by_name("");
+  const Result<const kernel::Kernels*> kernels = kernel::kernels_by_name("");
   if (!kernels) return kernels.error();
   ThreadPool pool(threads);
   return model::Weights::load(directory, kernel::made_type(type), **kernels, pool);
@@ -51,7 +52,6 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
                                                        const ModelOptions& options, int threads) {
   Result<model::Weights> weights = load_weights(directory, options.weights, threads);
   if (!weights) return weights.error();
-  weights->all_rows = options.all_rows;
 
   std::unique_ptr<Tokenizer> tokenizer;
   const bool own = options.tokenizer.empty();
@@ -73,6 +73,13 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
   auto parts =
       std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer), std::move(chat)});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
+}
+
+Result<std::shared_ptr<const Model>> load_for_timing(const std::filesystem::path& path,
+                                                     const ModelOptions& options) {
+  Result<std::shared_ptr<const Model>> model = Model::load(path, options);
+  if (model) (*model)->parts_->all_rows = true;
+  return model;
 }
 
 ModelInfo Model::info() const {

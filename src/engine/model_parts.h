@@ -14,6 +14,11 @@ struct Model::Parts {
   model::Weights weights;
   std::unique_ptr<Tokenizer> tokenizer;  // null: tokens only
   Result<ChatTemplate> chat;             // why there is none, where a conversation asks for it
+  bool all_rows = false;                 // exec::TransformerOptions, of all engines over the model
 };
+
+// Model::load for timing: with all_rows.
+Result<std::shared_ptr<const Model>> load_for_timing(const std::filesystem::path& path,
+                                                     const ModelOptions& options);
 
 }  // namespace pando

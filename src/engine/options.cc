@@ -11,7 +11,6 @@
 #include "base/errors.h"
 #include "base/machine.h"
 #include "cache/prefix_tree.h"
-#include "kernel/isa.h"
 #include "schedule/policy.h"
 
 namespace pando {
@@ -123,13 +122,13 @@ Status fill_in_threads(int& threads) {
   return {};
 }
 
-Status fill_in(EngineOptions& options, const model::ModelConfig& config) {
+Status fill_in(EngineOptions& options, int max_positions) {
   if (Status status = fill_in_threads(options.threads); !status) return status;
   if (options.nice < 0 || options.nice > kMostNice)
     return invalid_argument("nice is {}, expected 0 to {}", options.nice, kMostNice);
-  if (options.context < 0 || options.context > config.max_positions)
+  if (options.context < 0 || options.context > max_positions)
     return invalid_argument("context is {}, expected at most the model's {} positions",
-                            options.context, config.max_positions);
+                            options.context, max_positions);
   if (options.step_rows < 1)
     return invalid_argument("step_rows is {}, expected at least 1", options.step_rows);
   if (const auto policy = policy_named(options.policy); !policy) return policy.error();
@@ -156,25 +155,24 @@ Status fill_in(EngineOptions& options, const model::ModelConfig& config) {
         "has or lets this process use",
         options.kv_memory, gibibytes(options.kv_memory), *all, gibibytes(*all));
   const bool is_default = options.context == 0;
-  if (is_default) options.context = config.max_positions;
+  if (is_default) options.context = max_positions;
   if (options.context > kMostContext)
     return make_error(is_default ? ErrorCode::kUnsupported : ErrorCode::kInvalidArgument,
                       "context is {}, expected at most {} (hint: the default is the model's {})",
-                      options.context, kMostContext, config.max_positions);
+                      options.context, kMostContext, max_positions);
   return {};
 }
 
-Status check_request(const Request& request, const model::ModelConfig& config,
-                     const EngineOptions& options) {
+Status check_request(const Request& request, int vocab, const EngineOptions& options) {
   const SamplingOptions& sampling = request.sampling;
   if (request.tokens.empty())
     return blame("prompt", invalid_argument("the prompt is empty, expected at least one token"));
   for (const auto& [name, tokens] :
        {std::pair{"prompt", &request.tokens}, {"alternatives", &request.alternatives}})
     for (const Token token : *tokens)
-      if (token < 0 || token >= config.vocab)
+      if (token < 0 || token >= vocab)
         return blame(name, invalid_argument("token {} is outside the model's vocabulary of {}",
-                                            token, config.vocab));
+                                            token, vocab));
   if (request.isolation_key == kPublicOwner)
     return wrong("isolation_key", "is 2^64 - 1, expected less");
   const size_t n_prompt = request.tokens.size(), context = static_cast<size_t>(options.context);
@@ -207,33 +205,15 @@ Status check_request(const Request& request, const model::ModelConfig& config,
                                     {"frequency_penalty", sampling.frequency_penalty}})
     if (!std::isfinite(value)) return wrong(name, "is {}, expected a number", value);
   for (const auto& [token, bias] : sampling.logit_bias)
-    if (token < 0 || token >= config.vocab || !std::isfinite(bias))
+    if (token < 0 || token >= vocab || !std::isfinite(bias))
       return wrong("logit_bias",
                    "has {} for token {}, expected numbers for tokens below the vocabulary of {}",
-                   bias, token, config.vocab);
+                   bias, token, vocab);
   for (const std::string& stop : sampling.stop)
     if (stop.empty())
       return blame("stop",
                    invalid_argument("a stop string is empty, expected at least one character"));
   return {};
-}
-
-Result<const kernel::Kernels*> kernels_by_name(std::string_view name) {
-  const std::string_view limit = kernel::isa_limit();
-  if (!limit.empty() && !kernel::isa_named(limit))
-    return invalid_argument(
-        "the environment variable PANDO_ISA is '{}', expected portable, avx2, avx512, avx512bf16 "
-        "or amx",
-        limit);
-  if (name.empty()) return &kernel::best_kernels();
-  if (const std::optional<kernel::Isa> isa = kernel::isa_named(name))
-    if (const kernel::Kernels* kernels = kernel::kernels_for(*isa)) return kernels;
-  return invalid_argument(
-      "instruction set '{}' is not available here: expected portable, avx2, avx512, avx512bf16 or "
-      "amx, "
-      "as far as "
-      "this processor has them and PANDO_ISA allows",
-      name);
 }
 
 }  // namespace pando

@@ -5,34 +5,34 @@
 
 namespace pando {
 
-std::vector<std::vector<TokenLogprob>> OutputReader::read(const PlannedStep& step,
-                                                          const float* hidden,
+std::vector<std::vector<TokenLogprob>> OutputReader::read(std::span<const uint32_t> output_of,
+                                                          uint32_t n_outputs,
                                                           const std::vector<WantedOutput>& wanted,
                                                           const std::vector<Sequence*>& sequences) {
-  const size_t n_outputs = step.plan.outputs.size();
   logits_.resize(std::max(logits_.size(), std::min(n_outputs, kLogitRows) * vocab_));
   std::vector<size_t> first_of(wanted.size());  // index into output_of
   for (size_t i = 1; i < wanted.size(); ++i)
     first_of[i] = first_of[i - 1] + wanted[i - 1].end - wanted[i - 1].begin;
 
   std::vector<std::vector<TokenLogprob>> read(wanted.size());
-  for (size_t first = 0; first < n_outputs; first += kLogitRows) {
-    const size_t n = std::min(kLogitRows, n_outputs - first);
+  for (uint32_t first = 0; first < n_outputs; first += kLogitRows) {
+    const uint32_t n = std::min(kLogitRows, n_outputs - first);
     std::vector<Row> rows;  // of this block, whose logits are wanted
     for (size_t i = 0; i < wanted.size(); ++i)
       // A path's outputs ascend, so each sequence reads its own in order.
       for (uint32_t position = wanted[i].begin + static_cast<uint32_t>(read[i].size());
            position < wanted[i].end; ++position) {
-        const size_t row = step.output_of[first_of[i] + position - wanted[i].begin] - first;
+        const size_t row = output_of[first_of[i] + position - wanted[i].begin] - first;
         if (row >= n) break;
         read[i].emplace_back();
         if (sequences[i]->request->request.pooling == Pooling::kNone)
           rows.push_back({i, position, row});
         else
-          sequences[i]->pool(std::span(hidden + (first + row) * d_model_, d_model_));
+          sequences[i]->pool(
+              std::span(executor_.hidden(first + static_cast<uint32_t>(row), 1), d_model_));
       }
     if (rows.empty()) continue;
-    transformer_.logits(hidden + first * d_model_, static_cast<int>(n), logits_.data());
+    executor_.logits(first, n, logits_.data());
     const auto start = std::chrono::steady_clock::now();
     read_logits(rows, wanted, sequences, read);
     seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -7,12 +7,12 @@
 
 #include "base/thread_pool.h"
 #include "engine/sequence.h"
-#include "model/transformer.h"
+#include "exec/executor.h"
 #include "plan/planner.h"
 
 namespace pando {
 
-constexpr size_t kLogitRows = 32;  // rows of logits that are held at a time
+constexpr uint32_t kLogitRows = 32;  // rows of logits that are held at a time
 
 class OutputReader {
  public:
@@ -20,18 +20,22 @@ class OutputReader {
   using LogitsObserver =
       std::function<void(RequestId, int choice, uint32_t position, std::span<const float> logits)>;
 
-  OutputReader(model::Transformer& transformer, ThreadPool& pool, int vocab, int d_model)
-      : transformer_(transformer), pool_(pool), vocab_(vocab), d_model_(d_model) {}
+  OutputReader(Executor& executor, ThreadPool& pool)
+      : executor_(executor),
+        pool_(pool),
+        vocab_(executor.facts().vocab),
+        d_model_(executor.facts().d_model) {}
 
   void observe(LogitsObserver observer) { observer_ = std::move(observer); }
 
-  // `hidden`: [step.plan.outputs, d_model] after the final norm; `sequences`: whose outputs are
-  // `wanted`. By wanted output and position, what take() goes on with; embeddings are in the
-  // completions already.
-  std::vector<std::vector<TokenLogprob>> read(const PlannedStep& step, const float* hidden,
+  // Of the step that the executor finished last, which has n_outputs. output_of: PlannedStep;
+  // `sequences`: whose outputs are `wanted`. By wanted output and position, what take() goes on
+  // with; embeddings are in the completions already.
+  std::vector<std::vector<TokenLogprob>> read(std::span<const uint32_t> output_of,
+                                              uint32_t n_outputs,
                                               const std::vector<WantedOutput>& wanted,
                                               const std::vector<Sequence*>& sequences);
-  double seconds() const { return seconds_; }  // outside of the model
+  double seconds() const { return seconds_; }  // outside of the executor
 
  private:
   struct Row {
@@ -43,7 +47,7 @@ class OutputReader {
                    const std::vector<Sequence*>& sequences,
                    std::vector<std::vector<TokenLogprob>>& read);
 
-  model::Transformer& transformer_;
+  Executor& executor_;
   ThreadPool& pool_;
   size_t vocab_, d_model_;
   std::vector<float> logits_;  // [kLogitRows, vocab]

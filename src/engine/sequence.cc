@@ -18,6 +18,11 @@ uint32_t first_output(const Request& request) {
   return static_cast<uint32_t>(request.prompt_logprobs_from.value_or(n_prompt)) - 1;
 }
 
+WaitingPrompt Sequence::as_waiting() const {
+  return {computed_prompt(request->request), static_cast<uint32_t>(prompt().size()) + max_tokens,
+          request->request.isolation_key};
+}
+
 bool Sequence::has_begun() const {
   return request->n_open < sampling().n || !completion.tokens.empty() ||
          !completion.prompt_logprobs.empty() || (running && tip->n_committed > 0);

@@ -9,7 +9,7 @@
 #include "cache/prefix_tree.h"
 #include "engine/stop_matcher.h"
 #include "pando/engine.h"
-#include "schedule/policy.h"
+#include "schedule/batcher.h"
 #include "text/tokenizer.h"
 
 namespace pando {
@@ -47,6 +47,7 @@ struct Sequence {
   const SamplingOptions& sampling() const { return request->request.sampling; }
   std::span<const Token> prompt() const { return request->request.tokens; }
   bool scores_prompt() const { return next_output + 1 < prompt().size(); }
+  WaitingPrompt as_waiting() const;  // for a batcher
 
   // Whether anything is computed that it does not share. Where the last node of its prompt is not
   // its own, what runs there counts.

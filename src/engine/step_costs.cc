@@ -12,10 +12,10 @@
 #include <optional>
 
 #include "base/errors.h"
-#include "engine/engine_loop.h"
 #include "engine/measure_steps.h"
-#include "engine/model_parts.h"
+#include "engine/open_loop.h"
 #include "engine/options.h"
+#include "kernel/isa.h"
 #include "pando/version.h"
 #include "schedule/predictor.h"
 
@@ -30,8 +30,9 @@ constexpr int kWay = 2;  // of measuring: what another way found is measured aga
 // What the costs are of: two models of one shape take the same time.
 Result<std::string> name_of(const Model& model, const EngineOptions& options) {
   EngineOptions full = options;
-  if (Status status = fill_in(full, model.parts().weights.config); !status) return status.error();
-  const Result<const kernel::Kernels*> kernels = kernels_by_name(full.isa);
+  if (Status status = fill_in(full, model.parts().weights.config.max_positions); !status)
+    return status.error();
+  const Result<const kernel::Kernels*> kernels = kernel::kernels_by_name(full.isa);
   if (!kernels) return kernels.error();
   const ModelInfo info = model.info();
   return fmt::format(
@@ -49,7 +50,7 @@ Status check_options(const Model& model, EngineOptions options) {
     return invalid_argument("the model was loaded without its weights, expected them");
   options.policy = "fcfs";  // which needs no costs
   options.step_budget = 0;
-  const auto loop = EngineLoop::create(weights, nullptr, {.engine = options});
+  const auto loop = open_loop(weights, {.engine = options});
   return loop ? Status() : loop.error();
 }
 
@@ -114,7 +115,11 @@ Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& opt
   if (model.parts().weights.layers.empty())
     return invalid_argument("the model was loaded without its weights, expected them");
   try {
-    return measure_steps(model.parts().weights, options, seconds);
+    const OpenLoop open = [&](LoopOptions of_loop) {
+      of_loop.all_rows |= model.parts().all_rows;
+      return open_loop(model.parts().weights, of_loop);
+    };
+    return measure_steps(open, options, seconds);
   } catch (const std::bad_alloc&) {
     return make_error(ErrorCode::kUnavailable, "not enough memory to measure how long steps take");
   }

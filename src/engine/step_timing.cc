@@ -19,13 +19,13 @@ double seconds_since(Clock::time_point sent) {
 
 }  // namespace
 
-Result<std::optional<StepTiming>> StepTiming::create(const EngineOptions& options) {
+Result<std::unique_ptr<StepTiming>> StepTiming::create(const EngineOptions& options,
+                                                       bool many_prefills) {
   const Result<const Policy*> policy = policy_named(options.policy);
   if (!policy) return policy.error();
   const PackingOptions& packing = options.packing;
   const bool by_rows = *policy == &kFcfs && options.step_budget == 0;
-  if (by_rows && !packing.whole_prompts && packing.many_prefills)
-    return std::optional<StepTiming>();
+  if (by_rows && !packing.whole_prompts && many_prefills) return std::unique_ptr<StepTiming>();
   if (options.step_costs.empty())
     return invalid_argument(
         "policy '{}' with a step_budget of {} goes by predicted time, expected step_costs",
@@ -36,14 +36,15 @@ Result<std::optional<StepTiming>> StepTiming::create(const EngineOptions& option
     return invalid_argument("step_costs give no time to a row, expected more than 0 seconds");
   PackerOptions packer{.step_budget = options.step_budget,
                        .n_rows = static_cast<uint32_t>(options.step_rows),
-                       .packing = packing};
+                       .packing = packing,
+                       .many_prefills = many_prefills};
   if (options.step_budget == 0) {
     packer.step_budget = PackerOptions::kNoBudget;
     if (!by_rows)
       for (const auto& [name, deadlines] : options.deadline_classes)
         packer.step_budget = std::min(packer.step_budget, deadlines.tpot_slo);
   }
-  return std::optional(StepTiming(**policy, packer, *predictor, options));
+  return std::unique_ptr<StepTiming>(new StepTiming(**policy, packer, *predictor, options));
 }
 
 StepTiming::StepTiming(const Policy& policy, const PackerOptions& packer,
@@ -81,13 +82,14 @@ void StepTiming::update(Job& job, uint32_t n_total, uint32_t n_done) const {
   job.left = seconds(n_total, n_done);
 }
 
-PackedStep StepTiming::pack(const WorkView& view, std::span<const Job> jobs) const {
-  return pack_step(view, jobs, now(), predictor_, *policy_, packer_, margin_.factor());
+std::vector<Advance> StepTiming::choose(const WorkView& view, std::span<const Job> jobs) {
+  packed_ = pack_step(view, jobs, now(), predictor_, *policy_, packer_, margin_.factor());
+  return packed_.advances;
 }
 
-void StepTiming::observe(const PackedStep& step, double measured) {
-  margin_.observe(seconds(step.features), measured, step.limit);
-  predictor_.observe(step.features, measured);
+void StepTiming::observe(double measured) {
+  margin_.observe(predicted_seconds(), measured, packed_.limit);
+  predictor_.observe(packed_.features, measured);
 }
 
 }  // namespace pando

@@ -3,10 +3,11 @@
 
 #include <chrono>
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "pando/engine.h"
+#include "schedule/batcher.h"
 #include "schedule/deadlines.h"
 #include "schedule/margin.h"
 #include "schedule/packer.h"
@@ -14,21 +15,27 @@
 
 namespace pando {
 
-// One for each engine loop, on its thread.
-class StepTiming {
+// The packer as a batcher, and what else is predicted. One for each engine loop, on its thread.
+class StepTiming final : public Batcher {
  public:
-  // Nothing where rows alone decide. options: filled in. Errors: kInvalidArgument, kBadFile.
-  static Result<std::optional<StepTiming>> create(const EngineOptions& options);
+  // Null where rows alone decide. options: filled in. many_prefills: PackerOptions. Errors:
+  // kInvalidArgument, kBadFile.
+  static Result<std::unique_ptr<StepTiming>> create(const EngineOptions& options,
+                                                    bool many_prefills = true);
 
   // A request that comes now, with n_done of the n_total tokens of its prompt cached.
   Job new_job(const Request& request, uint32_t n_total, uint32_t n_done) const;
   void update(Job& job, uint32_t n_total, uint32_t n_done) const;
-  PackedStep pack(const WorkView& view, std::span<const Job> jobs) const;
-  // Predicted seconds: of a step; of a prefill alone, from n_done tokens to n_total.
-  double seconds(const StepFeatures& step) const { return predictor_.seconds(step); }
+  // All that wait, since any may go first; whether one may start is for the packer.
+  Sight sight(const Queue&) override { return {.any_order = true, .times = true}; }
+  std::vector<Advance> choose(const WorkView& view, std::span<const Job> jobs) override;
+  // Predicted seconds of a prefill alone, from n_done tokens to n_total.
   double seconds(uint32_t n_total, uint32_t n_done) const;
-  // Learns from a step that was run.
-  void observe(const PackedStep& step, double measured);
+
+  // Of the step that was chosen last, where it was carried out as chosen:
+  double predicted_seconds() const { return predictor_.seconds(packed_.features); }
+  double limit() const { return packed_.limit; }  // seconds that it may take
+  void observe(double measured);                  // learns from what it took
 
  private:
   StepTiming(const Policy& policy, const PackerOptions& packer, const Predictor& predictor,
@@ -41,6 +48,7 @@ class StepTiming {
   Predictor predictor_;
   RemainingTable remaining_;
   std::map<std::string, DeadlineClass> classes_;
+  PackedStep packed_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "kernel/kernels.h"
+#include "pando/result.h"
 
 namespace pando::kernel {
 
@@ -16,5 +17,9 @@ std::optional<Isa> isa_named(std::string_view name);
 // valgrind, which knows no AVX-512, and for tests. A name that is none limits nothing; who loads a
 // model or opens an engine is told of it (`kernels_by_name`).
 std::string_view isa_limit();
+
+// The table for "portable", "avx2", "avx512", "avx512bf16" or "amx", or the best one for "".
+// kInvalidArgument for one that is not there, and where PANDO_ISA names none.
+Result<const Kernels*> kernels_by_name(std::string_view name);
 
 }  // namespace pando::kernel

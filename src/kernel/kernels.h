@@ -12,7 +12,6 @@ namespace pando::kernel {
 enum class Isa { kPortable, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
 struct AttendTileArgs;   // kernel/cpu/attend_args.h
-struct MaskedTileArgs;   // kernel/cpu/masked.h
 struct MergeSpansArgs;   // kernel/cpu/attend_args.h
 struct LinearBlockArgs;  // kernel/cpu/linear_block.h
 struct PackRowArgs;      // kernel/cpu/linear_block.h
@@ -49,8 +48,6 @@ struct Kernels {
   // --- attention: kernel/attention.h drives these --------------------------------------------
   void (*attend_tile)(const AttendTileArgs& args);
   void (*merge_spans)(const MergeSpansArgs& args);
-  // Of published techniques: kernel/masked_attention.h drives it.
-  void (*attend_masked)(const MaskedTileArgs& args);
 };
 
 // The table for one instruction set, or null where this machine or build does not have it.

@@ -72,6 +72,7 @@ struct KvView {
 struct KvSlot {
   PageId page;
   uint32_t offset;  // in [0, page_len)
+  bool operator==(const KvSlot&) const = default;
 };
 
 // The first n_positions of `from`, all layers and heads, are copied to `to` (copy on write).
@@ -79,6 +80,7 @@ struct PageCopy {
   PageId from;
   PageId to;
   uint32_t n_positions;
+  bool operator==(const PageCopy&) const = default;
 };
 
 }  // namespace pando::kernel

@@ -3,12 +3,14 @@
 #include <mutex>
 
 #include "lab/papers/papers.h"
+#include "lab/techniques/techniques.h"
 
 namespace pando::lab {
 
 void open() {
   static std::once_flag opened;
   std::call_once(opened, [] {
+    register_techniques();
     for (const auto& benchmarks :
          {ippd_benchmarks(), ippd_data_benchmarks(), hydragen_benchmarks(),
           hydragen_data_benchmarks(), prepacking_benchmarks(), prepacking_bins_benchmarks(),

@@ -4,7 +4,8 @@
 
 namespace pando::lab {
 
-// Adds its benchmarks to those of `pando bench`, the first time it is called.
+// Adds its techniques to what EngineOptions::sharing can name, and its benchmarks to those of
+// `pando bench`, the first time it is called. Before any engine is opened.
 void open();
 
 }  // namespace pando::lab

@@ -56,9 +56,8 @@ struct ModelConfig {
   int max_positions = 0;                               // longest sequence, in tokens
   bool tied_embeddings = false;  // the LM head is the embedding table; lm_head.weight is not read
   QkNorm qk_norm = QkNorm::kNone;
-  bool post_norm = false;  // norms behind attention and feed-forward, none before them
-  bool qkv_bias = false;   // of queries, keys and values
-  bool o_bias = false;     // of the output projection
+  bool qkv_bias = false;  // of queries, keys and values
+  bool o_bias = false;    // of the output projection
   std::optional<int32_t> bos_id = {};
   std::vector<int32_t> eos_ids = {};  // any of these ends a sequence; may be empty
 

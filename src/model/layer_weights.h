@@ -11,16 +11,19 @@ namespace pando::model {
 // matrix.
 using Stack = std::vector<kernel::PackedMatrix>;
 
+// What a layer lacks is empty.
 struct LayerWeights {
-  std::vector<float> attention_norm;     // [d_model] before attention, or behind it
-  std::vector<float> q_norm, k_norm;     // [head_dim] or of all heads, empty without q/k norms
-  Stack qkv;                             // [(n_heads + 2 n_kv_heads) * head_dim, d_model]
-  std::vector<float> qkv_bias;           // [(n_heads + 2 n_kv_heads) * head_dim], or empty
-  kernel::PackedMatrix o;                // [d_model, n_heads * head_dim]
-  std::vector<float> o_bias;             // [d_model], or empty
-  std::vector<float> feed_forward_norm;  // [d_model] before feed-forward, or behind it
-  Stack gate_up;                         // [2 d_ff, d_model]: gate, then up
-  kernel::PackedMatrix down;             // [d_model, d_ff]
+  std::vector<float> attention_norm;         // [d_model] of what goes into attention
+  std::vector<float> q_norm, k_norm;         // [head_dim], or of all heads
+  Stack qkv;                                 // [(n_heads + 2 n_kv_heads) * head_dim, d_model]
+  std::vector<float> qkv_bias;               // [(n_heads + 2 n_kv_heads) * head_dim]
+  kernel::PackedMatrix o;                    // [d_model, n_heads * head_dim]
+  std::vector<float> o_bias;                 // [d_model]
+  std::vector<float> attention_sum_norm;     // [d_model] of what attention adds
+  std::vector<float> feed_forward_norm;      // [d_model] of what goes into feed-forward
+  Stack gate_up;                             // [2 d_ff, d_model]: gate, then up
+  kernel::PackedMatrix down;                 // [d_model, d_ff]
+  std::vector<float> feed_forward_sum_norm;  // [d_model] of what feed-forward adds
 };
 
 }  // namespace pando::model

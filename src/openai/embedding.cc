@@ -44,7 +44,7 @@ Json embeddings_body(const AnswerForm& form, const Envelope& envelope,
     data.push_back({{"object", "embedding"},
                     {"index", i},
                     {"embedding", vector_json(form, completions[i][0])}});
-    if (completions[i][0].wrong) data.back()["wrong"] = kWhyWrong;
+    if (!envelope.warning.empty()) data.back()["wrong"] = envelope.warning;
   }
   Json body = {{"object", "list"},
                {"data", std::move(data)},

@@ -98,7 +98,7 @@ Json response_body(const AnswerForm& form, const Envelope& envelope,
                          : completion_choice(form, requests[i], completion, model);
       choice["index"] = choices.size();
       choice["finish_reason"] = finish_reason(completion);
-      if (completion.wrong) choice["wrong"] = kWhyWrong;
+      if (!envelope.warning.empty()) choice["wrong"] = envelope.warning;
       choices.push_back(std::move(choice));
     }
   body["usage"] = usage(completions, cached);

@@ -19,6 +19,7 @@ struct Envelope {
   std::string id;       // without its kind
   int64_t created = 0;  // seconds since 1970
   std::string model;
+  std::string warning;  // SharingInfo::warning of the engine that answers
 };
 
 nlohmann::ordered_json head(const AnswerForm& form, const Envelope& envelope, bool chunk);

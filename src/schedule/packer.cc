@@ -43,7 +43,7 @@ class Packer {
     limit_ = std::max(target_, least);
     if (aged_) give_share(*aged_, least);
     for (const uint32_t item : prefills_) consider(item);
-    if (options_.packing.many_prefills && !options_.packing.whole_prompts) give_back();
+    if (options_.many_prefills && !options_.packing.whole_prompts) give_back();
     take_one_row();
     take_along();
     return {draft_.advances(), draft_.features(), std::max(budget_, limit_)};
@@ -91,7 +91,7 @@ class Packer {
 
   // Algorithm 2.
   void consider(uint32_t item) {
-    if (!options_.packing.many_prefills && n_considered_rows_ > 0) return;
+    if (!options_.many_prefills && n_considered_rows_ > 0) return;
     const uint64_t n_before = n_prefill_rows_;
     if (options_.packing.whole_prompts) {
       consider_whole(item);
@@ -107,7 +107,7 @@ class Packer {
 
   // Share of the budget that a long prefill leaves to others at first.
   double yielded(const Job& job) const {
-    if (!policy_.shares_steps || !options_.packing.many_prefills) return 0;
+    if (!policy_.shares_steps || !options_.many_prefills) return 0;
     return std::clamp(lars_priority(job, now_), 0.0, options_.packing.rho_max);
   }
 

@@ -22,6 +22,7 @@ struct PackerOptions {
   double step_budget = 0.1;
   uint32_t n_rows = 512;  // of a step at most, whatever the time
   PackingOptions packing;
+  bool many_prefills = true;  // beside a prefill others in the same step; false: one at a time
 };
 
 struct PackedStep {

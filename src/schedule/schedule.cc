@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "schedule/bin_packing.h"
 #include "schedule/step_draft.h"
 
 namespace pando {
@@ -13,67 +12,6 @@ std::vector<Advance> schedule_fcfs(const WorkView& view, uint32_t budget) {
     for (uint32_t i = 0; i < view.items.size(); ++i)
       if (view.items[i].decoding == decoding) budget -= draft.take(i, budget);
   return draft.advances();
-}
-
-namespace {
-
-// Puts those first that are in the first n_bins bins. Returns how many they are.
-uint32_t order_by_bins(std::vector<Advance>& waiting, uint32_t n_bins) {
-  std::vector<uint32_t> lengths;
-  for (const Advance& next : waiting) lengths.push_back(next.n_again + next.n_rows);
-  std::vector<Advance> ordered;
-  uint32_t n_first = 0;
-  for (const std::vector<uint32_t>& bin :
-       first_fit_decreasing(lengths, lengths.empty() ? 0 : std::ranges::max(lengths))) {
-    for (const uint32_t i : bin) ordered.push_back(waiting[i]);
-    if (n_bins == 0) continue;
-    --n_bins;
-    n_first = static_cast<uint32_t>(ordered.size());
-  }
-  waiting = std::move(ordered);
-  return n_first;
-}
-
-}  // namespace
-
-std::vector<Advance> schedule_whole(const WorkView& view, const Batching& batching) {
-  const auto n_rows = [&](uint32_t index, const std::vector<uint32_t> WorkView::Item::*segments) {
-    uint32_t n = 0;
-    for (const uint32_t segment : view.items[index].*segments) n += view.segment_rows[segment];
-    return n;
-  };
-  const auto advance = [&](uint32_t index) {
-    return Advance{index, n_rows(index, &WorkView::Item::again),
-                   n_rows(index, &WorkView::Item::segments)};
-  };
-  std::vector<Advance> advances, waiting;
-  uint64_t n_taken = 0;
-  for (uint32_t i = 0; i < view.items.size(); ++i) {
-    (view.items[i].running ? advances : waiting).push_back(advance(i));
-    if (view.items[i].running) n_taken += advances.back().n_again + advances.back().n_rows;
-  }
-  if (batching.is_static() && !advances.empty()) return advances;
-  if (batching.order == Batching::Order::kLength)
-    std::ranges::stable_sort(waiting, {}, [](const Advance& a) { return a.n_again + a.n_rows; });
-  uint32_t n_most = batching.n_sequences;
-  if (batching.order == Batching::Order::kBins) n_most = order_by_bins(waiting, n_most);
-  uint32_t longest = 0;
-  std::vector<uint32_t> lengths;  // of those that start
-  for (const Advance& next : waiting) {
-    if (lengths.size() == view.n_starts) break;
-    if (batching.is_static() && advances.size() == n_most) break;
-    lengths.push_back(next.n_again + next.n_rows);
-    longest = std::max(longest, lengths.back());
-    if (batching.shape == Batching::Shape::kRagged)
-      n_taken += lengths.back();
-    else if (batching.shape == Batching::Shape::kRectangle)
-      n_taken = lengths.size() * uint64_t{longest};
-    else
-      n_taken = first_fit_decreasing(lengths, longest).size() * uint64_t{longest};
-    if (!advances.empty() && n_taken > batching.n_rows) break;
-    advances.push_back(next);
-  }
-  return advances;
 }
 
 }  // namespace pando

@@ -39,27 +39,4 @@ struct Advance {
 // the outputs of what others take.
 std::vector<Advance> schedule_fcfs(const WorkView& view, uint32_t budget);
 
-// How a technique that works per batch puts sequences together. As it is: they come and go, and
-// prompts are cut as the rows of a step ask for.
-struct Batching {
-  // Of those that wait: as they came; shortest first; or packed into bins of the longest one's
-  // length, and then n_sequences bins together.
-  enum class Order { kArrival, kLength, kBins };
-  // Rows that the prompts of a batch take: their tokens; as many as the longest has, for each
-  // prompt; or as many for each bin that they are packed into.
-  enum class Shape { kRagged, kRectangle, kBins };
-
-  uint32_t n_rows = 0;       // above 0: prompts are computed whole, up to so many rows in a step
-  uint32_t n_sequences = 0;  // above 0: so many start together, and end before others start
-  Order order = Order::kArrival;
-  Shape shape = Shape::kRagged;
-
-  bool whole_prompts() const { return n_rows > 0; }
-  bool is_static() const { return n_sequences > 0; }
-};
-
-// Whole sequences: those that run first, all of them, then what waits as `batching` says, as many
-// as may start; at least one. Its n_rows is above 0.
-std::vector<Advance> schedule_whole(const WorkView& view, const Batching& batching);
-
 }  // namespace pando

@@ -35,7 +35,9 @@ size_t prompt_bytes(const AnswerOptions& options, size_t n_context, size_t n_que
 class AnswersJob : public openai::Job {
  public:
   AnswersJob(BatchLine line, const openai::JobContext& context)
-      : line_(std::move(line)), model_(context.model), envelope_(context.envelope) {}
+      : line_(std::move(line)), model_(context.model), envelope_(context.envelope) {
+    line_.warning = envelope_.warning;
+  }
 
   bool include_usage = false;
   bool with_sharing = false;

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "pando/sharing.h"
 
 namespace pando::serve {
 
@@ -39,7 +40,11 @@ size_t Service::longest() const {
 }
 
 openai::Envelope Service::envelope(const std::string& id) const {
-  return {.id = id, .created = std::time(nullptr), .model = options.model_name};
+  const Result<SharingInfo> sharing = sharing_info(engine.options().sharing);
+  return {.id = id,
+          .created = std::time(nullptr),
+          .model = options.model_name,
+          .warning = sharing ? sharing->warning : ""};
 }
 
 void Service::log(const LoggedRequest& request) const {

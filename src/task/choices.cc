@@ -74,7 +74,6 @@ Completion likeliest_choice(const std::vector<std::string>& choices,
   answer.text = choices[best];
   answer.logprobs = scored[best].prompt_logprobs;
   for (const TokenLogprob& token : answer.logprobs) answer.tokens.push_back(token.token);
-  answer.wrong = scored[best].wrong;
   answer.prompt_tokens = scored[best].prompt_tokens - static_cast<int>(answer.tokens.size());
   answer.shared_tokens = std::min(scored[best].shared_tokens, answer.prompt_tokens);
   return answer;

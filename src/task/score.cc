@@ -64,8 +64,7 @@ Result<std::vector<Request>> continuation_requests(const Model& model, std::stri
 
 ContinuationScore continuation_score(const Completion& completion) {
   ContinuationScore score{.n_tokens = static_cast<int>(completion.prompt_logprobs.size()),
-                          .logits_hash = completion.logits_hash,
-                          .wrong = completion.wrong};
+                          .logits_hash = completion.logits_hash};
   for (const TokenLogprob& token : completion.prompt_logprobs) {
     score.logprob += token.logprob;
     score.likeliest &= token.likeliest;
@@ -195,7 +194,6 @@ Result<Perplexity> perplexity(Engine& engine, std::string_view text,
     auto completions = engine.complete_all(std::move(requests));
     if (!completions) return completions.error();
     for (const std::vector<Completion>& completion : *completions) {
-      result.wrong |= completion[0].wrong;
       for (const TokenLogprob& token : completion[0].prompt_logprobs) {
         result.log_likelihood += token.logprob;
         ++result.n_tokens;

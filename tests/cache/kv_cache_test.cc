@@ -18,7 +18,7 @@ class KvCacheTest : public ::testing::Test {
   KvCacheTest() { make(8); }
   void make(size_t n_pages) {
     cache_.reset();
-    pool_ = std::make_unique<PagePool>(1, n_pages);
+    pool_ = std::make_unique<PagePool>(n_pages);
     cache_ = std::make_unique<KvCache>(*pool_, kPageLen);
     memory_ = std::make_unique<PageMemory>(n_pages, kPageLen);
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <span>
 
 #include "base/check.h"
 #include "choices.h"
@@ -12,20 +11,15 @@
 namespace pando {
 namespace {
 
-TEST(PagePool, BudgetIsRoundedDownToWholePages) {
-  EXPECT_EQ(PagePool(64, 64 * 5 + 63).n_pages(), 5u);
-  EXPECT_EQ(PagePool(64, 64).n_pages(), 1u);
-}
-
-TEST(PagePool, WithoutRoomForOnePageThereIsNone) {
-  PagePool pool(64, 63);
+TEST(PagePool, MayHoldNone) {
+  PagePool pool(0);
   EXPECT_EQ(pool.n_pages(), 0u);
   EXPECT_EQ(pool.n_free(), 0u);
   EXPECT_FALSE(pool.allocate());
 }
 
 TEST(PagePool, HandsOutEveryPageOnceAndThenNothing) {
-  PagePool pool(64, 64 * 8);
+  PagePool pool(8);
   std::set<PageId> pages;
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ(pool.n_free(), 8u - i);
@@ -40,34 +34,18 @@ TEST(PagePool, HandsOutEveryPageOnceAndThenNothing) {
   EXPECT_FALSE(pool.allocate());
 }
 
-TEST(PagePool, PreparesMemoryAheadOfUse) {
-  constexpr size_t kPage = size_t{1} << 20;
-  PagePool pool(kPage, 200 * kPage);
-  EXPECT_EQ(pool.ready_bytes(), 0u);
-  EXPECT_FALSE(pool.prepare(0));
-  std::byte* const first = pool.base() + pool.allocate().value() * kPage;
-  std::fill_n(first, kPage, std::byte{7});
-  const auto n_pieces = [&] {
-    int n = 0;
-    while (pool.prepare(64 * kPage)) ++n;
-    return n;
-  };
-  EXPECT_EQ(n_pieces(), 33) << "the rest of the piece that is in use, and 32 more";
-  EXPECT_EQ(pool.ready_bytes(), 65 * kPage);
-  EXPECT_EQ(std::count(first, first + kPage, std::byte{7}), std::ptrdiff_t{kPage})
-      << "pages in use stay as they are";
-  for (int i = 0; i < 10; ++i) pool.allocate();
-  EXPECT_EQ(pool.ready_bytes(), 55 * kPage);
-  EXPECT_EQ(n_pieces(), 5);
-  for (PageId page = 0; page < 4; ++page) pool.release(page);
-  EXPECT_EQ(pool.ready_bytes(), 69 * kPage) << "free pages are ready";
-  while (pool.allocate()) continue;
-  EXPECT_EQ(n_pieces(), 0);
-  EXPECT_EQ(pool.ready_bytes(), 0u);
+TEST(PagePool, CountsWhatWasEverHandedOut) {
+  PagePool pool(5);
+  for (int i = 0; i < 3; ++i) pool.allocate();
+  pool.release(1);
+  EXPECT_EQ(pool.n_touched(), 3u);
+  EXPECT_EQ(pool.n_used(), 2u);
+  EXPECT_EQ(pool.allocate(), PageId{1}) << "used before, so it goes first";
+  EXPECT_EQ(pool.n_touched(), 3u);
 }
 
 TEST(PagePool, LastReferenceFreesThePage) {
-  PagePool pool(64, 64 * 2);
+  PagePool pool(2);
   const PageId page = pool.allocate().value();
   EXPECT_EQ(pool.n_refs(page), 1u);
   pool.add_ref(page);
@@ -82,7 +60,7 @@ TEST(PagePool, LastReferenceFreesThePage) {
 }
 
 TEST(PagePool, FreePagesTakeNoReferences) {
-  PagePool pool(64, 64 * 2);
+  PagePool pool(2);
   EXPECT_THROW(pool.add_ref(0), BugError);
   EXPECT_THROW(pool.release(0), BugError);
   const PageId page = pool.allocate().value();
@@ -91,27 +69,9 @@ TEST(PagePool, FreePagesTakeNoReferences) {
   EXPECT_EQ(pool.n_free(), 2u);
 }
 
-TEST(PagePool, PoisonFillsAPageEveryTimeItIsHandedOut) {
-  PagePool pool(64, 64 * 2, /*poison=*/true);
-  const auto bytes_of = [&](PageId page) { return std::span(pool.base() + page * 64, 64); };
-  const auto all_set = [](std::span<const std::byte> bytes) {
-    return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0xff}; });
-  };
-  const PageId first = pool.allocate().value();
-  EXPECT_TRUE(all_set(bytes_of(first)));
-  const PageId second = pool.allocate().value();
-  std::ranges::fill(bytes_of(first), std::byte{1});
-  std::ranges::fill(bytes_of(second), std::byte{2});
-  pool.release(first);
-  ASSERT_EQ(pool.allocate(), first);
-  EXPECT_TRUE(all_set(bytes_of(first)));
-  EXPECT_EQ(bytes_of(second)[0], std::byte{2});
-  EXPECT_EQ(bytes_of(second)[63], std::byte{2});
-}
-
 TEST(PagePool, RandomOperationsAgreeWithCounts) {
   constexpr size_t kPages = 7;
-  PagePool pool(16, 16 * kPages);
+  PagePool pool(kPages);
   std::vector<uint32_t> n_refs(kPages, 0);
   Choices choices(1);
   const int n_operations = n_random_operations(20'000);

@@ -43,7 +43,7 @@ class RandomCache {
   RandomCache(const RandomCacheOptions& options, Choices choices)
       : options_(options),
         choices_(choices),
-        pool_(1, options.n_pages),
+        pool_(options.n_pages),
         cache_(pool_, options.page_len),
         memory_(options.n_pages, options.page_len) {}
   virtual ~RandomCache() = default;

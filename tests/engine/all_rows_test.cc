@@ -1,6 +1,7 @@
 // Models whose last layer computes all rows, for timing few layers in place of many.
 #include <gtest/gtest.h>
 
+#include "engine/model_parts.h"
 #include "engine/tiny_engine.h"
 
 namespace pando::testing {
@@ -19,7 +20,7 @@ TEST(AllRows, ComputesMoreAndAnswersTheSame) {
   std::vector<std::vector<float>> vectors;
   std::vector<double> operations;
   for (const bool all_rows : {false, true}) {
-    const auto model = Model::load(make.out, {.all_rows = all_rows});
+    const auto model = (all_rows ? load_for_timing : Model::load)(make.out, {});
     ASSERT_TRUE(model.ok()) << model.error().message;
     EngineOptions options = tiny_options();
     options.step_rows = 16;  // steps without outputs, too

@@ -320,8 +320,7 @@ TEST(EngineLoopMemory, PreemptionTakesWhatIsQuickToComputeAgain) {
 TEST(EngineLoopMemory, LessThanAPageIsRefused) {
   LoopOptions options = tiny_loop_options();
   options.engine.kv_memory = memory_for(1) - 1;
-  const Model::Parts& parts = tiny_model()->parts();
-  const auto loop = EngineLoop::create(parts.weights, nullptr, options);
+  const auto loop = open_loop(tiny_model()->parts(), options);
   ASSERT_FALSE(loop.ok());
   EXPECT_EQ(loop.error().code, ErrorCode::kInvalidArgument);
   EXPECT_TRUE(loop.error().message.starts_with("kv_memory is ")) << loop.error().message;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/open_loop.h"
 #include "engine/options.h"
 #include "reference/reference_sampler.h"
 
@@ -124,8 +125,7 @@ CaseResult ExactnessCases::run(const Scenario& s) {
   options.tile_len = s.sizes.tile_len;
   options.span_len = s.sizes.span_len;
   options.poison_pages = true;
-  Result<std::unique_ptr<EngineLoop>> loop =
-      EngineLoop::create(models_.weights(s.model), nullptr, options);
+  Result<std::unique_ptr<EngineLoop>> loop = open_loop(models_.weights(s.model), options);
   if (!loop) return differs(loop.error().message);
 
   std::vector<Row> rows;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/engine_loop.h"
 #include "engine/exactness_models.h"
+#include "engine/loop_options.h"
 #include "pando/request.h"
 
 namespace pando::testing {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "engine/engine_loop.h"
+#include "engine/open_loop.h"
 #include "model/test_files.h"
 #include "model/weights.h"
 #include "reference/reference_forward.h"
@@ -33,7 +33,7 @@ TEST_P(Fixtures, EngineGivesTheBitsOfTheReference) {
     options.engine.kv_memory = size_t{16} << 20;
     options.engine.context = std::min(context, weights->config.max_positions);
     options.engine.step_rows = 17;
-    auto loop = EngineLoop::create(*weights, nullptr, options);
+    auto loop = open_loop(*weights, options);
     ASSERT_TRUE(loop.ok()) << loop.error().message;
     const auto reference =
         reference::Model::load(weights->config, weights->checkpoint,

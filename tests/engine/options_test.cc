@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "engine/tiny_engine.h"
+#include "kernel/isa.h"
 #include "pando/stream.h"
 
 namespace pando::testing {
@@ -137,14 +138,14 @@ TEST(Options, ALongDefaultContextIsRefusedBeforeItsTableIsMade) {
   model::ModelConfig config;
   config.max_positions = 1 << 30;
   EngineOptions options;
-  const Status status = fill_in(options, config);
+  const Status status = fill_in(options, config.max_positions);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kUnsupported) << "it is the model's";
   EXPECT_EQ(status.error().message,
             "context is 1073741824, expected at most 4194304 (hint: the default is the "
             "model's 1073741824)");
   options.context = 4096;
-  EXPECT_TRUE(fill_in(options, config).ok());
+  EXPECT_TRUE(fill_in(options, config.max_positions).ok());
 }
 
 TEST(Options, MoreMemoryThanTheMachineHas) {
@@ -152,7 +153,7 @@ TEST(Options, MoreMemoryThanTheMachineHas) {
   config.max_positions = 100;
   EngineOptions options;
   options.kv_memory = size_t{1} << 60;
-  const Status status = fill_in(options, config);
+  const Status status = fill_in(options, config.max_positions);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);
   EXPECT_TRUE(status.error().message.starts_with(
@@ -210,9 +211,9 @@ TEST(Options, DefaultsAreFilledIn) {
 }
 
 TEST(Options, KernelsByName) {
-  EXPECT_EQ((*kernels_by_name("portable"))->name, "portable");
-  EXPECT_EQ(*kernels_by_name(""), &kernel::best_kernels());
-  EXPECT_FALSE(kernels_by_name("Portable").ok());
+  EXPECT_EQ((*kernel::kernels_by_name("portable"))->name, "portable");
+  EXPECT_EQ(*kernel::kernels_by_name(""), &kernel::best_kernels());
+  EXPECT_FALSE(kernel::kernels_by_name("Portable").ok());
 }
 
 TEST(Options, StatsSinceSubtractsEverythingButThePeak) {

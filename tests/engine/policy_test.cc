@@ -109,7 +109,8 @@ TEST(Policy, BaselinesWithoutChunksAndWithOnePrefillAtATime) {
   TestLoop whole(options);
   ASSERT_TRUE(whole.submit(1, tiny_request(std::string(190, 'a'), 5)).ok());
   EXPECT_EQ(whole.run(), 5);
-  options.engine.packing = {.many_prefills = false};
+  options.engine.packing = {};
+  options.many_prefills = false;
   TestLoop single(options);
   for (RequestId id = 1; id <= 3; ++id)
     ASSERT_TRUE(single.submit(id, tiny_request(std::string(4, static_cast<char>(id)), 1)).ok());
@@ -207,10 +208,7 @@ TEST(Policy, EverybodyEndsWhereMemoryIsShort) {
 }
 
 TEST(Policy, SaysWhatIsMissing) {
-  const auto message = [](LoopOptions options) {
-    const Model::Parts& parts = tiny_model()->parts();
-    return EngineLoop::create(parts.weights, parts.tokenizer.get(), options).error().message;
-  };
+  const auto message = [](LoopOptions options) { return open_tiny_loop(options).error().message; };
   LoopOptions options = options_for("sjf", 0);
   EXPECT_EQ(message(options), "policy is 'sjf', expected fcfs, edf, lrs or lars");
   options = options_for("lars", -1);
@@ -230,11 +228,6 @@ TEST(Policy, SaysWhatIsMissing) {
   options = options_for("lars", 0.1);
   options.engine.deadline_classes["chat"].tpot_slo = 0;
   EXPECT_EQ(message(options), "deadline class 'chat' has 0 seconds, expected more than 0");
-  options = options_for("lars", 0.1);
-  options.engine.sharing = "prepacked";
-  EXPECT_EQ(message(options),
-            "sharing 'prepacked' takes whole prompts in batches of its own, expected policy fcfs "
-            "and no step_budget");
 }
 
 }  // namespace

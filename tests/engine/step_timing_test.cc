@@ -32,26 +32,28 @@ struct Work {
 
 // Of what a step holds besides a decode, or without one.
 TEST(StepTiming, ABudgetShrinksByWhatStepsTakeBeyondTheirPrediction) {
-  Result<std::optional<StepTiming>> timing = StepTiming::create(ten_milliseconds());
+  const Result<std::unique_ptr<StepTiming>> timing = StepTiming::create(ten_milliseconds());
   ASSERT_TRUE(timing && *timing);
   Work alone, beside_decode;
   alone.add(1000, false);
   beside_decode.add(1000, false);
   beside_decode.add(1, true);
   const auto n_rows = [&](const Work& work) {
-    return (*timing)->pack(work.view, work.jobs).features.rows;
+    double n = 0;
+    for (const Advance& advance : (*timing)->choose(work.view, work.jobs)) n += advance.n_rows;
+    return n;
   };
   EXPECT_EQ(n_rows(beside_decode), n_rows(alone));
   for (int i = 0; i < 500; ++i) {
-    const PackedStep step = (*timing)->pack(alone.view, alone.jobs);
+    (*timing)->choose(alone.view, alone.jobs);
     // By turns, so that what is predicted stays right in the middle.
-    (*timing)->observe(step, (i % 2 == 0 ? 1.25 : 0.8) * (*timing)->seconds(step.features));
+    (*timing)->observe((i % 2 == 0 ? 1.25 : 0.8) * (*timing)->predicted_seconds());
   }
   EXPECT_NEAR(n_rows(beside_decode) / n_rows(alone), 0.8, 0.05);
 }
 
 TEST(StepTiming, ARequestIsDueByTheWorkOfAllThatIsAskedWithItFromWhenItWasSent) {
-  Result<std::optional<StepTiming>> timing = StepTiming::create(ten_milliseconds());
+  const Result<std::unique_ptr<StepTiming>> timing = StepTiming::create(ten_milliseconds());
   ASSERT_TRUE(timing && *timing);
   const auto job_of = [&](const Request& request) {
     return (*timing)->new_job(request, /*n_total=*/1000, /*n_done=*/0);

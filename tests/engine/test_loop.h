@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,9 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "engine/engine_loop.h"
-#include "engine/model_parts.h"
+#include "engine/open_loop.h"
+#include "engine/options.h"
+#include "engine/recording_executor.h"
+#include "engine/technique.h"
 #include "engine/tiny_engine.h"
+#include "text/byte_tokenizer.h"
 
 namespace pando::testing {
 
@@ -32,12 +36,50 @@ struct Heard {
 
 using Answer = std::pair<std::vector<Token>, uint64_t>;  // tokens, logits hash
 
+// Of the model that `tiny_model` makes.
+constexpr int kTinyPageBytes = 2048;
+
+// As open_loop, but over an executor that only follows plans: without weights.
+inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& options) {
+  static const TemporaryFolder folder;
+  static const std::unique_ptr<Tokenizer> tokenizer = [] {
+    if (Status status = write_byte_tokenizer(folder.path()); !status)
+      throw std::runtime_error(status.error().message);
+    return std::move(Tokenizer::load(folder.path()).value());
+  }();
+  LoopParts parts{.options = options, .tokenizer = tokenizer.get(), .end_ids = {256}};
+  EngineOptions& engine = parts.options.engine;
+  if (Status status = fill_in(engine, kTinyContext); !status) return status.error();
+  Result<Technique> technique = make_technique(engine.sharing, options.tile_len);
+  if (!technique) return technique.error();
+  parts.planner = std::move(technique->planner);
+  Result<std::unique_ptr<StepTiming>> timing = StepTiming::create(engine, options.many_prefills);
+  if (!timing) return timing.error();
+  parts.timing = std::move(*timing);
+  parts.pool = std::make_unique<ThreadPool>(engine.threads);
+  parts.executor = std::make_unique<RecordingExecutor>(
+      ExecutorFacts{.vocab = kByteTokenizerVocab,
+                    .d_model = 4,
+                    .page_len = options.page_len,
+                    .tile_len = options.tile_len,
+                    .n_pages = engine.kv_memory / kTinyPageBytes,
+                    .page_bytes = kTinyPageBytes,
+                    .kv_capacity = engine.kv_memory / kTinyPageBytes * options.page_len});
+  return std::make_unique<EngineLoop>(std::move(parts));
+}
+
+// Over the plans alone where the environment variable PANDO_TEST_EXECUTOR is "plans".
+inline Result<std::unique_ptr<EngineLoop>> open_tiny_loop(const LoopOptions& options) {
+  const char* executor = std::getenv("PANDO_TEST_EXECUTOR");
+  return executor != nullptr && std::string_view(executor) == "plans"
+             ? open_over_plans(options)
+             : open_loop(tiny_model()->parts(), options);
+}
+
 class TestLoop {
  public:
   explicit TestLoop(const LoopOptions& options = tiny_loop_options()) {
-    const Model::Parts& parts = tiny_model()->parts();
-    Result<std::unique_ptr<EngineLoop>> made =
-        EngineLoop::create(parts.weights, parts.tokenizer.get(), options);
+    Result<std::unique_ptr<EngineLoop>> made = open_tiny_loop(options);
     if (!made) throw std::runtime_error(made.error().message);
     loop_ = std::move(*made);
   }
@@ -132,7 +174,7 @@ inline std::vector<Answer> answers_alone(const Request& request) {
 
 // Memory for so many pages of tiny_loop_options().
 inline size_t memory_for(size_t n_pages) {
-  static const size_t page_bytes = TestLoop()->cache().pool().page_bytes();
+  static const size_t page_bytes = TestLoop()->executor().facts().page_bytes;
   return n_pages * page_bytes;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kRow = 1.0 / 64;  // seconds
 const Predictor kMachine(StepCosts{.row = {kRow, kRow, kRow, kRow, kRow}});
-constexpr PackerOptions kSerial{.step_budget = 4 * kRow, .packing = {.many_prefills = false}};
+constexpr PackerOptions kSerial{.step_budget = 4 * kRow, .many_prefills = false};
 
 constexpr uint32_t kLong = 640;  // 10 seconds
 constexpr uint32_t kShort = 8;   // an eighth
@@ -71,13 +71,13 @@ TEST(Convoy, PackingLetsTheShortOnesBeginAtOnce) {
 
 // More short ones than the machine can do.
 TEST(Aging, BoundsTheWaitUnderLars) {
-  PackerOptions packer{.step_budget = 64 * kRow, .packing = {.many_prefills = false}};
+  PackerOptions packer{.step_budget = 64 * kRow, .many_prefills = false};
   packer.packing.aging = 1e9;
   EXPECT_GE(waits(kLars, 9, 1, packer, 200).of_long, 200) << "until no more short ones come";
   packer.packing.aging = 4;
   const double share = 6.0 / 64;  // of least_share 0.1, whole rows
   for (const bool many : {false, true}) {
-    packer.packing.many_prefills = many;
+    packer.many_prefills = many;
     const double wait = waits(kLars, 9, 1, packer, 200).of_long;
     EXPECT_GE(wait, 4 * 16.0);
     EXPECT_LE(wait, 4 * 16.0 + 10 / share + 2 * packer.step_budget);
@@ -92,7 +92,7 @@ TEST(Aging, TheShareGoesToOneAfterTheOther) {
 }
 
 TEST(Aging, IsNoPartOfEdf) {
-  const PackerOptions packer{.step_budget = 64 * kRow, .packing = {.many_prefills = false}};
+  const PackerOptions packer{.step_budget = 64 * kRow, .many_prefills = false};
   PackerOptions never = packer;
   never.packing.aging = 1e9;
   EXPECT_EQ(waits(kEdf, 9, 1, packer, 80).of_long, waits(kEdf, 9, 1, never, 80).of_long);

@@ -89,12 +89,12 @@ TEST(SimulatedExecutor, RandomWorkloadsEndUnderEveryPolicyAndPacking) {
     }
     for (const Policy* policy : {&kFcfs, &kEdf, &kLrs, &kLars})
       for (int packing = 0; packing < 4; ++packing) {
-        SimulationOptions options{
-            .policy = policy,
-            .packer = {.step_budget = 40 * kMs,
-                       .n_rows = 64,
-                       .packing = {.whole_prompts = packing == 2, .many_prefills = packing != 1}},
-            .max_running = static_cast<uint32_t>(1 + rng() % 16)};
+        SimulationOptions options{.policy = policy,
+                                  .packer = {.step_budget = 40 * kMs,
+                                             .n_rows = 64,
+                                             .packing = {.whole_prompts = packing == 2},
+                                             .many_prefills = packing != 1},
+                                  .max_running = static_cast<uint32_t>(1 + rng() % 16)};
         if (packing == 3) options.packer.step_budget = PackerOptions::kNoBudget;
         const auto answers = simulate(requests, kMachine, kMachine, options);
         const auto again = simulate(requests, kMachine, kMachine, options);

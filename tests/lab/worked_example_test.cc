@@ -40,7 +40,7 @@ Ran run(const Policy& policy, const PackerOptions& packer) {
 }
 
 // One prefill a step, as section 4.1 has it: steps of 1/16 second.
-const PackerOptions kSerial{.step_budget = 4 * kRow, .packing = {.many_prefills = false}};
+const PackerOptions kSerial{.step_budget = 4 * kRow, .many_prefills = false};
 
 void expect(const Ran& ran, double long_one, double first, double second) {
   EXPECT_EQ(ran.answers[0].first_token, long_one);

@@ -197,7 +197,6 @@ TEST(Config, ReadsPhi3) {
 TEST(Config, ReadsOlmo2) {
   const ModelConfig config =
       parsed(of_family("olmo2", "Olmo2ForCausalLM", {{"rms_norm_eps", nullptr}}));
-  EXPECT_TRUE(config.post_norm);
   EXPECT_EQ(config.qk_norm, QkNorm::kFullWidth);
   EXPECT_EQ(config.q_norm_dim(), 64);
   EXPECT_EQ(config.k_norm_dim(), 32);

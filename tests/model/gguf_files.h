@@ -201,7 +201,8 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
         spec.name.find("q_proj") != spec.name.npos || spec.name.find("k_proj") != spec.name.npos;
     if (rotated && gguf_architecture(c) == "llama")
       bytes = paired_rows(bytes, spec.shape[0], c.head_dim);
-    out.tensor(gguf_tensor_name(spec.name, c.post_norm), spec.shape, ggml_type(type), bytes);
+    out.tensor(gguf_tensor_name(spec.name, std::string_view(c.family->name) == "olmo2"), spec.shape,
+               ggml_type(type), bytes);
   }
   return out.bytes();
 }
@@ -216,7 +217,7 @@ inline std::string random_gguf(const model::ModelConfig& c, uint64_t seed) {
     const bool blocks = spec.shape.size() == 2 && spec.shape[1] % 256 == 0 && n_matrices++ % 4 != 3;
     std::vector<float> floats(blocks ? 0 : n);
     model::random_weights(seed, spec.name, spec.shape, 0, floats);
-    out.tensor(gguf_tensor_name(spec.name, c.post_norm), spec.shape,
+    out.tensor(gguf_tensor_name(spec.name, std::string_view(c.family->name) == "olmo2"), spec.shape,
                ggml_type(blocks ? DType::kQ4_K : DType::kF32),
                blocks ? reference::random_q4_k(n, seed++) : f32_bytes(floats));
   }

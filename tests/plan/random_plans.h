@@ -13,6 +13,7 @@
 #include "cache/random_cache.h"
 #include "plan/attention_tasks.h"
 #include "plan/row_layout.h"
+#include "step/step_plan_bytes.h"
 
 namespace pando {
 
@@ -231,6 +232,7 @@ class RandomPlans : public RandomCache {
     check_rows(layout, rows, cache(), wanted);
     const PlannedStep step = planner_.plan(cache(), wanted);
     const StepPlan& plan = step.plan;
+    ASSERT_EQ(step_plan_from_bytes(to_bytes(plan)).value(), plan);
     ASSERT_EQ(plan.tokens, layout.step.plan.tokens);
     ASSERT_EQ(plan.positions, layout.step.plan.positions);
     check_slots(plan, rows, cache());

@@ -33,7 +33,7 @@ class RowLayoutTest : public ::testing::Test {
     return slots;
   }
 
-  PagePool pool_{1, 16};
+  PagePool pool_{16};
   KvCache cache_{pool_, 4};
 };
 
@@ -131,7 +131,7 @@ TEST_F(RowLayoutTest, NothingToDoIsAnEmptyPlan) {
 // A path of very many nodes is laid out without recursion.
 TEST(RowLayoutDeep, NeedsNoStack) {
   constexpr uint32_t kDepth = 100'000;
-  PagePool pool(1, kDepth);
+  PagePool pool(kDepth);
   KvCache cache(pool, 4);
   Node* a = cache.acquire(0, Tokens{1});
   Node* b = cache.acquire(0, Tokens{1});

@@ -148,7 +148,7 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
       frequencies(config_, options_.context > 0 ? options_.context : config_.max_positions);
   for (size_t index = 0; index < layers_.size(); ++index) {
     const Layer& layer = layers_[index];
-    const bool post = config_.post_norm;
+    const bool post = layer.input_norm.empty();  // norms stand behind the layer's parts
     const Floats h = rms_norm_rows(x, layer.input_norm, eps);
     Floats q = plus_bias(layer.q.times(h, n), layer.q_bias);
     Floats k = plus_bias(layer.k.times(h, n), layer.k_bias);

@@ -90,10 +90,11 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
     const char* qkv_name = "self_attn.qkv_proj.weight";
     const char* gate_up_name = "mlp.gate_up_proj.weight";
     const bool qk_norm = c.qk_norm != model::QkNorm::kNone;
+    const bool post_norm = !checkpoint.contains(name("input_layernorm.weight"));
     model.layers_.push_back({
-        load.vector_if(!c.post_norm, name("input_layernorm.weight"), d),
+        load.vector_if(!post_norm, name("input_layernorm.weight"), d),
         load.vector(name("post_attention_layernorm.weight"), {d}),
-        load.vector_if(c.post_norm, name("post_feedforward_layernorm.weight"), d),
+        load.vector_if(post_norm, name("post_feedforward_layernorm.weight"), d),
         load.vector_if(qk_norm, name("self_attn.q_norm.weight"), c.q_norm_dim()),
         load.vector_if(qk_norm, name("self_attn.k_norm.weight"), c.k_norm_dim()),
         load.vector_if(c.qkv_bias, name("self_attn.q_proj.bias"), q),

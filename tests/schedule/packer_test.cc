@@ -176,7 +176,7 @@ TEST(Packer, AMinimumShareWhereDecodesAloneExceedTheBudget) {
 
 TEST(Packer, OnePrefillAtATime) {
   PackerOptions options = kTwenty;
-  options.packing.many_prefills = false;
+  options.many_prefills = false;
   EXPECT_EQ(work_of({{100, 0.2}, {9, 5}}).pack(options), (Advances{{0, 0, 20}}));
   EXPECT_EQ(work_of({{100, 5}, {9, 1}}).pack(options), (Advances{{1, 0, 9}}));
 }
@@ -265,10 +265,10 @@ Random random_case(std::mt19937& rng) {
   }
   made.options = {.step_budget = (1 + below(30)) * kMs,
                   .n_rows = below(3) == 0 ? 15 + below(20) : 512,
-                  .packing = {.many_prefills = below(4) > 0,
-                              .rho_max = below(10) * 0.1,
+                  .packing = {.rho_max = below(10) * 0.1,
                               .long_factor = 0.25 * (1 + below(8)),
-                              .least_share = 0.05 * (1 + below(6))}};
+                              .least_share = 0.05 * (1 + below(6))},
+                  .many_prefills = below(4) > 0};
   made.margin = 1 + 0.1 * below(5);
   made.policy = std::array{&kFcfs, &kEdf, &kLrs, &kLars}[below(4)];
   return made;
@@ -311,7 +311,7 @@ void check_step(const Random& c, const PackedStep& step, const std::vector<uint3
               n_prefill_rows == (c.policy->shares_steps ? n_prefills : 1))
       << "the budget, but for a row";
   ASSERT_LE(draft.features().rows, c.options.n_rows);
-  if (!c.options.packing.many_prefills) {
+  if (!c.options.many_prefills) {
     ASSERT_LE(n_prefills, c.policy->shares_steps ? 2u : 1u);
     return;
   }

@@ -83,7 +83,7 @@ Scored scored(const std::vector<std::string>& continuations, std::string_view sh
 TEST(Score, SingleTokensBehindOnePromptAreOneRequest) {
   const std::vector<std::string> continuations = {"!", "?", " gold", ".", "!", ","};
   const size_t n_prefix = kPrefix.size();
-  for (const std::string_view sharing : {"tree", "packed", "prefix_cached", "prepacked"}) {
+  for (const std::string_view sharing : {"tree", "packed", "prefix_cached"}) {
     const Scored apart = scored(continuations, sharing, /*are_joined=*/false);
     const Scored joint = scored(continuations, sharing, /*are_joined=*/true);
     EXPECT_EQ(apart.n_requests, 6u);

@@ -3,7 +3,6 @@
 
 #include "kernel/cpu/attend.h"
 #include "kernel/cpu/linear_block.h"
-#include "kernel/cpu/masked.h"
 #include "kernel/cpu/row_ops.h"
 #include "kernel/kernels.h"
 
@@ -26,7 +25,6 @@ constexpr Kernels make_table(Isa isa, const char* name) {
       .pack_row = LinearBlock<S>::pack_row,
       .attend_tile = Attend<S>::attend_tile,
       .merge_spans = Attend<S>::merge_spans,
-      .attend_masked = MaskedAttend<S>::attend_masked,
   };
 }
 

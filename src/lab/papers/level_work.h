@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bench/attention_work.h"
-#include "kernel/level_attention.h"
 #include "lab/experiment.h"
+#include "lab/kernel/level_attention.h"
 
 namespace pando::lab {
 

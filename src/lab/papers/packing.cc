@@ -7,7 +7,7 @@
 
 #include "bench/svg.h"
 #include "lab/experiment.h"
-#include "schedule/bin_packing.h"
+#include "lab/techniques/bin_packing.h"
 
 namespace pando::lab {
 

@@ -8,9 +8,9 @@
 #include "base/aligned_buffer.h"
 #include "bench/kernel_rates.h"
 #include "bench/timing.h"
-#include "kernel/select_rows.h"
+#include "lab/kernel/select_rows.h"
 #include "lab/papers/radixmlp.h"
-#include "plan/prefix_index.h"
+#include "lab/techniques/prefix_index.h"
 
 namespace pando::lab {
 namespace {

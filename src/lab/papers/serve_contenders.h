@@ -12,8 +12,9 @@
 namespace pando::lab {
 
 struct Contender {
-  std::string name;      // for people
-  EngineOptions engine;  // as the server's
+  std::string name;           // for people
+  EngineOptions engine;       // as the server's
+  bool many_prefills = true;  // PackerOptions
 };
 
 // Of all: LARS with packing, alone (one prefill at a time), EDF, LRS, and two baselines by arrival:

@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "bench/tokens.h"
+#include "engine/open_loop.h"
 #include "lab/experiment.h"
 #include "lab/papers/serve_client.h"
 #include "lab/papers/serve_contenders.h"
@@ -20,8 +21,8 @@ constexpr double kWarmSeconds = 60;
 // `pando serve` in this process, on a port of its own.
 class LocalServer {
  public:
-  LocalServer(std::shared_ptr<const Model> model, const EngineOptions& options)
-      : engine_(value_of(Engine::open(std::move(model), options))),
+  LocalServer(std::shared_ptr<const Model> model, const LoopOptions& options)
+      : engine_(value_of(open_engine(std::move(model), options))),
         server_(value_of(serve::Server::open(*engine_, {.port = 0, .model_name = "model"}))),
         thread_([this] { server_->run(/*stop_on_signals=*/false); }) {}
   ~LocalServer() {
@@ -84,7 +85,7 @@ LiveWindow serve_live(const ServedModel& served, const Contender& who,
   std::vector<ServedRequest> warm(kWarm, *shortest);
   warm.push_back(*longest);
   for (ServedRequest& request : warm) request.arrival = 0;
-  const LocalServer server(served.model, options);
+  const LocalServer server(served.model, {.engine = options, .many_prefills = who.many_prefills});
   wait_until_ready(server.engine());  // as a server that has been at work
   ask(server, asks_of(served, warm, random), kWarmSeconds);
   const EngineStats before = server.engine().stats();

@@ -9,12 +9,14 @@ namespace {
 
 constexpr double kShortPool = 0.25;  // two of eight instances, as in the paper
 
-SimulationOptions options_of(const EngineOptions& engine) {
+SimulationOptions options_of(const Contender& who) {
+  const EngineOptions& engine = who.engine;
   return {.policy = value_of(policy_named(engine.policy)),
           .packer = {.step_budget =
                          engine.step_budget > 0 ? engine.step_budget : PackerOptions::kNoBudget,
                      .n_rows = static_cast<uint32_t>(engine.step_rows),
-                     .packing = engine.packing},
+                     .packing = engine.packing,
+                     .many_prefills = who.many_prefills},
           .max_running = static_cast<uint32_t>(engine.max_running)};
 }
 
@@ -45,7 +47,7 @@ ServedWindow window_of(std::vector<ServedRequest> requests,
 ServedWindow serve_simulated(const ServedModel& served, const Contender& who,
                              std::vector<ServedRequest> requests, Span span) {
   const std::vector<SimulatedAnswer> answers =
-      simulate(simulated(requests), served.predictor, served.predictor, options_of(who.engine));
+      simulate(simulated(requests), served.predictor, served.predictor, options_of(who));
   return window_of(std::move(requests), answers, span);
 }
 
@@ -55,8 +57,8 @@ ServedWindow serve_in_pools(const ServedModel& served, const Contender& who,
   for (const ServedRequest& request : requests)
     if (!request.is_long) n_short = std::max(n_short, request.n_prompt + 1);
   const std::vector<SimulatedAnswer> answers =
-      simulate_pools(simulated(requests), served.predictor, served.predictor,
-                     options_of(who.engine), kShortPool, n_short);
+      simulate_pools(simulated(requests), served.predictor, served.predictor, options_of(who),
+                     kShortPool, n_short);
   return window_of(std::move(requests), answers, span);
 }
 

@@ -8,10 +8,7 @@
 namespace pando::model {
 namespace {
 
-void fix(ModelConfig& config) {
-  config.qk_norm = QkNorm::kFullWidth;
-  config.post_norm = true;
-}
+void fix(ModelConfig& config) { config.qk_norm = QkNorm::kFullWidth; }
 
 void read(FieldReader& fields, ModelConfig& config) {
   read_decoder(fields, {.kv_heads_as_heads = true, .rms_eps = 1e-5, .attention_bias = true},
@@ -30,10 +27,10 @@ std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
   specs.queries_keys_values();
   specs.query_key_norms();
   specs.output();
-  specs.norm("post_attention_layernorm", "post_attention_norm", &LayerWeights::attention_norm);
+  specs.norm("post_attention_layernorm", "post_attention_norm", &LayerWeights::attention_sum_norm);
   specs.gate_and_up();
   specs.down();
-  specs.norm("post_feedforward_layernorm", "post_ffw_norm", &LayerWeights::feed_forward_norm);
+  specs.norm("post_feedforward_layernorm", "post_ffw_norm", &LayerWeights::feed_forward_sum_norm);
   return specs.take();
 }
 

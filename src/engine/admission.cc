@@ -1,0 +1,169 @@
+#include "engine/admission.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/errors.h"
+#include "engine/options.h"
+#include "engine/sampler.h"
+#include "engine/work_view.h"
+
+namespace pando {
+namespace {
+
+constexpr double kForgets = 1.0 / 64;  // weight of the latest answer's length in the mean
+constexpr double kLonger = 2;          // answers may get so many times as long as late ones
+
+// Leading tokens of a path that are cached or that others want too.
+uint32_t shared_tokens(Node* tip) {
+  uint32_t n = 0;
+  for (const Node* node : path_to(tip)) {
+    const uint32_t n_shared = node->n_pins > 1 ? node->size() : node->n_committed;
+    n += n_shared;
+    if (n_shared < node->size()) break;
+  }
+  return n;
+}
+
+}  // namespace
+
+Admission::Admission(const EngineOptions& options, const Limits& limits, bool shares_tokens,
+                     const Tokenizer* tokenizer, const StepTiming* timing, Residency& residency,
+                     EngineStats& stats)
+    : options_(options),
+      limits_(limits),
+      shares_tokens_(shares_tokens),
+      tokenizer_(tokenizer),
+      timing_(timing),
+      residency_(residency),
+      stats_(stats) {}
+
+// Tokens of prompt and answer at most.
+size_t Admission::longest(const Request& request) const {
+  return std::min<size_t>(request.tokens.size() + request.sampling.max_tokens, options_.context);
+}
+
+Status Admission::check(const Request& request) const {
+  if (Status status = check_request(request, limits_.vocab, options_); !status) return status;
+  if (limits_.one_pass && request.pooling == Pooling::kNone && request.sampling.max_tokens > 1)
+    return blame(
+        "max_tokens",
+        invalid_argument("max_tokens is {}, expected 0 or 1: stateless, '{}' keeps no keys and "
+                         "values after a pass",
+                         request.sampling.max_tokens, options_.sharing));
+  const size_t n_longest = longest(request), n_room = limits_.kv_capacity;
+  if (n_longest <= n_room) return {};
+  const bool prompt_fits = request.tokens.size() < n_room;
+  return blame(
+      prompt_fits ? "max_tokens" : "prompt",
+      make_error(ErrorCode::kTooLong,
+                 "prompt and answer take up to {} tokens of keys and values; the memory for them "
+                 "holds {} (hint: a larger kv_memory{})",
+                 n_longest, n_room, prompt_fits ? ", or fewer max_tokens" : ""));
+}
+
+Status Admission::submit(RequestId id, Request request, Listener listener, Sequences& open) {
+  if (Status status = check(request); !status) return status;
+  auto active = std::make_shared<ActiveRequest>();
+  if (request.pooling != Pooling::kNone) request.sampling.max_tokens = 1;  // its last row too
+  active->id = id;
+  active->seed =
+      request.sampling.seed ? *request.sampling.seed : derive_seed(options_.seed, request);
+  active->request = std::move(request);
+  if (active->request.sampling.repetition_penalty != 1) {
+    std::vector<Token>& in_prompt = active->in_prompt = active->request.tokens;
+    std::sort(in_prompt.begin(), in_prompt.end());
+    in_prompt.erase(std::unique(in_prompt.begin(), in_prompt.end()), in_prompt.end());
+  }
+  active->listener = std::move(listener);
+  active->n_open = active->request.sampling.n;
+  uint64_t n_shared = 0;
+  Status status;
+  std::exception_ptr thrown;
+  try {
+    for (int choice = 0; choice < active->n_open; ++choice)
+      n_shared += add_sequence(active, choice, open);
+    status = check_queue(open, active->n_open);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  if (thrown || !status) {
+    for (const auto& sequence : open)
+      if (sequence->request == active) drop(*sequence);
+    if (thrown) std::rethrow_exception(thrown);
+    return status;
+  }
+  stats_.arrived_tokens += active->request.tokens.size() * active->n_open;
+  stats_.arrived_shared += n_shared;
+  return {};
+}
+
+// Returns how many tokens of its prompt it shares.
+uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, int choice,
+                                 Sequences& open) {
+  const Request& request = active->request;
+  const std::span<const Token> prompt = computed_prompt(request);
+  const size_t n_public = shares_tokens_ ? std::min(request.n_public, prompt.size() - 1) : 0;
+  const size_t n_prompt = request.tokens.size();
+  // First of all, so that whatever fails behind this finds it to be dropped.
+  open.push_back(std::make_unique<Sequence>(
+      Sequence{.request = active,
+               .choice = choice,
+               .order = next_order_++,
+               .max_tokens = static_cast<uint32_t>(longest(request) - n_prompt),
+               .next_output = first_output(request),
+               .completion = {.choice = choice, .prompt_tokens = static_cast<int>(n_prompt)},
+               .stops = StopMatcher(request.sampling.stop)}));
+  Sequence& sequence = *open.back();
+  residency_.enter(sequence, shares_tokens_ ? request.isolation_key : sequence.order, prompt,
+                   static_cast<uint32_t>(n_public));
+  sequence.completion.shared_tokens = static_cast<int>(shared_tokens(sequence.tip));
+  if (timing_)
+    sequence.job = timing_->new_job(request, sequence.tip->end(),
+                                    path_count(sequence.tip, &Node::n_committed));
+  if (tokenizer_ != nullptr) sequence.decoder.emplace(*tokenizer_, /*first_in_text=*/false);
+  n_to_come_ += tokens_to_come(sequence);
+  return static_cast<uint64_t>(sequence.completion.shared_tokens);
+}
+
+// What is left of its answer, as predicted: answers get at most kLonger times the mean.
+uint32_t Admission::tokens_to_come(const Sequence& sequence) const {
+  const double n_most = std::min<double>(sequence.max_tokens, kLonger * answer_len_);
+  return static_cast<uint32_t>(
+      std::max(n_most - static_cast<double>(sequence.completion.tokens.size()), 0.0));
+}
+
+// kUnavailable where all open answers, the n_new last ones included, will come to more than they
+// may. These alone are not too much.
+Status Admission::check_queue(const Sequences& open, int n_new) const {
+  const double n_most = options_.max_queue * static_cast<double>(limits_.kv_capacity);
+  if (n_most == 0 || open.size() == static_cast<size_t>(n_new)) return {};
+  const size_t n_tokens = open_tokens();
+  if (static_cast<double>(n_tokens) <= n_most) return {};
+  return make_error(ErrorCode::kUnavailable,
+                    "open answers would come to {} tokens of keys and values, as predicted; "
+                    "expected at most {:.0f} (hint: try again later)",
+                    n_tokens, n_most);
+}
+
+void Admission::ended(const Sequence& sequence) {
+  stats_.prompt_tokens += sequence.completion.prompt_tokens;
+  stats_.generated_tokens += sequence.completion.tokens.size();
+  if (sequence.max_tokens > 1)
+    answer_len_ +=
+        kForgets * (static_cast<double>(sequence.completion.tokens.size()) - answer_len_);
+}
+
+void Admission::drop(Sequence& sequence) {
+  if (sequence.done) return;
+  sequence.done = true;
+  residency_.leave(sequence, shares_tokens_ && sequence.request->request.cached);
+}
+
+void Admission::recount(const Sequences& open) {
+  n_to_come_ = 0;
+  for (const auto& sequence : open) n_to_come_ += tokens_to_come(*sequence);
+}
+
+}  // namespace pando

@@ -1,0 +1,98 @@
+#include "engine/open_loop.h"
+
+#include <new>
+#include <system_error>
+
+#include "base/errors.h"
+#include "base/fp_state.h"
+#include "engine/options.h"
+#include "engine/technique.h"
+#include "exec/cpu/cpu_executor.h"
+#include "kernel/isa.h"
+
+namespace pando {
+namespace {
+
+exec::CpuOptions cpu_options(const LoopOptions& options, const Technique& technique) {
+  const EngineOptions& engine = options.engine;
+  const size_t longest = engine.context / options.page_len + 1;
+  return {.context = engine.context,
+          .all_rows = options.all_rows,
+          .hooks = technique.hooks,
+          .kv_type = kv_dtype(engine.kv_type),
+          .kv_memory = engine.kv_memory,
+          .n_numbers = longest * engine.max_running,  // as many as can be open at a time
+          .page_len = options.page_len,
+          .tile_len = options.tile_len,
+          .span_len = options.span_len,
+          .poison_pages = options.poison_pages};
+}
+
+// Where options and technique are there.
+Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Technique technique,
+                                         LoopParts parts) {
+  EngineOptions& engine = parts.options.engine;
+  const exec::CpuOptions cpu = cpu_options(parts.options, technique);
+  const kernel::KvShape shape = kv_shape_of(weights.config, cpu);
+  if (Status status = exec::CpuExecutor::check_memory(shape, engine.kv_memory); !status)
+    return status.error();
+  if (engine.kv_type == KvType::kInt8 && !technique.takes_int8)
+    return invalid_argument("sharing '{}' with keys and values in int8, expected f32, f16 or bf16",
+                            engine.sharing);
+  Result<const kernel::Kernels*> kernels = kernel::kernels_by_name(engine.isa);
+  if (!kernels) return kernels.error();
+  engine.isa = (*kernels)->name;
+  Result<std::unique_ptr<StepTiming>> timing =
+      StepTiming::create(engine, parts.options.many_prefills);
+  if (!timing) return timing.error();
+  if (*timing != nullptr && technique.batcher != nullptr)
+    return invalid_argument(
+        "sharing '{}' takes whole prompts in batches of its own, expected policy "
+        "fcfs and no step_budget",
+        engine.sharing);
+  parts.timing = std::move(*timing);
+  parts.planner = std::move(technique.planner);
+  parts.batcher = std::move(technique.batcher);
+  parts.figures = std::move(technique.figures);
+  parts.end_ids = weights.config.eos_ids;
+  parts.pool = std::make_unique<ThreadPool>(engine.threads, engine.nice);
+  parts.executor = std::make_unique<exec::CpuExecutor>(weights, **kernels, *parts.pool, cpu);
+  return std::make_unique<EngineLoop>(std::move(parts));
+}
+
+Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const Tokenizer* tokenizer,
+                                         const LoopOptions& options) {
+  LoopParts parts{.options = options, .tokenizer = tokenizer};
+  EngineOptions& engine = parts.options.engine;
+  if (Status status = fill_in(engine, weights.config.max_positions); !status) return status.error();
+  Result<Technique> technique = make_technique(engine.sharing, options.tile_len);
+  if (!technique) return technique.error();
+  FpStateGuard fp_state;  // rotation factors are made here
+  const int context = engine.context, threads = engine.threads;
+  const size_t kv_memory = engine.kv_memory;
+  try {
+    return open(weights, std::move(*technique), std::move(parts));
+  } catch (const std::bad_alloc&) {
+    return make_error(ErrorCode::kUnavailable,
+                      "not enough memory for a context of {} positions and a kv_memory of {} bytes "
+                      "(hint: less of them)",
+                      context, kv_memory);
+  } catch (const std::system_error& error) {
+    return make_error(ErrorCode::kUnavailable, "cannot start {} threads: {}", threads,
+                      error.what());
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
+                                              const LoopOptions& options) {
+  return open(model.weights, model.tokenizer.get(), options);
+}
+
+Result<std::unique_ptr<EngineLoop>> open_loop(const model::Weights& weights,
+                                              const LoopOptions& options) {
+  return open(weights, nullptr, options);
+}
+
+}  // namespace pando

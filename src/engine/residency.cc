@@ -1,0 +1,115 @@
+#include "engine/residency.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "engine/work_view.h"
+
+namespace pando {
+namespace {
+
+// The next n_rows tokens of a path that no step has issued yet.
+std::vector<Extent> next_extents(Node* tip, uint32_t n_rows) {
+  std::vector<Node*> open;  // from the tip up
+  for (Node* node = tip; !node->is_root() && node->n_issued < node->size(); node = node->parent)
+    open.push_back(node);
+  std::vector<Extent> extents;
+  for (size_t i = open.size(); i-- > 0 && n_rows > 0;) {
+    const uint32_t n = std::min(n_rows, open[i]->size() - open[i]->n_issued);
+    extents.push_back({open[i], n});
+    n_rows -= n;
+  }
+  return extents;
+}
+
+}  // namespace
+
+void Residency::enter(Sequence& sequence, uint64_t isolation_key, std::span<const Token> prompt,
+                      uint32_t n_public) {
+  sequence.tip = cache_.acquire(isolation_key, prompt, n_public);
+}
+
+void Residency::leave(Sequence& sequence, bool keep) {
+  // What only waits makes no room.
+  if (sequence.running || &sequence == did_not_fit_) tight_ = false;
+  if (&sequence == did_not_fit_) did_not_fit_ = nullptr;
+  if (sequence.tip == nullptr) return;  // nothing yet
+  if (sequence.running) cache_.unlock(sequence.tip);
+  sequence.running = false;
+  if (keep) {
+    cache_.release(sequence.tip);
+  } else {
+    cache_.release_and_drop(sequence.tip);
+  }
+}
+
+bool Residency::reserve(Sequence& sequence, uint32_t n_rows, std::span<const Share> step,
+                        const Sequences& open) {
+  if (reserve_pages(sequence, n_rows, step, open)) return true;
+  tight_ = true;
+  did_not_fit_ = sequence.running ? nullptr : &sequence;
+  return false;
+}
+
+bool Residency::reserve_pages(Sequence& sequence, uint32_t n_rows, std::span<const Share> step,
+                              const Sequences& open) {
+  const bool was_running = sequence.running;
+  if (!was_running) {
+    cache_.lock(sequence.tip);
+    sequence.running = true;
+  }
+  const std::vector<Extent> extents = next_extents(sequence.tip, n_rows);
+  for (;;) {
+    if (cache_.reserve(extents)) return true;
+    if (!preempt_for(sequence, step, open)) break;
+  }
+  if (step.empty()) {  // alone with its path: only duplicated page beginnings can be in the way
+    cache_.compact(sequence.tip);
+    if (cache_.reserve(extents)) return true;
+  }
+  if (!was_running) {
+    cache_.unlock(sequence.tip);
+    sequence.running = false;
+  }
+  return false;
+}
+
+// Takes the keys and values of one running sequence that is younger than this one and has no part
+// in the step. Its tokens stay; it goes on later.
+bool Residency::preempt_for(const Sequence& sequence, std::span<const Share> step,
+                            const Sequences& open) {
+  std::vector<Sequence*> candidates;               // youngest first
+  std::unordered_map<const Node*, uint32_t> n_on;  // how many of them run on a node
+  for (size_t i = open.size(); i-- > 0 && open[i]->order > sequence.order;) {
+    Sequence* other = open[i].get();
+    if (!other->running || std::ranges::count(step, other, &Share::sequence) > 0) continue;
+    candidates.push_back(other);
+    for (const Node* node = other->tip; !node->is_root(); node = node->parent) ++n_on[node];
+  }
+  // If somebody else runs on all of it, its going makes no room.
+  std::erase_if(candidates,
+                [&](const Sequence* other) { return other->tip->n_locks > n_on.at(other->tip); });
+  const auto victim = std::ranges::min_element(
+      candidates, {}, [&](const Sequence* other) { return cost_of_preempting(*other); });
+  if (victim == candidates.end()) return false;
+  cache_.unlock((*victim)->tip);
+  (*victim)->running = false;
+  tight_ = true;  // it would take from others what was taken from it
+  did_not_fit_ = nullptr;
+  ++n_preemptions_;
+  return true;
+}
+
+// Seconds, or rows where time is not predicted, that it takes from others later, for each token of
+// room that it makes now; infinite where others must go as well before it makes any.
+double Residency::cost_of_preempting(const Sequence& sequence) const {
+  const uint32_t n_cached = path_count(sequence.tip, &Node::n_committed);
+  uint32_t n_shared = sequence.tip->end();
+  for (const Node* node = sequence.tip; !node->is_root() && node->n_locks == 1; node = node->parent)
+    n_shared = node->start;
+  if (n_shared >= n_cached) return std::numeric_limits<double>::infinity();
+  return timing_ ? timing_->seconds(n_cached, n_shared) / (n_cached - n_shared) : 1;
+}
+
+}  // namespace pando

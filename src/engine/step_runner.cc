@@ -1,0 +1,180 @@
+#include "engine/step_runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+
+#include "base/check.h"
+
+namespace pando {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+StepRunner::StepRunner(const EngineOptions& options, Planner& planner, Batcher* batcher,
+                       Executor& executor, ThreadPool& pool, Residency& residency,
+                       StepTiming* timing, EngineStats& stats)
+    : options_(options),
+      executor_(executor),
+      residency_(residency),
+      timing_(timing),
+      stats_(stats),
+      planner_(planner),
+      fcfs_(static_cast<uint32_t>(options.step_rows)),
+      batcher_(batcher != nullptr ? *batcher : fcfs_),
+      outputs_(executor, pool) {}
+
+std::vector<Share> StepRunner::choose(const Sequences& open) {
+  const auto start = std::chrono::steady_clock::now();
+  goes_by_time_ = false;
+  std::vector<Share> shares;
+  if (timing_) {
+    shares = choose(open, *timing_, look(open, *timing_));
+    goes_by_time_ = !shares.empty() && reserved_all_;
+  }
+  if (shares.empty()) shares = choose(open, batcher_, look(open, batcher_));
+  if (shares.empty() && residency_.tight()) {  // nobody runs that could make room later
+    residency_.loosen();
+    shares = choose(open, batcher_, look(open, batcher_));
+  }
+  if (shares.empty()) {
+    // Who goes first by a policy may lack the room that older ones hold. The oldest gets all of it.
+    residency_.loosen();
+    WorkViewBuilder oldest;
+    oldest.add(*open.front());
+    shares = choose(open, batcher_, oldest);
+  }
+  PANDO_CHECK(!shares.empty());
+  stats_.planning_s += seconds_since(start);
+  return shares;
+}
+
+// Running sequences, and those that wait as far as the batcher wants to see them.
+WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
+  const auto n_most = static_cast<size_t>(options_.max_running);
+  const auto n_running = static_cast<size_t>(
+      std::ranges::count_if(open, [](const auto& sequence) { return sequence->running; }));
+  const Sight sight = batcher.sight({.n_running = n_running, .waiting = [&] {
+                                       std::vector<WaitingPrompt> waiting;
+                                       for (const auto& sequence : open)
+                                         if (waiting.size() < n_most)
+                                           waiting.push_back(sequence->as_waiting());
+                                       return waiting;
+                                     }});
+  WorkViewBuilder builder;
+  const size_t n_starts = residency_.tight() ? 0 : n_most - n_running;
+  builder.set_starts(static_cast<uint32_t>(n_starts));
+  size_t n_left = std::min(sight.any_order ? open.size() : n_starts, sight.n_waiting);
+  for (const auto& sequence : open) {
+    if (!sequence->running) {
+      if (n_left == 0) continue;
+      if (builder.n_rows() >= sight.n_rows && !builder.goes_along(*sequence)) continue;
+      if (!sight.any_order) --n_left;
+    }
+    builder.add(*sequence);
+    if (!sight.times) continue;
+    builder.add_times(*sequence);
+    timing_->update(sequence->job, sequence->tip->end(),
+                    path_count(sequence->tip, &Node::n_committed));
+  }
+  return builder;
+}
+
+std::vector<Share> StepRunner::choose(const Sequences& open, Batcher& batcher,
+                                      const WorkViewBuilder& work) {
+  std::vector<Job> jobs;
+  if (&batcher == timing_)
+    for (uint32_t item = 0; item < work.view().items.size(); ++item)
+      jobs.push_back(work.sequence(item).job);
+  const std::vector<Advance> advances = batcher.choose(work.view(), jobs);
+  std::vector<Share> shares;
+  for (const Advance& advance : advances) {
+    Sequence& sequence = work.sequence(advance.item);
+    if (!sequence.running && residency_.tight()) continue;
+    if (!residency_.reserve(sequence, advance.n_rows, shares, open)) continue;
+    // What was cached when the step was chosen may have been evicted since, until the lock.
+    const Share share{&sequence, advance.n_rows,
+                      std::min(advance.n_again, n_cached_outputs(sequence)),
+                      work.view().items[advance.item].decoding};
+    const WantedOutput want = wanted_output(share);
+    if (share.n_rows > 0 || want.begin < want.end) shares.push_back(share);
+  }
+  reserved_all_ = shares.size() == advances.size();
+  return shares;
+}
+
+// The rows of this step that the sequence wants the logits of.
+WantedOutput StepRunner::wanted_output(const Share& share) const {
+  const Sequence& sequence = *share.sequence;
+  const uint32_t begin = sequence.next_output;
+  // Where not all cached outputs fit in the step, the rest comes first in the next.
+  const bool all_again = share.n_again == n_cached_outputs(sequence);
+  const uint32_t end =
+      all_again ? path_count(sequence.tip, &Node::n_issued) : begin + share.n_again;
+  return {sequence.tip, begin, std::max(begin, end), sequence.request->request.isolation_key};
+}
+
+void StepRunner::run(std::span<const Share> shares, const Take& take) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<WantedOutput> wanted;
+  std::vector<Sequence*> sequences;  // of `wanted`
+  for (const Share& share : shares) {
+    const WantedOutput want = wanted_output(share);
+    if (want.begin == want.end) continue;
+    wanted.push_back(want);
+    sequences.push_back(share.sequence);
+  }
+  PlannedStep step = planner_.plan(residency_.cache(), wanted);
+  count(step, shares);
+  stats_.planning_s += seconds_since(start);
+
+  const auto n_outputs = static_cast<uint32_t>(step.plan.outputs.size());
+  executor_.submit(std::move(step.plan));
+  executor_.finish();
+  residency_.cache().commit();
+  std::vector<std::vector<TokenLogprob>> read =
+      outputs_.read(step.output_of, n_outputs, wanted, sequences);
+  for (size_t i = 0; i < sequences.size(); ++i)
+    for (TokenLogprob& next : read[i]) take(*sequences[i], std::move(next));
+}
+
+void StepRunner::count(const PlannedStep& step, std::span<const Share> shares) {
+  uint64_t n_decode = 0;
+  std::set<const Node*> cached_answers;  // tips of answers whose next row is cached
+  for (const Share& share : shares) {
+    if (share.decoding) n_decode += share.n_rows;
+    if (share.n_again > 0 && !share.sequence->completion.tokens.empty())
+      cached_answers.insert(share.sequence->tip);
+  }
+  n_decode += cached_answers.size();
+  const uint64_t n_rows = step.plan.n_rows() - step.n_pads;
+  PANDO_CHECK(n_rows >= n_decode && step.n_recomputed >= cached_answers.size());
+  stats_.decode_rows += n_decode;
+  stats_.prefill_rows += n_rows - n_decode;
+  stats_.recomputed_rows += step.n_recomputed;
+  stats_.pad_rows += step.n_pads;
+  stats_.kv_bytes_peak =
+      std::max<uint64_t>(stats_.kv_bytes_peak, executor_.kv_bytes(residency_.pages().n_used()));
+}
+
+void StepRunner::abort() {
+  residency_.cache().abort();
+  goes_by_time_ = false;  // says nothing of how long steps take
+}
+
+void StepRunner::observe(double seconds) {
+  if (!goes_by_time_) return;
+  const double predicted = timing_->predicted_seconds();
+  stats_.predicted_s += predicted;
+  stats_.timed_s += seconds;
+  stats_.prediction_error_s += std::abs(predicted - seconds);
+  if (std::isfinite(timing_->limit())) stats_.budget_s += timing_->limit();
+  timing_->observe(seconds);
+}
+
+}  // namespace pando

@@ -1,0 +1,62 @@
+// The step: who advances, the pages for it, the pass, and what was read of it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/output_reader.h"
+#include "engine/residency.h"
+#include "engine/work_view.h"
+#include "exec/executor.h"
+#include "plan/planner.h"
+#include "schedule/batcher.h"
+
+namespace pando {
+
+// Owns no sequence. One thread.
+class StepRunner {
+ public:
+  // What a sequence makes of a row that it wanted.
+  using Take = std::function<void(Sequence& sequence, TokenLogprob next)>;
+
+  // All live longer. batcher: null for FCFS; timing: null where rows alone fill a step.
+  StepRunner(const EngineOptions& options, Planner& planner, Batcher* batcher, Executor& executor,
+             ThreadPool& pool, Residency& residency, StepTiming* timing, EngineStats& stats);
+
+  // Which of the open sequences the next step advances; their pages are reserved. There is at least
+  // one share where a sequence is open.
+  std::vector<Share> choose(const Sequences& open);
+  // Plans, computes and commits the step; `take` hears of each row that was read, in order.
+  void run(std::span<const Share> shares, const Take& take);
+  // Instead, or after `run` threw.
+  void abort();
+  // After a step that was run, how long all of it took.
+  void observe(double seconds);
+
+  const OutputReader& outputs() const { return outputs_; }
+  void observe_logits(OutputReader::LogitsObserver observer) {
+    outputs_.observe(std::move(observer));
+  }
+
+ private:
+  WorkViewBuilder look(const Sequences& open, Batcher& batcher);
+  std::vector<Share> choose(const Sequences& open, Batcher& batcher, const WorkViewBuilder& work);
+  WantedOutput wanted_output(const Share& share) const;
+  void count(const PlannedStep& step, std::span<const Share> shares);
+
+  const EngineOptions& options_;
+  Executor& executor_;
+  Residency& residency_;
+  StepTiming* timing_;
+  EngineStats& stats_;
+  Planner& planner_;
+  FcfsBatcher fcfs_;
+  Batcher& batcher_;
+  OutputReader outputs_;
+  bool reserved_all_ = false;  // of what was chosen last
+  bool goes_by_time_ = false;  // the step under way is the one that timing_ chose
+};
+
+}  // namespace pando

@@ -1,0 +1,42 @@
+// What follows the name of a planner: `radix:threshold=0.9,stateless`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/result.h"
+
+namespace pando {
+
+// Each option is asked for once, by the planner that knows it; `status` then tells of the first
+// that was wrong, or that nobody asked for.
+class TechniqueOptions {
+ public:
+  static constexpr uint32_t kMostCount = 1 << 20;  // rows of that many take gigabytes
+
+  explicit TechniqueOptions(std::string_view sharing);
+
+  const std::string& name() const { return name_; }
+  bool flag(const std::string& key);
+  double number(const std::string& key, double absent, double least, double most);
+  uint32_t count(const std::string& key, uint32_t absent);  // 1 to kMostCount
+  // Numbers above 0 with + between them; none where it is absent.
+  std::vector<uint32_t> ascending(const std::string& key);
+  // For what a planner finds wrong with an option: unless one before it was, `status` says so.
+  void fail(std::string_view key, std::string_view value, std::string_view expected);
+  Status status() const;
+
+ private:
+  // Its value, which must be there; empty where the option is absent.
+  std::string take(const std::string& key);
+
+  std::string name_;
+  std::map<std::string, std::optional<std::string>> values_;  // none: no "=" is there
+  Status status_;
+};
+
+}  // namespace pando

@@ -1,0 +1,107 @@
+#include "exec/cpu/attention_layer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "base/check.h"
+#include "base/fault.h"
+#include "exec/cpu/rows.h"
+#include "exec/cpu/stopwatch.h"
+
+namespace pando::exec {
+
+AttentionLayer::AttentionLayer(const model::ModelConfig& config, const kernel::Kernels& kernels,
+                               ThreadPool& pool, int context, LayerAttention attention,
+                               PhaseTimes& times)
+    : config_(config),
+      kernels_(kernels),
+      pool_(pool),
+      context_(context),
+      q_dim_(config.q_dim()),
+      qkv_dim_(config.q_dim() + 2 * size_t(config.kv_dim())),
+      query_scale_(static_cast<float>(std::numbers::log2e / std::sqrt(config.head_dim))),
+      attention_(std::move(attention)),
+      times_(times) {
+  for (const model::RopeConfig& rotation : config.rotations)
+    ropes_.emplace_back(rotation, config.head_dim, context);
+}
+
+void AttentionLayer::begin(uint32_t n_rows) {
+  qkv_.reserve(n_rows * qkv_dim_ * sizeof(float));
+  attended_.reserve(n_rows * q_dim_ * sizeof(float));
+}
+
+void AttentionLayer::run(int layer, const model::LayerWeights& weights, const StepPlan& plan,
+                         const kernel::KvView& kv, ResidualStream& x, Products& products) {
+  const uint32_t n_rows = plan.n_rows();
+  float* const qkv = qkv_.as<float>();
+  products.multiply(
+      weights.qkv, n_rows,
+      [&](int row, float* own) { return x.read(row, weights.attention_norm, n_rows, own); }, qkv);
+
+  Stopwatch watch;
+  PANDO_CHECK(plan.slot_begin.size() == n_rows + size_t{1} &&
+              plan.slot_begin.back() <= plan.slots.size());
+  const int kv_layer = kv.shape.n_layers == 1 ? 0 : layer;  // one layer: all write it in turn
+  const kernel::NewKeys keys{qkv + q_dim_, qkv + q_dim_ + config_.kv_dim(),
+                             static_cast<int64_t>(qkv_dim_)};
+  const auto position = [&](uint32_t row) {
+    const uint32_t pos = plan.positions[row];
+    return fault_on(Fault::kRopeFromChunk) ? pos - std::min(pos, plan.positions[0]) : pos;
+  };
+  for_blocks(pool_, n_rows, kernel::kKvRowsEach, [&](uint32_t begin, uint32_t end) {
+    for (uint32_t row = begin; row < end; ++row)
+      rotate(layer, weights, position(row), qkv + row * qkv_dim_);
+    kernel::write_kv_rows(kernels_, kv, kv_layer, keys, plan.slot_begin, plan.slots, begin, end);
+  });
+  watch.lap(times_.row_ops_s);
+  attend(layer, plan, kv, keys);
+  watch.lap(times_.attention_s);
+}
+
+void AttentionLayer::attend(int layer, const StepPlan& plan, const kernel::KvView& kv,
+                            const kernel::NewKeys& keys) {
+  const int window = config_.layers[layer].window;
+  const kernel::AttentionArgs args{.kv = kv,
+                                   .layer = kv.shape.n_layers == 1 ? 0 : layer,
+                                   .n_heads = config_.n_heads,
+                                   .scale = query_scale_,
+                                   // One that no sequence outgrows hides nothing.
+                                   .window = window < context_ ? window : 0,
+                                   .positions = plan.positions,
+                                   .tasks = plan.tasks,
+                                   .task_pages = plan.task_pages,
+                                   .q = qkv_.as<float>(),
+                                   .q_stride = static_cast<int64_t>(qkv_dim_),
+                                   .out = attended_.as<float>()};
+  if (attention_)
+    attention_({plan, layer, args, keys, kernels_, pool_, scratch_});
+  else
+    kernel::attention(kernels_, pool_, args, scratch_);
+}
+
+// Bias, norm and rotary embedding of one row's queries and keys.
+void AttentionLayer::rotate(int layer, const model::LayerWeights& weights, uint32_t pos,
+                            float* qkv) {
+  const int head_dim = config_.head_dim;
+  const model::RopeTable& rope = ropes_[config_.layers[layer].rotation];
+  if (!weights.qkv_bias.empty())
+    kernels_.add(qkv, weights.qkv_bias.data(), static_cast<int>(weights.qkv_bias.size()));
+  if (config_.qk_norm == model::QkNorm::kFullWidth) {
+    float* k = qkv + q_dim_;
+    kernels_.rms_norm(qkv, weights.q_norm.data(), config_.rms_eps, config_.q_dim(), qkv);
+    kernels_.rms_norm(k, weights.k_norm.data(), config_.rms_eps, config_.kv_dim(), k);
+  }
+  for (int head = 0; head < config_.n_heads + config_.n_kv_heads; ++head) {
+    float* x = qkv + head * head_dim;
+    if (config_.qk_norm == model::QkNorm::kPerHead) {
+      const std::vector<float>& weight = head < config_.n_heads ? weights.q_norm : weights.k_norm;
+      kernels_.rms_norm(x, weight.data(), config_.rms_eps, head_dim, x);
+    }
+    kernels_.rope(x, rope.cos(pos), rope.sin(pos), rope.rotary_dim());
+  }
+}
+
+}  // namespace pando::exec

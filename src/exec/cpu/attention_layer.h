@@ -1,0 +1,52 @@
+// The attention of decoder layers, from the residual stream to attended rows.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/thread_pool.h"
+#include "exec/cpu/layer_attention.h"
+#include "exec/cpu/products.h"
+#include "exec/cpu/residual_stream.h"
+#include "exec/executor.h"
+#include "kernel/attention.h"
+#include "model/rope.h"
+#include "model/weights.h"
+#include "step/step_plan.h"
+
+namespace pando::exec {
+
+// Owned by one Transformer, used by its thread.
+class AttentionLayer {
+ public:
+  // context: positions of the longest sequence. attention: empty for kernel::attention.
+  AttentionLayer(const model::ModelConfig& config, const kernel::Kernels& kernels, ThreadPool& pool,
+                 int context, LayerAttention attention, PhaseTimes& times);
+
+  void begin(uint32_t n_rows);  // room for the rows of a step
+  // Keys and values of all rows go to their pages; row(r) is what row r attended to.
+  void run(int layer, const model::LayerWeights& weights, const StepPlan& plan,
+           const kernel::KvView& kv, ResidualStream& x, Products& products);
+  float* row(uint32_t row) { return attended_.as<float>() + size_t{row} * q_dim_; }
+
+ private:
+  void rotate(int layer, const model::LayerWeights& weights, uint32_t pos, float* qkv);
+  void attend(int layer, const StepPlan& plan, const kernel::KvView& kv,
+              const kernel::NewKeys& keys);
+
+  const model::ModelConfig& config_;
+  const kernel::Kernels& kernels_;
+  ThreadPool& pool_;
+  int context_;
+  size_t q_dim_, qkv_dim_;
+  std::vector<model::RopeTable> ropes_;  // [config.rotations]
+  float query_scale_;                    // log2(e) / sqrt(head_dim)
+  LayerAttention attention_;
+  PhaseTimes& times_;
+  AlignedBuffer qkv_;       // [n_rows, (n_heads + 2 n_kv_heads) * head_dim] f32
+  AlignedBuffer attended_;  // [n_rows, n_heads * head_dim] f32
+  kernel::AttentionScratch scratch_;
+};
+
+}  // namespace pando::exec

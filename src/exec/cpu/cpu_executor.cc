@@ -1,0 +1,99 @@
+#include "exec/cpu/cpu_executor.h"
+
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "base/errors.h"
+
+namespace pando::exec {
+
+kernel::KvShape kv_shape_of(const model::ModelConfig& config, const CpuOptions& options) {
+  return {.type = options.kv_type,
+          .n_layers = options.hooks.pages == KvPages::kOneLayer ? 1 : config.n_layers(),
+          .n_kv_heads = config.n_kv_heads,
+          .head_dim = config.head_dim,
+          .page_len = options.page_len,
+          .tile_len = options.tile_len,
+          .span_len = options.span_len};
+}
+
+Status CpuExecutor::check_memory(const kernel::KvShape& shape, size_t kv_memory) {
+  const size_t page_bytes = shape.page_bytes(), n_pages = kv_memory / page_bytes;
+  if (n_pages > std::numeric_limits<kernel::PageId>::max())
+    return invalid_argument("kv_memory is {} bytes, expected at most 2^32 pages of {} bytes",
+                            kv_memory, page_bytes);
+  if (n_pages == 0)
+    return invalid_argument(
+        "kv_memory is {} bytes, expected at least one page of {} bytes ({} positions)", kv_memory,
+        page_bytes, shape.page_len);
+  return {};
+}
+
+CpuExecutor::CpuExecutor(const model::Weights& weights, const kernel::Kernels& kernels,
+                         ThreadPool& pool, const CpuOptions& options)
+    : store_(options.hooks.store),
+      poison_pages_(options.poison_pages),
+      memory_(kv_shape_of(weights.config, options), store_ != nullptr ? 0 : options.kv_memory),
+      transformer_(weights, kernels, pool,
+                   {.context = options.context,
+                    .attention = options.hooks.attention,
+                    .all_rows = options.all_rows}) {
+  const kernel::KvShape& shape = memory_.shape();
+  facts_ = {.vocab = weights.config.vocab,
+            .d_model = weights.config.d_model,
+            .page_len = shape.page_len,
+            .tile_len = shape.tile_len,
+            .n_pages = options.kv_memory / shape.page_bytes(),
+            .page_bytes = shape.page_bytes(),
+            .keeps_keys = options.hooks.pages != KvPages::kOneLayer,
+            .name = std::string(kernels.name)};
+  facts_.kv_capacity = facts_.n_pages * static_cast<size_t>(shape.page_len);
+  if (store_ == nullptr) return;
+  facts_.n_pages = options.n_numbers;
+  options.hooks.store->open(shape, options.kv_memory);
+}
+
+size_t CpuExecutor::kv_bytes(size_t n_used) const {
+  return store_ != nullptr ? store_->n_bytes() : n_used * facts_.page_bytes;
+}
+
+void CpuExecutor::submit(StepPlan plan) {
+  PANDO_CHECK(submitted_.size() < static_cast<size_t>(facts_.depth));
+  submitted_.push_back(std::move(plan));
+}
+
+void CpuExecutor::finish() {
+  PANDO_CHECK(!submitted_.empty());
+  const StepPlan plan = std::move(submitted_.front());
+  submitted_.pop_front();
+  try {
+    if (poison_pages_) poison(plan);
+    hidden_ = transformer_.forward(plan, memory_.view());
+  } catch (...) {
+    submitted_.clear();
+    throw;
+  }
+}
+
+const float* CpuExecutor::hidden(uint32_t first, uint32_t) {
+  return hidden_ + size_t{first} * facts_.d_model;
+}
+
+void CpuExecutor::logits(uint32_t first, uint32_t n, float* out) {
+  transformer_.logits(hidden(first, n), n, out);
+}
+
+// Pages are fresh that a copy goes to, or whose first position is written.
+void CpuExecutor::poison(const StepPlan& plan) const {
+  const kernel::KvView view = memory_.view();
+  const auto fill = [&](kernel::PageId page) {
+    std::memset(view.page(page), 0xff, view.shape.page_bytes());
+  };
+  for (const kernel::PageCopy& copy : plan.copies) fill(copy.to);
+  for (const kernel::KvSlot& slot : plan.slots)
+    if (slot.offset == 0) fill(slot.page);
+}
+
+}  // namespace pando::exec

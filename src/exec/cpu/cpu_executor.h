@@ -1,0 +1,63 @@
+// Steps on the processors of this machine.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "base/dtype.h"
+#include "base/thread_pool.h"
+#include "exec/cpu/kv_memory.h"
+#include "exec/cpu/transformer.h"
+#include "exec/executor.h"
+#include "kernel/kernels.h"
+#include "model/weights.h"
+#include "pando/result.h"
+
+namespace pando::exec {
+
+struct CpuOptions {
+  int context = 0;        // positions of the longest sequence
+  bool all_rows = false;  // TransformerOptions
+  PassHooks hooks;
+  DType kv_type = DType::kF16;                        // f32, f16, bf16 or int8
+  size_t kv_memory = 0;                               // bytes for keys and values
+  size_t n_numbers = 0;                               // pages, where they are numbers only
+  int page_len = 32, tile_len = 64, span_len = 2048;  // positions
+  bool poison_pages = false;  // fill fresh pages with NaN, so that a test sees reads of them
+};
+
+// One step at a time: `submit` keeps the plan, `finish` runs it.
+class CpuExecutor final : public Executor {
+ public:
+  // kInvalidArgument for a kv_memory that no page fits, or too many.
+  static Status check_memory(const kernel::KvShape& shape, size_t kv_memory);
+  // `weights` and `pool` live longer; kv_memory is checked. Throws std::bad_alloc.
+  CpuExecutor(const model::Weights& weights, const kernel::Kernels& kernels, ThreadPool& pool,
+              const CpuOptions& options);
+
+  const ExecutorFacts& facts() const override { return facts_; }
+  void submit(StepPlan plan) override;
+  void finish() override;
+  const float* hidden(uint32_t first, uint32_t n) override;
+  void logits(uint32_t first, uint32_t n, float* out) override;
+  bool prepare(size_t n_touched) override { return memory_.prepare(n_touched); }
+  size_t ready_bytes(size_t n_touched) const override { return memory_.ready_bytes(n_touched); }
+  size_t kv_bytes(size_t n_used) const override;
+  PhaseTimes times() const override { return transformer_.times(); }
+
+ private:
+  void poison(const StepPlan& plan) const;
+
+  ExecutorFacts facts_;
+  const KvStore* store_;  // null: keys and values are in memory_
+  bool poison_pages_;
+  KvMemory memory_;
+  Transformer transformer_;
+  std::deque<StepPlan> submitted_;
+  const float* hidden_ = nullptr;  // [outputs of the last step, d_model]
+};
+
+// The layout of keys and values in pages.
+kernel::KvShape kv_shape_of(const model::ModelConfig& config, const CpuOptions& options);
+
+}  // namespace pando::exec

@@ -1,0 +1,34 @@
+// The bytes behind pages of keys and values.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/aligned_buffer.h"
+#include "kernel/kv_layout.h"
+
+namespace pando::exec {
+
+// Address space is taken at once, memory when a page is first used. One thread.
+class KvMemory {
+ public:
+  // Whole pages in at most n_bytes.
+  KvMemory(const kernel::KvShape& shape, size_t n_bytes)
+      : shape_(shape), memory_(n_bytes / shape.page_bytes() * shape.page_bytes()) {}
+
+  kernel::KvView view() const { return {.base = memory_.data(), .shape = shape_}; }
+  const kernel::KvShape& shape() const { return shape_; }
+
+  // Has the system put memory behind 2 MiB more of the pages from n_touched on, whose first touch
+  // takes up to 5 ms where the machine is a virtual one. False where all have memory.
+  bool prepare(size_t n_touched);
+  // Bytes of the pages from n_touched on that have memory behind them.
+  size_t ready_bytes(size_t n_touched) const;
+
+ private:
+  kernel::KvShape shape_;
+  AlignedBuffer memory_;
+  size_t ready_ = 0;  // bytes [0, ready_) were prepared
+};
+
+}  // namespace pando::exec

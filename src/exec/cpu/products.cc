@@ -1,0 +1,58 @@
+#include "exec/cpu/products.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/fault.h"
+#include "exec/cpu/rows.h"
+#include "exec/cpu/stopwatch.h"
+
+namespace pando::exec {
+
+void Products::multiply(std::span<const kernel::PackedMatrix> w, uint32_t n_rows,
+                        kernel::RowSource source, float* y) {
+  Stopwatch watch;
+  const int k = w[0].k(), m = static_cast<int>(n_rows);
+  int64_t n = 0;
+  bool alike = true;
+  for (const kernel::PackedMatrix& matrix : w) {
+    n += matrix.n();
+    alike = alike && kernel::PackedRows::same_for(w[0].type(), matrix.type());
+  }
+  const bool split = fault_on(Fault::kSplitSumOverK) && m >= 64;
+  const auto unpacked = [&](int row, float*) { return unpacked_.as<float>() + int64_t{row} * k; };
+  if (!alike || split) {  // a source may be asked once
+    unpacked_.reserve(size_t{n_rows} * k * sizeof(float));
+    for_rows(pool_, n_rows, [&](uint32_t row) {
+      float* to = unpacked(static_cast<int>(row), nullptr);
+      const float* x = source(static_cast<int>(row), to);
+      if (x != to) std::copy_n(x, k, to);
+    });
+  }
+  for (const kernel::PackedMatrix& matrix : w) {
+    if (&matrix == &w[0] || !kernel::PackedRows::same_for(packed_.weights(), matrix.type()))
+      packed_.pack(kernels_, pool_, matrix.type(), m, k, alike && !split ? source : unpacked);
+    watch.lap(times_.row_ops_s);
+    kernel::multiply(kernels_, pool_, matrix, packed_, y, n);
+    if (split) multiply_halves(matrix, m, y, n);
+    times_.linear_flops += 2.0 * m * matrix.n() * k;
+    watch.lap(times_.linear_s);
+    y += matrix.n();
+  }
+}
+
+void Products::multiply_halves(const kernel::PackedMatrix& w, int m, float* y, int64_t y_stride) {
+  const int64_t k = w.k(), n = w.n(), middle = k / 2;
+  std::vector<float> low(m * k), high(m * k), sum(m * n);
+  for (int64_t r = 0; r < m; ++r) {
+    const float* x = unpacked_.as<float>() + r * k;
+    std::copy(x, x + middle, &low[r * k]);
+    std::copy(x + middle, x + k, &high[r * k + middle]);
+  }
+  kernel::PackedRows packed;
+  kernel::linear(kernels_, pool_, w, low.data(), k, m, y, y_stride, packed);
+  kernel::linear(kernels_, pool_, w, high.data(), k, m, sum.data(), n, packed);
+  for (int64_t r = 0; r < m; ++r) kernels_.add(y + r * y_stride, &sum[r * n], w.n());
+}
+
+}  // namespace pando::exec

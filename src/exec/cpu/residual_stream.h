@@ -1,0 +1,46 @@
+// The residual stream of a step: x, and the sum that each of its rows still waits for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/aligned_buffer.h"
+#include "kernel/kernels.h"
+
+namespace pando::exec {
+
+// A row takes its sum when it is read, while it is in a cache: one pass over the row then adds and
+// norms. Between two sums each row is read once. Different rows may be read by different threads.
+class ResidualStream {
+ public:
+  ResidualStream(const kernel::Kernels& kernels, int d_model, float rms_eps)
+      : kernels_(kernels), d_model_(d_model), rms_eps_(rms_eps) {}
+
+  // Starts a step: room for n_rows rows, nothing to add.
+  void begin(uint32_t n_rows);
+  // Row `row` as it lies, [d_model] f32, for writing.
+  float* row(uint32_t row) { return x_.as<float>() + size_t{row} * d_model_; }
+
+  // x += y + bias, with y in `sums()`, [n_rows, d_model] f32; with a norm x += norm(y + bias).
+  // bias: [d_model] or empty; norm: [d_model] or empty. Both live until the next call.
+  void add(std::span<const float> bias, std::span<const float> norm);
+  float* sums() { return sums_.as<float>(); }
+  // Every row was read: from now on reading adds nothing.
+  void end_add() { pending_ = false; }
+
+  // The row with what was added to it: as it is, or with a norm, [d_model] or empty, normed to
+  // `own`, [d_model] f32. n_rows: those that are read, for Fault::kScalarTailRow.
+  const float* read(uint32_t row, std::span<const float> norm, uint32_t n_rows, float* own);
+
+ private:
+  const float* settle(uint32_t row);
+
+  const kernel::Kernels& kernels_;
+  int d_model_;
+  float rms_eps_;
+  AlignedBuffer x_, sums_;  // [n_rows, d_model] f32
+  bool pending_ = false;
+  std::span<const float> bias_, norm_;
+};
+
+}  // namespace pando::exec

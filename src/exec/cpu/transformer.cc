@@ -1,0 +1,124 @@
+#include "exec/cpu/transformer.h"
+
+#include <cstring>
+
+#include "exec/cpu/rows.h"
+#include "exec/cpu/stopwatch.h"
+#include "kernel/blocks.h"
+#include "kernel/kv_write.h"
+
+namespace pando::exec {
+
+Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& kernels,
+                         ThreadPool& pool, const TransformerOptions& options)
+    : weights_(weights),
+      config_(weights.config),
+      kernels_(kernels),
+      pool_(pool),
+      all_rows_(options.all_rows),
+      products_(kernels, pool, times_),
+      x_(kernels, config_.d_model, config_.rms_eps),
+      attention_(config_, kernels, pool, options.context, options.attention, times_) {}
+
+const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv) {
+  Stopwatch watch;
+  const auto n_outputs = static_cast<uint32_t>(plan.outputs.size());
+  uint32_t n_rows = plan.n_rows();
+  x_.begin(n_rows);
+  attention_.begin(n_rows);
+  gate_up_.reserve(size_t{n_rows} * 2 * config_.d_ff * sizeof(float));
+  hidden_.reserve(size_t{n_outputs} * config_.d_model * sizeof(float));
+  kernel::copy_pages(kv, plan.copies);
+  embed(plan);
+  watch.lap(times_.row_ops_s);
+  for (int i = 0; i < config_.n_layers(); ++i) {
+    mix(i, plan, kv);
+    if (i + 1 == config_.n_layers() && !all_rows_) {  // other rows read nothing behind this point
+      keep_outputs(plan);
+      n_rows = n_outputs;
+      if (n_rows == 0) break;
+    }
+    add_mixed(i, n_rows);
+    feed_forward(i, n_rows);
+  }
+  watch.lap();
+  if (all_rows_) {
+    for_rows(pool_, n_rows, [&](uint32_t row) { x_.read(row, {}, n_rows, nullptr); });
+    x_.end_add();
+    keep_outputs(plan);
+  }
+  for_rows(pool_, n_outputs, [&](uint32_t row) {
+    float* const out = hidden_.as<float>() + size_t{row} * config_.d_model;
+    x_.read(row, weights_.final_norm, n_outputs, out);
+  });
+  watch.lap(times_.row_ops_s);
+  return hidden_.as<float>();
+}
+
+void Transformer::logits(const float* hidden, uint32_t n, float* out) {
+  products_.multiply(
+      weights_.head, n, [&](int row, float*) { return hidden + int64_t{row} * config_.d_model; },
+      out);
+}
+
+void Transformer::embed(const StepPlan& plan) {
+  const model::TensorView& table = weights_.embedding;
+  const int64_t n = config_.d_model;
+  for_rows(pool_, plan.n_rows(), [&](uint32_t row) {
+    const std::byte* from = table.data + plan.tokens[row] * kernel::stored_bytes(table.dtype, n);
+    kernel::read_weights(kernels_, table.dtype, from, n, x_.row(row));
+  });
+}
+
+// What each row gets of the rows before it: attended = attention(norm(x)).
+void Transformer::mix(int i, const StepPlan& plan, const kernel::KvView& kv) {
+  switch (config_.layers[i].mixer) {
+    case model::Mixer::kAttention:
+      return attention_.run(i, weights_.layers[i], plan, kv, x_, products_);
+  }
+}
+
+// x += W_o attended
+void Transformer::add_mixed(int i, uint32_t n_rows) {
+  const model::LayerWeights& layer = weights_.layers[i];
+  products_.multiply(
+      layer.o, n_rows, [&](int row, float*) { return attention_.row(row); }, x_.sums());
+  x_.add(layer.o_bias, layer.attention_sum_norm);
+}
+
+void Transformer::feed_forward(int i, uint32_t n_rows) {
+  switch (config_.layers[i].feed_forward) {
+    case model::FeedForward::kDense:
+      return dense(weights_.layers[i], n_rows);
+  }
+}
+
+// x += W_down swiglu(W_gate norm(x), W_up norm(x))
+void Transformer::dense(const model::LayerWeights& layer, uint32_t n_rows) {
+  float* const gate_up = gate_up_.as<float>();
+  products_.multiply(
+      layer.gate_up, n_rows,
+      [&](int row, float* own) { return x_.read(row, layer.feed_forward_norm, n_rows, own); },
+      gate_up);
+  products_.multiply(
+      layer.down, n_rows,
+      [&](int row, float* own) {
+        const float* gate = gate_up + int64_t{row} * 2 * config_.d_ff;
+        kernels_.swiglu(gate, gate + config_.d_ff, config_.d_ff, own);
+        return own;
+      },
+      x_.sums());
+  x_.add({}, layer.feed_forward_sum_norm);
+}
+
+// Moves the rows of the plan's outputs to the front. Outputs ascend, so no row is overwritten
+// unread.
+void Transformer::keep_outputs(const StepPlan& plan) {
+  for (uint32_t i = 0; i < plan.outputs.size(); ++i) {
+    const uint32_t row = plan.outputs[i];
+    std::memmove(x_.row(i), x_.row(row), config_.d_model * sizeof(float));
+    std::memmove(attention_.row(i), attention_.row(row), config_.q_dim() * sizeof(float));
+  }
+}
+
+}  // namespace pando::exec

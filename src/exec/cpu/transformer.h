@@ -1,0 +1,63 @@
+// The forward pass of a step.
+#pragma once
+
+#include <cstdint>
+
+#include "base/aligned_buffer.h"
+#include "base/thread_pool.h"
+#include "exec/cpu/attention_layer.h"
+#include "exec/cpu/products.h"
+#include "exec/cpu/residual_stream.h"
+#include "exec/executor.h"
+#include "model/weights.h"
+#include "step/step_plan.h"
+
+namespace pando::exec {
+
+// How a Transformer computes, beside its weights.
+struct TransformerOptions {
+  int context = 0;           // positions of the longest sequence
+  LayerAttention attention;  // empty: kernel::attention
+  // The last layer computes rows too that nothing is read from, as the layers before it have to:
+  // for timing a model of few layers in place of one of many. No output changes.
+  bool all_rows = false;
+};
+
+// Executes StepPlans and reads nothing else: no tree, no requests. Owned by one executor, used by
+// its thread, works on its pool. Row by row the arithmetic is that of docs/arithmetic.md.
+class Transformer {
+ public:
+  Transformer(const model::Weights& weights, const kernel::Kernels& kernels, ThreadPool& pool,
+              const TransformerOptions& options);
+
+  // Runs the plan's copies and rows. Returns the hidden states after the final norm of the plan's
+  // outputs, [n_outputs, d_model] f32, valid until the next call.
+  const float* forward(const StepPlan& plan, const kernel::KvView& kv);
+
+  // The LM head: hidden [n, d_model] f32 -> logits [n, vocab] f32.
+  void logits(const float* hidden, uint32_t n, float* out);
+
+  const PhaseTimes& times() const { return times_; }
+
+ private:
+  void embed(const StepPlan& plan);
+  void mix(int i, const StepPlan& plan, const kernel::KvView& kv);
+  void add_mixed(int i, uint32_t n_rows);
+  void feed_forward(int i, uint32_t n_rows);
+  void dense(const model::LayerWeights& layer, uint32_t n_rows);
+  void keep_outputs(const StepPlan& plan);
+
+  const model::Weights& weights_;
+  const model::ModelConfig& config_;
+  const kernel::Kernels& kernels_;
+  ThreadPool& pool_;
+  bool all_rows_;
+  PhaseTimes times_;
+  Products products_;
+  ResidualStream x_;
+  AttentionLayer attention_;
+  AlignedBuffer gate_up_;  // [n_rows, 2 d_ff] f32
+  AlignedBuffer hidden_;   // [n_outputs, d_model] f32
+};
+
+}  // namespace pando::exec

@@ -1,0 +1,25 @@
+#include "kernel/isa.h"
+
+#include "base/errors.h"
+
+namespace pando::kernel {
+
+Result<const Kernels*> kernels_by_name(std::string_view name) {
+  const std::string_view limit = isa_limit();
+  if (!limit.empty() && !isa_named(limit))
+    return invalid_argument(
+        "the environment variable PANDO_ISA is '{}', expected portable, avx2, avx512, avx512bf16 "
+        "or amx",
+        limit);
+  if (name.empty()) return &best_kernels();
+  if (const std::optional<Isa> isa = isa_named(name))
+    if (const Kernels* kernels = kernels_for(*isa)) return kernels;
+  return invalid_argument(
+      "instruction set '{}' is not available here: expected portable, avx2, avx512, avx512bf16 or "
+      "amx, "
+      "as far as "
+      "this processor has them and PANDO_ISA allows",
+      name);
+}
+
+}  // namespace pando::kernel

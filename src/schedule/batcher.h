@@ -1,0 +1,63 @@
+// Which sequences advance together in a step: one interface for FCFS, the packer, and the batches
+// of published techniques. Pure: no clock, threads or I/O, no tree.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "pando/token.h"
+#include "schedule/policy.h"
+#include "schedule/schedule.h"
+
+namespace pando {
+
+// A sequence that waits to start.
+struct WaitingPrompt {
+  std::span<const Token> tokens;
+  uint32_t longest;  // tokens of prompt and answer at most
+  uint64_t isolation_key = 0;
+};
+
+// The open sequences, before their work is looked at.
+struct Queue {
+  size_t n_running;
+  // Those that wait, in order of arrival, as many as may run at a time.
+  FunctionRef<std::vector<WaitingPrompt>()> waiting;
+};
+
+// Which sequences a batcher wants to choose from. Those that run are always shown.
+struct Sight {
+  // Waiting ones are shown, in order of arrival, until all that are shown have so many rows to
+  // compute, or so many that wait are shown.
+  uint64_t n_rows = std::numeric_limits<uint64_t>::max();
+  size_t n_waiting = std::numeric_limits<size_t>::max();
+  bool any_order = false;  // also those for which there is no room to start: any may go first
+  bool times = false;      // with what time depends on, and their jobs
+};
+
+class Batcher {
+ public:
+  virtual ~Batcher() = default;
+  virtual Sight sight(const Queue& queue) = 0;
+  // jobs: [items] of the view where `times` were wanted, else empty.
+  virtual std::vector<Advance> choose(const WorkView& view, std::span<const Job> jobs) = 0;
+};
+
+// Decodes first, then prefill in order of arrival, up to n_rows in a step.
+class FcfsBatcher final : public Batcher {
+ public:
+  explicit FcfsBatcher(uint32_t n_rows) : n_rows_(n_rows) {}
+  Sight sight(const Queue&) override { return {.n_rows = n_rows_}; }
+  std::vector<Advance> choose(const WorkView& view, std::span<const Job>) override {
+    return schedule_fcfs(view, n_rows_);
+  }
+
+ private:
+  uint32_t n_rows_;
+};
+
+}  // namespace pando
