@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/errors.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
@@ -82,6 +83,8 @@ Result<ModelConfig> ModelConfig::from_json(const json& object, std::string_view 
 }
 
 Status ModelConfig::validate(std::string_view source) const {
+  for (const LayerConfig& layer : layers)
+    PANDO_CHECK(layer.window >= 0 && layer.rotation >= 0 && layer.rotation < std::ssize(rotations));
   struct Size {
     const char* field;
     int64_t value, max, multiple;

@@ -41,7 +41,8 @@ struct LayerConfig {
 };
 
 // A plain value. What `load` and `parse` return satisfies `validate`: every size is positive,
-// n_heads is a multiple of n_kv_heads, head_dim of 4, and no product of two sizes overflows int64.
+// n_heads is a multiple of n_kv_heads, head_dim of 4, every layer's rotation is one of rotations,
+// and no product of two sizes overflows int64.
 struct ModelConfig {
   const Family* family = nullptr;  // never null in what is read or made
   int vocab = 0;

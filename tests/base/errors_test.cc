@@ -32,5 +32,12 @@ TEST(Errors, LongTextsLoseTheirMiddle) {
   EXPECT_LT(one_line(std::string(100'000, '\x80')).size(), 3000u);  // no character begins
 }
 
+TEST(OneOfThese, IsAListInWords) {
+  const std::string_view names[] = {"a", "b", "c"};
+  EXPECT_EQ(one_of_these(names), "a, b or c");
+  EXPECT_EQ(one_of_these(std::span(names).first(2)), "a or b");
+  EXPECT_EQ(one_of_these(std::span(names).first(1)), "a");
+}
+
 }  // namespace
 }  // namespace pando

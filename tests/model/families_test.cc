@@ -1,0 +1,43 @@
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "model/family.h"
+#include "model/make_model.h"
+#include "model/weight_specs.h"
+
+namespace pando::model {
+namespace {
+
+TEST(Families, AreFoundByName) {
+  std::set<std::string> names, architectures;
+  for (const Family* family : families()) {
+    EXPECT_TRUE(names.insert(family->name).second) << family->name;
+    EXPECT_TRUE(architectures.insert(family->architecture).second) << family->architecture;
+    EXPECT_EQ(find_family(family->name), family);
+  }
+  EXPECT_EQ(find_family("gpt2"), nullptr);
+  EXPECT_EQ(find_family(""), nullptr);
+}
+
+// Two tensors of one name would be one tensor read twice.
+TEST(Families, NameEachTensorOnceInEachFormat) {
+  for (const Family* family : families()) {
+    const auto config = named_shape(std::string("tiny-") + family->name);
+    ASSERT_TRUE(config.ok()) << config.error().message;
+    EXPECT_EQ(config->family, family);
+    std::set<std::string> names, gguf_names;
+    int without_part = 0;
+    for (const WeightSpec& spec : weight_specs(*config)) {
+      EXPECT_TRUE(names.insert(spec.name).second) << spec.name;
+      EXPECT_TRUE(gguf_names.insert(spec.gguf_name).second) << spec.gguf_name;
+      EXPECT_TRUE(spec.shape.size() == 1 || spec.shape.size() == 2) << spec.name;
+      without_part += spec.part == LayerPart();
+    }
+    EXPECT_EQ(without_part, config->tied_embeddings ? 2 : 3) << family->name;
+  }
+}
+
+}  // namespace
+}  // namespace pando::model
