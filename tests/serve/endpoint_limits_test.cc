@@ -1,4 +1,6 @@
 // How much a request may ask for: of bytes and texts, of the context, of memory.
+#include <fmt/format.h>
+
 #include "serve/endpoints.h"
 
 namespace pando::testing {

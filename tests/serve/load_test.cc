@@ -134,7 +134,7 @@ void misbehave(uint16_t port, int n, unsigned seed) {
         break;
       case 7:
         client.send(whole);
-        client.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send);
+        client.end_sending();
         client.read_all();
         break;
       default:

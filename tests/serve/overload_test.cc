@@ -1,5 +1,6 @@
 // More than there is room or time for: queues, long lists, timeouts, and the end of a server.
 #include <atomic>
+#include <boost/system/system_error.hpp>
 #include <chrono>
 #include <thread>
 
