@@ -57,7 +57,8 @@ def not_listed(root):
 def problems_of(root, document):
     text = (root / "docs" / document).read_text()
     benchmarks = "".join(p.read_text() for top in ("bench", "lab") for p in sorted((root / "src" / top).rglob("*.cc")))
-    planners = "".join(p.read_text() for p in sorted((root / "src/plan").glob("*")))
+    planners = "".join(p.read_text() for folder in ("src/engine", "src/plan", "src/lab/techniques")
+                       for p in sorted((root / folder).glob("*")))
 
     def is_missing(name, path):
         found = (root / path).read_text() if path else planners

@@ -12,7 +12,6 @@
 #include "base/errors.h"
 #include "base/json.h"
 #include "base/nearest.h"
-#include "pando/sharing.h"
 
 namespace pando::capi {
 namespace {
@@ -89,12 +88,6 @@ Result<EngineOptions> read_engine_options(std::string_view text) {
     out = static_cast<int>(fields.integer(name, 0, kMost, out));
   };
   options.sharing = fields.string("sharing", options.sharing);
-  if (const Result<SharingInfo> sharing = sharing_info(options.sharing);
-      sharing && !sharing->warning.empty())
-    return invalid_argument(
-        "{}: 'sharing' is '{}', whose answers are wrong, expected another (hint: it is for timing, "
-        "by the command `pando`)",
-        kSource, options.sharing);
   integer("threads", options.threads);
   options.kv_memory =
       static_cast<size_t>(fields.integer("kv_memory", 0, std::numeric_limits<int64_t>::max(),

@@ -49,17 +49,24 @@ void add_asking(CLI::App& app, RunOptions& o) {
       ->group("Sampling (lines may say otherwise)");
 }
 
+// The techniques of the laboratory only where it is there.
+std::string sharing_help() {
+  std::string help = "tree, packed (nothing shared), prefix_cached";
+  const std::vector<std::string> names = sharing_names();
+  constexpr size_t kOwn = 3;
+  if (names.size() == kOwn) return help;
+  return fmt::format(
+      "{}; or a published technique, to compare:\n{}; options follow\n"
+      "a colon, as in radix:threshold=0.9 (docs/planners.md)",
+      help, fmt::join(names.begin() + kOwn, names.end(), ", "));
+}
+
 }  // namespace
 
 void add_engine_options(CLI::App& app, RunOptions& o) {
   add_input_options(app, o);
   add_model_options(app, o.model);
-  app.add_option(
-         "--sharing", o.model.engine.sharing,
-         "tree, packed (nothing shared), prefix_cached; or a published technique, to compare:\n"
-         "radix, prepacked, padded, length_ordered, hydragen, stacked, no_attention; options "
-         "follow\n"
-         "a colon, as in radix:threshold=0.9 (docs/planners.md)")
+  app.add_option("--sharing", o.model.engine.sharing, sharing_help())
       ->check(planner_name())
       ->capture_default_str();
   CLI::Option* quiet = app.add_flag("--quiet", o.quiet, "No progress and no summary");

@@ -69,9 +69,6 @@ bool EngineLoop::step() {
   if (sequences_.empty()) return false;
   FpStateGuard fp_state;
   const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
   std::vector<Share> shares;
   try {
     shares = runner_.choose(sequences_);
@@ -82,8 +79,10 @@ bool EngineLoop::step() {
   }
   remove_done();
   ++stats_.steps;
-  stats_.step_s += seconds();
-  runner_.observe(seconds());
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  stats_.step_s += seconds;
+  runner_.observe(seconds);
   return true;
 }
 

@@ -135,25 +135,22 @@ TEST(Options, TheLargestPromptAndTheLeastValuesAreTaken) {
 }
 
 TEST(Options, ALongDefaultContextIsRefusedBeforeItsTableIsMade) {
-  model::ModelConfig config;
-  config.max_positions = 1 << 30;
+  constexpr int kPositions = 1 << 30;
   EngineOptions options;
-  const Status status = fill_in(options, config.max_positions);
+  const Status status = fill_in(options, kPositions);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kUnsupported) << "it is the model's";
   EXPECT_EQ(status.error().message,
             "context is 1073741824, expected at most 4194304 (hint: the default is the "
             "model's 1073741824)");
   options.context = 4096;
-  EXPECT_TRUE(fill_in(options, config.max_positions).ok());
+  EXPECT_TRUE(fill_in(options, kPositions).ok());
 }
 
 TEST(Options, MoreMemoryThanTheMachineHas) {
-  model::ModelConfig config;
-  config.max_positions = 100;
   EngineOptions options;
   options.kv_memory = size_t{1} << 60;
-  const Status status = fill_in(options, config.max_positions);
+  const Status status = fill_in(options, /*max_positions=*/100);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);
   EXPECT_TRUE(status.error().message.starts_with(

@@ -58,7 +58,7 @@ TEST(HeldBatch, DoesNotBeginWithTheFirstLinesAlone) {
     const auto summary = run_batch(*engine, in, 0, out, batch_options());
     ASSERT_TRUE(summary.ok());
     EXPECT_EQ(summary->answers, 8u);
-    const auto& figures = summary->stats.technique;
+    const auto& figures = summary->stats.figures;
     const auto batches = std::ranges::find(figures, "batches", &Figure::name);
     ASSERT_NE(batches, figures.end()) << sharing;
     EXPECT_EQ(batches->value, 2) << sharing;

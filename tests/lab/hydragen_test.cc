@@ -98,10 +98,11 @@ TEST(Hydragen, EveryRowMeetsItsPastOnce) {
 }
 
 TEST(Hydragen, LevelsMustAscend) {
+  open_techniques();
   for (const char* sharing :
        {"hydragen:levels=0", "hydragen:levels=4+4", "hydragen:levels=4+", "hydragen:levels=x"})
-    EXPECT_FALSE(make_planner(sharing, kTile)) << sharing;
-  EXPECT_TRUE(make_planner("hydragen:levels=1+2+3", kTile));
+    EXPECT_FALSE(make_technique(sharing, kTile)) << sharing;
+  EXPECT_TRUE(make_technique("hydragen:levels=1+2+3", kTile));
 }
 
 }  // namespace

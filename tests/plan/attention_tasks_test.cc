@@ -72,18 +72,5 @@ TEST(AttentionTasks, NoRowsNoTasks) {
   EXPECT_TRUE(layout.step.plan.tasks.empty());
 }
 
-TEST(Planners, AreFoundByName) {
-  for (const char* name : {"tree", "packed", "prefix_cached"}) {
-    const auto planner = make_planner(name, 64);
-    ASSERT_TRUE(planner);
-    EXPECT_EQ((*planner)->name(), name);
-    EXPECT_EQ((*planner)->shares_tokens(), std::string_view(name) != "packed");
-  }
-  const auto unknown = make_planner("hydra", 64);
-  ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(unknown.error().message.find("'hydra'"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace pando
