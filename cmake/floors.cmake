@@ -24,7 +24,7 @@ if(NOT BUILD_SHARED_LIBS)
   set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 endif()
 
-# Of cli/laboratory.cc and its stub one is compiled.
+# Either cli/laboratory.cc or its stub is compiled. This is the suffix of the one that is left out.
 set(pando_not_laboratory "")
 if(PANDO_LAB)
   set(pando_not_laboratory _stub)
@@ -120,8 +120,8 @@ macro(pando_engine_floors)
   pando_floor(batch openai nlohmann_json::nlohmann_json)
 endmacro()
 
-# The sources that name a deliberate fault, with the faults in them. A program that links these
-# objects takes them instead of the same members of the floors' archives.
+# The sources that name a deliberate fault, compiled again with the faults in them. A program that
+# links these objects takes them in place of the same members of the floors' archives.
 function(pando_faulty_objects)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc ${PROJECT_SOURCE_DIR}/src/*.h)
   set(faulty "")

@@ -17,8 +17,8 @@ class PagePool {
  public:
   explicit PagePool(size_t n_pages);
 
-  // A page with one reference, its contents undefined; nothing when all are taken. Pages that were
-  // used before go first, the last one freed before the others.
+  // A page with one reference, its contents undefined; nothing when all pages are taken. Pages that
+  // were used before go first, and of these the page that was freed last.
   std::optional<PageId> allocate();
   void add_ref(PageId page);
   // Drops one reference; the last one frees the page.

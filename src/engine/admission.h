@@ -1,4 +1,4 @@
-// Who is let in: requests that can be answered, as far as more may be open.
+// Which requests are let in: those that can be answered, as long as max_queue allows more.
 #pragma once
 
 #include <memory>
@@ -10,35 +10,35 @@
 
 namespace pando {
 
-// What an engine can answer at all. Constant.
+// What an engine can answer at all. Fixed when the engine is opened.
 struct Limits {
   int vocab = 0;           // of the model
   size_t kv_capacity = 0;  // tokens whose keys and values fit the memory
-  bool one_pass = false;   // keys and values are gone after a pass, so a request gets one pass only
+  bool one_pass = false;   // keys and values are gone after a pass, so a request gets only one
 };
 
-// One thread, but for check().
+// Used by one thread, except for check().
 class Admission {
  public:
-  // All live longer; tokenizer and timing may be null.
+  // `limits` is copied; all else outlives the Admission. tokenizer and timing may be null.
   Admission(const EngineOptions& options, const Limits& limits, bool shares_tokens,
             const Tokenizer* tokenizer, const StepTiming* timing, Residency& residency,
             EngineStats& stats);
 
-  // kInvalidArgument or kTooLong for a request of tokens that can never be answered. Any thread.
+  // kInvalidArgument or kTooLong for a tokenised request that can never be answered. Any thread.
   Status check(const Request& request) const;
-  // Takes a request up, if it passes `check` and max_queue allows it: adds one sequence for each of
-  // its answers to `open`. kUnavailable. Throws std::bad_alloc. In both cases what was added is
-  // done(), and the caller removes it.
+  // Takes a request that passes `check`, if max_queue allows it, else kUnavailable: adds one
+  // sequence to `open` for each of its answers. Throws std::bad_alloc. After an error or an
+  // exception the sequences that were added are marked `done`, and the caller removes them.
   Status submit(RequestId id, Request request, Listener listener, Sequences& open);
 
-  // An answer ended: it holds nothing any more, and the length of later ones is guessed from it.
+  // Counts an answer that has ended; the length of later answers is predicted from it.
   void ended(const Sequence& sequence);
-  // Gives back what a sequence holds; afterwards it is done().
+  // Gives back what a sequence holds, and marks it `done`.
   void drop(Sequence& sequence);
-  // After sequences were removed from `open`.
+  // To be called after sequences were removed from `open`.
   void recount(const Sequences& open);
-  // Tokens that open answers will come to, what they share counted once.
+  // Tokens that open answers are predicted to come to; shared tokens count once.
   size_t open_tokens() const { return residency_.cache().tree().n_pinned_tokens() + n_to_come_; }
 
  private:
@@ -55,8 +55,8 @@ class Admission {
   Residency& residency_;
   EngineStats& stats_;
   uint64_t next_order_ = 0;
-  double answer_len_ = 128;  // mean of those that ended, the latest ones count most
-  size_t n_to_come_ = 0;     // tokens of open answers, as predicted when a sequence last ended
+  double answer_len_ = 128;  // mean of the answers that ended; the latest ones count most
+  size_t n_to_come_ = 0;     // tokens still to come in open answers, as predicted
 };
 
 }  // namespace pando

@@ -19,13 +19,13 @@
 
 namespace pando {
 
-// What a loop is made of; `options` are filled in.
+// What a loop is made of. `options` have passed fill_in (options.h).
 struct LoopParts {
   LoopOptions options;
   std::unique_ptr<Planner> planner;
   std::unique_ptr<Batcher> batcher;              // null: steps are filled as the options say
-  std::function<std::vector<Figure>()> figures;  // that the planner counts; empty: none
-  std::unique_ptr<ThreadPool> pool;              // on which the executor works too
+  std::function<std::vector<Figure>()> figures;  // counters of the technique; empty: none
+  std::unique_ptr<ThreadPool> pool;              // the executor works on it too
   std::unique_ptr<Executor> executor;
   std::unique_ptr<StepTiming> timing;    // null: rows alone fill a step
   const Tokenizer* tokenizer = nullptr;  // null: there is no text
@@ -40,12 +40,12 @@ class EngineLoop {
 
   // Admission::check; any thread.
   Status check(const Request& request) const { return admission_.check(request); }
-  // Takes a request of tokens up, if it passes `check` and max_queue allows it: kUnavailable.
+  // Takes a tokenised request that passes `check`, if max_queue allows it, else kUnavailable.
   // Throws std::bad_alloc where memory runs out, and has then taken nothing.
   Status submit(RequestId id, Request request, Listener listener);
   void cancel(RequestId id) { cancel(std::vector{id}); }
   void cancel(std::vector<RequestId> ids);
-  // Requests of which nothing is computed but what they share with others, in order of arrival.
+  // Requests of which nothing is computed except tokens that they share, in order of arrival.
   std::vector<RequestId> waiting() const;
   // Ends every open request with this error.
   void fail_all(const Error& error);
@@ -55,7 +55,7 @@ class EngineLoop {
   // For idle time: makes the next step cheaper, a few milliseconds at a time. False when nothing
   // was left to do.
   bool prepare();
-  // Tells the listeners what happened since the last call. They may call anything of this class.
+  // Tells the listeners what happened since the last call. They may call anything in this class.
   void deliver_events() { outbox_.deliver(); }
 
   size_t n_sequences() const { return sequences_.size(); }

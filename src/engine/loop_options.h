@@ -5,15 +5,15 @@
 
 namespace pando {
 
-// What the public options leave to the engine; tests run these tiny.
+// The public options, and sizes that they leave to the engine; tests make these sizes tiny.
 struct LoopOptions {
   EngineOptions engine;
   int page_len = 32;          // positions of a page
-  int tile_len = 64;          // of a tile of attention
-  int span_len = 2048;        // of a span
+  int tile_len = 64;          // positions of a tile of attention
+  int span_len = 2048;        // positions of a span
   bool poison_pages = false;  // fill fresh pages with NaN
-  bool all_rows = false;      // exec::TransformerOptions
-  bool many_prefills = true;  // PackerOptions
+  bool all_rows = false;      // see exec::TransformerOptions
+  bool many_prefills = true;  // see PackerOptions
 };
 
 }  // namespace pando

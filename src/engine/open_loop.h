@@ -8,15 +8,15 @@
 
 namespace pando {
 
-// `model` lives longer. Errors: kInvalidArgument for options that cannot work, kUnavailable where
-// memory or threads are short.
+// `model` outlives the loop. Errors: kInvalidArgument for options that cannot work, kUnavailable
+// where memory or threads are short.
 Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
                                               const LoopOptions& options);
 // Without a tokenizer.
 Result<std::unique_ptr<EngineLoop>> open_loop(const model::Weights& weights,
                                               const LoopOptions& options);
 
-// Engine::open with what the public options leave out.
+// Engine::open, with the options that the public ones leave out.
 Result<std::unique_ptr<Engine>> open_engine(std::shared_ptr<const Model> model,
                                             const LoopOptions& options);
 

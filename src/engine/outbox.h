@@ -9,13 +9,13 @@
 
 namespace pando {
 
-// One thread. A listener may do anything, also add to the outbox.
+// One thread. A listener may do anything, even add to the outbox.
 class Outbox {
  public:
   void add(std::shared_ptr<ActiveRequest> request, Event event) {
     events_.push_back({std::move(request), std::move(event)});
   }
-  // Afterwards `add` needs no memory, once.
+  // After this, the next `add` needs no memory.
   void make_room() {
     if (events_.size() == events_.capacity()) events_.reserve(2 * events_.size() + 16);
   }

@@ -17,31 +17,32 @@ using Sequences = std::vector<std::unique_ptr<Sequence>>;  // in order of arriva
 // What one step does for a sequence.
 struct Share {
   Sequence* sequence;
-  uint32_t n_rows;   // new rows, beyond what earlier shares compute
+  uint32_t n_rows;   // new rows, beyond those that earlier shares compute
   uint32_t n_again;  // cached rows that it computes again
   bool decoding;     // one row from its next token
 };
 
-// Owns tree, pool and pages' counts. One thread.
+// Owns the tree, and the pool with its page counts. One thread.
 class Residency {
  public:
-  // timing: predicts what preempting costs; null: rows count. Lives longer.
+  // timing: predicts what a preemption costs, and outlives this; null: the youngest goes.
   Residency(size_t n_pages, int page_len, const StepTiming* timing)
       : pages_(n_pages), cache_(pages_, page_len), timing_(timing) {}
 
-  // Inserts a prompt, whose first n_public tokens all keys share, and pins it as the sequence's.
-  // Throws std::bad_alloc; then nothing is pinned.
+  // Inserts a prompt and pins its path for the sequence. All isolation keys share its first
+  // n_public tokens. Throws std::bad_alloc; then nothing is pinned.
   void enter(Sequence& sequence, uint64_t isolation_key, std::span<const Token> prompt,
              uint32_t n_public);
   // Gives back what an open sequence holds. keep: what it computed stays cached.
   void leave(Sequence& sequence, bool keep);
 
-  // Locks the path and takes pages for its next rows; younger sequences of `open` that have no part
-  // in the step make room where they must. False where there is no room: then no sequence that
-  // waits starts until one that runs ends.
+  // Locks the path and takes pages for its next n_rows rows. Where pages are short, preempts
+  // younger sequences of `open` that have no part in the step. False where there is still no room:
+  // then no waiting sequence starts until a running one ends.
   bool reserve(Sequence& sequence, uint32_t n_rows, std::span<const Share> step,
                const Sequences& open);
-  // True where a reservation failed or took from others, and no sequence that runs has ended since.
+  // True after a reservation failed or preempted a sequence, until a running sequence ends or
+  // loosen() is called.
   bool tight() const { return tight_; }
   void loosen() { tight_ = false; }
 
@@ -60,7 +61,7 @@ class Residency {
   KvCache cache_;
   const StepTiming* timing_;
   bool tight_ = false;
-  // The waiting one whose start failed, with none taken from since.
+  // The waiting sequence whose start failed, if none was preempted since.
   const Sequence* did_not_fit_ = nullptr;
   uint64_t n_preemptions_ = 0;
 };

@@ -1,4 +1,4 @@
-// The step: who advances, the pages for it, the pass, and what was read of it.
+// The step: chooses who advances, reserves pages, runs the pass and reads its outputs.
 #pragma once
 
 #include <functional>
@@ -18,21 +18,21 @@ namespace pando {
 // Owns no sequence. One thread.
 class StepRunner {
  public:
-  // What a sequence makes of a row that it wanted.
+  // Is given the token that was read from an output row of a sequence.
   using Take = std::function<void(Sequence& sequence, TokenLogprob next)>;
 
-  // All live longer. batcher: null for FCFS; timing: null where rows alone fill a step.
+  // All arguments outlive it. batcher: null for FCFS; timing: null where rows alone fill a step.
   StepRunner(const EngineOptions& options, Planner& planner, Batcher* batcher, Executor& executor,
              ThreadPool& pool, Residency& residency, StepTiming* timing, EngineStats& stats);
 
-  // Which of the open sequences the next step advances; their pages are reserved. There is at least
-  // one share where a sequence is open.
+  // Chooses which of the open sequences the next step advances, and reserves their pages. `open`
+  // must not be empty; at least one sequence of it advances.
   std::vector<Share> choose(const Sequences& open);
-  // Plans, computes and commits the step; `take` hears of each row that was read, in order.
+  // Plans, computes and commits the step; calls `take` for each row that was read, in order.
   void run(std::span<const Share> shares, const Take& take);
-  // Instead, or after `run` threw.
+  // Gives back what was reserved: in place of run(), or after run() threw.
   void abort();
-  // After a step that was run, how long all of it took.
+  // To be called after each step: how long all of it took.
   void observe(double seconds);
 
   const OutputReader& outputs() const { return outputs_; }
@@ -55,7 +55,7 @@ class StepRunner {
   FcfsBatcher fcfs_;
   Batcher& batcher_;
   OutputReader outputs_;
-  bool reserved_all_ = false;  // of what was chosen last
+  bool reserved_all_ = false;  // all that was chosen last has its pages
   bool goes_by_time_ = false;  // the step under way is the one that timing_ chose
 };
 

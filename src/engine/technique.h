@@ -1,4 +1,4 @@
-// What a value of EngineOptions::sharing stands for, and the registry of these.
+// Techniques, which EngineOptions::sharing names, and their registry.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,16 @@
 
 namespace pando {
 
-// A planner, and what it needs of the engine besides. The engine's own are planners alone.
+// A planner, and what else a technique replaces in the engine. The engine's own techniques are
+// planners alone.
 struct Technique {
   std::unique_ptr<Planner> planner;
   std::unique_ptr<Batcher> batcher;  // null: steps are filled as the engine's options say
-  exec::PassHooks hooks;             // of the executor; a store lives in `planner`
-  bool takes_int8 = true;            // as the type of keys and values
-  bool exact = true;                 // whether it keeps the bits, whatever else is in the step
-  std::string warning;               // what is said wherever its output appears; empty: nothing
-  // What it counted since it was made; empty: nothing.
+  exec::PassHooks hooks;             // into the executor; `planner` owns the store
+  bool takes_int8 = true;            // keys and values may be int8
+  bool exact = true;                 // it keeps the bits, whatever else is in the step
+  std::string warning;               // said wherever its output appears; empty: nothing
+  // Its counters, since it was made; empty: none.
   std::function<std::vector<Figure>()> figures;
 };
 
@@ -34,11 +35,12 @@ struct NamedTechnique {
   Technique (*make)(TechniqueOptions& options, int tile_len);  // tile_len: in positions
 };
 
-// Adds to the planners that `sharing` can name, in this order. Before any engine is opened; not
-// from several threads at once.
+// Adds to the techniques that `sharing` can name, in this order. To be called before any engine is
+// opened, and not from several threads at once.
 void register_techniques(std::span<const NamedTechnique> techniques);
 
-// By NAME, or NAME:OPTION,OPTION=VALUE,... (docs/planners.md). Errors: kInvalidArgument.
+// Makes a technique. sharing: NAME, or NAME:OPTION,OPTION=VALUE,... (docs/planners.md). Errors:
+// kInvalidArgument.
 Result<Technique> make_technique(std::string_view sharing, int tile_len);
 
 }  // namespace pando

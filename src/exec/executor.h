@@ -1,4 +1,4 @@
-// The seam below the engine: what computes steps, on whatever device.
+// The seam below the engine: an executor computes steps on some device.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace pando {
 
-// Where the time of steps went, summed over all of them.
+// Where the time of steps went, summed over all steps.
 struct PhaseTimes {
   double linear_s = 0;      // matrix products, the LM head included
   double attention_s = 0;   // tiles of keys and values
@@ -23,41 +23,42 @@ struct ExecutorFacts {
   int d_model = 0;         // values of a hidden row
   int page_len = 0;        // positions of a page
   int tile_len = 0;        // positions of a tile of attention: whole pages
-  size_t n_pages = 0;      // that may be in use at a time
-  size_t page_bytes = 0;   // of one page
+  size_t n_pages = 0;      // pages that may be in use at a time
+  size_t page_bytes = 0;   // bytes of one page
   size_t kv_capacity = 0;  // positions whose keys and values the memory holds
   bool keeps_keys = true;  // false: keys and values are gone after a step
   int depth = 1;           // steps that may be submitted and not finished
-  std::string name;        // of the device and its arithmetic: "avx512"
+  std::string name;        // the device and its arithmetic, as in "avx512"
 };
 
-// Owns the weights as they lie on its device, the memory of keys and values, and every product of
-// rows. The engine knows page numbers and slots only. Used by one thread.
+// Has the weights as they lie on its device, owns the memory of keys and values, and computes every
+// product of rows. The engine knows page numbers and slots only. Used by one thread.
 class Executor {
  public:
   virtual ~Executor() = default;
   virtual const ExecutorFacts& facts() const = 0;
 
-  // Takes up a step; at most facts().depth are submitted and not finished. Copies and rows of steps
-  // are carried out in the order of submission, so a freed page may be used again at once.
+  // Accepts a step. At most facts().depth steps may be submitted and not finished. Copies and rows
+  // are carried out in the order of submission, so the next step may use a page that was freed.
   virtual void submit(StepPlan plan) = 0;
-  // Runs the oldest submitted step to its end. Throws where the step failed: then it and all that
-  // were submitted behind it are gone, and the pages that they write hold nothing.
+  // Runs the oldest submitted step to its end. Throws if that step fails. It and all steps
+  // submitted after it are then dropped, and the contents of the pages that they write are
+  // undefined.
   virtual void finish() = 0;
 
-  // Of the step that was finished last, until the next call of finish():
+  // hidden() and logits() read the step that was finished last, until the next call of finish().
   // The final hidden states of outputs [first, first + n), after the last norm: [n, d_model] f32.
   virtual const float* hidden(uint32_t first, uint32_t n) = 0;
-  // Their logits. out: [n, vocab] f32.
+  // The logits of outputs [first, first + n). out: [n, vocab] f32.
   virtual void logits(uint32_t first, uint32_t n, float* out) = 0;
 
-  // For idle time: has the system put memory behind a few MB of pages more, of those that were
-  // never handed out, [n_touched, n_pages). False where nothing was left to do.
+  // For idle time: asks the system for memory behind a few MB more of the pages that were never
+  // handed out, [n_touched, n_pages). False where nothing was left to do.
   virtual bool prepare(size_t n_touched) = 0;
-  // Bytes of these pages that have memory behind them.
+  // Bytes of the pages [n_touched, n_pages) that have memory behind them.
   virtual size_t ready_bytes(size_t n_touched) const = 0;
 
-  // Bytes of keys and values, where n_used pages are in use.
+  // Bytes of keys and values while n_used pages are in use.
   virtual size_t kv_bytes(size_t n_used) const = 0;
   virtual PhaseTimes times() const = 0;
 };

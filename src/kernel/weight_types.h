@@ -1,6 +1,6 @@
-// The one table of weight types: what they are called, how files hold them, what becomes of them in
-// memory. A new type is a value of DType, a row in weight_types.cc, a reader in blocks.h and, where
-// products take it as it is, a layout and a block in cpu/ (docs/add-an-op.md).
+// The one table of weight types: their names, how files hold them, and how memory holds them. A new
+// type is a value of DType, a row in weight_types.cc, a reader in blocks.h and, where products take
+// it as it is, a layout and a block in cpu/ (docs/add-an-op.md).
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ namespace pando::kernel {
 
 struct WeightTypeInfo {
   DType type;
-  std::string_view name;  // in messages, and of options where `made_as` is one
+  std::string_view name;  // in messages; in options too, where made_as is set
 
-  // In files. A type that no file holds has only the defaults.
+  // In files. A type that no file holds has the defaults here.
   int gguf_id = -1;                   // its number in GGUF files
   std::string_view safetensors = {};  // its name in safetensors files
   std::string_view torch = {};        // its name in config.json
@@ -31,9 +31,11 @@ struct WeightTypeInfo {
   // Whether n weights, whole blocks of them, are finite numbers.
   bool (*all_finite)(const std::byte* from, int64_t n) = nullptr;
 
-  // In memory: the type of a matrix that is kept as stored, its own where products read that.
+  // In memory: the type that a matrix is packed as when it is kept as stored. It is the type itself
+  // where products read that.
   DType packed = type;
-  // The choice that makes a matrix of this type from any other while loading, where there is one.
+  // The WeightType that makes matrices of this type from any other while loading, where there is
+  // one.
   std::optional<WeightType> made_as = {};
 
   bool is_in_files() const { return block_bytes != 0; }
@@ -44,13 +46,14 @@ struct WeightTypeInfo {
 std::span<const WeightTypeInfo> weight_types();
 const WeightTypeInfo& info_of(DType type);
 
-// The type with this number in GGUF files, or this name in safetensors files; null for others.
+// The type with this number in GGUF files, or with this name in safetensors files; null where there
+// is none.
 const WeightTypeInfo* find_gguf_type(uint32_t id);
 const WeightTypeInfo* find_safetensors_type(std::string_view name);
-// The type that is made for a choice; nothing where none is made.
+// The type that a WeightType makes; nothing where it makes none.
 std::optional<DType> made_type(WeightType choice);
 
-// What GGUF calls a type by number, known here or not: "Q5_K", or "type 99".
+// The name of a GGUF type number, whether Pando reads the type or not: "Q5_K", or "type 99".
 std::string gguf_type_name(uint32_t id);
 // The types that are read from GGUF files and from safetensors files: "F32", "F16", ...
 std::vector<std::string_view> gguf_type_names();
@@ -60,7 +63,7 @@ std::vector<std::string_view> safetensors_type_names();
 inline int block_len(DType type) { return info_of(type).block_len; }
 // Bytes of one block, or of one element; 0 for types that no file holds.
 inline size_t block_bytes(DType type) { return info_of(type).block_bytes; }
-// Bytes of n weights that lie in whole blocks.
+// Bytes of n weights in whole blocks.
 inline size_t stored_bytes(DType type, int64_t n) {
   const WeightTypeInfo& info = info_of(type);
   return static_cast<size_t>(n / info.block_len) * info.block_bytes;

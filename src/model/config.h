@@ -25,16 +25,16 @@ constexpr int64_t kMaxPositions = int64_t{1} << 30;
 // RMSNorm of queries and keys, before the rotation: of each head, or of all heads together.
 enum class QkNorm { kNone, kPerHead, kFullWidth };
 
-// What makes a row of a layer out of the rows before it.
+// The part of a layer in which a row meets the rows before it.
 enum class Mixer { kAttention };
 
-// What is computed of each row of a layer on its own.
+// The part of a layer that is computed for each row on its own.
 enum class FeedForward { kDense };  // down(silu(gate(x)) * up(x))
 
 struct LayerConfig {
   Mixer mixer = Mixer::kAttention;
   int window = 0;    // a query at position p sees keys behind p - window; 0: all up to its own
-  int rotation = 0;  // of its queries and keys: index into ModelConfig::rotations
+  int rotation = 0;  // of queries and keys: index into ModelConfig::rotations
   FeedForward feed_forward = FeedForward::kDense;
 
   bool operator==(const LayerConfig&) const = default;
@@ -53,7 +53,7 @@ struct ModelConfig {
   int head_dim = 0;
   int d_ff = 0;
   float rms_eps = 1e-5f;
-  std::vector<RopeConfig> rotations = {RopeConfig()};  // those of all layers, from one on
+  std::vector<RopeConfig> rotations = {RopeConfig()};  // of all layers; at least one
   int max_positions = 0;                               // longest sequence, in tokens
   bool tied_embeddings = false;  // the LM head is the embedding table; lm_head.weight is not read
   QkNorm qk_norm = QkNorm::kNone;
@@ -62,7 +62,7 @@ struct ModelConfig {
   std::optional<int32_t> bos_id = {};
   std::vector<int32_t> eos_ids = {};  // any of these ends a sequence; may be empty
 
-  // With what the family fixes, and nothing else.
+  // A configuration with what the family fixes, and nothing else.
   static ModelConfig of_family(const Family& family);
 
   int n_layers() const { return static_cast<int>(layers.size()); }

@@ -1,5 +1,5 @@
-// What is particular to one family of models. A family is one file of families/, and one line of
-// families/list.h and list.cc; nothing outside of that folder asks which family a model is of.
+// What is particular to one family of models. A family is one file of families/, and one line each
+// in families/list.h and list.cc. Nothing outside that folder asks which family a model belongs to.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -24,18 +24,18 @@ struct Family {
   const char* architecture;       // its class in the transformers library
   const char* gguf_architecture;  // general.architecture; families may share one
 
-  // Sets what no file says: places of norms, biases that are always there. Null: nothing.
+  // Sets what no file says: norms of queries and keys, biases that are always there. Null: nothing.
   void (*fix)(ModelConfig& config) = nullptr;
-  // Reads the fields of a config.json; `fields` keeps what is wrong.
+  // Reads the fields of a config.json; `fields` keeps the first error.
   void (*read)(FieldReader& fields, ModelConfig& config);
   // Writes the fields that only some families have, so that `read` gives the same again. Null:
   // none.
   void (*write)(const ModelConfig& config, nlohmann::ordered_json& object) = nullptr;
 
-  // Whether a GGUF file of the architecture is of this family, not of another one that shares it.
-  // Null: always.
+  // Whether a GGUF file of the architecture belongs to this family, and not to another one that
+  // shares the architecture. Null: always.
   bool (*owns)(const GgufFile& gguf) = nullptr;
-  // Says in the fields of a config.json what the metadata says; `read` reads them.
+  // Translates the metadata of a GGUF file into the fields of a config.json, which `read` reads.
   void (*translate)(GgufTranslator& gguf);
 
   // The tensors of one layer, in the order of the forward pass.
@@ -44,9 +44,9 @@ struct Family {
   std::vector<NamedShape> (*shapes)();
 };
 
-// All of them, in the order of messages.
+// All families, in the order in which messages name them.
 std::span<const Family* const> families();
-// By its name; null where there is none.
+// The family of this name; null where there is none.
 const Family* find_family(std::string_view name);
 
 }  // namespace pando::model

@@ -12,8 +12,8 @@
 
 namespace pando::model {
 
-// Where a tensor of a layer goes. Tensors that name the same vector or stack go there one behind
-// the other, in their order; a matrix has one.
+// Where a tensor of a layer goes. Tensors that name the same vector or stack go there one after
+// another, in their order; a single matrix takes one tensor.
 using LayerPart = std::variant<std::monostate, std::vector<float> LayerWeights::*,
                                Stack LayerWeights::*, kernel::PackedMatrix LayerWeights::*>;
 
@@ -22,7 +22,8 @@ struct WeightSpec {
   std::vector<int64_t> shape;  // outer to inner: [n], or [out, in]
   std::string gguf_name = {};  // in a GGUF file
   LayerPart part = {};         // none for the embedding, the last norm and lm_head
-  // GGUF files hold the rows that the rotary embedding turns together side by side (TensorView).
+  // The rotary embedding turns rows in pairs; GGUF files hold those of a pair side by side
+  // (TensorView).
   bool gguf_pairs = false;
 };
 

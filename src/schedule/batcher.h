@@ -25,25 +25,26 @@ struct WaitingPrompt {
 // The open sequences, before their work is looked at.
 struct Queue {
   size_t n_running;
-  // Those that wait, in order of arrival, as many as may run at a time.
+  // The sequences that wait, in order of arrival; at most as many as may run at a time.
   FunctionRef<std::vector<WaitingPrompt>()> waiting;
 };
 
-// Which sequences a batcher wants to choose from. Those that run are always shown.
+// Which sequences a batcher wants to choose from. Running sequences are always shown.
 struct Sight {
-  // Waiting ones are shown, in order of arrival, until all that are shown have so many rows to
-  // compute, or so many that wait are shown.
+  // Waiting sequences are shown in order of arrival, until the sequences shown have n_rows rows to
+  // compute, or n_waiting waiting ones are shown.
   uint64_t n_rows = std::numeric_limits<uint64_t>::max();
   size_t n_waiting = std::numeric_limits<size_t>::max();
-  bool any_order = false;  // also those for which there is no room to start: any may go first
-  bool times = false;      // with what time depends on, and their jobs
+  bool any_order = false;  // also shows waiting sequences that lack room to start: any may go first
+  bool times = false;      // also shows what time depends on, and the jobs
 };
 
+// Chooses for one step at a time: first says what it wants to see, then which of it advances.
 class Batcher {
  public:
   virtual ~Batcher() = default;
   virtual Sight sight(const Queue& queue) = 0;
-  // jobs: [items] of the view where `times` were wanted, else empty.
+  // jobs: one for each item of the view where Sight::times was set, else empty.
   virtual std::vector<Advance> choose(const WorkView& view, std::span<const Job> jobs) = 0;
 };
 

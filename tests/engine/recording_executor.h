@@ -1,6 +1,7 @@
 // An executor without weights. It keeps every plan, and follows tasks and slots as attention would:
 // the logits of a row are a function of its path, token by token, and of nothing else. A plan that
-// leads a row to another row's past gives other logits; one that leads nowhere throws.
+// leads a row to the wrong past gives other logits; a plan that leads a row nowhere makes finish()
+// throw.
 #pragma once
 
 #include <map>
@@ -60,7 +61,7 @@ class RecordingExecutor final : public Executor {
     uint32_t position;
   };
 
-  // The path before a row, in the slot of the position before its own.
+  // The path before a row, read from the slot of the position before its own.
   uint64_t past_of(const StepPlan& plan, uint32_t row) const {
     const uint32_t before = plan.positions[row] - 1;
     const auto tile_len = static_cast<uint32_t>(facts_.tile_len);

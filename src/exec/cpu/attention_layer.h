@@ -25,7 +25,8 @@ class AttentionLayer {
                  int context, LayerAttention attention, PhaseTimes& times);
 
   void begin(uint32_t n_rows);  // room for the rows of a step
-  // Keys and values of all rows go to their pages; row(r) is what row r attended to.
+  // Writes the keys and values of all rows to their pages, and the attention of row r to row(r),
+  // [n_heads * head_dim] f32.
   void run(int layer, const model::LayerWeights& weights, const StepPlan& plan,
            const kernel::KvView& kv, ResidualStream& x, Products& products);
   float* row(uint32_t row) { return attended_.as<float>() + size_t{row} * q_dim_; }
@@ -40,7 +41,7 @@ class AttentionLayer {
   ThreadPool& pool_;
   int context_;
   size_t q_dim_, qkv_dim_;
-  std::vector<model::RopeTable> ropes_;  // [config.rotations]
+  std::vector<model::RopeTable> ropes_;  // one for each of config.rotations
   float query_scale_;                    // log2(e) / sqrt(head_dim)
   LayerAttention attention_;
   PhaseTimes& times_;

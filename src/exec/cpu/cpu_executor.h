@@ -17,11 +17,11 @@ namespace pando::exec {
 
 struct CpuOptions {
   int context = 0;        // positions of the longest sequence
-  bool all_rows = false;  // TransformerOptions
+  bool all_rows = false;  // see TransformerOptions
   PassHooks hooks;
   DType kv_type = DType::kF16;                        // f32, f16, bf16 or int8
   size_t kv_memory = 0;                               // bytes for keys and values
-  size_t n_numbers = 0;                               // pages, where they are numbers only
+  size_t n_numbers = 0;                               // pages, where a KvStore has the bytes
   int page_len = 32, tile_len = 64, span_len = 2048;  // positions
   bool poison_pages = false;  // fill fresh pages with NaN, so that a test sees reads of them
 };
@@ -29,9 +29,9 @@ struct CpuOptions {
 // One step at a time: `submit` keeps the plan, `finish` runs it.
 class CpuExecutor final : public Executor {
  public:
-  // kInvalidArgument for a kv_memory that no page fits, or too many.
+  // kInvalidArgument where kv_memory holds no page, or more pages than PageId can number.
   static Status check_memory(const kernel::KvShape& shape, size_t kv_memory);
-  // `weights` and `pool` live longer; kv_memory is checked. Throws std::bad_alloc.
+  // `weights`, `kernels` and `pool` outlive it; check_memory has passed. Throws std::bad_alloc.
   CpuExecutor(const model::Weights& weights, const kernel::Kernels& kernels, ThreadPool& pool,
               const CpuOptions& options);
 

@@ -9,7 +9,7 @@
 
 namespace pando::exec {
 
-// Address space is taken at once, memory when a page is first used. One thread.
+// Takes address space at once, and memory when a page is first used. One thread.
 class KvMemory {
  public:
   // Whole pages in at most n_bytes.
@@ -19,8 +19,8 @@ class KvMemory {
   kernel::KvView view() const { return {.base = memory_.data(), .shape = shape_}; }
   const kernel::KvShape& shape() const { return shape_; }
 
-  // Has the system put memory behind 2 MiB more of the pages from n_touched on, whose first touch
-  // takes up to 5 ms where the machine is a virtual one. False where all have memory.
+  // Asks the system for memory behind 2 MiB more of the pages from n_touched on. In a virtual
+  // machine the first touch of these takes up to 5 ms. False where all pages have memory.
   bool prepare(size_t n_touched);
   // Bytes of the pages from n_touched on that have memory behind them.
   size_t ready_bytes(size_t n_touched) const;

@@ -1,4 +1,5 @@
-// Attention of one layer as the forward pass calls it, and what a technique may have in its place.
+// The attention of one layer as the forward pass calls it, and what a technique may use in its
+// place.
 #pragma once
 
 #include <functional>
@@ -10,12 +11,12 @@
 
 namespace pando::exec {
 
-// What a layer's attention is given. Keys and values of the rows are in their slots already.
+// The arguments of a layer's attention. Keys and values of the rows are in their slots already.
 struct LayerPass {
   const StepPlan& plan;
-  int layer;                          // of the model
+  int layer;                          // index of the layer in the model
   const kernel::AttentionArgs& args;  // positions and tasks are those of the plan
-  const kernel::NewKeys& keys;        // of the plan's rows, as they were before rounding
+  const kernel::NewKeys& keys;        // keys and values of the plan's rows, before rounding
   const kernel::Kernels& kernels;
   ThreadPool& pool;
   kernel::AttentionScratch& scratch;
@@ -27,24 +28,24 @@ using LayerAttention = std::function<void(const LayerPass&)>;
 // What pages hold.
 enum class KvPages {
   kAllLayers,
-  kOneLayer,  // that all layers of a step write in turn: keys and values are gone behind a layer
-  kNothing,   // they are numbers only: a KvStore has keys and values
+  kOneLayer,  // all layers write the same pages in turn: keys and values are gone after a layer
+  kNothing,   // pages are numbers only: a KvStore has the keys and values
 };
 
 // Keys and values that a technique keeps itself.
 class KvStore {
  public:
   virtual ~KvStore() = default;
-  // Before the first step; once.
+  // Called once, before the first step. n_bytes: room for keys and values.
   virtual void open(const kernel::KvShape& shape, size_t n_bytes) = 0;
   virtual size_t n_bytes() const = 0;  // in use
 };
 
-// What a published technique has in place of the engine's own.
+// What a published technique puts in place of the engine's own attention and pages.
 struct PassHooks {
   LayerAttention attention;  // empty: kernel::attention
   KvPages pages = KvPages::kAllLayers;
-  KvStore* store = nullptr;  // for kNothing; lives longer
+  KvStore* store = nullptr;  // for kNothing; outlives the executor
 };
 
 }  // namespace pando::exec

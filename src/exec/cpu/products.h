@@ -14,12 +14,12 @@ namespace pando::exec {
 // Owns the packed activations. One for each executor, used by its thread.
 class Products {
  public:
-  // Adds what products take to `times`.
+  // Adds the time of products to `times`.
   Products(const kernel::Kernels& kernels, ThreadPool& pool, PhaseTimes& times)
       : kernels_(kernels), pool_(pool), times_(times) {}
 
-  // y = x w^T of the rows that `source` yields. w: matrices of the same inputs, their outputs one
-  // behind the other; y: [n_rows, outputs of all] f32.
+  // y = x w^T, where `source` yields the rows of x. w: matrices with the same inputs, whose outputs
+  // stand one after another in y: [n_rows, outputs of all matrices] f32.
   void multiply(std::span<const kernel::PackedMatrix> w, uint32_t n_rows, kernel::RowSource source,
                 float* y);
   void multiply(const kernel::PackedMatrix& w, uint32_t n_rows, kernel::RowSource source,
@@ -28,7 +28,7 @@ class Products {
   }
 
  private:
-  // Fault::kSplitSumOverK, of the rows in unpacked_.
+  // For Fault::kSplitSumOverK: multiplies the rows in unpacked_ as two halves of K.
   void multiply_halves(const kernel::PackedMatrix& w, int m, float* y, int64_t y_stride);
 
   const kernel::Kernels& kernels_;

@@ -1,4 +1,4 @@
-// The residual stream of a step: x, and the sum that each of its rows still waits for.
+// The residual stream of a step: x, and the summand that each row of x has still to take.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace pando::exec {
 
-// A row takes its sum when it is read, while it is in a cache: one pass over the row then adds and
-// norms. Between two sums each row is read once. Different rows may be read by different threads.
+// A row takes its summand only when it is read: one pass over the row then adds and norms, while
+// the row is in the processor's cache. Between two calls of add() each row is read once. Several
+// threads may read different rows.
 class ResidualStream {
  public:
   ResidualStream(const kernel::Kernels& kernels, int d_model, float rms_eps)
@@ -21,15 +22,16 @@ class ResidualStream {
   // Row `row` as it lies, [d_model] f32, for writing.
   float* row(uint32_t row) { return x_.as<float>() + size_t{row} * d_model_; }
 
-  // x += y + bias, with y in `sums()`, [n_rows, d_model] f32; with a norm x += norm(y + bias).
+  // x += y + bias, or with a norm x += norm(y + bias), where y is in sums(), [n_rows, d_model] f32.
   // bias: [d_model] or empty; norm: [d_model] or empty. Both live until the next call.
   void add(std::span<const float> bias, std::span<const float> norm);
   float* sums() { return sums_.as<float>(); }
-  // Every row was read: from now on reading adds nothing.
+  // Says that every row was read: from now on reading adds nothing.
   void end_add() { pending_ = false; }
 
-  // The row with what was added to it: as it is, or with a norm, [d_model] or empty, normed to
-  // `own`, [d_model] f32. n_rows: those that are read, for Fault::kScalarTailRow.
+  // Adds the row's summand and returns the row, [d_model] f32. norm: [d_model] or empty. With a
+  // norm the normed row goes to `own`, [d_model] f32, which is returned. n_rows: number of rows
+  // that are read, for Fault::kScalarTailRow.
   const float* read(uint32_t row, std::span<const float> norm, uint32_t n_rows, float* own);
 
  private:

@@ -14,12 +14,12 @@
 
 namespace pando::exec {
 
-// How a Transformer computes, beside its weights.
+// How a Transformer computes, besides its weights.
 struct TransformerOptions {
   int context = 0;           // positions of the longest sequence
   LayerAttention attention;  // empty: kernel::attention
-  // The last layer computes rows too that nothing is read from, as the layers before it have to:
-  // for timing a model of few layers in place of one of many. No output changes.
+  // The last layer computes all rows, as the layers before it have to, though nothing reads most of
+  // them: for timing a model of few layers in place of one of many. No output changes.
   bool all_rows = false;
 };
 
@@ -30,8 +30,8 @@ class Transformer {
   Transformer(const model::Weights& weights, const kernel::Kernels& kernels, ThreadPool& pool,
               const TransformerOptions& options);
 
-  // Runs the plan's copies and rows. Returns the hidden states after the final norm of the plan's
-  // outputs, [n_outputs, d_model] f32, valid until the next call.
+  // Runs the plan's copies and rows. Returns the hidden states of the plan's outputs after the
+  // final norm, [n_outputs, d_model] f32, valid until the next call.
   const float* forward(const StepPlan& plan, const kernel::KvView& kv);
 
   // The LM head: hidden [n, d_model] f32 -> logits [n, vocab] f32.

@@ -10,11 +10,12 @@
 
 namespace pando::lab {
 
-// Empty where attention has the rows of the plan; else the plan's tasks count these rows.
+// The rows of attention where they are not those of the plan; the plan's tasks then mean these
+// rows. Empty where attention has the rows of the plan.
 struct ExpandedRows {
-  std::vector<uint32_t> scatter;    // [n] the row of the plan whose query each has
-  std::vector<uint32_t> positions;  // [n]
-  std::vector<uint32_t> gather;     // [n_rows] the expanded row whose result each takes
+  std::vector<uint32_t> scatter;    // [n_expanded] the row of the plan whose query each takes
+  std::vector<uint32_t> positions;  // [n_expanded]
+  std::vector<uint32_t> gather;     // [n_rows] the expanded row whose result each row takes
 
   bool empty() const { return scatter.empty(); }
 };

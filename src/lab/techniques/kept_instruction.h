@@ -16,14 +16,15 @@ class KeptInstruction {
  public:
   const std::vector<PageId>& pages() const { return pages_; }
 
-  // Whether it begins all prompts, leaves each a token, and no row of it is wanted, of which the
-  // first is at position `first_wanted`. Then `groups` are made to begin with it.
+  // True where the kept instruction can be used: every prompt begins with it and is longer, and no
+  // output is wanted within it. first_wanted: position of the first output that is wanted. `groups`
+  // are then changed to begin with the instruction.
   bool take(std::span<const std::span<const Token>> prompts, PromptGroups& groups,
             uint32_t first_wanted) const;
-  // Takes pages for these tokens, which are there.
+  // Keeps these tokens and takes pages of `store` for them; the store must have enough free pages.
   void keep(std::span<const Token> tokens, PagePool& store, uint32_t page_len);
   void forget(PagePool& store);
-  // Into the first of these pages.
+  // Adds copies of the kept pages to the first of `pages`.
   void copy_into(std::span<const PageId> pages, uint32_t page_len,
                  std::vector<kernel::PageCopy>& copies) const;
 

@@ -1,4 +1,4 @@
-// Attention cut at levels, as Hydragen's planner hands it to attention.
+// The levels of a step, as Hydragen's planner hands them to attention.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace pando::lab {
 
 // Each row meets its path level by level, and the partial results are merged by their log-sum-exp.
-// In place of the plan's tasks.
+// These tasks take the place of the plan's.
 struct LevelRows {
   std::vector<kernel::LevelTask> tasks;
   std::vector<kernel::PageId> pages;   // of the tasks

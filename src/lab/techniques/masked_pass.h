@@ -13,32 +13,32 @@
 
 namespace pando::lab {
 
-// The first rows of the plan, in stacks, have these instead of tasks; the plan's tasks count rows
-// from those behind them.
+// The first rows of the plan stand in stacks, and have masks instead of tasks. The plan's tasks
+// count rows from the first row behind the stacks.
 struct MaskedRows {
   std::vector<kernel::MaskedStack> stacks;
   std::vector<kernel::PageId> pages;     // of the stacks' cells
-  std::vector<uint64_t> masks;           // lab/kernel/masked_attention.h
+  std::vector<uint64_t> masks;           // as in lab/kernel/masked_attention.h
   std::vector<uint32_t> cell_positions;  // [cells of all stacks]
   // Cells that row r of the stacks writes: slots[slot_begin[r] .. slot_begin[r + 1]).
   std::vector<uint32_t> slot_begin;  // [n_rows() + 1]
   std::vector<kernel::KvSlot> slots;
   std::vector<kernel::PageCopy> copies;  // carried out before the rows
-  // Pages of all layers, of the planner. Absent: cells are of this pass only, and `pages` are
-  // counted from 0 in memory of the attention.
+  // The planner's own pages, of all layers. Absent: cells last for this pass only, and `pages`
+  // count from 0 in memory that the attention owns.
   std::optional<kernel::KvView> memory;
   uint32_t n_idle = 0;  // rows at the end of the plan that attend to nothing
 
   uint32_t n_rows() const { return stacks.empty() ? 0 : stacks.back().row_end; }
 };
 
-// Of the step that was planned last; written by a planner, read by its attention.
+// The step that was planned last. A planner writes the rows, and its attention reads them.
 struct MaskedPass {
   MaskedRows rows;
-  uint64_t n_planned = 0, n_computed = 0;  // steps; equal where the last one came to its end
+  uint64_t n_planned = 0, n_computed = 0;  // steps; equal once the last step has come to its end
 };
 
-// A planner whose rows are under masks, by tasks, or attend to nothing.
+// A planner with rows under masks, rows with tasks, and rows that attend to nothing.
 class MaskedPlanner : public Planner {
  public:
   const MaskedRows& masked() const { return pass_->rows; }  // of the step that was planned last

@@ -12,7 +12,7 @@ namespace pando::lab {
 
 // Prompts of a batch are padded on the left to the longest (IPPD 4.4) and attended to as a
 // rectangle, under a dense mask. Every pad is computed, and so is a row for every answer of the
-// batch that has ended, until the last one has.
+// batch that has ended, until the last answer has.
 class PaddedPlanner final : public MaskedPlanner {
  public:
   PaddedPlanner(std::string_view name, int tile_len) : name_(name), tile_len_(tile_len) {}

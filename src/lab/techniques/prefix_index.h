@@ -50,7 +50,7 @@ class PrefixIndexer {
   PrefixIndex index_;
 };
 
-// The same, once.
+// A single PrefixIndexer::build.
 PrefixIndex build_prefix_index(std::span<const Token> ids, std::span<const uint32_t> positions,
                                std::span<const uint32_t> cu_seq_lens);
 

@@ -21,19 +21,21 @@ struct PathRows {
 
 struct PathsOfStep {
   std::vector<PathRows> prompts;  // whole: they begin in this step, at position 0
-  std::vector<PathRows> others;   // they go on from earlier ones
+  std::vector<PathRows> others;   // they go on from earlier steps
 };
 PathsOfStep paths_of(const RowLayout& layout);
-// Of the path that ends at a node; every sequence has its own where a planner shares no tokens.
+// The root of the path that ends at a node. Every sequence has a root of its own where a planner
+// shares no tokens.
 const Node* root_of(const Node* node);
 
-// order: [n_rows] a row of the step, each once, or kPad; a pad is token 0 at position 0. The first
-// n_masked rows leave the step's tasks. The others keep their order; the pads among them come last
-// and attend to nothing. Returns how many these are.
+// Puts the rows of a step in another order, with pads. order: [n_rows] a row of the step, each row
+// once, or kPad; a pad is token 0 at position 0. The first n_masked rows leave the step's tasks.
+// The rows behind them must keep the step's order, and the pads among those must come last: these
+// pads attend to nothing. Returns the number of these pads.
 uint32_t relayout(PlannedStep& step, std::span<const uint32_t> order, uint32_t n_masked);
 
-// A stack of the next seen_from.size() rows, which see the rows of this pass only: row i of the
-// stack sees cells [seen_from[i], i].
+// Adds a stack of the next seen_from.size() rows, which see the rows of this pass only: row i of
+// the stack sees cells [seen_from[i], i].
 void add_stack(MaskedRows& masked, std::span<const uint32_t> seen_from,
                std::span<const uint32_t> positions, int page_len, int tile_len);
 

@@ -1,4 +1,4 @@
-// One stacked prompt of IPPD and who sees whom in it.
+// One stacked prompt of IPPD, and which of its cells see which cells.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct StackCells {
            (context[key] == context[query] || context[key] == 0) &&
            (question[key] == question[query] || question[key] == 0);
   }
-  // Row `query` of equation 10, as kernel/masked_attention.h wants it.
+  // Row `query` of equation 10, as lab/kernel/masked_attention.h wants it.
   void append_mask(uint32_t query, uint32_t tile_len, std::vector<uint64_t>& masks) const {
     for (uint32_t first = 0; first < size(); first += tile_len) {
       uint64_t bits = 0;

@@ -12,14 +12,15 @@ namespace pando::lab {
 struct BatchSize {
   uint64_t n_stacks;
   uint64_t n_rows;   // of the headers
-  uint64_t n_pages;  // that it can come to need
+  uint64_t n_pages;  // pages that the batch can come to need
 };
 
-// Of the first n_groups groups, n_contexts in a stack, as far as their prompts are in the batch.
+// The size of a batch of the first n_groups groups, n_contexts of them in a stack. Prompts that are
+// not in `batch` do not count.
 BatchSize batch_size(const PromptGroups& groups, size_t n_groups, uint32_t n_contexts,
                      std::span<const WaitingPrompt> batch, uint32_t page_len);
 
-// How many contexts in a stack cost the least, by a reckoning of ours.
+// The number of contexts in a stack that costs the least, by an estimate of ours (stack_batch.cc).
 uint32_t contexts_of_stack(const PromptGroups& groups,
                            std::span<const std::span<const Token>> prompts);
 

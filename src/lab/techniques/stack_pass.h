@@ -17,10 +17,10 @@ struct Stack {
 };
 
 struct StackRow {
-  uint32_t packed;  // row of the packed step; kPad
+  uint32_t packed;  // row of the packed step, or kPad
   uint32_t stack, cell;
-  bool
-      everywhere;  // of the instruction: the same cell of every stack, and of the pages kept for it
+  // A row of the instruction: written to the same cell of every stack and of the pages kept for it.
+  bool everywhere;
 };
 
 struct StackPass {
@@ -32,12 +32,12 @@ struct StackPass {
 // The pages that a pass works in.
 struct StackMemory {
   std::span<const Stack> stacks;
-  std::span<const kernel::PageId> instruction;  // that is kept for later batches
+  std::span<const kernel::PageId> instruction;  // pages kept for later batches
   uint32_t page_len;
 };
 
-// The rows of `pass` in place of those of `packed`, which wants the outputs; their cells and masks
-// are added to `masked`.
+// A step with the rows of `pass` in place of those of `packed`, and the outputs that `packed`
+// wants. Adds the cells and masks of these rows to `masked`.
 PlannedStep plan_stack_pass(const PlannedStep& packed, const StackPass& pass,
                             const StackMemory& memory, uint32_t tile_len, MaskedRows& masked);
 

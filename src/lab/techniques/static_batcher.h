@@ -6,23 +6,23 @@
 namespace pando::lab {
 
 struct StaticBatching {
-  // Of those that wait: as they came; shortest first; or packed into bins of the longest one's
-  // length, and then n_sequences bins together.
+  // Order of the waiting prompts: as they came; shortest first; or packed into bins as long as the
+  // longest prompt. With kBins, n_sequences bins start together.
   enum class Order { kArrival, kLength, kBins };
-  // Rows that the prompts of a batch take: their tokens; as many as the longest has, for each
-  // prompt; or as many for each bin that they are packed into.
+  // Rows that the prompts of a batch take: one for each token; for each prompt as many as the
+  // longest has; or for each bin as many as the longest prompt has.
   enum class Shape { kRagged, kRectangle, kBins };
 
-  uint32_t n_rows;           // prompts are computed whole, up to so many rows in a step
-  uint32_t n_sequences = 0;  // above 0: so many start together, and end before others start
+  uint32_t n_rows;           // rows of a step at most; prompts are computed whole
+  uint32_t n_sequences = 0;  // above 0: so many start together, and all end before others start
   Order order = Order::kArrival;
   Shape shape = Shape::kRagged;
 
   bool is_static() const { return n_sequences > 0; }
 };
 
-// Whole sequences: those that run first, all of them, then what waits as `batching` says, as many
-// as may start; at least one.
+// Advances whole sequences: first all that run, then waiting ones as `batching` says, as many as
+// may start. At least one sequence advances.
 std::vector<Advance> schedule_whole(const WorkView& view, const StaticBatching& batching);
 
 class StaticBatcher : public Batcher {
@@ -36,7 +36,7 @@ class StaticBatcher : public Batcher {
   }
 
  protected:
-  // How many of those that wait, in order, start together; at least one.
+  // How many waiting sequences, in order of arrival, start together; at least one.
   virtual size_t batch_of(const Queue&) { return std::numeric_limits<size_t>::max(); }
 
  private:

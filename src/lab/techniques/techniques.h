@@ -13,7 +13,8 @@ Technique hydragen_technique(TechniqueOptions& options, int tile_len);
 Technique stacked_technique(TechniqueOptions& options, int tile_len);
 Technique no_attention_technique(TechniqueOptions& options, int tile_len);
 
-// Adds all of them to what EngineOptions::sharing can name. Once, before any engine is opened.
+// Adds all these techniques to those that EngineOptions::sharing can name. To be called once,
+// before any engine is opened.
 void register_techniques();
 
 }  // namespace pando::lab

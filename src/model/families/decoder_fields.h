@@ -1,4 +1,5 @@
-// The fields of a config.json that decoders have in common; a family calls what it has.
+// The fields of a config.json that decoders have in common. A family calls the functions for the
+// fields that it has.
 #pragma once
 
 #include "base/json.h"
@@ -10,26 +11,28 @@ namespace pando::model {
 // What a family allows, and what the transformers library takes where a field is absent.
 struct DecoderFields {
   int head_dim = 0;  // 0: hidden_size / num_attention_heads
-  bool kv_heads_as_heads =
-      false;  // num_key_value_heads is num_attention_heads; else it must be there
+  // True: an absent num_key_value_heads means num_attention_heads. False: it must be there.
+  bool kv_heads_as_heads = false;
   double rms_eps = 1e-6;
-  bool attention_bias = false;  // may be true: queries, keys, values and the output have one
+  bool attention_bias = false;  // may be true: then queries, keys, values and the output have one
   RopeFields rope = {};
 };
 
-// Sizes, norms, rotation, embeddings and special tokens. Sets the number of layers, and refuses
-// everything that would change the computation and is not offered.
+// Reads sizes, norms, rotation, embeddings and special tokens. Sets the number of layers. Refuses
+// every field that would change the computation in a way that is not supported.
 void read_decoder(FieldReader& fields, const DecoderFields& usual, ModelConfig& config);
 
-// Windows of layers, once their number is read. Null is none; where `sliding_window` is absent it
-// is `absent` tokens, 0 for none.
+// These three read the windows of layers, once read_decoder has set the number of layers. A null
+// `sliding_window` means no window. An absent one means `absent` tokens, 0 for no window.
+//
+// Refuses any window.
 void refuse_window(FieldReader& fields, const ModelConfig& config);
-// Every layer has it.
+// Gives the window to every layer.
 void read_window(FieldReader& fields, int absent, ModelConfig& config);
-// As use_sliding_window, max_window_layers and layer_types say.
+// Gives it to the layers that use_sliding_window, max_window_layers and layer_types name.
 void read_layer_windows(FieldReader& fields, int absent, ModelConfig& config);
 
-// What the two read.
+// Write what read_window and read_layer_windows read.
 void write_window(const ModelConfig& config, nlohmann::ordered_json& object);
 void write_layer_windows(const ModelConfig& config, nlohmann::ordered_json& object);
 

@@ -21,10 +21,11 @@ class LayerSpecs {
   // "<name>.weight" [d_model].
   void norm(const char* name, const char* gguf_name, std::vector<float> LayerWeights::*part);
 
-  // Groups under the names that most families use. Biases and norms as the configuration has them.
-  void queries_keys_values();  // with the biases of these
+  // Groups of tensors, under the names that most families use. Biases and norms are listed where
+  // the configuration has them.
+  void queries_keys_values();  // and their biases
   void query_key_norms();
-  void output();  // of attention, with its bias
+  void output();  // of attention, and its bias
   void gate_and_up();
   void down();
 
@@ -37,8 +38,8 @@ class LayerSpecs {
   std::vector<WeightSpec> specs_;
 };
 
-// The layer of Llama and of what follows it: norms before attention and feed-forward, projections
-// each on their own.
+// The layer of Llama and of families like it: norms before attention and feed-forward, each
+// projection a tensor of its own.
 std::vector<WeightSpec> usual_layer(const ModelConfig& config, int layer, bool gguf_pairs = false);
 
 }  // namespace pando::model

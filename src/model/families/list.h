@@ -1,4 +1,4 @@
-// The families that are known, each defined in the file of its name.
+// The known families, each defined in the file of its name.
 #pragma once
 
 #include "model/family.h"

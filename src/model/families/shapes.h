@@ -12,14 +12,14 @@ struct NamedShape {
   ModelConfig config;
 };
 
-// What every model has. The rest is set where a shape is named.
+// Sizes that every model has. The rest of a configuration is set where its shape is named.
 struct Sizes {
   int vocab, d_model, n_layers, n_heads, n_kv_heads, d_ff;
   int head_dim = 128;
 };
 ModelConfig shape_of(const Family& family, const Sizes& sizes);
 
-// For tests and demonstrations: 64 wide, 4 query heads, 2 of keys and values, 1,024 tokens.
+// For tests and demonstrations: d_model 64, 4 query heads, 2 KV heads, a vocabulary of 1,024.
 struct TinySizes {
   int n_layers, head_dim, d_ff;
   bool tied;
