@@ -50,6 +50,8 @@ def main() -> int:
         if folder not in FLOORS and folder != "pando":
             problems.append(f"{name}: folder '{folder}' is on no floor")
             continue
+        if path.suffix == ".h" and '#include "base/fault.h"' in lines:
+            problems.append(f"{name}: includes base/fault.h, expected that of .cc files alone, which are compiled again with faults")
         allowed = FLOORS.get(folder, set()) | {folder, "pando"} | ({"lab"} if str(name) == KNOWS_LAB else set())
         for number, line in enumerate(lines, 1):
             found = re.match(r'#include "([^/"]+)/', line)

@@ -70,7 +70,7 @@ Command add_bench(CLI::App& app) {
       "Examples:\n"
       "  pando bench list\n"
       "  pando bench speed --quick\n"
-      "  pando bench hydragen-figure-3 --out figures\n"
+      "  pando bench attention --out figures\n"
       "  pando bench compare --peer 'tools/peers/llama_cpp.sh BIN MODELS {kind} {tokens} "
       "{sequences} "
       "{answer} {threads} {weights}'");

@@ -64,7 +64,6 @@ Status Admission::check(const Request& request) const {
 }
 
 Status Admission::submit(RequestId id, Request request, Listener listener, Sequences& open) {
-  if (Status status = check(request); !status) return status;
   auto active = std::make_shared<ActiveRequest>();
   if (request.pooling != Pooling::kNone) request.sampling.max_tokens = 1;  // its last row too
   active->id = id;

@@ -220,9 +220,7 @@ Result<std::unique_ptr<Engine>> open_engine(std::shared_ptr<const Model> model,
   const Model::Parts& parts = model->parts();
   if (parts.weights.layers.empty())
     return invalid_argument("the model was loaded without its weights, which an engine needs");
-  LoopOptions of_loop = options;
-  of_loop.all_rows |= parts.all_rows;
-  Result<std::unique_ptr<EngineLoop>> loop = open_loop(parts, of_loop);
+  Result<std::unique_ptr<EngineLoop>> loop = open_loop(parts, options);
   if (!loop) return loop.error();
   return std::unique_ptr<Engine>(
       new Engine(std::make_unique<Engine::Impl>(std::move(model), std::move(*loop))));

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/check.h"
 #include "base/fp_state.h"
 
 namespace pando {
@@ -16,7 +17,11 @@ EngineLoop::EngineLoop(LoopParts parts)
       admission_(options(), limits(), parts_.planner->shares_tokens(), parts_.tokenizer,
                  parts_.timing.get(), residency_, stats_),
       runner_(options(), *parts_.planner, parts_.batcher.get(), *parts_.executor, *parts_.pool,
-              residency_, parts_.timing.get(), stats_) {}
+              residency_, parts_.timing.get(), stats_) {
+  const ExecutorFacts& facts = parts_.executor->facts();
+  PANDO_CHECK(facts.depth >= 1 && facts.page_len == parts_.options.page_len &&
+              facts.tile_len == parts_.options.tile_len);
+}
 
 Limits EngineLoop::limits() const {
   return {.vocab = parts_.executor->facts().vocab,
@@ -25,6 +30,7 @@ Limits EngineLoop::limits() const {
 }
 
 Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
+  if (Status status = check(request); !status) return status;
   try {
     const Status status =
         admission_.submit(id, std::move(request), std::move(listener), sequences_);

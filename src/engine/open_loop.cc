@@ -8,7 +8,6 @@
 #include "engine/options.h"
 #include "engine/technique.h"
 #include "exec/cpu/cpu_executor.h"
-#include "kernel/isa.h"
 
 namespace pando {
 namespace {
@@ -32,16 +31,16 @@ exec::CpuOptions cpu_options(const LoopOptions& options, const Technique& techni
 Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Technique technique,
                                          LoopParts parts) {
   EngineOptions& engine = parts.options.engine;
-  const exec::CpuOptions cpu = cpu_options(parts.options, technique);
+  exec::CpuOptions cpu = cpu_options(parts.options, technique);
   const kernel::KvShape shape = kv_shape_of(weights.config, cpu);
   if (Status status = exec::CpuExecutor::check_memory(shape, engine.kv_memory); !status)
     return status.error();
   if (engine.kv_type == KvType::kInt8 && !technique.takes_int8)
     return invalid_argument("sharing '{}' with keys and values in int8, expected f32, f16 or bf16",
                             engine.sharing);
-  Result<const kernel::Kernels*> kernels = kernel::kernels_by_name(engine.isa);
-  if (!kernels) return kernels.error();
-  engine.isa = (*kernels)->name;
+  Result<std::string> isa = exec::CpuExecutor::isa_name(engine.isa);
+  if (!isa) return isa.error();
+  engine.isa = cpu.isa = std::move(*isa);
   Result<std::unique_ptr<StepTiming>> timing =
       StepTiming::create(engine, parts.options.many_prefills);
   if (!timing) return timing.error();
@@ -56,7 +55,7 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
   parts.figures = std::move(technique.figures);
   parts.end_ids = weights.config.eos_ids;
   parts.pool = std::make_unique<ThreadPool>(engine.threads, engine.nice);
-  parts.executor = std::make_unique<exec::CpuExecutor>(weights, **kernels, *parts.pool, cpu);
+  parts.executor = std::make_unique<exec::CpuExecutor>(weights, *parts.pool, cpu);
   return std::make_unique<EngineLoop>(std::move(parts));
 }
 
@@ -75,7 +74,7 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const To
   } catch (const std::bad_alloc&) {
     return make_error(ErrorCode::kUnavailable,
                       "not enough memory for a context of {} positions and a kv_memory of {} bytes "
-                      "(hint: less of them)",
+                      "(hint: a smaller context or kv_memory)",
                       context, kv_memory);
   } catch (const std::system_error& error) {
     return make_error(ErrorCode::kUnavailable, "cannot start {} threads: {}", threads,
@@ -87,7 +86,9 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const To
 
 Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
                                               const LoopOptions& options) {
-  return open(model.weights, model.tokenizer.get(), options);
+  LoopOptions of_model = options;
+  of_model.all_rows |= model.all_rows;
+  return open(model.weights, model.tokenizer.get(), of_model);
 }
 
 Result<std::unique_ptr<EngineLoop>> open_loop(const model::Weights& weights,

@@ -15,7 +15,7 @@
 #include "engine/measure_steps.h"
 #include "engine/open_loop.h"
 #include "engine/options.h"
-#include "kernel/isa.h"
+#include "exec/cpu/cpu_executor.h"
 #include "pando/version.h"
 #include "schedule/predictor.h"
 
@@ -32,15 +32,15 @@ Result<std::string> name_of(const Model& model, const EngineOptions& options) {
   EngineOptions full = options;
   if (Status status = fill_in(full, model.parts().weights.config.max_positions); !status)
     return status.error();
-  const Result<const kernel::Kernels*> kernels = kernel::kernels_by_name(full.isa);
-  if (!kernels) return kernels.error();
+  const Result<std::string> isa = exec::CpuExecutor::isa_name(full.isa);
+  if (!isa) return isa.error();
   const ModelInfo info = model.info();
   return fmt::format(
       "{}, {} parameters, {} layers of {}, vocabulary {}, {}; kv {}, {}; {}, {} "
       "threads, {}; {}, {}",
       info.family, info.n_parameters, info.n_layers, info.d_model, info.vocab, info.weight_type,
-      static_cast<int>(full.kv_type), full.sharing, (*kernels)->name, full.threads,
-      processor_name(), version(), kWay);
+      static_cast<int>(full.kv_type), full.sharing, *isa, full.threads, processor_name(), version(),
+      kWay);
 }
 
 // What no engine takes is refused before time is spent on it.

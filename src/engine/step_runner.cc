@@ -62,7 +62,7 @@ WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
   const Sight sight = batcher.sight({.n_running = n_running, .waiting = [&] {
                                        std::vector<WaitingPrompt> waiting;
                                        for (const auto& sequence : open)
-                                         if (waiting.size() < n_most)
+                                         if (!sequence->running && waiting.size() < n_most)
                                            waiting.push_back(sequence->as_waiting());
                                        return waiting;
                                      }});
@@ -78,6 +78,7 @@ WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
     }
     builder.add(*sequence);
     if (!sight.times) continue;
+    PANDO_CHECK(timing_ != nullptr);  // who wants times is what predicts them
     builder.add_times(*sequence);
     timing_->update(sequence->job, sequence->tip->end(),
                     path_count(sequence->tip, &Node::n_committed));

@@ -27,9 +27,11 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
   Result<ModelConfig> config = named_shape(options.shape);
   if (!config) return config;
   if (options.n_layers) {
-    // One too many where there are more, and none below: `validate` refuses both.
-    const int64_t n = std::clamp<int64_t>(*options.n_layers, 0, kMaxLayers + 1);
-    config->layers.resize(static_cast<size_t>(n), config->layers.back());
+    if (*options.n_layers < 1 || *options.n_layers > kMaxLayers)
+      return invalid_argument(
+          "make-model: 'num_hidden_layers' is {}, expected a multiple of 1 in [1, {}]",
+          *options.n_layers, kMaxLayers);
+    config->layers.resize(static_cast<size_t>(*options.n_layers), config->layers.back());
   }
   config->vocab = options.vocab.value_or(config->vocab);
   config->max_positions = options.max_positions.value_or(config->max_positions);

@@ -21,7 +21,6 @@ struct Weights {
   std::vector<LayerWeights> layers;
   std::vector<float> final_norm;  // [d_model]
   kernel::PackedMatrix head;      // [vocab, d_model]
-  bool all_rows = false;          // ModelOptions
 
   // Configuration and files, checked, with no weights read.
   static Result<Weights> open(const std::filesystem::path& directory);

@@ -18,6 +18,7 @@ Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p)
       keys(std::move(k)),
       public_prefixes(std::move(p)),
       started(std::time(nullptr)),
+      warning(sharing_info(e.options().sharing).value().warning),
       metrics(e),
       admission(o.max_prompt_bytes),
       body_room(o.max_bodies_bytes),
@@ -40,11 +41,7 @@ size_t Service::longest() const {
 }
 
 openai::Envelope Service::envelope(const std::string& id) const {
-  const Result<SharingInfo> sharing = sharing_info(engine.options().sharing);
-  return {.id = id,
-          .created = std::time(nullptr),
-          .model = options.model_name,
-          .warning = sharing ? sharing->warning : ""};
+  return {.id = id, .created = std::time(nullptr), .model = options.model_name, .warning = warning};
 }
 
 void Service::log(const LoggedRequest& request) const {

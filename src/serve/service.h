@@ -29,6 +29,7 @@ struct Service {
   const ApiKeys keys;
   const PublicPrefixes public_prefixes;
   const int64_t started;                // seconds since 1970
+  const std::string warning;            // SharingInfo, of the engine
   std::atomic<bool> draining{false};    // no new requests are taken
   std::atomic<bool> is_cutting{false};  // those that are under way end too, no text is begun
   Metrics metrics;

@@ -76,7 +76,7 @@ Status check_sound(const StepPlan& plan) {
   const auto fail = [](const char* what) {
     return invalid_argument("step plan: {}, expected a plan that to_bytes wrote", what);
   };
-  if (plan.positions.size() != n_rows) return fail("positions are not as many as tokens");
+  if (plan.positions.size() != n_rows) return fail("the numbers of positions and tokens differ");
   const std::vector<uint32_t>& begin = plan.slot_begin;
   if (begin.size() != n_rows + 1 || begin[0] != 0 || begin.back() != plan.slots.size() ||
       !std::ranges::is_sorted(begin))
@@ -84,10 +84,10 @@ Status check_sound(const StepPlan& plan) {
   for (const kernel::AttentionTask& task : plan.tasks)
     if (task.row_begin >= task.row_end || task.row_end > n_rows || task.n_pages == 0 ||
         uint64_t{task.first_page} + task.n_pages > plan.task_pages.size())
-      return fail("a task has rows or pages that are not there");
+      return fail("a task names rows or pages beyond those of the plan");
   if (!std::ranges::is_sorted(plan.outputs, std::less_equal<>()) ||
       (!plan.outputs.empty() && plan.outputs.back() >= n_rows))
-    return fail("outputs do not ascend, or are rows that are not there");
+    return fail("outputs do not ascend, or name rows beyond the last one");
   return {};
 }
 
@@ -139,11 +139,12 @@ Result<StepPlan> step_plan_from_bytes(std::span<const std::byte> bytes) {
                               words.n_left());
     if (!read_section(plan, id, n, words))
       return invalid_argument(
-          "step plan: section {} of {} words, expected each known one once, in whole elements", id,
-          n);
+          "step plan: section {} with {} words, expected a known section, at most once, of whole "
+          "elements",
+          id, n);
   }
   if (words.n_left() > 0)
-    return invalid_argument("step plan: {} words behind the last section, expected none",
+    return invalid_argument("step plan: {} words after the last section, expected none",
                             words.n_left());
   if (Status status = check_sound(plan); !status) return status.error();
   return plan;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "cli/process.h"
 
@@ -52,6 +53,25 @@ TEST_F(LabTest, TechniquesThatRoundAreComparedByTokens) {
   const Finished option = run("--input good.jsonl --sharing padded:bach=3");
   EXPECT_EQ(option.code, kUsage) << option;
   EXPECT_TRUE(option.says("sharing 'padded' has no option 'bach'")) << option;
+}
+
+// Without attention all bits of what comes out are others.
+TEST_F(LabTest, WhatComesOutIsCompared) {
+  folder().write("texts-c.jsonl", "{\"text\": \"One text\"}\n{\"text\": \"Another text\"}\n");
+  folder().write("queries-c.jsonl",
+                 "{\"query\": \"q\", \"documents\": [\"first\", \"second\", \"third\"]}\n");
+  folder().write("scores-c.jsonl",
+                 "{\"prompt\": \"The sky is\", \"continuations\": [\" blue\", \" x\"]}\n");
+  const std::tuple<const char*, const char*, const char*> tasks[] = {
+      {"embed", "texts-c.jsonl", "vectors"},
+      {"rerank", "queries-c.jsonl", "scores"},
+      {"score", "scores-c.jsonl", "likelihoods"}};
+  for (const auto& [name, input, what] : tasks) {
+    const Finished other =
+        task(name, fmt::format("--input {} --output /dev/null --compare no_attention", input));
+    EXPECT_EQ(other.code, kOk) << other;
+    EXPECT_TRUE(other.says(fmt::format("{} with the same bits: 0.0% of ", what))) << other;
+  }
 }
 
 TEST_F(LabTest, WithoutAttentionEverythingSaysWrong) {

@@ -1,12 +1,13 @@
-// An executor without weights. It keeps every plan, and follows tasks and slots as attention would:
-// the logits of a row are a function of its path, token by token, and of nothing else. A plan that
-// leads a row to the wrong past gives other logits; a plan that leads a row nowhere makes finish()
-// throw.
+// An executor without weights. It keeps every plan and follows tasks and slots as attention would:
+// each row must meet each tile up to its own position once, in pages that hold its own past. A plan
+// that leads a row elsewhere throws. The logits of a row depend on the tokens of its path alone.
 #pragma once
 
+#include <algorithm>
 #include <map>
+#include <span>
 #include <stdexcept>
-#include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,11 +32,11 @@ class RecordingExecutor final : public Executor {
     paths_.clear();
     for (uint32_t row = 0; row < plan.n_rows(); ++row) {
       const uint64_t past = plan.positions[row] == 0 ? 0 : past_of(plan, row);
-      const Cell cell{mix64(past ^ mix64(static_cast<uint32_t>(plan.tokens[row]) + 1)),
-                      plan.positions[row]};
+      const uint64_t path = mix64(past ^ mix64(static_cast<uint32_t>(plan.tokens[row]) + 1));
+      past_of_path_[path] = past;
       for (uint32_t i = plan.slot_begin[row]; i < plan.slot_begin[row + 1]; ++i)
-        cells_[{plan.slots[i].page, plan.slots[i].offset}] = cell;
-      paths_.push_back(cell.path);
+        cells_[{plan.slots[i].page, plan.slots[i].offset}] = path;
+      paths_.push_back(path);
     }
     hidden_.clear();
     for (const uint32_t output : plan.outputs)
@@ -56,25 +57,38 @@ class RecordingExecutor final : public Executor {
   PhaseTimes times() const override { return {}; }
 
  private:
-  struct Cell {
-    uint64_t path;  // of the token there and all before it
-    uint32_t position;
-  };
+  // The pages of a row's tile.
+  std::span<const kernel::PageId> pages_of(const StepPlan& plan, uint32_t row,
+                                           uint32_t tile) const {
+    std::span<const kernel::PageId> pages;
+    for (const kernel::AttentionTask& task : plan.tasks) {
+      if (task.tile != tile || row < task.row_begin || row >= task.row_end) continue;
+      if (!pages.empty()) throw std::runtime_error("a row meets a tile twice");
+      pages = std::span(plan.task_pages).subspan(task.first_page, task.n_pages);
+    }
+    return pages;
+  }
 
-  // The path before a row, read from the slot of the position before its own.
+  // The path before a row: that of the position before its own. All positions before must hold the
+  // beginnings of that path.
   uint64_t past_of(const StepPlan& plan, uint32_t row) const {
-    const uint32_t before = plan.positions[row] - 1;
     const auto tile_len = static_cast<uint32_t>(facts_.tile_len);
     const auto page_len = static_cast<uint32_t>(facts_.page_len);
-    for (const kernel::AttentionTask& task : plan.tasks) {
-      if (task.tile != before / tile_len || row < task.row_begin || row >= task.row_end) continue;
-      const uint32_t page = before % tile_len / page_len;
-      if (page >= task.n_pages) break;
-      const Cell& cell = cells_.at({plan.task_pages.at(task.first_page + page), before % page_len});
-      if (cell.position != before) break;
-      return cell.path;
+    uint64_t past = 0, expected = 0;
+    for (uint32_t tile = (plan.positions[row] - 1) / tile_len + 1; tile-- > 0;) {
+      const std::span<const kernel::PageId> pages = pages_of(plan, row, tile);
+      const uint32_t end = std::min((tile + 1) * tile_len, plan.positions[row]);
+      for (uint32_t pos = end; pos-- > tile * tile_len;) {
+        const uint32_t page = pos % tile_len / page_len;
+        if (page >= pages.size()) throw std::runtime_error("a row does not meet its past");
+        const uint64_t found = cells_.at({pages[page], pos % page_len});
+        if (past == 0) past = expected = found;
+        if (found != expected) throw std::runtime_error("a row meets another row's past");
+        expected = past_of_path_.at(found);
+      }
     }
-    throw std::runtime_error("row " + std::to_string(row) + " does not meet its past");
+    if (expected != 0) throw std::runtime_error("a row's past begins too late");
+    return past;
   }
 
   // In [-4, 4).
@@ -86,9 +100,10 @@ class RecordingExecutor final : public Executor {
   ExecutorFacts facts_;
   std::vector<StepPlan> plans_;
   size_t n_finished_ = 0;
-  std::map<std::pair<kernel::PageId, uint32_t>, Cell> cells_;  // by page and offset
-  std::vector<uint64_t> paths_;                                // [rows of the last step]
-  std::vector<float> hidden_;                                  // [outputs, d_model]
+  std::map<std::pair<kernel::PageId, uint32_t>, uint64_t> cells_;  // paths by page and offset
+  std::unordered_map<uint64_t, uint64_t> past_of_path_;            // without the last token
+  std::vector<uint64_t> paths_;                                    // [rows of the last step]
+  std::vector<float> hidden_;                                      // [outputs, d_model]
 };
 
 }  // namespace pando::testing

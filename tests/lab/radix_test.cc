@@ -157,9 +157,8 @@ TEST(Radix, CountsBothLayouts) {
 TEST(Radix, TakesWholePromptsAndKeepsPagesUnlessStateless) {
   const Technique technique = technique_named("radix", RadixPlans::kTile);
   EXPECT_NE(dynamic_cast<StaticBatcher*>(technique.batcher.get()), nullptr);
-  EXPECT_EQ(technique.hooks.pages, exec::KvPages::kAllLayers);
-  EXPECT_EQ(technique_named("radix:stateless", RadixPlans::kTile).hooks.pages,
-            exec::KvPages::kOneLayer);
+  EXPECT_FALSE(technique.hooks.one_layer);
+  EXPECT_TRUE(technique_named("radix:stateless", RadixPlans::kTile).hooks.one_layer);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST(StepPlanBytes, OtherBytesAreRefused) {
   EXPECT_NE(error_of(words).find("section 99"), std::string::npos);
   words = words_of(small_plan());
   words.push_back(0);
-  EXPECT_NE(error_of(words).find("behind the last section"), std::string::npos);
+  EXPECT_NE(error_of(words).find("after the last section"), std::string::npos);
   words = words_of(small_plan());
   words[8] = 1;  // the second section once more as the first
   EXPECT_NE(error_of(words).find("section 1"), std::string::npos);

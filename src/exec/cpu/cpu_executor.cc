@@ -6,12 +6,13 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "kernel/isa.h"
 
 namespace pando::exec {
 
 kernel::KvShape kv_shape_of(const model::ModelConfig& config, const CpuOptions& options) {
   return {.type = options.kv_type,
-          .n_layers = options.hooks.pages == KvPages::kOneLayer ? 1 : config.n_layers(),
+          .n_layers = options.hooks.one_layer ? 1 : config.n_layers(),
           .n_kv_heads = config.n_kv_heads,
           .head_dim = config.head_dim,
           .page_len = options.page_len,
@@ -31,12 +32,17 @@ Status CpuExecutor::check_memory(const kernel::KvShape& shape, size_t kv_memory)
   return {};
 }
 
-CpuExecutor::CpuExecutor(const model::Weights& weights, const kernel::Kernels& kernels,
-                         ThreadPool& pool, const CpuOptions& options)
+Result<std::string> CpuExecutor::isa_name(std::string_view isa) {
+  const Result<const kernel::Kernels*> kernels = kernel::kernels_by_name(isa);
+  if (!kernels) return kernels.error();
+  return std::string((*kernels)->name);
+}
+
+CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const CpuOptions& options)
     : store_(options.hooks.store),
       poison_pages_(options.poison_pages),
       memory_(kv_shape_of(weights.config, options), store_ != nullptr ? 0 : options.kv_memory),
-      transformer_(weights, kernels, pool,
+      transformer_(weights, *kernel::kernels_by_name(options.isa).value(), pool,
                    {.context = options.context,
                     .attention = options.hooks.attention,
                     .all_rows = options.all_rows}) {
@@ -47,11 +53,12 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, const kernel::Kernels& k
             .tile_len = shape.tile_len,
             .n_pages = options.kv_memory / shape.page_bytes(),
             .page_bytes = shape.page_bytes(),
-            .keeps_keys = options.hooks.pages != KvPages::kOneLayer,
-            .name = std::string(kernels.name)};
+            .keeps_keys = !options.hooks.one_layer,
+            .name = options.isa};
   facts_.kv_capacity = facts_.n_pages * static_cast<size_t>(shape.page_len);
   if (store_ == nullptr) return;
   facts_.n_pages = options.n_numbers;
+  facts_.page_bytes = 0;
   options.hooks.store->open(shape, options.kv_memory);
 }
 

@@ -2,20 +2,21 @@
 #pragma once
 
 #include <deque>
-#include <memory>
+#include <string>
+#include <string_view>
 
 #include "base/dtype.h"
 #include "base/thread_pool.h"
 #include "exec/cpu/kv_memory.h"
 #include "exec/cpu/transformer.h"
 #include "exec/executor.h"
-#include "kernel/kernels.h"
 #include "model/weights.h"
 #include "pando/result.h"
 
 namespace pando::exec {
 
 struct CpuOptions {
+  std::string isa;        // as isa_name gives it
   int context = 0;        // positions of the longest sequence
   bool all_rows = false;  // see TransformerOptions
   PassHooks hooks;
@@ -31,9 +32,11 @@ class CpuExecutor final : public Executor {
  public:
   // kInvalidArgument where kv_memory holds no page, or more pages than PageId can number.
   static Status check_memory(const kernel::KvShape& shape, size_t kv_memory);
-  // `weights`, `kernels` and `pool` outlive it; check_memory has passed. Throws std::bad_alloc.
-  CpuExecutor(const model::Weights& weights, const kernel::Kernels& kernels, ThreadPool& pool,
-              const CpuOptions& options);
+  // The instruction set of that name, or the best one for "", as facts().name has it.
+  // kInvalidArgument for one that is not there.
+  static Result<std::string> isa_name(std::string_view isa);
+  // `weights` and `pool` outlive it; check_memory and isa_name have passed. Throws std::bad_alloc.
+  CpuExecutor(const model::Weights& weights, ThreadPool& pool, const CpuOptions& options);
 
   const ExecutorFacts& facts() const override { return facts_; }
   void submit(StepPlan plan) override;

@@ -25,14 +25,7 @@ struct LayerPass {
 // Writes args.out, [n_rows, n_heads, head_dim] f32.
 using LayerAttention = std::function<void(const LayerPass&)>;
 
-// What pages hold.
-enum class KvPages {
-  kAllLayers,
-  kOneLayer,  // all layers write the same pages in turn: keys and values are gone after a layer
-  kNothing,   // pages are numbers only: a KvStore has the keys and values
-};
-
-// Keys and values that a technique keeps itself.
+// Keys and values that a technique keeps itself. The engine's pages are numbers only then.
 class KvStore {
  public:
   virtual ~KvStore() = default;
@@ -44,8 +37,9 @@ class KvStore {
 // What a published technique puts in place of the engine's own attention and pages.
 struct PassHooks {
   LayerAttention attention;  // empty: kernel::attention
-  KvPages pages = KvPages::kAllLayers;
-  KvStore* store = nullptr;  // for kNothing; outlives the executor
+  // Pages have one layer, which all layers write in turn: keys and values are gone after a layer.
+  bool one_layer = false;
+  KvStore* store = nullptr;  // outlives the executor; null: pages hold keys and values
 };
 
 }  // namespace pando::exec

@@ -178,12 +178,10 @@ Technique radix_technique(TechniqueOptions& options, int tile_len) {
   auto planner = std::make_unique<RadixPlanner>(radix, tile_len);
   auto attention = planner->attention();
   const auto* const counts = planner.get();
-  return {
-      .planner = std::move(planner),
-      .batcher = std::make_unique<StaticBatcher>(StaticBatching{.n_rows = radix.n_rows}),
-      .hooks = {.attention = std::move(attention),
-                .pages = radix.stateless ? exec::KvPages::kOneLayer : exec::KvPages::kAllLayers},
-      .figures = [counts] { return counts->figures(); }};
+  return {.planner = std::move(planner),
+          .batcher = std::make_unique<StaticBatcher>(StaticBatching{.n_rows = radix.n_rows}),
+          .hooks = {.attention = std::move(attention), .one_layer = radix.stateless},
+          .figures = [counts] { return counts->figures(); }};
 }
 
 }  // namespace pando::lab

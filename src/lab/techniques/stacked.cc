@@ -71,6 +71,7 @@ class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
 
   PlannedStep plan(const KvCache& cache, const std::vector<WantedOutput>& wanted) override {
     forget_what_failed();
+    ++pass_->n_planned;  // first: a plan that fails half-way is a step that failed
     const RowLayout layout = lay_out_rows(cache, wanted);
     const PathsOfStep paths = paths_of(layout);
     StackPass pass{layout.step.plan, {}, std::vector<uint32_t>(layout.step.plan.n_rows(), kPad)};
@@ -280,7 +281,6 @@ class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
 
   PlannedStep finish(const PlannedStep& packed, const StackPass& pass) {
     pass_->rows = {.copies = std::exchange(copies_, {}), .memory = memory_->view()};
-    ++pass_->n_planned;
     PlannedStep step = plan_stack_pass(packed, pass, {stacks_, instruction_.pages(), page_len_},
                                        tile_len_, pass_->rows);
     n_rows_ += step.plan.n_rows();
@@ -327,7 +327,7 @@ Technique stacked_technique(TechniqueOptions& options, int tile_len) {
   StackedPlanner* const own = planner.get();
   return {.planner = std::move(planner),
           .batcher = std::make_unique<StackedBatcher>(*own),
-          .hooks = {.attention = own->attention(), .pages = exec::KvPages::kNothing, .store = own},
+          .hooks = {.attention = own->attention(), .store = own},
           .takes_int8 = false,
           .exact = false,
           .figures = [own] { return own->figures(); }};
