@@ -5,7 +5,7 @@
 namespace pando {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 20;  // of records that wait, but for the last one
+constexpr size_t kMostWaitingBytes = size_t{1} << 20;  // but for the last record
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void Inbox::put(Event event) {
 bool Inbox::put(InputRecord record) {
   {
     std::unique_lock lock(mutex_);
-    has_room_.wait(lock, [&] { return closed_ || record_bytes_ < kMostBytes; });
+    has_room_.wait(lock, [&] { return closed_ || record_bytes_ < kMostWaitingBytes; });
     if (closed_) return false;
     record_bytes_ += record.text.size() + sizeof record;
     records_.push_back(std::move(record));

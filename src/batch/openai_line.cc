@@ -19,12 +19,12 @@ using Json = nlohmann::json;
 constexpr std::string_view kUrls[] = {"/v1/completions", "/v1/chat/completions", "/v1/embeddings"};
 constexpr openai::Endpoint kEndpoints[] = {openai::Endpoint::kCompletions, openai::Endpoint::kChat,
                                            openai::Endpoint::kEmbeddings};
-constexpr std::string_view kLineFields[] = {"custom_id", "method", "url", "body"};
+constexpr std::string_view kEnvelopeFields[] = {"custom_id", "method", "url", "body"};
 
 Status read_body(const Json& json, BatchLine& line) {
   Fields fields(json);
   std::string method = "POST", url;
-  fields.only(kLineFields);
+  fields.only(kEnvelopeFields);
   fields.text("method", method);
   fields.text("url", url);
   if (method != "POST") fields.fail("method", json["method"], "\"POST\"");

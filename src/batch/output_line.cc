@@ -11,21 +11,21 @@
 namespace pando {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json logprobs_json(const std::vector<TokenLogprob>& tokens) {
-  Json list = Json::array();
+OrderedJson logprobs_json(const std::vector<TokenLogprob>& tokens) {
+  OrderedJson list = OrderedJson::array();
   for (const TokenLogprob& token : tokens) list.push_back(openai::printed(token.logprob));
   return list;
 }
 
 // For each token, the likeliest ones in its place.
-Json top_json(const std::vector<TokenLogprob>& tokens, const Model& model) {
-  Json list = Json::array();
+OrderedJson top_json(const std::vector<TokenLogprob>& tokens, const Model& model) {
+  OrderedJson list = OrderedJson::array();
   for (const TokenLogprob& token : tokens) {
-    Json places = Json::array();
+    OrderedJson places = OrderedJson::array();
     for (const auto& [id, logprob] : token.top) {
-      Json place = {{"token", id}};
+      OrderedJson place = {{"token", id}};
       if (const Result<std::string> text = model.decode(std::span(&id, 1)); text)
         place["text"] = *text;
       place["logprob"] = openai::printed(logprob);
@@ -38,12 +38,12 @@ Json top_json(const std::vector<TokenLogprob>& tokens, const Model& model) {
 
 }  // namespace
 
-Json output_object(const BatchLine& of, const BatchQuestion& question, const Completion& completion,
-                   const Model& model) {
+OrderedJson output_object(const BatchLine& of, const BatchQuestion& question,
+                          const Completion& completion, const Model& model) {
   const SamplingOptions& sampling = question.request.sampling;
-  Json line;
-  line["id"] = Json::parse(of.id_json);
-  if (question.id) line["question_id"] = Json::parse(question.id_json);
+  OrderedJson line;
+  line["id"] = OrderedJson::parse(of.id_json);
+  if (question.id) line["question_id"] = OrderedJson::parse(question.id_json);
   if (of.contexts.size() > 1) {
     line["part"] = question.part;
     line["parts"] = of.contexts.size();
@@ -74,7 +74,7 @@ Json output_object(const BatchLine& of, const BatchQuestion& question, const Com
 std::string output_line(const BatchLine& line, const BatchQuestion& question,
                         const Completion& completion, const Model& model) {
   return output_object(line, question, completion, model)
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+      .dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 Result<std::vector<std::string>> answer_texts(std::string_view lines) {

@@ -8,8 +8,8 @@
 namespace pando {
 namespace {
 
-constexpr int kLeastRoom = 16;     // tokens: less of a context says nothing
-constexpr size_t kMostBytes = 32;  // of a token, as long as it matters here
+constexpr int kLeastRoom = 16;          // tokens: less of a context says nothing
+constexpr size_t kMostTokenBytes = 32;  // as long as it matters here
 constexpr int kMargin = 8;  // tokens: at a cut, other ones may come out than in the whole text
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
@@ -73,7 +73,7 @@ class Fitter {
 
   // The beginning of a text, of at most n tokens: its length in bytes, at least 1.
   size_t beginning(std::string_view text, int n) const {
-    size_t bytes = std::min(text.size(), static_cast<size_t>(n) * kMostBytes);
+    size_t bytes = std::min(text.size(), static_cast<size_t>(n) * kMostTokenBytes);
     if (bytes < text.size()) bytes = std::max<size_t>(1, good_place(text, bytes));
     for (int n_tokens = length(text.substr(0, bytes)); n_tokens > n && bytes > 1;
          n_tokens = length(text.substr(0, bytes)))

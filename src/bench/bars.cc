@@ -14,7 +14,7 @@
 namespace pando::bench {
 namespace {
 
-constexpr double kTop = 34, kBar = 12, kGap = 6, kDrawn = 400, kValue = 60;
+constexpr double kBarsTop = 34, kBar = 12, kGap = 6, kDrawn = 400, kValue = 60;
 constexpr double kLetter = 6.5;  // wide, on the mean
 
 struct Drawn {
@@ -66,14 +66,14 @@ std::string to_svg(const Table& table, const Bars& bars) {
   const double left = 20 + kLetter * static_cast<double>(longest);
   const double row_height = kBar * static_cast<double>(drawn.size()) + kGap;
   const double legend = 18 * static_cast<double>(drawn.size());
-  const double top = kTop + legend;
+  const double top = kBarsTop + legend;
   const auto x_of = [&](double value) { return left + (value - low) / (high - low) * kDrawn; };
   const double for_title = 16 + kLetter * static_cast<double>(table.title.size());
   std::string svg = svg_sheet(std::max(left + kDrawn + kValue, for_title),
                               top + row_height * static_cast<double>(names.size()) + kGap);
   svg += text_at(8, 20, "start", table.title);
   for (size_t i = 0; i < drawn.size(); ++i) {
-    const double y = kTop + 18 * static_cast<double>(i);
+    const double y = kBarsTop + 18 * static_cast<double>(i);
     svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"10\" fill=\"{}\"/>\n",
                        left, y, kColors[i % kColors.size()]);
     svg += text_at(left + 18, y + 9, "start", drawn[i].name);

@@ -23,7 +23,7 @@
 namespace pando::bench {
 namespace {
 
-double seconds_each(const Harness& harness) { return harness.choose(0.02, 0.6, 1.0); }
+double seconds_each_way(const Harness& harness) { return harness.choose(0.02, 0.6, 1.0); }
 
 // Every thread multiplies a part of the inputs with all outputs; the parts are added.
 class SplitProduct {
@@ -122,7 +122,7 @@ void add_row(const Harness& harness, Table& table, const std::string& what,
              const std::vector<Variant>& variants) {
   std::vector<std::function<void()>> calls;
   for (const Variant& variant : variants) calls.push_back(variant.run);
-  const auto times = times_in_turn(seconds_each(harness), calls);
+  const auto times = times_in_turn(seconds_each_way(harness), calls);
   size_t best = 1;
   for (size_t i = 2; i < times.size(); ++i)
     if (median(times[i]) < median(times[best])) best = i;

@@ -12,7 +12,7 @@
 namespace pando::bench {
 namespace {
 
-double seconds_each(const Harness& harness) { return harness.choose(0.01, 0.3, 1.0); }
+double seconds_each_rate(const Harness& harness) { return harness.choose(0.01, 0.3, 1.0); }
 
 }  // namespace
 
@@ -56,7 +56,8 @@ double read_bandwidth(const Harness& harness) {
 double own_read_rate(const Harness& harness, AttentionCase shape) {
   ThreadPool pool(harness.threads());
   AttentionWork work(shape, harness.cold_bytes());
-  const double seconds = time_calls(seconds_each(harness), [&] { work.per_sequence(pool); }).wall;
+  const double seconds =
+      time_calls(seconds_each_rate(harness), [&] { work.per_sequence(pool); }).wall;
   shape.own_copies = true;  // what is read counts for each
   return shape.bytes() / seconds;
 }
@@ -71,13 +72,13 @@ double attention_rate(const Harness& harness, int n_rows, int n_keys, int head_d
                             .n_kv_heads = n_kv_heads,
                             .head_dim = head_dim};
   AttentionWork work(shape, harness.cold_bytes());
-  return shape.flops() / time_calls(seconds_each(harness), [&] { work.shared(pool); }).wall;
+  return shape.flops() / time_calls(seconds_each_rate(harness), [&] { work.shared(pool); }).wall;
 }
 
 double product_rate(const Harness& harness, DType type, int m, int n, int k) {
   ThreadPool pool(harness.threads());
   ProductWork work(type, n, k, harness.cold_bytes());
-  return 2.0 * m * n * k / time_calls(seconds_each(harness), [&] { work.run(pool, m); }).wall;
+  return 2.0 * m * n * k / time_calls(seconds_each_rate(harness), [&] { work.run(pool, m); }).wall;
 }
 
 }  // namespace pando::bench

@@ -28,7 +28,7 @@ std::vector<int> thread_counts(const Harness& harness) {
 
 std::string percent(double part) { return number(100 * part); }
 
-double seconds_each(const Harness& harness) { return harness.choose(0.01, 0.15, 0.5); }
+double seconds_each_kernel(const Harness& harness) { return harness.choose(0.01, 0.15, 0.5); }
 
 void run_peak(Harness& harness) {
   Table table{.title = "What this machine can do at most",
@@ -76,7 +76,8 @@ void run_gemm(Harness& harness) {
           const Peak peak = multiply_peak(pool, type);
           for (const int m : all_rows) {
             if (cold && m > 64) continue;  // the same then
-            const CallTime time = time_calls(seconds_each(harness), [&] { work.run(pool, m); });
+            const CallTime time =
+                time_calls(seconds_each_kernel(harness), [&] { work.run(pool, m); });
             const double operations = 2.0 * m * n * k;
             table.add({fmt::format("{} x {}", n, k), std::string(info.name),
                        std::to_string(threads), std::to_string(m), cold ? "memory" : "caches",
@@ -125,7 +126,7 @@ void run_attention(Harness& harness) {
                                   .n_kv_heads = kHeads,
                                   .head_dim = kHeadDim};
         AttentionWork work(shape, harness.cold_bytes());
-        const CallTime time = time_calls(seconds_each(harness), [&] { work.shared(pool); });
+        const CallTime time = time_calls(seconds_each_kernel(harness), [&] { work.shared(pool); });
         table.add({std::to_string(threads), std::to_string(rows), std::string(dtype_name(type)),
                    number(1e-9 * shape.flops() / time.wall),
                    percent(shape.flops() / time.wall / peak.wall),

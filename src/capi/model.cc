@@ -12,7 +12,7 @@
 
 using namespace pando;
 using namespace pando::capi;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 namespace pando::capi {
 
@@ -24,38 +24,38 @@ namespace {
 
 std::string info_json(const Model& model) {
   const ModelInfo info = model.info();
-  return Json{{"family", info.family},
-              {"n_parameters", info.n_parameters},
-              {"n_layers", info.n_layers},
-              {"d_model", info.d_model},
-              {"vocab", info.vocab},
-              {"max_positions", info.max_positions},
-              {"weight_type", info.weight_type},
-              {"weight_bytes", info.weight_bytes},
-              {"has_tokenizer", model.has_tokenizer()}}
+  return OrderedJson{{"family", info.family},
+                     {"n_parameters", info.n_parameters},
+                     {"n_layers", info.n_layers},
+                     {"d_model", info.d_model},
+                     {"vocab", info.vocab},
+                     {"max_positions", info.max_positions},
+                     {"weight_type", info.weight_type},
+                     {"weight_bytes", info.weight_bytes},
+                     {"has_tokenizer", model.has_tokenizer()}}
       .dump();
 }
 
 std::string stats_json(const EngineStats& s) {
-  return Json{{"arrived_tokens", s.arrived_tokens},
-              {"arrived_shared", s.arrived_shared},
-              {"requests", s.requests},
-              {"prompt_tokens", s.prompt_tokens},
-              {"generated_tokens", s.generated_tokens},
-              {"prefill_rows", s.prefill_rows},
-              {"decode_rows", s.decode_rows},
-              {"recomputed_rows", s.recomputed_rows},
-              {"steps", s.steps},
-              {"preemptions", s.preemptions},
-              {"evicted_pages", s.evicted_pages},
-              {"kv_bytes_peak", s.kv_bytes_peak},
-              {"step_s", s.step_s},
-              {"linear_s", s.linear_s},
-              {"attention_s", s.attention_s},
-              {"row_ops_s", s.row_ops_s},
-              {"sampling_s", s.sampling_s},
-              {"planning_s", s.planning_s},
-              {"linear_flops", s.linear_flops}}
+  return OrderedJson{{"arrived_tokens", s.arrived_tokens},
+                     {"arrived_shared", s.arrived_shared},
+                     {"requests", s.requests},
+                     {"prompt_tokens", s.prompt_tokens},
+                     {"generated_tokens", s.generated_tokens},
+                     {"prefill_rows", s.prefill_rows},
+                     {"decode_rows", s.decode_rows},
+                     {"recomputed_rows", s.recomputed_rows},
+                     {"steps", s.steps},
+                     {"preemptions", s.preemptions},
+                     {"evicted_pages", s.evicted_pages},
+                     {"kv_bytes_peak", s.kv_bytes_peak},
+                     {"step_s", s.step_s},
+                     {"linear_s", s.linear_s},
+                     {"attention_s", s.attention_s},
+                     {"row_ops_s", s.row_ops_s},
+                     {"sampling_s", s.sampling_s},
+                     {"planning_s", s.planning_s},
+                     {"linear_flops", s.linear_flops}}
       .dump();
 }
 

@@ -16,7 +16,7 @@
 namespace pando::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct InspectOptions {
   RunOptions run;
@@ -27,22 +27,22 @@ double part_of(uint64_t n, uint64_t all) {
   return all > 0 ? static_cast<double>(n) / static_cast<double>(all) : 0;
 }
 
-Json as_json(const Inspection& i) {
-  Json json = {{"lines", i.lines},
-               {"bad_lines", i.bad_lines},
-               {"prompts", i.prompts},
-               {"too_long", i.too_long},
-               {"refused", i.refused},
-               {"repeated_ids", i.repeated_ids},
-               {"longest_prompt", i.longest_prompt},
-               {"prompt_tokens", i.prompt_tokens},
-               {"distinct_tokens", i.distinct_tokens},
-               {"answer_tokens", i.answer_tokens},
-               {"kv_bytes_per_token", i.kv_bytes},
-               {"flops_per_token", i.flops_per_token},
-               {"stops", Json::array()},
-               {"repeated_passages", i.repeated_passages},
-               {"reordered_tokens", i.reordered_tokens}};
+OrderedJson as_json(const Inspection& i) {
+  OrderedJson json = {{"lines", i.lines},
+                      {"bad_lines", i.bad_lines},
+                      {"prompts", i.prompts},
+                      {"too_long", i.too_long},
+                      {"refused", i.refused},
+                      {"repeated_ids", i.repeated_ids},
+                      {"longest_prompt", i.longest_prompt},
+                      {"prompt_tokens", i.prompt_tokens},
+                      {"distinct_tokens", i.distinct_tokens},
+                      {"answer_tokens", i.answer_tokens},
+                      {"kv_bytes_per_token", i.kv_bytes},
+                      {"flops_per_token", i.flops_per_token},
+                      {"stops", OrderedJson::array()},
+                      {"repeated_passages", i.repeated_passages},
+                      {"reordered_tokens", i.reordered_tokens}};
   for (const Inspection::Stop& stop : i.stops)
     json["stops"].push_back({{"prompts", stop.prompts},
                              {"ways", stop.ways},
@@ -114,7 +114,8 @@ int inspect(InspectOptions& o) {
   problems.end();
   if (!inspection) return report_error(inspection.error().message);
   if (o.json) {
-    fmt::print("{}\n", as_json(*inspection).dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n",
+               as_json(*inspection).dump(2, ' ', false, OrderedJson::error_handler_t::replace));
   } else {
     print(*inspection);
   }

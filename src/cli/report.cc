@@ -11,7 +11,7 @@
 namespace pando::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 uint64_t peak_memory_bytes() {
   rusage usage{};
@@ -23,11 +23,11 @@ double per_second(uint64_t n, double seconds) {
   return seconds > 0 ? static_cast<double>(n) / seconds : 0;
 }
 
-Json scores_json(const Scores& scores) {
-  Json json = {{"answers", scores.n},
-               {"exact_match", scores.exact_match},
-               {"token_f1", scores.token_f1},
-               {"rouge_l", scores.rouge_l}};
+OrderedJson scores_json(const Scores& scores) {
+  OrderedJson json = {{"answers", scores.n},
+                      {"exact_match", scores.exact_match},
+                      {"token_f1", scores.token_f1},
+                      {"rouge_l", scores.rouge_l}};
   if (scores.n_choices > 0)
     json["choice"] = {{"answers", scores.n_choices}, {"accuracy", scores.choice_accuracy}};
   return json;
@@ -38,10 +38,10 @@ std::string warning_of(const RunRecord& run) {
   return sharing ? sharing->warning : "";
 }
 
-Json run_json(const RunRecord& run) {
+OrderedJson run_json(const RunRecord& run) {
   const BatchSummary& s = run.summary;
   const EngineStats& e = s.stats;
-  Json json;
+  OrderedJson json;
   json["sharing"] = run.sharing;
   if (const std::string warning = warning_of(run); !warning.empty()) json["wrong"] = warning;
   json["lines"] = {{"read", s.lines}, {"bad", s.bad_lines}};
@@ -92,7 +92,7 @@ std::string wrong_mark(const std::string& warning) {
 }
 
 std::string quoted(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return OrderedJson(text).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 std::string score_table(const RunRecord& run) {
@@ -135,7 +135,7 @@ std::string report_json(const RunRecord& run, const RunRecord* compared, const E
                         const std::string& input) {
   const ModelInfo model = engine.model().info();
   const EngineOptions& options = engine.options();
-  Json json;
+  OrderedJson json;
   json["input"] = input;
   json["model"] = {{"family", model.family},
                    {"parameters", model.n_parameters},
@@ -155,7 +155,7 @@ std::string report_json(const RunRecord& run, const RunRecord* compared, const E
   json["peak_memory_bytes"] = peak_memory_bytes();
   json["machine"] = processor_name();
   json["commit"] = build_commit();
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);  // a path may be anything
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace);  // a path may be anything
 }
 
 }  // namespace pando::cli

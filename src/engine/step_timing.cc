@@ -10,7 +10,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // At most a day, whatever a caller says.
-double seconds_since(Clock::time_point sent) {
+double seconds_waited(Clock::time_point sent) {
   const auto seconds = [](Clock::time_point time) {
     return std::chrono::duration<double>(time.time_since_epoch()).count();
   };
@@ -74,7 +74,7 @@ Job StepTiming::new_job(const Request& request, uint32_t n_total, uint32_t n_don
                          .tpot_slo = request.tpot_slo,
                          .work_beside = work(request.tokens_beside),
                          .work_behind = work(request.tokens_behind),
-                         .waited = request.sent ? seconds_since(*request.sent) : 0},
+                         .waited = request.sent ? seconds_waited(*request.sent) : 0},
                         classes_.at(request.deadline_class));
 }
 

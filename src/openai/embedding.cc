@@ -7,7 +7,7 @@
 namespace pando::openai {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // The bytes of f32 values, in the order of the machine.
 std::string base64(const std::vector<float>& values) {
@@ -24,20 +24,20 @@ std::string base64(const std::vector<float>& values) {
   return text;
 }
 
-Json vector_json(const AnswerForm& form, const Completion& completion) {
+OrderedJson vector_json(const AnswerForm& form, const Completion& completion) {
   const std::vector<float> values =
       embedding_of(completion, EmbedOptions{.dimensions = form.dimensions});
   if (form.base64) return base64(values);
-  Json list = Json::array();
+  OrderedJson list = OrderedJson::array();
   for (const float value : values) list.push_back(printed(value));
   return list;
 }
 
 }  // namespace
 
-Json embeddings_body(const AnswerForm& form, const Envelope& envelope,
-                     const Completions& completions) {
-  Json data = Json::array();
+OrderedJson embeddings_body(const AnswerForm& form, const Envelope& envelope,
+                            const Completions& completions) {
+  OrderedJson data = OrderedJson::array();
   uint64_t n_prompt = 0;
   for (size_t i = 0; i < completions.size(); ++i) {
     n_prompt += static_cast<uint64_t>(completions[i][0].prompt_tokens);
@@ -46,10 +46,10 @@ Json embeddings_body(const AnswerForm& form, const Envelope& envelope,
                     {"embedding", vector_json(form, completions[i][0])}});
     if (!envelope.warning.empty()) data.back()["wrong"] = envelope.warning;
   }
-  Json body = {{"object", "list"},
-               {"data", std::move(data)},
-               {"model", envelope.model},
-               {"usage", {{"prompt_tokens", n_prompt}, {"total_tokens", n_prompt}}}};
+  OrderedJson body = {{"object", "list"},
+                      {"data", std::move(data)},
+                      {"model", envelope.model},
+                      {"usage", {{"prompt_tokens", n_prompt}, {"total_tokens", n_prompt}}}};
   if (form.sharing) body["sharing"] = sharing(completions);
   return body;
 }

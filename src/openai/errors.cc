@@ -5,7 +5,7 @@
 namespace pando::openai {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 WireError without_field(const Error& error) {
   const char* code = error_code_name(error.code);
@@ -45,7 +45,7 @@ nlohmann::ordered_json error_body(const WireError& error) {
   return {{"error",
            {{"message", error.message},
             {"type", error.type},
-            {"param", error.param.empty() ? Json(nullptr) : Json(error.param)},
+            {"param", error.param.empty() ? OrderedJson(nullptr) : OrderedJson(error.param)},
             {"code", error.code}}}};
 }
 

@@ -13,7 +13,7 @@
 namespace pando::openai {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kCompletionTokens = 16;  // as OpenAI's documentation says
 constexpr int kMostTopLogprobs = 20;   // the same
@@ -73,29 +73,30 @@ class WireJob : public Job {
           all.end());
     }
     choice.n_told += logprobs.size();
-    Json lists = nullptr;
+    OrderedJson lists = nullptr;
     if (!logprobs.empty() && is_chat()) lists = chat_logprobs(model_, logprobs);
     if (!logprobs.empty() && !is_chat()) {
       choice.lists.add_all(logprobs);
       lists = choice.lists.take();
     }
-    const Json reason = event.completion ? Json(finish_reason(*event.completion)) : Json(nullptr);
+    const OrderedJson reason =
+        event.completion ? OrderedJson(finish_reason(*event.completion)) : OrderedJson(nullptr);
     if (!is_chat()) return chunk(index, event.text, std::move(lists), reason);
-    Json delta = Json::object();
+    OrderedJson delta = OrderedJson::object();
     if (!event.text.empty() || !event.completion) delta["content"] = event.text;
     return chunk(index, std::move(delta), std::move(lists), reason);
   }
 
   std::string end(const Completions& completions) override {
     if (!include_usage_ && !form_.sharing) return {};
-    Json last = head(form_, envelope_, /*chunk=*/true);
-    last["choices"] = Json::array();
+    OrderedJson last = head(form_, envelope_, /*chunk=*/true);
+    last["choices"] = OrderedJson::array();
     if (include_usage_) last["usage"] = usage(completions, /*cached=*/true);
     if (form_.sharing) last["sharing"] = sharing(completions);
     return stream_event(last);
   }
 
-  Json body(Completions& completions) override {
+  OrderedJson body(Completions& completions) override {
     return response_body(form_, envelope_, requests, completions, model_, /*cached=*/true);
   }
 
@@ -108,12 +109,13 @@ class WireJob : public Job {
 
   bool is_chat() const { return form_.endpoint == Endpoint::kChat; }
 
-  std::string chunk(size_t index, Json text, Json logprobs, Json reason) const {
-    Json choice = {{"index", index}};
+  std::string chunk(size_t index, OrderedJson text, OrderedJson logprobs,
+                    OrderedJson reason) const {
+    OrderedJson choice = {{"index", index}};
     choice[is_chat() ? "delta" : "text"] = std::move(text);
     choice["logprobs"] = std::move(logprobs);
     choice["finish_reason"] = std::move(reason);
-    Json json = head(form_, envelope_, /*chunk=*/true);
+    OrderedJson json = head(form_, envelope_, /*chunk=*/true);
     json["choices"].push_back(std::move(choice));
     if (include_usage_) json["usage"] = nullptr;
     return stream_event(json);
@@ -263,7 +265,7 @@ Status Bounds::add(size_t n_requests, size_t bytes_each) {
 
 std::string Job::hear(size_t, const Event&) { return {}; }
 
-std::string stream_event(const Json& data) { return "data: " + dump(data) + "\n\n"; }
+std::string stream_event(const OrderedJson& data) { return "data: " + dump(data) + "\n\n"; }
 
 Result<std::unique_ptr<Job>> make_completions_job(const nlohmann::json& body,
                                                   const JobContext& context) {

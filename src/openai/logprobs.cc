@@ -9,7 +9,7 @@
 namespace pando::openai {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // The token's own bytes, which need not be whole characters.
 std::string token_bytes(const Model& model, Token token) {
@@ -30,7 +30,7 @@ std::string token_text(const Model& model, Token token) {
   return text;
 }
 
-Json token_json(const Model& model, Token token, float logprob) {
+OrderedJson token_json(const Model& model, Token token, float logprob) {
   const std::string text = token_bytes(model, token);
   return {{"token", text.empty() ? nameless(token) : text},
           {"logprob", printed(logprob)},
@@ -55,11 +55,11 @@ double printed(float value) {
   return number;
 }
 
-Json chat_logprobs(const Model& model, const std::vector<TokenLogprob>& tokens) {
-  Json content = Json::array();
+OrderedJson chat_logprobs(const Model& model, const std::vector<TokenLogprob>& tokens) {
+  OrderedJson content = OrderedJson::array();
   for (const TokenLogprob& token : tokens) {
-    Json place = token_json(model, token.token, token.logprob);
-    place["top_logprobs"] = Json::array();
+    OrderedJson place = token_json(model, token.token, token.logprob);
+    place["top_logprobs"] = OrderedJson::array();
     for (const auto& [id, logprob] : token.top)
       place["top_logprobs"].push_back(token_json(model, id, logprob));
     content.push_back(std::move(place));
@@ -69,7 +69,7 @@ Json chat_logprobs(const Model& model, const std::vector<TokenLogprob>& tokens) 
 
 void TokenLists::add_all(const std::vector<TokenLogprob>& tokens) {
   for (const TokenLogprob& token : tokens) {
-    Json top = Json::object();
+    OrderedJson top = OrderedJson::object();
     for (const auto& [id, logprob] : token.top)  // the likeliest of those that look alike
       top.emplace(token_text(*model_, id), printed(logprob));
     top.emplace(token_text(*model_, token.token), printed(token.logprob));
@@ -79,7 +79,7 @@ void TokenLists::add_all(const std::vector<TokenLogprob>& tokens) {
 
 void TokenLists::skip(const std::string& text) { offset_ += n_characters(text); }
 
-void TokenLists::add(Token token, Json logprob, Json top) {
+void TokenLists::add(Token token, OrderedJson logprob, OrderedJson top) {
   texts_.push_back(token_text(*model_, token));
   logprobs_.push_back(std::move(logprob));
   top_.push_back(std::move(top));
@@ -87,11 +87,11 @@ void TokenLists::add(Token token, Json logprob, Json top) {
   offset_ += n_characters(token_bytes(*model_, token));
 }
 
-Json TokenLists::take() {
-  Json lists = {{"tokens", std::exchange(texts_, Json::array())},
-                {"token_logprobs", std::exchange(logprobs_, Json::array())},
-                {"top_logprobs", std::exchange(top_, Json::array())},
-                {"text_offset", std::exchange(offsets_, Json::array())}};
+OrderedJson TokenLists::take() {
+  OrderedJson lists = {{"tokens", std::exchange(texts_, OrderedJson::array())},
+                       {"token_logprobs", std::exchange(logprobs_, OrderedJson::array())},
+                       {"top_logprobs", std::exchange(top_, OrderedJson::array())},
+                       {"text_offset", std::exchange(offsets_, OrderedJson::array())}};
   return lists;
 }
 

@@ -34,12 +34,13 @@ class TokenLists {
   nlohmann::ordered_json take();
 
  private:
-  using Json = nlohmann::ordered_json;
-  void add(Token token, Json logprob, Json top);
+  using OrderedJson = nlohmann::ordered_json;
+  void add(Token token, OrderedJson logprob, OrderedJson top);
 
   const Model* model_;
-  Json texts_ = Json::array(), logprobs_ = Json::array(), top_ = Json::array();
-  Json offsets_ = Json::array();
+  OrderedJson texts_ = OrderedJson::array(), logprobs_ = OrderedJson::array(),
+              top_ = OrderedJson::array();
+  OrderedJson offsets_ = OrderedJson::array();
   size_t offset_ = 0;
 };
 

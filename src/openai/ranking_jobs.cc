@@ -13,7 +13,7 @@
 namespace pando::openai {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // What all of them have.
 class RankingJob : public Job {
@@ -25,7 +25,7 @@ class RankingJob : public Job {
 
  protected:
   // `n_alike` in a row of what was asked have one prompt.
-  void add_usage(Json& body, const Completions& completions, size_t n_alike) const {
+  void add_usage(OrderedJson& body, const Completions& completions, size_t n_alike) const {
     uint64_t n_tokens = 0;
     size_t n_asked = 0;
     for (const std::vector<Completion>& completion : completions)
@@ -84,30 +84,30 @@ class RerankJob : public PairsJob {
     return longest(request) == Text::kQuery ? "query" : place_in("documents", pair_of(request));
   }
 
-  Json body(Completions& completions) override {
+  OrderedJson body(Completions& completions) override {
     const std::vector<double> of_documents = relevances(completions);
     std::vector<size_t> order = ranking(of_documents);
     if (top > 0) order.resize(std::min(order.size(), static_cast<size_t>(top)));
-    Json results = Json::array();
+    OrderedJson results = OrderedJson::array();
     for (const size_t i : order) {
-      Json result = {{"index", i}, {"relevance_score", of_documents[i]}};
+      OrderedJson result = {{"index", i}, {"relevance_score", of_documents[i]}};
       if (!documents.empty()) result["document"]["text"] = documents[i];
       results.push_back(std::move(result));
     }
-    Json body = {{"id", "rerank-" + envelope_.id},
-                 {"model", envelope_.model},
-                 {"results", std::move(results)}};
+    OrderedJson body = {{"id", "rerank-" + envelope_.id},
+                        {"model", envelope_.model},
+                        {"results", std::move(results)}};
     add_usage(body, completions, 2);
     return body;
   }
 };
 
-Json score_list(const Envelope& envelope) {
+OrderedJson score_list(const Envelope& envelope) {
   return {{"id", "score-" + envelope.id},
           {"object", "list"},
           {"created", envelope.created},
           {"model", envelope.model},
-          {"data", Json::array()}};
+          {"data", OrderedJson::array()}};
 }
 
 class ScorePairsJob : public PairsJob {
@@ -122,8 +122,8 @@ class ScorePairsJob : public PairsJob {
     return n_pairs() > 1 ? place_in("text_2", pair_of(request)) : "text_2";
   }
 
-  Json body(Completions& completions) override {
-    Json body = score_list(envelope_);
+  OrderedJson body(Completions& completions) override {
+    OrderedJson body = score_list(envelope_);
     for (const double score : relevances(completions))
       body["data"].push_back(
           {{"index", body["data"].size()}, {"object", "score"}, {"score", score}});
@@ -143,8 +143,8 @@ class ScoreContinuationsJob : public RankingJob {
     return place_in("continuations", first_of(requests, request));
   }
 
-  Json body(Completions& completions) override {
-    Json body = score_list(envelope_);
+  OrderedJson body(Completions& completions) override {
+    OrderedJson body = score_list(envelope_);
     for (const Completion& completion : taken_apart(completions)) {
       const ContinuationScore score = continuation_score(completion);
       body["data"].push_back({{"index", body["data"].size()},

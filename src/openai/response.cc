@@ -7,11 +7,11 @@
 namespace pando::openai {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json completion_choice(const AnswerForm& form, const Request& request, const Completion& completion,
-                       const Model& model) {
-  Json choice = {{"index", 0}, {"text", completion.text}, {"logprobs", nullptr}};
+OrderedJson completion_choice(const AnswerForm& form, const Request& request,
+                              const Completion& completion, const Model& model) {
+  OrderedJson choice = {{"index", 0}, {"text", completion.text}, {"logprobs", nullptr}};
   if (form.echo) choice["text"] = prompt_text(request, model) + completion.text;
   if (!request.sampling.logprobs) return choice;
   TokenLists lists(model);
@@ -25,16 +25,16 @@ Json completion_choice(const AnswerForm& form, const Request& request, const Com
   return choice;
 }
 
-Json chat_choice(const Request& request, const Completion& completion, const Model& model) {
+OrderedJson chat_choice(const Request& request, const Completion& completion, const Model& model) {
   return {{"index", 0},
           {"message", {{"role", "assistant"}, {"content", completion.text}, {"refusal", nullptr}}},
-          {"logprobs",
-           request.sampling.logprobs ? chat_logprobs(model, completion.logprobs) : Json(nullptr)}};
+          {"logprobs", request.sampling.logprobs ? chat_logprobs(model, completion.logprobs)
+                                                 : OrderedJson(nullptr)}};
 }
 
 }  // namespace
 
-Json head(const AnswerForm& form, const Envelope& envelope, bool chunk) {
+OrderedJson head(const AnswerForm& form, const Envelope& envelope, bool chunk) {
   const bool chat = form.endpoint == Endpoint::kChat;
   return {{"id", (chat ? "chatcmpl-" : "cmpl-") + envelope.id},
           {"object", !chat   ? "text_completion"
@@ -44,7 +44,7 @@ Json head(const AnswerForm& form, const Envelope& envelope, bool chunk) {
           {"model", envelope.model}};
 }
 
-Json usage(const Completions& completions, bool cached) {
+OrderedJson usage(const Completions& completions, bool cached) {
   uint64_t n_prompt = 0, n_generated = 0, n_cached = 0;
   for (const std::vector<Completion>& of_prompt : completions) {
     if (of_prompt.empty()) continue;
@@ -52,14 +52,14 @@ Json usage(const Completions& completions, bool cached) {
     n_cached += static_cast<uint64_t>(of_prompt[0].shared_tokens);
     for (const Completion& completion : of_prompt) n_generated += completion.tokens.size();
   }
-  Json json = {{"prompt_tokens", n_prompt},
-               {"completion_tokens", n_generated},
-               {"total_tokens", n_prompt + n_generated}};
+  OrderedJson json = {{"prompt_tokens", n_prompt},
+                      {"completion_tokens", n_generated},
+                      {"total_tokens", n_prompt + n_generated}};
   if (cached) json["prompt_tokens_details"]["cached_tokens"] = n_cached;
   return json;
 }
 
-Json sharing(const Completions& completions) {
+OrderedJson sharing(const Completions& completions) {
   uint64_t n_prompt = 0, n_reused = 0;
   for (const std::vector<Completion>& of_prompt : completions)
     for (const Completion& completion : of_prompt) {
@@ -85,17 +85,17 @@ std::vector<Token> prompt_tokens(const Request& request, const Model& model) {
   return tokens ? std::move(*tokens) : std::vector<Token>();
 }
 
-Json response_body(const AnswerForm& form, const Envelope& envelope,
-                   std::span<const Request> requests, const Completions& completions,
-                   const Model& model, bool cached) {
+OrderedJson response_body(const AnswerForm& form, const Envelope& envelope,
+                          std::span<const Request> requests, const Completions& completions,
+                          const Model& model, bool cached) {
   if (form.endpoint == Endpoint::kEmbeddings) return embeddings_body(form, envelope, completions);
   const bool chat = form.endpoint == Endpoint::kChat;
-  Json body = head(form, envelope, /*chunk=*/false);
-  Json& choices = body["choices"] = Json::array();
+  OrderedJson body = head(form, envelope, /*chunk=*/false);
+  OrderedJson& choices = body["choices"] = OrderedJson::array();
   for (size_t i = 0; i < completions.size(); ++i)
     for (const Completion& completion : completions[i]) {
-      Json choice = chat ? chat_choice(requests[i], completion, model)
-                         : completion_choice(form, requests[i], completion, model);
+      OrderedJson choice = chat ? chat_choice(requests[i], completion, model)
+                                : completion_choice(form, requests[i], completion, model);
       choice["index"] = choices.size();
       choice["finish_reason"] = finish_reason(completion);
       if (!envelope.warning.empty()) choice["wrong"] = envelope.warning;

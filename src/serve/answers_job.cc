@@ -15,7 +15,7 @@
 namespace pando::serve {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using openai::Completions;
 
 // How often a template has a field.
@@ -107,7 +107,7 @@ class AnswersJob : public openai::Job {
     std::string events;
     std::vector<Completion> completions = answers_to(question, heard_);
     for (const Completion& completion : completions) {
-      Json answer = {{"id", id()}, {"object", "answer"}, {"index", question}};
+      OrderedJson answer = {{"id", id()}, {"object", "answer"}, {"index", question}};
       answer.update(answer_json(question, completion));
       events += openai::stream_event(answer);
     }
@@ -116,22 +116,22 @@ class AnswersJob : public openai::Job {
   }
 
   std::string end(const Completions& completions) override {
-    Json last = head();
+    OrderedJson last = head();
     last["object"] = "answers.end";
     if (include_usage) last["usage"] = openai::usage(answered_, /*cached=*/true);
     if (with_sharing) last["sharing"] = openai::sharing(completions);
     return include_usage || with_sharing ? openai::stream_event(last) : std::string();
   }
 
-  Json body(Completions& completions) override {
-    Json json = head();
-    const Json shared = openai::sharing(completions);
+  OrderedJson body(Completions& completions) override {
+    OrderedJson json = head();
+    const OrderedJson shared = openai::sharing(completions);
     Completions answers;
-    json["answers"] = Json::array();
+    json["answers"] = OrderedJson::array();
     for (size_t question = 0; question < places_.size(); ++question) {
       answers.push_back(answers_to(question, completions));
       for (const Completion& completion : answers.back()) {
-        Json answer = {{"index", question}};
+        OrderedJson answer = {{"index", question}};
         answer.update(answer_json(question, completion));
         json["answers"].push_back(std::move(answer));
       }
@@ -150,7 +150,7 @@ class AnswersJob : public openai::Job {
   size_t context_bytes() const { return line_.contexts.empty() ? 0 : line_.contexts[0].size(); }
   std::string id() const { return "answers-" + envelope_.id; }
 
-  Json head() const {
+  OrderedJson head() const {
     return {{"id", id()},
             {"object", "answers"},
             {"created", envelope_.created},
@@ -162,8 +162,8 @@ class AnswersJob : public openai::Job {
     return answers_of(line_.questions[question], std::span(completions).subspan(first, n));
   }
 
-  Json answer_json(size_t question, const Completion& completion) const {
-    Json json = output_object(line_, line_.questions[question], completion, model_);
+  OrderedJson answer_json(size_t question, const Completion& completion) const {
+    OrderedJson json = output_object(line_, line_.questions[question], completion, model_);
     json.erase("id");
     return json;
   }

@@ -15,11 +15,11 @@ namespace pando::serve {
 namespace {
 
 using Json = nlohmann::json;
-using Reply = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kVersion = "/v1", kModels = "/v1/models";
 
-Reply model_object(const Service& service) {
+OrderedJson model_object(const Service& service) {
   return {{"id", service.options.model_name},
           {"object", "model"},
           {"created", service.started},
@@ -29,7 +29,8 @@ Reply model_object(const Service& service) {
 
 Result<HttpResponse> models(Service& service, const HttpRequest& request, const Json&) {
   if (request.path == kModels)
-    return json_response({{"object", "list"}, {"data", Reply::array({model_object(service)})}});
+    return json_response(
+        {{"object", "list"}, {"data", OrderedJson::array({model_object(service)})}});
   const std::string name = unescaped(request.path.substr(kModels.size() + 1));
   if (name != service.options.model_name)
     return wrong_request(404, "model_not_found", service.not_served(name));
@@ -90,10 +91,10 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest&, const Json& 
     if (!tokens.error().field.empty()) return tokens.error();
     return blame(request.messages.empty() ? "prompt" : "messages", tokens.error());
   }
-  Reply reply = {
+  OrderedJson reply = {
       {"count", tokens->size()}, {"max_model_len", service.longest()}, {"tokens", *tokens}};
   if (with_texts) {
-    reply["token_strs"] = Reply::array();
+    reply["token_strs"] = OrderedJson::array();
     for (const Token token : *tokens) {
       StreamDecoder decoder(*model.parts().tokenizer, /*first_in_text=*/false,
                             /*skip_special=*/false);
@@ -114,7 +115,8 @@ Result<HttpResponse> tokenizer_info(Service& service, const HttpRequest&, const 
   if (!tokenizer.end_tokens().empty()) end = tokenizer.end_tokens().front();
   if (!parts.weights.config.eos_ids.empty()) end = parts.weights.config.eos_ids.front();
   const auto text = [&](std::optional<Token> token) {
-    return token ? Reply(tokenizer.token_bytes(*token, /*skip_special=*/false)) : Reply(nullptr);
+    return token ? OrderedJson(tokenizer.token_bytes(*token, /*skip_special=*/false))
+                 : OrderedJson(nullptr);
   };
   return json_response({{"bos_token", text(tokenizer.bos())}, {"eos_token", text(end)}});
 }

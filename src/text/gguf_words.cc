@@ -16,7 +16,7 @@ struct Entry {
   bool puts_bos = false;
 };
 
-constexpr std::string_view kDigit = R"(\p{N})";
+constexpr std::string_view kNumber = R"(\p{N})";
 constexpr std::string_view kUpToThreeDigits = R"(\p{N}{1,3})";
 constexpr std::string_view kLineEnd = R"([\r\n])";
 constexpr std::string_view kCjk = "[一-龥ࠀ-一가-퟿]+";
@@ -41,12 +41,12 @@ const std::vector<Entry>& entries() {
       {"smaug-bpe", {kLlama3Pattern}},
       {"qwen2", {kQwen2Pattern}, true},
       {"deepseek-r1-qwen", {kQwen2Pattern}, true},
-      {"deepseek-coder", {kLineEnd, R"(\s?\p{L}+)", R"(\s?\p{P}+)", kCjk, kDigit}},
+      {"deepseek-coder", {kLineEnd, R"(\s?\p{L}+)", R"(\s?\p{P}+)", kCjk, kNumber}},
       {"deepseek-v3", {kUpToThreeDigits, "[一-龥぀-ゟ゠-ヿ]+", kDeepSeekV3}},
-      {"starcoder", {kDigit, kGpt2Pattern}},
-      {"refact", {kDigit, kGpt2Pattern}},
-      {"smollm", {kDigit, kGpt2Pattern}},
-      {"command-r", {kDigit, kGpt2Pattern}},
+      {"starcoder", {kNumber, kGpt2Pattern}},
+      {"refact", {kNumber, kGpt2Pattern}},
+      {"smollm", {kNumber, kGpt2Pattern}},
+      {"command-r", {kNumber, kGpt2Pattern}},
       {"tekken", {kTekken}, false, true, true},
   };
   return all;

@@ -3,7 +3,7 @@
 namespace pando {
 namespace {
 
-constexpr std::string_view kOffered =
+constexpr std::string_view kOfferedNormalizers =
     "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, BertNormalizer";
 
 // {"pattern": {"String": from} or {"Regex": expression}, "content": to}
@@ -44,7 +44,7 @@ Result<NormalStep> read_bert(const JsonPlace& place) {
   return NormalStep(step);
 }
 
-Result<NormalStep> read_step(const JsonPlace& place) {
+Result<NormalStep> read_normal_step(const JsonPlace& place) {
   const std::string_view type = place.type_name();
   if (type == "NFC") return NormalStep(UnicodeForm::kNfc);
   if (type == "NFD") return NormalStep(UnicodeForm::kNfd);
@@ -55,7 +55,7 @@ Result<NormalStep> read_step(const JsonPlace& place) {
   if (type == "Strip") return read_strip(place);
   if (type == "Replace") return read_replace_step(place);
   if (type == "BertNormalizer") return read_bert(place);
-  if (type != "Prepend") return place.not_offered(kOffered);
+  if (type != "Prepend") return place.not_offered(kOfferedNormalizers);
   Result<std::string> text = place.at("prepend").text();
   if (!text.ok()) return text.error();
   return NormalStep(normal::Prepend{std::move(*text)});
@@ -68,7 +68,7 @@ Result<Normalizer> read_normalizer(const JsonPlace& place) {
   if (!list.ok()) return list.error();
   std::vector<NormalStep> steps;
   for (const JsonPlace& element : *list) {
-    Result<NormalStep> step = read_step(element);
+    Result<NormalStep> step = read_normal_step(element);
     if (!step.ok()) return step.error();
     steps.push_back(std::move(*step));
   }

@@ -14,7 +14,7 @@ namespace {
 // The insides of sets. PCRE2's own \s also has U+180E, its \w is narrower than Unicode's.
 constexpr std::string_view kSpace = R"(\t-\r\x{85}\p{Z})";
 constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
-constexpr std::string_view kDigit = R"(\p{Nd})";
+constexpr std::string_view kDecimal = R"(\p{Nd})";
 
 constexpr std::array<std::string_view, 36> kCategories = {
     "L",  "Lu", "Ll", "Lt", "Lm", "Lo", "M",  "Mn", "Mc", "Me", "N",  "Nd",
@@ -199,13 +199,13 @@ class Translator {
       case 'w':
         return append_class(kWord, in_set);
       case 'd':
-        return append_class(kDigit, in_set);
+        return append_class(kDecimal, in_set);
       case 'S':
         return append_complement(kSpace, in_set);
       case 'W':
         return append_complement(kWord, in_set);
       case 'D':
-        return append_complement(kDigit, in_set);
+        return append_complement(kDecimal, in_set);
       case 'p':
       case 'P':
         return property(c);

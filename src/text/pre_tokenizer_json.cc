@@ -8,7 +8,7 @@ namespace {
 
 using Keep = pre::Split::Keep;
 
-constexpr std::string_view kOffered =
+constexpr std::string_view kOfferedPreTokenizers =
     "Split, ByteLevel, Metaspace, Digits, Punctuation, Whitespace, WhitespaceSplit, "
     "BertPreTokenizer";
 
@@ -73,7 +73,7 @@ Status read_byte_level(const JsonPlace& place, std::vector<PreStep>* steps) {
   return *cut ? add_split(kGpt2Pattern, Keep::kAll, false, steps) : Status();
 }
 
-Status read_step(const JsonPlace& place, std::vector<PreStep>* steps) {
+Status read_pre_step(const JsonPlace& place, std::vector<PreStep>* steps) {
   const std::string_view type = place.type_name();
   if (type == "Split") return read_split(place, steps);
   if (type == "ByteLevel") return read_byte_level(place, steps);
@@ -85,7 +85,7 @@ Status read_step(const JsonPlace& place, std::vector<PreStep>* steps) {
     const Status spaces = add_split(kSpaces, Keep::kBetween, false, steps);
     return spaces.ok() ? add_split(kPunctuation, Keep::kAll, false, steps) : spaces;
   }
-  if (type != "Metaspace") return place.not_offered(kOffered);
+  if (type != "Metaspace") return place.not_offered(kOfferedPreTokenizers);
   Result<pre::Metaspace> metaspace = read_metaspace(place);
   if (!metaspace.ok()) return metaspace.error();
   steps->emplace_back(std::move(*metaspace));
@@ -102,7 +102,7 @@ Result<PreTokenizerField> read_pre_tokenizer(const JsonPlace& place) {
   for (const JsonPlace& step : *list) {
     // What comes after ByteLevel would see its alphabet in place of the text.
     if (field.byte_level) return step.not_offered("no step after ByteLevel");
-    if (Status done = read_step(step, &steps); !done.ok()) return done.error();
+    if (Status done = read_pre_step(step, &steps); !done.ok()) return done.error();
     field.byte_level = step.type_name() == "ByteLevel";
   }
   field.steps = PreTokenizer(std::move(steps));

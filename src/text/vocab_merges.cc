@@ -7,7 +7,7 @@
 namespace pando {
 namespace {
 
-constexpr std::string_view kEndOfText = "<|endoftext|>";  // of GPT-2 and Qwen2, where not said
+constexpr std::string_view kDefaultEnd = "<|endoftext|>";  // of GPT-2 and Qwen2
 
 // The steps before merging that a tokenizer class stands for.
 struct ClassSteps {
@@ -40,10 +40,10 @@ Result<ClassSteps> steps_of_class(const TokenizerConfig& config) {
 
 Status finish_tokens(const TokenizerConfig& config, Vocab* vocab, TokenizerParts* parts) {
   TokenizerConfig completed = config;
-  completed.named.emplace_back(kEndOfText);
+  completed.named.emplace_back(kDefaultEnd);
   if (Status done = add_config_tokens(completed, vocab, &parts->added); !done.ok()) return done;
   OwnSpecialTokens own;
-  own.eos = vocab->find(kEndOfText);
+  own.eos = vocab->find(kDefaultEnd);
   own.bos = config.tokenizer_class.empty() ? own.eos : std::nullopt;
   Result<SpecialTokens> special = find_special_tokens(config, *vocab, own);
   if (!special.ok()) return special.error();

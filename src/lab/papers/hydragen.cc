@@ -167,7 +167,7 @@ void show_allowed(Harness& harness, const ModelSpec& spec, const std::vector<Poi
   harness.show(table);
 }
 
-void run_figure_3(Harness& harness) {
+void run_hydragen_figure_3(Harness& harness) {
   const ModelSpec spec = llama_spec("codellama-13b", harness.choose(1, 1, 2));
   const std::string paper = "The paper: CodeLlama-13b, 8 A100, 128 tokens an answer; ";
   show(harness, spec,
@@ -223,7 +223,7 @@ std::vector<Benchmark> hydragen_benchmarks() {
   return {{{"hydragen-figure-3",
             "decoding over a shared prefix, by batch and by prefix",
             {.model = true}},
-           run_figure_3},
+           run_hydragen_figure_3},
           {{"hydragen-figure-4", "the attention operators alone, by batch, prefix and suffix"},
            run_hydragen_figure_4},
           {{"hydragen-tables-1-2", "decoding over a shared prefix, as a grid", {.model = true}},

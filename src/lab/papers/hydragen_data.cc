@@ -38,7 +38,7 @@ std::vector<Token> novel_with_facts(const Harness& harness, const TextTokens& to
   return document;
 }
 
-void run_figure_5(Harness& harness) {
+void run_hydragen_figure_5(Harness& harness) {
   // One layer: a prefix of 20K tokens is computed once by every contestant, untimed.
   const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = kVocab};
   const auto model = harness.model(spec);
@@ -90,7 +90,7 @@ void run_figure_5(Harness& harness) {
   harness.show(chart);
 }
 
-void run_figure_6(Harness& harness) {
+void run_hydragen_figure_6(Harness& harness) {
   const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = kVocab};
   const auto model = harness.model(spec);
   const TextTokens tokens(harness, model->info().vocab);
@@ -204,11 +204,11 @@ std::vector<Benchmark> hydragen_data_benchmarks() {
   return {{{"hydragen-figure-5",
             "many questions about 20,000 tokens of War and Peace",
             {.model = true, .files = {kQwenTokenizer, kWarAndPeace}}},
-           run_figure_5},
+           run_hydragen_figure_5},
           {{"hydragen-figure-6",
             "many programs for each of some problems, in two levels",
             {.model = true, .files = {kQwenTokenizer, kMbpp}}},
-           run_figure_6},
+           run_hydragen_figure_6},
           {{"needles",
             "facts found in documents by the demo model",
             {.model = true, .files = {kWarAndPeace}, .files_optional = true}},

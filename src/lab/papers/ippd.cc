@@ -15,7 +15,7 @@ size_t asked_alone(const Harness& harness, const QaShape& shape) {
   return shape.n_prompt() > 5000 ? 1 : shape.n_prompt() > 1000 ? 4 : 16;
 }
 
-void run_table_5(Harness& harness) {
+void run_ippd_table_5(Harness& harness) {
   const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = 32000};
   const auto model = harness.model(spec);
   Table table{
@@ -77,7 +77,7 @@ std::vector<Benchmark> ippd_benchmarks() {
   return {{{"ippd-table-5",
             "questions per second on four data sets' shapes (also figure 3)",
             {.model = true}},
-           run_table_5}};
+           run_ippd_table_5}};
 }
 
 }  // namespace pando::lab

@@ -15,7 +15,7 @@
 namespace pando::lab {
 namespace {
 
-void run_table_1(Harness& harness) {
+void run_ippd_table_1(Harness& harness) {
   const TextTokens tokens(harness, 1 << 30);
   Table table{
       .title = "Tokens of instruction, context, question and answer, means",
@@ -59,7 +59,7 @@ void run_table_1(Harness& harness) {
   harness.show(table, {.columns = {"context"}});
 }
 
-void run_table_2(Harness& harness) {
+void run_ippd_table_2(Harness& harness) {
   const auto model = demo_model(harness);
   std::vector<QaDocument> documents = demo_documents();
   if (!harness.full())
@@ -93,7 +93,7 @@ void run_table_2(Harness& harness) {
   harness.show(table, {.columns = {"exact match with packed, %"}});
 }
 
-void run_table_3(Harness& harness) {
+void run_ippd_table_3(Harness& harness) {
   const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = 32000};
   const auto model = harness.model(spec);
   Table table{
@@ -147,11 +147,11 @@ std::vector<Benchmark> ippd_data_benchmarks() {
       {{"ippd-table-1",
         "tokens of contexts, questions and answers in data sets",
         {.files = {kQwenTokenizer, kSquad, kRace, kFairytales}, .threads = false}},
-       run_table_1},
+       run_ippd_table_1},
       {{"ippd-table-2", "the same answers from every planner, by the demo model", {.model = true}},
-       run_table_2},
+       run_ippd_table_2},
       {{"ippd-table-3", "dimensions of attention by formula, and its time", {.model = true}},
-       run_table_3}};
+       run_ippd_table_3}};
 }
 
 }  // namespace pando::lab

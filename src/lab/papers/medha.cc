@@ -29,7 +29,7 @@ std::vector<int> chunk_sizes(const Harness& harness) {
                                           {32, 40, 64, 128, 256, 512, 1024, 2048});
 }
 
-void run_figure_3(Harness& harness) {
+void run_medha_figure_3(Harness& harness) {
   const ModelSpec spec = long_context_spec();
   const auto model = harness.model(spec);
   const std::vector<int> chunks = chunk_sizes(harness);
@@ -165,7 +165,7 @@ double prediction_error(const EngineStats& stats, const EngineStats& before) {
   return since.timed_s > 0 ? 100 * since.prediction_error_s / since.timed_s : kNotMeasured;
 }
 
-void run_figure_4(Harness& harness) {
+void run_medha_figure_4(Harness& harness) {
   const ModelSpec spec = long_context_spec();
   const auto model = harness.model(spec);
   const int n_tokens = harness.choose(1024, 4096, 16384);
@@ -228,11 +228,11 @@ void run_figure_4(Harness& harness) {
 
 std::vector<Benchmark> medha_benchmarks() {
   return {{{"medha-figure-3", "prefill of long contexts by rows of a chunk", {.model = true}},
-           run_figure_3},
+           run_medha_figure_3},
           {{"medha-figure-4",
             "chunks: prefill's throughput against the latency of an answer",
             {.model = true}},
-           run_figure_4}};
+           run_medha_figure_4}};
 }
 
 }  // namespace pando::lab

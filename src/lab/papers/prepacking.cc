@@ -22,7 +22,7 @@ std::vector<LengthMix> mixes_of(const Harness& harness, const Model& model, size
   return mixes;
 }
 
-void run_table_1(Harness& harness) {
+void run_prepacking_table_1(Harness& harness) {
   Table table{
       .title = "Tokens of a prompt, samples of 1,000 at most",
       .columns = {"data set", "prompts", "min", "mean", "max", "paper: min", "paper: mean",
@@ -61,7 +61,7 @@ Spread spread(const Lane& lane, Of of) {
   return {sum / n, std::sqrt(squares / std::max(n - 1, 1.0))};
 }
 double wall_seconds(const Sample& sample) { return sample.seconds; }
-double prefill_seconds(const Sample& sample) {
+double computing_seconds(const Sample& sample) {
   return sample.stats.linear_s + sample.stats.attention_s + sample.stats.row_ops_s;
 }
 
@@ -70,7 +70,7 @@ double computed_ratio(const Lane& lane, const Lane& padded) {
   return mean_computed_tokens(padded) / mean_computed_tokens(lane);
 }
 
-void run_figure_2(Harness& harness) {
+void run_prepacking_figure_2(Harness& harness) {
   const ModelSpec spec = prepacking_spec(harness);
   const auto model = harness.model(spec);
   Table table{
@@ -112,7 +112,7 @@ void run_figure_2(Harness& harness) {
         n);
     note_missing(table, mix.name, lanes);
     for (const Lane& lane : lanes) {
-      const double prefill_ms = 1e3 * spread(lane, prefill_seconds).mean;
+      const double prefill_ms = 1e3 * spread(lane, computing_seconds).mean;
       const Spread seconds = spread(lane, wall_seconds);
       PairedRatios ratios = paired_ratios(lane, lanes[0]);
       if (&lane == &lanes.back()) {  // it had batches of its own
@@ -132,7 +132,7 @@ void run_figure_2(Harness& harness) {
   harness.show(first_token);
 }
 
-void run_figure_3(Harness& harness) {
+void run_prepacking_figure_3(Harness& harness) {
   const ModelSpec spec = prepacking_spec(harness);
   const auto model = harness.model(spec);
   Table table{
@@ -177,7 +177,7 @@ void run_figure_3(Harness& harness) {
   for (const Chart& chart : charts) harness.show(chart);
 }
 
-void run_figure_4(Harness& harness) {
+void run_prepacking_figure_4(Harness& harness) {
   const ModelSpec spec = prepacking_spec(harness);
   const auto model = harness.model(spec);
   const auto lengths = harness.choose<std::vector<int>>({32}, {64, 256}, {64, 256, 512});
@@ -216,7 +216,7 @@ void run_figure_4(Harness& harness) {
   harness.show(chart);
 }
 
-void run_figure_8(Harness& harness) {
+void run_prepacking_figure_8(Harness& harness) {
   const ModelSpec spec = prepacking_spec(harness);
   const auto model = harness.model(spec);
   const size_t n_prompts = harness.choose<size_t>(32, 32, 64);
@@ -261,23 +261,23 @@ std::vector<Benchmark> prepacking_benchmarks() {
   return {{{"prepacking-table-1",
             "lengths of prompts in data sets",
             {.files = length_mix_files(), .threads = false}},
-           run_table_1},
+           run_prepacking_table_1},
           {{"prepacking-figure-2",
             "time to the first token of a batch of real prompts",
             {.model = true, .files = length_mix_files()}},
-           run_figure_2},
+           run_prepacking_figure_2},
           {{"prepacking-figure-3",
             "speed-up of prefill by batch size",
             {.model = true, .files = length_mix_files()}},
-           run_figure_3},
+           run_prepacking_figure_3},
           {{"prepacking-figure-4",
             "prefill time by batch size, prompts of one length",
             {.model = true}},
-           run_figure_4},
+           run_prepacking_figure_4},
           {{"prepacking-figure-8",
             "packing a data set against ordering it by length",
             {.model = true, .files = length_mix_files()}},
-           run_figure_8}};
+           run_prepacking_figure_8}};
 }
 
 }  // namespace pando::lab

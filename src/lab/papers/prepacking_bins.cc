@@ -24,7 +24,7 @@ std::vector<uint32_t> lengths_of(const std::vector<std::vector<Token>>& prompts)
   return lengths;
 }
 
-void run_figure_5(Harness& harness) {
+void run_prepacking_figure_5(Harness& harness) {
   const LengthMix mix = mmlu_mix(harness, TextTokens(harness, 1 << 30), 1000);
   const std::vector<uint32_t> lengths = lengths_of(sample_of(mix.prompts, kPrepackingBatch, 5));
   const Packing packing = pack(lengths);
@@ -97,7 +97,7 @@ std::vector<Request> prompts_for(const std::string& planner, const LengthMix& mi
   return first_tokens(prompts, 0);
 }
 
-void run_figure_6(Harness& harness) {
+void run_prepacking_figure_6(Harness& harness) {
   const ModelSpec spec = prepacking_spec(harness);
   const auto model = harness.model(spec);
   Table table{
@@ -151,7 +151,7 @@ void run_figure_6(Harness& harness) {
   harness.show(table);
 }
 
-void run_figure_9(Harness& harness) {
+void run_prepacking_figure_9(Harness& harness) {
   const ModelSpec spec = prepacking_spec(harness);
   const auto model = harness.model(spec);
   const int longest = harness.choose(64, 256, 512);
@@ -223,16 +223,16 @@ void run_figure_9(Harness& harness) {
 }  // namespace
 
 std::vector<Benchmark> prepacking_bins_benchmarks() {
-  return {
-      {{"prepacking-figure-5",
-        "how a batch of real prompts is packed",
-        {.files = {kQwenTokenizer, kMmlu}, .threads = false}},
-       run_figure_5},
-      {{"prepacking-figure-6",
-        "peak memory of a prefill",
-        {.model = true, .files = length_mix_files()}},
-       run_figure_6},
-      {{"prepacking-figure-9", "speed-up by how lengths differ", {.model = true}}, run_figure_9}};
+  return {{{"prepacking-figure-5",
+            "how a batch of real prompts is packed",
+            {.files = {kQwenTokenizer, kMmlu}, .threads = false}},
+           run_prepacking_figure_5},
+          {{"prepacking-figure-6",
+            "peak memory of a prefill",
+            {.model = true, .files = length_mix_files()}},
+           run_prepacking_figure_6},
+          {{"prepacking-figure-9", "speed-up by how lengths differ", {.model = true}},
+           run_prepacking_figure_9}};
 }
 
 }  // namespace pando::lab

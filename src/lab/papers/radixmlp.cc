@@ -60,7 +60,7 @@ const char* const kUnshared =
     "Without sharing a sample of the sequences is computed, and what all would take is in "
     "proportion.";
 
-void run_table_2(Harness& harness) {
+void run_radixmlp_table_2(Harness& harness) {
   const Synthetic s =
       harness.choose(Synthetic{128, 16, 8}, Synthetic{512, 64, 32}, {2048, 256, 32});
   Table table{
@@ -151,7 +151,7 @@ void sweep(Harness& harness, const char* title, int suffix, int batch, int paper
   harness.show(chart);
 }
 
-void run_figure_2(Harness& harness) {
+void run_radixmlp_figure_2(Harness& harness) {
   const std::vector<std::pair<int, double>> all = {{1, 0.98},    {16, 1.01},  {32, 1.04},
                                                    {128, 1.37},  {256, 1.70}, {512, 2.40},
                                                    {1024, 3.36}, {2048, 4.14}};
@@ -161,7 +161,7 @@ void run_figure_2(Harness& harness) {
         harness.choose<std::vector<std::pair<int, double>>>({{1, 0.98}, {32, 1.04}}, some, all));
 }
 
-void run_figure_3(Harness& harness) {
+void run_radixmlp_figure_3(Harness& harness) {
   const std::vector<std::pair<int, double>> all = {
       {1, 0.98}, {32, 0.98}, {128, 1.06}, {256, 1.18}, {512, 1.38}, {1024, 1.78}, {2048, 2.27}};
   const std::vector<std::pair<int, double>> some = {{1, 0.98}, {256, 1.18}, {1024, 1.78}};
@@ -176,17 +176,17 @@ std::vector<Benchmark> radixmlp_benchmarks() {
   return {{{"radixmlp-table-1", "latency of requests like those of reranking", {.model = true}},
            run_radixmlp_table_1},
           {{"radixmlp-table-2", "speed-up of prefill: predicted, radix, tree", {.model = true}},
-           run_table_2},
+           run_radixmlp_table_2},
           {{"radixmlp-table-3", "the same requests, also with prefix_cached", {.model = true}},
            run_radixmlp_table_3},
           {{"radixmlp-figure-2",
             "speed-up by length of the shared prefix (also table 4)",
             {.model = true}},
-           run_figure_2},
+           run_radixmlp_figure_2},
           {{"radixmlp-figure-3",
             "the same with 1,024 tokens of their own (also table 4)",
             {.model = true}},
-           run_figure_3},
+           run_radixmlp_figure_3},
           {{"radixmlp-table-5", "construction of the index maps", {.threads = false}},
            run_radixmlp_table_5},
           {{"radixmlp-table-6", "copies of rows"}, run_radixmlp_table_6},

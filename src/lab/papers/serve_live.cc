@@ -14,8 +14,8 @@
 namespace pando::lab {
 namespace {
 
-constexpr uint64_t kSeed = 11;  // of tokens
-constexpr int kWarm = 8;        // short requests that do not count
+constexpr uint64_t kTokenSeed = 11;
+constexpr int kWarm = 8;  // short requests that do not count
 constexpr double kWarmSeconds = 60;
 
 // `pando serve` in this process, on a port of its own.
@@ -77,7 +77,7 @@ LiveWindow serve_live(const ServedModel& served, const Contender& who,
   options.kv_memory = kv_memory_for(served, requests);
   options.kv_ahead = options.kv_memory / 10 * 9;
   options.nice = serve::kEngineNice;
-  RandomTokens random(kSeed, served.model->info().vocab);
+  RandomTokens random(kTokenSeed, served.model->info().vocab);
   const std::vector<Ask> asks = asks_of(served, requests, random);
   // The longest too: memory that a step of it works in is touched once in a server's life.
   const auto [shortest, longest] =

@@ -9,7 +9,7 @@
 namespace pando::lab {
 namespace {
 
-constexpr uint64_t kSeed = 1;
+constexpr uint64_t kRequestSeed = 1;
 
 // Who shows in tables of the simulator: the contenders, and the pools of 6.5.
 struct Simulated {
@@ -20,7 +20,7 @@ struct Simulated {
 
 std::vector<Simulated> simulate_all(const ServeRun& run, const ChatMix& mix, double rate) {
   const Span span = run.span(run.simulated_seconds, rate);
-  const std::vector<ServedRequest> requests = run.requests(mix, rate, span.seconds, kSeed);
+  const std::vector<ServedRequest> requests = run.requests(mix, rate, span.seconds, kRequestSeed);
   std::vector<Simulated> all;
   for (const Contender& who : run.contenders)
     all.push_back({who.name, serve_simulated(run.served, who, requests, span)});
