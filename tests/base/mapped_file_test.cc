@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class MappedFileTest : public testing::Test {
+class MappedFileTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string name = (fs::temp_directory_path() / "pando-map-XXXXXX").string();

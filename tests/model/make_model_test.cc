@@ -92,7 +92,7 @@ TEST(RandomWeights, BiasesAreNearZero) {
   EXPECT_NEAR(sum / (1 << 12), 0.0, 0.01);
 }
 
-class MakeModelTest : public testing::Test {
+class MakeModelTest : public ::testing::Test {
  protected:
   std::filesystem::path make(const char* name, MakeModelOptions options) const {
     options.out = folder_.path() / name;

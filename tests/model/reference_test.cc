@@ -77,7 +77,7 @@ Difference compare(const std::string& name, Options options) {
   return difference;
 }
 
-class Fixtures : public testing::TestWithParam<std::string> {};
+class Fixtures : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Fixtures, EqualTheTransformersLibrary) {
   const Difference difference = compare(GetParam(), {});
@@ -103,7 +103,7 @@ TEST_P(Fixtures, EightBitWeightsStayNear) {
   EXPECT_GT(difference.most, kGoldenBound * difference.scale);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Fixtures, testing::ValuesIn(golden_models()),
+INSTANTIATE_TEST_SUITE_P(Models, Fixtures, ::testing::ValuesIn(golden_models()),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -144,7 +144,7 @@ TEST(Reference, RowsDependOnTheirOwnPathOnly) {
 }
 
 // Trained models; expected-greedy.json says how its figures were computed.
-class Stories : public testing::TestWithParam<const char*> {
+class Stories : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     const fs::path data = fs::path(PANDO_SHARED_DATA) / "weights";
@@ -204,8 +204,8 @@ TEST_P(Stories, MeanLossIsTheExpectedOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Stories,
-                         testing::Values("stories260K.bin", "stories3M-q80.bin",
-                                         "babyllama-tok105.bin"),
+                         ::testing::Values("stories260K.bin", "stories3M-q80.bin",
+                                           "babyllama-tok105.bin"),
                          [](const auto& info) {
                            const std::string name = info.param;
                            return name.substr(0, name.find_first_of("-."));

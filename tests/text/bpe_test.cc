@@ -8,12 +8,6 @@
 namespace pando::testing {
 namespace {
 
-std::unique_ptr<Tokenizer> load_json(const Json& document) {
-  const TempDirectory directory;
-  directory.write_json("tokenizer.json", document);
-  return load_tokenizer(directory.path());
-}
-
 std::vector<Token> bytes_of(std::string_view text) {
   std::vector<Token> tokens;
   for (char byte : text) tokens.push_back(static_cast<unsigned char>(byte));

@@ -4,12 +4,6 @@
 namespace pando::testing {
 namespace {
 
-std::unique_ptr<Tokenizer> load_json(const Json& document) {
-  const TempDirectory directory;
-  directory.write_json("tokenizer.json", document);
-  return load_tokenizer(directory.path());
-}
-
 TEST(ByteFallback, CharactersMergeAndOthersBecomeBytes) {
   const auto tokenizer =
       load_json(llama_json({kMark, "a", "b", "ab", "\u2581ab"}, {"a b", "\u2581 ab"}));

@@ -73,6 +73,12 @@ inline std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& di
   return nullptr;
 }
 
+inline std::unique_ptr<Tokenizer> load_json(const Json& tokenizer_json) {
+  const TempDirectory directory;
+  directory.write_json("tokenizer.json", tokenizer_json);
+  return load_tokenizer(directory.path());
+}
+
 inline std::vector<Token> encode(const Tokenizer& tokenizer, std::string_view text,
                                  bool add_bos = false) {
   auto tokens = tokenizer.encode(text, add_bos);
