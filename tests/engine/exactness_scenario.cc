@@ -32,8 +32,9 @@ bool may_have_window(model::ModelConfig config) {
 // Any family, with any scaling of its rotation and a window of any size where it can have one.
 CaseModel random_model(Rng& rng) {
   CaseModel model;
-  model.shape = std::array{"tiny-llama", "tiny-qwen3", "tiny-mistral",
-                           "tiny-qwen2", "tiny-phi3",  "tiny-olmo2"}[uniform(rng, 0, 5)];
+  constexpr std::array kShapes = {"tiny-llama", "tiny-qwen3", "tiny-mistral",
+                                  "tiny-qwen2", "tiny-phi3",  "tiny-olmo2"};
+  model.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)];
   const model::ModelConfig config = model::named_shape(model.shape).value();
   if (may_have_window(config) && chance(rng, 70))
     model.window = std::array{1, 3, 8, 13, 40, 70, 150}[uniform(rng, 0, 6)];

@@ -144,8 +144,7 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
     const auto row = embedding_.begin() + int64_t{token} * d_model;
     x.insert(x.end(), row, row + d_model);
   }
-  const std::vector<double> turns =
-      frequencies(config_, options_.context > 0 ? options_.context : config_.max_positions);
+  const int context = options_.context > 0 ? options_.context : config_.max_positions;
   for (size_t index = 0; index < layers_.size(); ++index) {
     const Layer& layer = layers_[index];
     const bool post = layer.input_norm.empty();  // norms stand behind the layer's parts
@@ -155,8 +154,10 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
     const Floats v = plus_bias(layer.v.times(h, n), layer.v_bias);
     q = rms_norm_rows(q, layer.q_norm, eps);
     k = rms_norm_rows(k, layer.k_norm, eps);
-    rotate(q, n, config_.head_dim, turns, config_.rotations[0].attention_factor);
-    rotate(k, n, config_.head_dim, turns, config_.rotations[0].attention_factor);
+    const model::RopeConfig& rope = config_.rotations[config_.layers[index].rotation];
+    const std::vector<double> turns = frequencies(rope, config_.head_dim, context);
+    rotate(q, n, config_.head_dim, turns, rope.attention_factor);
+    rotate(k, n, config_.head_dim, turns, rope.attention_factor);
     const Floats attended = attend(config_, options_, q, k, v, n, config_.layers[index].window);
     Floats projected = plus_bias(layer.o.times(attended, n), layer.o_bias);
     if (post) projected = rms_norm_rows(projected, layer.post_attention_norm, eps);

@@ -23,7 +23,7 @@ struct Options {
 };
 
 // Frequencies of the rotary embedding, [rotary dimensions / 2].
-std::vector<double> frequencies(const model::ModelConfig& config, int context);
+std::vector<double> frequencies(const model::RopeConfig& rope, int head_dim, int context);
 
 // y = W x for W [n, k], as stored or of a type made from it.
 class Matrix {

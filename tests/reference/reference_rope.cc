@@ -7,9 +7,8 @@
 
 namespace pando::reference {
 
-std::vector<double> frequencies(const model::ModelConfig& config, int context) {
-  const model::RopeConfig& rope = config.rotations[0];
-  const int n = static_cast<int>(config.head_dim * rope.rotary_share);
+std::vector<double> frequencies(const model::RopeConfig& rope, int head_dim, int context) {
+  const int n = static_cast<int>(head_dim * rope.rotary_share);
   const double original = rope.original_positions, two_pi = 2.0 * std::numbers::pi;
   std::vector<double> result;
   for (int i = 0; i < n / 2; ++i) {
