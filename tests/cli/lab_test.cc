@@ -16,10 +16,7 @@ class LabTest : public ProcessTest {
  protected:
   static void SetUpTestSuite() {
     ProcessTest::SetUpTestSuite();
-    folder().write("good.jsonl",
-                   "{\"id\": \"d\", \"context\": \"Some context.\", \"questions\": [\"One?\", "
-                   "{\"text\": \"Two?\", "
-                   "\"answers\": [\"2\"]}]}\n{\"id\": 5, \"prompt\": \"A prompt.\"}\n");
+    folder().write("good.jsonl", kThreeQuestions);
   }
 
   Finished task(const std::string& name, const std::string& arguments) {

@@ -31,6 +31,11 @@ inline std::ostream& operator<<(std::ostream& stream, const Finished& finished) 
                 << finished.err << "'";
 }
 
+// Input of two lines: a context with two questions, one of them with its answer, and a prompt.
+inline constexpr const char* kThreeQuestions =
+    "{\"id\": \"d\", \"context\": \"Some context.\", \"questions\": [\"One?\", "
+    "{\"text\": \"Two?\", \"answers\": [\"2\"]}]}\n{\"id\": 5, \"prompt\": \"A prompt.\"}\n";
+
 // A folder with a model `m` and files written by the test; commands run inside it, under a shell.
 class ProcessTest : public ::testing::Test {
  protected:

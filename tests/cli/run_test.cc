@@ -16,10 +16,7 @@ class RunTest : public ProcessTest {
  protected:
   static void SetUpTestSuite() {
     ProcessTest::SetUpTestSuite();
-    folder().write("good.jsonl",
-                   "{\"id\": \"d\", \"context\": \"Some context.\", \"questions\": [\"One?\", "
-                   "{\"text\": \"Two?\", "
-                   "\"answers\": [\"2\"]}]}\n{\"id\": 5, \"prompt\": \"A prompt.\"}\n");
+    folder().write("good.jsonl", kThreeQuestions);
     folder().write("bad.jsonl", "{\"prompt\": \"fine\"}\nnot json\n");
     folder().write("long.jsonl",
                    "{\"prompt\": \"" + std::string(700, 'x') + "\"}\n{\"prompt\": \"fine\"}\n");
