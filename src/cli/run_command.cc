@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -231,7 +232,7 @@ class RunCommand {
     say("{} over {}: {:.2f}x the {}/s, {:.2f}x {} computed tokens{}\n", first.sharing,
         second.sharing, second.summary.seconds / s.seconds, words_.inputs,
         fewer < 1 ? 1 / fewer : fewer, fewer < 1 ? "as many" : "fewer",
-        s.seconds < kLeastTimed ? " (too short a run to tell the speed)" : "");
+        std::min(s.seconds, second.summary.seconds) < kLeastTimed ? " (too short a run to tell the speed)" : "");
     say("{}\n", comparison_->text());
   }
 
