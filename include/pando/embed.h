@@ -1,6 +1,7 @@
 // Embeddings of texts.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,9 +12,13 @@ namespace pando {
 
 // How a text becomes a vector.
 struct EmbedOptions {
-  Pooling pooling = Pooling::kLast;  // which hidden states; kNone is not one
-  bool normalise = true;             // scaled to length 1
-  int dimensions = 0;                // so many of the first values, before scaling; 0: all
+  // Which hidden states. kNone: those that the model's files say, or else the last token's.
+  Pooling pooling = Pooling::kNone;
+  std::optional<bool>
+      normalise;       // scaled to length 1; absent: as the model's files say, or else so
+  int dimensions = 0;  // so many of the first values, before scaling; 0: all
+  // Put before each text that has no instruction. Absent: what the model's files say, or nothing.
+  std::optional<std::string> prompt;
   // Models are trained with an instruction for queries and with none for documents.
   std::string instruction;
   // {instruction} and {text} are replaced; what stands before {text} is computed once. A template
@@ -25,6 +30,11 @@ struct EmbedOptions {
   static std::string default_prompt_template();
 };
 
+// The options, and what they leave open as the model's files have it: modules.json and what it
+// names, or the key pooling_type of a GGUF file. Errors: kUnsupported where these ask for what is
+// not offered, and kInvalidArgument for options that the model cannot follow.
+Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options);
+
 // What an engine is asked for one text; without an id.
 Request embed_request(const EmbedOptions& options, std::string_view text);
 
@@ -32,12 +42,12 @@ Request embed_request(const EmbedOptions& options, std::string_view text);
 // in double precision, in the order of the values; a vector of zeros stays one.
 std::vector<float> embedding_of(const Completion& completion, const EmbedOptions& options);
 
-// kInvalidArgument for options that the model cannot follow.
+// kInvalidArgument for options that no model with rows of this length can follow.
 Status check_embed_options(const EmbedOptions& options, int d_model);
 
 // The vectors of all texts, computed together; what they begin with alike is computed once. A
 // text's vector does not depend on the others, to the bit. Any thread. Errors: as
-// check_embed_options and Engine::complete_all.
+// embed_options_for and Engine::complete_all.
 Result<std::vector<std::vector<float>>> embed(Engine& engine, const std::vector<std::string>& texts,
                                               const EmbedOptions& options = {});
 

@@ -20,7 +20,7 @@ constexpr size_t kShownBytes = 60;  // of a string, in a message
 
 }  // namespace
 
-Result<GgufFile> GgufFile::open(const std::filesystem::path& path) {
+Result<GgufFile> GgufFile::open_one(const std::filesystem::path& path) {
   Result<MappedFile> mapped = MappedFile::open(path);
   if (!mapped.ok()) return mapped.error();
   GgufFile gguf(std::move(*mapped));

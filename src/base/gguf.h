@@ -1,5 +1,5 @@
-// GGUF files, versions 2 and 3: typed metadata and the places of the tensors. What the bytes of a
-// tensor mean is not known here.
+// GGUF files, versions 2 and 3, one or several of a model: typed metadata and the places of the
+// tensors. What the bytes of a tensor mean is not known here.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ struct GgufTensor {
   std::vector<int64_t> shape;  // outer to inner (the file lists the inner one first), each from 1;
                                // their product fits an int64_t
   uint32_t type;               // of ggml, any number
-  uint64_t offset;             // bytes from the begin of the file, a multiple of the alignment
+  uint32_t file;               // which part of the model holds it, from 0
+  uint64_t offset;             // bytes from the begin of that file, a multiple of its alignment
   uint64_t available;          // bytes from there to the end of the file: what the type and shape
                                // need must be compared with it
 };
@@ -45,10 +46,20 @@ struct GgufTensor {
 class GgufFile {
  public:
   // Reads header, metadata and tensor places; every count and length is checked against the file's
-  // size. Errors say what was found where, and what was expected.
+  // size. The first part of a model in several files (gguf_split.h) stands for all of them. Errors
+  // say what was found where, and what was expected.
   static Result<GgufFile> open(const std::filesystem::path& path);
 
-  const MappedFile& file() const { return file_; }
+  const MappedFile& file() const { return file_; }  // with the metadata
+  const MappedFile& file_of(const GgufTensor& tensor) const {
+    return tensor.file == 0 ? file_ : parts_[tensor.file - 1];
+  }
+  // Calls `use` with every file of the model.
+  template <class Use>
+  void for_each_file(const Use& use) const {
+    use(file_);
+    for (const MappedFile& part : parts_) use(part);
+  }
   uint32_t version() const { return version_; }
   uint64_t alignment() const { return alignment_; }                 // bytes
   std::span<const GgufTensor> tensors() const { return tensors_; }  // in the file's order
@@ -82,12 +93,16 @@ class GgufFile {
   friend class GgufParser;
 
   explicit GgufFile(MappedFile file) : file_(std::move(file)) {}
+  static Result<GgufFile> open_one(const std::filesystem::path& path);
+  Status add_parts();                 // of a model in several files
+  Status add_tensors(GgufFile part);  // and keeps its mapping
   const Value* find(std::string_view key) const;
   int64_t integer_at(GgufType type, uint64_t offset) const;
   double real_at(GgufType type, uint64_t offset) const;
   std::string_view string_at(uint64_t offset) const;
 
   MappedFile file_;
+  std::vector<MappedFile> parts_;  // the second and later ones
   uint32_t version_ = 0;
   uint64_t alignment_ = 32;
   std::unordered_map<std::string_view, Value> values_;

@@ -5,14 +5,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
 
 #include "base/errors.h"
+#include "base/lfs_pointer.h"
 
 namespace pando {
 namespace {
+
+constexpr size_t kMostPointer = 1024;  // bytes of a Git LFS pointer, by its specification
 
 std::string system_message(int code) { return std::generic_category().message(code); }
 
@@ -43,6 +47,10 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   file.path_ = path;
   file.data_ = static_cast<const std::byte*>(data);
   file.size_ = static_cast<size_t>(status.st_size);
+  if (Status pointer = refuse_lfs_pointer(
+          path, {reinterpret_cast<const char*>(file.data_), std::min(file.size_, kMostPointer)});
+      !pointer)
+    return pointer.error();
   return file;
 }
 

@@ -15,8 +15,8 @@ namespace pando {
 // the process (SIGBUS); model files must not be changed in place.
 class MappedFile {
  public:
-  // kNotFound where there is no such file, kBadFile for a directory or an empty file, kIo
-  // otherwise.
+  // kNotFound where there is no such file, kBadFile for a directory, an empty file or a Git LFS
+  // pointer, kIo otherwise.
   static Result<MappedFile> open(const std::filesystem::path& path);
 
   MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }

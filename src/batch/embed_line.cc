@@ -9,17 +9,16 @@
 namespace pando {
 
 Result<BatchLine> read_embed_line(const nlohmann::json& json, uint64_t line_number,
-                                  const BatchOptions& options) {
+                                  EmbedOptions embed, const AnswerOptions& defaults) {
   constexpr std::string_view kFields[] = {"id", "text", "tokens", "instruction", "metadata"};
   if (!json.is_object())
     return invalid_argument("the line is {}, expected an object", found_text(json));
-  Result<BatchLine> line = begin_line(json, line_number, options.defaults);
+  Result<BatchLine> line = begin_line(json, line_number, defaults);
   if (!line) return line.error();
   line->form = LineForm::kEmbed;
   BatchQuestion question{.metadata = nlohmann::json::object()};
   std::string text;
   std::vector<Token> tokens;
-  EmbedOptions embed = options.embed;
   Fields fields(json);
   fields.only(kFields);
   read_metadata(fields, question.metadata);
@@ -41,7 +40,7 @@ Result<BatchLine> read_embed_line(const nlohmann::json& json, uint64_t line_numb
   question.request.tokens = std::move(tokens);
   question.request.sampling.max_tokens = 1;  // needs no more room than the prompt
   question.request.id = line->id;
-  question.request.logits_hash = options.defaults.logits_hash;
+  question.request.logits_hash = defaults.logits_hash;
   line->questions.push_back(std::move(question));
   return line;
 }

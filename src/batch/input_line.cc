@@ -236,10 +236,11 @@ Status check_field_names(const Json& line) {
   return fields.status();
 }
 
-Result<BatchLine> read_line(const Json& json, uint64_t line_number, const AnswerOptions& defaults) {
+Result<BatchLine> read_line(const Json& json, uint64_t line_number, const AnswerOptions& defaults,
+                            const Result<EmbedOptions>& embed) {
   if (!json.is_object())
     return invalid_argument("the line is {}, expected an object", found_text(json));
-  return is_openai_line(json) ? parse_openai_line(json, defaults)
+  return is_openai_line(json) ? parse_openai_line(json, defaults, embed)
                               : parse_native(json, line_number, defaults);
 }
 

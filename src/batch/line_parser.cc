@@ -46,13 +46,14 @@ Result<BatchLine> LineParser::parse_one(const InputRecord& record) const {
     case BatchTask::kAnswer:
       break;
     case BatchTask::kEmbed:
-      return read_embed_line(*json, record.line, options_);
+      if (!embed_) return embed_.error();
+      return read_embed_line(*json, record.line, *embed_, options_.defaults);
     case BatchTask::kRerank:
       return read_rerank_line(*json, record.line, options_);
     case BatchTask::kScore:
       return read_score_line(*json, record.line, options_);
   }
-  return read_line(*json, record.line, options_.defaults);
+  return read_line(*json, record.line, options_.defaults, embed_);
 }
 
 }  // namespace pando

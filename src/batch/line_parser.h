@@ -15,7 +15,10 @@ class LineParser {
  public:
   // `model` and `context`, its length in tokens, decide what is too long.
   LineParser(const Model& model, int context, const BatchOptions& options)
-      : model_(model), context_(context), options_(options) {}
+      : model_(model),
+        context_(context),
+        options_(options),
+        embed_(embed_options_for(model, options.embed)) {}
 
   // Nothing for the row that names the columns. An error is one of this record, or, where `failed`
   // says so, of the whole input. Ids of a line that `was_answered` are not refused.
@@ -32,6 +35,7 @@ class LineParser {
   const Model& model_;
   int context_;
   const BatchOptions& options_;
+  Result<EmbedOptions> embed_;  // as the model has it, or why it has none
   std::optional<Table> table_;
   std::set<std::string> queries_;  // that were read, where all need ids of their own
   bool failed_ = false;

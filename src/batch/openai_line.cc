@@ -21,7 +21,7 @@ constexpr openai::Endpoint kEndpoints[] = {openai::Endpoint::kCompletions, opena
                                            openai::Endpoint::kEmbeddings};
 constexpr std::string_view kEnvelopeFields[] = {"custom_id", "method", "url", "body"};
 
-Status read_body(const Json& json, BatchLine& line) {
+Status read_body(const Json& json, const Result<EmbedOptions>& embed, BatchLine& line) {
   Fields fields(json);
   std::string method = "POST", url;
   fields.only(kEnvelopeFields);
@@ -38,6 +38,7 @@ Status read_body(const Json& json, BatchLine& line) {
   if (!body.is_object()) return invalid_argument("the line has no 'body'");
   const openai::BodyRules rules{.sampling = line.options.sampling,
                                 .chat = line.options.chat_options,
+                                .embed = embed,
                                 .logits_hash = line.options.logits_hash,
                                 .is_batch = true};
   Result<openai::Body> parsed = openai::parse_body(kEndpoints[form], body, rules);
@@ -55,14 +56,15 @@ bool is_openai_line(const Json& json) {
   return json.is_object() && (json.contains("custom_id") || json.contains("url"));
 }
 
-Result<BatchLine> parse_openai_line(const Json& json, const AnswerOptions& defaults) {
+Result<BatchLine> parse_openai_line(const Json& json, const AnswerOptions& defaults,
+                                    const Result<EmbedOptions>& embed) {
   BatchLine line{.form = LineForm::kOpenAi, .options = defaults};
   Fields fields(json);
   fields.text("custom_id", line.id);
   if (!fields.status()) return fields.status().error();
   if (!fields.has("custom_id")) return invalid_argument("the line has a 'url' but no 'custom_id'");
   line.id_json = json["custom_id"].dump();
-  if (Status status = read_body(json, line); !status) {
+  if (Status status = read_body(json, embed, line); !status) {
     line.refused = status.error();
     line.questions.clear();
   }

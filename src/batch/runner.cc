@@ -304,7 +304,13 @@ class Runner {
 }  // namespace
 
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
-                               AnswerSink& output, const BatchOptions& options) {
+                               AnswerSink& output, const BatchOptions& asked) {
+  BatchOptions options = asked;
+  if (options.task == BatchTask::kEmbed) {
+    Result<EmbedOptions> embed = embed_options_for(engine.model(), options.embed);
+    if (!embed) return embed.error();
+    options.embed = std::move(*embed);
+  }
   if (options.defaults.chat) {  // a template that is not known fails every question
     const Request probe = question_request(options.defaults, "", "");
     const Result<std::string> text = engine.model().render_chat(probe.messages, probe.chat);

@@ -11,7 +11,7 @@ namespace pando {
 
 // The forms are those of BatchTask. kInvalidArgument names field, found and expected.
 Result<BatchLine> read_embed_line(const nlohmann::json& json, uint64_t line_number,
-                                  const BatchOptions& options);
+                                  EmbedOptions embed, const AnswerOptions& defaults);
 Result<BatchLine> read_rerank_line(const nlohmann::json& json, uint64_t line_number,
                                    const BatchOptions& options);
 // Each document has a name of its own, its id or else its index, and all names are those of a TREC

@@ -12,18 +12,20 @@ Command add_embed(CLI::App& app) {
   add_engine_options(app, *options);
   add_output_options(app, *options);
   EmbedOptions& embed = options->batch.embed;
-  auto pooling = std::make_shared<std::string>("last");
-  app.add_option("--pooling", *pooling, "Hidden states: of the last token, or the mean of all")
-      ->check(CLI::IsMember({"last", "mean"}))
-      ->capture_default_str();
-  app.add_flag_callback(
-      "--no-normalize", [&embed] { embed.normalise = false; },
-      "Vectors as they are, not of length 1");
+  auto pooling = std::make_shared<std::string>();
+  app.add_option("--pooling", *pooling,
+                 "Hidden states: of the last token, or the mean of all (default: as the model's "
+                 "files say, or last)")
+      ->check(CLI::IsMember({"last", "mean"}));
+  app.add_flag_function(
+      "--normalize,!--no-normalize", [&embed](int64_t count) { embed.normalise = count > 0; },
+      "Vectors of length 1, or as they are (default: as the model's files say, or of length 1)");
   app.add_option("--dimensions", embed.dimensions, "So many of the first values; 0: all")
       ->check(expect("0 or more", [](double x) { return x >= 0; }))
       ->capture_default_str();
   app.add_option("--instruction", embed.instruction,
-                 "What the texts are to be found by; none: each text as it is");
+                 "What the texts are to be found by; none: each text as it is, behind the prompt "
+                 "that the model's files put first, where they name one");
   app.add_option("--template", embed.prompt_template,
                  "A text with {text} in it; with {instruction} too it is for texts that have one, "
                  "without it for all")
@@ -34,7 +36,9 @@ Command add_embed(CLI::App& app) {
       "column text.\n"
       "Output lines: {\"id\", \"embedding\": [...], \"prompt_tokens\"}.");
   return [options, pooling] {
-    options->batch.embed.pooling = *pooling == "mean" ? Pooling::kMean : Pooling::kLast;
+    options->batch.embed.pooling = *pooling == "mean"   ? Pooling::kMean
+                                   : *pooling == "last" ? Pooling::kLast
+                                                        : Pooling::kNone;
     return run_batches(*options);
   };
 }

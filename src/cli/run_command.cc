@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/comparison.h"
 #include "cli/files.h"
@@ -64,7 +65,7 @@ class RunCommand {
       return report_error(status.error().message);
     Result<std::shared_ptr<const Model>> model = load_model(o_.model, o_.quiet);
     if (!model) return refuse(model.error());
-    if (Status status = check_task(**model); !status) return usage(status.error().message);
+    if (Status status = prepare_task(**model); !status) return usage(status.error().message);
 
     RunRecord first{o_.model.engine.sharing, {}}, second{o_.compare, {}};
     const int code = run(*model, first, input, &output, o_.quiet);
@@ -101,9 +102,21 @@ class RunCommand {
     return {};
   }
 
-  Status check_task(const Model& model) const {
-    if (o_.batch.task == BatchTask::kEmbed)
-      return check_embed_options(o_.batch.embed, model.info().d_model);
+  // What is wrong with the options for this model; fills in what they leave to its files.
+  Status prepare_task(const Model& model) {
+    if (o_.batch.task == BatchTask::kEmbed) {
+      Result<EmbedOptions> embed = embed_options_for(model, o_.batch.embed);
+      if (!embed) return embed.error();
+      o_.batch.embed = std::move(*embed);
+      const EmbedOptions& e = o_.batch.embed;
+      if (!o_.quiet)
+        say("pando: vectors of {}, {}{}\n",
+            e.pooling == Pooling::kMean ? "the mean over a text's tokens" : "a text's last token",
+            e.normalise.value_or(true) ? "of length 1" : "not scaled",
+            e.prompt.value_or("").empty() ? ""
+                                          : fmt::format("; {} stands before each text",
+                                                        found_text(nlohmann::json(*e.prompt))));
+    }
     if (o_.batch.task == BatchTask::kRerank)  // any pair shows whether yes and no are two answers
       if (auto pair = rerank_requests(model, o_.batch.rerank, "a", "b"); !pair) return pair.error();
     return {};
@@ -232,7 +245,9 @@ class RunCommand {
     say("{} over {}: {:.2f}x the {}/s, {:.2f}x {} computed tokens{}\n", first.sharing,
         second.sharing, second.summary.seconds / s.seconds, words_.inputs,
         fewer < 1 ? 1 / fewer : fewer, fewer < 1 ? "as many" : "fewer",
-        std::min(s.seconds, second.summary.seconds) < kLeastTimed ? " (too short a run to tell the speed)" : "");
+        std::min(s.seconds, second.summary.seconds) < kLeastTimed
+            ? " (too short a run to tell the speed)"
+            : "");
     say("{}\n", comparison_->text());
   }
 

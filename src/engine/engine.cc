@@ -42,7 +42,7 @@ class Engine::Impl {
       request.tokens = std::move(*tokens);
     }
     // Checked here too, so that the caller's fault comes back at once.
-    if (Status status = loop_->check(request); !status) return status.error();
+    if (Status status = check(request); !status) return status.error();
     RequestId id;
     {
       std::lock_guard lock(mutex_);
@@ -60,7 +60,14 @@ class Engine::Impl {
     return id;
   }
 
-  Status check(const Request& request) const { return loop_->check(request); }
+  Status check(const Request& request) const {
+    if (model_->parts().weights.has_no_head && request.pooling == Pooling::kNone)
+      return unsupported(
+          "the model's files hold no head (lm_head.weight), and its configuration does not tie it "
+          "to "
+          "the embeddings: it gives embeddings, and no answers or scores");
+    return loop_->check(request);
+  }
 
   void cancel(RequestId id) {
     std::optional<Submit> not_taken;  // destroyed without the lock, as its listener may do anything

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/gguf_split.h"
 #include "base/mapped_file.h"
 #include "base/mix.h"
 #include "pando/model_files.h"
@@ -41,7 +42,7 @@ Result<uint64_t> model_fingerprint(const fs::path& path) {
       if (entry.is_regular_file(failure) && is_read(entry.path())) files.push_back(entry.path());
     if (failure) return io_error("{}: cannot be read: {}", path.string(), failure.message());
   } else {
-    files.push_back(path);
+    files = gguf_parts(path);
   }
   std::ranges::sort(files);
   uint64_t hash = 0;

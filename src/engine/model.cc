@@ -71,7 +71,8 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
           ? ChatTemplate::load(own ? directory : options.tokenizer, *tokenizer)
           : unsupported("the model directory has no tokenizer, which a chat template needs");
   auto parts =
-      std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer), std::move(chat)});
+      std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer), std::move(chat),
+                                    model::read_embedding_form(directory)});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "base/errors.h"
+#include "base/gguf_split.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
 
@@ -13,6 +14,13 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_gguf_name(const fs::path& path) { return path.extension() == ".gguf"; }
+
+// Files of weights that need what stands beside them, or a conversion.
+bool is_weights_name(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".safetensors" || extension == ".bin" || extension == ".pt" ||
+         extension == ".pth";
+}
 
 // One part of a hub id: nothing that leads elsewhere.
 bool is_id_part(const std::string& part) {
@@ -41,8 +49,10 @@ Result<fs::path> with_files(const fs::path& directory) {
   std::error_code failure;
   if (fs::exists(directory / "config.json", failure)) return directory;
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory, failure))
-    if (is_gguf_name(entry.path())) files.push_back(entry.path());
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, failure)) {
+    const std::optional<GgufPart> part = gguf_part(entry.path());
+    if (is_gguf_name(entry.path()) && (!part || part->number == 1)) files.push_back(entry.path());
+  }
   if (failure) return io_error("{}: cannot be read: {}", directory.string(), failure.message());
   if (files.size() == 1) return files[0];
   if (files.empty()) return directory;
@@ -79,10 +89,10 @@ Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) 
   std::error_code failure;
   const fs::file_status status = fs::status(name, failure);
   if (fs::is_directory(status)) return with_files(name);
-  if (fs::exists(status) && fs::path(name).extension() == ".safetensors")
+  if (fs::exists(status) && is_weights_name(name))
     return invalid_argument(
-        "{}: is weights alone, expected their directory, with config.json, or "
-        "a GGUF file",
+        "{}: is a weights file; pass its directory (with config.json and safetensors) or a GGUF "
+        "file",
         name);
   if (fs::exists(status)) return fs::path(name);
   if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown)

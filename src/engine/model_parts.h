@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "model/embedding_form.h"
 #include "model/weights.h"
 #include "pando/model.h"
 #include "text/chat_template.h"
@@ -12,9 +13,10 @@ namespace pando {
 
 struct Model::Parts {
   model::Weights weights;
-  std::unique_ptr<Tokenizer> tokenizer;  // null: tokens only
-  Result<ChatTemplate> chat;             // why there is none, where a conversation asks for it
-  bool all_rows = false;                 // exec::TransformerOptions, of all engines over the model
+  std::unique_ptr<Tokenizer> tokenizer;    // null: tokens only
+  Result<ChatTemplate> chat;               // why there is none, where a conversation asks for it
+  Result<model::EmbeddingForm> embedding;  // what the files say, or why it is not offered
+  bool all_rows = false;  // exec::TransformerOptions, of all engines over the model
 };
 
 // Model::load for timing: with all_rows.

@@ -1,5 +1,6 @@
 #include "kernel/blocks.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -29,6 +30,22 @@ bool finite_elements(const std::byte* from, int64_t n, T exponent) {
 }
 
 constexpr uint16_t kF16Exponent = 0x7C00;
+
+// n elements as f32. Where they lie at a byte that their type does not allow, as files may hold
+// them, they are copied first, a piece at a time.
+void widen(const Kernels& kernels, const WeightTypeInfo& info, const std::byte* from, int64_t n,
+           float* to) {
+  if (reinterpret_cast<uintptr_t>(from) % info.block_bytes == 0)
+    return kernels.widen(info.type, from, n, to);
+  constexpr int64_t kPiece = 1024;  // elements
+  alignas(float) std::byte piece[kPiece * sizeof(float)];
+  const auto size = static_cast<int64_t>(info.block_bytes);
+  for (int64_t i = 0; i < n; i += kPiece) {
+    const int64_t some = std::min(kPiece, n - i);
+    std::memcpy(piece, from + i * size, static_cast<size_t>(some * size));
+    kernels.widen(info.type, piece, some, to + i);
+  }
+}
 
 // Of n weights in blocks, each with n_factors in f16 from byte `at` on.
 bool finite_blocks(DType type, const std::byte* from, int64_t n, int at, int n_factors) {
@@ -128,7 +145,7 @@ Q4KBlock read_q4_k_block(const std::byte* from) {
 void read_weights(const Kernels& kernels, DType type, const std::byte* from, int64_t n, float* to) {
   const WeightTypeInfo& info = info_of(type);
   PANDO_CHECK(info.is_in_files() && n % info.block_len == 0);
-  if (info.read_block == nullptr) return kernels.widen(type, from, n, to);
+  if (info.read_block == nullptr) return widen(kernels, info, from, n, to);
   for (int64_t i = 0; i < n; i += info.block_len, from += info.block_bytes)
     info.read_block(from, to + i);
 }

@@ -45,7 +45,7 @@ bool all_finite_q4_0(const std::byte* from, int64_t n);
 bool all_finite_q4_k(const std::byte* from, int64_t n);
 bool all_finite_q6_k(const std::byte* from, int64_t n);
 
-// n weights of any stored type, whole blocks of them, as f32.
+// n weights of any stored type, whole blocks of them, at any byte, as f32.
 void read_weights(const Kernels& kernels, DType type, const std::byte* from, int64_t n, float* to);
 
 // Whether n weights of any stored type, whole blocks of them, are finite numbers.

@@ -81,14 +81,15 @@ class RowWriter {
     unit_ = data + panel * kPanelStrips * strip_bytes(type, k);
   }
 
-  // [k] elements of the matrix's own type, k even.
+  // [k] elements of the matrix's own type T at any byte, k even.
   template <class T>
-  void copy(const T* from) {
+  void copy(const std::byte* from) {
     const bool interleaved = type_ == DType::kBF16 || type_ == DType::kBF16Dot;
     for (int i = 0; i < k_; i += 2, next_unit()) {
       T* to = reinterpret_cast<T*>(unit_ + strip_ * unit_bytes(type_));
-      std::memcpy(&to[interleaved ? 2 * lane_ : lane_], from + i, sizeof(T));
-      std::memcpy(&to[interleaved ? 2 * lane_ + 1 : kStripLen + lane_], from + i + 1, sizeof(T));
+      std::memcpy(&to[interleaved ? 2 * lane_ : lane_], from + i * sizeof(T), sizeof(T));
+      std::memcpy(&to[interleaved ? 2 * lane_ + 1 : kStripLen + lane_], from + (i + 1) * sizeof(T),
+                  sizeof(T));
     }
   }
 
@@ -97,7 +98,7 @@ class RowWriter {
     std::vector<uint16_t> bits(k_);
     for (int i = 0; i < k_; ++i)
       bits[i] = f32_to_bf16(std::fabs(from[i]) < kLeastDot ? 0.0f : from[i]);
-    copy(bits.data());
+    copy<uint16_t>(reinterpret_cast<const std::byte*>(bits.data()));
     return std::all_of(bits.begin(), bits.end(),
                        [](uint16_t w) { return std::isfinite(bf16_to_f32(w)); });
   }
@@ -225,9 +226,9 @@ bool PackedMatrix::set_rows(const Kernels& kernels, int first_row, int n_rows, D
     } else if (is_quantized(type_)) {
       writer.copy_blocks(row_data);
     } else if (type_ == DType::kF32) {
-      writer.copy(reinterpret_cast<const float*>(row_data));
+      writer.copy<float>(row_data);
     } else {
-      writer.copy(reinterpret_cast<const uint16_t*>(row_data));
+      writer.copy<uint16_t>(row_data);
     }
   }
   return finite;

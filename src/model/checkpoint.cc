@@ -29,6 +29,28 @@ Result<json> read_index(const fs::path& path) {
   return json(*map);
 }
 
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+// What a directory holds instead of weights that are read.
+Error no_weights(const fs::path& directory) {
+  const std::string expected = fmt::format("expected {} or {}", kSingleName, kIndexName);
+  for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
+    if (is_there(directory / name))
+      return unsupported(
+          "{}: holds weights in PyTorch's own format, {} (hint: load the model with the library "
+          "transformers and save it again, which writes safetensors)",
+          (directory / name).string(), expected);
+  std::string shards;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored))
+    if (entry.path().extension() == ".safetensors")
+      shards = fmt::format(" ({} is not named by an index)", entry.path().filename().string());
+  return not_found("{}: has no weights{}, {}", directory.string(), shards, expected);
+}
+
 }  // namespace
 
 bool is_gguf(const fs::path& path) {
@@ -63,8 +85,7 @@ Result<Checkpoint> Checkpoint::open(const fs::path& directory) {
   if (failure)
     return io_error("{}: cannot be read: {}", checkpoint.index_path_.string(), failure.message());
   checkpoint.index_path_ = directory / kIndexName;
-  if (!fs::exists(checkpoint.index_path_, failure))
-    return not_found("{}: has neither {} nor {}", directory.string(), kSingleName, kIndexName);
+  if (!fs::exists(checkpoint.index_path_, failure)) return no_weights(directory);
   if (Status status = checkpoint.open_shards(directory); !status) return status.error();
   checkpoint.add_missing_prefix();
   return checkpoint;
@@ -90,20 +111,36 @@ Status Checkpoint::open_shards(const fs::path& directory) {
       return bad_file("{}: tensor '{}' is in {}, expected the name of a file beside the index",
                       index_path_.string(), name, found_text(value));
     const auto [shard, is_new] = shard_ids.emplace(file_name, shards_.size());
-    if (is_new) {
-      Result<Safetensors> file = Safetensors::open(directory / file_name);
-      if (!file) {
-        const Error& error = file.error();
-        return make_error(error.code, "{} (named by {})", error.message, index_path_.string());
-      }
-      shards_.push_back(std::move(file).value());
-    }
+    if (is_new)
+      if (Status status = open_shard(directory / file_name); !status) return status;
     const Safetensors& file = shards_[shard->second];
     if (!file.tensors().contains(name))
       return bad_file("{}: has no tensor '{}', expected by {}", file.path().string(), name,
                       index_path_.string());
     shard_of_.emplace(name, shard->second);
   }
+  return add_unlisted(*weight_map);
+}
+
+Status Checkpoint::open_shard(const fs::path& path) {
+  Result<Safetensors> file = Safetensors::open(path);
+  if (!file)
+    return make_error(file.error().code, "{} (named by {})", file.error().message,
+                      index_path_.string());
+  shards_.push_back(std::move(file).value());
+  return {};
+}
+
+// An index may name a part of what its files hold.
+Status Checkpoint::add_unlisted(const json& weight_map) {
+  for (size_t shard = 0; shard < shards_.size(); ++shard)
+    for (const auto& [name, entry] : shards_[shard].tensors()) {
+      const auto [known, is_new] = shard_of_.emplace(name, shard);
+      if (!is_new && known->second != shard && !weight_map.contains(name))
+        return bad_file("{}: tensor '{}' is also in {}, expected it in one file, or in {}",
+                        shards_[shard].path().string(), name,
+                        shards_[known->second].path().string(), index_path_.string());
+    }
   return {};
 }
 
@@ -127,7 +164,7 @@ Result<TensorView> Checkpoint::tensor(std::string_view name,
 }
 
 const fs::path& Checkpoint::file_of(std::string_view name) const {
-  return gguf_ ? index_path_ : shards_[shard_of_.find(name)->second].path();
+  return gguf_ ? gguf_->file_of(name) : shards_[shard_of_.find(name)->second].path();
 }
 
 Result<TensorView> Checkpoint::safetensors_tensor(std::string_view name) const {
@@ -142,9 +179,6 @@ Result<TensorView> Checkpoint::safetensors_tensor(std::string_view name) const {
     return unsupported("{}: dtype is {}, expected {}", where, entry.dtype,
                        one_of_these(kernel::safetensors_type_names()));
   view.dtype = type->type;
-  if (entry.offset % dtype_size(view.dtype) != 0)
-    return unsupported("{}: begins at byte {}, expected a multiple of {}: save the file again",
-                       where, entry.offset, dtype_size(view.dtype));
   view.shape = entry.shape;
   view.data = shard.file().data() + entry.offset;
   view.n_bytes = entry.n_bytes;
@@ -157,7 +191,7 @@ void Checkpoint::release(const TensorView& view, size_t first, size_t n_bytes) c
         std::less<>()(view.data, file.data() + file.size()))
       file.release(static_cast<size_t>(view.data - file.data()) + first, n_bytes);
   };
-  if (gguf_) return release_in(gguf_->file());
+  if (gguf_) return gguf_->gguf().for_each_file(release_in);
   for (const Safetensors& shard : shards_) release_in(shard.file());
 }
 

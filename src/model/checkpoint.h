@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <initializer_list>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,6 +55,8 @@ class Checkpoint {
  private:
   Checkpoint() = default;
   Status open_shards(const std::filesystem::path& directory);
+  Status open_shard(const std::filesystem::path& path);
+  Status add_unlisted(const nlohmann::json& weight_map);
   void add_missing_prefix();
 
   Result<TensorView> safetensors_tensor(std::string_view name) const;

@@ -17,6 +17,16 @@ namespace {
 
 using nlohmann::json;
 
+// Whether the transformers library's class is the family's, with its head or without.
+bool is_class_of(const Family& family, std::string_view name) {
+  constexpr std::string_view kHeaded = "ForCausalLM";
+  const std::string_view headed = family.architecture;
+  if (name == headed) return true;
+  PANDO_CHECK(headed.ends_with(kHeaded));
+  const std::string_view stem = headed.substr(0, headed.size() - kHeaded.size());
+  return name.starts_with(stem) && name.substr(stem.size()) == "Model";
+}
+
 // Null where the file names none that is known; `fields` has the error then.
 const Family* read_family(FieldReader& fields) {
   const auto all = families();
@@ -34,7 +44,8 @@ const Family* read_family(FieldReader& fields) {
   const bool one =
       architectures->is_array() && architectures->size() == 1 && architectures->front().is_string();
   const std::string listed = one ? architectures->front().get<std::string>() : "";
-  const auto named = std::ranges::find(all, std::string_view(listed), &Family::architecture);
+  const auto named =
+      std::ranges::find_if(all, [&](const Family* family) { return is_class_of(*family, listed); });
   if (named == all.end()) {
     fields.refuse("architectures", offered(&Family::architecture), ErrorCode::kUnsupported);
     return nullptr;
@@ -42,6 +53,26 @@ const Family* read_family(FieldReader& fields) {
   if (typed != nullptr && typed != *named)
     fields.refuse("architectures", "the architecture of 'model_type'");
   return *named;
+}
+
+// Attention to what comes after a row, as encoders are trained.
+void refuse_both_ways(FieldReader& fields) {
+  if (!fields.boolean("is_causal", true))
+    fields.refuse("is_causal", "true: attention both ways is not offered", ErrorCode::kUnsupported);
+  if (fields.boolean("use_bidirectional_attention", false))
+    fields.refuse("use_bidirectional_attention", "false: attention both ways is not offered",
+                  ErrorCode::kUnsupported);
+}
+
+// An adapter changes what its base model computes.
+Status refuse_adapter(const std::filesystem::path& directory) {
+  constexpr const char* kName = "adapter_config.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(directory / kName, ignored)) return {};
+  return unsupported(
+      "{}: is an adapter of a base model, which is not applied here (hint: merge it into its base, "
+      "with merge_and_unload of the library peft, and save that)",
+      (directory / kName).string());
 }
 
 }  // namespace
@@ -59,6 +90,7 @@ Result<ModelConfig> ModelConfig::load(const std::filesystem::path& directory) {
     if (!gguf) return gguf.error();
     return read_gguf_config(*gguf);
   }
+  if (Status status = refuse_adapter(directory); !status) return status.error();
   const std::filesystem::path path = directory / "config.json";
   Result<MappedFile> file = MappedFile::open(path);
   if (!file) return std::move(file).error();
@@ -76,6 +108,7 @@ Result<ModelConfig> ModelConfig::from_json(const json& object, std::string_view 
   const Family* family = read_family(fields);
   if (family == nullptr) return fields.status().error();
   ModelConfig config = of_family(*family);
+  refuse_both_ways(fields);
   family->read(fields, config);
   if (Status status = fields.status(); !status) return status.error();
   if (Status status = config.validate(source); !status) return status.error();

@@ -6,8 +6,23 @@
 #include "model/gguf_translator.h"
 
 namespace pando::model {
+namespace {
+
+// Files that are no whole model: adapters, projectors of images, matrices of importance.
+Status refuse_other_files(const GgufFile& gguf) {
+  constexpr const char* kKey = "general.type";
+  const auto type = gguf.string(kKey);
+  if (!type) return type.error();
+  if (type->value_or("model") == "model") return {};
+  Error error = gguf.wrong(kKey, "'model': a file of a whole model");
+  error.code = ErrorCode::kUnsupported;
+  return error;
+}
+
+}  // namespace
 
 Result<ModelConfig> read_gguf_config(const GgufFile& gguf) {
+  if (Status status = refuse_other_files(gguf); !status) return status.error();
   constexpr const char* kKey = "general.architecture";
   const auto name = gguf.string(kKey);
   if (!name) return name.error();

@@ -1,9 +1,21 @@
 #include "model/gguf_fields.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 namespace pando::model {
+
+std::optional<int64_t> GgufFields::integer(std::string_view name) {
+  const auto list = gguf_.integers(key(name));
+  if (!list || !*list) return keep(gguf_.integer(key(name)));
+  const std::vector<int64_t>& numbers = **list;
+  const bool equal = std::ranges::all_of(numbers, [&](int64_t n) { return n == numbers[0]; });
+  if (!numbers.empty() && equal) return numbers[0];
+  fail(unsupported("{}: '{}' has numbers that differ between layers, expected equal ones", source(),
+                   key(name)));
+  return std::nullopt;
+}
 
 std::optional<double> GgufFields::finite(std::string_view name) {
   const std::optional<double> value = keep(gguf_.real(key(name)));
@@ -46,7 +58,8 @@ std::vector<float> GgufFields::floats(const char* name, int64_t n) {
     return {};
   }
   std::vector<float> values(static_cast<size_t>(n));
-  std::memcpy(values.data(), gguf_.file().data() + tensor->offset, values.size() * sizeof(float));
+  std::memcpy(values.data(), gguf_.file_of(*tensor).data() + tensor->offset,
+              values.size() * sizeof(float));
   return values;
 }
 

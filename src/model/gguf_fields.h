@@ -26,10 +26,12 @@ class GgufFields {
   std::string key(std::string_view name) const { return fmt::format("{}.{}", architecture_, name); }
   bool has(std::string_view name) const { return gguf_.has(key(name)); }
 
-  std::optional<int64_t> integer(std::string_view name) { return keep(gguf_.integer(key(name))); }
+  // An array of one number for each layer counts where all are equal.
+  std::optional<int64_t> integer(std::string_view name);
   std::optional<std::string_view> string(std::string_view name) {
     return keep(gguf_.string(key(name)));
   }
+  std::optional<bool> boolean(std::string_view name) { return keep(gguf_.boolean(key(name))); }
   std::optional<double> finite(std::string_view name);
   std::optional<int64_t> token_id(std::string_view whole_key) {
     return keep(gguf_.token_id(whole_key));

@@ -27,10 +27,10 @@ constexpr std::string_view kRopeNames[] = {"rope_freqs.weight", "rope_factors_lo
                                            "rope_factors_short.weight"};
 
 Status check(const GgufFile& gguf) {
-  const std::string source = gguf.file().path().string();
   std::vector<std::pair<const GgufTensor*, uint64_t>> order;  // with their bytes
   for (const GgufTensor& tensor : gguf.tensors()) {
-    const std::string where = fmt::format("{}: tensor '{}'", source, tensor.name);
+    const std::string where =
+        fmt::format("{}: tensor '{}'", gguf.file_of(tensor).path().string(), tensor.name);
     const kernel::WeightTypeInfo* type = kernel::find_gguf_type(tensor.type);
     if (type == nullptr)
       return unsupported("{} is {}, expected {}", where, kernel::gguf_type_name(tensor.type),
@@ -38,9 +38,6 @@ Status check(const GgufFile& gguf) {
     if (tensor.shape.back() % type->block_len != 0)
       return bad_file("{} has rows of {}, expected a multiple of {} for {}", where,
                       tensor.shape.back(), type->block_len, kernel::gguf_type_name(tensor.type));
-    if (type->block_len == 1 && tensor.offset % type->block_bytes != 0)
-      return unsupported("{} begins at byte {}, expected a multiple of {}", where, tensor.offset,
-                         type->block_bytes);
     const std::optional<uint64_t> bytes = bytes_of(tensor, *type);
     if (!bytes || *bytes > tensor.available)
       return bad_file(
@@ -50,11 +47,14 @@ Status check(const GgufFile& gguf) {
           kernel::gguf_type_name(tensor.type), tensor.available);
     order.emplace_back(&tensor, *bytes);
   }
-  std::ranges::sort(order, {}, [](const auto& item) { return item.first->offset; });
-  for (size_t i = 1; i < order.size(); ++i)
-    if (order[i - 1].first->offset + order[i - 1].second > order[i].first->offset)
-      return bad_file("{}: tensors '{}' and '{}' share bytes, expected bytes of their own", source,
-                      order[i - 1].first->name, order[i].first->name);
+  std::ranges::sort(
+      order, {}, [](const auto& item) { return std::pair(item.first->file, item.first->offset); });
+  for (size_t i = 1; i < order.size(); ++i) {
+    const GgufTensor &one = *order[i - 1].first, &next = *order[i].first;
+    if (one.file == next.file && one.offset + order[i - 1].second > next.offset)
+      return bad_file("{}: tensors '{}' and '{}' share bytes, expected bytes of their own",
+                      gguf.file_of(one).path().string(), one.name, next.name);
+  }
   return {};
 }
 
@@ -88,6 +88,10 @@ std::vector<std::string> GgufTensors::names() const {
   return names;
 }
 
+const std::filesystem::path& GgufTensors::file_of(std::string_view name) const {
+  return gguf_.file_of(gguf_.tensors()[tensor_of_.find(name)->second.index]).path();
+}
+
 TensorView GgufTensors::tensor(std::string_view name) const {
   const Entry& entry = tensor_of_.find(name)->second;
   const GgufTensor& tensor = gguf_.tensors()[entry.index];
@@ -95,7 +99,7 @@ TensorView GgufTensors::tensor(std::string_view name) const {
   const kernel::WeightTypeInfo& type = *kernel::find_gguf_type(tensor.type);
   view.dtype = type.type;
   view.shape = tensor.shape;
-  view.data = gguf_.file().data() + tensor.offset;
+  view.data = gguf_.file_of(tensor).data() + tensor.offset;
   view.n_bytes = *bytes_of(tensor, type);
   view.paired_head_dim = entry.paired_head_dim;
   return view;

@@ -27,7 +27,8 @@ class GgufTensors {
   // `name` must be contained. The shape is the file's.
   TensorView tensor(std::string_view name) const;
 
-  const MappedFile& file() const { return gguf_.file(); }
+  const GgufFile& gguf() const { return gguf_; }
+  const std::filesystem::path& file_of(std::string_view name) const;  // must be contained
 
  private:
   explicit GgufTensors(GgufFile gguf) : gguf_(std::move(gguf)) {}

@@ -42,6 +42,9 @@ void GgufTranslator::decoder() {
   translate_rope(fields_, rotary_dim_, config_);
   embeddings();
   special_tokens();
+  if (!fields_.boolean("attention.causal").value_or(true))
+    fields_.refuse("attention.causal", "true: attention both ways is not offered",
+                   ErrorCode::kUnsupported);
   if (fields_.integer("expert_count").value_or(0) != 0)
     fields_.refuse("expert_count", "0: mixtures of experts are not offered",
                    ErrorCode::kUnsupported);

@@ -11,9 +11,10 @@ namespace pando::model {
 
 // Valid as long as the Checkpoint that gave it.
 struct TensorView {
-  DType dtype = DType::kF32;        // any but int8
-  std::vector<int64_t> shape;       // outer to inner
-  const std::byte* data = nullptr;  // row-major elements, or rows of whole blocks (kernel/blocks.h)
+  DType dtype = DType::kF32;   // any but int8
+  std::vector<int64_t> shape;  // outer to inner
+  // Row-major elements, at any byte, or rows of whole blocks (kernel/blocks.h).
+  const std::byte* data = nullptr;
   size_t n_bytes = 0;
   // Where above 0, rows come in heads of this many, and a head's rows i and i + head_dim / 2, which
   // the rotary embedding turns together, lie side by side in the file.

@@ -198,9 +198,10 @@ Result<Weights> Weights::open(const std::filesystem::path& directory) {
   if (!config) return config.error();
   Result<Checkpoint> checkpoint = Checkpoint::open(directory);
   if (!checkpoint) return checkpoint.error();
-  // A model saved without its head, as embedding models are: the table serves for both.
-  if (checkpoint->is_bare() && !checkpoint->contains("lm_head.weight"))
-    config->tied_embeddings = true;
+  // As embedding models are saved.
+  const bool has_no_head =
+      checkpoint->is_bare() && !config->tied_embeddings && !checkpoint->contains("lm_head.weight");
+  if (has_no_head) config->tied_embeddings = true;
   if (Status status = refuse_unknown_tensors(*config, *checkpoint); !status) return status.error();
 
   return Weights{.config = std::move(*config),
@@ -208,7 +209,8 @@ Result<Weights> Weights::open(const std::filesystem::path& directory) {
                  .embedding = {},
                  .layers = {},
                  .final_norm = {},
-                 .head = {}};
+                 .head = {},
+                 .has_no_head = has_no_head};
 }
 
 Result<Weights> Weights::load(const std::filesystem::path& directory,

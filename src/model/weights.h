@@ -21,6 +21,7 @@ struct Weights {
   std::vector<LayerWeights> layers;
   std::vector<float> final_norm;  // [d_model]
   kernel::PackedMatrix head;      // [vocab, d_model]
+  bool has_no_head = false;       // saved without one; `head` stands in and means nothing
 
   // Configuration and files, checked, with no weights read.
   static Result<Weights> open(const std::filesystem::path& directory);

@@ -187,7 +187,13 @@ class Parser {
     if (fields_.has("dimensions") && (n < 1 || n > rules_.d_model))
       fields_.fail(invalid_field("dimensions", "is {}, expected 1 to {}", n, rules_.d_model));
     read_prompts("input");
-    for (Request& request : body_.requests) request.pooling = Pooling::kLast;
+    if (!rules_.embed) return fields_.fail(rules_.embed.error());
+    body_.form.normalise = rules_.embed->normalise.value_or(true);
+    for (Request& request : body_.requests) {
+      Request asked = embed_request(*rules_.embed, request.prompt);
+      request.pooling = asked.pooling;
+      if (request.tokens.empty()) request.prompt = std::move(asked.prompt);
+    }
   }
 
   // A text, tokens, or a list of either: one request each.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "pando/embed.h"
 #include "pando/request.h"
 
 namespace pando::openai {
@@ -16,10 +17,11 @@ const char* prompt_field(Endpoint endpoint);  // of their bodies, that has what 
 // What of a body decides the form of its answer.
 struct AnswerForm {
   Endpoint endpoint = Endpoint::kCompletions;
-  std::string model;    // as the request names it
-  bool echo = false;    // texts begin with the prompt
-  bool base64 = false;  // embeddings: as bytes of f32
-  int dimensions = 0;   // embeddings: so many of the first values; 0: all
+  std::string model;      // as the request names it
+  bool echo = false;      // texts begin with the prompt
+  bool base64 = false;    // embeddings: as bytes of f32
+  int dimensions = 0;     // embeddings: so many of the first values; 0: all
+  bool normalise = true;  // embeddings: of length 1
   bool sharing = false;
 };
 
@@ -36,6 +38,7 @@ struct Body {
 struct BodyRules {
   SamplingOptions sampling;
   ChatOptions chat;
+  Result<EmbedOptions> embed = EmbedOptions();  // or why the model's embeddings are not offered
   bool logits_hash = false;
   bool is_batch = false;  // nothing is streamed, or chosen for one request only
   int d_model = 0;        // with is_batch not used

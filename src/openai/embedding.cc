@@ -25,8 +25,8 @@ std::string base64(const std::vector<float>& values) {
 }
 
 OrderedJson vector_json(const AnswerForm& form, const Completion& completion) {
-  const std::vector<float> values =
-      embedding_of(completion, EmbedOptions{.dimensions = form.dimensions});
+  const std::vector<float> values = embedding_of(
+      completion, EmbedOptions{.normalise = form.normalise, .dimensions = form.dimensions});
   if (form.base64) return base64(values);
   OrderedJson list = OrderedJson::array();
   for (const float value : values) list.push_back(printed(value));

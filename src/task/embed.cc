@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "engine/model_parts.h"
 #include "task/fill_in.h"
 
 namespace pando {
@@ -20,12 +21,26 @@ bool has(const std::string& prompt_template, const char* field) {
 
 }  // namespace
 
+Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options) {
+  if (Status status = check_embed_options(options, model.info().d_model); !status)
+    return status.error();
+  const bool is_open = options.pooling == Pooling::kNone || !options.normalise || !options.prompt;
+  if (!is_open) return options;
+  const Result<model::EmbeddingForm>& form = model.parts().embedding;
+  if (!form) return form.error();
+  if (options.pooling == Pooling::kNone)
+    options.pooling = form->pooling == Pooling::kNone ? Pooling::kLast : form->pooling;
+  if (!options.normalise) options.normalise = form->normalise;
+  if (!options.prompt) options.prompt = form->prompt;
+  return options;
+}
+
 Request embed_request(const EmbedOptions& options, std::string_view text) {
   Request request;
-  request.pooling = options.pooling;
+  request.pooling = options.pooling == Pooling::kNone ? Pooling::kLast : options.pooling;
   const bool as_it_is =
       options.instruction.empty() && has(options.prompt_template, "{instruction}");
-  request.prompt = as_it_is ? std::string(text)
+  request.prompt = as_it_is ? options.prompt.value_or("").append(text)
                             : fill_in(options.prompt_template,
                                       {{"{instruction}", options.instruction}, {"{text}", text}});
   return request;
@@ -35,7 +50,7 @@ std::vector<float> embedding_of(const Completion& completion, const EmbedOptions
   std::vector<float> values = completion.embedding;
   if (options.dimensions > 0)
     values.resize(std::min(values.size(), static_cast<size_t>(options.dimensions)));
-  if (!options.normalise) return values;
+  if (!options.normalise.value_or(true)) return values;
   double sum = 0;
   for (const float value : values) sum += double{value} * value;
   const double length = std::sqrt(sum);
@@ -45,8 +60,6 @@ std::vector<float> embedding_of(const Completion& completion, const EmbedOptions
 }
 
 Status check_embed_options(const EmbedOptions& options, int d_model) {
-  if (options.pooling == Pooling::kNone)
-    return invalid_argument("pooling is none, expected last or mean");
   if (options.dimensions < 0 || options.dimensions > d_model)
     return invalid_argument("dimensions is {}, expected at most the model's {}, or 0 for all",
                             options.dimensions, d_model);
@@ -60,15 +73,15 @@ Status check_embed_options(const EmbedOptions& options, int d_model) {
 
 Result<std::vector<std::vector<float>>> embed(Engine& engine, const std::vector<std::string>& texts,
                                               const EmbedOptions& options) {
-  if (Status status = check_embed_options(options, engine.model().info().d_model); !status)
-    return status.error();
+  const Result<EmbedOptions> all = embed_options_for(engine.model(), options);
+  if (!all) return all.error();
   std::vector<Request> requests;
-  for (const std::string& text : texts) requests.push_back(embed_request(options, text));
+  for (const std::string& text : texts) requests.push_back(embed_request(*all, text));
   const auto completions = engine.complete_all(std::move(requests));
   if (!completions) return completions.error();
   std::vector<std::vector<float>> vectors;
   for (const std::vector<Completion>& completion : *completions)
-    vectors.push_back(embedding_of(completion[0], options));
+    vectors.push_back(embedding_of(completion[0], *all));
   return vectors;
 }
 

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "base/json.h"
+#include "base/lfs_pointer.h"
 
 namespace pando {
 namespace {
@@ -29,6 +30,7 @@ Result<std::string> read_text_file(const std::filesystem::path& path) {
   char block[1 << 16];
   while (file.read(block, sizeof block) || file.gcount() > 0) text.append(block, file.gcount());
   if (!file.eof()) return io_error("'{}' cannot be read", path.string());
+  if (Status pointer = refuse_lfs_pointer(path, text); !pointer) return pointer.error();
   return text;
 }
 

@@ -52,6 +52,16 @@ TEST_F(MappedFileTest, MovesItsMapping) {
   EXPECT_EQ(std::memcmp(second.data(), "abc", 3), 0);
 }
 
+TEST_F(MappedFileTest, RefusesPointersOfGitLfs) {
+  const std::string pointer =
+      "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 5312345678\n";
+  const Result<MappedFile> file = MappedFile::open(write(pointer));
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, ErrorCode::kBadFile);
+  EXPECT_NE(file.error().message.find("Git LFS pointer"), std::string::npos);
+  EXPECT_TRUE(MappedFile::open(write("see " + pointer)).ok());
+}
+
 TEST_F(MappedFileTest, NamesWhatIsWrong) {
   const auto error = [](const fs::path& path) {
     const Result<MappedFile> file = MappedFile::open(path);

@@ -27,6 +27,20 @@ class FindModel : public ::testing::Test {
   const TemporaryFolder folder_;
 };
 
+TEST_F(FindModel, AModelInSeveralFilesIsOne) {
+  folder_.write("m-00002-of-00002.gguf", "");
+  const fs::path first = folder_.write("m-00001-of-00002.gguf", "");
+  EXPECT_EQ(find(folder_.path()).value(), first);
+}
+
+TEST_F(FindModel, AFileOfWeightsNeedsItsDirectory) {
+  for (const char* name : {"model.safetensors", "pytorch_model.bin", "model.pt"}) {
+    const Error error = find(folder_.write(name, "")).error();
+    EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+    EXPECT_TRUE(holds(error, {name, "pass its directory"})) << error.message;
+  }
+}
+
 TEST_F(FindModel, PathsAreThemselves) {
   folder_.write("config.json", "{}");
   EXPECT_EQ(find(folder_.path()).value(), folder_.path());

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
+#include "kernel/blocks.h"
 #include "model/make_model.h"
 #include "model/safetensors.h"
 #include "model/test_files.h"
@@ -115,13 +117,45 @@ TEST_F(WeightsTest, PassesOverWhatSaysNothingNew) {
   EXPECT_TRUE(load(write({"lm_head.weight"})).ok());
 }
 
+// Some writers do not pad the header, so that tensors lie at any byte.
+TEST_F(WeightsTest, ReadsTensorsAtAnyByte) {
+  for (const DType type : {DType::kF32, DType::kBF16}) {
+    const TemporaryFolder even, odd;
+    const MakeModelOptions options = {
+        .shape = "tiny-qwen3", .out = even.path(), .dtype = type, .n_layers = 1, .vocab = 40};
+    ASSERT_TRUE(make_model(options).ok());
+    std::filesystem::copy_file(even.path() / "config.json", odd.path() / "config.json");
+    std::ifstream file(even.path() / "model.safetensors", std::ios::binary);
+    std::string bytes(std::istreambuf_iterator<char>(file), {});
+    bytes.insert(bytes.find("}}") + 2, " ");  // one space more behind the header
+    bytes[0] = static_cast<char>(bytes[0] + 1);
+    odd.write("model.safetensors", bytes);
+    const Result<Weights> a = load(even.path()), b = load(odd.path());
+    ASSERT_TRUE(a.ok() && b.ok()) << b.error().message;
+    EXPECT_NE(reinterpret_cast<uintptr_t>(b->embedding.data) % 2, 0u);
+    EXPECT_EQ(a->final_norm, b->final_norm);
+    const auto same = [](const kernel::PackedMatrix& x, const kernel::PackedMatrix& y) {
+      return x.bytes() == y.bytes() && std::memcmp(x.data(), y.data(), x.bytes()) == 0;
+    };
+    EXPECT_TRUE(same(a->head, b->head));
+    EXPECT_TRUE(same(a->layers[0].qkv[0], b->layers[0].qkv[0]));
+    EXPECT_TRUE(same(a->layers[0].down, b->layers[0].down));
+    std::vector<float> row(a->config.d_model), other(row.size());
+    kernel::read_weights(kernel::best_kernels(), type, a->embedding.data, row.size(), row.data());
+    kernel::read_weights(kernel::best_kernels(), type, b->embedding.data, row.size(), other.data());
+    EXPECT_EQ(row, other);
+  }
+}
+
 // As embedding models are saved: no prefix, no head.
 TEST_F(WeightsTest, ReadsAModelWithoutItsHead) {
   const auto bare = [](std::string name) {
     return name.starts_with("model.") ? name.substr(6) : name;
   };
   tied_ = true;
-  EXPECT_TRUE(load(write({}, bare)).ok());
+  const Result<Weights> tied = load(write({}, bare));
+  ASSERT_TRUE(tied.ok()) << tied.error().message;
+  EXPECT_FALSE(tied->has_no_head);
   const Result<Weights> refused = load(write({"dense.weight"}, bare));
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("dense.weight"), std::string::npos);
@@ -129,6 +163,7 @@ TEST_F(WeightsTest, ReadsAModelWithoutItsHead) {
   Result<Weights> headed = load(write({}, bare));  // with a head, which counts
   ASSERT_TRUE(headed.ok()) << headed.error().message;
   EXPECT_FALSE(headed->config.tied_embeddings);
+  EXPECT_FALSE(headed->has_no_head);
 }
 
 }  // namespace

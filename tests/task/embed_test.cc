@@ -108,6 +108,44 @@ TEST(Embed, AnInstructionIsSharedAndStandsBeforeTheText) {
   EXPECT_EQ(engine->stats().prefill_rows, common.size() + 6);
 }
 
+// A model of the library sentence-transformers brings files that say how its vectors are made.
+TEST(Embed, FollowsTheModelsFilesWhereNothingElseIsSaid) {
+  const TemporaryFolder folder;
+  RandomModelOptions made;
+  made.shape = "tiny-qwen3";
+  made.out = folder.path() / "m";
+  made.max_positions = kTinyContext;
+  ASSERT_TRUE(make_random_model(made).ok());
+  std::filesystem::create_directories(made.out / "1_Pooling");
+  folder.write("m/modules.json",
+               R"([{"path": "", "type": "sentence_transformers.models.Transformer"},)"
+               R"({"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])");
+  folder.write("m/1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
+  folder.write("m/config_sentence_transformers.json",
+               R"({"prompts": {"query": "query: "}, "default_prompt_name": "query"})");
+  const auto model = Model::load(made.out);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const auto engine = Engine::open(*model, tiny_options());
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  std::vector<std::string> prompted;
+  for (const std::string& text : kTexts) prompted.push_back("query: " + text);
+  EXPECT_EQ(
+      embedded(**engine, kTexts, {}),
+      embedded(**engine, prompted, {.pooling = Pooling::kMean, .normalise = false, .prompt = ""}));
+  EXPECT_EQ(
+      embedded(**engine, kTexts, {.pooling = Pooling::kLast, .normalise = true}),
+      embedded(**engine, prompted, {.pooling = Pooling::kLast, .normalise = true, .prompt = ""}));
+
+  folder.write("m/1_Pooling/config.json", R"({"pooling_mode_cls_token": true})");
+  const auto other = Model::load(made.out);
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  const auto with_cls = Engine::open(*other, tiny_options());
+  const auto vectors = embed(**with_cls, kTexts);
+  ASSERT_FALSE(vectors.ok());
+  EXPECT_EQ(vectors.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(vectors.error().message.find("cls_token"), std::string::npos);
+}
+
 TEST(Embed, RefusesWhatTheModelCannotFollow) {
   const auto refused = [](const EmbedOptions& options) {
     const auto vectors = embed(*open_tiny(), {"text"}, options);
@@ -116,7 +154,6 @@ TEST(Embed, RefusesWhatTheModelCannotFollow) {
   EXPECT_EQ(refused({.dimensions = 100000}), "dimensions is 100000, expected at most the model's " +
                                                  std::to_string(tiny_model()->info().d_model) +
                                                  ", or 0 for all");
-  EXPECT_EQ(refused({.pooling = Pooling::kNone}), "pooling is none, expected last or mean");
   EXPECT_EQ(refused({.instruction = "I", .prompt_template = "{text}"}),
             "the template is '{text}', expected {instruction} and {text} in it");
   EXPECT_EQ(refused({.prompt_template = "passage: "}),

@@ -1,0 +1,15 @@
+#include "base/lfs_pointer.h"
+
+#include "base/errors.h"
+
+namespace pando {
+
+Status refuse_lfs_pointer(const std::filesystem::path& path, std::string_view bytes) {
+  if (!bytes.starts_with("version https://git-lfs.github.com/spec/")) return {};
+  return bad_file(
+      "{}: is a Git LFS pointer of {} bytes, expected the file that it stands for (hint: run "
+      "'git lfs pull' in that repository, or download the file)",
+      path.string(), bytes.size());
+}
+
+}  // namespace pando

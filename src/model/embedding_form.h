@@ -1,0 +1,23 @@
+// How a model's embeddings are made, by the files that embedding models carry: those of the library
+// sentence-transformers (modules.json and what it names), or a key of a GGUF file.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "pando/request.h"
+#include "pando/result.h"
+
+namespace pando::model {
+
+struct EmbeddingForm {
+  Pooling pooling = Pooling::kNone;  // kNone: the files do not say
+  bool normalise = true;             // vectors are scaled to length 1
+  std::string prompt;                // put before each text; may be empty
+};
+
+// Of a model's directory or GGUF file. kUnsupported, with file and field, for what is not offered:
+// other poolings and modules, texts in lower case.
+Result<EmbeddingForm> read_embedding_form(const std::filesystem::path& path);
+
+}  // namespace pando::model

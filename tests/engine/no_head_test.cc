@@ -1,0 +1,56 @@
+// A model that was saved without its head, as LlamaModel and not as LlamaForCausalLM.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "model/make_model.h"
+#include "model/test_files.h"
+#include "pando/engine.h"
+
+namespace pando {
+namespace {
+
+// The model of `directory` as the transformers library saves its class without a head.
+void write_without_head(const std::filesystem::path& directory, const TemporaryFolder& folder) {
+  std::ifstream file(directory / "model.safetensors", std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  nlohmann::json header = nlohmann::json::parse(bytes.substr(8, length)), bare;
+  for (const auto& [name, entry] : header.items())
+    if (name != "lm_head.weight") bare[name.starts_with("model.") ? name.substr(6) : name] = entry;
+  folder.write("model.safetensors",
+               safetensors_bytes(bare.dump(), std::string_view(bytes).substr(8 + length)));
+  std::ifstream config_file(directory / "config.json");
+  nlohmann::json config = nlohmann::json::parse(config_file);
+  config["architectures"] = {"LlamaModel"};
+  folder.write("config.json", config.dump());
+}
+
+TEST(NoHead, GivesEmbeddingsAndNoAnswers) {
+  const TemporaryFolder whole, bare;
+  ASSERT_TRUE(model::make_model({.shape = "tiny-llama", .out = whole.path(), .n_layers = 1}).ok());
+  write_without_head(whole.path(), bare);
+  std::vector<std::vector<float>> hidden;
+  for (const auto& path : {whole.path(), bare.path()}) {
+    const auto model = Model::load(path);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    const auto engine = Engine::open(*model, {.context = 64, .kv_memory = 1 << 20});
+    ASSERT_TRUE(engine.ok()) << engine.error().message;
+    Request request{.tokens = {1, 2, 3}, .sampling = {.max_tokens = 2}};
+    const auto answer = (*engine)->complete(request);
+    EXPECT_EQ(answer.ok(), path == whole.path());
+    if (!answer) {
+      EXPECT_EQ(answer.error().code, ErrorCode::kUnsupported);
+      EXPECT_NE(answer.error().message.find("no head"), std::string::npos);
+    }
+    request.pooling = Pooling::kLast;
+    const auto embedded = (*engine)->complete(request);
+    ASSERT_TRUE(embedded.ok()) << embedded.error().message;
+    hidden.push_back((*embedded)[0].embedding);
+  }
+  EXPECT_EQ(hidden[0], hidden[1]);
+}
+
+}  // namespace
+}  // namespace pando
