@@ -47,7 +47,8 @@ void GgufParser::fail(Error error) {
 }
 
 void GgufParser::fail_cut_short(std::string_view what) {
-  fail(bad_file("ends at byte {} inside {}", gguf_.file_.size(), what));
+  fail(bad_file("ends at byte {} inside {}: the file is cut short (hint: download it again)",
+                gguf_.file_.size(), what));
 }
 
 void GgufParser::skip(uint64_t n_bytes, std::string_view what) {
@@ -210,7 +211,7 @@ void GgufParser::place_tensors() {
     }
     if (tensor.offset >= size - begin) {
       return fail(
-          bad_file("tensor '{}' is at offset {}, expected one below {}, the bytes there are",
+          bad_file("tensor '{}' is at offset {}, expected one below {}, the bytes there are: the file is cut short (hint: download it again)",
                    tensor.name, tensor.offset, size - begin));
     }
     tensor.offset += begin;

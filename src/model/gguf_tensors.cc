@@ -42,7 +42,7 @@ Status check(const GgufFile& gguf) {
     if (!bytes || *bytes > tensor.available)
       return bad_file(
           "{} of shape {} needs {} bytes of {}, expected at most the {} to the end: "
-          "the file is cut short",
+          "the file is cut short (hint: download it again)",
           where, shape_text(tensor.shape), bytes ? std::to_string(*bytes) : "2^64",
           kernel::gguf_type_name(tensor.type), tensor.available);
     order.emplace_back(&tensor, *bytes);

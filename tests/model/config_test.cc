@@ -49,6 +49,24 @@ void expect_error(const json& change, ErrorCode code, std::vector<std::string> w
         << config.error().message << " lacks " << word;
 }
 
+// Tensors have types of their own, so that this field is for others; it has two names.
+TEST(Config, TakesTheTypeOfWeightsByEitherName) {
+  for (const char* name : {"dtype", "torch_dtype"}) {
+    json object = llama();
+    object[name] = "bfloat16";
+    EXPECT_TRUE(parse(object).ok()) << name;
+  }
+}
+
+// As a model is saved without its head.
+TEST(Config, TakesTheClassWithoutAHead) {
+  json object = llama();
+  object["architectures"] = {"LlamaModel"};
+  const Result<ModelConfig> config = parse(object);
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->family, find_family("llama"));
+}
+
 TEST(Config, ReadsLlama) {
   const Result<ModelConfig> config = parse(llama());
   ASSERT_TRUE(config.ok()) << config.error().message;
