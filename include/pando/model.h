@@ -34,6 +34,7 @@ struct ModelInfo {
   std::string weight_type;  // of most: "f32", "f16", "bf16", "q8_0", "q4_0", "q4_K", "int8",
                             // "bf16_dot"
   size_t weight_bytes;      // in memory
+  std::vector<std::string> warnings;  // what is odd about the files without being wrong
 };
 
 // Immutable; any thread may use it at any time.

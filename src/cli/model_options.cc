@@ -156,8 +156,11 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
     if (!found) return found.error();
     tokenizer = *found;
   }
-  return Model::load(
+  Result<std::shared_ptr<const Model>> model = Model::load(
       *path, {.weights = weights, .tokenizer = tokenizer, .threads = arguments.engine.threads});
+  if (!model) return model;
+  for (const std::string& warning : (*model)->info().warnings) say("pando: {}\n", warning);
+  return model;
 }
 
 }  // namespace

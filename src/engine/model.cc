@@ -88,6 +88,11 @@ ModelInfo Model::info() const {
   const std::vector<model::LayerWeights>& layers = parts_->weights.layers;
   const std::string weight_type =
       layers.empty() ? "none" : std::string(dtype_name(layers[0].gate_up[0].type()));
+  std::vector<std::string> warnings;
+  if (has_tokenizer()) {
+    const std::span<const std::string> of_tokenizer = parts_->tokenizer->warnings();
+    warnings.assign(of_tokenizer.begin(), of_tokenizer.end());
+  }
   return {.family = config.family->name,
           .n_parameters = config.n_parameters(),
           .n_layers = config.n_layers(),
@@ -95,7 +100,8 @@ ModelInfo Model::info() const {
           .vocab = config.vocab,
           .max_positions = config.max_positions,
           .weight_type = weight_type,
-          .weight_bytes = parts_->weights.bytes()};
+          .weight_bytes = parts_->weights.bytes(),
+          .warnings = std::move(warnings)};
 }
 
 bool Model::has_tokenizer() const { return parts_->tokenizer != nullptr; }

@@ -6,13 +6,6 @@
 #include "text/utf8.h"
 
 namespace pando {
-namespace {
-
-// Bytes from F1 on begin only what is not assigned or private: StarCoder, for one, has no tokens
-// for them, and such a byte is left out as the published tokenizers do.
-bool must_have_token(int byte) { return byte < 0xC0 || (byte > 0xC1 && byte < 0xF1); }
-
-}  // namespace
 
 std::string byte_token_text(unsigned char byte) { return fmt::format("<0x{:02X}>", byte); }
 
@@ -27,28 +20,22 @@ std::optional<char> byte_of_token_text(std::string_view text) {
   return static_cast<char>(byte);
 }
 
-Result<Bpe> Bpe::build(const Vocab& vocab, const std::vector<Merge>& merges, const Options& options,
-                       const std::string& file) {
-  Bpe bpe(merges, options);
-  if (Status found = bpe.find_symbols(vocab, file); !found.ok()) return found.error();
-  bpe.find_boundaries(vocab, merges);
-  bpe.find_words(vocab);
-  return bpe;
+Bpe::Bpe(const Vocab& vocab, const std::vector<Merge>& merges, const Options& options)
+    : merges_(merges), options_(options) {
+  find_symbols(vocab);
+  find_boundaries(vocab, merges);
+  find_words(vocab);
 }
 
-Status Bpe::find_symbols(const Vocab& vocab, const std::string& file) {
+void Bpe::find_symbols(const Vocab& vocab) {
   for (int byte = 0; byte < 256; ++byte) {
     const auto code = static_cast<unsigned char>(byte);
     const std::string text =
         options_.byte_level ? byte_level_character(code) : byte_token_text(code);
     const bool wanted = options_.byte_level || options_.byte_fallback;
     bytes_[byte] = wanted ? vocab.find(text).value_or(-1) : -1;
-    const bool lacking = bytes_[byte] < 0 && must_have_token(byte) && !options_.unknown;
-    if (!lacking) continue;
-    return bad_file("'{}': the vocabulary has no token '{}' for byte 0x{:02X} and no unknown token",
-                    file, text, byte);
   }
-  if (options_.byte_level) return {};
+  if (options_.byte_level) return;
   for (Token id = 0; id < vocab.size(); ++id) {
     const std::string& text = vocab.text(id);
     if (text.empty()) continue;
@@ -56,7 +43,6 @@ Status Bpe::find_symbols(const Vocab& vocab, const std::string& file) {
     const bool whole = step.kind == Utf8Kind::kCharacter;
     if (whole && step.length == static_cast<int>(text.size())) characters_[step.point] = id;
   }
-  return {};
 }
 
 // Words begin with U+2581 in such vocabularies; where no merge crosses into one, each word can be
@@ -80,7 +66,8 @@ void Bpe::find_words(const Vocab& vocab) {
       if (!bytes) continue;  // an added token: no text becomes it by merging
       text = std::move(*bytes);
     }
-    if (!options_.ignore_merges) {
+    const bool joined = options_.joins_line_ends && text.find_first_not_of('\n') == text.npos;
+    if (!options_.ignore_merges && !joined) {
       tokens.clear();
       append_symbols(text, &tokens);
       merge_word(merges_, 0, &tokens);
@@ -117,27 +104,36 @@ void Bpe::encode_piece(std::string_view piece, std::vector<Token>* tokens) const
   merge_word(merges_, begin, tokens);
 }
 
+// An unknown token waits for the next symbol that has a token of its own: bytes go before it, as in
+// the library `tokenizers`.
 void Bpe::append_symbols(std::string_view piece, std::vector<Token>* tokens) const {
-  bool after_unknown = false;
+  bool unknown_waits = false;
   for (size_t at = 0; at < piece.size();) {
     const size_t length = options_.byte_level ? 1 : next_utf8(piece.substr(at)).length;
-    const bool known = append_symbol(piece.substr(at, length), tokens);
-    const bool fused = after_unknown && options_.fuse_unknown;
-    if (!known && !fused && options_.unknown) tokens->push_back(*options_.unknown);
-    after_unknown = !known;
+    const std::string_view symbol = piece.substr(at, length);
     at += length;
-  }
-}
-
-// False, and nothing appended, for what has neither a token nor bytes.
-bool Bpe::append_symbol(std::string_view character, std::vector<Token>* tokens) const {
-  if (!options_.byte_level) {
-    const auto found = characters_.find(next_utf8(character).point);
-    if (found != characters_.end()) {
-      tokens->push_back(found->second);
-      return true;
+    if (const Token token = token_of(symbol); token >= 0) {
+      if (unknown_waits) tokens->push_back(*options_.unknown);
+      unknown_waits = false;
+      tokens->push_back(token);
+    } else if (!append_bytes(symbol, tokens) && options_.unknown) {
+      if (unknown_waits && !options_.fuse_unknown) tokens->push_back(*options_.unknown);
+      unknown_waits = true;
     }
   }
+  if (unknown_waits) tokens->push_back(*options_.unknown);
+}
+
+// Of a byte or a character; -1 for none.
+Token Bpe::token_of(std::string_view symbol) const {
+  if (options_.byte_level) return bytes_[static_cast<unsigned char>(symbol.front())];
+  const auto found = characters_.find(next_utf8(symbol).point);
+  return found == characters_.end() ? -1 : found->second;
+}
+
+// False, and nothing appended, where a byte has no token.
+bool Bpe::append_bytes(std::string_view character, std::vector<Token>* tokens) const {
+  if (!options_.byte_fallback) return false;
   const auto token = [&](char byte) { return bytes_[static_cast<unsigned char>(byte)]; };
   for (char byte : character) {
     if (token(byte) < 0) return false;

@@ -29,26 +29,25 @@ class Bpe final : public WordModel {
     bool byte_fallback = false;    // a character without a token becomes its bytes' <0xNN> tokens
     bool fuse_unknown = false;     // unknown characters in a row are one token
     bool ignore_merges = false;    // a word that is a token is that token, whatever the merges say
-    std::optional<Token> unknown;  // for characters without token and without bytes
+    bool joins_line_ends = false;  // a word of line ends alone that is a token is that token
+    std::optional<Token> unknown;  // for characters without token and without bytes; none: dropped
   };
 
-  // Refuses a vocabulary that has no token for some assigned character; `file` is for the message.
-  static Result<Bpe> build(const Vocab& vocab, const std::vector<Merge>& merges,
-                           const Options& options, const std::string& file);
+  Bpe(const Vocab& vocab, const std::vector<Merge>& merges, const Options& options);
 
-  // O(n log n) for any word.
+  // O(n log n) for any word. A byte or character without a token, where there is no unknown token,
+  // gives nothing.
   void encode(std::string_view word, std::vector<Token>* tokens) const override;
 
  private:
-  Bpe(const std::vector<Merge>& merges, const Options& options)
-      : merges_(merges), options_(options) {}
-  Status find_symbols(const Vocab& vocab, const std::string& file);
+  void find_symbols(const Vocab& vocab);
   void find_boundaries(const Vocab& vocab, const std::vector<Merge>& merges);
   void find_words(const Vocab& vocab);
 
   void encode_piece(std::string_view piece, std::vector<Token>* tokens) const;
   void append_symbols(std::string_view piece, std::vector<Token>* tokens) const;
-  bool append_symbol(std::string_view character, std::vector<Token>* tokens) const;
+  Token token_of(std::string_view symbol) const;
+  bool append_bytes(std::string_view character, std::vector<Token>* tokens) const;
 
   MergeTable merges_;
   Options options_;

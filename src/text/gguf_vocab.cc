@@ -6,17 +6,13 @@
 #include "base/errors.h"
 #include "text/bpe.h"
 #include "text/byte_level.h"
+#include "text/gguf_special.h"
 #include "text/gguf_words.h"
 #include "text/score_merges.h"
 #include "text/wordpiece.h"
 
 namespace pando {
 namespace {
-
-// Control tokens by these texts end an answer, whatever the file names as its end.
-constexpr std::array<std::string_view, 7> kEnds = {"<|eot_id|>", "<|eom_id|>",    "<|im_end|>",
-                                                   "<|end|>",    "<end_of_turn>", "<|endoftext|>",
-                                                   "<|EOT|>"};
 
 // Phi-3's written tokens take the spaces after them, which GGUF has no field for: it follows, as in
 // llama.cpp, from the name of the model. These do not.
@@ -28,6 +24,10 @@ bool is_phi3_name(std::string_view name) {
   return lower.find("phi-3") != lower.npos || lower.find("phi3") != lower.npos;
 }
 
+bool has_space(std::string_view text) {
+  return text.find(' ') != text.npos || text.find(kSpaceMark) != text.npos;
+}
+
 class VocabReader {
  public:
   explicit VocabReader(const GgufFile& gguf) : gguf_(gguf), file_(gguf.file().path().string()) {}
@@ -35,37 +35,43 @@ class VocabReader {
   Result<TokenizerParts> read() {
     const auto model = gguf_.string("tokenizer.ggml.model");
     if (!model.ok()) return model.error();
-    if (!*model) {
+    if (!*model || **model == "no_vocab" || **model == "none") {
       Error none = gguf_.wrong("tokenizer.ggml.model", "the name of a tokenizer's model");
       none.code = ErrorCode::kNotFound;  // a file may hold weights alone
       return none;
     }
+    model_ = **model;
+    defaults_ = gguf_defaults(model_);
     if (Status done = read_pieces(); !done.ok()) return done.error();
-    Result<TokenizerParts> parts = **model == "gpt2"    ? byte_level()
-                                   : **model == "llama" ? scored()
-                                   : **model == "bert"  ? wordpiece()
-                                                        : not_offered(**model);
+    const std::vector<Token> ends = find_gguf_ends(&pieces_);
+    Result<TokenizerParts> parts = model_ == "gpt2" || model_ == "gemma4" ? merged()
+                                   : model_ == "llama"                    ? scored()
+                                   : model_ == "bert"                     ? wordpiece()
+                                                                          : not_offered();
     if (!parts.ok()) return parts;
-    const Result<bool> phi3 = is_phi3(**model);
+    const Result<bool> phi3 = is_phi3();
     if (!phi3.ok()) return phi3.error();
     add_written(*phi3, &*parts);
-    if (Status done = find_special(&*parts); !done.ok()) return done.error();
+    parts->warnings = std::move(warnings_);
+    const Status done = find_gguf_special(gguf_, pieces_, ends, defaults_, &*parts);
+    if (!done.ok()) return done.error();
     return parts;
   }
 
  private:
-  Result<bool> is_phi3(std::string_view model) const {
+  Result<bool> is_phi3() const {
     const auto name = gguf_.string("general.name");
     if (!name.ok()) return name.error();
     const auto architecture = gguf_.string("general.architecture");
     if (!architecture.ok()) return architecture.error();
     // Phi-4-mini has the architecture too, with a byte-level vocabulary.
-    return is_phi3_name(name->value_or("")) || (*architecture == "phi3" && model == "llama");
+    return is_phi3_name(name->value_or("")) || (*architecture == "phi3" && model_ == "llama");
   }
 
-  Result<TokenizerParts> not_offered(std::string_view model) {
-    return unsupported("{}: 'tokenizer.ggml.model' is '{}'; offered here: gpt2, llama, bert", file_,
-                       model);
+  Result<TokenizerParts> not_offered() const {
+    return unsupported(
+        "{}: 'tokenizer.ggml.model' is '{}'; offered here: gpt2, gemma4, llama, bert", file_,
+        model_);
   }
 
   // Texts, scores and types, by id.
@@ -79,84 +85,95 @@ class VocabReader {
     const size_t n = *texts ? (*texts)->size() : 0;
     if (n == 0 || n > kMaxToken) return wrong("tokens", "an array of at least one token");
     const std::string each = fmt::format("{} of them, one for each token", n);
-    if (!*types || (*types)->size() != n) return wrong("token_type", each);
+    if (*types && (*types)->size() != n) return wrong("token_type", each);
     if (*scores && (*scores)->size() != n) return wrong("scores", each);
-    has_scores_ = scores->has_value();
     for (size_t id = 0; id < n; ++id) {
-      const int64_t type = (**types)[id];
-      if (type < 1 || type > 6) {
-        return bad_file("{}: token {} has type {}, expected 1 to 6", file_, id, type);
-      }
-      if (find_invalid_utf8((**texts)[id])) {
-        return bad_file("{}: token {} is not UTF-8", file_, id);
-      }
-      pieces_.push_back(
-          {(**texts)[id], *scores ? (**scores)[id] : 0.0f, static_cast<PieceType>(type)});
+      const std::string_view text = (**texts)[id];
+      if (find_invalid_utf8(text)) return bad_file("{}: token {} is not UTF-8", file_, id);
+      const Result<PieceType> type = *types ? type_of(id, (**types)[id]) : type_of_text(text);
+      if (!type.ok()) return type.error();
+      pieces_.push_back({text, *scores ? (**scores)[id] : 0.0f, *type});
     }
     return {};
+  }
+
+  Result<PieceType> type_of(size_t id, int64_t type) const {
+    if (type < 0 || type > 6) {
+      return bad_file("{}: token {} has type {}, expected 0 to 6", file_, id, type);
+    }
+    return type == 0 ? PieceType::kUnused : static_cast<PieceType>(type);  // 0: undefined
+  }
+
+  // Where the file says no types.
+  static Result<PieceType> type_of_text(std::string_view text) {
+    return byte_of_token_text(text) ? PieceType::kByte : PieceType::kNormal;
   }
 
   Error wrong(std::string_view key, std::string_view expected) const {
     return gguf_.wrong(fmt::format("tokenizer.ggml.{}", key), expected);
   }
 
-  Result<bool> flag(std::string_view key, bool if_absent) const {
-    const auto value = gguf_.boolean(fmt::format("tokenizer.ggml.{}", key));
-    if (!value.ok()) return value.error();
-    return value->value_or(if_absent);
-  }
-
-  // A token that the file names, where it does.
-  Result<std::optional<Token>> named(std::string_view key) const {
-    const std::string name = fmt::format("tokenizer.ggml.{}", key);
-    const auto id = gguf_.token_id(name);
-    if (!id.ok()) return id.error();
-    if (!*id) return std::optional<Token>();
-    if (**id < 0 || **id >= static_cast<int64_t>(pieces_.size())) {
-      return wrong(key, fmt::format("an id below {}", pieces_.size()));
-    }
-    return std::optional(static_cast<Token>(**id));
-  }
-
-  Result<TokenizerParts> byte_level() {
+  // The words of a model that merges.
+  Result<GgufWords> find_words() {
+    if (model_ == "gemma4") return gguf_words("gemma4", file_);
     const auto name = gguf_.string("tokenizer.ggml.pre");
     if (!name.ok()) return name.error();
-    Result<GgufWords> words = gguf_words(name->value_or("default"), file_);
+    if (!*name) {
+      warnings_.push_back(fmt::format(
+          "'{}': 'tokenizer.ggml.pre' is missing: text is cut into words as for 'default', which "
+          "fits few models: tokens may be wrong, and answers worse for it",
+          file_));
+    }
+    return gguf_words(name->value_or("default"), file_);
+  }
+
+  Result<TokenizerParts> merged() {
+    Result<GgufWords> words = find_words();
     if (!words.ok()) return words.error();
     const Result<Vocab> vocab = vocab_of_pieces();
     if (!vocab.ok()) return vocab.error();
     const auto lines = gguf_.strings("tokenizer.ggml.merges");
     if (!lines.ok()) return lines.error();
-    if (!*lines) return wrong("merges", "an array of merges");
-    const Result<std::vector<Merge>> merges = read_merge_list(**lines, file_, *vocab);
+    if (!*lines && !words->merges_may_lack) return wrong("merges", "an array of merges");
+    const auto merges =
+        read_merge_list(lines->value_or(std::vector<std::string_view>()), file_, *vocab);
     if (!merges.ok()) return merges.error();
     Bpe::Options options;
-    options.byte_level = true;
+    options.byte_level = words->byte_level;
+    options.byte_fallback = !words->byte_level;
     options.ignore_merges = words->ignore_merges;
-    Result<Bpe> bpe = Bpe::build(*vocab, *merges, options, file_);
-    if (!bpe.ok()) return bpe.error();
+    options.joins_line_ends = words->joins_line_ends;
     TokenizerParts parts;
-    parts.model = std::make_unique<Bpe>(std::move(*bpe));
+    parts.model = std::make_unique<Bpe>(*vocab, *merges, options);
     parts.normalizer = std::move(words->normalizer);
     parts.pre_tokenizer = std::move(words->pre_tokenizer);
-    puts_bos_ = words->puts_bos;
-    for (const Piece& piece : pieces_) {
-      std::string text(piece.text);
-      const bool written =
-          piece.type == PieceType::kControl || piece.type == PieceType::kUserDefined;
-      parts.token_bytes.push_back(written ? text : from_byte_level(text).value_or(text));
-    }
+    defaults_.puts_bos = words->puts_bos;
+    defaults_.always_puts_bos = words->always_puts_bos;
+    if (!words->has_default_bos) defaults_.bos.reset();
+    for (const Piece& piece : pieces_) parts.token_bytes.push_back(bytes_of(piece, *words));
     return parts;
   }
 
+  static std::string bytes_of(const Piece& piece, const GgufWords& words) {
+    const std::string text(piece.text);
+    const bool written = piece.type == PieceType::kControl || piece.type == PieceType::kUnknown ||
+                         piece.type == PieceType::kUserDefined;
+    if (written) return text;
+    if (words.byte_level) return from_byte_level(text).value_or(text);
+    if (const auto byte = byte_of_token_text(text)) return std::string(1, *byte);
+    return words.marks_spaces ? replace_all(text, kSpaceMark, " ") : text;
+  }
+
   Result<TokenizerParts> scored() {
-    if (!has_scores_) return wrong("scores", "an array of floats");
-    const Result<bool> first = flag("add_space_prefix", true);
+    const Result<bool> first = gguf_flag(gguf_, "add_space_prefix", true);
     if (!first.ok()) return first.error();
-    const Result<bool> removes = flag("remove_extra_whitespaces", false);
+    const Result<bool> removes = gguf_flag(gguf_, "remove_extra_whitespaces", false);
     if (!removes.ok()) return removes.error();
+    const auto unknown = gguf_token(gguf_, "unknown_token_id", pieces_.size(), defaults_.unknown);
+    if (!unknown.ok()) return unknown.error();
     ScoredVocab vocab;
     vocab.pieces = pieces_;
+    vocab.unknown = *unknown;
     vocab.byte_fallback = std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
       return piece.type == PieceType::kByte;
     });
@@ -164,15 +181,20 @@ class VocabReader {
     vocab.removes_spaces = *removes;
     Result<TokenizerParts> parts = make_score_parts(vocab, file_);
     if (!parts.ok()) return parts;
-    parts->added.clear();  // in GGUF the text is cut before it is normalised
-    puts_bos_ = true;
+    // Of the user-defined pieces those with spaces are looked for where spaces are marks, as the
+    // SentencePiece library does; the others in the text as it is written.
+    std::erase_if(parts->added, [](const AddedToken& token) { return !has_space(token.content); });
     return parts;
   }
 
-  Result<TokenizerParts> wordpiece() {
-    const auto unknown = named("unknown_token_id");
+  Result<TokenizerParts> wordpiece() const {
+    const auto unknown = gguf_token(gguf_, "unknown_token_id", pieces_.size(), defaults_.unknown);
     if (!unknown.ok()) return unknown.error();
     if (!*unknown) return wrong("unknown_token_id", "an id");
+    const Result<bool> lowercase = gguf_flag(gguf_, "normalizer.lowercase", true);
+    if (!lowercase.ok()) return lowercase.error();
+    const Result<bool> accents = gguf_flag(gguf_, "normalizer.strip_accents", *lowercase);
+    if (!accents.ok()) return accents.error();
     const Result<Vocab> vocab = vocab_of_pieces();
     if (!vocab.ok()) return vocab.error();
     Result<SplitPattern> spaces = SplitPattern::compile(R"(\s)");
@@ -182,7 +204,8 @@ class VocabReader {
     WordPiece::Options options{.unknown = **unknown, .first = std::string(kSpaceMark), .later = ""};
     TokenizerParts parts;
     parts.model = std::make_unique<WordPiece>(*vocab, options);
-    parts.normalizer = Normalizer({normal::Bert{}});
+    parts.normalizer =
+        Normalizer({normal::Bert{.strip_accents = *accents, .lowercase = *lowercase}});
     parts.pre_tokenizer = PreTokenizer({pre::Split{std::move(*spaces), pre::Split::Keep::kBetween},
                                         pre::Split{std::move(*punctuation)}});
     parts.strips_leading_space = true;
@@ -203,57 +226,30 @@ class VocabReader {
     return vocab;
   }
 
-  // Control and user-defined tokens are found where they are written out in a text.
+  // Control, unknown and user-defined tokens are found where they are written out in a text.
   void add_written(bool phi3, TokenizerParts* parts) const {
     for (size_t id = 0; id < pieces_.size(); ++id) {
       const Piece& piece = pieces_[id];
-      const bool control = piece.type == PieceType::kControl;
-      if ((!control && piece.type != PieceType::kUserDefined) || piece.text.empty()) continue;
+      const bool hidden = piece.type == PieceType::kControl || piece.type == PieceType::kUnknown;
+      const bool shown = piece.type == PieceType::kUserDefined &&
+                         !(model_ == "llama" && has_space(piece.text));  // added already
+      if ((!hidden && !shown) || piece.text.empty()) continue;
       AddedToken token;
       token.id = static_cast<Token>(id);
       token.content = std::string(piece.text);
-      token.special = control;
+      token.special = hidden;
       token.rstrip =
           phi3 && std::find(kPhi3Plain.begin(), kPhi3Plain.end(), piece.text) == kPhi3Plain.end();
       parts->added.push_back(std::move(token));
     }
   }
 
-  Status find_special(TokenizerParts* parts) const {
-    std::vector<bool> is_end(pieces_.size());
-    const auto add_end = [&](Token id) {
-      if (!is_end[id]) parts->special.ends.push_back(id);
-      is_end[id] = true;
-    };
-    for (const char* key : {"eos_token_id", "eot_token_id", "eom_token_id"}) {
-      const auto id = named(key);
-      if (!id.ok()) return id.error();
-      if (*id) add_end(**id);
-    }
-    for (size_t id = 0; id < pieces_.size(); ++id) {
-      const bool ends = pieces_[id].type == PieceType::kControl &&
-                        std::find(kEnds.begin(), kEnds.end(), pieces_[id].text) != kEnds.end();
-      if (ends) add_end(static_cast<Token>(id));
-    }
-    const auto bos = named("bos_token_id");
-    if (!bos.ok()) return bos.error();
-    parts->special.bos = *bos;
-    const Result<bool> puts_bos = flag("add_bos_token", puts_bos_);
-    if (!puts_bos.ok()) return puts_bos.error();
-    if (*puts_bos && *bos) parts->special.before = {**bos};
-    const auto eos = named("eos_token_id");
-    if (!eos.ok()) return eos.error();
-    const Result<bool> puts_eos = flag("add_eos_token", false);
-    if (!puts_eos.ok()) return puts_eos.error();
-    if (*puts_eos && *eos) parts->special.after = {**eos};
-    return {};
-  }
-
   const GgufFile& gguf_;
   std::string file_;
+  std::string model_;
   std::vector<Piece> pieces_;
-  bool has_scores_ = false;
-  bool puts_bos_ = false;  // unless the file says otherwise
+  GgufDefaults defaults_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace

@@ -1,79 +1,187 @@
 #include "text/gguf_words.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/errors.h"
+#include "text/bpe.h"
+#include "text/gguf_word_patterns.h"
 
 namespace pando {
 namespace {
 
+namespace words = gguf_patterns;
+
+// What the words of one or more names have besides expressions.
 struct Entry {
-  std::string_view name;
+  std::vector<std::string_view> names;
   std::vector<std::string_view> patterns;  // each cuts what the one before gave
   bool nfc = false;
-  bool ignore_merges = false;
-  bool puts_bos = false;
+  // Digits in threes from the right, before all else: none, after each run of this expression.
+  std::string_view threes = {};
+  bool threes_apart = true;
+  GgufWords flags = {};
 };
 
-constexpr std::string_view kNumber = R"(\p{N})";
-constexpr std::string_view kUpToThreeDigits = R"(\p{N}{1,3})";
-constexpr std::string_view kLineEnd = R"([\r\n])";
-constexpr std::string_view kCjk = "[一-龥ࠀ-一가-퟿]+";
-constexpr std::string_view kDeepSeekV3 =
-    R"re([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)re"
-    R"re(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)re";
-constexpr std::string_view kTekken =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
-    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
-    R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+GgufWords llama3_flags() {
+  GgufWords flags;
+  flags.ignore_merges = true;
+  flags.puts_bos = true;
+  return flags;
+}
 
+GgufWords ignoring_merges() {
+  GgufWords flags;
+  flags.ignore_merges = true;
+  return flags;
+}
+
+GgufWords with_bos() {
+  GgufWords flags;
+  flags.puts_bos = true;
+  return flags;
+}
+
+GgufWords without_bos() {
+  GgufWords flags;
+  flags.has_default_bos = false;
+  return flags;
+}
+
+GgufWords without_merges() {
+  GgufWords flags;
+  flags.merges_may_lack = true;
+  return flags;
+}
+
+// Texts as tokens, as SentencePiece writes them.
+GgufWords of_texts(bool gemma) {
+  GgufWords flags;
+  flags.byte_level = false;
+  flags.marks_spaces = true;
+  flags.joins_line_ends = gemma;
+  flags.always_puts_bos = gemma;
+  return flags;
+}
+
+GgufWords of_plain_texts() {
+  GgufWords flags;
+  flags.byte_level = false;
+  return flags;
+}
+
+// The names are those of llama.cpp. The expressions are those that the models' own tokenizer.json
+// files have, where they are known, else those that llama.cpp has.
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> all = {
-      {"default", {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2Pattern, R"(\p{N}+)", R"([0-9][0-9][0-9])"}},
-      {"gpt-2", {kGpt2Pattern}},
-      {"phi-2", {kGpt2Pattern}},
-      {"olmo", {kGpt2Pattern}, true},
-      {"llama-bpe", {kLlama3Pattern}, false, true, true},
-      {"llama3", {kLlama3Pattern}, false, true, true},
-      {"llama-v3", {kLlama3Pattern}, false, true, true},
-      {"dbrx", {kLlama3Pattern}},  // cl100k: Phi-4, OLMo-2
-      {"smaug-bpe", {kLlama3Pattern}},
-      {"qwen2", {kQwen2Pattern}, true},
-      {"deepseek-r1-qwen", {kQwen2Pattern}, true},
-      {"deepseek-coder", {kLineEnd, R"(\s?\p{L}+)", R"(\s?\p{P}+)", kCjk, kNumber}},
-      {"deepseek-v3", {kUpToThreeDigits, "[一-龥぀-ゟ゠-ヿ]+", kDeepSeekV3}},
-      {"starcoder", {kNumber, kGpt2Pattern}},
-      {"refact", {kNumber, kGpt2Pattern}},
-      {"smollm", {kNumber, kGpt2Pattern}},
-      {"command-r", {kNumber, kGpt2Pattern}},
-      {"tekken", {kTekken}, false, true, true},
+      {{"default"}, {words::kRunsOfSymbols, kGpt2Pattern, words::kNumbers, words::kThreeAscii}},
+      {{"gpt-2", "phi-2", "jina-es", "jina-de", "gigachat", "jina-v2-es", "jina-v2-de", "a.x-4.0",
+        "mellum", "exaone4", "jais", "trillion", "granite-docling", "jina-v1-en", "jina-v2-code",
+        "roberta-bpe"},
+       {kGpt2Pattern}},
+      {{"olmo", "mpt", "modern-bert"}, {kGpt2Pattern}, true},
+      {{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b",
+        "mellum2"},
+       {words::kNumber, kGpt2Pattern}},
+      {{"falcon"}, {words::kRunsOfMoreSymbols, kGpt2Pattern, words::kThreeAscii}},
+      {{"llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2",
+        "jina-v5-nano"},
+       {kLlama3Pattern},
+       false,
+       {},
+       true,
+       llama3_flags()},
+      {{"dbrx", "smaug-bpe"}, {kLlama3Pattern}},  // cl100k: Phi-4, OLMo-2
+      {{"glm4", "chatglm-bpe"}, {kLlama3Pattern}, false, {}, true, without_bos()},
+      {{"jais-2"}, {words::kJais2}},
+      {{"minicpm5"}, {words::kUpToThree, words::kMiniCpm5}, false, {}, true, ignoring_merges()},
+      {{"qwen2", "deepseek-r1-qwen", "f2llmv2"}, {kQwen2Pattern}, true},
+      {{"stablelm2", "kormo", "megrez", "hunyuan", "solar-open", "grok-2"}, {kQwen2Pattern}},
+      {{"qwen35"}, {words::kQwen35}},
+      {{"laguna"}, {words::kLines, kQwen2Pattern}},
+      {{"ufakzeka"}, {words::kUfakzeka}},
+      {{"seed-coder"}, {words::kSeedCoder}},
+      {{"bailingmoe", "bailingmoe2", "llada-moe"}, {words::kBailing}},
+      {{"exaone-moe"}, {words::kExaoneMoe}},
+      {{"deepseek-llm"},
+       {words::kLineEnd, words::kDeepSeekLetters, words::kDeepSeekSymbols, words::kSpacesAtEnd,
+        words::kDeepSeekCjk, words::kNumbers}},
+      {{"deepseek-coder"},
+       {words::kLineEnd, words::kSpaceAndLetters, words::kSpaceAndPunctuation, words::kDeepSeekCjk,
+        words::kNumber}},
+      {{"deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"},
+       {words::kUpToThree, words::kHanAndKana, words::kDeepSeekV3}},
+      {{"spark2_5"}, {words::kUpToThree, words::kHanAndKana, words::kSpark, words::kNumber}},
+      {{"afmoe"}, {words::kAsianScripts, words::kDeepSeekV3}, false, words::kNumberRun},
+      {{"poro-chat", "bloom", "gpt3-finnish"}, {words::kBloom}},
+      {{"viking"}, {words::kBloom, words::kNumber}},
+      {{"tekken"}, {words::kTekken}, false, {}, true, llama3_flags()},
+      {{"gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"}, {words::kGpt4o}},
+      {{"granite-embed-multi-97m"}, {words::kGpt4o}, false, {}, true, ignoring_merges()},
+      {{"tiny_aya", "cohere2moe"}, {words::kGpt4o}, false, words::kDigitsBeforeNoWord},
+      {{"superbpe"}, {words::kNumbers}, false, words::kDigitRun, false},
+      {{"kimi-k2"}, {words::kKimi}, false, {}, true, without_merges()},
+      {{"youtu"}, {words::kYoutuScripts, words::kYoutu}, false, {}, true, ignoring_merges()},
+      {{"chameleon"},
+       {words::kSentinel, words::kImage, words::kChameleonSpaces, words::kNumber,
+        words::kChameleonSymbol, kGpt2Pattern},
+       false,
+       {},
+       true,
+       with_bos()},
+      {{"gemma4", "granite-embed-multi-311m"}, {words::kLines}, false, {}, true, of_texts(true)},
+      {{"sarvam-moe"}, {words::kLines}, false, {}, true, of_texts(false)},
+      {{"whitespace"}, {words::kNoSpaces}, false, {}, true, of_plain_texts()},
   };
   return all;
+}
+
+Result<PreTokenizer> pre_tokenizer_of(const Entry& entry) {
+  std::vector<PreStep> steps;
+  std::vector<PreStep> threes;
+  if (!entry.threes.empty()) {
+    Result<SplitPattern> runs = SplitPattern::compile(entry.threes);
+    if (!runs.ok()) return runs.error();
+    threes.emplace_back(pre::Threes{std::move(*runs), entry.threes_apart});
+  }
+  for (std::string_view pattern : entry.patterns) {
+    Result<SplitPattern> compiled = SplitPattern::compile(pattern);
+    if (!compiled.ok()) return compiled.error();
+    steps.emplace_back(pre::Split{std::move(*compiled)});
+  }
+  // Of the names that group digits, superbpe finds the runs of numbers first.
+  const auto at = entry.threes_apart ? steps.begin() : steps.end();
+  steps.insert(at, std::make_move_iterator(threes.begin()), std::make_move_iterator(threes.end()));
+  return PreTokenizer(std::move(steps));
 }
 
 }  // namespace
 
 Result<GgufWords> gguf_words(std::string_view name, const std::string& file) {
-  const auto entry = std::find_if(entries().begin(), entries().end(),
-                                  [&](const Entry& entry) { return entry.name == name; });
+  const auto entry = std::find_if(entries().begin(), entries().end(), [&](const Entry& entry) {
+    return std::find(entry.names.begin(), entry.names.end(), name) != entry.names.end();
+  });
   if (entry == entries().end()) {
-    std::string names;
-    for (const Entry& known : entries()) names += fmt::format(" {}", known.name);
-    return unsupported("{}: 'tokenizer.ggml.pre' is '{}'; offered here:{}", file, name, names);
+    return unsupported("{}: 'tokenizer.ggml.pre' is '{}'; offered here: {}", file, name,
+                       fmt::join(gguf_word_names(), " "));
   }
-  GgufWords words;
-  words.ignore_merges = entry->ignore_merges;
-  words.puts_bos = entry->puts_bos;
-  if (entry->nfc) words.normalizer = Normalizer({UnicodeForm::kNfc});
-  std::vector<PreStep> steps;
-  for (std::string_view pattern : entry->patterns) {
-    Result<SplitPattern> compiled = SplitPattern::compile(pattern);
-    if (!compiled.ok()) return compiled.error();
-    steps.emplace_back(pre::Split{std::move(*compiled)});
-  }
-  words.pre_tokenizer = PreTokenizer(std::move(steps));
+  GgufWords words = entry->flags;
+  std::vector<NormalStep> normal;
+  if (entry->nfc) normal.emplace_back(UnicodeForm::kNfc);
+  if (words.marks_spaces) normal.emplace_back(normal::Replace{" ", std::string(kSpaceMark)});
+  words.normalizer = Normalizer(std::move(normal));
+  Result<PreTokenizer> pre_tokenizer = pre_tokenizer_of(*entry);
+  if (!pre_tokenizer.ok()) return pre_tokenizer.error();
+  words.pre_tokenizer = std::move(*pre_tokenizer);
   return words;
+}
+
+std::vector<std::string_view> gguf_word_names() {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : entries()) {
+    names.insert(names.end(), entry.names.begin(), entry.names.end());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace pando

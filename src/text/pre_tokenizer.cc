@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "text/normalizer.h"
+#include "text/utf8.h"
 
 namespace pando {
 namespace {
@@ -61,6 +62,30 @@ struct RunStep {
     });
     if (!open.empty()) give(open);
     return split;
+  }
+
+  Status operator()(const pre::Threes& step) const {
+    Status failed;
+    const char* open = text.data();  // where the piece begins that is not given yet
+    const auto cut = [&](const char* at) {
+      if (failed.ok() && at != open) {
+        failed = next({open, static_cast<size_t>(at - open)}, open == text.data());
+      }
+      open = at;
+    };
+    const Status split = step.runs.split(text, [&](std::string_view piece, bool is_match) {
+      if (!is_match) return;
+      if (step.apart) cut(piece.data());
+      const auto n =
+          static_cast<size_t>(std::count_if(piece.begin(), piece.end(), begins_character));
+      size_t i = 0;
+      for (const char& c : piece) {
+        if (begins_character(c) && (n - i++) % 3 == 0) cut(&c);
+      }
+      if (step.apart) cut(piece.data() + piece.size());
+    });
+    cut(text.data() + text.size());
+    return failed.ok() ? split : failed;
   }
 
   Status operator()(const pre::SpaceBefore&) const {

@@ -24,6 +24,11 @@ struct Split {
   Keep keep = Keep::kAll;
   bool invert = false;  // the texts between count as the matches
 };
+// Each match of `runs` in pieces of three characters, counted from its end.
+struct Threes {
+  SplitPattern runs;
+  bool apart = true;  // cut at the ends of a match too
+};
 struct SpaceBefore {};  // a space before a text that does not begin with one
 struct Metaspace {      // spaces become `mark`, and one is put in front
   enum class Prepend { kNever, kFirst, kAlways };
@@ -33,7 +38,7 @@ struct Metaspace {      // spaces become `mark`, and one is put in front
 };
 }  // namespace pre
 
-using PreStep = std::variant<pre::Split, pre::SpaceBefore, pre::Metaspace>;
+using PreStep = std::variant<pre::Split, pre::Threes, pre::SpaceBefore, pre::Metaspace>;
 
 // Steps in order, each applied to every word that the one before gave. Immutable; any thread.
 class PreTokenizer {

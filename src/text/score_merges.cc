@@ -89,7 +89,7 @@ void add_piece(const ScoredVocab& vocab, Token id, TokenizerParts* parts) {
   if (piece.type != PieceType::kUserDefined || text.empty()) return;
   AddedToken token;
   token.id = id;
-  token.content = text;
+  token.content = replace_all(text, " ", kSpaceMark);
   token.normalized = true;
   token.is_normal_form = true;
   parts->added.push_back(std::move(token));
@@ -109,15 +109,14 @@ Result<TokenizerParts> make_score_parts(const ScoredVocab& vocab, const std::str
   const auto unknown =
       std::find_if(vocab.pieces.begin(), vocab.pieces.end(),
                    [](const Piece& piece) { return piece.type == PieceType::kUnknown; });
-  if (unknown != vocab.pieces.end()) {
+  options.unknown = vocab.unknown;
+  if (!options.unknown && unknown != vocab.pieces.end()) {
     options.unknown = static_cast<Token>(unknown - vocab.pieces.begin());
   }
   const Result<std::vector<Merge>> merges = merges_of_results(*ranked, file);
   if (!merges.ok()) return merges.error();
-  Result<Bpe> bpe = Bpe::build(*merged, *merges, options, file);
-  if (!bpe.ok()) return bpe.error();
   TokenizerParts parts;
-  parts.model = std::make_unique<Bpe>(std::move(*bpe));
+  parts.model = std::make_unique<Bpe>(*merged, *merges, options);
   parts.normalizer = normalizer_of(vocab);
   parts.strips_leading_space = vocab.puts_space_first;
   for (size_t id = 0; id < vocab.pieces.size(); ++id) {

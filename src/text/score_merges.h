@@ -11,6 +11,7 @@ namespace pando {
 struct ScoredVocab {
   std::vector<Piece> pieces;  // by id
   bool byte_fallback = false;
+  std::optional<Token> unknown;  // else the first piece of that type, if there is one
   bool puts_space_first = true;
   bool removes_spaces = false;
 };

@@ -177,6 +177,14 @@ Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const V
   return special;
 }
 
+void put_around(const SpecialTokens& special, std::vector<Token>* tokens) {
+  const std::vector<Token>& before = special.before;
+  const bool there =
+      tokens->size() >= before.size() && std::equal(before.begin(), before.end(), tokens->begin());
+  if (!there) tokens->insert(tokens->begin(), before.begin(), before.end());
+  tokens->insert(tokens->end(), special.after.begin(), special.after.end());
+}
+
 Status add_tokens(const std::vector<AddedToken>& tokens, const std::string& file, Vocab* vocab,
                   std::vector<AddedToken>* added) {
   std::unordered_set<Token> there = ids_of(*added);

@@ -36,6 +36,10 @@ struct SpecialTokens {
   std::vector<Token> ends;    // each once
 };
 
+// Puts around `*tokens`, which are those of a text, what belongs there. A text that begins with the
+// tokens that go before it, written out, does not get them twice.
+void put_around(const SpecialTokens& special, std::vector<Token>* tokens);
+
 // What the tokenizer's own file says, which the configuration completes or overrides.
 struct OwnSpecialTokens {
   std::optional<Token> bos;

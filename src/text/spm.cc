@@ -1,6 +1,7 @@
 #include "text/spm.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/errors.h"
 #include "text/bpe.h"
@@ -75,6 +76,7 @@ Status SpmTokenizer::find_tokens(const std::string& file, const TokenizerConfig&
     }
   }
   if (Status done = add_config_tokens(config, &vocab_, &added_list_); !done.ok()) return done;
+  add_written();
 
   OwnSpecialTokens own;
   own.bos = token_or_none(processor_.bos_id());
@@ -84,6 +86,21 @@ Status SpmTokenizer::find_tokens(const std::string& file, const TokenizerConfig&
   if (!special.ok()) return special.error();
   special_ = std::move(*special);
   return {};
+}
+
+// The library does not look for control and unknown pieces in a text; all other formats do.
+void SpmTokenizer::add_written() {
+  std::unordered_set<Token> there;
+  for (const AddedToken& token : added_list_) there.insert(token.id);
+  for (Token id = 0; id < processor_.GetPieceSize(); ++id) {
+    const bool written = processor_.IsControl(id) || processor_.IsUnknown(id);
+    if (!written || there.contains(id)) continue;
+    AddedToken token;
+    token.id = id;
+    token.content = processor_.IdToPiece(id);
+    token.special = true;
+    added_list_.push_back(std::move(token));
+  }
 }
 
 void SpmTokenizer::find_texts() {
@@ -112,7 +129,6 @@ Result<std::vector<Token>> SpmTokenizer::encode(std::string_view text, bool add_
     return invalid_argument("the text is not UTF-8 at byte {}", *at);
   }
   std::vector<Token> tokens;
-  if (add_bos) tokens = special_.before;
   Status failed;
   std::vector<int> ids;
   added_.split(text, [&](const AddedTokens::Part& part) {
@@ -125,7 +141,7 @@ Result<std::vector<Token>> SpmTokenizer::encode(std::string_view text, bool add_
     tokens.insert(tokens.end(), ids.begin(), ids.end());
   });
   if (!failed.ok()) return failed.error();
-  if (add_bos) tokens.insert(tokens.end(), special_.after.begin(), special_.after.end());
+  if (add_bos) put_around(special_, &tokens);
   return tokens;
 }
 

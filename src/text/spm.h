@@ -27,6 +27,7 @@ class SpmTokenizer final : public Tokenizer {
   SpmTokenizer() : added_({}) {}
   // The vocabulary, the tokens that `config` adds, and the special ones.
   Status find_tokens(const std::string& file, const TokenizerConfig& config);
+  void add_written();
   void find_texts();
 
   sentencepiece::SentencePieceProcessor processor_;

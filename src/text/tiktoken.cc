@@ -168,12 +168,10 @@ Result<TokenizerParts> read_tiktoken(const std::string& content, const std::stri
   options.ignore_merges = true;  // a word that is a token is not merged
   const Result<std::vector<Merge>> merges = merges_of_results(ranked, file);
   if (!merges.ok()) return merges.error();
-  Result<Bpe> bpe = Bpe::build(vocab, *merges, options, file);
-  if (!bpe.ok()) return bpe.error();
   Result<SplitPattern> pattern = SplitPattern::compile(kLlama3Pattern);  // cl100k has the same
   if (!pattern.ok()) return pattern.error();
   TokenizerParts parts;
-  parts.model = std::make_unique<Bpe>(std::move(*bpe));
+  parts.model = std::make_unique<Bpe>(vocab, *merges, options);
   parts.pre_tokenizer = PreTokenizer({pre::Split{std::move(*pattern)}});
   const Status done = finish_tokens(is_llama3 ? llama3() : cl100k(), file, config, &vocab, &parts);
   if (!done.ok()) return done.error();

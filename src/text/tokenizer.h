@@ -40,6 +40,9 @@ class Tokenizer {
   // True where a leading space is put before the first word and must be taken off again when a
   // whole text is decoded (SentencePiece).
   virtual bool strips_leading_space() const = 0;
+
+  // What is odd about the files without being wrong: a line each, for people.
+  virtual std::span<const std::string> warnings() const { return {}; }
 };
 
 // The text of a token sequence as it grows. Never emits part of a UTF-8 character: bytes wait until

@@ -89,12 +89,13 @@ Result<std::vector<AddedToken>> read_added(const JsonPlace& place) {
   return added;
 }
 
-Result<Bpe> read_bpe(const JsonPlace& model, const Vocab& vocab, bool byte_level) {
+Result<std::unique_ptr<const WordModel>> read_bpe(const JsonPlace& model, const Vocab& vocab,
+                                                  bool byte_level) {
   const Result<std::vector<Merge>> merges = read_merges(model.at("merges"), vocab);
   if (!merges.ok()) return merges.error();
   const Result<Bpe::Options> options = read_options(model, vocab, byte_level);
   if (!options.ok()) return options.error();
-  return Bpe::build(vocab, *merges, *options, model.file());
+  return std::unique_ptr<const WordModel>(std::make_unique<Bpe>(vocab, *merges, *options));
 }
 
 // Fills in what depends on the tokens: added ones, their bytes, begin and end.
@@ -144,10 +145,10 @@ Result<TokenizerParts> read_tokenizer_json(const std::filesystem::path& path,
   }
   Result<Vocab> vocab = read_vocab(model.at("vocab"));
   if (!vocab.ok()) return vocab.error();
-  Result<Bpe> bpe = read_bpe(model, *vocab, pre_tokenizer->byte_level);
+  Result<std::unique_ptr<const WordModel>> bpe = read_bpe(model, *vocab, pre_tokenizer->byte_level);
   if (!bpe.ok()) return bpe.error();
 
-  TokenizerParts parts{.model = std::make_unique<Bpe>(std::move(*bpe)),
+  TokenizerParts parts{.model = std::move(*bpe),
                        .normalizer = std::move(*normalizer),
                        .pre_tokenizer = std::move(pre_tokenizer->steps)};
   Status done = finish_tokens(root, config, *decoder, &*vocab, &parts);

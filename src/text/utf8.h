@@ -29,6 +29,9 @@ inline int utf8_length(char lead) {
   return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
 }
 
+// Whether a byte of text known to be UTF-8 is the first of a character.
+inline bool begins_character(char c) { return (c & 0xC0) != 0x80; }
+
 // The character before the end of `text`, which is known to be UTF-8 and not empty.
 std::string_view last_character(std::string_view text);
 

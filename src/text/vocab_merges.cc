@@ -81,10 +81,7 @@ Result<TokenizerParts> read_vocab_merges(const VocabMergesFiles& files,
   if (!merges.ok()) return merges.error();
   Bpe::Options options;
   options.byte_level = true;
-  Result<Bpe> bpe = Bpe::build(*vocab, *merges, options, files.vocab.string());
-  if (!bpe.ok()) return bpe.error();
-
-  TokenizerParts parts{.model = std::make_unique<Bpe>(std::move(*bpe)),
+  TokenizerParts parts{.model = std::make_unique<Bpe>(*vocab, *merges, options),
                        .normalizer = std::move(steps->normalizer),
                        .pre_tokenizer = std::move(steps->pre_tokenizer)};
   if (Status done = finish_tokens(config, &*vocab, &parts); !done.ok()) return done.error();

@@ -38,7 +38,6 @@ Result<std::vector<Token>> WordTokenizer::encode(std::string_view text, bool add
     return invalid_argument("the text is not UTF-8 at byte {}", *at);
   }
   std::vector<Token> tokens;
-  if (add_bos) tokens = parts_.special.before;
   Status failed;
   as_written_.split(text, [&](const AddedTokens::Part& part) {
     if (part.token != nullptr) {
@@ -48,8 +47,7 @@ Result<std::vector<Token>> WordTokenizer::encode(std::string_view text, bool add
     }
   });
   if (!failed.ok()) return failed.error();
-  const std::vector<Token>& after = parts_.special.after;
-  if (add_bos) tokens.insert(tokens.end(), after.begin(), after.end());
+  if (add_bos) put_around(parts_.special, &tokens);
   return tokens;
 }
 

@@ -19,6 +19,7 @@ struct TokenizerParts {
   std::vector<AddedToken> added = {};
   std::vector<Token> hidden = {};  // no part of the text that is shown, besides special added ones
   SpecialTokens special = {};
+  std::vector<std::string> warnings = {};  // about the file, for people
   bool strips_leading_space = false;
 };
 
@@ -33,6 +34,7 @@ class WordTokenizer final : public Tokenizer {
   std::optional<Token> bos() const override { return parts_.special.bos; }
   std::span<const Token> end_tokens() const override { return parts_.special.ends; }
   bool strips_leading_space() const override { return parts_.strips_leading_space; }
+  std::span<const std::string> warnings() const override { return parts_.warnings; }
 
  private:
   WordTokenizer(TokenizerParts parts, std::vector<AddedToken> as_written,

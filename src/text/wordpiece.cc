@@ -5,11 +5,6 @@
 #include "text/utf8.h"
 
 namespace pando {
-namespace {
-
-bool begins_character(char c) { return (c & 0xC0) != 0x80; }
-
-}  // namespace
 
 WordPiece::WordPiece(const Vocab& vocab, const Options& options) : options_(options) {
   for (Token id = 0; id < vocab.size(); ++id) {

@@ -73,7 +73,51 @@ TEST(GgufVocab, ByteLevel) {
   EXPECT_EQ(tokenizer->token_bytes(259, true), "<more>");
   const auto ends = tokenizer->end_tokens();
   EXPECT_EQ(std::vector<Token>(ends.begin(), ends.end()), (std::vector<Token>{7, 258}));
-  EXPECT_FALSE(tokenizer->bos().has_value());
+  EXPECT_EQ(tokenizer->bos(), 11);  // none is named
+  EXPECT_TRUE(tokenizer->warnings().empty());
+}
+
+std::vector<std::string> warnings_of(const GgufWriter& writer) {
+  const auto tokenizer = load_or_fail(writer);
+  if (tokenizer == nullptr) return {};
+  return {tokenizer->warnings().begin(), tokenizer->warnings().end()};
+}
+
+// As in llama.cpp: words of "default", with a warning.
+TEST(GgufVocab, MissingWordsAreThoseOfDefaultWithAWarning) {
+  GgufWriter writer = byte_level_vocabulary().writer("gpt2");
+  writer.strings("tokenizer.ggml.merges", {"a b", "\u0120 a"})
+      .uint32("tokenizer.ggml.eos_token_id", 258);
+  const auto warnings = warnings_of(writer);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("'tokenizer.ggml.pre' is missing"), std::string::npos) << warnings[0];
+  GgufWriter said = writer;
+  said.string("tokenizer.ggml.pre", "default");
+  EXPECT_TRUE(warnings_of(said).empty());
+  for (const char* text : {"ab ab, 12345 a.b", "$a $$ab"}) {
+    EXPECT_EQ(encode(*load_or_fail(writer), text), encode(*load_or_fail(said), text));
+  }
+}
+
+// What llama.cpp takes where a file names no special tokens.
+TEST(GgufVocab, MissingSpecialTokens) {
+  GgufWriter merged = byte_level_vocabulary().writer("gpt2");
+  merged.strings("tokenizer.ggml.merges", {}).string("tokenizer.ggml.pre", "gpt-2");
+  const auto tokenizer = load_or_fail(merged);
+  EXPECT_EQ(tokenizer->bos(), 11);
+  EXPECT_EQ(tokenizer->end_tokens()[0], 11);
+  EXPECT_EQ(encode(*tokenizer, "b", true), (std::vector<Token>{'b'}));
+  ASSERT_EQ(warnings_of(merged).size(), 1u);
+  EXPECT_NE(warnings_of(merged)[0].find("eos_token_id' is missing: token 11"), std::string::npos);
+  GgufWriter none = merged;  // says that there is none
+  none.uint32("tokenizer.ggml.eos_token_id", 0xFFFFFFFFu);
+  EXPECT_EQ(load_or_fail(none)->end_tokens()[0], 258);
+  EXPECT_TRUE(warnings_of(none).empty());
+  GgufWriter glm = byte_level_vocabulary().writer("gpt2");
+  glm.strings("tokenizer.ggml.merges", {}).string("tokenizer.ggml.pre", "glm4");
+  EXPECT_FALSE(load_or_fail(glm)->bos().has_value());
+  glm.boolean("tokenizer.ggml.add_bos_token", true);
+  expect_refused(glm, ErrorCode::kBadFile, "bos_token_id' is missing, expected an id");
 }
 
 TEST(GgufVocab, BeginToken) {
@@ -127,12 +171,31 @@ TEST(GgufVocab, Scores) {
   EXPECT_EQ(encode(*load_or_fail(writer), "aa"), (std::vector<Token>{261}));
 }
 
+// Begin, end and unknown token, scores and types.
+TEST(GgufVocab, MissingKeysOfScoredPieces) {
+  Vocabulary vocabulary = scored_vocabulary();
+  vocabulary.types[2] = 1;  // by its text it is a control token all the same
+  GgufWriter writer = vocabulary.writer("llama");
+  const auto tokenizer = load_or_fail(writer);
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_EQ(tokenizer->bos(), 1);
+  EXPECT_EQ(tokenizer->end_tokens()[0], 2);
+  EXPECT_EQ(warnings_of(writer).size(), 2u);
+  // Without scores all are equal, so the leftmost pair is merged first.
+  EXPECT_EQ(encode(*tokenizer, "aaaa", true), (std::vector<Token>{1, 262, 261, 260}));
+  EXPECT_EQ(encode(*tokenizer, "a<unk></s>"), (std::vector<Token>{262, 0, 2}));
+  GgufWriter untyped;
+  untyped.string("tokenizer.ggml.model", "llama")
+      .strings("tokenizer.ggml.tokens", {"<0xC3>", "<0xA9>", "\u2581", "x"});
+  EXPECT_EQ(encode(*load_or_fail(untyped), "x\u00E9"), (std::vector<Token>{2, 3, 0, 1}));
+}
+
 TEST(GgufVocab, EndToken) {
   GgufWriter writer = byte_level_vocabulary().writer("gpt2");
   writer.strings("tokenizer.ggml.merges", {})
       .string("tokenizer.ggml.pre", "qwen2")
       .boolean("tokenizer.ggml.add_eos_token", true);
-  EXPECT_EQ(encode(*load_or_fail(writer), "b", true), (std::vector<Token>{'b'}));  // names none
+  EXPECT_EQ(encode(*load_or_fail(writer), "b", true), (std::vector<Token>{'b', 11}));  // names none
   writer.uint32("tokenizer.ggml.eos_token_id", 258);
   EXPECT_EQ(encode(*load_or_fail(writer), "b", true), (std::vector<Token>{'b', 258}));
   EXPECT_EQ(encode(*load_or_fail(writer), "b", false), (std::vector<Token>{'b'}));
@@ -210,7 +273,7 @@ TEST(GgufVocab, WhatIsNotOfferedIsNamed) {
   expect_refused(vocabulary.writer("rwkv"), ErrorCode::kUnsupported, "'rwkv'; offered here: gpt2");
   GgufWriter writer = vocabulary.writer("gpt2");
   expect_refused(writer.string("tokenizer.ggml.pre", "unheard-of"), ErrorCode::kUnsupported,
-                 "'unheard-of'; offered here: default");
+                 "'unheard-of'; offered here: a.x-4.0 afmoe");
   expect_refused(GgufWriter(), ErrorCode::kNotFound, "'tokenizer.ggml.model' is missing");
 }
 
@@ -227,7 +290,6 @@ TEST(GgufVocab, BadFiles) {
   eos.strings("tokenizer.ggml.merges", {});
   expect_refused(eos.uint32("tokenizer.ggml.eos_token_id", 260), ErrorCode::kBadFile,
                  "is 260, expected an id below 260");
-  expect_refused(scored_vocabulary().writer("llama"), ErrorCode::kBadFile, "scores' is missing");
   vocabulary.types.pop_back();
   expect_refused(vocabulary.writer("gpt2"), ErrorCode::kBadFile, "one for each token");
   vocabulary.add("", 7);

@@ -178,10 +178,16 @@ TEST(TokenizerFiles, BadMerges) {
   expect_refused(directory, ErrorCode::kBadFile, {"line 2", "lacks 'xy'"});
 }
 
-TEST(TokenizerFiles, ABytesIsLacking) {
-  Json document = byte_level_json({}, Json::array());
+TEST(TokenizerFiles, BytesWithoutATokenAreDropped) {
+  Json document = byte_level_json({"<unk>"}, Json::array());
   document["model"]["vocab"].erase("a");
-  expect_json_refused(document, ErrorCode::kBadFile, {"byte 0x61"});
+  document["model"]["vocab"].erase("b");
+  EXPECT_EQ(encode(*load_json(document), "xabcb"), (std::vector<Token>{'x', 'c'}));
+  EXPECT_EQ(encode(*load_json(document), "ab"), (std::vector<Token>{}));
+  document["model"]["unk_token"] = "<unk>";
+  EXPECT_EQ(encode(*load_json(document), "xabcb"), (std::vector<Token>{'x', 256, 256, 'c', 256}));
+  document["model"]["fuse_unk"] = true;
+  EXPECT_EQ(encode(*load_json(document), "xabcb"), (std::vector<Token>{'x', 256, 'c', 256}));
 }
 
 TEST(TokenizerFiles, WhatIsNotOfferedIsNamed) {
@@ -265,6 +271,22 @@ TEST(TokenizerFiles, BeginToken) {
 
   directory.write_json("tokenizer_config.json", Json{{"add_bos_token", true}});
   expect_refused(directory, ErrorCode::kBadFile, {"bos_token"});
+}
+
+TEST(TokenizerFiles, BeginTokenThatIsWrittenIsNotPutTwice) {
+  Json document = byte_level_json({}, Json::array());
+  document["added_tokens"] = Json::array({added_token(256, "<s>")});
+  document["post_processor"] = {
+      {"type", "TemplateProcessing"},
+      {"single", Json::array({{{"SpecialToken", {{"id", "<s>"}, {"type_id", 0}}}},
+                              {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}})}};
+  const auto tokenizer = load_json(document);
+  EXPECT_EQ(encode(*tokenizer, "<s>a", true), (std::vector<Token>{256, 'a'}));
+  EXPECT_EQ(encode(*tokenizer, "<s>", true), (std::vector<Token>{256}));
+  EXPECT_EQ(encode(*tokenizer, "<s><s>a", true), (std::vector<Token>{256, 256, 'a'}));
+  EXPECT_EQ(encode(*tokenizer, "a<s>", true), (std::vector<Token>{256, 'a', 256}));
+  EXPECT_EQ(encode(*tokenizer, "<s>a", false), (std::vector<Token>{256, 'a'}));
+  EXPECT_EQ(encode(*tokenizer, "", true), (std::vector<Token>{256}));
 }
 
 TEST(TokenizerFiles, EndTokenAfterAText) {
