@@ -6,7 +6,8 @@ tensors are by that package.
     tools/gguf_golden.py tests/model/data/gguf
 
 tests/model/gguf_golden_test.cc reads both. The file is a llama with one layer whose matrices are of
-the types that are read, Q4_K and Q6_K with random bits.
+types that are read, Q4_K and Q6_K with random bits. blocks.json has random blocks of every type that
+comes in blocks, with a hash of their values in f32.
 """
 import json
 import sys
@@ -28,6 +29,40 @@ def random_blocks(rng, n_rows, n_columns, type_):
         f16 = rng.uniform(-0.02, 0.02, (len(blocks), 1)).astype(np.float16)
         blocks[:, at:at + 2] = f16.view(np.uint8)
     return blocks.reshape(n_rows, -1)
+
+
+# Where the numbers in f16 of a block lie, of types where that is not its beginning.
+F16_AT = {"Q4_1": [0, 2], "Q5_1": [0, 2], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "Q2_K": [80, 82], "Q3_K": [108],
+          "TQ1_0": [52], "TQ2_0": [64], "MXFP4": [], "IQ1_M": []}
+TYPES = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ2_XXS", "IQ2_XS", "IQ2_S",
+         "IQ3_XXS", "IQ3_S", "IQ1_S", "IQ1_M", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4"]
+
+
+def fnv1a(data):
+    value = 0xcbf29ce484222325
+    for byte in data:
+        value = (value ^ byte) * 0x100000001b3 % 2**64
+    return value
+
+
+def write_blocks(path):
+    rng = np.random.default_rng(2)
+    golden = {}
+    for name in TYPES:
+        block_len, block_bytes = gguf.GGML_QUANT_SIZES[Type[name]]
+        n_blocks = 768 // block_len
+        blocks = rng.integers(0, 256, (n_blocks, block_bytes), dtype=np.uint8)
+        for at in F16_AT.get(name, [0]):
+            f16 = rng.uniform(-2, 2, (n_blocks, 1)).astype(np.float16)
+            blocks[:, at:at + 2] = f16.view(np.uint8)
+        if name == "MXFP4":  # least and largest, and between
+            blocks[:, 0] = [0, 1, 2, 252, *rng.integers(100, 150, n_blocks - 4)]
+        if name == "IQ1_M":  # the sign and the upper bits of the exponent are in the last of four
+            blocks[:, 55] = blocks[:, 55] & 0x8f | 0x30
+        values = gguf.quants.dequantize(blocks, Type[name]).astype("<f4")
+        golden[name] = {"blocks": blocks.tobytes().hex(), "hash": f"{fnv1a(values.tobytes()):016x}"}
+    lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(one)}" for name, one in golden.items())
+    path.write_text("{\n" + lines + "\n}\n")
 
 
 def main():
@@ -83,6 +118,7 @@ def main():
     writer.close()
     lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(one)}" for name, one in golden.items())
     (out / "types.json").write_text("{\n" + lines + "\n}\n")
+    write_blocks(out / "blocks.json")
 
 
 if __name__ == "__main__":

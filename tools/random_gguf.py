@@ -3,7 +3,9 @@
 engines':
 
     pip install -r tools/requirements-gguf.txt
-    tools/random_gguf.py qwen3-0.6b model.gguf [q4_K_M|q8_0|q4_0|bf16] [--names]
+    tools/random_gguf.py qwen3-0.6b model.gguf [q4_K_M|TYPE] [--names]
+
+TYPE is that of all matrices: q8_0, q5_K, iq4_nl, bf16 or any other of GGUF's in blocks.
 
 --names gives every token a name, as servers want that answer with text; without it there is no tokenizer.
 
@@ -19,6 +21,9 @@ Type = gguf.GGMLQuantizationType
 # d_model, d_ff, layers, heads, heads of keys and values, tied embeddings
 SHAPES = {"qwen3-0.6b": (1024, 3072, 28, 16, 8, True), "qwen3-8b": (4096, 12288, 36, 32, 8, False)}
 HEAD_DIM, VOCAB = 128, 151936
+# Where the numbers in f16 of a block lie, of types where that is not its beginning.
+F16_AT = {Type.Q4_1: [0, 2], Type.Q5_1: [0, 2], Type.Q4_K: [0, 2], Type.Q5_K: [0, 2], Type.Q6_K: [208], Type.Q2_K: [80, 82],
+          Type.Q3_K: [108], Type.TQ1_0: [52], Type.TQ2_0: [64]}
 
 
 def blocks(rng, n_rows, n_columns, type_):
@@ -26,7 +31,10 @@ def blocks(rng, n_rows, n_columns, type_):
     if type_ == Type.BF16:
         return (rng.normal(0, 0.02, (n_rows, n_columns)).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).view(np.uint8)
     data = rng.integers(0, 256, (n_rows * n_columns // block_len, block_bytes), dtype=np.uint8)
-    for at in {Type.Q4_K: [0, 2], Type.Q6_K: [208]}.get(type_, [0]):
+    if type_ == Type.MXFP4:
+        data[:, 0] = rng.integers(118, 122, len(data))
+        return data.reshape(n_rows, -1)
+    for at in F16_AT.get(type_, [0]):
         scales = rng.uniform(-4e-4, 4e-4, (len(data), 1)).astype(np.float16)
         data[:, at:at + 2] = scales.view(np.uint8)
     return data.reshape(n_rows, -1)

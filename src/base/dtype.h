@@ -3,7 +3,8 @@
 
 namespace pando {
 
-// What is known of each as a type of weights: kernel/weight_types.h.
+// What is known of each as a type of weights: kernel/weight_types.h. All in blocks are GGUF's; what
+// a block holds is in kernel/block_codes.h and kernel/grid_blocks.h.
 enum class DType {
   kF32,
   kF16,
@@ -11,9 +12,27 @@ enum class DType {
   kQ8_0,     // blocks of 32 with an f16 scale: 8-bit integers
   kQ4_0,     // the same with 4-bit integers
   kI8,       // 8-bit integers with one f32 scale for each row; in memory only
-  kQ4_K,     // blocks of 256, 4-bit integers; from GGUF files only (kernel/blocks.h)
-  kQ6_K,     // blocks of 256; in GGUF files only
+  kQ4_K,     // blocks of 256, 4-bit integers
+  kQ6_K,     // blocks of 256, 6-bit integers
   kBF16Dot,  // bf16, and so is what it is multiplied with; in memory only
+  kQ4_1,     // blocks of 32 with a scale and a minimum
+  kQ5_0,
+  kQ5_1,
+  kQ5_K,
+  kIQ4_NL,  // 4-bit numbers of a table's integers
+  kIQ4_XS,
+  kMXFP4,  // the same with a power of two as scale
+  kQ2_K,   // in files only, as are all that follow
+  kQ3_K,
+  kIQ2_XXS,
+  kIQ2_XS,
+  kIQ2_S,
+  kIQ3_XXS,
+  kIQ3_S,
+  kIQ1_S,
+  kIQ1_M,
+  kTQ1_0,
+  kTQ2_0,
 };
 
 }  // namespace pando

@@ -22,8 +22,8 @@ ProductWork::ProductWork(DType type, int n, int k, size_t n_bytes) : n_(n), k_(k
   constexpr int kRows = 48;
   std::vector<float> rows(static_cast<size_t>(kRows) * static_cast<size_t>(k));
   for (float& x : rows) x = normal(random);
-  // 1/16 in f16, small in bf16, ordinary scales and any integers in blocks of q4_K.
-  const std::vector<uint16_t> halves(rows.size(), 0x2c00);
+  // About 1/16 in f16, small in bf16, ordinary scales and any integers in blocks.
+  const std::vector<uint16_t> halves(rows.size(), 0x2c2c);
   const bool is_stored = type != DType::kF32 && !kernel::info_of(type).made_as;  // else made of f32
   do {
     copies_.emplace_back(type, n, k);

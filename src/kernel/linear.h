@@ -16,16 +16,16 @@ namespace pando::kernel {
 class PackedMatrix {
  public:
   PackedMatrix() = default;
-  // All-zero weights of `type`: any but q6_K. k must be even, for q4_K whole blocks, and for int8
-  // at most max_inputs(type).
+  // All-zero weights of `type`, one that is packed (kernel/weight_types.h). k must be even, of
+  // types that are only read from blocks whole blocks, and for int8 at most max_inputs(type).
   PackedMatrix(DType type, int n, int k);
   static int max_inputs(DType type);
 
   // Fills rows [first_row, first_row + n_rows) from row-major [n_rows, k] elements of `from_type`.
-  // The matrix's type is from_type, and nothing is rounded, or q8_0, q4_0, int8 or bf16_dot, and
-  // rows of another type are rounded. `from_type` is any but int8 and bf16_dot; of a type in blocks
-  // (kernel/blocks.h) k must be whole blocks. Threads may fill different rows at once. False: a
-  // weight that was to be rounded is not finite, or too large for the matrix's type.
+  // That becomes the matrix's type, and nothing is rounded, or the matrix is q8_0, q4_0, int8 or
+  // bf16_dot, and rows of another type are rounded. `from_type` is any but int8 and bf16_dot; of a
+  // type in blocks (kernel/blocks.h) k must be whole blocks. Threads may fill different rows at
+  // once. False: a weight that was to be rounded is not finite, or too large for the matrix's type.
   bool set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,
                 const void* from);
 

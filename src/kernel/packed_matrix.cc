@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/half.h"
+#include "kernel/block_codes.h"
 #include "kernel/blocks.h"
 #include "kernel/cpu/linear_layout.h"
 #include "kernel/linear.h"
@@ -32,15 +33,9 @@ float amax_of(const float* x, int n) {
   return std::bit_cast<float>(amax);
 }
 
-// 32 weights of one row as d * q: a block of q8_0 or q4_0.
-struct Group {
-  uint16_t d = 0;  // f16
-  int8_t q[kGroupLen] = {};
-};
-
 // docs/arithmetic.md, "Q8_0 weights" and "Q4_0 weights". w: [n] f32, n <= 32.
-Group quantize_group(DType type, const float* w, int n) {
-  Group group;
+BlockCodes quantize_group(DType type, const float* w, int n) {
+  BlockCodes group;
   if (type == DType::kQ8_0) {
     group.d = f32_to_f16(amax_of(w, n) / 127.0f);
   } else {
@@ -51,23 +46,10 @@ Group quantize_group(DType type, const float* w, int n) {
   const float d = f16_to_f32(group.d), inverse = d == 0.0f ? 0.0f : 1.0f / d;
   const float least = type == DType::kQ8_0 ? -127.0f : -8.0f;
   const float largest = type == DType::kQ8_0 ? 127.0f : 7.0f;
-  for (int i = 0; i < n; ++i) group.q[i] = round_into(w[i] * inverse, least, largest);
-  return group;
-}
-
-Group read_block(DType type, const std::byte* block) {
-  Group group;
-  std::memcpy(&group.d, block, sizeof group.d);
-  block += sizeof group.d;
-  if (type == DType::kQ8_0) {
-    std::memcpy(group.q, block, kGroupLen);
-    return group;
-  }
-  for (int i = 0; i < kGroupLen / 2; ++i) {
-    const int byte = static_cast<int>(block[i]);
-    group.q[i] = static_cast<int8_t>((byte & 15) - 8);
-    group.q[kGroupLen / 2 + i] = static_cast<int8_t>((byte >> 4) - 8);
-  }
+  const int offset = group_form(type).offset;
+  for (int i = 0; i < kGroupLen; ++i)
+    group.q[i] = static_cast<uint8_t>(
+        offset + (i < n ? round_into(w[i] * inverse, least, largest) : int8_t{0}));
   return group;
 }
 
@@ -75,7 +57,11 @@ Group read_block(DType type, const std::byte* block) {
 class RowWriter {
  public:
   RowWriter(std::byte* data, DType type, int n, int k, int row)
-      : type_(type), k_(k), strip_(row % kPanelLen / kStripLen), lane_(row % kStripLen) {
+      : type_(type),
+        form_(group_form(type)),
+        k_(k),
+        strip_(row % kPanelLen / kStripLen),
+        lane_(row % kStripLen) {
     const int panel = row / kPanelLen;
     n_strips_ = std::min(strip_count(n) - panel * kPanelStrips, kPanelStrips);
     unit_ = data + panel * kPanelStrips * strip_bytes(type, k);
@@ -103,14 +89,12 @@ class RowWriter {
                        [](uint16_t w) { return std::isfinite(bf16_to_f32(w)); });
   }
 
-  // [k] weights in blocks of the matrix's own type.
-  void copy_blocks(const std::byte* from) {
-    const WeightTypeInfo& info = info_of(type_);
-    for (int i = 0; i < k_ / info.block_len; ++i, from += info.block_bytes) {
-      if (type_ == DType::kQ4_K)
-        put(read_q4_k_block(from));
-      else
-        put(i, read_block(type_, from));
+  // [k] weights in blocks of a type that is packed as the matrix's.
+  void copy_blocks(const WeightTypeInfo& info, const std::byte* from) {
+    BlockCodes block;
+    for (int i = 0; i < k_; i += info.block_len, from += info.block_bytes) {
+      info.read_codes(from, block);
+      put(block, info.block_len / kGroupLen);
     }
   }
 
@@ -124,51 +108,78 @@ class RowWriter {
     for (int g = 0; g * kGroupLen < k_; ++g) {
       const float* w = from + g * kGroupLen;
       const int n = std::min(kGroupLen, k_ - g * kGroupLen);
-      const Group group = quantize_group(type_, w, n);
+      const BlockCodes group = quantize_group(type_, w, n);
       finite = finite && std::isfinite(f16_to_f32(group.d)) && std::isfinite(amax_of(w, n));
-      put(g, group);
+      put(group, 1);
     }
     return finite;
   }
 
  private:
-  void put(int index, const Group& group) {
-    put_integers(index % 2, group.q, type_ == DType::kQ4_0 ? 8 : 128);
-    std::memcpy(scales(index % 2) + lane_ * sizeof group.d, &group.d, sizeof group.d);
-    if (index % 2 == 1) next_pair();
-  }
-
-  void put(const Q4KBlock& block) {
-    std::byte* head = unit_ + strip_ * unit_head_bytes(type_) + lane_ * sizeof block.d;
-    const uint16_t negated = block.m ^ 0x8000;
-    std::memcpy(head, &block.d, sizeof block.d);
-    std::memcpy(head + unit_head_bytes(type_) / 2, &negated, sizeof negated);
-    unit_ += n_strips_ * unit_head_bytes(type_);
-    for (int g = 0; g < Q4KBlock::kGroups; ++g) {
-      put_integers(g % 2, block.q + g * kGroupLen, 0);
-      scales(g % 2)[lane_] = static_cast<std::byte>(block.scales[g]);
-      scales(g % 2)[kStripLen + lane_] = static_cast<std::byte>(block.minima[g]);
-      if (g % 2 == 1) next_pair();
+  void put(const BlockCodes& block, int n_groups) {
+    if (unit_head_bytes(type_) > 0) {
+      const uint16_t heads[] = {block.d, static_cast<uint16_t>(block.m ^ 0x8000)};  // m is negated
+      for (int i = 0; i < form_.heads; ++i)
+        put_f16(unit_ + strip_ * unit_head_bytes(type_), i, heads[i]);
+      unit_ += n_strips_ * unit_head_bytes(type_);
+    }
+    for (int g = 0; g < n_groups; ++g) {
+      put_integers(block.q + g * kGroupLen);
+      put_factors(block, g);
+      if (second_) unit_ += n_strips_ * (pair_integer_bytes(type_) + 2 * group_scale_bytes(type_));
+      second_ = !second_;
     }
   }
 
-  // q: [32], stored with `offset` added.
-  void put_integers(int group, const int8_t* q, int offset) {
-    const int n_quads = is_halves(type_) ? kQuads / 2 : kQuads;
-    std::byte* ints = unit_ + (group * n_strips_ * n_quads + strip_) * kStripQuad + lane_ * 4;
-    for (int i = 0; i < 4 * n_quads; ++i) {
-      const int high = is_halves(type_) ? (q[kGroupLen / 2 + i] + offset) << 4 : 0;
-      ints[i / 4 * n_strips_ * kStripQuad + i % 4] = static_cast<std::byte>((q[i] + offset) | high);
+  // q: [32], as they are stored.
+  void put_integers(const uint8_t* q) {
+    constexpr int kHalves = kQuads / 2;
+    const int stride = n_strips_ * kStripQuad, n_vectors = group_vectors(type_);
+    std::byte* to = unit_ + (second_ * n_strips_ * n_vectors + strip_) * kStripQuad + lane_ * 4;
+    for (int vector = 0; vector < n_vectors; ++vector, to += stride) {
+      uint8_t bytes[4];
+      if (!is_halves(type_))
+        std::memcpy(bytes, q + 4 * vector, sizeof bytes);
+      else if (vector < kHalves)
+        put_halves(q + 4 * half_quad(type_, vector, false), q + 4 * half_quad(type_, vector, true),
+                   bytes);
+      else
+        put_upper_bits(q, vector - kHalves, bytes);
+      std::memcpy(to, bytes, sizeof bytes);
+    }
+  }
+  static void put_halves(const uint8_t* low, const uint8_t* high, uint8_t* bytes) {
+    for (int i = 0; i < 4; ++i) bytes[i] = static_cast<uint8_t>((low[i] & 15) | high[i] << 4);
+  }
+  // Of all quads, or of four of them.
+  void put_upper_bits(const uint8_t* q, int part, uint8_t* bytes) const {
+    const int each = form_.code_bits - 4, n = 8 / each;
+    for (int i = 0; i < 4; ++i) {
+      int bits = 0;
+      for (int quad = 0; quad < n; ++quad)
+        bits |= q[4 * (part * n + quad) + i] >> 4 << (each * quad);
+      bytes[i] = static_cast<uint8_t>(bits);
     }
   }
 
-  // Of the strip in a group of the current pair.
-  std::byte* scales(int group) const {
-    return unit_ + n_strips_ * pair_integer_bytes(type_) +
-           (group * n_strips_ + strip_) * kGroupScaleBytes;
+  void put_factors(const BlockCodes& block, int group) {
+    std::byte* to = unit_ + n_strips_ * pair_integer_bytes(type_) +
+                    (second_ * n_strips_ + strip_) * group_scale_bytes(type_);
+    if (form_.heads == 0 && form_.factor_bytes > 1) {
+      put_f16(to, 0, block.d);
+      if (form_.minima) put_f16(to, 1, block.m);
+      return;
+    }
+    const int n = kGroupLen / form_.factor_len;
+    for (int i = 0; i < n; ++i)
+      to[i * kStripLen + lane_] = static_cast<std::byte>(block.scales[group * n + i]);
+    if (form_.minima) to[kStripLen + lane_] = static_cast<std::byte>(block.minima[group]);
   }
 
-  void next_pair() { unit_ += n_strips_ * (pair_integer_bytes(type_) + 2 * kGroupScaleBytes); }
+  // In array `index` of those at `to`, of all outputs of the strip.
+  void put_f16(std::byte* to, int index, uint16_t bits) const {
+    std::memcpy(to + (index * kStripLen + lane_) * sizeof bits, &bits, sizeof bits);
+  }
 
   void quantize_row(const float* from) {
     float amax = amax_of(from, k_);
@@ -186,11 +197,13 @@ class RowWriter {
   void next_unit() { unit_ += n_strips_ * unit_bytes(type_); }
 
   DType type_;
+  GroupForm form_;
   int k_;
   int strip_;
   int lane_;
-  int n_strips_;     // of the row's panel
-  std::byte* unit_;  // the panel's current unit, or pair of groups
+  int n_strips_;         // of the row's panel
+  std::byte* unit_;      // the panel's current unit, or pair of groups
+  bool second_ = false;  // group of the pair
 };
 
 }  // namespace
@@ -208,8 +221,9 @@ PackedMatrix::PackedMatrix(DType type, int n, int k) : type_(type), n_(n), k_(k)
 
 bool PackedMatrix::set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,
                             const void* from) {
-  const bool made = type_ != from_type;
-  PANDO_CHECK((!made || info_of(type_).made_as) && info_of(from_type).is_in_files());
+  const WeightTypeInfo& stored = info_of(from_type);
+  const bool made = !stored.becomes(type_);
+  PANDO_CHECK((!made || info_of(type_).made_as) && stored.is_in_files());
   PANDO_CHECK(first_row >= 0 && n_rows >= 0 && first_row + n_rows <= n_);
   PANDO_CHECK(k_ % block_len(from_type) == 0);
   std::vector<float> wide(made ? k_ : 0);
@@ -224,7 +238,7 @@ bool PackedMatrix::set_rows(const Kernels& kernels, int first_row, int n_rows, D
           (type_ == DType::kBF16Dot ? writer.narrow(wide.data()) : writer.quantize(wide.data())) &&
           finite;
     } else if (is_quantized(type_)) {
-      writer.copy_blocks(row_data);
+      writer.copy_blocks(stored, row_data);
     } else if (type_ == DType::kF32) {
       writer.copy<float>(row_data);
     } else {

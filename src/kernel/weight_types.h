@@ -1,6 +1,6 @@
 // The one table of weight types: their names, how files hold them, and how memory holds them. A new
-// type is a value of DType, a row in weight_types.cc, a reader in blocks.h and, where products take
-// it as it is, a layout and a block in cpu/ (docs/add-an-op.md).
+// type is a value of DType, a row in weight_types.cc, a reader in block_codes.h or grid_blocks.h
+// and, where products take it as it is, its form in group_form.h (docs/add-an-op.md).
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,8 @@
 
 namespace pando::kernel {
 
+struct BlockCodes;  // kernel/block_codes.h
+
 struct WeightTypeInfo {
   DType type;
   std::string_view name;  // in messages; in options too, where made_as is set
@@ -26,10 +28,12 @@ struct WeightTypeInfo {
   std::string_view torch = {};        // its name in config.json
   int block_len = 1;                  // weights of one block; 1: single elements
   size_t block_bytes = 0;             // of one block, or of one element
-  // One block to f32, [block_len]; null for elements, which Kernels::widen reads.
+  // Of types in blocks one of the two: one block as the packed type has it, which is exact, or to
+  // f32, [block_len]. Kernels::widen reads elements.
+  void (*read_codes)(const std::byte* block, BlockCodes& to) = nullptr;
   void (*read_block)(const std::byte* block, float* to) = nullptr;
-  // Whether n weights, whole blocks of them, are finite numbers.
-  bool (*all_finite)(const std::byte* from, int64_t n) = nullptr;
+  // Whether n weights of the type, whole blocks of them, are finite numbers.
+  bool (*all_finite)(DType type, const std::byte* from, int64_t n) = nullptr;
 
   // In memory: the type that a matrix is packed as when it is kept as stored. It is the type itself
   // where products read that.
@@ -40,6 +44,10 @@ struct WeightTypeInfo {
 
   bool is_in_files() const { return block_bytes != 0; }
   bool is_packed() const { return packed == type; }
+  // Whether rows of this type become rows of `other` without rounding.
+  bool becomes(DType other) const {
+    return type == other || (packed == other && read_codes != nullptr);
+  }
 };
 
 // In the order of DType.
@@ -53,7 +61,7 @@ const WeightTypeInfo* find_safetensors_type(std::string_view name);
 // The type that a WeightType makes; nothing where it makes none.
 std::optional<DType> made_type(WeightType choice);
 
-// The name of a GGUF type number, whether Pando reads the type or not: "Q5_K", or "type 99".
+// The name of a GGUF type number, whether Pando reads the type or not: "Q8_K", or "type 99".
 std::string gguf_type_name(uint32_t id);
 // The types that are read from GGUF files and from safetensors files: "F32", "F16", ...
 std::vector<std::string_view> gguf_type_names();

@@ -31,6 +31,32 @@ std::optional<DType> requantised(CaseWeights kind) {
   }
 }
 
+// The blocks of a GGUF file; nothing for other cases.
+std::optional<DType> in_blocks(CaseWeights kind) {
+  switch (kind) {
+    case CaseWeights::kQ4_K:
+      return DType::kQ4_K;
+    case CaseWeights::kQ4_1:
+      return DType::kQ4_1;
+    case CaseWeights::kQ5_0:
+      return DType::kQ5_0;
+    case CaseWeights::kQ5_1:
+      return DType::kQ5_1;
+    case CaseWeights::kQ5_K:
+      return DType::kQ5_K;
+    case CaseWeights::kQ6_K:
+      return DType::kQ6_K;
+    case CaseWeights::kIQ4_NL:
+      return DType::kIQ4_NL;
+    case CaseWeights::kIQ4_XS:
+      return DType::kIQ4_XS;
+    case CaseWeights::kMXFP4:
+      return DType::kMXFP4;
+    default:
+      return std::nullopt;
+  }
+}
+
 Result<model::Weights> load_made(const CaseModel& model, CaseWeights kind,
                                  const std::filesystem::path& directory) {
   model::MakeModelOptions options;
@@ -50,14 +76,15 @@ Result<model::Weights> load_made(const CaseModel& model, CaseWeights kind,
 }
 
 // With rows of whole blocks, where only `o_proj` has others.
-Result<model::Weights> load_blocks(const CaseModel& model, const std::filesystem::path& directory) {
+Result<model::Weights> load_blocks(const CaseModel& model, DType type,
+                                   const std::filesystem::path& directory) {
   model::ModelConfig config = config_of(model);
   config.d_model = config.d_ff = 256;
   model::ModelConfig known = config;  // a GGUF file cannot say every rotation and window
   known.rotations = {{}};
   for (model::LayerConfig& layer : known.layers) layer.window = 0;
   const std::filesystem::path path = directory / (model.name() + ".gguf");
-  std::ofstream(path, std::ios::binary) << random_gguf(known, 7);
+  std::ofstream(path, std::ios::binary) << random_gguf(known, 7, type);
   ThreadPool pool(1);
   Result<model::Weights> loaded = model::Weights::load(path, {}, kernel::best_kernels(), pool);
   if (loaded) loaded->config = std::move(config);
@@ -101,9 +128,9 @@ CaseModels::~CaseModels() { std::filesystem::remove_all(directory_); }
 const model::Weights& CaseModels::weights(const CaseModel& model) {
   std::unique_ptr<model::Weights>& entry = weights_[model];
   if (!entry) {
-    Result<model::Weights> loaded = kind_ == CaseWeights::kQ4_K
-                                        ? load_blocks(model, directory_)
-                                        : load_made(model, kind_, directory_);
+    const std::optional<DType> blocks = in_blocks(kind_);
+    Result<model::Weights> loaded =
+        blocks ? load_blocks(model, *blocks, directory_) : load_made(model, kind_, directory_);
     if (!loaded) throw std::runtime_error(loaded.error().message);
     entry = std::make_unique<model::Weights>(std::move(*loaded));
   }

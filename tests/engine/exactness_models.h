@@ -20,7 +20,24 @@ constexpr int kCaseOriginal = 48;
 
 // The weights of a case: as stored in one of three types, types made from bf16, or blocks of a GGUF
 // file.
-enum class CaseWeights { kF32, kF16, kBF16, kQ8_0, kQ4_0, kInt8, kQ4_K, kBF16Dot };
+enum class CaseWeights {
+  kF32,
+  kF16,
+  kBF16,
+  kQ8_0,
+  kQ4_0,
+  kInt8,
+  kQ4_K,
+  kBF16Dot,
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kQ5_K,
+  kQ6_K,
+  kIQ4_NL,
+  kIQ4_XS,
+  kMXFP4,
+};
 
 struct CaseSizes {
   int page_len, tile_len, span_len;

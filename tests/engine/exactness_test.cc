@@ -88,6 +88,14 @@ TEST(Exactness, Q4_0Weights) { run_cases(CaseWeights::kQ4_0); }
 TEST(Exactness, Int8Weights) { run_cases(CaseWeights::kInt8); }
 TEST(Exactness, Q4_KWeights) { run_cases(CaseWeights::kQ4_K); }
 TEST(Exactness, BF16DotWeights) { run_cases(CaseWeights::kBF16Dot); }
+TEST(Exactness, Q4_1Weights) { run_cases(CaseWeights::kQ4_1); }
+TEST(Exactness, Q5_0Weights) { run_cases(CaseWeights::kQ5_0); }
+TEST(Exactness, Q5_1Weights) { run_cases(CaseWeights::kQ5_1); }
+TEST(Exactness, Q5_KWeights) { run_cases(CaseWeights::kQ5_K); }
+TEST(Exactness, Q6_KWeights) { run_cases(CaseWeights::kQ6_K); }
+TEST(Exactness, IQ4_NLWeights) { run_cases(CaseWeights::kIQ4_NL); }
+TEST(Exactness, IQ4_XSWeights) { run_cases(CaseWeights::kIQ4_XS); }
+TEST(Exactness, MXFP4Weights) { run_cases(CaseWeights::kMXFP4); }
 TEST(Exactness, Int8KeysAndValues) { run_cases(CaseWeights::kF32, KvType::kInt8); }
 TEST(Exactness, Q8_0WeightsInt8KeysAndValues) { run_cases(CaseWeights::kQ8_0, KvType::kInt8); }
 

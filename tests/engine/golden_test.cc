@@ -28,6 +28,16 @@ TEST(Golden, Q4_KWeights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ4_K), 8846360
 TEST(Golden, BF16DotWeights) {
   EXPECT_EQ(hash_of_cases(CaseWeights::kBF16Dot), 12068290011617396914u);
 }
+TEST(Golden, Q4_1Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ4_1), 7741533356314411923u); }
+TEST(Golden, Q5_0Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ5_0), 18222189431967365930u); }
+TEST(Golden, Q5_1Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ5_1), 1513103802292459819u); }
+TEST(Golden, Q5_KWeights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ5_K), 17480860980006034757u); }
+TEST(Golden, Q6_KWeights) { EXPECT_EQ(hash_of_cases(CaseWeights::kQ6_K), 5162214284736839315u); }
+TEST(Golden, IQ4_NLWeights) { EXPECT_EQ(hash_of_cases(CaseWeights::kIQ4_NL), 132696923598485580u); }
+TEST(Golden, IQ4_XSWeights) {
+  EXPECT_EQ(hash_of_cases(CaseWeights::kIQ4_XS), 2457995808928797039u);
+}
+TEST(Golden, MXFP4Weights) { EXPECT_EQ(hash_of_cases(CaseWeights::kMXFP4), 4415454534453823083u); }
 TEST(Golden, Int8KeysAndValues) {
   EXPECT_EQ(hash_of_cases(CaseWeights::kF32, KvType::kInt8), 18417012225812969377u);
 }

@@ -40,8 +40,13 @@ TEST(AllFinite, Blocks) {
   const struct {
     DType type;
     std::vector<size_t> factors;  // where they lie
-  } cases[] = {
-      {DType::kQ8_0, {0}}, {DType::kQ4_0, {0}}, {DType::kQ4_K, {0, 2}}, {DType::kQ6_K, {208}}};
+  } cases[] = {{DType::kQ8_0, {0}},    {DType::kQ4_0, {0}},      {DType::kQ4_1, {0, 2}},
+               {DType::kQ5_0, {0}},    {DType::kQ5_1, {0, 2}},   {DType::kQ4_K, {0, 2}},
+               {DType::kQ5_K, {0, 2}}, {DType::kQ6_K, {208}},    {DType::kIQ4_NL, {0}},
+               {DType::kIQ4_XS, {0}},  {DType::kQ2_K, {80, 82}}, {DType::kQ3_K, {108}},
+               {DType::kIQ2_XXS, {0}}, {DType::kIQ2_XS, {0}},    {DType::kIQ2_S, {0}},
+               {DType::kIQ3_XXS, {0}}, {DType::kIQ3_S, {0}},     {DType::kIQ1_S, {0}},
+               {DType::kTQ1_0, {52}},  {DType::kTQ2_0, {64}}};
   for (const auto& [type, factors] : cases) {
     const int n_blocks = 3;
     const size_t each = block_bytes(type);

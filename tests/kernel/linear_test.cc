@@ -18,13 +18,16 @@
 #include "kernel/cpu/linear_layout.h"
 #include "kernel/isas.h"
 #include "kernel/weight_types.h"
+#include "reference/reference_blocks.h"
 #include "reference/reference_quantise.h"
 
 namespace pando::kernel {
 namespace {
 
-constexpr DType kTypes[] = {DType::kF32,  DType::kF16, DType::kBF16, DType::kQ8_0,
-                            DType::kQ4_0, DType::kI8,  DType::kQ4_K, DType::kBF16Dot};
+constexpr DType kTypes[] = {DType::kF32,    DType::kF16,    DType::kBF16,  DType::kQ8_0,
+                            DType::kQ4_0,   DType::kI8,     DType::kQ4_K,  DType::kQ4_1,
+                            DType::kQ5_0,   DType::kQ5_1,   DType::kQ5_K,  DType::kQ6_K,
+                            DType::kIQ4_NL, DType::kIQ4_XS, DType::kMXFP4, DType::kBF16Dot};
 
 // Made from other types.
 constexpr DType kMadeTypes[] = {DType::kQ8_0, DType::kQ4_0, DType::kI8, DType::kBF16Dot};
@@ -42,16 +45,19 @@ uint16_t narrow(DType type, float x) {
 }
 float widen(DType type, uint16_t x) { return type == DType::kF16 ? f16_to_f32(x) : bf16_to_f32(x); }
 
-// A row of q4_K is whole blocks.
-int whole(DType type, int k) { return type == DType::kQ4_K ? (k + 255) / 256 * 256 : k; }
+// A row of types in blocks is whole blocks.
+int whole(DType type, int k) {
+  const int len = std::max(1, reference::block_shape(type).len);
+  return (k + len - 1) / len * len;
+}
 
 // Weights as a file stores them, row-major, and what they mean in f32.
 struct Weights {
   Weights(DType type, int n, int k, uint32_t seed)
       : type(type), n(n), k(k), exact(normal(size_t(n) * k, seed)) {
-    if (type == DType::kQ4_K) {
-      blocks = reference::random_q4_k(int64_t{n} * k, seed);
-      groups = reference::read_q4_k(blocks.data(), int64_t{n} * k);
+    if (reference::comes_in_blocks(type)) {
+      blocks = reference::random_blocks(type, int64_t{n} * k, seed);
+      groups = reference::read_blocks(type, blocks.data(), int64_t{n} * k);
       for (size_t i = 0; i < exact.size(); ++i) exact[i] = groups[i / 32].value(i % 32);
     }
     if (type != DType::kF16 && type != DType::kBF16) return;
@@ -80,8 +86,8 @@ struct Weights {
   int n, k;
   std::vector<float> exact;                  // [n, k]
   std::vector<uint16_t> bits;                // [n, k] of f16 and bf16
-  std::string blocks;                        // [n, k / 256] of q4_K
-  std::vector<reference::Quantised> groups;  // [n, k / 32] of q4_K
+  std::string blocks;                        // [n] rows of them
+  std::vector<reference::Quantised> groups;  // [n, k / 32] of these
 };
 
 float reference_output(const Weights& w, int row, const float* x) {
@@ -103,11 +109,13 @@ float reference_output(const Weights& w, int row, const float* x) {
     const int n = std::min(group_len, w.k - k);
     const reference::Quantised a = reference::quantise_by_amax(x + k, n);
     const reference::Quantised b = w.group(row, k, n);
-    int sum = 0;
-    for (int i = 0; i < n; ++i) sum += a.q[i] * b.q[i];
-    acc = std::fma(static_cast<float>(sum), a.scale * b.scale, acc);
+    const float sum =
+        w.type == DType::kI8
+            ? static_cast<float>(std::inner_product(a.q.begin(), a.q.end(), b.q.begin(), 0))
+            : reference::sum_of_products(a.q.data(), b.q.data(), static_cast<size_t>(n), b.factors);
+    acc = std::fma(sum, a.scale * b.scale, acc);
     const float of_a = a.scale * static_cast<float>(std::accumulate(a.q.begin(), a.q.end(), 0));
-    if (w.type == DType::kQ4_K) acc = std::fma(of_a, -b.minimum, acc);
+    if (group_form(w.type).minima) acc = std::fma(of_a, -b.minimum, acc);
   }
   return acc;
 }
@@ -241,7 +249,7 @@ TEST(Linear, PackedRowsServeTypesThatReadTheSame) {
         EXPECT_TRUE(same_bits(y, product(isa, 1, w, x.data(), m)))
             << dtype_name(a) << " " << dtype_name(b);
       }
-      EXPECT_EQ(n_served, a == DType::kF16 || a == DType::kBF16 ? 2 : is_grouped(a) ? 3 : 1);
+      EXPECT_EQ(n_served, a == DType::kF16 || a == DType::kBF16 ? 2 : is_grouped(a) ? 11 : 1);
     }
   }
 }
@@ -376,13 +384,66 @@ TEST(Linear, Q4KHoldsAtTheExtremes) {
     std::fill_n(block + 4, 140, static_cast<char>(row % 4 == 0 ? 0xff : row * 73));
     for (int i = 0; i < 128 && row % 4 == 1; ++i) block[16 + i] = static_cast<char>(row * 4 + i);
   }
-  weights.groups = reference::read_q4_k(weights.blocks.data(), n * k);
+  weights.groups = reference::read_blocks(DType::kQ4_K, weights.blocks.data(), n * k);
   std::vector<float> x(m * k);
   for (int i = 0; i < m * k; ++i) {  // row 5 all positive, row 6 all negative
     const int row = i / k;
     x[i] = i / 32 % 4 == 1 ? 0.0f : row == 6 || i % 5 == row ? -3e30f : 3e30f;
   }
   expect_everywhere(weights.pack(), x, m, reference(weights, x, m));
+}
+
+// Every byte there is in the integers and factors of all types in blocks, the largest sums and
+// activations of zero.
+TEST(Linear, BlocksHoldAtTheExtremes) {
+  const int n = 64, k = 256, m = 7;
+  std::vector<float> x(m * k);
+  for (int i = 0; i < m * k; ++i) {  // row 5 all positive, row 6 all negative
+    const int row = i / k;
+    x[i] = i / 32 % 4 == 1 ? 0.0f : row == 6 || i % 5 == row ? -3e20f : 3e20f;
+  }
+  for (const DType type : kTypes) {
+    const reference::BlockShape shape = reference::block_shape(type);
+    if (shape.len == 0) continue;
+    Weights weights(type, n, k, 0);
+    const size_t row_bytes = weights.blocks.size() / n;
+    for (int row = 0; row < n; ++row)
+      for (size_t i = 0; i < row_bytes; ++i) {
+        const auto in_block = static_cast<int>(i % shape.bytes);
+        const bool f16 = std::ranges::any_of(
+            shape.f16_at, [&](int at) { return in_block == at || in_block == at + 1; });
+        if (f16) continue;
+        uint8_t byte = row == 0 ? 0xff : row == 1 ? 0x80 : static_cast<uint8_t>(row * 73 + i * 31);
+        if (type == DType::kMXFP4 && in_block == 0) byte = static_cast<uint8_t>(row * 2);
+        weights.blocks[row * row_bytes + i] = static_cast<char>(byte);
+      }
+    weights.groups = reference::read_blocks(type, weights.blocks.data(), n * k);
+    SCOPED_TRACE(dtype_name(type));
+    expect_everywhere(weights.pack(), x, m, reference(weights, x, m));
+  }
+}
+
+// What a type that is packed as another's integers means is not rounded.
+TEST(Linear, Q3KBecomesQ6KWithoutRounding) {
+  const int n = 37, k = 512, m = 5;
+  const std::string blocks = reference::random_blocks(DType::kQ3_K, n * k, 15);
+  PackedMatrix packed(DType::kQ6_K, n, k);
+  EXPECT_TRUE(packed.set_rows(best_kernels(), 0, n, DType::kQ3_K, blocks.data()));
+  Weights weights(DType::kQ6_K, n, k, 0);
+  weights.groups = reference::read_blocks(DType::kQ3_K, blocks.data(), n * k);
+  const std::vector<float> x = normal(size_t(m) * k, 16);
+  expect_everywhere(packed, x, m, reference(weights, x, m));
+}
+
+// Packed weights take at most a tenth more than blocks of files do.
+TEST(Linear, BlocksTakeWhatTheyTakeInFiles) {
+  for (const DType type : kTypes) {
+    if (!reference::comes_in_blocks(type)) continue;
+    const int n = 48, k = 1024;
+    EXPECT_LE(static_cast<double>(PackedMatrix(type, n, k).bytes()),
+              1.1 * static_cast<double>(stored_bytes(type, int64_t{n} * k)))
+        << dtype_name(type);
+  }
 }
 
 // The largest sum that int8 allows.
@@ -421,15 +482,16 @@ TEST(Linear, IntegersHoldAtTheExtremes) {
 
 TEST(Linear, IntegersAreCloseToTheExactProduct) {
   const int n = 64, k = 1024;
-  for (const DType type : {DType::kQ8_0, DType::kQ4_0, DType::kI8, DType::kQ4_K}) {
+  for (const DType type : {DType::kQ8_0, DType::kQ4_0, DType::kI8, DType::kQ4_K, DType::kQ5_K,
+                           DType::kQ6_K, DType::kIQ4_XS}) {
     const Weights weights(type, n, k, 11);
     const std::vector<float> x = normal(k, 12),
                              y = product(best_kernels().isa, 1, weights.pack(), x.data(), 1);
     // Steps of the weights and of the activations in deviations: the largest of 32 normal values is
     // about 2.1, of 1,024 about 3.4. Two rounded factors, k independent terms.
     const double amax = type == DType::kI8 ? 3.4 : 2.1;
-    // The blocks of q4_K are what they are, of a deviation near 1/16 up to 1/5.
-    const double step = type == DType::kQ4_K
+    // Blocks are what they are, of a deviation near 1/16 up to 1/5.
+    const double step = reference::comes_in_blocks(type)
                             ? 2.1 / 127 / 5
                             : std::hypot(amax / (type == DType::kQ4_0 ? 8 : 127), amax / 127);
     for (int i = 0; i < n; ++i) {

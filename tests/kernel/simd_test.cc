@@ -123,7 +123,7 @@ TEST(Quantize, IsTheFormulaOnEveryInstructionSet) {
       const std::vector<QuantizedGroup> groups = quantize(isa, x);
       for (size_t g = 0; g < groups.size(); ++g) {
         float amax = 0.0f;
-        int sum = 0;
+        int sum = 0, half_sum = 0;
         for (int i = 32 * g; i < std::min<int>(32 * g + 32, len); ++i)
           amax = std::fmax(amax, std::fabs(x[i]));
         for (int i = 0; i < 32; ++i) {
@@ -131,9 +131,11 @@ TEST(Quantize, IsTheFormulaOnEveryInstructionSet) {
           const float v = at < len && amax > 0.0f ? x[at] * (127.0f / amax) : 0.0f;
           ASSERT_EQ(groups[g].q[i], static_cast<int>(std::nearbyint(v)));
           sum += groups[g].q[i];
+          half_sum += i < 16 ? groups[g].q[i] : 0;
         }
         ASSERT_EQ(groups[g].scale, amax / 127.0f);
         ASSERT_EQ(groups[g].bias, -128 * sum);
+        ASSERT_EQ(groups[g].half_bias, -128 * half_sum);
         ASSERT_EQ(groups[g].sum, amax / 127.0f * static_cast<float>(sum));
       }
     }

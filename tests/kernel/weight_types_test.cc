@@ -36,7 +36,10 @@ TEST(WeightTypes, OfFilesAreWhole) {
     const bool in_files = info.gguf_id >= 0 || !info.safetensors.empty();
     EXPECT_EQ(info.is_in_files(), in_files) << info.name;
     EXPECT_EQ(info.all_finite != nullptr, in_files) << info.name;
-    EXPECT_EQ(info.read_block != nullptr, info.block_len > 1) << info.name;
+    EXPECT_EQ((info.read_block != nullptr) + (info.read_codes != nullptr), info.block_len > 1)
+        << info.name;
+    EXPECT_TRUE(info.made_as || info.becomes(info.packed) || info.packed == DType::kQ8_0)
+        << info.name;
     EXPECT_TRUE(info_of(info.packed).is_packed()) << info.name;
     EXPECT_EQ(dtype_size(info.type), info.block_len == 1 ? info.block_bytes : 0) << info.name;
   }
@@ -52,11 +55,16 @@ TEST(WeightTypes, ChoicesHaveNames) {
 }
 
 TEST(WeightTypes, AreCalledAsInGgufFiles) {
-  for (const auto& [id, name] : {std::pair{0, "F32"}, {12, "Q4_K"}, {13, "Q5_K"}, {30, "BF16"}})
+  for (const auto& [id, name] :
+       {std::pair{0, "F32"}, {12, "Q4_K"}, {13, "Q5_K"}, {15, "Q8_K"}, {30, "BF16"}})
     EXPECT_EQ(gguf_type_name(static_cast<uint32_t>(id)), name);
   EXPECT_EQ(gguf_type_name(4'000'000'000u), "type 4000000000");
-  EXPECT_EQ(gguf_type_names(),
-            (std::vector<std::string_view>{"F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_K", "Q6_K"}));
+  EXPECT_EQ(
+      gguf_type_names(),
+      (std::vector<std::string_view>{
+          "F32",   "F16",     "BF16",   "Q8_0",   "Q4_0",  "Q4_K",  "Q6_K", "Q4_1",    "Q5_0",
+          "Q5_1",  "Q5_K",    "IQ4_NL", "IQ4_XS", "MXFP4", "Q2_K",  "Q3_K", "IQ2_XXS", "IQ2_XS",
+          "IQ2_S", "IQ3_XXS", "IQ3_S",  "IQ1_S",  "IQ1_M", "TQ1_0", "TQ2_0"}));
 }
 
 }  // namespace

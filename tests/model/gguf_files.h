@@ -14,6 +14,7 @@
 #include "model/config.h"
 #include "model/make_model.h"
 #include "model/weight_specs.h"
+#include "reference/reference_blocks.h"
 #include "reference/reference_quantise.h"
 
 namespace pando::testing {
@@ -26,12 +27,38 @@ struct GgufFileOptions {
 
 // Numbers of ggml's types.
 inline uint32_t ggml_type(DType type) {
-  return type == DType::kF32    ? 0
-         : type == DType::kF16  ? 1
-         : type == DType::kQ4_0 ? 2
-         : type == DType::kQ8_0 ? 8
-         : type == DType::kQ4_K ? 12
-                                : 30;
+  switch (type) {
+    case DType::kF32:
+      return 0;
+    case DType::kF16:
+      return 1;
+    case DType::kQ4_0:
+      return 2;
+    case DType::kQ4_1:
+      return 3;
+    case DType::kQ5_0:
+      return 6;
+    case DType::kQ5_1:
+      return 7;
+    case DType::kQ8_0:
+      return 8;
+    case DType::kQ3_K:
+      return 11;
+    case DType::kQ4_K:
+      return 12;
+    case DType::kQ5_K:
+      return 13;
+    case DType::kQ6_K:
+      return 14;
+    case DType::kIQ4_NL:
+      return 20;
+    case DType::kIQ4_XS:
+      return 23;
+    case DType::kMXFP4:
+      return 39;
+    default:
+      return 30;
+  }
 }
 
 // `post_norm`: the norms of a layer come after its parts, as in OLMo 2.
@@ -207,8 +234,9 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
   return out.bytes();
 }
 
-// Random weights: Q4_K where rows are whole blocks, but for every fourth matrix, else f32.
-inline std::string random_gguf(const model::ModelConfig& c, uint64_t seed) {
+// Random weights: of a type in blocks where rows are whole blocks of 256, but for every fourth
+// matrix, else f32.
+inline std::string random_gguf(const model::ModelConfig& c, uint64_t seed, DType type) {
   GgufWriter out = gguf_metadata(c);
   int n_matrices = 0;
   for (const model::WeightSpec& spec : model::weight_specs(c)) {
@@ -218,8 +246,8 @@ inline std::string random_gguf(const model::ModelConfig& c, uint64_t seed) {
     std::vector<float> floats(blocks ? 0 : n);
     model::random_weights(seed, spec.name, spec.shape, 0, floats);
     out.tensor(gguf_tensor_name(spec.name, std::string_view(c.family->name) == "olmo2"), spec.shape,
-               ggml_type(blocks ? DType::kQ4_K : DType::kF32),
-               blocks ? reference::random_q4_k(n, seed++) : f32_bytes(floats));
+               ggml_type(blocks ? type : DType::kF32),
+               blocks ? reference::random_blocks(type, n, seed++) : f32_bytes(floats));
   }
   return out.bytes();
 }

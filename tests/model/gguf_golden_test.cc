@@ -1,6 +1,8 @@
 // A file of another writer, and what its tensors are by that writer (tools/gguf_golden.py).
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -58,6 +60,41 @@ TEST(GgufGolden, EveryTypeIsReadAsItsWriterMeantIt) {
   EXPECT_EQ(tensors->tensor("model.layers.0.self_attn.q_proj.weight").paired_head_dim, 8);
 }
 
+std::vector<std::byte> bytes_of(const std::string& hex) {
+  std::vector<std::byte> bytes;
+  for (size_t i = 0; i < hex.size(); i += 2)
+    bytes.push_back(static_cast<std::byte>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+  return bytes;
+}
+
+// FNV-1a over the bytes of f32 values.
+uint64_t hash_of(const std::vector<float>& values) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const float value : values)
+    for (int i = 0; i < 4; ++i)
+      hash = (hash ^ (std::bit_cast<uint32_t>(value) >> (8 * i) & 255)) * 0x100000001b3u;
+  return hash;
+}
+
+TEST(GgufGolden, BlocksOfEveryTypeHaveTheirWritersValues) {
+  const nlohmann::json golden = nlohmann::json::parse(std::ifstream(kFolder / "blocks.json"));
+  size_t n_types = 0;
+  for (const kernel::WeightTypeInfo& info : kernel::weight_types()) {
+    if (info.block_len == 1) continue;
+    const std::string name = kernel::gguf_type_name(static_cast<uint32_t>(info.gguf_id));
+    ASSERT_TRUE(golden.contains(name)) << name;
+    const std::vector<std::byte> blocks = bytes_of(golden[name]["blocks"]);
+    const auto n = static_cast<int64_t>(blocks.size() / info.block_bytes) * info.block_len;
+    ASSERT_EQ(n, 768) << name;
+    EXPECT_TRUE(kernel::all_finite(info.type, blocks.data(), n)) << name;
+    std::vector<float> values(n);
+    kernel::read_weights(kernel::best_kernels(), info.type, blocks.data(), n, values.data());
+    EXPECT_EQ(fmt::format("{:016x}", hash_of(values)), golden[name]["hash"]) << name;
+    ++n_types;
+  }
+  EXPECT_EQ(n_types, golden.size());
+}
+
 TEST(GgufGolden, TheWholeFileIsAModel) {
   ThreadPool pool(1);
   const Result<Weights> loaded =
@@ -78,13 +115,13 @@ TEST(GgufGolden, TheWholeFileIsAModel) {
   ASSERT_EQ(loaded->layers[0].qkv.size(), 2u);
   EXPECT_EQ(loaded->layers[0].qkv[0].type(), DType::kQ4_K);  // queries and keys
   EXPECT_EQ(loaded->layers[0].qkv[0].n(), 32);
-  EXPECT_EQ(loaded->layers[0].qkv[1].type(), DType::kQ8_0);  // from Q6_K
+  EXPECT_EQ(loaded->layers[0].qkv[1].type(), DType::kQ6_K);
   EXPECT_EQ(loaded->layers[0].o.type(), DType::kF16);
   ASSERT_EQ(loaded->layers[0].gate_up.size(), 2u);
   EXPECT_EQ(loaded->layers[0].gate_up[0].type(), DType::kQ4_0);
   EXPECT_EQ(loaded->layers[0].gate_up[1].type(), DType::kQ8_0);
   EXPECT_EQ(loaded->layers[0].down.type(), DType::kBF16);
-  EXPECT_EQ(loaded->head.type(), DType::kQ8_0);
+  EXPECT_EQ(loaded->head.type(), DType::kQ6_K);
 }
 
 // Whatever byte of header, metadata and tensor places is another: a model or an error.

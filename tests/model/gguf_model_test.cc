@@ -328,9 +328,9 @@ class GgufErrors : public GgufModel {
 
 TEST_F(GgufErrors, NameTensorAndType) {
   const std::string data(256, '\1');
-  Error e = error([&](GgufWriter& out) { out.tensor("blk.0.ffn_up.weight", {2, 32}, 6, data); });
+  Error e = error([&](GgufWriter& out) { out.tensor("blk.0.ffn_up.weight", {2, 32}, 9, data); });
   EXPECT_EQ(e.code, ErrorCode::kUnsupported);
-  EXPECT_TRUE(holds(e, {"bad.gguf", "blk.0.ffn_up.weight", "Q5_0", "Q4_K"})) << e.message;
+  EXPECT_TRUE(holds(e, {"bad.gguf", "blk.0.ffn_up.weight", "Q8_1", "Q5_0"})) << e.message;
   e = error([&](GgufWriter& out) { out.tensor("x", {2, 32}, 4'000'000'000u, data); });
   EXPECT_TRUE(holds(e, {"'x'", "type 4000000000"})) << e.message;
   e = error([&](GgufWriter& out) { out.tensor("x", {2, 48}, 8, data); });

@@ -91,6 +91,7 @@ void Matrix::add_group(const Quantised& group) {
   quantised_.insert(quantised_.end(), group.q.begin(), group.q.end());
   quantised_.resize((scales_.size() + 1) * group_len_);
   scales_.push_back(group.scale);
+  factors_.insert(factors_.end(), group.factors, group.factors + 2);
 }
 
 void Matrix::times_integers(const float* x, float* y) const {
@@ -108,10 +109,11 @@ void Matrix::times_integers(const float* x, float* y) const {
     for (int g = 0; g < n_groups; ++g) {
       const int8_t* w = &quantised_[(size_t(row) * n_groups + g) * group_len_];
       const std::vector<int8_t>& q = groups[g].q;
-      int sum = 0;
-      for (size_t i = 0; i < q.size(); ++i) sum += int{q[i]} * int{w[i]};
       const size_t at = size_t(row) * n_groups + g;
-      acc = std::fma(static_cast<float>(sum), groups[g].scale * scales_[at], acc);
+      const float sum = group_len_ == 32
+                            ? sum_of_products(q.data(), w, q.size(), &factors_[2 * at])
+                            : static_cast<float>(std::inner_product(q.begin(), q.end(), w, 0));
+      acc = std::fma(sum, groups[g].scale * scales_[at], acc);
       if (!minima_.empty()) acc = std::fma(sums[g], -minima_[at], acc);
     }
     y[row] = acc;

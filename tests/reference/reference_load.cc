@@ -3,6 +3,7 @@
 
 #include "base/half.h"
 #include "model/weight_specs.h"
+#include "reference/reference_blocks.h"
 #include "reference/reference_forward.h"
 
 namespace pando::reference {
@@ -21,8 +22,8 @@ struct Loader {
     const Result<model::TensorView> view = checkpoint.tensor(name, shape);
     if (!view && status.ok()) status = view.error();
     if (!view) return out;
-    if (view->dtype == DType::kQ4_K) {
-      const std::vector<Quantised> groups = q4_k(*view);
+    if (comes_in_blocks(view->dtype)) {
+      const std::vector<Quantised> groups = blocks_of(*view);
       for (size_t i = 0; i < n; ++i) out[i] = groups[i / 32].value(static_cast<int>(i % 32));
       return out;
     }
@@ -41,12 +42,12 @@ struct Loader {
   }
 
   // Row by row, [rows, columns / 32] groups.
-  static std::vector<Quantised> q4_k(const model::TensorView& view) {
+  static std::vector<Quantised> blocks_of(const model::TensorView& view) {
     std::vector<Quantised> groups;
     const int64_t row_bytes = static_cast<int64_t>(view.n_bytes) / view.shape[0];
     for (int64_t row = 0; row < view.shape[0]; ++row)
       for (Quantised& group :
-           read_q4_k(view.data + view.stored_row(row) * row_bytes, view.shape[1]))
+           read_blocks(view.dtype, view.data + view.stored_row(row) * row_bytes, view.shape[1]))
         groups.push_back(std::move(group));
     return groups;
   }
@@ -55,8 +56,8 @@ struct Loader {
   Matrix matrix(const std::string& name, int n, int k, int first = 0, int n_all = 0) {
     const std::initializer_list<int64_t> shape = {n_all == 0 ? n : n_all, k};
     const Result<model::TensorView> view = checkpoint.tensor(name, shape);
-    if (view && view->dtype == DType::kQ4_K && !integers) {
-      const std::vector<Quantised> all = q4_k(*view);
+    if (view && comes_in_blocks(view->dtype) && !integers) {
+      const std::vector<Quantised> all = blocks_of(*view);
       const auto begin = all.begin() + int64_t{first} * k / 32;
       return {{begin, begin + int64_t{n} * k / 32}, n, k};
     }

@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <random>
-#include <string>
 #include <vector>
 
 #include "base/dtype.h"
@@ -14,14 +11,26 @@
 
 namespace pando::reference {
 
-// x of n values as scale * q - minimum.
+// x of n values as scale * q - minimum, or those of each half of 32 with a factor of its own.
 struct Quantised {
   std::vector<int8_t> q;  // [n]
   float scale = 0.0f;
   float minimum = 0.0f;
+  int factors[2] = {1, 1};
 
-  float value(int i) const { return scale * static_cast<float>(q[i]) - minimum; }
+  float value(int i) const {
+    return scale * static_cast<float>(factors[i / 16 % 2] * q[i]) - minimum;
+  }
 };
+
+// The sum of products with the activations of a group, with the factors of both halves: exact.
+inline float sum_of_products(const int8_t* x, const int8_t* w, size_t n, const int* factors) {
+  int sums[2] = {};
+  for (size_t i = 0; i < n && i < 16; ++i) sums[0] += int{x[i]} * int{w[i]};
+  for (size_t i = 16; i < n; ++i) sums[1] += int{x[i]} * int{w[i]};
+  return std::fma(static_cast<float>(sums[1]), static_cast<float>(factors[1]),
+                  static_cast<float>(sums[0]) * static_cast<float>(factors[0]));
+}
 
 // Rounds x[i] * factor.
 inline Quantised quantise_with(const float* x, int n, float scale, float factor, float least,
@@ -54,52 +63,6 @@ inline Quantised quantise(const float* w, int n, DType type) {
   const bool q8 = type == DType::kQ8_0;
   const float d = f16_to_f32(f32_to_f16(q8 ? std::fabs(most) / 127.0f : most / -8.0f));
   return quantise_with(w, n, d, 1.0f / d, q8 ? -127.0f : -8.0f, q8 ? 127.0f : 7.0f);
-}
-
-// n weights in blocks of Q4_K as groups of 32. A block is f16 d; f16 m; twelve bytes with eight
-// scales and eight minima of six bits; 128 bytes of halves, two groups in each 32.
-inline std::vector<Quantised> read_q4_k(const void* bytes, int64_t n) {
-  std::vector<Quantised> groups;
-  const uint8_t* block = static_cast<const uint8_t*>(bytes);
-  for (int64_t i = 0; i < n; i += 256, block += 144) {
-    uint16_t d, m;
-    std::memcpy(&d, block, 2);
-    std::memcpy(&m, block + 2, 2);
-    const uint8_t* s = block + 4;
-    int scales[8], minima[8];
-    for (int j = 0; j < 4; ++j) {
-      scales[j] = s[j] % 64, minima[j] = s[4 + j] % 64;
-      scales[4 + j] = s[8 + j] % 16 + s[j] / 64 * 16;
-      minima[4 + j] = s[8 + j] / 16 + s[4 + j] / 64 * 16;
-    }
-    for (int j = 0; j < 8; ++j) {
-      Quantised group{std::vector<int8_t>(32), f16_to_f32(d) * static_cast<float>(scales[j]),
-                      f16_to_f32(m) * static_cast<float>(minima[j])};
-      for (int k = 0; k < 32; ++k) {
-        const uint8_t both = block[16 + j / 2 * 32 + k];
-        group.q[k] = static_cast<int8_t>(j % 2 == 0 ? both % 16 : both / 16);
-      }
-      groups.push_back(std::move(group));
-    }
-  }
-  return groups;
-}
-
-// n weights in blocks of Q4_K of any bits, of a deviation near 1/16.
-inline std::string random_q4_k(int64_t n, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::string bytes;
-  const auto add_half = [&](double largest) {
-    const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-    const uint16_t bits = f32_to_f16(static_cast<float>((2 * unit - 1) * largest));
-    bytes.append(reinterpret_cast<const char*>(&bits), 2);
-  };
-  for (int64_t i = 0; i < n; i += 256) {
-    add_half(6e-4);
-    add_half(3e-3);
-    for (int j = 0; j < 140; ++j) bytes += static_cast<char>(random());
-  }
-  return bytes;
 }
 
 }  // namespace pando::reference

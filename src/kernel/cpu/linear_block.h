@@ -101,8 +101,24 @@ struct LinearBlock {
         return run_type<GroupedBlock<S, DType::kQ8_0>>(args);
       case DType::kQ4_0:
         return run_type<GroupedBlock<S, DType::kQ4_0>>(args);
+      case DType::kQ4_1:
+        return run_type<GroupedBlock<S, DType::kQ4_1>>(args);
+      case DType::kQ5_0:
+        return run_type<GroupedBlock<S, DType::kQ5_0>>(args);
+      case DType::kQ5_1:
+        return run_type<GroupedBlock<S, DType::kQ5_1>>(args);
       case DType::kQ4_K:
         return run_type<GroupedBlock<S, DType::kQ4_K>>(args);
+      case DType::kQ5_K:
+        return run_type<GroupedBlock<S, DType::kQ5_K>>(args);
+      case DType::kQ6_K:
+        return run_type<GroupedBlock<S, DType::kQ6_K>>(args);
+      case DType::kIQ4_NL:
+        return run_type<GroupedBlock<S, DType::kIQ4_NL>>(args);
+      case DType::kIQ4_XS:
+        return run_type<GroupedBlock<S, DType::kIQ4_XS>>(args);
+      case DType::kMXFP4:
+        return run_type<GroupedBlock<S, DType::kMXFP4>>(args);
       case DType::kI8:
         return run_type<Int8Block<S>>(args);
       default:
@@ -147,9 +163,10 @@ struct LinearBlock {
     constexpr DType kType = Block::kType;
     const int n_blocks = (args.m + Block::kMaxRows - 1) / Block::kMaxRows;
     alignas(64) float sums[kTileRows * kPanelLen];  // in order: y's rows may share cache sets
-    constexpr bool kMayWiden = S::kWidensHalves && is_halves(kType);
-    alignas(64) std::byte wide[kMayWiden ? wide_slice_bytes(kType) : 1];
-    const bool widen = kMayWiden && n_blocks >= kMinWidenBlocks;
+    constexpr int kMinWiden = min_widen_blocks<Block>();
+    constexpr bool kMayWiden = kMinWiden > 0;
+    alignas(64) std::byte wide[wide_slice_bytes<Block>()];
+    const bool widen = kMayWiden && n_blocks >= kMinWiden;
     const std::byte* x = nullptr;  // of the slice
     int64_t x_bytes = 0;           // of a row of it
     const auto on_slice = [&](BlockArgs& block, int unit) {
@@ -190,11 +207,20 @@ struct LinearBlock {
     for (int strip = 0; strip < args.n_strips; ++strip) Block::template run<kRows, 1>(args, strip);
   }
 
-  // Row blocks of a tile from which halves are widened once instead of in each of them.
-  static constexpr int kMinWidenBlocks = 9;
-  static constexpr int wide_slice_bytes(DType type) {
-    return slice_units(type) * kPanelStrips *
-           (unit_bytes(type) + unit_pairs(type) * pair_integer_bytes(type));
+  // Of blocks that may widen slices; the others have neither.
+  template <class Block>
+  static constexpr int min_widen_blocks() {
+    if constexpr (is_grouped(Block::kType))
+      return Block::kMinWidenBlocks;
+    else
+      return 0;
+  }
+  template <class Block>
+  static constexpr int wide_slice_bytes() {
+    if constexpr (min_widen_blocks<Block>() > 0)
+      return Block::kWideSliceBytes;
+    else
+      return 1;
   }
 };
 

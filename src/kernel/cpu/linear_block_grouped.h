@@ -1,9 +1,10 @@
-// Row block times slice of a panel for q8_0, q4_0 and q4_K weights, over a sixteen-lane type S.
+// Row block times slice of a panel for weights in groups of 32, over a sixteen-lane type S.
 #pragma once
 
 #include <type_traits>
 
 #include "kernel/cpu/linear_block_float.h"
+#include "kernel/cpu/linear_codes.h"
 #include "kernel/cpu/linear_layout.h"
 
 namespace pando::kernel {
@@ -21,13 +22,23 @@ struct GroupedBlock {
 
   // As for FloatBlock; q4_K, whose scales lie in three places, gains from two rows on (Zen 4, one
   // thread, four rows: 200 against 150 us for 3072 x 1024 from memory).
-  static constexpr int kMinFetchRows = kType == DType::kQ4_K ? 2 : kMaxWideRows + 1;
+  static constexpr int kMinFetchRows = group_form(kType).heads > 0 ? 2 : kMaxWideRows + 1;
 
-  // A slice of a panel of halves with integers as in q8_0 and scales as they are: worth it where
-  // many row blocks read it and a dot product of bytes costs no more than one of halves.
+  // Row blocks of a tile from which a slice is widened once instead of halves in each of them; 0:
+  // never. Where a dot product of bytes costs more than one of halves, plain halves stay.
+  static constexpr int kMinWidenBlocks = !is_halves(kType)               ? 0
+                                         : !GroupCodes<S, kType>::kPlain ? 3
+                                         : S::kWidensHalves              ? 9
+                                                                         : 0;
+  static constexpr int kWideSliceBytes =
+      slice_units(kType) * kPanelStrips *
+      (unit_bytes(kType) +
+       unit_pairs(kType) * (pair_integer_bytes(DType::kQ8_0) - pair_integer_bytes(kType)));
+
+  // A slice of a panel with integers as in q8_0, and heads and factors as they are.
   static void widen_slice(const std::byte* from, int n_units, int n_strips, std::byte* to) {
-    const int half = kQuads / 2 * n_strips * kStripQuad;  // bytes of half a group, widened
-    const int head_bytes = n_strips * unit_head_bytes(kType);
+    using Codes = GroupCodes<S, kType>;
+    const int stride = n_strips * kStripQuad, head_bytes = n_strips * unit_head_bytes(kType);
     const uint8_t* in = reinterpret_cast<const uint8_t*>(from);
     uint8_t* out = reinterpret_cast<uint8_t*>(to);
     const auto copy = [&](int n_bytes) {
@@ -36,10 +47,14 @@ struct GroupedBlock {
     };
     for (int pair = 0; pair < n_units * unit_pairs(kType); ++pair) {
       if (pair % unit_pairs(kType) == 0) copy(head_bytes);
-      for (int group = 0; group < 2; ++group, in += half, out += 2 * half)
-        for (int i = 0; i < half; i += kStripQuad)
-          S::template widen_halves<kHalfOffset>(in + i, out + i, out + half + i);
-      copy(2 * n_strips * kGroupScaleBytes);
+      for (int group = 0; group < 2; ++group) {
+        for (int s = 0; s < stride; s += kStripQuad)
+          Codes::each_quad(in + s, stride, [&]<int kQuad>(typename S::Nibbles w) {
+            S::template store_codes<Codes::kForm.offset>(out + s + kQuad * stride, w);
+          });
+        in += group_vectors(kType) * stride, out += kQuads * stride;
+      }
+      copy(2 * n_strips * group_scale_bytes(kType));
     }
   }
 
@@ -49,20 +64,26 @@ struct GroupedBlock {
     const std::byte* of_group = nullptr;
 
     F scale(int s) const {
-      const std::byte* own = of_group + s * kGroupScaleBytes;
-      return kMinima ? product(of_unit + s * kHeadBytes, own) : load_f16(own);
+      if constexpr (kType == DType::kMXFP4) return S::load_powers(bytes(own(s)));
+      if constexpr (kHeadBytes == 0) return load_f16(own(s));
+      const F d = load_f16(of_unit + s * kHeadBytes);
+      if constexpr (kHalfFactors) return d;
+      return S::mul(d, kMinima ? S::load_u8(bytes(own(s))) : S::load_s8(bytes(own(s))));
     }
-    F negative_minimum(int s) const {
-      return product(of_unit + s * kHeadBytes + kHeadBytes / 2,
-                     of_group + s * kGroupScaleBytes + kGroupScaleBytes / 2);
+    // Of the first 16 inputs, and of the others, where these have factors of their own.
+    F half_factor(int s, int half) const { return S::load_s8(bytes(own(s)) + half * kStripLen); }
+    // Negative minima, with heads; else minima.
+    F minimum(int s) const {
+      if constexpr (kHeadBytes == 0) return load_f16(own(s) + 2 * kStripLen);
+      return S::mul(load_f16(of_unit + s * kHeadBytes + 2 * kStripLen),
+                    S::load_u8(bytes(own(s)) + kStripLen));
     }
 
    private:
+    const std::byte* own(int s) const { return of_group + s * kScaleBytes; }
+    static const uint8_t* bytes(const std::byte* p) { return reinterpret_cast<const uint8_t*>(p); }
     static F load_f16(const std::byte* p) {
       return S::load_f16(reinterpret_cast<const uint16_t*>(p));
-    }
-    static F product(const std::byte* scales, const std::byte* factors) {
-      return S::mul(load_f16(scales), S::load_u8(reinterpret_cast<const uint8_t*>(factors)));
     }
   };
 
@@ -85,11 +106,11 @@ struct GroupedBlock {
         pair += args.n_strips * kHeadBytes;
       }
       const int i = group % 2 * args.n_strips;
-      scales.of_group = pair + args.n_strips * kPairIntegers + (i + strip) * kGroupScaleBytes;
+      scales.of_group = pair + args.n_strips * kPairIntegers + (i + strip) * kScaleBytes;
       add_group(sums, x,
-                reinterpret_cast<const uint8_t*>(pair) + (i * kWeightQuads + strip) * kStripQuad,
+                reinterpret_cast<const uint8_t*>(pair) + (i * kVectors + strip) * kStripQuad,
                 args.n_strips * kStripQuad, scales);
-      if (group % 2 == 1) pair += args.n_strips * (kPairIntegers + 2 * kGroupScaleBytes);
+      if (group % 2 == 1) pair += args.n_strips * (kPairIntegers + 2 * kScaleBytes);
     }
     sums.store(args, strip);
   }
@@ -109,52 +130,43 @@ struct GroupedBlock {
       S::store_s8(out->q, qa);
       S::store_s8(out->q + 16, qb);
       const float sum = S::reduce_add(S::add(qa, qb));
+      const float half_sum = S::reduce_add(qa);
       out->scale = amax / 127.0f;
       out->bias = -128 * static_cast<int32_t>(sum);
+      out->half_bias = -128 * static_cast<int32_t>(half_sum);
       out->sum = out->scale * sum;
     }
   }
 
  private:
+  using Codes = GroupCodes<S, kType>;
   static constexpr int kUnitGroups = unit_groups(kType);
-  static constexpr bool kHalves = is_halves(kType) && !kWidened;
+  static constexpr bool kPacked = is_halves(kType) && !kWidened;
+  static constexpr bool kHalves = kPacked && Codes::kPlain;
   using Dots = std::conditional_t<kHalves, typename S::NibbleSums, I>;
-  static constexpr int kWeightQuads = kHalves ? kQuads / 2 : kQuads;  // of a group, stored
-  static constexpr int kPairIntegers = 2 * kWeightQuads * kStripQuad;
+  static constexpr int kVectors = kPacked ? group_vectors(kType) : kQuads;  // of a group, stored
+  static constexpr int kPairIntegers = 2 * kVectors * kStripQuad;
   static constexpr int kHeadBytes = unit_head_bytes(kType);
-  // What is added to integers as they are stored in halves.
-  static constexpr int kHalfOffset = kType == DType::kQ4_0 ? 8 : 0;
-  static constexpr int kOffset = kHalves ? kHalfOffset : 128;
-  static constexpr bool kMinima = kType == DType::kQ4_K;
+  static constexpr int kScaleBytes = group_scale_bytes(kType);
+  // What is added to integers as they are stored.
+  static constexpr int kOffset = kPacked ? Codes::kForm.offset : 128;
+  static constexpr bool kMinima = Codes::kForm.minima;
+  static constexpr bool kHalfFactors = Codes::kForm.factor_len < kGroupLen;
 
   // acc = fma(float(sum of 32 products), s * d, acc) for every row and strip, and with minima
-  // acc = fma(sum of activations, -minimum, acc).
-  // w: [kWeightQuads][kStrips][16][4], quads `stride` bytes apart
+  // acc = fma(sum of activations, minimum, acc). With factors of 16 inputs the sum is
+  // fma(float(sum of the last 16), c1, float(sum of the first 16) * c0), which is exact.
+  // w: [kVectors][kStrips][16][4], vectors `stride` bytes apart
   template <int kRows, int kStrips>
   [[gnu::always_inline]] static void add_group(Accumulators<S, kRows, kStrips>& sums,
                                                const QuantizedGroup* x, const uint8_t* w,
                                                int64_t stride, const Scales& scales) {
-    Dots dots[kRows][kStrips];
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 3
-      for (int s = 0; s < kStrips; ++s) dots[r][s] = first_dot(x[r]);
-#pragma GCC unroll 8
-    for (int quad = 0; quad < kWeightQuads; ++quad, w += stride) {
-      if constexpr (kHalves) {
-        typename S::Nibbles q[kStrips];
-#pragma GCC unroll 3
-        for (int s = 0; s < kStrips; ++s) q[s] = S::load_low(w + s * kStripQuad);
-        add_quad(dots, x, 4 * quad, q);
-#pragma GCC unroll 3
-        for (int s = 0; s < kStrips; ++s) q[s] = S::load_high(w + s * kStripQuad);
-        add_quad(dots, x, kGroupLen / 2 + 4 * quad, q);
-      } else {
-        typename S::Weights q[kStrips];
-#pragma GCC unroll 3
-        for (int s = 0; s < kStrips; ++s) q[s] = S::load_weights(w + s * kStripQuad);
-        add_quad(dots, x, 4 * quad, q);
-      }
+    F totals[kRows][kStrips];
+    if constexpr (kHalfFactors) {
+      add_quads<0, kQuads / 2>(totals, x, w, stride, scales);
+      add_quads<kQuads / 2, kQuads>(totals, x, w, stride, scales);
+    } else {
+      add_quads<0, kQuads>(totals, x, w, stride, scales);
     }
     F factors[kStrips];
 #pragma GCC unroll 3
@@ -164,12 +176,11 @@ struct GroupedBlock {
       const F scale = S::set1(x[r].scale);
 #pragma GCC unroll 3
       for (int s = 0; s < kStrips; ++s)
-        sums.acc[r][s] = S::fma(S::to_float(finished(dots[r][s], x[r])), S::mul(scale, factors[s]),
-                                sums.acc[r][s]);
+        sums.acc[r][s] = S::fma(totals[r][s], S::mul(scale, factors[s]), sums.acc[r][s]);
     }
     if constexpr (kMinima) {
 #pragma GCC unroll 3
-      for (int s = 0; s < kStrips; ++s) factors[s] = scales.negative_minimum(s);
+      for (int s = 0; s < kStrips; ++s) factors[s] = scales.minimum(s);
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
         const F sum = S::set1(x[r].sum);
@@ -179,23 +190,92 @@ struct GroupedBlock {
     }
   }
 
-  // -kOffset * the sum of the activations.
-  static int32_t bias(const QuantizedGroup& x) {
+  // Sums over quads [kFirst, kEnd), with their factors where these are a half of the group: in
+  // place of totals, or of the second half added to them.
+  template <int kFirst, int kEnd, int kRows, int kStrips>
+  [[gnu::always_inline]] static void add_quads(F (&totals)[kRows][kStrips], const QuantizedGroup* x,
+                                               const uint8_t* w, int64_t stride,
+                                               const Scales& scales) {
+    constexpr bool kWhole = kEnd - kFirst == kQuads;
+    constexpr int kHalf = kFirst / (kQuads / 2);
+    Dots dots[kRows][kStrips];
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+      for (int s = 0; s < kStrips; ++s)
+        dots[r][s] = first_dot(kWhole ? bias(x[r].bias) : half_bias(x[r], kHalf));
+    if constexpr (kPacked) {
+      add_vectors<kFirst / 2, kEnd / 2>(dots, x, w, stride);
+    } else {
+#pragma GCC unroll 8
+      for (int quad = kFirst; quad < kEnd; ++quad) {
+        typename S::Weights q[kStrips];
+#pragma GCC unroll 3
+        for (int s = 0; s < kStrips; ++s)
+          q[s] = S::load_weights(w + quad * stride + s * kStripQuad);
+        add_quad(dots, x, 4 * quad, q);
+      }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+      for (int s = 0; s < kStrips; ++s) {
+        const F sum = S::to_float(finished(dots[r][s], x[r]));
+        if constexpr (kWhole)
+          totals[r][s] = sum;
+        else if constexpr (kHalf == 0)
+          totals[r][s] = S::mul(sum, scales.half_factor(s, 0));
+        else
+          totals[r][s] = S::fma(sum, scales.half_factor(s, 1), totals[r][s]);
+      }
+  }
+
+  // Vectors [kVector, kEnd) of halves.
+  template <int kVector, int kEnd, int kRows, int kStrips>
+  [[gnu::always_inline]] static void add_vectors(Dots (&dots)[kRows][kStrips],
+                                                 const QuantizedGroup* x, const uint8_t* w,
+                                                 int64_t stride) {
+    add_halves<kVector, false>(dots, x, w, stride);
+    add_halves<kVector, true>(dots, x, w, stride);
+    if constexpr (kVector + 1 < kEnd) add_vectors<kVector + 1, kEnd>(dots, x, w, stride);
+  }
+  template <int kVector, bool kHigh, int kRows, int kStrips>
+  [[gnu::always_inline]] static void add_halves(Dots (&dots)[kRows][kStrips],
+                                                const QuantizedGroup* x, const uint8_t* w,
+                                                int64_t stride) {
+    std::conditional_t<kHalves, typename S::Nibbles, typename S::Weights> q[kStrips];
+#pragma GCC unroll 3
+    for (int s = 0; s < kStrips; ++s) {
+      const typename S::Nibbles own =
+          Codes::template quad<kVector, kHigh>(w + s * kStripQuad, stride);
+      if constexpr (kHalves)
+        q[s] = own;
+      else
+        q[s] = S::template weights_of<kOffset>(own);
+    }
+    add_quad(dots, x, 4 * half_quad(kType, kVector, kHigh), q);
+  }
+
+  // -kOffset * a sum of activations, for -128 times it.
+  static int32_t bias(int32_t bias) {
     if constexpr (kOffset == 0)
       return 0;
     else
-      return x.bias / (128 / kOffset);
+      return bias / (128 / kOffset);
+  }
+  static int32_t half_bias(const QuantizedGroup& x, int half) {
+    return bias(half == 0 ? x.half_bias : x.bias - x.half_bias);
   }
 
-  static Dots first_dot(const QuantizedGroup& x) {
+  static Dots first_dot(int32_t bias) {
     if constexpr (kHalves)
-      return S::first_nibbles(bias(x));
+      return S::first_nibbles(bias);
     else
-      return S::first_dot(bias(x));
+      return S::first_dot(bias);
   }
   static I finished(const Dots& dots, const QuantizedGroup& x) {
     if constexpr (kHalves)
-      return S::finish_nibbles(dots, bias(x));
+      return S::finish_nibbles(dots, bias(x.bias));
     else
       return dots;
   }

@@ -14,6 +14,7 @@
 
 #include "kernel/cpu/amx_tiles.h"
 #include "kernel/cpu/linear_block.h"
+#include "kernel/cpu/linear_codes.h"
 
 namespace pando::kernel {
 
@@ -33,8 +34,24 @@ struct LinearTiles {
         return run_grouped<DType::kQ8_0>(args);
       case DType::kQ4_0:
         return run_grouped<DType::kQ4_0>(args);
+      case DType::kQ4_1:
+        return run_grouped<DType::kQ4_1>(args);
+      case DType::kQ5_0:
+        return run_grouped<DType::kQ5_0>(args);
+      case DType::kQ5_1:
+        return run_grouped<DType::kQ5_1>(args);
       case DType::kQ4_K:
         return run_grouped<DType::kQ4_K>(args);
+      case DType::kQ5_K:
+        return run_grouped<DType::kQ5_K>(args);
+      case DType::kQ6_K:
+        return run_grouped<DType::kQ6_K>(args);
+      case DType::kIQ4_NL:
+        return run_grouped<DType::kIQ4_NL>(args);
+      case DType::kIQ4_XS:
+        return run_grouped<DType::kIQ4_XS>(args);
+      case DType::kMXFP4:
+        return run_grouped<DType::kMXFP4>(args);
       default:
         return run_int8(args);
     }
@@ -111,12 +128,14 @@ struct LinearTiles {
   struct Slice {
     alignas(64) int8_t q[kPanelStrips][kSliceGroups][kGroupBytes];
     alignas(64) float factors[kPanelStrips][kSliceGroups][kStripLen];
-    alignas(64) float minima[kPanelStrips][kSliceGroups][kStripLen];  // negative
+    alignas(64) float minima[kPanelStrips][kSliceGroups][kStripLen];  // as Scales::minimum
+    alignas(64) float of_halves[kPanelStrips][kSliceGroups][2][kStripLen];
   };
 
   template <DType kType>
   static void unpack(const std::byte* from, int n_units, int n_strips, Slice& slice) {
     constexpr int kBytes = pair_integer_bytes(kType) / 2;  // of a strip's group
+    constexpr GroupForm kForm = group_form(kType);
     typename GroupedBlock<S, kType>::Scales scales;
     int group = 0;
     for (int unit = 0; unit < n_units; ++unit) {
@@ -129,29 +148,30 @@ struct LinearTiles {
             unpack_integers<kType>(reinterpret_cast<const uint8_t*>(from) + s * kStripQuad,
                                    n_strips * kStripQuad, slice.q[s][group]);
             S::store(slice.factors[s][group], scales.scale(s));
-            if constexpr (kType == DType::kQ4_K)
-              S::store(slice.minima[s][group], scales.negative_minimum(s));
+            if constexpr (kForm.minima) S::store(slice.minima[s][group], scales.minimum(s));
+            if constexpr (kForm.factor_len < kGroupLen)
+              for (int half = 0; half < 2; ++half)
+                S::store(slice.of_halves[s][group][half], scales.half_factor(s, half));
           }
           from += n_strips * kBytes;
-          scales.of_group += n_strips * kGroupScaleBytes;
+          scales.of_group += n_strips * group_scale_bytes(kType);
         }
         from = scales.of_group;
       }
     }
   }
 
-  // Quads of one strip, `stride` bytes apart.
+  // Vectors of one strip, `stride` bytes apart, to its quads.
   template <DType kType>
-  static void unpack_integers(const uint8_t* quads, int stride, int8_t* to) {
-    constexpr int kHalf = kGroupBytes / 2;
-    for (int i = 0; i < (is_halves(kType) ? kHalf : kGroupBytes); i += kStripQuad, quads += stride)
-      if constexpr (is_halves(kType)) {
-        constexpr int kOffset = kType == DType::kQ4_0 ? 8 : 0;
-        S::store_weights(to + i, S::load_low(quads), kOffset);
-        S::store_weights(to + kHalf + i, S::load_high(quads), kOffset);
-      } else {
-        S::store_weights(to + i, S::load_weights(quads), 128);
-      }
+  static void unpack_integers(const uint8_t* vectors, int stride, int8_t* to) {
+    if constexpr (is_halves(kType)) {
+      GroupCodes<S, kType>::each_quad(vectors, stride, [&]<int kQuad>(typename S::Nibbles w) {
+        S::store_weights(to + kQuad * kStripQuad, w, group_form(kType).offset);
+      });
+    } else {
+      for (int i = 0; i < kGroupBytes; i += kStripQuad, vectors += stride)
+        S::store_weights(to + i, S::load_weights(vectors), 128);
+    }
   }
 
   // What a row block has of a slice.
@@ -169,7 +189,7 @@ struct LinearTiles {
     const float* scales = reinterpret_cast<const float*>(q + args.m * n_pieces * kGroupLen);
     alignas(64) float sums[kTileRows * kPanelLen];
     Slice slice;
-    const TileShapes shapes(most_rows(args.m), kGroupLen);
+    const TileShapes shapes(most_rows(args.m), group_form(kType).factor_len);
     const auto on_slice = [&](const BlockArgs& block, int) {
       unpack<kType>(block.w, block.n_units, block.n_strips, slice);
     };
@@ -195,8 +215,15 @@ struct LinearTiles {
     add_groups<kType, kRows>(block, strip, slice, rows);
   }
 
+  // Sums of products, [rows][16], that share factors of weights: of a group, or of each half.
+  template <DType kType>
+  struct GroupDots {
+    static constexpr int kParts = kGroupLen / group_form(kType).factor_len;
+    alignas(64) int32_t parts[kParts][kTileRegisterRows][kStripLen];
+  };
+
   // One strip: acc = fma(float(sum of 32 products), s * d, acc) for every row, and with minima
-  // acc = fma(sum of activations, -minimum, acc).
+  // acc = fma(sum of activations, minimum, acc); GroupedBlock::add_group.
   template <DType kType, int kRows>
   static void add_groups(const BlockArgs& block, int strip, const Slice& slice,
                          const GroupedRows& rows) {
@@ -204,23 +231,23 @@ struct LinearTiles {
     Accumulators<S, kRows, 1> sums;
     sums.load(block, strip);
     // Sums of a group are stored while those of the one before are read.
-    alignas(64) int32_t dots[2][kTileRegisterRows][kStripLen];
+    GroupDots<kType> dots[2];
     Prefetch prefetch(block, strip, 1, rows.n_groups);
-    multiply_group(slice.q[strip][0], rows.q, dots[0]);
+    multiply_group<kType>(slice.q[strip][0], rows.q, dots[0]);
     for (int group = 0; group < rows.n_groups; ++group) {
       prefetch.step();
       if (group + 1 < rows.n_groups)
-        multiply_group(slice.q[strip][group + 1], rows.q + (group + 1) * kRows * kGroupLen,
-                       dots[(group + 1) % 2]);
+        multiply_group<kType>(slice.q[strip][group + 1], rows.q + (group + 1) * kRows * kGroupLen,
+                              dots[(group + 1) % 2]);
       const F factors = S::load(slice.factors[strip][group]);
-      const int32_t(&own)[kTileRegisterRows][kStripLen] = dots[group % 2];
+      const GroupDots<kType>& own = dots[group % 2];
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) {
         const F scale = S::set1(rows.scales[group * kRows + r]);
-        sums.acc[r][0] =
-            S::fma(S::to_float(S::load_dots(own[r])), S::mul(scale, factors), sums.acc[r][0]);
+        sums.acc[r][0] = S::fma(total<kType>(own, r, slice.of_halves[strip][group]),
+                                S::mul(scale, factors), sums.acc[r][0]);
       }
-      if constexpr (kType == DType::kQ4_K) {
+      if constexpr (group_form(kType).minima) {
         const F minima = S::load(slice.minima[strip][group]);
 #pragma GCC unroll 16
         for (int r = 0; r < kRows; ++r)
@@ -230,13 +257,28 @@ struct LinearTiles {
     sums.store(block, strip);
   }
 
+  template <DType kType>
+  static F total(const GroupDots<kType>& dots, int row, const float (&of_halves)[2][kStripLen]) {
+    const F first = S::to_float(S::load_dots(dots.parts[0][row]));
+    if constexpr (GroupDots<kType>::kParts == 1)
+      return first;
+    else
+      return S::fma(S::to_float(S::load_dots(dots.parts[1][row])), S::load(of_halves[1]),
+                    S::mul(first, S::load(of_halves[0])));
+  }
+
+  template <DType kType>
   [[gnu::always_inline]] static void multiply_group(const int8_t* w, const int8_t* q,
-                                                    int32_t (&dots)[kTileRegisterRows][kStripLen]) {
-    tile_zero<0>();
-    tile_load<4>(q, kGroupLen);
-    tile_load<5>(w, kStripQuad);
-    tile_dot_signed<0, 4, 5>();
-    tile_store<0>(dots, sizeof(dots[0]));
+                                                    GroupDots<kType>& dots) {
+    constexpr int kLen = group_form(kType).factor_len;
+    for (auto& part : dots.parts) {
+      tile_zero<0>();
+      tile_load<4>(q, kGroupLen);
+      tile_load<5>(w, kStripQuad);
+      tile_dot_signed<0, 4, 5>();
+      tile_store<0>(part, sizeof(part[0]));
+      q += kLen, w += kLen * kStripLen;
+    }
   }
 
   // --- int8 -----------------------------------------------------------------------------------

@@ -108,6 +108,15 @@ struct SimdAvx2 {
     return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)),
             _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)))};
   }
+  static F load_s8(const uint8_t* p) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
+            _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
+  }
+  static F load_powers(const uint8_t* p) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return {power_of(bytes), power_of(_mm_srli_si128(bytes, 8))};
+  }
   static F load_bf16(const uint16_t* p) {
     return {widen_bf16(load_128(p)), widen_bf16(load_128(p + 8))};
   }
@@ -150,6 +159,27 @@ struct SimdAvx2 {
     const __m256i ones = _mm256_set1_epi16(1), all = _mm256_set1_epi32(bias);
     return {_mm256_add_epi32(_mm256_madd_epi16(sums.lo, ones), all),
             _mm256_add_epi32(_mm256_madd_epi16(sums.hi, ones), all)};
+  }
+  template <int kBit, int kMask>
+  static Nibbles with_bits(Nibbles w, const uint8_t* plane) {
+    return {with_bits_half<kBit, kMask>(w.lo, load_256(plane)),
+            with_bits_half<kBit, kMask>(w.hi, load_256(plane + 32))};
+  }
+  static Nibbles look_up(Nibbles w, const uint8_t* table) {
+    const __m256i all =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)));
+    return {_mm256_shuffle_epi8(all, w.lo), _mm256_shuffle_epi8(all, w.hi)};
+  }
+  template <int kOffset>
+  static Weights weights_of(Nibbles w) {
+    const __m256i offset = _mm256_set1_epi8(static_cast<char>(kOffset));
+    return with_magnitudes({_mm256_sub_epi8(w.lo, offset), _mm256_sub_epi8(w.hi, offset)});
+  }
+  template <int kOffset>
+  static void store_codes(uint8_t* p, Nibbles w) {
+    const __m256i offset = _mm256_set1_epi8(static_cast<char>(128 - kOffset));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_add_epi8(w.lo, offset));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 32), _mm256_add_epi8(w.hi, offset));
   }
   static I load_sums(const float* p) { return {load_256(p), load_256(p + 8)}; }
   static void store_sums(float* p, I x) {
@@ -249,6 +279,18 @@ struct SimdAvx2 {
     const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
     const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
     return _mm256_srli_epi32(_mm256_blendv_epi8(rounded, quiet, nan), 16);
+  }
+  template <int kBit, int kMask>
+  static __m256i with_bits_half(__m256i w, __m256i bits) {
+    if constexpr (kBit < 4) bits = _mm256_slli_epi16(bits, 4 - kBit);
+    if constexpr (kBit > 4) bits = _mm256_srli_epi16(bits, kBit - 4);
+    return _mm256_or_si256(w, _mm256_and_si256(bits, _mm256_set1_epi8(kMask)));
+  }
+  // Of the first eight bytes.
+  static __m256 power_of(__m128i bytes) {
+    const __m256i bits = _mm256_slli_epi32(_mm256_cvtepu8_epi32(bytes), 23);
+    const __m256i twice = _mm256_max_epu32(bits, _mm256_set1_epi32(0x400000));
+    return _mm256_mul_ps(_mm256_castsi256_ps(twice), _mm256_set1_ps(0.5f));
   }
   static Weights with_magnitudes(I w) {
     return {w, {_mm256_abs_epi8(w.lo), _mm256_abs_epi8(w.hi)}};

@@ -73,6 +73,16 @@ struct SimdAvx512 {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes));
   }
+  static F load_s8(const uint8_t* p) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
+  }
+  static F load_powers(const uint8_t* p) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const I bits = _mm512_slli_epi32(_mm512_cvtepu8_epi32(bytes), 23);
+    const F twice = _mm512_castsi512_ps(_mm512_max_epu32(bits, _mm512_set1_epi32(0x400000)));
+    return _mm512_mul_ps(twice, _mm512_set1_ps(0.5f));
+  }
   static F load_bf16(const uint16_t* p) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load_256(p)), 16));
   }
@@ -107,12 +117,24 @@ struct SimdAvx512 {
     return _mm512_and_si512(_mm512_srli_epi16(_mm512_loadu_si512(p), 4), _mm512_set1_epi8(15));
   }
   static I finish_nibbles(NibbleSums sums, int32_t) { return sums; }
-  // 64 bytes of halves, integers + kOffset, to integers + 128.
+  template <int kBit, int kMask>
+  static Nibbles with_bits(Nibbles w, const uint8_t* plane) {
+    I bits = _mm512_loadu_si512(plane);
+    if constexpr (kBit < 4) bits = _mm512_slli_epi16(bits, 4 - kBit);
+    if constexpr (kBit > 4) bits = _mm512_srli_epi16(bits, kBit - 4);
+    return _mm512_ternarylogic_epi32(w, bits, _mm512_set1_epi8(kMask), 0xf8);  // w | (bits & mask)
+  }
+  static Nibbles look_up(Nibbles w, const uint8_t* table) {
+    const __m128i all = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(all), w);
+  }
   template <int kOffset>
-  static void widen_halves(const uint8_t* p, uint8_t* low, uint8_t* high) {
-    const I offset = _mm512_set1_epi8(static_cast<char>(128 - kOffset));
-    _mm512_storeu_si512(low, _mm512_add_epi8(load_low(p), offset));
-    _mm512_storeu_si512(high, _mm512_add_epi8(load_high(p), offset));
+  static Weights weights_of(Nibbles w) {
+    return w;
+  }
+  template <int kOffset>
+  static void store_codes(uint8_t* p, Nibbles w) {
+    _mm512_storeu_si512(p, _mm512_add_epi8(w, _mm512_set1_epi8(static_cast<char>(128 - kOffset))));
   }
   static I load_sums(const float* p) { return _mm512_loadu_si512(p); }
   static void store_sums(float* p, I x) { _mm512_storeu_si512(p, x); }

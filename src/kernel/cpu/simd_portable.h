@@ -14,7 +14,7 @@ namespace pando::kernel {
 struct SimdPortable {
   static constexpr int kRegisters = 16;     // blocks of kernels are sized by it
   static constexpr bool kDotsBf16 = false;  // an instruction for bf16_dot
-  // Halves are worth widening where many rows read them; then there is `widen_halves`.
+  // Halves are worth widening where many rows read them.
   static constexpr bool kWidensHalves = false;
   static constexpr bool kTiles = false;  // products of many rows go by AMX
 
@@ -141,6 +141,20 @@ struct SimdPortable {
     for (int i = 0; i < 16; ++i) r.lane[i] = p[i];
     return r;
   }
+  static F load_s8(const uint8_t* p) {
+    F r;
+    for (int i = 0; i < 16; ++i) r.lane[i] = static_cast<int8_t>(p[i]);
+    return r;
+  }
+  // 2^(p[i] - 128), below the normal numbers for 0 and 1.
+  static F load_powers(const uint8_t* p) {
+    F r;
+    for (int i = 0; i < 16; ++i) {
+      const uint32_t bits = uint32_t{p[i]} << 23;
+      r.lane[i] = 0.5f * std::bit_cast<float>(bits > 0x400000 ? bits : 0x400000);
+    }
+    return r;
+  }
   static F load_bf16(const uint16_t* p) {
     F r;
     for (int i = 0; i < 16; ++i) r.lane[i] = bf16_to_f32(p[i]);
@@ -186,6 +200,38 @@ struct SimdPortable {
     return w;
   }
   static I finish_nibbles(const NibbleSums& sums, int32_t) { return sums; }
+  // Bytes of nibbles with some of plane's bits from kBit on above them, those of kMask.
+  template <int kBit, int kMask>
+  static Nibbles with_bits(Nibbles w, const uint8_t* plane) {
+    for (int i = 0; i < 64; ++i)
+      w.q[i / 4][i % 4] = static_cast<int8_t>(w.q[i / 4][i % 4] | (plane[i] >> kBit << 4 & kMask));
+    return w;
+  }
+  // The bytes of a table of sixteen.
+  static Nibbles look_up(Nibbles w, const uint8_t* table) {
+    for (int i = 0; i < 64; ++i) {
+      const uint8_t byte = table[w.q[i / 4][i % 4]];
+      w.q[i / 4][i % 4] = static_cast<int8_t>(byte);
+    }
+    return w;
+  }
+  // Of bytes that are integers + kOffset.
+  template <int kOffset>
+  static Weights weights_of(Nibbles w) {
+    for (int i = 0; i < 64; ++i) {
+      const uint8_t byte = static_cast<uint8_t>(w.q[i / 4][i % 4]);
+      w.q[i / 4][i % 4] = static_cast<int8_t>(byte - kOffset);
+    }
+    return w;
+  }
+  // The same as integers + 128, for load_weights.
+  template <int kOffset>
+  static void store_codes(uint8_t* p, Nibbles w) {
+    for (int i = 0; i < 64; ++i) {
+      const uint8_t byte = static_cast<uint8_t>(w.q[i / 4][i % 4]);
+      p[i] = static_cast<uint8_t>(byte + (128 - kOffset));
+    }
+  }
   // Sums between slices, sixteen int32; the bias of the next slice is added where `first_dot` would
   // have begun with it.
   static I load_sums(const float* p) {
