@@ -10,6 +10,9 @@ namespace pando {
 enum class WeightType {
   kAsStored,  // as in the files
   // Made while loading:
+  kF32,
+  kF16,
+  kBF16,
   kQ8_0,     // 8-bit integers in groups of 32 with an f16 scale
   kQ4_0,     // 4-bit integers in groups of 32 with an f16 scale
   kInt8,     // 8-bit integers, one f32 scale for each output channel
@@ -18,7 +21,7 @@ enum class WeightType {
   kNone,     // not loaded: the model encodes, decodes and renders, and no engine takes it
 };
 
-// Of all but kNone: "stored", "q8_0", "q4_0", "int8", "bf16_dot".
+// Of all but kNone: "stored", "f32", "f16", "bf16", "q8_0", "q4_0", "int8", "bf16_dot".
 std::vector<std::string_view> weight_type_names();
 // Nothing for a name that is not one of these.
 std::optional<WeightType> weight_type_of(std::string_view name);

@@ -54,7 +54,7 @@ class ModelInfo:
 class Model:
     """Weights and tokenizer of a Hugging Face model directory or a GGUF file; immutable.
 
-    weights: "stored", or made while loading "q8_0", "q4_0", "int8" or "bf16_dot". tokenizer: where it is, if it is
+    weights: "stored", or made while loading "f32", "f16", "bf16", "q8_0", "q4_0", "int8" or "bf16_dot". tokenizer: where it is, if it is
     not the model's own. threads: for loading; 0 means one for each processor.
     """
 

@@ -107,7 +107,8 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
   const std::string group = kGroup;
   add_tokenizer_options(app, a);
   app.add_option("--weights", a.weights,
-                 "stored, or made while loading: q8_0, q4_0 (8 and 4 bits in groups of 32), int8 "
+                 "stored, or made while loading: f32, f16, bf16, q8_0, q4_0 (8 and 4 bits in "
+                 "groups of 32), int8 "
                  "(8 bits, one scale for each output) or bf16_dot (bf16, and activations are "
                  "rounded to it too)")
       ->check(CLI::IsMember(names_of_weights()))

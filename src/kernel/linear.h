@@ -22,8 +22,8 @@ class PackedMatrix {
   static int max_inputs(DType type);
 
   // Fills rows [first_row, first_row + n_rows) from row-major [n_rows, k] elements of `from_type`.
-  // That becomes the matrix's type, and nothing is rounded, or the matrix is q8_0, q4_0, int8 or
-  // bf16_dot, and rows of another type are rounded. `from_type` is any but int8 and bf16_dot; of a
+  // That becomes the matrix's type, and nothing is rounded, or the matrix is of a type that can be
+  // made, and rows of another type are rounded. `from_type` is any but int8 and bf16_dot; of a
   // type in blocks (kernel/blocks.h) k must be whole blocks. Threads may fill different rows at
   // once. False: a weight that was to be rounded is not finite, or too large for the matrix's type.
   bool set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,

@@ -79,14 +79,22 @@ class RowWriter {
     }
   }
 
-  // [k] f32, as bf16. Whether all of them are finite numbers.
+  // [k] f32, as elements. Whether all of them are finite numbers then.
   bool narrow(const float* from) {
+    if (type_ == DType::kF32) copy<float>(reinterpret_cast<const std::byte*>(from));
+    if (type_ == DType::kF32)
+      return std::all_of(from, from + k_, [](float w) { return std::isfinite(w); });
     std::vector<uint16_t> bits(k_);
-    for (int i = 0; i < k_; ++i)
-      bits[i] = f32_to_bf16(std::fabs(from[i]) < kLeastDot ? 0.0f : from[i]);
+    bool finite = true;
+    for (int i = 0; i < k_; ++i) {
+      const bool is_zero = type_ == DType::kBF16Dot && std::fabs(from[i]) < kLeastDot;
+      const float w = is_zero ? 0.0f : from[i];
+      bits[i] = type_ == DType::kF16 ? f32_to_f16(w) : f32_to_bf16(w);
+      finite = finite &&
+               std::isfinite(type_ == DType::kF16 ? f16_to_f32(bits[i]) : bf16_to_f32(bits[i]));
+    }
     copy<uint16_t>(reinterpret_cast<const std::byte*>(bits.data()));
-    return std::all_of(bits.begin(), bits.end(),
-                       [](uint16_t w) { return std::isfinite(bf16_to_f32(w)); });
+    return finite;
   }
 
   // [k] weights in blocks of a type that is packed as the matrix's.
@@ -234,9 +242,8 @@ bool PackedMatrix::set_rows(const Kernels& kernels, int first_row, int n_rows, D
     RowWriter writer(data_.data(), type_, n_, k_, row);
     if (made) {
       read_weights(kernels, from_type, row_data, k_, wide.data());
-      finite =
-          (type_ == DType::kBF16Dot ? writer.narrow(wide.data()) : writer.quantize(wide.data())) &&
-          finite;
+      finite = (is_quantized(type_) ? writer.quantize(wide.data()) : writer.narrow(wide.data())) &&
+               finite;
     } else if (is_quantized(type_)) {
       writer.copy_blocks(stored, row_data);
     } else if (type_ == DType::kF32) {

@@ -73,9 +73,10 @@ Result<TensorEntry> read_entry(const std::string& source, const std::string& nam
   const uint64_t begin = static_cast<uint64_t>((*offsets)[0]);
   const uint64_t end = static_cast<uint64_t>((*offsets)[1]);
   if (end > file_size - data_begin)
-    return bad_file("{}: ends at byte {} of the data, expected at most {}: the file is cut short (hint: "
-                    "download it again)",
-                    where, end, file_size - data_begin);
+    return bad_file(
+        "{}: ends at byte {} of the data, expected at most {}: the file is cut short (hint: "
+        "download it again)",
+        where, end, file_size - data_begin);
   const auto n_bytes = tensor_bytes(entry.dtype, entry.shape);
   if (!n_bytes || *n_bytes != end - begin)
     return bad_file("{}: has {} bytes, expected {} for {} {}", where, end - begin,
@@ -123,9 +124,10 @@ Result<Safetensors> Safetensors::open(const std::filesystem::path& path) {
   for (int i = 7; i >= 0; --i) header_len = header_len << 8 | static_cast<uint8_t>(file->data()[i]);
   const uint64_t most = std::min<uint64_t>(kMaxHeader, file->size() - sizeof header_len);
   if (header_len > most)
-    return bad_file("{}: header length is {}, expected at most {}: not safetensors, or cut short (hint: "
-                    "download it again)",
-                    source, header_len, most);
+    return bad_file(
+        "{}: header length is {}, expected at most {}: not safetensors, or cut short (hint: "
+        "download it again)",
+        source, header_len, most);
   const char* text = reinterpret_cast<const char*>(file->data()) + sizeof header_len;
   const Result<json> header =
       parse_json_object({text, static_cast<size_t>(header_len)}, source + ": header");
