@@ -93,7 +93,7 @@ endfunction()
 # All floors, bottom to top.
 macro(pando_all_floors)
   pando_floor(base fmt::fmt Threads::Threads nlohmann_json::nlohmann_json)
-  pando_floor(text base PkgConfig::pcre2 PkgConfig::utf8proc PkgConfig::sentencepiece
+  pando_floor(text base PkgConfig::pcre2 PkgConfig::oniguruma PkgConfig::utf8proc PkgConfig::sentencepiece
               PkgConfig::xxhash nlohmann_json::nlohmann_json)
   pando_engine_floors()
   pando_floor(capi batch nlohmann_json::nlohmann_json)

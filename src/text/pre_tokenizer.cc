@@ -41,7 +41,7 @@ struct RunStep {
   // Pieces that belong together lie side by side: a word is kept open while the next may join it.
   Status split_joining(const pre::Split& step, Word give) const {
     using Keep = pre::Split::Keep;
-    std::string_view open;
+    std::string_view open;  // without data before the first piece
     bool open_is_match = false;
     const Status split = step.pattern.split(text, [&](std::string_view piece, bool found) {
       const bool is_match = found != step.invert;
@@ -52,10 +52,10 @@ struct RunStep {
       const bool joins = step.keep == Keep::kRuns           ? is_match == open_is_match
                          : step.keep == Keep::kWithPrevious ? is_match && !open_is_match
                                                             : !is_match && open_is_match;
-      if (!open.empty() && joins) {
+      if (open.data() != nullptr && joins) {
         open = std::string_view(open.data(), open.size() + piece.size());
       } else {
-        if (!open.empty()) give(open);
+        if (open.data() != nullptr) give(open);
         open = piece;
       }
       open_is_match = is_match;

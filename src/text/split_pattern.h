@@ -5,8 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/function_ref.h"
-#include "pando/result.h"
+#include "text/matcher.h"
 
 namespace pando {
 
@@ -17,27 +16,25 @@ extern const std::string_view kLlama3Pattern;
 // Immutable once compiled; any thread.
 class SplitPattern {
  public:
-  // kFile: matching may take steps and memory in proportion to the text, for the expression may
-  // backtrack without end. kOwn: no limit.
-  enum class Source { kOwn, kFile };
-  // `pattern` is one of Oniguruma, see oniguruma.h.
-  static Result<SplitPattern> compile(std::string_view pattern, Source source = Source::kOwn);
+  // An expression of our own, which is run without limits and matches no empty text; in the syntax
+  // of Oniguruma, see pcre2_pattern.h.
+  static Result<SplitPattern> compile(std::string_view pattern);
+  // An expression of a file. Matching may take steps and memory in proportion to the text, for it
+  // may backtrack without end. It may match an empty text.
+  static Result<SplitPattern> compile_of_file(std::string_view pattern);
   static SplitPattern literal(std::string_view text);  // which is not empty
 
-  bool can_be_empty() const;  // matches of no character are passed over by split()
-
   // Calls `piece` for each match (true) and for the text between matches (false), in order: nothing
-  // of `text`, which must be UTF-8, is lost, and no piece is empty. kUnsupported where the limit of
-  // an expression of a file is reached.
-  Status split(std::string_view text, FunctionRef<void(std::string_view, bool)> piece) const;
+  // of `text`, which must be UTF-8, is lost. A match may be empty, text between is not.
+  // kUnsupported where the limit of an expression of a file is reached.
+  Status split(std::string_view text, FunctionRef<void(std::string_view, bool)> piece) const {
+    return matcher_->split(text, piece);
+  }
 
  private:
-  struct Code;  // of PCRE2
-  static Result<SplitPattern> compile_pcre2(const std::string& pattern, Source source);
-  SplitPattern(std::shared_ptr<const Code> code, Source source)
-      : code_(std::move(code)), source_(source) {}
-  std::shared_ptr<const Code> code_;
-  Source source_;
+  explicit SplitPattern(std::shared_ptr<const Matcher> matcher) : matcher_(std::move(matcher)) {}
+  static Result<SplitPattern> of(Result<std::shared_ptr<const Matcher>> matcher);
+  std::shared_ptr<const Matcher> matcher_;
 };
 
 }  // namespace pando

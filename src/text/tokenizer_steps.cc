@@ -42,11 +42,10 @@ Result<SplitPattern> read_pattern(const JsonPlace& place) {
   if (regex.absent()) return place.not_offered("a pattern of type String or Regex");
   const Result<std::string> text = regex.text();
   if (!text.ok()) return text.error();
-  Result<SplitPattern> pattern = SplitPattern::compile(*text, SplitPattern::Source::kFile);
+  Result<SplitPattern> pattern = SplitPattern::compile_of_file(*text);
   if (!pattern.ok()) {
     return unsupported("'{}': field '{}': {}", place.file(), regex.name(), pattern.error().message);
   }
-  if (pattern->can_be_empty()) return regex.not_offered("expressions that match no empty text");
   return pattern;
 }
 

@@ -8,14 +8,14 @@ using namespace pando;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto [expression, text] = fuzz::pieces_of<2>(fuzz::text_of(data, size));
   if (find_invalid_utf8(expression) || find_invalid_utf8(text)) return 0;
-  const auto pattern = SplitPattern::compile(expression, SplitPattern::Source::kFile);
+  const auto pattern = SplitPattern::compile_of_file(expression);
   if (!pattern) {
     fuzz::check_error(pattern.error());
     return 0;
   }
   std::string together;
-  const Status done = pattern->split(text, [&](std::string_view piece, bool) {
-    fuzz::demand(!piece.empty(), "an empty piece");
+  const Status done = pattern->split(text, [&](std::string_view piece, bool is_match) {
+    fuzz::demand(is_match || !piece.empty(), "an empty piece between matches");
     together += piece;
   });
   if (!done)

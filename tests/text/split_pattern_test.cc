@@ -96,10 +96,23 @@ TEST(SplitPattern, LongRuns) {
   }
 }
 
+TEST(SplitPattern, Literals) {
+  const SplitPattern pattern = SplitPattern::literal("a.(\u00e9\\E");
+  int found = 0;
+  const Status done =
+      pattern.split("xa.(\u00e9\\Ey aX(\u00e9", [&](std::string_view piece, bool is) {
+        if (!is) return;
+        EXPECT_EQ(piece, "a.(\u00e9\\E");
+        ++found;
+      });
+  EXPECT_TRUE(done.ok());
+  EXPECT_EQ(found, 1);
+}
+
 // An expression of a file has a limit, which those that are published stay far from.
 TEST(SplitPattern, LimitOfAFilesExpression) {
   const auto n_words = [](std::string_view pattern, const std::string& text) {
-    const auto compiled = SplitPattern::compile(pattern, SplitPattern::Source::kFile);
+    const auto compiled = SplitPattern::compile_of_file(pattern);
     EXPECT_TRUE(compiled.ok());
     int n = 0;
     const Status done = compiled->split(text, [&](std::string_view, bool) { ++n; });

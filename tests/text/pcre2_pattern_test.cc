@@ -1,4 +1,4 @@
-#include "text/oniguruma.h"
+#include "text/pcre2_pattern.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace pando {
 namespace {
 
-TEST(Oniguruma, WritesOutWhatPcre2ReadsOtherwise) {
+TEST(Pcre2Pattern, WritesOutWhatPcre2ReadsOtherwise) {
   EXPECT_EQ(*to_pcre2_pattern("\\\\s[\\]\\s]"), "\\\\s[\\]\\t-\\r\\x{85}\\p{Z}]");
   EXPECT_EQ(*to_pcre2_pattern("a.$"), "a[^\\n](?=\\n|\\z)");
   EXPECT_EQ(*to_pcre2_pattern("\\d+?\\P{^Lu}\\p{Han}"), "[\\p{Nd}]+?\\p{Lu}\\p{sc:Han}");
@@ -16,7 +16,7 @@ TEST(Oniguruma, WritesOutWhatPcre2ReadsOtherwise) {
 }
 
 // Each is well formed in Ruby and means something else to PCRE2, or nothing.
-TEST(Oniguruma, RefusesByName) {
+TEST(Pcre2Pattern, RefusesByName) {
   for (const auto& [pattern, named] : std::initializer_list<std::pair<const char*, const char*>>{
            {"\\h", "'\\h'"},
            {"a\\b", "'\\b'"},
@@ -49,19 +49,6 @@ TEST(Oniguruma, RefusesByName) {
     EXPECT_EQ(compiled.error().code, ErrorCode::kUnsupported);
     EXPECT_NE(compiled.error().message.find(named), std::string::npos) << compiled.error().message;
   }
-}
-
-TEST(Oniguruma, Literals) {
-  const SplitPattern pattern = SplitPattern::literal("a.(\u00e9\\E");
-  int found = 0;
-  const Status done =
-      pattern.split("xa.(\u00e9\\Ey aX(\u00e9", [&](std::string_view piece, bool is) {
-        if (!is) return;
-        EXPECT_EQ(piece, "a.(\u00e9\\E");
-        ++found;
-      });
-  EXPECT_TRUE(done.ok());
-  EXPECT_EQ(found, 1);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "text/oniguruma.h"
+#include "text/pcre2_pattern.h"
 
 #include <algorithm>
 #include <array>
@@ -280,15 +280,5 @@ class Translator {
 }  // namespace
 
 Result<std::string> to_pcre2_pattern(std::string_view pattern) { return Translator(pattern).run(); }
-
-std::string literal_pattern(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    const bool plain = !is_ascii(c) || is_letter(c) || is_digit(c);
-    if (!plain) out += '\\';
-    out += c;
-  }
-  return out;
-}
 
 }  // namespace pando
