@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <vector>
 
 #include "base/errors.h"
 #include "text/matcher.h"
@@ -29,6 +30,82 @@ void start_oniguruma() {
     onig_set_parse_depth_limit(kParseDepth);
   });
 }
+
+// Repetitions of repetitions: a match that consumes nothing may go through all of them, and only
+// the steps back are counted. As many as PCRE2 allows in one.
+constexpr size_t kMostRepeats = 65'535;
+
+// The most often that a part of an expression, which is well formed, asks to be repeated by {n,m}
+// and those around it.
+class Repeats {
+ public:
+  explicit Repeats(std::string_view pattern) : rest_(pattern) {}
+
+  size_t most() {
+    while (!rest_.empty()) step();
+    return most_;
+  }
+
+ private:
+  void step() {
+    const char c = rest_.front();
+    rest_.remove_prefix(1);
+    if (c == '{') return interval();
+    if (c == '*' || c == '+' || c == '?') return;  // of the part before, as {n,m} behind it is
+    last_ = 1;
+    if (c == '\\') return escape();
+    if (c == '[') return set();
+    if (c == '(') inside_.push_back(1);
+    if (c != ')' || inside_.size() < 2) return;
+    last_ = inside_.back();
+    inside_.pop_back();
+    note();
+  }
+
+  void note() {
+    inside_.back() = std::max(inside_.back(), last_);
+    most_ = std::max(most_, last_);
+  }
+
+  void interval() {
+    size_t times = 0, number = 0;
+    for (; !rest_.empty() && rest_.front() != '}'; rest_.remove_prefix(1)) {
+      const bool digit = rest_.front() >= '0' && rest_.front() <= '9';
+      number = digit ? std::min(number * 10 + (rest_.front() - '0'), kMostRepeats + 1) : 0;
+      times = std::max(times, number);
+    }
+    if (!rest_.empty()) rest_.remove_prefix(1);
+    last_ = std::min(last_ * std::max<size_t>(times, 1), kMostRepeats + 1);
+    note();
+  }
+
+  // \p{...}, \x{...} and the like are no repetitions.
+  void escape() {
+    if (rest_.empty()) return;
+    const char c = rest_.front();
+    rest_.remove_prefix(1);
+    const bool braces = std::string_view("pPxoXyY").find(c) != std::string_view::npos;
+    if (braces && rest_.starts_with('{'))
+      rest_.remove_prefix(std::min(rest_.find('}'), rest_.size()));
+    if (braces && rest_.starts_with('}')) rest_.remove_prefix(1);
+  }
+
+  void set() {
+    for (int open = 1; open > 0 && !rest_.empty(); rest_.remove_prefix(1)) {
+      if (rest_.front() == '\\' && rest_.size() > 1)
+        rest_.remove_prefix(1);
+      else if (rest_.front() == '[')
+        ++open;
+      else if (rest_.front() == ']')
+        --open;
+    }
+  }
+
+  std::string_view rest_;
+  std::vector<size_t> inside_ = {1};  // by open group: of the parts in it
+  size_t last_ = 1;                   // of the part before
+  size_t most_ = 1;
+};
 
 struct FreeRegion {
   void operator()(OnigRegion* region) const { onig_region_free(region, 1); }
@@ -109,7 +186,12 @@ Result<std::shared_ptr<const Matcher>> make_oniguruma_matcher(std::string_view p
     return unsupported("the regular expression '{}' does not compile: {}", pattern,
                        std::string_view(reinterpret_cast<char*>(message), length));
   }
-  return std::shared_ptr<const Matcher>(std::make_shared<OnigurumaMatcher>(expression));
+  auto matcher = std::make_shared<OnigurumaMatcher>(expression);
+  if (Repeats(pattern).most() > kMostRepeats) {
+    return unsupported("the regular expression '{}' repeats a part more than {} times", pattern,
+                       kMostRepeats);
+  }
+  return std::shared_ptr<const Matcher>(std::move(matcher));
 }
 
 }  // namespace pando

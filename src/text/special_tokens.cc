@@ -150,8 +150,9 @@ Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const V
   if (config.bos && own.before.empty()) {
     if (const auto bos = vocab.find(*config.bos)) special.bos = bos;
   }
-  if (config.add_bos == false) special.before.clear();
-  const bool lacks_bos = config.add_bos == true && special.before.empty();
+  const std::optional<bool> add_bos = own.is_template ? std::nullopt : config.add_bos;
+  if (add_bos == false) special.before.clear();
+  const bool lacks_bos = add_bos == true && special.before.empty();
   if (lacks_bos && special.bos) special.before = {*special.bos};
   if (lacks_bos && !special.bos) {
     return bad_file("'{}': field 'add_bos_token' is true, and 'bos_token' names no token",

@@ -46,7 +46,8 @@ struct OwnSpecialTokens {
   std::optional<Token> eos;
   std::vector<Token> before;
   std::vector<Token> after;
-  bool is_template = false;  // says itself what comes after a text, whatever add_eos_token is
+  // Says itself what is put around a text, whatever add_bos_token and add_eos_token are.
+  bool is_template = false;
 };
 Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const Vocab& vocab,
                                           const OwnSpecialTokens& own);

@@ -109,6 +109,41 @@ TEST(SplitPattern, Literals) {
   EXPECT_EQ(found, 1);
 }
 
+Words words_of_file(std::string_view pattern, std::string_view text) {
+  const auto compiled = SplitPattern::compile_of_file(pattern);
+  if (!compiled.ok()) return {compiled.error().message};
+  Words found;
+  EXPECT_TRUE(
+      compiled->split(text, [&](std::string_view word, bool) { found.emplace_back(word); }).ok());
+  return found;
+}
+
+// What only Oniguruma reads so; data/steps.jsonl has more, against the library `tokenizers`.
+TEST(SplitPattern, RubysSyntaxInFiles) {
+  EXPECT_EQ(words_of_file(R"(\b)", "ab c"), (Words{"", "ab", "", " ", "", "c", ""}));
+  EXPECT_EQ(words_of_file(R"(\h+)", "xafz"), (Words{"x", "af", "z"}));
+  EXPECT_EQ(words_of_file(R"([a-z&&[^aeiou]]+)", "abcde"), (Words{"a", "bcd", "e"}));
+  EXPECT_EQ(words_of_file(R"((\w)\1)", "abba"), (Words{"a", "bb", "a"}));
+  EXPECT_EQ(words_of_file(R"((?<q>['"]).*?\k<q>)", "a'b\"c'd"), (Words{"a", "'b\"c'", "d"}));
+  EXPECT_EQ(words_of_file("b*", "abbc"), (Words{"", "a", "bb", "c", ""}));
+  EXPECT_EQ(words_of_file("(?i:ss)", "a\u00DFb"), (Words{"a", "\u00DF", "b"}));
+}
+
+TEST(SplitPattern, RepeatsInFiles) {
+  for (const char* pattern : {"(?:a{1000}){66}", "(?=(?:a?){99999})", "a{2}{40000}", "a{70000,}",
+                              "(?:[{](?:b|a{300})c){219}"}) {
+    EXPECT_NE(words_of_file(pattern, "a")[0].find("repeats a part more than 65535 times"),
+              std::string::npos)
+        << pattern;
+  }
+  for (const char* pattern : {"a{1000}b{1000}", "(?:a{255}|b{255}){257}", "[{99999}]", "\\{99999",
+                              "\\x{10000}\\p{L}{1000}"}) {
+    EXPECT_EQ(words_of_file(pattern, "z"), (Words{"z"})) << pattern;
+  }
+  const std::string deep = std::string(300, '(') + "a" + std::string(300, ')');
+  EXPECT_NE(words_of_file(deep, "a")[0].find("does not compile"), std::string::npos);
+}
+
 // An expression of a file has a limit, which those that are published stay far from.
 TEST(SplitPattern, LimitOfAFilesExpression) {
   const auto n_words = [](std::string_view pattern, const std::string& text) {

@@ -263,14 +263,38 @@ TEST(TokenizerFiles, BeginToken) {
   EXPECT_EQ(tokenizer->bos(), 256);
   EXPECT_EQ(encode(*tokenizer, "a", true), (std::vector<Token>{'a'}));  // not asked for
 
-  directory.write_json("tokenizer_config.json",
-                       Json{{"bos_token", "<s>"}, {"add_bos_token", true}});
-  tokenizer = load_tokenizer(directory.path());
+  const TempDirectory other;
+  other.write_json("vocab.json", byte_vocab({"<s>"}));
+  other.write("merges.txt", "");
+  other.write_json("tokenizer_config.json", Json{{"bos_token", "<s>"}, {"add_bos_token", true}});
+  tokenizer = load_tokenizer(other.path());
   EXPECT_EQ(encode(*tokenizer, "a", true), (std::vector<Token>{256, 'a'}));
   EXPECT_EQ(encode(*tokenizer, "a", false), (std::vector<Token>{'a'}));
+  other.write_json("tokenizer_config.json", Json{{"add_bos_token", true}});
+  expect_refused(other, ErrorCode::kBadFile, {"bos_token"});
+}
 
-  directory.write_json("tokenizer_config.json", Json{{"add_bos_token", true}});
-  expect_refused(directory, ErrorCode::kBadFile, {"bos_token"});
+// As in transformers 5, for every tokenizer_class.
+TEST(TokenizerFiles, APostProcessorDecidesOverAddBosToken) {
+  const TempDirectory directory;
+  Json document = byte_level_json({}, Json::array());
+  document["added_tokens"] = Json::array({added_token(256, "<s>")});
+  const Json begin = {{"SpecialToken", {{"id", "<s>"}, {"type_id", 0}}}};
+  const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  const Json with_begin = {{"type", "TemplateProcessing"}, {"single", Json::array({begin, text})}};
+  for (const Json& processor : {with_begin, Json{{"type", "ByteLevel"}}, Json()}) {
+    document["post_processor"] = processor;
+    directory.write_json("tokenizer.json", document);
+    for (const char* name : {"PreTrainedTokenizerFast", "LlamaTokenizer", "GPT2Tokenizer"}) {
+      for (const Json& add : {Json(true), Json(false), Json()}) {
+        directory.write_json(
+            "tokenizer_config.json",
+            Json{{"bos_token", "<s>"}, {"add_bos_token", add}, {"tokenizer_class", name}});
+        const std::vector<Token> tokens = encode(*load_tokenizer(directory.path()), "a", true);
+        EXPECT_EQ(tokens.size(), processor == with_begin ? 2u : 1u) << processor << add;
+      }
+    }
+  }
 }
 
 TEST(TokenizerFiles, BeginTokenThatIsWrittenIsNotPutTwice) {
