@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/gguf_writer.h"
 #include "cli/process.h"
+#include "text/byte_level.h"
 
 namespace pando::testing {
 namespace {
@@ -416,6 +418,24 @@ TEST_F(RunTest, TokensOfATextAndBack) {
   const Finished wrong = pando("detokenize --model m 97 x");
   EXPECT_EQ(wrong.code, kUsage);
   EXPECT_TRUE(wrong.says("token 2 is 'x', expected a number from 0 to 256")) << wrong;
+}
+
+// Of a GGUF file that does not say how its words are cut.
+TEST_F(RunTest, WarningsAboutAModelAreSaid) {
+  std::vector<std::string> tokens;
+  for (int byte = 0; byte < 256; ++byte) {
+    tokens.push_back(byte_level_character(static_cast<unsigned char>(byte)));
+  }
+  GgufWriter writer;
+  writer.string("tokenizer.ggml.model", "gpt2")
+      .strings("tokenizer.ggml.tokens", tokens)
+      .strings("tokenizer.ggml.merges", {})
+      .uint32("tokenizer.ggml.eos_token_id", 0);
+  folder().write("words.gguf", writer.bytes());
+  const Finished finished = pando("tokenize --model m --tokenizer words.gguf ab");
+  EXPECT_EQ(finished.out, "97 98\n") << finished;
+  EXPECT_TRUE(finished.says("pando: 'words.gguf': 'tokenizer.ggml.pre' is missing")) << finished;
+  EXPECT_EQ(pando("tokenize --model m ab").err, "");
 }
 
 TEST_F(RunTest, OptionsFromAFile) {

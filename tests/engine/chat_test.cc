@@ -47,27 +47,30 @@ TEST(Chat, WhatATemplateRefusesIsTheCallersFault) {
             "the role of a message is 'tool', expected system, user or assistant");
 }
 
-// The tiny model with another tokenizer_config.json.
-std::shared_ptr<const Model> with_config(
-    const std::function<void(nlohmann::json& config)>& change) {
+// The tiny model with another tokenizer_config.json (or `name`).
+std::shared_ptr<const Model> with_config(const std::function<void(nlohmann::json& config)>& change,
+                                         const std::string& name = "tokenizer_config.json") {
   TemporaryFolder folder;
   RandomModelOptions options;
   options.out = folder.path();
   EXPECT_TRUE(make_random_model(options).ok());
-  std::ifstream file(folder.path() / "tokenizer_config.json");
+  std::ifstream file(folder.path() / name);
   nlohmann::json config = nlohmann::json::parse(file);
   change(config);
-  folder.write("tokenizer_config.json", config.dump());
+  folder.write(name, config.dump());
   Result<std::shared_ptr<const Model>> model = Model::load(folder.path());
   EXPECT_TRUE(model.ok()) << model.error().message;
   return *model;
 }
 
 TEST(Chat, NoBeginningOfSequenceIsAdded) {
-  const auto model = with_config([](nlohmann::json& config) {
-    config["bos_token"] = "<|endoftext|>";
-    config["add_bos_token"] = true;
-  });
+  const auto model = with_config(
+      [](nlohmann::json& tokenizer) {
+        const nlohmann::json begin = {{"SpecialToken", {{"id", "<|endoftext|>"}, {"type_id", 0}}}};
+        const nlohmann::json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+        tokenizer["post_processor"] = {{"type", "TemplateProcessing"}, {"single", {begin, text}}};
+      },
+      "tokenizer.json");
   constexpr Token kBos = 256;
   EXPECT_EQ(*model->encode("a"), (std::vector<Token>{kBos, 'a'}));
   EXPECT_EQ(*model->encode("a", /*add_bos=*/false), std::vector<Token>{'a'});
