@@ -219,6 +219,7 @@ class VocabReader {
     Vocab vocab;
     for (size_t id = 0; id < pieces_.size(); ++id) {
       const std::string text(pieces_[id].text);
+      if (text.empty()) continue;  // stands for nothing; there may be several
       if (!vocab.add(text, static_cast<Token>(id))) {
         return bad_file("{}: token {} is '{}', expected each token once", file_, id, text);
       }

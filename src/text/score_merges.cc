@@ -62,7 +62,8 @@ Result<Vocab> vocab_of(const std::vector<Piece>& pieces, const std::string& file
       return bad_file("'{}': piece {} is not UTF-8", file, id);
     }
     const bool takes_part = piece.type == PieceType::kNormal || piece.type == PieceType::kByte;
-    if (takes_part && !vocab.add(std::string(piece.text), static_cast<Token>(id))) {
+    if (takes_part && !piece.text.empty() &&
+        !vocab.add(std::string(piece.text), static_cast<Token>(id))) {
       return bad_file("'{}': piece {} is '{}', expected each piece once", file, id, piece.text);
     }
   }

@@ -38,6 +38,7 @@ Result<Bpe::Options> read_options(const JsonPlace& model, const Vocab& vocab, bo
   if (unknown.absent()) return options;
   const Result<std::string> text = unknown.text();
   if (!text.ok()) return text.error();
+  if (text->empty()) return options;  // some files write so that there is none
   options.unknown = vocab.find(*text);
   if (!options.unknown) return unknown.wrong("a token of the vocabulary");
   return options;

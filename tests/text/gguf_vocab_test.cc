@@ -277,6 +277,22 @@ TEST(GgufVocab, WhatIsNotOfferedIsNamed) {
   expect_refused(GgufWriter(), ErrorCode::kNotFound, "'tokenizer.ggml.model' is missing");
 }
 
+TEST(GgufVocab, EmptyTokensStandForNothing) {
+  Vocabulary merged = byte_level_vocabulary();
+  Vocabulary scored = scored_vocabulary();
+  for (int i = 0; i < 2; ++i) {
+    merged.add("", 1);
+    scored.add("", 1, -3);
+  }
+  GgufWriter writer = merged.writer("gpt2");
+  writer.strings("tokenizer.ggml.merges", {"a b"}).string("tokenizer.ggml.pre", "gpt-2");
+  EXPECT_EQ(encode(*load_or_fail(writer), "ab"), (std::vector<Token>{256}));
+  EXPECT_EQ(load_or_fail(writer)->vocab_size(), 262);
+  GgufWriter other = scored.writer("llama");
+  other.numbers("tokenizer.ggml.scores", GgufType::kFloat32, scored.scores);
+  EXPECT_EQ(encode(*load_or_fail(other), "aa"), (std::vector<Token>{262, 260}));
+}
+
 TEST(GgufVocab, BadFiles) {
   Vocabulary vocabulary = byte_level_vocabulary();
   expect_refused(vocabulary.writer("gpt2"), ErrorCode::kBadFile, "merges' is missing");

@@ -184,6 +184,8 @@ TEST(TokenizerFiles, BytesWithoutATokenAreDropped) {
   document["model"]["vocab"].erase("b");
   EXPECT_EQ(encode(*load_json(document), "xabcb"), (std::vector<Token>{'x', 'c'}));
   EXPECT_EQ(encode(*load_json(document), "ab"), (std::vector<Token>{}));
+  document["model"]["unk_token"] = "";  // none
+  EXPECT_EQ(encode(*load_json(document), "xabcb"), (std::vector<Token>{'x', 'c'}));
   document["model"]["unk_token"] = "<unk>";
   EXPECT_EQ(encode(*load_json(document), "xabcb"), (std::vector<Token>{'x', 256, 256, 'c', 256}));
   document["model"]["fuse_unk"] = true;
