@@ -280,6 +280,7 @@ def patterns():
                   r"|\s*[\r\n]+|\s+(?!\S)|\s+",
         "classes": r"[\p{Lu}\p{Lt}]*[a-z&&[^x]]+|[^\x00-\x7f]|\w\d\s\W\D\S.|^a$|(?<=a)b|(?<!c)d",
         "backtracks": r"(a|a)*b|(?:x+x+)+y",
+        "ruby": r"""(?<q>['"]).*?\k<q>|\b|\h+|[\w&&[^a-e]]+|(?~x)|\R|\X""",
         "scripts": r"[\p{Han}\p{Hiragana}]{2,}?|\u{1F999}|(?i)abc(?-i:D)|a++b*+",
     }
     for name, pattern in cases.items():

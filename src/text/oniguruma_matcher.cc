@@ -143,6 +143,12 @@ class OnigurumaMatcher final : public Matcher {
       if (found < 0) return failure(found, start, text.size());
       const auto from = static_cast<size_t>(region->beg[0]);
       const auto to = static_cast<size_t>(region->end[0]);
+      if (from < done || to < from) {  // \K moves the begin; the library promises nothing
+        return unsupported(
+            "cutting text into words: the tokenizer's regular expression has a match that begins "
+            "outside of itself, at byte {} of {}",
+            from, text.size());
+      }
       if (from == to && matched && done == from) {  // empty, and right behind a match
         if (start >= text.size()) break;
         start += static_cast<size_t>(utf8_length(text[start]));
