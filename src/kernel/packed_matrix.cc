@@ -141,18 +141,18 @@ class RowWriter {
 
   // q: [32], as they are stored.
   void put_integers(const uint8_t* q) {
-    constexpr int kHalves = kQuads / 2;
+    const int n_upper = upper_vectors(type_);
     const int stride = n_strips_ * kStripQuad, n_vectors = group_vectors(type_);
     std::byte* to = unit_ + (second_ * n_strips_ * n_vectors + strip_) * kStripQuad + lane_ * 4;
     for (int vector = 0; vector < n_vectors; ++vector, to += stride) {
       uint8_t bytes[4];
       if (!is_halves(type_))
         std::memcpy(bytes, q + 4 * vector, sizeof bytes);
-      else if (vector < kHalves)
-        put_halves(q + 4 * half_quad(type_, vector, false), q + 4 * half_quad(type_, vector, true),
-                   bytes);
+      else if (vector < n_upper)
+        put_upper_bits(q, vector, bytes);
       else
-        put_upper_bits(q, vector - kHalves, bytes);
+        put_halves(q + 4 * half_quad(type_, vector - n_upper, false),
+                   q + 4 * half_quad(type_, vector - n_upper, true), bytes);
       std::memcpy(to, bytes, sizeof bytes);
     }
   }

@@ -21,8 +21,13 @@ struct GroupedBlock {
   static constexpr int kMaxWideRows = S::kRegisters >= 32 ? 4 : 1;
 
   // As for FloatBlock; q4_K, whose scales lie in three places, gains from two rows on (Zen 4, one
-  // thread, four rows: 200 against 150 us for 3072 x 1024 from memory).
-  static constexpr int kMinFetchRows = group_form(kType).heads > 0 ? 2 : kMaxWideRows + 1;
+  // thread, four rows: 200 against 150 us for 3072 x 1024 from memory). The processor loses its way
+  // in more bits than q4_0's (Zen 5, AVX-512, one thread and row: q6_K 226 against 127 us, q5_0 165
+  // against 112).
+  static constexpr int kMinFetchRows = kType == DType::kQ8_0 || kType == DType::kQ4_0
+                                           ? kMaxWideRows + 1
+                                       : kType == DType::kQ4_K || S::kRegisters < 32 ? 2
+                                                                                     : 1;
 
   // Row blocks of a tile from which a slice is widened once instead of halves in each of them; 0:
   // never. Where a dot product of bytes costs more than one of halves, plain halves stay.

@@ -18,14 +18,13 @@ struct GroupCodes {
   // group: its first vector of a strip; vectors are `stride` bytes apart.
   template <int kVector, bool kHigh>
   [[gnu::always_inline]] static typename S::Nibbles quad(const uint8_t* group, int64_t stride) {
-    const uint8_t* halves = group + kVector * stride;
+    const uint8_t* halves = group + (upper_vectors(kType) + kVector) * stride;
     typename S::Nibbles w = kHigh ? S::load_high(halves) : S::load_low(halves);
     constexpr int kQuad = half_quad(kType, kVector, kHigh);
     if constexpr (code_table(kType) != nullptr) w = S::look_up(w, code_table(kType));
-    if constexpr (kForm.code_bits == 5)
-      w = S::template with_bits<kQuad, 16>(w, group + kHalves * stride);
+    if constexpr (kForm.code_bits == 5) w = S::template with_bits<kQuad, 16>(w, group);
     if constexpr (kForm.code_bits == 6)
-      w = S::template with_bits<2 * (kQuad % 4), 48>(w, group + (kHalves + kQuad / 4) * stride);
+      w = S::template with_bits<2 * (kQuad % 4), 48>(w, group + kQuad / 4 * stride);
     return w;
   }
 

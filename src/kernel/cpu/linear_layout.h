@@ -18,9 +18,8 @@
 //
 //   8 bits     8: the quads
 //   4 bits     4: in the low halves of bytes one quad, in the high halves another (half_quad)
-//   5 bits     the same 4, and one whose bit i is the fifth of quad i
-//   6 bits     the same 4, and two whose bits 2 i and 2 i + 1 are the upper ones of quad i, or 4 +
-//   i
+//   5 bits     one whose bit i is the fifth of quad i, and the same 4
+//   6 bits     two whose bits 2 i and 2 i + 1 are the upper ones of quad i, or 4 + i; the same 4
 //
 // What heads and factors are, [16 outputs] each:
 //
@@ -106,9 +105,12 @@ static constexpr int half_quad(DType type, int vector, bool high) {
   return group_form(type).factor_len == 16 ? vector / 2 * 4 + vector % 2 + 2 * high
                                            : vector + 4 * high;
 }
-// Of a group of a strip.
+// Of a group of a strip: with the upper bits of integers; all.
+static constexpr int upper_vectors(DType type) {
+  return is_halves(type) ? group_form(type).code_bits - 4 : 0;
+}
 static constexpr int group_vectors(DType type) {
-  return is_halves(type) ? kQuads / 2 + group_form(type).code_bits - 4 : kQuads;
+  return is_halves(type) ? upper_vectors(type) + kQuads / 2 : kQuads;
 }
 // Bytes of one strip: what a unit begins with; the integers of a pair of groups; the factors of
 // one.
