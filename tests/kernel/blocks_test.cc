@@ -62,5 +62,25 @@ TEST(AllFinite, Blocks) {
   }
 }
 
+// Scales that are powers of two: 12 times the largest must fit f32.
+TEST(AllFinite, Powers) {
+  const std::vector<std::byte> good(2 * 17, std::byte{252});
+  EXPECT_TRUE(all_finite(DType::kMXFP4, good.data(), 64));
+  for (const size_t block : {0, 17})
+    for (const uint8_t power : {253, 254, 255})
+      EXPECT_FALSE(all_finite(DType::kMXFP4, with(good, block, power).data(), 64));
+}
+
+// The scale lies in the upper four bits of four numbers, the first ones lowest.
+TEST(AllFinite, ScalesInParts) {
+  const std::vector<std::byte> zero(56);
+  EXPECT_TRUE(all_finite(DType::kIQ1_M, zero.data(), 256));
+  for (const uint8_t top : {0x7f, 0xff}) {
+    const std::vector<std::byte> bytes = with(zero, 55, top);
+    EXPECT_TRUE(all_finite(DType::kIQ1_M, bytes.data(), 256));
+    EXPECT_FALSE(all_finite(DType::kIQ1_M, with(bytes, 53, uint8_t{0xc0}).data(), 256));
+  }
+}
+
 }  // namespace
 }  // namespace pando::kernel

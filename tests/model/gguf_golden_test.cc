@@ -4,11 +4,13 @@
 
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "kernel/blocks.h"
+#include "kernel/linear.h"
 #include "model/test_files.h"
 #include "model/weights.h"
 
@@ -93,6 +95,31 @@ TEST(GgufGolden, BlocksOfEveryTypeHaveTheirWritersValues) {
     ++n_types;
   }
   EXPECT_EQ(n_types, golden.size());
+}
+
+// From blocks as from their values in f32, whatever is made of them while a model is loaded.
+TEST(GgufGolden, BlocksOfEveryTypeBecomeEveryTypeThatIsMade) {
+  const nlohmann::json golden = nlohmann::json::parse(std::ifstream(kFolder / "blocks.json"));
+  const kernel::Kernels& kernels = kernel::best_kernels();
+  for (const kernel::WeightTypeInfo& info : kernel::weight_types()) {
+    if (info.block_len == 1) continue;
+    const std::string name = kernel::gguf_type_name(static_cast<uint32_t>(info.gguf_id));
+    const std::vector<std::byte> blocks = bytes_of(golden[name]["blocks"]);
+    constexpr int kLen = 768;
+    EXPECT_TRUE(kernel::PackedMatrix(info.packed, 1, kLen)
+                    .set_rows(kernels, 0, 1, info.type, blocks.data()))
+        << name;
+    std::vector<float> values(kLen);
+    kernel::read_weights(kernels, info.type, blocks.data(), kLen, values.data());
+    for (const kernel::WeightTypeInfo& made : kernel::weight_types()) {
+      if (!made.made_as || made.type == info.type) continue;
+      kernel::PackedMatrix packed(made.type, 1, kLen), expected(made.type, 1, kLen);
+      EXPECT_EQ(packed.set_rows(kernels, 0, 1, info.type, blocks.data()),
+                expected.set_rows(kernels, 0, 1, DType::kF32, values.data()));
+      EXPECT_EQ(std::memcmp(packed.data(), expected.data(), expected.bytes()), 0)
+          << name << " as " << made.name;
+    }
+  }
 }
 
 TEST(GgufGolden, TheWholeFileIsAModel) {
