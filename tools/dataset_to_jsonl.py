@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Turns published question sets into input lines for `pando run` and `pando rerank`.
 
-usage: dataset_to_jsonl.py squad FILE.json[.gz] > questions.jsonl
+usage: dataset_to_jsonl.py squad FILE.json[.gz] [--unanswerable TEXT] > questions.jsonl
        dataset_to_jsonl.py fairytaleqa FILE.jsonl[.gz] [--shortest] [--stories N] [--questions N] > questions.jsonl
+       dataset_to_jsonl.py race FILE.jsonl[.gz] [--choices letters|texts] [--level middle|high] [--limit N] > questions.jsonl
+       dataset_to_jsonl.py race FILE.jsonl[.gz] --lm-eval [--level middle|high] [--limit N] > prompts.jsonl
+       dataset_to_jsonl.py mmlu FILE.jsonl[.gz] [--shots N --dev FILE.jsonl] [--questions N] [--limit N] > questions.jsonl
        dataset_to_jsonl.py trec FILE.jsonl[.gz] [--questions N] > queries.jsonl
 
-squad: one line a paragraph with its questions and reference answers (none where unanswerable).
-fairytaleqa: one line a story. --questions keeps the first N questions of stories that have so many,
---stories the first N stories, --shortest the shortest instead of the first.
-trec: one line a query with its candidates, for `pando rerank`. --questions keeps the first N queries.
+Questions of race and mmlu have choices, so that `pando run` answers with the likeliest and reports the accuracy.
+docs/answers.md says how the prompts relate to those of lm-eval.
 """
 import argparse
 import gzip
@@ -16,16 +17,28 @@ import json
 import signal
 import sys
 
+TOOL = "dataset_to_jsonl.py"
+LETTERS = ["A", "B", "C", "D"]
+
 
 def opened(path):
     return gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8")
 
 
+def rows_of(path):
+    return [json.loads(line) for line in opened(path)]
+
+
+def lettered(question, options):
+    return "\n".join([question] + [f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=True)])
+
+
 def squad(args):
     for article in json.load(opened(args.file))["data"]:
         for index, paragraph in enumerate(article["paragraphs"]):
+            none = [] if args.unanswerable is None else [args.unanswerable]
             questions = [
-                {"id": q["id"], "text": q["question"], "answers": [a["text"] for a in q["answers"]]}
+                {"id": q["id"], "text": q["question"], "answers": [a["text"] for a in q["answers"]] or none}
                 for q in paragraph["qas"]
             ]
             if questions:
@@ -33,8 +46,7 @@ def squad(args):
 
 
 def fairytaleqa(args):
-    rows = [json.loads(line) for line in opened(args.file)]
-    rows = [row for row in rows if len(row["questions"]) >= (args.questions or 0)]
+    rows = [row for row in rows_of(args.file) if len(row["questions"]) >= (args.questions or 0)]
     for row in rows:
         row["text"] = "\n".join(section["text"] for section in row["sections"])
     if args.shortest:
@@ -47,9 +59,91 @@ def fairytaleqa(args):
         }
 
 
+def race(args):
+    left = sys.maxsize if args.limit is None else args.limit
+    for row in rows_of(args.file):
+        if args.level in (None, row["level"]) and left > 0:
+            line = race_as_lm_eval(row) if args.lm_eval else race_line(row, args.choices or "letters", left)
+            left -= len(line.get("questions", [line]))
+            yield line
+
+
+def race_line(row, choices, most):
+    """An article with its questions, at most so many."""
+    line = {"id": row["id"], "context": row["article"], "questions": [], "metadata": {"level": row["level"]}}
+    if choices == "letters":
+        line["choices"] = LETTERS
+    for question, options, answer in list(zip(row["questions"], row["options"], row["answers"], strict=True))[:most]:
+        if choices == "letters":
+            line["questions"].append({"text": lettered(question, options), "answers": [answer]})
+        else:
+            right = options[LETTERS.index(answer)]
+            line["questions"].append({"text": question, "choices": options, "answers": [right]})
+    return line
+
+
+def race_as_lm_eval(row):
+    """Its task `race` asks the last question of an article alone, behind the others with their answers."""
+    prompt = f"Article: {row['article']}\n\n"
+    rights = [options[LETTERS.index(answer)] for options, answer in zip(row["options"], row["answers"], strict=True)]
+    blank = " _  ."
+    for question, right in list(zip(row["questions"], rights, strict=True))[:-1]:
+        if question.endswith(" " + blank):
+            prompt += f"{question.removesuffix(blank)}{right}\n"
+        else:
+            prompt += f"Question: {question}\nAnswer: {right}\n"
+    return {
+        "id": row["id"],
+        "prompt": prompt + row["questions"][-1],
+        "choices": row["options"][-1],
+        "answers": rights[-1:],
+        "metadata": {"level": row["level"]},
+    }
+
+
+def mmlu(args):
+    """The prompts are those of lm-eval's `mmlu`: what comes before a question is the context, all else its text."""
+    dev = {}
+    for row in rows_of(args.dev) if args.dev else []:
+        dev.setdefault(row["subject"], []).append(row)
+    rows = {}
+    for row in rows_of(args.file):
+        rows.setdefault(row["subject"], []).append(row)
+    for subject, n in dealt({subject: len(of) for subject, of in rows.items()}, args.questions, args.limit).items():
+        shots = dev.get(subject, [])[: args.shots]
+        if len(shots) < (args.shots or 0):
+            sys.exit(f"{TOOL}: '{args.dev}' has {len(shots)} questions of '{subject}', expected {args.shots}")
+        name = subject.replace("_", " ")
+        context = f"The following are multiple choice questions (with answers) about {name}.\n\n"
+        context += "".join(f"{mmlu_text(row)} {LETTERS[row['answer']]}\n\n" for row in shots)
+        yield {
+            "id": subject,
+            "context": context,
+            "template": "{instruction}{context}{question}",
+            "choices": LETTERS,
+            "questions": [{"text": mmlu_text(row), "answers": [LETTERS[row["answer"]]]} for row in rows[subject][:n]],
+            "metadata": {"subject": subject},
+        }
+
+
+def mmlu_text(row):
+    return lettered(row["question"].strip(), row["choices"]) + "\nAnswer:"
+
+
+def dealt(sizes, most_each, most):
+    """How many of each: its size and `most_each` at most, `most` in all, dealt one by one."""
+    sizes = {name: min(size, size if most_each is None else most_each) for name, size in sizes.items()}
+    left = sum(sizes.values()) if most is None else min(most, sum(sizes.values()))
+    taken = dict.fromkeys(sizes, 0)
+    while left > 0:
+        for name in [name for name in sizes if taken[name] < sizes[name]][:left]:
+            taken[name] += 1
+            left -= 1
+    return {name: n for name, n in taken.items() if n > 0}
+
+
 def trec(args):
-    for line in list(opened(args.file))[: args.questions]:
-        row = json.loads(line)
+    for row in rows_of(args.file)[: args.questions]:
         hits = row["hits"]
         yield {
             "id": str(row.get("qid", hits[0].get("qid"))),
@@ -58,28 +152,66 @@ def trec(args):
         }
 
 
+def count(text):
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text}, expected 0 or more")
+    return int(text)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = parser.add_subparsers(dest="kind", required=True)
+
+    def kind(make, text):
+        added = kinds.add_parser(make.__name__, description=text, help=text)
+        added.set_defaults(make=make)
+        added.add_argument("file")
+        return added
+
+    of = kind(squad, "one line a paragraph with its questions and reference answers")
+    of.add_argument("--unanswerable", metavar="TEXT",
+                    help='the reference answer where there is none, as in "null"; default: an empty list, which asks '
+                         "for an empty answer")
+    of = kind(fairytaleqa, "one line a story")
+    of.add_argument("--stories", type=count, metavar="N", help="the first N stories")
+    of.add_argument("--questions", type=count, metavar="N", help="the first N questions of stories that have so many")
+    of.add_argument("--shortest", action="store_true", help="the shortest stories instead of the first")
+    of = kind(race, "one line an article with its questions")
+    form = of.add_mutually_exclusive_group()
+    form.add_argument("--choices", choices=["letters", "texts"],
+                      help="letters (default): the question lists the options, the answer is A, B, C or D; "
+                           "texts: the answer is an option")
+    form.add_argument("--lm-eval", action="store_true",
+                      help="the prompts of lm-eval's task race, one an article (its own takes --level high)")
+    of.add_argument("--level", choices=["middle", "high"], help="only articles of that school")
+    of.add_argument("--limit", type=count, metavar="N", help="the first N questions")
+    of = kind(mmlu, "one line a subject with its questions: the prompts of lm-eval's mmlu")
+    of.add_argument("--shots", type=count, metavar="N", help="the subject's first N questions of --dev come before "
+                                                             "each question, with their answers")
+    of.add_argument("--dev", metavar="FILE", help="the questions for --shots")
+    of.add_argument("--questions", type=count, metavar="N", help="the first N of each subject, as lm-eval's --limit")
+    of.add_argument("--limit", type=count, metavar="N", help="N questions in all, as many of each subject as it goes")
+    of = kind(trec, "one line a query with its candidates, for `pando rerank`")
+    of.add_argument("--questions", type=count, metavar="N", help="the first N queries")
+
+    args = parser.parse_args()
+    if args.kind == "mmlu" and bool(args.shots) != bool(args.dev):
+        parser.error("--shots and --dev go together")
+    return args
+
+
 def main():
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it quietly
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=["squad", "fairytaleqa", "trec"])
-    parser.add_argument("file")
-    parser.add_argument("--stories", type=int)
-    parser.add_argument("--questions", type=int)
-    parser.add_argument("--shortest", action="store_true")
-    args = parser.parse_args()
-    takes = {"squad": [], "fairytaleqa": ["stories", "questions", "shortest"], "trec": ["questions"]}[args.kind]
-    for option in ("stories", "questions", "shortest"):
-        if getattr(args, option) and option not in takes:
-            parser.error(f"--{option}: {args.kind} has no use for it")
+    args = arguments()
     try:
-        for line in {"squad": squad, "fairytaleqa": fairytaleqa, "trec": trec}[args.kind](args):
+        for line in args.make(args):
             sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
     except OSError as error:  # missing, unreadable, not gzip
-        sys.exit(f"{parser.prog}: cannot read '{args.file}': {error.strerror or error}")
-    except (EOFError, ValueError) as error:
-        sys.exit(f"{parser.prog}: '{args.file}' is not JSON: {error}")
-    except (KeyError, TypeError) as error:
-        sys.exit(f"{parser.prog}: '{args.file}' is not of the kind {args.kind}: {error}")
+        sys.exit(f"{TOOL}: cannot read '{error.filename or args.file}': {error.strerror or error}")
+    except (EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        sys.exit(f"{TOOL}: '{args.file}' is not JSON: {error}")
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        sys.exit(f"{TOOL}: '{args.file}' is not of the kind {args.kind}: {error}")
 
 
 if __name__ == "__main__":
