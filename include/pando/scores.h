@@ -12,10 +12,11 @@ namespace pando {
 // Means over answers, each in [0, 1].
 struct Scores {
   uint64_t n = 0;          // answers with references
-  double exact_match = 0;  // by SQuAD's rules
-  double token_f1 = 0;     // by SQuAD's rules
+  double exact_match = 0;  // by SQuAD's rules; of letters as docs/batch.md says
+  double token_f1 = 0;     // by the same
   double rouge_l = 0;      // F1 of the longest common subsequence of words
   uint64_t n_choices = 0;  // of these, answers that are one of given choices
+  // Of these, those that are a reference, text for text but for white space around it.
   double choice_accuracy = 0;
 };
 

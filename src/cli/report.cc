@@ -100,12 +100,15 @@ std::string score_table(const RunRecord& run) {
   if (all.n == 0) return {};
   const std::map<std::string, Scores> groups = run.summary.scores.groups();
   const auto row = [](const std::string& name, const Scores& s) {
-    const std::string choice = s.n_choices > 0 ? fmt::format(", choice accuracy {:.1f}% of {}",
-                                                             100 * s.choice_accuracy, s.n_choices)
-                                               : "";
-    return fmt::format("{}exact match {:.1f}%, token F1 {:.1f}%, ROUGE-L {:.1f}%{} over {}\n", name,
-                       100 * s.exact_match, 100 * s.token_f1, 100 * s.rouge_l, choice,
-                       counted(s.n, "answers"));
+    std::string figures;
+    if (s.n > s.n_choices)  // of choices alone, accuracy says it
+      figures = fmt::format("exact match {:.1f}%, token F1 {:.1f}%, ROUGE-L {:.1f}% over {}",
+                            100 * s.exact_match, 100 * s.token_f1, 100 * s.rouge_l,
+                            counted(s.n, "answers"));
+    if (s.n_choices > 0)
+      figures += fmt::format("{}accuracy {:.2f}% over {}", figures.empty() ? "" : "; ",
+                             100 * s.choice_accuracy, counted(s.n_choices, "choices"));
+    return fmt::format("{}{}\n", name, figures);
   };
   std::string table = row(wrong_mark(warning_of(run)), all);
   for (const auto& [group, s] : groups) table += row("  " + group + ": ", s);

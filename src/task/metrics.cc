@@ -2,29 +2,53 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace pando {
 namespace {
 
-std::vector<std::string> words_of(std::string_view text) {
+// What of a text is compared; all of it in lower case.
+enum class Kept {
+  kWords,     // without punctuation and articles: SQuAD's rules
+  kArticles,  // without punctuation
+  kAll,
+};
+
+bool is_article(std::string_view word) { return word == "a" || word == "an" || word == "the"; }
+
+std::vector<std::string> words_of(std::string_view text, Kept kept) {
   std::vector<std::string> words;
   std::string word;
   const auto flush = [&] {
-    if (!word.empty() && word != "a" && word != "an" && word != "the") words.push_back(word);
+    if (!word.empty() && (kept != Kept::kWords || !is_article(word))) words.push_back(word);
     word.clear();
   };
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (std::isspace(byte)) {
       flush();
-    } else if (!std::ispunct(byte)) {
+    } else if (kept == Kept::kAll || !std::ispunct(byte)) {
       word.push_back(static_cast<char>(std::tolower(byte)));
     }
   }
   flush();
   return words;
+}
+
+bool is_letter(const std::vector<std::string>& words) {
+  return words.size() == 1 && words[0].size() == 1 &&
+         std::isalpha(static_cast<unsigned char>(words[0][0]));
+}
+
+// The least that says what the reference says.
+Kept kept_for(std::string_view reference) {
+  const std::vector<std::string> with_articles = words_of(reference, Kept::kArticles);
+  if (is_letter(with_articles)) return Kept::kArticles;
+  if (!words_of(reference, Kept::kWords).empty()) return Kept::kWords;
+  if (!with_articles.empty()) return Kept::kArticles;
+  return words_of(reference, Kept::kAll).empty() ? Kept::kWords : Kept::kAll;
 }
 
 double f1(const std::vector<std::string>& answer, const std::vector<std::string>& reference) {
@@ -65,6 +89,13 @@ size_t longest_common_subsequence(const std::vector<std::string>& a,
   return row.back();
 }
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+}
+
 template <class Score>
 double best(std::span<const std::string> references, const Score& score) {
   if (references.empty()) return score("");
@@ -77,27 +108,39 @@ double best(std::span<const std::string> references, const Score& score) {
 
 std::string normalize_answer(std::string_view text) {
   std::string joined;
-  for (const std::string& word : words_of(text)) joined += (joined.empty() ? "" : " ") + word;
+  for (const std::string& word : words_of(text, Kept::kWords))
+    joined += (joined.empty() ? "" : " ") + word;
   return joined;
 }
 
+double accuracy(std::string_view answer, std::span<const std::string> references) {
+  return std::any_of(references.begin(), references.end(), [&](const std::string& reference) {
+    return trimmed(answer) == trimmed(reference);
+  });
+}
+
 double exact_match(std::string_view answer, std::span<const std::string> references) {
-  const std::string normal = normalize_answer(answer);
   return best(references, [&](const std::string& reference) {
-    return normal == normalize_answer(reference) ? 1.0 : 0.0;
+    const Kept kept = kept_for(reference);
+    return words_of(answer, kept) == words_of(reference, kept) ? 1.0 : 0.0;
   });
 }
 
 double token_f1(std::string_view answer, std::span<const std::string> references) {
-  const std::vector<std::string> words = words_of(answer);
-  return best(references,
-              [&](const std::string& reference) { return f1(words, words_of(reference)); });
+  return best(references, [&](const std::string& reference) {
+    const Kept kept = kept_for(reference);
+    return f1(words_of(answer, kept), words_of(reference, kept));
+  });
 }
 
 double rouge_l(std::string_view answer, std::span<const std::string> references) {
-  const std::vector<std::string> words = alphanumeric_words(answer);
   return best(references, [&](const std::string& reference) {
-    const std::vector<std::string> expected = alphanumeric_words(reference);
+    std::vector<std::string> words = alphanumeric_words(answer),
+                             expected = alphanumeric_words(reference);
+    if (expected.empty() && !trimmed(reference).empty()) {
+      words = words_of(answer, Kept::kAll);
+      expected = words_of(reference, Kept::kAll);
+    }
     const size_t n = words.size() + expected.size();
     if (n == 0) return 1.0;
     return 2.0 * static_cast<double>(longest_common_subsequence(words, expected)) /

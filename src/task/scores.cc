@@ -3,27 +3,11 @@
 #include "task/metrics.h"
 
 namespace pando {
-namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
-}
-
-// Without SQuAD's rules, which take the letter A for an article.
-bool is_one_of(std::string_view choice, std::span<const std::string> references) {
-  for (const std::string& reference : references)
-    if (trimmed(choice) == trimmed(reference)) return true;
-  return false;
-}
-
-}  // namespace
 
 void ScoreTable::add(std::string_view answer, std::span<const std::string> references,
                      bool is_choice, const std::string& group) {
   const double exact = exact_match(answer, references), f1 = token_f1(answer, references),
-               rouge = rouge_l(answer, references);
+               rouge = rouge_l(answer, references), right = accuracy(answer, references);
   const auto add_to = [&](Scores& sums) {
     ++sums.n;
     sums.exact_match += exact;
@@ -31,7 +15,7 @@ void ScoreTable::add(std::string_view answer, std::span<const std::string> refer
     sums.rouge_l += rouge;
     if (!is_choice) return;
     ++sums.n_choices;
-    sums.choice_accuracy += is_one_of(answer, references);
+    sums.choice_accuracy += right;
   };
   add_to(all_);
   if (!group.empty()) add_to(groups_[group]);

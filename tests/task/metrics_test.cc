@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <vector>
+
+#include "pando/scores.h"
 
 namespace pando {
 namespace {
@@ -26,7 +29,6 @@ TEST(Metrics, ExactMatch) {
   EXPECT_EQ(exact_match("Denver", References{"denver broncos"}), 0);
   EXPECT_EQ(exact_match("denver", References{"broncos", "Denver", "x"}), 1);
   EXPECT_EQ(exact_match("", References{"denver"}), 0);
-  EXPECT_EQ(exact_match("the", References{"a"}), 1);  // both are empty
 }
 
 TEST(Metrics, NoReferencesMeanThatTheAnswerShouldBeEmpty) {
@@ -38,6 +40,63 @@ TEST(Metrics, NoReferencesMeanThatTheAnswerShouldBeEmpty) {
   EXPECT_EQ(token_f1("something", References{}), 0);
   EXPECT_EQ(token_f1("something", References{""}), 0);
   EXPECT_EQ(token_f1("", References{"something"}), 0);
+}
+
+TEST(Metrics, LettersAreNoArticles) {
+  for (const char* answer : {"", "The", "A B", "the A", "B A", "..."})
+    for (const char* letter : {"A", "B"}) {
+      EXPECT_EQ(accuracy(answer, References{letter}), 0) << answer << " for " << letter;
+      EXPECT_EQ(exact_match(answer, References{letter}), 0) << answer << " for " << letter;
+      const bool has_it = std::strchr(answer, letter[0]) != nullptr;
+      EXPECT_DOUBLE_EQ(token_f1(answer, References{letter}), has_it ? 2 / 3.0 : 0) << answer;
+    }
+  for (const char* answer : {"A", " A\n", "a", "(A)", "A."})
+    EXPECT_EQ(exact_match(answer, References{"A"}), 1) << answer;
+  EXPECT_EQ(exact_match("A", References{"B"}), 0);
+  EXPECT_EQ(exact_match("a cat", References{"cat"}), 1) << "a word of more letters: SQuAD's rules";
+  EXPECT_EQ(exact_match("", References{"B", "A"}), 0) << "the best of several";
+  EXPECT_EQ(exact_match("a", References{"B", "A"}), 1);
+}
+
+TEST(Metrics, AccuracyComparesTheChoiceItself) {
+  EXPECT_EQ(accuracy(" A\t", References{"A"}), 1);
+  EXPECT_EQ(accuracy("A", References{"B", "A "}), 1);
+  EXPECT_EQ(accuracy("a", References{"A"}), 0);
+  EXPECT_EQ(accuracy("A.", References{"A"}), 0);
+  EXPECT_EQ(accuracy("the cat", References{"cat"}), 0);
+  EXPECT_EQ(accuracy("", References{""}), 1);
+  EXPECT_EQ(accuracy("A", References{}), 0);
+}
+
+TEST(Metrics, ReferencesThatSquadWouldLeaveNothingOf) {
+  EXPECT_EQ(exact_match("The", References{"the"}), 1);
+  EXPECT_EQ(exact_match("an", References{"the"}), 0);
+  EXPECT_EQ(exact_match("", References{"The."}), 0);
+  EXPECT_EQ(exact_match("the a", References{"A the"}), 0);
+  EXPECT_EQ(exact_match("+", References{"+"}), 1);
+  EXPECT_EQ(exact_match("-", References{"+"}), 0);
+  EXPECT_EQ(exact_match("", References{"..."}), 0);
+  EXPECT_DOUBLE_EQ(token_f1("", References{"?"}), 0);
+  EXPECT_DOUBLE_EQ(token_f1("< the", References{"<"}), 2 / 3.0);
+  EXPECT_DOUBLE_EQ(token_f1("the", References{"a the"}), 2 / 3.0);
+  EXPECT_DOUBLE_EQ(rouge_l("", References{"?"}), 0);
+  EXPECT_DOUBLE_EQ(rouge_l("?", References{"?"}), 1);
+  EXPECT_DOUBLE_EQ(rouge_l("...", References{""}), 1);
+  EXPECT_EQ(exact_match("", References{"", "A"}), 1) << "an empty one asks for nothing";
+  EXPECT_EQ(exact_match("the", References{""}), 1) << "an article is nothing, by SQuAD's rules";
+}
+
+TEST(Metrics, ScoresOfChoicesAndOfOtherAnswers) {
+  ScoreTable scores;
+  scores.add("A", References{"A"}, /*is_choice=*/true, "x");
+  scores.add(" B", References{"A"}, /*is_choice=*/true, "y");
+  scores.add("C", References{"C "}, /*is_choice=*/true, "y");
+  scores.add("", References{"A"}, /*is_choice=*/false);
+  EXPECT_EQ(scores.all().n, 4u);
+  EXPECT_EQ(scores.all().n_choices, 3u);
+  EXPECT_DOUBLE_EQ(scores.all().choice_accuracy, 2 / 3.0);
+  EXPECT_DOUBLE_EQ(scores.all().exact_match, 0.5);
+  EXPECT_DOUBLE_EQ(scores.groups().at("y").choice_accuracy, 0.5);
 }
 
 TEST(Metrics, TokenF1) {
