@@ -93,6 +93,13 @@ class DataSets(unittest.TestCase):
                          {"text": "anatomy 1?\nA. w\nB. x\nC. y\nD. z\nAnswer:", "answers": ["B"]})
         self.assertEqual(anatomy["choices"], ["A", "B", "C", "D"])
 
+    def test_mmlu_as_prompts(self):
+        lines = self.lines(MMLU, "mmlu", "--limit", "4", "--shots", "1", "--dev", "dev")
+        prompts = self.lines(MMLU, "mmlu", "--limit", "4", "--shots", "1", "--dev", "dev", "--prompts")
+        self.assertEqual([line["id"] for line in prompts], ["anatomy/0", "anatomy/1", "world_history/0", "law/0"])
+        expected = [(of["context"] + q["text"], of["choices"], q["answers"]) for of in lines for q in of["questions"]]
+        self.assertEqual([(line["prompt"], line["choices"], line["answers"]) for line in prompts], expected)
+
     def test_mmlu_with_shots(self):
         for n in (1, 2):
             line = self.lines(MMLU, "mmlu", "--shots", str(n), "--dev", "dev")[2]

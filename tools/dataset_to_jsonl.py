@@ -5,7 +5,8 @@ usage: dataset_to_jsonl.py squad FILE.json[.gz] [--unanswerable TEXT] > question
        dataset_to_jsonl.py fairytaleqa FILE.jsonl[.gz] [--shortest] [--stories N] [--questions N] > questions.jsonl
        dataset_to_jsonl.py race FILE.jsonl[.gz] [--choices letters|texts] [--level middle|high] [--limit N] > questions.jsonl
        dataset_to_jsonl.py race FILE.jsonl[.gz] --lm-eval [--level middle|high] [--limit N] > prompts.jsonl
-       dataset_to_jsonl.py mmlu FILE.jsonl[.gz] [--shots N --dev FILE.jsonl] [--questions N] [--limit N] > questions.jsonl
+       dataset_to_jsonl.py mmlu FILE.jsonl[.gz] [--shots N --dev FILE.jsonl] [--questions N] [--limit N] [--prompts]
+           > questions.jsonl
        dataset_to_jsonl.py trec FILE.jsonl[.gz] [--questions N] > queries.jsonl
 
 Questions of race and mmlu have choices, so that `pando run` answers with the likeliest and reports the accuracy.
@@ -116,14 +117,14 @@ def mmlu(args):
         name = subject.replace("_", " ")
         context = f"The following are multiple choice questions (with answers) about {name}.\n\n"
         context += "".join(f"{mmlu_text(row)} {LETTERS[row['answer']]}\n\n" for row in shots)
-        yield {
-            "id": subject,
-            "context": context,
-            "template": "{instruction}{context}{question}",
-            "choices": LETTERS,
-            "questions": [{"text": mmlu_text(row), "answers": [LETTERS[row["answer"]]]} for row in rows[subject][:n]],
-            "metadata": {"subject": subject},
-        }
+        questions = [{"text": mmlu_text(row), "answers": [LETTERS[row["answer"]]]} for row in rows[subject][:n]]
+        common = {"choices": LETTERS, "metadata": {"subject": subject}}
+        if args.prompts:
+            for i, question in enumerate(questions):
+                yield {"id": f"{subject}/{i}", "prompt": context + question["text"], "answers": question["answers"]} | common
+        else:
+            template = "{instruction}{context}{question}"
+            yield {"id": subject, "context": context, "template": template, "questions": questions} | common
 
 
 def mmlu_text(row):
@@ -191,6 +192,8 @@ def arguments():
     of.add_argument("--dev", metavar="FILE", help="the questions for --shots")
     of.add_argument("--questions", type=count, metavar="N", help="the first N of each subject, as lm-eval's --limit")
     of.add_argument("--limit", type=count, metavar="N", help="N questions in all, as many of each subject as it goes")
+    of.add_argument("--prompts", action="store_true", help="one line a question with its whole prompt, for programs "
+                                                           "that know no contexts")
     of = kind(trec, "one line a query with its candidates, for `pando rerank`")
     of.add_argument("--questions", type=count, metavar="N", help="the first N queries")
 

@@ -28,6 +28,7 @@ struct BatchQuestion {
   std::vector<std::string> prefixes;  // where given, each behind its own prompt
   std::optional<std::vector<std::string>> answers;  // reference answers, where given
   nlohmann::ordered_json metadata;                  // passed through: the line's and its own
+  std::string cut;  // what was done to make its own prompt fit; empty: nothing
 };
 
 enum class LineForm {
@@ -49,7 +50,7 @@ struct BatchLine {
   std::optional<Error> refused;
   openai::AnswerForm answer_form;  // the same
   std::string query;               // of documents to be ranked
-  std::string cut;                 // what was done to make it fit the context; empty: nothing
+  std::string cut;                 // what was done to make it, or one of its prompts, fit
   std::string warning;             // SharingInfo::warning of the engine that answers
 };
 

@@ -7,12 +7,11 @@
 #include <unordered_map>
 
 #include "base/errors.h"
+#include "batch/asked.h"
 #include "batch/line_parser.h"
 #include "batch/passages.h"
 #include "cache/prefix_tree.h"
 #include "engine/model_parts.h"
-#include "engine/options.h"
-#include "task/choices.h"
 #include "text/tokenizer.h"
 
 namespace pando {
@@ -87,45 +86,23 @@ class Inspector {
  private:
   // An error where the engine would have one.
   Status add(const BatchLine& line, const BatchQuestion& question) {
-    Request request = request_of(line, question);
-    Result<std::vector<Token>> tokens = encode(request);
-    if (!tokens) return tokens.error();
-    const uint64_t n = tokens->size();
-    request.tokens = std::move(*tokens);
-    if (Status status = check(question, request); !status) return status;
+    const Result<std::vector<Request>> asked = asked_of(model_, engine_, line, question);
+    if (!asked) return asked.error();
+    const std::span<const Token> prompt = prompt_of(question, asked->front());
+    const uint64_t n = prompt.size();
     ++found_.prompts;
     found_.prompt_tokens += n;
     found_.longest_prompt = std::max(found_.longest_prompt, n);
-    const SamplingOptions& sampling = request.sampling;
-    if (question.choices.empty() && request.pooling == Pooling::kNone)
+    const SamplingOptions& sampling = asked->front().sampling;
+    if (question.choices.empty() && asked->front().pooling == Pooling::kNone)
       found_.answer_tokens +=
           std::min<uint64_t>(sampling.max_tokens, engine_.context - n) * sampling.n;
-    tree_.acquire(0, request.tokens);
-    return {};
-  }
-
-  Status check(const BatchQuestion& question, const Request& request) const {
-    const int vocab = model_.info().vocab;
-    if (question.choices.empty()) return check_request(request, vocab, engine_);
-    Request asked = request;
-    asked.tokens.clear();  // choices go with text
-    const Result<std::vector<Request>> requests = choice_requests(model_, asked, question.choices);
-    if (!requests) return requests.error();
-    for (const Request& one : *requests)
-      if (Status status = check_request(one, vocab, engine_); !status) return status;
+    tree_.acquire(0, prompt);
     return {};
   }
 
   void problem(uint64_t line, const std::string& message) const {
     if (options_.on_problem) options_.on_problem(fmt::format("line {}{}", line, message));
-  }
-
-  Result<std::vector<Token>> encode(const Request& request) const {
-    if (!request.tokens.empty()) return request.tokens;
-    if (request.messages.empty()) return model_.encode(request.prompt);
-    const Result<std::string> text = model_.render_chat(request.messages, request.chat);
-    if (!text) return text.error();
-    return model_.encode(*text, /*add_bos=*/false);
   }
 
   Inspection::Stop stop_at(const Node& node, uint64_t tokens_behind) const {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "engine/prompt.h"
+
 namespace pando {
 namespace {
 
@@ -39,10 +41,8 @@ class Fitter {
 
   // Of a request's prompt, in tokens; of what cannot be encoded 0: the engine says why.
   int length(const Request& request) const {
-    if (!request.tokens.empty()) return static_cast<int>(request.tokens.size());
-    if (request.messages.empty()) return length(request.prompt);
-    const Result<std::string> text = model_.render_chat(request.messages, request.chat);
-    return text ? length(*text) : 0;
+    const auto tokens = encode_prompt(model_, request);
+    return tokens ? static_cast<int>(tokens->size()) : 0;
   }
 
   int length(std::string_view text) const {
@@ -133,7 +133,7 @@ void fit_context(const Fitter& fitter, TooLong policy, BatchLine& line) {
                          line.contexts.size());
 }
 
-void fit_prompt(const Fitter& fitter, BatchQuestion& question, std::string& said) {
+void fit_prompt(const Fitter& fitter, BatchQuestion& question) {
   Request& request = question.request;
   const int room = fitter.room(question), n_tokens = fitter.length(request);
   if (n_tokens <= room) return;
@@ -149,8 +149,8 @@ void fit_prompt(const Fitter& fitter, BatchQuestion& question, std::string& said
     if (left < kLeastRoom) return;
     *text = fitter.without_middle(*text, left);
   }
-  said = fmt::format("the prompt of {} tokens is cut to {}: its middle is left out", n_tokens,
-                     fitter.length(request));
+  question.cut = fmt::format("the prompt of {} tokens is cut to {}: its middle is left out",
+                             n_tokens, fitter.length(request));
 }
 
 }  // namespace
@@ -160,7 +160,10 @@ void fit(const Model& model, int context, TooLong policy, BatchLine& line) {
   const Fitter fitter(model, context);
   if (!line.contexts.empty()) return fit_context(fitter, policy, line);
   if (policy == TooLong::kSplit) return;
-  for (BatchQuestion& question : line.questions) fit_prompt(fitter, question, line.cut);
+  for (BatchQuestion& question : line.questions) {
+    fit_prompt(fitter, question);
+    if (!question.cut.empty()) line.cut = question.cut;
+  }
 }
 
 }  // namespace pando

@@ -100,17 +100,13 @@ int inspect(InspectOptions& o) {
   if (Status status = input.open(o.run.input); !status) return report_error(status.error().message);
   const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.run.model);
   if (!model) return refuse(model.error());
-  const int most = (*model)->info().max_positions, context = o.run.model.engine.context;
-  if (context > most)
-    return report_error(fmt::format("context is {}, expected at most the model's {} positions",
-                                    context, most)),
-           kUsage;
+  const Result<int> context = context_of(**model, o.run.model);
+  if (!context) return refuse(context.error());
   BatchOptions options = o.run.batch;
   Problems problems([](const std::string& message) { report_error(message); }, o.run.verbose);
   options.on_problem = [&](const std::string& message) { problems.add(message); };
   std::istream stream(&input);
-  const Result<Inspection> inspection =
-      inspect_batch(**model, context > 0 ? context : most, stream, options);
+  const Result<Inspection> inspection = inspect_batch(**model, *context, stream, options);
   problems.end();
   if (!inspection) return report_error(inspection.error().message);
   if (o.json) {

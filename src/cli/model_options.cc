@@ -181,6 +181,15 @@ Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& argume
   return load(arguments, WeightType::kNone);
 }
 
+Result<int> context_of(const Model& model, const ModelArguments& arguments) {
+  const int most = model.info().max_positions, context = arguments.engine.context;
+  if (context > most)
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("context is {}, expected at most the model's {} positions", context, most)};
+  return context > 0 ? context : most;
+}
+
 EngineOptions engine_options(const ModelArguments& arguments) {
   EngineOptions options = arguments.engine;
   options.kv_type = arguments.kv_dtype == "f32"    ? KvType::kF32

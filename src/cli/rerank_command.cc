@@ -86,6 +86,7 @@ int rerank_batch(RerankCommandOptions& o) {
   if (o.has_instruction && rerank.prompt_template.find("{instruction}") == std::string::npos)
     return refuse(
         {ErrorCode::kInvalidArgument, "--instruction: the template has no {instruction} for it"});
+  if (o.run.dry_run > 0) return run_batches(o.run);
   if (wants_report && (o.run.output == "-" || (std::filesystem::exists(o.run.output, error) &&
                                                !std::filesystem::is_regular_file(o.run.output)))) {
     report_error("--trec-run and --qrels read the answers again: expected a file for --output");

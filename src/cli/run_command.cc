@@ -61,7 +61,7 @@ class RunCommand {
         return usage(
             fmt::format("'{}' is the output, expected another file for the report", o_.report));
     }
-    if (Status status = take_generation_config(); !status)
+    if (Status status = take_generation_config(o_); !status)
       return report_error(status.error().message);
     Result<std::shared_ptr<const Model>> model = load_model(o_.model, o_.quiet);
     if (!model) return refuse(model.error());
@@ -91,17 +91,6 @@ class RunCommand {
   }
 
  private:
-  Status take_generation_config() {
-    if (!o_.generation_config) return {};
-    const Result<std::filesystem::path> path = model_path(o_.model);
-    if (!path) return path.error();
-    const Result<std::string> said =
-        apply_generation_config(*path, o_.given, o_.batch.defaults.sampling);
-    if (!said) return said.error();
-    say("pando: {}\n", *said);
-    return {};
-  }
-
   // What is wrong with the options for this model; fills in what they leave to its files.
   Status prepare_task(const Model& model) {
     if (o_.batch.task == BatchTask::kEmbed) {
@@ -273,7 +262,9 @@ class RunCommand {
 
 }  // namespace
 
-int run_batches(const RunOptions& options) { return RunCommand(options)(); }
+int run_batches(const RunOptions& options) {
+  return options.dry_run > 0 ? print_prompts(options) : RunCommand(options)();
+}
 
 static Command add_command(CLI::App& app, void (*add)(CLI::App&, RunOptions&)) {
   auto options = std::make_shared<RunOptions>();

@@ -35,6 +35,18 @@ CLI::Validator share() {
       "", "");
 }
 
+// A whole number that is not 0.
+CLI::Validator at_least_one() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        uint64_t value = 0;
+        const bool good =
+            !text.starts_with('-') && CLI::detail::lexical_cast(text, value) && value > 0;
+        return good ? std::string() : fmt::format("{}, expected at least 1", text);
+      },
+      "", "");
+}
+
 // Lists do not fit in cells.
 bool may_be_table(BatchTask task) {
   return task == BatchTask::kAnswer || task == BatchTask::kEmbed;
@@ -98,6 +110,13 @@ void add_input_options(CLI::App& app, RunOptions& o) {
 }
 
 void add_output_options(CLI::App& app, RunOptions& o) {
+  app.add_option_function<std::string>(
+         "--dry-run", [&o](const std::string& n) { o.dry_run = n.empty() ? 1 : std::stoull(n); },
+         "Print the first N prompts (without N: one) as the model gets them, with their token\n"
+         "counts and what --too-long cuts; load no weights, compute and write nothing")
+      ->expected(0, 1)
+      ->type_name("[N]")
+      ->check(at_least_one());
   app.add_option("--output", o.output, "JSONL file, or - for standard output")
       ->capture_default_str();
   CLI::Option* resume =

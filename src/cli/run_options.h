@@ -1,6 +1,7 @@
 // What `pando run` and `pando verify` are told.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "cli/generation_defaults.h"
@@ -21,6 +22,7 @@ struct RunOptions {
   double verify = 0;  // share of the questions
   std::string too_long = "error";
   int show = 0;
+  uint64_t dry_run = 0;  // print so many prompts and ask nothing
   bool quiet = false;
   bool verbose = false;
   bool generation_config = false;
@@ -38,11 +40,15 @@ void add_output_options(CLI::App& app, RunOptions& options);
 void add_run_options(CLI::App& app, RunOptions& options);
 void add_verify_options(CLI::App& app, RunOptions& options);
 
-// Runs them and tells how it went; an exit code.
+// Runs them and tells how it went, or prints the first prompts (--dry-run); an exit code.
 int run_batches(const RunOptions& options);
 
 // Fills in what follows from others. The error says which options contradict each other.
 Status settle(RunOptions& options);
+// --generation-config, where it is given; says what it took.
+Status take_generation_config(RunOptions& options);
+// --dry-run: an exit code.
+int print_prompts(RunOptions options);
 
 // What decides the answers of a run: its answers can be continued only with the same.
 Result<AnswerFile::Settings> run_settings(const RunOptions& options, const Engine& engine);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_options.h"
+#include "cli/say.h"
 #include "pando/model_files.h"
 #include "pando/sharing.h"
 #include "pando/version.h"
@@ -32,6 +33,17 @@ std::string hash_of_file(const std::string& path) {
 }
 
 }  // namespace
+
+Status take_generation_config(RunOptions& o) {
+  if (!o.generation_config) return {};
+  const Result<fs::path> path = model_path(o.model);
+  if (!path) return path.error();
+  const Result<std::string> said =
+      apply_generation_config(*path, o.given, o.batch.defaults.sampling);
+  if (!said) return said.error();
+  say("pando: {}\n", *said);
+  return {};
+}
 
 Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& engine) {
   const Result<fs::path> path = model_path(o.model);

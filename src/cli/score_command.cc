@@ -72,8 +72,8 @@ Command add_score(CLI::App& app) {
   CLI::Option* text = app.add_option("--perplexity", options->text,
                                      "Instead of --input: a text file, or - for standard input");
   text->excludes(input);
-  for (const char* of_lines :
-       {"--output", "--resume", "--overwrite", "--ordered", "--report", "--compare", "--too-long"})
+  for (const char* of_lines : {"--dry-run", "--output", "--resume", "--overwrite", "--ordered",
+                               "--report", "--compare", "--too-long"})
     text->excludes(app.get_option(of_lines));
   const CLI::Validator positive = expect("at least 1", [](double x) { return x >= 1; });
   app.add_option("--window", options->perplexity.window,

@@ -21,6 +21,23 @@ class TasksTest : public ProcessTest {
   }
 };
 
+TEST_F(TasksTest, DryRun) {
+  write("dry.jsonl", "{\"query\": \"Q\", \"documents\": [\"One\", \"Two\"]}\n");
+  write("qrels.txt", "1 0 1 1\n");
+  const Finished ranked = task("rerank",
+                               "--input dry.jsonl --dry-run 9 --output dry.out --trec-run dry.run "
+                               "--qrels qrels.txt --template '{query}|{document}'");
+  EXPECT_EQ(ranked.code, 0) << ranked;
+  EXPECT_NE(ranked.out.find("\nQ|Two\n== end of the prompt\nscored behind it: \"yes\" (3 tokens), "
+                            "\"no\" (2 tokens)\n"),
+            std::string::npos)
+      << ranked;
+  EXPECT_FALSE(std::filesystem::exists(at("dry.out")));
+  EXPECT_FALSE(std::filesystem::exists(at("dry.run")));
+  write("dry.txt", "A text.");
+  EXPECT_EQ(task("score", "--perplexity dry.txt --dry-run").code, 2);
+}
+
 TEST_F(TasksTest, Embed) {
   write("texts.jsonl", "{\"id\": \"a\", \"text\": \"One\"}\n{\"id\": \"b\", \"text\": \"Two\"}\n");
   const Finished last = task("embed", "--input texts.jsonl --ordered"),

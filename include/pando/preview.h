@@ -1,0 +1,46 @@
+// The first prompts of a batch as the engine would get them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "pando/batch.h"
+
+namespace pando {
+
+// A prompt, or why there is none.
+struct PromptPreview {
+  uint64_t line = 0;    // number in the input, from 1
+  std::string id;       // as that of BatchAnswer
+  std::string cut;      // what was done to make it fit the context; empty: nothing
+  std::string refused;  // why the engine would not answer it, and nothing below; empty: it would
+  std::vector<Token> tokens;  // as the engine would be given them
+  std::string text;  // decoded from the tokens, special ones too; empty without a tokenizer
+
+  // A part of a prompt, or what stands behind it.
+  struct Piece {
+    std::string text;           // decoded, special tokens too
+    std::vector<Token> tokens;  // at least one
+  };
+  std::vector<Piece> special;  // the special tokens that it begins with, one each
+  std::vector<Piece> choices;  // what is scored behind the prompt instead of generating
+};
+
+// How many lines and prompts were seen.
+struct PreviewSummary {
+  uint64_t prompts = 0;    // given to `on_prompt`
+  uint64_t refused = 0;    // of these
+  uint64_t bad_lines = 0;  // that cannot be read
+};
+
+// Reads `input` until it has given `n` prompts to `on_prompt`, in the order of the input; asks no
+// engine. The model needs no weights. `context` is the longest sequence, in tokens. Bad lines are
+// reported to `options.on_problem`. Errors: as run_batch for its input.
+Result<PreviewSummary> preview_batch(const Model& model, int context, std::istream& input,
+                                     const BatchOptions& options, uint64_t n,
+                                     const std::function<void(const PromptPreview&)>& on_prompt);
+
+}  // namespace pando

@@ -1,0 +1,137 @@
+#include "pando/preview.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <istream>
+#include <utility>
+
+#include "base/errors.h"
+#include "batch/asked.h"
+#include "batch/line_parser.h"
+#include "engine/model_parts.h"
+#include "text/tokenizer.h"
+
+namespace pando {
+namespace {
+
+class Previewer {
+ public:
+  Previewer(const Model& model, int context, uint64_t n,
+            const std::function<void(const PromptPreview&)>& on_prompt)
+      : model_(model), n_(n), on_prompt_(on_prompt) {
+    engine_.context = context;
+  }
+
+  void add(uint64_t number, const BatchLine& line) {
+    if (line.refused)
+      return give({.line = number, .id = line.id, .refused = line.refused->message});
+    for (const BatchQuestion& question : line.questions) {
+      if (is_full()) return;
+      PromptPreview preview{.line = number,
+                            .id = question.request.id,
+                            .cut = line.contexts.empty() ? question.cut : line.cut};
+      const Result<std::vector<Request>> asked = asked_of(model_, engine_, line, question);
+      if (asked) {
+        give_all(std::move(preview), question, *asked);
+      } else {
+        preview.refused = asked.error().message;
+        give(std::move(preview));
+      }
+    }
+  }
+
+  bool is_full() const { return found_.prompts >= n_; }
+  PreviewSummary& found() { return found_; }
+
+ private:
+  void give(const PromptPreview& preview) {
+    ++found_.prompts;
+    found_.refused += !preview.refused.empty();
+    on_prompt_(preview);
+  }
+
+  // Requests with equal prompts are one, and score its choices.
+  void give_all(PromptPreview preview, const BatchQuestion& question,
+                const std::vector<Request>& asked) {
+    for (size_t i = 0; i < asked.size() && !is_full(); ++i) {
+      const std::span<const Token> prompt = prompt_of(question, asked[i]);
+      if (i == 0) {
+        take_prompt(prompt, preview);
+      } else if (!std::ranges::equal(prompt, preview.tokens)) {
+        give(preview);
+        take_prompt(prompt, preview);
+      }
+      if (!question.choices.empty()) take_choices(asked[i], prompt.size(), preview);
+    }
+    if (!is_full()) give(preview);
+  }
+
+  void take_prompt(std::span<const Token> tokens, PromptPreview& preview) const {
+    preview.tokens.assign(tokens.begin(), tokens.end());
+    preview.special.clear();
+    preview.choices.clear();
+    if (!model_.has_tokenizer()) return;
+    preview.text = decode(tokenizer(), tokens, /*skip_special=*/false);
+    for (const Token token : tokens) {
+      std::string text = tokenizer().token_bytes(token, /*skip_special=*/false);
+      if (text.empty() || !tokenizer().token_bytes(token, /*skip_special=*/true).empty()) break;
+      preview.special.push_back({std::move(text), {token}});
+    }
+  }
+
+  // Those of a request: its own, and those that differ in the last token.
+  void take_choices(const Request& request, size_t n_prompt, PromptPreview& preview) const {
+    std::vector<Token> choice(request.tokens.begin() + static_cast<std::ptrdiff_t>(n_prompt),
+                              request.tokens.end());
+    preview.choices.push_back({text_behind(choice), choice});
+    for (const Token last : request.alternatives) {
+      choice.back() = last;
+      preview.choices.push_back({text_behind(choice), choice});
+    }
+  }
+
+  // Of tokens that do not begin a text.
+  std::string text_behind(std::span<const Token> tokens) const {
+    if (!model_.has_tokenizer()) return {};
+    StreamDecoder decoder(tokenizer(), /*first_in_text=*/false, /*skip_special=*/false);
+    std::string text;
+    for (const Token token : tokens) text += decoder.push(token);
+    return text + decoder.finish();
+  }
+
+  const Tokenizer& tokenizer() const { return *model_.parts().tokenizer; }
+
+  const Model& model_;
+  EngineOptions engine_;  // that the prompts are for
+  uint64_t n_;
+  const std::function<void(const PromptPreview&)>& on_prompt_;
+  PreviewSummary found_;
+};
+
+}  // namespace
+
+Result<PreviewSummary> preview_batch(const Model& model, int context, std::istream& input,
+                                     const BatchOptions& options, uint64_t n,
+                                     const std::function<void(const PromptPreview&)>& on_prompt) {
+  RecordScanner scanner(input, options.format, options.task);
+  LineParser parser(model, context, options);
+  Previewer previewer(model, context, n, on_prompt);
+  while (!previewer.is_full()) {
+    const std::optional<InputRecord> record = scanner.next();
+    if (!record) break;
+    const Result<std::optional<BatchLine>> line = parser.parse(*record);
+    if (!line && parser.failed()) return line.error();
+    if (!line) {
+      ++previewer.found().bad_lines;
+      if (options.on_problem)
+        options.on_problem(fmt::format("line {}: {}", record->line, line.error().message));
+    } else if (*line) {
+      previewer.add(record->line, **line);
+    }
+  }
+  if (!scanner.failure().empty()) return io_error("cannot read the input: {}", scanner.failure());
+  return previewer.found();
+}
+
+}  // namespace pando

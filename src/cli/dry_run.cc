@@ -1,0 +1,87 @@
+// --dry-run: the first prompts of a run, for people to read.
+#include <fmt/format.h>
+
+#include <istream>
+
+#include "cli/commands.h"
+#include "cli/problems.h"
+#include "cli/report.h"
+#include "cli/run_options.h"
+#include "cli/words.h"
+#include "pando/file_input.h"
+#include "pando/preview.h"
+
+namespace pando::cli {
+namespace {
+
+using Piece = PromptPreview::Piece;
+
+// Line ends and tabs as they are; other control characters would act on a terminal.
+std::string readable(const std::string& text) {
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) {
+      shown += fmt::format("\\x{:02x}", byte);
+    } else {
+      shown += c;
+    }
+  }
+  return shown;
+}
+
+std::string beginning_of(const PromptPreview& prompt) {
+  if (prompt.text.empty()) return "";
+  if (prompt.special.empty()) return ", begins with no special token";
+  std::string names;
+  for (const Piece& piece : prompt.special)
+    names +=
+        fmt::format("{}{} ({})", names.empty() ? "" : ", ", readable(piece.text), piece.tokens[0]);
+  return ", begins with " + names;
+}
+
+std::string choices_of(const PromptPreview& prompt) {
+  std::string shown;
+  for (const Piece& choice : prompt.choices)
+    shown += fmt::format("{}{} ({})", shown.empty() ? "scored behind it: " : ", ",
+                         quoted(choice.text), counted(choice.tokens.size(), "tokens"));
+  return shown.empty() ? shown : shown + "\n";
+}
+
+void print_prompt(const PromptPreview& prompt) {
+  const std::string place = fmt::format("line {}, '{}'", prompt.line, readable(prompt.id));
+  const std::string cut = prompt.cut.empty() ? "" : fmt::format("cut: {}\n", prompt.cut);
+  if (!prompt.refused.empty())
+    return fmt::print("== {}: cannot be asked: {}\n{}\n", place, prompt.refused, cut);
+  const std::string text = prompt.text.empty() ? fmt::format("{}", fmt::join(prompt.tokens, " "))
+                                               : readable(prompt.text);
+  fmt::print("== {}: {}{}\n{}{}\n== end of the prompt\n{}\n", place,
+             counted(prompt.tokens.size(), "tokens"), beginning_of(prompt), cut, text,
+             choices_of(prompt));
+}
+
+}  // namespace
+
+int print_prompts(RunOptions o) {
+  if (Status status = settle(o); !status) return report_error(status.error().message), kUsage;
+  FileInput input;
+  if (Status status = input.open(o.input); !status) return report_error(status.error().message);
+  if (Status status = take_generation_config(o); !status)
+    return report_error(status.error().message);
+  const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.model);
+  if (!model) return refuse(model.error());
+  const Result<int> context = context_of(**model, o.model);
+  if (!context) return refuse(context.error());
+  Problems problems([](const std::string& message) { report_error(message); }, o.verbose);
+  BatchOptions options = o.batch;
+  options.on_problem = [&](const std::string& message) { problems.add(message); };
+  std::istream stream(&input);
+  const Result<PreviewSummary> found =
+      preview_batch(**model, *context, stream, options, o.dry_run, print_prompt);
+  problems.end();
+  if (!found) return report_error(found.error().message);
+  if (found->prompts == 0) fmt::print("the input has no prompts\n");
+  return found->bad_lines + found->refused > 0 ? kIncomplete : kOk;
+}
+
+}  // namespace pando::cli
