@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <istream>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "base/errors.h"

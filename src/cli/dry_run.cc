@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <istream>
+#include <memory>
+#include <string>
 
 #include "cli/commands.h"
 #include "cli/problems.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "pando/sharing.h"
@@ -23,13 +24,20 @@ double per_second(uint64_t n, double seconds) {
   return seconds > 0 ? static_cast<double>(n) / seconds : 0;
 }
 
+// Of the mean of n values of which a share is 1 and the others are 0; by the sample's variance.
+double standard_error(double share, uint64_t n) {
+  return n > 1 ? std::sqrt(share * (1 - share) / static_cast<double>(n - 1)) : 0;
+}
+
 OrderedJson scores_json(const Scores& scores) {
   OrderedJson json = {{"answers", scores.n},
                       {"exact_match", scores.exact_match},
                       {"token_f1", scores.token_f1},
                       {"rouge_l", scores.rouge_l}};
   if (scores.n_choices > 0)
-    json["choice"] = {{"answers", scores.n_choices}, {"accuracy", scores.choice_accuracy}};
+    json["choice"] = {{"answers", scores.n_choices},
+                      {"accuracy", scores.choice_accuracy},
+                      {"standard_error", standard_error(scores.choice_accuracy, scores.n_choices)}};
   return json;
 }
 
@@ -106,8 +114,10 @@ std::string score_table(const RunRecord& run) {
                             100 * s.exact_match, 100 * s.token_f1, 100 * s.rouge_l,
                             counted(s.n, "answers"));
     if (s.n_choices > 0)
-      figures += fmt::format("{}accuracy {:.2f}% over {}", figures.empty() ? "" : "; ",
-                             100 * s.choice_accuracy, counted(s.n_choices, "choices"));
+      figures += fmt::format("{}accuracy {:.2f}% (standard error {:.2f}%) over {}",
+                             figures.empty() ? "" : "; ", 100 * s.choice_accuracy,
+                             100 * standard_error(s.choice_accuracy, s.n_choices),
+                             counted(s.n_choices, "choices"));
     return fmt::format("{}{}\n", name, figures);
   };
   std::string table = row(wrong_mark(warning_of(run)), all);
