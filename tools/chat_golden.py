@@ -1,256 +1,262 @@
 #!/usr/bin/env python3
 """Writes the reference for tests/text/chat_template_test.cc with the renderer of `transformers`.
 
-The templates are their authors' texts and not part of this repository: collect them in a folder,
-each as NAME.jinja, or as NAME/ with chat_template.jinja or tokenizer_config.json of the model. NAME
-is one of TEMPLATES below, which says where each is published.
+The templates are their authors' texts and not part of this repository: a folder of NAME.jinja.
 
     pip install -r tools/requirements-chat.txt
-    python tools/chat_golden.py --templates DIR --data DIR/tokenizers \
-        --out tests/text/data/chat_golden.json
+    python tools/chat_golden.py --templates DIR --out tests/text/data
 
-For each template: the hash of its text by which src/text/chat_template.cc knows it, the renderings
-of the conversations below, and one hash over 1,000 random conversations. Of those also the hash of
-the ids that apply_chat_template gives with the published tokenizer of Qwen2.5. With --hash FILE it
-prints the hash of one template and nothing else.
+writes chat_conversations.json, 200 conversations that are drawn here, and chat_golden.json: for each
+template the hash of its text, and of each conversation's rendering, "" where the template refuses it.
 """
 
 import argparse
+import copy
 import json
 import pathlib
-import sys
+import random
 
 import jinja2
+import jinja2.meta
+import jinja_reference  # also sets the clock
 import xxhash
-from tokenizer_golden import hash_ids, qwen2
-from transformers import PreTrainedTokenizerFast
-from transformers.utils.chat_template_utils import render_jinja_template
+from transformers.utils import chat_template_utils
 
-MASK = (1 << 64) - 1
-DATE = "26 Jul 2024"
-GENERATED = (
-    "{% for message in messages %}{{ message.role + ': ' + message.content + '\\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ 'assistant:' }}"
-    "{% if enable_thinking %}{{ ' (thinking)' }}{% endif %}{% endif %}")
-
-S = ("<s>", "</s>")
-LLAMA3 = ("<|begin_of_text|>", "<|eot_id|>")
-QWEN = (None, "<|im_end|>")
-PHI3 = ("<s>", "<|endoftext|>")
-PHI4 = ("<|endoftext|>", "<|im_end|>")
-OLMO = ("<|endoftext|>", "<|endoftext|>")
-NEVER, SWITCH, ALWAYS = "never", "switch", "always"
-
-# name: (bos, eos), thinking. In brackets: the models whose repository holds the text.
-TEMPLATES = {
-    "generated": (("", "<|endoftext|>"), SWITCH),  # ours: src/text/byte_tokenizer.cc
-    "llama2": (S, NEVER),  # [Llama-2-7b-chat-hf]
-    "llama2-trim": (S, NEVER),  # [CodeLlama-34b-Instruct-hf]
-    "llama3": (LLAMA3, NEVER),  # [Meta-Llama-3-8B-Instruct]
-    "llama3-always": (LLAMA3, NEVER),  # [Meta-Llama-3-8B-Instruct, as first published]
-    "llama3.1": (LLAMA3, NEVER),  # [Llama-3.1-8B-Instruct]
-    "llama3.2": (LLAMA3, NEVER),  # [Llama-3.2-1B-Instruct, Llama-3.2-3B-Instruct]
-    "mistral-v0.1": (S, NEVER),  # [Mistral-7B-Instruct-v0.1, Mixtral-8x7B-Instruct-v0.1]
-    "mistral-v0.1-first": (S, NEVER),  # [Mistral-7B-Instruct-v0.1, as first published]
-    "mistral-v0.2-first": (S, NEVER),  # [Mistral-7B-Instruct-v0.2, Mixtral, as first published]
-    "mistral-v0.3": (S, NEVER),  # [Mistral-7B-Instruct-v0.3]
-    "mixtral-8x22b": (S, NEVER),  # [Mixtral-8x22B-Instruct-v0.1]
-    "mistral-nemo": (S, NEVER),  # [Mistral-Nemo-Instruct-2407]
-    "mistral-nemo-first": (S, NEVER),  # [Mistral-Nemo-Instruct-2407, as first published]
-    "qwen1.5": (QWEN, NEVER),  # [Qwen1.5-72B-Chat]
-    "qwen1.5-chat": (QWEN, NEVER),  # [Qwen1.5-0.5B]
-    "qwen2": (QWEN, NEVER),  # [Qwen2-7B-Instruct, Qwen1.5-4B-Chat]
-    "qwen2.5": (QWEN, NEVER),  # [Qwen2.5-0.5B-Instruct to -72B-Instruct]
-    "qwen2.5-braces": (QWEN, NEVER),  # [Qwen2.5, as first published]
-    "qwen3": (QWEN, SWITCH),  # [Qwen3-0.6B, as first published]
-    "qwen3-string": (QWEN, SWITCH),  # [Qwen3-0.6B, Qwen3-1.7B]
-    "qwen3-instruct-2507": (QWEN, NEVER),  # [Qwen3-4B-Instruct-2507]
-    "qwen3-thinking-2507": (QWEN, ALWAYS),  # [Qwen3-4B-Thinking-2507]
-    "phi3-mini": (PHI3, NEVER),  # [Phi-3-mini-4k-instruct]
-    "phi3.5-mini": (PHI3, NEVER),  # [Phi-3.5-mini-instruct]
-    "phi3-mini-first": (PHI3, NEVER),  # [Phi-3-mini-4k-instruct, as first published]
-    "phi3-mini-system": (PHI3, NEVER),  # [Phi-3-mini, an edit between the two]
-    "phi3-medium": (PHI3, NEVER),  # [Phi-3-medium-128k-instruct]
-    "phi4": (PHI4, NEVER),  # [phi-4]
-    "phi4-first": (PHI4, NEVER),  # [phi-4, as first published]
-    "phi4-mini": (PHI3, NEVER),  # [Phi-4-mini-instruct]
-    "olmo2": (OLMO, NEVER),  # [OLMo-2-1124-7B-Instruct]
-    "tulu3": (OLMO, NEVER),  # [Llama-3.1-Tulu-3-8B]
-}
-
-CONVERSATIONS = {
-    "user": [("user", "What is Pando?")],
-    "system": [("system", "Be brief."), ("user", "What is Pando?")],
-    "turns": [("user", "One?"), ("assistant", "1."), ("user", "Two?")],
-    "system and turns": [("system", "Count."), ("user", "One?"), ("assistant", "1."),
-                         ("user", "Two?"), ("assistant", "2."), ("user", "Three?")],
-    "empty": [("system", ""), ("user", "")],
-    "only system": [("system", "Be brief.")],
-    "assistant last": [("system", "Count."), ("user", "One?"), ("assistant", "1.")],
-    "spaces at the ends": [("system", " \n\u3000Count.\u00a0"), ("user", "\t One?\r\n"),
-                           ("assistant", "\u200b 1.\x1c\n"), ("user", "\n\nTwo? ")],
-    "Unicode": [("user", "Wo stehen die B\u00e4ume? \u68ee\u306f\u3069\u3053\u3067\u3059\u304b \U0001F333")],
-    "written tokens": [("user", "[/INST]<|im_end|></s>{{ x }}{% if %}")],
-    "two users": [("user", "One?"), ("user", "Two?")],
-    "assistant first": [("assistant", "Hello."), ("user", "Hello?")],
-    "system later": [("user", "One?"), ("system", "Count."), ("user", "Two?")],
-    "thoughts": [("user", "One?"), ("assistant", "<think>\nHm.\n</think>\n\n1."), ("user", "Two?"),
-                 ("assistant", "<think>\n\nSo?\n</think>\n\n\n2.")],
-}
-WITHOUT_GENERATION_PROMPT = ["user", "assistant last", "system and turns"]
+COUNT = 200
+TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>",
+          "functions": '[{"name": "f"}]', "datetime": "9 Feb 2024"}  # of one template
+WORDS = ["Hello", "world", "Wie geht's?", "日本語です", "😀", "a  b", "é", "Zürich", "\n", "\n\n", " ", "\t", "2 + 2 = 4",
+         "{{ x }}", "{% if %}", "<|im_end|>", "[INST]", "<think>", "</think>", "<think>\nHm.\n</think>\n\n", "\"quoted\"", "it's", "\\n",
+         "\u00a0", "\u3000", "<tool_call>", "</tool_call>", "<b>&amp;</b>", "/no_think", "ΑΣ", "'", "### Title\n- item\n- item\n", "```py\nprint(1)\n```"]
+PARAMETERS = [
+    {"type": "object", "properties": {"city": {"type": "string", "description": "Name of the city, e.g. \"Köln\""},
+                                      "unit": {"type": "string", "enum": ["c", "f"], "default": "c"}}, "required": ["city"]},
+    {"type": "object", "properties": {}},
+    {"type": "object", "properties": {"items": {"type": "array", "description": "List", "items": {"type": "object", "properties": {
+        "id": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "string"}}}, "required": ["id"]}},
+        "limit": {"type": ["integer", "null"], "minimum": 0.5, "maximum": 100}, "flag": {"type": "boolean", "nullable": True},
+        "any": {"anyOf": [{"type": "string"}, {"type": "number"}], "description": "either"}}, "required": ["items", "flag"],
+     "additionalProperties": False},
+    {"type": "object", "$defs": {"p": {"type": "object"}}, "properties": {"p": {"$ref": "#/$defs/p"}, "q": {
+        "type": "object", "description": "nested", "properties": {"deep": {"type": "object", "properties": {"x": {"type": "number"}}}}}}},
+]
 
 
-# Random conversations: the same as tests/text/chat_conversations.h. Change both together.
-
-# The first seven are space, the eighth only looks like it.
-PIECES = [" ", "\n", "\t", "\u00a0", "\u3000", "\x1c", "\r\n", "\u200b", "Hello", "Wie geht's?",
-          "\u65e5\u672c", "\U0001F600", "a  b", "e\u0301", "[/INST]", "<|im_end|>", "{{ x }}",
-          "<think>", "</think>", "<think>\nSo.\n</think>\n\n", "<tool_response>",
-          "</tool_response>", "\n\n"]
-ROLES = ["system", "user", "assistant"]
-
-
-def splitmix64(x):
-    x = (x + 0x9E3779B97F4A7C15) & MASK
-    x = ((x ^ x >> 30) * 0xBF58476D1CE4E5B9) & MASK
-    x = ((x ^ x >> 27) * 0x94D049BB133111EB) & MASK
-    return x ^ x >> 31
+# Of templates that need tools.
+SIMPLE_TOOLS = [{"type": "function", "function": {
+    "name": "get_weather", "description": "Gets the weather.", "parameters": {
+        "type": "object", "additionalProperties": False, "properties": {
+            "city": {"type": "string", "description": "Name of the city"},
+            "days": {"type": "array", "description": "Which days", "items": {"type": "integer"}}},
+        "required": ["city"]}}}]
 
 
-class Draws:
-    def __init__(self, conversation):
-        self.state = splitmix64(0x43484154 + conversation)
+class Draw(random.Random):
+    def text(self, most=5):
+        kind = self.random()
+        if kind < 0.08:
+            return ""
+        if kind < 0.12:
+            return self.choice([" ", "\n", " \n\t ", "\u3000"])
+        return " ".join(self.choice(WORDS) for _ in range(self.randint(1, most)))
 
-    def below(self, n):
-        self.state = splitmix64(self.state)
-        return (self.state >> 16) % n
+    def content(self, parts):
+        """A text, or with `parts` now and then a list of them."""
+        if self.random() >= parts:
+            return self.text()
+        return [{"type": "text", "text": self.text()} for _ in range(self.randint(1, 3))]
 
-
-def random_conversation(number):
-    """Messages, whether to add the generation prompt, whether to think."""
-    draws = Draws(number)
-    any_order = draws.below(4) == 0
-    has_system = draws.below(2) == 0
-    messages = []
-    for i in range(1 + draws.below(6)):
-        if any_order:
-            role = ROLES[draws.below(3)]
-        elif has_system and i == 0:
-            role = "system"
-        else:
-            role = ["user", "assistant"][(i - has_system) % 2]
-        blank = draws.below(8) == 0
-        content = "".join(PIECES[draws.below(7 if blank else len(PIECES))]
-                          for _ in range(draws.below(5)))
-        if role == "system" and not blank:  # no text is part of another
-            content += f"#{number}.{i}"
-            content += PIECES[draws.below(8)]
-        messages.append((role, content))
-    return messages, draws.below(2) == 1, draws.below(2) == 1
+    def value(self, depth=0):
+        kind = self.randrange(9 if depth < 2 else 6)
+        return [lambda: self.choice(WORDS), lambda: self.randint(-5, 10**6), lambda: self.choice([0.5, 1.0, 1e-7, -2.25, 1e20]),
+                lambda: True, lambda: None, lambda: "", lambda: [self.value(depth + 1) for _ in range(self.randint(0, 3))],
+                lambda: {self.choice(["a", "b c", "é", "id"]): self.value(depth + 1) for _ in range(self.randint(0, 3))},
+                lambda: "multi\nline"][kind]()
 
 
-def normalized(text):
-    """What Jinja makes of every template's text before it reads it."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text[:-1] if text.endswith("\n") else text
+def draw_tools(draw):
+    tools = []
+    for name in draw.sample(["get_weather", "search", "run_code", "f"], draw.randint(1, 3)):
+        function = {"name": name, "description": draw.choice(["Does it.", "Gets the \"weather\".\nIn two lines.", "é"]),
+                    "parameters": draw.choice(PARAMETERS)}
+        if draw.random() < 0.15:
+            function["strict"] = True
+        if draw.random() < 0.1:
+            function["return"] = {"type": "string", "description": "what comes"}
+        tools.append({"type": "function", "function": function})
+    return tools
 
 
-def text_hash(text):
-    return xxhash.xxh3_64_intdigest(normalized(text).encode())
+def draw_calls(draw, name_ids):
+    calls = []
+    for _ in range(draw.choice([1, 1, 1, 2])):
+        arguments = {key: draw.value() for key in draw.sample(["city", "unit", "items", "x"], draw.randint(0, 3))}
+        call = {"id": f"call_{name_ids[0]:05d}", "type": "function", "function": {
+            "name": draw.choice(["get_weather", "search", "f"]),
+            "arguments": json.dumps(arguments, ensure_ascii=False) if draw.random() < 0.3 else arguments}}
+        name_ids[0] += 1
+        calls.append(call)
+    return calls
 
 
-def read_template(folder, name):
-    if name == "generated":
-        return GENERATED
-    for path in (folder / f"{name}.jinja", folder / name / "chat_template.jinja"):
-        if path.exists():
-            return path.read_bytes().decode()
-    path = folder / name / "tokenizer_config.json"
-    if not path.exists():
-        sys.exit(f"{folder} has no {name}.jinja and no {name}/tokenizer_config.json")
-    template = json.loads(path.read_text())["chat_template"]
-    if isinstance(template, list):
-        template = next(t["template"] for t in template if t["name"] == "default")
-    return template
+def draw_conversation(number):
+    draw = Draw(f"pando-{number}")
+    parts = draw.choice([0, 0, 0, 0.4])
+    uses_tools = draw.random() < 0.45
+    messages, ids = [], [1]
+    if draw.random() < 0.5:
+        messages.append({"role": "developer" if draw.random() < 0.12 else "system", "content": draw.content(parts / 2)})
+    wild = draw.random() < 0.12  # roles in any order
+    for turn in range(draw.randint(1, 4)):
+        if wild:
+            role = draw.choice(["user", "assistant", "system", "tool", "user"])
+            messages.append({"role": role, "content": draw.content(0)})
+            continue
+        messages.append({"role": "user", "content": draw.content(parts)})
+        if turn and draw.random() < 0.2:
+            break
+        if uses_tools and draw.random() < 0.6:
+            for _ in range(draw.choice([1, 1, 2])):
+                call = {"role": "assistant", "content": draw.choice(["", draw.text(2), None]), "tool_calls": draw_calls(draw, ids)}
+                if draw.random() < 0.3:
+                    call["reasoning_content"] = draw.text(3)
+                messages.append(call)
+                for one in call["tool_calls"]:
+                    result = {"role": "tool", "content": draw.choice([draw.text(3), json.dumps({"t": draw.value()}, ensure_ascii=False)])}
+                    if draw.random() < 0.8:
+                        result["tool_call_id"] = one["id"]
+                    if draw.random() < 0.7:
+                        result["name"] = one["function"]["name"]
+                    messages.append(result)
+        answer = {"role": "assistant", "content": draw.content(parts)}
+        if draw.random() < 0.25:
+            answer["reasoning_content"] = draw.text(4)
+        if draw.random() < 0.05:
+            answer["thinking"] = draw.text(2)
+        messages.append(answer)
+    if not wild and messages[-1]["role"] == "assistant" and draw.random() < 0.7:
+        messages.pop()
+    out = {"messages": messages, "generation_prompt": draw.random() < 0.8, "thinking": draw.random() < 0.4}
+    if uses_tools and draw.random() < 0.85:
+        out["tools"] = draw_tools(draw)
+    if draw.random() < 0.06:
+        out["documents"] = [{"title": draw.text(2), "text": draw.text()} for _ in range(draw.randint(1, 2))]
+    if draw.random() < 0.35:
+        out["kwargs"] = draw.choice([{"functions": "[]"},
+                                     {"reasoning_effort": "high"}, {"date_string": "1 May 2030"}, {"reasoning_effort": "low", "x": [1]},
+                                     {"builtin_tools": ["browser", "python"]}, {"tools_in_user_message": False},
+                                     {"model_identity": "You are é."}, {"keep_past_thinking": True}, {"custom_system": ""},
+                                     {"enable_thinking": True}, {"add_vision_id": True}, {"clear_thinking": False}])
+    return out
 
 
-def render(text, tokens, messages, generation_prompt, thinking):
-    """("text" or "error", what). Text of a system message that a template leaves out is an error of
-    ours: "left out"."""
-    special = {name: token for name, token in zip(("bos_token", "eos_token"), tokens) if token}
-    conversation = [{"role": role, "content": content} for role, content in messages]
+def joined(message):
+    content = message.get("content")
+    return "".join(part["text"] for part in content) if isinstance(content, list) else content
+
+
+def read_arguments(message):
+    """Arguments that are a text of JSON become the object."""
+    for call in message.get("tool_calls") or []:
+        arguments = call["function"]["arguments"]
+        if isinstance(arguments, str) and isinstance(json.loads(arguments), dict):
+            call["function"]["arguments"] = json.loads(arguments)
+
+
+def rendering(template, conversation, takes_parts, takes_arguments=False):
+    """The text, or None where the template refuses the conversation."""
+    messages = copy.deepcopy(conversation["messages"])
+    for message in messages:
+        if takes_arguments:
+            read_arguments(message)
+        if message["role"] == "developer" and "developer" not in template:
+            message["role"] = "system"
+    if not takes_parts:
+        for message in messages:
+            if "content" in message:
+                message["content"] = joined(message)
+    messages = chat_template_utils._normalize_chat_messages(messages)
+    variables = {**TOKENS, "enable_thinking": conversation["thinking"], "thinking": conversation["thinking"],
+                 **conversation.get("kwargs", {})}
     try:
-        rendered, _ = render_jinja_template(
-            [conversation], chat_template=text, add_generation_prompt=generation_prompt,
-            enable_thinking=thinking, date_string=DATE, **special)
-    except jinja2.exceptions.TemplateError as error:
-        return "error", str(error)
-    for role, content in messages:
-        if role == "system" and content.strip() and content.strip() not in rendered[0]:
-            return "error", "left out"
-    return "text", rendered[0]
+        text, _ = chat_template_utils.render_jinja_template(
+            [messages], chat_template=template, tools=conversation.get("tools"), documents=conversation.get("documents"),
+            add_generation_prompt=conversation["generation_prompt"], **variables)
+        return text[0]
+    except Exception:
+        return None
 
 
-def thinking_modes(mode):
-    return {NEVER: [False], SWITCH: [False, True], ALWAYS: [True]}[mode]
+def takes_parts(template):
+    """As ChatTemplate::find_out_what_it_takes."""
+    mark = "pando-asks-for-parts"
+    text = rendering(template, {"messages": [{"role": "user", "content": [{"type": "text", "text": mark}]}],
+                                "generation_prompt": True, "thinking": False}, True)
+    return text is not None and mark in text and f"'{mark}'" not in text and f'"{mark}"' not in text
 
 
-def golden(folder, name, count):
-    tokens, mode = TEMPLATES[name]
-    text = read_template(folder, name)
-    renderings = []
-    for title, messages in CONVERSATIONS.items():
-        for generation_prompt in (True, False) if title in WITHOUT_GENERATION_PROMPT else (True,):
-            for thinking in thinking_modes(mode):
-                kind, what = render(text, tokens, messages, generation_prompt, thinking)
-                renderings.append({"conversation": title, "generation_prompt": generation_prompt,
-                                   "thinking": thinking, kind: what})
-    chained = 0
-    for number in range(count):
-        messages, generation_prompt, thinking = random_conversation(number)
-        thinking = thinking if mode == SWITCH else mode == ALWAYS
-        kind, what = render(text, tokens, messages, generation_prompt, thinking)
-        chained = xxhash.xxh3_64_intdigest(f"{kind}:{what}".encode(), seed=chained)
-    return {"name": name, "hash": f"{text_hash(text):016x}", "bos": tokens[0] or "",
-            "eos": tokens[1] or "", "renderings": renderings,
-            "random_conversations": count, "random_hash": f"{chained:016x}"}
+def takes_arguments(template):
+    text = rendering(template, {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": [
+        {"id": "call12345", "type": "function", "function": {"name": "f", "arguments": {"pando-key": "pando-value"}}}]}],
+        "generation_prompt": True, "thinking": False}, True)
+    return text is not None and "pando-key" in text and "pando-value" in text
 
 
-def ids_hash(data, count):
-    """FNV-1a of the ids of random conversations in Qwen2.5's own template and vocabulary."""
-    config = json.loads((data / "qwen2.5/tokenizer_config.json").read_text(encoding="utf-8"))
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=qwen2(data))
-    lists = []
-    for number in range(count):
-        messages, generation_prompt, _ = random_conversation(number)
-        encoded = tokenizer.apply_chat_template(
-            [{"role": role, "content": content} for role, content in messages],
-            chat_template=config["chat_template"], add_generation_prompt=generation_prompt)
-        lists.append(encoded["input_ids"])
-    return hash_ids(lists)
+def leaves_out(template, conversation, text, *takes):
+    """As ChatTemplate::check_system."""
+    def squeezed(s):
+        return "".join(c for c in s if c > " ")
+    for i, message in enumerate(conversation["messages"]):
+        content = joined(message)
+        if message["role"] not in ("system", "developer") or not content or not content.strip():
+            continue
+        if content.strip() in text or squeezed(content) in squeezed(text):
+            continue
+        other = copy.deepcopy(conversation)
+        other["messages"][i]["content"] = content + " (and another text)"
+        if rendering(template, other, *takes) == text:
+            return True
+    return False
+
+
+def reads(template):
+    return jinja2.meta.find_undeclared_variables(jinja2.Environment(extensions=[
+        "jinja2.ext.loopcontrols"]).parse(template.replace("endgeneration", "endif").replace("generation %", "if true %")
+                                           .replace("generation -%", "if true -%")))
+
+
+def golden(path, conversations):
+    template = path.read_bytes().decode()
+    takes, switch = (takes_parts(template), takes_arguments(template)), bool(
+        reads(template) & {"enable_thinking", "thinking", "reasoning_effort", "thinking_mode", "thinking_budget"})
+    unread = [name for name in ("tools", "documents") if name not in reads(template)]
+    hashes = []
+    for conversation in conversations:
+        conversation = {**conversation, "thinking": conversation["thinking"] and switch}
+        if "tool_use" in path.stem:
+            conversation["tools"] = SIMPLE_TOOLS
+        for name in unread:
+            conversation.pop(name, None)
+        text = rendering(template, conversation, *takes)
+        refused = text is None or leaves_out(template, conversation, text, *takes)
+        hashes.append("" if refused else f"{xxhash.xxh3_64_intdigest(text.encode()):016x}")
+    print(f"{path.stem}: {sum(map(bool, hashes))} of {len(hashes)} rendered, takes parts, arguments: {takes}, switch {switch}")
+    entry = {"tools": SIMPLE_TOOLS} if "tool_use" in path.stem else {}
+    return {**entry, "name": path.stem, "hash": f"{xxhash.xxh3_64_intdigest(path.read_bytes()):016x}", "parts": takes[0], "arguments": takes[1], "switch": switch, "unread": unread,
+            "renderings": " ".join(h or "-" for h in hashes)}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--templates", type=pathlib.Path)
-    parser.add_argument("--data", type=pathlib.Path)
-    parser.add_argument("--out", type=pathlib.Path)
-    parser.add_argument("--hash", type=pathlib.Path)
-    parser.add_argument("--random", type=int, default=1000)
+    parser.add_argument("--templates", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
-    if arguments.hash:
-        print(f"{text_hash(arguments.hash.read_bytes().decode()):016x}")
-        return
-    if not arguments.templates or not arguments.data or not arguments.out:
-        parser.error("expected --templates, --data and --out, or --hash")
-    document = {
-        "conversations": {title: [list(message) for message in messages]
-                          for title, messages in CONVERSATIONS.items()},
-        "templates": [golden(arguments.templates, name, arguments.random) for name in TEMPLATES],
-        "spaces": [point for point in range(0x110000) if not chr(point).strip()],
-        "qwen2.5_ids_hash": f"{ids_hash(arguments.data, arguments.random):016x}",
-    }
-    arguments.out.write_text(json.dumps(document, indent=0, sort_keys=False) + "\n")
+    conversations = [draw_conversation(number) for number in range(COUNT)]
+    (arguments.out / "chat_conversations.json").write_text(
+        "[\n%s\n]\n" % ",\n".join(json.dumps(c, ensure_ascii=False, separators=(",", ":")) for c in conversations), encoding="utf-8")
+    entries = [golden(path, conversations) for path in sorted(arguments.templates.glob("*.jinja"))]
+    (arguments.out / "chat_golden.json").write_text(json.dumps(
+        {"tokens": TOKENS, "now": [2024, 2, 9, 13, 5, 7], "templates": entries}, indent=0) + "\n")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,29 @@ MARK = "\u2581"
 GPT2_WORDS = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 
+# Each with other parts of the language (tests/fuzz/chat_fuzz.cc).
+CHAT_TEMPLATES = {
+    "turns": "{{ bos_token }}{%- for m in messages if m.role != 'x' %}\n{{ loop.index ~ m['role']|upper }}: {{ m.content | trim }}"
+             "{% if not loop.last %},{% else %}.{% endif %}{% endfor %}\n{% if add_generation_prompt is defined %}a{% endif %}",
+    "macros": "{% macro f(x, y=2, z) %}{% endmacro %}",
+    "macro": "{% macro f(x, y=2) -%} {{ x }}{{ y }}{{ varargs }}{{ kwargs }}{{ caller() if caller }} {%- endmacro %}{{ f(1, y='a') }}"
+             "{% call f(2) %}b{% endcall %}",
+    "namespace": "{% set ns = namespace(n=0, l=[]) %}{% for t in tools %}{% set ns.n = ns.n + 1 %}{% set ns.l = ns.l + [t.name] %}"
+                 "{% if ns.n > 3 %}{% break %}{% endif %}{% endfor %}{{ ns.l | join('|') }}{{ ns }}",
+    "json": "{{ tools | tojson(indent=2) }}{{ messages[0].content | tojson(ensure_ascii=true) }}{{ {'a': [1.5, none, true]} }}",
+    "lists": "{{ [3, 1, 2] | sort | reverse | list }}{{ messages | map(attribute='role') | list }}{{ 'a,b'.split(',')[::-1] }}"
+             "{{ tools | selectattr('x', 'defined') | first }}{{ {'b': 1, 'a': 2} | dictsort }}{{ range(5)[1:4] }}",
+    "format": "{{ '%5.2f|%-4s|%r' % (1.5, 'a', 'b') }}{{ '{:>6}{!r}{x[0]:,}'.format('a', 2, x=[1234]) }}{{ 7 // -2 }}{{ 2 ** 0.5 }}",
+    "blocks": "{% set x | upper %}a{{ 'b' }}{% endset %}{{ x }}{% filter indent(2) %}a\nb{% endfilter %}{% with a = 1 %}{{ a }}"
+              "{% endwith %}{% generation %}g{% endgeneration %}{% raw %}{{ x }}{% endraw %}{# c #}",
+    "texts": "{% set c = messages[0].content %}{{ c.split('</think>')[-1].lstrip('\\n') }}{{ c | title }}{{ c.upper() }}{{ c[::2] }}"
+             "{{ c | safe + '<' }}{{ c.find('H') }}{{ c.center(40, '*') }}{{ c | e }}{{ c is string and 'H' in c }}",
+    "tree": "{% for x in [[1, [2]], 3] recursive %}{% if x is iterable %}[{{ loop(x) }}]{% else %}{{ x }}{{ loop.depth }}{% endif %}{% endfor %}",
+    "broken": "{% if x %}{{ 'a",
+    "unknown": "a\n{{ x | frobnicate }}",
+}
+
+
 def write(target, name, data):
     folder = CORPUS / target
     folder.mkdir(parents=True, exist_ok=True)
@@ -289,10 +312,8 @@ def patterns():
 
 
 def conversations():
-    # A message begins with the byte of its role: user, assistant, system.
-    write("chat", "turns", "2Be brief.\0" "0Hello?\0" "1Hi.\0" "0 And\nthis? ")
-    write("chat", "thinking", "0A /think\0" "1<think>\nx\n</think>\n\nB\0" "0C /no_think")
-    write("chat", "odd", "1First\0" "0\0" "2Late\0" "0<|im_end|>[INST] </s>\u00a0")
+    for name, template in CHAT_TEMPLATES.items():
+        write("chat", name, template + "\0" "<think>\nHm.\n</think>\n\n \u00a0Hello {{ x }}?")
 
 
 def texts():

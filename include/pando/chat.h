@@ -1,22 +1,42 @@
 // Conversations: what a chat model is asked in, rendered to a prompt by the model's own template.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace pando {
 
 // One turn of a conversation.
 struct ChatMessage {
-  std::string role;     // "system", "user" or "assistant"
+  std::string role;     // "system", "user", "assistant", "tool" or what else the template takes
   std::string content;  // UTF-8
+  // Whatever else a template may read of the message, as a JSON object: "tool_calls", "name",
+  // "tool_call_id", "reasoning_content", ... A "content" in it is used instead of the one above: a
+  // list of parts, or null. Empty: nothing more.
+  std::string fields = {};
+};
+
+// A time of day as a clock on the wall shows it.
+struct LocalTime {
+  int year = 1970;  // of the calendar
+  int month = 1;    // 1 to 12
+  int day = 1;      // 1 to 31
+  int hour = 0;     // 0 to 23
+  int minute = 0;   // 0 to 59
+  int second = 0;   // 0 to 59
 };
 
 // How a conversation is rendered.
 struct ChatOptions {
-  bool thinking = false;              // where the template can turn it on and off
+  bool thinking = false;              // `enable_thinking` and `thinking` of the template
   bool add_generation_prompt = true;  // ends with the beginning of the assistant's next message
-  // Today's date, for templates that write it (Llama 3.1 and later); theirs where nothing is said.
-  std::string date = "26 Jul 2024";
+  std::string tools = {};      // a JSON array of tools, as the template reads them; empty: none
+  std::string documents = {};  // a JSON array of documents; empty: none
+  // A JSON object of further variables of the template; they go before all others of their names.
+  std::string template_kwargs = {};
+  // What a template takes for now; where nothing is said the day on which the model was loaded, at
+  // midnight, so that equal requests give equal prompts.
+  std::optional<LocalTime> now = std::nullopt;
 };
 
 }  // namespace pando

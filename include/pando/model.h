@@ -20,7 +20,10 @@ namespace pando {
 struct ModelOptions {
   WeightType weights = WeightType::kAsStored;  // of matrices; norms stay as they are stored
   std::filesystem::path tokenizer;  // directory or GGUF file with it; empty: the model's own
-  int threads = 0;                  // for loading; 0: one for each processor
+  // A file with a chat template, or the name of one of several that the model has; empty: as
+  // docs/chat.md says. One that cannot be read fails the loading.
+  std::string chat_template = {};
+  int threads = 0;  // for loading; 0: one for each processor
 };
 
 // What a model is.
@@ -57,10 +60,13 @@ class Model {
 
   // The prompt of a conversation as the model's own chat template renders it. Its tokens are
   // encode(text, false): a template writes a beginning-of-sequence token itself.
-  // Errors: kUnsupported without a template or with one that is not known (docs/chat.md);
-  // kInvalidArgument for what the template refuses.
+  // Errors: kUnsupported without a template, or with one that Pando cannot read (docs/chat.md);
+  // kInvalidArgument for what the template refuses, with its line.
   Result<std::string> render_chat(std::span<const ChatMessage> messages,
                                   const ChatOptions& options = {}) const;
+  // What the chat template takes for today where a request says nothing, as in "2026-11-25": the day
+  // on which the model was loaded. Empty where it never asks.
+  std::string chat_day() const;
 
   struct Parts;
   const Parts& parts() const { return *parts_; }  // for the library itself

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "batch/line_head.h"
 #include "batch/openai_line.h"
+#include "openai/chat_fields.h"
 #include "openai/sampling_fields.h"
 #include "pando/score.h"
 #include "task/choices.h"
@@ -20,7 +21,8 @@ using Json = nlohmann::json;
 constexpr std::string_view kLineFields[] = {
     // what is asked
     "id", "instruction", "context", "question", "questions", "template", "prompt", "messages",
-    "tokens", "thinking", "answers", "choices", "metadata",
+    "tokens", "thinking", "tools", "tool_choice", "documents", "chat_template_kwargs", "answers",
+    "choices", "metadata",
     // how it is generated
     "max_tokens", "temperature", "top_k", "top_p", "min_p", "logit_bias", "repetition_penalty",
     "presence_penalty", "frequency_penalty", "seed", "n", "stop", "stop_token_ids", "ignore_eos",
@@ -133,7 +135,8 @@ Status parse_context(Fields& fields, const BatchQuestion& common, BatchLine& lin
   return check_ids(line.questions);
 }
 
-Status parse_plain(Fields& fields, BatchQuestion question, BatchLine& line) {
+Status parse_plain(Fields& fields, BatchQuestion question, const WrittenOrder& order,
+                   BatchLine& line) {
   fields.text("prompt", question.request.prompt);
   fields.tokens("tokens", question.request.tokens);
   read_answers(fields, question.answers);
@@ -144,7 +147,7 @@ Status parse_plain(Fields& fields, BatchQuestion question, BatchLine& line) {
   if (fields.has("prompt") + fields.has("messages") + fields.has("tokens") != 1)
     return Error{ErrorCode::kInvalidArgument, kOneOf};
   if (fields.has("messages")) {
-    Result<std::vector<ChatMessage>> messages = parse_messages(fields["messages"]);
+    Result<std::vector<ChatMessage>> messages = parse_messages(fields["messages"], order);
     if (!messages) return messages.error();
     question.request.messages = std::move(*messages);
     question.request.chat = line.options.chat_options;
@@ -156,7 +159,7 @@ Status parse_plain(Fields& fields, BatchQuestion question, BatchLine& line) {
 }
 
 Result<BatchLine> parse_native(const Json& json, uint64_t line_number,
-                               const AnswerOptions& defaults) {
+                               const AnswerOptions& defaults, std::string_view text) {
   Result<BatchLine> begun = begin_line(json, line_number, defaults);
   if (!begun) return begun.error();
   BatchLine& line = *begun;
@@ -167,18 +170,21 @@ Result<BatchLine> parse_native(const Json& json, uint64_t line_number,
   fields.tokens("stop_token_ids", options.sampling.stop_tokens);
   fields.flag("logprobs", options.sampling.logprobs);
   fields.integer("top_logprobs", options.sampling.top_logprobs);
+  const WrittenOrder order(text);
   fields.flag("thinking", options.chat_options.thinking);
+  read_chat_options(fields, order, options.chat_options);
   fields.flag("prompt_logprobs", options.prompt_logprobs);
   read_choices(fields, options.choices);
   BatchQuestion common{.choices = options.choices, .metadata = Json::object()};
   read_metadata(fields, common.metadata);
   if (!fields.status()) return fields.status().error();
   const bool has_context = fields.has("questions") || fields.has("question");
-  if (fields.has("thinking") && !(has_context ? options.chat : fields.has("messages")))
-    return invalid_field(
-        "thinking", "goes with 'messages', or with 'questions' that are asked as a conversation");
+  for (const char* name : {"thinking", "tools", "documents", "chat_template_kwargs"})
+    if (fields.has(name) && !(has_context ? options.chat : fields.has("messages")))
+      return invalid_field(
+          name, "goes with 'messages', or with 'questions' that are asked as a conversation");
   Status status = has_context ? parse_context(fields, common, line)
-                              : parse_plain(fields, std::move(common), line);
+                              : parse_plain(fields, std::move(common), order, line);
   if (!status) return status.error();
   for (BatchQuestion& question : line.questions) {
     Request& request = question.request;
@@ -237,18 +243,18 @@ Status check_field_names(const Json& line) {
 }
 
 Result<BatchLine> read_line(const Json& json, uint64_t line_number, const AnswerOptions& defaults,
-                            const Result<EmbedOptions>& embed) {
+                            std::string_view text, const Result<EmbedOptions>& embed) {
   if (!json.is_object())
     return invalid_argument("the line is {}, expected an object", found_text(json));
-  return is_openai_line(json) ? parse_openai_line(json, defaults, embed)
-                              : parse_native(json, line_number, defaults);
+  return is_openai_line(json) ? parse_openai_line(json, defaults, text, embed)
+                              : parse_native(json, line_number, defaults, text);
 }
 
 Result<BatchLine> parse_line(std::string_view text, uint64_t line_number,
                              const AnswerOptions& defaults) {
   const Result<Json> json = parse_json(text);
   if (!json) return invalid_argument("{}", json.error().message);
-  return read_line(*json, line_number, defaults);
+  return read_line(*json, line_number, defaults, text);
 }
 
 }  // namespace pando

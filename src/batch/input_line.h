@@ -68,10 +68,11 @@ Status check_field_names(const nlohmann::json& line);
 // kInvalidArgument names field, found and expected. A line without an id gets its number.
 Result<BatchLine> parse_line(std::string_view text, uint64_t line_number,
                              const AnswerOptions& defaults);
-// The same for a line that is JSON already. `embed`: for bodies that ask for embeddings, or why the
-// model has none.
+// The same for a line that is JSON already; `text` is what it was read from, for the order of keys
+// in tools and others that a chat template writes out. `embed`: for bodies that ask for embeddings, or
+// why the model has none.
 Result<BatchLine> read_line(const nlohmann::json& json, uint64_t line_number,
-                            const AnswerOptions& defaults,
+                            const AnswerOptions& defaults, std::string_view text = {},
                             const Result<EmbedOptions>& embed = EmbedOptions());
 
 }  // namespace pando

@@ -53,7 +53,8 @@ Result<BatchLine> LineParser::parse_one(const InputRecord& record) const {
     case BatchTask::kScore:
       return read_score_line(*json, record.line, options_);
   }
-  return read_line(*json, record.line, options_.defaults, embed_);
+  return read_line(*json, record.line, options_.defaults,
+                   table_ ? std::string_view() : record.text, embed_);
 }
 
 }  // namespace pando

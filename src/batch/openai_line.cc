@@ -21,7 +21,8 @@ constexpr openai::Endpoint kEndpoints[] = {openai::Endpoint::kCompletions, opena
                                            openai::Endpoint::kEmbeddings};
 constexpr std::string_view kEnvelopeFields[] = {"custom_id", "method", "url", "body"};
 
-Status read_body(const Json& json, const Result<EmbedOptions>& embed, BatchLine& line) {
+Status read_body(const Json& json, std::string_view text, const Result<EmbedOptions>& embed,
+                 BatchLine& line) {
   Fields fields(json);
   std::string method = "POST", url;
   fields.only(kEnvelopeFields);
@@ -38,6 +39,7 @@ Status read_body(const Json& json, const Result<EmbedOptions>& embed, BatchLine&
   if (!body.is_object()) return invalid_argument("the line has no 'body'");
   const openai::BodyRules rules{.sampling = line.options.sampling,
                                 .chat = line.options.chat_options,
+                                .text = text,
                                 .embed = embed,
                                 .logits_hash = line.options.logits_hash,
                                 .is_batch = true};
@@ -57,14 +59,14 @@ bool is_openai_line(const Json& json) {
 }
 
 Result<BatchLine> parse_openai_line(const Json& json, const AnswerOptions& defaults,
-                                    const Result<EmbedOptions>& embed) {
+                                    std::string_view text, const Result<EmbedOptions>& embed) {
   BatchLine line{.form = LineForm::kOpenAi, .options = defaults};
   Fields fields(json);
   fields.text("custom_id", line.id);
   if (!fields.status()) return fields.status().error();
   if (!fields.has("custom_id")) return invalid_argument("the line has a 'url' but no 'custom_id'");
   line.id_json = json["custom_id"].dump();
-  if (Status status = read_body(json, embed, line); !status) {
+  if (Status status = read_body(json, text, embed, line); !status) {
     line.refused = status.error();
     line.questions.clear();
   }

@@ -13,7 +13,7 @@ bool is_openai_line(const nlohmann::json& json);
 // kInvalidArgument for a line without a custom_id; whatever else is wrong is said in `refused`,
 // for the answer. What a body does not say comes from `defaults` and `embed`.
 Result<BatchLine> parse_openai_line(const nlohmann::json& json, const AnswerOptions& defaults,
-                                    const Result<EmbedOptions>& embed);
+                                    std::string_view text, const Result<EmbedOptions>& embed);
 
 // The output line, without its end: {"id", "custom_id", "response": {"status_code", "request_id",
 // "body"}, "error": null}. `completions` are those of each question, n for each; with `error` they

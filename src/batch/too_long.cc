@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 
 #include "engine/prompt.h"
 
@@ -143,11 +144,20 @@ void fit_prompt(const Fitter& fitter, BatchQuestion& question) {
     request.tokens.erase(middle, middle + excess);
   } else {
     std::string* text = &request.prompt;
-    for (ChatMessage& message : request.messages)
-      if (text == &request.prompt || message.content.size() > text->size()) text = &message.content;
+    std::string* fields = nullptr;
+    for (ChatMessage& message : request.messages) {
+      if (text != &request.prompt && message.content.size() <= text->size()) continue;
+      text = &message.content;
+      fields = &message.fields;
+    }
     const int left = fitter.length(*text) - excess - kMargin;
     if (left < kLeastRoom) return;
     *text = fitter.without_middle(*text, left);
+    if (fields != nullptr && !fields->empty()) {  // where the parts of the whole text are
+      auto others = nlohmann::ordered_json::parse(*fields);
+      others.erase("content");
+      *fields = others.dump();
+    }
   }
   question.cut = fmt::format("the prompt of {} tokens is cut to {}: its middle is left out",
                              n_tokens, fitter.length(request));

@@ -35,11 +35,12 @@ pando_status open(pando_engine* engine, std::vector<Question> questions, pando_s
   return PANDO_OK;
 }
 
-// The questions of a line. `change` is free to alter the request of each, by its index.
+// The questions of a line; `text` is what it was read from. `change` is free to alter the request
+// of each, by its index.
 template <class Change>
 pando_status open_line(pando_engine* engine, const Json& line, const AnswerOptions& defaults,
-                       pando_stream** stream, const Change& change) {
-  Result<BatchLine> read = read_line(line, 1, defaults);
+                       pando_stream** stream, const Change& change, std::string_view text = {}) {
+  Result<BatchLine> read = read_line(line, 1, defaults, text);
   if (!read) return fail(read.error());
   if (read->refused) return fail(*read->refused);
   std::vector<Question> questions;
@@ -155,7 +156,7 @@ pando_status pando_ask_line(pando_engine* engine, const char* text, size_t size,
     AnswerOptions defaults;
     const Result<Json> line = read_line_json(std::string_view(text, size), defaults);
     if (!line) return fail(line.error());
-    return open_line(engine, *line, defaults, stream, kUnchanged);
+    return open_line(engine, *line, defaults, stream, kUnchanged, std::string_view(text, size));
   });
 }
 

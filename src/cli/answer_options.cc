@@ -1,6 +1,7 @@
 #include "cli/answer_options.h"
 
 #include <cmath>
+#include <cstdio>
 
 #include "cli/model_options.h"
 
@@ -15,6 +16,16 @@ CLI::Validator at_least_1() {
 }
 CLI::Validator a_number() {
   return expect("a number", [](double x) { return std::isfinite(x); });
+}
+
+std::optional<LocalTime> date_of(const std::string& text) {
+  LocalTime date;
+  int n_read = 0;
+  const bool is_date = std::sscanf(text.c_str(), "%4d-%2d-%2d%n", &date.year, &date.month,
+                                   &date.day, &n_read) == 3 &&
+                       n_read == static_cast<int>(text.size()) && date.year > 0 &&
+                       date.month >= 1 && date.month <= 12 && date.day >= 1 && date.day <= 31;
+  return is_date ? std::optional(date) : std::nullopt;
 }
 
 void add_sampling_options(CLI::App& app, SamplingOptions& s, const std::string& group) {
@@ -61,6 +72,15 @@ void add_prompt_options(CLI::App& app, AnswerOptions& o) {
       ->group(asking);
   app.add_flag("--thinking", o.chat_options.thinking,
                "Let the model think before it answers, where its chat template can turn that on")
+      ->group(asking);
+  app.add_option_function<std::string>(
+         "--date", [&o](const std::string& text) { o.chat_options.now = date_of(text); },
+         "What chat templates take for today, as in 2026-11-25 (default: the day of the start)")
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            return date_of(text) ? std::string() : text + ", expected a date as in 2026-11-25";
+          },
+          "DATE", ""))
       ->group(asking);
 }
 

@@ -99,6 +99,11 @@ void add_tokenizer_options(CLI::App& app, ModelArguments& a) {
                  "Directory, GGUF file or hub id of the tokenizer, where it is not the model's")
       ->check(not_empty())
       ->group(kGroup);
+  app.add_option("--chat-template", a.chat_template,
+                 "File with the Jinja template of conversations, or the name of one of several "
+                 "that the model has")
+      ->check(not_empty())
+      ->group(kGroup);
 }
 
 void add_model_options(CLI::App& app, ModelArguments& a) {
@@ -157,8 +162,11 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
     if (!found) return found.error();
     tokenizer = *found;
   }
-  Result<std::shared_ptr<const Model>> model = Model::load(
-      *path, {.weights = weights, .tokenizer = tokenizer, .threads = arguments.engine.threads});
+  Result<std::shared_ptr<const Model>> model =
+      Model::load(*path, {.weights = weights,
+                          .tokenizer = tokenizer,
+                          .chat_template = arguments.chat_template,
+                          .threads = arguments.engine.threads});
   if (!model) return model;
   for (const std::string& warning : (*model)->info().warnings) say("pando: {}\n", warning);
   return model;

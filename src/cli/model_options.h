@@ -13,13 +13,14 @@ namespace pando::cli {
 struct ModelArguments {
   std::string model;
   std::string tokenizer;
+  std::string chat_template;
   std::string weights = "stored";
   std::string kv_dtype = "f16";
   EngineOptions engine;
 };
 
 void add_model_options(CLI::App& app, ModelArguments& arguments);
-// Of these --model and --tokenizer only.
+// Of these --model, --tokenizer and --chat-template only.
 void add_tokenizer_options(CLI::App& app, ModelArguments& arguments);
 
 // The directory or file that --model names.

@@ -32,6 +32,19 @@ std::string hash_of_file(const std::string& path) {
   return hex(XXH3_64bits_digest(state.get()));
 }
 
+// Of a file its hash, else the name.
+std::string chat_template_text(const std::string& choice) {
+  std::error_code error;
+  return fs::is_regular_file(choice, error) ? hash_of_file(choice) : choice;
+}
+
+// Where chat templates write it.
+std::string date_text(const ChatOptions& options, const Model& model) {
+  const std::string day = model.chat_day();
+  if (day.empty() || !options.now) return day;
+  return fmt::format("{:04}-{:02}-{:02}", options.now->year, options.now->month, options.now->day);
+}
+
 }  // namespace
 
 Status take_generation_config(RunOptions& o) {
@@ -95,6 +108,8 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
       {"choices", list(a.choices)},
       {"chat", flag(a.chat)},
       {"thinking", flag(a.chat_options.thinking)},
+      {"chat-template", chat_template_text(o.model.chat_template)},
+      {"date", date_text(a.chat_options, engine.model())},
       {"max-tokens", std::to_string(s.max_tokens)},
       {"temperature", fmt::format("{}", s.temperature)},
       {"top-k", std::to_string(s.top_k)},

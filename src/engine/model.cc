@@ -68,8 +68,10 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
   }
   Result<ChatTemplate> chat =
       tokenizer != nullptr
-          ? ChatTemplate::load(own ? directory : options.tokenizer, *tokenizer)
+          ? ChatTemplate::load(own ? directory : options.tokenizer, *tokenizer,
+                               options.chat_template)
           : unsupported("the model directory has no tokenizer, which a chat template needs");
+  if (!chat && !options.chat_template.empty()) return chat.error();
   auto parts =
       std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer), std::move(chat),
                                     model::read_embedding_form(directory)});
@@ -123,5 +125,7 @@ Result<std::string> Model::render_chat(std::span<const ChatMessage> messages,
   if (!parts_->chat) return parts_->chat.error();
   return parts_->chat->render(messages, options);
 }
+
+std::string Model::chat_day() const { return parts_->chat ? parts_->chat->day() : std::string(); }
 
 }  // namespace pando

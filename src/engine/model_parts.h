@@ -6,7 +6,7 @@
 #include "model/embedding_form.h"
 #include "model/weights.h"
 #include "pando/model.h"
-#include "text/chat_template.h"
+#include "text/chat/chat_template.h"
 #include "text/tokenizer.h"
 
 namespace pando {

@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
+#include "openai/chat_fields.h"
 #include "openai/errors.h"
 #include "openai/sampling_fields.h"
 
@@ -28,8 +29,9 @@ constexpr std::string_view kEmbeddingFields[] = {
     "model", "input", "encoding_format", "dimensions", "user", "sharing", "cache"};
 constexpr std::string_view kChatFields[] = {
     "messages", "max_completion_tokens", "top_logprobs", "response_format", "chat_template_kwargs",
+    "tools", "tool_choice", "documents",
     // which may ask for nothing
-    "tools", "functions", "tool_choice", "parallel_tool_calls", "verbosity", "modalities"};
+    "functions", "parallel_tool_calls", "verbosity", "modalities"};
 
 void refuse_others(Fields& fields, const Json& body, std::span<const std::string_view> own) {
   for (const auto& [name, value] : body.items()) {
@@ -134,19 +136,16 @@ class Parser {
     fields_.flag("logprobs", sampling_.logprobs);
     fields_.integer("top_logprobs", sampling_.top_logprobs);
     const Json as_text = {{"type", "text"}};
-    Json format = as_text, kwargs = Json::object();
+    Json format = as_text;
     fields_.object("response_format", format);
     if (format != as_text) fields_.fail("response_format", format, "{\"type\": \"text\"}");
     read_unasked();
-    fields_.object("chat_template_kwargs", kwargs);
     Request request{.chat = rules_.chat};
-    Fields chat(kwargs);
-    chat.flag("enable_thinking", request.chat.thinking);
-    chat.only(std::initializer_list<std::string_view>{"enable_thinking"});
-    fields_.fail("chat_template_kwargs", chat);
+    const WrittenOrder order(rules_.text);
+    read_chat_options(fields_, order, request.chat);
     if (!fields_.status()) return;
     if (!fields_.has("messages")) return fields_.fail(lacks("messages"));
-    Result<std::vector<ChatMessage>> messages = parse_messages(json_["messages"]);
+    Result<std::vector<ChatMessage>> messages = parse_messages(json_["messages"], order);
     if (!messages) return fields_.fail(messages.error());
     request.messages = std::move(*messages);
     body_.requests.push_back(std::move(request));
@@ -160,9 +159,7 @@ class Parser {
           std::find(allowed.begin(), allowed.end(), json_[name]) == allowed.end())
         fields_.fail(name, json_[name], expected);
     };
-    expect("tools", Json::array({nothing}), "[]: tools are not offered");
-    expect("functions", Json::array({nothing}), "[]: functions are not offered");
-    expect("tool_choice", {"none", "auto"}, "\"none\" or \"auto\": tools are not offered");
+    expect("functions", Json::array({nothing}), "[]: 'tools' is their later name");
     expect("verbosity", Json::array({"medium"}), "\"medium\" or nothing: the model is as it is");
     expect("modalities", Json::array({Json::array({"text"})}), "[\"text\"]");
     bool ignored = false;

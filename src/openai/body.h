@@ -38,6 +38,7 @@ struct Body {
 struct BodyRules {
   SamplingOptions sampling;
   ChatOptions chat;
+  std::string_view text = {};  // that the body was read from, for the order of its keys
   Result<EmbedOptions> embed = EmbedOptions();  // or why the model's embeddings are not offered
   bool logits_hash = false;
   bool is_batch = false;  // nothing is streamed, or chosen for one request only

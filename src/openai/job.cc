@@ -131,7 +131,8 @@ class WireJob : public Job {
 
 Result<std::unique_ptr<Job>> make_job(Endpoint endpoint, const nlohmann::json& json,
                                       const JobContext& context) {
-  BodyRules rules{.embed = embed_options_for(context.model, {}),
+  BodyRules rules{.text = context.text,
+                  .embed = embed_options_for(context.model, {}),
                   .d_model = context.model.info().d_model,
                   .most_prompts = Bounds::kMostRequests,
                   .most_list_bytes = Bounds::kMostBytes};

@@ -60,10 +60,11 @@ class Bounds {
 // What a job is made with.
 struct JobContext {
   const Model& model;
-  int context;        // the engine's, in tokens
-  int max_answers;    // that one request may ask for, besides one for each prompt
-  Envelope envelope;  // of its answer
-  Bounds& bounds;     // for what is tokenised
+  int context;            // the engine's, in tokens
+  int max_answers;        // that one request may ask for, besides one for each prompt
+  Envelope envelope;      // of its answer
+  Bounds& bounds;         // for what is tokenised
+  std::string_view text;  // of the body
   const std::function<bool()>& given_up;  // true: nobody waits for what is made
 };
 

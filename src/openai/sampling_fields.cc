@@ -4,69 +4,6 @@
 #include "base/json.h"
 
 namespace pando {
-namespace {
-
-// No known template writes a "name".
-constexpr std::string_view kMessageFields[] = {
-    "role", "content", "name", "refusal", "audio", "function_call", "tool_calls", "annotations"};
-// Answers have these, and come back as messages.
-constexpr const char* kEmptyFields[] = {"refusal", "annotations", "audio", "function_call",
-                                        "tool_calls"};
-constexpr std::string_view kPartFields[] = {"type", "text"};
-
-// A content in parts, of which only texts are known.
-Status read_parts(const nlohmann::json& parts, size_t index, std::string& out) {
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const nlohmann::json& json = parts[i];
-    const std::string place = fmt::format("content[{}]", i);
-    if (!json.is_object())
-      return blame(place, invalid_argument("a part of message {} is {}, expected an object", index,
-                                           found_text(json)));
-    Fields fields(json);
-    std::string type, text;
-    fields.text("type", type);
-    if (type != "text")
-      fields.fail(blame("type", invalid_argument("a part of message {} is of type '{}', expected "
-                                                 "'text'",
-                                                 index, type)));
-    fields.only(kPartFields);
-    fields.text("text", text);
-    if (!fields.status()) return in_part(place, fields.status().error());
-    out += text;
-  }
-  return {};
-}
-
-Status read_message(const nlohmann::json& json, size_t index, ChatMessage& message) {
-  if (!json.is_object())
-    return invalid_argument("message {} is {}, expected an object", index, found_text(json));
-  Fields fields(json);
-  std::string ignored;
-  fields.only(kMessageFields);
-  fields.text("name", ignored);
-  fields.text("role", message.role);
-  for (const char* name : kEmptyFields)
-    if (fields.has(name) && fields[name] != nlohmann::json::array())
-      fields.fail(name, fields[name], "null or []");
-  const auto need = [&](const char* name) {
-    if (!fields.has(name))
-      fields.fail(blame(name, invalid_argument("message {} has no '{}'", index, name)));
-  };
-  need("role");
-  if (message.role == "developer") message.role = "system";  // its later name
-  if (message.role != "system" && message.role != "user" && message.role != "assistant")
-    fields.fail(blame("role", invalid_argument("the role of message {} is '{}', expected system, "
-                                               "developer, user or assistant",
-                                               index, message.role)));
-  if (message.role != "assistant") need("content");
-  if (!fields.status()) return fields.status();
-  if (fields.has("content") && fields["content"].is_array())
-    return read_parts(fields["content"], index, message.content);
-  fields.text("content", message.content);
-  return fields.status();
-}
-
-}  // namespace
 
 void read_sampling(Fields& fields, SamplingOptions& sampling) {
   fields.integer("max_tokens", sampling.max_tokens);
@@ -106,16 +43,6 @@ size_t list_bytes(const SamplingOptions& sampling) {
       sampling.logit_bias.size() * kBytesPerBias + sampling.stop_tokens.size() * sizeof(Token);
   for (const std::string& stop : sampling.stop) n_bytes += sizeof(stop) + stop.size();
   return n_bytes;
-}
-
-Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages) {
-  if (!messages.is_array() || messages.empty())
-    return invalid_field("messages", "is {}, expected a list of one or more", found_text(messages));
-  std::vector<ChatMessage> out(messages.size());
-  for (size_t i = 0; i < out.size(); ++i)
-    if (Status status = read_message(messages[i], i, out[i]); !status)
-      return in_part(fmt::format("messages[{}]", i), status.error());
-  return out;
 }
 
 }  // namespace pando

@@ -17,8 +17,4 @@ bool read_stream_options(Fields& fields, bool stream);
 // Memory of its lists, which each request has a copy of.
 size_t list_bytes(const SamplingOptions& sampling);
 
-// [{"role", "content"}, ...]; a content may also be a list of {"type": "text", "text"}, and the
-// assistant's may be missing.
-Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages);
-
 }  // namespace pando

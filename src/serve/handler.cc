@@ -30,8 +30,8 @@ bool is_json(std::string_view content_type) {
   return boost::beast::iequals(type, kJson);
 }
 
-// A chat template that is missing or not known is told by the files of the server, which are no
-// affair of its clients.
+// A chat template that is missing or cannot be read is told by the files of the server, which are
+// no affair of its clients.
 Error for_clients(const Service& service, std::string_view path, const Error& error) {
   const auto& chat = service.engine.model().parts().chat;
   if (chat || error.message != chat.error().message) return error;
@@ -39,9 +39,10 @@ Error for_clients(const Service& service, std::string_view path, const Error& er
       path == "/v1/answers" ? std::pair{"chat", "without 'chat' the prompt is the filled template"}
       : path == "/tokenize" ? std::pair{"messages", "'prompt' takes a text as it is"}
                             : std::pair{"messages", "/v1/completions takes a prompt as it is"};
-  return blame(field, unsupported("the model '{}' has no chat template that is known here (hint: "
-                                  "{})",
-                                  service.options.model_name, hint));
+  return blame(field,
+               unsupported("the model '{}' has no chat template that can be read here (hint: "
+                           "{})",
+                           service.options.model_name, hint));
 }
 
 // Either is there, or neither where there is more to tokenise than was allowed.
@@ -99,6 +100,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
                                    .max_answers = service.engine.options().max_open,
                                    .envelope = service.envelope(request.id),
                                    .bounds = bounds,
+                                   .text = request.body,
                                    .given_up = is_given_up});
   if (is_given_up()) return gone();
   if (!job && bounds.has_too_many_bytes() && most_bytes < openai::Bounds::kMostBytes) return {};

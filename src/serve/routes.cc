@@ -6,6 +6,7 @@
 #include "base/fields.h"
 #include "engine/model_parts.h"
 #include "engine/prompt.h"
+#include "openai/chat_fields.h"
 #include "openai/errors.h"
 #include "openai/sampling_fields.h"
 #include "pando/version.h"
@@ -56,31 +57,27 @@ Result<HttpResponse> metrics(Service& service, const HttpRequest&, const Json&) 
       .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
-Result<HttpResponse> tokenize(Service& service, const HttpRequest&, const Json& body) {
+Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const Json& body) {
   const Model& model = service.engine.model();
   Fields fields(body);
   Request request;
   std::string ignored;
   bool add_special = true, with_texts = false;
-  Json kwargs = Json::object();
   fields.text("model", ignored);
   fields.text("prompt", request.prompt);
   fields.flag("add_special_tokens", add_special);
   fields.flag("add_generation_prompt", request.chat.add_generation_prompt);
   fields.flag("return_token_strs", with_texts);
-  fields.object("chat_template_kwargs", kwargs);
-  Fields chat(kwargs);
-  chat.flag("enable_thinking", request.chat.thinking);
-  chat.only(std::initializer_list<std::string_view>{"enable_thinking"});
-  fields.fail("chat_template_kwargs", chat);
-  fields.only(std::initializer_list<std::string_view>{"model", "prompt", "messages",
-                                                      "add_special_tokens", "add_generation_prompt",
-                                                      "return_token_strs", "chat_template_kwargs"});
+  const WrittenOrder order(asked.body);
+  read_chat_options(fields, order, request.chat);
+  fields.only(std::initializer_list<std::string_view>{
+      "model", "prompt", "messages", "add_special_tokens", "add_generation_prompt",
+      "return_token_strs", "chat_template_kwargs", "tools", "tool_choice", "documents"});
   if (!fields.status()) return fields.status().error();
   if (fields.has("prompt") == fields.has("messages"))
     return invalid_argument("expected one of 'prompt' and 'messages'");
   if (fields.has("messages")) {
-    Result<std::vector<ChatMessage>> messages = parse_messages(body["messages"]);
+    Result<std::vector<ChatMessage>> messages = parse_messages(body["messages"], order);
     if (!messages) return messages.error();
     request.messages = std::move(*messages);
   }

@@ -9,7 +9,6 @@ namespace pando {
 namespace {
 
 constexpr const char* kEndOfText = "<|endoftext|>";
-// Also in tools/chat_golden.py; rendered by render_generated.
 constexpr const char* kChatTemplate =
     "{% for message in messages %}{{ message.role + ': ' + message.content + '\\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ 'assistant:' }}"

@@ -30,7 +30,8 @@ std::string refused(const std::string& text, const AnswerOptions& defaults = {})
 
 std::string shown(const Request& request) {
   std::string text;
-  for (const auto& [role, content] : request.messages) text += "[" + role + "|" + content + "]";
+  for (const auto& [role, content, fields] : request.messages)
+    text += "[" + role + "|" + content + "]";
   return text + request.prompt;
 }
 
@@ -77,6 +78,31 @@ TEST(ChatLine, NamesAndAnswersWithoutText) {
         << message;
 }
 
+// What templates write out keeps its order.
+TEST(ChatLine, ToolsAndFieldsOfMessages) {
+  const Request request = asked(
+      R"({"messages": [{"role": "user", "content": "Q"}, {"tool_calls": [{"z": 1, "a": {"y": 2,
+          "b": 3}}], "role": "assistant", "content": null}, {"role": "tool", "content": "A",
+          "tool_call_id": "1"}], "tools": [{"type": "function", "b": 1, "a": 2}],
+          "documents": [{"title": "T", "a": 1}], "chat_template_kwargs": {"z": [1], "a": null}})");
+  EXPECT_EQ(request.messages[0].fields, "");
+  EXPECT_EQ(request.messages[1].fields,
+            R"({"tool_calls":[{"z":1,"a":{"y":2,"b":3}}],"role":"assistant","content":null})");
+  EXPECT_EQ(request.messages[2].fields, R"({"role":"tool","tool_call_id":"1"})");
+  EXPECT_EQ(request.messages[2].content, "A");
+  EXPECT_EQ(request.chat.tools, R"([{"type":"function","b":1,"a":2}])");
+  EXPECT_EQ(request.chat.documents, R"([{"title":"T","a":1}])");
+  EXPECT_EQ(request.chat.template_kwargs, R"({"z":[1],"a":null})");
+  const Request body = asked(
+      R"({"custom_id": "c", "url": "/v1/chat/completions", "body": {"messages": [{"role": "user",
+          "content": "Q"}], "tools": [{"type": "function", "b": 1, "a": 2}]}})");
+  EXPECT_EQ(body.chat.tools, R"([{"type":"function","b":1,"a":2}])");
+  EXPECT_EQ(asked(R"({"messages": [{"role": "user", "content": "Q"}], "tools": [{}],
+                      "tool_choice": "none"})")
+                .chat.tools,
+            "");
+}
+
 TEST(ChatLine, APromptStaysThePrompt) {
   EXPECT_EQ(shown(asked(R"({"prompt": "P"})", chat_defaults())), "P");
 }
@@ -117,8 +143,17 @@ TEST(ChatLine, ShapesThatAreRefused) {
             "field 'name' is 5, expected a string");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q", "nam": "x"}]})"),
             "unknown field 'nam' (hint: 'name'?)");
-  EXPECT_EQ(refused(R"({"messages": [{"role": "tool", "content": "Q"}]})"),
-            "the role of message 0 is 'tool', expected system, developer, user or assistant");
+  EXPECT_EQ(refused(R"({"messages": [{"role": "", "content": "Q"}]})"),
+            "the role of message 0 is empty");
+  EXPECT_EQ(refused(R"({"messages": [{"role": "assistant", "tool_calls": [5]}]})"),
+            "a tool call of message 0 is 5, expected an object");
+  const std::string user = R"("messages": [{"role": "user", "content": "Q"}], )";
+  EXPECT_EQ(refused("{" + user + R"("tools": [1]})"), "field 'tools' has 1, expected objects");
+  EXPECT_EQ(refused("{" + user + R"("documents": {}})"),
+            "field 'documents' is {}, expected a list");
+  EXPECT_EQ(refused(R"({"prompt": "P", "tools": []})"),
+            "field 'tools' goes with 'messages', or with 'questions' that are asked as a "
+            "conversation");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q"}], "prompt": "P"})"),
             "expected one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
   EXPECT_EQ(
@@ -185,16 +220,14 @@ TEST(ChatBatch, TheContextIsComputedOnce) {
 }
 
 TEST(ChatBatch, AConversationThatIsRefusedFailsAlone) {
-  const Ran ran = run(R"({"id": "m", "messages": [{"role": "tool", "content": "Q"}]}
+  const Ran ran = run(R"({"id": "m", "messages": [{"role": "", "content": "Q"}]}
 {"id": "n", "messages": [{"role": "user", "content": "Q"}]}
 )",
                       {});
   ASSERT_TRUE(ran.summary.ok());
   EXPECT_EQ(ran.summary->bad_lines, 1u);
   EXPECT_EQ(ran.summary->answers, 1u);
-  EXPECT_EQ(ran.problems,
-            std::vector<std::string>{"line 1: the role of message 0 is 'tool', expected system, "
-                                     "developer, user or assistant"});
+  EXPECT_EQ(ran.problems, std::vector<std::string>{"line 1: the role of message 0 is empty"});
 }
 
 TEST(ChatBatch, WithoutATemplateNothingIsRead) {
@@ -202,7 +235,7 @@ TEST(ChatBatch, WithoutATemplateNothingIsRead) {
   RandomModelOptions options;
   options.out = folder.path();
   ASSERT_TRUE(make_random_model(options).ok());
-  folder.write("chat_template.jinja", "{{ messages }}");
+  folder.write("chat_template.jinja", "{{ messages|nope }}");
   const std::shared_ptr<const Model> model = *Model::load(folder.path());
   const Ran ran = run(R"({"context": "C", "questions": ["Q"]})", chat_defaults(), model);
   ASSERT_FALSE(ran.summary.ok());

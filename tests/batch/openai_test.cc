@@ -154,7 +154,12 @@ TEST(OpenAi, BadRequestsAreAnswered) {
             "field 'messages' is [], expected a list of one or more");
   EXPECT_EQ(error_of("/v1/chat/completions",
                      R"({"messages": [{"role": "user", "content": "Q"}], "tools": [{}]})"),
-            "field 'tools' is [...], expected []: tools are not offered");
+            "the chat template has no place for tools, expected none");
+  EXPECT_EQ(
+      error_of("/v1/chat/completions",
+               R"({"messages": [{"role": "user", "content": "Q"}], "tool_choice": "required"})"),
+      "field 'tool_choice' is \"required\", expected \"auto\" or \"none\": the model cannot be "
+      "made to call a tool");
   EXPECT_EQ(error_of("/v1/other", "{}"),
             "field 'url' is \"/v1/other\", expected one of /v1/completions, "
             "/v1/chat/completions, /v1/embeddings");

@@ -350,14 +350,24 @@ TEST_F(RunTest, Chat) {
   EXPECT_NE(thinking.out, chat.out);
 
   std::filesystem::copy(at("m"), at("unknown"));
-  folder().write("unknown/chat_template.jinja", "{{ messages }}");
+  folder().write("unknown/chat_template.jinja", "\n{{ messages|nope }}");
   const std::string unknown = "run --model unknown --threads 1 --kv-memory 64MiB --max-tokens 2 ";
   const Finished refused = pando(unknown + "--input chat.jsonl --chat");
   EXPECT_EQ(refused.code, kFailed) << refused;
   EXPECT_TRUE(
-      refused.says("chat_template.jinja': the chat template is not a known one (its hash is"))
+      refused.says("chat_template.jinja': chat template, line 2: no filter named 'nope' (known: "))
       << refused;
   EXPECT_EQ(pando(unknown + "--input good.jsonl").code, kOk);
+
+  folder().write("mine.jinja", "{{ messages[0].content }}{{ strftime_now('%Y') }}");
+  const std::string forced = unknown + "--input chat.jsonl --chat --chat-template ";
+  EXPECT_EQ(pando(forced + "mine.jinja").code, kOk);
+  EXPECT_EQ(pando(forced + "mine.jinja --date 2026-11-25").code, kOk);
+  EXPECT_TRUE(pando(forced + "mine.jinja --date today").says("expected a date as in 2026-11-25"));
+  const Finished other = pando(forced + "other");
+  EXPECT_EQ(other.code, kFailed) << other;
+  EXPECT_TRUE(other.says("the chat template 'other' is neither a file nor one of the model's"))
+      << other;
 }
 
 TEST_F(RunTest, NamesThatAreNoUtf8) {

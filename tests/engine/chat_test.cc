@@ -81,15 +81,15 @@ TEST(Chat, NoBeginningOfSequenceIsAdded) {
             static_cast<int>(std::string("user: a\nassistant:").size()));
 }
 
-TEST(Chat, AnUnknownTemplateDisturbsNothingElse) {
+TEST(Chat, ATemplateThatCannotBeReadDisturbsNothingElse) {
   const auto model =
-      with_config([](nlohmann::json& config) { config["chat_template"] = "{{ messages }}"; });
+      with_config([](nlohmann::json& config) { config["chat_template"] = "{{ messages|nope }}"; });
   Result<std::unique_ptr<Engine>> engine = Engine::open(model, tiny_options());
   EXPECT_TRUE((*engine)->complete(tiny_request("a")).ok());
   const auto refused = (*engine)->complete(chat_request({{"user", "a"}}));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-  EXPECT_NE(refused.error().message.find("the chat template is not a known one"),
+  EXPECT_NE(refused.error().message.find("chat template, line 1: no filter named 'nope'"),
             std::string::npos);
 }
 

@@ -1,31 +1,39 @@
-// Conversations through every known chat template. The input is messages with a zero byte between;
-// the first byte of a message chooses its role.
+// The text of a chat template, a zero byte, a user's message: compiled and rendered within small
+// limits. What is compiled twice renders the same.
 #include "fuzz/fuzz.h"
-#include "text/chat_forms.h"
+#include "text/chat/chat_template.h"
+#include "text/chat/jinja.h"
+#include "text/chat/jinja_json.h"
 
 using namespace pando;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  std::string_view text = fuzz::text_of(data, size);
-  if (find_invalid_utf8(text)) return 0;
-  static constexpr std::string_view kRoles[] = {"user", "assistant", "system"};
-  std::vector<ChatMessage> messages;
-  while (!text.empty()) {
-    const std::string_view piece = text.substr(0, text.find('\0'));
-    text.remove_prefix(std::min(text.size(), piece.size() + 1));
-    if (piece.empty() || (piece[0] & 0x80) != 0) continue;
-    messages.push_back({std::string(kRoles[piece[0] % 3]), std::string(piece.substr(1))});
+  const auto [text, content] = fuzz::pieces_of<2>(fuzz::text_of(data, size));
+  const auto compiled = jinja::Template::compile(text);
+  if (!compiled) {
+    fuzz::check_error(compiled.error());
+    return 0;
   }
-  if (messages.empty()) return 0;
-  for (const bool thinking : {false, true}) {
-    const ChatOptions options{.thinking = thinking};
-    for (const ChatForm& form : chat_forms()) {
-      const auto rendered = form.render({messages, options, "<s>", "</s>"});
-      if (!rendered)
-        fuzz::check_error(rendered.error());
-      else
-        fuzz::demand(!find_invalid_utf8(rendered->text), "a prompt that is not UTF-8");
-    }
+  if (find_invalid_utf8(content)) return 0;
+  const nlohmann::ordered_json messages = {{{"role", "user"}, {"content", std::string(content)}}};
+  const nlohmann::ordered_json tools = {{{"name", "f"}, {"x", {1, 2.5, nullptr, true, "é"}}}};
+  const jinja::Variables variables = {{"messages", jinja::value_of(messages)},
+                                      {"tools", jinja::value_of(tools)},
+                                      {"bos_token", jinja::make_string("<s>")}};
+  constexpr jinja::Limits kLimits = {.n_steps = 20000,
+                                     .output_bytes = 100000,
+                                     .value_bytes = 100000,
+                                     .memory_bytes = 2000000,
+                                     .depth = 300};
+  const auto first = compiled->render(variables, {}, kLimits);
+  const auto second = compiled->render(variables, {}, kLimits);
+  fuzz::demand(first.ok() == second.ok(), "a rendering that differs from the one before");
+  if (!first) {
+    fuzz::check_error(first.error());
+    return 0;
   }
+  fuzz::demand(*first == *second, "a text that differs from the one before");
+  fuzz::demand(first->size() <= kLimits.output_bytes, "a text beyond the limit");
+  fuzz::demand(!find_invalid_utf8(*first), "a prompt that is not UTF-8");
   return 0;
 }

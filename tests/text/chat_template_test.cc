@@ -1,267 +1,293 @@
-// Every known template against the renderings of the reference (tools/chat_golden.py), and what is
-// refused.
-#include "text/chat_template.h"
+// Published templates against `transformers` (tools/chat_golden.py), where templates are found, and
+// what is refused.
+#include "text/chat/chat_template.h"
 
 #include <xxhash.h>
 
-#include <set>
-
 #include "base/gguf_writer.h"
 #include "text/byte_tokenizer.h"
-#include "text/chat_conversations.h"
-#include "text/chat_forms.h"
 #include "text/text_testing.h"
 
 namespace pando::testing {
 namespace {
 
-const Json& golden() {
-  static const Json document = [] {
-    Result<Json> read = read_json_file(PANDO_SOURCE_DIR "/tests/text/data/chat_golden.json");
-    return read.ok() ? std::move(*read) : throw std::runtime_error(read.error().message);
-  }();
-  return document;
+using Ordered = nlohmann::ordered_json;
+
+Ordered read_ordered(const char* name) {
+  std::ifstream file(std::string(PANDO_SOURCE_DIR "/tests/text/data/") + name);
+  return Ordered::parse(file);
 }
 
-ChatTemplate known(const Json& entry) {
-  const uint64_t hash = std::stoull(entry["hash"].get<std::string>(), nullptr, 16);
-  Result<ChatTemplate> found =
-      ChatTemplate::with_hash(hash, "golden", {entry["bos"], entry["eos"]});
-  EXPECT_TRUE(found.ok()) << entry["name"] << ": " << found.error().message;
-  EXPECT_EQ(found->name(), entry["name"]);
-  return *found;
+std::string hash_text(std::string_view text) {
+  return fmt::format("{:016x}", static_cast<uint64_t>(XXH3_64bits(text.data(), text.size())));
 }
 
-std::vector<ChatMessage> messages_of(const Json& conversation) {
+std::vector<ChatMessage> messages_of(const Ordered& conversation) {
   std::vector<ChatMessage> messages;
-  for (const Json& message : conversation) messages.push_back({message[0], message[1]});
+  for (const Ordered& message : conversation)
+    messages.push_back({message["role"], "", message.dump()});
   return messages;
 }
 
-// As the tool writes it: "text:...", or "error:" and the template's own words.
-std::string outcome(const ChatTemplate& chat, const std::vector<ChatMessage>& messages,
-                    const ChatOptions& options) {
-  const Result<std::string> text = chat.render(messages, options);
-  if (text.ok()) return "text:" + *text;
-  EXPECT_EQ(text.error().code, ErrorCode::kInvalidArgument);
-  const std::string begin = "chat template '" + std::string(chat.name()) + "'";
-  std::string message = text.error().message;
-  EXPECT_TRUE(message.starts_with(begin)) << message;
-  message.erase(0, begin.size());
-  if (message.starts_with(": ")) return "error:" + message.substr(2);
-  return message.starts_with(" leaves a system message out") ? "error:left out" : message;
+ChatOptions options_of(const Ordered& conversation, const Ordered& entry) {
+  ChatOptions options;
+  options.add_generation_prompt = conversation["generation_prompt"];
+  options.thinking = conversation["thinking"].get<bool>() && entry["switch"].get<bool>();
+  if (conversation.contains("tools")) options.tools = conversation["tools"].dump();
+  if (entry.contains("tools")) options.tools = entry["tools"].dump();
+  if (conversation.contains("documents")) options.documents = conversation["documents"].dump();
+  for (const Ordered& name : entry["unread"])
+    (name == "tools" ? options.tools : options.documents) = "";
+  if (conversation.contains("kwargs")) options.template_kwargs = conversation["kwargs"].dump();
+  options.now = LocalTime{2024, 2, 9, 13, 5, 7};
+  return options;
+}
+
+void check_template(const Ordered& entry, const std::string& text, const NamedTokens& tokens,
+                    const Ordered& conversations) {
+  const std::string name = entry["name"];
+  const auto chat = ChatTemplate::from_text(text, name, tokens);
+  ASSERT_TRUE(chat.ok()) << chat.error().message;
+  EXPECT_EQ(chat->takes_parts(), entry["parts"].get<bool>()) << name;
+  EXPECT_EQ(chat->takes_arguments(), entry["arguments"].get<bool>()) << name;
+  std::istringstream hashes(entry["renderings"].get<std::string>());
+  size_t i = 0;
+  for (std::string expected; hashes >> expected; ++i) {
+    const Ordered& conversation = conversations[i];
+    const Result<std::string> out =
+        chat->render(messages_of(conversation["messages"]), options_of(conversation, entry));
+    const std::string found = out ? hash_text(*out) : "-";
+    EXPECT_EQ(found, expected) << name << ", conversation " << i << ": "
+                               << (out ? *out : out.error().message);
+  }
+  EXPECT_EQ(i, 200u);
 }
 
 TEST(ChatTemplate, RendersAsTheReference) {
-  int n = 0;
-  for (const Json& entry : golden()["templates"]) {
-    const ChatTemplate chat = known(entry);
-    for (const Json& rendering : entry["renderings"]) {
-      ChatOptions options;
-      options.add_generation_prompt = rendering["generation_prompt"];
-      options.thinking = rendering["thinking"];
-      const std::string expected = rendering.contains("text")
-                                       ? "text:" + rendering["text"].get<std::string>()
-                                       : "error:" + rendering["error"].get<std::string>();
-      const std::string& title = rendering["conversation"].get_ref<const std::string&>();
-      EXPECT_EQ(outcome(chat, messages_of(golden()["conversations"][title]), options), expected)
-          << entry["name"] << ", " << title;
-      ++n;
-    }
-  }
-  EXPECT_GT(n, 500);
-}
-
-TEST(ChatTemplate, RendersRandomConversationsAsTheReference) {
-  for (const Json& entry : golden()["templates"]) {
-    const ChatTemplate chat = known(entry);
-    const Thinking thinking =
-        find_chat_form(std::stoull(entry["hash"].get<std::string>(), nullptr, 16))->thinking;
-    uint64_t hash = 0;
-    for (int i = 0; i < entry["random_conversations"]; ++i) {
-      const RandomConversation drawn = random_conversation(i);
-      ChatOptions options;
-      options.add_generation_prompt = drawn.generation_prompt;
-      options.thinking =
-          thinking == Thinking::kSwitch ? drawn.thinking : thinking == Thinking::kAlways;
-      const std::string text = outcome(chat, drawn.messages, options);
-      hash = XXH3_64bits_withSeed(text.data(), text.size(), hash);
-    }
-    EXPECT_EQ(fmt::format("{:016x}", hash), entry["random_hash"]) << entry["name"];
+  const std::filesystem::path folder = PANDO_SHARED_DATA "/chat-templates";
+  if (!is_there(folder)) GTEST_SKIP() << folder << " is not there";
+  const Ordered golden = read_ordered("chat_golden.json");
+  const Ordered conversations = read_ordered("chat_conversations.json");
+  NamedTokens tokens;
+  for (const auto& [name, token] : golden["tokens"].items())
+    tokens.emplace_back(name, token.get<std::string>());
+  for (const Ordered& entry : golden["templates"]) {
+    const auto text = read_text_file(folder / (entry["name"].get<std::string>() + ".jinja"));
+    ASSERT_TRUE(text.ok()) << text.error().message;
+    ASSERT_EQ(hash_text(*text), entry["hash"]) << entry["name"];
+    check_template(entry, *text, tokens, conversations);
   }
 }
 
-// Every entry of the table is in the reference.
-TEST(ChatTemplate, NoTemplateWithoutReference) {
-  std::set<std::string> names;
-  for (const Json& entry : golden()["templates"]) names.insert(entry["name"]);
-  EXPECT_EQ(names.size(), chat_forms().size());
+ChatTemplate made(std::string_view text, NamedTokens tokens = {}) {
+  auto chat = ChatTemplate::from_text(text, "'file'", std::move(tokens));
+  EXPECT_TRUE(chat.ok()) << chat.error().message;
+  return *chat;
 }
 
-TEST(ChatTemplate, SpaceIsWhatPythonStrips) {
-  std::set<char32_t> found;
-  for (char32_t point = 0; point < 0x110000; ++point) {
-    if (point >= 0xd800 && point < 0xe000) continue;
-    std::string text;
-    append_utf8(point, &text);
-    const std::string around = text + "a" + text + "b" + text;
-    if (trim_space(text).empty()) found.insert(point);
-    EXPECT_EQ(trim_space(around), found.contains(point) ? "a" + text + "b" : around);
-  }
-  EXPECT_EQ(found, golden()["spaces"].get<std::set<char32_t>>());
-  for (const char* broken : {"\x80\x80\x80\x80\x80", "a\xc2", "\xa0"})
-    EXPECT_EQ(trim_space(broken), broken);
+const std::vector<ChatMessage> kUser = {{"user", "?"}};
+
+TEST(ChatTemplate, WhatATemplateIsGiven) {
+  const ChatTemplate chat = made(
+      "{{ bos_token }}{{ messages|tojson }}{{ tools|tojson }}{{ documents|tojson }}"
+      "{{ add_generation_prompt }}{{ enable_thinking }}{{ thinking }}{{ extra }}",
+      {{"bos_token", "<s>"}});
+  ChatOptions options;
+  options.tools = R"([{"z": 1, "a": 2}])";
+  options.documents = R"([{"title": "t"}])";
+  options.template_kwargs = R"({"extra": [1, null], "thinking": "so"})";
+  const std::vector<ChatMessage> messages = {
+      {"user", "?"},
+      {"assistant", "", R"({"tool_calls": [{"id": "1"}], "content": null, "name": null})"},
+      {"tool", "x", R"({"tool_call_id": "1"})"},
+      {"assistant", "y", R"({"reasoning": "r"})"}};
+  EXPECT_EQ(*chat.render(messages, options),
+            "<s>[{\"role\": \"user\", \"content\": \"?\"}, {\"role\": \"assistant\", "
+            "\"tool_calls\": [{\"id\": \"1\"}]}, {\"role\": \"tool\", \"content\": \"x\", "
+            "\"tool_call_id\": \"1\"}, {\"thinking\": \"r\", \"role\": \"assistant\", \"content\": "
+            "\"y\", \"reasoning\": \"r\", \"reasoning_content\": \"r\"}]"
+            "[{\"z\": 1, \"a\": 2}][{\"title\": \"t\"}]TrueFalseso[1, None]");
 }
 
-TEST(ChatTemplate, HashIsOfTheTextAsJinjaReadsIt) {
-  const uint64_t hash = ChatTemplate::hash("a\nb");
-  EXPECT_EQ(hash, 0xc60f8ba575c1ad36u);
-  for (const char* same : {"a\nb\n", "a\r\nb", "a\rb\r", "a\nb\r\n"})
-    EXPECT_EQ(ChatTemplate::hash(same), hash) << same;
-  for (const char* other : {"a\nb\n\n", "a\n\rb", "a b", "a\nb "})
-    EXPECT_NE(ChatTemplate::hash(other), hash) << other;
+TEST(ChatTemplate, PartsOfContent) {
+  const std::vector<ChatMessage> parts = {
+      {"user", "",
+       R"({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})"}};
+  const ChatTemplate plain = made("{% for m in messages %}{{ m.content }}{% endfor %}");
+  EXPECT_FALSE(plain.takes_parts());
+  EXPECT_EQ(*plain.render(parts, {}), "ab");
+  const ChatTemplate takes = made(
+      "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in "
+      "m.content %}[{{ p.text }}]{% endfor %}{% endif %}{% endfor %}");
+  EXPECT_TRUE(takes.takes_parts());
+  EXPECT_EQ(*takes.render(parts, {}), "[a][b]");
 }
 
-TEST(ChatTemplate, UnknownTextIsRefused) {
-  const auto chat = ChatTemplate::recognise("{{ messages }}", "dir/tokenizer_config.json", {});
-  ASSERT_FALSE(chat.ok());
-  EXPECT_EQ(chat.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(chat.error().message,
-            fmt::format("'dir/tokenizer_config.json': the chat template is not a known one (its "
-                        "hash is {:016x}; hint: ask without chat, with a prompt template of your "
-                        "own)",
-                        ChatTemplate::hash("{{ messages }}")));
+TEST(ChatTemplate, ASystemMessageIsNotLost) {
+  const std::vector<ChatMessage> asked = {{"system", " Be\n brief. "}, {"user", "?"}};
+  const ChatTemplate loses = made(
+      "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}");
+  EXPECT_EQ(loses.render(asked, {}).error().message,
+            "the chat template leaves message 0, of the system, out where this conversation has it "
+            "(hint: put its text into the user's message)");
+  EXPECT_TRUE(loses.render(kUser, {}).ok());
+  EXPECT_TRUE(loses.render(std::vector<ChatMessage>{{"system", " "}, {"user", "?"}}, {}).ok());
+  for (const char* keeps :
+       {"{{ messages[0].content|trim }}", "{{ messages[0].content|tojson }}",
+        "{{ messages[0].content|upper }}", "{{ messages[0].content.split()|join('_') }}",
+        "{{ messages[0].content|length }}", "{{ messages }}"})
+    EXPECT_TRUE(made(keeps).render(asked, {}).ok()) << keeps;
 }
 
-TEST(ChatTemplate, TokensThatItWritesMustBeNamed) {
-  constexpr uint64_t kLlama2 = 0x24f6d97f87d647f5, kPhi3 = 0x82fc89c04c54ba66,
-                     kQwen2 = 0xd5d943bd0bd9082f;
-  EXPECT_TRUE(ChatTemplate::with_hash(kQwen2, "f", {}).ok());
-  EXPECT_TRUE(ChatTemplate::with_hash(kPhi3, "f", {std::nullopt, "</s>"}).ok());
-  const auto no_bos = ChatTemplate::with_hash(kLlama2, "f", {std::nullopt, "</s>"});
-  ASSERT_FALSE(no_bos.ok());
-  EXPECT_EQ(no_bos.error().message,
-            "'f': the chat template writes the bos_token, which the tokenizer does not name");
-  EXPECT_NE(ChatTemplate::with_hash(kLlama2, "f", {"<s>", std::nullopt})
-                .error()
-                .message.find("eos_token"),
-            std::string::npos);
-}
-
-TEST(ChatTemplate, WhatIsRefusedBeforeRendering) {
-  const std::vector<ChatMessage> user = {{"user", "?"}};
+TEST(ChatTemplate, Thinking) {
   ChatOptions thinking;
   thinking.thinking = true;
-  const ChatTemplate qwen2 = *ChatTemplate::with_hash(0xd5d943bd0bd9082f, "f", {});
-  EXPECT_EQ(qwen2.render(user, thinking).error().message,
-            "chat template 'qwen2' knows no thinking, expected it turned off");
-  const ChatTemplate always = *ChatTemplate::with_hash(0xbdee364f122d2352, "f", {});
-  EXPECT_EQ(always.render(user, {}).error().message,
-            "chat template 'qwen3-thinking-2507' always thinks, expected thinking turned on");
-  EXPECT_EQ(qwen2.render({}, {}).error().message, "the conversation has no messages");
-  const std::vector<ChatMessage> tool = {{"user", "?"}, {"tool", "!"}};
-  EXPECT_EQ(qwen2.render(tool, {}).error().message,
-            "the role of a message is 'tool', expected system, user or assistant");
+  EXPECT_EQ(made("{{ messages[0].content }}").render(kUser, thinking).error().message,
+            "the chat template has no switch for thinking, expected it not to be asked for");
+  for (const char* name : {"enable_thinking", "thinking"}) {
+    const ChatTemplate chat = made(fmt::format("{{{{ {} }}}}", name));
+    EXPECT_EQ(*chat.render(kUser, thinking), "True");
+    EXPECT_EQ(*chat.render(kUser, {}), "False");
+  }
 }
 
 TEST(ChatTemplate, TodaysDate) {
-  const ChatTemplate llama = *ChatTemplate::with_hash(0xc3d57e38f5ff0756, "f", {"<b>", "<e>"});
+  const ChatTemplate chat = made("{{ strftime_now('%d %b %Y') }}");
+  EXPECT_TRUE(chat.reads_clock());
+  EXPECT_FALSE(made("x").reads_clock());
   ChatOptions options;
-  options.date = "01 Feb 2030";
-  const std::vector<ChatMessage> user = {{"user", "?"}};
-  EXPECT_NE(llama.render(user, options)->find("Today Date: 01 Feb 2030\n\n<|eot_id|>"),
-            std::string::npos);
+  options.now = LocalTime{.year = 2030, .month = 2, .day = 1};
+  EXPECT_EQ(*chat.render(kUser, options), "01 Feb 2030");
+  EXPECT_EQ(*made("{{ strftime_now('%Y-%m-%d') }}").render(kUser, {}), chat.day());
+  EXPECT_EQ(made("x").day(), "");
+}
+
+TEST(ChatTemplate, WhatIsRefused) {
+  EXPECT_EQ(ChatTemplate::from_text("a\n{{ x|nope }}", "'dir/file'", {}).error().code,
+            ErrorCode::kUnsupported);
+  EXPECT_EQ(ChatTemplate::from_text("a\n{% nope %}", "'dir/file'", {}).error().message,
+            "'dir/file': chat template, line 2: unknown tag 'nope'");
+  const ChatTemplate chat = made("\n{{ raise_exception('Roles must alternate') }}");
+  EXPECT_EQ(chat.render(kUser, {}).error().message,
+            "the chat template, line 2: Roles must alternate");
+  EXPECT_EQ(chat.render(kUser, {}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(chat.render({}, {}).error().message, "the conversation has no messages");
+  ChatOptions wrong;
+  wrong.tools = "{}";
+  EXPECT_EQ(chat.render(kUser, wrong).error().message, "field 'tools' is {}, expected a list");
+  EXPECT_EQ(chat.render(kUser, {.tools = "[{}]"}).error().message,
+            "the chat template has no place for tools, expected none");
 }
 
 class ChatTemplateFiles : public ::testing::Test {
  protected:
-  Result<ChatTemplate> load() const {
-    Result<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::load(directory.path());
-    EXPECT_TRUE(tokenizer.ok()) << tokenizer.error().message;
-    return ChatTemplate::load(directory.path(), **tokenizer);
+  Result<ChatTemplate> load(const std::string& choice = {}) const {
+    const auto tokenizer = load_tokenizer(directory.path());
+    return ChatTemplate::load(directory.path(), *tokenizer, choice);
+  }
+  std::string rendered(const std::string& choice = {}, const ChatOptions& options = {}) const {
+    const auto chat = load(choice);
+    if (!chat) return chat.error().message;
+    const auto text = chat->render(kUser, options);
+    return text ? *text : text.error().message;
   }
   void SetUp() override {
     ASSERT_TRUE(write_byte_tokenizer(directory.path()).ok());
     config = *read_json_file(directory.path() / "tokenizer_config.json");
-    text = config["chat_template"];
-    config.erase("chat_template");
+  }
+  void set_config(const Json& chat_template) {
+    config["chat_template"] = chat_template;
+    directory.write_json("tokenizer_config.json", config);
   }
 
   TempDirectory directory;
   Json config;
-  std::string text;  // of the template that generated models have
 };
 
 TEST_F(ChatTemplateFiles, WhereATemplateIsFound) {
-  EXPECT_EQ(load()->name(), "generated");
-  directory.write_json("tokenizer_config.json", config);
-  EXPECT_EQ(
-      load().error().message,
-      fmt::format("'{}' has no chat template (hint: ask without chat)", directory.path().string()));
+  EXPECT_EQ(rendered(), "user: ?\nassistant:");
+  set_config(nullptr);
+  EXPECT_EQ(rendered(), fmt::format("'{}' has no chat template (hint: ask without chat, or name a "
+                                    "file with one)",
+                                    directory.path().string()));
   EXPECT_EQ(load().error().code, ErrorCode::kUnsupported);
-  directory.write_json("chat_template.json", {{"chat_template", text}});
-  EXPECT_EQ(load()->name(), "generated");
-  config["chat_template"] = {{{"name", "tool_use"}, {"template", "x"}},
-                             {{"name", "default"}, {"template", text}}};
-  directory.write_json("chat_template.json", {{"chat_template", "x"}});
-  directory.write_json("tokenizer_config.json", config);
-  EXPECT_EQ(load()->name(), "generated");
-  directory.write("chat_template.jinja", "x");
-  EXPECT_NE(load().error().message.find("chat_template.jinja': the chat template is not a known"),
-            std::string::npos);
-  directory.write("chat_template.jinja", text + "\n");
-  EXPECT_EQ(load()->name(), "generated");
+  directory.write_json("chat_template.json", {{"chat_template", "of json{{ eos_token }}"}});
+  EXPECT_EQ(rendered(), "of json<|endoftext|>");
+  set_config("of config");
+  EXPECT_EQ(rendered(), "of config");
+  directory.write("chat_template.jinja", "of jinja");
+  EXPECT_EQ(rendered(), "of jinja");
+}
+
+TEST_F(ChatTemplateFiles, OneOfSeveral) {
+  const ChatOptions with_tools{.tools = "[{}]"};  // needs a template that reads them
+  set_config({{{"name", "tool_use"}, {"template", "tools{{ tools[9] }}"}},
+              {{"name", "default"}, {"template", "plain{{ tools[9] if tools }}"}},
+              {{"name", "broken"}, {"template", "{% x %}"}}});
+  EXPECT_EQ(rendered(), "plain");
+  EXPECT_EQ(rendered("", with_tools), "tools");
+  EXPECT_EQ(rendered("tool_use"), "tools");
+  EXPECT_EQ(rendered("default", with_tools), "plain");
+  EXPECT_EQ(rendered("nope"),
+            "the chat template 'nope' is neither a file nor one of the model's, expected tool_use, "
+            "default or broken");
+  EXPECT_NE(rendered("broken").find("line 1: unknown tag 'x'"), std::string::npos);
+  directory.write("mine.jinja", "mine");
+  EXPECT_EQ(rendered((directory.path() / "mine.jinja").string()), "mine");
+  std::filesystem::create_directory(directory.path() / "additional_chat_templates");
+  directory.write("additional_chat_templates/rag.jinja", "rag");
+  EXPECT_EQ(rendered("rag"), "rag");
+  EXPECT_EQ(rendered(), "rag");  // the only one
+  directory.write("chat_template.jinja", "default");
+  EXPECT_EQ(rendered(), "default");
+  EXPECT_EQ(rendered("rag"), "rag");
+}
+
+TEST_F(ChatTemplateFiles, TokensThatATemplateMayWrite) {
+  config["bos_token"] = {{"content", "<bos>"}};
+  config["image_token"] = "<img>";
+  config["add_bos_token"] = false;
+  config["extra_special_tokens"] = {{"call_token", "<call>"}};
+  set_config(
+      "{{ bos_token }}{{ image_token }}{{ call_token }}{{ add_bos_token is defined }}{{ "
+      "pad_token is defined }}");
+  EXPECT_EQ(rendered(), "<bos><img><call>FalseFalse");
+  directory.write_json("special_tokens_map.json", {{"pad_token", "<pad>"}, {"bos_token", "<b>"}});
+  EXPECT_EQ(rendered(), "<b><img><call>FalseTrue");
 }
 
 TEST_F(ChatTemplateFiles, AFieldOfTheWrongType) {
-  config["chat_template"] = 5;
-  directory.write_json("tokenizer_config.json", config);
-  EXPECT_NE(load().error().message.find("'chat_template' is 5, expected a string"),
-            std::string::npos);
+  set_config(5);
+  EXPECT_NE(rendered().find("'chat_template' is 5, expected a string"), std::string::npos);
   EXPECT_EQ(load().error().code, ErrorCode::kBadFile);
-  config["chat_template"] = {{{"name", "default"}}};
-  directory.write_json("tokenizer_config.json", config);
-  EXPECT_NE(load().error().message.find("'chat_template[0].template' is missing"),
-            std::string::npos);
+  set_config({{{"name", "default"}}});
+  EXPECT_NE(rendered().find("'chat_template[0].template' is missing"), std::string::npos);
 }
 
 TEST_F(ChatTemplateFiles, OfAGgufFile) {
-  const Result<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::load(directory.path());
+  const auto tokenizer = load_tokenizer(directory.path());
   const std::filesystem::path path = directory.path() / "model.gguf";
   GgufWriter writer;
   directory.write("model.gguf", writer.bytes());
-  EXPECT_EQ(ChatTemplate::load(path, **tokenizer).error().message,
-            fmt::format("'{}' has no chat template (hint: ask without chat)", path.string()));
-  writer.string("tokenizer.chat_template", text);
+  EXPECT_NE(ChatTemplate::load(path, *tokenizer).error().message.find("has no chat template"),
+            std::string::npos);
+  writer.string("tokenizer.chat_template", "plain");
+  writer.string("tokenizer.chat_template.tool_use", "tools");
   directory.write("model.gguf", writer.bytes());
-  EXPECT_EQ(ChatTemplate::load(path, **tokenizer)->name(), "generated");
+  EXPECT_EQ(*ChatTemplate::load(path, *tokenizer)->render(kUser, {}), "plain");
+  EXPECT_EQ(*ChatTemplate::load(path, *tokenizer)->render(kUser, {.tools = "[]"}), "tools");
+  EXPECT_EQ(*ChatTemplate::load(path, *tokenizer, "tool_use")->render(kUser, {}), "tools");
 }
 
 TEST(ChatTemplate, PublishedTextOfQwen2_5) {
-  const std::string path = PANDO_SHARED_DATA "/tokenizers/qwen2.5/tokenizer_config.json";
-  if (!is_there(path)) GTEST_SKIP() << path << " is not there";
-  const Json config = *read_json_file(path);
-  const auto chat = ChatTemplate::recognise(config["chat_template"].get<std::string>(), path, {});
-  ASSERT_TRUE(chat.ok()) << chat.error().message;
-  EXPECT_EQ(chat->name(), "qwen2.5-braces");
-}
-
-// The ids of apply_chat_template(tokenize=True).
-TEST(ChatTemplate, IdsOfQwen2_5) {
   const std::filesystem::path directory = PANDO_SHARED_DATA "/tokenizers/qwen2.5";
   if (!is_there(directory)) GTEST_SKIP() << directory << " is not there";
-  const Result<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::load(directory);
-  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
-  const Result<ChatTemplate> chat = ChatTemplate::load(directory, **tokenizer);
+  const auto tokenizer = load_tokenizer(directory);
+  const auto chat = ChatTemplate::load(directory, *tokenizer);
   ASSERT_TRUE(chat.ok()) << chat.error().message;
-  IdHash hash;
-  for (int i = 0; i < 1000; ++i) {
-    const RandomConversation drawn = random_conversation(i);
-    ChatOptions options;
-    options.add_generation_prompt = drawn.generation_prompt;
-    hash.add(*(*tokenizer)->encode(*chat->render(drawn.messages, options), /*add_bos=*/false));
-  }
-  EXPECT_EQ(fmt::format("{:016x}", hash.value()), golden()["qwen2.5_ids_hash"]);
+  EXPECT_EQ(*chat->render(kUser, {}),
+            "<|im_start|>system\nYou are Qwen, created by Alibaba Cloud. You are a helpful "
+            "assistant.<|im_end|>\n<|im_start|>user\n?<|im_end|>\n<|im_start|>assistant\n");
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Tokenizers of small GGUF files.
 #include "base/gguf_writer.h"
 #include "llama2_testing.h"
-#include "text/chat_template.h"
 
 namespace pando::testing {
 namespace {
@@ -233,10 +232,9 @@ TEST(GgufVocab, Phi3ChatAsItsTokenizerJson) {
         .string("general.name", name);
     return load_or_fail(writer);
   };
-  const auto chat = ChatTemplate::with_hash(0x82fc89c04c54ba66, "phi3-mini", {"<s>", "</s>"});
-  ASSERT_TRUE(chat.ok());
-  const std::vector<ChatMessage> messages = {{"user", "hi hi"}, {"assistant", "o"}, {"user", "i"}};
-  const std::string prompt = *chat->render(messages, {});
+  // As the chat template of Phi-3 mini writes a conversation.
+  const std::string prompt =
+      "<|user|>\nhi hi<|end|>\n<|assistant|>\no<|end|>\n<|user|>\ni<|end|>\n<|assistant|>\n";
   const Token user = kMore + 6;
   for (const std::string& text : {prompt, std::string("<|user|>\n hi<s>\nhi</s>\no")}) {
     const std::vector<Token> expected = encode(*published, text, true);

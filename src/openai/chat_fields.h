@@ -1,0 +1,38 @@
+// What of a body or a line is a conversation: messages, tools, documents, the template's variables.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+#include "pando/chat.h"
+
+namespace pando {
+
+// The JSON that fields were read from, where it is still there: in it objects have their keys in
+// the order in which they were written, and templates write them in that order. Empty: by name.
+class WrittenOrder {
+ public:
+  explicit WrittenOrder(std::string_view text = {}) : text_(text) {}
+  // `value`, which is field `name` of the text, or of its "body", as text.
+  std::string of(const char* name, const nlohmann::json& value) const;
+  // The same of each element of a list.
+  std::vector<std::string> of_each(const char* name, const nlohmann::json& list) const;
+
+ private:
+  nlohmann::ordered_json find(const char* name, const nlohmann::json& value) const;
+  std::string_view text_;
+};
+
+// [{"role", "content"}, ...] with what else templates read of a message. A content is a text or a
+// list of {"type": "text", "text"}; the assistant's may be missing.
+Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages,
+                                                const WrittenOrder& order);
+
+// "tools", "tool_choice", "documents" and "chat_template_kwargs", in which "enable_thinking" and
+// "thinking" are `thinking` of the options too.
+void read_chat_options(Fields& fields, const WrittenOrder& order, ChatOptions& out);
+
+}  // namespace pando

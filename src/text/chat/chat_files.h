@@ -1,0 +1,24 @@
+// Where the files of a model have its chat templates and the texts of its special tokens.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "text/chat/chat_template.h"
+
+namespace pando {
+
+struct TemplateText {
+  std::string name;
+  std::string text;
+  std::string source;  // "'FILE'", for messages
+};
+
+// All of a directory or a GGUF file, each name once. May be empty.
+Result<std::vector<TemplateText>> find_chat_templates(const std::filesystem::path& path);
+// As `transformers` gives them to a template.
+Result<NamedTokens> find_named_tokens(const std::filesystem::path& path,
+                                      const Tokenizer& tokenizer);
+
+}  // namespace pando

@@ -1,0 +1,313 @@
+#include "text/chat/chat_template.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <tuple>
+
+#include "base/errors.h"
+#include "base/json.h"
+#include "text/chat/chat_files.h"
+#include "text/chat/jinja_json.h"
+#include "text/chat/jinja_text.h"
+#include "text/json_file.h"
+
+namespace pando {
+namespace {
+
+using Ordered = nlohmann::ordered_json;
+
+// Names under which templates ask whether to think.
+constexpr const char* kThinkingNames[] = {"enable_thinking", "thinking", "reasoning_effort",
+                                          "thinking_mode", "thinking_budget"};
+
+LocalTime today() {
+  const time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  struct tm local = {};
+  localtime_r(&now, &local);
+  return {.year = local.tm_year + 1900, .month = local.tm_mon + 1, .day = local.tm_mday};
+}
+
+Result<Ordered> parse_option(const std::string& text, const char* name, bool wants_array) {
+  if (text.empty()) return Ordered();
+  const Result<nlohmann::json> checked = parse_json(text);  // for depth, keys that are there twice
+  if (!checked) return invalid_field(name, "is {}", checked.error().message);
+  if (wants_array ? !checked->is_array() : !checked->is_object())
+    return invalid_field(name, "is {}, expected {}", found_text(*checked),
+                         wants_array ? "a list" : "an object");
+  return Ordered::parse(text);
+}
+
+bool is_text_part(const Ordered& part) {
+  return part.is_object() && part.value("type", "") == "text" && part.contains("text") &&
+         part["text"].is_string();
+}
+
+std::string joined_parts(const Ordered& parts) {
+  std::string text;
+  for (const Ordered& part : parts) text += part["text"].get_ref<const std::string&>();
+  return text;
+}
+
+// Clients send the arguments of a call as a text of JSON; templates write objects.
+void read_arguments(Ordered& message) {
+  const auto calls = message.find("tool_calls");
+  if (calls == message.end() || !calls->is_array()) return;
+  for (Ordered& call : *calls) {
+    if (!call.is_object()) continue;
+    Ordered& function = call.contains("function") ? call["function"] : call;
+    if (!function.is_object() || !function.contains("arguments")) continue;
+    Ordered& arguments = function["arguments"];
+    if (!arguments.is_string()) continue;
+    const std::string& text = arguments.get_ref<const std::string&>();
+    const Result<nlohmann::json> parsed = parse_json(text);
+    if (parsed && parsed->is_object()) arguments = Ordered::parse(text);
+  }
+}
+
+std::string text_of_content(const Ordered& message) {
+  if (!message.contains("content")) return {};
+  const Ordered& content = message["content"];
+  if (content.is_string()) return content.get<std::string>();
+  const bool texts =
+      content.is_array() && std::all_of(content.begin(), content.end(), is_text_part);
+  return texts ? joined_parts(content) : std::string();
+}
+
+std::string without_space(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (static_cast<unsigned char>(c) > ' ') out += c;
+  return out;
+}
+
+}  // namespace
+
+struct ChatTemplate::Asked {
+  Ordered messages = Ordered::array();
+  Ordered tools, documents, kwargs;
+};
+
+Result<ChatTemplate> ChatTemplate::from_text(std::string_view text, std::string_view source,
+                                             NamedTokens tokens) {
+  Result<jinja::Template> compiled = jinja::Template::compile(text);
+  if (!compiled) return unsupported("{}: chat template, {}", source, compiled.error().message);
+  ChatTemplate out;
+  out.templates_.push_back(
+      {"default", std::string(source), std::move(compiled), text.find("developer") != text.npos});
+  out.tokens_ = std::move(tokens);
+  out.loaded_ = today();
+  out.find_out_what_it_takes();
+  return out;
+}
+
+Result<ChatTemplate> ChatTemplate::load(const std::filesystem::path& path,
+                                        const Tokenizer& tokenizer, const std::string& choice) {
+  Result<NamedTokens> tokens = find_named_tokens(path, tokenizer);
+  if (!tokens) return tokens.error();
+  std::error_code failure;
+  if (!choice.empty() && std::filesystem::is_regular_file(choice, failure)) {
+    const Result<std::string> text = read_text_file(choice);
+    if (!text) return text.error();
+    return from_text(*text, fmt::format("'{}'", choice), std::move(*tokens));
+  }
+  Result<std::vector<TemplateText>> found = find_chat_templates(path);
+  if (!found) return found.error();
+  std::vector<std::string_view> names;
+  for (const TemplateText& one : *found) names.push_back(one.name);
+  if (!choice.empty()) {
+    const auto named = std::find_if(found->begin(), found->end(),
+                                    [&](const TemplateText& one) { return one.name == choice; });
+    if (named == found->end())
+      return invalid_argument("the chat template '{}' is neither a file nor one of the model's, {}",
+                              choice,
+                              names.empty() ? "which has none" : "expected " + one_of_these(names));
+    return from_text(named->text, named->source, std::move(*tokens));
+  }
+  if (found->empty())
+    return unsupported(
+        "'{}' has no chat template (hint: ask without chat, or name a file with one)",
+        path.string());
+  std::stable_sort(found->begin(), found->end(), [](const TemplateText& a, const TemplateText& b) {
+    return (a.name == "default") > (b.name == "default");
+  });
+  ChatTemplate out;
+  for (TemplateText& one : *found) {
+    Result<jinja::Template> compiled = jinja::Template::compile(one.text);
+    if (!compiled && (one.name == "default" || found->size() == 1))
+      return unsupported("{}: chat template, {}", one.source, compiled.error().message);
+    const bool knows_developer = one.text.find("developer") != one.text.npos;
+    out.templates_.push_back(
+        {std::move(one.name), std::move(one.source), std::move(compiled), knows_developer});
+  }
+  out.tokens_ = std::move(*tokens);
+  out.loaded_ = today();
+  out.find_out_what_it_takes();
+  return out;
+}
+
+// As `transformers` prepares a message: what is null is not there, and reasoning has the names that
+// templates read it by.
+Ordered ChatTemplate::prepared(const Named& named, const ChatMessage& message,
+                               Ordered fields) const {
+  Ordered out = Ordered::object();
+  if (!fields.contains("role")) out["role"] = message.role;
+  if (!fields.contains("content")) out["content"] = message.content;
+  for (auto& [name, value] : fields.items())
+    if (!value.is_null()) out[name] = std::move(value);
+  if (out["role"] == "developer" && !named.knows_developer) out["role"] = "system";
+  if (out.contains("content") && out["content"].is_array() && !takes_parts_ &&
+      std::all_of(out["content"].begin(), out["content"].end(), is_text_part))
+    out["content"] = joined_parts(out["content"]);
+  if (takes_arguments_) read_arguments(out);
+  for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
+    if (!out.contains(name)) continue;
+    const Ordered reasoning = out[name];
+    Ordered aliased = {{"thinking", reasoning}};
+    for (auto& [key, value] : out.items()) aliased[key] = value;
+    aliased["reasoning_content"] = reasoning;
+    return aliased;
+  }
+  return out;
+}
+
+bool ChatTemplate::reads_clock() const {
+  return std::any_of(templates_.begin(), templates_.end(), [](const Named& named) {
+    return named.compiled && named.compiled->reads("strftime_now");
+  });
+}
+
+std::string ChatTemplate::day() const {
+  if (!reads_clock()) return {};
+  return fmt::format("{:04}-{:02}-{:02}", loaded_.year, loaded_.month, loaded_.day);
+}
+
+// A template takes parts where it writes the text of one, and no more of it; and objects as
+// arguments where it writes what is in one.
+void ChatTemplate::find_out_what_it_takes() {
+  const std::string mark = "pando-asks-for-parts";
+  const Named& first = templates_.front();
+  if (!first.compiled) return;
+  Asked asked;
+  asked.messages = {{{"role", "user"}, {"content", {{{"type", "text"}, {"text", mark}}}}}};
+  const Result<std::string> text = render_by(first, asked, {});
+  takes_parts_ = text && text->find(mark) != std::string::npos &&
+                 text->find("'" + mark + "'") == std::string::npos &&
+                 text->find("\"" + mark + "\"") == std::string::npos;
+  asked.messages = Ordered::parse(
+      R"([{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": [{
+      "id": "call12345", "type": "function", "function": {"name": "f", "arguments":
+      {"pando-key": "pando-value"}}}]}])");
+  const Result<std::string> call = render_by(first, asked, {});
+  takes_arguments_ = call && call->find("pando-key") != std::string::npos &&
+                     call->find("pando-value") != std::string::npos;
+}
+
+Result<const ChatTemplate::Named*> ChatTemplate::chosen(const ChatOptions& options) const {
+  const auto find = [&](std::string_view name) {
+    const auto found = std::find_if(templates_.begin(), templates_.end(),
+                                    [&](const Named& named) { return named.name == name; });
+    return found == templates_.end() ? nullptr : &*found;
+  };
+  const Named* named = templates_.size() == 1   ? &templates_.front()
+                       : !options.tools.empty() ? find("tool_use")
+                                                : nullptr;
+  if (named == nullptr) named = find("default");
+  std::vector<std::string_view> names;
+  for (const Named& one : templates_) names.push_back(one.name);
+  if (named == nullptr)
+    return unsupported(
+        "the model has several chat templates and no default, expected one of {} to "
+        "be chosen",
+        one_of_these(names));
+  if (!named->compiled)
+    return unsupported("chat template '{}', {}", named->name, named->compiled.error().message);
+  return named;
+}
+
+Result<std::string> ChatTemplate::render_by(const Named& named, const Asked& asked,
+                                            const ChatOptions& options) const {
+  jinja::Variables variables;
+  try {
+    for (const auto& [name, value] : asked.kwargs.items())
+      variables.emplace_back(name, jinja::value_of(value));
+    variables.emplace_back("messages", jinja::value_of(asked.messages));
+    variables.emplace_back("tools", jinja::value_of(asked.tools));
+    variables.emplace_back("documents", jinja::value_of(asked.documents));
+  } catch (const jinja::JinjaError& error) {
+    return invalid_argument("the conversation: {}", error.message);
+  }
+  variables.emplace_back("add_generation_prompt",
+                         jinja::Value::boolean(options.add_generation_prompt));
+  for (const char* name : {"enable_thinking", "thinking"})
+    variables.emplace_back(name, jinja::Value::boolean(options.thinking));
+  for (const auto& [name, text] : tokens_) variables.emplace_back(name, jinja::make_string(text));
+  Result<std::string> text = named.compiled->render(variables, options.now.value_or(loaded_));
+  if (!text) return invalid_argument("the chat template, {}", text.error().message);
+  return text;
+}
+
+// An instruction must not be lost in silence. Where its text is not found in the prompt, another
+// text in its place must at least change the prompt.
+Status ChatTemplate::check_system(const Named& named, const Asked& asked,
+                                  const ChatOptions& options, const std::string& text) const {
+  for (size_t i = 0; i < asked.messages.size(); ++i) {
+    const Ordered& role = asked.messages[i]["role"];
+    if (role != "system" && role != "developer") continue;
+    const std::string content = text_of_content(asked.messages[i]);
+    const std::string_view trimmed = jinja::strip_space(content, jinja::Side::kBoth);
+    if (trimmed.empty() || text.find(trimmed) != std::string::npos) continue;
+    if (without_space(text).find(without_space(content)) != std::string::npos) continue;
+    Asked other = asked;
+    other.messages[i]["content"] = content + " (and another text)";
+    const Result<std::string> changed = render_by(named, other, options);
+    if (changed && *changed == text)
+      return invalid_argument(
+          "the chat template leaves message {}, of the {}, out where this conversation has it "
+          "(hint: put its text into the user's message)",
+          i, role.get<std::string>());
+  }
+  return {};
+}
+
+Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
+                                         const ChatOptions& options) const {
+  if (messages.empty()) return invalid_argument("the conversation has no messages");
+  const Result<const Named*> named = chosen(options);
+  if (!named) return named.error();
+  if (options.thinking &&
+      std::none_of(std::begin(kThinkingNames), std::end(kThinkingNames),
+                   [&](const char* name) { return (*named)->compiled->reads(name); }))
+    return blame("thinking", invalid_argument("the chat template has no switch for thinking, "
+                                              "expected it not to be asked for"));
+  Asked asked;
+  for (const ChatMessage& message : messages) {
+    Result<Ordered> fields = parse_option(message.fields, "messages", /*wants_array=*/false);
+    if (!fields) return fields.error();
+    if (pando::find_invalid_utf8(message.content) || find_invalid_utf8(message.role))
+      return invalid_argument("a message is not UTF-8");
+    asked.messages.push_back(
+        prepared(**named, message, fields->is_null() ? Ordered::object() : std::move(*fields)));
+  }
+  const std::tuple<const std::string&, const char*, bool, Ordered&> kOptions[] = {
+      {options.tools, "tools", true, asked.tools},
+      {options.documents, "documents", true, asked.documents},
+      {options.template_kwargs, "chat_template_kwargs", false, asked.kwargs}};
+  for (const auto& [text, name, wants_array, out] : kOptions) {
+    Result<Ordered> parsed = parse_option(text, name, wants_array);
+    if (!parsed) return parsed.error();
+    out = std::move(*parsed);
+  }
+  for (const auto& [list, name] :
+       {std::pair(&asked.tools, "tools"), std::pair(&asked.documents, "documents")})
+    if (!list->empty() && !(*named)->compiled->reads(name))
+      return blame(name,
+                   invalid_argument("the chat template has no place for {}, expected none", name));
+  Result<std::string> text = render_by(**named, asked, options);
+  if (!text) return text;
+  if (Status status = check_system(**named, asked, options, *text); !status) return status.error();
+  return text;
+}
+
+}  // namespace pando

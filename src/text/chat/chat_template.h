@@ -1,0 +1,71 @@
+// The chat templates of a model, and conversations rendered by them.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pando/chat.h"
+#include "pando/result.h"
+#include "text/chat/jinja.h"
+#include "text/tokenizer.h"
+
+namespace pando {
+
+// Variables of a template that are texts, by their names: "bos_token", "eos_token", ...
+using NamedTokens = std::vector<std::pair<std::string, std::string>>;
+
+// Immutable; any thread may use it.
+class ChatTemplate {
+ public:
+  // The templates of a tokenizer's directory or GGUF file (docs/chat.md says where they are looked
+  // for). `choice`: a file with another one, or the name of one of several; empty: the model's.
+  // kUnsupported where there is none, or where it is no template that Pando knows how to read.
+  static Result<ChatTemplate> load(const std::filesystem::path& path, const Tokenizer& tokenizer,
+                                   const std::string& choice = {});
+  // `source` is for messages.
+  static Result<ChatTemplate> from_text(std::string_view text, std::string_view source,
+                                        NamedTokens tokens);
+
+  // kInvalidArgument for what the template itself refuses, in its words; for a system message that
+  // it would leave out; for thinking where it has no switch.
+  Result<std::string> render(std::span<const ChatMessage> messages,
+                             const ChatOptions& options) const;
+  // Whether it may write the date.
+  bool reads_clock() const;
+  std::string day() const;  // on which it was loaded, as in "2026-11-25"; empty: no matter to it
+  // Whether contents may be lists of parts; where not they are joined to one text.
+  bool takes_parts() const { return takes_parts_; }
+  // Whether the arguments of a tool's call may be objects; where not they stay texts of JSON.
+  bool takes_arguments() const { return takes_arguments_; }
+
+ private:
+  struct Named {
+    std::string name;  // "default", "tool_use", ...
+    std::string source;
+    Result<jinja::Template> compiled;
+    bool knows_developer = false;  // the role; where not it is that of the system
+  };
+  struct Asked;  // a conversation as the template's variables
+
+  Result<const Named*> chosen(const ChatOptions& options) const;
+  Result<std::string> render_by(const Named& named, const Asked& asked,
+                                const ChatOptions& options) const;
+  Status check_system(const Named& named, const Asked& asked, const ChatOptions& options,
+                      const std::string& text) const;
+  void find_out_what_it_takes();
+  nlohmann::ordered_json prepared(const Named& named, const ChatMessage& message,
+                                  nlohmann::ordered_json fields) const;
+
+  std::vector<Named> templates_;  // the one to take where nothing else is said comes first
+  NamedTokens tokens_;
+  LocalTime loaded_;  // the day
+  bool takes_parts_ = false;
+  bool takes_arguments_ = false;
+};
+
+}  // namespace pando

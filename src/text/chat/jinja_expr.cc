@@ -1,0 +1,299 @@
+// Expressions: names, calls, filters, tests, comparisons.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "text/chat/jinja_guard.h"
+
+namespace pando::jinja {
+namespace {
+
+bool is_constant(const Expr& expr);
+
+bool are_constant(const Arguments& args) {
+  return !args.list && !args.dict &&
+         std::all_of(args.positional.begin(), args.positional.end(),
+                     [](const ExprPtr& one) { return is_constant(*one); }) &&
+         std::all_of(args.named.begin(), args.named.end(),
+                     [](const auto& one) { return is_constant(*one.second); });
+}
+
+bool is_constant(const Expr& expr) {
+  if (expr.kind == ExprKind::kName || expr.kind == ExprKind::kCall ||
+      expr.kind == ExprKind::kField || (expr.args && !are_constant(*expr.args)))
+    return false;
+  return std::all_of(expr.items.begin(), expr.items.end(),
+                     [](const ExprPtr& item) { return item == nullptr || is_constant(*item); });
+}
+
+}  // namespace
+
+Value Evaluator::eval(const Expr& expr, const Ref<Frame>& frame) {
+  const Deeper deeper(*this);
+  step();
+  line_ = expr.line;
+  switch (expr.kind) {
+    case ExprKind::kConst:
+      return expr.value;
+    case ExprKind::kName:
+      return eval_name(expr, frame);
+    case ExprKind::kList:
+      return list(eval_all(expr.items, frame));
+    case ExprKind::kTuple:
+      return list(eval_all(expr.items, frame), Kind::kTuple);
+    case ExprKind::kDict:
+      return eval_dict(expr, frame);
+    case ExprKind::kAttr:
+      return attribute(eval(*expr.items[0], frame), expr.value);
+    case ExprKind::kItem: {
+      const Value of = eval(*expr.items[0], frame);
+      const Value key = eval(*expr.items[1], frame);
+      line_ = expr.line;
+      return item(of, key);
+    }
+    case ExprKind::kSlice:
+      return eval_slice(expr, frame);
+    case ExprKind::kCall:
+      return eval_call(expr, frame);
+    case ExprKind::kFilter:
+      return eval_filter(expr, frame, nullptr);
+    case ExprKind::kTest:
+      return eval_test(expr, frame);
+    case ExprKind::kNot:
+    case ExprKind::kNegative:
+    case ExprKind::kPositive:
+      return eval_unary(expr, frame);
+    case ExprKind::kConcat:
+      return eval_concat(expr, frame);
+    case ExprKind::kAnd: {
+      Value left = eval(*expr.items[0], frame);
+      return truth(left) ? eval(*expr.items[1], frame) : left;
+    }
+    case ExprKind::kOr: {
+      Value left = eval(*expr.items[0], frame);
+      return truth(left) ? left : eval(*expr.items[1], frame);
+    }
+    case ExprKind::kCompare:
+      return eval_compare(expr, frame);
+    case ExprKind::kIf:
+      return eval_if(expr, frame);
+    case ExprKind::kField:
+      return Value::none();  // a target only
+    default: {
+      const Value a = eval(*expr.items[0], frame);
+      const Value b = eval(*expr.items[1], frame);
+      line_ = expr.line;
+      return binary(expr.kind, a, b);
+    }
+  }
+}
+
+Value Evaluator::eval_name(const Expr& expr, const Ref<Frame>& frame) {
+  const Value& value = at(frame, expr.place);
+  return value.missing() ? make_undefined(fmt::format("'{}' is undefined", expr.name)) : value;
+}
+
+std::vector<Value> Evaluator::eval_all(const std::vector<ExprPtr>& exprs, const Ref<Frame>& frame) {
+  std::vector<Value> out;
+  out.reserve(exprs.size());
+  for (const ExprPtr& expr : exprs) out.push_back(eval(*expr, frame));
+  return out;
+}
+
+Value Evaluator::eval_dict(const Expr& expr, const Ref<Frame>& frame) {
+  const Ref<Dict> dict = make_ref<Dict>();
+  for (size_t i = 0; i < expr.items.size(); i += 2) {
+    Value key = eval(*expr.items[i], frame);
+    dict->set(std::move(key), eval(*expr.items[i + 1], frame));
+  }
+  return make_dict(dict, &budget_);
+}
+
+Value Evaluator::eval_if(const Expr& expr, const Ref<Frame>& frame) {
+  if (truth(eval(*expr.items[1], frame))) return eval(*expr.items[0], frame);
+  if (expr.items[2]) return eval(*expr.items[2], frame);
+  return make_undefined(
+      fmt::format("the inline if-expression on line {} evaluated to false and no else section was "
+                  "defined.",
+                  expr.line));
+}
+
+Value Evaluator::eval_unary(const Expr& expr, const Ref<Frame>& frame) {
+  const Value v = eval(*expr.items[0], frame);
+  line_ = expr.line;
+  if (expr.kind == ExprKind::kNot) return Value::boolean(!truth(v));
+  demand_defined(v);
+  const bool negative = expr.kind == ExprKind::kNegative;
+  if (v.is_integral()) {
+    int64_t out = 0;
+    if (negative && __builtin_sub_overflow(int64_t{0}, v.integer(), &out))
+      fail("a number has more than 64 bits");
+    return Value::integer(negative ? out : v.integer());
+  }
+  if (v.is(Kind::kFloat)) return Value::real(negative ? -v.as_double() : v.as_double());
+  fail(fmt::format("bad operand type for unary {}: '{}'", negative ? '-' : '+', type_name(v)));
+}
+
+Value Evaluator::eval_concat(const Expr& expr, const Ref<Frame>& frame) {
+  std::string out;
+  for (const ExprPtr& item : expr.items) {
+    out += to_text(eval(*item, frame));
+    if (out.size() > budget_.most_value_bytes)
+      throw JinjaError{
+          fmt::format("a text has more than the limit of {} bytes", budget_.most_value_bytes), 0,
+          true};
+  }
+  return text(std::move(out));
+}
+
+Value Evaluator::eval_slice(const Expr& expr, const Ref<Frame>& frame) {
+  const Value of = eval(*expr.items[0], frame);
+  Value bounds[3];
+  for (size_t i = 0; i < 3; ++i)
+    bounds[i] = expr.items[i + 1] ? eval(*expr.items[i + 1], frame) : Value::none();
+  line_ = expr.line;
+  // What is constant Jinja computes when it compiles, and there a wrong type is no error.
+  const bool has_items = of.is(Kind::kString) || of.is_list_like() || of.is(Kind::kRange);
+  if (!has_items && is_constant(expr)) return make_undefined("a slice of what has no items");
+  return slice(of, bounds[0], bounds[1], bounds[2]);
+}
+
+CallArgs Evaluator::eval_args(const Arguments& args, const Ref<Frame>& frame) {
+  CallArgs out;
+  out.positional = eval_all(args.positional, frame);
+  if (args.list) {
+    std::vector<Value> more = elements(eval(*args.list, frame));
+    std::move(more.begin(), more.end(), std::back_inserter(out.positional));
+  }
+  for (const auto& [name, expr] : args.named) out.named.emplace_back(name, eval(*expr, frame));
+  if (!args.dict) return out;
+  const Value more = eval(*args.dict, frame);
+  demand_defined(more);
+  if (!more.is(Kind::kDict))
+    fail(fmt::format("the argument behind ** must be a mapping, not {}", type_name(more)));
+  for (const auto& [key, value] : more.as<Dict>().items) {
+    if (!key.is(Kind::kString)) fail("the names of arguments must be strings");
+    for (const auto& [name, other] : out.named)
+      if (name == text_of(key)) fail(fmt::format("the argument '{}' is given twice", name));
+    out.named.emplace_back(text_of(key), value);
+  }
+  return out;
+}
+
+Value Evaluator::eval_call(const Expr& expr, const Ref<Frame>& frame) {
+  const Value callee = eval(*expr.items[0], frame);
+  const CallArgs args = eval_args(*expr.args, frame);
+  line_ = expr.line;
+  Value result = call(callee, args);
+  line_ = expr.line;
+  return result;
+}
+
+Value Evaluator::eval_filter(const Expr& expr, const Ref<Frame>& frame, const Value* input) {
+  if (expr.filter == nullptr) fail_at(expr.line, fmt::format("no filter named '{}'", expr.name));
+  const Expr* below = expr.items[0].get();
+  const Value of = below == nullptr                   ? *input
+                   : below->kind == ExprKind::kFilter ? eval_filter(*below, frame, input)
+                                                      : eval(*below, frame);
+  const CallArgs args = eval_args(*expr.args, frame);
+  step();
+  line_ = expr.line;
+  return expr.filter->run(*this, of, args);
+}
+
+Value Evaluator::eval_test(const Expr& expr, const Ref<Frame>& frame) {
+  if (expr.test == nullptr) fail_at(expr.line, fmt::format("no test named '{}'", expr.name));
+  const Value of = eval(*expr.items[0], frame);
+  const CallArgs args = eval_args(*expr.args, frame);
+  line_ = expr.line;
+  return Value::boolean(expr.test->run(*this, of, args));
+}
+
+bool Evaluator::compare(CompareOp op, const Value& a, const Value& b) {
+  switch (op) {
+    case CompareOp::kEq:
+      return equal(a, b);
+    case CompareOp::kNe:
+      return !equal(a, b);
+    case CompareOp::kLt:
+      return less(a, b, "<");
+    case CompareOp::kLe:
+      return less_or_equal(a, b, "<=");
+    case CompareOp::kGt:
+      return less(b, a, ">");
+    case CompareOp::kGe:
+      return less_or_equal(b, a, ">=");
+    case CompareOp::kIn:
+      return contains(b, a);
+    case CompareOp::kNotIn:
+      return !contains(b, a);
+  }
+  return false;
+}
+
+Value Evaluator::eval_compare(const Expr& expr, const Ref<Frame>& frame) {
+  Value left = eval(*expr.items[0], frame);
+  for (size_t i = 0; i < expr.ops.size(); ++i) {
+    Value right = eval(*expr.items[i + 1], frame);
+    line_ = expr.line;
+    step((left.is(Kind::kString) ? text_of(left).size() : 0) / 256);
+    if (!compare(expr.ops[i], left, right)) return Value::boolean(false);
+    left = std::move(right);
+  }
+  return Value::boolean(true);
+}
+
+Value Evaluator::call(const Value& callee, const CallArgs& args) {
+  const Deeper deeper(*this);
+  step();
+  demand_defined(callee);
+  if (callee.is(Kind::kCallable)) return callee.as<Callable>().call(*this, args);
+  if (!callee.is(Kind::kLoop)) fail(fmt::format("'{}' object is not callable", type_name(callee)));
+  const Bound bound("loop", args, {"iterable"}, 1);
+  return text(recurse(callee.as<Loop>(), bound[0]));
+}
+
+bool Evaluator::contains(const Value& container, const Value& v) {
+  switch (container.kind()) {
+    case Kind::kString:
+      demand_defined(v);
+      if (!v.is(Kind::kString))
+        fail(fmt::format("'in <string>' requires string as left operand, not {}", type_name(v)));
+      step(text_of(container).size() / 256);
+      return text_of(container).find(text_of(v)) != std::string::npos;
+    case Kind::kDict:
+      return container.as<Dict>().find(v) != nullptr;
+    case Kind::kNone:
+    case Kind::kBool:
+    case Kind::kInt:
+    case Kind::kFloat:
+    case Kind::kNamespace:
+    case Kind::kCallable:
+    case Kind::kObject:
+      fail(fmt::format("argument of type '{}' is not iterable", type_name(container)));
+    case Kind::kRange:
+      if (v.is_integral()) {
+        const Range& range = container.as<Range>();
+        const int64_t n = v.integer(), first = range.start;
+        if (range.length() == 0) return false;
+        const int64_t last = range.at(range.length() - 1);
+        return n >= std::min(first, last) && n <= std::max(first, last) &&
+               (n - first) % range.step == 0;
+      }
+      break;
+    case Kind::kView:
+      if (container.as<View>().of == ViewOf::kKeys)
+        return container.as<View>().dict.as<Dict>().find(v) != nullptr;
+      break;
+    default:
+      break;
+  }
+  const Ref<Iterator> iterator = iterate(container);
+  for (Value item; iterator->next(*this, item);) {
+    step();
+    if (item.same_object(v) || equal(item, v)) return true;
+  }
+  return false;
+}
+
+}  // namespace pando::jinja
