@@ -47,6 +47,12 @@ GgufWords without_bos() {
   return flags;
 }
 
+GgufWords glm_flags() {
+  GgufWords flags = without_bos();
+  flags.ignore_merges = true;
+  return flags;
+}
+
 GgufWords without_merges() {
   GgufWords flags;
   flags.merges_may_lack = true;
@@ -91,7 +97,8 @@ const std::vector<Entry>& entries() {
        true,
        llama3_flags()},
       {{"dbrx", "smaug-bpe"}, {kLlama3Pattern}},  // cl100k: Phi-4, OLMo-2
-      {{"glm4", "chatglm-bpe"}, {kLlama3Pattern}, false, {}, true, without_bos()},
+      {{"chatglm-bpe"}, {kLlama3Pattern}, false, {}, true, without_bos()},
+      {{"glm4", "glm5"}, {kLlama3Pattern}, false, {}, true, glm_flags()},
       {{"jais-2"}, {words::kJais2}},
       {{"minicpm5"}, {words::kUpToThree, words::kMiniCpm5}, false, {}, true, ignoring_merges()},
       {{"qwen2", "deepseek-r1-qwen", "f2llmv2"}, {kQwen2Pattern}, true},
