@@ -44,7 +44,9 @@ void run_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
     EXPECT_TRUE(result.real_sizes && result.crosses_3_spans);
     n_rows += result.n_rows;
   }
-  EXPECT_GE(5 * n_real_tiles, n_cases()) << "too few cases of real sizes cross three tiles";
+  const int least_share = n_cases() < 100 ? 10 : 5;  // few cases vary more
+  EXPECT_GE(least_share * n_real_tiles, n_cases())
+      << "too few cases of real sizes cross three tiles";
   if (n_cases() >= 400) {  // every way of sharing and losing must have happened
     EXPECT_GT(n_cancelled, 0);
     EXPECT_GT(sum.preemptions, 0u);
