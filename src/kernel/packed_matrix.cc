@@ -145,29 +145,28 @@ class RowWriter {
     const int stride = n_strips_ * kStripQuad, n_vectors = group_vectors(type_);
     std::byte* to = unit_ + (second_ * n_strips_ * n_vectors + strip_) * kStripQuad + lane_ * 4;
     for (int vector = 0; vector < n_vectors; ++vector, to += stride) {
-      uint8_t bytes[4];
-      if (!is_halves(type_))
-        std::memcpy(bytes, q + 4 * vector, sizeof bytes);
-      else if (vector < n_upper)
-        put_upper_bits(q, vector, bytes);
-      else
-        put_halves(q + 4 * half_quad(type_, vector - n_upper, false),
-                   q + 4 * half_quad(type_, vector - n_upper, true), bytes);
-      std::memcpy(to, bytes, sizeof bytes);
+      const uint32_t bytes = !is_halves(type_)  ? quad(q, vector)
+                             : vector < n_upper ? upper_bits(q, vector)
+                                                : halves(q, vector - n_upper);
+      std::memcpy(to, &bytes, sizeof bytes);
     }
   }
-  static void put_halves(const uint8_t* low, const uint8_t* high, uint8_t* bytes) {
-    for (int i = 0; i < 4; ++i) bytes[i] = static_cast<uint8_t>((low[i] & 15) | high[i] << 4);
+  // Four integers at once, one to a byte.
+  static uint32_t quad(const uint8_t* q, int index) {
+    uint32_t four;
+    std::memcpy(&four, q + 4 * index, sizeof four);
+    return four;
+  }
+  uint32_t halves(const uint8_t* q, int vector) const {
+    return (quad(q, half_quad(type_, vector, false)) & kLowHalves) |
+           (quad(q, half_quad(type_, vector, true)) & kLowHalves) << 4;
   }
   // Of all quads, or of four of them.
-  void put_upper_bits(const uint8_t* q, int part, uint8_t* bytes) const {
+  uint32_t upper_bits(const uint8_t* q, int part) const {
     const int each = form_.code_bits - 4, n = 8 / each;
-    for (int i = 0; i < 4; ++i) {
-      int bits = 0;
-      for (int quad = 0; quad < n; ++quad)
-        bits |= q[4 * (part * n + quad) + i] >> 4 << (each * quad);
-      bytes[i] = static_cast<uint8_t>(bits);
-    }
+    uint32_t bits = 0;
+    for (int i = 0; i < n; ++i) bits |= (quad(q, part * n + i) >> 4 & kLowHalves) << (each * i);
+    return bits;
   }
 
   void put_factors(const BlockCodes& block, int group) {
@@ -203,6 +202,8 @@ class RowWriter {
   }
 
   void next_unit() { unit_ += n_strips_ * unit_bytes(type_); }
+
+  static constexpr uint32_t kLowHalves = 0x0f0f0f0f;
 
   DType type_;
   GroupForm form_;
