@@ -1,5 +1,7 @@
 #include "openai/chat_fields.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
 #include "base/json.h"
 
@@ -98,6 +100,12 @@ Status read_message(const nlohmann::json& json, size_t index, const std::string&
   return fields.status();
 }
 
+// A role and a text, of which there is no order to keep.
+bool is_plain(const nlohmann::json& message) {
+  return message.is_object() && message.size() == 2 && message.contains("role") &&
+         message.contains("content") && message["content"].is_string();
+}
+
 }  // namespace
 
 Ordered WrittenOrder::find(const char* name, const nlohmann::json& value) const {
@@ -128,7 +136,9 @@ Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages,
                                                 const WrittenOrder& order) {
   if (!messages.is_array() || messages.empty())
     return invalid_field("messages", "is {}, expected a list of one or more", found_text(messages));
-  const std::vector<std::string> written = order.of_each("messages", messages);
+  std::vector<std::string> written(messages.size());
+  if (!std::all_of(messages.begin(), messages.end(), is_plain))
+    written = order.of_each("messages", messages);
   std::vector<ChatMessage> out(messages.size());
   for (size_t i = 0; i < out.size(); ++i)
     if (Status status = read_message(messages[i], i, written[i], out[i]); !status)

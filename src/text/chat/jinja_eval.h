@@ -127,6 +127,7 @@ class Evaluator {
   size_t n_steps_ = 0;
   int depth_ = 0;
   int line_ = 0;
+  bool is_printing_constant_ = false;
   std::string* out_ = nullptr;
   Ref<Frame> top_;
   std::vector<Ref<Frame>> kept_frames_;

@@ -8,8 +8,6 @@
 namespace pando::jinja {
 namespace {
 
-bool is_constant(const Expr& expr);
-
 bool are_constant(const Arguments& args) {
   return !args.list && !args.dict &&
          std::all_of(args.positional.begin(), args.positional.end(),
@@ -18,6 +16,8 @@ bool are_constant(const Arguments& args) {
                      [](const auto& one) { return is_constant(*one.second); });
 }
 
+}  // namespace
+
 bool is_constant(const Expr& expr) {
   if (expr.kind == ExprKind::kName || expr.kind == ExprKind::kCall ||
       expr.kind == ExprKind::kField || (expr.args && !are_constant(*expr.args)))
@@ -25,8 +25,6 @@ bool is_constant(const Expr& expr) {
   return std::all_of(expr.items.begin(), expr.items.end(),
                      [](const ExprPtr& item) { return item == nullptr || is_constant(*item); });
 }
-
-}  // namespace
 
 Value Evaluator::eval(const Expr& expr, const Ref<Frame>& frame) {
   const Deeper deeper(*this);
@@ -152,9 +150,9 @@ Value Evaluator::eval_slice(const Expr& expr, const Ref<Frame>& frame) {
   for (size_t i = 0; i < 3; ++i)
     bounds[i] = expr.items[i + 1] ? eval(*expr.items[i + 1], frame) : Value::none();
   line_ = expr.line;
-  // What is constant Jinja computes when it compiles, and there a wrong type is no error.
+  // A constant that is printed Jinja computes when it compiles, and there a wrong type is no error.
   const bool has_items = of.is(Kind::kString) || of.is_list_like() || of.is(Kind::kRange);
-  if (!has_items && is_constant(expr)) return make_undefined("a slice of what has no items");
+  if (!has_items && is_printing_constant_) return make_undefined("a slice of what has no items");
   return slice(of, bounds[0], bounds[1], bounds[2]);
 }
 

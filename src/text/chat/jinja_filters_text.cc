@@ -201,7 +201,7 @@ Value filter_xmlattr(Evaluator& in, const Value& of, const CallArgs& args) {
     };
     out += escaped(key) + "=\"" + escaped(value) + "\"";
   }
-  if (bound.flag(0, true) && !out.empty()) out.insert(0, " ");
+  if (bound.flag(0, true) && !out.empty()) out.insert(out.begin(), ' ');
   return in.text(std::move(out));
 }
 
