@@ -152,7 +152,8 @@ Value Evaluator::eval_slice(const Expr& expr, const Ref<Frame>& frame) {
   line_ = expr.line;
   // A constant that is printed Jinja computes when it compiles, and there a wrong type is no error.
   const bool has_items = of.is(Kind::kString) || of.is_list_like() || of.is(Kind::kRange);
-  if (!has_items && is_printing_constant_) return make_undefined("a slice of what has no items");
+  if (!has_items && !of.undefined() && is_printing_constant_)
+    return make_undefined("a slice of what has no items");
   return slice(of, bounds[0], bounds[1], bounds[2]);
 }
 
