@@ -94,12 +94,16 @@ class RunCommand {
   // What is wrong with the options for this model; fills in what they leave to its files.
   Status prepare_task(const Model& model) {
     if (o_.batch.task == BatchTask::kEmbed) {
-      Result<EmbedOptions> embed = embed_options_for(model, o_.batch.embed);
+      const EmbedOptions asked = o_.batch.embed;
+      Result<EmbedOptions> embed = embed_options_for(model, asked);
       if (!embed) return embed.error();
       o_.batch.embed = std::move(*embed);
       const EmbedOptions& e = o_.batch.embed;
-      if (!o_.quiet)
-        say("pando: vectors of {}, {}{}\n",
+      const bool files_decide = (asked.pooling == Pooling::kNone && e.pooling == Pooling::kMean) ||
+                                (!asked.normalise && !e.normalise.value_or(true)) ||
+                                (!asked.prompt && !e.prompt.value_or("").empty());
+      if (files_decide && !o_.quiet)
+        say("pando: as the model's files say, vectors are of {}, {}{}\n",
             e.pooling == Pooling::kMean ? "the mean over a text's tokens" : "a text's last token",
             e.normalise.value_or(true) ? "of length 1" : "not scaled",
             e.prompt.value_or("").empty() ? ""

@@ -78,11 +78,11 @@ TEST(EmbedLines, NameWhatIsWrong) {
   EXPECT_EQ(error(R"({"tokens": [5], "instruction": "I"})"),
             "line 1: field 'instruction' goes with 'text', which the line does not have");
   BatchOptions options;
-  options.embed.prompt_template = "{instruction}";
+  options.embed.prompt_template = "{text}";
   const Ran ran = run(BatchTask::kEmbed, "{\"text\": \"T\", \"instruction\": \"I\"}\n", options);
   ASSERT_EQ(ran.problems.size(), 1u);
   EXPECT_EQ(ran.problems[0],
-            "line 1: the template is '{instruction}', expected {instruction} and {text} in it");
+            "line 1: the template is '{text}', expected {instruction} and {text} in it");
 }
 
 constexpr const char* kQueries =

@@ -39,14 +39,6 @@ TEST(Chat, OptionsReachTheTemplate) {
             open_tiny()->complete(tiny_request(thinking))->at(0).logits_hash);
 }
 
-TEST(Chat, WhatATemplateRefusesIsTheCallersFault) {
-  const auto refused = open_tiny()->complete(chat_request({{"tool", "1"}}));
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(refused.error().message,
-            "the role of a message is 'tool', expected system, user or assistant");
-}
-
 // The tiny model with another tokenizer_config.json (or `name`).
 std::shared_ptr<const Model> with_config(const std::function<void(nlohmann::json& config)>& change,
                                          const std::string& name = "tokenizer_config.json") {
@@ -61,6 +53,17 @@ std::shared_ptr<const Model> with_config(const std::function<void(nlohmann::json
   Result<std::shared_ptr<const Model>> model = Model::load(folder.path());
   EXPECT_TRUE(model.ok()) << model.error().message;
   return *model;
+}
+
+TEST(Chat, WhatATemplateRefusesIsTheCallersFault) {
+  const auto model = with_config([](nlohmann::json& config) {
+    config["chat_template"] = "{{ raise_exception('Users alone are answered.') }}";
+  });
+  const auto refused = model->render_chat(kMessages);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(refused.error().message.find("Users alone are answered."), std::string::npos)
+      << refused.error().message;
 }
 
 TEST(Chat, NoBeginningOfSequenceIsAdded) {

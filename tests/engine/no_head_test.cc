@@ -35,7 +35,7 @@ TEST(NoHead, GivesEmbeddingsAndNoAnswers) {
   for (const auto& path : {whole.path(), bare.path()}) {
     const auto model = Model::load(path);
     ASSERT_TRUE(model.ok()) << model.error().message;
-    const auto engine = Engine::open(*model, {.context = 64, .kv_memory = 1 << 20});
+    const auto engine = Engine::open(*model, {.kv_memory = 1 << 20, .context = 64});
     ASSERT_TRUE(engine.ok()) << engine.error().message;
     Request request{.tokens = {1, 2, 3}, .sampling = {.max_tokens = 2}};
     const auto answer = (*engine)->complete(request);

@@ -3,7 +3,7 @@
 #include "fuzz/fuzz.h"
 #include "model/gguf_config.h"
 #include "model/gguf_tensors.h"
-#include "text/chat_template.h"
+#include "text/chat/chat_template.h"
 
 using namespace pando;
 
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (tensors) {
     for (const std::string& name : tensors->names()) {
       const model::TensorView view = tensors->tensor(name);
-      const std::byte* begin = tensors->file().data();
+      const std::byte* begin = tensors->gguf().file().data();
       fuzz::demand(view.data >= begin && view.data < begin + size, "beyond the file");
     }
   }

@@ -8,8 +8,14 @@ using namespace pando;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Result<nlohmann::json> json = parse_json(fuzz::text_of(data, size));
   if (!json) return 0;
-  for (const auto read : {read_embed_line, read_rerank_line, read_score_line}) {
-    const Result<BatchLine> line = read(*json, 7, {});
+  using Read = Result<BatchLine> (*)(const nlohmann::json& json);
+  const Read all[] = {
+      [](const nlohmann::json& json) { return read_embed_line(json, 7, {}, {}); },
+      [](const nlohmann::json& json) { return read_rerank_line(json, 7, {}); },
+      [](const nlohmann::json& json) { return read_score_line(json, 7, {}); },
+  };
+  for (const Read read : all) {
+    const Result<BatchLine> line = read(*json);
     if (!line) {
       fuzz::check_error(line.error());
       continue;

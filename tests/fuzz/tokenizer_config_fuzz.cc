@@ -3,7 +3,7 @@
 #include "fuzz/fuzz.h"
 #include "pando/model_files.h"
 #include "text/byte_tokenizer.h"
-#include "text/chat_template.h"
+#include "text/chat/chat_template.h"
 
 using namespace pando;
 

@@ -248,7 +248,7 @@ TEST(ModelWithoutChats, IsNamedAsClientsKnowIt) {
     const Answer refused = client.post(path, body);
     EXPECT_EQ(refused.status, 400);
     EXPECT_EQ(refused.json()["error"]["message"],
-              "the model 'tiny' has no chat template that is known here (hint: " + hint + ")")
+              "the model 'tiny' has no chat template that can be read here (hint: " + hint + ")")
         << path;
     EXPECT_EQ(refused.json()["error"]["param"], param) << path;
   }
@@ -303,10 +303,11 @@ TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
   EXPECT_EQ(error("/v1/completions", {{"prompt", {"P", "Q"}}, {"n", most + 1}})["message"],
             "field 'n' is " + std::to_string(most + 1) + ", expected 1 to " + std::to_string(most) +
                 " with 2 prompts");
-  EXPECT_EQ(
-      error("/v1/chat/completions", {{"messages", {{{"role", "user"}, {"content", "Q"}}}},
-                                     {"tool_choice", "required"}})["message"],
-      "field 'tool_choice' is \"required\", expected \"none\" or \"auto\": tools are not offered");
+  EXPECT_EQ(error("/v1/chat/completions", {{"messages", {{{"role", "user"}, {"content", "Q"}}}},
+                                           {"tool_choice", "required"}})["message"],
+            "field 'tool_choice' is \"required\", expected \"auto\" or \"none\": the model cannot "
+            "be made to "
+            "call a tool");
   const Json talk = {{{"role", "user"}, {"content", "Q"}}};
   EXPECT_EQ(error("/v1/completions", {{"messages", talk}})["message"],
             "unknown or unsupported field 'messages' (hint: /v1/chat/completions takes it)");

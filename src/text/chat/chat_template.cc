@@ -303,7 +303,7 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
        {std::pair(&asked.tools, "tools"), std::pair(&asked.documents, "documents")})
     if (!list->empty() && !(*named)->compiled->reads(name))
       return blame(name,
-                   invalid_argument("the chat template has no place for {}, expected none", name));
+                   invalid_argument("the chat template has no place for '{}', expected none", name));
   Result<std::string> text = render_by(**named, asked, options);
   if (!text) return text;
   if (Status status = check_system(**named, asked, options, *text); !status) return status.error();
