@@ -176,7 +176,7 @@ TEST(ChatTemplate, WhatIsRefused) {
   wrong.tools = "{}";
   EXPECT_EQ(chat.render(kUser, wrong).error().message, "field 'tools' is {}, expected a list");
   EXPECT_EQ(chat.render(kUser, {.tools = "[{}]"}).error().message,
-            "the chat template has no place for tools, expected none");
+            "the chat template has no place for 'tools', expected none");
 }
 
 class ChatTemplateFiles : public ::testing::Test {
