@@ -64,13 +64,14 @@ class SmolLm2(unittest.TestCase):
                  for i, question in enumerate(questions)]
         answers = run("run", "--model", str(reference.FILE), "--weights", "f32", "--kv-dtype", "f32", "--input", "-",
                       "--output", "-", "--ordered", "--max-tokens", str(N_TOKENS), "--quiet", "--logprobs",
+                      "--top-logprobs", "1",
                       text="\n".join(lines))
         n_close = n_checked = 0
         for question, line in zip(questions, answers.splitlines(), strict=True):
             answer = json.loads(line)
             prompt = self.chat_tokens(question)
             self.assertEqual(answer["prompt_tokens"], len(prompt), question)
-            tokens = [entry["token"] for entry in answer["logprobs"]]
+            tokens = [likeliest[0]["token"] for likeliest in answer["top_logprobs"]]
             rows = reference.logits(self.model, prompt + tokens)[len(prompt) - 1:-1]
             for token, row in zip(tokens, rows):
                 best = row.topk(2)
