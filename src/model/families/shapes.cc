@@ -14,8 +14,8 @@ const std::vector<NamedShape>& shapes() {
     std::vector<NamedShape> of_families;
     for (const Family* family : families())
       for (NamedShape& shape : family->shapes()) of_families.push_back(std::move(shape));
-    std::ranges::stable_partition(
-        of_families, [](const NamedShape& shape) { return !shape.name.starts_with("tiny-"); });
+    std::stable_partition(of_families.begin(), of_families.end(),
+                          [](const NamedShape& shape) { return !shape.name.starts_with("tiny-"); });
     return of_families;
   }();
   return all;
