@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "engine/model_parts.h"
 #include "engine/options.h"
 #include "openai/errors.h"
 #include "openai/logprobs.h"
@@ -132,10 +133,10 @@ class WireJob : public Job {
 Result<std::unique_ptr<Job>> make_job(Endpoint endpoint, const nlohmann::json& json,
                                       const JobContext& context) {
   BodyRules rules{.text = context.text,
-                  .embed = embed_options_for(context.model, {}),
-                  .d_model = context.model.info().d_model,
+                  .d_model = context.model.parts().weights.config.d_model,
                   .most_prompts = Bounds::kMostRequests,
                   .most_list_bytes = Bounds::kMostBytes};
+  if (endpoint == Endpoint::kEmbeddings) rules.embed = embed_options_for(context.model, {});
   rules.sampling.temperature = 1;
   rules.sampling.max_tokens =
       endpoint == Endpoint::kCompletions ? kCompletionTokens : context.context;

@@ -22,7 +22,7 @@ bool has(const std::string& prompt_template, const char* field) {
 }  // namespace
 
 Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options) {
-  if (Status status = check_embed_options(options, model.info().d_model); !status)
+  if (Status status = check_embed_options(options, model.parts().weights.config.d_model); !status)
     return status.error();
   const bool is_open = options.pooling == Pooling::kNone || !options.normalise || !options.prompt;
   if (!is_open) return options;

@@ -22,59 +22,6 @@ struct Entry {
   GgufWords flags = {};
 };
 
-GgufWords llama3_flags() {
-  GgufWords flags;
-  flags.ignore_merges = true;
-  flags.puts_bos = true;
-  return flags;
-}
-
-GgufWords ignoring_merges() {
-  GgufWords flags;
-  flags.ignore_merges = true;
-  return flags;
-}
-
-GgufWords with_bos() {
-  GgufWords flags;
-  flags.puts_bos = true;
-  return flags;
-}
-
-GgufWords without_bos() {
-  GgufWords flags;
-  flags.has_default_bos = false;
-  return flags;
-}
-
-GgufWords glm_flags() {
-  GgufWords flags = without_bos();
-  flags.ignore_merges = true;
-  return flags;
-}
-
-GgufWords without_merges() {
-  GgufWords flags;
-  flags.merges_may_lack = true;
-  return flags;
-}
-
-// Texts as tokens, as SentencePiece writes them.
-GgufWords of_texts(bool gemma) {
-  GgufWords flags;
-  flags.byte_level = false;
-  flags.marks_spaces = true;
-  flags.joins_line_ends = gemma;
-  flags.always_puts_bos = gemma;
-  return flags;
-}
-
-GgufWords of_plain_texts() {
-  GgufWords flags;
-  flags.byte_level = false;
-  return flags;
-}
-
 // The names are those of llama.cpp. The expressions are those that the models' own tokenizer.json
 // files have, where they are known, else those that llama.cpp has.
 const std::vector<Entry>& entries() {
@@ -95,12 +42,22 @@ const std::vector<Entry>& entries() {
        false,
        {},
        true,
-       llama3_flags()},
+       {.ignore_merges = true, .puts_bos = true}},
       {{"dbrx", "smaug-bpe"}, {kLlama3Pattern}},  // cl100k: Phi-4, OLMo-2
-      {{"chatglm-bpe"}, {kLlama3Pattern}, false, {}, true, without_bos()},
-      {{"glm4", "glm5"}, {kLlama3Pattern}, false, {}, true, glm_flags()},
+      {{"chatglm-bpe"}, {kLlama3Pattern}, false, {}, true, {.has_default_bos = false}},
+      {{"glm4", "glm5"},
+       {kLlama3Pattern},
+       false,
+       {},
+       true,
+       {.ignore_merges = true, .has_default_bos = false}},
       {{"jais-2"}, {words::kJais2}},
-      {{"minicpm5"}, {words::kUpToThree, words::kMiniCpm5}, false, {}, true, ignoring_merges()},
+      {{"minicpm5"},
+       {words::kUpToThree, words::kMiniCpm5},
+       false,
+       {},
+       true,
+       {.ignore_merges = true}},
       {{"qwen2", "deepseek-r1-qwen", "f2llmv2"}, {kQwen2Pattern}, true},
       {{"stablelm2", "kormo", "megrez", "hunyuan", "solar-open", "grok-2"}, {kQwen2Pattern}},
       {{"qwen35"}, {words::kQwen35}},
@@ -121,23 +78,37 @@ const std::vector<Entry>& entries() {
       {{"afmoe"}, {words::kAsianScripts, words::kDeepSeekV3}, false, words::kNumberRun},
       {{"poro-chat", "bloom", "gpt3-finnish"}, {words::kBloom}},
       {{"viking"}, {words::kBloom, words::kNumber}},
-      {{"tekken"}, {words::kTekken}, false, {}, true, llama3_flags()},
+      {{"tekken"}, {words::kTekken}, false, {}, true, {.ignore_merges = true, .puts_bos = true}},
       {{"gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"}, {words::kGpt4o}},
-      {{"granite-embed-multi-97m"}, {words::kGpt4o}, false, {}, true, ignoring_merges()},
+      {{"granite-embed-multi-97m"}, {words::kGpt4o}, false, {}, true, {.ignore_merges = true}},
       {{"tiny_aya", "cohere2moe"}, {words::kGpt4o}, false, words::kDigitsBeforeNoWord},
       {{"superbpe"}, {words::kNumbers}, false, words::kDigitRun, false},
-      {{"kimi-k2"}, {words::kKimi}, false, {}, true, without_merges()},
-      {{"youtu"}, {words::kYoutuScripts, words::kYoutu}, false, {}, true, ignoring_merges()},
+      {{"kimi-k2"}, {words::kKimi}, false, {}, true, {.merges_may_lack = true}},
+      {{"youtu"}, {words::kYoutuScripts, words::kYoutu}, false, {}, true, {.ignore_merges = true}},
       {{"chameleon"},
        {words::kSentinel, words::kImage, words::kChameleonSpaces, words::kNumber,
         words::kChameleonSymbol, kGpt2Pattern},
        false,
        {},
        true,
-       with_bos()},
-      {{"gemma4", "granite-embed-multi-311m"}, {words::kLines}, false, {}, true, of_texts(true)},
-      {{"sarvam-moe"}, {words::kLines}, false, {}, true, of_texts(false)},
-      {{"whitespace"}, {words::kNoSpaces}, false, {}, true, of_plain_texts()},
+       {.puts_bos = true}},
+      // Tokens are texts, as SentencePiece writes them.
+      {{"gemma4", "granite-embed-multi-311m"},
+       {words::kLines},
+       false,
+       {},
+       true,
+       {.byte_level = false,
+        .marks_spaces = true,
+        .joins_line_ends = true,
+        .always_puts_bos = true}},
+      {{"sarvam-moe"},
+       {words::kLines},
+       false,
+       {},
+       true,
+       {.byte_level = false, .marks_spaces = true}},
+      {{"whitespace"}, {words::kNoSpaces}, false, {}, true, {.byte_level = false}},
   };
   return all;
 }
