@@ -1,6 +1,7 @@
 // The main job: many questions about one shared context.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ struct AnswerOptions {
   // Where given, the answer is the likeliest of these behind the prompt, each with a space before
   // it unless prompt or choice bring one; nothing is generated.
   std::vector<std::string> choices;
-  bool prompt_logprobs = false;  // report ln p of the prompt's tokens
-  bool logits_hash = false;      // hash the logits that answers were drawn from
+  std::optional<bool> add_special_tokens;  // Request::add_special_tokens
+  bool prompt_logprobs = false;            // report ln p of the prompt's tokens
+  bool logits_hash = false;                // hash the logits that answers were drawn from
   // Each question is asked as a conversation, rendered by the model's chat template: the prompt
   // without its instruction is the user's message.
   bool chat = false;

@@ -30,6 +30,9 @@ struct LocalTime {
 struct ChatOptions {
   bool thinking = false;              // `enable_thinking` and `thinking` of the template
   bool add_generation_prompt = true;  // ends with the beginning of the assistant's next message
+  // Ends with the text of the last message, without what closes it, so that an answer goes on with
+  // it. Goes without add_generation_prompt.
+  bool continue_final_message = false;
   std::string tools = {};      // a JSON array of tools, as the template reads them; empty: none
   std::string documents = {};  // a JSON array of documents; empty: none
   // A JSON object of further variables of the template; they go before all others of their names.

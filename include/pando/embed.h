@@ -1,6 +1,7 @@
 // Embeddings of texts.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ struct EmbedOptions {
   int dimensions = 0;  // so many of the first values, before scaling; 0: all
   // Put before each text that has no instruction. Absent: what the model's files say, or nothing.
   std::optional<std::string> prompt;
+  // Those of the model's files by name, such as "query" and "document", which callers may put into
+  // `prompt`; filled in by embed_options_for.
+  std::map<std::string, std::string> prompts = {};
   // Models are trained with an instruction for queries and with none for documents.
   std::string instruction;
   // {instruction} and {text} are replaced; what stands before {text} is computed once. A template

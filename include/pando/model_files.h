@@ -27,7 +27,7 @@ Result<uint64_t> model_fingerprint(const std::filesystem::path& path);
 struct GenerationConfig {
   bool samples = false;                      // do_sample: where false, the likeliest token is meant
   std::optional<double> temperature;         // these are those of SamplingOptions
-  std::optional<double> top_p;               // in (0, 1]
+  std::optional<double> top_p;               // in [0, 1]
   std::optional<int> top_k;                  // tokens
   std::optional<double> min_p;               // in [0, 1]
   std::optional<double> repetition_penalty;  // also of the likeliest token

@@ -23,20 +23,21 @@ struct SamplingOptions {
                            // prompt_logprobs_from
   double temperature = 0;  // 0: always the likeliest token
   int top_k = 0;           // sample from the k likeliest tokens; 0: from all
-  double top_p = 1;        // sample from the likeliest tokens that sum to p, in (0, 1]
+  double top_p = 1;        // sample from the likeliest tokens that sum to p, in [0, 1]; 0: from one
   double min_p = 0;  // and from those at least so likely, as a part of the likeliest, in [0, 1]
   std::map<Token, double> logit_bias;  // added to the logits of these tokens
   // Of tokens that prompt or answer hold: positive logits are divided by it, others multiplied.
-  double repetition_penalty = 1;   // more than 0; 1: off
-  double presence_penalty = 0;     // taken off the logits of tokens that the answer holds
-  double frequency_penalty = 0;    // the same, times how often it holds them
-  std::optional<uint64_t> seed;    // absent: from the engine's seed and the request's id
-  int n = 1;                       // answers to the same prompt, which is computed once
-  std::vector<std::string> stop;   // texts that end an answer; they are not part of it
-  std::vector<Token> stop_tokens;  // tokens that end an answer, besides the model's own
-  bool ignore_eos = false;         // go on after the model's end-of-sequence token
-  bool logprobs = false;           // report ln p of every generated token
-  int top_logprobs = 0;            // beside every ln p, those of so many of the likeliest tokens
+  double repetition_penalty = 1;    // more than 0; 1: off
+  double presence_penalty = 0;      // taken off the logits of tokens that the answer holds
+  double frequency_penalty = 0;     // the same, times how often it holds them
+  std::optional<uint64_t> seed;     // absent: from the engine's seed and the request's id
+  int n = 1;                        // answers to the same prompt, which is computed once
+  std::vector<std::string> stop;    // texts that end an answer; they are not part of it
+  std::vector<Token> stop_tokens;   // tokens that end an answer, besides the model's own
+  bool ignore_eos = false;          // go on after the model's end-of-sequence token
+  bool skip_special_tokens = true;  // special tokens give no text
+  bool logprobs = false;            // report ln p of every generated token
+  int top_logprobs = 0;             // beside every ln p, those of so many of the likeliest tokens
 };
 
 // What of a prompt's hidden states, after the final norm, is its embedding.
@@ -53,7 +54,14 @@ struct Request {
   std::vector<ChatMessage> messages;  // a conversation, used where not empty, or
   std::vector<Token> tokens;          // tokens, used where not empty
   ChatOptions chat;                   // how `messages` are rendered
-  SamplingOptions sampling;           // how answers are drawn
+  // Whether the tokens that the tokenizer puts around a text, such as that of its beginning, are
+  // put there. Absent: around `prompt`, not around `messages`, whose template writes its own.
+  std::optional<bool> add_special_tokens;
+  // A prompt of more tokens is cut to so many, at its beginning or at its end; those around the
+  // text stay. 0: none is cut.
+  int truncate_prompt_tokens = 0;
+  bool truncate_at_end = false;
+  SamplingOptions sampling;  // how answers are drawn
   // Report ln p of the prompt's tokens from this index on, at least 1. What is cached is used.
   std::optional<int> prompt_logprobs_from;
   // And ln p of each of these in the place of the prompt's last token: what single tokens are worth
@@ -120,6 +128,7 @@ struct Event {
   uint64_t request = 0;                  // as returned by submit
   int choice = 0;                        // in [0, n)
   std::string text;                      // new text of the answer; whole UTF-8 characters
+  size_t n_tokens = 0;                   // of the answer so far
   std::optional<TokenLogprob> logprob;   // of the token just drawn, with SamplingOptions::logprobs
   std::optional<Completion> completion;  // the answer is finished
   std::optional<Error> error;            // the request is over; no further events

@@ -28,31 +28,35 @@ bool Fields::has(const char* name) const {
 }
 
 void Fields::text(const char* name, std::string& out) {
-  read(name, "a string", &Json::is_string,
+  read(name, "a string", std::mem_fn(&Json::is_string),
        [&](const Json& value) { out = value.get<std::string>(); });
 }
 
 void Fields::flag(const char* name, bool& out) {
-  read(name, "true or false", &Json::is_boolean,
+  read(name, "true or false", std::mem_fn(&Json::is_boolean),
        [&](const Json& value) { out = value.get<bool>(); });
 }
 
 void Fields::number(const char* name, double& out) {
-  read(name, "a number", &Json::is_number, [&](const Json& value) { out = value.get<double>(); });
+  read(name, "a number", std::mem_fn(&Json::is_number),
+       [&](const Json& value) { out = value.get<double>(); });
 }
 
 void Fields::integer(const char* name, int& out) {
-  read(name, "an integer", &Json::is_number_integer, [&](const Json& value) {
+  read(name, "an integer", is_whole, [&](const Json& value) {
     const double wide = value.get<double>();
     if (wide < -2147483648.0 || wide > 2147483647.0)
       return fail(name, value, "an integer of 32 bits");
-    out = value.get<int>();
+    out = static_cast<int>(wide);
   });
 }
 
 void Fields::seed(const char* name, std::optional<uint64_t>& out) {
-  read(name, "an integer of 64 bits", &Json::is_number_integer,
-       [&](const Json& value) { out = value.get<uint64_t>(); });  // -1 is 2^64 - 1
+  read(name, "an integer of 64 bits", is_whole, [&](const Json& value) {
+    // -1 is 2^64 - 1
+    out = value.is_number_float() ? static_cast<uint64_t>(static_cast<int64_t>(value.get<double>()))
+                                  : value.get<uint64_t>();
+  });
 }
 
 void Fields::texts(const char* name, std::vector<std::string>& out) {
@@ -66,23 +70,23 @@ void Fields::texts(const char* name, std::vector<std::string>& out) {
 
 void Fields::text_list(const char* name, std::vector<std::string>& out) {
   if (has(name)) out.clear();
-  list(name, "a list of strings", &Json::is_string, "a string",
+  list(name, "a list of strings", std::mem_fn(&Json::is_string), "a string",
        [&](size_t, const Json& value) { out.push_back(value.get<std::string>()); });
 }
 
 void Fields::tokens(const char* name, std::vector<Token>& out) {
   if (has(name)) out.clear();
-  list(name, "a list of token ids", &Json::is_number_unsigned, "a token id",
-       [&](size_t i, const Json& value) {
-         const uint64_t wide = value.get<uint64_t>();
-         if (wide > 0x7fffffff) return fail(place_in(name, i), value, "a token id below 2^31");
-         out.push_back(static_cast<Token>(wide));
-       });
+  list(name, "a list of token ids", is_whole, "a token id", [&](size_t i, const Json& value) {
+    const double wide = value.get<double>();
+    if (wide < 0 || wide > 0x7fffffff)
+      return fail(place_in(name, i), value, wide < 0 ? "a token id" : "a token id below 2^31");
+    out.push_back(static_cast<Token>(wide));
+  });
 }
 
 void Fields::biases(const char* name, std::map<Token, double>& out) {
   constexpr const char* kExpected = "an object of token ids and numbers";
-  read(name, kExpected, &Json::is_object, [&](const Json& object) {
+  read(name, kExpected, std::mem_fn(&Json::is_object), [&](const Json& object) {
     out.clear();
     for (const auto& [key, bias] : object.items()) {
       Token token = 0;
@@ -95,7 +99,7 @@ void Fields::biases(const char* name, std::map<Token, double>& out) {
 }
 
 void Fields::object(const char* name, Json& out) {
-  read(name, "an object", &Json::is_object, [&](const Json& value) { out = value; });
+  read(name, "an object", std::mem_fn(&Json::is_object), [&](const Json& value) { out = value; });
 }
 
 void Fields::fail(const std::string& name, const Json& found, const char* expected) {
@@ -112,27 +116,27 @@ void Fields::fail(const char* part, const Fields& of_part) {
 
 void Fields::only(std::span<const std::string_view> known) {
   for (const auto& [name, value] : object_.items())
-    if (std::find(known.begin(), known.end(), name) == known.end())
+    if (!value.is_null() && std::find(known.begin(), known.end(), name) == known.end())
       return fail(blame(name, unknown_field(name, known)));
 }
 
-void Fields::read(const char* name, const char* expected, Is is, const Take& take) {
+void Fields::read(const char* name, const char* expected, const Is& is, const Take& take) {
   if (!has(name)) return;
   const Json& value = object_[name];
-  if ((value.*is)()) {
+  if (is(value)) {
     take(value);
   } else {
     fail(name, value, expected);
   }
 }
 
-void Fields::list(const char* name, const char* expected, Is is, const char* of_one,
+void Fields::list(const char* name, const char* expected, const Is& is, const char* of_one,
                   const TakeOne& take) {
   if (!has(name)) return;
   const Json& values = object_[name];
   if (!values.is_array()) return fail(name, values, expected);
   for (size_t i = 0; i < values.size(); ++i) {
-    if (!(values[i].*is)()) return fail(place_in(name, i), values[i], of_one);
+    if (!is(values[i])) return fail(place_in(name, i), values[i], of_one);
     take(i, values[i]);
   }
 }

@@ -42,17 +42,18 @@ class Fields {
   void fail(Status status);
   // Of `part`, an object in this one.
   void fail(const char* part, const Fields& of_part);
-  // Everything else in the object is a mistake.
+  // Everything else in the object is a mistake, but for null, which asks for nothing.
   void only(std::span<const std::string_view> known);
   const Status& status() const { return status_; }
 
  private:
-  using Is = bool (Json::*)() const noexcept;
+  using Is = std::function<bool(const Json&)>;
   using Take = std::function<void(const Json&)>;
   using TakeOne = std::function<void(size_t index, const Json&)>;
-  void read(const char* name, const char* expected, Is is, const Take& take);
+  void read(const char* name, const char* expected, const Is& is, const Take& take);
   // `of_one`: what is expected of an element.
-  void list(const char* name, const char* expected, Is is, const char* of_one, const TakeOne& take);
+  void list(const char* name, const char* expected, const Is& is, const char* of_one,
+            const TakeOne& take);
 
   const Json& object_;
   Status status_;

@@ -120,7 +120,17 @@ class JsonBuilder {
 
 }  // namespace
 
+bool is_whole(const json& value) {
+  if (value.is_number_integer()) return true;
+  if (!value.is_number_float()) return false;
+  const double number = value.get<double>();
+  return std::trunc(number) == number && std::abs(number) < 0x1p63;
+}
+
 Result<json> parse_json(std::string_view text) {
+  // The library takes a NUL byte for the end of the text.
+  if (const size_t at = text.find('\0'); at != text.npos)
+    return bad_file("not JSON: byte {} is NUL", at + 1);
   JsonBuilder builder(text.find('\n') == text.npos);
   json::sax_parse(text.begin(), text.end(), &builder);
   return std::move(builder).result();
@@ -161,7 +171,7 @@ int64_t FieldReader::integer(std::string_view name, int64_t min, int64_t max,
                              std::optional<int64_t> fallback) {
   const json* value = find(name);
   if (value == nullptr && fallback) return *fallback;
-  if (value != nullptr && value->is_number_integer()) {
+  if (value != nullptr && is_whole(*value)) {
     const bool fits =
         !value->is_number_unsigned() || value->get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
     if (fits && value->get<int64_t>() >= min && value->get<int64_t>() <= max)

@@ -21,6 +21,9 @@ Result<nlohmann::json> parse_json(std::string_view text);
 // The same for an object; `source` names the text in messages.
 Result<nlohmann::json> parse_json_object(std::string_view text, std::string_view source);
 
+// Whether it is a whole number of 64 bits, be it written as 4.0.
+bool is_whole(const nlohmann::json& value);
+
 // A value as it is shown in a message: one line, cut short; what is inside a list or an object of
 // more than eight, or that is nested, is left out.
 std::string found_text(const nlohmann::json& value);

@@ -26,6 +26,8 @@ constexpr std::string_view kLineFields[] = {
     // how it is generated
     "max_tokens", "temperature", "top_k", "top_p", "min_p", "logit_bias", "repetition_penalty",
     "presence_penalty", "frequency_penalty", "seed", "n", "stop", "stop_token_ids", "ignore_eos",
+    "skip_special_tokens", "add_special_tokens", "truncate_prompt_tokens", "add_generation_prompt",
+    "continue_final_message",
     // what is reported
     "logprobs", "top_logprobs", "prompt_logprobs"};
 constexpr std::string_view kQuestionFields[] = {"id", "text", "answers", "choices", "metadata"};
@@ -168,6 +170,15 @@ Result<BatchLine> parse_native(const Json& json, uint64_t line_number,
   fields.only(kLineFields);
   read_sampling(fields, options.sampling);
   fields.tokens("stop_token_ids", options.sampling.stop_tokens);
+  fields.flag("skip_special_tokens", options.sampling.skip_special_tokens);
+  if (bool adds = false; fields.has("add_special_tokens")) {
+    fields.flag("add_special_tokens", adds);
+    options.add_special_tokens = adds;
+  }
+  int most_tokens = 0;
+  fields.integer("truncate_prompt_tokens", most_tokens);
+  if (fields.has("truncate_prompt_tokens") && most_tokens < 1)
+    fields.fail("truncate_prompt_tokens", most_tokens, "1 or more");
   fields.flag("logprobs", options.sampling.logprobs);
   fields.integer("top_logprobs", options.sampling.top_logprobs);
   const WrittenOrder order(text);
@@ -179,6 +190,9 @@ Result<BatchLine> parse_native(const Json& json, uint64_t line_number,
   read_metadata(fields, common.metadata);
   if (!fields.status()) return fields.status().error();
   const bool has_context = fields.has("questions") || fields.has("question");
+  for (const char* name : {"add_generation_prompt", "continue_final_message"})
+    if (fields.has(name) && !fields.has("messages"))
+      return invalid_field(name, "is allowed only with 'messages'");
   for (const char* name : {"thinking", "tools", "documents", "chat_template_kwargs"})
     if (fields.has(name) && !(has_context ? options.chat : fields.has("messages")))
       return invalid_field(
@@ -192,6 +206,8 @@ Result<BatchLine> parse_native(const Json& json, uint64_t line_number,
     request.sampling = options.sampling;
     if (options.prompt_logprobs) request.prompt_logprobs_from = 1;
     request.logits_hash = options.logits_hash;
+    if (!has_context) request.add_special_tokens = options.add_special_tokens;
+    request.truncate_prompt_tokens = most_tokens;
     if (question.choices.empty()) continue;
     if (Status checked = check_choices(request, question.choices); !checked) return checked.error();
   }
@@ -204,6 +220,7 @@ Request request_of(const BatchLine& line, const BatchQuestion& question) {
   if (line.contexts.empty()) return question.request;
   Request request = question_request(line.options, line.contexts[question.part], question.text);
   request.id = question.request.id;
+  request.truncate_prompt_tokens = question.request.truncate_prompt_tokens;
   return request;
 }
 

@@ -36,8 +36,8 @@ void add_sampling_options(CLI::App& app, SamplingOptions& s, const std::string& 
   add("--temperature", s.temperature, "0: the likeliest token")
       ->check(expect("0 or more", [](double x) { return x >= 0 && std::isfinite(x); }));
   add("--top-k", s.top_k, "Only the k likeliest tokens; 0: all")->check(at_least_0());
-  add("--top-p", s.top_p, "Only the likeliest tokens that sum to p")
-      ->check(expect("more than 0 and at most 1", [](double x) { return x > 0 && x <= 1; }));
+  add("--top-p", s.top_p, "Only the likeliest tokens that sum to p; 0: the likeliest")
+      ->check(expect("0 to 1", [](double x) { return x >= 0 && x <= 1; }));
   add("--min-p", s.min_p, "Only tokens at least p times as likely as the likeliest")
       ->check(expect("0 to 1", [](double x) { return x >= 0 && x <= 1; }));
   add("--repetition-penalty", s.repetition_penalty, "Of tokens in prompt or answer; 1: off")
@@ -66,6 +66,10 @@ void add_prompt_options(CLI::App& app, AnswerOptions& o) {
   app.add_option("--choice", o.choices,
                  "A possible answer; may be given again, and the likeliest is the answer")
       ->allow_extra_args(false)
+      ->group(asking);
+  app.add_flag_callback(
+         "--no-special-tokens", [&o] { o.add_special_tokens = false; },
+         "Prompts without the tokens that the tokenizer puts around a text, such as the first")
       ->group(asking);
   app.add_flag("--chat", o.chat,
                "Ask each question as a conversation, by the model's chat template")

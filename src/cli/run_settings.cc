@@ -106,6 +106,7 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
       {"instruction", a.instruction},
       {"template", a.prompt_template},
       {"choices", list(a.choices)},
+      {"special-tokens", flag(a.add_special_tokens.value_or(true))},
       {"chat", flag(a.chat)},
       {"thinking", flag(a.chat_options.thinking)},
       {"chat-template", chat_template_text(o.model.chat_template)},

@@ -130,13 +130,15 @@ int serve_model(ServeOptions o) {
   }
   const Result<std::filesystem::path> path = model_path(o.model);
   if (!path) return report_error(path.error().message);
-  if (o.server.model_name.empty()) o.server.model_name = path->filename().string();
+  if (o.server.model_names.empty()) o.server.model_names = {path->filename().string()};
   for (const std::string& text : o.deadline_classes)
     if (Status status = read_class(text, o.model.engine.deadline_classes); !status)
       return report_error(status.error().message), kUsage;
   for (const std::string& named : o.public_prefixes)
     if (Status status = read_prefix(named, o.server.public_prefixes); !status)
       return refuse(status.error());
+  if (o.server.host.starts_with('[') && o.server.host.ends_with(']'))
+    o.server.host = o.server.host.substr(1, o.server.host.size() - 2);
   o.server.request_timeout = std::chrono::seconds(o.request_timeout);
   o.server.drain_timeout = std::chrono::seconds(o.drain_timeout);
   allow_connections(o.server.max_connections);
@@ -169,8 +171,11 @@ int serve_model(ServeOptions o) {
         (*engine)->kv_capacity(), (*engine)->options().context);
   if (o.server.api_keys.empty() && !(*server)->is_local())
     say("pando: everybody who reaches {} may ask (hint: --api-key-file)\n", o.server.host);
-  say("pando: serving {} at {}://{}:{}\n", o.server.model_name,
-      o.server.tls_key.empty() ? "http" : "https", o.server.host, (*server)->port());
+  // An address of IPv6 stands in brackets.
+  const bool is_bare_v6 = o.server.host.find(':') != std::string::npos;
+  say("pando: serving {} at {}://{}:{}\n", fmt::join(o.server.model_names, ", "),
+      o.server.tls_key.empty() ? "http" : "https",
+      is_bare_v6 ? "[" + o.server.host + "]" : o.server.host, (*server)->port());
   (*server)->run(/*stop_on_signals=*/true);
   return kOk;
 }
@@ -187,8 +192,10 @@ Command add_serve(CLI::App& app) {
   app.add_option("--port", o.server.port, "Port to listen on; 0: any that is free")
       ->check(expect("0 to 65535", [](double x) { return x >= 0 && x <= 65535; }))
       ->capture_default_str();
-  app.add_option("--model-name", o.server.model_name,
-                 "How requests name the model (default: the last part of its path)")
+  app.add_option("--model-name", o.server.model_names,
+                 "How requests name the model (default: the last part of its path); may be given "
+                 "several times, answers have the first")
+      ->allow_extra_args(false)
       ->check(CLI::Validator(
           [](std::string& name) {
             return name.empty() ? std::string("is empty, expected a name") : std::string();
@@ -234,6 +241,11 @@ Command add_serve(CLI::App& app) {
                  "A name that requests may call the server by, beside its address and localhost, "
                  "where there are no keys and --host is this machine alone; may be given several "
                  "times")
+      ->group(access);
+  app.add_option("--cors-origin", o.server.cors_origins,
+                 "A web page that may ask from a browser, as in https://example.org, or * for all; "
+                 "may be given several times")
+      ->allow_extra_args(false)
       ->group(access);
   app.add_option("--tls-cert", o.server.tls_certificate, "Certificate in PEM: serve by TLS only")
       ->group(access);

@@ -57,10 +57,11 @@ Status Admission::check(const Request& request) const {
   const bool prompt_fits = request.tokens.size() < n_room;
   return blame(
       prompt_fits ? "max_tokens" : "prompt",
-      make_error(ErrorCode::kTooLong,
-                 "prompt and answer take up to {} tokens of keys and values; the memory for them "
-                 "holds {} (hint: a larger kv_memory{})",
-                 n_longest, n_room, prompt_fits ? ", or fewer max_tokens" : ""));
+      make_error(
+          ErrorCode::kTooLong,
+          "prompt and answer take up to {} tokens; this model's maximum context length is {} "
+          "tokens in the memory for keys and values (hint: a larger kv_memory{})",
+          n_longest, n_room, prompt_fits ? ", or fewer max_tokens" : ""));
 }
 
 Status Admission::submit(RequestId id, Request request, Listener listener, Sequences& open) {
@@ -121,7 +122,9 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
   if (timing_)
     sequence.job = timing_->new_job(request, sequence.tip->end(),
                                     path_count(sequence.tip, &Node::n_committed));
-  if (tokenizer_ != nullptr) sequence.decoder.emplace(*tokenizer_, /*first_in_text=*/false);
+  if (tokenizer_ != nullptr)
+    sequence.decoder.emplace(*tokenizer_, /*first_in_text=*/false,
+                             sequence.sampling().skip_special_tokens);
   n_to_come_ += tokens_to_come(sequence);
   return static_cast<uint64_t>(sequence.completion.shared_tokens);
 }

@@ -113,8 +113,10 @@ void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
   const bool tells_logprob = drawn && sequence.sampling().logprobs;
   const bool is_first = drawn && sequence.completion.tokens.size() == 1;  // which is always told
   if (taken.text.empty() && !tells_logprob && !is_first) return;
-  Event event{
-      .request = sequence.request->id, .choice = sequence.choice, .text = std::move(taken.text)};
+  Event event{.request = sequence.request->id,
+              .choice = sequence.choice,
+              .text = std::move(taken.text),
+              .n_tokens = sequence.completion.tokens.size()};
   if (tells_logprob) event.logprob = sequence.completion.logprobs.back();
   outbox_.add(sequence.request, std::move(event));
 }
@@ -127,6 +129,7 @@ void EngineLoop::finish(Sequence& sequence, std::string text) {
   outbox_.add(sequence.request, Event{.request = sequence.request->id,
                                       .choice = sequence.choice,
                                       .text = std::move(text),
+                                      .n_tokens = sequence.completion.tokens.size(),
                                       .completion = std::move(sequence.completion)});
 }
 

@@ -118,15 +118,14 @@ Result<GenerationConfig> read_generation_config(const fs::path& model) {
   GenerationConfig config;
   config.samples = fields.boolean("do_sample", false);
   if (fields.find("temperature") != nullptr) config.temperature = fields.positive("temperature");
-  if (fields.find("top_p") != nullptr) config.top_p = fields.positive("top_p");
-  if (config.top_p.value_or(1.0) > 1.0) fields.refuse("top_p", "a number in (0, 1]");
   constexpr int64_t kMost = INT32_MAX;
-  if (const nlohmann::json* min_p = fields.find("min_p")) {
-    if (min_p->is_number() && *min_p >= 0.0 && *min_p <= 1.0)
-      config.min_p = min_p->get<double>();
-    else
-      fields.refuse("min_p", "a number in [0, 1]");
-  }
+  for (const auto& [name, out] : {std::pair{"top_p", &config.top_p}, {"min_p", &config.min_p}})
+    if (const nlohmann::json* part = fields.find(name)) {
+      if (part->is_number() && *part >= 0.0 && *part <= 1.0)
+        *out = part->get<double>();
+      else
+        fields.refuse(name, "a number in [0, 1]");
+    }
   if (fields.find("repetition_penalty") != nullptr)
     config.repetition_penalty = fields.positive("repetition_penalty");
   if (fields.find("top_k") != nullptr)

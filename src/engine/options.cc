@@ -178,16 +178,17 @@ Status check_request(const Request& request, int vocab, const EngineOptions& opt
   const size_t n_prompt = request.tokens.size(), context = static_cast<size_t>(options.context);
   const bool is_answered = request.pooling == Pooling::kNone && sampling.max_tokens > 0;
   if (n_prompt > context || (n_prompt == context && is_answered))
-    return blame("prompt",
-                 make_error(ErrorCode::kTooLong,
-                            "the prompt has {} tokens; the context of {} leaves no room for {}",
-                            n_prompt, context, is_answered ? "an answer" : "it"));
+    return blame(
+        "prompt",
+        make_error(ErrorCode::kTooLong,
+                   "the prompt has {} tokens{}; this model's maximum context length is {} tokens",
+                   n_prompt, is_answered ? " and needs room for an answer" : "", context));
   if (Status status = check_outputs(request); !status) return status;
   if (!(sampling.temperature >= 0) || !std::isfinite(sampling.temperature))
     return wrong("temperature", "is {}, expected 0 or more", sampling.temperature);
   if (sampling.top_k < 0) return wrong("top_k", "is {}, expected 0 (off) or more", sampling.top_k);
-  if (!(sampling.top_p > 0 && sampling.top_p <= 1))
-    return wrong("top_p", "is {}, expected more than 0 and at most 1", sampling.top_p);
+  if (!(sampling.top_p >= 0 && sampling.top_p <= 1))
+    return wrong("top_p", "is {}, expected 0 to 1", sampling.top_p);
   if (sampling.n < 1 || sampling.n > kMostChoices)
     return wrong("n", "is {}, expected 1 to {}", sampling.n, kMostChoices);
   if (!(sampling.min_p >= 0 && sampling.min_p <= 1))

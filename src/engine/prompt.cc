@@ -1,16 +1,45 @@
 #include "engine/prompt.h"
 
-namespace pando {
+#include <algorithm>
 
-Result<std::vector<Token>> encode_prompt(const Model& model, const Request& request) {
+#include "engine/model_parts.h"
+
+namespace pando {
+namespace {
+
+Result<std::vector<Token>> encode_whole(const Model& model, const Request& request,
+                                        bool adds_special) {
   if (!request.tokens.empty()) return request.tokens;
   if (!request.messages.empty()) {
     const Result<std::string> text = model.render_chat(request.messages, request.chat);
     if (!text) return text.error();
-    return model.encode(*text, /*add_bos=*/false);
+    return model.encode(*text, adds_special);
   }
   if (request.prompt.empty()) return std::vector<Token>();
-  return model.encode(request.prompt);
+  return model.encode(request.prompt, adds_special);
+}
+
+}  // namespace
+
+Result<std::vector<Token>> encode_prompt(const Model& model, const Request& request) {
+  const bool adds_special = request.add_special_tokens.value_or(request.messages.empty());
+  Result<std::vector<Token>> tokens = encode_whole(model, request, adds_special);
+  const auto most = static_cast<size_t>(std::max(request.truncate_prompt_tokens, 0));
+  if (!tokens || most == 0 || tokens->size() <= most) return tokens;
+  size_t n_before = 0, n_behind = 0;
+  if (adds_special && request.tokens.empty()) {
+    const Tokenizer& tokenizer = *model.parts().tokenizer;
+    n_behind = tokenizer.n_behind();
+    if (const auto around = tokenizer.encode("", /*add_bos=*/true); around)
+      n_before = around->size() - n_behind;
+  }
+  const size_t n_around = std::min(n_before + n_behind, most);
+  const auto n_cut = static_cast<std::ptrdiff_t>(tokens->size() - std::max(most, n_around));
+  const auto first = request.truncate_at_end
+                         ? tokens->end() - static_cast<std::ptrdiff_t>(n_behind) - n_cut
+                         : tokens->begin() + static_cast<std::ptrdiff_t>(n_before);
+  tokens->erase(first, first + n_cut);
+  return tokens;
 }
 
 }  // namespace pando

@@ -112,8 +112,8 @@ std::vector<Candidate> candidates(std::span<const float> logits, const SamplingO
     });
   }
   double before = 0;
-  size_t n = 0;
-  while (n < kept.size() && before < o.top_p * sum) before += kept[n++].weight;
+  size_t n = 0;  // the likeliest is left whatever top_p is
+  while (n < kept.size() && (n == 0 || before < o.top_p * sum)) before += kept[n++].weight;
   kept.resize(n);
   return kept;
 }

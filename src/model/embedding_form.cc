@@ -54,21 +54,23 @@ Status read_pooling(const fs::path& path, EmbeddingForm& form, bool& includes_pr
   return fields.status();
 }
 
-// The prompt that is put before a text where none is named.
-Result<std::string> read_default_prompt(const fs::path& path) {
+// Prompts by name, and that which is put before a text where none is named.
+Status read_prompts(const fs::path& path, EmbeddingForm& form) {
   const Result<json> object = read_object(path);
   if (!object) return object.error();
   FieldReader fields(*object, path.string());
   const std::string name = fields.string("default_prompt_name", "");
   const json* prompts = fields.find("prompts");
-  if (Status status = fields.status(); !status) return status.error();
-  if (name.empty()) return std::string();
-  const bool there = prompts != nullptr && prompts->is_object() && prompts->contains(name) &&
-                     (*prompts)[name].is_string();
-  if (!there)
+  if (prompts != nullptr && prompts->is_object())
+    for (const auto& [key, text] : prompts->items())
+      if (text.is_string()) form.prompts.emplace(key, text.get<std::string>());
+  if (Status status = fields.status(); !status) return status;
+  if (name.empty()) return {};
+  if (!form.prompts.contains(name))
     return bad_file("{}: 'default_prompt_name' is '{}', expected a text of this name in 'prompts'",
                     path.string(), name);
-  return (*prompts)[name].get<std::string>();
+  form.prompt = form.prompts[name];
+  return {};
 }
 
 Result<EmbeddingForm> read_modules(const fs::path& directory) {
@@ -98,12 +100,11 @@ Result<EmbeddingForm> read_modules(const fs::path& directory) {
                          path.string(), named ? "'" + type + "'" : found_text(module));
     }
   }
-  Result<std::string> prompt = read_default_prompt(directory / "config_sentence_transformers.json");
-  if (!prompt) return prompt.error();
-  if (!prompt->empty() && !includes_prompt)
+  const fs::path prompts = directory / "config_sentence_transformers.json";
+  if (Status status = read_prompts(prompts, form); !status) return status.error();
+  if (!form.prompt.empty() && !includes_prompt)
     return unsupported("{}: 'include_prompt' of its pooling is false, expected true",
                        path.string());
-  form.prompt = std::move(*prompt);
   const fs::path texts = directory / "sentence_bert_config.json";
   const Result<json> text_object = read_object(texts);
   if (!text_object) return text_object.error();

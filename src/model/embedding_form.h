@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "pando/request.h"
@@ -11,9 +12,10 @@
 namespace pando::model {
 
 struct EmbeddingForm {
-  Pooling pooling = Pooling::kNone;  // kNone: the files do not say
-  bool normalise = true;             // vectors are scaled to length 1
-  std::string prompt;                // put before each text; may be empty
+  Pooling pooling = Pooling::kNone;                 // kNone: the files do not say
+  bool normalise = true;                            // vectors are scaled to length 1
+  std::string prompt;                               // put before each text; may be empty
+  std::map<std::string, std::string> prompts = {};  // that files have by name: "query", "document"
 };
 
 // Of a model's directory or GGUF file. kUnsupported, with file and field, for what is not offered:

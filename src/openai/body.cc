@@ -16,34 +16,65 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of both bodies. "user", "metadata", "store", "service_tier", "prompt_cache_key" and
-// "safety_identifier" change no answer.
+// Of both bodies. "user", "metadata", "store", "service_tier", "prompt_cache_key",
+// "safety_identifier" and "priority" change no answer.
 constexpr std::string_view kCommonFields[] = {
     "model", "max_tokens", "temperature", "top_p", "n", "stop", "seed", "presence_penalty",
     "frequency_penalty", "logit_bias", "logprobs", "stream", "stream_options", "user", "metadata",
-    "store", "service_tier", "prompt_cache_key", "safety_identifier",
+    "store", "service_tier", "prompt_cache_key", "safety_identifier", "response_format",
     // beyond OpenAI's own
-    "top_k", "min_p", "repetition_penalty", "ignore_eos", "stop_token_ids", "sharing", "cache"};
+    "top_k", "min_p", "repetition_penalty", "ignore_eos", "stop_token_ids", "skip_special_tokens",
+    "add_special_tokens", "truncate_prompt_tokens", "sharing", "cache", "cache_prompt", "priority"};
 constexpr std::string_view kCompletionFields[] = {"prompt", "echo", "best_of", "suffix"};
-constexpr std::string_view kEmbeddingFields[] = {
-    "model", "input", "encoding_format", "dimensions", "user", "sharing", "cache"};
+constexpr std::string_view kEmbeddingFields[] = {"model",
+                                                 "input",
+                                                 "encoding_format",
+                                                 "dimensions",
+                                                 "user",
+                                                 "add_special_tokens",
+                                                 "truncate_prompt_tokens",
+                                                 "truncate",
+                                                 "normalize",
+                                                 "input_type",
+                                                 "sharing",
+                                                 "cache",
+                                                 "cache_prompt",
+                                                 "priority"};
 constexpr std::string_view kChatFields[] = {
-    "messages", "max_completion_tokens", "top_logprobs", "response_format", "chat_template_kwargs",
-    "tools", "tool_choice", "documents",
+    "messages", "max_completion_tokens", "top_logprobs", "chat_template_kwargs", "tools",
+    "tool_choice", "documents", "add_generation_prompt", "continue_final_message",
     // which may ask for nothing
     "functions", "parallel_tool_calls", "verbosity", "modalities"};
 
+// By which other servers are asked for answers of a form.
+constexpr std::string_view kStructuredFields[] = {"guided_json",
+                                                  "guided_regex",
+                                                  "guided_choice",
+                                                  "guided_grammar",
+                                                  "guided_decoding_backend",
+                                                  "structured_outputs",
+                                                  "json_schema",
+                                                  "grammar",
+                                                  "regex",
+                                                  "ebnf",
+                                                  "format"};
+
+const char* hint_for(std::string_view name) {
+  if (name == "messages") return " (hint: /v1/chat/completions takes it)";
+  if (name == "prompt") return " (hint: /v1/completions takes it)";
+  if (name == "reasoning_effort") return " (hint: 'chat_template_kwargs' may have it)";
+  if (std::ranges::find(kStructuredFields, name) != std::end(kStructuredFields))
+    return ": structured output is not offered yet";
+  return "";
+}
+
+// What is null asks for nothing.
 void refuse_others(Fields& fields, const Json& body, std::span<const std::string_view> own) {
-  for (const auto& [name, value] : body.items()) {
-    if (std::find(std::begin(kCommonFields), std::end(kCommonFields), name) ==
-            std::end(kCommonFields) &&
-        std::find(own.begin(), own.end(), name) == own.end())
-      return fields.fail(
-          blame(name, invalid_argument("unknown or unsupported field '{}'{}", name,
-                                       name == "messages" ? " (hint: /v1/chat/completions takes it)"
-                                       : name == "prompt" ? " (hint: /v1/completions takes it)"
-                                                          : "")));
-  }
+  for (const auto& [name, value] : body.items())
+    if (!value.is_null() && std::ranges::find(kCommonFields, name) == std::end(kCommonFields) &&
+        std::ranges::find(own, name) == own.end())
+      return fields.fail(blame(
+          name, invalid_argument("unknown or unsupported field '{}'{}", name, hint_for(name))));
 }
 
 class Parser {
@@ -69,6 +100,9 @@ class Parser {
     for (Request& request : body_.requests) {
       request.sampling = sampling_;
       request.logits_hash = rules_.logits_hash;
+      request.add_special_tokens = add_special_;
+      request.truncate_prompt_tokens = truncate_;
+      request.truncate_at_end = truncates_at_end_;
       // Of one token there is nothing to report.
       if (prompt_logprobs_ && request.tokens.size() != 1) request.prompt_logprobs_from = 1;
     }
@@ -81,18 +115,51 @@ class Parser {
     sampling_ = rules_.sampling;
     read_sampling(fields_, sampling_);
     fields_.tokens("stop_token_ids", sampling_.stop_tokens);
+    fields_.flag("skip_special_tokens", sampling_.skip_special_tokens);
+    const Json as_text = {{"type", "text"}};
+    Json format = as_text;
+    fields_.object("response_format", format);
+    if (format != as_text)
+      fields_.fail("response_format", format,
+                   "{\"type\": \"text\"}: structured output is not offered yet");
     read_stream();
     read_sharing();
+    read_special_tokens();
+  }
+
+  void read_special_tokens() {
+    bool adds = false;
+    fields_.flag("add_special_tokens", adds);
+    if (fields_.has("add_special_tokens")) add_special_ = adds;
+  }
+
+  // Of a prompt its last tokens, or so many as there is room for beside `n_answer`.
+  void read_truncation(int n_answer) {
+    constexpr int kWhatFits = -1;
+    int n = 0;
+    fields_.integer("truncate_prompt_tokens", n);
+    if (!fields_.has("truncate_prompt_tokens")) return;
+    if (n < kWhatFits || n == 0)
+      return fields_.fail("truncate_prompt_tokens", n,
+                          "1 or more, or -1 for what there is room for");
+    if (n == kWhatFits && rules_.is_batch)
+      return fields_.fail("truncate_prompt_tokens", n, "1 or more in a batch");
+    truncate_ = n == kWhatFits ? std::max(rules_.context - n_answer, 1) : n;
   }
 
   void read_stream() {
     fields_.flag("stream", body_.stream);
     if (rules_.is_batch && body_.stream) fields_.fail("stream", true, "false in a batch");
-    body_.include_usage = read_stream_options(fields_, body_.stream);
+    const StreamOptions options = read_stream_options(fields_, body_.stream);
+    body_.include_usage = options.include_usage;
+    body_.usage_in_chunks = options.continuous_usage_stats;
   }
 
   void read_sharing() {
     fields_.flag("sharing", body_.form.sharing);
+    int priority = 0;  // has no effect
+    fields_.integer("priority", priority);
+    fields_.flag("cache_prompt", body_.cached);  // as llama.cpp's server calls it
     fields_.flag("cache", body_.cached);
     if (rules_.is_batch && !body_.cached)
       fields_.fail("cache", false, "nothing in a batch: it shares what it can");
@@ -118,6 +185,7 @@ class Parser {
       fields_.fail("max_tokens", sampling_.max_tokens,
                    "at least 1, or 0 with 'echo' and 'logprobs'");
     if (fields_.has("max_tokens")) body_.length_field = "max_tokens";
+    read_truncation(sampling_.max_tokens);
     read_prompts("prompt");
   }
 
@@ -135,10 +203,7 @@ class Parser {
     }
     fields_.flag("logprobs", sampling_.logprobs);
     fields_.integer("top_logprobs", sampling_.top_logprobs);
-    const Json as_text = {{"type", "text"}};
-    Json format = as_text;
-    fields_.object("response_format", format);
-    if (format != as_text) fields_.fail("response_format", format, "{\"type\": \"text\"}");
+    read_truncation(body_.length_field != nullptr ? sampling_.max_tokens : 1);
     read_unasked();
     Request request{.chat = rules_.chat};
     const WrittenOrder order(rules_.text);
@@ -169,6 +234,12 @@ class Parser {
   void read_embeddings() {
     fields_.only(kEmbeddingFields);
     read_sharing();
+    read_special_tokens();
+    read_truncation(0);
+    const bool truncates = read_truncate(fields_, truncates_at_end_);
+    if (truncates && rules_.is_batch)
+      fields_.fail("truncate", json_["truncate"], "false in a batch (hint: --too-long)");
+    if (truncates && truncate_ == 0) truncate_ = rules_.context;
     sampling_ = rules_.sampling;
     sampling_.n = 1;
     sampling_.max_tokens = 1;  // needs no more room than the prompt
@@ -185,12 +256,31 @@ class Parser {
       fields_.fail(invalid_field("dimensions", "is {}, expected 1 to {}", n, rules_.d_model));
     read_prompts("input");
     if (!rules_.embed) return fields_.fail(rules_.embed.error());
-    body_.form.normalise = rules_.embed->normalise.value_or(true);
+    EmbedOptions embed = *rules_.embed;
+    body_.form.normalise = embed.normalise.value_or(true);
+    fields_.flag("normalize", body_.form.normalise);
+    read_input_type(embed);
     for (Request& request : body_.requests) {
-      Request asked = embed_request(*rules_.embed, request.prompt);
+      Request asked = embed_request(embed, request.prompt);
       request.pooling = asked.pooling;
       if (request.tokens.empty()) request.prompt = std::move(asked.prompt);
     }
+  }
+
+  // Which of the model's prompts stands before each text. Models that have none for it take texts
+  // as they are.
+  void read_input_type(EmbedOptions& embed) {
+    std::string type;
+    fields_.text("input_type", type);
+    if (type.empty()) return;
+    constexpr std::string_view kSearch = "search_";  // Cohere's names
+    if (type.starts_with(kSearch)) type.erase(0, kSearch.size());
+    std::vector<std::string> names = {type};
+    if (type == "document") names.emplace_back("passage");
+    if (type == "passage") names.emplace_back("document");
+    for (const std::string& name : names)
+      if (const auto found = embed.prompts.find(name); found != embed.prompts.end())
+        embed.prompt = found->second;
   }
 
   // A text, tokens, or a list of either: one request each.
@@ -231,6 +321,9 @@ class Parser {
   const BodyRules& rules_;
   SamplingOptions sampling_;
   bool prompt_logprobs_ = false;
+  std::optional<bool> add_special_;
+  int truncate_ = 0;
+  bool truncates_at_end_ = false;
   Body body_;
 };
 

@@ -30,6 +30,7 @@ struct Body {
   std::vector<Request> requests;  // one for each prompt
   bool stream = false;
   bool include_usage = false;          // as a stream's last chunk
+  bool usage_in_chunks = false;        // and in every other
   bool cached = true;                  // its prefix may be shared with what comes later
   const char* length_field = nullptr;  // that says how long answers may get; null: none does
 };
@@ -42,6 +43,7 @@ struct BodyRules {
   Result<EmbedOptions> embed = EmbedOptions();  // or why the model's embeddings are not offered
   bool logits_hash = false;
   bool is_batch = false;  // nothing is streamed, or chosen for one request only
+  int context = 0;        // the engine's, in tokens; 0: not known
   int d_model = 0;        // with is_batch not used
   size_t most_prompts = std::numeric_limits<size_t>::max();
   size_t most_list_bytes = std::numeric_limits<size_t>::max();  // of lists, a copy for each prompt

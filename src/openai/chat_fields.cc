@@ -13,7 +13,7 @@ using Ordered = nlohmann::ordered_json;
 // What templates are known to read of a message.
 constexpr std::string_view kMessageFields[] = {
     "role", "content", "name", "tool_calls", "tool_call_id", "reasoning_content", "reasoning",
-    "thinking", "tool_plan", "tools", "documents", "recipient",
+    "thinking", "tool_plan", "tools", "documents", "recipient", "type",
     // Answers have these, and come back as messages.
     "refusal", "annotations", "audio", "function_call"};
 constexpr const char* kEmptyFields[] = {"refusal", "annotations", "audio", "function_call"};
@@ -64,8 +64,11 @@ Status read_message(const nlohmann::json& json, size_t index, const std::string&
   for (const char* name : kEmptyFields)
     if (fields.has(name) && fields[name] != nlohmann::json::array())
       fields.fail(name, fields[name], "null or []");
-  std::string ignored;
+  std::string ignored, type = "text";
   for (const char* name : kTextFields) fields.text(name, ignored);
+  fields.text("type", type);  // lm-eval says so of every message
+  if (type != "text" && type != "message")
+    fields.fail("type", fields["type"], "\"text\" or nothing");
   for (const char* name : {"tool_calls", "tools", "documents"})
     if (fields.has(name) && !fields[name].is_array()) fields.fail(name, fields[name], "a list");
   const auto need = [&](const char* name) {
@@ -89,12 +92,13 @@ Status read_message(const nlohmann::json& json, size_t index, const std::string&
     if (Status status = check_calls(fields["tool_calls"], index); !status) return status;
   bool plain = !has_parts;
   for (const auto& [name, value] : json.items())
-    plain = plain && (name == "role" || name == "content" || value.is_null());
+    plain = plain && (name == "role" || name == "content" || name == "type" || value.is_null());
   // Without a text and without a call it is an empty text.
   const bool calls = fields.has("tool_calls") && !fields["tool_calls"].empty();
   if (plain && !calls) return fields.status();
   Ordered others = Ordered::parse(written);
   if (!has_parts) others.erase("content");  // which may be cut yet
+  others.erase("type");
   if (!fields.has("content") && calls) others["content"] = nullptr;
   message.fields = others.dump();
   return fields.status();
@@ -157,12 +161,16 @@ void read_chat_options(Fields& fields, const WrittenOrder& order, ChatOptions& o
                                                                      "objects",
                                                                      name, found_text(list[i]))));
   }
+  // An answer goes on with the last message instead of beginning one.
+  fields.flag("continue_final_message", out.continue_final_message);
+  if (out.continue_final_message) out.add_generation_prompt = false;
+  fields.flag("add_generation_prompt", out.add_generation_prompt);
   std::string choice = "auto";
   if (fields.has("tool_choice")) {
     const nlohmann::json& value = fields["tool_choice"];
     if (value != "auto" && value != "none")
       return fields.fail("tool_choice", value,
-                         "\"auto\" or \"none\": the model cannot be made to call a tool");
+                         "\"auto\" or \"none\": structured output is not offered yet");
     choice = value;
   }
   if (fields.has("tools") && !fields["tools"].empty() && choice != "none")

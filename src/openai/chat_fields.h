@@ -31,8 +31,9 @@ class WrittenOrder {
 Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages,
                                                 const WrittenOrder& order);
 
-// "tools", "tool_choice", "documents" and "chat_template_kwargs", in which "enable_thinking" and
-// "thinking" are `thinking` of the options too.
+// "tools", "tool_choice", "documents", "add_generation_prompt", "continue_final_message" and
+// "chat_template_kwargs", in which "enable_thinking" and "thinking" are `thinking` of the options
+// too.
 void read_chat_options(Fields& fields, const WrittenOrder& order, ChatOptions& out);
 
 }  // namespace pando

@@ -46,7 +46,9 @@ OrderedJson embeddings_body(const AnswerForm& form, const Envelope& envelope,
                     {"embedding", vector_json(form, completions[i][0])}});
     if (!envelope.warning.empty()) data.back()["wrong"] = envelope.warning;
   }
-  OrderedJson body = {{"object", "list"},
+  OrderedJson body = {{"id", "embd-" + envelope.id},
+                      {"object", "list"},
+                      {"created", envelope.created},
                       {"data", std::move(data)},
                       {"model", envelope.model},
                       {"usage", {{"prompt_tokens", n_prompt}, {"total_tokens", n_prompt}}}};

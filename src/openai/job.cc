@@ -29,6 +29,7 @@ class WireJob : public Job {
   WireJob(Body body, const JobContext& context)
       : form_(std::move(body.form)),
         include_usage_(body.include_usage),
+        usage_in_chunks_(body.usage_in_chunks),
         model_(context.model),
         envelope_(context.envelope) {
     requests = std::move(body.requests);
@@ -74,6 +75,7 @@ class WireJob : public Job {
           all.end());
     }
     choice.n_told += logprobs.size();
+    choice.n_tokens = event.completion ? event.completion->tokens.size() : event.n_tokens;
     OrderedJson lists = nullptr;
     if (!logprobs.empty() && is_chat()) lists = chat_logprobs(model_, logprobs);
     if (!logprobs.empty() && !is_chat()) {
@@ -105,7 +107,8 @@ class WireJob : public Job {
   struct Choice {
     size_t request;
     TokenLists lists;
-    size_t n_told = 0;  // tokens whose log-probabilities were sent
+    size_t n_told = 0;    // tokens whose log-probabilities were sent
+    size_t n_tokens = 0;  // generated so far
   };
 
   bool is_chat() const { return form_.endpoint == Endpoint::kChat; }
@@ -118,12 +121,19 @@ class WireJob : public Job {
     choice["finish_reason"] = std::move(reason);
     OrderedJson json = head(form_, envelope_, /*chunk=*/true);
     json["choices"].push_back(std::move(choice));
-    if (include_usage_) json["usage"] = nullptr;
+    if (usage_in_chunks_) {
+      uint64_t n_prompt = 0, n_generated = 0;
+      for (const Request& request : requests) n_prompt += request.tokens.size();
+      for (const Choice& one : choices_) n_generated += one.n_tokens;
+      json["usage"] = usage_of(n_prompt, n_generated);
+    } else if (include_usage_) {
+      json["usage"] = nullptr;
+    }
     return stream_event(json);
   }
 
   AnswerForm form_;
-  bool include_usage_;
+  bool include_usage_, usage_in_chunks_;
   const Model& model_;
   Envelope envelope_;
   std::vector<Choice> choices_;       // of all requests
@@ -133,6 +143,7 @@ class WireJob : public Job {
 Result<std::unique_ptr<Job>> make_job(Endpoint endpoint, const nlohmann::json& json,
                                       const JobContext& context) {
   BodyRules rules{.text = context.text,
+                  .context = context.context,
                   .d_model = context.model.parts().weights.config.d_model,
                   .most_prompts = Bounds::kMostRequests,
                   .most_list_bytes = Bounds::kMostBytes};
@@ -146,7 +157,13 @@ Result<std::unique_ptr<Job>> make_job(Endpoint endpoint, const nlohmann::json& j
   const char* top_field = endpoint == Endpoint::kChat ? "top_logprobs" : "logprobs";
   if (Status status = check_answers(body->requests, context, top_field); !status)
     return status.error();
-  return std::unique_ptr<Job>(std::make_unique<WireJob>(std::move(*body), context));
+  auto job = std::make_unique<WireJob>(std::move(*body), context);
+  if (endpoint == Endpoint::kEmbeddings &&
+      std::ranges::any_of(job->requests, [](const Request& one) { return !one.tokens.empty(); }))
+    job->warning =
+        "embeddings of token ids are asked for, which must be those of this model's tokenizer "
+        "(hint: langchain sends them unless it is told check_embedding_ctx_length=False)";
+  return std::unique_ptr<Job>(std::move(job));
 }
 
 }  // namespace
@@ -193,11 +210,11 @@ Status check_length(const Job& job, size_t index, int context) {
   const auto most = static_cast<size_t>(context);
   if (job.length_field == nullptr || n_prompt + n_answer <= most) return {};
   if (n_prompt >= most) return {};  // no other length would do: the engine says so
-  Error error = make_error(ErrorCode::kTooLong,
-                           "the prompt has {} tokens and '{}' is {}, {} together, expected at most "
-                           "the context of {} (hint: fewer, or no '{}')",
-                           n_prompt, job.length_field, n_answer, n_prompt + n_answer, context,
-                           job.length_field);
+  Error error = make_error(
+      ErrorCode::kTooLong,
+      "the prompt has {} tokens and '{}' is {}, {} together; this model's maximum "
+      "context length is {} tokens (hint: fewer, or no '{}')",
+      n_prompt, job.length_field, n_answer, n_prompt + n_answer, context, job.length_field);
   error.message = of_place(job.place(index), error.message);
   return blame(job.length_field, std::move(error));
 }

@@ -24,6 +24,8 @@ class Job {
   // The field of its body that says how long answers may get. Null: none, they get what the context
   // has room for.
   const char* length_field = nullptr;
+  // What whoever runs the server should know about what is asked; empty: nothing.
+  std::string warning;
 
   // Where in its body requests[request] comes from: "messages", "prompt[2]"; of several texts the
   // longest, which is to blame where together they are too long.
@@ -97,8 +99,9 @@ Error of_request(const Job& job, size_t request, Error error);
 // kUnavailable where it is given up.
 using MakeJob = Result<std::unique_ptr<Job>>(const nlohmann::json& body, const JobContext& context);
 MakeJob make_completions_job, make_chat_job, make_embeddings_job;
-// {"query", "documents": [text or {"text"}, ...], "top_n"?, "instruction"?, "return_documents"?}
-MakeJob make_rerank_job;
+// {"query", "documents": [text or {"text", ...}, ...]}, answered as by Jina or by Cohere; of the
+// former also {"query", "texts"}, answered as by text-embeddings-inference.
+MakeJob make_rerank_job, make_cohere_rerank_job;
 // {"text_1", "text_2"}, relevance of pairs, or {"prompt", "continuations"}, likelihoods.
 MakeJob make_score_job;
 

@@ -44,6 +44,12 @@ OrderedJson head(const AnswerForm& form, const Envelope& envelope, bool chunk) {
           {"model", envelope.model}};
 }
 
+OrderedJson usage_of(uint64_t n_prompt, uint64_t n_generated) {
+  return {{"prompt_tokens", n_prompt},
+          {"completion_tokens", n_generated},
+          {"total_tokens", n_prompt + n_generated}};
+}
+
 OrderedJson usage(const Completions& completions, bool cached) {
   uint64_t n_prompt = 0, n_generated = 0, n_cached = 0;
   for (const std::vector<Completion>& of_prompt : completions) {
@@ -52,9 +58,7 @@ OrderedJson usage(const Completions& completions, bool cached) {
     n_cached += static_cast<uint64_t>(of_prompt[0].shared_tokens);
     for (const Completion& completion : of_prompt) n_generated += completion.tokens.size();
   }
-  OrderedJson json = {{"prompt_tokens", n_prompt},
-                      {"completion_tokens", n_generated},
-                      {"total_tokens", n_prompt + n_generated}};
+  OrderedJson json = usage_of(n_prompt, n_generated);
   if (cached) json["prompt_tokens_details"]["cached_tokens"] = n_cached;
   return json;
 }

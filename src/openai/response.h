@@ -23,7 +23,9 @@ struct Envelope {
 };
 
 nlohmann::ordered_json head(const AnswerForm& form, const Envelope& envelope, bool chunk);
-// {"prompt_tokens", "completion_tokens", "total_tokens"}; a prompt counts once for all its n. With
+// {"prompt_tokens", "completion_tokens", "total_tokens"}
+nlohmann::ordered_json usage_of(uint64_t n_prompt, uint64_t n_generated);
+// The same of answers; a prompt counts once for all its n. With
 // `cached`, how much of the prompts came from the cache or was computed for others too.
 nlohmann::ordered_json usage(const Completions& completions, bool cached);
 // {"prompt_tokens", "computed", "reused"}; a prompt counts for each of its n.

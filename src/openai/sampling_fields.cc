@@ -22,19 +22,33 @@ void read_sampling(Fields& fields, SamplingOptions& sampling) {
   fields.flag("ignore_eos", sampling.ignore_eos);
 }
 
-bool read_stream_options(Fields& fields, bool stream) {
-  if (!fields.has("stream_options")) return false;
+StreamOptions read_stream_options(Fields& fields, bool stream) {
+  StreamOptions read;
+  if (!fields.has("stream_options")) return read;
   nlohmann::json options = nlohmann::json::object();
   fields.object("stream_options", options);
   if (!stream) fields.fail("stream_options", options, "nothing where 'stream' is not true");
-  bool include_usage = false, obfuscates = false;
+  bool obfuscates = false;
   Fields of_stream(options);
-  of_stream.flag("include_usage", include_usage);
+  of_stream.flag("include_usage", read.include_usage);
+  of_stream.flag("continuous_usage_stats", read.continuous_usage_stats);
   of_stream.flag("include_obfuscation", obfuscates);
   if (obfuscates) of_stream.fail("include_obfuscation", true, "false: it is not offered");
-  of_stream.only(std::initializer_list<std::string_view>{"include_usage", "include_obfuscation"});
+  of_stream.only(std::initializer_list<std::string_view>{"include_usage", "continuous_usage_stats",
+                                                         "include_obfuscation"});
   fields.fail("stream_options", of_stream);
-  return include_usage;
+  return read;
+}
+
+bool read_truncate(Fields& fields, bool& at_end) {
+  constexpr const char* kExpected = "true, false, \"NONE\", \"START\" or \"END\"";
+  at_end = true;
+  if (!fields.has("truncate")) return false;
+  const nlohmann::json& value = fields["truncate"];
+  if (value.is_boolean()) return value.get<bool>();
+  at_end = value == "END";
+  if (!at_end && value != "START" && value != "NONE") fields.fail("truncate", value, kExpected);
+  return value != "NONE";
 }
 
 size_t list_bytes(const SamplingOptions& sampling) {

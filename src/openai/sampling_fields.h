@@ -11,8 +11,16 @@ namespace pando {
 // Those of SamplingOptions that have the same name and form in both.
 void read_sampling(Fields& fields, SamplingOptions& sampling);
 
-// "stream_options", which only a stream may have: whether it ends with its usage.
-bool read_stream_options(Fields& fields, bool stream);
+// "stream_options", which only a stream may have.
+struct StreamOptions {
+  bool include_usage = false;           // it ends with its usage
+  bool continuous_usage_stats = false;  // each event has the usage so far
+};
+StreamOptions read_stream_options(Fields& fields, bool stream);
+
+// "truncate": whether texts that are too long are cut, true or "END" at their end, "START" at their
+// beginning.
+bool read_truncate(Fields& fields, bool& at_end);
 
 // Memory of its lists, which each request has a copy of.
 size_t list_bytes(const SamplingOptions& sampling);

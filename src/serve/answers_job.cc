@@ -188,7 +188,10 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   fields.flag("cache", cached);
   fields.flag("sharing", with_sharing);
   fields.flag("chat", defaults.chat);
-  const bool include_usage = read_stream_options(fields, stream);
+  const StreamOptions stream_options = read_stream_options(fields, stream);
+  if (stream_options.continuous_usage_stats)
+    fields.fail(invalid_field("stream_options.continuous_usage_stats",
+                              "is true, expected false: an answer comes in one event"));
   if (!fields.status()) return fields.status().error();
   for (const char* name : {"id", "question", "metadata", "custom_id", "url"})
     if (fields.has(name))
@@ -223,7 +226,7 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   job->stream = stream;
   job->cached = cached;
   if (fields.has("max_tokens")) job->length_field = "max_tokens";
-  job->include_usage = include_usage;
+  job->include_usage = stream_options.include_usage;
   job->with_sharing = with_sharing;
   if (Status status = job->add_requests(context); !status) return status.error();
   if (Status status = openai::check_answers(job->requests, context, "top_logprobs"); !status)

@@ -17,6 +17,7 @@
 #include "base/errors.h"
 #include "openai/job.h"
 #include "serve/client_watch.h"
+#include "serve/cors.h"
 #include "serve/handler.h"
 #include "serve/host_names.h"
 #include "serve/reply.h"
@@ -167,6 +168,7 @@ class Session {
     HttpRequest request;
     request.id = service_.new_id();
     begin_log(request.id);
+    cors_.clear();
     std::optional<HttpResponse> wrong;
     if (error) {
       wrong = reading_error(error, options);
@@ -186,6 +188,7 @@ class Session {
       request.content_encoding += (coding == first ? "" : ", ") + std::string(coding->value());
     const std::string authorization(parser.get()[http::field::authorization]);
     wrong = check_host(service_, parser.get());
+    if (!wrong) wrong = check_origin(parser.get());
     if (!wrong) wrong = check_head(service_, request, authorization);
     logged_.key_name = service_.keys.name_of(request.isolation_key);
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
@@ -209,11 +212,25 @@ class Session {
     co_return co_await answer(request, parser.get().version(), parser.get().keep_alive());
   }
 
+  // Answers what a browser asks for a web page's sake.
+  std::optional<HttpResponse> check_origin(const http::request<http::string_body>& head) {
+    const auto field = [&](auto name) {
+      const auto value = head[name];
+      return std::string_view(value.data(), value.size());
+    };
+    const std::vector<std::string>& allowed = service_.options.cors_origins;
+    const std::string_view origin = field(http::field::origin);
+    cors_ = cors_headers(allowed, origin);
+    if (allowed.empty() || head.method() != http::verb::options) return std::nullopt;
+    return answer_preflight(
+        allowed, {.origin = origin, .headers = field(http::field::access_control_request_headers)});
+  }
+
   asio::awaitable<bool> answer(HttpRequest& request, unsigned version, bool keep_alive) {
     using namespace asio::experimental::awaitable_operators;
     begun_ = request.arrival = Clock::now();
-    Reply<Stream> reply(service_, stream_, logged_.id, version, keep_alive,
-                        is_head(request.method));
+    Reply<Stream> reply(service_, stream_, logged_.id, version, keep_alive, is_head(request.method),
+                        cors_);
     beast::get_lowest_layer(stream_).expires_never();
     const double counts = request.path == "/metrics" ? 0 : 1;  // who looks is not looked at
     const UnderWay under_way(service_.metrics.under_way(), counts);
@@ -316,7 +333,7 @@ class Session {
     const bool whole =
         parser.is_header_done() && !parser.content_length_remaining() && !parser.chunked();
     Reply<Stream> reply(service_, stream_, logged_.id, version, whole && parser.get().keep_alive(),
-                        is_head(logged_.method));
+                        is_head(logged_.method), cors_);
     service_.metrics.count_request("refused", response->status, 0);
     co_await sent(reply, std::move(*response));
     log(reply, reply.status());
@@ -330,6 +347,7 @@ class Session {
   asio::steady_timer too_long_;  // for the request that is being answered
   Clock::time_point begun_;      // the same
   LoggedRequest logged_;         // the same
+  HttpHeaders cors_;             // the same
   beast::flat_buffer buffer_;
   bool is_idle_ = true;  // no request has come whole
 };

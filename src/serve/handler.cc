@@ -42,7 +42,7 @@ Error for_clients(const Service& service, std::string_view path, const Error& er
   return blame(field,
                unsupported("the model '{}' has no chat template that can be read here (hint: "
                            "{})",
-                           service.options.model_name, hint));
+                           service.options.model_names.front(), hint));
 }
 
 // Either is there, or neither where there is more to tokenise than was allowed.
@@ -81,7 +81,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
     Fields fields(body);
     fields.text("model", name);
     if (!fields.status()) return refuse(fields.status().error());
-    if (!name.empty() && name != service.options.model_name)
+    if (!name.empty() && !service.serves(name))
       return {.response = wrong_request(404, "model_not_found", service.not_served(name), "model")};
   }
   if (route.answer != nullptr) {
@@ -311,6 +311,9 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   if (prepared.response) {
     co_await replier.send(std::move(*prepared.response));
   } else {
+    const std::string& warning = prepared.job->warning;
+    if (!warning.empty() && !service.has_warned.exchange(true))
+      service.log(fmt::format("{}: {}", request.id, warning));
     co_await answer(service, *prepared.job, pool, request.arrival, replier);
   }
 }

@@ -28,11 +28,13 @@ struct HttpRequest {
   std::atomic<bool> is_given_up{false};        // nobody waits for its answer
 };
 
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
 struct HttpResponse {
   int status = 200;
   std::string body;
   std::string content_type = "application/json";
-  std::vector<std::pair<std::string, std::string>> headers;
+  HttpHeaders headers;
   std::string error = {};  // its code, where it is one
 };
 
@@ -46,6 +48,8 @@ struct Tally {
 // Of a request's target, which may begin with the server ("http://host/path?query").
 std::string_view path_of(std::string_view target);
 inline bool is_head(std::string_view method) { return method == "HEAD"; }
+// Now, as a header says it (RFC 9110, section 5.6.7).
+std::string http_date();
 // A part of a path with what stands for %20 and the like.
 std::string unescaped(std::string_view text);
 

@@ -21,10 +21,11 @@ inline constexpr int kEngineNice = 10;
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  uint16_t port = 8000;    // 0: any that is free
-  std::string model_name;  // as requests name it; others are not found
-  int io_threads = 2;      // for connections
-  int text_threads = 2;    // for reading bodies and tokenising; as many for long ones
+  uint16_t port = 8000;  // 0: any that is free
+  // As requests name the model; others are not found. Answers have the first.
+  std::vector<std::string> model_names;
+  int io_threads = 2;    // for connections
+  int text_threads = 2;  // for reading bodies and tokenising; as many for long ones
   // One key in each line, "name:key" or "key"; empty: everybody may ask. Requests of different keys
   // share no prefixes.
   std::vector<std::string> api_keys;
@@ -32,6 +33,8 @@ struct ServerOptions {
   // Names that requests may call a server by that listens to its machine alone and has no keys,
   // beside addresses and localhost.
   std::vector<std::string> allowed_hosts;
+  // Of web pages that may ask from a browser, as in "https://example.org"; "*": all.
+  std::vector<std::string> cors_origins;
   size_t max_prompt_bytes = size_t{2} << 30;  // of open requests' prompts, and what answers need
   size_t max_bodies_bytes = size_t{1} << 30;  // of bodies that come or are being read
   std::map<std::string, std::string> public_prefixes;  // texts by name: shared by all keys

@@ -24,13 +24,15 @@ template <class Stream>
 class Reply : public Replier {
  public:
   // `id` is what the answer says of its request; what answers a HEAD has no body.
+  // `headers` go with whatever is sent.
   Reply(Service& service, Stream& stream, std::string id, unsigned http_version, bool keep_alive,
-        bool is_to_head)
+        bool is_to_head, HttpHeaders headers)
       : service_(service),
         stream_(stream),
         id_(std::move(id)),
         version_(http_version),
         is_to_head_(is_to_head),
+        headers_(std::move(headers)),
         keep_alive_(keep_alive) {}
 
   asio::awaitable<void> send(HttpResponse response) override {
@@ -113,8 +115,10 @@ class Reply : public Replier {
   void set_fields(Message& message, const std::string& content_type) {
     if (service_.draining) keep_alive_ = false;
     message.set(http::field::server, "pando");
-    message.set(http::field::content_type, content_type);
+    message.set(http::field::date, http_date());
+    if (!content_type.empty()) message.set(http::field::content_type, content_type);
     message.set("X-Request-Id", id_);
+    for (const auto& [name, value] : headers_) message.set(name, value);
     message.keep_alive(keep_alive_);
   }
 
@@ -141,6 +145,7 @@ class Reply : public Replier {
   const std::string id_;
   const unsigned version_;
   const bool is_to_head_;
+  const HttpHeaders headers_;
   bool keep_alive_;
   bool is_stream_ = false, is_lost_ = false, is_ending_ = false, is_writing_ = false;
   int status_ = 0;  // 0: nothing was sent

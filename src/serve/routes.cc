@@ -20,8 +20,8 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kVersion = "/v1", kModels = "/v1/models";
 
-OrderedJson model_object(const Service& service) {
-  return {{"id", service.options.model_name},
+OrderedJson model_object(const Service& service, const std::string& name) {
+  return {{"id", name},
           {"object", "model"},
           {"created", service.started},
           {"owned_by", "pando"},
@@ -29,13 +29,15 @@ OrderedJson model_object(const Service& service) {
 }
 
 Result<HttpResponse> models(Service& service, const HttpRequest& request, const Json&) {
-  if (request.path == kModels)
-    return json_response(
-        {{"object", "list"}, {"data", OrderedJson::array({model_object(service)})}});
+  if (request.path == kModels) {
+    OrderedJson data = OrderedJson::array();
+    for (const std::string& name : service.options.model_names)
+      data.push_back(model_object(service, name));
+    return json_response({{"object", "list"}, {"data", std::move(data)}});
+  }
   const std::string name = unescaped(request.path.substr(kModels.size() + 1));
-  if (name != service.options.model_name)
-    return wrong_request(404, "model_not_found", service.not_served(name));
-  return json_response(model_object(service));
+  if (!service.serves(name)) return wrong_request(404, "model_not_found", service.not_served(name));
+  return json_response(model_object(service, name));
 }
 
 Result<HttpResponse> health(Service&, const HttpRequest&, const Json&) {
@@ -62,17 +64,18 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const 
   Fields fields(body);
   Request request;
   std::string ignored;
-  bool add_special = true, with_texts = false;
+  bool add_special = false, with_texts = false;
   fields.text("model", ignored);
   fields.text("prompt", request.prompt);
   fields.flag("add_special_tokens", add_special);
-  fields.flag("add_generation_prompt", request.chat.add_generation_prompt);
+  if (fields.has("add_special_tokens")) request.add_special_tokens = add_special;
   fields.flag("return_token_strs", with_texts);
   const WrittenOrder order(asked.body);
   read_chat_options(fields, order, request.chat);
   fields.only(std::initializer_list<std::string_view>{
       "model", "prompt", "messages", "add_special_tokens", "add_generation_prompt",
-      "return_token_strs", "chat_template_kwargs", "tools", "tool_choice", "documents"});
+      "continue_final_message", "return_token_strs", "chat_template_kwargs", "tools", "tool_choice",
+      "documents"});
   if (!fields.status()) return fields.status().error();
   if (fields.has("prompt") == fields.has("messages"))
     return invalid_argument("expected one of 'prompt' and 'messages'");
@@ -81,9 +84,11 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const 
     if (!messages) return messages.error();
     request.messages = std::move(*messages);
   }
-  const Result<std::vector<Token>> tokens = request.messages.empty()
-                                                ? model.encode(request.prompt, add_special)
-                                                : encode_prompt(model, request);
+  // Of an empty text too there is what stands around it.
+  const Result<std::vector<Token>> tokens =
+      request.messages.empty() && request.prompt.empty()
+          ? model.encode("", request.add_special_tokens.value_or(true))
+          : encode_prompt(model, request);
   if (!tokens) {
     if (!tokens.error().field.empty()) return tokens.error();
     return blame(request.messages.empty() ? "prompt" : "messages", tokens.error());
@@ -142,7 +147,10 @@ constexpr Route kRoutes[] = {
     {"/v1/chat/completions", "POST", openai::make_chat_job},
     {"/v1/embeddings", "POST", openai::make_embeddings_job},
     {"/v1/rerank", "POST", openai::make_rerank_job},
+    {"/rerank", "POST", openai::make_rerank_job},
+    {"/v2/rerank", "POST", openai::make_cohere_rerank_job},
     {"/v1/score", "POST", openai::make_score_job},
+    {"/score", "POST", openai::make_score_job},
     {"/v1/answers", "POST", make_answers_job},
     {"/v1/models", "GET", nullptr, models},
     {"/tokenize", "POST", nullptr, tokenize},
@@ -151,6 +159,8 @@ constexpr Route kRoutes[] = {
     {"/version", "GET", nullptr, version_of},
     {"/metrics", "GET", nullptr, metrics},
     {"/health", "GET", nullptr, health, /*open=*/true},
+    {"/v1/health", "GET", nullptr, health, /*open=*/true},
+    {"/ping", "GET", nullptr, health, /*open=*/true},
     {"/ready", "GET", nullptr, ready, /*open=*/true},
 };
 

@@ -31,9 +31,15 @@ std::string Service::new_id() {
   return fmt::format("{:016x}", bits);
 }
 
+bool Service::serves(const std::string& model) const {
+  return std::ranges::find(options.model_names, model) != options.model_names.end();
+}
+
 std::string Service::not_served(const std::string& model) const {
-  return fmt::format("the model '{}' is not served, expected '{}'", one_line(model),
-                     options.model_name);
+  std::string names;
+  for (const std::string& name : options.model_names)
+    names += fmt::format("{}'{}'", names.empty() ? "" : " or ", name);
+  return fmt::format("the model '{}' is not served, expected {}", one_line(model), names);
 }
 
 size_t Service::longest() const {
@@ -41,7 +47,10 @@ size_t Service::longest() const {
 }
 
 openai::Envelope Service::envelope(const std::string& id) const {
-  return {.id = id, .created = std::time(nullptr), .model = options.model_name, .warning = warning};
+  return {.id = id,
+          .created = std::time(nullptr),
+          .model = options.model_names.front(),
+          .warning = warning};
 }
 
 void Service::log(const LoggedRequest& request) const {

@@ -37,13 +37,15 @@ struct Service {
   Gate gate;  // for what the engine tells connections; closed before their executors go
   Admission admission;
   BodyRoom body_room;
-  bool local_names_only = false;  // else a request may call the server by any name
+  std::atomic<bool> has_warned{false};  // of a job (openai::Job::warning)
+  bool local_names_only = false;        // else a request may call the server by any name
   // For texts; long ones have threads of their own, so that short ones do not wait for them.
   boost::asio::thread_pool text_pool, long_text_pool;
 
   // Of a new request, and of its answer; not to be guessed.
   std::string new_id();
   openai::Envelope envelope(const std::string& id) const;
+  bool serves(const std::string& model) const;  // under this name
   // What a request for another model is told.
   std::string not_served(const std::string& model) const;
   // Tokens of prompt and answer that a request may have.

@@ -27,6 +27,7 @@ Request question_request(const AnswerOptions& options, const std::string& contex
   request.sampling = options.sampling;
   if (options.prompt_logprobs) request.prompt_logprobs_from = 1;
   request.logits_hash = options.logits_hash;
+  request.add_special_tokens = options.add_special_tokens;
   if (!options.chat) {
     request.prompt = render_prompt(options, context, question);
     return request;

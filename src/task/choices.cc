@@ -31,6 +31,9 @@ Status check_choices(const Request& question, std::span<const std::string> choic
   if (question.prompt_logprobs_from)
     return blame("prompt_logprobs",
                  invalid_argument("log-probabilities of the prompt do not go with choices"));
+  if (question.truncate_prompt_tokens > 0)
+    return blame("truncate_prompt_tokens",
+                 invalid_argument("'truncate_prompt_tokens' does not go with choices"));
   if (!question.tokens.empty())
     return invalid_argument("choices go with text, which 'tokens' is not");
   return {};
@@ -49,7 +52,7 @@ Result<std::vector<Request>> choice_requests(const Model& model, const Request& 
   std::vector<std::string> texts;
   for (const std::string& choice : choices) texts.push_back(behind(prompt, choice));
   Result<std::vector<Request>> requests =
-      continuation_requests(model, prompt, texts, /*add_bos=*/!is_chat);
+      continuation_requests(model, prompt, texts, question.add_special_tokens.value_or(!is_chat));
   if (!requests) return requests.error();
   *requests = joined(std::move(*requests));
   for (Request& request : *requests) {

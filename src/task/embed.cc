@@ -32,6 +32,7 @@ Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options)
     options.pooling = form->pooling == Pooling::kNone ? Pooling::kLast : form->pooling;
   if (!options.normalise) options.normalise = form->normalise;
   if (!options.prompt) options.prompt = form->prompt;
+  options.prompts = form->prompts;
   return options;
 }
 

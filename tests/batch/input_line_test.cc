@@ -227,7 +227,7 @@ TEST(InputLine, TypesAndRangesThatAreRefused) {
       {R"("id": 1.5)", "field 'id' of the line is 1.5, expected a string or an integer"},
       {R"("id": true)", "field 'id' of the line is true, expected a string or an integer"},
       {R"("max_tokens": "8")", "field 'max_tokens' is \"8\", expected an integer"},
-      {R"("max_tokens": 8.0)", "field 'max_tokens' is 8.0, expected an integer"},
+      {R"("max_tokens": 8.5)", "field 'max_tokens' is 8.5, expected an integer"},
       {R"("max_tokens": 2147483648)",
        "field 'max_tokens' is 2147483648, expected an integer of 32 bits"},
       {R"("n": -2147483649)", "field 'n' is -2147483649, expected an integer of 32 bits"},

@@ -176,7 +176,7 @@ TEST(Preview, WhatIsRefusedSaysWhy) {
   ASSERT_EQ(seen.prompts.size(), 3u);
   EXPECT_EQ(seen.summary.refused, 3u);
   EXPECT_NE(seen.prompts[0].refused.find("outside the model's vocabulary"), std::string::npos);
-  EXPECT_NE(seen.prompts[1].refused.find("leaves no room"), std::string::npos);
+  EXPECT_NE(seen.prompts[1].refused.find("maximum context length is"), std::string::npos);
   EXPECT_FALSE(seen.prompts[2].refused.empty());
   EXPECT_EQ(seen.prompts[2].id, "c");
 }

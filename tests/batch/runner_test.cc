@@ -214,8 +214,7 @@ TEST(Batch, BadLinesAreReportedAndTheRestRuns) {
   EXPECT_EQ(ran.problems[1], "line 4: field 'prompt' is 5, expected a string");
   EXPECT_TRUE(ran.problems[2].starts_with("line 5: not JSON: "));
   EXPECT_EQ(ran.problems[3], "line 6: unknown field 'x'");
-  EXPECT_EQ(ran.problems[4],
-            "line 7, 2 questions, '0' first: top_p is 2, expected more than 0 and at most 1");
+  EXPECT_EQ(ran.problems[4], "line 7, 2 questions, '0' first: top_p is 2, expected 0 to 1");
   EXPECT_EQ(ran.problems[5], "line 8: token 300 is outside the model's vocabulary of 257");
 }
 
@@ -238,7 +237,8 @@ TEST(Batch, TooLongIsAnErrorOrLeftOut) {
   Ran ran = run(input);
   EXPECT_EQ(ran.summary->failed, 1u);
   EXPECT_EQ(ran.problems.at(0),
-            "line 1: the prompt has 700 tokens; the context of 640 leaves no room for an answer");
+            "line 1: the prompt has 700 tokens and needs room for an answer; this model's maximum "
+            "context length is 640 tokens");
   BatchOptions options = batch_options();
   options.too_long = TooLong::kSkip;
   ran = run(input, options);

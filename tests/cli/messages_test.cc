@@ -129,11 +129,10 @@ TEST_F(MessagesTest, FilesOfOptionsAreNamedWithTheLine) {
                 "'options.toml', line " + message);
   };
   said("# options\n\n[run]\nno-such-option = 1\n", "4: unknown option 'no-such-option'");
-  said("[run]\nthreads = 1\ntop-p = 2\n", "3: --top-p: 2, expected more than 0 and at most 1");
+  said("[run]\nthreads = 1\ntop-p = 2\n", "3: --top-p: 2, expected 0 to 1");
   said("[run]\nmax-tokens = \"many\"\n", "2: --max-tokens: many, expected 0 or more");
   // A list over several lines is one item.
-  said("[run]\nstop = [\"a\", # both\n  \"b\"]\ntop-p = 2\n",
-       "4: --top-p: 2, expected more than 0 and at most 1");
+  said("[run]\nstop = [\"a\", # both\n  \"b\"]\ntop-p = 2\n", "4: --top-p: 2, expected 0 to 1");
   said("[run]\nstop = [\n  \"a\"\n]\n",
        "2: a list begins, expected its first value in the same line");
   said("[score]\nwindow = 5\n[rum]\nmodel = \"m\"\n",

@@ -32,7 +32,8 @@ const std::vector<BadRequest>& bad_requests() {
        "token 257 is outside the model's vocabulary of 257"},
       {[](Request& r) { r.tokens = {-1}; }, "token -1 is outside the model's vocabulary of 257"},
       {[](Request& r) { r.prompt = std::string(640, 'x'); },
-       "the prompt has 640 tokens; the context of 640 leaves no room for an answer",
+       "the prompt has 640 tokens and needs room for an answer; this model's maximum context "
+       "length is 640 tokens",
        ErrorCode::kTooLong},
       {[](Request& r) { r.sampling.max_tokens = 0; },
        "max_tokens is 0, expected at least 1, or 0 where the prompt is scored"},
@@ -44,11 +45,9 @@ const std::vector<BadRequest>& bad_requests() {
       {[](Request& r) { r.sampling.temperature = kInfinity; },
        "temperature is inf, expected 0 or more"},
       {[](Request& r) { r.sampling.top_k = -1; }, "top_k is -1, expected 0 (off) or more"},
-      {[](Request& r) { r.sampling.top_p = 0; }, "top_p is 0, expected more than 0 and at most 1"},
-      {[](Request& r) { r.sampling.top_p = 1.5; },
-       "top_p is 1.5, expected more than 0 and at most 1"},
-      {[](Request& r) { r.sampling.top_p = kNaN; },
-       "top_p is nan, expected more than 0 and at most 1"},
+      {[](Request& r) { r.sampling.top_p = -0.5; }, "top_p is -0.5, expected 0 to 1"},
+      {[](Request& r) { r.sampling.top_p = 1.5; }, "top_p is 1.5, expected 0 to 1"},
+      {[](Request& r) { r.sampling.top_p = kNaN; }, "top_p is nan, expected 0 to 1"},
       {[](Request& r) { r.sampling.n = 0; }, "n is 0, expected 1 to 4096"},
       {[](Request& r) { r.sampling.n = -1; }, "n is -1, expected 1 to 4096"},
       {[](Request& r) { r.sampling.n = std::numeric_limits<int>::max(); },
@@ -127,7 +126,7 @@ TEST(Options, TextThatIsNotUtf8IsRefused) {
 TEST(Options, TheLargestPromptAndTheLeastValuesAreTaken) {
   Request request = tiny_request(std::string(639, 'x'), std::numeric_limits<int>::max());
   request.sampling.temperature = std::numeric_limits<double>::denorm_min();
-  request.sampling.top_p = std::numeric_limits<double>::denorm_min();
+  request.sampling.top_p = 0;
   request.sampling.top_k = std::numeric_limits<int>::max();
   const auto completions = open_tiny()->complete(request);
   ASSERT_TRUE(completions.ok()) << completions.error().message;

@@ -22,7 +22,7 @@ uint16_t port_of_server() {
     static Engine& engine = *pando::testing::open_tiny(engine_options).release();
     serve::ServerOptions options;
     options.port = 0;
-    options.model_name = "tiny";
+    options.model_names = {"tiny"};
     options.max_header_bytes = 2048;
     options.max_body_bytes = 4096;
     auto opened = serve::Server::open(engine, options);

@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 inline serve::ServerOptions tiny_server_options() {
   serve::ServerOptions options;
   options.port = 0;
-  options.model_name = "tiny";
+  options.model_names = {"tiny"};
   options.drain_timeout = std::chrono::seconds(10);
   return options;
 }

@@ -57,13 +57,14 @@ TEST_F(Endpoints, AnswersBeyondTheContextAreRefused) {
   const Json refused = error("/v1/completions", body);
   EXPECT_EQ(refused["code"], "context_length_exceeded");
   EXPECT_EQ(refused["message"],
-            "the prompt has 600 tokens and 'max_tokens' is 41, 641 together, expected at most the "
-            "context of 640 (hint: fewer, or no 'max_tokens')");
+            "the prompt has 600 tokens and 'max_tokens' is 41, 641 together; this model's maximum "
+            "context length is 640 tokens (hint: fewer, or no 'max_tokens')");
   EXPECT_EQ(refused["param"], "max_tokens");
   const Json too_long = error("/v1/completions", {{"prompt", prompt(700)}, {"max_tokens", 5}});
   EXPECT_EQ(too_long["code"], "context_length_exceeded");
   EXPECT_EQ(too_long["message"],
-            "the prompt has 700 tokens; the context of 640 leaves no room for an answer");
+            "the prompt has 700 tokens and needs room for an answer; this model's maximum context "
+            "length is 640 tokens");
   EXPECT_EQ(too_long["param"], "prompt");
   body["max_tokens"] = 40;
   EXPECT_EQ(post("/v1/completions", body)["usage"]["total_tokens"], 640);

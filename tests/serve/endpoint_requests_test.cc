@@ -162,7 +162,7 @@ TEST_F(Endpoints, PathsThatAreNearlyServed) {
         {"/v1/v1/completions", "/v1/completions"},
         {"//v1/completions", "/v1/completions"},
         {"/v1/tokenize/", "/tokenize"},
-        {"/v1/health", "/health"},
+        {"/v1/ready", "/ready"},
         {"/v1/models/", "/v1/models"},
         {"/models/tiny", "/v1/models/tiny"}}) {
     const Json said = client_.get(path).json()["error"];
@@ -305,9 +305,8 @@ TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
                 " with 2 prompts");
   EXPECT_EQ(error("/v1/chat/completions", {{"messages", {{{"role", "user"}, {"content", "Q"}}}},
                                            {"tool_choice", "required"}})["message"],
-            "field 'tool_choice' is \"required\", expected \"auto\" or \"none\": the model cannot "
-            "be made to "
-            "call a tool");
+            "field 'tool_choice' is \"required\", expected \"auto\" or \"none\": structured "
+            "output is not offered yet");
   const Json talk = {{{"role", "user"}, {"content", "Q"}}};
   EXPECT_EQ(error("/v1/completions", {{"messages", talk}})["message"],
             "unknown or unsupported field 'messages' (hint: /v1/chat/completions takes it)");

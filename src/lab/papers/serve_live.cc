@@ -23,7 +23,7 @@ class LocalServer {
  public:
   LocalServer(std::shared_ptr<const Model> model, const LoopOptions& options)
       : engine_(value_of(open_engine(std::move(model), options))),
-        server_(value_of(serve::Server::open(*engine_, {.port = 0, .model_name = "model"}))),
+        server_(value_of(serve::Server::open(*engine_, {.port = 0, .model_names = {"model"}}))),
         thread_([this] { server_->run(/*stop_on_signals=*/false); }) {}
   ~LocalServer() {
     server_->stop();

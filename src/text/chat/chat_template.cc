@@ -75,6 +75,36 @@ std::string text_of_content(const Ordered& message) {
   return texts ? joined_parts(content) : std::string();
 }
 
+// Behind the text that an answer goes on with. The space tells whether the template strips texts.
+constexpr std::string_view kGoesOn = "pando-goes-on-here ";
+
+// Puts the mark behind the message's text; returns that text, or nothing where there is none.
+std::optional<std::string> mark_end(Ordered& message) {
+  Ordered* text = message.contains("content") ? &message["content"] : nullptr;
+  if (text != nullptr && text->is_array()) {
+    const auto last = std::find_if(text->rbegin(), text->rend(), is_text_part);
+    text = last == text->rend() ? nullptr : &(*last)["text"];
+  }
+  if (text == nullptr || !text->is_string()) return std::nullopt;
+  std::string found = text->get<std::string>();
+  *text = found + std::string(kGoesOn);
+  return found;
+}
+
+// The prompt up to the mark.
+Result<std::string> cut_at_mark(std::string prompt, const std::string& final_text) {
+  const std::string_view mark = kGoesOn.substr(0, kGoesOn.size() - 1);
+  const size_t at = prompt.rfind(mark);
+  if (at == prompt.npos ||
+      prompt.find(jinja::strip_space(final_text, jinja::Side::kBoth)) == prompt.npos)
+    return blame("continue_final_message",
+                 invalid_argument("the chat template does not write the last message as it is, so "
+                                  "that no answer can go on with it"));
+  const bool strips = prompt.compare(at, kGoesOn.size(), kGoesOn) != 0;
+  prompt.resize(at);
+  return strips ? std::string(jinja::strip_space(prompt, jinja::Side::kRight)) : prompt;
+}
+
 std::string without_space(std::string_view text) {
   std::string out;
   for (const char c : text)
@@ -302,12 +332,24 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
   for (const auto& [list, name] :
        {std::pair(&asked.tools, "tools"), std::pair(&asked.documents, "documents")})
     if (!list->empty() && !(*named)->compiled->reads(name))
-      return blame(name,
-                   invalid_argument("the chat template has no place for '{}', expected none", name));
+      return blame(
+          name, invalid_argument("the chat template has no place for '{}', expected none", name));
+  std::optional<std::string> final_text;
+  if (options.continue_final_message) {
+    if (options.add_generation_prompt)
+      return blame("continue_final_message",
+                   invalid_argument("'continue_final_message' does not go with "
+                                    "'add_generation_prompt', expected one of them"));
+    final_text = mark_end(asked.messages.back());
+    if (!final_text)
+      return blame("continue_final_message",
+                   invalid_argument("the last message has no text, expected one that an answer can "
+                                    "go on with"));
+  }
   Result<std::string> text = render_by(**named, asked, options);
   if (!text) return text;
   if (Status status = check_system(**named, asked, options, *text); !status) return status.error();
-  return text;
+  return final_text ? cut_at_mark(std::move(*text), *final_text) : text;
 }
 
 }  // namespace pando

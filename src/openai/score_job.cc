@@ -1,0 +1,150 @@
+// Scores of pairs of texts and of continuations.
+#include <algorithm>
+
+#include "base/errors.h"
+#include "base/json.h"
+#include "openai/errors.h"
+#include "openai/ranking_job.h"
+#include "pando/score.h"
+
+namespace pando::openai {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+OrderedJson score_list(const Envelope& envelope) {
+  return {{"id", "score-" + envelope.id},
+          {"object", "list"},
+          {"created", envelope.created},
+          {"model", envelope.model},
+          {"data", OrderedJson::array()}};
+}
+
+class ScorePairsJob : public PairsJob {
+ public:
+  using PairsJob::PairsJob;
+  bool has_one_query = false;
+
+  std::string place(size_t request) const override {
+    if (longest(request) == Text::kInstruction) return "instruction";
+    if (longest(request) == Text::kQuery)
+      return has_one_query ? "text_1" : place_in("text_1", pair_of(request));
+    return n_pairs() > 1 ? place_in("text_2", pair_of(request)) : "text_2";
+  }
+
+  OrderedJson body(Completions& completions) override {
+    OrderedJson body = score_list(envelope_);
+    for (const double score : relevances(completions))
+      body["data"].push_back(
+          {{"index", body["data"].size()}, {"object", "score"}, {"score", score}});
+    add_usage(body, completions, 2);
+    return body;
+  }
+};
+
+class ScoreContinuationsJob : public RankingJob {
+ public:
+  using RankingJob::RankingJob;
+
+  std::string place(size_t request) const override {
+    const size_t n_tokens = requests[request].tokens.size();
+    const auto n_prompt = static_cast<size_t>(requests[request].prompt_logprobs_from.value_or(0));
+    if (n_prompt > n_tokens - n_prompt) return "prompt";
+    return place_in("continuations", first_of(requests, request));
+  }
+
+  OrderedJson body(Completions& completions) override {
+    OrderedJson body = score_list(envelope_);
+    for (const Completion& completion : taken_apart(completions)) {
+      const ContinuationScore score = continuation_score(completion);
+      body["data"].push_back({{"index", body["data"].size()},
+                              {"object", "score"},
+                              {"score", score.logprob},
+                              {"tokens", score.n_tokens},
+                              {"likeliest", score.likeliest}});
+    }
+    add_usage(body, completions, 1);
+    return body;
+  }
+};
+
+Result<std::unique_ptr<Job>> pairs_job(Fields& fields, const JobContext& context,
+                                       const RankingFields& common) {
+  RerankOptions options;
+  std::vector<std::string> first, second;
+  fields.texts("text_1", first);
+  fields.texts("text_2", second);
+  fields.text("instruction", options.instruction);
+  if (!fields.status()) return fields.status().error();
+  for (const char* name : {"text_1", "text_2"})
+    if (!fields.has(name)) return lacks(name);
+  if (first.empty() || (first.size() != 1 && first.size() != second.size()))
+    return invalid_field("text_1", "has {} texts, expected one, or as many as 'text_2', {}",
+                         first.size(), second.size());
+  if (second.empty()) return invalid_field("text_2", "has no text, expected one or more");
+  if (Status status = check_count("text_2", second.size(), 2); !status) return status.error();
+  const std::string& longest = *std::max_element(
+      first.begin(), first.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  if (Status status = check_pairs(longest, second, options, context.bounds); !status)
+    return status.error();
+  auto job = std::make_unique<ScorePairsJob>(context, common);
+  job->has_one_query = first.size() == 1;
+  for (size_t i = 0; i < second.size(); ++i)
+    if (Status status = job->add(context, options, first[first.size() == 1 ? 0 : i], second[i]);
+        !status)
+      return status.error();
+  return std::unique_ptr<Job>(std::move(job));
+}
+
+Result<std::unique_ptr<Job>> continuations_job(Fields& fields, const JobContext& context,
+                                               const RankingFields& common) {
+  std::string prompt;
+  std::vector<std::string> continuations;
+  fields.text("prompt", prompt);
+  fields.text_list("continuations", continuations);
+  if (!fields.status()) return fields.status().error();
+  if (!fields.has("prompt") && !fields.has("continuations"))
+    return invalid_argument(
+        "the body has nothing to score, expected 'text_1' and 'text_2', or 'prompt' and "
+        "'continuations'");
+  for (const char* name : {"prompt", "continuations"})
+    if (!fields.has(name)) return lacks(name);
+  if (continuations.empty())
+    return invalid_field("continuations", "has no text, expected one or more");
+  if (Status status = check_count("continuations", continuations.size(), 1); !status)
+    return status.error();
+  size_t longest = 0;
+  for (size_t i = 0; i < continuations.size(); ++i) {
+    if (continuations[i].empty())
+      return invalid_field(place_in("continuations", i),
+                           "is empty, expected one character at least");
+    longest = std::max(longest, continuations[i].size());
+  }
+  if (Status status = context.bounds.add(continuations.size(), prompt.size() + longest); !status)
+    return status.error();
+  if (context.given_up()) return given_up();
+  auto scoring = continuation_requests(context.model, prompt, continuations);
+  if (!scoring)
+    return scoring.error().field.empty() ? blame("prompt", scoring.error()) : scoring.error();
+  auto job = std::make_unique<ScoreContinuationsJob>(context, common);
+  job->requests = joined(std::move(*scoring));
+  return std::unique_ptr<Job>(std::move(job));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Job>> make_score_job(const nlohmann::json& json, const JobContext& context) {
+  Fields fields(json);
+  const RankingFields common = read_ranking(fields);
+  const bool pairs = fields.has("text_1") || fields.has("text_2");
+  if (pairs) {
+    refuse_other_fields(fields,
+                        std::initializer_list<std::string_view>{"text_1", "text_2", "instruction"});
+  } else {
+    refuse_other_fields(fields, std::initializer_list<std::string_view>{"prompt", "continuations"});
+  }
+  if (!fields.status()) return fields.status().error();
+  return pairs ? pairs_job(fields, context, common) : continuations_job(fields, context, common);
+}
+
+}  // namespace pando::openai

@@ -1,0 +1,17 @@
+// Texts cut to a number of tokens.
+#pragma once
+
+#include <string>
+
+#include "pando/model.h"
+
+namespace pando {
+
+// How many tokens a text has, without those put around it. Errors: as Model::encode.
+Result<size_t> n_tokens(const Model& model, const std::string& text);
+
+// The text of its first `n` tokens, or with at_end false of its last; a text with no more, or one
+// that cannot be tokenised, as it is. Characters that would be cut in two are left out.
+std::string cut_text(const Model& model, const std::string& text, size_t n, bool at_end);
+
+}  // namespace pando
