@@ -38,8 +38,12 @@ void Fields::flag(const char* name, bool& out) {
 }
 
 void Fields::number(const char* name, double& out) {
-  read(name, "a number", std::mem_fn(&Json::is_number),
-       [&](const Json& value) { out = value.get<double>(); });
+  const auto is = [](const Json& value) {
+    return value.is_number() || !kept_digits(value).empty();
+  };
+  read(name, "a number", is, [&](const Json& value) {
+    out = value.is_number() ? value.get<double>() : std::stod(kept_digits(value));
+  });
 }
 
 void Fields::integer(const char* name, int& out) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "base/errors.h"
@@ -19,17 +20,49 @@ std::string cut_short(std::string text) {
   return text.substr(0, n) + "...";
 }
 
+constexpr uint8_t kNumberSubtype = 10;  // the subtype of binary values that are numbers
+
+template <class Json>
+std::string digits_of(const Json& value) {
+  if (!value.is_binary() || value.get_binary().subtype() != kNumberSubtype) return {};
+  const auto& bytes = value.get_binary();
+  return std::string(bytes.begin(), bytes.end());
+}
+
+void append_text(const nlohmann::ordered_json& value, std::string& out) {
+  using Ordered = nlohmann::ordered_json;
+  if (value.is_binary()) {
+    out += digits_of(value);
+  } else if (!value.is_structured()) {
+    out += value.dump(-1, ' ', false, Ordered::error_handler_t::replace);
+  } else {
+    out += value.is_array() ? '[' : '{';
+    bool is_first = true;
+    for (const auto& [name, one] : value.items()) {
+      if (!std::exchange(is_first, false)) out += ',';
+      if (value.is_object())
+        out += Ordered(name).dump(-1, ' ', false, Ordered::error_handler_t::replace) + ":";
+      append_text(one, out);
+    }
+    out += value.is_array() ? ']' : '}';
+  }
+}
+
 // Builds the value in one pass, as nlohmann's own builder does, and stops at the first key that is
 // there twice and at the first level too deep. Its member functions are nlohmann's SAX interface.
 class JsonBuilder {
  public:
-  explicit JsonBuilder(bool is_one_line) : is_one_line_(is_one_line) {}
+  JsonBuilder(bool is_one_line, LargeNumbers large) : is_one_line_(is_one_line), large_(large) {}
 
   bool null() { return put(nullptr); }
   bool boolean(bool value) { return put(value); }
   bool number_integer(int64_t value) { return put(value); }
   bool number_unsigned(uint64_t value) { return put(value); }
-  bool number_float(double value, const std::string&) { return put(value); }
+  bool number_float(double value, const std::string& text) {
+    const bool is_large = text.find_first_not_of("-0123456789") == text.npos;
+    if (!is_large || large_ == LargeNumbers::kAsDoubles) return put(value);
+    return put(json::binary({text.begin(), text.end()}, kNumberSubtype));
+  }
   bool string(std::string& value) { return put(std::move(value)); }
   bool binary(json::binary_t&) { return false; }  // JSON has none
   bool start_object(size_t) { return open(json::value_t::object); }
@@ -113,12 +146,21 @@ class JsonBuilder {
   }
 
   bool is_one_line_;
+  LargeNumbers large_;
   json root_;
   std::vector<Open> open_;
   std::optional<Error> error_;
 };
 
 }  // namespace
+
+std::string kept_digits(const json& value) { return digits_of(value); }
+
+std::string json_text(const nlohmann::ordered_json& value) {
+  std::string text;
+  append_text(value, text);
+  return text;
+}
 
 bool is_whole(const json& value) {
   if (value.is_number_integer()) return true;
@@ -127,11 +169,11 @@ bool is_whole(const json& value) {
   return std::trunc(number) == number && std::abs(number) < 0x1p63;
 }
 
-Result<json> parse_json(std::string_view text) {
+Result<json> parse_json(std::string_view text, LargeNumbers large) {
   // The library takes a NUL byte for the end of the text.
   if (const size_t at = text.find('\0'); at != text.npos)
     return bad_file("not JSON: byte {} is NUL", at + 1);
-  JsonBuilder builder(text.find('\n') == text.npos);
+  JsonBuilder builder(text.find('\n') == text.npos, large);
   json::sax_parse(text.begin(), text.end(), &builder);
   return std::move(builder).result();
 }
@@ -150,7 +192,7 @@ std::string found_text(const json& value) {
       (value.size() > 8 || std::any_of(value.begin(), value.end(),
                                        [](const json& inside) { return inside.is_structured(); }));
   if (is_long) return value.is_array() ? "[...]" : "{...}";
-  return cut_short(value.dump(-1, ' ', false, json::error_handler_t::replace));
+  return cut_short(json_text(value));
 }
 
 const json* FieldReader::find(std::string_view name) const {

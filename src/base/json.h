@@ -15,9 +15,16 @@ namespace pando {
 // The value that `text` is, in time linear in its length. A byte order mark before it is no part of
 // it. kBadFile, with the place, for what is not JSON or not UTF-8, for a number beyond a double,
 // for a key that is there twice and for nesting deeper than kDeepestJson, which no file of ours
-// needs and recursion would not survive. Whole numbers beyond 64 bits are read as doubles.
+// needs and recursion would not survive. Whole numbers beyond 64 bits are read as doubles, or kept
+// with all their digits: as binary values, which json_text() writes as numbers.
 constexpr size_t kDeepestJson = 64;
-Result<nlohmann::json> parse_json(std::string_view text);
+enum class LargeNumbers { kAsDoubles, kKept };
+Result<nlohmann::json> parse_json(std::string_view text,
+                                  LargeNumbers large = LargeNumbers::kAsDoubles);
+// The digits of a number that was kept so; empty for every other value.
+std::string kept_digits(const nlohmann::json& value);
+// One line of JSON. What is not UTF-8 in it is written as U+FFFD.
+std::string json_text(const nlohmann::ordered_json& value);
 // The same for an object; `source` names the text in messages.
 Result<nlohmann::json> parse_json_object(std::string_view text, std::string_view source);
 

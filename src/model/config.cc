@@ -10,6 +10,7 @@
 #include "model/checkpoint.h"
 #include "model/gguf_config.h"
 #include "model/rope_config.h"
+#include "model/unoffered.h"
 #include "model/weight_specs.h"
 
 namespace pando::model {
@@ -110,6 +111,7 @@ Result<ModelConfig> ModelConfig::from_json(const json& object, std::string_view 
   ModelConfig config = of_family(*family);
   refuse_both_ways(fields);
   family->read(fields, config);
+  refuse_unoffered(fields, config.head_dim);
   if (Status status = fields.status(); !status) return status.error();
   if (Status status = config.validate(source); !status) return status.error();
   return config;

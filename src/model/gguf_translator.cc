@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/gguf_rope.h"
+#include "model/unoffered.h"
 
 namespace pando::model {
 namespace {
@@ -45,6 +46,7 @@ void GgufTranslator::decoder() {
   if (!fields_.boolean("attention.causal").value_or(true))
     fields_.refuse("attention.causal", "true: attention both ways is not offered",
                    ErrorCode::kUnsupported);
+  refuse_unoffered(fields_, config_.value("head_dim", int64_t{0}));
   if (fields_.integer("expert_count").value_or(0) != 0)
     fields_.refuse("expert_count", "0: mixtures of experts are not offered",
                    ErrorCode::kUnsupported);

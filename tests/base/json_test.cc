@@ -31,6 +31,26 @@ std::string repeated(std::string_view text, size_t n) {
   return out;
 }
 
+TEST(JsonTest, NulIsNoEndOfText) {
+  using namespace std::string_view_literals;
+  for (const std::string_view text : {"{}\0"sv, "{\0}"sv, "\0{}"sv, "{}\0{}"sv, "\0"sv})
+    EXPECT_TRUE(refused(text).ends_with("is NUL")) << text;
+  EXPECT_EQ(refused("{}\0"sv), "not JSON: byte 3 is NUL");
+}
+
+TEST(JsonTest, LargeWholeNumbersKeepTheirDigits) {
+  const std::string text =
+      R"({"a":[123456789012345678901234567890,-18446744073709551617,1.5,"x\"y"],"b":{"c":1e30},"d":[],"e":{}})";
+  const Result<json> value = parse_json(text, LargeNumbers::kKept);
+  ASSERT_TRUE(value.ok());
+  EXPECT_EQ(json_text(*value).substr(0, 60), text.substr(0, 60));
+  EXPECT_EQ(json::parse(json_text(*value)), json::parse(text));
+  EXPECT_EQ(kept_digits((*value)["a"][1]), "-18446744073709551617");
+  EXPECT_EQ(kept_digits((*value)["a"][2]), "");
+  EXPECT_EQ(found_text((*value)["a"][0]), "123456789012345678901234567890");
+  EXPECT_TRUE(parsed(text)["a"][0].is_number_float());
+}
+
 TEST(JsonTest, ReadsWhatTheLibraryReads) {
   for (const char* text :
        {"null", "true", "-1", "18446744073709551615", "2.5e-3", "\"\\u00e9\\ud83d\\ude00\"", "[]",

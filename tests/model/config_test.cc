@@ -49,6 +49,38 @@ void expect_error(const json& change, ErrorCode code, std::vector<std::string> w
         << config.error().message << " lacks " << word;
 }
 
+// Passed over they would change every answer.
+TEST(Config, RefusesComputationsThatAreNotOffered) {
+  for (const auto& [name, value] :
+       std::initializer_list<std::pair<const char*, json>>{{"final_logit_softcapping", 30.0},
+                                                           {"attn_logit_softcapping", 50.0},
+                                                           {"logit_scale", 0.0625},
+                                                           {"logits_scaling", 8.0},
+                                                           {"embedding_multiplier", 12.0},
+                                                           {"residual_multiplier", 0.22},
+                                                           {"attention_multiplier", 0.0078125},
+                                                           {"query_pre_attn_scalar", 256},
+                                                           {"clip_qkv", 8.0},
+                                                           {"no_rope_layers", {1, 0}},
+                                                           {"attention_chunk_size", 8192},
+                                                           {"attn_temperature_tuning", true},
+                                                           {"rope_interleaved", true},
+                                                           {"num_local_experts", 8},
+                                                           {"use_parallel_residual", true}})
+    expect_error({{name, value}}, ErrorCode::kUnsupported, {name, value.dump()});
+  json object = llama();
+  object.update({{"final_logit_softcapping", nullptr},
+                 {"logit_scale", 1},
+                 {"embedding_multiplier", 1.0},
+                 {"query_pre_attn_scalar", 16},
+                 {"no_rope_layers", {1, 1}},
+                 {"rope_interleaved", false},
+                 {"num_experts", 0}});
+  EXPECT_TRUE(parse(object).ok());
+  object["num_hidden_layers"] = 2.0;  // some tools write whole numbers so
+  EXPECT_TRUE(parse(object).ok());
+}
+
 // Tensors have types of their own, so that this field is for others; it has two names.
 TEST(Config, TakesTheTypeOfWeightsByEitherName) {
   for (const char* name : {"dtype", "torch_dtype"}) {

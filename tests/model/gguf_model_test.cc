@@ -369,6 +369,15 @@ TEST_F(GgufErrors, NameKeyAndValue) {
   EXPECT_TRUE(holds(e, {"llama.expert_count", "8"})) << e.message;
   e = one(std::move(testing::gguf_metadata(tiny).uint32("llama.attention.value_length", 8)));
   EXPECT_TRUE(holds(e, {"llama.attention.value_length", "8"})) << e.message;
+  for (const auto& [name, value] : {std::pair{"llama.final_logit_softcapping", 30.0F},
+                                    {"llama.attention.scale", 0.5F},
+                                    {"llama.logit_scale", 0.0625F},
+                                    {"llama.embedding_scale", 12.0F},
+                                    {"llama.attention.clamp_kqv", 8.0F}}) {
+    e = one(std::move(testing::gguf_metadata(tiny).float32(name, value)));
+    EXPECT_EQ(e.code, ErrorCode::kUnsupported) << name;
+    EXPECT_TRUE(holds(e, {name})) << e.message;
+  }
 }
 
 TEST_F(GgufErrors, EveryCutOfAFileIsAnError) {

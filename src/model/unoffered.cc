@@ -1,0 +1,100 @@
+#include "model/unoffered.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pando::model {
+namespace {
+
+using nlohmann::json;
+
+struct Unoffered {
+  const char* name;
+  const char* neutral;  // JSON: the value that changes nothing, beside null
+};
+
+// Of config.json.
+constexpr Unoffered kFields[] = {
+    {"attn_logit_softcapping", "0"},
+    {"final_logit_softcapping", "0"},
+    {"logit_scale", "1"},
+    {"logits_scaling", "1"},
+    {"embedding_multiplier", "1"},
+    {"residual_multiplier", "1"},
+    {"attention_multiplier", "null"},
+    {"scale_emb", "1"},
+    {"scale_depth", "null"},
+    {"clip_qkv", "null"},
+    {"no_rope_layers", "1"},  // 0: a layer without rotation
+    {"attention_chunk_size", "null"},
+    {"attn_temperature_tuning", "false"},
+    {"attn_output_gate", "false"},
+    {"attention_sinks", "false"},
+    {"swiglu_limit", "null"},
+    {"rope_interleaved", "false"},
+    {"use_mrope", "false"},
+    {"parallel_residual", "false"},
+    {"use_parallel_residual", "false"},
+    {"alibi", "false"},
+    {"rms_norm_add_unit_offset", "false"},
+    {"num_experts", "0"},
+    {"num_local_experts", "0"},
+    {"n_routed_experts", "0"},
+    {"kv_lora_rank", "null"},
+};
+
+// Of GGUF, below the architecture: floats.
+constexpr Unoffered kKeys[] = {{"attn_logit_softcapping", "0"},
+                               {"final_logit_softcapping", "0"},
+                               {"logit_scale", "1"},
+                               {"residual_scale", "1"},
+                               {"embedding_scale", "1"},
+                               {"attention.clamp_kqv", "0"},
+                               {"attention.max_alibi_bias", "0"},
+                               {"attention.temperature_scale", "0"}};
+
+// A list is as its elements.
+bool is_neutral(const json& value, const json& neutral) {
+  if (value.is_array())
+    return std::ranges::all_of(value, [&](const json& one) { return is_neutral(one, neutral); });
+  return value.is_null() || value == neutral;
+}
+
+}  // namespace
+
+void refuse_unoffered(FieldReader& fields, int64_t head_dim) {
+  for (const auto& [name, neutral] : kFields) {
+    const json* value = fields.find(name);
+    if (value != nullptr && !is_neutral(*value, json::parse(neutral)))
+      fields.refuse(name, fmt::format("{}: another computation is not offered", neutral),
+                    ErrorCode::kUnsupported);
+  }
+  // By its root attention is divided.
+  constexpr const char* kScalar = "query_pre_attn_scalar";
+  const json* scalar = fields.find(kScalar);
+  if (scalar != nullptr && *scalar != head_dim)
+    fields.refuse(kScalar, fmt::format("the size of a head, {}", head_dim),
+                  ErrorCode::kUnsupported);
+}
+
+void refuse_unoffered(GgufFields& fields, int64_t head_dim) {
+  for (const auto& [name, neutral] : kKeys) {
+    if (!fields.has(name)) continue;
+    const std::optional<double> value = fields.finite(name);
+    if (value && *value != json::parse(neutral))
+      fields.refuse(name, fmt::format("{}: another computation is not offered", neutral),
+                    ErrorCode::kUnsupported);
+  }
+  constexpr const char* kParallel = "use_parallel_residual";
+  if (fields.boolean(kParallel).value_or(false))
+    fields.refuse(kParallel, "false: another computation is not offered", ErrorCode::kUnsupported);
+  constexpr const char* kScale = "attention.scale";
+  if (!fields.has(kScale)) return;
+  const double scale = fields.finite(kScale).value_or(0);
+  const double own = 1 / std::sqrt(static_cast<double>(head_dim));
+  if (scale != 0 && std::abs(scale - own) > 1e-6 * own)
+    fields.refuse(kScale, fmt::format("{:.6g}, as heads of {} channels have it", own, head_dim),
+                  ErrorCode::kUnsupported);
+}
+
+}  // namespace pando::model
