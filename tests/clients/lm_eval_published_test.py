@@ -46,8 +46,8 @@ def by_harness(folder, address):
     tasks = lm_eval.tasks.TaskManager(include_path=str(folder), include_defaults=False)
     found = lm_eval.simple_evaluate(
         model="local-completions", tasks=list(SETS), task_manager=tasks, bootstrap_iters=0, log_samples=True,
-        model_args={"model": "demo", "base_url": address + "/v1/completions", "max_length": 2048,
-                    "num_concurrent": 8, "tokenized_requests": False, "tokenizer_backend": None})
+        model_args={"model": "demo", "base_url": address + "/v1/completions", "max_length": 8192,
+                    "batch_size": 8, "num_concurrent": 4})
     out = {}
     for task in SETS:
         samples = sorted(found["samples"][task], key=lambda sample: sample["doc_id"])

@@ -9,8 +9,10 @@ import sys
 @contextlib.contextmanager
 def server(pando, model, *options):
     """The address of a server that ends with the block, or with a SIGTERM for this process."""
-    command = [pando, "serve", "--model", model, "--model-name", "demo", "--port", "0", "--threads", "1",
-               "--kv-memory", "64MiB", *options]
+    command = [pando, "serve", "--model", model, "--model-name", "demo", "--port", "0", *options]
+    for name, value in (("--threads", "1"), ("--kv-memory", "64MiB")):
+        if name not in options:
+            command += [name, value]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))  # by way of the `finally`
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
