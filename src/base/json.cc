@@ -20,7 +20,8 @@ std::string cut_short(std::string text) {
   return text.substr(0, n) + "...";
 }
 
-constexpr uint8_t kNumberSubtype = 10;  // the subtype of binary values that are numbers
+// Subtypes of binary values that are numbers, and of those that are texts of JSON.
+constexpr uint8_t kNumberSubtype = 10, kTextSubtype = 11;
 
 template <class Json>
 std::string digits_of(const Json& value) {
@@ -29,10 +30,23 @@ std::string digits_of(const Json& value) {
   return std::string(bytes.begin(), bytes.end());
 }
 
+// Children first: what is empty is destroyed without an allocation.
+template <class Json>
+void empty(Json& value) noexcept {
+  if (auto* array = value.template get_ptr<typename Json::array_t*>()) {
+    for (Json& one : *array) empty(one);
+    array->clear();
+  } else if (auto* object = value.template get_ptr<typename Json::object_t*>()) {
+    for (auto& [name, one] : *object) empty(one);
+    object->clear();
+  }
+}
+
 void append_text(const nlohmann::ordered_json& value, std::string& out) {
   using Ordered = nlohmann::ordered_json;
   if (value.is_binary()) {
-    out += digits_of(value);
+    const auto& bytes = value.get_binary();
+    out.append(bytes.begin(), bytes.end());
   } else if (!value.is_structured()) {
     out += value.dump(-1, ' ', false, Ordered::error_handler_t::replace);
   } else {
@@ -53,6 +67,9 @@ void append_text(const nlohmann::ordered_json& value, std::string& out) {
 class JsonBuilder {
  public:
   JsonBuilder(bool is_one_line, LargeNumbers large) : is_one_line_(is_one_line), large_(large) {}
+  ~JsonBuilder() { empty(root_); }
+  JsonBuilder(const JsonBuilder&) = delete;
+  JsonBuilder& operator=(const JsonBuilder&) = delete;
 
   bool null() { return put(nullptr); }
   bool boolean(bool value) { return put(value); }
@@ -155,6 +172,23 @@ class JsonBuilder {
 }  // namespace
 
 std::string kept_digits(const json& value) { return digits_of(value); }
+
+nlohmann::ordered_json written_json(std::string text) {
+  return nlohmann::ordered_json::binary({text.begin(), text.end()}, kTextSubtype);
+}
+
+void ListText::add(const nlohmann::ordered_json& value) {
+  text_ += text_.empty() ? '[' : ',';
+  append_text(value, text_);
+}
+
+nlohmann::ordered_json ListText::take() {
+  const std::string text = std::exchange(text_, {});
+  return written_json(text.empty() ? "[]" : text + "]");
+}
+
+void take_apart(json& value) noexcept { empty(value); }
+void take_apart(nlohmann::ordered_json& value) noexcept { empty(value); }
 
 std::string json_text(const nlohmann::ordered_json& value) {
   std::string text;

@@ -23,6 +23,21 @@ Result<nlohmann::json> parse_json(std::string_view text,
                                   LargeNumbers large = LargeNumbers::kAsDoubles);
 // The digits of a number that was kept so; empty for every other value.
 std::string kept_digits(const nlohmann::json& value);
+// A value that json_text() writes as this text of JSON, which takes a fraction of a tree's memory.
+nlohmann::ordered_json written_json(std::string text);
+// A list that grows as such a text.
+class ListText {
+ public:
+  void add(const nlohmann::ordered_json& value);
+  nlohmann::ordered_json take();  // what was added since the last call
+
+ private:
+  std::string text_;
+};
+// Empties a tree without allocating, which its destructor does: where memory runs out, that would
+// end the process.
+void take_apart(nlohmann::json& value) noexcept;
+void take_apart(nlohmann::ordered_json& value) noexcept;
 // One line of JSON. What is not UTF-8 in it is written as U+FFFD.
 std::string json_text(const nlohmann::ordered_json& value);
 // The same for an object; `source` names the text in messages.

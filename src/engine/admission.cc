@@ -15,12 +15,15 @@ namespace {
 constexpr double kForgets = 1.0 / 64;  // weight of the latest answer's length in the mean
 constexpr double kLonger = 2;          // answers may get so many times as long as late ones
 
-// Leading tokens of a path that are cached or that others want too.
-uint32_t shared_tokens(Node* tip) {
-  uint32_t n = 0;
+// Leading tokens of a path that are cached or that others want too. From `first_output` on what is
+// cached is computed again, for its outputs.
+uint32_t shared_tokens(Node* tip, uint32_t first_output) {
+  uint32_t n = 0, position = 0;
   for (const Node* node : path_to(tip)) {
     const uint32_t n_shared = node->n_pins > 1 ? node->size() : node->n_committed;
-    n += n_shared;
+    const uint32_t end_cached = position + node->n_committed;
+    n += n_shared - (end_cached - std::clamp(first_output, position, end_cached));
+    position += node->size();
     if (n_shared < node->size()) break;
   }
   return n;
@@ -118,7 +121,9 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
   Sequence& sequence = *open.back();
   residency_.enter(sequence, shares_tokens_ ? request.isolation_key : sequence.order, prompt,
                    static_cast<uint32_t>(n_public));
-  sequence.completion.shared_tokens = static_cast<int>(shared_tokens(sequence.tip));
+  const bool reads_prompt = request.prompt_logprobs_from || request.pooling == Pooling::kMean;
+  sequence.completion.shared_tokens = static_cast<int>(
+      shared_tokens(sequence.tip, reads_prompt ? sequence.next_output : UINT32_MAX));
   if (timing_)
     sequence.job = timing_->new_job(request, sequence.tip->end(),
                                     path_count(sequence.tip, &Node::n_committed));

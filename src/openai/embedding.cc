@@ -28,9 +28,9 @@ OrderedJson vector_json(const AnswerForm& form, const Completion& completion) {
   const std::vector<float> values = embedding_of(
       completion, EmbedOptions{.normalise = form.normalise, .dimensions = form.dimensions});
   if (form.base64) return base64(values);
-  OrderedJson list = OrderedJson::array();
-  for (const float value : values) list.push_back(printed(value));
-  return list;
+  ListText list;
+  for (const float value : values) list.add(printed(value));
+  return list.take();
 }
 
 }  // namespace

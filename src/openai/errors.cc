@@ -1,6 +1,7 @@
 #include "openai/errors.h"
 
 #include "base/errors.h"
+#include "base/json.h"
 
 namespace pando::openai {
 namespace {
@@ -49,8 +50,6 @@ nlohmann::ordered_json error_body(const WireError& error) {
             {"code", error.code}}}};
 }
 
-std::string dump(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
+std::string dump(const nlohmann::ordered_json& json) { return json_text(json); }
 
 }  // namespace pando::openai

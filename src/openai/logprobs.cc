@@ -56,15 +56,15 @@ double printed(float value) {
 }
 
 OrderedJson chat_logprobs(const Model& model, const std::vector<TokenLogprob>& tokens) {
-  OrderedJson content = OrderedJson::array();
+  ListText content;
   for (const TokenLogprob& token : tokens) {
     OrderedJson place = token_json(model, token.token, token.logprob);
     place["top_logprobs"] = OrderedJson::array();
     for (const auto& [id, logprob] : token.top)
       place["top_logprobs"].push_back(token_json(model, id, logprob));
-    content.push_back(std::move(place));
+    content.add(place);
   }
-  return {{"content", std::move(content)}, {"refusal", nullptr}};
+  return {{"content", content.take()}, {"refusal", nullptr}};
 }
 
 void TokenLists::add_all(const std::vector<TokenLogprob>& tokens) {
@@ -73,26 +73,25 @@ void TokenLists::add_all(const std::vector<TokenLogprob>& tokens) {
     for (const auto& [id, logprob] : token.top)  // the likeliest of those that look alike
       top.emplace(token_text(*model_, id), printed(logprob));
     top.emplace(token_text(*model_, token.token), printed(token.logprob));
-    add(token.token, printed(token.logprob), std::move(top));
+    add(token.token, printed(token.logprob), top);
   }
 }
 
 void TokenLists::skip(const std::string& text) { offset_ += n_characters(text); }
 
-void TokenLists::add(Token token, OrderedJson logprob, OrderedJson top) {
-  texts_.push_back(token_text(*model_, token));
-  logprobs_.push_back(std::move(logprob));
-  top_.push_back(std::move(top));
-  offsets_.push_back(offset_);
+void TokenLists::add(Token token, const OrderedJson& logprob, const OrderedJson& top) {
+  texts_.add(token_text(*model_, token));
+  logprobs_.add(logprob);
+  top_.add(top);
+  offsets_.add(offset_);
   offset_ += n_characters(token_bytes(*model_, token));
 }
 
 OrderedJson TokenLists::take() {
-  OrderedJson lists = {{"tokens", std::exchange(texts_, OrderedJson::array())},
-                       {"token_logprobs", std::exchange(logprobs_, OrderedJson::array())},
-                       {"top_logprobs", std::exchange(top_, OrderedJson::array())},
-                       {"text_offset", std::exchange(offsets_, OrderedJson::array())}};
-  return lists;
+  return {{"tokens", texts_.take()},
+          {"token_logprobs", logprobs_.take()},
+          {"top_logprobs", top_.take()},
+          {"text_offset", offsets_.take()}};
 }
 
 }  // namespace pando::openai

@@ -1,5 +1,5 @@
-// Log-probabilities in the forms of the API. Every number is printed as the shortest text that
-// reads back as the same f32.
+// Log-probabilities in the forms of the API, as texts that openai::dump() writes (written_json).
+// Every number is printed as the shortest text that reads back as the same f32.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "pando/model.h"
 #include "pando/request.h"
 
@@ -35,12 +36,10 @@ class TokenLists {
 
  private:
   using OrderedJson = nlohmann::ordered_json;
-  void add(Token token, OrderedJson logprob, OrderedJson top);
+  void add(Token token, const OrderedJson& logprob, const OrderedJson& top);
 
   const Model* model_;
-  OrderedJson texts_ = OrderedJson::array(), logprobs_ = OrderedJson::array(),
-              top_ = OrderedJson::array();
-  OrderedJson offsets_ = OrderedJson::array();
+  ListText texts_, logprobs_, top_, offsets_;
   size_t offset_ = 0;
 };
 

@@ -160,10 +160,9 @@ class Session {
     Parser parser;
     parser.header_limit(static_cast<uint32_t>(options.max_header_bytes));
     parser.body_limit(options.max_body_bytes);
-    expire_after(options.idle_timeout);
-    is_idle_ = true;
+    if (buffer_.size() == 0 && !co_await first_bytes()) co_return false;
+    expire_after(options.body_timeout);
     const auto [error, n_read] = co_await http::async_read_header(stream_, buffer_, parser, kToken);
-    is_idle_ = false;
     begun_ = Clock::now();
     HttpRequest request;
     request.id = service_.new_id();
@@ -210,6 +209,17 @@ class Session {
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
     request.body = std::move(parser.get().body());
     co_return co_await answer(request, parser.get().version(), parser.get().keep_alive());
+  }
+
+  // Waits for the next request to begin. False: none does.
+  asio::awaitable<bool> first_bytes() {
+    constexpr size_t kSome = 4096;
+    expire_after(service_.options.idle_timeout);
+    is_idle_ = true;
+    const auto [error, n_read] = co_await stream_.async_read_some(buffer_.prepare(kSome), kToken);
+    is_idle_ = false;
+    buffer_.commit(n_read);
+    co_return !error;
   }
 
   // Answers what a browser asks for a web page's sake.
@@ -289,6 +299,7 @@ class Session {
   asio::awaitable<void> fail(Reply<Stream>& reply, const WireError& error) {
     reply.close_after();
     reply.tally.error = error.code;
+    reply.tally.error_param = error.param;
     if (!reply.has_begun()) {
       HttpResponse response = error_response(error);
       co_await sent(reply, std::move(response));

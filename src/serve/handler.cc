@@ -10,6 +10,7 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "engine/model_parts.h"
 #include "engine/prompt.h"
 #include "serve/asking.h"
@@ -45,6 +46,35 @@ Error for_clients(const Service& service, std::string_view path, const Error& er
                            service.options.model_names.front(), hint));
 }
 
+// Gives memory back on a thread for long texts, where there is one, once a request is over.
+class GivesBack {
+ public:
+  explicit GivesBack(asio::thread_pool* pool) : pool_(pool) {}
+  ~GivesBack() {
+    try {
+      if (pool_ != nullptr) asio::post(*pool_, give_back_memory);
+    } catch (const std::bad_alloc&) {  // the next request does it
+    }
+  }
+  GivesBack(const GivesBack&) = delete;
+  GivesBack& operator=(const GivesBack&) = delete;
+
+ private:
+  asio::thread_pool* pool_;
+};
+
+// Takes a tree apart where it ends.
+class TakenApart {
+ public:
+  explicit TakenApart(Json& tree) : tree_(tree) {}
+  ~TakenApart() { take_apart(tree_); }
+  TakenApart(const TakenApart&) = delete;
+  TakenApart& operator=(const TakenApart&) = delete;
+
+ private:
+  Json& tree_;
+};
+
 // Either is there, or neither where there is more to tokenise than was allowed.
 struct Prepared {
   std::unique_ptr<openai::Job> job;
@@ -71,8 +101,9 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
         .n_prompt = n_prompt};
   };
   Json body;
+  const TakenApart of_body(body);
   if (std::string_view(route.method) == "POST") {
-    Result<Json> parsed = parse_json(request.body);
+    Result<Json> parsed = parse_json(request.body, LargeNumbers::kKept);
     if (!parsed) return refuse(invalid_argument("the body: {}", parsed.error().message));
     body = std::move(*parsed);
     if (!body.is_object())
@@ -231,6 +262,7 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, asio::thread_po
   } else {
     const openai::WireError error = openai::wire_error(status.error());
     replier.tally.error = error.code;
+    replier.tally.error_param = error.param;
     last = openai::stream_event(openai::error_body(error));
   }
   last += openai::kStreamEnd;
@@ -289,6 +321,7 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
 }
 
 asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& replier) {
+  if (!MemoryReserve::fill()) throw std::bad_alloc();
   constexpr size_t kLong = size_t{64} << 10, kAny = openai::Bounds::kMostBytes;
   const Route& route = *find_route(request.path);
   const auto prepared_on = [&](asio::thread_pool& pool, size_t most_bytes) {
@@ -307,6 +340,8 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   request.body = std::string();
   request.room.reset();
   asio::thread_pool& pool = is_long ? service.long_text_pool : service.text_pool;
+  // Keys, prompts and answers of a long request take hundreds of MiB, which allocators keep.
+  const GivesBack gives_back(is_long ? &service.long_text_pool : nullptr);
   replier.tally.n_prompt = prepared.n_prompt;
   if (prepared.response) {
     co_await replier.send(std::move(*prepared.response));

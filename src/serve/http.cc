@@ -48,8 +48,10 @@ std::string unescaped(std::string_view text) {
 }
 
 HttpResponse error_response(const openai::WireError& error, int retry_after) {
-  HttpResponse response{
-      .status = error.status, .body = openai::dump(openai::error_body(error)), .error = error.code};
+  HttpResponse response{.status = error.status,
+                        .body = openai::dump(openai::error_body(error)),
+                        .error = error.code,
+                        .error_param = error.param};
   if (error.status == 429 || error.status == 503)
     response.headers.push_back({"Retry-After", std::to_string(retry_after)});
   if (error.status == 401) response.headers.push_back({"WWW-Authenticate", "Bearer"});

@@ -35,14 +35,14 @@ struct HttpResponse {
   std::string body;
   std::string content_type = "application/json";
   HttpHeaders headers;
-  std::string error = {};  // its code, where it is one
+  std::string error = {}, error_param = {};  // its code, where it is one, and the field to blame
 };
 
 // What the log says of an answer.
 struct Tally {
   uint64_t n_prompt = 0, n_cached = 0;  // tokens of its prompts, and what was there of them
   uint64_t n_answer = 0;                // tokens of answers that are complete
-  std::string error;                    // its code, where it failed
+  std::string error, error_param;       // its code, where it failed, and the field to blame
 };
 
 // Of a request's target, which may begin with the server ("http://host/path?query").

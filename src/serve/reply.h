@@ -37,6 +37,7 @@ class Reply : public Replier {
 
   asio::awaitable<void> send(HttpResponse response) override {
     tally.error = response.error;
+    tally.error_param = response.error_param;
     http::response<http::string_body> message(static_cast<http::status>(response.status), version_);
     set_fields(message, response.content_type);
     for (const auto& [name, value] : response.headers) message.set(name, value);

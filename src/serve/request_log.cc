@@ -44,6 +44,7 @@ std::string log_line(const LoggedRequest& request) {
     line += fmt::format(" prompt={} cached={} answer={}", tally.n_prompt, tally.n_cached,
                         tally.n_answer);
   if (!tally.error.empty()) line += " error=" + tally.error;
+  if (!tally.error_param.empty()) line += " param=" + word_of(tally.error_param);
   if (!request.key_name.empty()) line += " key=" + request.key_name;
   return line + " id=" + request.id + "\n";
 }

@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "base/fields.h"
+#include "base/json.h"
 #include "engine/model_parts.h"
 #include "engine/prompt.h"
 #include "openai/chat_fields.h"
@@ -93,16 +94,19 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const 
     if (!tokens.error().field.empty()) return tokens.error();
     return blame(request.messages.empty() ? "prompt" : "messages", tokens.error());
   }
+  ListText ids;
+  for (const Token token : *tokens) ids.add(token);
   OrderedJson reply = {
-      {"count", tokens->size()}, {"max_model_len", service.longest()}, {"tokens", *tokens}};
+      {"count", tokens->size()}, {"max_model_len", service.longest()}, {"tokens", ids.take()}};
   if (with_texts) {
-    reply["token_strs"] = OrderedJson::array();
+    ListText texts;
     for (const Token token : *tokens) {
       StreamDecoder decoder(*model.parts().tokenizer, /*first_in_text=*/false,
                             /*skip_special=*/false);
       std::string text = decoder.push(token);
-      reply["token_strs"].push_back(text + decoder.finish());
+      texts.add(text + decoder.finish());
     }
+    reply["token_strs"] = texts.take();
   }
   return json_response(reply);
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/memory.h"
 #include "base/thread_priority.h"
 #include "serve/connection.h"
 #include "serve/service.h"
@@ -110,11 +111,17 @@ class Server::Impl {
       asio::co_spawn(strand_, wait_for_signals(), kAlone);
     }
     std::vector<std::thread> threads;
+    MemoryReserve::fill();
     const auto serve = [this] {
       ask_for_short_slices();
-      context_.run();
+      serve_all();
     };
-    for (int i = 1; i < options_.io_threads; ++i) threads.emplace_back(serve);
+    try {
+      threads.reserve(static_cast<size_t>(options_.io_threads));
+      for (int i = 1; i < options_.io_threads; ++i) threads.emplace_back(serve);
+    } catch (const std::exception& error) {  // no thread, or no memory: with those that are there
+      tell("serves with fewer threads for connections", error);
+    }
     serve();
     for (std::thread& thread : threads) thread.join();
   }
@@ -133,7 +140,7 @@ class Server::Impl {
           co_await accept_one();
         } catch (const std::exception& error) {  // no file descriptors, for example
           if (!acceptor_.is_open()) break;
-          tell_of(error);
+          tell("cannot take a connection, tries again", error);
           pause = kTryAgain;
         }
       }
@@ -153,9 +160,23 @@ class Server::Impl {
                    kAlone);
   }
 
-  void tell_of(const std::exception& error) {
+  // What a handler throws ends no thread: its connection is gone, or is closed in time.
+  void serve_all() {
+    for (bool is_over = false; !is_over;) {
+      try {
+        context_.run();
+        is_over = true;
+      } catch (const std::exception& error) {
+        tell("goes on after an error", error);
+      }
+    }
+  }
+
+  void tell(const char* what, const std::exception& error) noexcept {
     try {
-      service_.log(fmt::format("cannot take a connection, tries again: {}", error.what()));
+      const auto* of_system = dynamic_cast<const boost::system::system_error*>(&error);
+      service_.log(fmt::format("{}: {}", what,
+                               of_system != nullptr ? of_system->code().message() : error.what()));
     } catch (const std::exception&) {  // nor is there memory for words
     }
   }
