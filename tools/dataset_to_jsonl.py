@@ -169,32 +169,32 @@ def arguments():
         added.add_argument("file")
         return added
 
-    of = kind(squad, "one line a paragraph with its questions and reference answers")
+    of = kind(squad, "one line for each paragraph, with its questions and reference answers")
     of.add_argument("--unanswerable", metavar="TEXT",
                     help='the reference answer where there is none, as in "null"; default: an empty list, which asks '
                          "for an empty answer")
-    of = kind(fairytaleqa, "one line a story")
+    of = kind(fairytaleqa, "one line for each story")
     of.add_argument("--stories", type=count, metavar="N", help="the first N stories")
     of.add_argument("--questions", type=count, metavar="N", help="the first N questions of stories that have so many")
     of.add_argument("--shortest", action="store_true", help="the shortest stories instead of the first")
-    of = kind(race, "one line an article with its questions")
+    of = kind(race, "one line for each article, with its questions")
     form = of.add_mutually_exclusive_group()
     form.add_argument("--choices", choices=["letters", "texts"],
                       help="letters (default): the question lists the options, the answer is A, B, C or D; "
                            "texts: the answer is an option")
     form.add_argument("--lm-eval", action="store_true",
-                      help="the prompts of lm-eval's task race, one an article (its own takes --level high)")
-    of.add_argument("--level", choices=["middle", "high"], help="only articles of that school")
+                      help="the prompts of lm-eval's task race, one for each article (that task uses --level high)")
+    of.add_argument("--level", choices=["middle", "high"], help="only articles of that school level")
     of.add_argument("--limit", type=count, metavar="N", help="the first N questions")
-    of = kind(mmlu, "one line a subject with its questions: the prompts of lm-eval's mmlu")
+    of = kind(mmlu, "one line for each subject, with its questions: the prompts of lm-eval's mmlu")
     of.add_argument("--shots", type=count, metavar="N", help="the subject's first N questions of --dev come before "
                                                              "each question, with their answers")
     of.add_argument("--dev", metavar="FILE", help="the questions for --shots")
     of.add_argument("--questions", type=count, metavar="N", help="the first N of each subject, as lm-eval's --limit")
-    of.add_argument("--limit", type=count, metavar="N", help="N questions in all, as many of each subject as it goes")
-    of.add_argument("--prompts", action="store_true", help="one line a question with its whole prompt, for programs "
+    of.add_argument("--limit", type=count, metavar="N", help="N questions in all, spread evenly over the subjects")
+    of.add_argument("--prompts", action="store_true", help="one line for each question, with its whole prompt, for programs "
                                                            "that know no contexts")
-    of = kind(trec, "one line a query with its candidates, for `pando rerank`")
+    of = kind(trec, "one line for each query, with its candidates, for `pando rerank`")
     of.add_argument("--questions", type=count, metavar="N", help="the first N queries")
 
     args = parser.parse_args()

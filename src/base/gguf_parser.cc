@@ -211,8 +211,8 @@ void GgufParser::place_tensors() {
     }
     if (tensor.offset >= size - begin) {
       return fail(
-          bad_file("tensor '{}' is at offset {}, expected one below {}, the bytes there are: the "
-                   "file is cut short (hint: download it again)",
+          bad_file("tensor '{}' is at offset {}, expected an offset below {}, the bytes of data in "
+                   "the file: the file is cut short (hint: download it again)",
                    tensor.name, tensor.offset, size - begin));
     }
     tensor.offset += begin;

@@ -62,7 +62,8 @@ Result<GgufFile> GgufFile::open(const std::filesystem::path& path) {
 }
 
 Status GgufFile::add_parts() {
-  constexpr const char *kCount = "split.count", *kNumber = "split.no";
+  constexpr const char *kCount = "split.count", *kNumber = "split.no",
+                       *kTensors = "split.tensors.count";
   const auto count = integer(kCount), number = integer(kNumber);
   for (const auto& value : {count, number})
     if (!value) return value.error();
@@ -71,11 +72,12 @@ Status GgufFile::add_parts() {
   const std::vector<std::filesystem::path> paths = gguf_parts(file_.path());
   if (std::ssize(paths) != **count)
     return bad_file(
-        "{}: is part {} of {} of a model, expected a name that ends with -{:05}-of-{:05}.gguf",
+        "{}: is part {} of {} of a model, expected its name to end in -{:05}-of-{:05}.gguf (hint: "
+        "rename the parts)",
         source, number->value_or(0) + 1, **count, number->value_or(0) + 1, **count);
   if (number->value_or(0) != 0)
-    return invalid_argument("{}: is part {} of {} of a model, expected the first, {}", source,
-                            number->value_or(0) + 1, **count, paths[0].string());
+    return invalid_argument("{}: is part {} of {} of a model, expected part 1 (hint: pass {})",
+                            source, number->value_or(0) + 1, **count, paths[0].string());
   for (size_t i = 1; i < paths.size(); ++i) {
     Result<GgufFile> part = open_one(paths[i]);
     if (!part)
@@ -83,15 +85,16 @@ Status GgufFile::add_parts() {
                         paths.size(), source);
     const auto its_count = part->integer(kCount), its_number = part->integer(kNumber);
     if (!its_count || *its_count != *count || !its_number || *its_number != static_cast<int64_t>(i))
-      return bad_file("{}: is not part {} of {} by its keys '{}' and '{}', expected it by its name",
-                      paths[i].string(), i + 1, paths.size(), kNumber, kCount);
+      return bad_file(
+          "{}: is part {} of {} by its name, expected the same from its keys '{}' and '{}'",
+          paths[i].string(), i + 1, paths.size(), kNumber, kCount);
     if (Status status = add_tensors(std::move(*part)); !status) return status;
   }
-  const auto stated = integer("split.tensors.count");
+  const auto stated = integer(kTensors);
   if (!stated) return stated.error();
   if (stated->value_or(std::ssize(tensors_)) != std::ssize(tensors_))
-    return bad_file("{}: its {} parts hold {} tensors, expected {}", source, paths.size(),
-                    tensors_.size(), **stated);
+    return bad_file("{}: the {} parts hold {} tensors, expected {} ('{}')", source, paths.size(),
+                    tensors_.size(), **stated, kTensors);
   return {};
 }
 
@@ -100,8 +103,8 @@ Status GgufFile::add_tensors(GgufFile part) {
   for (GgufTensor& tensor : part.tensors_) {
     tensor.file = static_cast<uint32_t>(parts_.size());
     if (!tensor_index_.emplace(tensor.name, tensors_.size()).second)
-      return bad_file("{}: tensor '{}' is in another part too", parts_.back().path().string(),
-                      tensor.name);
+      return bad_file("{}: tensor '{}' is in another part too, expected it in one part",
+                      parts_.back().path().string(), tensor.name);
     tensors_.push_back(std::move(tensor));
   }
   return {};

@@ -63,8 +63,8 @@ class Engine::Impl {
   Status check(const Request& request) const {
     if (model_->parts().weights.has_no_head && request.pooling == Pooling::kNone)
       return unsupported(
-          "the model's files hold no head (lm_head.weight), and its configuration ties none to the "
-          "embeddings: it gives embeddings, and no answers or scores");
+          "the model has no head: its files hold no lm_head.weight, and its configuration does not "
+          "tie the head to the embeddings (hint: it can only give embeddings)");
     return loop_->check(request);
   }
 

@@ -40,14 +40,15 @@ Error no_weights(const fs::path& directory) {
   for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
     if (is_there(directory / name))
       return unsupported(
-          "{}: holds weights in PyTorch's own format, {} (hint: load the model with the library "
-          "transformers and save it again, which writes safetensors)",
+          "{}: holds weights in PyTorch's own format, {} (hint: load the model with transformers "
+          "and save it again as safetensors)",
           (directory / name).string(), expected);
   std::string shards;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored))
     if (entry.path().extension() == ".safetensors")
-      shards = fmt::format(" ({} is not named by an index)", entry.path().filename().string());
+      shards =
+          fmt::format(" ({} is there, but no index names it)", entry.path().filename().string());
   return not_found("{}: has no weights{}, {}", directory.string(), shards, expected);
 }
 
@@ -137,7 +138,7 @@ Status Checkpoint::add_unlisted(const json& weight_map) {
     for (const auto& [name, entry] : shards_[shard].tensors()) {
       const auto [known, is_new] = shard_of_.emplace(name, shard);
       if (!is_new && known->second != shard && !weight_map.contains(name))
-        return bad_file("{}: tensor '{}' is also in {}, expected it in one file, or in {}",
+        return bad_file("{}: tensor '{}' is also in {}, expected it in one file, or listed in {}",
                         shards_[shard].path().string(), name,
                         shards_[known->second].path().string(), index_path_.string());
     }

@@ -59,9 +59,10 @@ const Family* read_family(FieldReader& fields) {
 // Attention to what comes after a row, as encoders are trained.
 void refuse_both_ways(FieldReader& fields) {
   if (!fields.boolean("is_causal", true))
-    fields.refuse("is_causal", "true: attention both ways is not offered", ErrorCode::kUnsupported);
+    fields.refuse("is_causal", "true: bidirectional attention is not offered",
+                  ErrorCode::kUnsupported);
   if (fields.boolean("use_bidirectional_attention", false))
-    fields.refuse("use_bidirectional_attention", "false: attention both ways is not offered",
+    fields.refuse("use_bidirectional_attention", "false: bidirectional attention is not offered",
                   ErrorCode::kUnsupported);
 }
 
@@ -71,8 +72,8 @@ Status refuse_adapter(const std::filesystem::path& directory) {
   std::error_code ignored;
   if (!std::filesystem::exists(directory / kName, ignored)) return {};
   return unsupported(
-      "{}: is an adapter of a base model, which is not applied here (hint: merge it into its base, "
-      "with merge_and_unload of the library peft, and save that)",
+      "{}: is an adapter, expected a whole model (hint: merge it into its base model with peft's "
+      "merge_and_unload, and save the result)",
       (directory / kName).string());
 }
 

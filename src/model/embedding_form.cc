@@ -67,7 +67,7 @@ Status read_prompts(const fs::path& path, EmbeddingForm& form) {
   if (Status status = fields.status(); !status) return status;
   if (name.empty()) return {};
   if (!form.prompts.contains(name))
-    return bad_file("{}: 'default_prompt_name' is '{}', expected a text of this name in 'prompts'",
+    return bad_file("{}: 'default_prompt_name' is '{}', expected the name of a text in 'prompts'",
                     path.string(), name);
   form.prompt = form.prompts[name];
   return {};
@@ -91,13 +91,14 @@ Result<EmbeddingForm> read_modules(const fs::path& directory) {
     } else if (kind == "Pooling") {
       const std::string folder = module.value("path", "");
       if (fs::path(folder).filename() != folder || folder == "..")
-        return bad_file("{}: 'path' is '{}', expected the name of a folder beside it",
+        return bad_file("{}: 'path' is '{}', expected the name of a folder in the same directory",
                         path.string(), folder);
       Status status = read_pooling(directory / folder / "config.json", form, includes_prompt);
       if (!status) return status.error();
     } else if (kind != "Transformer") {
-      return unsupported("{}: a module is {}, expected Transformer, Pooling or Normalize",
-                         path.string(), named ? "'" + type + "'" : found_text(module));
+      return unsupported(
+          "{}: has {}, expected one of type Transformer, Pooling or Normalize", path.string(),
+          named ? "a module of type '" + type + "'" : "the module " + found_text(module));
     }
   }
   const fs::path prompts = directory / "config_sentence_transformers.json";

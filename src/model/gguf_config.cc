@@ -14,7 +14,8 @@ Status refuse_other_files(const GgufFile& gguf) {
   const auto type = gguf.string(kKey);
   if (!type) return type.error();
   if (type->value_or("model") == "model") return {};
-  Error error = gguf.wrong(kKey, "'model': a file of a whole model");
+  Error error =
+      gguf.wrong(kKey, "'model' (a whole model: no adapter, projector or importance matrix)");
   error.code = ErrorCode::kUnsupported;
   return error;
 }

@@ -12,7 +12,7 @@ std::optional<int64_t> GgufFields::integer(std::string_view name) {
   const std::vector<int64_t>& numbers = **list;
   const bool equal = std::ranges::all_of(numbers, [&](int64_t n) { return n == numbers[0]; });
   if (!numbers.empty() && equal) return numbers[0];
-  fail(unsupported("{}: '{}' has numbers that differ between layers, expected equal ones", source(),
+  fail(unsupported("{}: '{}' differs between layers, expected one value for all layers", source(),
                    key(name)));
   return std::nullopt;
 }

@@ -41,7 +41,7 @@ Status check(const GgufFile& gguf) {
     const std::optional<uint64_t> bytes = bytes_of(tensor, *type);
     if (!bytes || *bytes > tensor.available)
       return bad_file(
-          "{} of shape {} needs {} bytes of {}, expected at most the {} to the end: "
+          "{} of shape {} needs {} bytes as {}, expected at most the {} that are left: "
           "the file is cut short (hint: download it again)",
           where, shape_text(tensor.shape), bytes ? std::to_string(*bytes) : "2^64",
           kernel::gguf_type_name(tensor.type), tensor.available);
@@ -52,7 +52,7 @@ Status check(const GgufFile& gguf) {
   for (size_t i = 1; i < order.size(); ++i) {
     const GgufTensor &one = *order[i - 1].first, &next = *order[i].first;
     if (one.file == next.file && one.offset + order[i - 1].second > next.offset)
-      return bad_file("{}: tensors '{}' and '{}' share bytes, expected bytes of their own",
+      return bad_file("{}: tensors '{}' and '{}' overlap, expected separate bytes",
                       gguf.file_of(one).path().string(), one.name, next.name);
   }
   return {};

@@ -44,7 +44,7 @@ void GgufTranslator::decoder() {
   embeddings();
   special_tokens();
   if (!fields_.boolean("attention.causal").value_or(true))
-    fields_.refuse("attention.causal", "true: attention both ways is not offered",
+    fields_.refuse("attention.causal", "true: bidirectional attention is not offered",
                    ErrorCode::kUnsupported);
   refuse_unoffered(fields_, config_.value("head_dim", int64_t{0}));
   if (fields_.integer("expert_count").value_or(0) != 0)

@@ -95,7 +95,7 @@ Status check_overlap(const std::string& source, const Tensors& tensors) {
             [](const auto& a, const auto& b) { return a.first->offset < b.first->offset; });
   for (size_t i = 1; i < order.size(); ++i) {
     if (order[i - 1].first->offset + order[i - 1].first->n_bytes > order[i].first->offset)
-      return bad_file("{}: tensors '{}' and '{}' share bytes, expected bytes of their own", source,
+      return bad_file("{}: tensors '{}' and '{}' overlap, expected separate bytes", source,
                       *order[i - 1].second, *order[i].second);
   }
   return {};
@@ -125,8 +125,8 @@ Result<Safetensors> Safetensors::open(const std::filesystem::path& path) {
   const uint64_t most = std::min<uint64_t>(kMaxHeader, file->size() - sizeof header_len);
   if (header_len > most)
     return bad_file(
-        "{}: header length is {}, expected at most {}: not safetensors, or cut short (hint: "
-        "download it again)",
+        "{}: header length is {}, expected at most {}: the file is not safetensors, or is cut "
+        "short (hint: download it again)",
         source, header_len, most);
   const char* text = reinterpret_cast<const char*>(file->data()) + sizeof header_len;
   const Result<json> header =

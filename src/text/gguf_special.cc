@@ -54,7 +54,7 @@ std::string key_of(std::string_view key) { return fmt::format("tokenizer.ggml.{}
 void warn_of_default(const GgufFile& file, std::string_view key, Token id,
                      const std::vector<Piece>& pieces, TokenizerParts* parts) {
   if (file.has(key_of(key))) return;
-  parts->warnings.push_back(fmt::format("'{}': '{}' is missing: token {} ('{}') is taken",
+  parts->warnings.push_back(fmt::format("'{}': '{}' is missing, token {} ('{}') is used instead",
                                         file.file().path().string(), key_of(key), id,
                                         pieces[id].text));
 }
@@ -72,10 +72,10 @@ Status find_around(const GgufFile& file, const std::vector<Piece>& pieces,
     parts->special.before = {*bos};
     warn_of_default(file, "bos_token_id", *bos, pieces, parts);
   } else if (puts_bos && file.has(key_of("add_bos_token"))) {
-    return file.wrong(key_of("bos_token_id"), "an id, for 'add_bos_token' is true");
+    return file.wrong(key_of("bos_token_id"), "an id, because 'add_bos_token' is true");
   }
   if (*puts_eos && !eos) {
-    return file.wrong(key_of("eos_token_id"), "an id, for 'add_eos_token' is true");
+    return file.wrong(key_of("eos_token_id"), "an id, because 'add_eos_token' is true");
   }
   if (*puts_eos) parts->special.after = {*eos};
   if (!defaults.puts_separator) return {};

@@ -120,8 +120,8 @@ class VocabReader {
     if (!name.ok()) return name.error();
     if (!*name) {
       warnings_.push_back(fmt::format(
-          "'{}': 'tokenizer.ggml.pre' is missing: text is cut into words as for 'default', which "
-          "fits few models: tokens may be wrong, and answers worse for it",
+          "'{}': 'tokenizer.ggml.pre' is missing, 'default' is used instead. It fits few models: "
+          "tokens may be wrong, and answers worse",
           file_));
     }
     return gguf_words(name->value_or("default"), file_);

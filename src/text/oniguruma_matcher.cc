@@ -145,8 +145,8 @@ class OnigurumaMatcher final : public Matcher {
       const auto to = static_cast<size_t>(region->end[0]);
       if (from < done || to < from) {  // \K moves the begin; the library promises nothing
         return unsupported(
-            "cutting text into words: the tokenizer's regular expression has a match that begins "
-            "outside of itself, at byte {} of {}",
+            "cutting text into words: the tokenizer's regular expression moves the start of a "
+            "match out of the match, at byte {} of {}",
             from, text.size());
       }
       if (from == to && matched && done == from) {  // empty, and right behind a match

@@ -161,7 +161,7 @@ TEST_F(GgufTest, RefusesBadTensors) {
   expect_refused(GgufWriter().tensor("a", {1}, 0, "x").tensor("b", {1}, 0, "x", 8).bytes(),
                  "offset 8, expected a multiple of 32");
   expect_refused(GgufWriter().tensor("a", {1}, 0, "x").tensor("b", {1}, 0, "").bytes(),
-                 "offset 32, expected one below 32");
+                 "offset 32, expected an offset below 32");
 }
 
 TEST_F(GgufTest, AClaimTakesNoMemory) {

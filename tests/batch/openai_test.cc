@@ -154,7 +154,7 @@ TEST(OpenAi, BadRequestsAreAnswered) {
             "field 'messages' is [], expected a list of one or more");
   EXPECT_EQ(error_of("/v1/chat/completions",
                      R"({"messages": [{"role": "user", "content": "Q"}], "tools": [{}]})"),
-            "the chat template has no place for 'tools', expected none");
+            "'tools' is given, but the chat template never reads it (hint: leave it out)");
   EXPECT_EQ(
       error_of("/v1/chat/completions",
                R"({"messages": [{"role": "user", "content": "Q"}], "tool_choice": "required"})"),

@@ -366,8 +366,7 @@ TEST_F(RunTest, Chat) {
   EXPECT_TRUE(pando(forced + "mine.jinja --date today").says("expected a date as in 2026-11-25"));
   const Finished other = pando(forced + "other");
   EXPECT_EQ(other.code, kUsage) << other;
-  EXPECT_TRUE(other.says("the chat template 'other' is neither a file nor one of the model's"))
-      << other;
+  EXPECT_TRUE(other.says("'other' is neither a file nor a chat template of the model")) << other;
 }
 
 TEST_F(RunTest, NamesThatAreNoUtf8) {

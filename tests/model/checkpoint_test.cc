@@ -129,7 +129,7 @@ TEST_F(CheckpointTest, RefusesATensorInTwoFilesThatTheIndexDoesNotName) {
 
 TEST_F(CheckpointTest, SaysWhatIsThereInsteadOfWeights) {
   folder_.write("model-00001-of-00002.safetensors", one_tensor("a"));
-  EXPECT_TRUE(holds(open_error(), {"model-00001-of-00002.safetensors", "not named by an index"}))
+  EXPECT_TRUE(holds(open_error(), {"model-00001-of-00002.safetensors", "no index names it"}))
       << open_error().message;
   folder_.write("pytorch_model.bin", "PK");
   EXPECT_EQ(open_error().code, ErrorCode::kUnsupported);

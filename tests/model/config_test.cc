@@ -319,7 +319,7 @@ TEST(Config, RefusesByNameWhatIsNotOffered) {
   expect_error({{"model_type", "mixtral"}}, code, {"model_type", "mixtral", "mistral"});
   expect_error({{"architectures", {"LlamaForSequenceClassification"}}}, code,
                {"architectures", "LlamaForSequenceClassification"});
-  expect_error({{"is_causal", false}}, code, {"is_causal", "attention both ways"});
+  expect_error({{"is_causal", false}}, code, {"is_causal", "bidirectional attention"});
   expect_error({{"use_bidirectional_attention", true}}, code, {"use_bidirectional_attention"});
   expect_error({{"architectures", json::array()}}, code, {"architectures", "[]"});
   expect_error({{"architectures", nullptr}, {"model_type", nullptr}}, code, {"model_type"});

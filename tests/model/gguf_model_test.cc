@@ -344,7 +344,7 @@ TEST_F(GgufErrors, NameTensorAndType) {
   e = error([&](GgufWriter& out) {  // the first needs more than its writer gave it
     out.tensor("x", {16}, 0, std::string(32, '\0')).tensor("y", {32}, 0, std::string(128, '\0'));
   });
-  EXPECT_TRUE(holds(e, {"'x'", "'y'", "share bytes"})) << e.message;
+  EXPECT_TRUE(holds(e, {"'x'", "'y'", "overlap"})) << e.message;
 }
 
 TEST_F(GgufErrors, NameKeyAndValue) {

@@ -104,10 +104,10 @@ TEST_F(SafetensorsTest, RefusesTensorsThatAreNotWhereTheyShouldBe) {
              "fewer than 2^64");
   expect_bad(R"({"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},
                  "b":{"dtype":"U8","shape":[8],"data_offsets":[7,15]}})",
-             "'a' and 'b' share bytes");
+             "'a' and 'b' overlap");
   expect_bad(R"({"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},
                  "b":{"dtype":"U8","shape":[2],"data_offsets":[3,5]}})",
-             "share bytes");
+             "overlap");
 }
 
 TEST_F(SafetensorsTest, WritesWhatItReads) {

@@ -128,7 +128,7 @@ TEST(ChatTemplate, ASystemMessageIsNotLost) {
   const ChatTemplate loses = made(
       "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}");
   EXPECT_EQ(loses.render(asked, {}).error().message,
-            "the chat template leaves message 0, of the system, out where this conversation has it "
+            "the chat template leaves out message 0 (role 'system') of this conversation "
             "(hint: put its text into the user's message)");
   EXPECT_TRUE(loses.render(kUser, {}).ok());
   EXPECT_TRUE(loses.render(std::vector<ChatMessage>{{"system", " "}, {"user", "?"}}, {}).ok());
@@ -143,7 +143,8 @@ TEST(ChatTemplate, Thinking) {
   ChatOptions thinking;
   thinking.thinking = true;
   EXPECT_EQ(made("{{ messages[0].content }}").render(kUser, thinking).error().message,
-            "the chat template has no switch for thinking, expected it not to be asked for");
+            "thinking is asked for, but the chat template has no switch for it (hint: ask without "
+            "'thinking')");
   for (const char* name : {"enable_thinking", "thinking"}) {
     const ChatTemplate chat = made(fmt::format("{{{{ {} }}}}", name));
     EXPECT_EQ(*chat.render(kUser, thinking), "True");
@@ -168,15 +169,14 @@ TEST(ChatTemplate, WhatIsRefused) {
   EXPECT_EQ(ChatTemplate::from_text("a\n{% nope %}", "'dir/file'", {}).error().message,
             "'dir/file': chat template, line 2: unknown tag 'nope'");
   const ChatTemplate chat = made("\n{{ raise_exception('Roles must alternate') }}");
-  EXPECT_EQ(chat.render(kUser, {}).error().message,
-            "the chat template, line 2: Roles must alternate");
+  EXPECT_EQ(chat.render(kUser, {}).error().message, "chat template, line 2: Roles must alternate");
   EXPECT_EQ(chat.render(kUser, {}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(chat.render({}, {}).error().message, "the conversation has no messages");
   ChatOptions wrong;
   wrong.tools = "{}";
   EXPECT_EQ(chat.render(kUser, wrong).error().message, "field 'tools' is {}, expected a list");
   EXPECT_EQ(chat.render(kUser, {.tools = "[{}]"}).error().message,
-            "the chat template has no place for 'tools', expected none");
+            "'tools' is given, but the chat template never reads it (hint: leave it out)");
 }
 
 class ChatTemplateFiles : public ::testing::Test {
@@ -207,8 +207,8 @@ class ChatTemplateFiles : public ::testing::Test {
 TEST_F(ChatTemplateFiles, WhereATemplateIsFound) {
   EXPECT_EQ(rendered(), "user: ?\nassistant:");
   set_config(nullptr);
-  EXPECT_EQ(rendered(), fmt::format("'{}' has no chat template (hint: ask without chat, or name a "
-                                    "file with one)",
+  EXPECT_EQ(rendered(), fmt::format("'{}' has no chat template (hint: ask without chat, or give a "
+                                    "file with --chat-template)",
                                     directory.path().string()));
   EXPECT_EQ(load().error().code, ErrorCode::kUnsupported);
   directory.write_json("chat_template.json", {{"chat_template", "of json{{ eos_token }}"}});
@@ -229,7 +229,7 @@ TEST_F(ChatTemplateFiles, OneOfSeveral) {
   EXPECT_EQ(rendered("tool_use"), "tools");
   EXPECT_EQ(rendered("default", with_tools), "plain");
   EXPECT_EQ(rendered("nope"),
-            "the chat template 'nope' is neither a file nor one of the model's, expected tool_use, "
+            "'nope' is neither a file nor a chat template of the model, expected tool_use, "
             "default or broken");
   EXPECT_NE(rendered("broken").find("line 1: unknown tag 'x'"), std::string::npos);
   directory.write("mine.jinja", "mine");

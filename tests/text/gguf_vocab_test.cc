@@ -107,7 +107,7 @@ TEST(GgufVocab, MissingSpecialTokens) {
   EXPECT_EQ(tokenizer->end_tokens()[0], 11);
   EXPECT_EQ(encode(*tokenizer, "b", true), (std::vector<Token>{'b'}));
   ASSERT_EQ(warnings_of(merged).size(), 1u);
-  EXPECT_NE(warnings_of(merged)[0].find("eos_token_id' is missing: token 11"), std::string::npos);
+  EXPECT_NE(warnings_of(merged)[0].find("eos_token_id' is missing, token 11"), std::string::npos);
   GgufWriter none = merged;  // says that there is none
   none.uint32("tokenizer.ggml.eos_token_id", 0xFFFFFFFFu);
   EXPECT_EQ(load_or_fail(none)->end_tokens()[0], 258);

@@ -150,14 +150,13 @@ Result<ChatTemplate> ChatTemplate::load(const std::filesystem::path& path,
     const auto named = std::find_if(found->begin(), found->end(),
                                     [&](const TemplateText& one) { return one.name == choice; });
     if (named == found->end())
-      return invalid_argument("the chat template '{}' is neither a file nor one of the model's, {}",
-                              choice,
+      return invalid_argument("'{}' is neither a file nor a chat template of the model, {}", choice,
                               names.empty() ? "which has none" : "expected " + one_of_these(names));
     return from_text(named->text, named->source, std::move(*tokens));
   }
   if (found->empty())
     return unsupported(
-        "'{}' has no chat template (hint: ask without chat, or name a file with one)",
+        "'{}' has no chat template (hint: ask without chat, or give a file with --chat-template)",
         path.string());
   std::stable_sort(found->begin(), found->end(), [](const TemplateText& a, const TemplateText& b) {
     return (a.name == "default") > (b.name == "default");
@@ -248,8 +247,8 @@ Result<const ChatTemplate::Named*> ChatTemplate::chosen(const ChatOptions& optio
   for (const Named& one : templates_) names.push_back(one.name);
   if (named == nullptr)
     return unsupported(
-        "the model has several chat templates and no default, expected one of {} to "
-        "be chosen",
+        "the model has several chat templates and none named 'default' (hint: --chat-template with "
+        "one of {})",
         one_of_these(names));
   if (!named->compiled)
     return unsupported("chat template '{}', {}", named->name, named->compiled.error().message);
@@ -274,7 +273,7 @@ Result<std::string> ChatTemplate::render_by(const Named& named, const Asked& ask
     variables.emplace_back(name, jinja::Value::boolean(options.thinking));
   for (const auto& [name, text] : tokens_) variables.emplace_back(name, jinja::make_string(text));
   Result<std::string> text = named.compiled->render(variables, options.now.value_or(loaded_));
-  if (!text) return invalid_argument("the chat template, {}", text.error().message);
+  if (!text) return invalid_argument("chat template, {}", text.error().message);
   return text;
 }
 
@@ -294,7 +293,7 @@ Status ChatTemplate::check_system(const Named& named, const Asked& asked,
     const Result<std::string> changed = render_by(named, other, options);
     if (changed && *changed == text)
       return invalid_argument(
-          "the chat template leaves message {}, of the {}, out where this conversation has it "
+          "the chat template leaves out message {} (role '{}') of this conversation "
           "(hint: put its text into the user's message)",
           i, role.get<std::string>());
   }
@@ -309,8 +308,8 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
   if (options.thinking &&
       std::none_of(std::begin(kThinkingNames), std::end(kThinkingNames),
                    [&](const char* name) { return (*named)->compiled->reads(name); }))
-    return blame("thinking", invalid_argument("the chat template has no switch for thinking, "
-                                              "expected it not to be asked for"));
+    return blame("thinking", invalid_argument("thinking is asked for, but the chat template has no "
+                                              "switch for it (hint: ask without 'thinking')"));
   Asked asked;
   for (const ChatMessage& message : messages) {
     Result<Ordered> fields = parse_option(message.fields, "messages", /*wants_array=*/false);
@@ -333,7 +332,9 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
        {std::pair(&asked.tools, "tools"), std::pair(&asked.documents, "documents")})
     if (!list->empty() && !(*named)->compiled->reads(name))
       return blame(
-          name, invalid_argument("the chat template has no place for '{}', expected none", name));
+          name,
+          invalid_argument(
+              "'{}' is given, but the chat template never reads it (hint: leave it out)", name));
   std::optional<std::string> final_text;
   if (options.continue_final_message) {
     if (options.add_generation_prompt)

@@ -12,7 +12,7 @@ namespace pando::jinja {
 
 Result<Template> Template::compile(std::string_view text) {
   if (const auto at = find_invalid_utf8(text))
-    return unsupported("the template is not UTF-8 at byte {}", *at);
+    return unsupported("the template is not valid UTF-8 at byte {}", *at);
   if (text.size() > (size_t{4} << 20))
     return unsupported("the template has {} bytes, expected at most 4 MiB", text.size());
   try {

@@ -59,7 +59,8 @@ std::string_view Bound::text(size_t i, std::string_view otherwise) const {
   if (!has(i)) return otherwise;
   demand_defined(values_[i]);
   if (!values_[i].is(Kind::kString))
-    fail(fmt::format("{} is given a {}, expected a text", what_, type_name(values_[i])));
+    fail(fmt::format("{} is given a value of type '{}', expected a text", what_,
+                     type_name(values_[i])));
   return text_of(values_[i]);
 }
 
@@ -72,7 +73,8 @@ std::string describe_callable(const Value& v) {
   const Callable& callable = v.as<Callable>();
   if (dynamic_cast<const Macro*>(&callable) != nullptr)
     return callable.name.empty() ? "<Macro 'caller'>" : fmt::format("<Macro '{}'>", callable.name);
-  fail(fmt::format("the function '{}' is printed, expected a call of it", callable.name));
+  fail(fmt::format("the function '{}' is printed, expected a call (hint: '()' after its name)",
+                   callable.name));
 }
 
 Value make_function(std::string_view name, Function function) {

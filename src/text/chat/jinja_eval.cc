@@ -211,7 +211,8 @@ void Evaluator::assign(const Expr& target, Value value, const Ref<Frame>& frame)
     at(frame, target.place) = std::move(value);
   } else if (target.kind == ExprKind::kField) {
     const Value space = at(frame, target.items[0]->place);
-    if (!space.is(Kind::kNamespace)) fail("cannot assign a field of what is no namespace");
+    if (!space.is(Kind::kNamespace))
+      fail("cannot assign to a field of a value that is not a namespace");
     set_field(space.as<Namespace>(), target.name, std::move(value));
   } else {
     const std::vector<Value> items = elements(value);

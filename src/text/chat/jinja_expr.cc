@@ -153,7 +153,7 @@ Value Evaluator::eval_slice(const Expr& expr, const Ref<Frame>& frame) {
   // A constant that is printed Jinja computes when it compiles, and there a wrong type is no error.
   const bool has_items = of.is(Kind::kString) || of.is_list_like() || of.is(Kind::kRange);
   if (!has_items && !of.undefined() && is_printing_constant_)
-    return make_undefined("a slice of what has no items");
+    return make_undefined("a slice of a value that has no items");
   return slice(of, bounds[0], bounds[1], bounds[2]);
 }
 
@@ -169,7 +169,7 @@ CallArgs Evaluator::eval_args(const Arguments& args, const Ref<Frame>& frame) {
   const Value more = eval(*args.dict, frame);
   demand_defined(more);
   if (!more.is(Kind::kDict))
-    fail(fmt::format("the argument behind ** must be a mapping, not {}", type_name(more)));
+    fail(fmt::format("the argument after ** must be a mapping, not {}", type_name(more)));
   for (const auto& [key, value] : more.as<Dict>().items) {
     if (!key.is(Kind::kString)) fail("the names of arguments must be strings");
     for (const auto& [name, other] : out.named)

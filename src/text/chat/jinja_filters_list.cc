@@ -56,10 +56,11 @@ Value filter_dictsort(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound bound("'dictsort'", args, {"case_sensitive", "by", "reverse"});
   const std::string by = bound.has(1) ? to_text(bound[1]) : "key";
   if (by != "key" && by != "value")
-    fail(fmt::format("'dictsort' by '{}', expected 'key' or 'value'", by));
+    fail(fmt::format("'dictsort' sorts by '{}', expected 'key' or 'value'", by));
   demand_defined(of);
   if (!of.is(Kind::kDict))
-    fail(fmt::format("'dictsort' is given a {}, expected a mapping", type_name(of)));
+    fail(
+        fmt::format("'dictsort' is given a value of type '{}', expected a mapping", type_name(of)));
   std::vector<Value> items, keys;
   for (const auto& [key, value] : of.as<Dict>().items) {
     const Value& sorts = by == "key" ? key : value;
@@ -199,7 +200,7 @@ Value filter_batch(Evaluator& in, const Value& of, const CallArgs& args) {
     row.push_back(item);
   }
   if (!row.empty()) {
-    if (n > 1000000) fail("'batch' is given more than 1000000 items of a row");
+    if (n > 1000000) fail("'batch' is given rows of more than 1000000 items");
     if (!bound.none_or_missing(1))
       while (static_cast<int64_t>(row.size()) < n) row.push_back(bound[1]);
     out.push_back(in.list(std::move(row)));

@@ -58,7 +58,7 @@ Value filter_round(Evaluator&, const Value& of, const CallArgs& args) {
   const Bound bound("'round'", args, {"precision", "method"});
   const std::string method = bound.has(1) ? to_text(bound[1]) : "common";
   if (method != "common" && method != "ceil" && method != "floor")
-    fail(fmt::format("'round' by '{}', expected common, ceil or floor", method));
+    fail(fmt::format("'round' has the method '{}', expected 'common', 'ceil' or 'floor'", method));
   demand_defined(of);
   if (!of.is_number()) fail(fmt::format("type {} cannot be rounded", type_name(of)));
   const int64_t precision = bound.integer(0, 0);
@@ -70,7 +70,7 @@ Value filter_round(Evaluator&, const Value& of, const CallArgs& args) {
   if (std::abs(precision) > 300) fail("'round' is given a precision beyond 300");
   const double scale = std::pow(10.0, static_cast<double>(std::abs(precision)));
   const double scaled = precision >= 0 ? of.as_double() * scale : of.as_double() / scale;
-  if (!std::isfinite(scaled)) fail("'round' is given what has no nearest whole number");
+  if (!std::isfinite(scaled)) fail("'round' is given a number that cannot be rounded");
   const double cut = method == "ceil" ? std::ceil(scaled) : std::floor(scaled);
   return Value::real((precision >= 0 ? cut / scale : cut * scale) + 0.0);
 }
@@ -82,7 +82,7 @@ Value filter_filesizeformat(Evaluator& in, const Value& of, const CallArgs& args
   const std::optional<double> n = of.is_number()         ? std::optional(of.as_double())
                                   : of.is(Kind::kString) ? parse_float(text_of(of))
                                                          : std::nullopt;
-  if (!n) fail("'filesizeformat' is given what is no number");
+  if (!n) fail("'filesizeformat' is given a value that is not a number");
   const double base = binary ? 1024 : 1000;
   if (*n == 1) return in.text("1 Byte");
   if (*n < base) return in.text(fmt::format("{:.0f} Bytes", std::trunc(*n)));

@@ -85,7 +85,7 @@ Value filter_indent(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound bound("'indent'", args, {"width", "first", "blank"});
   demand_defined(of);
   if (!of.is(Kind::kString))
-    fail(fmt::format("'indent' is given a {}, expected a text", type_name(of)));
+    fail(fmt::format("'indent' is given a value of type '{}', expected a text", type_name(of)));
   std::string indention;
   if (bound.has(0) && bound[0].is(Kind::kString)) {
     indention = text_of(bound[0]);
@@ -104,7 +104,8 @@ Value filter_indent(Evaluator& in, const Value& of, const CallArgs& args) {
     if (i > 0) out += '\n';
     if (i > 0 && (blank || !lines[i].empty())) out += indention;
     out += lines[i];
-    if (out.size() > in.most_bytes()) fail("'indent' makes a text beyond the limit");
+    if (out.size() > in.most_bytes())
+      fail(fmt::format("'indent' makes a text longer than the limit of {} bytes", in.most_bytes()));
   }
   return in.text_like(of, std::move(out));
 }
@@ -122,13 +123,14 @@ Value filter_truncate(Evaluator& in, const Value& of, const CallArgs& args) {
   const int64_t n_end = static_cast<int64_t>(count_points(end));
   const int64_t length = bound.integer(0, 255);
   const int64_t leeway = bound.none_or_missing(3) ? 5 : bound.integer(3, 5);
-  if (length < n_end) fail(fmt::format("'truncate' to {}, expected at least {}", length, n_end));
-  if (leeway < 0) fail(fmt::format("'truncate' with a leeway of {}, expected 0 or more", leeway));
+  if (length < n_end)
+    fail(fmt::format("'truncate' has the length {}, expected at least {}", length, n_end));
+  if (leeway < 0) fail(fmt::format("'truncate' has the leeway {}, expected 0 or more", leeway));
   const int64_t n = length_of(of);
   if (n < 0) fail(fmt::format("object of type '{}' has no len()", type_name(of)));
   if (static_cast<__int128>(n) <= static_cast<__int128>(length) + leeway) return of;
   if (!of.is(Kind::kString))
-    fail(fmt::format("'truncate' is given a {}, expected a text", type_name(of)));
+    fail(fmt::format("'truncate' is given a value of type '{}', expected a text", type_name(of)));
   const Str& text = of.as<Str>();
   std::string_view head = points_between(text.text, 0, length - n_end);
   if (!bound.flag(1, false)) head = head.substr(0, head.rfind(' '));
@@ -180,7 +182,7 @@ Value filter_urlencode(Evaluator& in, const Value& of, const CallArgs& args) {
   }
   for (const Value& pair : in.elements(of)) {
     const std::vector<Value> items = in.elements(pair);
-    if (items.size() != 2) fail("'urlencode' is given a list, expected one of pairs");
+    if (items.size() != 2) fail("'urlencode' is given an item that is not a pair, expected pairs");
     append(items[0], items[1]);
   }
   return in.text(std::move(out));
@@ -189,12 +191,14 @@ Value filter_urlencode(Evaluator& in, const Value& of, const CallArgs& args) {
 Value filter_xmlattr(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound bound("'xmlattr'", args, {"autospace"});
   demand_defined(of);
-  if (!of.is(Kind::kDict)) fail("'xmlattr' is given what is no mapping");
+  if (!of.is(Kind::kDict)) fail("'xmlattr' is given a value that is not a mapping");
   std::string out;
   for (const auto& [key, value] : of.as<Dict>().items) {
     if (value.is(Kind::kNone) || value.undefined()) continue;
     if (!key.is(Kind::kString) || text_of(key).find_first_of(" \t\n\r\f\v/>=") != std::string::npos)
-      fail(fmt::format("'xmlattr' is given the name {}", to_repr(key)));
+      fail(fmt::format(
+          "'xmlattr' is given the name {}, expected a text without spaces, '/', '>' or '='",
+          to_repr(key)));
     if (!out.empty()) out += ' ';
     const auto escaped = [](const Value& v) {
       return v.is_markup() ? text_of(v) : escape_html(to_text(v));

@@ -47,7 +47,9 @@ class PercentFormatter {
       if (percent == format_.npos) break;
       at_ = percent + 1;
       append_one(out);
-      if (out.size() > in_.most_bytes()) fail("a format makes a text beyond the limit");
+      if (out.size() > in_.most_bytes())
+        fail(fmt::format("a format makes a text longer than the limit of {} bytes",
+                         in_.most_bytes()));
       in_.step();
     }
     const bool is_mapping = arguments_.is(Kind::kDict) || arguments_.is(Kind::kList) ||
@@ -77,7 +79,8 @@ class PercentFormatter {
     if (!arguments_.is(Kind::kDict)) fail("format requires a mapping");
     const std::string key(format_.substr(begin, at_ - 1 - begin));
     const Value* found = arguments_.as<Dict>().find(key);
-    if (found == nullptr) fail(fmt::format("the format names the key {}", string_repr(key)));
+    if (found == nullptr)
+      fail(fmt::format("the format names the key {}, which the mapping lacks", string_repr(key)));
     next_ = std::max<size_t>(next_, 1);
     return *found;
   }
@@ -288,7 +291,9 @@ class BraceFormatter {
       out += field(format.substr(at, end - at), depth);
       at = end + 1;
       in_.step();
-      if (out.size() > in_.most_bytes()) fail("a format makes a text beyond the limit");
+      if (out.size() > in_.most_bytes())
+        fail(fmt::format("a format makes a text longer than the limit of {} bytes",
+                         in_.most_bytes()));
     }
     return out;
   }

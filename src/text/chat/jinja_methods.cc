@@ -176,7 +176,8 @@ Ref<Dict> dict_of(Evaluator& in, const CallArgs& args) {
     } else {
       for (const Value& pair : in.elements(from)) {
         const std::vector<Value> items = in.elements(pair);
-        if (items.size() != 2) fail("a dict is made of pairs");
+        if (items.size() != 2)
+          fail("dict() or namespace() is given an item that is not a pair, expected pairs");
         dict->set(items[0], items[1]);
       }
     }
@@ -195,7 +196,7 @@ Value make_namespace(Evaluator& in, const CallArgs& args) {
   const Value value = in.keep(Kind::kNamespace, space.get());
   const Ref<Dict> fields = dict_of(in, args);
   for (const auto& [name, field] : fields->items) {
-    if (!name.is(Kind::kString)) fail("the fields of a namespace have texts as names");
+    if (!name.is(Kind::kString)) fail("a field of a namespace has a name that is not a text");
     set_field(*space, text_of(name), field);
   }
   return value;
@@ -223,7 +224,7 @@ Value strftime_now(Evaluator& in, const CallArgs& args) {
   // Python's time has no zone and a fraction of a second.
   std::string format;
   const std::string_view asked = bound.text(0, "");
-  if (asked.size() > 1000) fail("a format of dates has more than 1000 bytes");
+  if (asked.size() > 1000) fail("a date format has more than 1000 bytes");
   for (size_t i = 0; i < asked.size(); ++i) {
     if (asked[i] != '%' || i + 1 == asked.size()) {
       format += asked[i];
@@ -240,7 +241,7 @@ Value strftime_now(Evaluator& in, const CallArgs& args) {
   format += '.';  // so that an empty result is told from one that does not fit
   std::string out(16384, '\0');
   out.resize(strftime(out.data(), out.size(), format.c_str(), &time));
-  if (out.empty()) fail("a date is too long");
+  if (out.empty()) fail("a formatted date is too long");
   out.pop_back();
   return in.text(std::move(out));
 }

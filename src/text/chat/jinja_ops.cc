@@ -228,8 +228,7 @@ int64_t index_of_value(const Value& v) {
 
 void set_field(Namespace& space, const std::string& name, Value value) {
   if (name.starts_with('_'))
-    fail(fmt::format("a field of a namespace is named '{}', expected no underline at its begin",
-                     name));
+    fail(fmt::format("a field of a namespace is named '{}', expected no leading underscore", name));
   if (Value* found = space.find(name)) {
     *found = std::move(value);
   } else {

@@ -107,9 +107,9 @@ class TemplateParser : ExpressionParser {
     }
     if (std::find(std::begin(kOtherTags), std::end(kOtherTags), token.text) != std::end(kOtherTags))
       fail_here(fmt::format("the tag '{}' is not offered in a chat template", token.text));
-    fail_here(ends.empty() ? fmt::format("unknown tag '{}'", token.text)
-                           : fmt::format("unknown tag '{}', expected '{}' here at the latest",
-                                         token.text, ends.back()));
+    fail_here(ends.empty()
+                  ? fmt::format("unknown tag '{}'", token.text)
+                  : fmt::format("unknown tag '{}', expected '{}'", token.text, ends.back()));
   }
 
   StmtPtr parse_if(int line) {
@@ -179,7 +179,7 @@ class TemplateParser : ExpressionParser {
       }
       for (const Parameter& other : macro.parameters)
         if (other.name == parameter.name)
-          fail_here(fmt::format("the parameter '{}' is there twice", other.name));
+          fail_here(fmt::format("the parameter '{}' is given twice", other.name));
       macro.parameters.push_back(std::move(parameter));
     }
     next();
@@ -201,7 +201,7 @@ class TemplateParser : ExpressionParser {
     stmt->macro = std::make_unique<MacroShape>();
     if (peek().is_operator("(")) parse_signature(*stmt->macro);
     stmt->exprs.push_back(parse_expression());
-    if (stmt->exprs[0]->kind != ExprKind::kCall) fail_at(line, "expected a call behind 'call'");
+    if (stmt->exprs[0]->kind != ExprKind::kCall) fail_at(line, "expected a call after 'call'");
     const Soft hard(*this, false);
     const Inside outside(*this, false);
     stmt->bodies.push_back(parse_until("endcall"));
@@ -242,7 +242,7 @@ class TemplateParser : ExpressionParser {
     StmtPtr stmt = make(StmtKind::kScope, line);
     const std::string name = expect(TokenKind::kName, "the name of a block").text;
     if (std::find(blocks_.begin(), blocks_.end(), name) != blocks_.end())
-      fail_at(line, fmt::format("block '{}' is there twice", name));
+      fail_at(line, fmt::format("block '{}' is defined twice", name));
     blocks_.push_back(name);
     stmt->isolated = !skip_name("scoped");
     const Soft hard(*this, false);
@@ -256,7 +256,7 @@ class TemplateParser : ExpressionParser {
     StmtPtr stmt = make(StmtKind::kScope, line);
     const ExprPtr on = parse_expression();
     if (on->kind != ExprKind::kConst || truth(on->value))
-      fail_at(line, "'autoescape' is offered as 'autoescape false' alone");
+      fail_at(line, "only 'autoescape false' is offered");
     const Soft hard(*this, false);
     stmt->bodies.push_back(parse_until("endautoescape"));
     return stmt;

@@ -45,7 +45,7 @@ ExprPtr ExpressionParser::parse_dot(ExprPtr node) {
   std::vector<ExprPtr> items;
   items.push_back(std::move(node));
   ExprPtr expr = make(ExprKind::kAttr, line, std::move(items));
-  expr->name = expect(TokenKind::kName, "a name or a number behind '.'").text;
+  expr->name = expect(TokenKind::kName, "a name or a number after '.'").text;
   expr->value = make_string(expr->name);
   return expr;
 }
@@ -91,7 +91,7 @@ std::unique_ptr<Arguments> ExpressionParser::parse_arguments() {
   const int line = peek().line;
   auto args = std::make_unique<Arguments>();
   const auto ensure = [&](bool holds) {
-    if (!holds) fail_at(line, "the arguments of a call are in an order that is not allowed");
+    if (!holds) fail_at(line, "the arguments of a call are out of order");
   };
   expect_operator("(");
   for (bool first = true; !peek().is_operator(")"); first = false) {
@@ -108,7 +108,7 @@ std::unique_ptr<Arguments> ExpressionParser::parse_arguments() {
       std::string name = next().text;
       next();
       for (const auto& [other, value] : args->named)
-        if (other == name) fail_here(fmt::format("the argument '{}' is there twice", name));
+        if (other == name) fail_here(fmt::format("the argument '{}' is given twice", name));
       args->named.emplace_back(std::move(name), parse_expression());
     } else {
       ensure(!args->list && !args->dict && args->named.empty());

@@ -253,7 +253,8 @@ class Resolver {
   }
 
   void resolve_for(Stmt& stmt, Symbols& symbols) {
-    if (stores_name(stmt, "loop")) fail_at(stmt.line, "a loop assigns to its variable 'loop'");
+    if (stores_name(stmt, "loop"))
+      fail_at(stmt.line, "a loop assigns to 'loop', expected another name");
     resolve(*stmt.exprs[0], symbols);
     stmt.frame = inner(
         &symbols,

@@ -96,7 +96,8 @@ Value join(Evaluator& in, const Value& self, const CallArgs& args) {
     if (!first) out += own(self);
     first = false;
     out += escaped_for(self, item);
-    if (out.size() > in.most_bytes()) fail("join() makes a text beyond the limit");
+    if (out.size() > in.most_bytes())
+      fail(fmt::format("join() makes a text longer than the limit of {} bytes", in.most_bytes()));
   }
   return in.text_like(self, std::move(out));
 }
@@ -181,7 +182,8 @@ Value pad(Evaluator& in, const Value& self, const CallArgs& args) {
   const std::string fill(bound.text(1, " "));
   if (count_points(fill) != 1) fail("The fill character must be exactly one character long");
   const int64_t n = length_of(self), width = bound.integer(0, 0);
-  if (width > static_cast<int64_t>(in.most_bytes() / 4)) fail("a text is padded beyond the limit");
+  if (const size_t most = in.most_bytes() / 4; width > static_cast<int64_t>(most))
+    fail(fmt::format("a text is padded to more than the limit of {} characters", most));
   const int64_t lacks = std::max<int64_t>(width - n, 0);
   const int64_t before = align == Align::kLeft    ? 0
                          : align == Align::kRight ? lacks
@@ -197,7 +199,8 @@ Value zfill(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound bound("zfill()", args, {"width"}, 1);
   const int64_t lacks = bound.integer(0, 0) - length_of(self);
   std::string out(own(self));
-  if (lacks > static_cast<int64_t>(in.most_bytes() / 4)) fail("a text is padded beyond the limit");
+  if (const size_t most = in.most_bytes() / 4; lacks > static_cast<int64_t>(most))
+    fail(fmt::format("a text is padded by more than the limit of {} characters", most));
   if (lacks > 0)
     out.insert(out.starts_with('-') || out.starts_with('+') ? 1 : 0, static_cast<size_t>(lacks),
                '0');
@@ -207,7 +210,7 @@ Value zfill(Evaluator& in, const Value& self, const CallArgs& args) {
 Value expandtabs(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound bound("expandtabs()", args, {"tabsize"});
   const int64_t size = bound.integer(0, 8);
-  if (size > 1000) fail("expandtabs() is given more than 1000");
+  if (size > 1000) fail("expandtabs() is given a tab size of more than 1000");
   std::string out;
   int64_t column = 0;
   for (const std::string_view c : characters_of(own(self))) {
@@ -219,7 +222,9 @@ Value expandtabs(Evaluator& in, const Value& self, const CallArgs& args) {
       out += c;
       column = c == "\n" || c == "\r" ? 0 : column + 1;
     }
-    if (out.size() > in.most_bytes()) fail("expandtabs() makes a text beyond the limit");
+    if (out.size() > in.most_bytes())
+      fail(fmt::format("expandtabs() makes a text longer than the limit of {} bytes",
+                       in.most_bytes()));
   }
   return in.text_like(self, std::move(out));
 }
