@@ -87,9 +87,8 @@ Status check_ids(const std::vector<BatchQuestion>& questions) {
 
 // The prompt must have a place for whatever the line brings.
 Status check_template(const AnswerOptions& options, const std::string& context) {
-  const auto has = [&](const char* field) {
-    return options.prompt_template.find(field) != std::string::npos;
-  };
+  const std::string text = options.template_text();
+  const auto has = [&](const char* field) { return text.find(field) != std::string::npos; };
   const auto lacks = [](std::string_view what) {
     return blame("template", invalid_argument("the template has no {}", what));
   };
@@ -106,7 +105,7 @@ Status parse_context(Fields& fields, const BatchQuestion& common, BatchLine& lin
   std::string context;
   fields.text("context", context);
   fields.text("instruction", line.options.instruction);
-  fields.text("template", line.options.prompt_template);
+  if (fields.has("template")) fields.text("template", line.options.prompt_template.emplace());
   if (!fields.status()) return fields.status();
   const bool one = fields.has("question");
   const char* name = one ? "question" : "questions";

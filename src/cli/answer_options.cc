@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/model_options.h"
+#include "cli/prompt_text.h"
 
 namespace pando::cli {
 namespace {
@@ -49,6 +50,7 @@ void add_sampling_options(CLI::App& app, SamplingOptions& s, const std::string& 
   add("--n", s.n, "Answers to each question")->check(at_least_1());
   app.add_option("--stop", s.stop, "Text that ends an answer; may be given again")
       ->allow_extra_args(false)
+      ->transform(unescaped())
       ->group(group);
   app.add_flag("--ignore-eos", s.ignore_eos, "Go on after the end-of-sequence token")->group(group);
 }
@@ -59,13 +61,18 @@ void add_prompt_options(CLI::App& app, AnswerOptions& o) {
   const std::string asking = "Asking (lines may say otherwise)";
   app.add_option("--instruction", o.instruction,
                  "Text before every context; with --chat the system message")
+      ->transform(unescaped())
       ->group(asking);
-  app.add_option("--template", o.prompt_template,
-                 "Prompt with {instruction}, {context} and {question}")
+  add_template_options(app,
+                       "Prompt in which {instruction}, {context} and {question} are replaced by "
+                       "their texts, and nothing is added",
+                       [&o](std::string text) { o.prompt_template = std::move(text); })
       ->group(asking);
+  app.get_option("--template-file")->group(asking);
   app.add_option("--choice", o.choices,
                  "A possible answer; may be given again, and the likeliest is the answer")
       ->allow_extra_args(false)
+      ->transform(unescaped())
       ->group(asking);
   app.add_flag("--chat", o.chat,
                "Ask each question as a conversation, by the model's chat template")

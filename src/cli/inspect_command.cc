@@ -7,6 +7,7 @@
 #include "cli/answer_options.h"
 #include "cli/commands.h"
 #include "cli/problems.h"
+#include "cli/prompt_text.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
 #include "cli/words.h"
@@ -143,8 +144,8 @@ Command add_inspect(CLI::App& app) {
   add_prompt_options(app, run.batch.defaults);
   app.add_flag("--json", options->json, "As JSON");
   app.footer(
-      "Reads the input, makes every prompt and counts; loads no weights and computes nothing.\n"
-      "Example:\n  pando inspect MODEL --input questions.jsonl");
+      "Reads the input, makes every prompt and counts; loads no weights and computes nothing.\n" +
+      std::string(kEscapesHelp) + "Example:\n  pando inspect MODEL --input questions.jsonl");
   return [options, named, alone] {
     if (named->count() > 0 && alone->count() > 0)
       return refuse({ErrorCode::kInvalidArgument,

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/files.h"
+#include "cli/prompt_text.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
 #include "cli/say.h"
@@ -132,12 +133,17 @@ Command add_rerank(CLI::App& app) {
   RerankOptions& rerank = run.batch.rerank;
   const CLI::Option* instruction =
       app.add_option("--instruction", rerank.instruction, "What relevance means")
+          ->transform(unescaped())
           ->capture_default_str();
-  app.add_option("--template", rerank.prompt_template,
-                 "A text with {instruction}, {query} and {document}")
+  add_template_options(app, "A text with {instruction}, {query} and {document}",
+                       [&rerank](std::string text) { rerank.prompt_template = std::move(text); })
       ->default_str("that of Qwen3-Reranker");
-  app.add_option("--yes", rerank.yes, "The answer for a relevant document")->capture_default_str();
-  app.add_option("--no", rerank.no, "The answer for another")->capture_default_str();
+  app.add_option("--yes", rerank.yes, "The answer for a relevant document")
+      ->transform(unescaped())
+      ->capture_default_str();
+  app.add_option("--no", rerank.no, "The answer for another")
+      ->transform(unescaped())
+      ->capture_default_str();
   app.add_option("--top", run.batch.top, "So many documents of each query; 0: all")
       ->check(expect("0 or more", [](double x) { return x >= 0; }))
       ->capture_default_str();
@@ -146,7 +152,8 @@ Command add_rerank(CLI::App& app) {
   app.footer(
       "A score is p(yes) / (p(yes) + p(no)) behind the prompt; the highest comes first. Where the\n"
       "template begins with the query its documents share it, where it begins with the document\n"
-      "the queries do.\n"
+      "the queries do.\n" +
+      std::string(kEscapesHelp) +
       "Example:\n"
       "  pando rerank --model MODEL --input queries.jsonl --output ranks.jsonl --trec-run run.txt\n"
       "Input lines: {\"id\": \"q1\", \"query\": \"...\", \"documents\": [\"...\", {\"id\": \"d7\", "

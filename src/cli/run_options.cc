@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/answer_options.h"
+#include "cli/prompt_text.h"
 #include "pando/sharing.h"
 
 namespace pando::cli {
@@ -148,6 +149,7 @@ void add_run_options(CLI::App& app, RunOptions& o) {
                  "every bit of their logits: 1%, for example")
       ->transform(share());
   app.footer(
+      std::string(kEscapesHelp) +
       "Examples:\n"
       "  pando run --model MODEL --input questions.jsonl --output answers.jsonl\n"
       "  pando run --model MODEL --input questions.jsonl --output answers.jsonl --resume\n"
@@ -174,6 +176,7 @@ void add_verify_options(CLI::App& app, RunOptions& o) {
       ->transform(share())
       ->default_str("5%");
   app.footer(
+      std::string(kEscapesHelp) +
       "Answers the input's questions, all together and sharing what they can; then asks some of\n"
       "them again, one by one, with nothing shared, and compares every bit of their logits.\n"
       "Ends with 0 where all are equal, with 1 where one is not, with 3 where questions were left "
@@ -200,9 +203,8 @@ Status settle(RunOptions& o) {
   if (asked.chat_options.thinking && !asked.chat) return wrong("--thinking goes with --chat");
   if (!asked.choices.empty() && asked.sampling.n != 1)
     return wrong("--n: {}, expected 1 with --choice", asked.sampling.n);
-  const auto has = [&](const char* field) {
-    return asked.prompt_template.find(field) != std::string::npos;
-  };
+  const std::string text = asked.template_text();
+  const auto has = [&](const char* field) { return text.find(field) != std::string::npos; };
   if (!has("{question}")) return wrong("--template has no {{question}} in it");
   if (!asked.instruction.empty() && !asked.chat && !has("{instruction}"))
     return wrong("--template has no {{instruction}} in it, so that of --instruction would be lost");

@@ -104,7 +104,7 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
       {"too-long", o.too_long},
       {"seed", std::to_string(o.model.engine.seed)},
       {"instruction", a.instruction},
-      {"template", a.prompt_template},
+      {"template", a.prompt_template.value_or("the default")},
       {"choices", list(a.choices)},
       {"chat", flag(a.chat)},
       {"thinking", flag(a.chat_options.thinking)},
