@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "batch/line_head.h"
 #include "batch/task_lines.h"
+#include "openai/logprobs.h"
 
 namespace pando {
 
@@ -51,7 +52,8 @@ std::string embed_output(const BatchLine& line, const Completion& answer,
   nlohmann::ordered_json output;
   output["id"] = nlohmann::json::parse(line.id_json);
   if (!line.warning.empty()) output["wrong"] = line.warning;
-  output["embedding"] = embedding_of(answer, options);
+  for (const float value : embedding_of(answer, options))
+    output["embedding"].push_back(openai::printed(value));
   output["prompt_tokens"] = answer.prompt_tokens;
   if (!question.metadata.empty()) output["metadata"] = question.metadata;
   return output.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -1,5 +1,6 @@
 // Documents to be ranked for a query.
 #include <algorithm>
+#include <cmath>
 
 #include "base/errors.h"
 #include "base/json.h"
@@ -78,13 +79,18 @@ Status check_trec_ids(const BatchLine& line) {
   return check_run_ids(line.id, documents);
 }
 
+double mass_of_answers(const std::vector<double>& logprobs) {
+  return std::exp(logprobs[0]) + std::exp(logprobs[1]);
+}
+
 std::string rerank_output(const BatchLine& line,
                           const std::vector<std::vector<Completion>>& answers, int top) {
-  std::vector<double> scores;
+  std::vector<double> scores, masses;
   int64_t n_tokens = 0;
   for (const std::vector<Completion>& answer : answers) {
     const std::vector<double>& logprobs = answer[0].choice_logprobs;
     scores.push_back(share_of_yes(logprobs[0], logprobs[1]));
+    masses.push_back(mass_of_answers(logprobs));
     n_tokens += answer[0].prompt_tokens;
   }
   std::vector<size_t> order = ranking(scores);
@@ -97,6 +103,7 @@ std::string rerank_output(const BatchLine& line,
     nlohmann::ordered_json result = {{"index", i}};
     if (line.questions[i].id) result["id"] = Json::parse(line.questions[i].id_json);
     result["score"] = scores[i];
+    result["mass"] = masses[i];
     output["results"].push_back(std::move(result));
   }
   output["prompt_tokens"] = n_tokens;

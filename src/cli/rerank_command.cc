@@ -93,6 +93,14 @@ int rerank_batch(RerankCommandOptions& o) {
     report_error("--trec-run and --qrels read the answers again: expected a file for --output");
     return kUsage;
   }
+  if (const Result<OutputForm> form = output_form(o.run.output);
+      wants_report && form && (form->gzip || form->format != OutputFormat::kJsonLines)) {
+    report_error(
+        fmt::format("--trec-run and --qrels read the answers again: '{}' is no file of "
+                    "JSON lines, as .jsonl",
+                    o.run.output));
+    return kUsage;
+  }
   const int top = o.run.batch.top;
   if (!o.qrels.empty() && top > 0 && top < kDepth) {
     report_error(
@@ -158,8 +166,9 @@ Command add_rerank(CLI::App& app) {
       "  pando rerank --model MODEL --input queries.jsonl --output ranks.jsonl --trec-run run.txt\n"
       "Input lines: {\"id\": \"q1\", \"query\": \"...\", \"documents\": [\"...\", {\"id\": \"d7\", "
       "\"text\": \"...\"}]}\n"
-      "Output lines: {\"id\", \"results\": [{\"index\", \"id\"?, \"score\"}, ...], "
-      "\"prompt_tokens\"}.");
+      "Output lines: {\"id\", \"results\": [{\"index\", \"id\"?, \"score\", \"mass\"}, "
+      "...], \"prompt_tokens\"}; mass is\np(yes) + p(no): where it is small the model answers "
+      "something else, and the score says little.");
   return [options, instruction] {
     options->has_instruction = instruction->count() > 0;
     return rerank_batch(*options);

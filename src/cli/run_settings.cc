@@ -101,6 +101,8 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
       {"rerank prompt", list(std::vector{r.instruction, r.prompt_template, r.yes, r.no})},
       {"top", std::to_string(o.batch.top)},
       {"format", formats[static_cast<int>(o.batch.format)]},
+      {"columns", list(o.batch.columns)},
+      {"with", list(o.with)},
       {"too-long", o.too_long},
       {"seed", std::to_string(o.model.engine.seed)},
       {"instruction", a.instruction},

@@ -122,7 +122,7 @@ TEST_F(AnswerFileTest, WhatAFileHoldsIsNotOverwrittenUnlessAskedFor) {
   EXPECT_EQ(said(false), of_run);
   EXPECT_EQ(contents(path_), "b\na\nc\nd\n");
   EXPECT_EQ(resumed()->n_earlier(), 4u);
-  EXPECT_TRUE(resumed()->finish(3).ok());
+  EXPECT_TRUE(resumed()->finish(3, "{\"lines\":4}").ok());
   EXPECT_EQ(said(false), of_run);
   EXPECT_TRUE(resumed()->was_finished());
 
@@ -141,16 +141,17 @@ TEST_F(AnswerFileTest, WhatAFileHoldsIsNotOverwrittenUnlessAskedFor) {
 
 TEST_F(AnswerFileTest, AFinishedRunIsKept) {
   write_three();
-  EXPECT_TRUE(resumed()->finish(3).ok());
+  EXPECT_TRUE(resumed()->finish(3, "{\"lines\":4}").ok());
   EXPECT_TRUE(resumed()->was_finished());
   EXPECT_EQ(resumed()->n_left_out(), 3u);
+  EXPECT_EQ(resumed()->summary(), "{\"lines\":4}");
   EXPECT_EQ(contents(path_), "b\na\nc\nd\n");
   EXPECT_LT(contents(journal_).size(), 200u);
 }
 
 TEST_F(AnswerFileTest, AFinishedRunWithoutItsAnswersIsAnError) {
   write_three();
-  EXPECT_TRUE(resumed()->finish(0).ok());
+  EXPECT_TRUE(resumed()->finish(0, "").ok());
   fs::resize_file(path_, 4);
   EXPECT_NE(refused().find("has 4 bytes, expected the 8 of a run that is finished"),
             std::string::npos);
