@@ -135,11 +135,12 @@ std::string score_table(const RunRecord& run) {
   const Scores all = run.summary.scores.all();
   if (all.n == 0) return {};
   const std::map<std::string, Scores> groups = run.summary.scores.groups();
-  const auto figure = [](const char* name, double mean, double error) {
-    return fmt::format("{} {:.2f}% (standard error {:.2f}%)", name, 100 * mean, 100 * error);
-  };
   const auto row = [&](const std::string& name, const Scores& s) {
     const Metrics& e = s.standard_error;
+    const auto figure = [&](const char* what, double mean, double error) {
+      return fmt::format("{} {:.2f}%{}", what, 100 * mean,
+                         s.n > 1 ? fmt::format(" (standard error {:.2f}%)", 100 * error) : "");
+    };
     std::string figures;
     if (s.n > s.n_choices) {  // of choices alone, accuracy says it
       const bool one = s.exact_match == s.token_f1 && s.exact_match == s.rouge_l;

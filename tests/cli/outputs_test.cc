@@ -109,6 +109,13 @@ TEST_F(OutputsTest, AFinishedRunStillHasItsScoresAndReport) {
   EXPECT_TRUE(other.says("scores are by 'k', as the run that finished was asked")) << other;
 }
 
+TEST_F(OutputsTest, FewAnswersAtATimeAreTheSameAnswers) {
+  const Finished many = run("--input good.jsonl --ordered"),
+                 one = run("--input good.jsonl --ordered --max-running 1");
+  EXPECT_EQ(one.code, kOk) << one;
+  EXPECT_EQ(one.out, many.out);
+}
+
 TEST_F(OutputsTest, VerifyingCountsWhatHasNoAnswer) {
   folder().write("bad.jsonl", std::string(kThreeQuestions) + "not json\n{\"prompt\": \"" +
                                   std::string(700, 'x') + "\"}\n");

@@ -56,6 +56,7 @@ TEST_F(RunTest, WrongUsage) {
                                 "run --model m --input good.jsonl extra",
                                 "run --model m --input good.jsonl --sharing magic",
                                 "run --model m --input good.jsonl --max-tokens 0",
+                                "run --model m --input good.jsonl --max-running 0",
                                 "run --model '' --input good.jsonl",
                                 "run --model m --input good.jsonl --seed -1",
                                 "run --model m --input good.jsonl --thinking",
