@@ -30,6 +30,20 @@ std::string text_of(const nlohmann::json& id) {
   return id.is_string() ? id.get<std::string>() : id.dump();
 }
 
+// Whether a run may take the place of a file: of none, an empty one, or an earlier run.
+Status may_hold_run(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error) || std::filesystem::is_empty(path, error))
+    return {};
+  std::string query, q0, document, rank, score, tag;
+  std::ifstream file(path);
+  if (file >> query >> q0 >> document >> rank >> score >> tag && q0 == "Q0") return {};
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("--trec-run: '{}' holds something else than a TREC run, expected an "
+                           "earlier run, an empty file or none",
+                           path)};
+}
+
 // From the file of answers, which has those of earlier runs too.
 int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& run) {
   std::ifstream answers(o.run.output);
@@ -109,14 +123,17 @@ int rerank_batch(RerankCommandOptions& o) {
                     top, kDepth, kDepth));
     return kUsage;
   }
-  if (!o.trec_run.empty())
-    if (Status status = run.open(o.trec_run); !status) return report_error(status.error().message);
   for (const std::string& other : {o.run.input, o.run.output, o.run.report, o.qrels})
     if (same_file(o.trec_run, other)) {
       report_error(fmt::format("'{}' is named twice, expected a file of its own for --trec-run",
                                o.trec_run));
       return kUsage;
     }
+  if (!o.trec_run.empty()) {
+    Status status = may_hold_run(o.trec_run);
+    if (status) status = run.open(o.trec_run);
+    if (!status) return report_error(status.error().message);
+  }
   if (!o.qrels.empty()) {
     std::ifstream file(o.qrels);
     if (!file) return report_error(fmt::format("cannot read '{}'", o.qrels));

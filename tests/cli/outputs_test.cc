@@ -139,6 +139,13 @@ TEST_F(OutputsTest, RankingsForTrecAreJsonLines) {
   const Finished ranked = pando(rerank + "ranks.jsonl");
   EXPECT_EQ(ranked.code, kOk) << ranked;
   EXPECT_TRUE(ranked.says("mass of yes and no: ")) << ranked;
+  folder().write("notes.txt", "my notes\n");
+  const Finished lost = pando(rerank + "ranks.jsonl --resume --trec-run notes.txt");
+  EXPECT_EQ(lost.code, kFailed) << lost;
+  EXPECT_TRUE(lost.says("'notes.txt' holds something else than a TREC run")) << lost;
+  EXPECT_EQ(contents(at("notes.txt")), "my notes\n");
+  for (int i = 0; i < 2; ++i)  // of an earlier run it takes the place
+    EXPECT_EQ(pando(rerank + "ranks.jsonl --resume --trec-run t.txt").code, kOk);
   const Json line = Json::parse(contents(at("ranks.jsonl")));
   const double mass = line["results"][0]["mass"];
   EXPECT_TRUE(mass > 0 && mass <= 1) << mass;

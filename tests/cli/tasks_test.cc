@@ -148,7 +148,7 @@ TEST_F(TasksTest, ARunTakesTheOldOnesPlaceAtItsEnd) {
   write("bad.jsonl",
         "{\"id\": \"q\", \"query\": \"q\", \"documents\": [\"d\"]}\n"
         "{\"id\": \"a b\", \"query\": \"q\", \"documents\": [\"d\"]}\n");
-  write("old.txt", "an earlier run\n");
+  write("old.txt", "p Q0 d 1 0.5 earlier\n");
   const auto run = [&](const std::string& input) {
     return task("rerank",
                 fmt::format("--input {} --output o-{} --resume --trec-run old.txt", input, input));
@@ -158,7 +158,7 @@ TEST_F(TasksTest, ARunTakesTheOldOnesPlaceAtItsEnd) {
   for (const char* input : {"bad.jsonl", "nowhere.jsonl"}) {
     const Finished failed = run(input);
     EXPECT_EQ(failed.code, 1) << failed;
-    EXPECT_EQ(contents(at("old.txt")), "an earlier run\n") << input;
+    EXPECT_EQ(contents(at("old.txt")), "p Q0 d 1 0.5 earlier\n") << input;
     EXPECT_FALSE(std::filesystem::exists(at("old.txt.new"))) << input;
   }
   EXPECT_EQ(run("one.jsonl").code, 0);
