@@ -5,6 +5,7 @@
 #include <csignal>
 #include <fstream>
 #include <optional>
+#include <utility>
 
 #include "base/errors.h"
 #include "base/fault.h"
@@ -233,27 +234,28 @@ Status AnswerFile::commit() {
 
 Status AnswerFile::flush() {
   State& s = *state_;
-  if (s.pending.empty()) return {};
-  if (s.gzip) s.lines = gzip_member(s.lines);
+  // What fails is not tried again: it would stand behind the half that was written.
+  std::vector<JournalRecord> pending = std::exchange(s.pending, {});
+  std::string lines = std::exchange(s.lines, {});
+  if (pending.empty()) return {};
+  if (s.gzip) lines = gzip_member(lines);
   std::string records;
-  for (size_t i = 0; i < s.pending.size(); ++i) {
-    JournalRecord& record = s.pending[i];
+  for (size_t i = 0; i < pending.size(); ++i) {
+    JournalRecord& record = pending[i];
     if (s.gzip) {
-      record.in_member = {record.begin, record.end, s.pending.size() - 1 - i};
-      record.end = s.lines.size();
+      record.in_member = {record.begin, record.end, pending.size() - 1 - i};
+      record.end = lines.size();
     }
     record.end += s.end;
     records += journal_line(record);
   }
-  if (Status status = s.answers.write(s.lines); !status) return status;
+  if (Status status = s.answers.write(lines); !status) return status;
   if (fault_on(Fault::kKilledInJournal)) {
     static_cast<void>(s.journal.write(records.substr(0, records.size() / 2)));
     std::raise(SIGKILL);
   }
   if (Status status = s.journal.write(records); !status) return status;
-  s.end += s.lines.size();
-  s.lines.clear();
-  s.pending.clear();
+  s.end += lines.size();
   s.last_member = Clock::now();
   return {};
 }
