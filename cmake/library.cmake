@@ -2,7 +2,7 @@
 # BUILD_SHARED_LIBS shared. pando::c is the shared library of pando.h, which shows nothing else.
 get_property(pando_objects GLOBAL PROPERTY PANDO_LIBRARY_OBJECTS)
 set(pando_dependencies fmt::fmt Threads::Threads PkgConfig::pcre2 PkgConfig::oniguruma
-    PkgConfig::utf8proc PkgConfig::sentencepiece PkgConfig::xxhash)
+    PkgConfig::utf8proc PkgConfig::sentencepiece PkgConfig::xxhash PkgConfig::zlib PkgConfig::zstd)
 
 add_library(pando_library ${pando_objects})
 add_library(pando::pando ALIAS pando_library)

@@ -14,5 +14,5 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # What a program that links the static library needs.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-    "pkg-config, libfmt-dev, libpcre2-dev, libonig-dev, libutf8proc-dev, libsentencepiece-dev, libxxhash-dev")
+    "pkg-config, libfmt-dev, libpcre2-dev, libonig-dev, libutf8proc-dev, libsentencepiece-dev, libxxhash-dev, zlib1g-dev, libzstd-dev")
 include(CPack)

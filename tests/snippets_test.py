@@ -89,7 +89,7 @@ class Snippets:
             folder = str(self.c_library.parent)
             command = [self.cc, "-std=c11", include, str(program), f"-L{folder}", f"-Wl,-rpath,{folder}", "-lpando-c"]
         else:
-            modules = ["fmt", "libpcre2-8", "oniguruma", "libutf8proc", "sentencepiece", "libxxhash"]
+            modules = ["fmt", "libpcre2-8", "oniguruma", "libutf8proc", "sentencepiece", "libxxhash", "zlib", "libzstd"]
             libraries = subprocess.check_output(["pkg-config", "--libs", *modules], text=True).split()
             command = [self.cxx, "-std=c++20", "-Wall", include, str(program), self.library, *libraries, "-pthread"]
         if self.run(place, [*command, "-o", "snippet"]) is not None:

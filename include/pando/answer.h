@@ -12,9 +12,10 @@ namespace pando {
 // How questions are asked and answers drawn.
 struct AnswerOptions {
   std::string instruction;  // put before the context; with `chat` the system message; may be empty
-  // The prompt, with {instruction}, {context} and {question} replaced. Whatever stands before
-  // {question} is computed once for all questions.
-  std::string prompt_template = default_prompt_template();
+  // The prompt, with {instruction}, {context} and {question} replaced by their texts and by nothing
+  // more. Whatever stands before {question} is computed once for all questions. Absent: the
+  // default.
+  std::optional<std::string> prompt_template;
   SamplingOptions sampling;  // how answers are drawn, and what is reported of them
   // Where given, the answer is the likeliest of these behind the prompt, each with a space before
   // it unless prompt or choice bring one; nothing is generated.
@@ -27,8 +28,11 @@ struct AnswerOptions {
   bool chat = false;
   ChatOptions chat_options;  // of conversations
 
-  // Instruction and context, an empty line, "Question: {question}", and "Answer:" on the next line.
-  static std::string default_prompt_template();
+  // The template that these options ask with.
+  std::string template_text() const;
+  // The context, an empty line, "Question: {question}", and "Answer:" on the next line; before them
+  // the instruction and an empty line, where there is one.
+  static std::string default_prompt_template(bool has_instruction);
 };
 
 // What an engine is asked for one question; without an id.

@@ -27,11 +27,13 @@ struct AnswerRecord {
 class AnswerSink {
  public:
   virtual ~AnswerSink() = default;
-  // Whole lines; kept with the next commit.
+  // Whole lines; kept with one of the next commits, at the latest with the next flush.
   virtual void append(const AnswerRecord& record, const std::string& lines) = 0;
   virtual Status commit() = 0;
-  // Nothing is left to answer; `n_left_out` lines and questions have none.
-  virtual Status finish(uint64_t) { return {}; }
+  virtual Status flush() { return commit(); }
+  // Nothing is left to answer; `n_left_out` lines and questions have none. `summary` is kept for
+  // whoever asks later how the run went.
+  virtual Status finish(uint64_t /*n_left_out*/, const std::string& /*summary*/) { return {}; }
 
   // What an earlier run wrote; null for none.
   virtual const AnswerRecord* find(uint64_t line, uint64_t question) const;
@@ -48,12 +50,15 @@ class AnswerSink {
 // Answers to a stream, of which nothing is remembered.
 class AnswerStream : public AnswerSink {
  public:
-  explicit AnswerStream(std::ostream& stream) : stream_(stream) {}
+  // `gzip`: each commit is a member of a gzip file.
+  explicit AnswerStream(std::ostream& stream, bool gzip = false) : stream_(stream), gzip_(gzip) {}
   void append(const AnswerRecord& record, const std::string& lines) override;
   Status commit() override;
 
  private:
   std::ostream& stream_;
+  bool gzip_;
+  std::string packed_;  // that is to be
   uint64_t n_ = 0;
 };
 
@@ -61,7 +66,9 @@ class AnswerStream : public AnswerSink {
 // by which settings they were made. Each answer is in the file before it is in the journal, and
 // whatever the journal does not know is cut off when a run is resumed: after the process was
 // killed at any moment nothing is lost and nothing is there twice. A crash of the machine may lose
-// the answers that it had not written to the disk, which are then asked for again.
+// the answers that it had not written to the disk, which are then asked for again. A file whose
+// name ends with .gz is a row of gzip members, each of the answers of a second or more: what is not
+// yet in one is lost with the process, and asked for again.
 class AnswerFile : public AnswerSink {
  public:
   // What decides the answers, by name.
@@ -84,11 +91,13 @@ class AnswerFile : public AnswerSink {
 
   uint64_t n_earlier() const;   // answers
   bool was_finished() const;    // by an earlier run,
-  uint64_t n_left_out() const;  // which left out so many lines and questions
+  uint64_t n_left_out() const;  // which left out so many lines and questions,
+  std::string summary() const;  // and went like this; empty: it did not say
 
   void append(const AnswerRecord& record, const std::string& lines) override;
   Status commit() override;
-  Status finish(uint64_t n_left_out) override;
+  Status flush() override;
+  Status finish(uint64_t n_left_out, const std::string& summary) override;
   const AnswerRecord* find(uint64_t line, uint64_t question) const override;
   Result<std::string> read(const AnswerRecord& found) const override;
   uint64_t n_records() const override;  // of earlier runs

@@ -14,6 +14,7 @@
 #include "pando/answer_file.h"
 #include "pando/embed.h"
 #include "pando/engine.h"
+#include "pando/output_form.h"
 #include "pando/rerank.h"
 #include "pando/scores.h"
 
@@ -76,6 +77,10 @@ struct BatchOptions {
   int top = 0;             // so many of the results of each query; 0: all
   bool trec_ids = false;   // refuse lines whose ids a TREC run cannot tell apart or hold
   InputFormat format = InputFormat::kJsonLines;
+  // Names of fields, and of the columns or fields of the input that these are in.
+  std::map<std::string, std::string> columns;
+  OutputFormat output = OutputFormat::kJsonLines;
+  ExtraFields with;  // of answers to questions
   TooLong too_long = TooLong::kError;
   bool ordered = false;  // answers in the order of the input
   std::string group_by;  // field of the metadata that scores are also reported by; empty: none
@@ -85,7 +90,7 @@ struct BatchOptions {
   // These are called from the thread that called run_batch, and may be empty. They must not wait
   // for an answer of the engine.
   std::function<void(const struct BatchProgress&)> on_progress;  // now and then
-  // A line or question has no answer, or was cut.
+  // A line or question has no answer or was cut, or is not what it may have been meant to be.
   std::function<void(const std::string& message)> on_problem;
   std::function<void(const struct BatchAnswer&)> on_answer;  // for every answer
 };
@@ -123,6 +128,7 @@ struct BatchProgress {
 struct BatchSummary {
   uint64_t lines = 0;      // with content
   uint64_t bad_lines = 0;  // reported and left out
+  uint64_t questions = 0;  // answered in this run: n answers to one are one, and all its parts
   uint64_t answers = 0;    // written in this run
   uint64_t earlier = 0;    // written before, by a run that this one resumed
   uint64_t failed = 0;     // questions of good lines that could not be answered
@@ -131,11 +137,19 @@ struct BatchSummary {
   uint64_t cut = 0;        // lines whose context or prompt was truncated or split
   bool stopped = false;    // as asked, before the end of the input
   ScoreTable scores;       // of all answers with references, earlier ones too
+  std::string group_by;    // whose values its groups are
   double seconds = 0;
   // Of ids and logits hashes of all answers, earlier ones too, in any order; 0 without hashes.
   uint64_t combined_hash = 0;
+  // p(yes) + p(no) of this run's documents, whose score compares these two: its sum and its least.
+  double mass_sum = 0, least_mass = 1;
   EngineStats stats;  // of this run
 };
+
+// What a finished run keeps in its journal (AnswerFile::summary), and back: without times and the
+// engine's counters, and all answers are earlier ones. Errors: kBadFile.
+std::string finished_summary(const BatchSummary& summary);
+Result<BatchSummary> read_finished_summary(const std::string& text);
 
 // Reads `input` to its end, on a thread of its own and not further ahead than a megabyte;
 // `input_bytes` is its size, or 0 where that is not known. Bad lines are reported and the rest

@@ -3,25 +3,33 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <streambuf>
 #include <string>
+#include <string_view>
 
 #include "pando/result.h"
 
 namespace pando {
 
-// One reader; `interrupt` from any thread.
+class Unpacker;
+
+// One reader; `interrupt` from any thread. What is packed by gzip or zstd, of which the first bytes
+// tell, is read as it was before.
 class FileInput : public std::streambuf {
  public:
-  FileInput() = default;
+  FileInput();
   FileInput(const FileInput&) = delete;
   FileInput& operator=(const FileInput&) = delete;
   ~FileInput() override;
 
   // "-" is standard input. Errors: kNotFound, kIo.
   Status open(const std::string& path);
-  uint64_t n_bytes() const { return n_bytes_; }    // of a regular file, else 0
+  uint64_t n_bytes() const { return n_bytes_; }    // of a regular file that is not packed, else 0
   bool is_regular() const { return is_regular_; }  // can be read again
+
+  // Why it could not be read on; empty: it could.
+  const std::string& failure() const { return failure_; }
 
   // From any thread: a read that waits, and all later ones, find the end.
   void interrupt();
@@ -30,11 +38,19 @@ class FileInput : public std::streambuf {
   int_type underflow() override;
 
  private:
+  size_t read_some(char* to, size_t n);
+  void begin();
+  size_t unpack();
+
   int file_ = -1;
   int wake_[2] = {-1, -1};  // a pipe: read end, write end
   bool is_regular_ = false;
   uint64_t n_bytes_ = 0;
-  std::array<char, size_t{1} << 16> buffer_;
+  bool has_begun_ = false, is_interrupted_ = false;
+  std::unique_ptr<Unpacker> unpacker_;
+  std::array<char, size_t{1} << 16> buffer_, packed_buffer_;
+  std::string_view packed_;  // in the second, not yet unpacked
+  std::string failure_;
 };
 
 }  // namespace pando

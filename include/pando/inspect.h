@@ -22,7 +22,12 @@ struct Inspection {
   uint64_t longest_prompt = 0;   // tokens
   uint64_t answer_tokens = 0;    // generated at most
   uint64_t kv_bytes = 0;         // of one token's keys and values in 16 bits
+  uint64_t answers = 0;          // to be given
   double flops_per_token = 0;    // of matrix products, about: 2 for each weight
+  // Attention: positions that each token sees, summed over tokens, the mean over layers: of all
+  // prompts, of what is computed of them where shared, and of answers of full length.
+  double prompt_keys = 0, distinct_keys = 0, answer_keys = 0;
+  double flops_per_key = 0;  // of one token that sees one position, in all layers
 
   // A place where prompts that were the same up to there go apart.
   struct Stop {

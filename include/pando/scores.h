@@ -3,36 +3,57 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "pando/result.h"
+
 namespace pando {
 
-// Means over answers, each in [0, 1].
-struct Scores {
-  uint64_t n = 0;          // answers with references
+// Of one answer, or the means over answers; each in [0, 1].
+struct Metrics {
   double exact_match = 0;  // by SQuAD's rules; of letters as docs/batch.md says
   double token_f1 = 0;     // by the same
   double rouge_l = 0;      // F1 of the longest common subsequence of words
-  uint64_t n_choices = 0;  // of these, answers that are one of given choices
-  // Of these, those that are a reference, text for text but for white space around it.
+  // Of answers that are one of given choices: whether the choice is a reference, text for text but
+  // for white space around it. The choice is the likeliest,
   double choice_accuracy = 0;
+  double choice_accuracy_norm = 0;  // or the likeliest for each of its bytes.
+};
+
+// The first three, and the first of accuracies, of an answer to a question with these references.
+Metrics metrics_of(std::string_view answer, std::span<const std::string> references);
+
+// Means over answers.
+struct Scores : Metrics {
+  uint64_t n = 0;          // answers with references
+  uint64_t n_choices = 0;  // of these, answers that are one of given choices
+  // Of each mean, by the variance of the sample: how far it may be off by chance; 0 of one answer.
+  Metrics standard_error;
 };
 
 // Scores of all answers, and of each group of them.
 class ScoreTable {
  public:
   // `group` may be empty: none.
-  void add(std::string_view answer, std::span<const std::string> references, bool is_choice,
-           const std::string& group = {});
+  void add(const Metrics& answer, bool is_choice, const std::string& group = {});
   Scores all() const { return mean(all_); }
   std::map<std::string, Scores> groups() const;
 
+  // All that was added, as JSON and back. Errors: kBadFile.
+  std::string to_json() const;
+  static Result<ScoreTable> from_json(std::string_view json);
+
  private:
-  static Scores mean(Scores sums);
-  Scores all_;
-  std::map<std::string, Scores> groups_;
+  struct Sums {
+    uint64_t n = 0, n_choices = 0;
+    Metrics values, squares;
+  };
+  static Scores mean(const Sums& sums);
+  Sums all_;
+  std::map<std::string, Sums> groups_;
 };
 
 }  // namespace pando

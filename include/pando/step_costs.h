@@ -42,4 +42,15 @@ Result<MeasuredSteps> saved_steps(const std::filesystem::path& folder, const Mod
                                   const EngineOptions& options, double seconds,
                                   const std::function<void()>& before = {});
 
+// What a step computes, or the mean of many steps.
+struct StepWork {
+  double rows = 0;     // tokens
+  double outputs = 0;  // rows of logits
+  double keys = 0;     // positions that each row sees, over all rows
+  double reads = 0;    // positions whose keys and values are read, shared ones once
+};
+
+// Seconds that such a step takes by MeasuredSteps::costs. kBadFile.
+Result<double> predicted_seconds(const std::string& costs, const StepWork& work);
+
 }  // namespace pando

@@ -126,6 +126,8 @@ class Handle:
 
 
 def c_text(text: str, what: str) -> bytes:
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is of type {type(text).__name__}, expected a string")
     if "\0" in text:
         raise ValueError(f"{what} has a NUL character in it, which C texts cannot hold")
     return text.encode()

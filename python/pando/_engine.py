@@ -60,6 +60,16 @@ class Options(TypedDict, total=False):
     thinking: bool
 
 
+class Question(TypedDict, total=False):
+    """One of several about a context, with choices of its own."""
+
+    text: str  # always there
+    id: Union[str, int]
+    choices: Sequence[str]
+    answers: Sequence[str]  # references, which are not used here
+    metadata: Mapping[str, Any]  # the same
+
+
 class AnswerOptions(Options, total=False):
     """And what questions about a context may say besides; pando/answer.h says it in full."""
 
@@ -71,6 +81,7 @@ class AnswerOptions(Options, total=False):
 
 T = TypeVar("T")
 Prompt = Union[str, Tokens, Sequence[Message]]
+Questions = Sequence[Union[str, Question]]
 
 
 def _json(options: Mapping[str, Any]) -> bytes:
@@ -185,20 +196,37 @@ class Engine:
         self._handle: Optional[Handle] = Handle(pointer.value, library.pando_engine_free)
 
     def answer(
-        self, context: str, questions: Sequence[str], **options: Unpack[AnswerOptions]
+        self, context: str, questions: Questions, **options: Unpack[AnswerOptions]
     ) -> list[Completion]:
-        """One answer to each question, in order. The first error ends the call."""
+        """One answer to each question, a text or a Question, in order. The first error ends the call."""
         if options.get("n", 1) != 1:
             raise ValueError("n goes with complete() and stream(): there is one answer to each question here")
         with self.stream(context, questions, **options) as stream:
             return [choices[0] for choices in stream._all(len(questions), completion_of)]
 
-    def stream(self, context: str, questions: Sequence[str], **options: Unpack[AnswerOptions]) -> Stream:
+    def stream(self, context: str, questions: Questions, **options: Unpack[AnswerOptions]) -> Stream:
         """The same, piece by piece, in the order in which the answers grow."""
-        if isinstance(questions, str):
-            raise TypeError("questions is a string, expected a list of strings")
-        texts = c_texts([c_text(question, "a question") for question in questions])
+        if isinstance(questions, (str, Mapping)):
+            raise TypeError(f"questions is of type {type(questions).__name__}, expected a list")
+        if isinstance(context, (list, tuple)):
+            raise TypeError(
+                "the context is a list, expected a string: questions are about one context, so ask about each "
+                "in a call of its own (what contexts begin with alike is computed once all the same)"
+            )
+        if any(isinstance(question, Mapping) for question in questions):
+            return self._ask_line(context, questions, options)
+        texts = c_texts([c_text(question, "a question") for question in questions])  # type: ignore[arg-type]
         return self._open(library.pando_ask, c_text(context, "the context"), texts, len(texts), _json(options))
+
+    def _ask_line(self, context: str, questions: Questions, options: AnswerOptions) -> Stream:
+        """Questions that are more than their text."""
+        c_text(context, "the context")
+        for i, question in enumerate(questions):
+            if not isinstance(question, (str, Mapping)):
+                raise TypeError(f"question {i} is of type {type(question).__name__}, expected a string or a mapping")
+        plain = [question if isinstance(question, str) else dict(question) for question in questions]
+        line = _json({**options, "context": context, "questions": plain})
+        return self._open(library.pando_ask_line, line, len(line))
 
     def complete(self, prompt: Prompt, **options: Unpack[Options]) -> list[Completion]:
         """The n answers to a prompt: a text, tokens, or the messages of a conversation."""
@@ -209,6 +237,12 @@ class Engine:
         """The same, piece by piece."""
         if isinstance(prompt, str):
             return self._open(library.pando_prompt, c_text(prompt, "the prompt"), _json(options))
+        if isinstance(prompt, Mapping) or any(isinstance(part, str) for part in prompt):
+            raise TypeError(
+                f"the prompt is a {type(prompt).__name__}{'' if isinstance(prompt, Mapping) else ' of strings'}, "
+                "expected one prompt: a string, tokens, or a list of messages; for several prompts open a "
+                "stream_prompt() for each, which run together, and then read them"
+            )
         if len(prompt) > 0 and isinstance(prompt[0], Mapping):
             line = _json({**options, "messages": list(prompt)})
             return self._open(library.pando_ask_line, line, len(line))
@@ -223,6 +257,8 @@ class Engine:
 
     def score(self, prefix: str, continuations: Sequence[str]) -> list[Score]:
         """How likely each continuation is behind the prefix, which is computed once."""
+        if isinstance(continuations, str):
+            raise TypeError("continuations is a string, expected a list of strings")
         texts = c_texts([c_text(continuation, "a continuation") for continuation in continuations])
         with self._open(library.pando_score, c_text(prefix, "the prefix"), texts, len(texts)) as stream:
             return [scores[0] for scores in stream._all(len(texts), score_of)]

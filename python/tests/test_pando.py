@@ -53,6 +53,29 @@ def test_choices(engine):
     assert answer.choice_logprobs.dtype == np.float64 and answer.choice_logprobs.argmax() == 1
 
 
+def test_questions_with_choices_of_their_own(engine):
+    asked = [QUESTIONS[1], {"text": QUESTIONS[0], "choices": ["baker", "tailor"], "answers": ["tailor"], "id": "q"}]
+    by_text, by_choice = engine.answer(CONTEXT, asked)
+    assert (by_text.text, by_choice.text) == (" $12.40", "tailor")
+    assert by_text.choice_logprobs is None and by_choice.choice_logprobs.argmax() == 1
+    with pytest.raises(pando.PandoError, match="unknown field 'txt'"):
+        engine.answer(CONTEXT, [{"txt": QUESTIONS[0]}])
+
+
+def test_lists_of_contexts_and_prompts_are_refused_in_words(engine):
+    with pytest.raises(TypeError, match="the context is a list, expected a string: .* a call of its own"):
+        engine.answer([CONTEXT, CONTEXT], QUESTIONS)
+    with pytest.raises(TypeError, match="the prompt is a list of strings, expected one prompt"):
+        engine.complete(["one", "two"])
+
+
+def test_a_template_is_literal(engine):
+    by_default = engine.answer(CONTEXT, QUESTIONS, instruction="Be brief.", logits_hash=True)
+    template = "{instruction}\n\n{context}\n\nQuestion: {question}\nAnswer:"
+    by_own = engine.answer(CONTEXT, QUESTIONS, instruction="Be brief.", template=template, logits_hash=True)
+    assert [answer.logits_hash for answer in by_default] == [answer.logits_hash for answer in by_own]
+
+
 def test_stream(engine):
     texts = ["", ""]
     finished = {}
@@ -125,6 +148,13 @@ def test_errors_have_codes(engine, code, call):
         (ValueError, lambda e: e.complete("a\0b")),
         (ValueError, lambda e: e.answer("a", ["b"], n=2)),
         (TypeError, lambda e: e.answer("a", "b")),
+        (TypeError, lambda e: e.answer("a", {"text": "b"})),
+        (TypeError, lambda e: e.answer("a", [None])),
+        (TypeError, lambda e: e.answer("a", [{"text": "b"}, 5])),
+        (TypeError, lambda e: e.answer(None, [{"text": "b"}])),
+        (TypeError, lambda e: e.score("a", "bc")),
+        (TypeError, lambda e: e.complete({"role": "user", "content": "a"})),
+        (TypeError, lambda e: e.model.encode(["a"])),
         (TypeError, lambda e: e.complete("a", stop=object())),
     ],
 )

@@ -1,20 +1,27 @@
 #include "pando/answer_file.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <optional>
+#include <utility>
 
 #include "base/errors.h"
 #include "base/fault.h"
 #include "batch/file_writer.h"
+#include "batch/gzip.h"
 #include "batch/journal.h"
+#include "pando/output_form.h"
 
 namespace pando {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kMemberEvery{1};  // small members pack badly
 
 bool before(const AnswerRecord& a, const AnswerRecord& b) {
   return std::pair(a.line, a.question) < std::pair(b.line, b.question);
@@ -46,10 +53,17 @@ struct AnswerFile::State {
   std::string header;
   std::vector<JournalRecord> earlier;  // by line and question
   std::optional<Journal::End> finished;
-  uint64_t end = 0;            // of the answers' file, with what is not yet written
-  std::string lines, records;  // not yet written
+  uint64_t end = 0;                    // of the answers' file
+  std::string lines;                   // not yet written,
+  std::vector<JournalRecord> pending;  // with their places in these
+  const bool gzip;
+  Clock::time_point last_member = Clock::now();
+  uint64_t unpacked = UINT64_MAX;  // where the member that was read last begins,
+  std::string unpacked_text;       // and its text
 
-  explicit State(const fs::path& p) : path(p), journal_path(p) { journal_path += ".journal"; }
+  explicit State(const fs::path& p) : path(p), journal_path(p), gzip(p.extension() == ".gz") {
+    journal_path += ".journal";
+  }
 
   // With the lock.
   Status take() {
@@ -100,7 +114,10 @@ struct AnswerFile::State {
     if (!size) return size.error();
     // What a crash of the machine may have left out.
     bool cut = false;
-    while (!from.records.empty() && from.records.back().end > *size) {
+    const auto is_there = [&](const JournalRecord& record) {
+      return record.end <= *size && (!record.in_member || record.in_member->n_behind == 0);
+    };
+    while (!from.records.empty() && !is_there(from.records.back())) {
       from.records.pop_back();
       cut = true;
     }
@@ -133,16 +150,19 @@ AnswerFile::~AnswerFile() = default;
 Status AnswerFile::expect_empty(const fs::path& path) {
   std::error_code none;
   if (const uintmax_t size = fs::file_size(path, none); none || size == 0) return {};
-  uint64_t n_lines = 0;
-  std::ifstream file(path, std::ios::binary);
-  for (std::string line; std::getline(file, line);) ++n_lines;
   fs::path journal = path;
   journal += ".journal";
-  if (fs::exists(journal, none))
-    return invalid_argument("'{}' holds {} answers of an earlier run, expected an empty file",
-                            path.string(), n_lines);
-  return invalid_argument("'{}' holds {} lines and has no journal, expected an empty file",
-                          path.string(), n_lines);
+  const bool is_of_run = fs::exists(journal, none);
+  std::string found = fmt::format("{} bytes", fs::file_size(path));
+  const Result<OutputForm> form = output_form(path);
+  if (!form || (!form->gzip && form->format == OutputFormat::kJsonLines)) {
+    uint64_t n_lines = 0;
+    std::ifstream file(path, std::ios::binary);
+    for (std::string line; std::getline(file, line);) ++n_lines;
+    found = fmt::format("{} {}", n_lines, is_of_run ? "answers" : "lines");
+  }
+  return invalid_argument("'{}' holds {} {}, expected an empty file", path.string(), found,
+                          is_of_run ? "of an earlier run" : "and has no journal");
 }
 
 Result<std::unique_ptr<AnswerFile>> AnswerFile::create(const fs::path& path,
@@ -194,33 +214,56 @@ bool AnswerFile::was_finished() const { return state_->finished.has_value(); }
 uint64_t AnswerFile::n_left_out() const {
   return state_->finished ? state_->finished->n_left_out : 0;
 }
+std::string AnswerFile::summary() const {
+  return state_->finished ? state_->finished->summary : "";
+}
 uint64_t AnswerFile::n_records() const { return state_->earlier.size(); }
 
 void AnswerFile::append(const AnswerRecord& record, const std::string& lines) {
-  state_->lines += lines;
-  state_->end += lines.size();
   JournalRecord written{record};
-  written.end = state_->end;
-  state_->records += journal_line(written);
+  written.begin = state_->lines.size();
+  state_->lines += lines;
+  written.end = state_->lines.size();
+  state_->pending.push_back(written);
 }
 
 Status AnswerFile::commit() {
-  if (state_->records.empty()) return {};
-  if (Status status = state_->answers.write(state_->lines); !status) return status;
+  if (state_->gzip && Clock::now() - state_->last_member < kMemberEvery) return {};
+  return flush();
+}
+
+Status AnswerFile::flush() {
+  State& s = *state_;
+  // What fails is not tried again: it would stand behind the half that was written.
+  std::vector<JournalRecord> pending = std::exchange(s.pending, {});
+  std::string lines = std::exchange(s.lines, {});
+  if (pending.empty()) return {};
+  if (s.gzip) lines = gzip_member(lines);
+  std::string records;
+  for (size_t i = 0; i < pending.size(); ++i) {
+    JournalRecord& record = pending[i];
+    if (s.gzip) {
+      record.in_member = {record.begin, record.end, pending.size() - 1 - i};
+      record.end = lines.size();
+    }
+    record.end += s.end;
+    records += journal_line(record);
+  }
+  if (Status status = s.answers.write(lines); !status) return status;
   if (fault_on(Fault::kKilledInJournal)) {
-    const size_t half = state_->records.size() / 2;
-    static_cast<void>(state_->journal.write(state_->records.substr(0, half)));
+    static_cast<void>(s.journal.write(records.substr(0, records.size() / 2)));
     std::raise(SIGKILL);
   }
-  if (Status status = state_->journal.write(state_->records); !status) return status;
-  state_->lines.clear();
-  state_->records.clear();
+  if (Status status = s.journal.write(records); !status) return status;
+  s.end += lines.size();
+  s.last_member = Clock::now();
   return {};
 }
 
-Status AnswerFile::finish(uint64_t n_left_out) {
+Status AnswerFile::finish(uint64_t n_left_out, const std::string& summary) {
+  if (Status status = flush(); !status) return status;
   if (Status status = state_->answers.sync(); !status) return status;
-  return state_->write_anew(state_->header + journal_end({state_->end, n_left_out}));
+  return state_->write_anew(state_->header + journal_end({state_->end, n_left_out, summary}));
 }
 
 const AnswerRecord* AnswerFile::find(uint64_t line, uint64_t question) const {
@@ -231,7 +274,21 @@ const AnswerRecord* AnswerFile::find(uint64_t line, uint64_t question) const {
 
 Result<std::string> AnswerFile::read(const AnswerRecord& found) const {
   const auto& record = static_cast<const JournalRecord&>(found);
-  return state_->answers.read(record.begin, record.end);
+  Result<std::string> bytes = state_->unpacked == record.begin && record.in_member
+                                  ? Result<std::string>(std::string())
+                                  : state_->answers.read(record.begin, record.end);
+  if (!bytes || !record.in_member) return bytes;
+  if (state_->unpacked != record.begin) {
+    Result<std::string> text = text_of_member(*bytes);
+    if (!text) return bad_file("'{}': {}", state_->path.string(), text.error().message);
+    state_->unpacked_text = std::move(*text);
+    state_->unpacked = record.begin;
+  }
+  if (record.in_member->end > state_->unpacked_text.size())
+    return bad_file("'{}' has a member of {} bytes, expected {} as the journal says",
+                    state_->path.string(), state_->unpacked_text.size(), record.in_member->end);
+  return state_->unpacked_text.substr(record.in_member->begin,
+                                      record.in_member->end - record.in_member->begin);
 }
 
 }  // namespace pando

@@ -1,7 +1,9 @@
 #include <chrono>
 #include <ostream>
+#include <utility>
 
 #include "base/errors.h"
+#include "batch/gzip.h"
 #include "pando/answer_file.h"
 
 namespace pando {
@@ -15,11 +17,16 @@ const AnswerRecord* AnswerSink::find(uint64_t, uint64_t) const { return nullptr;
 Result<std::string> AnswerSink::read(const AnswerRecord&) const { return std::string(); }
 
 void AnswerStream::append(const AnswerRecord&, const std::string& lines) {
-  stream_ << lines;
+  if (gzip_) {
+    packed_ += lines;
+  } else {
+    stream_ << lines;
+  }
   ++n_;
 }
 
 Status AnswerStream::commit() {
+  if (!packed_.empty()) stream_ << gzip_member(std::exchange(packed_, {}));
   if (stream_.flush()) return {};
   return io_error("cannot write the output after {} questions", n_);
 }

@@ -21,6 +21,12 @@ Result<std::vector<Request>> asked_of(const Model& model, const EngineOptions& o
   return requests;
 }
 
+Result<std::string> prompt_text(const Model& model, const Request& request) {
+  if (!request.messages.empty()) return model.render_chat(request.messages, request.chat);
+  return request.tokens.empty() ? Result<std::string>(request.prompt)
+                                : model.decode(request.tokens);
+}
+
 std::span<const Token> prompt_of(const BatchQuestion& question, const Request& asked) {
   const std::span<const Token> tokens = asked.tokens;
   return question.choices.empty() ? tokens : tokens.first(*asked.prompt_logprobs_from);

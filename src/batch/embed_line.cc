@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "batch/line_head.h"
 #include "batch/task_lines.h"
+#include "openai/logprobs.h"
 
 namespace pando {
 
@@ -49,12 +50,13 @@ std::string embed_output(const BatchLine& line, const Completion& answer,
                          const EmbedOptions& options) {
   const BatchQuestion& question = line.questions[0];
   nlohmann::ordered_json output;
-  output["id"] = nlohmann::json::parse(line.id_json);
+  output["id"] = id_value(line.id_json);
   if (!line.warning.empty()) output["wrong"] = line.warning;
-  output["embedding"] = embedding_of(answer, options);
+  for (const float value : embedding_of(answer, options))
+    output["embedding"].push_back(openai::printed(value));
   output["prompt_tokens"] = answer.prompt_tokens;
   if (!question.metadata.empty()) output["metadata"] = question.metadata;
-  return output.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(output);
 }
 
 }  // namespace pando

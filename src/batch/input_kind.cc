@@ -78,8 +78,10 @@ std::string other_kind(std::span<const std::string_view> first_lines) {
   if (std::ranges::all_of(first_lines,
                           [](std::string_view line) { return trimmed(line).starts_with('{'); }))
     return {};
-  if (first == "{" || first.starts_with('['))
-    return "JSON over several lines (hint: jq -c '.[]' or jq -c . makes lines of it)";
+  if (first == "{")
+    return "JSON over several lines (hint: jq -c . makes lines of it; an array of objects may "
+           "stand "
+           "over several)";
   return fmt::format("text: its first line is '{}'{}", beginning(first),
                      names_columns(first) ? " (hint: --format csv or tsv)" : "");
 }

@@ -69,7 +69,7 @@ Status parse_question(const Json& json, size_t index, BatchQuestion& question) {
     Result<std::string> id = read_id(json, "question");
     if (!id) return id.error();
     question.id = std::move(*id);
-    question.id_json = json["id"].dump();
+    question.id_json = json_text(json["id"]);
   }
   return {};
 }
@@ -89,9 +89,8 @@ Status check_ids(const std::vector<BatchQuestion>& questions) {
 
 // The prompt must have a place for whatever the line brings.
 Status check_template(const AnswerOptions& options, const std::string& context) {
-  const auto has = [&](const char* field) {
-    return options.prompt_template.find(field) != std::string::npos;
-  };
+  const std::string text = options.template_text();
+  const auto has = [&](const char* field) { return text.find(field) != std::string::npos; };
   const auto lacks = [](std::string_view what) {
     return blame("template", invalid_argument("the template has no {}", what));
   };
@@ -108,7 +107,7 @@ Status parse_context(Fields& fields, const BatchQuestion& common, BatchLine& lin
   std::string context;
   fields.text("context", context);
   fields.text("instruction", line.options.instruction);
-  fields.text("template", line.options.prompt_template);
+  if (fields.has("template")) fields.text("template", line.options.prompt_template.emplace());
   if (!fields.status()) return fields.status();
   const bool one = fields.has("question");
   const char* name = one ? "question" : "questions";

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <istream>
+#include <map>
 #include <unordered_map>
+#include <vector>
 
 #include "base/errors.h"
 #include "batch/asked.h"
@@ -20,16 +22,44 @@ namespace {
 constexpr size_t kMostStops = 5, kMostAfter = 3;
 constexpr uint32_t kTokensShown = 12, kLeastShared = 16;
 
+// Positions that tokens from `begin` on see, the mean over layers: with a window so many at most.
+class KeysSeen {
+ public:
+  explicit KeysSeen(const std::vector<model::LayerConfig>& layers) {
+    for (const model::LayerConfig& layer : layers)
+      share_[layer.window] += 1 / static_cast<double>(layers.size());
+  }
+  double operator()(uint64_t begin, uint64_t n) const {
+    double keys = 0;
+    for (const auto& [window, share] : share_)
+      keys += share * (up_to(begin + n, window) - up_to(begin, window));
+    return keys;
+  }
+
+ private:
+  static double up_to(uint64_t n_tokens, int window) {
+    const auto n = static_cast<double>(n_tokens), w = static_cast<double>(window);
+    return window == 0 || n <= w ? n * (n + 1) / 2 : w * (w + 1) / 2 + (n - w) * w;
+  }
+  std::map<int, double> share_;  // of layers, by window
+};
+
 class Inspector {
  public:
   Inspector(const Model& model, int context, const BatchOptions& options)
-      : model_(model), options_(options), passages_(model) {
+      : model_(model),
+        options_(options),
+        passages_(model),
+        keys_seen_(model.parts().weights.config.layers) {
     engine_.context = context;
     const model::ModelConfig& config = model.parts().weights.config;
     found_.flops_per_token = 2.0 * static_cast<double>(model.info().n_parameters);
+    found_.flops_per_key = 4.0 * config.n_layers() * config.n_heads * config.head_dim;
     found_.kv_bytes =
         uint64_t{2} * sizeof(uint16_t) * config.n_layers() * config.n_kv_heads * config.head_dim;
   }
+
+  const char* place = "line";  // what the input's lines are called
 
   void add_bad_line(uint64_t number, const Error& error) {
     ++found_.lines;
@@ -68,6 +98,7 @@ class Inspector {
     std::unordered_map<const Node*, uint64_t> behind;
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
       found_.distinct_tokens += (*node)->size();
+      found_.distinct_keys += keys_seen_((*node)->end() - (*node)->size(), (*node)->size());
       behind[(*node)->parent] += behind[*node] + (*node)->size();
     }
     std::erase_if(nodes, [](const Node* node) {
@@ -94,15 +125,20 @@ class Inspector {
     found_.prompt_tokens += n;
     found_.longest_prompt = std::max(found_.longest_prompt, n);
     const SamplingOptions& sampling = asked->front().sampling;
-    if (question.choices.empty() && asked->front().pooling == Pooling::kNone)
-      found_.answer_tokens +=
-          std::min<uint64_t>(sampling.max_tokens, engine_.context - n) * sampling.n;
+    found_.prompt_keys += keys_seen_(0, n);
+    if (question.choices.empty() && asked->front().pooling == Pooling::kNone) {
+      const uint64_t n_tokens = std::min<uint64_t>(sampling.max_tokens, engine_.context - n);
+      const auto n_answers = static_cast<uint64_t>(sampling.n);
+      found_.answers += n_answers;
+      found_.answer_tokens += n_tokens * n_answers;
+      found_.answer_keys += keys_seen_(n, n_tokens) * static_cast<double>(n_answers);
+    }
     tree_.acquire(0, prompt);
     return {};
   }
 
   void problem(uint64_t line, const std::string& message) const {
-    if (options_.on_problem) options_.on_problem(fmt::format("line {}{}", line, message));
+    if (options_.on_problem) options_.on_problem(fmt::format("{} {}{}", place, line, message));
   }
 
   Inspection::Stop stop_at(const Node& node, uint64_t tokens_behind) const {
@@ -134,6 +170,7 @@ class Inspector {
   const BatchOptions& options_;
   EngineOptions engine_;  // that the prompts are for
   Passages passages_;
+  KeysSeen keys_seen_;
   std::unordered_map<uint64_t, uint64_t> line_of_id_;  // by hash
   PrefixTree tree_{[](Node&, Node&) {}};               // every prompt stays pinned
   Inspection found_;
@@ -147,6 +184,7 @@ Result<Inspection> inspect_batch(const Model& model, int context, std::istream& 
   LineParser parser(model, context, options);
   Inspector inspector(model, context, options);
   while (const std::optional<InputRecord> record = scanner.next()) {
+    inspector.place = record->place();
     const Result<std::optional<BatchLine>> line = parser.parse(*record);
     if (!line && parser.failed()) return line.error();
     if (!line) {

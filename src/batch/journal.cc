@@ -41,8 +41,10 @@ Status read_header(const nlohmann::json& json, const std::string& name, Journal&
 Status read_record(const nlohmann::json& json, const std::string& name, Journal& journal) {
   FieldReader fields(json, name);
   if (fields.find("finished") != nullptr) {
+    const nlohmann::json* summary = fields.find("summary");
     journal.finished = {static_cast<uint64_t>(fields.integer("finished", 0, INT64_MAX)),
-                        static_cast<uint64_t>(fields.integer("left_out", 0, INT64_MAX))};
+                        static_cast<uint64_t>(fields.integer("left_out", 0, INT64_MAX)),
+                        summary != nullptr ? summary->dump() : ""};
     return fields.status();
   }
   JournalRecord record;
@@ -50,7 +52,18 @@ Status read_record(const nlohmann::json& json, const std::string& name, Journal&
   record.question = static_cast<uint64_t>(fields.integer("question", 0, INT64_MAX));
   record.skipped = fields.find("skipped") != nullptr;
   record.n_answers = static_cast<int>(fields.integer("answers", 0, INT32_MAX));
-  record.begin = journal.records.empty() ? 0 : journal.records.back().end;
+  const JournalRecord* before = journal.records.empty() ? nullptr : &journal.records.back();
+  const bool same_member =
+      before != nullptr && before->in_member && before->in_member->n_behind > 0;
+  record.begin = before == nullptr ? 0 : same_member ? before->begin : before->end;
+  if (const nlohmann::json* place = fields.find("member"); place != nullptr) {
+    FieldReader in(*place, name);
+    const auto number = [&](const char* field) {
+      return static_cast<uint64_t>(in.integer(field, 0, INT64_MAX));
+    };
+    record.in_member = {number("begin"), number("end"), number("behind")};
+    if (!in.status()) return in.status();
+  }
   record.end =
       static_cast<uint64_t>(fields.integer("end", static_cast<int64_t>(record.begin), INT64_MAX));
   record.input_hash = from_hex(fields.string("input", ""));
@@ -69,15 +82,21 @@ std::string journal_header(int64_t created, const AnswerFile::Settings& settings
 }
 
 std::string journal_line(const JournalRecord& record) {
+  const std::string place =
+      record.in_member
+          ? fmt::format(",\"member\":{{\"begin\":{},\"end\":{},\"behind\":{}}}",
+                        record.in_member->begin, record.in_member->end, record.in_member->n_behind)
+          : "";
   return fmt::format(
-      "{{\"line\":{},\"question\":{},\"answers\":{},\"end\":{},\"input\":\"{}\"{}{}}}\n",
-      record.line, record.question, record.n_answers, record.end, hex(record.input_hash),
+      "{{\"line\":{},\"question\":{},\"answers\":{},\"end\":{}{},\"input\":\"{}\"{}{}}}\n",
+      record.line, record.question, record.n_answers, record.end, place, hex(record.input_hash),
       record.skipped ? ",\"skipped\":true" : "",
       record.logits_hash != 0 ? ",\"logits\":\"" + hex(record.logits_hash) + "\"" : "");
 }
 
 std::string journal_end(const Journal::End& end) {
-  return fmt::format("{{\"finished\":{},\"left_out\":{}}}\n", end.n_bytes, end.n_left_out);
+  return fmt::format("{{\"finished\":{},\"left_out\":{}{}}}\n", end.n_bytes, end.n_left_out,
+                     end.summary.empty() ? "" : ",\"summary\":" + end.summary);
 }
 
 Result<Journal> parse_journal(std::string_view text, const std::string& name) {

@@ -11,7 +11,13 @@
 namespace pando {
 
 struct JournalRecord : AnswerRecord {
-  uint64_t begin = 0, end = 0;  // bytes of the answers' file
+  uint64_t begin = 0, end = 0;  // bytes of the answers' file; of one that is packed, of the member
+  // Of a packed file, what of the member's text they are, and how many records of it follow: until
+  // the last of these is there the member is not known.
+  struct Place {
+    uint64_t begin = 0, end = 0, n_behind = 0;
+  };
+  std::optional<Place> in_member;
 };
 
 struct Journal {
@@ -21,6 +27,7 @@ struct Journal {
   struct End {
     uint64_t n_bytes = 0;     // of the answers' file
     uint64_t n_left_out = 0;  // lines and questions
+    std::string summary;      // JSON, or nothing
   };
   std::optional<End> finished;
   uint64_t n_bytes = 0;  // of whole lines: a torn last one is left out

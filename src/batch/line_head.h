@@ -12,6 +12,9 @@ namespace pando {
 // The field 'id', which is there, of a `what`.
 Result<std::string> read_id(const nlohmann::json& object, const char* what);
 
+// Its value, from BatchLine::id_json or BatchQuestion::id_json; written by json_text().
+nlohmann::ordered_json id_value(const std::string& id_json);
+
 // 'metadata', over what is in `out` already.
 void read_metadata(Fields& fields, nlohmann::ordered_json& out);
 

@@ -1,11 +1,16 @@
 #include "batch/line_parser.h"
 
+#include <fmt/format.h>
 #include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
 
 #include "base/errors.h"
 #include "base/json.h"
 #include "batch/task_lines.h"
 #include "batch/too_long.h"
+#include "task/metrics.h"
 #include "text/tokenizer.h"
 
 namespace pando {
@@ -15,21 +20,76 @@ Result<std::optional<BatchLine>> LineParser::parse(const InputRecord& record, bo
     failed_ = wants_names();
     return invalid_argument("the row is not UTF-8");
   }
+  if (options_.format == InputFormat::kTsv && record.n_lines > 1)
+    tell(record,
+         fmt::format("a cell in quotes makes one row of it and of the {} behind it",
+                     record.n_lines == 2 ? "line" : fmt::format("{} lines", record.n_lines - 1)));
   if (wants_names()) {
-    names_hash_ = XXH3_64bits(record.text.data(), record.text.size());
-    Result<Table> table =
-        Table::open(record.text, options_.format == InputFormat::kCsv ? ',' : '\t', options_.task);
-    failed_ = !table.ok();
-    if (failed_) return table.error();
-    table_ = std::move(*table);
-    return std::optional<BatchLine>();
+    const Status status = open_table(record);
+    failed_ = !status.ok();
+    return failed_ ? Result<std::optional<BatchLine>>(status.error()) : std::optional<BatchLine>();
   }
   Result<BatchLine> line = parse_one(record);
   if (!line) return line.error();
   if (options_.trec_ids)
     if (Status status = check_ids(*line); !status && !was_answered) return status.error();
+  tell_of_references(record, *line);
   fit(model_, context_, options_.too_long, *line);
   return std::optional<BatchLine>(std::move(*line));
+}
+
+Status LineParser::open_table(const InputRecord& record) {
+  names_hash_ = XXH3_64bits(record.text.data(), record.text.size());
+  Result<Table> table = Table::open(record.text, options_.format == InputFormat::kCsv ? ',' : '\t',
+                                    options_.task, options_.columns);
+  if (!table) return table.error();
+  table_ = std::move(*table);
+  if (const std::vector<std::string> names = table_->options(); !names.empty())
+    tell(record, fmt::format("'{}' {} of each row (hint: --columns NAME={} makes it metadata)",
+                             fmt::join(names, "', '"),
+                             names.size() == 1 ? "is taken as an option" : "are taken as options",
+                             names[0]));
+  return {};
+}
+
+void LineParser::tell(const InputRecord& record, const std::string& message) const {
+  if (options_.on_problem)
+    options_.on_problem(fmt::format("{} {}: {}", record.place(), record.line, message));
+}
+
+// Such an answer can never be right.
+void LineParser::tell_of_references(const InputRecord& record, const BatchLine& line) const {
+  for (const BatchQuestion& question : line.questions) {
+    if (question.choices.empty() || !question.answers || question.answers->empty()) continue;
+    const bool is_known = std::ranges::any_of(question.choices, [&](const std::string& choice) {
+      return accuracy(choice, *question.answers) > 0;
+    });
+    if (!is_known)
+      tell(record, fmt::format("{}the reference '{}' is none of the choices '{}'",
+                               question.id ? fmt::format("question '{}': ", *question.id) : "",
+                               question.answers->front(), fmt::join(question.choices, "', '")));
+  }
+}
+
+// Fields by the names that they go by here.
+static Status rename_fields(const std::map<std::string, std::string>& renamed,
+                            nlohmann::json& line) {
+  std::vector<std::pair<std::string, nlohmann::json>> taken;
+  for (const auto& [name, field] : renamed) {
+    const auto found = line.find(field);
+    if (found == line.end()) continue;
+    taken.emplace_back(name, std::move(*found));
+    line.erase(field);
+  }
+  for (auto& [name, value] : taken) {
+    if (line.contains(name))
+      return invalid_argument(
+          "field '{0}' is there, and --columns takes '{1}' for it (hint: "
+          "--columns NAME={0} names it otherwise)",
+          name, renamed.at(name));
+    line[name] = std::move(value);
+  }
+  return {};
 }
 
 Status LineParser::check_ids(const BatchLine& line) {
@@ -40,8 +100,11 @@ Status LineParser::check_ids(const BatchLine& line) {
 }
 
 Result<BatchLine> LineParser::parse_one(const InputRecord& record) const {
-  const Result<nlohmann::json> json = table_ ? table_->line(record.text) : parse_json(record.text);
+  Result<nlohmann::json> json =
+      table_ ? table_->line(record.text) : parse_json(record.text, LargeNumbers::kKept);
   if (!json) return json.error();
+  if (!table_ && json->is_object())
+    if (Status status = rename_fields(options_.columns, *json); !status) return status.error();
   switch (options_.task) {
     case BatchTask::kAnswer:
       break;
@@ -53,8 +116,8 @@ Result<BatchLine> LineParser::parse_one(const InputRecord& record) const {
     case BatchTask::kScore:
       return read_score_line(*json, record.line, options_);
   }
-  return read_line(*json, record.line, options_.defaults,
-                   table_ ? std::string_view() : record.text, embed_);
+  return read_line(*json, record.line, options_.defaults, table_ ? std::string_view() : record.text,
+                   embed_);
 }
 
 }  // namespace pando

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "batch/input_line.h"
 #include "batch/record_scanner.h"
@@ -24,6 +25,10 @@ class LineParser {
   // says so, of the whole input. Ids of a line that `was_answered` are not refused.
   Result<std::optional<BatchLine>> parse(const InputRecord& record, bool was_answered = false);
   bool failed() const { return failed_; }
+  // Columns of a table that come back as metadata; none before it names them.
+  std::vector<std::string> other_columns() const {
+    return table_ ? table_->others() : std::vector<std::string>();
+  }
   uint64_t names_hash() const { return names_hash_; }  // of the names of columns; 0: none
   // Whether the next record names the columns of a table.
   bool wants_names() const { return options_.format != InputFormat::kJsonLines && !table_; }
@@ -31,6 +36,10 @@ class LineParser {
  private:
   Result<BatchLine> parse_one(const InputRecord& record) const;
   Status check_ids(const BatchLine& line);
+  Status open_table(const InputRecord& record);
+  // Of what is answered all the same.
+  void tell(const InputRecord& record, const std::string& message) const;
+  void tell_of_references(const InputRecord& record, const BatchLine& line) const;
 
   const Model& model_;
   int context_;

@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "batch/asked.h"
+#include "batch/line_head.h"
+#include "batch/scoring.h"
 #include "openai/logprobs.h"
 
 namespace pando {
@@ -42,8 +45,8 @@ OrderedJson output_object(const BatchLine& of, const BatchQuestion& question,
                           const Completion& completion, const Model& model) {
   const SamplingOptions& sampling = question.request.sampling;
   OrderedJson line;
-  line["id"] = OrderedJson::parse(of.id_json);
-  if (question.id) line["question_id"] = OrderedJson::parse(question.id_json);
+  line["id"] = id_value(of.id_json);
+  if (question.id) line["question_id"] = id_value(question.id_json);
   if (of.contexts.size() > 1) {
     line["part"] = question.part;
     line["parts"] = of.contexts.size();
@@ -71,24 +74,39 @@ OrderedJson output_object(const BatchLine& of, const BatchQuestion& question,
   return line;
 }
 
-std::string output_line(const BatchLine& line, const BatchQuestion& question,
-                        const Completion& completion, const Model& model) {
-  return output_object(line, question, completion, model)
-      .dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+std::string written(const OrderedJson& object) { return json_text(object); }
+
+void add_fields(const ExtraFields& wanted, const BatchLine& line, const BatchQuestion& question,
+                const Completion& completion, const Model& model, OrderedJson& object) {
+  if (wanted.question && !line.contexts.empty()) object["question"] = question.text;
+  if (wanted.answers && question.answers) object["answers"] = *question.answers;
+  if (wanted.scores && question.answers) {
+    const Metrics metrics = metrics_of(
+        ScoredAnswer{.text = completion.text, .choice_logprobs = completion.choice_logprobs},
+        question);
+    object["exact_match"] = metrics.exact_match;
+    object["token_f1"] = metrics.token_f1;
+    object["rouge_l"] = metrics.rouge_l;
+    if (!question.choices.empty()) {
+      object["accuracy"] = metrics.choice_accuracy;
+      object["accuracy_norm"] = metrics.choice_accuracy_norm;
+    }
+  }
+  if (wanted.prompt)
+    if (const Result<std::string> prompt = prompt_text(model, request_of(line, question)); prompt)
+      object["prompt"] = *prompt;
 }
 
-Result<std::vector<std::string>> answer_texts(std::string_view lines) {
-  std::vector<std::string> texts;
+Result<std::vector<nlohmann::json>> output_objects(std::string_view lines) {
+  std::vector<nlohmann::json> objects;
   while (!lines.empty()) {
     const size_t end = std::min(lines.find('\n'), lines.size() - 1);
-    const Result<nlohmann::json> line = parse_json_object(lines.substr(0, end), "an answer");
+    Result<nlohmann::json> line = parse_json_object(lines.substr(0, end), "an answer");
     if (!line) return line.error();
-    FieldReader fields(*line, "an answer");
-    texts.push_back(fields.string("text", ""));
-    if (!fields.status()) return fields.status().error();
+    objects.push_back(std::move(*line));
     lines.remove_prefix(end + 1);
   }
-  return texts;
+  return objects;
 }
 
 }  // namespace pando

@@ -128,7 +128,8 @@ Result<PreviewSummary> preview_batch(const Model& model, int context, std::istre
     if (!line) {
       ++previewer.found().bad_lines;
       if (options.on_problem)
-        options.on_problem(fmt::format("line {}: {}", record->line, line.error().message));
+        options.on_problem(
+            fmt::format("{} {}: {}", record->place(), record->line, line.error().message));
     } else if (*line) {
       previewer.add(record->line, **line);
     }

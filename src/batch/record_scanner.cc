@@ -5,51 +5,50 @@
 #include <vector>
 
 #include "batch/input_kind.h"
+#include "batch/table.h"
+#include "pando/file_input.h"
 
 namespace pando {
 namespace {
 
-// Whether a quoted cell goes on behind what was read of a row: quotes count where split_row takes
-// them, at the beginning of a cell and, doubled, inside one.
-class OpenQuote {
- public:
-  explicit OpenQuote(char separator) : separator_(separator) {}
-  void read(std::string_view text) {
-    for (const char c : text) {
-      const bool is_quote = c == '"';
-      if (open_) {
-        open_ = !is_quote;
-        closed_ = is_quote;
-      } else {
-        open_ = is_quote && (at_start_ || closed_);
-        closed_ = false;
-      }
-      at_start_ = !open_ && c == separator_;
-    }
-  }
-  bool is_open() const { return open_; }
+constexpr int kEof = std::istream::traits_type::eof();
 
- private:
-  char separator_;
-  bool open_ = false, closed_ = false, at_start_ = true;
-};
+bool is_white(int c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 }  // namespace
+
+int RecordScanner::get() {
+  int c = kEof;
+  if (!back_.empty()) {
+    c = static_cast<unsigned char>(back_.front());
+    back_.erase(0, 1);
+  } else if (input_.good()) {
+    c = input_.get();
+    if (input_.bad()) {
+      const auto* file = dynamic_cast<const FileInput*>(input_.rdbuf());
+      failure_ =
+          file != nullptr && !file->failure().empty() ? file->failure() : "an error of the device";
+    }
+  }
+  bytes_read_ += c != kEof;
+  return c;
+}
+
+void RecordScanner::put_back(std::string_view text) {
+  back_.insert(0, text);
+  bytes_read_ -= text.size();
+}
 
 // As std::getline, but not of a line that fills the memory.
 bool RecordScanner::get_line(std::string& line) {
   line.clear();
-  while (input_.good()) {
-    const int c = input_.get();
-    if (c == std::istream::traits_type::eof()) break;
-    ++bytes_read_;
+  for (int c; (c = get()) != kEof;) {
     if (c == '\n') return true;
     line += static_cast<char>(c);
     if (line.size() <= kLongestLine) continue;
     failure_ = fmt::format("line {} has more than {} bytes", line_ + 1, kLongestLine);
     return false;
   }
-  if (input_.bad()) failure_ = "an error of the device";
   return !line.empty();
 }
 
@@ -68,11 +67,83 @@ bool RecordScanner::read_line(std::string& line) {
 }
 
 std::optional<InputRecord> RecordScanner::next() {
-  if (!begun_) look_ahead();
+  if (!begun_ && format_ == InputFormat::kJsonLines) in_array_ = begins_array();
+  if (!begun_ && !in_array_) look_ahead();
   begun_ = true;
+  if (in_array_) return failure_.empty() ? read_element() : std::nullopt;
   if (ahead_.empty()) return failure_.empty() ? read_record() : std::nullopt;
   InputRecord record = std::move(ahead_.front());
   ahead_.pop_front();
+  return record;
+}
+
+// Whether the first character is a bracket, which is taken then.
+bool RecordScanner::begins_array() {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  std::string seen;
+  int c;
+  do {
+    c = get();
+    if (c != kEof) seen += static_cast<char>(c);
+  } while (is_white(c) || (c != kEof && kMark.starts_with(seen)));
+  if (c == '[') return true;
+  put_back(seen);
+  return false;
+}
+
+int RecordScanner::get_in_array() {
+  int c;
+  do c = get();
+  while (is_white(c));
+  return c;
+}
+
+std::optional<InputRecord> RecordScanner::no_record(std::string failure) {
+  if (failure_.empty()) failure_ = std::move(failure);
+  return std::nullopt;
+}
+
+std::optional<InputRecord> RecordScanner::read_element() {
+  const std::string after = fmt::format("after object {}", n_elements_);
+  int c = get_in_array();
+  if (n_elements_ > 0 && c == ',') {
+    c = get_in_array();
+  } else if (c == ']') {
+    c = get_in_array();
+    if (c != kEof)
+      return no_record(
+          fmt::format("the array ends {}, and more follows: '{}'", after, static_cast<char>(c)));
+    put_back("]");  // so that it ends again
+    return std::nullopt;
+  } else if (n_elements_ > 0) {
+    return no_record(
+        fmt::format("the array does not go on {}, expected a comma or its end", after));
+  }
+  InputRecord record{.line = ++n_elements_, .in_array = true};
+  size_t depth = 0;
+  bool in_string = false, is_escaped = false;
+  for (; c != kEof; c = get()) {
+    const bool is_end = !in_string && depth == 0 && (c == ',' || c == ']');
+    if (is_end) break;
+    record.text += static_cast<char>(c);
+    if (record.text.size() > kLongestLine)
+      return no_record(
+          fmt::format("object {} of the array has more than {} bytes", n_elements_, kLongestLine));
+    if (in_string) {
+      in_string = c != '"' || is_escaped;
+      is_escaped = c == '\\' && !is_escaped;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ']' || c == '}') {
+      depth -= depth > 0;
+    }
+  }
+  if (c == kEof)
+    return no_record(fmt::format("the array does not end: it stops in object {}", n_elements_));
+  put_back(std::string(1, static_cast<char>(c)));
+  record.bytes_read = bytes_read_;
   return record;
 }
 
@@ -107,6 +178,7 @@ std::optional<InputRecord> RecordScanner::read_record() {
     std::string more;
     for (quote.read(record.text); quote.is_open() && read_line(more); quote.read(more)) {
       record.text += "\n" + more;
+      ++record.n_lines;
       if (record.text.size() <= kLongestLine) continue;
       failure_ = fmt::format(
           "the row of line {} has more than {} bytes (hint: a quote that does not "

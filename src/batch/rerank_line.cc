@@ -1,5 +1,6 @@
 // Documents to be ranked for a query.
 #include <algorithm>
+#include <cmath>
 
 #include "base/errors.h"
 #include "base/json.h"
@@ -28,7 +29,7 @@ Result<std::string> read_document(const Json& json, size_t index, BatchQuestion&
     Result<std::string> id = read_id(json, "document");
     if (!id) return id.error();
     question.id = std::move(*id);
-    question.id_json = json["id"].dump();
+    question.id_json = json_text(json["id"]);
   }
   return text;
 }
@@ -78,30 +79,36 @@ Status check_trec_ids(const BatchLine& line) {
   return check_run_ids(line.id, documents);
 }
 
+double mass_of_answers(const std::vector<double>& logprobs) {
+  return std::exp(logprobs[0]) + std::exp(logprobs[1]);
+}
+
 std::string rerank_output(const BatchLine& line,
                           const std::vector<std::vector<Completion>>& answers, int top) {
-  std::vector<double> scores;
+  std::vector<double> scores, masses;
   int64_t n_tokens = 0;
   for (const std::vector<Completion>& answer : answers) {
     const std::vector<double>& logprobs = answer[0].choice_logprobs;
     scores.push_back(share_of_yes(logprobs[0], logprobs[1]));
+    masses.push_back(mass_of_answers(logprobs));
     n_tokens += answer[0].prompt_tokens;
   }
   std::vector<size_t> order = ranking(scores);
   if (top > 0) order.resize(std::min(order.size(), static_cast<size_t>(top)));
   nlohmann::ordered_json output;
-  output["id"] = Json::parse(line.id_json);
+  output["id"] = id_value(line.id_json);
   if (!line.warning.empty()) output["wrong"] = line.warning;
   output["results"] = Json::array();
   for (const size_t i : order) {
     nlohmann::ordered_json result = {{"index", i}};
-    if (line.questions[i].id) result["id"] = Json::parse(line.questions[i].id_json);
+    if (line.questions[i].id) result["id"] = id_value(line.questions[i].id_json);
     result["score"] = scores[i];
+    result["mass"] = masses[i];
     output["results"].push_back(std::move(result));
   }
   output["prompt_tokens"] = n_tokens;
   if (!line.questions[0].metadata.empty()) output["metadata"] = line.questions[0].metadata;
-  return output.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(output);
 }
 
 }  // namespace pando

@@ -25,7 +25,11 @@ void Results::end(Unit& unit) {
     first += completions.size();
   }
   unit.lines = lines_of(unit, answers);
+  if (table_) unit.lines = table_->rows(unit.lines);
   for (size_t i = 0; i < answers.size(); ++i) note(unit, unit.questions()[i], answers[i]);
+  if (unit.error)
+    for (const BatchQuestion& question : unit.questions())
+      scoring_.add(*unit.of, question, {}, /*is_new=*/true);
   unit.completions = {};
   summary_.combined_hash += unit.record.logits_hash;
   if (!options_.ordered) return write(unit);
@@ -44,8 +48,11 @@ std::string Results::lines_of(const Unit& unit,
     return embed_output(line, answers[0][0], options_.embed) + "\n";
   if (line.form == LineForm::kRerank) return rerank_output(line, answers, options_.top) + "\n";
   if (line.form == LineForm::kScore) return score_output(line, unit.completions) + "\n";
-  for (const Completion& completion : answers[0])
-    lines += output_line(line, unit.question(), completion, model_) + "\n";
+  for (const Completion& completion : answers[0]) {
+    nlohmann::ordered_json object = output_object(line, unit.question(), completion, model_);
+    add_fields(options_.with, line, unit.question(), completion, model_, object);
+    lines += written(object) + "\n";
+  }
   return lines;
 }
 
@@ -69,6 +76,8 @@ void Results::write(Unit& unit) {
     report(*line);
   }
   if (unit.lines.empty()) return;
+  if (table_ && !std::exchange(has_header_, true) && output_.n_records() == 0)
+    unit.lines = table_->header() + unit.lines;
   output_.append(unit.record, unit.lines);
   unit.lines = {};
 }
@@ -79,18 +88,20 @@ Status Results::take_earlier(const Unit& unit, const AnswerRecord& record) {
   if (record.n_answers == 0)  // an OpenAI line that was refused
     ++(record.skipped ? summary_.skipped : summary_.failed);
   summary_.combined_hash += record.logits_hash;
-  if (unit.n == 0 || !unit.question().answers) return {};
-  const Result<std::string> lines = output_.read(record);
-  if (!lines) return lines.error();
-  if (unit.of->line.form == LineForm::kScore) {
-    const Result<std::string> text = scored_answer(*lines, unit.question());
-    if (!text) return text.error();
-    score(unit.question(), *text);
+  if (unit.n == 0) return {};
+  if (!unit.question().answers) {
+    for (const BatchQuestion& question : unit.questions())
+      scoring_.add(*unit.of, question, {}, /*is_new=*/false);
     return {};
   }
-  const Result<std::vector<std::string>> texts = answer_texts(*lines);
-  if (!texts) return texts.error();
-  for (const std::string& text : *texts) score(unit.question(), text);
+  const Result<std::string> lines = output_.read(record);
+  if (!lines) return lines.error();
+  const Result<std::vector<nlohmann::json>> objects =
+      table_ ? table_->objects(*lines) : output_objects(*lines);
+  if (!objects) return objects.error();
+  Result<std::vector<ScoredAnswer>> answers = scored_answers(*objects, unit.question());
+  if (!answers) return answers.error();
+  scoring_.add(*unit.of, unit.question(), std::move(*answers), /*is_new=*/false);
   return {};
 }
 
@@ -137,15 +148,21 @@ void Results::report_rest() {
 }
 
 void Results::problem(uint64_t line, const std::string& message) const {
-  if (options_.on_problem) options_.on_problem(fmt::format("line {}{}", line, message));
+  if (options_.on_problem) options_.on_problem(fmt::format("{} {}{}", place_, line, message));
 }
 
 void Results::note(Unit& unit, const BatchQuestion& question,
                    const std::vector<Completion>& answers) {
+  std::vector<ScoredAnswer> scored;
   for (const Completion& completion : answers) {
     ++summary_.answers;
+    if (unit.of->line.form == LineForm::kRerank) {
+      const double mass = mass_of_answers(completion.choice_logprobs);
+      summary_.mass_sum += mass;
+      summary_.least_mass = std::min(summary_.least_mass, mass);
+    }
     ++unit.record.n_answers;
-    score(question, completion.text);
+    scored.push_back({question.part, completion.text, completion.choice_logprobs});
     if (question.request.logits_hash) {
       const std::string name = fmt::format("{}#{}", question.request.id, completion.choice);
       unit.record.logits_hash +=
@@ -157,15 +174,7 @@ void Results::note(Unit& unit, const BatchQuestion& question,
                           question.text,
                           completion});
   }
-}
-
-void Results::score(const BatchQuestion& question, const std::string& text) {
-  if (!question.answers) return;
-  std::string group;
-  if (const auto found = question.metadata.find(options_.group_by);
-      !options_.group_by.empty() && found != question.metadata.end())
-    group = found->is_string() ? found->get<std::string>() : found->dump();
-  summary_.scores.add(text, *question.answers, !question.choices.empty(), group);
+  scoring_.add(*unit.of, question, std::move(scored), /*is_new=*/true);
 }
 
 }  // namespace pando

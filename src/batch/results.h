@@ -3,9 +3,12 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "batch/output_table.h"
+#include "batch/scoring.h"
 #include "batch/unit.h"
 #include "pando/batch.h"
 
@@ -14,8 +17,14 @@ namespace pando {
 class Results {
  public:
   Results(const Model& model, AnswerSink& output, const BatchOptions& options)
-      : model_(model), output_(output), options_(options) {}
+      : model_(model), output_(output), options_(options) {
+    if (options.output != OutputFormat::kJsonLines) table_.emplace(options);
+  }
 
+  // Columns of the input that come back with each answer.
+  void take_input_columns(const std::vector<std::string>& names) {
+    if (table_) table_->take_input_columns(names);
+  }
   // A unit is under way, and keeps its place where order is wanted.
   void begin(const std::shared_ptr<Unit>& unit);
   // All of it is answered, or it has an error.
@@ -25,6 +34,8 @@ class Results {
   // Answers of a run that this one resumes.
   Status take_earlier(const Unit& unit, const AnswerRecord& record);
 
+  // What lines of the input are called: "object" where they stand in an array.
+  void name_place(const char* name) { place_ = name; }
   void problem(uint64_t line, const std::string& message) const;
   // What is left of lines that did not come to their end.
   void report_rest();
@@ -42,7 +53,6 @@ class Results {
   void add_problem(Unit& unit);
   void report(OpenLine& line);
   void note(Unit& unit, const BatchQuestion& question, const std::vector<Completion>& answers);
-  void score(const BatchQuestion& question, const std::string& text);
 
   const Model& model_;
   AnswerSink& output_;
@@ -52,7 +62,11 @@ class Results {
   int64_t n_held_ = 0;
   uint64_t n_earlier_ = 0;
   uint64_t bytes_done_ = 0;
+  const char* place_ = "line";
   BatchSummary summary_;
+  Scoring scoring_{options_, summary_};
+  std::optional<OutputTable> table_;
+  bool has_header_ = false;  // of the table, in this run
 };
 
 }  // namespace pando

@@ -37,13 +37,15 @@ class Runner {
         results_(engine.model(), output, options),
         before_(engine.stats()),
         start_(Clock::now()) {
+    summary_.group_by = options.group_by;
     // Enough to fill the engine's running set and find what comes next, and no more.
     most_open_ =
         std::min(2 * int64_t{engine.options().max_running}, int64_t{engine.options().max_open});
   }
 
   Result<BatchSummary> run() {
-    const Status status = run_all();
+    Status status = run_all();
+    if (const Status kept = output_.flush(); status && !kept) status = kept;
     if (!status)  // before the hold ends: what an idle engine has not begun is never computed
       for (const auto& [id, open] : in_engine_) engine_.cancel(id);
     held_.reset();
@@ -82,7 +84,7 @@ class Runner {
       return invalid_argument(
           "the input ends before {} questions that were answered before; expected the same input",
           output_.n_records() - results_.n_earlier());
-    return output_.finish(summary_.bad_lines + summary_.failed);
+    return output_.finish(summary_.bad_lines + summary_.failed, finished_summary(summary_));
   }
 
   // Submits questions until enough are open. Whether it waits for more input.
@@ -132,10 +134,14 @@ class Runner {
 
   Status take_record(const InputRecord& record) {
     line_number_ = record.line;
+    results_.name_place(record.place());
     const bool was_answered = output_.find(record.line, 0) != nullptr;
     Result<std::optional<BatchLine>> parsed = parser_.parse(record, was_answered);
     if (!parsed && parser_.failed()) return parsed.error();
-    if (parsed && !*parsed) return {};  // the names of columns
+    if (parsed && !*parsed) {  // the names of columns
+      results_.take_input_columns(parser_.other_columns());
+      return {};
+    }
     ++summary_.lines;
     if (!parsed) {
       ++summary_.bad_lines;
@@ -164,9 +170,9 @@ class Runner {
       if (const AnswerRecord* found = output_.find(open->number, i)) {
         if (found->input_hash != open->hash)
           return invalid_argument(
-              "line {} of the input is not the line that was answered before; expected the same "
+              "{0} {1} of the input is not the {0} that was answered before; expected the same "
               "input",
-              open->number);
+              record.place(), open->number);
         if (Status status = results_.take_earlier(*unit, *found); !status) return status;
         continue;
       }

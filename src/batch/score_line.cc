@@ -6,6 +6,7 @@
 #include "batch/line_head.h"
 #include "batch/task_lines.h"
 #include "pando/score.h"
+#include "task/choices.h"
 
 namespace pando {
 namespace {
@@ -95,7 +96,7 @@ Result<BatchLine> read_score_line(const Json& json, uint64_t line_number,
   const bool of_harness = fields.has("arguments");  // which writes many more fields
   if (!of_harness) fields.only(kFields);
   if (of_harness && fields.has("doc_id") && !fields.has("id"))
-    line->id_json = line->id = json["doc_id"].dump();
+    line->id_json = line->id = json_text(json["doc_id"]);
   if (!of_harness) read_metadata(fields, question.metadata);
   if (!fields.status()) return fields.status().error();
   if (Status status = of_harness ? read_arguments(json["arguments"], question)
@@ -117,40 +118,25 @@ Result<BatchLine> read_score_line(const Json& json, uint64_t line_number,
   return line;
 }
 
-Result<std::string> scored_answer(std::string_view line, const BatchQuestion& question) {
-  const Result<Json> output = parse_json_object(line, "an answer");
-  if (!output) return output.error();
-  const auto best = output->find("best");
-  if (best == output->end() || !best->is_number_unsigned() ||
-      best->get<uint64_t>() >= question.choices.size())
-    return invalid_argument("an answer has no 'best' below {}, as the line has continuations",
-                            question.choices.size());
-  return question.choices[best->get<size_t>()];
-}
-
 std::string score_output(const BatchLine& line,
                          const std::vector<std::vector<Completion>>& completions) {
   const BatchQuestion& question = line.questions[0];
   const std::vector<Completion> scored = taken_apart(completions);
   nlohmann::ordered_json output;
-  output["id"] = Json::parse(line.id_json);
+  output["id"] = id_value(line.id_json);
   output["scores"] = Json::array();
-  std::vector<double> logprobs, per_byte;
+  std::vector<double> logprobs;
   for (size_t i = 0; i < scored.size(); ++i) {
     const ContinuationScore score = continuation_score(scored[i]);
     output["scores"].push_back(
         {{"logprob", score.logprob}, {"tokens", score.n_tokens}, {"likeliest", score.likeliest}});
     logprobs.push_back(score.logprob);
-    per_byte.push_back(score.logprob / static_cast<double>(question.choices[i].size()));
   }
-  const auto best = [](const std::vector<double>& of) {
-    return std::max_element(of.begin(), of.end()) - of.begin();
-  };
-  output["best"] = best(logprobs);
-  output["best_per_byte"] = best(per_byte);
+  output["best"] = likeliest(logprobs);
+  output["best_per_byte"] = likeliest_per_byte(question.choices, logprobs);
   if (!line.warning.empty()) output["wrong"] = line.warning;
   if (!question.metadata.empty()) output["metadata"] = question.metadata;
-  return output.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(output);
 }
 
 }  // namespace pando

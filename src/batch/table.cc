@@ -30,6 +30,8 @@ constexpr std::string_view kValues[] = {"max_tokens",
                                         "logit_bias",
                                         "thinking"};
 
+constexpr std::string_view kLists[] = {"answer", "answers", "choices", "stop"};
+
 constexpr std::string_view kEmbedFields[] = {"id", "text", "instruction"};
 
 template <size_t N>
@@ -76,6 +78,15 @@ Result<std::vector<std::string>> split_row(std::string_view row, char separator)
   }
 }
 
+std::string written_cell(std::string_view text, char separator) {
+  const bool is_plain = text.find_first_of("\"\r\n") == std::string_view::npos &&
+                        text.find(separator) == std::string_view::npos;
+  if (is_plain) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) cell += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return cell + "\"";
+}
+
 bool Table::has(std::string_view name) const {
   return std::find(names_.begin(), names_.end(), name) != names_.end();
 }
@@ -89,11 +100,52 @@ Status Table::check_names() const {
     expected = "'context' and 'question', or 'prompt',";
   }
   if (expected == nullptr) return {};
-  return invalid_argument("the columns are {}, expected {} among them", fmt::join(names_, ", "),
-                          expected);
+  const char* hint = "";
+  if (names_.size() == 1 && names_[0].find(';') != std::string::npos)
+    hint =
+        " (hint: they are separated by semicolons: write the table with commas, as pandas' "
+        "to_csv(sep=',') does, or with tabs and --format tsv)";
+  else if (names_.size() == 1 && separator_ == ',' && names_[0].find('\t') != std::string::npos)
+    hint = " (hint: they are separated by tabs: --format tsv)";
+  else if (task_ == BatchTask::kAnswer)
+    hint = " (hint: --columns question=NAME,context=NAME takes those of other names)";
+  return invalid_argument("the columns are {}, expected {} among them{}", fmt::join(names_, ", "),
+                          expected, hint);
 }
 
-Result<Table> Table::open(std::string_view first_row, char separator, BatchTask task) {
+// All at once, so that two may change their names.
+Status Table::rename(const std::map<std::string, std::string>& renamed) {
+  const std::vector<std::string> before = names_;
+  for (const auto& [name, column] : renamed) {
+    const auto found = std::find(before.begin(), before.end(), column);
+    if (found == before.end())
+      return invalid_argument("no column is named '{}', as --columns says; they are {}", column,
+                              fmt::join(before, ", "));
+    names_[static_cast<size_t>(found - before.begin())] = name;
+  }
+  return {};
+}
+
+std::vector<std::string> Table::options() const {
+  std::vector<std::string> taken;
+  for (const std::string& name : names_)
+    if (task_ != BatchTask::kEmbed && (is_one_of(kValues, name) || name == "stop"))
+      taken.push_back(name);
+  return taken;
+}
+
+std::vector<std::string> Table::others() const {
+  std::vector<std::string> others;
+  for (const std::string& name : names_)
+    if (task_ == BatchTask::kEmbed ? !is_one_of(kEmbedFields, name)
+                                   : !is_one_of(kPrompts, name) && !is_one_of(kTexts, name) &&
+                                         !is_one_of(kValues, name) && !is_one_of(kLists, name))
+      others.push_back(name);
+  return others;
+}
+
+Result<Table> Table::open(std::string_view first_row, char separator, BatchTask task,
+                          const std::map<std::string, std::string>& renamed) {
   if (task == BatchTask::kRerank || task == BatchTask::kScore)
     return invalid_argument("the input is a table, expected JSON lines, which lists fit in");
   Table table;
@@ -102,9 +154,15 @@ Result<Table> Table::open(std::string_view first_row, char separator, BatchTask 
   Result<std::vector<std::string>> names = split_row(first_row, separator);
   if (!names) return names.error();
   table.names_ = std::move(*names);
+  if (Status status = table.rename(renamed); !status) return status.error();
   for (size_t i = 0; i < table.names_.size(); ++i) {
     const std::string& name = table.names_[i];
-    if (name.empty()) return invalid_argument("column {} has no name", i + 1);
+    if (name.empty())
+      return invalid_argument(
+          "column {} has no name{}", i + 1,
+          i == 0 ? " (hint: an index? --columns id= takes it for the ids, and pandas' "
+                   "to_csv(index=False) leaves it out)"
+                 : " (hint: --columns NAME= gives it one)");
     if (std::count(table.names_.begin(), table.names_.end(), name) > 1)
       return invalid_argument("two columns are named '{}', expected one", name);
   }
@@ -134,7 +192,7 @@ Result<Json> Table::line(std::string_view row) const {
       line[name] = cell;
     } else if (name == "answer") {
       line["answers"] = {cell};
-    } else if (name == "answers" || name == "choices" || name == "stop") {
+    } else if (is_one_of(kLists, name)) {
       line[name] = texts_between_bars(cell);
     } else if (is_one_of(kValues, name)) {
       Result<Json> value = parse_json(cell);

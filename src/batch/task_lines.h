@@ -26,10 +26,10 @@ std::string embed_output(const BatchLine& line, const Completion& answer,
 // `answers`: one for each document, the likelier of yes and no.
 std::string rerank_output(const BatchLine& line,
                           const std::vector<std::vector<Completion>>& answers, int top);
+// p(yes) + p(no), of ln p of both.
+double mass_of_answers(const std::vector<double>& logprobs);
 // `completions`: of its requests.
 std::string score_output(const BatchLine& line,
                          const std::vector<std::vector<Completion>>& completions);
-// The best continuation, by a line that score_output made.
-Result<std::string> scored_answer(std::string_view line, const BatchQuestion& question);
 
 }  // namespace pando

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "batch/input_line.h"
+#include "batch/scoring.h"
 #include "pando/engine.h"
 
 namespace pando {
@@ -28,6 +29,12 @@ struct OpenLine {
   uint64_t n_bytes = 0;           // its own
   size_t n_units = 0;             // that are not over
   std::vector<Problem> problems;  // not reported yet
+  struct Asked {
+    size_t n_over = 0;                               // parts of the document
+    bool is_new = false;                             // answered in this run, for some part
+    std::vector<std::vector<ScoredAnswer>> answers;  // [n] of these parts
+  };
+  std::vector<Asked> asked;  // [questions, each once for all parts]
 };
 
 // What is answered at once: a question, or all of a line that has one answer.

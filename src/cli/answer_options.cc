@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 
 #include "cli/model_options.h"
+#include "cli/prompt_text.h"
 
 namespace pando::cli {
 namespace {
@@ -25,7 +27,10 @@ std::optional<LocalTime> date_of(const std::string& text) {
                                    &date.day, &n_read) == 3 &&
                        n_read == static_cast<int>(text.size()) && date.year > 0 &&
                        date.month >= 1 && date.month <= 12 && date.day >= 1 && date.day <= 31;
-  return is_date ? std::optional(date) : std::nullopt;
+  if (!is_date) return std::nullopt;
+  std::tm day{.tm_mday = date.day, .tm_mon = date.month - 1, .tm_year = date.year - 1900};
+  timegm(&day);  // a day that the month does not have becomes one of the next
+  return day.tm_mday == date.day ? std::optional(date) : std::nullopt;
 }
 
 void add_sampling_options(CLI::App& app, SamplingOptions& s, const std::string& group) {
@@ -49,6 +54,7 @@ void add_sampling_options(CLI::App& app, SamplingOptions& s, const std::string& 
   add("--n", s.n, "Answers to each question")->check(at_least_1());
   app.add_option("--stop", s.stop, "Text that ends an answer; may be given again")
       ->allow_extra_args(false)
+      ->transform(unescaped())
       ->group(group);
   app.add_flag("--ignore-eos", s.ignore_eos, "Go on after the end-of-sequence token")->group(group);
 }
@@ -59,13 +65,18 @@ void add_prompt_options(CLI::App& app, AnswerOptions& o) {
   const std::string asking = "Asking (lines may say otherwise)";
   app.add_option("--instruction", o.instruction,
                  "Text before every context; with --chat the system message")
+      ->transform(unescaped())
       ->group(asking);
-  app.add_option("--template", o.prompt_template,
-                 "Prompt with {instruction}, {context} and {question}")
+  add_template_options(app,
+                       "Prompt in which {instruction}, {context} and {question} are replaced by "
+                       "their texts, and nothing is added",
+                       [&o](std::string text) { o.prompt_template = std::move(text); })
       ->group(asking);
+  app.get_option("--template-file")->group(asking);
   app.add_option("--choice", o.choices,
                  "A possible answer; may be given again, and the likeliest is the answer")
       ->allow_extra_args(false)
+      ->transform(unescaped())
       ->group(asking);
   app.add_flag_callback(
          "--no-special-tokens", [&o] { o.add_special_tokens = false; },

@@ -21,9 +21,14 @@ using Piece = PromptPreview::Piece;
 // Line ends and tabs as they are; other control characters would act on a terminal.
 std::string readable(const std::string& text) {
   std::string shown;
-  for (const char c : text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) {
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {  // U+0080 to U+009F
+      shown += fmt::format("\\u{:04x}", next);
+      ++i;
+    } else if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) {
       shown += fmt::format("\\x{:02x}", byte);
     } else {
       shown += c;

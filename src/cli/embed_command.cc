@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/prompt_text.h"
 #include "cli/run_options.h"
 
 namespace pando::cli {
@@ -25,12 +26,15 @@ Command add_embed(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--instruction", embed.instruction,
                  "What the texts are to be found by; none: each text as it is, behind the prompt "
-                 "that the model's files put first, where they name one");
-  app.add_option("--template", embed.prompt_template,
-                 "A text with {text} in it; with {instruction} too it is for texts that have one, "
-                 "without it for all")
+                 "that the model's files put first, where they name one")
+      ->transform(unescaped());
+  add_template_options(app,
+                       "A text with {text} in it; with {instruction} too it is for texts that have "
+                       "one, without it for all",
+                       [&embed](std::string text) { embed.prompt_template = std::move(text); })
       ->default_str("Instruct: {instruction}\\nQuery:{text}");
   app.footer(
+      std::string(kEscapesHelp) +
       "Example:\n  pando embed --model MODEL --input texts.jsonl --output vectors.jsonl\n"
       "Input lines: {\"id\": \"t1\", \"text\": \"...\", \"instruction\"?: \"...\"}; tables: a "
       "column text.\n"

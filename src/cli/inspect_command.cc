@@ -1,17 +1,25 @@
 // `pando inspect`: a run without its computation.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/answer_options.h"
+#include "cli/cache_directory.h"
 #include "cli/commands.h"
 #include "cli/problems.h"
+#include "cli/progress.h"
+#include "cli/prompt_text.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
+#include "cli/say.h"
 #include "cli/words.h"
 #include "pando/file_input.h"
 #include "pando/inspect.h"
+#include "pando/step_costs.h"
 
 namespace pando::cli {
 namespace {
@@ -21,13 +29,19 @@ using OrderedJson = nlohmann::ordered_json;
 struct InspectOptions {
   RunOptions run;
   bool json = false;
+  bool time = false;
+};
+
+// Seconds on this machine, if all answers are of full length.
+struct PredictedTime {
+  double prompts = 0, answers = 0;
 };
 
 double part_of(uint64_t n, uint64_t all) {
   return all > 0 ? static_cast<double>(n) / static_cast<double>(all) : 0;
 }
 
-OrderedJson as_json(const Inspection& i) {
+OrderedJson as_json(const Inspection& i, const std::optional<PredictedTime>& time) {
   OrderedJson json = {{"lines", i.lines},
                       {"bad_lines", i.bad_lines},
                       {"prompts", i.prompts},
@@ -40,9 +54,14 @@ OrderedJson as_json(const Inspection& i) {
                       {"answer_tokens", i.answer_tokens},
                       {"kv_bytes_per_token", i.kv_bytes},
                       {"flops_per_token", i.flops_per_token},
+                      {"attention_flops",
+                       {{"prompts", i.prompt_keys * i.flops_per_key},
+                        {"distinct", i.distinct_keys * i.flops_per_key},
+                        {"answers", i.answer_keys * i.flops_per_key}}},
                       {"stops", OrderedJson::array()},
                       {"repeated_passages", i.repeated_passages},
                       {"reordered_tokens", i.reordered_tokens}};
+  if (time) json["predicted_seconds"] = {{"prompts", time->prompts}, {"answers", time->answers}};
   for (const Inspection::Stop& stop : i.stops)
     json["stops"].push_back({{"prompts", stop.prompts},
                              {"ways", stop.ways},
@@ -61,16 +80,19 @@ void print(const Inspection& i) {
     fmt::print("cannot be asked: {} bad lines, {} prompts too long, {} refused\n", i.bad_lines,
                i.too_long, i.refused);
   if (i.repeated_ids > 0) fmt::print("{} lines have the custom_id of one before\n", i.repeated_ids);
-  const auto teraflops = [&](uint64_t n) {
-    return static_cast<double>(n) * i.flops_per_token * 1e-12;
+  const auto teraflops = [&](uint64_t n_tokens, double n_keys) {
+    return 1e-12 * (static_cast<double>(n_tokens) * i.flops_per_token + n_keys * i.flops_per_key);
   };
   if (i.prompt_tokens == 0) return;
+  fmt::print("shared: {} tokens are computed instead of {}, {:.1f}% reused\n", i.distinct_tokens,
+             i.prompt_tokens, 100 * (1 - part_of(i.distinct_tokens, i.prompt_tokens)));
+  const double work = teraflops(i.distinct_tokens, i.distinct_keys);
   fmt::print(
-      "shared: {} tokens are computed instead of {}, {:.1f}% reused; about {:.3g} instead of "
-      "{:.3g} "
-      "TFLOP, and {:.3g} for answers of full length\n",
-      i.distinct_tokens, i.prompt_tokens, 100 * (1 - part_of(i.distinct_tokens, i.prompt_tokens)),
-      teraflops(i.distinct_tokens), teraflops(i.prompt_tokens), teraflops(i.answer_tokens));
+      "work: about {:.3g} instead of {:.3g} TFLOP for prompts ({:.0f}% of it attention), {:.3g} "
+      "for "
+      "answers of full length\n",
+      work, teraflops(i.prompt_tokens, i.prompt_keys), 100 * teraflops(0, i.distinct_keys) / work,
+      teraflops(i.answer_tokens, i.answer_keys));
   fmt::print("keys and values: {:.1f} MB for the longest prompt, {:.1f} MB for all\n",
              1e-6 * static_cast<double>(i.longest_prompt * i.kv_bytes),
              1e-6 * static_cast<double>(i.distinct_tokens * i.kv_bytes));
@@ -94,6 +116,49 @@ void print(const Inspection& i) {
         100 * part_of(saved, i.distinct_tokens));
 }
 
+// Prompts in full steps, then answers as many at a time as run. How much of what answers see is
+// shared is taken to be as in their prompts.
+Result<PredictedTime> predict(const InspectOptions& o, const Inspection& i) {
+  static constexpr int kSeconds = 8;
+  const Result<std::shared_ptr<const Model>> model = load_model(o.run.model, /*quiet=*/true);
+  if (!model) return model.error();
+  const EngineOptions options = engine_options(o.run.model);
+  const Result<MeasuredSteps> steps =
+      saved_steps(cache_directory(), **model, options, kSeconds, [] {
+        say("pando: measuring how long steps take, for about {} s (a large model: {} s)\n",
+            kSeconds, MeasuredSteps::kMostTimes * kSeconds);
+      });
+  if (!steps) return steps.error();
+  PredictedTime time;
+  const auto add = [&](double n_steps, StepWork work, double& seconds) -> Status {
+    if (n_steps == 0) return {};
+    for (double* of_all : {&work.rows, &work.outputs, &work.keys, &work.reads}) *of_all /= n_steps;
+    const Result<double> of_one = predicted_seconds(steps->costs, work);
+    if (!of_one) return of_one.error();
+    seconds = n_steps * *of_one;
+    return {};
+  };
+  const auto n_rows = static_cast<double>(i.distinct_tokens),
+             n_tokens = static_cast<double>(i.answer_tokens);
+  const double n_prefills = std::ceil(n_rows / options.step_rows);
+  const double n_decodes = std::ceil(
+      n_tokens / static_cast<double>(std::clamp<uint64_t>(i.answers, 1, options.max_running)));
+  Status status = add(n_prefills,
+                      {.rows = n_rows,
+                       .outputs = static_cast<double>(i.prompts),
+                       .keys = i.distinct_keys,
+                       .reads = i.distinct_keys / std::max(1.0, n_rows) * n_prefills},
+                      time.prompts);
+  if (status)
+    status = add(n_decodes,
+                 {.rows = n_tokens,
+                  .outputs = n_tokens,
+                  .keys = i.answer_keys,
+                  .reads = i.answer_keys * part_of(i.distinct_tokens, i.prompt_tokens)},
+                 time.answers);
+  return status ? Result<PredictedTime>(time) : status.error();
+}
+
 int inspect(InspectOptions& o) {
   if (Status status = settle(o.run); !status) return report_error(status.error().message), kUsage;
   FileInput input;
@@ -109,11 +174,21 @@ int inspect(InspectOptions& o) {
   const Result<Inspection> inspection = inspect_batch(**model, *context, stream, options);
   problems.end();
   if (!inspection) return report_error(inspection.error().message);
+  std::optional<PredictedTime> time;
+  if (o.time) {
+    const Result<PredictedTime> predicted = predict(o, *inspection);
+    if (!predicted) return refuse(predicted.error());
+    time = *predicted;
+  }
   if (o.json) {
-    fmt::print("{}\n",
-               as_json(*inspection).dump(2, ' ', false, OrderedJson::error_handler_t::replace));
+    fmt::print(
+        "{}\n",
+        as_json(*inspection, time).dump(2, ' ', false, OrderedJson::error_handler_t::replace));
   } else {
     print(*inspection);
+    if (time)
+      fmt::print("time on this machine: about {} for prompts, {} for answers of full length\n",
+                 duration(time->prompts), duration(time->answers));
   }
   const Inspection& i = *inspection;
   return i.bad_lines + i.too_long + i.refused + i.repeated_ids > 0 ? kIncomplete : kOk;
@@ -124,15 +199,16 @@ int inspect(InspectOptions& o) {
 Command add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
   RunOptions& run = options->run;
-  add_tokenizer_options(app, run.model);
+  add_model_options(app, run.model);
   app.get_option("--model")->description("As of `pando run`; may also stand without its name");
   const CLI::Option* named = app.get_option("--model");
   const CLI::Option* alone = app.add_option("model", run.model.model, "As --model");
   add_input_options(app, run);
   app.add_flag("--verbose", run.verbose, "Say of every line what is wrong with it");
-  app.add_option("--context", run.model.engine.context,
-                 "Longest sequence in tokens (default: the model's)")
-      ->check(expect("0 or more", [](double x) { return x >= 0; }));
+  app.add_flag(
+      "--time", options->time,
+      "Predict the time on this machine: loads the weights and, the first time, measures for "
+      "some seconds how long steps take");
   SamplingOptions& sampling = run.batch.defaults.sampling;
   app.add_option("--max-tokens", sampling.max_tokens, "Tokens of an answer at most")
       ->check(expect("at least 1", [](double x) { return x >= 1; }))
@@ -143,8 +219,10 @@ Command add_inspect(CLI::App& app) {
   add_prompt_options(app, run.batch.defaults);
   app.add_flag("--json", options->json, "As JSON");
   app.footer(
-      "Reads the input, makes every prompt and counts; loads no weights and computes nothing.\n"
-      "Example:\n  pando inspect MODEL --input questions.jsonl");
+      "Reads the input, makes every prompt and counts; without --time it loads no weights and "
+      "computes\n"
+      "nothing.\n" +
+      std::string(kEscapesHelp) + "Example:\n  pando inspect MODEL --input questions.jsonl");
   return [options, named, alone] {
     if (named->count() > 0 && alone->count() > 0)
       return refuse({ErrorCode::kInvalidArgument,

@@ -98,6 +98,7 @@ std::string wrong_line(CLI::App& app, const std::string& path) {
 // How many of the words behind an option's name are its values.
 size_t n_values(const CLI::Option& option, std::span<const std::string> behind) {
   const int most = option.get_expected_max();
+  if (option.get_expected_min() == 0 && !behind.empty() && behind[0].starts_with('-')) return 0;
   if (most <= 1 || !option.get_allow_extra_args())
     return std::min<size_t>(behind.size(), most > 0 ? 1 : 0);
   const auto end =

@@ -1,20 +1,34 @@
-// One line on a terminal that says how far a run is.
+// How far a run is: one line on a terminal, where there is none a line to the log every ten
+// seconds.
 #pragma once
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "cli/report.h"
 #include "cli/say.h"
 
 namespace pando::cli {
 
+inline std::string duration(double seconds) {
+  return seconds < 1          ? "less than 1 s"
+         : seconds < 100      ? fmt::format("{:.0f} s", seconds)
+         : seconds < 100 * 60 ? fmt::format("{:.0f} min", seconds / 60)
+                              : fmt::format("{:.1f} h", seconds / 3600);
+}
+
 class ProgressLine {
  public:
   // `outputs`: what an update counts.
-  explicit ProgressLine(bool enabled, const char* outputs = "answers")
-      : enabled_(enabled), outputs_(outputs) {}
+  explicit ProgressLine(bool quiet, const char* outputs = "answers",
+                        std::chrono::milliseconds log_every = std::chrono::seconds(10))
+      : quiet_(quiet),
+        is_terminal_(isatty(STDERR_FILENO) != 0),
+        outputs_(outputs),
+        log_every_(log_every) {}
 
   void update(const BatchProgress& now) {
     const EngineStats& e = now.stats;
@@ -34,7 +48,12 @@ class ProgressLine {
   }
 
   void show(const std::string& text) {
-    if (!enabled_) return;
+    if (quiet_) return;
+    if (!is_terminal_) {
+      if (Clock::now() - logged_ < log_every_) return;
+      logged_ = Clock::now();
+      return say("pando: {}\n", text);
+    }
     say("\r\033[K{}", text);
     std::fflush(stderr);
     shown_ = true;
@@ -46,14 +65,12 @@ class ProgressLine {
   }
 
  private:
-  static std::string duration(double seconds) {
-    return seconds < 100        ? fmt::format("{:.0f} s", seconds)
-           : seconds < 100 * 60 ? fmt::format("{:.0f} min", seconds / 60)
-                                : fmt::format("{:.1f} h", seconds / 3600);
-  }
+  using Clock = std::chrono::steady_clock;
 
-  bool enabled_;
+  bool quiet_, is_terminal_;
   const char* outputs_;
+  std::chrono::milliseconds log_every_;
+  Clock::time_point logged_ = Clock::now();
   bool shown_ = false;
 };
 

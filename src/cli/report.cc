@@ -1,9 +1,12 @@
 #include "cli/report.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "pando/sharing.h"
@@ -13,6 +16,26 @@ namespace pando::cli {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+// The last part of a path, also of one that ends with a slash.
+std::string model_name(const std::filesystem::path& path) {
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
+std::string template_of(const BatchOptions& batch) {
+  switch (batch.task) {
+    case BatchTask::kEmbed:
+      return batch.embed.prompt_template;
+    case BatchTask::kRerank:
+      return batch.rerank.prompt_template;
+    default:
+      return batch.defaults.template_text();
+  }
+}
 
 uint64_t peak_memory_bytes() {
   rusage usage{};
@@ -24,20 +47,22 @@ double per_second(uint64_t n, double seconds) {
   return seconds > 0 ? static_cast<double>(n) / seconds : 0;
 }
 
-// Of the mean of n values of which a share is 1 and the others are 0; by the sample's variance.
-double standard_error(double share, uint64_t n) {
-  return n > 1 ? std::sqrt(share * (1 - share) / static_cast<double>(n - 1)) : 0;
-}
-
 OrderedJson scores_json(const Scores& scores) {
+  const Metrics& error = scores.standard_error;
   OrderedJson json = {{"answers", scores.n},
                       {"exact_match", scores.exact_match},
                       {"token_f1", scores.token_f1},
-                      {"rouge_l", scores.rouge_l}};
+                      {"rouge_l", scores.rouge_l},
+                      {"standard_errors",
+                       {{"exact_match", error.exact_match},
+                        {"token_f1", error.token_f1},
+                        {"rouge_l", error.rouge_l}}}};
   if (scores.n_choices > 0)
     json["choice"] = {{"answers", scores.n_choices},
                       {"accuracy", scores.choice_accuracy},
-                      {"standard_error", standard_error(scores.choice_accuracy, scores.n_choices)}};
+                      {"standard_error", error.choice_accuracy},
+                      {"accuracy_norm", scores.choice_accuracy_norm},
+                      {"standard_error_norm", error.choice_accuracy_norm}};
   return json;
 }
 
@@ -53,6 +78,7 @@ OrderedJson run_json(const RunRecord& run) {
   json["sharing"] = run.sharing;
   if (const std::string warning = warning_of(run); !warning.empty()) json["wrong"] = warning;
   json["lines"] = {{"read", s.lines}, {"bad", s.bad_lines}};
+  json["questions"] = s.questions;
   json["answers"] = {{"written", s.answers}, {"earlier", s.earlier}, {"failed", s.failed},
                      {"skipped", s.skipped}, {"lines_cut", s.cut},   {"stopped", s.stopped}};
   json["tokens"] = {{"prompt_asked", e.prompt_tokens},
@@ -71,7 +97,7 @@ OrderedJson run_json(const RunRecord& run) {
                      {"sampling", e.sampling_s},
                      {"planning", e.planning_s}};
   json["rates"] = {
-      {"questions_per_s", per_second(s.answers, s.seconds)},
+      {"questions_per_s", per_second(s.questions, s.seconds)},
       {"computed_tokens_per_s", per_second(e.prefill_rows + e.decode_rows, s.seconds)},
       {"matrix_product_gflops", e.linear_s > 0 ? e.linear_flops / e.linear_s * 1e-9 : 0}};
   json["engine"] = {{"steps", e.steps},
@@ -84,6 +110,8 @@ OrderedJson run_json(const RunRecord& run) {
     for (const auto& [group, scores] : s.scores.groups())
       json["scores"]["groups"][group] = scores_json(scores);
   }
+  if (s.mass_sum > 0)
+    json["mass"] = {{"mean", s.mass_sum / static_cast<double>(s.answers)}, {"least", s.least_mass}};
   if (s.combined_hash != 0) json["combined_hash"] = fmt::format("{:016x}", s.combined_hash);
   return json;
 }
@@ -107,17 +135,29 @@ std::string score_table(const RunRecord& run) {
   const Scores all = run.summary.scores.all();
   if (all.n == 0) return {};
   const std::map<std::string, Scores> groups = run.summary.scores.groups();
-  const auto row = [](const std::string& name, const Scores& s) {
+  const auto row = [&](const std::string& name, const Scores& s) {
+    const Metrics& e = s.standard_error;
+    const auto figure = [&](const char* what, double mean, double error) {
+      return fmt::format("{} {:.2f}%{}", what, 100 * mean,
+                         s.n > 1 ? fmt::format(" (standard error {:.2f}%)", 100 * error) : "");
+    };
     std::string figures;
-    if (s.n > s.n_choices)  // of choices alone, accuracy says it
-      figures = fmt::format("exact match {:.1f}%, token F1 {:.1f}%, ROUGE-L {:.1f}% over {}",
-                            100 * s.exact_match, 100 * s.token_f1, 100 * s.rouge_l,
-                            counted(s.n, "answers"));
-    if (s.n_choices > 0)
-      figures += fmt::format("{}accuracy {:.2f}% (standard error {:.2f}%) over {}",
-                             figures.empty() ? "" : "; ", 100 * s.choice_accuracy,
-                             100 * standard_error(s.choice_accuracy, s.n_choices),
-                             counted(s.n_choices, "choices"));
+    if (s.n > s.n_choices) {  // of choices alone, accuracy says it
+      const bool one = s.exact_match == s.token_f1 && s.exact_match == s.rouge_l;
+      figures = one ? figure("exact match, token F1 and ROUGE-L", s.exact_match, e.exact_match)
+                    : figure("exact match", s.exact_match, e.exact_match) + ", " +
+                          figure("token F1", s.token_f1, e.token_f1) + ", " +
+                          figure("ROUGE-L", s.rouge_l, e.rouge_l);
+      figures += " over " + counted(s.n, "answers");
+    }
+    if (s.n_choices > 0) {
+      const bool same = s.choice_accuracy == s.choice_accuracy_norm;
+      figures += figures.empty() ? "" : "; ";
+      figures += figure("accuracy", s.choice_accuracy, e.choice_accuracy) + ", ";
+      figures += same ? "for each byte the same,"
+                      : figure("for each byte", s.choice_accuracy_norm, e.choice_accuracy_norm);
+      figures += " over " + counted(s.n_choices, "choices");
+    }
     return fmt::format("{}{}\n", name, figures);
   };
   std::string table = row(wrong_mark(warning_of(run)), all);
@@ -132,25 +172,35 @@ std::string footer(const RunRecord& run, const Words& words, const EngineOptions
   for (const Figure& figure : e.figures)
     technique +=
         fmt::format("{}{} {:.6g}", technique.empty() ? "" : ", ", figure.name, figure.value);
+  const std::string mass =
+      s.mass_sum > 0
+          ? fmt::format("\nmass of yes and no: {:.3g} of the probability, {:.3g} at least",
+                        s.mass_sum / static_cast<double>(s.answers), s.least_mass)
+          : "";
   return fmt::format(
       "{}{}{}: {} in {:.2f} s, {:.2f} {}/s; prompt tokens asked {}, computed {}, reused "
-      "{:.1f}%; generated {}{}{} | {} | {} x {}, {}",
+      "{:.1f}%; generated {}{}{} | {} | {} x {}, {}{}",
       technique.empty() ? "" : fmt::format("{}: {}\n", run.sharing, technique),
       wrong_mark(warning_of(run)), run.sharing, counted(s.answers, words.outputs), s.seconds,
-      per_second(s.answers, s.seconds), words.inputs, e.prompt_tokens, e.prefill_rows,
+      per_second(s.questions, s.seconds), words.inputs, e.prompt_tokens, e.prefill_rows,
       100 * share_reused(e), e.generated_tokens,
       e.pad_rows > 0 ? fmt::format("; pads computed {}", e.pad_rows) : "",
       s.combined_hash != 0 ? fmt::format("; logits {:016x}", s.combined_hash) : "", build_commit(),
-      options.threads, processor_name(), options.isa);
+      options.threads, processor_name(), options.isa, mass);
 }
 
 std::string report_json(const RunRecord& run, const RunRecord* compared, const Engine& engine,
-                        const std::string& input) {
+                        const RunOptions& o) {
   const ModelInfo model = engine.model().info();
   const EngineOptions& options = engine.options();
   OrderedJson json;
-  json["input"] = input;
-  json["model"] = {{"family", model.family},
+  json["date"] = utc_now();
+  json["input"] = o.input;
+  json["output"] = o.output;
+  const Result<std::filesystem::path> path = model_path(o.model);
+  json["model"] = {{"path", path ? path->string() : o.model.model},
+                   {"name", path ? model_name(*path) : o.model.model},
+                   {"family", model.family},
                    {"parameters", model.n_parameters},
                    {"layers", model.n_layers},
                    {"weights", model.weight_type},
@@ -163,12 +213,28 @@ std::string report_json(const RunRecord& run, const RunRecord* compared, const E
                      {"seed", options.seed},
                      {"step_rows", options.step_rows},
                      {"isa", options.isa}};
+  json["template"] = template_of(o.batch);
+  if (const auto settings = run_settings(o, engine); settings)
+    for (const auto& [name, value] : *settings) json["settings"][name] = value;
   json["run"] = run_json(run);
   if (compared != nullptr) json["compared"] = run_json(*compared);
   json["peak_memory_bytes"] = peak_memory_bytes();
   json["machine"] = processor_name();
   json["commit"] = build_commit();
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace);  // a path may be anything
+}
+
+Status may_hold_report(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error) || std::filesystem::is_empty(path, error))
+    return {};
+  std::ifstream file(path, std::ios::binary);
+  const OrderedJson found = OrderedJson::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (found.is_object() && found.contains("run") && found.contains("commit")) return {};
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("--report: '{}' holds something else than a report, expected an earlier "
+                           "report, an empty file or none",
+                           path)};
 }
 
 }  // namespace pando::cli

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/run_options.h"
 #include "cli/words.h"
 #include "pando/batch.h"
 
@@ -31,6 +32,9 @@ std::string footer(const RunRecord& run, const Words& words, const EngineOptions
 
 // The whole report as JSON. `compared` may be null.
 std::string report_json(const RunRecord& run, const RunRecord* compared, const Engine& engine,
-                        const std::string& input);
+                        const RunOptions& options);
+
+// kInvalidArgument for a file that holds something else than a report, which would be lost.
+Status may_hold_report(const std::string& path);
 
 }  // namespace pando::cli

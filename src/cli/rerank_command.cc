@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/files.h"
+#include "cli/prompt_text.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
 #include "cli/say.h"
@@ -27,6 +28,20 @@ struct RerankCommandOptions {
 
 std::string text_of(const nlohmann::json& id) {
   return id.is_string() ? id.get<std::string>() : id.dump();
+}
+
+// Whether a run may take the place of a file: of none, an empty one, or an earlier run.
+Status may_hold_run(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error) || std::filesystem::is_empty(path, error))
+    return {};
+  std::string query, q0, document, rank, score, tag;
+  std::ifstream file(path);
+  if (file >> query >> q0 >> document >> rank >> score >> tag && q0 == "Q0") return {};
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("--trec-run: '{}' holds something else than a TREC run, expected an "
+                           "earlier run, an empty file or none",
+                           path)};
 }
 
 // From the file of answers, which has those of earlier runs too.
@@ -92,6 +107,14 @@ int rerank_batch(RerankCommandOptions& o) {
     report_error("--trec-run and --qrels read the answers again: expected a file for --output");
     return kUsage;
   }
+  if (const Result<OutputForm> form = output_form(o.run.output);
+      wants_report && form && (form->gzip || form->format != OutputFormat::kJsonLines)) {
+    report_error(
+        fmt::format("--trec-run and --qrels read the answers again: '{}' is no file of "
+                    "JSON lines, as .jsonl",
+                    o.run.output));
+    return kUsage;
+  }
   const int top = o.run.batch.top;
   if (!o.qrels.empty() && top > 0 && top < kDepth) {
     report_error(
@@ -100,14 +123,17 @@ int rerank_batch(RerankCommandOptions& o) {
                     top, kDepth, kDepth));
     return kUsage;
   }
-  if (!o.trec_run.empty())
-    if (Status status = run.open(o.trec_run); !status) return report_error(status.error().message);
   for (const std::string& other : {o.run.input, o.run.output, o.run.report, o.qrels})
     if (same_file(o.trec_run, other)) {
       report_error(fmt::format("'{}' is named twice, expected a file of its own for --trec-run",
                                o.trec_run));
       return kUsage;
     }
+  if (!o.trec_run.empty()) {
+    Status status = may_hold_run(o.trec_run);
+    if (status) status = run.open(o.trec_run);
+    if (!status) return report_error(status.error().message);
+  }
   if (!o.qrels.empty()) {
     std::ifstream file(o.qrels);
     if (!file) return report_error(fmt::format("cannot read '{}'", o.qrels));
@@ -132,12 +158,17 @@ Command add_rerank(CLI::App& app) {
   RerankOptions& rerank = run.batch.rerank;
   const CLI::Option* instruction =
       app.add_option("--instruction", rerank.instruction, "What relevance means")
+          ->transform(unescaped())
           ->capture_default_str();
-  app.add_option("--template", rerank.prompt_template,
-                 "A text with {instruction}, {query} and {document}")
+  add_template_options(app, "A text with {instruction}, {query} and {document}",
+                       [&rerank](std::string text) { rerank.prompt_template = std::move(text); })
       ->default_str("that of Qwen3-Reranker");
-  app.add_option("--yes", rerank.yes, "The answer for a relevant document")->capture_default_str();
-  app.add_option("--no", rerank.no, "The answer for another")->capture_default_str();
+  app.add_option("--yes", rerank.yes, "The answer for a relevant document")
+      ->transform(unescaped())
+      ->capture_default_str();
+  app.add_option("--no", rerank.no, "The answer for another")
+      ->transform(unescaped())
+      ->capture_default_str();
   app.add_option("--top", run.batch.top, "So many documents of each query; 0: all")
       ->check(expect("0 or more", [](double x) { return x >= 0; }))
       ->capture_default_str();
@@ -146,13 +177,15 @@ Command add_rerank(CLI::App& app) {
   app.footer(
       "A score is p(yes) / (p(yes) + p(no)) behind the prompt; the highest comes first. Where the\n"
       "template begins with the query its documents share it, where it begins with the document\n"
-      "the queries do.\n"
+      "the queries do.\n" +
+      std::string(kEscapesHelp) +
       "Example:\n"
       "  pando rerank --model MODEL --input queries.jsonl --output ranks.jsonl --trec-run run.txt\n"
       "Input lines: {\"id\": \"q1\", \"query\": \"...\", \"documents\": [\"...\", {\"id\": \"d7\", "
       "\"text\": \"...\"}]}\n"
-      "Output lines: {\"id\", \"results\": [{\"index\", \"id\"?, \"score\"}, ...], "
-      "\"prompt_tokens\"}.");
+      "Output lines: {\"id\", \"results\": [{\"index\", \"id\"?, \"score\", \"mass\"}, "
+      "...], \"prompt_tokens\"}; mass is\np(yes) + p(no): where it is small the model answers "
+      "something else, and the score says little.");
   return [options, instruction] {
     options->has_instruction = instruction->count() > 0;
     return rerank_batch(*options);

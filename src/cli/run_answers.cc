@@ -32,7 +32,7 @@ Status may_write(const RunOptions& o, const OutputFile& output) {
 Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFile* output) {
   if (output == nullptr || !output->is_regular()) {
     std::ostream& stream = output == nullptr ? nowhere() : output->begin();
-    return Answers{std::make_unique<AnswerStream>(stream)};
+    return Answers{std::make_unique<AnswerStream>(stream, output != nullptr && o.form.gzip)};
   }
   const Result<AnswerFile::Settings> settings = run_settings(o, engine);
   if (!settings) return settings.error();
@@ -45,10 +45,14 @@ Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFi
         counted((*file)->n_earlier(), words_of(o.batch.task).outputs));
   if (!(*file)->was_finished()) return Answers{std::move(*file)};
   if (!o.quiet)
-    say("'{}' is finished, with {} lines or questions left out: nothing is left to answer, "
-        "and no report is written\n",
+    say("'{}' is finished, with {} lines or questions left out: nothing is left to answer\n",
         o.output, (*file)->n_left_out());
-  return Answers{nullptr, (*file)->n_left_out()};
+  Answers finished{nullptr, (*file)->n_left_out()};
+  if ((*file)->summary().empty()) return finished;
+  Result<BatchSummary> summary = read_finished_summary((*file)->summary());
+  if (!summary) return summary.error();
+  finished.summary = std::move(*summary);
+  return finished;
 }
 
 }  // namespace pando::cli

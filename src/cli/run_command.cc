@@ -1,6 +1,5 @@
 // `pando run` and `pando verify`, and how every batch is run.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -55,6 +54,8 @@ class RunCommand {
       return report_error(status.error().message);
     if (Status status = may_write(o_, output); !status) return report_error(status.error().message);
     if (!o_.report.empty()) {
+      if (Status status = may_hold_report(o_.report); !status)
+        return report_error(status.error().message);
       if (Status status = report.open(o_.report); !status)
         return report_error(status.error().message);
       if (same_file(o_.output, o_.report))
@@ -87,7 +88,7 @@ class RunCommand {
     if (comparison_ && exact && comparison_->n_alone() > 0)
       return report_error(fmt::format("{} and {} did not answer the same questions", first.sharing,
                                       second.sharing));
-    return o_.verify > 0 ? verify_answers(o_, *model, hashes_, code) : code;
+    return o_.verify > 0 ? verify_answers(o_, *model, hashes_, first.summary, code) : code;
   }
 
  private:
@@ -129,13 +130,13 @@ class RunCommand {
     if (!engine) return refuse(engine.error());
     const Result<Answers> answers = open_answers(o_, **engine, output);
     if (!answers) return report_error(answers.error().message);
-    if (answers->sink == nullptr) return answers->n_left_out > 0 ? kIncomplete : kOk;
+    if (answers->sink == nullptr) return take_finished(*answers, record, **engine);
 
     const bool is_second = !runs_.empty();
     const StopSignal stop;
     BatchOptions batch = o_.batch;
     batch.stop = &stop.flag();
-    ProgressLine progress(!quiet && isatty(STDERR_FILENO) != 0, words_.outputs);
+    ProgressLine progress(quiet, words_.outputs);
     EngineStats told;
     bool said_so = false;
     batch.on_progress = [&](const BatchProgress& now) {
@@ -182,9 +183,24 @@ class RunCommand {
     signal_ = stop.signal();
     options_ = (*engine)->options();
     runs_.push_back(record);
-    last_report_ =
-        report_json(runs_.front(), is_second ? &runs_.back() : nullptr, **engine, o_.input);
+    last_report_ = report_json(runs_.front(), is_second ? &runs_.back() : nullptr, **engine, o_);
     return summary->bad_lines + summary->failed > 0 ? kIncomplete : kOk;
+  }
+
+  // A run that is finished already: what it kept of its summary, for scores and report.
+  int take_finished(const Answers& answers, RunRecord& record, const Engine& engine) {
+    const int code = answers.n_left_out > 0 ? kIncomplete : kOk;
+    if (!answers.summary) {
+      if (!o_.report.empty() && !o_.quiet)
+        say("pando: its journal has no summary, so that no report can be written\n");
+      return code;
+    }
+    record.summary = *answers.summary;
+    was_finished_ = true;
+    options_ = engine.options();
+    runs_.push_back(record);
+    last_report_ = report_json(record, nullptr, engine, o_);
+    return code;
   }
 
   // What happened since it was told last.
@@ -217,10 +233,13 @@ class RunCommand {
   void print_summary(const RunRecord& first, const RunRecord& second) const {
     if (o_.quiet) return;
     for (const auto& [place, text] : shown_.texts()) say("{}\n", text);
-    say("{}\n", footer(first, words_, options_));
+    if (!was_finished_) say("{}\n", footer(first, words_, options_));
     const BatchSummary& s = first.summary;
     say("{}", score_table(first));
-    if (!o_.batch.group_by.empty() && s.scores.groups().empty())
+    if (s.group_by != o_.batch.group_by)
+      say("scores are by {}, as the run that finished was asked\n",
+          s.group_by.empty() ? "no field" : "'" + s.group_by + "'");
+    else if (!o_.batch.group_by.empty() && s.scores.groups().empty())
       say("no scored answer has '{}' in its metadata\n", o_.batch.group_by);
     if (s.lines == 0) say("the input has no lines\n");
     if (s.bad_lines + s.failed + s.skipped + s.cut > 0)
@@ -262,6 +281,7 @@ class RunCommand {
   EngineOptions options_;  // as the engine filled them in
   std::vector<RunRecord> runs_;
   std::string last_report_;
+  bool was_finished_ = false;  // by an earlier run
 };
 
 }  // namespace

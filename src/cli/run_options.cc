@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
 #include "cli/answer_options.h"
+#include "cli/prompt_text.h"
 #include "pando/sharing.h"
 
 namespace pando::cli {
@@ -81,6 +86,12 @@ void add_engine_options(CLI::App& app, RunOptions& o) {
   app.add_option("--sharing", o.model.engine.sharing, sharing_help())
       ->check(planner_name())
       ->capture_default_str();
+  app.add_option(
+         "--max-running", o.model.engine.max_running,
+         "Answers that are computed at a time at most. Few come sooner, so that a run that is "
+         "killed loses less; many are faster in all")
+      ->check(expect("at least 1", [](double x) { return x >= 1; }))
+      ->capture_default_str();
   CLI::Option* quiet = app.add_flag("--quiet", o.quiet, "No progress and no summary");
   app.add_flag("--verbose", o.verbose,
                "Say what every answer shared, what was evicted or preempted and why, and of every\n"
@@ -90,14 +101,24 @@ void add_engine_options(CLI::App& app, RunOptions& o) {
 
 void add_input_options(CLI::App& app, RunOptions& o) {
   const bool takes_tables = may_be_table(o.batch.task);
-  app.add_option("--input", o.input,
-                 takes_tables ? "File of JSON lines, CSV or TSV, or - for standard input"
-                              : "File of JSON lines, or - for standard input")
+  app.add_option(
+         "--input", o.input,
+         takes_tables
+             ? "File of JSON lines, an array of JSON, CSV or TSV, or - for standard input; may be "
+               "packed by gzip or zstd"
+             : "File of JSON lines or an array of JSON, or - for standard input; may "
+               "be packed by gzip or zstd")
       ->required();
   if (takes_tables)
     app.add_option("--format", o.format, "jsonl, csv or tsv; auto: by the name of --input")
         ->check(CLI::IsMember({"auto", "jsonl", "csv", "tsv"}))
         ->capture_default_str();
+  app.add_option(
+         "--columns", o.columns,
+         "Where fields are found under other names: question=Q,context=Doc takes column, or "
+         "field, Q for the question")
+      ->allow_extra_args(false)
+      ->type_name("NAME=COLUMN,...");
   const bool splits = o.batch.task == BatchTask::kAnswer;
   std::vector<std::string> ways = {"error", "skip", "truncate-middle"};
   if (splits) ways.emplace_back("split");
@@ -117,7 +138,11 @@ void add_output_options(CLI::App& app, RunOptions& o) {
       ->expected(0, 1)
       ->type_name("[N]")
       ->check(at_least_one());
-  app.add_option("--output", o.output, "JSONL file, or - for standard output")
+  app.add_option(
+         "--output", o.output,
+         "File for the answers, or - for standard output. Its ending decides: .csv and .tsv "
+         "are tables; .jsonl, .json, .ndjson, .txt or none JSON lines; each may have .gz "
+         "behind it")
       ->capture_default_str();
   CLI::Option* resume =
       app.add_flag("--resume", o.resume,
@@ -125,7 +150,8 @@ void add_output_options(CLI::App& app, RunOptions& o) {
   app.add_flag("--overwrite", o.overwrite, "Begin anew: what --output has is lost")
       ->excludes(resume);
   app.add_flag("--ordered", o.batch.ordered, "Answers in the order of the input");
-  app.add_option("--report", o.report, "File for the run's report, JSON");
+  app.add_option("--report", o.report,
+                 "File for the run's report, JSON; it replaces nothing but an earlier report");
   app.add_option(
          "--compare", o.compare,
          fmt::format("Run a second time with this sharing: speeds, and every bit of what "
@@ -137,6 +163,11 @@ void add_output_options(CLI::App& app, RunOptions& o) {
 void add_run_options(CLI::App& app, RunOptions& o) {
   add_asking(app, o);
   add_output_options(app, o);
+  app.add_option("--with", o.with,
+                 "Fields, or columns, of each answer besides its own: question (its text), answers "
+                 "(the references), scores, prompt (as the model got it); several with commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"question", "answers", "scores", "prompt"}));
   app.add_option("--group-by", o.batch.group_by,
                  "Scores also by the values of this field of the metadata");
   app.add_option("--show", o.show,
@@ -148,6 +179,7 @@ void add_run_options(CLI::App& app, RunOptions& o) {
                  "every bit of their logits: 1%, for example")
       ->transform(share());
   app.footer(
+      std::string(kEscapesHelp) +
       "Examples:\n"
       "  pando run --model MODEL --input questions.jsonl --output answers.jsonl\n"
       "  pando run --model MODEL --input questions.jsonl --output answers.jsonl --resume\n"
@@ -174,6 +206,7 @@ void add_verify_options(CLI::App& app, RunOptions& o) {
       ->transform(share())
       ->default_str("5%");
   app.footer(
+      std::string(kEscapesHelp) +
       "Answers the input's questions, all together and sharing what they can; then asks some of\n"
       "them again, one by one, with nothing shared, and compares every bit of their logits.\n"
       "Ends with 0 where all are equal, with 1 where one is not, with 3 where questions were left "
@@ -188,6 +221,28 @@ Status wrong(fmt::format_string<Args...> text, Args&&... args) {
   return Error{ErrorCode::kInvalidArgument, fmt::format(text, std::forward<Args>(args)...)};
 }
 
+// "NAME=COLUMN,NAME=COLUMN": a comma ends a column's name only where another pair follows.
+Status read_columns(const std::vector<std::string>& given,
+                    std::map<std::string, std::string>& columns) {
+  for (const std::string& text : given)
+    for (size_t at = 0; at < text.size();) {
+      const size_t equals = text.find('=', at);
+      if (equals == std::string::npos || equals == at)
+        return wrong("--columns: '{}', expected NAME=COLUMN as in question=Q", text.substr(at));
+      const size_t next = text.find('=', equals + 1);
+      const size_t comma = next == std::string::npos ? next : text.rfind(',', next);
+      const size_t end = std::min(comma > equals ? comma : text.size(), text.size());
+      const std::string name = text.substr(at, equals - at),
+                        column = text.substr(equals + 1, end - equals - 1);
+      const auto is_taken = [&](const auto& other) { return other.second == column; };
+      if (columns.contains(name) || std::ranges::any_of(columns, is_taken))
+        return wrong("--columns: '{}' and '{}': one of them is there twice", name, column);
+      columns[name] = column;
+      at = end + 1;
+    }
+  return {};
+}
+
 }  // namespace
 
 Status settle(RunOptions& o) {
@@ -200,9 +255,8 @@ Status settle(RunOptions& o) {
   if (asked.chat_options.thinking && !asked.chat) return wrong("--thinking goes with --chat");
   if (!asked.choices.empty() && asked.sampling.n != 1)
     return wrong("--n: {}, expected 1 with --choice", asked.sampling.n);
-  const auto has = [&](const char* field) {
-    return asked.prompt_template.find(field) != std::string::npos;
-  };
+  const std::string text = asked.template_text();
+  const auto has = [&](const char* field) { return text.find(field) != std::string::npos; };
   if (!has("{question}")) return wrong("--template has no {{question}} in it");
   if (!asked.instruction.empty() && !asked.chat && !has("{instruction}"))
     return wrong("--template has no {{instruction}} in it, so that of --instruction would be lost");
@@ -212,9 +266,23 @@ Status settle(RunOptions& o) {
     return wrong("--resume does not go with {}: it answers only what is left",
                  o.compare.empty() ? "--verify" : "--compare");
   if (o.verify > 0 || !o.compare.empty()) o.batch.defaults.logits_hash = true;
+  const Result<OutputForm> form = output_form(o.output);
+  if (!form) return wrong("--output: {}", form.error().message);
+  o.form = *form;
+  o.batch.output = form->format;
+  for (const std::string& name : o.with) {
+    ExtraFields& with = o.batch.with;
+    (name == "question"  ? with.question
+     : name == "answers" ? with.answers
+     : name == "scores"  ? with.scores
+                         : with.prompt) = true;
+  }
+  if (Status status = read_columns(o.columns, o.batch.columns); !status) return status;
+  const std::filesystem::path input(o.input);
+  const bool is_packed = input.extension() == ".gz" || input.extension() == ".zst";
+  const std::string ending = (is_packed ? input.stem() : input).extension();
   const auto is = [&](const char* format) {
-    return o.format == format ||
-           (o.format == "auto" && o.input.ends_with(fmt::format(".{}", format)));
+    return o.format == format || (o.format == "auto" && ending == fmt::format(".{}", format));
   };
   o.batch.format = is("csv")   ? InputFormat::kCsv
                    : is("tsv") ? InputFormat::kTsv

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/generation_defaults.h"
 #include "cli/model_options.h"
@@ -14,6 +15,8 @@ struct RunOptions {
   ModelArguments model;
   std::string input;
   std::string format = "auto";
+  std::vector<std::string> columns;  // NAME=COLUMN, as they were given
+  std::vector<std::string> with;     // names of ExtraFields
   std::string output = "-";
   bool resume = false;
   bool overwrite = false;
@@ -27,6 +30,7 @@ struct RunOptions {
   bool verbose = false;
   bool generation_config = false;
   IsGiven given;
+  OutputForm form;  // of `output`
   BatchOptions batch;
 };
 

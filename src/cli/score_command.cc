@@ -1,6 +1,5 @@
 // `pando score`: what a model makes of given texts.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <iterator>
@@ -34,7 +33,7 @@ int score_text(const ScoreOptions& o) {
   if (Status status = check_perplexity_options(**engine, o.perplexity); !status)
     return refuse(status.error());
   const auto start = std::chrono::steady_clock::now();
-  ProgressLine progress(!o.run.quiet && isatty(STDERR_FILENO) != 0);
+  ProgressLine progress(o.run.quiet);
   PerplexityOptions options = o.perplexity;
   options.on_progress = [&](const Perplexity& so_far, double share) {
     progress.show(fmt::format("{:.0f}%, {} tokens, perplexity {:.3f} so far", 100 * share,

@@ -72,7 +72,7 @@ int detokenize(const Options& o) {
 Command add_tokenize(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_tokenizer_options(app, options->model);
-  app.add_option("text", options->words, "The text; without it standard input");
+  app.add_option("text", options->words, "The text, as it is; without it standard input");
   app.add_flag("--pieces", options->pieces, "A line for each token, with its text");
   app.add_flag("--no-bos", options->no_bos, "No beginning-of-sequence token");
   app.footer(

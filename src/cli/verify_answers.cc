@@ -31,7 +31,7 @@ bool wants_hash(const RunOptions& o, const AnswerKey& key, const Hashes& so_far)
 }
 
 int verify_answers(const RunOptions& o, const std::shared_ptr<const Model>& model, Hashes& hashes,
-                   int code) {
+                   const BatchSummary& run, int code) {
   const AnswerKey first = first_answer(hashes);
   std::erase_if(hashes, [&](const auto& entry) {
     return !in_sample(o.verify, entry.first) && entry.first != first;
@@ -51,9 +51,13 @@ int verify_answers(const RunOptions& o, const std::shared_ptr<const Model>& mode
                                     counted(verified->answers, "answers"),
                                     verified->different.size(), verified->different.front()));
   if (!o.quiet)
-    say("verified: {} again, alone and unshared, in {:.2f} s: {}\n",
+    say("verified: {} again, alone and unshared, in {:.2f} s: {}{}\n",
         counted(verified->answers, "answers"), verified->seconds,
-        verified->answers > 0 ? "all bits equal" : "there was none to ask");
+        verified->answers > 0 ? "all bits equal" : "there was none to ask",
+        run.bad_lines + run.failed + run.skipped > 0
+            ? fmt::format("; without an answer to verify: {} bad lines, {} questions",
+                          run.bad_lines, run.failed + run.skipped)
+            : "");
   return code;
 }
 

@@ -33,8 +33,9 @@ Result<std::vector<Token>> encode_prompt(const Model& model, const Request& requ
     if (const auto around = tokenizer.encode("", /*add_bos=*/true); around)
       n_before = around->size() - n_behind;
   }
-  const size_t n_around = std::min(n_before + n_behind, most);
-  const auto n_cut = static_cast<std::ptrdiff_t>(tokens->size() - std::max(most, n_around));
+  // What stands around the text stays, be it more than was asked for.
+  const size_t n_left = std::min(std::max(most, n_before + n_behind), tokens->size());
+  const auto n_cut = static_cast<std::ptrdiff_t>(tokens->size() - n_left);
   const auto first = request.truncate_at_end
                          ? tokens->end() - static_cast<std::ptrdiff_t>(n_behind) - n_cut
                          : tokens->begin() + static_cast<std::ptrdiff_t>(n_before);

@@ -145,4 +145,11 @@ Result<MeasuredSteps> saved_steps(const fs::path& folder, const Model& model,
   return *std::move(kept);
 }
 
+Result<double> predicted_seconds(const std::string& costs, const StepWork& work) {
+  const Result<Predictor> predictor = Predictor::from_json(costs, "step costs");
+  if (!predictor) return predictor.error();
+  return predictor->seconds(
+      {.rows = work.rows, .outputs = work.outputs, .keys = work.keys, .reads = work.reads});
+}
+
 }  // namespace pando

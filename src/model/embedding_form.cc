@@ -89,7 +89,9 @@ Result<EmbeddingForm> read_modules(const fs::path& directory) {
     if (kind == "Normalize") {
       form.normalise = true;
     } else if (kind == "Pooling") {
-      const std::string folder = module.value("path", "");
+      FieldReader of_module(module, path.string());
+      const std::string folder = of_module.string("path", "");
+      if (Status status = of_module.status(); !status) return status.error();
       if (fs::path(folder).filename() != folder || folder == "..")
         return bad_file("{}: 'path' is '{}', expected the name of a folder in the same directory",
                         path.string(), folder);

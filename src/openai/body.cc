@@ -278,6 +278,7 @@ class Parser {
     std::vector<std::string> names = {type};
     if (type == "document") names.emplace_back("passage");
     if (type == "passage") names.emplace_back("document");
+    embed.prompt = "";
     for (const std::string& name : names)
       if (const auto found = embed.prompts.find(name); found != embed.prompts.end())
         embed.prompt = found->second;

@@ -68,7 +68,9 @@ class RerankJob : public PairsJob {
     const bool is_list = asked_.form == RankingForm::kList;
     OrderedJson results = OrderedJson::array();
     for (const size_t i : order) {
-      const double p = of_documents[i];
+      // A logit of 0 or 1 has no number in JSON.
+      const double p =
+          asked_.as_logit ? std::clamp(of_documents[i], 0x1p-1022, 1 - 0x1p-53) : of_documents[i];
       OrderedJson result = {{"index", i}};
       result[is_list ? "score" : "relevance_score"] =
           asked_.as_logit ? std::log(p) - std::log1p(-p) : p;

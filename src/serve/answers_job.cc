@@ -27,7 +27,7 @@ size_t n_times(const std::string& text, std::string_view field) {
 
 // Bytes of the prompt that a question gets.
 size_t prompt_bytes(const AnswerOptions& options, size_t n_context, size_t n_question) {
-  const std::string& text = options.prompt_template;
+  const std::string text = options.template_text();
   return options.instruction.size() * (1 + n_times(text, "{instruction}")) + text.size() +
          n_context * n_times(text, "{context}") + n_question * n_times(text, "{question}");
 }
@@ -46,7 +46,7 @@ class AnswersJob : public openai::Job {
     const size_t index = question_of_[request];
     const BatchQuestion& question = line_.questions[index];
     const AnswerOptions& options = line_.options;
-    const std::string& text = options.prompt_template;
+    const std::string text = options.template_text();
     const std::string of_question = place_in("questions", index);
     std::string longest = of_question;
     size_t n_most = question.text.size() * n_times(text, "{question}");
@@ -58,7 +58,7 @@ class AnswersJob : public openai::Job {
     weigh("context", context_bytes() * n_times(text, "{context}"));
     weigh("instruction",
           options.instruction.size() * (options.chat ? 1 : n_times(text, "{instruction}")));
-    if (text != AnswerOptions::default_prompt_template()) weigh("template", text.size());
+    if (options.prompt_template) weigh("template", text.size());
     if (!question.choices.empty()) {
       const size_t n_earlier = places_[index].first;
       const size_t choice = first_of(std::span(requests).subspan(n_earlier), request - n_earlier);

@@ -9,16 +9,21 @@
 
 namespace pando {
 
-std::string AnswerOptions::default_prompt_template() {
-  return "{instruction}{context}\n\nQuestion: {question}\nAnswer:";
+std::string AnswerOptions::default_prompt_template(bool has_instruction) {
+  return std::string(has_instruction ? "{instruction}\n\n" : "") +
+         "{context}\n\nQuestion: {question}\nAnswer:";
+}
+
+std::string AnswerOptions::template_text() const {
+  return prompt_template ? *prompt_template
+                         : default_prompt_template(!instruction.empty() && !chat);
 }
 
 std::string render_prompt(const AnswerOptions& options, const std::string& context,
                           const std::string& question) {
-  const std::string instruction = options.instruction.empty() ? "" : options.instruction + "\n\n";
   return fill_in(
-      options.prompt_template,
-      {{"{instruction}", instruction}, {"{context}", context}, {"{question}", question}});
+      options.template_text(),
+      {{"{instruction}", options.instruction}, {"{context}", context}, {"{question}", question}});
 }
 
 Request question_request(const AnswerOptions& options, const std::string& context,

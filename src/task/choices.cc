@@ -64,6 +64,21 @@ Result<std::vector<Request>> choice_requests(const Model& model, const Request& 
   return requests;
 }
 
+size_t likeliest(std::span<const double> logprobs) {
+  return static_cast<size_t>(std::ranges::max_element(logprobs) - logprobs.begin());
+}
+
+size_t likeliest_per_byte(std::span<const std::string> choices, std::span<const double> logprobs) {
+  std::vector<double> per_byte;
+  for (size_t i = 0; i < logprobs.size(); ++i) {
+    const auto begin = std::ranges::find_if_not(choices[i], is_space);
+    const auto n_bytes =
+        begin == choices[i].end() ? std::ssize(choices[i]) : choices[i].end() - begin;
+    per_byte.push_back(logprobs[i] / static_cast<double>(n_bytes));
+  }
+  return likeliest(per_byte);
+}
+
 Completion likeliest_choice(const std::vector<std::string>& choices,
                             std::span<const std::vector<Completion>> completions) {
   const std::vector<Completion> scored = taken_apart(completions);
@@ -72,8 +87,7 @@ Completion likeliest_choice(const std::vector<std::string>& choices,
     answer.choice_logprobs.push_back(continuation_score(completion).logprob);
     answer.logits_hash = mix64(answer.logits_hash ^ completion.logits_hash);
   }
-  const auto best = std::max_element(answer.choice_logprobs.begin(), answer.choice_logprobs.end()) -
-                    answer.choice_logprobs.begin();
+  const size_t best = likeliest(answer.choice_logprobs);
   answer.text = choices[best];
   answer.logprobs = scored[best].prompt_logprobs;
   for (const TokenLogprob& token : answer.logprobs) answer.tokens.push_back(token.token);

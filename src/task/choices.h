@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pando/model.h"
@@ -17,6 +18,11 @@ Status check_choices(const Request& question, std::span<const std::string> choic
 // and continuation_requests.
 Result<std::vector<Request>> choice_requests(const Model& model, const Request& question,
                                              const std::vector<std::string>& choices);
+
+// The index of the largest ln p, and of the largest for each byte of its choice without the white
+// space that it begins with (as lm-eval's acc_norm); the first among equals.
+size_t likeliest(std::span<const double> logprobs);
+size_t likeliest_per_byte(std::span<const std::string> choices, std::span<const double> logprobs);
 
 // The answer, from the completions of these requests in order; the first one among equals.
 Completion likeliest_choice(const std::vector<std::string>& choices,

@@ -2,8 +2,10 @@
 #include "pando/answer_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <fstream>
 #include <iterator>
 
@@ -64,6 +66,30 @@ TEST_F(AnswerFileTest, WhatWasWrittenIsFound) {
   EXPECT_EQ(*file->read(*file->find(1, 0)), "a\n");
 }
 
+// A disk that is full in the middle of an answer.
+TEST_F(AnswerFileTest, WhatCouldNotBeWrittenIsNotWrittenTwice) {
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  {
+    auto file = AnswerFile::create(path_, kSettings);
+    ASSERT_TRUE(file.ok());
+    (*file)->append({.line = 1, .n_answers = 1}, "a\n");
+    ASSERT_TRUE((*file)->flush().ok());
+    const rlimit small{.rlim_cur = 1000, .rlim_max = limit.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    (*file)->append({.line = 2, .n_answers = 1}, std::string(2000, 'b') + "\n");
+    EXPECT_EQ((*file)->commit().error().code, ErrorCode::kIo);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    EXPECT_TRUE((*file)->flush().ok()) << "nothing is left to write";
+    EXPECT_EQ(contents(path_).size(), 1000u);
+  }
+  std::signal(SIGXFSZ, old_handler);
+  const auto file = resumed();
+  EXPECT_EQ(file->n_earlier(), 1u);
+  EXPECT_EQ(contents(path_), "a\n");
+}
+
 TEST_F(AnswerFileTest, ATornJournalAtEveryByte) {
   write_three();
   const std::string answers = contents(path_), journal = contents(journal_);
@@ -122,7 +148,7 @@ TEST_F(AnswerFileTest, WhatAFileHoldsIsNotOverwrittenUnlessAskedFor) {
   EXPECT_EQ(said(false), of_run);
   EXPECT_EQ(contents(path_), "b\na\nc\nd\n");
   EXPECT_EQ(resumed()->n_earlier(), 4u);
-  EXPECT_TRUE(resumed()->finish(3).ok());
+  EXPECT_TRUE(resumed()->finish(3, "{\"lines\":4}").ok());
   EXPECT_EQ(said(false), of_run);
   EXPECT_TRUE(resumed()->was_finished());
 
@@ -141,16 +167,17 @@ TEST_F(AnswerFileTest, WhatAFileHoldsIsNotOverwrittenUnlessAskedFor) {
 
 TEST_F(AnswerFileTest, AFinishedRunIsKept) {
   write_three();
-  EXPECT_TRUE(resumed()->finish(3).ok());
+  EXPECT_TRUE(resumed()->finish(3, "{\"lines\":4}").ok());
   EXPECT_TRUE(resumed()->was_finished());
   EXPECT_EQ(resumed()->n_left_out(), 3u);
+  EXPECT_EQ(resumed()->summary(), "{\"lines\":4}");
   EXPECT_EQ(contents(path_), "b\na\nc\nd\n");
   EXPECT_LT(contents(journal_).size(), 200u);
 }
 
 TEST_F(AnswerFileTest, AFinishedRunWithoutItsAnswersIsAnError) {
   write_three();
-  EXPECT_TRUE(resumed()->finish(0).ok());
+  EXPECT_TRUE(resumed()->finish(0, "").ok());
   fs::resize_file(path_, 4);
   EXPECT_NE(refused().find("has 4 bytes, expected the 8 of a run that is finished"),
             std::string::npos);

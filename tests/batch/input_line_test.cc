@@ -102,7 +102,7 @@ TEST(InputLine, IdsStayAsTheyWere) {
     const std::string expected = std::string(id) == "\"\\u00e4\\n\"" ? "\"ä\\n\"" : id;
     EXPECT_EQ(line.id_json, expected);
     const std::string output =
-        output_line(line, line.questions[0], Completion{}, *testing::tiny_model());
+        written(output_object(line, line.questions[0], Completion{}, *testing::tiny_model()));
     EXPECT_TRUE(output.starts_with("{\"id\":" + expected + ",\"question_id\":" + expected +
                                    ",\"text\":\"\","))
         << output;

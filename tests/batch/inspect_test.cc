@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "engine/model_parts.h"
 #include "engine/tiny_engine.h"
 
 namespace pando::testing {
@@ -41,6 +42,19 @@ not json
   options.defaults.prompt_template = "{context}|{question}";
   const auto summary = run_batch(*open_tiny(), in, 0, out, options);
   EXPECT_EQ(summary->stats.prefill_rows, found.distinct_tokens);
+}
+
+// Token p of a prompt sees p + 1 positions, a shared one once.
+TEST(Inspect, CountsAttention) {
+  const Inspection found =
+      inspected(R"({"context": "A context.", "questions": ["One?", "Two?"], "max_tokens": 5})");
+  const double n = 15, n_shared = 11;  // "A context.|"
+  EXPECT_EQ(found.prompt_keys, 2 * n * (n + 1) / 2);
+  EXPECT_EQ(found.distinct_keys, 2 * n * (n + 1) / 2 - n_shared * (n_shared + 1) / 2);
+  EXPECT_EQ(found.answer_keys, 2 * (16 + 17 + 18 + 19 + 20));
+  EXPECT_EQ(found.answers, 2u);
+  const model::ModelConfig& config = tiny_model()->parts().weights.config;
+  EXPECT_EQ(found.flops_per_key, 4.0 * config.n_layers() * config.n_heads * config.head_dim);
 }
 
 TEST(Inspect, WhereSharingStops) {

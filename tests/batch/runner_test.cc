@@ -20,6 +20,7 @@ struct Ran {
   Result<BatchSummary> summary;
   std::vector<Json> lines;
   std::vector<std::string> problems;
+  std::string text = {};  // the lines as they are
 };
 
 BatchOptions batch_options() {
@@ -41,6 +42,7 @@ Ran run(const std::string& input, BatchOptions options = batch_options(),
   std::istringstream lines(out.str());
   for (std::string line; std::getline(lines, line);) ran.lines.push_back(Json::parse(line));
   ran.problems = problems;
+  ran.text = out.str();
   return ran;
 }
 
@@ -369,6 +371,18 @@ TEST(Batch, AQuestionWithMoreAnswersThanAreOpenAtATime) {
     EXPECT_EQ(ran.summary->answers, 11u);
     EXPECT_TRUE(ran.problems.empty());
   }
+}
+
+TEST(Batch, WholeNumbersOfAnySizeComeBackAsTheyWere) {
+  const Ran ran = run(
+      R"({"id": 123456789012345678901234567890, "prompt": "P", "metadata": {"n": -98765432109876543210987, "x": 1.5, "y": 18446744073709551615}})"
+      "\n");
+  ASSERT_EQ(ran.lines.size(), 1u) << (ran.problems.empty() ? "" : ran.problems[0]);
+  EXPECT_NE(ran.text.find(R"("id":123456789012345678901234567890,)"), std::string::npos)
+      << ran.text;
+  EXPECT_NE(ran.text.find(R"({"n":-98765432109876543210987,"x":1.5,"y":18446744073709551615})"),
+            std::string::npos)
+      << ran.text;
 }
 
 TEST(Batch, MetadataComesBackAndGroupsScores) {

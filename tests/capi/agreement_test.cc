@@ -93,7 +93,8 @@ void expect_choices_alike(const std::string& prompt_template,
 }
 
 TEST(CAgreement, ChoicesAreThoseOfTheLibrary) {
-  expect_choices_alike(AnswerOptions::default_prompt_template(), {"yes", "no", "perhaps"});
+  expect_choices_alike(AnswerOptions::default_prompt_template(/*has_instruction=*/false),
+                       {"yes", "no", "perhaps"});
 }
 
 TEST(CAgreement, ChoicesOfSingleTokensAreThoseOfTheLibrary) {

@@ -76,7 +76,7 @@ TEST_F(LabTest, WithoutAttentionEverythingSaysWrong) {
       run("--input good.jsonl --sharing no_attention --output wrong.jsonl --report wrong.json");
   EXPECT_EQ(finished.code, kOk) << finished;
   EXPECT_TRUE(finished.says("WRONG, computed without attention: no_attention: ")) << finished;
-  EXPECT_TRUE(finished.says("WRONG, computed without attention: exact match ")) << finished;
+  EXPECT_TRUE(finished.says("WRONG, computed without attention: exact match")) << finished;
   const Json report = Json::parse(contents(at("wrong.json")));
   EXPECT_EQ(report["run"]["wrong"], "computed without attention");
 }

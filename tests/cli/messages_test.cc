@@ -63,19 +63,19 @@ TEST_F(MessagesTest, AWordWithoutAnOptionIsMostOftenTheInput) {
 
 TEST_F(MessagesTest, AnInputOfAnotherKindIsSaidOnce) {
   folder().write("story.txt", "Once upon a time\nthere was nobody.\n");
-  folder().write("lines.jsonl.gz", "\x1f\x8b\x08\n\n\n");
+  folder().write("lines.jsonl.bz2", "BZh91AY\n\n\n");
   const std::string model = " --model m --kv-memory 64MiB --threads 1 --input ";
   const std::string said = "cannot read the input: it is ";
   for (const char* command : {"run", "embed", "rerank", "score"}) {
     const Finished text = pando(command + model + "story.txt"),
-                   packed = pando(command + model + "lines.jsonl.gz");
+                   packed = pando(command + model + "lines.jsonl.bz2");
     EXPECT_EQ(text.code, 1) << text;
     EXPECT_EQ(std::count(text.err.begin(), text.err.end(), '\n'), 1) << text;
     EXPECT_TRUE(text.says(said + "text: its first line is 'Once upon a time', expected JSON lines"))
         << text;
     expect_says(packed, 1,
                 said +
-                    "a gzip file (hint: pipe it through gunzip -c), expected JSON "
+                    "a bzip2 file (hint: pipe it through bzip2 -dc), expected JSON "
                     "lines");
   }
   EXPECT_TRUE(pando("inspect m --input story.txt").says(said + "text")) << "inspect";

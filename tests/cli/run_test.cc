@@ -56,6 +56,7 @@ TEST_F(RunTest, WrongUsage) {
                                 "run --model m --input good.jsonl extra",
                                 "run --model m --input good.jsonl --sharing magic",
                                 "run --model m --input good.jsonl --max-tokens 0",
+                                "run --model m --input good.jsonl --max-running 0",
                                 "run --model '' --input good.jsonl",
                                 "run --model m --input good.jsonl --seed -1",
                                 "run --model m --input good.jsonl --thinking",
@@ -471,12 +472,15 @@ TEST_F(RunTest, AccuracyOfChoices) {
                  "{\"prompt\": \"P\", \"choices\": [\"A\"], \"answers\": [\"A\"]}\n"
                  "{\"prompt\": \"Q\", \"choices\": [\"B\"], \"answers\": [\"A\"]}\n");
   const Finished letters = run("--input letters.jsonl --report letters.json");
-  EXPECT_TRUE(letters.says("\naccuracy 50.00% (standard error 50.00%) over 2 choices\n"))
+  EXPECT_TRUE(
+      letters.says("\naccuracy 50.00% (standard error 50.00%), for each byte the same, over 2 "
+                   "choices\n"))
       << letters;
   const Json choice = Json::parse(contents(at("letters.json")))["run"]["scores"]["choice"];
   EXPECT_EQ(choice["answers"], 2);
   EXPECT_EQ(choice["accuracy"], 0.5);
   EXPECT_EQ(choice["standard_error"], 0.5);
+  EXPECT_EQ(choice["accuracy_norm"], 0.5);
 }
 
 TEST_F(RunTest, TokensOfATextAndBack) {

@@ -24,15 +24,16 @@ class TasksTest : public ProcessTest {
 TEST_F(TasksTest, DryRun) {
   write("dry.jsonl", "{\"query\": \"Q\", \"documents\": [\"One\", \"Two\"]}\n");
   write("qrels.txt", "1 0 1 1\n");
-  const Finished ranked = task("rerank",
-                               "--input dry.jsonl --dry-run 9 --output dry.out --trec-run dry.run "
-                               "--qrels qrels.txt --template '{query}|{document}'");
+  const Finished ranked =
+      task("rerank",
+           "--input dry.jsonl --dry-run 9 --output dry-out.jsonl --trec-run dry.run "
+           "--qrels qrels.txt --template '{query}|{document}'");
   EXPECT_EQ(ranked.code, 0) << ranked;
   EXPECT_NE(ranked.out.find("\nQ|Two\n== end of the prompt\nscored behind it: \"yes\" (3 tokens), "
                             "\"no\" (2 tokens)\n"),
             std::string::npos)
       << ranked;
-  EXPECT_FALSE(std::filesystem::exists(at("dry.out")));
+  EXPECT_FALSE(std::filesystem::exists(at("dry-out.jsonl")));
   EXPECT_FALSE(std::filesystem::exists(at("dry.run")));
   write("dry.txt", "A text.");
   EXPECT_EQ(task("score", "--perplexity dry.txt --dry-run").code, 2);
@@ -147,7 +148,7 @@ TEST_F(TasksTest, ARunTakesTheOldOnesPlaceAtItsEnd) {
   write("bad.jsonl",
         "{\"id\": \"q\", \"query\": \"q\", \"documents\": [\"d\"]}\n"
         "{\"id\": \"a b\", \"query\": \"q\", \"documents\": [\"d\"]}\n");
-  write("old.txt", "an earlier run\n");
+  write("old.txt", "p Q0 d 1 0.5 earlier\n");
   const auto run = [&](const std::string& input) {
     return task("rerank",
                 fmt::format("--input {} --output o-{} --resume --trec-run old.txt", input, input));
@@ -157,7 +158,7 @@ TEST_F(TasksTest, ARunTakesTheOldOnesPlaceAtItsEnd) {
   for (const char* input : {"bad.jsonl", "nowhere.jsonl"}) {
     const Finished failed = run(input);
     EXPECT_EQ(failed.code, 1) << failed;
-    EXPECT_EQ(contents(at("old.txt")), "an earlier run\n") << input;
+    EXPECT_EQ(contents(at("old.txt")), "p Q0 d 1 0.5 earlier\n") << input;
     EXPECT_FALSE(std::filesystem::exists(at("old.txt.new"))) << input;
   }
   EXPECT_EQ(run("one.jsonl").code, 0);
@@ -224,7 +225,7 @@ TEST_F(TasksTest, ARunOfEarlierAnswersHasOneWordForEachName) {
          "two documents are '0' in a TREC run"}}) {
     const std::string input = fmt::format("{}-first.jsonl", name);
     write(input, fmt::format("{}\n", line));
-    const std::string run = fmt::format("--input {} --output {}.out", input, name);
+    const std::string run = fmt::format("--input {} --output {}-ranks.jsonl", input, name);
     ASSERT_EQ(task("rerank", run).code, 0);
     const Finished resumed = task("rerank", run + " --resume --trec-run run.txt");
     EXPECT_EQ(resumed.code, 1) << resumed;

@@ -237,7 +237,7 @@ TEST_F(Endpoints, ChoicesOfSingleTokens) {
   options.choices = {"x", "y", "zz", "w"};
   const Json request = {{"context", "A document."},
                         {"questions", {"Who?", "What?"}},
-                        {"template", options.prompt_template},
+                        {"template", *options.prompt_template},
                         {"choices", options.choices}};
   const auto expected = answer(*open_tiny(), request["context"], {"Who?", "What?"}, options);
   const auto expect_alike = [&](const Json& found, size_t i) {

@@ -141,12 +141,22 @@ TEST(RenderPrompt, TheDefault) {
   EXPECT_EQ(render_prompt(options, "C", "Q"), "Be brief.\n\nC\n\nQuestion: Q\nAnswer:");
 }
 
+// A header of one's own, as that of ChatML, ends with its own line end and gets no other.
+TEST(RenderPrompt, AFieldIsItsTextAndNothingMore) {
+  AnswerOptions options;
+  options.instruction = "Be brief.";
+  options.prompt_template = "<|im_start|>system\n{instruction}<|im_end|>\n{context}\n{question}";
+  EXPECT_EQ(render_prompt(options, "C", "Q"), "<|im_start|>system\nBe brief.<|im_end|>\nC\nQ");
+  options.instruction.clear();
+  EXPECT_EQ(render_prompt(options, "C", "Q"), "<|im_start|>system\n<|im_end|>\nC\nQ");
+}
+
 TEST(RenderPrompt, WhatIsPutInIsNotReadAgain) {
   AnswerOptions options;
   options.instruction = "{context}";
   options.prompt_template = "{instruction}|{context}|{question}";
   EXPECT_EQ(render_prompt(options, "{question}{instruction}", "{context}"),
-            "{context}\n\n|{question}{instruction}|{context}");
+            "{context}|{question}{instruction}|{context}");
 }
 
 TEST(RenderPrompt, OtherBracesStay) {

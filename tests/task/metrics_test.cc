@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -88,15 +89,39 @@ TEST(Metrics, ReferencesThatSquadWouldLeaveNothingOf) {
 
 TEST(Metrics, ScoresOfChoicesAndOfOtherAnswers) {
   ScoreTable scores;
-  scores.add("A", References{"A"}, /*is_choice=*/true, "x");
-  scores.add(" B", References{"A"}, /*is_choice=*/true, "y");
-  scores.add("C", References{"C "}, /*is_choice=*/true, "y");
-  scores.add("", References{"A"}, /*is_choice=*/false);
+  scores.add(metrics_of("A", References{"A"}), /*is_choice=*/true, "x");
+  scores.add(metrics_of(" B", References{"A"}), /*is_choice=*/true, "y");
+  scores.add(metrics_of("C", References{"C "}), /*is_choice=*/true, "y");
+  scores.add(metrics_of("", References{"A"}), /*is_choice=*/false);
   EXPECT_EQ(scores.all().n, 4u);
   EXPECT_EQ(scores.all().n_choices, 3u);
   EXPECT_DOUBLE_EQ(scores.all().choice_accuracy, 2 / 3.0);
   EXPECT_DOUBLE_EQ(scores.all().exact_match, 0.5);
   EXPECT_DOUBLE_EQ(scores.groups().at("y").choice_accuracy, 0.5);
+  // Of shares p of n: sqrt(p (1 - p) / (n - 1)).
+  EXPECT_DOUBLE_EQ(scores.all().standard_error.choice_accuracy, std::sqrt(2 / 9.0 / 2));
+  EXPECT_DOUBLE_EQ(scores.all().standard_error.exact_match, std::sqrt(0.25 / 3));
+  EXPECT_EQ(scores.groups().at("x").standard_error.choice_accuracy, 0);
+}
+
+TEST(Metrics, TheStandardErrorOfShares) {
+  ScoreTable scores;
+  for (const double f1 : {0.2, 0.4, 0.9}) scores.add({.token_f1 = f1}, false);
+  EXPECT_DOUBLE_EQ(scores.all().token_f1, 0.5);
+  EXPECT_NEAR(scores.all().standard_error.token_f1, std::sqrt((0.09 + 0.01 + 0.16) / 2 / 3), 1e-12);
+}
+
+TEST(Metrics, ScoresAsJsonAndBack) {
+  ScoreTable scores;
+  scores.add({.exact_match = 1, .token_f1 = 0.1, .choice_accuracy_norm = 1}, true, "a\xff");
+  scores.add({.rouge_l = 1 / 3.0}, false, "b");
+  const Result<ScoreTable> back = ScoreTable::from_json(scores.to_json());
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back->all().rouge_l, scores.all().rouge_l);
+  EXPECT_EQ(back->all().standard_error.token_f1, scores.all().standard_error.token_f1);
+  EXPECT_EQ(back->all().choice_accuracy_norm, 1);
+  EXPECT_EQ(back->groups().at("b").rouge_l, 1 / 3.0);
+  EXPECT_EQ(ScoreTable::from_json("{}").error().code, ErrorCode::kBadFile);
 }
 
 TEST(Metrics, TokenF1) {

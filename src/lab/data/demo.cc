@@ -70,7 +70,7 @@ Scores scores_of(const std::vector<QaDocument>& documents, const Sample& sample)
   size_t i = 0;
   for (const QaDocument& document : documents)
     for (const std::string& answer : document.answers)
-      scores.add(sample.completions[i++][0].text, std::vector{answer}, false);
+      scores.add(metrics_of(sample.completions[i++][0].text, std::vector{answer}), false);
   return scores.all();
 }
 

@@ -1,0 +1,30 @@
+// What a file of answers is written as, by the ending of its name.
+#pragma once
+
+#include <filesystem>
+
+#include "pando/result.h"
+
+namespace pando {
+
+enum class OutputFormat { kJsonLines, kCsv, kTsv };
+
+struct OutputForm {
+  OutputFormat format = OutputFormat::kJsonLines;
+  bool gzip = false;  // packed in members, each whole with its commit
+};
+
+// .jsonl, .json, .ndjson, .txt or none: JSON lines; .csv and .tsv: tables; each also with .gz
+// behind it. "-" and names in /dev are without an ending. kInvalidArgument for any other.
+Result<OutputForm> output_form(const std::filesystem::path& path);
+
+// Fields that answers have besides their own, where they are wanted.
+struct ExtraFields {
+  bool question = false;  // "question": its text
+  bool answers = false;   // "answers": the references
+  // "exact_match", "token_f1", "rouge_l", of choices also "accuracy" and "accuracy_norm"
+  bool scores = false;
+  bool prompt = false;  // "prompt": as the model got it
+};
+
+}  // namespace pando

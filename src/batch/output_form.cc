@@ -1,0 +1,33 @@
+#include "pando/output_form.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/errors.h"
+
+namespace pando {
+
+Result<OutputForm> output_form(const std::filesystem::path& path) {
+  if (path == "-" || path.native().starts_with("/dev/")) return OutputForm();
+  OutputForm form;
+  std::filesystem::path name = path.filename();
+  if (name.extension() == ".gz") {
+    form.gzip = true;
+    name = name.stem();
+  }
+  const std::string ending = name.extension();
+  constexpr std::string_view kLines[] = {"", ".jsonl", ".json", ".ndjson", ".txt"};
+  if (ending == ".csv") {
+    form.format = OutputFormat::kCsv;
+  } else if (ending == ".tsv") {
+    form.format = OutputFormat::kTsv;
+  } else if (std::ranges::find(kLines, ending) == std::end(kLines)) {
+    return invalid_argument(
+        "'{}' ends with '{}', expected .jsonl, .json, .ndjson or .txt for JSON lines, .csv or "
+        ".tsv, each also with .gz behind it",
+        path.string(), ending);
+  }
+  return form;
+}
+
+}  // namespace pando

@@ -1,0 +1,174 @@
+#include "batch/output_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "base/json.h"
+#include "batch/table.h"
+
+namespace pando {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+std::string as_text(const OrderedJson& json) { return json_text(json); }
+
+std::vector<std::string> columns_of(const BatchOptions& options) {
+  switch (options.task) {
+    case BatchTask::kAnswer:
+      break;
+    case BatchTask::kEmbed:
+      return {"id", "embedding", "prompt_tokens"};
+    case BatchTask::kRerank:
+      return {"id", "rank", "index", "document", "score", "mass", "prompt_tokens"};
+    case BatchTask::kScore:
+      return {"id", "index", "logprob", "tokens", "likeliest", "best", "best_per_byte"};
+  }
+  const AnswerOptions& asked = options.defaults;
+  const bool top = asked.sampling.top_logprobs > 0;
+  std::vector<std::string> columns = {"id", "question_id"};
+  const auto add = [&](bool wanted, std::initializer_list<const char*> names) {
+    if (wanted) columns.insert(columns.end(), names.begin(), names.end());
+  };
+  add(options.too_long == TooLong::kSplit, {"part", "parts"});
+  add(asked.sampling.n > 1, {"choice"});
+  add(options.with.question, {"question"});
+  add(true, {"text"});
+  add(options.with.answers, {"answers"});
+  add(options.with.scores, {"exact_match", "token_f1", "rouge_l", "accuracy", "accuracy_norm"});
+  add(true, {"finish_reason", "prompt_tokens", "completion_tokens"});
+  add(!asked.choices.empty(), {"choice_logprobs"});
+  add(asked.sampling.logprobs, {"logprobs"});
+  add(asked.sampling.logprobs && top, {"top_logprobs"});
+  add(asked.prompt_logprobs, {"prompt_logprobs"});
+  add(asked.prompt_logprobs && top, {"prompt_top_logprobs"});
+  add(asked.logits_hash, {"logits_hash"});
+  add(options.with.prompt, {"prompt"});
+  return columns;
+}
+
+// One object for each element of a list of the line, with the line's own fields.
+std::vector<OrderedJson> exploded(
+    const OrderedJson& line, const char* list,
+    const std::function<void(size_t, const OrderedJson&, OrderedJson&)>& add) {
+  std::vector<OrderedJson> rows;
+  for (size_t i = 0; i < line[list].size(); ++i) {
+    OrderedJson row = line;
+    row.erase(list);
+    add(i, line[list][i], row);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<OrderedJson> rows_of(const OrderedJson& line) {
+  if (line.contains("results"))
+    return exploded(line, "results", [](size_t i, const OrderedJson& result, OrderedJson& row) {
+      row["rank"] = i + 1;
+      for (const auto& [name, value] : result.items())
+        row[name == "id" ? "document" : name] = value;
+    });
+  if (line.contains("scores") && line.contains("best"))
+    return exploded(line, "scores", [](size_t i, const OrderedJson& score, OrderedJson& row) {
+      row["index"] = i;
+      row.update(score);
+      for (const char* best : {"best", "best_per_byte"}) row[best] = row[best] == i;
+    });
+  return {line};
+}
+
+}  // namespace
+
+OutputTable::OutputTable(const BatchOptions& options)
+    : separator_(options.output == OutputFormat::kCsv ? ',' : '\t'),
+      columns_(columns_of(options)) {}
+
+void OutputTable::take_input_columns(const std::vector<std::string>& names) {
+  input_columns_ = names;
+}
+
+std::string OutputTable::header() const {
+  std::string names;
+  const auto add = [&](std::string_view name) {
+    names += written_cell(name, separator_) + separator_;
+  };
+  for (const std::string& name : columns_) add(name);
+  const bool is_taken_more = std::ranges::count(input_columns_, "more") > 0;
+  for (const std::string& name : input_columns_)
+    add(std::ranges::count(columns_, name) > 0 || (is_taken_more && name == "more")
+            ? "metadata." + name
+            : name);
+  if (input_columns_.empty()) add("metadata");
+  return names + "more\n";
+}
+
+std::string OutputTable::row(OrderedJson object) const {
+  std::string cells;
+  const auto add = [&](const OrderedJson& value) {
+    if (!value.is_null())
+      cells +=
+          written_cell(value.is_string() ? value.get<std::string>() : as_text(value), separator_);
+    cells += separator_;
+  };
+  const auto take = [](OrderedJson& from, const std::string& name) {
+    OrderedJson value;
+    if (const auto found = from.find(name); found != from.end()) {
+      value = std::move(*found);
+      from.erase(name);
+    }
+    return value;
+  };
+  for (const std::string& name : columns_) add(take(object, name));
+  if (input_columns_.empty()) {
+    add(take(object, "metadata"));
+  } else {
+    OrderedJson metadata = take(object, "metadata");
+    for (const std::string& name : input_columns_)
+      add(metadata.is_object() ? take(metadata, name) : OrderedJson());
+    if (!metadata.empty()) object["metadata"] = std::move(metadata);
+  }
+  if (!object.empty()) cells += written_cell(as_text(object), separator_);
+  return cells + "\n";
+}
+
+std::string OutputTable::rows(std::string_view lines) const {
+  std::string written;
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size() - 1);
+    for (OrderedJson& object : rows_of(OrderedJson::parse(lines.substr(0, end))))
+      written += row(std::move(object));
+    lines.remove_prefix(end + 1);
+  }
+  return written;
+}
+
+Result<std::vector<nlohmann::json>> OutputTable::objects(std::string_view rows) const {
+  if (const std::string names = header(); rows.starts_with(names)) rows.remove_prefix(names.size());
+  std::vector<nlohmann::json> objects;
+  while (!rows.empty()) {
+    OpenQuote quote(separator_);
+    size_t end = 0;
+    for (; end < rows.size() && (rows[end] != '\n' || quote.is_open()); ++end)
+      quote.read(rows.substr(end, 1));
+    const Result<std::vector<std::string>> cells = split_row(rows.substr(0, end), separator_);
+    if (!cells) return cells.error();
+    if (cells->size() <= columns_.size())
+      return invalid_argument("an answer has {} cells, expected more than {}", cells->size(),
+                              columns_.size());
+    nlohmann::json object = nlohmann::json::object();
+    for (size_t i = 0; i < columns_.size(); ++i)
+      if (!(*cells)[i].empty()) object[columns_[i]] = (*cells)[i];
+    if (!cells->back().empty()) {
+      const Result<nlohmann::json> more = parse_json_object(cells->back(), "an answer");
+      if (!more) return more.error();
+      object.update(*more);
+    }
+    objects.push_back(std::move(object));
+    rows.remove_prefix(std::min(end + 1, rows.size()));
+  }
+  return objects;
+}
+
+}  // namespace pando

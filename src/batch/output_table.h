@@ -1,0 +1,39 @@
+// Answers as rows of CSV or TSV.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/batch.h"
+
+namespace pando {
+
+// The columns follow from the options of the run alone, so that a run that is resumed has the same:
+// the fields that every answer has, those that the options ask for, the input's own columns, and
+// `more`, an object of whatever else an answer has. Of a ranking each document is a row, of a line
+// that is scored each continuation. Cells are texts as they are and all else as JSON.
+class OutputTable {
+ public:
+  explicit OutputTable(const BatchOptions& options);
+
+  // Columns of the input that come back with each answer, instead of `metadata`; before any row.
+  void take_input_columns(const std::vector<std::string>& names);
+
+  std::string header() const;
+  // The rows of output lines in JSON.
+  std::string rows(std::string_view lines) const;
+  // The objects of rows, which may have the header before them: a field for each cell that is not
+  // empty, as text, and those of `more`.
+  Result<std::vector<nlohmann::json>> objects(std::string_view rows) const;
+
+ private:
+  std::string row(nlohmann::ordered_json object) const;
+
+  char separator_;
+  std::vector<std::string> columns_;
+  std::vector<std::string> input_columns_;
+};
+
+}  // namespace pando

@@ -1,0 +1,122 @@
+#include "batch/scoring.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/errors.h"
+#include "base/json.h"
+#include "batch/unit.h"
+#include "task/choices.h"
+
+namespace pando {
+namespace {
+
+using Json = nlohmann::json;
+
+// A cell of a table is the text of a value.
+Result<Json> value_of(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end()) return Json();
+  return found->is_string() ? parse_json(found->get_ref<const std::string&>())
+                            : Result<Json>(*found);
+}
+
+// Each continuation of a scored line is in a list of its line, or in a row of its own.
+std::vector<Json> continuations_of(std::span<const Json> objects) {
+  if (objects.size() == 1 && objects[0].contains("scores"))
+    return objects[0]["scores"].get<std::vector<Json>>();
+  return {objects.begin(), objects.end()};
+}
+
+Result<std::vector<ScoredAnswer>> scored_continuation(std::span<const Json> objects,
+                                                      const BatchQuestion& question) {
+  ScoredAnswer answer;
+  for (const Json& of_one : continuations_of(objects)) {
+    const Result<Json> logprob = value_of(of_one, "logprob");
+    if (!logprob) return logprob.error();
+    if (logprob->is_number()) answer.choice_logprobs.push_back(logprob->get<double>());
+  }
+  if (answer.choice_logprobs.size() != question.choices.size())
+    return invalid_argument("an answer has {} scores, expected {} as the line has continuations",
+                            answer.choice_logprobs.size(), question.choices.size());
+  answer.text = question.choices[likeliest(answer.choice_logprobs)];
+  return std::vector{std::move(answer)};
+}
+
+}  // namespace
+
+ScoredAnswer merged(std::vector<ScoredAnswer> of_parts, std::span<const std::string> choices) {
+  if (of_parts.size() == 1) return std::move(of_parts[0]);
+  std::ranges::sort(of_parts, {}, &ScoredAnswer::part);
+  ScoredAnswer one;
+  std::vector<std::string_view> texts;
+  for (const ScoredAnswer& answer : of_parts) {
+    one.choice_logprobs.resize(answer.choice_logprobs.size(), -HUGE_VAL);
+    for (size_t i = 0; i < answer.choice_logprobs.size(); ++i)
+      one.choice_logprobs[i] = std::max(one.choice_logprobs[i], answer.choice_logprobs[i]);
+    if (std::ranges::count(texts, answer.text) == 0) texts.push_back(answer.text);
+  }
+  if (!one.choice_logprobs.empty()) {
+    one.text = choices[likeliest(one.choice_logprobs)];
+    return one;
+  }
+  for (const std::string_view text : texts)
+    one.text.append(one.text.empty() ? "" : "\n").append(text);
+  return one;
+}
+
+Metrics metrics_of(const ScoredAnswer& answer, const BatchQuestion& question) {
+  Metrics metrics = metrics_of(answer.text, *question.answers);
+  const std::vector<std::string>& choices = question.choices;
+  if (choices.size() != answer.choice_logprobs.size() || choices.empty()) return metrics;
+  const std::string& best = choices[likeliest_per_byte(choices, answer.choice_logprobs)];
+  metrics.choice_accuracy_norm = metrics_of(best, *question.answers).choice_accuracy;
+  return metrics;
+}
+
+Result<std::vector<ScoredAnswer>> scored_answers(std::span<const Json> objects,
+                                                 const BatchQuestion& question) {
+  if (question.as_given) return scored_continuation(objects, question);
+  std::vector<ScoredAnswer> answers;
+  for (const Json& object : objects) {
+    const Result<Json> logprobs = value_of(object, "choice_logprobs");
+    if (!logprobs) return logprobs.error();
+    const auto text = object.find("text");  // no cell where it is empty
+    if (text != object.end() && !text->is_string())
+      return invalid_argument("an answer has {} as its text", found_text(*text));
+    ScoredAnswer answer{.part = question.part,
+                        .text = text != object.end() ? text->get<std::string>() : ""};
+    if (logprobs->is_array())
+      for (const Json& value : *logprobs)  // null: the infinite, which JSON has not
+        answer.choice_logprobs.push_back(value.is_number() ? value.get<double>() : -HUGE_VAL);
+    answers.push_back(std::move(answer));
+  }
+  return answers;
+}
+
+void Scoring::add(OpenLine& open, const BatchQuestion& question, std::vector<ScoredAnswer> answers,
+                  bool is_new) {
+  const size_t n_parts = std::max<size_t>(1, open.line.contexts.size());
+  const size_t n_questions = open.line.questions.size() / n_parts;
+  open.asked.resize(n_questions);
+  OpenLine::Asked& asked = open.asked[question.index % n_questions];
+  asked.is_new |= is_new && !answers.empty();
+  asked.answers.resize(std::max(asked.answers.size(), answers.size()));
+  for (size_t i = 0; i < answers.size(); ++i) asked.answers[i].push_back(std::move(answers[i]));
+  if (++asked.n_over < n_parts) return;
+  summary_.questions += asked.is_new;
+  for (std::vector<ScoredAnswer>& of_parts : std::exchange(asked.answers, {}))
+    if (question.answers && !of_parts.empty())
+      score(question, merged(std::move(of_parts), question.choices));
+}
+
+void Scoring::score(const BatchQuestion& question, const ScoredAnswer& answer) {
+  std::string group;
+  if (const auto found = question.metadata.find(options_.group_by);
+      !options_.group_by.empty() && found != question.metadata.end())
+    group = found->is_string() ? found->get<std::string>() : found->dump();
+  summary_.scores.add(metrics_of(answer, question), !question.choices.empty(), group);
+}
+
+}  // namespace pando

@@ -1,0 +1,88 @@
+#include "batch/unpack.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <stdexcept>
+
+#include "base/check.h"
+
+namespace pando {
+namespace {
+
+constexpr std::string_view kGzip("\x1f\x8b", 2), kZstd("\x28\xb5\x2f\xfd", 4);
+
+[[noreturn]] void broken(const char* kind, const char* why) {
+  throw std::runtime_error(fmt::format("the {} data are broken: {}", kind, why));
+}
+
+class Gzip final : public Unpacker {
+ public:
+  Gzip() { PANDO_CHECK(inflateInit2(&stream_, 15 + 16) == Z_OK); }
+  ~Gzip() override { inflateEnd(&stream_); }
+
+  size_t unpack(std::string_view& packed, std::span<char> out) override {
+    if (is_between_ && !packed.empty()) {
+      inflateReset(&stream_);  // a file may have several members
+      is_between_ = false;
+    }
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+    stream_.avail_in = static_cast<uInt>(packed.size());
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream_.avail_out = static_cast<uInt>(out.size());
+    const int status = packed.empty() ? Z_BUF_ERROR : inflate(&stream_, Z_NO_FLUSH);
+    packed.remove_prefix(packed.size() - stream_.avail_in);
+    if (status == Z_STREAM_END) {
+      is_between_ = true;
+    } else if (status != Z_OK && status != Z_BUF_ERROR) {
+      broken("gzip", stream_.msg != nullptr ? stream_.msg : "no gzip member");
+    }
+    return out.size() - stream_.avail_out;
+  }
+  void expect_end() const override {
+    if (!is_between_) broken("gzip", "they end within a member");
+  }
+
+ private:
+  z_stream stream_{};
+  bool is_between_ = false;  // members
+};
+
+class Zstd final : public Unpacker {
+ public:
+  Zstd() : stream_(ZSTD_createDStream()) { PANDO_CHECK(stream_ != nullptr); }
+  ~Zstd() override { ZSTD_freeDStream(stream_); }
+
+  size_t unpack(std::string_view& packed, std::span<char> out) override {
+    ZSTD_inBuffer in{packed.data(), packed.size(), 0};
+    ZSTD_outBuffer to{out.data(), out.size(), 0};
+    const size_t left = ZSTD_decompressStream(stream_, &to, &in);
+    if (ZSTD_isError(left)) broken("zstd", ZSTD_getErrorName(left));
+    if (in.pos > 0 || to.pos > 0) is_between_ = left == 0;
+    packed.remove_prefix(in.pos);
+    return to.pos;
+  }
+  void expect_end() const override {
+    if (!is_between_) broken("zstd", "they end within a frame");
+  }
+
+ private:
+  ZSTD_DStream* stream_;
+  bool is_between_ = true;  // frames
+};
+
+}  // namespace
+
+std::unique_ptr<Unpacker> Unpacker::for_beginning(std::string_view first_bytes) {
+  if (first_bytes.starts_with(kGzip)) return std::make_unique<Gzip>();
+  if (first_bytes.starts_with(kZstd)) return std::make_unique<Zstd>();
+  return nullptr;
+}
+
+bool Unpacker::may_begin(std::string_view first_bytes) {
+  return first_bytes.size() < kMagicBytes &&
+         (kGzip.starts_with(first_bytes) || kZstd.starts_with(first_bytes));
+}
+
+}  // namespace pando

@@ -1,0 +1,90 @@
+#include "cli/prompt_text.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <optional>
+
+#include "cli/say.h"
+#include "pando/file_input.h"
+
+namespace pando::cli {
+namespace {
+
+std::optional<char> meaning_of(char behind_backslash) {
+  switch (behind_backslash) {
+    case 'n':
+      return '\n';
+    case 't':
+      return '\t';
+    case 'r':
+      return '\r';
+    case '\\':
+      return '\\';
+    default:
+      return std::nullopt;
+  }
+}
+
+Result<std::string> text_of_file(const std::string& path) {
+  FileInput file;
+  if (Status status = file.open(path); !status) return status.error();
+  std::string text{std::istreambuf_iterator<char>(&file), {}};
+  if (text.empty()) return Error{ErrorCode::kBadFile, fmt::format("'{}' is empty", path)};
+  return text;
+}
+
+}  // namespace
+
+CLI::Validator unescaped() {
+  return CLI::Validator(
+      [](std::string& text) {
+        std::string plain;
+        for (size_t at = 0; at < text.size(); ++at) {
+          if (text[at] != '\\') {
+            plain += text[at];
+            continue;
+          }
+          const std::string found = text.substr(at, 2);
+          const std::optional<char> meant =
+              found.size() == 2 ? meaning_of(found[1]) : std::optional<char>();
+          if (!meant)
+            return fmt::format(
+                "'{}' has '{}' in it, expected \\n, \\t, \\r, or \\\\ for a backslash", text,
+                found);
+          plain += *meant;
+          ++at;
+        }
+        text = plain;
+        return std::string();
+      },
+      "", "");
+}
+
+CLI::Option* add_template_options(CLI::App& app, const std::string& help,
+                                  const std::function<void(std::string)>& set) {
+  CLI::Option* text =
+      app.add_option_function<std::string>("--template", set, help)->transform(unescaped());
+  app.add_option_function<std::string>(
+         "--template-file",
+         [set](const std::string& path) {
+           std::string from_file = text_of_file(path).value();
+           if (from_file.ends_with('\n'))
+             say("pando: the template in '{}' ends with a line end, and so does every prompt\n",
+                 path);
+           set(std::move(from_file));
+         },
+         "The same from a file, as it is to the last byte")
+      ->check(CLI::Validator(
+          [](const std::string& path) {
+            const Result<std::string> read = text_of_file(path);
+            return read ? std::string() : read.error().message;
+          },
+          "", ""))
+      ->excludes(text);
+  return text;
+}
+
+}  // namespace pando::cli

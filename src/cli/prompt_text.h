@@ -1,0 +1,26 @@
+// Texts of prompts on the command line: what they may be written with, and templates from files.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+namespace pando::cli {
+
+// For the footer of a command that has such options.
+constexpr const char* kEscapesHelp =
+    "In texts of prompts on the command line (--template, --instruction, --choice, --stop, --yes,\n"
+    "--no) \\n is a line end, \\t a tab, \\r a carriage return and \\\\ a backslash; files are "
+    "taken\n"
+    "as they are.\n";
+
+// Puts line end, tab, carriage return and backslash for \n, \t, \r and \\. Another backslash is an
+// error that names what stands behind it: \frac must not stay while \times becomes a tab.
+CLI::Validator unescaped();
+
+// --template, of which `help` says what is in it, and --template-file; `set` takes the text of
+// either. Returns the first.
+CLI::Option* add_template_options(CLI::App& app, const std::string& help,
+                                  const std::function<void(std::string)>& set);
+
+}  // namespace pando::cli
