@@ -52,7 +52,7 @@ endfunction()
 # pando_floor(NAME LINKS...): src/NAME/**.cc as library pando_NAME.
 function(pando_floor name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
-  list(FILTER sources EXCLUDE REGEX "src/cli/(main|laboratory${pando_not_laboratory})\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "src/cli/(main|spare_memory|laboratory${pando_not_laboratory})\\.cc$")
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(FILTER sources EXCLUDE REGEX "_(avx[0-9a-z]*|amx)\\.cc$")
   endif()

@@ -1,5 +1,10 @@
 #include "serve/handler.h"
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/beast/core/string.hpp>
 #include <chrono>
@@ -10,7 +15,6 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
-#include "base/memory.h"
 #include "engine/model_parts.h"
 #include "engine/prompt.h"
 #include "serve/asking.h"
@@ -44,6 +48,13 @@ Error for_clients(const Service& service, std::string_view path, const Error& er
                unsupported("the model '{}' has no chat template that can be read here (hint: "
                            "{})",
                            service.options.model_names.front(), hint));
+}
+
+// What is freed goes back to the operating system; milliseconds for each GiB.
+void give_back_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
 }
 
 // Gives memory back on a thread for long texts, where there is one, once a request is over.
@@ -321,7 +332,6 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
 }
 
 asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& replier) {
-  if (!MemoryReserve::fill()) throw std::bad_alloc();
   constexpr size_t kLong = size_t{64} << 10, kAny = openai::Bounds::kMostBytes;
   const Route& route = *find_route(request.path);
   const auto prepared_on = [&](asio::thread_pool& pool, size_t most_bytes) {

@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "base/memory.h"
 #include "base/thread_priority.h"
 #include "serve/connection.h"
 #include "serve/service.h"
@@ -111,7 +110,6 @@ class Server::Impl {
       asio::co_spawn(strand_, wait_for_signals(), kAlone);
     }
     std::vector<std::thread> threads;
-    MemoryReserve::fill();
     const auto serve = [this] {
       ask_for_short_slices();
       serve_all();

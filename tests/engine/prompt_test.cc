@@ -34,7 +34,7 @@ class CutPrompts : public ::testing::Test {
     tokenizer["post_processor"]["special_tokens"]["<|endoftext|>"]["ids"][0] =
         tokenizer["added_tokens"][0]["id"];
     std::ofstream(folder_.path() / "tokenizer.json") << tokenizer;
-    model_ = Model::load(folder_.path(), {.weight_type = WeightType::kNone}).value();
+    model_ = Model::load(folder_.path(), {.weights = WeightType::kNone}).value();
   }
 
   Tokens encoded(Request request) const { return encode_prompt(*model_, request).value(); }

@@ -52,7 +52,7 @@ class Server:
 
     def ask(self, path, body):
         """The status and the bytes, or None where the connection was closed."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
             response = connection.getresponse()
@@ -98,7 +98,10 @@ class MemoryLimits(unittest.TestCase):
         for room in ROOM:
             server.limit(server.address_bytes() + room * MIB)
             for path, body in REQUESTS:
-                answer = server.ask(path, body)
+                try:
+                    answer = server.ask(path, body)
+                except TimeoutError:
+                    self.fail(f"no answer to {path} with {room} MiB to spare")
                 self.assertIsNone(server.process.poll(), f"ended at {path} with {room} MiB to spare")
                 status = answer[0] if answer else "closed"
                 seen[status] = seen.get(status, 0) + 1
