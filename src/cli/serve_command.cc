@@ -252,6 +252,7 @@ Command add_serve(CLI::App& app) {
   app.add_option("--tls-key", o.server.tls_key, "Its key in PEM")->group(access);
   o.model.engine.max_queue = 8;
   o.model.engine.kv_ahead = size_t{1} << 30;
+  o.model.engine.kv_ahead_first = size_t{64} << 20;
   o.model.engine.nice = serve::kEngineNice;
   app.add_option("--max-queue", o.model.engine.max_queue,
                  "Predicted keys and values of all open answers, so many times --kv-memory at "
