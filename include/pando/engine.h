@@ -27,6 +27,8 @@ struct EngineOptions {
                                   // free, within the limits of a container
   size_t kv_ahead = 0;            // bytes of it that have memory behind them before they are
                                   // used, as far as the engine has idle time for that
+  size_t kv_ahead_first = 0;      // of these, what it begins with: beyond, only as many bytes as
+                                  // were ever in use; 0: kv_ahead from the start
   KvType kv_type = KvType::kF16;  // type that keys and values are stored in
   int context = 0;                // longest sequence in tokens; 0: the model's. Rotation
                                   // of type longrope is fixed by it (docs/models.md)
@@ -85,12 +87,13 @@ struct EngineStats {
   std::vector<Figure> figures;    // what the way of sharing counts of its own, since it was opened
 
   // As it is, not counted.
-  uint64_t open_answers = 0;     // waiting or running
-  uint64_t running_answers = 0;  // of these, with keys and values
-  uint64_t open_tokens = 0;      // keys and values that they will come to, as max_queue counts
-  double queued_s = 0;           // predicted seconds of prompts among them, each alone
-  uint64_t kv_bytes = 0;         // pages in use, cached ones too
-  uint64_t kv_ready_bytes = 0;   // free pages that have memory behind them
+  uint64_t open_answers = 0;       // waiting or running
+  uint64_t running_answers = 0;    // of these, with keys and values
+  uint64_t open_tokens = 0;        // keys and values that they will come to, as max_queue counts
+  double queued_s = 0;             // predicted seconds of prompts among them, each alone
+  uint64_t kv_bytes = 0;           // pages in use, cached ones too
+  uint64_t kv_capacity_bytes = 0;  // pages that kv_memory holds
+  uint64_t kv_ready_bytes = 0;     // free pages that have memory behind them
   uint64_t tree_nodes = 0;
 
   // What was added since `before`; kv_bytes_peak and what is not counted stay as they are.

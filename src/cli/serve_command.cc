@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/line_writer.h"
 #include "cli/model_options.h"
+#include "cli/notify.h"
 #include "cli/say.h"
 #include "pando/step_costs.h"
 #include "serve/server.h"
@@ -157,6 +158,7 @@ int serve_model(ServeOptions o) {
                                               : serve::LogRequests::kAll;
   LineWriter log(STDERR_FILENO);
   o.server.log = [&log](const std::string& line) { log.put(line); };
+  o.server.on_stop = [] { notify("STOPPING=1"); };
   auto server = serve::Server::open(**engine, o.server);
   if (!server) return report_error(server.error().message);
   const auto chat = (*model)->render_chat(std::vector<ChatMessage>{{"user", "?"}});
@@ -176,6 +178,7 @@ int serve_model(ServeOptions o) {
   say("pando: serving {} at {}://{}:{}\n", fmt::join(o.server.model_names, ", "),
       o.server.tls_key.empty() ? "http" : "https",
       is_bare_v6 ? "[" + o.server.host + "]" : o.server.host, (*server)->port());
+  notify("READY=1");
   (*server)->run(/*stop_on_signals=*/true);
   return kOk;
 }
@@ -252,6 +255,7 @@ Command add_serve(CLI::App& app) {
   app.add_option("--tls-key", o.server.tls_key, "Its key in PEM")->group(access);
   o.model.engine.max_queue = 8;
   o.model.engine.kv_ahead = size_t{1} << 30;
+  o.model.engine.kv_ahead_first = size_t{64} << 20;
   o.model.engine.nice = serve::kEngineNice;
   app.add_option("--max-queue", o.model.engine.max_queue,
                  "Predicted keys and values of all open answers, so many times --kv-memory at "

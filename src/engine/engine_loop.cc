@@ -153,9 +153,16 @@ size_t EngineLoop::ready_bytes() const {
          n_free_again * parts_.executor->facts().page_bytes;
 }
 
+// An engine that is asked little takes little; at most as much again as it has had use for.
+size_t EngineLoop::ahead_bytes() const {
+  const size_t most = options().kv_ahead, first = options().kv_ahead_first;
+  if (first == 0) return most;
+  const size_t used = residency_.pages().n_touched() * parts_.executor->facts().page_bytes;
+  return std::min(most, std::max(first, used));
+}
+
 bool EngineLoop::prepare() {
-  return ready_bytes() < options().kv_ahead &&
-         parts_.executor->prepare(residency_.pages().n_touched());
+  return ready_bytes() < ahead_bytes() && parts_.executor->prepare(residency_.pages().n_touched());
 }
 
 EngineStats EngineLoop::stats() const {
@@ -176,6 +183,8 @@ EngineStats EngineLoop::stats() const {
     if (parts_.timing && sequence->completion.tokens.empty()) stats.queued_s += sequence->job.left;
   }
   stats.kv_bytes = parts_.executor->kv_bytes(residency_.pages().n_used());
+  const ExecutorFacts& facts = parts_.executor->facts();
+  stats.kv_capacity_bytes = facts.n_pages * facts.page_bytes;
   stats.kv_ready_bytes = ready_bytes();
   stats.tree_nodes = cache().tree().n_nodes();
   return stats;

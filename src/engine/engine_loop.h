@@ -72,6 +72,7 @@ class EngineLoop {
  private:
   Limits limits() const;
   size_t ready_bytes() const;
+  size_t ahead_bytes() const;  // that idle time is to have ready
   void take(Sequence& sequence, TokenLogprob next);
   void finish(Sequence& sequence, std::string text);
   void fail(const std::shared_ptr<ActiveRequest>& request, const Error& error);

@@ -35,6 +35,7 @@ class Measuring {
     options_.step_budget = 0;
     options_.max_queue = 0;
     options_.kv_ahead = size_t{256} << 20;
+    options_.kv_ahead_first = 0;
     options_.nice = 0;  // the loop runs on this thread, which workers must not stand behind
   }
 

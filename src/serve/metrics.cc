@@ -6,6 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "pando/version.h"
+#include "serve/process_metrics.h"
+#include "serve/single_metric.h"
+
 namespace pando::serve {
 namespace {
 
@@ -15,23 +19,15 @@ using prometheus::BuildHistogram;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-// Seconds.
-const prometheus::Histogram::BucketBoundaries kFirst = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
-                                                        1,     2.5,  5,     10,   25,  60};
-const prometheus::Histogram::BucketBoundaries kNext = {0.001, 0.0025, 0.005, 0.01, 0.025,
-                                                       0.05,  0.1,    0.25,  0.5,  1};
-const prometheus::Histogram::BucketBoundaries kWhole = {0.01, 0.05, 0.1, 0.5, 1,  2.5,
-                                                        5,    10,   30,  60,  300};
+// Seconds. The last ones are those of large models on slow machines, as far as the default of
+// --request-timeout.
+const prometheus::Histogram::BucketBoundaries kWhole = {
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600};
+const prometheus::Histogram::BucketBoundaries kNext = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                                       0.25,  0.5,    1,     2.5,  5,     10};
 
-MetricFamily one(const char* name, const char* help, MetricType type, double value) {
-  prometheus::ClientMetric metric;
-  if (type == MetricType::Counter) {
-    metric.counter.value = value;
-  } else {
-    metric.gauge.value = value;
-  }
-  return {name, help, type, {metric}};
-}
+// By KvType.
+constexpr const char* kKvTypes[] = {"f32", "f16", "bf16", "int8"};
 
 std::vector<MetricFamily> of_engine(const EngineStats& s) {
   struct Count {
@@ -65,7 +61,7 @@ std::vector<MetricFamily> of_engine(const EngineStats& s) {
   };
   std::vector<MetricFamily> families;
   for (const Count& count : counts)
-    families.push_back(one(count.name, count.help, MetricType::Counter, count.value));
+    families.push_back(single_metric(count.name, count.help, MetricType::Counter, count.value));
   const Count gauges[] = {
       {"pando_open_answers", "Answers that wait or run", as(s.open_answers)},
       {"pando_running_answers", "Of these, with keys and values", as(s.running_answers)},
@@ -73,18 +69,20 @@ std::vector<MetricFamily> of_engine(const EngineStats& s) {
        "Tokens of keys and values that open answers will come to, as predicted", as(s.open_tokens)},
       {"pando_queued_seconds", "Predicted time of open prompts, each alone", s.queued_s},
       {"pando_kv_bytes", "Pages of keys and values in use, cached ones too", as(s.kv_bytes)},
-      {"pando_kv_bytes_peak", "The same at most", as(s.kv_bytes_peak)},
+      {"pando_kv_capacity_bytes", "What these may come to: what --kv-memory holds",
+       as(s.kv_capacity_bytes)},
+      {"pando_kv_bytes_peak", "Pages in use at most, so far", as(s.kv_bytes_peak)},
       {"pando_kv_ready_bytes", "Free pages that have memory behind them", as(s.kv_ready_bytes)},
       {"pando_tree_nodes", "Nodes of the prefix tree", as(s.tree_nodes)},
   };
   for (const Count& gauge : gauges)
-    families.push_back(one(gauge.name, gauge.help, MetricType::Gauge, gauge.value));
+    families.push_back(single_metric(gauge.name, gauge.help, MetricType::Gauge, gauge.value));
   return families;
 }
 
 }  // namespace
 
-Metrics::Metrics(const Engine& engine)
+Metrics::Metrics(const Engine& engine, const std::string& model)
     : engine_(engine),
       requests_(BuildCounter()
                     .Name("pando_http_requests_total")
@@ -103,7 +101,7 @@ Metrics::Metrics(const Engine& engine)
                 .Name("pando_time_to_first_token_seconds")
                 .Help("From a request to the first token of each answer that it generates")
                 .Register(registry_)
-                .Add({}, kFirst)),
+                .Add({}, kWhole)),
       tpot_(BuildHistogram()
                 .Name("pando_time_per_output_token_seconds")
                 .Help("Mean time of each answer's tokens behind the first")
@@ -113,7 +111,25 @@ Metrics::Metrics(const Engine& engine)
                      .Name("pando_requests_under_way")
                      .Help("Requests that are waiting or being answered")
                      .Register(registry_)
-                     .Add({})) {}
+                     .Add({})) {
+  BuildGauge()
+      .Name("pando_build_info")
+      .Help("1, with what was built")
+      .Register(registry_)
+      .Add({{"version", version()}, {"commit", build_commit()}})
+      .Set(1);
+  const ModelInfo info = engine.model().info();
+  BuildGauge()
+      .Name("pando_model_info")
+      .Help("1, with what is served")
+      .Register(registry_)
+      .Add({{"model", model},
+            {"family", info.family},
+            {"weights", info.weight_type},
+            {"kv_dtype", kKvTypes[static_cast<int>(engine.options().kv_type)]},
+            {"context", std::to_string(engine.options().context)}})
+      .Set(1);
+}
 
 void Metrics::count_request(const std::string& path, int status, double seconds) {
   requests_.Add({{"path", path}, {"status", std::to_string(status)}}).Increment();
@@ -124,13 +140,16 @@ std::string Metrics::text(size_t n_connections, size_t n_body_bytes) const {
   std::vector<MetricFamily> families = registry_.Collect();
   for (MetricFamily& family : of_engine(engine_.stats())) families.push_back(std::move(family));
   const auto gauge = [&](const char* name, const char* help, double value) {
-    families.push_back(one(name, help, MetricType::Gauge, value));
+    families.push_back(single_metric(name, help, MetricType::Gauge, value));
   };
   gauge("pando_admitted_kv_tokens_most", "More are refused",
         engine_.options().max_queue * static_cast<double>(engine_.kv_capacity()));
+  gauge("pando_kv_capacity_tokens", "Tokens whose keys and values --kv-memory holds",
+        static_cast<double>(engine_.kv_capacity()));
   gauge("pando_open_connections", "Connections that are open", static_cast<double>(n_connections));
   gauge("pando_body_bytes", "Bodies that come or are being read",
         static_cast<double>(n_body_bytes));
+  for (MetricFamily& family : process_metrics()) families.push_back(std::move(family));
   return prometheus::TextSerializer().Serialize(families);
 }
 

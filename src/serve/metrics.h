@@ -17,7 +17,8 @@ namespace pando::serve {
 // Any thread.
 class Metrics {
  public:
-  explicit Metrics(const Engine& engine);
+  // `model`: its name, as answers have it.
+  Metrics(const Engine& engine, const std::string& model);
 
   // A request was answered: its path as the table of routes has it.
   void count_request(const std::string& path, int status, double seconds);
@@ -29,7 +30,7 @@ class Metrics {
 
   prometheus::Gauge& under_way() { return under_way_; }
 
-  // All of them, and the engine's counters, in the text format.
+  // All of them, and the counters of engine and process, in the text format.
   std::string text(size_t n_connections, size_t n_body_bytes) const;
 
  private:

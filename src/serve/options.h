@@ -48,6 +48,8 @@ struct ServerOptions {
   std::chrono::seconds drain_timeout{30};     // for requests under way when the server stops
   // Takes the lines of the log, from any thread; must not block. Empty: nothing is said.
   std::function<void(const std::string& line)> log;
+  // Called once, when the server begins to stop, from one of its threads; must not block.
+  std::function<void()> on_stop;
   LogRequests log_requests = LogRequests::kAll;
 };
 

@@ -196,6 +196,7 @@ class Server::Impl {
   asio::awaitable<void> drain() {
     if (service_.draining.exchange(true)) co_return;
     acceptor_.close();
+    if (options_.on_stop) options_.on_stop();
     const size_t n_connections = service_.guests.size();
     service_.log(fmt::format("is stopped: {} under way, on {} connection{}; they have {} s",
                              requests_are(service_.metrics.under_way().Value()), n_connections,

@@ -19,7 +19,7 @@ Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p)
       public_prefixes(std::move(p)),
       started(std::time(nullptr)),
       warning(sharing_info(e.options().sharing).value().warning),
-      metrics(e),
+      metrics(e, o.model_names.front()),
       admission(o.max_prompt_bytes),
       body_room(o.max_bodies_bytes),
       text_pool(static_cast<size_t>(o.text_threads)),

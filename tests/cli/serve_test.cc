@@ -1,32 +1,10 @@
 // `pando serve` as a process: that it starts, and ends when it is told to.
 #include <nlohmann/json.hpp>
 
-#include "cli/process.h"
+#include "cli/serve_process.h"
 
 namespace pando::testing {
 namespace {
-
-class ServeTest : public ProcessTest {
- protected:
-  // What it says of `model` until it serves and is told to end, as it must. `before`: commands of
-  // bash for when it serves.
-  std::string serve_and_end(const std::string& model, const std::string& before = "") {
-    std::filesystem::remove(at("served.txt"));
-    folder().write("serve.sh", "'" PANDO_BINARY "' serve --model " + model +
-                                   " --threads 1 --kv-memory 64MiB --port 0 "
-                                   "--policy fcfs 2> served.txt &\n"
-                                   "until_said() { until grep -qs \"$1\" served.txt; do kill -0 $! "
-                                   "|| exit 9; sleep 0.02; done; }\n"
-                                   "until_said serving\n" +
-                                   before + "kill -TERM $!\nwait $!\n");
-    const int status = std::system(
-        ("cd '" + folder().path().string() + "' && timeout -k 1 60 bash serve.sh").c_str());
-    std::string said = contents(at("served.txt"));
-    EXPECT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 0) << said;
-    return said;
-  }
-};
 
 TEST_F(ServeTest, EndsWhenItIsToldToThoughNobodyEverCame) {
   const std::string said = serve_and_end("m");
@@ -104,6 +82,20 @@ TEST_F(ServeTest, RefusesMemoryForNothingBeforeItMeasures) {
   EXPECT_EQ(refused.code, 2) << refused;
   EXPECT_TRUE(refused.says("kv_memory is 1024 bytes, expected at least one page")) << refused;
   EXPECT_FALSE(refused.says("measuring")) << refused;
+}
+
+// An idle server has 64 MiB of keys and values at hand, of however much it may take.
+TEST_F(ServeTest, TakesLittleMemoryBeforeItIsAsked) {
+  kv_memory_ = "1GiB";
+  serve_and_end(
+      "m",
+      "ready() { exec 3<>/dev/tcp/127.0.0.1/$(sed -n 's/.*serving.*://p' served.txt)\n"
+      "printf 'GET /metrics HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n'"
+      " >&3\n"
+      "tr -d '\\r' <&3 | sed -n 's/^pando_kv_ready_bytes //p'; }\n"
+      "until [ $(ready) -ge $((64 << 20)) ]; do sleep 0.02; done\n"
+      "sleep 0.3\nready > ready.txt\n");
+  EXPECT_LT(std::stod(contents(at("ready.txt"))), 66 * 0x1p20);
 }
 
 // Loading a model may take minutes, and who starts it is gone by then.
