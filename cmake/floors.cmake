@@ -115,7 +115,9 @@ macro(pando_server_floor)
     pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core)
     pando_floor(serve batch Boost::headers OpenSSL::SSL OpenSSL::Crypto PkgConfig::prometheus)
     target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_SEPARATE_COMPILATION
-                               BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
+                               BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
+                               # by operator new, for which src/cli/spare_memory.cc has more
+                               BOOST_ASIO_DISABLE_STD_ALIGNED_ALLOC BOOST_ASIO_DISABLE_BOOST_ALIGN)
     if(PANDO_SANITIZE MATCHES "thread")  # which does not know fences; there are locks besides
       target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_DISABLE_FENCED_BLOCK)
       # GCC 12, then, takes the memory of a coroutine for what operator new gave.

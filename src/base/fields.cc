@@ -79,13 +79,22 @@ void Fields::text_list(const char* name, std::vector<std::string>& out) {
 }
 
 void Fields::tokens(const char* name, std::vector<Token>& out) {
-  if (has(name)) out.clear();
-  list(name, "a list of token ids", is_whole, "a token id", [&](size_t i, const Json& value) {
-    const double wide = value.get<double>();
+  if (!has(name)) return;
+  const Json& values = object_[name];
+  if (!values.is_array()) return fail(name, values, "a list of token ids");
+  tokens_of(name, values, out);
+}
+
+void Fields::tokens_of(const char* place, const Json& list, std::vector<Token>& out) {
+  out.clear();
+  out.reserve(list.size());
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Json& value = list[i];
+    const double wide = is_whole(value) ? value.get<double>() : -1;
     if (wide < 0 || wide > 0x7fffffff)
-      return fail(place_in(name, i), value, wide < 0 ? "a token id" : "a token id below 2^31");
+      return fail(place_in(place, i), value, wide < 0 ? "a token id" : "a token id below 2^31");
     out.push_back(static_cast<Token>(wide));
-  });
+  }
 }
 
 void Fields::biases(const char* name, std::map<Token, double>& out) {

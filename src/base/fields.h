@@ -34,6 +34,8 @@ class Fields {
   // One string is as good as a list of it.
   void texts(const char* name, std::vector<std::string>& out);
   void tokens(const char* name, std::vector<Token>& out);
+  // Of an array that is, or is inside, the field `place`.
+  void tokens_of(const char* place, const Json& list, std::vector<Token>& out);
   // {"token id": bias}
   void biases(const char* name, std::map<Token, double>& out);
   void object(const char* name, Json& out);

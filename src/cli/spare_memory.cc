@@ -5,9 +5,11 @@
 // to kLargest bytes that the system refuses come from memory that was set aside at the start;
 // larger ones throw std::bad_alloc, which is answered in words. The memory is address space until
 // it is used.
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +19,8 @@
 
 namespace {
 
-constexpr size_t kArena = size_t{32} << 20, kLargest = size_t{512} << 10, kSmallest = 64;
+constexpr size_t kArena = size_t{32} << 20, kLargest = size_t{512} << 10, kSmall = 4096,
+                 kSmallest = 64;
 
 // Blocks of powers of two, each behind the list that it goes back to.
 class SpareMemory {
@@ -75,6 +78,10 @@ class SpareMemory {
 // Nothing before it is made, and never destroyed: what ends last may free yet.
 SpareMemory* g_spare = nullptr;
 [[gnu::constructor]] void set_aside() {
+#if defined(__GLIBC__)
+  // A thread for which no arena of its own can be mapped maps a page for every allocation.
+  mallopt(M_ARENA_MAX, 2);
+#endif
   static std::byte place[sizeof(SpareMemory)] alignas(SpareMemory);
   g_spare = new (place) SpareMemory;
 }
@@ -82,9 +89,19 @@ SpareMemory* g_spare = nullptr;
 }  // namespace
 
 void* operator new(size_t n_bytes) {
+  // A system that has just refused is not asked each time, which takes microseconds.
+  constexpr int kUnasked = 1000;
+  static std::atomic<int> n_unasked = 0;
+  if (n_unasked > 0 && n_bytes <= kSmall) {
+    --n_unasked;
+    if (void* memory = g_spare->take(n_bytes)) return memory;
+  }
   if (void* memory = std::malloc(n_bytes == 0 ? 1 : n_bytes)) return memory;
   if (g_spare != nullptr)
-    if (void* memory = g_spare->take(n_bytes)) return memory;
+    if (void* memory = g_spare->take(n_bytes)) {
+      n_unasked = kUnasked;
+      return memory;
+    }
   throw std::bad_alloc();
 }
 

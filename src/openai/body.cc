@@ -303,18 +303,15 @@ class Parser {
 
   void add_prompt(const char* name, const Json& one) {
     Request& request = body_.requests.emplace_back();
-    const Json object = {{name, one}};
-    Fields reader(object);
     if (one.is_string()) {
-      reader.text(name, request.prompt);
+      request.prompt = one.get<std::string>();
     } else if (!one.is_array()) {
-      reader.fail(name, one, "a text or a list of token ids");
+      fields_.fail(name, one, "a text or a list of token ids");
     } else if (one.empty()) {
-      reader.fail(name, one, "at least one token");
+      fields_.fail(name, one, "at least one token");
     } else {
-      reader.tokens(name, request.tokens);
+      fields_.tokens_of(name, one, request.tokens);
     }
-    fields_.fail(reader.status());
   }
 
   Fields fields_;
