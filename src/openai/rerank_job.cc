@@ -204,10 +204,12 @@ Result<std::unique_ptr<Job>> make_texts_job(const nlohmann::json& json, const Jo
   std::string side = "Right";
   fields.flag("return_text", returns);
   fields.flag("raw_scores", asked.as_logit);
+  fields.integer("top_n", asked.top);  // of litellm
+  if (fields.has("top_n") && asked.top < 1) fields.fail("top_n", asked.top, "1 or more");
   fields.text("truncation_direction", side);
   refuse_other_fields(fields, std::initializer_list<std::string_view>{
                                   "query", "texts", "instruction", "return_text", "raw_scores",
-                                  "truncate", "truncation_direction"});
+                                  "top_n", "truncate", "truncation_direction"});
   if (side != "Right" && side != "right" && side != "Left" && side != "left")
     fields.fail("truncation_direction", side, "\"Right\" or \"Left\"");
   asked.truncates_at_end = side == "Right" || side == "right";

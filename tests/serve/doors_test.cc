@@ -209,6 +209,7 @@ TEST_F(Endpoints, RankingsInTheFormsOfOthers) {
     EXPECT_EQ(list[i]["score"], results[i]["relevance_score"]);
     EXPECT_EQ(list[i]["text"], list[i]["index"] == 0 ? "a" : "b");
   }
+  EXPECT_EQ(post("/rerank", {{"query", "q"}, {"texts", {"a", "b"}}, {"top_n", 1}}).size(), 1u);
   const double p = list[0]["score"];
   EXPECT_NEAR(
       post("/rerank", {{"query", "q"}, {"texts", {"a", "b"}}, {"raw_scores", true}})[0]["score"]
