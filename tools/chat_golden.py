@@ -228,7 +228,7 @@ def reads(template):
 def golden(path, conversations):
     template = path.read_bytes().decode()
     takes, switch = (takes_parts(template), takes_arguments(template)), bool(
-        reads(template) & {"enable_thinking", "thinking", "reasoning_effort", "thinking_mode", "thinking_budget"})
+        reads(template) & {"enable_thinking", "thinking"})
     unread = [name for name in ("tools", "documents") if name not in reads(template)]
     hashes = []
     for conversation in conversations:

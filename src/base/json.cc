@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -62,8 +63,23 @@ void append_text(const nlohmann::ordered_json& value, std::string& out) {
   }
 }
 
+// Adds a member to an object; null where there is one of that key.
+json::object_t::pointer add_member(json::object_t& object, std::string& key,
+                                   std::unordered_set<std::string>&) {
+  const auto [at, is_new] = object.try_emplace(std::move(key), nullptr);
+  return is_new ? &*at : nullptr;
+}
+// Their keys are not sorted: they are in a set beside them.
+nlohmann::ordered_json::object_t::pointer add_member(nlohmann::ordered_json::object_t& object,
+                                                     std::string& key,
+                                                     std::unordered_set<std::string>& known) {
+  if (!known.insert(key).second) return nullptr;
+  return &object.emplace_back(std::move(key), nullptr);
+}
+
 // Builds the value in one pass, as nlohmann's own builder does, and stops at the first key that is
 // there twice and at the first level too deep. Its member functions are nlohmann's SAX interface.
+template <class Json>
 class JsonBuilder {
  public:
   JsonBuilder(bool is_one_line, LargeNumbers large) : is_one_line_(is_one_line), large_(large) {}
@@ -78,26 +94,29 @@ class JsonBuilder {
   bool number_float(double value, const std::string& text) {
     const bool is_large = text.find_first_not_of("-0123456789") == text.npos;
     if (!is_large || large_ == LargeNumbers::kAsDoubles) return put(value);
-    return put(json::binary({text.begin(), text.end()}, kNumberSubtype));
+    return put(Json::binary({text.begin(), text.end()}, kNumberSubtype));
   }
   bool string(std::string& value) { return put(std::move(value)); }
-  bool binary(json::binary_t&) { return false; }  // JSON has none
-  bool start_object(size_t) { return open(json::value_t::object); }
+  bool binary(typename Json::binary_t&) { return false; }  // JSON has none
+  bool start_object(size_t) { return open(Json::value_t::object); }
   bool end_object() { return close(); }
-  bool start_array(size_t) { return open(json::value_t::array); }
+  bool start_array(size_t) { return open(Json::value_t::array); }
   bool end_array() { return close(); }
 
   bool key(std::string& key) {
     Open& in = open_.back();
-    const auto [member, is_new] = in.container->emplace(std::move(key), nullptr);
-    in.key = &member.key();
-    in.member = &*member;
-    if (!is_new)
-      error_ = bad_file("'{}' is there twice{}, expected once", cut_short(*in.key), place());
-    return is_new;
+    auto& object = in.container->template get_ref<typename Json::object_t&>();
+    const auto added = add_member(object, key, in.keys);
+    if (added == nullptr) {
+      error_ = bad_file("'{}' is there twice{}, expected once", cut_short(key), place());
+      return false;
+    }
+    in.key = &added->first;
+    in.member = &added->second;
+    return true;
   }
 
-  bool parse_error(size_t, const std::string&, const json::exception& failure) {
+  bool parse_error(size_t, const std::string&, const typename Json::exception& failure) {
     std::string_view what = failure.what();
     if (const size_t end = what.find("] "); end != what.npos) what.remove_prefix(end + 2);
     // Not the text itself, which may be long and no UTF-8.
@@ -111,7 +130,7 @@ class JsonBuilder {
     return false;
   }
 
-  Result<json> result() && {
+  Result<Json> result() && {
     if (error_) return std::move(*error_);
     return std::move(root_);
   }
@@ -119,13 +138,14 @@ class JsonBuilder {
  private:
   // A container that is being filled: it and its parents stay where they are until it is closed.
   struct Open {
-    json* container;
+    Json* container;
     const std::string* key = nullptr;  // of an object: the member that is read
-    json* member = nullptr;
+    Json* member = nullptr;
+    std::unordered_set<std::string> keys = {};
   };
 
   template <class T>
-  json& place_value(T&& value) {
+  Json& place_value(T&& value) {
     if (open_.empty()) return root_ = std::forward<T>(value);
     Open& in = open_.back();
     if (in.container->is_array()) return in.container->emplace_back(std::forward<T>(value));
@@ -138,8 +158,8 @@ class JsonBuilder {
     return true;
   }
 
-  bool open(json::value_t type) {
-    open_.push_back({&place_value(json(type))});
+  bool open(typename Json::value_t type) {
+    open_.push_back({&place_value(Json(type))});
     if (open_.size() > kDeepestJson)
       error_ = bad_file("nested deeper than {} levels{}", kDeepestJson, place());
     return !error_;
@@ -164,14 +184,25 @@ class JsonBuilder {
 
   bool is_one_line_;
   LargeNumbers large_;
-  json root_;
+  Json root_;
   std::vector<Open> open_;
   std::optional<Error> error_;
 };
 
+template <class Json>
+Result<Json> parse(std::string_view text, LargeNumbers large) {
+  // The library takes a NUL byte for the end of the text.
+  if (const size_t at = text.find('\0'); at != text.npos)
+    return bad_file("not JSON: byte {} is NUL", at + 1);
+  JsonBuilder<Json> builder(text.find('\n') == text.npos, large);
+  Json::sax_parse(text.begin(), text.end(), &builder);
+  return std::move(builder).result();
+}
+
 }  // namespace
 
 std::string kept_digits(const json& value) { return digits_of(value); }
+std::string kept_digits(const nlohmann::ordered_json& value) { return digits_of(value); }
 
 nlohmann::ordered_json written_json(std::string text) {
   return nlohmann::ordered_json::binary({text.begin(), text.end()}, kTextSubtype);
@@ -204,12 +235,10 @@ bool is_whole(const json& value) {
 }
 
 Result<json> parse_json(std::string_view text, LargeNumbers large) {
-  // The library takes a NUL byte for the end of the text.
-  if (const size_t at = text.find('\0'); at != text.npos)
-    return bad_file("not JSON: byte {} is NUL", at + 1);
-  JsonBuilder builder(text.find('\n') == text.npos, large);
-  json::sax_parse(text.begin(), text.end(), &builder);
-  return std::move(builder).result();
+  return parse<json>(text, large);
+}
+Result<nlohmann::ordered_json> parse_ordered_json(std::string_view text, LargeNumbers large) {
+  return parse<nlohmann::ordered_json>(text, large);
 }
 
 Result<json> parse_json_object(std::string_view text, std::string_view source) {

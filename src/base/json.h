@@ -21,8 +21,12 @@ constexpr size_t kDeepestJson = 64;
 enum class LargeNumbers { kAsDoubles, kKept };
 Result<nlohmann::json> parse_json(std::string_view text,
                                   LargeNumbers large = LargeNumbers::kAsDoubles);
+// The same with the keys of objects in the order in which they are written.
+Result<nlohmann::ordered_json> parse_ordered_json(std::string_view text,
+                                                  LargeNumbers large = LargeNumbers::kAsDoubles);
 // The digits of a number that was kept so; empty for every other value.
 std::string kept_digits(const nlohmann::json& value);
+std::string kept_digits(const nlohmann::ordered_json& value);
 // A value that json_text() writes as this text of JSON, which takes a fraction of a tree's memory.
 nlohmann::ordered_json written_json(std::string text);
 // A list that grows as such a text.

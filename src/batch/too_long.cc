@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "engine/prompt.h"
 
 namespace pando {
@@ -154,9 +155,9 @@ void fit_prompt(const Fitter& fitter, BatchQuestion& question) {
     if (left < kLeastRoom) return;
     *text = fitter.without_middle(*text, left);
     if (fields != nullptr && !fields->empty()) {  // where the parts of the whole text are
-      auto others = nlohmann::ordered_json::parse(*fields);
-      others.erase("content");
-      *fields = others.dump();
+      auto others = parse_ordered_json(*fields, LargeNumbers::kKept);
+      if (others) others->erase("content");
+      if (others) *fields = json_text(*others);
     }
   }
   question.cut = fmt::format("the prompt of {} tokens is cut to {}: its middle is left out",

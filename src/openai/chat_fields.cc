@@ -96,11 +96,13 @@ Status read_message(const nlohmann::json& json, size_t index, const std::string&
   // Without a text and without a call it is an empty text.
   const bool calls = fields.has("tool_calls") && !fields["tool_calls"].empty();
   if (plain && !calls) return fields.status();
-  Ordered others = Ordered::parse(written);
+  Result<Ordered> parsed = parse_ordered_json(written, LargeNumbers::kKept);
+  if (!parsed) return parsed.error();
+  Ordered& others = *parsed;
   if (!has_parts) others.erase("content");  // which may be cut yet
   others.erase("type");
   if (!fields.has("content") && calls) others["content"] = nullptr;
-  message.fields = others.dump();
+  message.fields = json_text(others);
   return fields.status();
 }
 
@@ -112,27 +114,29 @@ bool is_plain(const nlohmann::json& message) {
 
 }  // namespace
 
-Ordered WrittenOrder::find(const char* name, const nlohmann::json& value) const {
-  if (!text_.empty()) {
-    const Ordered all = Ordered::parse(text_, nullptr, /*allow_exceptions=*/false);
-    if (all.is_object()) {
-      const Ordered* in = &all;
-      if (!all.contains(name) && all.contains("body")) in = &all["body"];
-      if (in->is_object() && in->contains(name)) return (*in)[name];
-    }
+// The field as it is written; null where it is not in the text.
+const Ordered* WrittenOrder::find(const char* name) const {
+  if (text_.empty()) return nullptr;
+  if (!all_) {
+    Result<Ordered> parsed = parse_ordered_json(text_, LargeNumbers::kKept);
+    all_ = parsed ? *std::move(parsed) : Ordered();
   }
-  return Ordered::parse(value.dump());
+  const Ordered* in = &*all_;
+  if (in->is_object() && !in->contains(name) && in->contains("body")) in = &(*in)["body"];
+  return in->is_object() && in->contains(name) ? &(*in)[name] : nullptr;
 }
 
 std::string WrittenOrder::of(const char* name, const nlohmann::json& value) const {
-  return find(name, value).dump();
+  const Ordered* found = find(name);
+  return found != nullptr ? json_text(*found) : json_text(value);
 }
 
 std::vector<std::string> WrittenOrder::of_each(const char* name, const nlohmann::json& list) const {
-  const Ordered found = find(name, list);
+  const Ordered* found = find(name);
+  const bool is_same = found != nullptr && found->is_array() && found->size() == list.size();
   std::vector<std::string> out;
   for (size_t i = 0; i < list.size(); ++i)
-    out.push_back(found.size() == list.size() ? found[i].dump() : list[i].dump());
+    out.push_back(is_same ? json_text((*found)[i]) : json_text(list[i]));
   return out;
 }
 

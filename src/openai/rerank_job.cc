@@ -161,7 +161,9 @@ Result<std::unique_ptr<Job>> make_ranking(const nlohmann::json& json, const JobC
     const std::vector<std::string> written =
         WrittenOrder(context.text).of_each(asked.list_name, documents);
     for (size_t i = 0; i < documents.size(); ++i) {
-      OrderedJson document = OrderedJson::parse(written[i]);
+      Result<OrderedJson> parsed = parse_ordered_json(written[i], LargeNumbers::kKept);
+      if (!parsed) return parsed.error();
+      OrderedJson& document = *parsed;
       if (asked.form != RankingForm::kList && document.is_string())
         document = {{"text", std::move(document)}};
       asked.returned.push_back(std::move(document));

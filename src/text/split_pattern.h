@@ -19,8 +19,9 @@ class SplitPattern {
   // An expression of our own, which is run without limits and matches no empty text; in the syntax
   // of Oniguruma, see pcre2_pattern.h.
   static Result<SplitPattern> compile(std::string_view pattern);
-  // An expression of a file. Matching may take steps and memory in proportion to the text, for it
-  // may backtrack without end. It may match an empty text.
+  // An expression of a file. It may backtrack without end, so each search for the next match may
+  // take steps and memory in proportion to the text; a text of many matches takes that many
+  // searches. It may match an empty text.
   static Result<SplitPattern> compile_of_file(std::string_view pattern);
   static SplitPattern literal(std::string_view text);  // which is not empty
 

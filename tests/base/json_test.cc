@@ -51,6 +51,28 @@ TEST(JsonTest, LargeWholeNumbersKeepTheirDigits) {
   EXPECT_TRUE(parsed(text)["a"][0].is_number_float());
 }
 
+TEST(JsonTest, KeepsTheOrderOfKeys) {
+  const std::string text = R"({"z":1,"a":[{"c":2,"b":123456789012345678901234567890}],"m":{}})";
+  const auto kept = parse_ordered_json(text, LargeNumbers::kKept);
+  ASSERT_TRUE(kept.ok()) << kept.error().message;
+  EXPECT_EQ(json_text(*kept), text);
+  EXPECT_EQ(kept_digits((*kept)["a"][0]["b"]), "123456789012345678901234567890");
+  EXPECT_TRUE((*parse_ordered_json(text))["a"][0]["b"].is_number_float());
+  EXPECT_EQ(parse_ordered_json(R"({"a":{"b":1,"c":2,"b":3}})").error().message,
+            "'b' is there twice in 'a', expected once");
+  EXPECT_EQ(parse_ordered_json("{\"a\":").error().message.substr(0, 8), "not JSON");
+}
+
+TEST(JsonTest, OrderedTakesLinearTime) {
+  std::string object = "{\"k\":0";
+  for (int i = 0; i < 200000; ++i) object += fmt::format(",\"k{}\":[{{}}]", i);
+  const clock_t begin = clock();
+  const auto value = parse_ordered_json(object + "}");
+  EXPECT_LT(static_cast<double>(clock() - begin) / CLOCKS_PER_SEC, 4);
+  ASSERT_TRUE(value.ok());
+  EXPECT_EQ(value->size(), 200001u);
+}
+
 TEST(JsonTest, ReadsWhatTheLibraryReads) {
   for (const char* text :
        {"null", "true", "-1", "18446744073709551615", "2.5e-3", "\"\\u00e9\\ud83d\\ude00\"", "[]",

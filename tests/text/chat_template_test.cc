@@ -4,6 +4,8 @@
 
 #include <xxhash.h>
 
+#include <ctime>
+
 #include "base/gguf_writer.h"
 #include "text/byte_tokenizer.h"
 #include "text/text_testing.h"
@@ -152,6 +154,55 @@ TEST(ChatTemplate, Thinking) {
   }
 }
 
+TEST(ChatTemplate, ThinkingThatIsNoYesOrNo) {
+  const ChatTemplate chat = made("{{ reasoning_effort }}");
+  EXPECT_EQ(chat.render(kUser, {.thinking = true}).error().message,
+            "thinking is asked for, but the chat template has no switch for it (hint: it reads "
+            "'reasoning_effort', which 'chat_template_kwargs' sets)");
+  EXPECT_EQ(*chat.render(kUser, {.template_kwargs = R"({"reasoning_effort": "high"})"}), "high");
+}
+
+TEST(ChatTemplate, LargeNumbersKeepTheirDigits) {
+  const ChatTemplate chat = made("{{ tools|tojson }}{{ messages[0].tool_calls }}{{ x }}");
+  const std::vector<ChatMessage> messages = {
+      {"assistant", "", R"({"tool_calls": [{"n": -123456789012345678901234567890}]})"}};
+  EXPECT_EQ(*chat.render(messages, {.tools = R"([{"maximum": 18446744073709551615}])",
+                                    .template_kwargs = R"({"x": 98765432109876543210})"}),
+            "[{\"maximum\": 18446744073709551615}][{'n': -123456789012345678901234567890}]"
+            "98765432109876543210");
+  const ChatTemplate takes =
+      made("{{ messages[-1].tool_calls[0].function.arguments|tojson if messages[-1].tool_calls }}");
+  ASSERT_TRUE(takes.takes_arguments());
+  EXPECT_EQ(*takes.render(std::vector<ChatMessage>{{"assistant", "",
+                                                    R"({"tool_calls": [{"function": {"name": "f",
+                          "arguments": "{\"n\": 18446744073709551616}"}}]})"}},
+                          {}),
+            "{\"n\": 18446744073709551616}");
+}
+
+TEST(ChatTemplate, ManyKeysTakeLinearTime) {
+  std::string kwargs = "{\"k\": 1";
+  for (int i = 0; i < 40000; ++i) kwargs += fmt::format(", \"k{}\": 0", i);
+  const std::string all = kwargs + "}";
+  const clock_t begin = clock();
+  EXPECT_EQ(*made("{% for i in range(1000) %}{% set x = k39999 %}{% endfor %}{{ k ~ k39999 }}")
+                 .render(std::vector<ChatMessage>{{"user", "", all}}, {.template_kwargs = all}),
+            "10");
+  EXPECT_LT(static_cast<double>(clock() - begin) / CLOCKS_PER_SEC, 4);
+  EXPECT_EQ(made("").render(kUser, {.template_kwargs = R"({"a": 1, "a": 2})"}).error().message,
+            "field 'chat_template_kwargs' is 'a' is there twice, expected once");
+}
+
+TEST(ChatTemplate, APartWhoseTypeIsNoText) {
+  const std::vector<ChatMessage> parts = {{"user", "", R"({"content": [{"type": 5}]})"}};
+  EXPECT_EQ(*made("{{ messages[0].content }}").render(parts, {}), "[{'type': 5}]");
+  EXPECT_EQ(made("{{ messages }}")
+                .render(parts, {.add_generation_prompt = false, .continue_final_message = true})
+                .error()
+                .message,
+            "the last message has no text, expected one that an answer can go on with");
+}
+
 TEST(ChatTemplate, TodaysDate) {
   const ChatTemplate chat = made("{{ strftime_now('%d %b %Y') }}");
   EXPECT_TRUE(chat.reads_clock());
@@ -241,6 +292,27 @@ TEST_F(ChatTemplateFiles, OneOfSeveral) {
   directory.write("chat_template.jinja", "default");
   EXPECT_EQ(rendered(), "default");
   EXPECT_EQ(rendered("rag"), "rag");
+}
+
+TEST_F(ChatTemplateFiles, EachOfSeveralTakesWhatItTakes) {
+  set_config(
+      {{{"name", "tool_use"},
+        {"template",
+         "{{ tools[9] }}{% for m in messages %}{% if m.content is string %}{{ m.content }}{% "
+         "else %}{% for p in m.content %}[{{ p.text }}]{% endfor %}{% endif %}{% endfor %}"}},
+       {{"name", "default"}, {"template", "{{ messages[0].content }}"}}});
+  const std::vector<ChatMessage> parts = {
+      {"user", "", R"({"content": [{"type": "text", "text": "a"}]})"}};
+  const auto chat = load();
+  ASSERT_TRUE(chat.ok()) << chat.error().message;
+  EXPECT_EQ(*chat->render(parts, {}), "a");
+  EXPECT_EQ(*chat->render(parts, {.tools = "[{}]"}), "[a]");
+}
+
+TEST_F(ChatTemplateFiles, NoTokenIsInvented) {
+  config.erase("bos_token");
+  set_config("{{ bos_token is defined }}");
+  EXPECT_EQ(rendered(), "False");
 }
 
 TEST_F(ChatTemplateFiles, TokensThatATemplateMayWrite) {

@@ -2,8 +2,12 @@
 // (tools/jinja_golden.py), its limits, and what its errors say.
 #include "text/chat/jinja.h"
 
+#include <sys/resource.h>
+
+#include <ctime>
 #include <thread>
 
+#include "base/json.h"
 #include "text/chat/jinja_json.h"
 #include "text/text_testing.h"
 
@@ -105,7 +109,160 @@ TEST(Jinja, DeepestThatIsAllowed) {
   EXPECT_EQ(deep->substr(0, 6), "120119");
 }
 
+double seconds_of(const std::function<void()>& work) {
+  const clock_t begin = clock();
+  work();
+  return static_cast<double>(clock() - begin) / CLOCKS_PER_SEC;
+}
+
+TEST(Jinja, ManyBranchesAreReadInLinearTime) {
+  std::string text;
+  for (int i = 0; i < 4000; ++i)
+    text += fmt::format(
+        "{{% if a %}}{{% set v{0} = 1 %}}{{% elif b %}}{{% set w{0} = 1 %}}{{% endif %}}", i);
+  EXPECT_LT(seconds_of([&] { EXPECT_TRUE(jinja::Template::compile(text).ok()); }), 2);
+}
+
+TEST(Jinja, NamesThatOnlyABranchAssigns) {
+  const Ordered a = {{"a", true}, {"x", "given"}}, none = {{"x", "given"}};
+  const auto check = [&](const char* text, const char* taken, const char* left) {
+    EXPECT_EQ(*render_text(text, a), taken) << text;
+    EXPECT_EQ(*render_text(text, none), left) << text;
+  };
+  check("{% if a %}{% set x = 1 %}{% endif %}{{ x }}", "1", "given");
+  check("{% if a %}{% set x = 1 %}{% else %}{{ x }}{% endif %}{{ x }}", "1", "givengiven");
+  check("{% if a %}{% if a %}{% set x = 1 %}{% endif %}{% endif %}{{ x }}", "1", "given");
+  check("{% set x = 0 %}{% if a %}{% set x = 1 %}{% endif %}{{ x }}", "1", "0");
+  check("{% for i in [1] %}{% if a %}{% set x = 1 %}{% endif %}{{ x }}{% endfor %}{{ x }}",
+        "1given", "givengiven");
+  check("{% if a %}{% set x = 1 %}{% endif %}{% set x = x ~ 2 %}{{ x }}", "12", "given2");
+}
+
+// Whatever takes long takes steps. 5,000,000 of them are a tenth of what a template may take.
+TEST(Jinja, StepsBoundTime) {
+  const char* kLong[] = {
+      "{% set a='a'*20000000~'b' %}{% set b='a'*20000000~'c' %}{{ b in [a]*100000 }}",
+      "{% set a='a'*20000000~'b' %}{% set b='a'*20000000~'c' %}{{ [a]*100000 == [b]*100000 or "
+      "([a]*100000)|unique|list|length }}",
+      "{% set n=namespace(x=[],y=[]) %}{% for i in range(100) %}{% set n.x=[n.x,n.x] %}{% set "
+      "n.y=[n.y,n.y] %}{% endfor %}{{ n.x == n.y }}",
+      "{% set n=namespace(x=[],y=[]) %}{% for i in range(100) %}{% set n.x=[n.x,n.x] %}{% set "
+      "n.y=[n.y,n.y] %}{% endfor %}{{ n.x < n.y }}",
+      "{% set n=namespace(x=(1,)) %}{% for i in range(100) %}{% set n.x=(n.x,n.x) %}{% endfor %}"
+      "{{ [1,2,3,4,5,6,7,8,9,10,11,12,13,n.x]|unique|list }}",
+      "{% set a='a'*60000000 %}{% for i in range(9999) %}{% set x=a|upper %}{% endfor %}",
+      "{% set a='é'*30000000 %}{% for i in range(9999) %}{{ a[29999999] }}{% endfor %}",
+      "{% set a=['a']*4000000 %}{% for i in range(9999) %}{% set x=a|tojson %}{% endfor %}",
+      "{% for i in range(99999) %}{% for j in range(99999) %}{% set x='%99999d'%3 %}{% endfor %}"
+      "{% endfor %}",
+      "{% set a='a'*60000000 %}{% for i in range(9999) %}{% set x='b'.strip(a) %}{% endfor %}"};
+  for (const char* text : kLong) {
+    const double seconds = seconds_of([&] {
+      EXPECT_NE(error_of(text, {.n_steps = 5'000'000}).find("limit of 5000000 steps"),
+                std::string::npos)
+          << text << error_of(text, {.n_steps = 5'000'000});
+    });
+    EXPECT_LT(seconds, 20) << text;
+  }
+  const double seconds = seconds_of([&] {
+    EXPECT_EQ(*render_text("{% set a='a'*16000000 %}{% set b='a'*8000000~'b' %}{{ b in a }}|"
+                           "{{ a.find(b) }}|{{ a.rfind(b) }}|{{ a.split(b)|length }}|"
+                           "{{ a.rsplit('b'~a)|length }}|{{ a.replace(b, '')|length }}"),
+              "False|-1|-1|1|1|16000000");
+  });
+  EXPECT_LT(seconds, 20);
+  EXPECT_EQ(
+      *render_text("{{ '{:09999,}'.format(1)|length }}|{{ '{:099999,}'.format(1)|length }}|"
+                   "{{ '{:09,}|{:010,}|{:_x}|{:012_x}'.format(1234, 12345.5, 123456, 255) }}"),
+      "9999|99999|0,001,234|0,012,345.5|1_e240|00_0000_00ff");
+}
+
+TEST(Jinja, SearchesFromTheRight) {
+  EXPECT_EQ(*render_text("{{ 'abcabc'.rfind('abc') }}{{ 'abc'.rfind('') }}{{ ''.rfind('a') }}"
+                         "{{ 'a,b,c'.rsplit(',', 1) }}{{ 'a,b,c'.rpartition(',') }}"
+                         "{{ 'abc'.rpartition(',') }}{{ ',a,'.rsplit(',') }}{{ ' a  b '.rsplit() }}"
+                         "{{ 'aaa'.rsplit('aa') }}{{ 'aaa'.split('aa') }}"),
+            "33-1['a,b', 'c']('a,b', ',', 'c')('', '', 'abc')['', 'a', '']['a', 'b']['a', '']"
+            "['', 'a']");
+}
+
+TEST(Jinja, NothingIsMadeOfEachCharacter) {
+  EXPECT_EQ(*render_text("{{ 'añb😀c'|reverse }}{{ 'añb😀c'[::2] }}{{ 'añb😀c'[::-2] }}"
+                         "{{ 'añb😀c'[3:0:-1] }}{{ ''[::2] }}{{ 'abcde'[4:1:-2] }}"),
+            "c😀bñaabccba😀bñec");
+  struct rusage before = {}, after = {};
+  getrusage(RUSAGE_SELF, &before);
+  EXPECT_EQ(*render_text("{% set a='a'*30000000 %}{{ (a|reverse)|length }}{{ a[::2]|length }}"
+                         "{{ a|wordcount }}{{ a.isalpha() }}"),
+            "30000000150000001True");
+  EXPECT_NE(
+      error_of("{{ ('a\n' * 30000000).split('\n')|length }}").find("limit of 268435456 bytes"),
+      std::string::npos);
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 600 * 1024);  // KiB; sanitizers keep what is freed
+}
+
+TEST(Jinja, CharactersAsInPython) {
+  EXPECT_EQ(*render_text("{{ 'ßẞµſΣς\u13a0\uab70'.casefold() }}|{{ 'ᾳᾀᾼﬓὖ'.upper() }}|"
+                         "{{ 'ᾳ ᾀ ﬓ'.title() }}|{{ 'ὖb'.capitalize() }}|{{ 'ﬗA'.swapcase() }}"),
+            "ssssμsσσ\u13a0\u13a0|ΑΙἈΙΑΙՄՆΥ̓͂|ᾼ ᾈ Մն|Υ̓͂b|ՄԽa");
+  EXPECT_EQ(
+      *render_text("{{ '①⓪❶'.isdigit() }}{{ '一'.isdigit() }}{{ '一二億'.isnumeric() }}"
+                   "{{ 'Ⅷ〇x'.isidentifier() }}{{ 'a\u0301·_9'.isidentifier() }}"
+                   "{{ '·a'.isidentifier() }}{{ 'ͺ'.isidentifier() }}{{ '9'.isidentifier() }}"),
+      "TrueFalseTrueTrueTrueFalseFalseFalse");
+}
+
+TEST(Jinja, NumbersOfMoreThan64Bits) {
+  Ordered given;
+  given["max"] = UINT64_MAX;
+  given["all"] = *parse_ordered_json(
+      R"([123456789012345678901234567890, -123456789012345678901234567890, 1e30])",
+      LargeNumbers::kKept);
+  const auto text = [&](std::string_view body) {
+    const Result<std::string> out = render_text(body, given);
+    return out ? *out : out.error().message;
+  };
+  EXPECT_EQ(text("{{ max }}|{{ {'a': max}|tojson }}|{{ all }}|{{ all|tojson }}|{{ max ~ '' }}|"
+                 "{{ '%s' % max }}|{{ max|string|length }}"),
+            "18446744073709551615|{\"a\": 18446744073709551615}|[123456789012345678901234567890, "
+            "-123456789012345678901234567890, 1e+30]|[123456789012345678901234567890, "
+            "-123456789012345678901234567890, 1e+30]|18446744073709551615|18446744073709551615|20");
+  EXPECT_EQ(text("{{ max is number }}{{ max is integer }}{{ max is string }}{{ max == max }}"
+                 "{{ max == all[0] }}{{ max < all[0] }}{{ all[1] < 5 }}{{ 5 > all[1] }}"
+                 "{{ all[2] > all[0] }}{{ max > 1.5 }}{{ 1.8446744073709552e19 > max }}"
+                 "{{ all|sort|first == all[1] }}{{ true if max }}{{ max|int == max }}"),
+            "TrueTrueFalseTrueFalseTrueTrueTrueTrueTrueTrueTrueTrueTrue");
+  for (const char* body : {"{{ max + 1 }}", "{{ -max }}", "{{ max|abs }}", "{{ '%d' % max }}",
+                           "{{ 'a' * max }}", "{{ max is odd }}", "{{ max|round }}"})
+    EXPECT_EQ(text(body), "line 1: a number has more than 64 bits") << body;
+}
+
+TEST(Jinja, WideRanges) {
+  EXPECT_EQ(error_of("{{ range(0, 9000000000000000000, 5000000000000000000)[2:] }}"),
+            "line 1: a number has more than 64 bits");
+  EXPECT_EQ(*render_text("{% set r = range(-9000000000000000000, 9000000000000000000, "
+                         "9000000000000000000) %}{{ r|list }}{{ r[1] }}{{ 0 in r }}{{ 1 in r }}"
+                         "{{ 9000000000000000000 in r }}{{ r[:1] }}"),
+            "[-9000000000000000000, 0]0TrueFalseFalserange(-9000000000000000000, 0, "
+            "9000000000000000000)");
+  EXPECT_NE(error_of("{{ range(-9223372036854775807, 9223372036854775807)|length }}")
+                .find("expected at most 100000"),
+            std::string::npos);
+  EXPECT_EQ(
+      *render_text("{{ 'a'.center(-9223372036854775807) ~ 'b'.zfill(-9223372036854775807) }}"),
+      "ab");
+}
+
+TEST(Jinja, JsonInAscii) {
+  EXPECT_EQ(*render_text("{{ '\x7fé'|tojson(true) }}{{ '\x7f'|tojson }}"),
+            "\"\\u007f\\u00e9\"\"\x7f\"");
+}
+
 TEST(Jinja, WhatHoldsItselfIsFreed) {  // LeakSanitizer looks
+  EXPECT_EQ(*render_text("{% for i in [1, 2] %}{{ loop.changed(loop, [loop]) }}{% endfor %}"
+                         "{% for i in [1, 1, 2] %}{{ loop.changed(i) }}{% endfor %}"),
+            "TrueFalseTrueFalseTrue");
   EXPECT_EQ(*render_text("{% set ns = namespace() %}{% set ns.me = ns %}{% set ns.l = [ns] %}"
                          "{% macro m() %}{{ m is defined }}{% endmacro %}{{ m() }}"),
             "True");

@@ -160,6 +160,7 @@ Result<NamedTokens> find_named_tokens(const fs::path& path, const Tokenizer& tok
   if (!lists_added)
     if (Status status = add_tokens_of(path / "special_tokens_map.json", tokens, ignored); !status)
       return status.error();
+  if (is_there(path / "tokenizer.json")) return tokens;
   const bool has_bos = std::any_of(tokens.begin(), tokens.end(),
                                    [](const auto& token) { return token.first == "bos_token"; });
   if (!has_bos && tokenizer.bos())

@@ -18,9 +18,9 @@ namespace {
 
 using Ordered = nlohmann::ordered_json;
 
-// Names under which templates ask whether to think.
-constexpr const char* kThinkingNames[] = {"enable_thinking", "thinking", "reasoning_effort",
-                                          "thinking_mode", "thinking_budget"};
+// Names under which templates ask whether to think, and those that say more than yes or no.
+constexpr const char* kThinkingNames[] = {"enable_thinking", "thinking"};
+constexpr const char* kEffortNames[] = {"reasoning_effort", "thinking_mode", "thinking_budget"};
 
 LocalTime today() {
   const time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -31,17 +31,17 @@ LocalTime today() {
 
 Result<Ordered> parse_option(const std::string& text, const char* name, bool wants_array) {
   if (text.empty()) return Ordered();
-  const Result<nlohmann::json> checked = parse_json(text);  // for depth, keys that are there twice
-  if (!checked) return invalid_field(name, "is {}", checked.error().message);
-  if (wants_array ? !checked->is_array() : !checked->is_object())
-    return invalid_field(name, "is {}, expected {}", found_text(*checked),
+  Result<Ordered> parsed = parse_ordered_json(text, LargeNumbers::kKept);
+  if (!parsed) return invalid_field(name, "is {}", parsed.error().message);
+  if (wants_array ? !parsed->is_array() : !parsed->is_object())
+    return invalid_field(name, "is {}, expected {}", found_text(nlohmann::json(*parsed)),
                          wants_array ? "a list" : "an object");
-  return Ordered::parse(text);
+  return parsed;
 }
 
 bool is_text_part(const Ordered& part) {
-  return part.is_object() && part.value("type", "") == "text" && part.contains("text") &&
-         part["text"].is_string();
+  return part.is_object() && part.contains("type") && part["type"] == "text" &&
+         part.contains("text") && part["text"].is_string();
 }
 
 std::string joined_parts(const Ordered& parts) {
@@ -60,10 +60,15 @@ void read_arguments(Ordered& message) {
     if (!function.is_object() || !function.contains("arguments")) continue;
     Ordered& arguments = function["arguments"];
     if (!arguments.is_string()) continue;
-    const std::string& text = arguments.get_ref<const std::string&>();
-    const Result<nlohmann::json> parsed = parse_json(text);
-    if (parsed && parsed->is_object()) arguments = Ordered::parse(text);
+    Result<Ordered> parsed =
+        parse_ordered_json(arguments.get_ref<const std::string&>(), LargeNumbers::kKept);
+    if (parsed && parsed->is_object()) arguments = std::move(*parsed);
   }
+}
+
+// Behind all others, of which none has that name; in no time that grows with them.
+void add_member(Ordered& object, const std::string& name, Ordered value) {
+  object.get_ref<Ordered::object_t&>().emplace_back(name, std::move(value));
 }
 
 std::string text_of_content(const Ordered& message) {
@@ -128,7 +133,7 @@ Result<ChatTemplate> ChatTemplate::from_text(std::string_view text, std::string_
       {"default", std::string(source), std::move(compiled), text.find("developer") != text.npos});
   out.tokens_ = std::move(tokens);
   out.loaded_ = today();
-  out.find_out_what_it_takes();
+  for (Named& named : out.templates_) out.find_out_what_it_takes(named);
   return out;
 }
 
@@ -172,7 +177,7 @@ Result<ChatTemplate> ChatTemplate::load(const std::filesystem::path& path,
   }
   out.tokens_ = std::move(*tokens);
   out.loaded_ = today();
-  out.find_out_what_it_takes();
+  for (Named& named : out.templates_) out.find_out_what_it_takes(named);
   return out;
 }
 
@@ -184,17 +189,18 @@ Ordered ChatTemplate::prepared(const Named& named, const ChatMessage& message,
   if (!fields.contains("role")) out["role"] = message.role;
   if (!fields.contains("content")) out["content"] = message.content;
   for (auto& [name, value] : fields.items())
-    if (!value.is_null()) out[name] = std::move(value);
+    if (!value.is_null()) add_member(out, name, std::move(value));
   if (out["role"] == "developer" && !named.knows_developer) out["role"] = "system";
-  if (out.contains("content") && out["content"].is_array() && !takes_parts_ &&
+  if (out.contains("content") && out["content"].is_array() && !named.takes_parts &&
       std::all_of(out["content"].begin(), out["content"].end(), is_text_part))
     out["content"] = joined_parts(out["content"]);
-  if (takes_arguments_) read_arguments(out);
+  if (named.takes_arguments) read_arguments(out);
   for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
     if (!out.contains(name)) continue;
     const Ordered reasoning = out[name];
-    Ordered aliased = {{"thinking", reasoning}};
-    for (auto& [key, value] : out.items()) aliased[key] = value;
+    Ordered aliased = {{"thinking", out.value("thinking", reasoning)}};
+    for (auto& [key, value] : out.items())
+      if (key != "thinking") add_member(aliased, key, std::move(value));
     aliased["reasoning_content"] = reasoning;
     return aliased;
   }
@@ -214,23 +220,22 @@ std::string ChatTemplate::day() const {
 
 // A template takes parts where it writes the text of one, and no more of it; and objects as
 // arguments where it writes what is in one.
-void ChatTemplate::find_out_what_it_takes() {
+void ChatTemplate::find_out_what_it_takes(Named& named) const {
   const std::string mark = "pando-asks-for-parts";
-  const Named& first = templates_.front();
-  if (!first.compiled) return;
+  if (!named.compiled) return;
   Asked asked;
   asked.messages = {{{"role", "user"}, {"content", {{{"type", "text"}, {"text", mark}}}}}};
-  const Result<std::string> text = render_by(first, asked, {});
-  takes_parts_ = text && text->find(mark) != std::string::npos &&
-                 text->find("'" + mark + "'") == std::string::npos &&
-                 text->find("\"" + mark + "\"") == std::string::npos;
+  const Result<std::string> text = render_by(named, asked, {});
+  named.takes_parts = text && text->find(mark) != std::string::npos &&
+                      text->find("'" + mark + "'") == std::string::npos &&
+                      text->find("\"" + mark + "\"") == std::string::npos;
   asked.messages = Ordered::parse(
       R"([{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": [{
       "id": "call12345", "type": "function", "function": {"name": "f", "arguments":
       {"pando-key": "pando-value"}}}]}])");
-  const Result<std::string> call = render_by(first, asked, {});
-  takes_arguments_ = call && call->find("pando-key") != std::string::npos &&
-                     call->find("pando-value") != std::string::npos;
+  const Result<std::string> call = render_by(named, asked, {});
+  named.takes_arguments = call && call->find("pando-key") != std::string::npos &&
+                          call->find("pando-value") != std::string::npos;
 }
 
 Result<const ChatTemplate::Named*> ChatTemplate::chosen(const ChatOptions& options) const {
@@ -277,6 +282,20 @@ Result<std::string> ChatTemplate::render_by(const Named& named, const Asked& ask
   return text;
 }
 
+Status ChatTemplate::check_thinking(const Named& named, const ChatOptions& options) {
+  const auto reads = [&](const char* name) { return named.compiled->reads(name); };
+  if (!options.thinking || std::any_of(std::begin(kThinkingNames), std::end(kThinkingNames), reads))
+    return {};
+  const auto* other = std::find_if(std::begin(kEffortNames), std::end(kEffortNames), reads);
+  const std::string hint =
+      other == std::end(kEffortNames)
+          ? "ask without 'thinking'"
+          : fmt::format("it reads '{}', which 'chat_template_kwargs' sets", *other);
+  return blame("thinking", invalid_argument("thinking is asked for, but the chat template has no "
+                                            "switch for it (hint: {})",
+                                            hint));
+}
+
 // An instruction must not be lost in silence. Where its text is not found in the prompt, another
 // text in its place must at least change the prompt.
 Status ChatTemplate::check_system(const Named& named, const Asked& asked,
@@ -305,11 +324,7 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
   if (messages.empty()) return invalid_argument("the conversation has no messages");
   const Result<const Named*> named = chosen(options);
   if (!named) return named.error();
-  if (options.thinking &&
-      std::none_of(std::begin(kThinkingNames), std::end(kThinkingNames),
-                   [&](const char* name) { return (*named)->compiled->reads(name); }))
-    return blame("thinking", invalid_argument("thinking is asked for, but the chat template has no "
-                                              "switch for it (hint: ask without 'thinking')"));
+  if (Status status = check_thinking(**named, options); !status) return status.error();
   Asked asked;
   for (const ChatMessage& message : messages) {
     Result<Ordered> fields = parse_option(message.fields, "messages", /*wants_array=*/false);

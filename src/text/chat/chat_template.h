@@ -38,10 +38,11 @@ class ChatTemplate {
   // Whether it may write the date.
   bool reads_clock() const;
   std::string day() const;  // on which it was loaded, as in "2026-11-25"; empty: no matter to it
-  // Whether contents may be lists of parts; where not they are joined to one text.
-  bool takes_parts() const { return takes_parts_; }
+  // Of the first template. Whether contents may be lists of parts; where not they are joined to
+  // one text.
+  bool takes_parts() const { return templates_.front().takes_parts; }
   // Whether the arguments of a tool's call may be objects; where not they stay texts of JSON.
-  bool takes_arguments() const { return takes_arguments_; }
+  bool takes_arguments() const { return templates_.front().takes_arguments; }
 
  private:
   struct Named {
@@ -49,6 +50,8 @@ class ChatTemplate {
     std::string source;
     Result<jinja::Template> compiled;
     bool knows_developer = false;  // the role; where not it is that of the system
+    bool takes_parts = false;
+    bool takes_arguments = false;
   };
   struct Asked;  // a conversation as the template's variables
 
@@ -57,15 +60,14 @@ class ChatTemplate {
                                 const ChatOptions& options) const;
   Status check_system(const Named& named, const Asked& asked, const ChatOptions& options,
                       const std::string& text) const;
-  void find_out_what_it_takes();
+  void find_out_what_it_takes(Named& named) const;
+  static Status check_thinking(const Named& named, const ChatOptions& options);
   nlohmann::ordered_json prepared(const Named& named, const ChatMessage& message,
                                   nlohmann::ordered_json fields) const;
 
   std::vector<Named> templates_;  // the one to take where nothing else is said comes first
   NamedTokens tokens_;
   LocalTime loaded_;  // the day
-  bool takes_parts_ = false;
-  bool takes_arguments_ = false;
 };
 
 }  // namespace pando

@@ -40,6 +40,8 @@ class Bound {
 
 // What operations on an undefined value say; any other value passes.
 void demand_defined(const Value& v);
+// What operations on a number of more than 64 bits say; any other value passes.
+void demand_small(const Value& v);
 // As Python's __index__.
 int64_t index_of_value(const Value& v);
 
@@ -95,6 +97,6 @@ struct JsonStyle {
   std::string key_separator = ": ";
   bool sort_keys = false;
 };
-std::string to_json(const Value& v, const JsonStyle& style);
+std::string to_json(const Value& v, const JsonStyle& style, Budget* budget);
 
 }  // namespace pando::jinja

@@ -12,7 +12,9 @@ namespace pando::jinja {
 
 Evaluator::Evaluator(const Root& root, const Variables& variables, const Limits& limits,
                      const LocalTime& now)
-    : root_(root), variables_(variables), limits_(limits), now_(now) {
+    : root_(root), limits_(limits), now_(now) {
+  for (const auto& [name, value] : variables) variables_.try_emplace(name, &value);
+  budget_.most_steps = limits.n_steps;
   budget_.most_bytes = limits.memory_bytes;
   budget_.most_value_bytes = limits.value_bytes;
 }
@@ -20,8 +22,10 @@ Evaluator::Evaluator(const Root& root, const Variables& variables, const Limits&
 // What may hold itself lets go here, or it would never be freed.
 Evaluator::~Evaluator() {
   for (const Ref<Frame>& frame : kept_frames_) frame->slots.clear();
-  for (const Value& value : kept_)
+  for (const Value& value : kept_) {
     if (value.is(Kind::kNamespace)) value.as<Namespace>().fields.clear();
+    if (value.is(Kind::kLoop)) value.as<Loop>().last_changed = Value();
+  }
 }
 
 std::string Evaluator::run() {
@@ -32,19 +36,27 @@ std::string Evaluator::run() {
   return out;
 }
 
-void Evaluator::step(size_t n) {
-  n_steps_ += n;
-  if (n_steps_ > limits_.n_steps)
-    throw JinjaError{
-        fmt::format("the template takes more than the limit of {} steps", limits_.n_steps), 0,
-        true};
+std::string Evaluator::printed(const Value& v) {
+  std::string out = to_text(v);
+  if (v.is(Kind::kString)) {
+    scan(out.size());
+  } else {
+    walk(out.size());
+  }
+  return out;
 }
 
 Value Evaluator::keep(Kind kind, Object* object) {
   Value value = Value::of(kind, object);
-  object->charge(&budget_, 128);
+  object->charge(&budget_, 512);
   kept_.push_back(value);
   return value;
+}
+
+std::string Evaluator::repr(const Value& v) {
+  std::string out = to_repr(v);
+  walk(out.size());
+  return out;
 }
 
 void Evaluator::keep_frames(const Ref<Frame>& frame) {
@@ -54,13 +66,12 @@ void Evaluator::keep_frames(const Ref<Frame>& frame) {
 }
 
 Value Evaluator::resolve(const std::string& name) const {
-  for (const auto& [known, value] : variables_)
-    if (known == name) return value;
-  return find_global(name);
+  const auto found = variables_.find(name);
+  return found != variables_.end() ? *found->second : find_global(name);
 }
 
 Ref<Frame> Evaluator::make_frame(const FrameShape& shape, const Ref<Frame>& parent) {
-  step();
+  step(1 + static_cast<size_t>(shape.n_slots) / 8 + shape.loads.size());
   const Ref<Frame> frame = make_ref<Frame>();
   frame->charge(&budget_, sizeof(Frame) + shape.n_slots * sizeof(Value));
   frame->parent = parent;
@@ -71,6 +82,7 @@ Ref<Frame> Evaluator::make_frame(const FrameShape& shape, const Ref<Frame>& pare
   if (parent || !top_) return frame;
   // A `block` also sees what the template has assigned outside of all loops.
   for (const Load& load : shape.loads) {
+    step(root_.top_level_names.size() / 8);
     const auto found =
         std::find(root_.top_level_names.begin(), root_.top_level_names.end(), load.name);
     if (found == root_.top_level_names.end()) continue;
@@ -117,7 +129,7 @@ Evaluator::Flow Evaluator::run_statement(const Stmt& stmt, const Ref<Frame>& fra
         if (value.is(Kind::kString)) {
           write(text_of(value));
         } else {
-          write(to_text(value));
+          write(printed(value));
         }
       }
       return Flow::kNormal;
@@ -213,6 +225,7 @@ void Evaluator::assign(const Expr& target, Value value, const Ref<Frame>& frame)
     const Value space = at(frame, target.items[0]->place);
     if (!space.is(Kind::kNamespace))
       fail("cannot assign to a field of a value that is not a namespace");
+    step(space.as<Namespace>().fields.size() / 8);
     set_field(space.as<Namespace>(), target.name, std::move(value));
   } else {
     const std::vector<Value> items = elements(value);
@@ -243,7 +256,7 @@ Evaluator::Flow Evaluator::run_filter_block(const Stmt& stmt, const Ref<Frame>& 
     if (const Flow flow = run_body(stmt.bodies[0], inside); flow != Flow::kNormal) return flow;
   }
   const Value value = text(std::move(body));
-  write(to_text(eval_filter(*stmt.filter, inside, &value)));
+  write(printed(eval_filter(*stmt.filter, inside, &value)));
   return Flow::kNormal;
 }
 
@@ -274,7 +287,7 @@ void Evaluator::run_call_block(const Stmt& stmt, const Ref<Frame>& frame) {
   CallArgs args = eval_args(*call_expr.args, frame);
   args.named.emplace_back("caller", make_macro(stmt, frame));
   line_ = call_expr.line;
-  write(to_text(call(callee, args)));
+  write(printed(call(callee, args)));
 }
 
 // As Jinja's Macro.__call__ reads arguments.
@@ -283,6 +296,7 @@ void Evaluator::bind(const Stmt& stmt, const Ref<Frame>& in, const CallArgs& arg
   const size_t n = macro.parameters.size();
   std::vector<bool> used(args.named.size());
   const auto take = [&](std::string_view name) -> const Value* {
+    step(args.named.size() / 8);
     for (size_t i = 0; i < args.named.size(); ++i) {
       if (used[i] || args.named[i].first != name) continue;
       used[i] = true;
@@ -309,7 +323,7 @@ void Evaluator::bind(const Stmt& stmt, const Ref<Frame>& in, const CallArgs& arg
     if (!used[i]) {
       if (macro.kwargs_slot < 0)
         fail(fmt::format("macro '{}' takes no argument named '{}'", name, args.named[i].first));
-      kwargs->set(text(args.named[i].first), args.named[i].second);
+      kwargs->set(text(args.named[i].first), args.named[i].second, &budget_);
     }
   if (macro.kwargs_slot >= 0) in->slots[macro.kwargs_slot] = make_dict(kwargs, &budget_);
   if (args.positional.size() > n && macro.varargs_slot < 0)

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "text/chat/jinja.h"
@@ -23,6 +25,7 @@ struct Loop : Object {
   int64_t index0 = -1;
   Value after, current, before;  // missing where there is none
   Value last_changed;
+  bool is_kept = false;  // until the rendering ends, since last_changed may hold the loop itself
   int64_t depth0 = 0;
   const Stmt* stmt = nullptr;  // of a recursive loop
   Ref<Frame> outside;
@@ -46,7 +49,10 @@ class Evaluator {
 
   // ---- for filters, methods and functions
 
-  void step(size_t n = 1);  // throws where there were too many
+  void step(size_t n = 1) { budget_.step(n); }  // throws where there were too many
+  // Of bytes that are copied, compared or searched; of a text that is gone through by characters.
+  void scan(size_t n_bytes) { step(n_bytes / 64); }
+  void walk(size_t n_bytes) { step(n_bytes / 8); }
   size_t most_bytes() const { return budget_.most_value_bytes; }
   Budget* budget() { return &budget_; }
   Value text(std::string bytes, bool markup = false) {
@@ -69,7 +75,8 @@ class Evaluator {
   bool contains(const Value& container, const Value& v);
   Ref<Iterator> iterate(const Value& v);
   std::vector<Value> elements(const Value& v);
-  std::string joined_text(const Value& v) { return to_text(v); }
+  std::string printed(const Value& v);  // str()
+  std::string repr(const Value& v);
   Value binary(ExprKind op, const Value& a, const Value& b);
   Value add(const Value& a, const Value& b);
 
@@ -120,11 +127,10 @@ class Evaluator {
   std::vector<Value> eval_all(const std::vector<ExprPtr>& exprs, const Ref<Frame>& frame);
 
   const Root& root_;
-  const Variables& variables_;
+  std::unordered_map<std::string_view, const Value*> variables_;
   const Limits limits_;
   const LocalTime& now_;
   Budget budget_;
-  size_t n_steps_ = 0;
   int depth_ = 0;
   int line_ = 0;
   bool is_printing_constant_ = false;

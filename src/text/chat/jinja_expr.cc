@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "text/chat/jinja_guard.h"
+#include "text/chat/jinja_text.h"
 
 namespace pando::jinja {
 namespace {
@@ -102,7 +103,7 @@ Value Evaluator::eval_dict(const Expr& expr, const Ref<Frame>& frame) {
   const Ref<Dict> dict = make_ref<Dict>();
   for (size_t i = 0; i < expr.items.size(); i += 2) {
     Value key = eval(*expr.items[i], frame);
-    dict->set(std::move(key), eval(*expr.items[i + 1], frame));
+    dict->set(std::move(key), eval(*expr.items[i + 1], frame), &budget_);
   }
   return make_dict(dict, &budget_);
 }
@@ -121,6 +122,7 @@ Value Evaluator::eval_unary(const Expr& expr, const Ref<Frame>& frame) {
   line_ = expr.line;
   if (expr.kind == ExprKind::kNot) return Value::boolean(!truth(v));
   demand_defined(v);
+  demand_small(v);
   const bool negative = expr.kind == ExprKind::kNegative;
   if (v.is_integral()) {
     int64_t out = 0;
@@ -135,7 +137,7 @@ Value Evaluator::eval_unary(const Expr& expr, const Ref<Frame>& frame) {
 Value Evaluator::eval_concat(const Expr& expr, const Ref<Frame>& frame) {
   std::string out;
   for (const ExprPtr& item : expr.items) {
-    out += to_text(eval(*item, frame));
+    out += printed(eval(*item, frame));
     if (out.size() > budget_.most_value_bytes)
       throw JinjaError{
           fmt::format("a text has more than the limit of {} bytes", budget_.most_value_bytes), 0,
@@ -170,10 +172,13 @@ CallArgs Evaluator::eval_args(const Arguments& args, const Ref<Frame>& frame) {
   demand_defined(more);
   if (!more.is(Kind::kDict))
     fail(fmt::format("the argument after ** must be a mapping, not {}", type_name(more)));
+  const size_t n_written = out.named.size();
   for (const auto& [key, value] : more.as<Dict>().items) {
     if (!key.is(Kind::kString)) fail("the names of arguments must be strings");
-    for (const auto& [name, other] : out.named)
-      if (name == text_of(key)) fail(fmt::format("the argument '{}' is given twice", name));
+    step(1 + n_written / 8);
+    for (size_t i = 0; i < n_written; ++i)
+      if (out.named[i].first == text_of(key))
+        fail(fmt::format("the argument '{}' is given twice", out.named[i].first));
     out.named.emplace_back(text_of(key), value);
   }
   return out;
@@ -211,17 +216,17 @@ Value Evaluator::eval_test(const Expr& expr, const Ref<Frame>& frame) {
 bool Evaluator::compare(CompareOp op, const Value& a, const Value& b) {
   switch (op) {
     case CompareOp::kEq:
-      return equal(a, b);
+      return equal(a, b, &budget_);
     case CompareOp::kNe:
-      return !equal(a, b);
+      return !equal(a, b, &budget_);
     case CompareOp::kLt:
-      return less(a, b, "<");
+      return less(a, b, &budget_, "<");
     case CompareOp::kLe:
-      return less_or_equal(a, b, "<=");
+      return less_or_equal(a, b, &budget_, "<=");
     case CompareOp::kGt:
-      return less(b, a, ">");
+      return less(b, a, &budget_, ">");
     case CompareOp::kGe:
-      return less_or_equal(b, a, ">=");
+      return less_or_equal(b, a, &budget_, ">=");
     case CompareOp::kIn:
       return contains(b, a);
     case CompareOp::kNotIn:
@@ -235,7 +240,6 @@ Value Evaluator::eval_compare(const Expr& expr, const Ref<Frame>& frame) {
   for (size_t i = 0; i < expr.ops.size(); ++i) {
     Value right = eval(*expr.items[i + 1], frame);
     line_ = expr.line;
-    step((left.is(Kind::kString) ? text_of(left).size() : 0) / 256);
     if (!compare(expr.ops[i], left, right)) return Value::boolean(false);
     left = std::move(right);
   }
@@ -258,14 +262,15 @@ bool Evaluator::contains(const Value& container, const Value& v) {
       demand_defined(v);
       if (!v.is(Kind::kString))
         fail(fmt::format("'in <string>' requires string as left operand, not {}", type_name(v)));
-      step(text_of(container).size() / 256);
-      return text_of(container).find(text_of(v)) != std::string::npos;
+      scan(text_of(container).size() + text_of(v).size());
+      return find_text(text_of(container), text_of(v)) != std::string::npos;
     case Kind::kDict:
-      return container.as<Dict>().find(v) != nullptr;
+      return container.as<Dict>().find(v, &budget_) != nullptr;
     case Kind::kNone:
     case Kind::kBool:
     case Kind::kInt:
     case Kind::kFloat:
+    case Kind::kLarge:
     case Kind::kNamespace:
     case Kind::kCallable:
     case Kind::kObject:
@@ -273,16 +278,16 @@ bool Evaluator::contains(const Value& container, const Value& v) {
     case Kind::kRange:
       if (v.is_integral()) {
         const Range& range = container.as<Range>();
-        const int64_t n = v.integer(), first = range.start;
+        const __int128 n = v.integer(), first = range.start;
         if (range.length() == 0) return false;
-        const int64_t last = range.at(range.length() - 1);
+        const __int128 last = range.at(range.length() - 1);
         return n >= std::min(first, last) && n <= std::max(first, last) &&
                (n - first) % range.step == 0;
       }
       break;
     case Kind::kView:
       if (container.as<View>().of == ViewOf::kKeys)
-        return container.as<View>().dict.as<Dict>().find(v) != nullptr;
+        return container.as<View>().dict.as<Dict>().find(v, &budget_) != nullptr;
       break;
     default:
       break;
@@ -290,7 +295,7 @@ bool Evaluator::contains(const Value& container, const Value& v) {
   const Ref<Iterator> iterator = iterate(container);
   for (Value item; iterator->next(*this, item);) {
     step();
-    if (item.same_object(v) || equal(item, v)) return true;
+    if (item.same_object(v) || equal(item, v, &budget_)) return true;
   }
   return false;
 }

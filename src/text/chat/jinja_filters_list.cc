@@ -11,7 +11,9 @@ namespace pando::jinja {
 namespace {
 
 Value ignoring_case(Evaluator& in, const Value& v) {
-  return v.is(Kind::kString) ? in.text(lower(text_of(v))) : v;
+  if (!v.is(Kind::kString)) return v;
+  in.walk(text_of(v).size());
+  return in.text(lower(text_of(v)));
 }
 
 std::vector<Value> sorted(Evaluator& in, const std::vector<Value>& items,
@@ -20,7 +22,7 @@ std::vector<Value> sorted(Evaluator& in, const std::vector<Value>& items,
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     in.step();
-    return reverse ? less(keys[b], keys[a]) : less(keys[a], keys[b]);
+    return reverse ? less(keys[b], keys[a], in.budget()) : less(keys[a], keys[b], in.budget());
   });
   std::vector<Value> out;
   for (const size_t i : order) out.push_back(items[i]);
@@ -38,8 +40,10 @@ Value sort_key(Evaluator& in, const Value& item, const Value& attribute, bool ke
       text_of(attribute).find(',') == std::string::npos)
     return in.list({one(attribute)});
   std::vector<Value> keys;
-  for (const std::string_view path : split_by(text_of(attribute), ",", -1, false))
+  split_by(text_of(attribute), ",", -1, [&](std::string_view path) {
+    in.step();
     keys.push_back(one(make_string(std::string(path))));
+  });
   return in.list(std::move(keys));
 }
 
@@ -76,10 +80,11 @@ Value filter_unique(Evaluator& in, const Value& of, const CallArgs& args) {
   std::vector<Value> out;
   const Ref<Dict> seen = make_ref<Dict>();
   for (const Value& item : in.elements(of)) {
+    in.step();
     Value key = attribute_path(in, item, bound[1]);
     if (!keeps_case) key = ignoring_case(in, key);
-    if (seen->find(key) != nullptr) continue;
-    seen->set(key, Value::none());
+    if (seen->find(key, in.budget()) != nullptr) continue;
+    seen->set(key, Value::none(), in.budget());
     out.push_back(item);
   }
   return make_list_iterator(std::move(out), "generator");
@@ -92,7 +97,9 @@ Value extreme(Evaluator& in, const Value& of, const CallArgs& args, bool largest
     in.step();
     Value key = attribute_path(in, item, bound[1]);
     if (!bound.flag(0, false)) key = ignoring_case(in, key);
-    if (!best.missing() && !(largest ? less(best_key, key, ">") : less(key, best_key))) continue;
+    if (!best.missing() &&
+        !(largest ? less(best_key, key, in.budget(), ">") : less(key, best_key, in.budget())))
+      continue;
     best = item;
     best_key = std::move(key);
   }
@@ -141,11 +148,9 @@ Value filter_list(Evaluator& in, const Value& of, const CallArgs& args) {
 Value filter_reverse(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound none("'reverse'", args, {});
   if (of.is(Kind::kString)) {
-    in.step(text_of(of).size() / 16);
-    std::vector<std::string_view> characters = characters_of(text_of(of));
-    std::string out;
-    for (size_t i = characters.size(); i-- > 0;) out += characters[i];
-    return in.text_like(of, std::move(out));
+    in.walk(text_of(of).size());
+    const int64_t n = length_of(of);
+    return in.text_like(of, every_nth(text_of(of), n - 1, -1, n));
   }
   std::vector<Value> items = in.elements(of);
   std::reverse(items.begin(), items.end());
@@ -243,7 +248,7 @@ Value filter_groupby(Evaluator& in, const Value& of, const CallArgs& args) {
   std::vector<Value> groups;
   for (size_t i = 0; i < sorted_items.size();) {
     const size_t begin = i;
-    while (i < sorted_items.size() && equal(sorted_keys[i], sorted_keys[begin])) ++i;
+    while (i < sorted_items.size() && equal(sorted_keys[i], sorted_keys[begin], in.budget())) ++i;
     const Value group = in.list({attribute_path(in, sorted_items[begin], bound[0], otherwise),
                                  in.list({sorted_items.begin() + begin, sorted_items.begin() + i})},
                                 Kind::kTuple);
@@ -327,12 +332,13 @@ Value attribute_path(Evaluator& in, const Value& of, const Value& path, const Va
   };
   if (!path.is(Kind::kString)) return step(of, path);
   Value at = of;
-  for (const std::string_view part : split_by(text_of(path), ".", -1, false)) {
+  split_by(text_of(path), ".", -1, [&](std::string_view part) {
+    in.step();
     const bool digits = !part.empty() && part.size() < 18 &&
                         part.find_first_not_of("0123456789") == std::string_view::npos;
     at = step(at, digits ? Value::integer(std::stoll(std::string(part)))
                          : make_string(std::string(part)));
-  }
+  });
   return at;
 }
 

@@ -21,6 +21,7 @@ Value filter_int(Evaluator&, const Value& of, const CallArgs& args) {
   const Bound bound("'int'", args, {"default", "base"});
   const Value otherwise = bound.has(0) ? bound[0] : Value::integer(0);
   demand_defined(of);
+  if (of.is(Kind::kLarge)) return of;
   if (of.is_integral()) return Value::integer(of.integer());
   std::optional<double> value;
   if (of.is(Kind::kString)) {
@@ -41,13 +42,14 @@ Value filter_float(Evaluator&, const Value& of, const CallArgs& args) {
   demand_defined(of);
   if (of.is_number()) return Value::real(of.as_double());
   const std::optional<double> value =
-      of.is(Kind::kString) ? parse_float(text_of(of)) : std::nullopt;
+      of.is(Kind::kString) || of.is(Kind::kLarge) ? parse_float(text_of(of)) : std::nullopt;
   return value ? Value::real(*value) : otherwise;
 }
 
 Value filter_abs(Evaluator&, const Value& of, const CallArgs& args) {
   const Bound none("'abs'", args, {});
   demand_defined(of);
+  demand_small(of);
   if (of.is(Kind::kFloat)) return Value::real(std::abs(of.as_double()));
   if (!of.is_integral()) fail(fmt::format("bad operand type for abs(): '{}'", type_name(of)));
   if (of.integer() == INT64_MIN) fail("a number has more than 64 bits");
@@ -60,6 +62,7 @@ Value filter_round(Evaluator&, const Value& of, const CallArgs& args) {
   if (method != "common" && method != "ceil" && method != "floor")
     fail(fmt::format("'round' has the method '{}', expected 'common', 'ceil' or 'floor'", method));
   demand_defined(of);
+  demand_small(of);
   if (!of.is_number()) fail(fmt::format("type {} cannot be rounded", type_name(of)));
   const int64_t precision = bound.integer(0, 0);
   if (method == "common") {
@@ -79,6 +82,7 @@ Value filter_filesizeformat(Evaluator& in, const Value& of, const CallArgs& args
   const Bound bound("'filesizeformat'", args, {"binary"});
   const bool binary = bound.flag(0, false);
   demand_defined(of);
+  demand_small(of);
   const std::optional<double> n = of.is_number()         ? std::optional(of.as_double())
                                   : of.is(Kind::kString) ? parse_float(text_of(of))
                                                          : std::nullopt;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "text/chat/jinja_iterators.h"
 #include "text/chat/jinja_text.h"
@@ -12,13 +13,14 @@ namespace {
 
 // Jinja's soft_str(): a text as it is, all else as it is printed.
 Value soft_text(Evaluator& in, const Value& of) {
-  return of.is(Kind::kString) ? of : in.text(to_text(of));
+  return of.is(Kind::kString) ? of : in.text(in.printed(of));
 }
 
 template <std::string (*convert)(std::string_view)>
 Value filter_by(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound none("the filter", args, {});
   const Value text = soft_text(in, of);
+  in.walk(text_of(text).size());
   return in.text_like(text, convert(text_of(text)));
 }
 
@@ -30,15 +32,15 @@ std::string title_of_words(std::string_view text) {
     const auto divides = [&](std::string_view c) {
       return c.find_first_of("-({[<") == 0 || strip_space(c, Side::kLeft).empty();
     };
-    const std::vector<std::string_view> head = characters_of(text.substr(at, 4));
-    const bool divider = divides(head[0]);
+    const std::string_view head = *characters_of(text.substr(at)).begin();
+    const bool divider = divides(head);
     while (end < text.size()) {
       const std::string_view c = points_between(text.substr(end), 0, 1);
       if (divides(c) != divider) break;
       end += c.size();
     }
     const std::string_view word = text.substr(at, end - at);
-    out += upper(head[0]) + lower(word.substr(head[0].size()));
+    out += upper(head) + lower(word.substr(head.size()));
     at = end;
   }
   return out;
@@ -47,6 +49,7 @@ std::string title_of_words(std::string_view text) {
 Value filter_trim(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound bound("'trim'", args, {"chars"});
   const Value text = soft_text(in, of);
+  in.scan(text_of(text).size() + (bound.none_or_missing(0) ? 0 : 8 * bound.text(0, "").size()));
   const std::string_view stripped =
       bound.none_or_missing(0) ? strip_space(text_of(text), Side::kBoth)
                                : strip_chars(text_of(text), bound.text(0, ""), Side::kBoth);
@@ -56,9 +59,9 @@ Value filter_trim(Evaluator& in, const Value& of, const CallArgs& args) {
 Value filter_replace(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound bound("'replace'", args, {"old", "new", "count"}, 2);
   const int64_t count = bound.none_or_missing(2) ? -1 : bound.integer(2, -1);
-  const std::string text = to_text(of);
-  in.step(text.size() / 64);
-  return in.text(replace(text, to_text(bound[0]), to_text(bound[1]), count, in.most_bytes()));
+  const std::string text = in.printed(of), old = in.printed(bound[0]), by = in.printed(bound[1]);
+  in.walk(text.size());
+  return in.text(replace(text, old, by, count, in.most_bytes()));
 }
 
 Value filter_string(Evaluator& in, const Value& of, const CallArgs& args) {
@@ -68,17 +71,17 @@ Value filter_string(Evaluator& in, const Value& of, const CallArgs& args) {
 
 Value filter_safe(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound none("'safe'", args, {});
-  return in.text(to_text(of), /*markup=*/true);
+  return in.text(in.printed(of), /*markup=*/true);
 }
 
 Value filter_escape(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound none("'escape'", args, {});
-  return of.is_markup() ? of : in.text(escape_html(to_text(of)), /*markup=*/true);
+  return of.is_markup() ? of : in.text(escape_html(in.printed(of)), /*markup=*/true);
 }
 
 Value filter_forceescape(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound none("'forceescape'", args, {});
-  return in.text(escape_html(to_text(of)), /*markup=*/true);
+  return in.text(escape_html(in.printed(of)), /*markup=*/true);
 }
 
 Value filter_indent(Evaluator& in, const Value& of, const CallArgs& args) {
@@ -97,16 +100,17 @@ Value filter_indent(Evaluator& in, const Value& of, const CallArgs& args) {
   }
   const bool first = bound.flag(1, false), blank = bound.flag(2, false);
   const std::string whole = text_of(of) + "\n";
-  in.step(whole.size() / 16);
+  in.walk(whole.size());
+  in.scan(indention.size());
   std::string out = first ? indention : "";
-  const std::vector<std::string_view> lines = split_lines(whole, /*keep_ends=*/false);
-  for (size_t i = 0; i < lines.size(); ++i) {
-    if (i > 0) out += '\n';
-    if (i > 0 && (blank || !lines[i].empty())) out += indention;
-    out += lines[i];
+  bool is_first = true;
+  split_lines(whole, /*keep_ends=*/false, [&](std::string_view line) {
+    if (!is_first) out += '\n';
+    if (!std::exchange(is_first, false) && (blank || !line.empty())) out += indention;
+    out += line;
     if (out.size() > in.most_bytes())
       fail(fmt::format("'indent' makes a text longer than the limit of {} bytes", in.most_bytes()));
-  }
+  });
   return in.text_like(of, std::move(out));
 }
 
@@ -120,6 +124,7 @@ Value filter_center(Evaluator& in, const Value& of, const CallArgs& args) {
 Value filter_truncate(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound bound("'truncate'", args, {"length", "killwords", "end", "leeway"});
   const std::string end(bound.text(2, "..."));
+  in.scan(end.size());
   const int64_t n_end = static_cast<int64_t>(count_points(end));
   const int64_t length = bound.integer(0, 255);
   const int64_t leeway = bound.none_or_missing(3) ? 5 : bound.integer(3, 5);
@@ -132,6 +137,7 @@ Value filter_truncate(Evaluator& in, const Value& of, const CallArgs& args) {
   if (!of.is(Kind::kString))
     fail(fmt::format("'truncate' is given a value of type '{}', expected a text", type_name(of)));
   const Str& text = of.as<Str>();
+  in.scan(text.text.size());
   std::string_view head = points_between(text.text, 0, length - n_end);
   if (!bound.flag(1, false)) head = head.substr(0, head.rfind(' '));
   return in.text_like(of, std::string(head) + end);
@@ -140,7 +146,7 @@ Value filter_truncate(Evaluator& in, const Value& of, const CallArgs& args) {
 Value filter_wordcount(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound none("'wordcount'", args, {});
   const Value text = soft_text(in, of);
-  in.step(text_of(text).size() / 16);
+  in.walk(text_of(text).size());
   int64_t n = 0;
   bool inside = false;
   for (const std::string_view c : characters_of(text_of(text))) {
@@ -152,9 +158,14 @@ Value filter_wordcount(Evaluator& in, const Value& of, const CallArgs& args) {
   return Value::integer(n);
 }
 
-std::string quoted_for_url(std::string_view text, bool query) {
+std::string quoted_for_url(Evaluator& in, const Value& of, bool query) {
   std::string out;
+  const std::string text = in.printed(of);
+  in.step(text.size());
   for (const char c : text) {
+    if (out.size() > in.most_bytes())
+      throw JinjaError{fmt::format("a text has more than the limit of {} bytes", in.most_bytes()),
+                       0, true};
     if (std::isalnum(static_cast<unsigned char>(c)) ||
         std::string_view("_.-~").find(c) != std::string_view::npos || (c == '/' && !query)) {
       out += c;
@@ -169,12 +180,13 @@ std::string quoted_for_url(std::string_view text, bool query) {
 
 Value filter_urlencode(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound none("'urlencode'", args, {});
-  const bool is_one = of.is(Kind::kString) || of.is_number() || of.is(Kind::kNone);
-  if (is_one) return in.text(quoted_for_url(to_text(of), false));
+  const bool is_one =
+      of.is(Kind::kString) || of.is_number() || of.is(Kind::kLarge) || of.is(Kind::kNone);
+  if (is_one) return in.text(quoted_for_url(in, of, false));
   std::string out;
   const auto append = [&](const Value& key, const Value& value) {
     if (!out.empty()) out += '&';
-    out += quoted_for_url(to_text(key), true) + "=" + quoted_for_url(to_text(value), true);
+    out += quoted_for_url(in, key, true) + "=" + quoted_for_url(in, value, true);
   };
   if (of.is(Kind::kDict)) {
     for (const auto& [key, value] : of.as<Dict>().items) append(key, value);
@@ -198,11 +210,14 @@ Value filter_xmlattr(Evaluator& in, const Value& of, const CallArgs& args) {
     if (!key.is(Kind::kString) || text_of(key).find_first_of(" \t\n\r\f\v/>=") != std::string::npos)
       fail(fmt::format(
           "'xmlattr' is given the name {}, expected a text without spaces, '/', '>' or '='",
-          to_repr(key)));
+          short_repr(key)));
     if (!out.empty()) out += ' ';
-    const auto escaped = [](const Value& v) {
-      return v.is_markup() ? text_of(v) : escape_html(to_text(v));
+    const auto escaped = [&](const Value& v) {
+      return v.is_markup() ? in.printed(v) : escape_html(in.printed(v));
     };
+    if (out.size() > in.most_bytes())
+      throw JinjaError{fmt::format("a text has more than the limit of {} bytes", in.most_bytes()),
+                       0, true};
     out += escaped(key) + "=\"" + escaped(value) + "\"";
   }
   if (bound.flag(0, true) && !out.empty()) out.insert(out.begin(), ' ');
@@ -215,7 +230,7 @@ Value filter_format(Evaluator& in, const Value& of, const CallArgs& args) {
     fail("'format' cannot take positional and named arguments at the same time");
   if (args.named.empty()) return percent_format(in, text, in.list(args.positional, Kind::kTuple));
   const Ref<Dict> dict = make_ref<Dict>();
-  for (const auto& [name, value] : args.named) dict->set(in.text(name), value);
+  for (const auto& [name, value] : args.named) dict->set(in.text(name), value, in.budget());
   return percent_format(in, text, make_dict(dict, in.budget()));
 }
 
@@ -243,12 +258,14 @@ Value filter_tojson(Evaluator& in, const Value& of, const CallArgs& args) {
     style.item_separator = text_of(separators[0]);
     style.key_separator = text_of(separators[1]);
   }
-  return in.text(to_json(of, style));
+  std::string json = to_json(of, style, in.budget());
+  in.walk(json.size());
+  return in.text(std::move(json));
 }
 
 Value filter_join(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound bound("'join'", args, {"d", "attribute"});
-  const std::string separator = bound.has(0) ? to_text(bound[0]) : "";
+  const std::string separator = bound.has(0) ? in.printed(bound[0]) : "";
   std::string out;
   bool first = true;
   const Ref<Iterator> iterator = in.iterate(of);
@@ -257,7 +274,7 @@ Value filter_join(Evaluator& in, const Value& of, const CallArgs& args) {
     if (!bound.none_or_missing(1)) item = attribute_path(in, item, bound[1]);
     if (!first) out += separator;
     first = false;
-    out += to_text(item);
+    out += in.printed(item);
     if (out.size() > in.most_bytes())
       throw JinjaError{fmt::format("a text has more than the limit of {} bytes", in.most_bytes()),
                        0, true};

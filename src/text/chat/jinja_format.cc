@@ -14,6 +14,7 @@ namespace {
 
 double number_for_format(const Value& v, char type) {
   demand_defined(v);
+  demand_small(v);
   if (!v.is_number())
     fail(fmt::format("%{} format: a real number is required, not {}", type, type_name(v)));
   return v.as_double();
@@ -22,6 +23,7 @@ double number_for_format(const Value& v, char type) {
 int64_t integer_for_format(const Value& v, char type) {
   const bool decimal = type == 'd' || type == 'i' || type == 'u';
   demand_defined(v);
+  demand_small(v);
   if (v.is(Kind::kFloat) && decimal) {
     if (!(std::abs(v.as_double()) < 0x1p63)) fail("a number has more than 64 bits");
     return static_cast<int64_t>(v.as_double());
@@ -46,7 +48,9 @@ class PercentFormatter {
       out += format_.substr(at_, percent - at_);
       if (percent == format_.npos) break;
       at_ = percent + 1;
+      const size_t n_before = out.size();
       append_one(out);
+      in_.scan(out.size() - n_before);
       if (out.size() > in_.most_bytes())
         fail(fmt::format("a format makes a text longer than the limit of {} bytes",
                          in_.most_bytes()));
@@ -165,11 +169,11 @@ class PercentFormatter {
   std::string text_part(const Value& v, const FormatSpec& spec) {
     std::string text;
     if (spec.type == 's') {
-      text = to_text(v);
+      text = in_.printed(v);
     } else if (spec.type == 'r' || spec.type == 'a') {
-      text = to_repr(v);
+      text = in_.repr(v);
     } else if (spec.type == 'c') {
-      text = v.is(Kind::kString) ? text_of(v) : character_of(v);
+      text = v.is(Kind::kString) ? in_.printed(v) : character_of(v);
       if (count_points(text) != 1) fail("%c requires int or char");
     } else {
       fail(fmt::format("unsupported format character {}", string_repr({&spec.type, 1})));
@@ -238,7 +242,7 @@ FormatSpec parse_spec(std::string_view text) {
 }
 
 std::string spec_text(const Value& v, std::string_view text) {
-  if (text.empty()) return to_text(v);
+  demand_small(v);
   FormatSpec spec = parse_spec(text);
   constexpr std::string_view kFloats = "eEfFgG%n";
   if (v.is(Kind::kString)) {
@@ -255,6 +259,9 @@ std::string spec_text(const Value& v, std::string_view text) {
   if (v.is_integral() &&
       (spec.type == '\0' || std::string_view("dnxXob").find(spec.type) != std::string_view::npos)) {
     if (spec.precision) fail("Precision not allowed in integer format specifier");
+    if (spec.grouping == ',' &&
+        std::string_view("xXob").find(spec.type) != std::string_view::npos && spec.type != '\0')
+      fail(fmt::format("Cannot specify ',' with '{}'.", spec.type));
     return integer_text(v.integer(), spec);
   }
   if (v.is_integral() && spec.type == 'c') {
@@ -327,13 +334,14 @@ class BraceFormatter {
     Value value = named(name);
     const std::string full_spec = run(spec, depth - 1);
     if (conversion == 'r' || conversion == 'a') {
-      value = in_.text(to_repr(value));
+      value = in_.text(in_.repr(value));
     } else if (conversion == 's') {
-      value = in_.text(to_text(value));
+      value = in_.text(in_.printed(value));
     } else if (conversion != '\0') {
       fail(fmt::format("Unknown conversion specifier '{}'", conversion));
     }
-    const std::string out = spec_text(value, full_spec);
+    const std::string out = full_spec.empty() ? in_.printed(value) : spec_text(value, full_spec);
+    in_.scan(out.size());
     return markup_ && !value.is_markup() ? escape_html(out) : out;
   }
 
@@ -376,6 +384,7 @@ class BraceFormatter {
         fail("Replacement index out of range for positional args tuple");
       return args_.positional[i];
     }
+    in_.step(args_.named.size() / 8);
     for (const auto& [known, value] : args_.named)
       if (known == name) return value;
     fail(fmt::format("the format names the argument '{}', which is not given", name));

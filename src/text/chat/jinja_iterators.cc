@@ -140,7 +140,10 @@ Ref<Iterator> Evaluator::iterate(const Value& v) {
 }
 
 std::vector<Value> Evaluator::elements(const Value& v) {
-  if (v.is_list_like()) return v.as<List>().items;
+  if (v.is_list_like()) {
+    step(v.as<List>().items.size() / 8);
+    return v.as<List>().items;
+  }
   std::vector<Value> out;
   const Ref<Iterator> iterator = iterate(v);
   for (Value item; iterator->next(*this, item);) {

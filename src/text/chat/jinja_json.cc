@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
 #include "text/chat/jinja_call.h"
 #include "text/chat/jinja_text.h"
 #include "text/utf8.h"
@@ -17,9 +18,10 @@ constexpr size_t kLongestJson = size_t{64} << 20;
 
 class JsonWriter {
  public:
-  explicit JsonWriter(const JsonStyle& style) : style_(style) {}
+  JsonWriter(const JsonStyle& style, Budget* budget) : style_(style), budget_(budget) {}
 
   void write(const Value& v) {
+    if (budget_ != nullptr) budget_->step();
     switch (v.kind()) {
       case Kind::kNone:
         out_ += "null";
@@ -28,7 +30,8 @@ class JsonWriter {
         out_ += v.integer() != 0 ? "true" : "false";
         break;
       case Kind::kInt:
-        out_ += std::to_string(v.integer());
+      case Kind::kLarge:
+        out_ += to_text(v);
         break;
       case Kind::kFloat:
         out_ += number_text(v.as_double());
@@ -46,13 +49,17 @@ class JsonWriter {
       default:
         fail(fmt::format("Object of type {} is not JSON serializable", type_name(v)));
     }
-    if (out_.size() > kLongestJson)
-      throw JinjaError{fmt::format("a text has more than the limit of {} bytes", kLongestJson), 0,
-                       true};
+    check_length();
   }
   std::string take() { return std::move(out_); }
 
  private:
+  void check_length() const {
+    if (out_.size() > kLongestJson)
+      throw JinjaError{fmt::format("a text has more than the limit of {} bytes", kLongestJson), 0,
+                       true};
+  }
+
   static std::string number_text(double f) {
     if (std::isnan(f)) return "NaN";
     return std::isinf(f) ? (f < 0 ? "-Infinity" : "Infinity") : float_text(f);
@@ -86,7 +93,8 @@ class JsonWriter {
       case Kind::kBool:
         return key.integer() != 0 ? "true" : "false";
       case Kind::kInt:
-        return std::to_string(key.integer());
+      case Kind::kLarge:
+        return to_text(key);
       case Kind::kFloat:
         return number_text(key.as_double());
       default:
@@ -96,8 +104,8 @@ class JsonWriter {
 
   void write_dict(std::vector<Dict::Item> items) {
     if (style_.sort_keys)
-      std::stable_sort(items.begin(), items.end(), [](const Dict::Item& a, const Dict::Item& b) {
-        return less(a.first, b.first);
+      std::stable_sort(items.begin(), items.end(), [&](const Dict::Item& a, const Dict::Item& b) {
+        return less(a.first, b.first, budget_);
       });
     out_ += '{';
     ++level_;
@@ -117,11 +125,12 @@ class JsonWriter {
     constexpr std::string_view kFrom = "\"\\\n\r\t\f\b", kTo = "\"\\nrtfb";
     out_ += '"';
     for (size_t at = 0; at < text.size();) {
+      check_length();
       const char c = text[at];
       if (const size_t i = kFrom.find(c); i != kFrom.npos) {
         out_ += '\\';
         out_ += kTo[i];
-      } else if (static_cast<unsigned char>(c) < 0x20) {
+      } else if (static_cast<unsigned char>(c) < 0x20 || (c == 0x7f && style_.ascii)) {
         out_ += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
       } else if ((c & 0x80) != 0 && style_.ascii) {
         write_escaped(next_utf8(text.substr(at)).point);
@@ -143,14 +152,15 @@ class JsonWriter {
   }
 
   const JsonStyle& style_;
+  Budget* const budget_;
   std::string out_;
   int level_ = 0;
 };
 
 }  // namespace
 
-std::string to_json(const Value& v, const JsonStyle& style) {
-  JsonWriter writer(style);
+std::string to_json(const Value& v, const JsonStyle& style, Budget* budget) {
+  JsonWriter writer(style, budget);
   writer.write(v);
   return writer.take();
 }
@@ -165,7 +175,7 @@ Value value_of(const nlohmann::ordered_json& json) {
     case Type::number_unsigned:
       if (const uint64_t n = json.get<uint64_t>(); n <= static_cast<uint64_t>(INT64_MAX))
         return Value::integer(static_cast<int64_t>(n));
-      return Value::real(json.get<double>());
+      return make_large(std::to_string(json.get<uint64_t>()));
     case Type::number_float:
       return Value::real(json.get<double>());
     case Type::string:
@@ -180,6 +190,8 @@ Value value_of(const nlohmann::ordered_json& json) {
       for (const auto& [key, item] : json.items()) dict->set(make_string(key), value_of(item));
       return make_dict(dict);
     }
+    case Type::binary:
+      return make_large(kept_digits(json));
     default:
       return Value::none();
   }

@@ -26,10 +26,10 @@ Value dict_view(Evaluator&, const Value& self, const CallArgs& args) {
   return Value::of(Kind::kView, view);
 }
 
-Value dict_get(Evaluator&, const Value& self, const CallArgs& args) {
+Value dict_get(Evaluator& in, const Value& self, const CallArgs& args) {
   if (!args.named.empty()) fail("get() takes no keyword arguments");
   const Bound bound("get()", args, {"key", "default"}, 1);
-  const Value* found = self.as<Dict>().find(bound[0]);
+  const Value* found = self.as<Dict>().find(bound[0], in.budget());
   return found != nullptr ? *found : bound.has(1) ? bound[1] : Value::none();
 }
 
@@ -49,17 +49,18 @@ Value list_index(Evaluator& in, const Value& self, const CallArgs& args) {
   };
   for (int64_t i = clip(1, 0), end = clip(2, n); i < end; ++i) {
     in.step();
-    if (equal(items[i], bound[0])) return Value::integer(i);
+    if (equal(items[i], bound[0], in.budget())) return Value::integer(i);
   }
-  fail(fmt::format("{} is not in list", to_repr(bound[0])));
+  fail(fmt::format("{} is not in list", short_repr(bound[0])));
 }
 
 Value list_count(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound bound("count()", args, {"value"}, 1);
   const std::vector<Value>& items = self.as<List>().items;
   in.step(items.size());
-  return Value::integer(std::count_if(items.begin(), items.end(),
-                                      [&](const Value& item) { return equal(item, bound[0]); }));
+  return Value::integer(std::count_if(items.begin(), items.end(), [&](const Value& item) {
+    return equal(item, bound[0], in.budget());
+  }));
 }
 
 Value float_is_integer(Evaluator&, const Value& self, const CallArgs& args) {
@@ -77,7 +78,12 @@ Value loop_cycle(Evaluator&, const Value& self, const CallArgs& args) {
 Value loop_changed(Evaluator& in, const Value& self, const CallArgs& args) {
   Loop& loop = self.as<Loop>();
   const Value now = in.list(args.positional, Kind::kTuple);
-  if (!loop.last_changed.missing() && equal(loop.last_changed, now)) return Value::boolean(false);
+  if (!loop.last_changed.missing() && equal(loop.last_changed, now, in.budget()))
+    return Value::boolean(false);
+  const bool may_hold_itself = std::any_of(
+      args.positional.begin(), args.positional.end(),
+      [](const Value& v) { return !v.is_number() && !v.is(Kind::kString) && !v.is(Kind::kNone); });
+  if (may_hold_itself && !std::exchange(loop.is_kept, true)) in.keep(Kind::kLoop, &loop);
   loop.last_changed = now;
   return Value::boolean(true);
 }
@@ -170,7 +176,7 @@ Ref<Dict> dict_of(Evaluator& in, const CallArgs& args) {
   if (!args.positional.empty()) {
     const Value& from = args.positional[0];
     if (from.is(Kind::kDict)) {
-      for (const auto& [key, value] : from.as<Dict>().items) dict->set(key, value);
+      for (const auto& [key, value] : from.as<Dict>().items) dict->set(key, value, in.budget());
     } else if (from.is(Kind::kNamespace)) {
       fail("'Namespace' object is not iterable");
     } else {
@@ -178,11 +184,11 @@ Ref<Dict> dict_of(Evaluator& in, const CallArgs& args) {
         const std::vector<Value> items = in.elements(pair);
         if (items.size() != 2)
           fail("dict() or namespace() is given an item that is not a pair, expected pairs");
-        dict->set(items[0], items[1]);
+        dict->set(items[0], items[1], in.budget());
       }
     }
   }
-  for (const auto& [name, value] : args.named) dict->set(in.text(name), value);
+  for (const auto& [name, value] : args.named) dict->set(in.text(name), value, in.budget());
   in.step(dict->items.size());
   return dict;
 }
@@ -303,6 +309,7 @@ Value find_method(Evaluator& in, const Value& of, const std::string& name) {
       if (name == "stop") return Value::integer(of.as<Range>().stop);
       return name == "step" ? Value::integer(of.as<Range>().step) : Value();
     case Kind::kNamespace: {
+      in.step(of.as<Namespace>().fields.size() / 8);
       const Value* field = of.as<Namespace>().find(name);
       return field != nullptr ? *field : Value();
     }

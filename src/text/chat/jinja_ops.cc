@@ -149,8 +149,8 @@ bool can_repeat(const Value& v) { return v.is(Kind::kString) || v.is_list_like()
 
 std::string undefined_attribute(const Value& of, const Value& name) {
   if (name.is(Kind::kString))
-    return fmt::format("'{} object' has no attribute {}", type_name(of), to_repr(name));
-  return fmt::format("{} object has no element {}", type_name(of), to_repr(name));
+    return fmt::format("'{} object' has no attribute {}", type_name(of), short_repr(name));
+  return fmt::format("{} object has no element {}", type_name(of), short_repr(name));
 }
 
 // Names that the sandbox hides, or that would change a value.
@@ -175,7 +175,7 @@ Value subscript(Evaluator& in, const Value& of, const Value& key) {
   demand_defined(of);
   if (of.is(Kind::kDict)) {
     if (!hashable(key)) return Value();
-    const Value* found = of.as<Dict>().find(key);
+    const Value* found = of.as<Dict>().find(key, in.budget());
     return found != nullptr ? *found : Value();
   }
   if (!key.is_integral()) return Value();
@@ -188,7 +188,7 @@ Value subscript(Evaluator& in, const Value& of, const Value& key) {
   if (of.is(Kind::kRange)) return Value::integer(of.as<Range>().at(i));
   const Str& string = of.as<Str>();
   if (string.ascii()) return in.text_like(of, string.text.substr(i, 1));
-  in.step(string.text.size() / 256);
+  in.scan(string.text.size());
   return in.text_like(of, std::string(points_between(string.text, i, i + 1)));
 }
 
@@ -219,8 +219,13 @@ void demand_defined(const Value& v) {
   if (v.undefined()) fail(v.as<UndefinedInfo>().message);
 }
 
+void demand_small(const Value& v) {
+  if (v.is(Kind::kLarge)) too_large();
+}
+
 int64_t index_of_value(const Value& v) {
   demand_defined(v);
+  demand_small(v);
   if (!v.is_integral())
     fail(fmt::format("'{}' object cannot be interpreted as an integer", type_name(v)));
   return v.integer();
@@ -253,8 +258,10 @@ Value Evaluator::add(const Value& a, const Value& b) {
 
 Value Evaluator::binary(ExprKind op, const Value& a, const Value& b) {
   if (op == ExprKind::kModulo && a.is(Kind::kString)) return percent_format(*this, a, b);
-  demand_defined(a);
-  demand_defined(b);
+  for (const Value* one : {&a, &b}) {
+    demand_defined(*one);
+    demand_small(*one);
+  }
   if (a.is_integral() && b.is_integral()) return integer_operation(op, a.integer(), b.integer());
   if (a.is_number() && b.is_number()) return float_operation(op, a.as_double(), b.as_double());
   if (op == ExprKind::kAdd) return add(a, b);
@@ -294,12 +301,14 @@ Value Evaluator::slice(const Value& of, const Value& begin, const Value& end, co
   if (of.is(Kind::kRange)) {
     const Range& range = of.as<Range>();
     const Ref<Range> part = make_ref<Range>();
-    part->start = range.start + bounds.start * range.step;
-    int64_t length = 0;
-    if (__builtin_mul_overflow(range.step, bounds.step, &part->step) ||
-        __builtin_mul_overflow(range.step, bounds.stop, &length) ||
-        __builtin_add_overflow(range.start, length, &part->stop))
-      too_large();
+    const auto item = [&](int64_t i, int64_t& out) {
+      const __int128 at = range.start + static_cast<__int128>(i) * range.step;
+      if (at < INT64_MIN || at > INT64_MAX) too_large();
+      out = static_cast<int64_t>(at);
+    };
+    item(bounds.start, part->start);
+    item(bounds.stop, part->stop);
+    if (__builtin_mul_overflow(range.step, bounds.step, &part->step)) too_large();
     return Value::of(Kind::kRange, part);
   }
   if (of.is_list_like()) {
@@ -309,6 +318,7 @@ Value Evaluator::slice(const Value& of, const Value& begin, const Value& end, co
     return list(std::move(items), of.kind());
   }
   const Str& string = of.as<Str>();
+  if (!string.ascii()) scan(string.text.size());
   if (bounds.step == 1)
     return text_like(
         of,
@@ -316,11 +326,8 @@ Value Evaluator::slice(const Value& of, const Value& begin, const Value& end, co
                         ? std::string_view(string.text)
                               .substr(std::min<size_t>(bounds.start, string.length), bounds.count)
                         : points_between(string.text, bounds.start, bounds.start + bounds.count)));
-  step(string.length / 16);
-  const std::vector<std::string_view> characters = characters_of(string.text);
-  std::string out;
-  for (int64_t i = 0; i < bounds.count; ++i) out += characters[bounds.start + i * bounds.step];
-  return text_like(of, std::move(out));
+  walk(string.text.size());
+  return text_like(of, every_nth(string.text, bounds.start, bounds.step, bounds.count));
 }
 
 }  // namespace pando::jinja

@@ -109,6 +109,7 @@ std::string string_repr(std::string_view text) {
     const std::string_view character = text.substr(at, step.length);
     const uint32_t point = step.point;
     at += step.length;
+    check_length(out);
     if (character[0] == quote || character[0] == '\\') {
       out += '\\';
       out += character;
@@ -166,6 +167,14 @@ std::string to_repr(const Value& v) {
   return out;
 }
 
+std::string short_repr(const Value& v) {
+  constexpr size_t kMost = 100;
+  if (v.is(Kind::kString) && text_of(v).size() > kMost)
+    return string_repr(points_between(text_of(v), 0, kMost / 4)) + "...";
+  const bool is_short = v.is(Kind::kString) || v.is_number() || v.is(Kind::kNone);
+  return is_short ? to_repr(v) : fmt::format("of type '{}'", type_name(v));
+}
+
 std::string to_text(const Value& v) {
   switch (v.kind()) {
     case Kind::kMissing:
@@ -180,6 +189,7 @@ std::string to_text(const Value& v) {
     case Kind::kFloat:
       return float_text(v.as_double());
     case Kind::kString:
+    case Kind::kLarge:
       return text_of(v);
     case Kind::kRange: {
       const Range& range = v.as<Range>();

@@ -16,13 +16,15 @@ struct Beginning {
   Place from;
 };
 
-// What is known of one scope. The branches of an `if` work on copies, which are joined again.
+// What is known of one scope. The branches of an `if` share it: what one of them assigns has, where
+// another is taken, the value from before.
 struct Symbols {
   const Symbols* parent = nullptr;
-  std::map<std::string, int>* slots = nullptr;  // of the frame: shared by the copies
-  std::set<std::string> known;                  // names that this scope has a slot for
-  std::map<int, Beginning> beginnings;
-  std::set<std::string> stored;
+  std::map<std::string, int>* slots = nullptr;  // of the frame
+  std::set<std::string> known = {};             // names that this scope has a slot for
+  std::map<int, Beginning> beginnings = {};
+  std::set<std::string> stored = {};
+  int n_branches = 0;  // that are inside each other here
 
   int slot(const std::string& name) const {
     return slots->try_emplace(name, static_cast<int>(slots->size())).first->second;
@@ -53,28 +55,11 @@ struct Symbols {
     if (!find(name)) define(name, {Begins::kResolved, name, {}});
   }
   void store(const std::string& name) {
-    stored.insert(name);
-    if (known.contains(name)) return;
+    if (!stored.insert(name).second || known.contains(name)) return;
+    const Begins otherwise = n_branches > 0 ? Begins::kResolved : Begins::kUndefined;
     const std::optional<Place> outside = find_outside(name);
-    define(name, outside ? Beginning{Begins::kAlias, name, *outside}
-                         : Beginning{Begins::kUndefined, name, {}});
-  }
-  // What one branch assigns has, where another was taken, the value from before.
-  void join(const std::vector<Symbols>& branches) {
-    std::set<std::string> in_branches;
-    for (const Symbols& branch : branches)
-      in_branches.insert(branch.stored.begin(), branch.stored.end());
-    for (const std::string& name : stored) in_branches.erase(name);
-    for (const Symbols& branch : branches) {
-      known.insert(branch.known.begin(), branch.known.end());
-      for (const auto& [slot, beginning] : branch.beginnings) beginnings[slot] = beginning;
-      stored.insert(branch.stored.begin(), branch.stored.end());
-    }
-    for (const std::string& name : in_branches) {
-      const std::optional<Place> outside = find_outside(name);
-      beginnings[slot(name)] = outside ? Beginning{Begins::kAlias, name, *outside}
-                                       : Beginning{Begins::kResolved, name, {}};
-    }
+    define(name,
+           outside ? Beginning{Begins::kAlias, name, *outside} : Beginning{otherwise, name, {}});
   }
 };
 
@@ -111,17 +96,10 @@ void find_target(const Expr& target, Symbols& symbols, bool as_parameter) {
 void find_in(const Body& body, Symbols& symbols);
 
 void find_in_if(const Stmt& stmt, Symbols& symbols) {
-  find_in(*stmt.exprs[0], symbols);
-  Symbols first = symbols, others = symbols, last = symbols;
-  find_in(stmt.bodies[0], first);
-  for (size_t i = 1; i < stmt.exprs.size(); ++i) {
-    find_in(*stmt.exprs[i], others);
-    Symbols branch = others;
-    find_in(stmt.bodies[i], branch);
-    others.join({branch});
-  }
-  if (stmt.bodies.size() > stmt.exprs.size()) find_in(stmt.bodies.back(), last);
-  symbols.join({first, others, last});
+  for (const ExprPtr& expr : stmt.exprs) find_in(*expr, symbols);
+  ++symbols.n_branches;
+  for (const Body& body : stmt.bodies) find_in(body, symbols);
+  --symbols.n_branches;
 }
 
 void find_in(const Body& body, Symbols& symbols) {

@@ -12,25 +12,34 @@
 namespace pando::jinja {
 namespace {
 
-std::string grouped(std::string digits, char separator, size_t each = 3) {
-  const size_t end = std::min(digits.find_first_not_of("0123456789abcdefABCDEF"), digits.size());
-  for (size_t at = end; at > each; at -= each) digits.insert(at - each, 1, separator);
-  return digits;
+std::string grouped(std::string_view digits, char separator, size_t each) {
+  std::string out;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % each == 0) out += separator;
+    out += digits[i];
+  }
+  return out;
 }
 
 // Zeros before the number up to the width, with separators among them.
 std::string zero_padded(const FormatSpec& spec, std::string_view sign, std::string body) {
-  if (spec.grouping != '\0' && spec.fill == "0" && spec.align == '=') {
-    const size_t fraction = std::min(body.find_first_not_of("0123456789"), body.size());
-    std::string whole = body.substr(0, fraction);
-    const std::string rest = body.substr(fraction);
-    while (static_cast<int64_t>(sign.size() + grouped(whole, spec.grouping).size() + rest.size()) <
-           spec.width)
-      whole.insert(whole.begin(), '0');
-    return std::string(sign) + grouped(whole, spec.grouping) + rest;
+  if (spec.grouping == '\0') return padded(spec, sign, body, '>');
+  const bool is_binary =
+      spec.type != '\0' && std::string_view("xXob").find(spec.type) != std::string_view::npos;
+  const size_t each = is_binary ? 4 : 3;
+  const size_t end = std::min(
+      body.find_first_not_of(is_binary ? "0123456789abcdefABCDEF" : "0123456789"), body.size());
+  if (end == 0) return padded(spec, sign, body, '>');  // no number
+  std::string whole = body.substr(0, end);
+  const std::string rest = body.substr(end);
+  if (spec.fill == "0" && spec.align == '=') {
+    const int64_t room = spec.width - static_cast<int64_t>(sign.size() + rest.size());
+    size_t n = std::max<size_t>(whole.size(), 1);
+    while (static_cast<int64_t>(n + (n - 1) / each) < room) ++n;
+    whole.insert(0, n - whole.size(), '0');
+    return std::string(sign) + grouped(whole, spec.grouping, each) + rest;
   }
-  if (spec.grouping != '\0') body = grouped(std::move(body), spec.grouping);
-  return padded(spec, sign, body, '>');
+  return padded(spec, sign, grouped(whole, spec.grouping, each) + rest, '>');
 }
 
 // The digits of a float that is not negative.
@@ -89,9 +98,13 @@ std::string padded(const FormatSpec& spec, std::string_view sign, const std::str
   const int64_t lacks = std::max<int64_t>(spec.width - n, 0);
   const char align = spec.align != '\0' ? spec.align : default_align;
   const int64_t before = align == '<' ? 0 : align == '^' ? lacks / 2 : lacks;
-  std::string left, right;
-  for (int64_t i = 0; i < before; ++i) left += spec.fill;
-  for (int64_t i = before; i < lacks; ++i) right += spec.fill;
+  const auto filled = [&](int64_t times) {
+    if (spec.fill.size() == 1) return std::string(times, spec.fill[0]);
+    std::string out;
+    for (int64_t i = 0; i < times; ++i) out += spec.fill;
+    return out;
+  };
+  const std::string left = filled(before), right = filled(lacks - before);
   return align == '=' ? std::string(sign) + left + body : left + std::string(sign) + body + right;
 }
 

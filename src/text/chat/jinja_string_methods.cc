@@ -15,7 +15,7 @@ std::string_view own(const Value& self) { return text_of(self); }
 template <std::string (*convert)(std::string_view)>
 Value convert_text(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound none("the method", args, {});
-  in.step(own(self).size() / 16);
+  in.walk(own(self).size());
   return in.text_like(self, convert(own(self)));
 }
 
@@ -23,34 +23,62 @@ template <Side side>
 Value strip(Evaluator& in, const Value& self, const CallArgs& args) {
   if (!args.named.empty()) fail("strip() takes no keyword arguments");
   const Bound bound("strip()", args, {"chars"});
+  in.scan(own(self).size() + (bound.none_or_missing(0) ? 0 : 8 * bound.text(0, "").size()));
   return in.text_like(self, std::string(bound.none_or_missing(0)
                                             ? strip_space(own(self), side)
                                             : strip_chars(own(self), bound.text(0, ""), side)));
 }
 
-Value list_like(Evaluator& in, const Value& self, const std::vector<std::string_view>& parts,
-                Kind kind = Kind::kList) {
-  std::vector<Value> items;
-  for (const std::string_view part : parts) items.push_back(in.text_like(self, std::string(part)));
-  return in.list(std::move(items), kind);
-}
+// What a function of pieces takes as the last argument: it makes values of them.
+class Pieces {
+ public:
+  Pieces(Evaluator& in, const Value& self) : in_(in), self_(self) {}
+  void add(std::string_view piece) {
+    in_.step();
+    items_.push_back(in_.text_like(self_, std::string(piece)));
+  }
+  TakePiece taker() {
+    return [this](std::string_view piece) { add(piece); };
+  }
+  Value list(bool backwards = false) {
+    if (backwards) std::reverse(items_.begin(), items_.end());
+    return in_.list(std::move(items_));
+  }
+  Value tuple() { return in_.list(std::move(items_), Kind::kTuple); }
+
+ private:
+  Evaluator& in_;
+  const Value& self_;
+  std::vector<Value> items_;
+};
 
 template <bool from_right>
 Value split(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound bound("split()", args, {"sep", "maxsplit"});
   const int64_t most = bound.integer(1, -1);
-  in.step(own(self).size() / 16);
-  if (bound.none_or_missing(0))
-    return list_like(in, self, split_space(own(self), most, from_right));
+  Pieces pieces(in, self);
+  if (bound.none_or_missing(0)) {
+    in.walk(own(self).size());
+    split_space(own(self), most, from_right, pieces.taker());
+    return pieces.list(from_right);
+  }
   const std::string_view separator = bound.text(0, "");
   if (separator.empty()) fail("empty separator");
-  return list_like(in, self, split_by(own(self), separator, most, from_right));
+  if (from_right) {
+    split_from_right(own(self), separator, most, in.budget(), pieces.taker());
+  } else {
+    in.scan(own(self).size() + separator.size());
+    split_by(own(self), separator, most, pieces.taker());
+  }
+  return pieces.list(from_right);
 }
 
 Value splitlines(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound bound("splitlines()", args, {"keepends"});
-  in.step(own(self).size() / 16);
-  return list_like(in, self, split_lines(own(self), bound.flag(0, false)));
+  in.walk(own(self).size());
+  Pieces pieces(in, self);
+  split_lines(own(self), bound.flag(0, false), pieces.taker());
+  return pieces.list();
 }
 
 template <bool from_right>
@@ -58,12 +86,15 @@ Value partition(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound bound("partition()", args, {"sep"}, 1);
   const std::string_view separator = bound.text(0, ""), text = own(self);
   if (separator.empty()) fail("empty separator");
-  const size_t at = from_right ? text.rfind(separator) : text.find(separator);
-  if (at == text.npos)
-    return from_right ? list_like(in, self, {"", "", text}, Kind::kTuple)
-                      : list_like(in, self, {text, "", ""}, Kind::kTuple);
-  return list_like(in, self, {text.substr(0, at), separator, text.substr(at + separator.size())},
-                   Kind::kTuple);
+  in.scan(text.size() + separator.size());
+  const size_t at =
+      from_right ? find_last(text, separator, in.budget()) : find_text(text, separator);
+  Pieces pieces(in, self);
+  const bool is_last = at == text.npos && from_right;
+  pieces.add(is_last ? "" : text.substr(0, at));
+  pieces.add(at == text.npos ? "" : separator);
+  pieces.add(is_last ? text : at == text.npos ? "" : text.substr(at + separator.size()));
+  return pieces.tuple();
 }
 
 std::string escaped_for(const Value& self, const Value& part) {
@@ -73,8 +104,8 @@ std::string escaped_for(const Value& self, const Value& part) {
 Value replace_method(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound bound("replace()", args, {"old", "new", "count"}, 2);
   const std::string_view old = bound.text(0, "");
-  (void)bound.text(1, "");
-  in.step(own(self).size() / 64);
+  in.walk(own(self).size());
+  in.scan(old.size() + bound.text(1, "").size());
   return in.text_like(self, replace(own(self), old, escaped_for(self, bound[1]),
                                     bound.integer(2, -1), in.most_bytes()));
 }
@@ -91,7 +122,7 @@ Value join(Evaluator& in, const Value& self, const CallArgs& args) {
       if (!self.is_markup())
         fail(fmt::format("sequence item {}: expected str instance, {} found", index,
                          type_name(item)));
-      item = in.text(to_text(item));
+      item = in.text(in.printed(item));
     }
     if (!first) out += own(self);
     first = false;
@@ -108,8 +139,9 @@ struct Section {
   int64_t begin = 0;     // characters before it
   bool is_there = true;  // false where it begins behind the text's end
 };
-Section section_of(const Value& self, const Bound& bound, size_t first) {
+Section section_of(Evaluator& in, const Value& self, const Bound& bound, size_t first) {
   const int64_t n = length_of(self);
+  in.scan(own(self).size());
   const auto clip = [&](size_t i, int64_t otherwise) {
     if (bound.none_or_missing(i)) return otherwise;
     const int64_t at = bound.integer(i, 0);
@@ -121,14 +153,15 @@ Section section_of(const Value& self, const Bound& bound, size_t first) {
 }
 
 template <bool from_right, bool demands>
-Value find_text(Evaluator& in, const Value& self, const CallArgs& args) {
+Value find_piece(Evaluator& in, const Value& self, const CallArgs& args) {
   if (!args.named.empty()) fail("find() takes no keyword arguments");
   const Bound bound("find()", args, {"sub", "start", "end"}, 1);
   const std::string_view piece = bound.text(0, "");
-  const Section section = section_of(self, bound, 1);
-  in.step(section.text.size() / 64);
+  const Section section = section_of(in, self, bound, 1);
+  in.scan(piece.size());
   size_t at = section.text.npos;
-  if (section.is_there) at = from_right ? section.text.rfind(piece) : section.text.find(piece);
+  if (section.is_there)
+    at = from_right ? find_last(section.text, piece, in.budget()) : find_text(section.text, piece);
   if (at == section.text.npos) {
     if (demands) fail("substring not found");
     return Value::integer(-1);
@@ -141,21 +174,24 @@ Value count(Evaluator& in, const Value& self, const CallArgs& args) {
   if (!args.named.empty()) fail("count() takes no keyword arguments");
   const Bound bound("count()", args, {"sub", "start", "end"}, 1);
   const std::string_view piece = bound.text(0, "");
-  const Section section = section_of(self, bound, 1);
-  in.step(section.text.size() / 64);
+  const Section section = section_of(in, self, bound, 1);
+  in.walk(section.text.size());
+  in.scan(piece.size());
   return Value::integer(section.is_there ? static_cast<int64_t>(count_of(section.text, piece)) : 0);
 }
 
 template <bool at_end>
 Value has_affix(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound bound(at_end ? "endswith()" : "startswith()", args, {"prefix", "start", "end"}, 1);
-  const Section section = section_of(self, bound, 1);
+  const Section section = section_of(in, self, bound, 1);
   const auto matches = [&](const Value& affix) {
     demand_defined(affix);
     if (!affix.is(Kind::kString))
       fail(fmt::format("startswith() and endswith() take a text or a tuple of texts, not {}",
                        type_name(affix)));
     if (!section.is_there) return false;
+    in.step();
+    in.scan(std::min(section.text.size(), text_of(affix).size()));
     return at_end ? section.text.ends_with(text_of(affix))
                   : section.text.starts_with(text_of(affix));
   };
@@ -179,9 +215,10 @@ enum class Align { kLeft, kRight, kCenter };
 template <Align align>
 Value pad(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound bound("center(), ljust() or rjust()", args, {"width", "fillchar"}, 1);
-  const std::string fill(bound.text(1, " "));
-  if (count_points(fill) != 1) fail("The fill character must be exactly one character long");
-  const int64_t n = length_of(self), width = bound.integer(0, 0);
+  const std::string_view fill = bound.text(1, " ");
+  if (fill.empty() || fill.size() > 4 || count_points(fill) != 1)
+    fail("The fill character must be exactly one character long");
+  const int64_t n = length_of(self), width = std::max<int64_t>(bound.integer(0, 0), 0);
   if (const size_t most = in.most_bytes() / 4; width > static_cast<int64_t>(most))
     fail(fmt::format("a text is padded to more than the limit of {} characters", most));
   const int64_t lacks = std::max<int64_t>(width - n, 0);
@@ -197,7 +234,7 @@ Value pad(Evaluator& in, const Value& self, const CallArgs& args) {
 
 Value zfill(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound bound("zfill()", args, {"width"}, 1);
-  const int64_t lacks = bound.integer(0, 0) - length_of(self);
+  const int64_t lacks = std::max<int64_t>(bound.integer(0, 0), 0) - length_of(self);
   std::string out(own(self));
   if (const size_t most = in.most_bytes() / 4; lacks > static_cast<int64_t>(most))
     fail(fmt::format("a text is padded by more than the limit of {} characters", most));
@@ -211,6 +248,7 @@ Value expandtabs(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound bound("expandtabs()", args, {"tabsize"});
   const int64_t size = bound.integer(0, 8);
   if (size > 1000) fail("expandtabs() is given a tab size of more than 1000");
+  in.walk(own(self).size());
   std::string out;
   int64_t column = 0;
   for (const std::string_view c : characters_of(own(self))) {
@@ -233,17 +271,18 @@ Value expandtabs(Evaluator& in, const Value& self, const CallArgs& args) {
 template <bool (*is)(char32_t), bool empty>
 Value all_are(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound none("the method", args, {});
-  in.step(own(self).size() / 16);
-  const std::vector<std::string_view> characters = characters_of(own(self));
-  if (characters.empty()) return Value::boolean(empty);
+  in.walk(own(self).size());
+  if (own(self).empty()) return Value::boolean(empty);
+  const Characters characters = characters_of(own(self));
   return Value::boolean(std::all_of(characters.begin(), characters.end(),
                                     [](std::string_view c) { return is(decode(c)); }));
 }
 bool is_alnum(char32_t c) { return is_alpha(c) || is_decimal(c) || is_digit(c) || is_numeric(c); }
 bool is_ascii(char32_t c) { return c < 0x80; }
 
-Value istitle(Evaluator&, const Value& self, const CallArgs& args) {
+Value istitle(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound none("istitle()", args, {});
+  in.walk(own(self).size());
   bool found = false, inside = false;
   for (const std::string_view c : characters_of(own(self))) {
     const char32_t point = decode(c);
@@ -264,15 +303,13 @@ Value is_case(Evaluator& in, const Value& self, const CallArgs& args) {
   return Value::boolean(find_test(upper ? "upper" : "lower")->run(in, self, args));
 }
 
-Value isidentifier(Evaluator&, const Value& self, const CallArgs& args) {
+Value isidentifier(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound none("isidentifier()", args, {});
-  const std::vector<std::string_view> characters = characters_of(own(self));
-  bool holds = !characters.empty();
-  for (size_t i = 0; i < characters.size(); ++i) {
-    const char32_t point = decode(characters[i]);
-    holds = holds && (point == '_' || is_alpha(point) || (i > 0 && is_decimal(point)));
-  }
-  return Value::boolean(holds);
+  in.walk(own(self).size());
+  if (own(self).empty() || !begins_name(decode(own(self)))) return Value::boolean(false);
+  const Characters characters = characters_of(own(self));
+  return Value::boolean(std::all_of(characters.begin(), characters.end(),
+                                    [](std::string_view c) { return continues_name(decode(c)); }));
 }
 
 Value format_method(Evaluator& in, const Value& self, const CallArgs& args) {
@@ -290,9 +327,9 @@ constexpr NamedMethod kStringMethods[] = {
     {"count", count},
     {"endswith", has_affix<true>},
     {"expandtabs", expandtabs},
-    {"find", find_text<false, false>},
+    {"find", find_piece<false, false>},
     {"format", format_method},
-    {"index", find_text<false, true>},
+    {"index", find_piece<false, true>},
     {"isalnum", all_are<is_alnum, false>},
     {"isalpha", all_are<is_alpha, false>},
     {"isascii", all_are<is_ascii, true>},
@@ -313,8 +350,8 @@ constexpr NamedMethod kStringMethods[] = {
     {"removeprefix", remove_affix<false>},
     {"removesuffix", remove_affix<true>},
     {"replace", replace_method},
-    {"rfind", find_text<true, false>},
-    {"rindex", find_text<true, true>},
+    {"rfind", find_piece<true, false>},
+    {"rindex", find_piece<true, true>},
     {"rjust", pad<Align::kRight>},
     {"rpartition", partition<true>},
     {"rsplit", split<true>},

@@ -17,15 +17,16 @@ bool test_alone(Evaluator&, const Value& of, TestArgs args) {
   return holds(of);
 }
 
-template <bool (*holds)(const Value&, const Value&)>
-bool test_with(Evaluator&, const Value& of, TestArgs args) {
+template <bool (*holds)(const Value&, const Value&, Budget*)>
+bool test_with(Evaluator& in, const Value& of, TestArgs args) {
   const Bound bound("the test", args, {"other"}, 1);
-  return holds(of, bound[0]);
+  return holds(of, bound[0], in.budget());
 }
 
 bool test_remainder(Evaluator& in, const Value& of, TestArgs args, int64_t by, int64_t remainder) {
   const Bound none("the test", args, {});
-  return equal(in.binary(ExprKind::kModulo, of, Value::integer(by)), Value::integer(remainder));
+  return equal(in.binary(ExprKind::kModulo, of, Value::integer(by)), Value::integer(remainder),
+               in.budget());
 }
 bool test_odd(Evaluator& in, const Value& of, TestArgs args) {
   return test_remainder(in, of, args, 2, 1);
@@ -35,7 +36,7 @@ bool test_even(Evaluator& in, const Value& of, TestArgs args) {
 }
 bool test_divisibleby(Evaluator& in, const Value& of, TestArgs args) {
   const Bound bound("'divisibleby'", args, {"num"}, 1);
-  return equal(in.binary(ExprKind::kModulo, of, bound[0]), Value::integer(0));
+  return equal(in.binary(ExprKind::kModulo, of, bound[0]), Value::integer(0), in.budget());
 }
 bool test_in(Evaluator& in, const Value& of, TestArgs args) {
   const Bound bound("'in'", args, {"seq"}, 1);
@@ -56,9 +57,9 @@ bool is_none(const Value& v) { return v.is(Kind::kNone); }
 bool is_boolean(const Value& v) { return v.is(Kind::kBool); }
 bool is_true(const Value& v) { return v.is(Kind::kBool) && v.integer() != 0; }
 bool is_false(const Value& v) { return v.is(Kind::kBool) && v.integer() == 0; }
-bool is_integer(const Value& v) { return v.is(Kind::kInt); }
+bool is_integer(const Value& v) { return v.is(Kind::kInt) || v.is(Kind::kLarge); }
 bool is_float(const Value& v) { return v.is(Kind::kFloat); }
-bool is_number(const Value& v) { return v.is_number(); }
+bool is_number(const Value& v) { return v.is_number() || v.is(Kind::kLarge); }
 bool is_string(const Value& v) { return v.is(Kind::kString); }
 bool is_mapping(const Value& v) { return v.is(Kind::kDict); }
 bool is_escaped(const Value& v) { return v.is_markup(); }
@@ -74,9 +75,12 @@ bool is_callable(const Value& v) {
 }
 
 // str.islower() and isupper(): a letter of that case and none of another.
-bool has_case(const Value& v, bool (*wanted)(char32_t), bool (*other)(char32_t)) {
+template <bool (*wanted)(char32_t), bool (*other)(char32_t)>
+bool test_case(Evaluator& in, const Value& of, TestArgs args) {
+  const Bound none("the test", args, {});
   bool found = false;
-  const std::string text = to_text(v);
+  const std::string text = in.printed(of);
+  in.walk(text.size());
   for (const std::string_view c : characters_of(text)) {
     const char32_t point = decode(c);
     if (other(point) || is_title(point)) return false;
@@ -84,21 +88,23 @@ bool has_case(const Value& v, bool (*wanted)(char32_t), bool (*other)(char32_t))
   }
   return found;
 }
-bool is_lower_text(const Value& v) { return has_case(v, is_lower, is_upper); }
-bool is_upper_text(const Value& v) { return has_case(v, is_upper, is_lower); }
 
-bool same(const Value& a, const Value& b) {
+bool same(const Value& a, const Value& b, Budget* budget) {
   if (a.kind() != b.kind()) return false;
   // Python keeps one of each of these.
   if (a.is(Kind::kNone) || a.is(Kind::kBool) || a.is(Kind::kInt) || a.is(Kind::kString))
-    return equal(a, b) && a.is_markup() == b.is_markup();
+    return equal(a, b, budget) && a.is_markup() == b.is_markup();
   return a.same_object(b);
 }
-bool not_equal(const Value& a, const Value& b) { return !equal(a, b); }
-bool is_less(const Value& a, const Value& b) { return less(a, b, "<"); }
-bool is_less_or_equal(const Value& a, const Value& b) { return less_or_equal(a, b, "<="); }
-bool is_greater(const Value& a, const Value& b) { return less(b, a, ">"); }
-bool is_greater_or_equal(const Value& a, const Value& b) { return less_or_equal(b, a, ">="); }
+bool not_equal(const Value& a, const Value& b, Budget* budget) { return !equal(a, b, budget); }
+bool is_less(const Value& a, const Value& b, Budget* budget) { return less(a, b, budget, "<"); }
+bool is_less_or_equal(const Value& a, const Value& b, Budget* budget) {
+  return less_or_equal(a, b, budget, "<=");
+}
+bool is_greater(const Value& a, const Value& b, Budget* budget) { return less(b, a, budget, ">"); }
+bool is_greater_or_equal(const Value& a, const Value& b, Budget* budget) {
+  return less_or_equal(b, a, budget, ">=");
+}
 
 constexpr TestEntry kTests[] = {
     {"!=", test_with<not_equal>},
@@ -126,7 +132,7 @@ constexpr TestEntry kTests[] = {
     {"iterable", test_alone<is_iterable>},
     {"le", test_with<is_less_or_equal>},
     {"lessthan", test_with<is_less>},
-    {"lower", test_alone<is_lower_text>},
+    {"lower", test_case<is_lower, is_upper>},
     {"lt", test_with<is_less>},
     {"mapping", test_alone<is_mapping>},
     {"ne", test_with<not_equal>},
@@ -139,7 +145,7 @@ constexpr TestEntry kTests[] = {
     {"test", test_test},
     {"true", test_alone<is_true>},
     {"undefined", test_alone<is_undefined>},
-    {"upper", test_alone<is_upper_text>},
+    {"upper", test_case<is_upper, is_lower>},
 };
 
 }  // namespace

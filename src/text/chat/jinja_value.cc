@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 
 #include "text/chat/jinja_text.h"
@@ -27,20 +28,63 @@ Value finished(Kind kind, Object* object, size_t n_bytes, Budget* budget, uint32
   return value;
 }
 
-bool equal_lists(const List& a, const List& b) {
-  return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), equal);
+void count_step(Budget* budget) {
+  if (budget != nullptr) budget->step();
 }
 
-bool equal_dicts(const Dict& a, const Dict& b) {
+bool equal_texts(const std::string& a, const std::string& b, Budget* budget) {
+  if (a.size() != b.size()) return false;
+  count_bytes(budget, a.size());
+  return a == b;
+}
+
+bool equal_lists(const List& a, const List& b, Budget* budget) {
+  return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(),
+                    [&](const Value& x, const Value& y) {
+                      count_step(budget);
+                      return equal(x, y, budget);
+                    });
+}
+
+bool equal_dicts(const Dict& a, const Dict& b, Budget* budget) {
   if (a.items.size() != b.items.size()) return false;
   return std::all_of(a.items.begin(), a.items.end(), [&](const Dict::Item& item) {
-    const Value* other = b.find(item.first);
-    return other != nullptr && equal(item.second, *other);
+    count_step(budget);
+    const Value* other = b.find(item.first, budget);
+    return other != nullptr && equal(item.second, *other, budget);
   });
+}
+
+// Numbers at equal distances do not meet in one bucket.
+size_t hash_whole(int64_t n) {
+  const uint64_t mixed = static_cast<uint64_t>(n) * 0x9e3779b97f4a7c15;
+  return mixed ^ (mixed >> 32);
+}
+
+bool is_any_number(const Value& v) { return v.is_number() || v.is(Kind::kLarge); }
+
+int compare_digits(std::string_view a, std::string_view b) {
+  const bool negative = a.starts_with('-');
+  if (negative != b.starts_with('-')) return negative ? -1 : 1;
+  const int of_sizes = a.size() == b.size() ? a.compare(b) : a.size() < b.size() ? -1 : 1;
+  return negative ? -of_sizes : of_sizes;
+}
+
+// Of a number of more than 64 bits and any other.
+int compare_large(const Value& large, const Value& other, bool& unordered) {
+  const int sign = text_of(large).starts_with('-') ? -1 : 1;
+  if (other.is(Kind::kLarge)) return compare_digits(text_of(large), text_of(other));
+  if (other.is_integral()) return sign;
+  const double f = other.as_double();
+  unordered = std::isnan(f);
+  if (std::isinf(f)) return f < 0 ? 1 : -1;
+  return std::abs(f) < 0x1p63 ? sign : compare_digits(text_of(large), fmt::format("{:.0f}", f));
 }
 
 // An int and a float as numbers, also where a double cannot hold the int.
 int compare_numbers(const Value& a, const Value& b, bool& unordered) {
+  if (a.is(Kind::kLarge)) return compare_large(a, b, unordered);
+  if (b.is(Kind::kLarge)) return -compare_large(b, a, unordered);
   if (a.is_integral() && b.is_integral())
     return a.integer() < b.integer() ? -1 : a.integer() > b.integer();
   const long double x = a.is_integral() ? static_cast<long double>(a.integer()) : a.as_double();
@@ -57,14 +101,19 @@ int compare_numbers(const Value& a, const Value& b, bool& unordered) {
 }
 
 // Below zero, zero or above, as of strings; `unordered` where a NaN is compared.
-int order(const Value& a, const Value& b, std::string_view sign, bool& unordered) {
-  if (a.is_number() && b.is_number()) return compare_numbers(a, b, unordered);
-  if (a.is(Kind::kString) && b.is(Kind::kString)) return text_of(a).compare(text_of(b));
+int order(const Value& a, const Value& b, std::string_view sign, bool& unordered, Budget* budget) {
+  if (is_any_number(a) && is_any_number(b)) return compare_numbers(a, b, unordered);
+  if (a.is(Kind::kString) && b.is(Kind::kString)) {
+    count_bytes(budget, std::min(text_of(a).size(), text_of(b).size()));
+    return text_of(a).compare(text_of(b));
+  }
   if (!a.is_list_like() || a.kind() != b.kind()) fail_to_order(a, b, sign);
   const std::vector<Value>& x = a.as<List>().items;
   const std::vector<Value>& y = b.as<List>().items;
-  for (size_t i = 0; i < std::min(x.size(), y.size()); ++i)
-    if (!equal(x[i], y[i])) return order(x[i], y[i], sign, unordered);
+  for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
+    count_step(budget);
+    if (!equal(x[i], y[i], budget)) return order(x[i], y[i], sign, unordered, budget);
+  }
   return x.size() < y.size() ? -1 : x.size() > y.size();
 }
 
@@ -72,6 +121,13 @@ int order(const Value& a, const Value& b, std::string_view sign, bool& unordered
 
 void fail(std::string message) { throw JinjaError{std::move(message)}; }
 void fail_at(int line, std::string message) { throw JinjaError{std::move(message), line}; }
+
+void Budget::step(size_t n) {
+  n_steps += n;
+  if (n_steps > most_steps)
+    throw JinjaError{fmt::format("the template takes more than the limit of {} steps", most_steps),
+                     0, true};
+}
 
 Object::~Object() {
   if (budget != nullptr) budget->bytes -= charged;
@@ -103,9 +159,11 @@ Value make_list(std::vector<Value> items, Budget* budget, Kind kind) {
   const Ref<List> list = make_ref<List>();
   uint32_t depth = 0;
   size_t n_bytes = sizeof(List) + items.size() * sizeof(Value);
+  list->is_hashable = kind == Kind::kTuple;
   for (const Value& item : items) {
     depth = std::max(depth, item.depth());
     n_bytes += uncounted_bytes(item);
+    list->is_hashable = list->is_hashable && hashable(item);
   }
   list->items = std::move(items);
   return finished(kind, list.get(), n_bytes, budget, depth + 1);
@@ -125,45 +183,52 @@ Value make_undefined(std::string message) {
   return Value::of(Kind::kUndefined, info);
 }
 
-size_t Dict::index_of(const Value& key) const {
+Value make_large(std::string digits) {
+  const size_t n = digits.size();
+  return Value::of(Kind::kLarge, make_ref<Str>(std::move(digits), n));
+}
+
+size_t Dict::index_of(const Value& key, Budget* budget) const {
   if (!hashable(key)) fail(fmt::format("unhashable type: '{}'", type_name(key)));
   if (items.size() <= kLinear) {
     for (size_t i = 0; i < items.size(); ++i)
-      if (equal(items[i].first, key)) return i;
+      if (equal(items[i].first, key, budget)) return i;
     return items.size();
   }
-  const auto [begin, end] = index_.equal_range(hash_of(key));
+  const auto [begin, end] = index_.equal_range(hash_of(key, budget));
   for (auto at = begin; at != end; ++at)
-    if (equal(items[at->second].first, key)) return at->second;
+    if (equal(items[at->second].first, key, budget)) return at->second;
   return items.size();
 }
 
-const Value* Dict::find(const Value& key) const {
-  const size_t i = index_of(key);
+const Value* Dict::find(const Value& key, Budget* budget) const {
+  const size_t i = index_of(key, budget);
   return i < items.size() ? &items[i].second : nullptr;
 }
 
 const Value* Dict::find(std::string_view key) const {
-  if (items.size() > kLinear) return find(make_string(std::string(key)));
+  if (items.size() > kLinear) return find(make_string(std::string(key)), nullptr);
   for (const Item& item : items)
     if (item.first.is(Kind::kString) && text_of(item.first) == key) return &item.second;
   return nullptr;
 }
 
-void Dict::set(Value key, Value value) {
-  if (const size_t i = index_of(key); i < items.size()) {
+void Dict::set(Value key, Value value, Budget* budget) {
+  if (const size_t i = index_of(key, budget); i < items.size()) {
     items[i].second = std::move(value);
     return;
   }
   items.emplace_back(std::move(key), std::move(value));
   if (items.size() <= kLinear) return;
   const size_t first = items.size() == kLinear + 1 ? 0 : items.size() - 1;
-  for (size_t i = first; i < items.size(); ++i) index_.emplace(hash_of(items[i].first), i);
+  for (size_t i = first; i < items.size(); ++i) index_.emplace(hash_of(items[i].first, budget), i);
 }
 
 int64_t Range::length() const {
   const __int128 from = step > 0 ? start : stop, to = step > 0 ? stop : start, by = step;
-  return from < to ? static_cast<int64_t>((to - from - 1) / (by < 0 ? -by : by) + 1) : 0;
+  if (from >= to) return 0;
+  const __int128 n = (to - from - 1) / (by < 0 ? -by : by) + 1;
+  return n < INT64_MAX ? static_cast<int64_t>(n) : INT64_MAX;
 }
 
 Value* Namespace::find(std::string_view name) {
@@ -182,6 +247,7 @@ std::string_view type_name(const Value& v) {
     case Kind::kBool:
       return "bool";
     case Kind::kInt:
+    case Kind::kLarge:
       return "int";
     case Kind::kFloat:
       return "float";
@@ -252,30 +318,36 @@ bool truth(const Value& v) {
 bool hashable(const Value& v) {
   if (v.is(Kind::kList) || v.is(Kind::kDict)) return false;
   if (v.is(Kind::kView)) return v.as<View>().of == ViewOf::kValues;
-  if (!v.is(Kind::kTuple)) return true;
-  const std::vector<Value>& items = v.as<List>().items;
-  return std::all_of(items.begin(), items.end(), hashable);
+  return !v.is(Kind::kTuple) || v.as<List>().is_hashable;
 }
 
-size_t hash_of(const Value& v) {
-  if (v.is_integral()) return std::hash<int64_t>{}(v.integer());
+size_t hash_of(const Value& v, Budget* budget) {
+  if (v.is_integral()) return hash_whole(v.integer());
   if (v.is(Kind::kFloat)) {
     const double f = v.as_double();
     const bool whole = std::abs(f) < 0x1p63 && f == std::floor(f);
-    return whole ? std::hash<int64_t>{}(static_cast<int64_t>(f)) : std::hash<double>{}(f);
+    return whole ? hash_whole(static_cast<int64_t>(f)) : std::hash<double>{}(f);
   }
-  if (v.is(Kind::kString)) return std::hash<std::string>{}(text_of(v));
+  // As a float of that value.
+  if (v.is(Kind::kLarge)) return std::hash<double>{}(std::strtod(text_of(v).c_str(), nullptr));
+  if (v.is(Kind::kString)) {
+    count_bytes(budget, text_of(v).size());
+    return std::hash<std::string>{}(text_of(v));
+  }
   if (v.is(Kind::kTuple)) {
     size_t hash = 0x9e3779b97f4a7c15;
-    for (const Value& item : v.as<List>().items) hash = std::rotl(hash, 5) ^ hash_of(item);
+    for (const Value& item : v.as<List>().items) {
+      count_step(budget);
+      hash = std::rotl(hash, 5) ^ hash_of(item, budget);
+    }
     return hash;
   }
   if (v.is(Kind::kNone) || v.undefined()) return static_cast<size_t>(v.kind());
   return std::hash<const void*>{}(v.object());
 }
 
-bool equal(const Value& a, const Value& b) {
-  if (a.is_number() && b.is_number()) {
+bool equal(const Value& a, const Value& b, Budget* budget) {
+  if (is_any_number(a) && is_any_number(b)) {
     bool unordered = false;
     return compare_numbers(a, b, unordered) == 0 && !unordered;
   }
@@ -285,12 +357,12 @@ bool equal(const Value& a, const Value& b) {
     case Kind::kNone:
       return true;
     case Kind::kString:
-      return text_of(a) == text_of(b);
+      return equal_texts(text_of(a), text_of(b), budget);
     case Kind::kList:
     case Kind::kTuple:
-      return a.same_object(b) || equal_lists(a.as<List>(), b.as<List>());
+      return a.same_object(b) || equal_lists(a.as<List>(), b.as<List>(), budget);
     case Kind::kDict:
-      return a.same_object(b) || equal_dicts(a.as<Dict>(), b.as<Dict>());
+      return a.same_object(b) || equal_dicts(a.as<Dict>(), b.as<Dict>(), budget);
     case Kind::kRange: {
       const Range &x = a.as<Range>(), &y = b.as<Range>();
       const int64_t n = x.length();
@@ -299,21 +371,21 @@ bool equal(const Value& a, const Value& b) {
     case Kind::kView:
       return a.same_object(b) ||
              (a.as<View>().of == b.as<View>().of && a.as<View>().of != ViewOf::kValues &&
-              equal(a.as<View>().dict, b.as<View>().dict));
+              equal(a.as<View>().dict, b.as<View>().dict, budget));
     default:
       return a.same_object(b);
   }
 }
 
-bool less(const Value& a, const Value& b, std::string_view sign) {
+bool less(const Value& a, const Value& b, Budget* budget, std::string_view sign) {
   bool unordered = false;
-  const int found = order(a, b, sign, unordered);
+  const int found = order(a, b, sign, unordered, budget);
   return !unordered && found < 0;
 }
 
-bool less_or_equal(const Value& a, const Value& b, std::string_view sign) {
+bool less_or_equal(const Value& a, const Value& b, Budget* budget, std::string_view sign) {
   bool unordered = false;
-  const int found = order(a, b, sign, unordered);
+  const int found = order(a, b, sign, unordered, budget);
   return !unordered && found <= 0;
 }
 

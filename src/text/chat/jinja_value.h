@@ -28,12 +28,20 @@ struct JinjaError {
 [[noreturn]] void fail(std::string message);
 [[noreturn]] void fail_at(int line, std::string message);
 
-// Memory that the values of one rendering hold.
+// What one rendering holds in its values, and the steps that it has taken.
 struct Budget {
   size_t bytes = 0;
   size_t most_bytes = 0;
   size_t most_value_bytes = 0;
+  size_t n_steps = 0;
+  size_t most_steps = 0;
+
+  void step(size_t n = 1);  // throws where there were too many
 };
+// Of bytes that are copied, compared or searched. A null budget counts nothing.
+inline void count_bytes(Budget* budget, size_t n_bytes) {
+  if (budget != nullptr) budget->step(n_bytes / 64);
+}
 
 enum class Kind : uint8_t {
   kMissing,  // a variable that was never set; no value of the language
@@ -43,6 +51,7 @@ enum class Kind : uint8_t {
   kInt,
   kFloat,
   kString,
+  kLarge,  // a whole number of more than 64 bits that the caller brings: its digits, which is all
   kList,
   kTuple,
   kDict,
@@ -197,27 +206,31 @@ struct UndefinedInfo : Object {
 
 struct List : Object {  // also a tuple
   std::vector<Value> items;
-  bool is_group = false;  // of `groupby`: the items are also .grouper and .list
+  bool is_group = false;     // of `groupby`: the items are also .grouper and .list
+  bool is_hashable = false;  // a tuple of what has a hash
 };
 
 struct Dict : Object {
   using Item = std::pair<Value, Value>;
-  const Value* find(const Value& key) const;  // fails for a key that has no hash
+  // Fails for a key that has no hash.
+  const Value* find(const Value& key, Budget* budget) const;
   const Value* find(std::string_view key) const;
-  void set(Value key, Value value);  // before it is shared only
+  void set(Value key, Value value, Budget* budget = nullptr);  // before it is shared only
 
   std::vector<Item> items;  // in the order in which they were set
 
  private:
-  size_t index_of(const Value& key) const;
+  size_t index_of(const Value& key, Budget* budget) const;
   std::unordered_multimap<size_t, size_t> index_;  // of a dict of more than kLinear items
   static constexpr size_t kLinear = 12;
 };
 
 struct Range : Object {
   int64_t start = 0, stop = 0, step = 1;
-  int64_t length() const;
-  int64_t at(int64_t i) const { return start + i * step; }
+  int64_t length() const;        // at most INT64_MAX
+  int64_t at(int64_t i) const {  // one of its items
+    return static_cast<int64_t>(start + static_cast<__int128>(i) * step);
+  }
 };
 
 enum class ViewOf : uint8_t { kKeys, kValues, kItems };
@@ -243,6 +256,7 @@ Value make_string(std::string text, Budget* budget = nullptr, bool markup = fals
 Value make_list(std::vector<Value> items, Budget* budget = nullptr, Kind kind = Kind::kList);
 Value make_dict(Ref<Dict> dict, Budget* budget = nullptr);
 Value make_undefined(std::string message);
+Value make_large(std::string digits);
 
 // ---- what values are
 
@@ -252,15 +266,17 @@ bool truth(const Value& v);
 // The number of its elements; -1 where Python's len() fails.
 int64_t length_of(const Value& v);
 bool hashable(const Value& v);
-size_t hash_of(const Value& v);
-bool equal(const Value& a, const Value& b);
+// What these look at is counted as steps.
+size_t hash_of(const Value& v, Budget* budget);
+bool equal(const Value& a, const Value& b, Budget* budget);
 // a < b as Python orders them; fails where it does not.
-bool less(const Value& a, const Value& b, std::string_view sign = "<");
-bool less_or_equal(const Value& a, const Value& b, std::string_view sign = "<=");
+bool less(const Value& a, const Value& b, Budget* budget, std::string_view sign = "<");
+bool less_or_equal(const Value& a, const Value& b, Budget* budget, std::string_view sign = "<=");
 
 // str() and repr().
 std::string to_text(const Value& v);
 std::string to_repr(const Value& v);
+std::string short_repr(const Value& v);  // for messages
 void append_repr(const Value& v, std::string& out);
 std::string float_text(double f);
 std::string string_repr(std::string_view text);
