@@ -66,14 +66,17 @@ class WireJob : public Job {
   std::string hear(size_t request, const Event& event) override {
     const size_t index = first_choice_[request] + static_cast<size_t>(event.choice);
     Choice& choice = choices_[index];
+    const Request& asked = requests[request];
+    if (event.logprob) choice.pending.push_back(*event.logprob);
     std::vector<TokenLogprob> logprobs;
-    if (event.logprob) logprobs.push_back(*event.logprob);
-    if (event.completion) {  // with what came since the last event
-      const std::vector<TokenLogprob>& all = event.completion->logprobs;
+    if (event.completion) {  // with what was not told
+      const auto all = told_logprobs(model_, asked, *event.completion);
       logprobs.assign(
           all.begin() + static_cast<std::ptrdiff_t>(std::min(choice.n_told, all.size())),
           all.end());
-    }
+    } else if (!event.text.empty() || asked.sampling.stop.empty()) {
+      logprobs = std::exchange(choice.pending, {});
+    }  // else the token may belong to a text that stops the answer
     choice.n_told += logprobs.size();
     choice.n_tokens = event.completion ? event.completion->tokens.size() : event.n_tokens;
     OrderedJson lists = nullptr;
@@ -107,8 +110,9 @@ class WireJob : public Job {
   struct Choice {
     size_t request;
     TokenLists lists;
-    size_t n_told = 0;    // tokens whose log-probabilities were sent
-    size_t n_tokens = 0;  // generated so far
+    std::vector<TokenLogprob> pending = {};  // of tokens whose text did not come yet
+    size_t n_told = 0;                       // tokens whose log-probabilities were sent
+    size_t n_tokens = 0;                     // generated so far
   };
 
   bool is_chat() const { return form_.endpoint == Endpoint::kChat; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "engine/model_parts.h"
@@ -55,7 +56,25 @@ double printed(float value) {
   return number;
 }
 
-OrderedJson chat_logprobs(const Model& model, const std::vector<TokenLogprob>& tokens) {
+std::span<const TokenLogprob> told_logprobs(const Model& model, const Request& request,
+                                            const Completion& completion) {
+  const std::span<const TokenLogprob> all = completion.logprobs;
+  const Tokenizer* tokenizer = model.parts().tokenizer.get();
+  const SamplingOptions& sampling = request.sampling;
+  if (sampling.stop.empty() || completion.finish_reason != FinishReason::kStop ||
+      tokenizer == nullptr)
+    return all;
+  StreamDecoder decoder(*tokenizer, /*first_in_text=*/false, sampling.skip_special_tokens);
+  size_t n_bytes = 0, n_told = 0;
+  for (const Token token : completion.tokens) {
+    if (n_bytes < completion.text.size()) ++n_told;
+    n_bytes += decoder.push(token).size();
+  }
+  const bool ended_by_text = n_bytes > completion.text.size();
+  return ended_by_text ? all.first(std::min(n_told, all.size())) : all;
+}
+
+OrderedJson chat_logprobs(const Model& model, std::span<const TokenLogprob> tokens) {
   ListText content;
   for (const TokenLogprob& token : tokens) {
     OrderedJson place = token_json(model, token.token, token.logprob);
@@ -67,7 +86,7 @@ OrderedJson chat_logprobs(const Model& model, const std::vector<TokenLogprob>& t
   return {{"content", content.take()}, {"refusal", nullptr}};
 }
 
-void TokenLists::add_all(const std::vector<TokenLogprob>& tokens) {
+void TokenLists::add_all(std::span<const TokenLogprob> tokens) {
   for (const TokenLogprob& token : tokens) {
     OrderedJson top = OrderedJson::object();
     for (const auto& [id, logprob] : token.top)  // the likeliest of those that look alike

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,13 @@ namespace pando::openai {
 // The double whose shortest text is also the shortest text of `value`.
 double printed(float value);
 
+// The log-probabilities of the tokens that an answer's text comes from: those of a text that
+// stopped it, and of what stands behind that, are left out.
+std::span<const TokenLogprob> told_logprobs(const Model& model, const Request& request,
+                                            const Completion& completion);
+
 // {"content": [{"token", "logprob", "bytes", "top_logprobs"}, ...]}
-nlohmann::ordered_json chat_logprobs(const Model& model, const std::vector<TokenLogprob>& tokens);
+nlohmann::ordered_json chat_logprobs(const Model& model, std::span<const TokenLogprob> tokens);
 
 // The four lists of a completion, an entry for each token. Tokens that are no whole characters are
 // written "bytes:\xe2", those without text "token_id:7", so that these look unlike each other.
@@ -28,7 +34,7 @@ class TokenLists {
   // What nothing comes before has no likelihood.
   void add_first(Token token) { add(token, nullptr, nullptr); }
   // Beside each token the likeliest ones, and itself.
-  void add_all(const std::vector<TokenLogprob>& tokens);
+  void add_all(std::span<const TokenLogprob> tokens);
   // Characters of a text that has no entry.
   void skip(const std::string& text);
   // What was added since the last call.

@@ -20,7 +20,7 @@ OrderedJson completion_choice(const AnswerForm& form, const Request& request,
     if (!prompt.empty()) lists.add_first(prompt[0]);
   }
   lists.add_all(completion.prompt_logprobs);
-  lists.add_all(completion.logprobs);
+  lists.add_all(told_logprobs(model, request, completion));
   choice["logprobs"] = lists.take();
   return choice;
 }
@@ -28,8 +28,9 @@ OrderedJson completion_choice(const AnswerForm& form, const Request& request,
 OrderedJson chat_choice(const Request& request, const Completion& completion, const Model& model) {
   return {{"index", 0},
           {"message", {{"role", "assistant"}, {"content", completion.text}, {"refusal", nullptr}}},
-          {"logprobs", request.sampling.logprobs ? chat_logprobs(model, completion.logprobs)
-                                                 : OrderedJson(nullptr)}};
+          {"logprobs", request.sampling.logprobs
+                           ? chat_logprobs(model, told_logprobs(model, request, completion))
+                           : OrderedJson(nullptr)}};
 }
 
 }  // namespace

@@ -256,6 +256,31 @@ TEST_F(Endpoints, StreamsMaySayWhatWasUsedSoFar) {
   EXPECT_EQ(events.back()["usage"]["completion_tokens"], 6);
 }
 
+// The text ends before the stop text, and so do its tokens.
+TEST_F(Endpoints, LogprobsEndWithTheText) {
+  Json body = completion("P");
+  body.update({{"max_tokens", 12}, {"logprobs", 1}});
+  const Json whole = post("/v1/completions", body)["choices"][0]["logprobs"];
+  // Of the byte tokenizer: a token that appears for the first time stops the answer there.
+  size_t at = 2;
+  const auto seen = [&](size_t n) {
+    for (size_t i = 0; i < n; ++i)
+      if (whole["tokens"][i] == whole["tokens"][n]) return true;
+    return whole["tokens"][n].get<std::string>().size() != 1;
+  };
+  while (at < 12 && seen(at)) ++at;
+  if (at == 12) GTEST_SKIP() << "the model repeats itself";
+  body["stop"] = whole["tokens"][at];
+  const Json cut = post("/v1/completions", body)["choices"][0];
+  EXPECT_EQ(cut["finish_reason"], "stop");
+  ASSERT_EQ(cut["logprobs"]["tokens"].size(), at) << cut;
+  Json told = Json::array();
+  for (const Json& event : stream("/v1/completions", body))
+    if (!event["choices"].empty() && !event["choices"][0]["logprobs"].is_null())
+      for (const Json& token : event["choices"][0]["logprobs"]["tokens"]) told.push_back(token);
+  EXPECT_EQ(told, cut["logprobs"]["tokens"]);
+}
+
 TEST_F(Endpoints, StructuredOutputIsRefusedInWords) {
   for (const auto& [name, value] :
        {std::pair<const char*, Json>{"response_format", {{"type", "json_object"}}},

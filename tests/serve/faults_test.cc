@@ -42,6 +42,21 @@ TEST(Faults, AServerThatIsStoppedBeforeItRunsEnds) {
   }
 }
 
+// The time between requests is another matter.
+TEST(Faults, ARequestThatComesTooSlowlyEndsItsConnection) {
+  serve::ServerOptions options = tiny_server_options();
+  options.idle_timeout = std::chrono::hours(24);
+  options.body_timeout = 1s;
+  RunningServer server(options);
+  for (const char* begun : {"POST /v1/comp", "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n",
+                            "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                            "application/json\r\nContent-Length: 5\r\n\r\n{"}) {
+    Client client(server.port());
+    client.send(begun);
+    client.read_all();  // until the server closes
+  }
+}
+
 // One that asks for much and reads nothing of it.
 TEST(Faults, AClientThatReadsNothingIsDropped) {
   serve::ServerOptions options = tiny_server_options();
