@@ -20,7 +20,7 @@ struct Metrics {
   // Of answers that are one of given choices: whether the choice is a reference, text for text but
   // for white space around it. The choice is the likeliest,
   double choice_accuracy = 0;
-  double choice_accuracy_norm = 0;  // or the likeliest for each of its bytes.
+  double choice_accuracy_norm = 0;  // or the likeliest for each of its characters.
 };
 
 // The first three, and the first of accuracies, of an answer to a question with these references.

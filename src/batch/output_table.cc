@@ -137,7 +137,8 @@ std::string OutputTable::rows(std::string_view lines) const {
   std::string written;
   while (!lines.empty()) {
     const size_t end = std::min(lines.find('\n'), lines.size() - 1);
-    for (OrderedJson& object : rows_of(OrderedJson::parse(lines.substr(0, end))))
+    for (OrderedJson& object :
+         rows_of(parse_ordered_json(lines.substr(0, end), LargeNumbers::kKept).value()))
       written += row(std::move(object));
     lines.remove_prefix(end + 1);
   }

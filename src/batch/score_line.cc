@@ -133,7 +133,7 @@ std::string score_output(const BatchLine& line,
     logprobs.push_back(score.logprob);
   }
   output["best"] = likeliest(logprobs);
-  output["best_per_byte"] = likeliest_per_byte(question.choices, logprobs);
+  output["best_per_byte"] = likeliest_per(Per::kByte, question.choices, logprobs);
   if (!line.warning.empty()) output["wrong"] = line.warning;
   if (!question.metadata.empty()) output["metadata"] = question.metadata;
   return json_text(output);

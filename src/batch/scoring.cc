@@ -70,7 +70,8 @@ Metrics metrics_of(const ScoredAnswer& answer, const BatchQuestion& question) {
   Metrics metrics = metrics_of(answer.text, *question.answers);
   const std::vector<std::string>& choices = question.choices;
   if (choices.size() != answer.choice_logprobs.size() || choices.empty()) return metrics;
-  const std::string& best = choices[likeliest_per_byte(choices, answer.choice_logprobs)];
+  const std::string& best =
+      choices[likeliest_per(Per::kCharacter, choices, answer.choice_logprobs)];
   metrics.choice_accuracy_norm = metrics_of(best, *question.answers).choice_accuracy;
   return metrics;
 }
@@ -115,7 +116,7 @@ void Scoring::score(const BatchQuestion& question, const ScoredAnswer& answer) {
   std::string group;
   if (const auto found = question.metadata.find(options_.group_by);
       !options_.group_by.empty() && found != question.metadata.end())
-    group = found->is_string() ? found->get<std::string>() : found->dump();
+    group = found->is_string() ? found->get<std::string>() : json_text(*found);
   summary_.scores.add(metrics_of(answer, question), !question.choices.empty(), group);
 }
 

@@ -154,8 +154,8 @@ std::string score_table(const RunRecord& run) {
       const bool same = s.choice_accuracy == s.choice_accuracy_norm;
       figures += figures.empty() ? "" : "; ";
       figures += figure("accuracy", s.choice_accuracy, e.choice_accuracy) + ", ";
-      figures += same ? "for each byte the same,"
-                      : figure("for each byte", s.choice_accuracy_norm, e.choice_accuracy_norm);
+      figures += same ? "for each character the same,"
+                      : figure("for each character", s.choice_accuracy_norm, e.choice_accuracy_norm);
       figures += " over " + counted(s.n_choices, "choices");
     }
     return fmt::format("{}{}\n", name, figures);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/prompt_text.h"
@@ -27,7 +28,9 @@ struct RerankCommandOptions {
 };
 
 std::string text_of(const nlohmann::json& id) {
-  return id.is_string() ? id.get<std::string>() : id.dump();
+  if (id.is_string()) return id.get<std::string>();
+  const std::string digits = kept_digits(id);
+  return digits.empty() ? id.dump() : digits;
 }
 
 // Whether a run may take the place of a file: of none, an empty one, or an earlier run.
@@ -53,7 +56,7 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
   size_t n_judged = 0;
   std::string warning;
   for (std::string text; std::getline(answers, text);) {
-    const nlohmann::json line = nlohmann::json::parse(text);
+    const nlohmann::json line = parse_json(text, LargeNumbers::kKept).value();
     const std::string query = text_of(line["id"]);
     if (!queries.insert(query).second)
       return report_error(

@@ -105,6 +105,7 @@ Result<EmbeddingForm> read_modules(const fs::path& directory) {
   }
   const fs::path prompts = directory / "config_sentence_transformers.json";
   if (Status status = read_prompts(prompts, form); !status) return status.error();
+  if (!includes_prompt) form.prompts.clear();  // a prompt would be in the mean
   if (!form.prompt.empty() && !includes_prompt)
     return unsupported("{}: 'include_prompt' of its pooling is false, expected true",
                        path.string());

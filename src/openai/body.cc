@@ -144,7 +144,7 @@ class Parser {
                           "1 or more, or -1 for what there is room for");
     if (n == kWhatFits && rules_.is_batch)
       return fields_.fail("truncate_prompt_tokens", n, "1 or more in a batch");
-    truncate_ = n == kWhatFits ? std::max(rules_.context - n_answer, 1) : n;
+    truncate_ = n == kWhatFits ? std::max(rules_.context - std::max(n_answer, 0), 1) : n;
   }
 
   void read_stream() {
@@ -203,7 +203,9 @@ class Parser {
     }
     fields_.flag("logprobs", sampling_.logprobs);
     fields_.integer("top_logprobs", sampling_.top_logprobs);
-    read_truncation(body_.length_field != nullptr ? sampling_.max_tokens : 1);
+    constexpr int kAnswer = 128;  // tokens that are left for an answer whose length nothing says
+    read_truncation(body_.length_field != nullptr ? sampling_.max_tokens
+                                                  : std::min(kAnswer, rules_.context / 2));
     read_unasked();
     Request request{.chat = rules_.chat};
     const WrittenOrder order(rules_.text);
@@ -236,7 +238,9 @@ class Parser {
     read_sharing();
     read_special_tokens();
     read_truncation(0);
-    const bool truncates = read_truncate(fields_, truncates_at_end_);
+    bool at_end = true;
+    const bool truncates = read_truncate(fields_, at_end);
+    if (truncates) truncates_at_end_ = at_end;
     if (truncates && rules_.is_batch)
       fields_.fail("truncate", json_["truncate"], "false in a batch (hint: --too-long)");
     if (truncates && truncate_ == 0) truncate_ = rules_.context;
@@ -274,14 +278,16 @@ class Parser {
     fields_.text("input_type", type);
     if (type.empty()) return;
     constexpr std::string_view kSearch = "search_";  // Cohere's names
-    if (type.starts_with(kSearch)) type.erase(0, kSearch.size());
     std::vector<std::string> names = {type};
+    if (type.starts_with(kSearch)) names.push_back(type.erase(0, kSearch.size()));
     if (type == "document") names.emplace_back("passage");
     if (type == "passage") names.emplace_back("document");
     embed.prompt = "";
     for (const std::string& name : names)
-      if (const auto found = embed.prompts.find(name); found != embed.prompts.end())
+      if (const auto found = embed.prompts.find(name); found != embed.prompts.end()) {
         embed.prompt = found->second;
+        return;
+      }
   }
 
   // A text, tokens, or a list of either: one request each.

@@ -13,6 +13,7 @@ using OrderedJson = nlohmann::ordered_json;
 RankingFields read_ranking(Fields& fields) {
   RankingFields read;
   fields.flag("sharing", read.with_sharing);
+  fields.flag("cache_prompt", read.cached);
   fields.flag("cache", read.cached);
   int priority = 0;  // has no effect
   fields.integer("priority", priority);
@@ -20,7 +21,8 @@ RankingFields read_ranking(Fields& fields) {
 }
 
 void refuse_other_fields(Fields& fields, std::span<const std::string_view> own) {
-  std::vector<std::string_view> known = {"model", "user", "sharing", "cache", "priority"};
+  std::vector<std::string_view> known = {"model", "user",         "sharing",
+                                         "cache", "cache_prompt", "priority"};
   known.insert(known.end(), own.begin(), own.end());
   fields.only(known);
 }

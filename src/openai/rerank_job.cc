@@ -222,7 +222,8 @@ Result<std::unique_ptr<Job>> make_texts_job(const nlohmann::json& json, const Jo
 
 Result<std::unique_ptr<Job>> make_rerank_job(const nlohmann::json& json,
                                              const JobContext& context) {
-  const bool is_list = json.contains("texts") && !json.contains("documents");
+  const Fields fields(json);
+  const bool is_list = fields.has("texts") && !fields.has("documents");
   return is_list ? make_texts_job(json, context)
                  : make_documents_job(json, context, RankingForm::kResults);
 }

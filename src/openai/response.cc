@@ -1,5 +1,6 @@
 #include "openai/response.h"
 
+#include "engine/prompt.h"
 #include "openai/embedding.h"
 #include "openai/logprobs.h"
 #include "pando/sharing.h"
@@ -79,14 +80,14 @@ const char* finish_reason(const Completion& completion) {
 }
 
 std::string prompt_text(const Request& request, const Model& model) {
-  if (!request.prompt.empty() || request.tokens.empty()) return request.prompt;
-  Result<std::string> text = model.decode(request.tokens);
+  const bool is_cut = request.truncate_prompt_tokens > 0;
+  if (!is_cut && (!request.prompt.empty() || request.tokens.empty())) return request.prompt;
+  Result<std::string> text = model.decode(prompt_tokens(request, model));
   return text ? std::move(*text) : std::string();
 }
 
 std::vector<Token> prompt_tokens(const Request& request, const Model& model) {
-  if (!request.tokens.empty()) return request.tokens;
-  Result<std::vector<Token>> tokens = model.encode(request.prompt);
+  Result<std::vector<Token>> tokens = encode_prompt(model, request);
   return tokens ? std::move(*tokens) : std::vector<Token>();
 }
 

@@ -185,7 +185,10 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   bool stream = false, cached = true, with_sharing = false;
   AnswerOptions defaults;
   fields.flag("stream", stream);
+  fields.flag("cache_prompt", cached);
   fields.flag("cache", cached);
+  int priority = 0;  // has no effect
+  fields.integer("priority", priority);
   fields.flag("sharing", with_sharing);
   fields.flag("chat", defaults.chat);
   const StreamOptions stream_options = read_stream_options(fields, stream);
@@ -196,7 +199,8 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   for (const char* name : {"id", "question", "metadata", "custom_id", "url"})
     if (fields.has(name))
       return blame(name, invalid_argument("unknown or unsupported field '{}'", name));
-  for (const char* name : {"model", "user", "stream", "stream_options", "cache", "sharing", "chat"})
+  for (const char* name : {"model", "user", "stream", "stream_options", "cache", "cache_prompt",
+                           "priority", "sharing", "chat"})
     line.erase(name);
   // First: where one is misspelt, that is what is lacking.
   if (Status status = check_field_names(line); !status) return status.error();

@@ -231,7 +231,8 @@ class Session {
     const std::vector<std::string>& allowed = service_.options.cors_origins;
     const std::string_view origin = field(http::field::origin);
     cors_ = cors_headers(allowed, origin);
-    if (allowed.empty() || head.method() != http::verb::options) return std::nullopt;
+    if (allowed.empty() || origin.empty() || head.method() != http::verb::options)
+      return std::nullopt;
     return answer_preflight(
         allowed, {.origin = origin, .headers = field(http::field::access_control_request_headers)});
   }

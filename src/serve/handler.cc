@@ -138,7 +138,7 @@ Prepared prepare(Service& service, const Route& route, const HttpRequest& reques
   const Model& model = service.engine.model();
   openai::Bounds bounds(most_bytes);
   auto job = route.make_job(body, {.model = model,
-                                   .context = service.engine.options().context,
+                                   .context = static_cast<int>(service.longest()),
                                    .max_answers = service.engine.options().max_open,
                                    .envelope = service.envelope(request.id),
                                    .bounds = bounds,

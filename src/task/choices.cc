@@ -68,15 +68,17 @@ size_t likeliest(std::span<const double> logprobs) {
   return static_cast<size_t>(std::ranges::max_element(logprobs) - logprobs.begin());
 }
 
-size_t likeliest_per_byte(std::span<const std::string> choices, std::span<const double> logprobs) {
-  std::vector<double> per_byte;
+size_t likeliest_per(Per unit, std::span<const std::string> choices,
+                     std::span<const double> logprobs) {
+  const auto counts = [&](char c) { return unit == Per::kByte || (c & 0xc0) != 0x80; };
+  std::vector<double> each;
   for (size_t i = 0; i < logprobs.size(); ++i) {
-    const auto begin = std::ranges::find_if_not(choices[i], is_space);
-    const auto n_bytes =
-        begin == choices[i].end() ? std::ssize(choices[i]) : choices[i].end() - begin;
-    per_byte.push_back(logprobs[i] / static_cast<double>(n_bytes));
+    auto begin = std::ranges::find_if_not(choices[i], is_space);
+    if (begin == choices[i].end()) begin = choices[i].begin();
+    each.push_back(logprobs[i] /
+                   static_cast<double>(std::count_if(begin, choices[i].end(), counts)));
   }
-  return likeliest(per_byte);
+  return likeliest(each);
 }
 
 Completion likeliest_choice(const std::vector<std::string>& choices,

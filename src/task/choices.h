@@ -19,10 +19,13 @@ Status check_choices(const Request& question, std::span<const std::string> choic
 Result<std::vector<Request>> choice_requests(const Model& model, const Request& question,
                                              const std::vector<std::string>& choices);
 
-// The index of the largest ln p, and of the largest for each byte of its choice without the white
-// space that it begins with (as lm-eval's acc_norm); the first among equals.
+// The index of the largest ln p, and of the largest for each byte or character of its choice
+// without the white space that it begins with (for each character: lm-eval's acc_norm); the first
+// among equals.
 size_t likeliest(std::span<const double> logprobs);
-size_t likeliest_per_byte(std::span<const std::string> choices, std::span<const double> logprobs);
+enum class Per { kByte, kCharacter };
+size_t likeliest_per(Per unit, std::span<const std::string> choices,
+                     std::span<const double> logprobs);
 
 // The answer, from the completions of these requests in order; the first one among equals.
 Completion likeliest_choice(const std::vector<std::string>& choices,

@@ -380,6 +380,13 @@ TEST(Batch, WholeNumbersOfAnySizeComeBackAsTheyWere) {
   ASSERT_EQ(ran.lines.size(), 1u) << (ran.problems.empty() ? "" : ran.problems[0]);
   EXPECT_NE(ran.text.find(R"("id":123456789012345678901234567890,)"), std::string::npos)
       << ran.text;
+  BatchOptions grouped = batch_options();
+  grouped.group_by = "n";
+  const Ran groups =
+      run(R"({"prompt": "P", "answers": "x", "metadata": {"n": 123456789012345678901234567890}})"
+          "\n",
+          grouped);
+  EXPECT_TRUE(groups.summary->scores.groups().contains("123456789012345678901234567890"));
   EXPECT_NE(ran.text.find(R"({"n":-98765432109876543210987,"x":1.5,"y":18446744073709551615})"),
             std::string::npos)
       << ran.text;

@@ -473,7 +473,7 @@ TEST_F(RunTest, AccuracyOfChoices) {
                  "{\"prompt\": \"Q\", \"choices\": [\"B\"], \"answers\": [\"A\"]}\n");
   const Finished letters = run("--input letters.jsonl --report letters.json");
   EXPECT_TRUE(
-      letters.says("\naccuracy 50.00% (standard error 50.00%), for each byte the same, over 2 "
+      letters.says("\naccuracy 50.00% (standard error 50.00%), for each character the same, over 2 "
                    "choices\n"))
       << letters;
   const Json choice = Json::parse(contents(at("letters.json")))["run"]["scores"]["choice"];

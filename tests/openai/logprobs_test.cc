@@ -34,8 +34,9 @@ TEST(Logprobs, PrintedAsTheShortestTextOfTheFloat) {
 TEST(Logprobs, TokensThatAreNoCharacters) {
   openai::TokenLists lists(*tiny_model());
   lists.add_first(0xc3);
-  lists.add_all({{.token = 0xa9, .logprob = -1, .top = {{0xa9, -1}, {0xaa, -2}}},
-                 {.token = 'a', .logprob = -3, .top = {{0xa9, -1}}}});
+  lists.add_all(
+      std::vector<TokenLogprob>{{.token = 0xa9, .logprob = -1, .top = {{0xa9, -1}, {0xaa, -2}}},
+                                {.token = 'a', .logprob = -3, .top = {{0xa9, -1}}}});
   const auto json = nlohmann::ordered_json::parse(json_text(lists.take()));
   EXPECT_EQ(json["tokens"], (std::vector<std::string>{"bytes:\\xc3", "bytes:\\xa9", "a"}));
   EXPECT_EQ(json["token_logprobs"][0], nullptr);
@@ -48,14 +49,15 @@ TEST(Logprobs, TokensThatAreNoCharacters) {
 // Of ids beyond the tokenizer's there are many in padded vocabularies.
 TEST(Logprobs, TokensWithoutText) {
   openai::TokenLists lists(*tiny_model());
-  lists.add_all({{.token = 300, .logprob = -2, .top = {{301, -1}, {300, -2}, {302, -3}}}});
+  lists.add_all(std::vector<TokenLogprob>{
+      {.token = 300, .logprob = -2, .top = {{301, -1}, {300, -2}, {302, -3}}}});
   const auto json = nlohmann::ordered_json::parse(json_text(lists.take()));
   EXPECT_EQ(json["tokens"][0], "token_id:300");
   EXPECT_EQ(json["top_logprobs"][0],
             (nlohmann::ordered_json{
                 {"token_id:301", -1.0}, {"token_id:300", -2.0}, {"token_id:302", -3.0}}));
-  const auto chat = nlohmann::ordered_json::parse(
-      json_text(openai::chat_logprobs(*tiny_model(), {{.token = 300, .logprob = -2}})));
+  const auto chat = nlohmann::ordered_json::parse(json_text(openai::chat_logprobs(
+      *tiny_model(), std::vector<TokenLogprob>{{.token = 300, .logprob = -2}})));
   EXPECT_EQ(chat["content"][0]["token"], "token_id:300");
   EXPECT_EQ(chat["content"][0]["bytes"], nlohmann::ordered_json::array());
 }

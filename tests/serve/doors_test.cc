@@ -165,6 +165,11 @@ TEST_F(Endpoints, PromptsAreCutWhereThatIsAsked) {
   const Json cut = post("/v1/completions", body);
   EXPECT_EQ(cut["usage"]["prompt_tokens"], 3);
   EXPECT_EQ(cut["choices"], post("/v1/completions", completion("def"))["choices"]);
+  Json echo = body;
+  echo.update({{"echo", true}, {"logprobs", 1}});
+  const Json echoed = post("/v1/completions", echo)["choices"][0];
+  EXPECT_TRUE(echoed["text"].get<std::string>().starts_with("def"));
+  EXPECT_EQ(echoed["logprobs"]["tokens"][0], "d");
   body["prompt"] = std::string(700, 'x');
   body["truncate_prompt_tokens"] = -1;
   EXPECT_EQ(post("/v1/completions", body)["usage"]["prompt_tokens"], 640 - 6);
@@ -173,6 +178,10 @@ TEST_F(Endpoints, PromptsAreCutWhereThatIsAsked) {
   const auto vector = [&](const Json& asked) {
     return post("/v1/embeddings", asked)["data"][0]["embedding"];
   };
+  EXPECT_EQ(vector({{"input", "abcdef"}, {"truncate_prompt_tokens", 3}}),
+            vector({{"input", "def"}}));
+  EXPECT_EQ(vector({{"input", "abcdef"}, {"truncate", "NONE"}, {"truncate_prompt_tokens", 3}}),
+            vector({{"input", "def"}}));
   const Json end = vector({{"input", "abc"}});
   EXPECT_EQ(vector({{"input", "abcdef"}, {"truncate", "END"}, {"truncate_prompt_tokens", 3}}), end);
   const std::string whole(640, 'y');
@@ -209,7 +218,13 @@ TEST_F(Endpoints, RankingsInTheFormsOfOthers) {
     EXPECT_EQ(list[i]["score"], results[i]["relevance_score"]);
     EXPECT_EQ(list[i]["text"], list[i]["index"] == 0 ? "a" : "b");
   }
-  EXPECT_EQ(post("/rerank", {{"query", "q"}, {"texts", {"a", "b"}}, {"top_n", 1}}).size(), 1u);
+  EXPECT_EQ(post("/rerank", {{"query", "q"},
+                             {"texts", {"a", "b"}},
+                             {"documents", nullptr},
+                             {"cache_prompt", false},
+                             {"top_n", 1}})
+                .size(),
+            1u);
   const double p = list[0]["score"];
   EXPECT_NEAR(
       post("/rerank", {{"query", "q"}, {"texts", {"a", "b"}}, {"raw_scores", true}})[0]["score"]
