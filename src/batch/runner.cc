@@ -45,7 +45,9 @@ class Runner {
 
   Result<BatchSummary> run() {
     Status status = run_all();
-    if (const Status kept = output_.flush(); status && !kept) status = kept;
+    // Not to an output that has failed, where some of it may be written twice.
+    if (!output_failed_)
+      if (const Status kept = output_.flush(); status && !kept) status = kept;
     if (!status)  // before the hold ends: what an idle engine has not begun is never computed
       for (const auto& [id, open] : in_engine_) engine_.cancel(id);
     held_.reset();
@@ -71,7 +73,10 @@ class Runner {
       began = began || !*wants_input || Clock::now() - last_line > kSilence;
       // While nothing of ours waits, others may go on.
       if (began || in_engine_.empty()) held_.reset();
-      if (Status status = output_.commit(); !status) return status;
+      if (Status status = output_.commit(); !status) {
+        output_failed_ = true;
+        return status;
+      }
       if (in_engine_.empty() && requests_.empty() && !*wants_input) break;
       for (Event& event : inbox_->take_events(kProgressEvery, *wants_input)) handle(event);
       report_progress();
@@ -301,6 +306,7 @@ class Runner {
   std::unordered_map<RequestId, InEngine> in_engine_;
   int64_t n_open_ = 0;  // answers in the engine
   int64_t most_open_ = 0;
+  bool output_failed_ = false;
   uint64_t line_number_ = 0;
   uint64_t bytes_earlier_ = 0, bytes_asked_ = 0;
   Asked asked_;
