@@ -214,8 +214,8 @@ void ListText::add(const nlohmann::ordered_json& value) {
 }
 
 nlohmann::ordered_json ListText::take() {
-  const std::string text = std::exchange(text_, {});
-  return written_json(text.empty() ? "[]" : text + "]");
+  text_ += text_.empty() ? "[]" : "]";
+  return written_json(std::exchange(text_, {}));
 }
 
 void take_apart(json& value) noexcept { empty(value); }

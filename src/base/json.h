@@ -21,7 +21,9 @@ constexpr size_t kDeepestJson = 64;
 enum class LargeNumbers { kAsDoubles, kKept };
 Result<nlohmann::json> parse_json(std::string_view text,
                                   LargeNumbers large = LargeNumbers::kAsDoubles);
-// The same with the keys of objects in the order in which they are written.
+// The same for an object; `source` names the text in messages.
+Result<nlohmann::json> parse_json_object(std::string_view text, std::string_view source);
+// As parse_json, with the keys of objects in the order in which they are written.
 Result<nlohmann::ordered_json> parse_ordered_json(std::string_view text,
                                                   LargeNumbers large = LargeNumbers::kAsDoubles);
 // The digits of a number that was kept so; empty for every other value.
@@ -44,8 +46,6 @@ void take_apart(nlohmann::json& value) noexcept;
 void take_apart(nlohmann::ordered_json& value) noexcept;
 // One line of JSON. What is not UTF-8 in it is written as U+FFFD.
 std::string json_text(const nlohmann::ordered_json& value);
-// The same for an object; `source` names the text in messages.
-Result<nlohmann::json> parse_json_object(std::string_view text, std::string_view source);
 
 // Whether it is a whole number of 64 bits, be it written as 4.0.
 bool is_whole(const nlohmann::json& value);
