@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "engine/options.h"
-#include "engine/prompt.h"
+#include "api/prompt.h"
 
 namespace pando {
 

@@ -9,10 +9,10 @@ constexpr size_t kMostWaitingBytes = size_t{1} << 20;  // but for the last recor
 
 }  // namespace
 
-void Inbox::put(Event event) {
+void Inbox::tell_news() {
   {
     std::lock_guard lock(mutex_);
-    events_.push_back(std::move(event));
+    has_news_ = true;
   }
   arrived_.notify_one();
 }
@@ -46,12 +46,12 @@ void Inbox::close() {
   has_room_.notify_one();
 }
 
-std::deque<Event> Inbox::take_events(std::chrono::milliseconds timeout, bool or_input) {
+void Inbox::wait_until(std::chrono::steady_clock::time_point deadline, bool or_input) {
   std::unique_lock lock(mutex_);
-  arrived_.wait_for(lock, timeout, [&] {
-    return !events_.empty() || (or_input && (ended_ || !records_.empty()));
+  arrived_.wait_until(lock, deadline, [&] {
+    return has_news_ || (or_input && (ended_ || !records_.empty()));
   });
-  return std::exchange(events_, {});
+  has_news_ = false;
 }
 
 std::optional<InputRecord> Inbox::take_record() {

@@ -1,4 +1,4 @@
-// What comes to the runner's thread: events of the engine, records of the input.
+// What comes to the runner's thread: records of the input, and word that the engine has news.
 #pragma once
 
 #include <chrono>
@@ -9,14 +9,13 @@
 #include <string>
 
 #include "batch/record_scanner.h"
-#include "pando/request.h"
 
 namespace pando {
 
 // Any thread may put; one takes. Shared with the engine's listeners, which may outlive the runner.
 class Inbox {
  public:
-  void put(Event event);
+  void tell_news();
   // Waits for room. False: no more is wanted.
   bool put(InputRecord record);
   // The last of the input; `failure` says why it was not read to its end, or nothing.
@@ -24,9 +23,9 @@ class Inbox {
   // No more records are wanted.
   void close();
 
-  // Waits, not longer than `timeout`, for an event or, where `or_input`, for a record or the
-  // input's end; returns the events.
-  std::deque<Event> take_events(std::chrono::milliseconds timeout, bool or_input);
+  // Waits until there is news that was not waited for yet or, where `or_input`, a record or the
+  // input's end, but not beyond the deadline.
+  void wait_until(std::chrono::steady_clock::time_point deadline, bool or_input);
   std::optional<InputRecord> take_record();
 
   bool input_is_over() const;  // nothing comes after what was taken
@@ -35,7 +34,7 @@ class Inbox {
  private:
   mutable std::mutex mutex_;
   std::condition_variable arrived_, has_room_;
-  std::deque<Event> events_;
+  bool has_news_ = false;
   std::deque<InputRecord> records_;
   size_t record_bytes_ = 0;
   bool ended_ = false, closed_ = false;

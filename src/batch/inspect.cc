@@ -13,7 +13,7 @@
 #include "batch/line_parser.h"
 #include "batch/passages.h"
 #include "cache/prefix_tree.h"
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 #include "text/tokenizer.h"
 
 namespace pando {

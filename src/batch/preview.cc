@@ -12,7 +12,7 @@
 #include "base/errors.h"
 #include "batch/asked.h"
 #include "batch/line_parser.h"
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 #include "text/tokenizer.h"
 
 namespace pando {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/request_group.h"
 #include "base/errors.h"
 #include "batch/line_parser.h"
 #include "batch/reader.h"
@@ -36,7 +37,8 @@ class Runner {
         parser_(engine.model(), engine.options().context, options),
         results_(engine.model(), output, options),
         before_(engine.stats()),
-        start_(Clock::now()) {
+        start_(Clock::now()),
+        group_(engine, {.waits_for_room = true, .on_news = [inbox = inbox_] { inbox->tell_news(); }}) {
     summary_.group_by = options.group_by;
     // Enough to fill the engine's running set and find what comes next, and no more.
     most_open_ =
@@ -49,7 +51,7 @@ class Runner {
     if (!output_failed_)
       if (const Status kept = output_.flush(); status && !kept) status = kept;
     if (!status)  // before the hold ends: what an idle engine has not begun is never computed
-      for (const auto& [id, open] : in_engine_) engine_.cancel(id);
+      group_.cancel_all();
     held_.reset();
     results_.report_rest();
     if (!status) return status.error();
@@ -69,16 +71,18 @@ class Runner {
       const uint64_t line_before = line_number_;
       Result<bool> wants_input = read_ahead();
       if (!wants_input) return wants_input.error();
-      if (line_number_ != line_before || in_engine_.empty()) last_line = Clock::now();
+      if (line_number_ != line_before || group_.n_in_engine() == 0) last_line = Clock::now();
       began = began || !*wants_input || Clock::now() - last_line > kSilence;
       // While nothing of ours waits, others may go on.
-      if (began || in_engine_.empty()) held_.reset();
+      if (began || group_.n_in_engine() == 0) held_.reset();
       if (Status status = output_.commit(); !status) {
         output_failed_ = true;
         return status;
       }
-      if (in_engine_.empty() && requests_.empty() && !*wants_input) break;
-      for (Event& event : inbox_->take_events(kProgressEvery, *wants_input)) handle(event);
+      if (group_.is_over() && !*wants_input) break;
+      const Clock::time_point next_report = Clock::now() + kProgressEvery;
+      inbox_->wait_until(std::min(next_report, group_.retry_at().value_or(next_report)), *wants_input);
+      take_news();
       report_progress();
     }
     if (const std::string failure = inbox_->input_failure(); !failure.empty())
@@ -95,11 +99,12 @@ class Runner {
   // Submits questions until enough are open. Whether it waits for more input.
   Result<bool> read_ahead() {
     if (!stopping_ && options_.stop != nullptr && *options_.stop) stop();
-    while (n_open_ + results_.n_held() < most_open_) {
-      if (!requests_.empty()) {
-        UnitRequest next = std::move(requests_.front());
-        requests_.pop_front();
-        if (!next.unit->over && !submit(std::move(next))) return false;
+    while (group_.n_open_answers() + results_.n_held() < most_open_) {
+      if (group_.n_to_submit() > 0) {
+        group_.set_max_open(static_cast<int>(most_open_ - results_.n_held()));
+        group_.submit();
+        take_news();
+        if (group_.n_to_submit() > 0) return false;
       } else if (!units_.empty()) {
         const std::shared_ptr<Unit> unit = std::move(units_.front());
         units_.pop_front();
@@ -121,19 +126,17 @@ class Runner {
     summary_.stopped = !units_.empty() || !inbox_->input_is_over();
     inbox_->close();
     units_.clear();
-    for (Event& event : inbox_->take_events({}, false)) handle(event);
+    take_news();
     std::vector<std::shared_ptr<Unit>> under_way;
-    for (const auto& [id, open] : in_engine_) under_way.push_back(open.unit);
-    for (const UnitRequest& request : requests_) under_way.push_back(request.unit);
+    for (const auto& [request, open] : open_) under_way.push_back(open.unit);
     for (const std::shared_ptr<Unit>& unit : under_way) {
-      if (unit->over || !std::all_of(unit->ids.begin(), unit->ids.end(),
-                                     [&](RequestId id) { return engine_.is_waiting(id); }))
+      if (unit->over ||
+          !std::ranges::all_of(unit->requests, [&](size_t one) { return group_.is_waiting(one); }))
         continue;
       summary_.stopped = true;
       drop(*unit);
       results_.take_back(*unit);
     }
-    std::erase_if(requests_, [](const UnitRequest& request) { return request.unit->over; });
     last_report_ = {};
   }
 
@@ -210,45 +213,33 @@ class Runner {
   void add_request(const std::shared_ptr<Unit>& unit, Request request) {
     const int n = std::max(request.sampling.n, 1);  // the engine refuses less
     unit->n_open += n;
-    unit->completions.emplace_back(n);
-    requests_.push_back({unit, unit->completions.size() - 1, std::move(request)});
+    n_open_ += n;
+    asked_.answers += static_cast<uint64_t>(n);
+    asked_.most_tokens += static_cast<uint64_t>(n) *
+                          std::min(request.sampling.max_tokens, engine_.options().context);
+    unit->completions.emplace_back();
+    unit->requests.push_back(group_.add(std::move(request)));
+    open_.emplace(unit->requests.back(), OpenRequest{unit, unit->completions.size() - 1, static_cast<size_t>(n)});
   }
 
-  // False where the engine cannot take it now.
-  bool submit(UnitRequest next) {
-    Result<RequestId> id = engine_.submit(next.request, [inbox = inbox_](const Event& event) {
-      if (event.completion || event.error) inbox->put(event);
-    });
-    if (id) {
-      n_open_ += next.request.sampling.n;
-      asked_.answers += static_cast<uint64_t>(next.request.sampling.n);
-      asked_.most_tokens += static_cast<uint64_t>(next.request.sampling.n) *
-                            std::min(next.request.sampling.max_tokens, engine_.options().context);
-      next.unit->n_submitted += next.request.sampling.n;
-      next.unit->ids.push_back(*id);
-      in_engine_.emplace(*id, InEngine{next.unit, next.index, next.request.sampling.n});
-    } else if (id.error().code == ErrorCode::kUnavailable && (!in_engine_.empty() || held_)) {
-      // The engine is shared and full: again later, no longer held.
-      requests_.push_front(std::move(next));
-      return false;
-    } else {
-      fail(*next.unit, id.error());
-    }
-    return true;
+  void take_news() {
+    for (News& news : group_.take()) hear(news);
   }
 
-  void handle(Event& event) {
-    const auto found = in_engine_.find(event.request);
-    if (found == in_engine_.end()) return;  // of a question that failed
-    const std::shared_ptr<Unit> unit = found->second.unit;
-    if (event.error) return fail(*unit, *event.error);
+  void hear(News& news) {
+    const auto found = open_.find(news.request);
+    if (found == open_.end()) return;  // of a unit that failed in the same news
+    const auto [unit, index, n] = found->second;
+    if (news.event.error) return fail(*unit, *news.event.error);
     --n_open_;
     ++asked_.answered;
     --unit->n_open;
-    --unit->n_submitted;
-    unit->completions[found->second.index][event.completion->choice] = std::move(*event.completion);
-    if (--found->second.n_open == 0) in_engine_.erase(found);
-    if (unit->n_open == 0) results_.end(*unit);
+    std::vector<Completion>& completions = unit->completions[index];
+    completions.resize(n);
+    completions[news.event.completion->choice] = std::move(*news.event.completion);
+    if (unit->n_open > 0) return;
+    for (const size_t request : unit->requests) open_.erase(request);
+    results_.end(*unit);
   }
 
   // The unit is over, with all its requests.
@@ -259,9 +250,11 @@ class Runner {
   }
 
   void drop(Unit& unit) {
-    for (const RequestId id : unit.ids)
-      if (in_engine_.erase(id) > 0) engine_.cancel(id);
-    n_open_ -= std::exchange(unit.n_submitted, 0);
+    for (const size_t request : unit.requests) {
+      group_.cancel(request);
+      open_.erase(request);
+    }
+    n_open_ -= std::exchange(unit.n_open, 0);
   }
 
   void report_progress() {
@@ -272,10 +265,8 @@ class Runner {
                  ? std::min(1.0, static_cast<double>(n_bytes) / static_cast<double>(input_bytes_))
                  : 0;
     };
-    int64_t n_open = n_open_;
-    for (const UnitRequest& request : requests_) n_open += request.request.sampling.n;
     BatchProgress now{.answers_done = summary_.answers,
-                      .answers_open = static_cast<uint64_t>(n_open),
+                      .answers_open = static_cast<uint64_t>(n_open_),
                       .stopping = stopping_,
                       .share_done = share(std::max(results_.bytes_done(), bytes_earlier_)),
                       .share_earlier = share(bytes_earlier_),
@@ -302,15 +293,20 @@ class Runner {
   Clock::time_point last_report_ = start_;
   Engine::Hold held_;                        // until enough is read
   std::deque<std::shared_ptr<Unit>> units_;  // read, not begun
-  std::deque<UnitRequest> requests_;         // of the unit that was begun last
-  std::unordered_map<RequestId, InEngine> in_engine_;
-  int64_t n_open_ = 0;  // answers in the engine
+  struct OpenRequest {
+    std::shared_ptr<Unit> unit;
+    size_t index;  // among the unit's
+    size_t n;      // answers
+  };
+  std::unordered_map<size_t, OpenRequest> open_;  // by their index in the group
+  int64_t n_open_ = 0;                            // answers to come of these
   int64_t most_open_ = 0;
   bool output_failed_ = false;
   uint64_t line_number_ = 0;
   uint64_t bytes_earlier_ = 0, bytes_asked_ = 0;
   Asked asked_;
   bool stopping_ = false;
+  RequestGroup group_;  // last: what it cancels goes before the hold
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "engine/prompt.h"
+#include "api/prompt.h"
 
 namespace pando {
 namespace {

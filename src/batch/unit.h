@@ -43,9 +43,8 @@ struct Unit {
   size_t first = 0, n = 0;                           // questions
   std::vector<size_t> n_requests;                    // [questions]
   std::vector<std::vector<Completion>> completions;  // [requests][n]
-  std::vector<RequestId> ids;                        // of requests that the engine has
+  std::vector<size_t> requests;                      // in the run's RequestGroup
   int n_open = 0;                                    // answers to come
-  int n_submitted = 0;                               // of them, in the engine
   std::optional<Error> error;
   bool over = false;
   AnswerRecord record;
@@ -55,18 +54,6 @@ struct Unit {
   std::span<const BatchQuestion> questions() const {
     return std::span(of->line.questions).subspan(first, n);
   }
-};
-
-struct UnitRequest {
-  std::shared_ptr<Unit> unit;
-  size_t index;  // among the unit's
-  Request request;
-};
-
-struct InEngine {
-  std::shared_ptr<Unit> unit;
-  size_t index;
-  int n_open;  // answers
 };
 
 }  // namespace pando

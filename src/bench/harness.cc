@@ -13,7 +13,7 @@
 #include "base/errors.h"
 #include "base/machine.h"
 #include "bench/tokens.h"
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 #include "engine/options.h"
 #include "engine/technique.h"
 #include "kernel/kernels.h"

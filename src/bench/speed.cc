@@ -9,7 +9,7 @@
 #include "bench/registry.h"
 #include "bench/speed_rows.h"
 #include "bench/tokens.h"
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 
 namespace pando::bench {
 namespace {

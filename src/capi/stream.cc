@@ -7,7 +7,7 @@
 
 #include "base/errors.h"
 #include "batch/input_line.h"
-#include "capi/asking.h"
+#include "capi/question_stream.h"
 #include "capi/completion_arrays.h"
 #include "capi/handles.h"
 #include "capi/options.h"
@@ -21,9 +21,9 @@ using Json = nlohmann::json;
 
 struct pando_stream {
   pando_stream(std::shared_ptr<Engine> engine, std::vector<Question> questions)
-      : asking(std::move(engine), std::move(questions)), completions(asking.n_questions()) {}
+      : events(std::move(engine), std::move(questions)), completions(events.n_questions()) {}
 
-  Asking asking;
+  QuestionStream events;
   std::vector<std::vector<std::unique_ptr<CompletionArrays>>> completions;  // [questions][n]
   std::string text;                                                         // of the last event
 };
@@ -63,7 +63,7 @@ pando_status open_line(pando_engine* engine, const Json& line, const AnswerOptio
 
 constexpr auto kUnchanged = [](size_t, Request&) {};
 
-Asking::Deadline deadline_in(double timeout_s) {
+QuestionStream::Deadline deadline_in(double timeout_s) {
   constexpr double kForEver = 1e9;  // seconds; a clock has no room for all that a double can say
   if (!(timeout_s >= 0) || timeout_s > kForEver) return std::nullopt;
   using Clock = std::chrono::steady_clock;
@@ -71,14 +71,14 @@ Asking::Deadline deadline_in(double timeout_s) {
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
 }
 
-pando_status next_until(pando_stream* stream, Asking::Deadline deadline, pando_event* out) {
+pando_status next_until(pando_stream* stream, QuestionStream::Deadline deadline, pando_event* out) {
   Event event;
   size_t question = 0;
-  const Result<Asking::What> what = stream->asking.next(deadline, event, question);
+  const Result<QuestionStream::What> what = stream->events.next(deadline, event, question);
   if (!what) return fail(what.error());
-  if (*what == Asking::What::kTimeout) return PANDO_TIMEOUT;
-  if (*what == Asking::What::kEnd) return PANDO_END;
-  if (*what == Asking::What::kCancelled) return PANDO_CANCELLED;
+  if (*what == QuestionStream::What::kTimeout) return PANDO_TIMEOUT;
+  if (*what == QuestionStream::What::kEnd) return PANDO_END;
+  if (*what == QuestionStream::What::kCancelled) return PANDO_CANCELLED;
   const size_t choice = static_cast<size_t>(event.choice);
   stream->text = std::move(event.text);
   *out = {.question = question,
@@ -193,7 +193,7 @@ pando_status pando_next(pando_stream* stream, double timeout_s, pando_event* eve
 pando_status pando_wait(pando_stream* stream, double timeout_s) {
   return guarded([&] {
     if (stream == nullptr) return fail(null_argument("stream"));
-    const Asking::Deadline deadline = deadline_in(timeout_s);
+    const QuestionStream::Deadline deadline = deadline_in(timeout_s);
     pando_event event;
     pando_status status = PANDO_OK;
     while (status == PANDO_OK) status = next_until(stream, deadline, &event);
@@ -211,7 +211,7 @@ const pando_completion* pando_completion_of(const pando_stream* stream, size_t q
 
 void pando_cancel(pando_stream* stream) {
   guarded([&] {
-    if (stream != nullptr) stream->asking.cancel();
+    if (stream != nullptr) stream->events.cancel();
     return PANDO_OK;
   });
 }

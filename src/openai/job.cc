@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 #include "engine/options.h"
 #include "openai/errors.h"
 #include "openai/logprobs.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 
 namespace pando::openai {
 namespace {

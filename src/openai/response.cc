@@ -1,6 +1,6 @@
 #include "openai/response.h"
 
-#include "engine/prompt.h"
+#include "api/prompt.h"
 #include "openai/embedding.h"
 #include "openai/logprobs.h"
 #include "pando/sharing.h"

@@ -15,9 +15,9 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
-#include "engine/model_parts.h"
-#include "engine/prompt.h"
-#include "serve/asking.h"
+#include "api/model_parts.h"
+#include "api/prompt.h"
+#include "serve/awaited_group.h"
 #include "serve/deadlines.h"
 #include "serve/offload.h"
 
@@ -196,7 +196,7 @@ class Times {
     }
   }
 
-  void hear(const Heard& heard) {
+  void hear(const News& heard) {
     if (!generates_[heard.request]) return;
     std::optional<Clock::time_point>& first =
         first_[heard.request][static_cast<size_t>(heard.event.choice)];
@@ -224,13 +224,13 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, asio::thread_po
     completions.emplace_back(static_cast<size_t>(request.sampling.n));
   Result<Admission::Place> place = service.admission.enter(bytes_of(job.requests));
   Status status = place ? Status() : Status(place.error());
-  std::optional<Asking> asking(std::in_place, service.engine, service.gate, job.requests,
-                               co_await asio::this_coro::executor);
+  std::optional<AwaitedGroup> group(std::in_place, service.engine, service.gate, job.requests,
+                                    co_await asio::this_coro::executor);
   Times times(service.metrics, job.requests, start);
-  while (status && !asking->over()) {
-    Result<std::vector<Heard>> all_heard = co_await asking->next();
-    if (!all_heard) {
-      status = openai::of_request(job, asking->failed(), all_heard.error());
+  while (status && !group->is_over()) {
+    Result<std::vector<News>> news = co_await group->next();
+    if (!news) {
+      status = openai::of_request(job, group->failed(), news.error());
       break;
     }
     place->let_in();
@@ -242,7 +242,7 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, asio::thread_po
       else
         events = job.begin();
     }
-    for (Heard& heard : *all_heard) {
+    for (News& heard : *news) {
       times.hear(heard);
       if (job.stream) events += job.hear(heard.request, heard.event);
       if (!heard.event.completion) continue;
@@ -254,7 +254,7 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, asio::thread_po
     }
     if (!events.empty()) co_await replier.write(std::move(events));
   }
-  asking.reset();  // where one failed, the others end before a slow client has read that
+  group.reset();  // where one failed, the others end before a slow client has read that
   if (!replier.has_begun()) {
     HttpResponse response;
     if (status) {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/errors.h"
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 #include "task/fill_in.h"
 
 namespace pando {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 
 namespace pando {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 #include "engine/tiny_engine.h"
 
 namespace pando::testing {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "capi/asking.h"
+#include "capi/question_stream.h"
 #include "capi/handles.h"
 #include "engine/tiny_engine.h"
 #include "pando/answer.h"
@@ -133,53 +133,64 @@ TEST(CAgreement, ScoresAreThoseOfTheLibrary) {
 
 // Others hold all but one place of the queue: patient as long as something of one's own is under
 // way.
-TEST(Asking, WaitsForItsOwnWhereOthersFillTheQueue) {
+TEST(QuestionStream, WaitsForItsOwnWhereOthersFillTheQueue) {
   EngineOptions options = tiny_options();
   options.max_open = 65;
   const std::shared_ptr<Engine> engine = open_tiny(options);
   ASSERT_TRUE(engine->submit(endless_request("others"), [](const Event&) {}).ok());
   std::vector<capi::Question> questions;
   for (int i = 0; i < 4; ++i) questions.push_back({{tiny_request("mine", 3)}, {}});
-  capi::Asking asking(engine, questions);
+  capi::QuestionStream stream(engine, questions);
   Event event;
   size_t question = 0;
   size_t n_complete = 0;
   for (;;) {
-    const auto what = asking.next(std::nullopt, event, question);
+    const auto what = stream.next(std::nullopt, event, question);
     ASSERT_TRUE(what.ok()) << what.error().message;
-    if (*what == capi::Asking::What::kEnd) break;
+    if (*what == capi::QuestionStream::What::kEnd) break;
     n_complete += event.completion.has_value();
   }
   EXPECT_EQ(n_complete, 4u);
 
   questions[0].requests[0].sampling.n = 2;
-  capi::Asking refused(engine, questions);
+  capi::QuestionStream refused(engine, questions);
   const auto what = refused.next(std::nullopt, event, question);
   ASSERT_FALSE(what.ok());
   EXPECT_EQ(what.error().code, ErrorCode::kUnavailable);
 }
 
-// Others take the place that the first of two had, before the second comes.
-TEST(Asking, TellsWhatIsCompleteBeforeWhatIsRefused) {
+// Others take the place that the first of two had, before the second comes: what is complete is told,
+// and the second waits until there is room.
+TEST(QuestionStream, WaitsForRoomBehindWhatIsComplete) {
   EngineOptions options = tiny_options();
   options.max_open = 65;
   const std::shared_ptr<Engine> engine = open_tiny(options);
   ASSERT_TRUE(engine->submit(endless_request("others"), [](const Event&) {}).ok());
-  capi::Asking asking(engine, {{{tiny_request("mine", 3)}, {}}, {{tiny_request("mine", 3)}, {}}});
+  capi::QuestionStream stream(engine,
+                              {{{tiny_request("mine", 3)}, {}}, {{tiny_request("mine", 3)}, {}}});
   Event event;
-  size_t question = 0, n_complete = 0;
-  auto what = asking.next(std::chrono::steady_clock::now(), event, question);  // submits the first
+  size_t question = 0;
+  const auto what_comes = [&](std::optional<std::chrono::milliseconds> timeout) {
+    for (;;) {
+      const auto deadline = timeout ? std::optional(std::chrono::steady_clock::now() + *timeout)
+                                    : std::nullopt;
+      const auto what = stream.next(deadline, event, question);
+      if (!what.ok()) throw std::runtime_error(what.error().message);
+      if (*what != capi::QuestionStream::What::kEvent || event.completion) return *what;
+    }
+  };
+  EXPECT_EQ(what_comes(std::chrono::milliseconds(0)), capi::QuestionStream::What::kTimeout);
   Request more = endless_request("more");
   more.sampling.n = 1;
-  while (!engine->submit(more, [](const Event&) {}).ok()) std::this_thread::yield();
-  while (n_complete == 0) {
-    what = asking.next(std::nullopt, event, question);
-    ASSERT_TRUE(what.ok()) << what.error().message;
-    n_complete += event.completion.has_value();
-  }
-  what = asking.next(std::nullopt, event, question);
-  ASSERT_FALSE(what.ok());
-  EXPECT_EQ(what.error().code, ErrorCode::kUnavailable);
+  Result<RequestId> taken = engine->submit(more, [](const Event&) {});
+  for (; !taken.ok(); taken = engine->submit(more, [](const Event&) {})) std::this_thread::yield();
+  EXPECT_EQ(what_comes({}), capi::QuestionStream::What::kEvent);
+  EXPECT_EQ(question, 0u);
+  EXPECT_EQ(what_comes(std::chrono::milliseconds(120)), capi::QuestionStream::What::kTimeout);
+  engine->cancel(*taken);
+  EXPECT_EQ(what_comes({}), capi::QuestionStream::What::kEvent);
+  EXPECT_EQ(question, 1u);
+  EXPECT_EQ(what_comes({}), capi::QuestionStream::What::kEnd);
 }
 
 }  // namespace

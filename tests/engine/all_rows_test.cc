@@ -1,7 +1,7 @@
 // Models whose last layer computes all rows, for timing few layers in place of many.
 #include <gtest/gtest.h>
 
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 #include "engine/tiny_engine.h"
 
 namespace pando::testing {

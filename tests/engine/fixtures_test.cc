@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "engine/open_loop.h"
+#include "api/open_loop.h"
 #include "model/test_files.h"
 #include "model/weights.h"
 #include "reference/reference_forward.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/open_loop.h"
+#include "api/open_loop.h"
 #include "engine/options.h"
 #include "engine/recording_executor.h"
 #include "engine/technique.h"

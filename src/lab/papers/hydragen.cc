@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "bench/kernel_rates.h"
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 #include "lab/papers/papers.h"
 
 namespace pando::lab {

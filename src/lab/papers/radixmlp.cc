@@ -6,7 +6,7 @@
 #include <string>
 
 #include "bench/tokens.h"
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 #include "lab/papers/papers.h"
 #include "lab/papers/radixmlp_model.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/errors.h"
 #include "bench/tokens.h"
-#include "engine/open_loop.h"
+#include "api/open_loop.h"
 #include "lab/experiment.h"
 #include "lab/papers/serve_client.h"
 #include "lab/papers/serve_contenders.h"

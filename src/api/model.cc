@@ -6,7 +6,7 @@
 #include "base/errors.h"
 #include "base/fp_state.h"
 #include "base/thread_pool.h"
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 #include "engine/options.h"
 #include "kernel/isa.h"
 #include "kernel/weight_types.h"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "engine/engine_loop.h"
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 
 namespace pando {
 

@@ -12,9 +12,9 @@
 
 #include "base/errors.h"
 #include "base/thread_priority.h"
-#include "engine/open_loop.h"
+#include "api/open_loop.h"
 #include "engine/options.h"
-#include "engine/prompt.h"
+#include "api/prompt.h"
 
 namespace pando {
 

@@ -1,4 +1,4 @@
-#include "engine/prompt.h"
+#include "api/prompt.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/open_loop.h"
+#include "api/open_loop.h"
 
 #include <new>
 #include <system_error>

@@ -13,7 +13,7 @@
 
 #include "base/errors.h"
 #include "engine/measure_steps.h"
-#include "engine/open_loop.h"
+#include "api/open_loop.h"
 #include "engine/options.h"
 #include "exec/cpu/cpu_executor.h"
 #include "pando/version.h"

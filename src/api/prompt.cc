@@ -1,8 +1,8 @@
-#include "engine/prompt.h"
+#include "api/prompt.h"
 
 #include <algorithm>
 
-#include "engine/model_parts.h"
+#include "api/model_parts.h"
 
 namespace pando {
 namespace {

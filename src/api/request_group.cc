@@ -1,0 +1,224 @@
+#include "api/request_group.h"
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+namespace pando {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kAnyTurns = SIZE_MAX;             // until one is refused
+constexpr std::chrono::milliseconds kRetryAfter{50};
+
+int answers_of(const Request& request) { return std::max(request.sampling.n, 1); }
+
+}  // namespace
+
+struct RequestGroup::Shared {
+  std::mutex mutex;
+  std::vector<News> news;
+  std::map<size_t, RequestId> in_engine;  // for cancel_all
+  std::function<void()> on_news;          // called with the lock; null once the group is gone
+  bool is_told = false;                   // since the news was taken
+  bool is_lossy = false;
+  bool is_cancelled = false;
+
+  void put(size_t request, Event event) noexcept {
+    const std::lock_guard lock(mutex);
+    if (!on_news || is_cancelled) return;
+    try {
+      news.push_back({request, std::move(event), Clock::now()});
+    } catch (const std::exception&) {
+      is_lossy = true;
+    }
+    tell();
+  }
+  // With the lock.
+  void tell() noexcept {
+    if (is_told) return;
+    try {
+      on_news();
+      is_told = true;
+    } catch (const std::exception&) {  // with the next event
+    }
+  }
+};
+
+RequestGroup::RequestGroup(Engine& engine, Options options)
+    : engine_(engine),
+      options_(std::move(options)),
+      shared_(std::make_shared<Shared>()),
+      n_turns_(kAnyTurns) {
+  if (options_.max_open == 0) options_.max_open = engine.options().max_open;
+  shared_->on_news = std::exchange(options_.on_news, nullptr);
+  if (!shared_->on_news) shared_->on_news = [] {};
+}
+
+RequestGroup::~RequestGroup() {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->on_news = nullptr;
+    shared_->news.clear();
+  }
+  for (const auto& [index, entry] : requests_) {
+    if (entry.n_open == 0) continue;
+    try {
+      engine_.cancel(entry.id);
+    } catch (const std::bad_alloc&) {  // it goes on, and nobody hears of it
+    }
+  }
+}
+
+size_t RequestGroup::add(std::shared_ptr<const Request> request) {
+  requests_[n_added_].request = std::move(request);
+  to_submit_.insert(to_submit_.end(), n_added_);
+  return n_added_++;
+}
+
+void RequestGroup::add_turn() {
+  if (n_turns_ < kAnyTurns) ++n_turns_;
+}
+
+Result<RequestId> RequestGroup::submit_one(size_t index) {
+  return engine_.submit(*requests_.at(index).request,
+                        [shared = shared_, index, hears_text = options_.hears_text](Event event) {
+                          if (hears_text || event.completion || event.error)
+                            shared->put(index, std::move(event));
+                        });
+}
+
+void RequestGroup::submit() {
+  if (n_turns_ == 0 && n_in_engine() == 0 && Clock::now() >= refused_at_ + kRetryAfter) n_turns_ = 1;
+  while (n_turns_ > 0 && !to_submit_.empty() && !is_cancelled()) {
+    const size_t index = *to_submit_.begin();
+    Entry& entry = requests_.at(index);
+    const int n_answers = answers_of(*entry.request);
+    if (n_in_engine() > 0 && n_open_ + n_answers > options_.max_open) return;
+    const Result<RequestId> id = submit_one(index);
+    if (!id) {
+      const bool is_refused = id.error().code == ErrorCode::kUnavailable &&
+                              (options_.waits_for_room || has_begun_ || n_in_engine() > 0);
+      if (is_refused) {
+        n_turns_ = 0;
+        refused_at_ = Clock::now();
+      } else {
+        to_submit_.erase(index);
+        requests_.erase(index);
+        found_.push_back({index, Event{.error = id.error()}, Clock::now()});
+      }
+      return;
+    }
+    to_submit_.erase(index);
+    entry.id = *id;
+    entry.n_open = n_answers;
+    n_open_ += n_answers;
+    if (engine_.options().max_queue == 0) entry.request = nullptr;  // it is not refused any more
+    if (n_turns_ < kAnyTurns) --n_turns_;
+    std::unique_lock lock(shared_->mutex);
+    if (!shared_->is_cancelled) {
+      shared_->in_engine.emplace(index, *id);
+      continue;
+    }
+    lock.unlock();
+    engine_.cancel(*id);
+  }
+}
+
+bool RequestGroup::note(News& news) {
+  const auto found = requests_.find(news.request);
+  if (found == requests_.end()) return false;  // cancelled
+  Entry& entry = found->second;
+  if (!news.event.error) {
+    has_begun_ = true;
+    if (!std::exchange(entry.has_begun, true)) {
+      entry.request = nullptr;
+      add_turn();
+    }
+    if (!news.event.completion) return true;
+    --n_open_;
+    if (--entry.n_open > 0) return true;
+    add_turn();
+  } else {
+    n_open_ -= std::exchange(entry.n_open, 0);
+    const bool is_refused = news.event.error->code == ErrorCode::kUnavailable && entry.request;
+    if (is_refused) {
+      to_submit_.insert(news.request);
+      n_turns_ = 0;  // until the next begins or ends
+      refused_at_ = Clock::now();
+      if (options_.waits_for_room || has_begun_ || n_in_engine() > 0) return false;
+      to_submit_.erase(news.request);
+    }
+  }
+  requests_.erase(found);
+  const std::lock_guard lock(shared_->mutex);
+  shared_->in_engine.erase(news.request);
+  return true;
+}
+
+std::vector<News> RequestGroup::take() {
+  std::vector<News> news = std::exchange(found_, {});
+  std::vector<News> heard;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->is_told = false;
+    heard = std::exchange(shared_->news, {});
+  }
+  std::erase_if(heard, [&](News& one) { return !note(one); });
+  if (news.empty()) return heard;
+  std::move(heard.begin(), heard.end(), std::back_inserter(news));
+  return news;
+}
+
+std::optional<Clock::time_point> RequestGroup::retry_at() const {
+  if (n_turns_ > 0 || to_submit_.empty() || n_in_engine() > 0) return std::nullopt;
+  return refused_at_ + kRetryAfter;
+}
+
+void RequestGroup::cancel(size_t request) {
+  const auto found = requests_.find(request);
+  if (found == requests_.end()) return;
+  const Entry entry = std::move(found->second);
+  requests_.erase(found);
+  to_submit_.erase(request);
+  if (entry.n_open == 0) return;
+  n_open_ -= entry.n_open;
+  add_turn();
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->in_engine.erase(request);
+  }
+  engine_.cancel(entry.id);
+}
+
+void RequestGroup::cancel_all() {
+  std::map<size_t, RequestId> in_engine;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->is_cancelled = true;
+    shared_->news.clear();
+    in_engine.swap(shared_->in_engine);
+    shared_->tell();
+  }
+  for (const auto& [index, id] : in_engine) engine_.cancel(id);
+}
+
+bool RequestGroup::is_cancelled() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->is_cancelled;
+}
+
+bool RequestGroup::is_waiting(size_t request) const {
+  const auto found = requests_.find(request);
+  if (found == requests_.end()) return false;
+  return found->second.n_open == 0 || engine_.is_waiting(found->second.id);
+}
+
+bool RequestGroup::has_lost_news() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->is_lossy;
+}
+
+}  // namespace pando

@@ -1,0 +1,106 @@
+// Requests that are asked of an engine together.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "pando/engine.h"
+
+namespace pando {
+
+// What was heard of a request of a group.
+struct News {
+  size_t request = 0;  // its index in the group
+  Event event;
+  std::chrono::steady_clock::time_point when;
+};
+
+// Submits requests as the engine has room for them, in order, and keeps what is heard of them until
+// their owner takes it.
+//
+// An engine that is full refuses a request (kUnavailable), at once or by its listener. The group
+// submits that request again when another of its own begins or ends; where none of them is under
+// way, after a while (retry_at). Each such occasion is good for one request, so that few are refused.
+// As long as the engine has taken no request of the group, a refusal is an error, unless
+// `waits_for_room`.
+//
+// One thread owns it; cancel_all() may be called by any. Requests that are not over when the group
+// goes are cancelled.
+class RequestGroup {
+ public:
+  struct Options {
+    int max_open = 0;             // answers in the engine at a time, or one request; 0: the engine's
+    bool hears_text = false;      // of events that complete nothing too
+    bool waits_for_room = false;  // refusals are never errors
+    // There is something to take. Called by the engine's thread, once until it is taken, and not
+    // after the group is gone; must not block, and must not call the group.
+    std::function<void()> on_news;
+  };
+
+  RequestGroup(Engine& engine, Options options);
+  ~RequestGroup();
+  RequestGroup(const RequestGroup&) = delete;
+  RequestGroup& operator=(const RequestGroup&) = delete;
+
+  // Returns its index: 0, 1, 2, ... The group lets go of it once the engine cannot refuse it.
+  size_t add(std::shared_ptr<const Request> request);
+  size_t add(Request request) { return add(std::make_shared<const Request>(std::move(request))); }
+
+  // Submits what there is room for, up to the first error, which is among the next news.
+  void submit();
+  // What was heard since the last call, in order. After an error nothing more is heard of its
+  // request; others go on.
+  std::vector<News> take();
+  // When to submit again though there is no news.
+  std::optional<std::chrono::steady_clock::time_point> retry_at() const;
+
+  // Nothing more is heard of it.
+  void cancel(size_t request);
+  // Nothing more is heard of any, and none is submitted. Calls on_news.
+  void cancel_all();
+  bool is_cancelled() const;  // by cancel_all
+
+  // Nothing of it is computed yet but what others share (Engine::is_waiting).
+  bool is_waiting(size_t request) const;
+  bool is_over() const { return requests_.empty(); }  // all are complete, failed or cancelled
+  size_t n_to_submit() const { return to_submit_.size(); }
+  size_t n_in_engine() const { return requests_.size() - to_submit_.size(); }
+  int n_open_answers() const { return n_open_; }  // of those in the engine
+  void set_max_open(int n_answers) { options_.max_open = n_answers; }
+  // There was no memory for something that was heard.
+  bool has_lost_news() const;
+
+ private:
+  struct Shared;  // with the engine's listeners
+  struct Entry {
+    std::shared_ptr<const Request> request;  // as long as the engine may refuse it
+    RequestId id = 0;
+    int n_open = 0;  // answers to come; 0: not in the engine
+    bool has_begun = false;
+  };
+
+  Result<RequestId> submit_one(size_t index);
+  bool note(News& news);  // whether its owner hears of it
+  void add_turn();
+
+  Engine& engine_;
+  Options options_;
+  std::shared_ptr<Shared> shared_;
+  std::map<size_t, Entry> requests_;  // that are not over
+  std::set<size_t> to_submit_;        // of these
+  std::vector<News> found_;           // errors of submitting
+  size_t n_added_ = 0;
+  int n_open_ = 0;
+  size_t n_turns_;          // requests that may be submitted
+  bool has_begun_ = false;  // any of them
+  std::chrono::steady_clock::time_point refused_at_;
+};
+
+}  // namespace pando

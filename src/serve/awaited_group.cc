@@ -1,0 +1,56 @@
+#include "serve/awaited_group.h"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "serve/http.h"
+
+namespace pando::serve {
+namespace {
+
+namespace asio = boost::asio;
+using Timer = asio::steady_timer;
+
+}  // namespace
+
+AwaitedGroup::AwaitedGroup(Engine& engine, Gate& gate, const std::vector<Request>& requests,
+                           asio::any_io_executor executor)
+    : wake_(std::make_shared<Timer>(executor)),
+      group_(engine, {.max_open = std::max(1, engine.options().max_open / 2),
+                      .hears_text = true,
+                      .on_news = [&gate, executor, wake = std::weak_ptr(wake_)] {
+                        gate.pass([&] {
+                          asio::post(executor, [wake] {
+                            if (const auto timer = wake.lock()) timer->cancel();
+                          });
+                        });
+                      }}) {
+  const std::shared_ptr<const void> outlives;
+  for (const Request& request : requests)
+    group_.add(std::shared_ptr<const Request>(outlives, &request));
+}
+
+asio::awaitable<Result<std::vector<News>>> AwaitedGroup::next() {
+  for (;;) {
+    group_.submit();
+    std::vector<News> news = group_.take();
+    if (group_.has_lost_news()) co_return no_memory();
+    for (const News& one : news) {
+      if (!one.event.error) continue;
+      failed_ = one.request;
+      co_return *one.event.error;
+    }
+    if (!news.empty()) co_return news;
+    wake_->expires_at(group_.retry_at().value_or(Timer::time_point::max()));
+    co_await wake_->async_wait(asio::as_tuple(asio::use_awaitable));
+    const auto state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() != asio::cancellation_type::none)  // the client left: asks no more
+      throw boost::system::system_error(asio::error::operation_aborted);
+  }
+}
+
+}  // namespace pando::serve

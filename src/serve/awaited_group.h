@@ -1,0 +1,36 @@
+// Requests asked together, whose news a coroutine awaits.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <vector>
+
+#include "api/request_group.h"
+#include "serve/gate.h"
+
+namespace pando::serve {
+
+// Used on one executor, the connection's. What is not over when it goes is cancelled. A long list
+// takes at most half of the answers that the engine has open at a time: others get in beside it.
+class AwaitedGroup {
+ public:
+  // `requests` outlive it. `gate`: open while the executor is there to be told of news.
+  AwaitedGroup(Engine& engine, Gate& gate, const std::vector<Request>& requests,
+               boost::asio::any_io_executor executor);
+
+  bool is_over() const { return group_.is_over(); }
+  // Submits what there is room for and waits for news; from the first on the engine has begun. The
+  // first error ends all. Errors: kUnavailable where the engine is full or memory ran out, others as
+  // Engine::submit and what ended a request.
+  boost::asio::awaitable<Result<std::vector<News>>> next();
+  size_t failed() const { return failed_; }  // the request whose error that was
+
+ private:
+  std::shared_ptr<boost::asio::steady_timer> wake_;
+  size_t failed_ = 0;
+  RequestGroup group_;
+};
+
+}  // namespace pando::serve
