@@ -76,10 +76,10 @@ function(pando_floor name)
       target_link_libraries(${target} ${public} ${link})
     endif()
   endforeach()
-  if(name MATCHES "^(openai|serve|cli)$")  # what computes nothing; a tenth less to compile
+  if(name MATCHES "^(wire|serve|cli)$")  # what computes nothing; a tenth less to compile
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
   endif()
-  if(PANDO_COVERAGE AND sources AND name MATCHES "^(base|text|cache|plan|engine|api|openai|batch|serve)$")
+  if(PANDO_COVERAGE AND sources AND name MATCHES "^(base|text|cache|plan|engine|api|wire|batch|serve)$")
     target_compile_options(${target} PRIVATE --coverage -fprofile-update=atomic -O1)
     target_link_options(${target} INTERFACE --coverage)
   endif()
@@ -96,7 +96,7 @@ macro(pando_all_floors)
   pando_floor(text base PkgConfig::pcre2 PkgConfig::oniguruma PkgConfig::utf8proc PkgConfig::sentencepiece
               PkgConfig::xxhash nlohmann_json::nlohmann_json)
   pando_engine_floors()
-  pando_floor(capi batch nlohmann_json::nlohmann_json)
+  pando_floor(capi wire nlohmann_json::nlohmann_json)
   pando_server_floor()
   pando_floor(bench api)
   if(PANDO_LAB)
@@ -113,7 +113,7 @@ macro(pando_server_floor)
     find_package(Boost 1.81 REQUIRED)  # headers only
     find_package(OpenSSL REQUIRED)
     pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core)
-    pando_floor(serve batch Boost::headers OpenSSL::SSL OpenSSL::Crypto PkgConfig::prometheus)
+    pando_floor(serve wire Boost::headers OpenSSL::SSL OpenSSL::Crypto PkgConfig::prometheus)
     target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_SEPARATE_COMPILATION
                                BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
                                # by operator new, for which src/cli/spare_memory.cc has more
@@ -142,8 +142,8 @@ macro(pando_engine_floors)
   pando_floor(engine plan schedule exec text PkgConfig::xxhash)
   pando_floor(api engine)
   pando_floor(task api)
-  pando_floor(openai task text nlohmann_json::nlohmann_json)
-  pando_floor(batch openai nlohmann_json::nlohmann_json PkgConfig::zlib PkgConfig::zstd)
+  pando_floor(wire task text nlohmann_json::nlohmann_json)
+  pando_floor(batch wire nlohmann_json::nlohmann_json PkgConfig::zlib PkgConfig::zstd)
 endmacro()
 
 # The sources that name a deliberate fault, compiled again with the faults in them. A program that

@@ -22,10 +22,10 @@ FLOORS = {
     "engine": {"base", "text", "kernel", "step", "model", "exec", "cache", "schedule", "plan"},
     "api": {"base", "text", "kernel", "step", "model", "exec", "cache", "schedule", "plan", "engine"},
     "task": {"base", "engine", "api"},
-    "openai": {"base", "text", "task", "engine", "api"},
-    "batch": {"base", "text", "cache", "task", "openai", "engine", "api"},
-    "serve": {"base", "text", "engine", "api", "task", "openai", "batch"},
-    "capi": {"base", "batch", "api", "task"},
+    "wire": {"base", "text", "engine", "api", "task"},
+    "batch": {"base", "text", "cache", "engine", "api", "task", "wire"},
+    "serve": {"base", "text", "engine", "api", "task", "wire"},
+    "capi": {"base", "api", "task", "wire"},
     "bench": {"base", "kernel", "engine", "api"},
     "cli": {"base", "bench", "serve"},  # besides these the public API and nothing else
 }

@@ -1,6 +1,7 @@
-// The tokens of a request's prompt.
+// A request's prompt as tokens and as text.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "pando/model.h"
@@ -11,5 +12,8 @@ namespace pando {
 // Those it brings, or those of its text or conversation, cut where it asks for that. Any thread.
 // Errors: as Model::encode and Model::render_chat.
 Result<std::vector<Token>> encode_prompt(const Model& model, const Request& request);
+// The prompt as text: rendered where it is a conversation, decoded where it is tokens or was cut.
+// Errors: the same.
+Result<std::string> prompt_text(const Model& model, const Request& request);
 
 }  // namespace pando

@@ -67,20 +67,20 @@ class Inspector {
     problem(number, ": " + error.message);
   }
 
-  void add(uint64_t number, const BatchLine& line) {
+  void add(uint64_t number, const wire::Line& line) {
     if (line.refused) return add_bad_line(number, *line.refused);
     ++found_.lines;
-    if (line.form != LineForm::kNative) {
+    if (const char* field = line.unique_field()) {
       const auto [first, is_new] =
           line_of_id_.emplace(XXH3_64bits(line.id.data(), line.id.size()), number);
       if (!is_new) {
         ++found_.repeated_ids;
         problem(number,
-                fmt::format(": custom_id '{}' is that of line {} too", line.id, first->second));
+                fmt::format(": {} '{}' is that of line {} too", field, line.id, first->second));
       }
     }
     for (const std::string& context : line.contexts) passages_.add(context);
-    for (const BatchQuestion& question : line.questions)
+    for (const wire::Question& question : line.questions)
       if (Status status = add(line, question); !status) {
         if (status.error().code == ErrorCode::kTooLong) {
           ++found_.too_long;
@@ -116,7 +116,7 @@ class Inspector {
 
  private:
   // An error where the engine would have one.
-  Status add(const BatchLine& line, const BatchQuestion& question) {
+  Status add(const wire::Line& line, const wire::Question& question) {
     const Result<std::vector<Request>> asked = asked_of(model_, engine_, line, question);
     if (!asked) return asked.error();
     const std::span<const Token> prompt = prompt_of(question, asked->front());
@@ -185,7 +185,7 @@ Result<Inspection> inspect_batch(const Model& model, int context, std::istream& 
   Inspector inspector(model, context, options);
   while (const std::optional<InputRecord> record = scanner.next()) {
     inspector.place = record->place();
-    const Result<std::optional<BatchLine>> line = parser.parse(*record);
+    const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record);
     if (!line && parser.failed()) return line.error();
     if (!line) {
       inspector.add_bad_line(record->line, line.error());

@@ -8,14 +8,13 @@
 
 #include "base/errors.h"
 #include "base/json.h"
-#include "batch/task_lines.h"
 #include "batch/too_long.h"
 #include "task/metrics.h"
 #include "text/tokenizer.h"
 
 namespace pando {
 
-Result<std::optional<BatchLine>> LineParser::parse(const InputRecord& record, bool was_answered) {
+Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record, bool was_answered) {
   if (options_.format != InputFormat::kJsonLines && find_invalid_utf8(record.text)) {
     failed_ = wants_names();
     return invalid_argument("the row is not UTF-8");
@@ -27,15 +26,16 @@ Result<std::optional<BatchLine>> LineParser::parse(const InputRecord& record, bo
   if (wants_names()) {
     const Status status = open_table(record);
     failed_ = !status.ok();
-    return failed_ ? Result<std::optional<BatchLine>>(status.error()) : std::optional<BatchLine>();
+    if (failed_) return status.error();
+    return std::unique_ptr<wire::Line>();
   }
-  Result<BatchLine> line = parse_one(record);
-  if (!line) return line.error();
+  Result<std::unique_ptr<wire::Line>> line = parse_one(record);
+  if (!line) return line;
   if (options_.trec_ids)
-    if (Status status = check_ids(*line); !status && !was_answered) return status.error();
-  tell_of_references(record, *line);
-  fit(model_, context_, options_.too_long, *line);
-  return std::optional<BatchLine>(std::move(*line));
+    if (Status status = check_ids(**line); !status && !was_answered) return status.error();
+  tell_of_references(record, **line);
+  fit(model_, context_, options_.too_long, **line);
+  return line;
 }
 
 Status LineParser::open_table(const InputRecord& record) {
@@ -58,8 +58,8 @@ void LineParser::tell(const InputRecord& record, const std::string& message) con
 }
 
 // Such an answer can never be right.
-void LineParser::tell_of_references(const InputRecord& record, const BatchLine& line) const {
-  for (const BatchQuestion& question : line.questions) {
+void LineParser::tell_of_references(const InputRecord& record, const wire::Line& line) const {
+  for (const wire::Question& question : line.questions) {
     if (question.choices.empty() || !question.answers || question.answers->empty()) continue;
     const bool is_known = std::ranges::any_of(question.choices, [&](const std::string& choice) {
       return accuracy(choice, *question.answers) > 0;
@@ -92,32 +92,24 @@ static Status rename_fields(const std::map<std::string, std::string>& renamed,
   return {};
 }
 
-Status LineParser::check_ids(const BatchLine& line) {
+Status LineParser::check_ids(const wire::Line& line) {
   if (Status status = check_trec_ids(line); !status) return status;
   if (!queries_.insert(line.id).second)
     return invalid_argument("query '{}' is there twice, expected ids of one each", line.id);
   return {};
 }
 
-Result<BatchLine> LineParser::parse_one(const InputRecord& record) const {
+Result<std::unique_ptr<wire::Line>> LineParser::parse_one(const InputRecord& record) const {
   Result<nlohmann::json> json =
       table_ ? table_->line(record.text) : parse_json(record.text, LargeNumbers::kKept);
   if (!json) return json.error();
   if (!table_ && json->is_object())
     if (Status status = rename_fields(options_.columns, *json); !status) return status.error();
-  switch (options_.task) {
-    case BatchTask::kAnswer:
-      break;
-    case BatchTask::kEmbed:
-      if (!embed_) return embed_.error();
-      return read_embed_line(*json, record.line, *embed_, options_.defaults);
-    case BatchTask::kRerank:
-      return read_rerank_line(*json, record.line, options_);
-    case BatchTask::kScore:
-      return read_score_line(*json, record.line, options_);
-  }
-  return read_line(*json, record.line, options_.defaults, table_ ? std::string_view() : record.text,
-                   embed_);
+  return wire::line_reader(options_.task)(
+      *json, {.number = record.line,
+              .options = options_,
+              .embed = embed_,
+              .text = table_ ? std::string_view() : record.text});
 }
 
 }  // namespace pando

@@ -1,14 +1,15 @@
 // From records of an input to lines of a batch.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "batch/input_line.h"
 #include "batch/record_scanner.h"
 #include "batch/table.h"
+#include "wire/line.h"
 
 namespace pando {
 
@@ -21,9 +22,9 @@ class LineParser {
         options_(options),
         embed_(embed_options_for(model, options.embed)) {}
 
-  // Nothing for the row that names the columns. An error is one of this record, or, where `failed`
+  // Null for the row that names the columns. An error is one of this record, or, where `failed`
   // says so, of the whole input. Ids of a line that `was_answered` are not refused.
-  Result<std::optional<BatchLine>> parse(const InputRecord& record, bool was_answered = false);
+  Result<std::unique_ptr<wire::Line>> parse(const InputRecord& record, bool was_answered = false);
   bool failed() const { return failed_; }
   // Columns of a table that come back as metadata; none before it names them.
   std::vector<std::string> other_columns() const {
@@ -34,12 +35,12 @@ class LineParser {
   bool wants_names() const { return options_.format != InputFormat::kJsonLines && !table_; }
 
  private:
-  Result<BatchLine> parse_one(const InputRecord& record) const;
-  Status check_ids(const BatchLine& line);
+  Result<std::unique_ptr<wire::Line>> parse_one(const InputRecord& record) const;
+  Status check_ids(const wire::Line& line);
   Status open_table(const InputRecord& record);
   // Of what is answered all the same.
   void tell(const InputRecord& record, const std::string& message) const;
-  void tell_of_references(const InputRecord& record, const BatchLine& line) const;
+  void tell_of_references(const InputRecord& record, const wire::Line& line) const;
 
   const Model& model_;
   int context_;

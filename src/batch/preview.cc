@@ -26,10 +26,10 @@ class Previewer {
     engine_.context = context;
   }
 
-  void add(uint64_t number, const BatchLine& line) {
+  void add(uint64_t number, const wire::Line& line) {
     if (line.refused)
       return give({.line = number, .id = line.id, .refused = line.refused->message});
-    for (const BatchQuestion& question : line.questions) {
+    for (const wire::Question& question : line.questions) {
       if (is_full()) return;
       PromptPreview preview{.line = number,
                             .id = question.request.id,
@@ -55,7 +55,7 @@ class Previewer {
   }
 
   // Requests with equal prompts are one, and score its choices.
-  void give_all(PromptPreview preview, const BatchQuestion& question,
+  void give_all(PromptPreview preview, const wire::Question& question,
                 const std::vector<Request>& asked) {
     for (size_t i = 0; i < asked.size() && !is_full(); ++i) {
       const std::span<const Token> prompt = prompt_of(question, asked[i]);
@@ -123,7 +123,7 @@ Result<PreviewSummary> preview_batch(const Model& model, int context, std::istre
   while (!previewer.is_full()) {
     const std::optional<InputRecord> record = scanner.next();
     if (!record) break;
-    const Result<std::optional<BatchLine>> line = parser.parse(*record);
+    const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record);
     if (!line && parser.failed()) return line.error();
     if (!line) {
       ++previewer.found().bad_lines;

@@ -9,7 +9,7 @@
 
 #include "batch/output_table.h"
 #include "batch/scoring.h"
-#include "batch/unit.h"
+#include "batch/open_line.h"
 #include "pando/batch.h"
 
 namespace pando {
@@ -25,14 +25,14 @@ class Results {
   void take_input_columns(const std::vector<std::string>& names) {
     if (table_) table_->take_input_columns(names);
   }
-  // A unit is under way, and keeps its place where order is wanted.
-  void begin(const std::shared_ptr<Unit>& unit);
+  // A record is under way, and keeps its place where order is wanted.
+  void begin(const std::shared_ptr<OpenRecord>& record);
   // All of it is answered, or it has an error.
-  void end(Unit& unit);
+  void end(OpenRecord& record);
   // It is over without either, and left for a later run.
-  void take_back(Unit& unit);
+  void take_back(OpenRecord& record);
   // Answers of a run that this one resumes.
-  Status take_earlier(const Unit& unit, const AnswerRecord& record);
+  Status take_earlier(const OpenRecord& record, const AnswerRecord& found);
 
   // What lines of the input are called: "object" where they stand in an array.
   void name_place(const char* name) { place_ = name; }
@@ -47,17 +47,16 @@ class Results {
   uint64_t bytes_done() const { return bytes_done_; }  // of the input
 
  private:
-  std::string lines_of(const Unit& unit, const std::vector<std::vector<Completion>>& answers) const;
   void write_in_order();
-  void write(Unit& unit);
-  void add_problem(Unit& unit);
+  void write(OpenRecord& record);
+  void add_problem(OpenRecord& record);
   void report(OpenLine& line);
-  void note(Unit& unit, const BatchQuestion& question, const std::vector<Completion>& answers);
+  void note(OpenRecord& record, const wire::Question& question, const std::vector<Completion>& answers);
 
   const Model& model_;
   AnswerSink& output_;
   const BatchOptions& options_;
-  std::deque<std::shared_ptr<Unit>> in_order_;  // begun, not written; only where order is wanted
+  std::deque<std::shared_ptr<OpenRecord>> in_order_;  // begun, not written; only where order is wanted
   std::vector<std::shared_ptr<OpenLine>> with_problems_;
   int64_t n_held_ = 0;
   uint64_t n_earlier_ = 0;

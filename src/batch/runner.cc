@@ -105,14 +105,14 @@ class Runner {
         group_.submit();
         take_news();
         if (group_.n_to_submit() > 0) return false;
-      } else if (!units_.empty()) {
-        const std::shared_ptr<Unit> unit = std::move(units_.front());
-        units_.pop_front();
-        begin(unit);
+      } else if (!records_.empty()) {
+        const std::shared_ptr<OpenRecord> record = std::move(records_.front());
+        records_.pop_front();
+        begin(record);
       } else if (summary_.stopped) {
         return false;
-      } else if (const std::optional<InputRecord> record = inbox_->take_record()) {
-        if (Status status = take_record(*record); !status) return status.error();
+      } else if (const std::optional<InputRecord> input = inbox_->take_record()) {
+        if (Status status = take_record(*input); !status) return status.error();
       } else {
         return !inbox_->input_is_over();
       }
@@ -123,103 +123,102 @@ class Runner {
   // Once: nothing more is begun, and what nothing is computed of is taken back.
   void stop() {
     stopping_ = true;
-    summary_.stopped = !units_.empty() || !inbox_->input_is_over();
+    summary_.stopped = !records_.empty() || !inbox_->input_is_over();
     inbox_->close();
-    units_.clear();
+    records_.clear();
     take_news();
-    std::vector<std::shared_ptr<Unit>> under_way;
-    for (const auto& [request, open] : open_) under_way.push_back(open.unit);
-    for (const std::shared_ptr<Unit>& unit : under_way) {
-      if (unit->over ||
-          !std::ranges::all_of(unit->requests, [&](size_t one) { return group_.is_waiting(one); }))
+    std::vector<std::shared_ptr<OpenRecord>> under_way;
+    for (const auto& [request, open] : open_) under_way.push_back(open.record);
+    for (const std::shared_ptr<OpenRecord>& record : under_way) {
+      if (record->over ||
+          !std::ranges::all_of(record->requests, [&](size_t one) { return group_.is_waiting(one); }))
         continue;
       summary_.stopped = true;
-      drop(*unit);
-      results_.take_back(*unit);
+      drop(*record);
+      results_.take_back(*record);
     }
     last_report_ = {};
   }
 
-  Status take_record(const InputRecord& record) {
-    line_number_ = record.line;
-    results_.name_place(record.place());
-    const bool was_answered = output_.find(record.line, 0) != nullptr;
-    Result<std::optional<BatchLine>> parsed = parser_.parse(record, was_answered);
+  Status take_record(const InputRecord& input) {
+    line_number_ = input.line;
+    results_.name_place(input.place());
+    const bool was_answered = output_.find(input.line, 0) != nullptr;
+    Result<std::unique_ptr<wire::Line>> parsed = parser_.parse(input, was_answered);
     if (!parsed && parser_.failed()) return parsed.error();
-    if (parsed && !*parsed) {  // the names of columns
+    if (parsed && *parsed == nullptr) {  // the names of columns
       results_.take_input_columns(parser_.other_columns());
       return {};
     }
     ++summary_.lines;
     if (!parsed) {
       ++summary_.bad_lines;
-      results_.problem(record.line, ": " + parsed.error().message);
+      results_.problem(input.line, ": " + parsed.error().message);
       return {};
     }
     auto open = std::make_shared<OpenLine>();
-    open->line = std::move(**parsed);
-    open->line.warning = sharing_.warning;
-    open->number = record.line;
-    open->hash = XXH3_64bits_withSeed(record.text.data(), record.text.size(), parser_.names_hash());
-    open->bytes_read = record.bytes_read;
-    open->n_bytes = record.text.size();
-    if (!open->line.cut.empty()) {
+    open->line = std::move(*parsed);
+    open->line->warning = sharing_.warning;
+    open->number = input.line;
+    open->hash = XXH3_64bits_withSeed(input.text.data(), input.text.size(), parser_.names_hash());
+    open->bytes_read = input.bytes_read;
+    open->n_bytes = input.text.size();
+    if (!open->line->cut.empty()) {
       ++summary_.cut;
-      results_.problem(record.line, ": " + open->line.cut);
+      results_.problem(input.line, ": " + open->line->cut);
     }
-    const size_t n_questions = open->line.questions.size();
-    const bool is_one = open->line.form != LineForm::kNative;
+    const size_t n_questions = open->line->questions.size();
+    const bool is_one = !open->line->answers_apart();
     for (size_t i = 0; i < (is_one ? 1 : n_questions); ++i) {
-      auto unit = std::make_shared<Unit>();
-      unit->of = open;
-      unit->first = i;
-      unit->n = is_one ? n_questions : 1;
-      unit->record = {.line = open->number, .question = i, .input_hash = open->hash};
+      auto record = std::make_shared<OpenRecord>();
+      record->of = open;
+      record->first = i;
+      record->n = is_one ? n_questions : 1;
+      record->journal = {.line = open->number, .question = i, .input_hash = open->hash};
       if (const AnswerRecord* found = output_.find(open->number, i)) {
         if (found->input_hash != open->hash)
           return invalid_argument(
               "{0} {1} of the input is not the {0} that was answered before; expected the same "
               "input",
-              record.place(), open->number);
-        if (Status status = results_.take_earlier(*unit, *found); !status) return status;
+              input.place(), open->number);
+        if (Status status = results_.take_earlier(*record, *found); !status) return status;
         continue;
       }
-      ++open->n_units;
-      units_.push_back(std::move(unit));
+      ++open->n_records;
+      records_.push_back(std::move(record));
     }
-    if (open->n_units == 0) {  // all of it was answered before
+    if (open->n_records == 0) {  // all of it was answered before
       bytes_earlier_ = std::max(bytes_earlier_, open->bytes_read);
     }
     return {};
   }
 
-  // Makes the unit's requests.
-  void begin(const std::shared_ptr<Unit>& unit) {
-    results_.begin(unit);
-    const size_t n_later = unit->of->line.questions.size() - unit->first - unit->n;
-    bytes_asked_ = unit->of->bytes_read - unit->of->n_bytes * n_later /
-                                              std::max<size_t>(1, unit->of->line.questions.size());
-    const BatchLine& line = unit->of->line;
-    unit->error = line.refused;
-    if (unit->error) return results_.end(*unit);
-    for (const BatchQuestion& question : unit->questions()) {
-      Result<std::vector<Request>> requests = requests_of(engine_.model(), line, question);
-      if (!requests) return fail(*unit, requests.error());
-      unit->n_requests.push_back(requests->size());
-      for (Request& request : *requests) add_request(unit, std::move(request));
+  // Makes the record's requests.
+  void begin(const std::shared_ptr<OpenRecord>& record) {
+    results_.begin(record);
+    const size_t n_later = record->of->line->questions.size() - record->first - record->n;
+    bytes_asked_ = record->of->bytes_read - record->of->n_bytes * n_later /
+                                              std::max<size_t>(1, record->of->line->questions.size());
+    const wire::Line& line = *record->of->line;
+    record->error = line.refused;
+    if (record->error) return results_.end(*record);
+    for (const wire::Question& question : record->questions()) {
+      Result<std::vector<Request>> requests = line.requests_of(engine_.model(), question);
+      if (!requests) return fail(*record, requests.error());
+      record->completions.add_question(*requests);
+      for (Request& request : *requests) add_request(record, std::move(request));
     }
   }
 
-  void add_request(const std::shared_ptr<Unit>& unit, Request request) {
+  void add_request(const std::shared_ptr<OpenRecord>& record, Request request) {
     const int n = std::max(request.sampling.n, 1);  // the engine refuses less
-    unit->n_open += n;
+    record->n_open += n;
     n_open_ += n;
     asked_.answers += static_cast<uint64_t>(n);
     asked_.most_tokens += static_cast<uint64_t>(n) *
                           std::min(request.sampling.max_tokens, engine_.options().context);
-    unit->completions.emplace_back();
-    unit->requests.push_back(group_.add(std::move(request)));
-    open_.emplace(unit->requests.back(), OpenRequest{unit, unit->completions.size() - 1, static_cast<size_t>(n)});
+    record->requests.push_back(group_.add(std::move(request)));
+    open_.emplace(record->requests.back(), OpenRequest{record, record->requests.size() - 1});
   }
 
   void take_news() {
@@ -228,33 +227,31 @@ class Runner {
 
   void hear(News& news) {
     const auto found = open_.find(news.request);
-    if (found == open_.end()) return;  // of a unit that failed in the same news
-    const auto [unit, index, n] = found->second;
-    if (news.event.error) return fail(*unit, *news.event.error);
+    if (found == open_.end()) return;  // of a record that failed in the same news
+    const auto [record, index] = found->second;
+    if (news.event.error) return fail(*record, *news.event.error);
     --n_open_;
     ++asked_.answered;
-    --unit->n_open;
-    std::vector<Completion>& completions = unit->completions[index];
-    completions.resize(n);
-    completions[news.event.completion->choice] = std::move(*news.event.completion);
-    if (unit->n_open > 0) return;
-    for (const size_t request : unit->requests) open_.erase(request);
-    results_.end(*unit);
+    --record->n_open;
+    record->completions.hear(index, std::move(*news.event.completion));
+    if (record->n_open > 0) return;
+    for (const size_t request : record->requests) open_.erase(request);
+    results_.end(*record);
   }
 
-  // The unit is over, with all its requests.
-  void fail(Unit& unit, const Error& error) {
-    drop(unit);
-    unit.error = error;
-    results_.end(unit);
+  // The record is over, with all its requests.
+  void fail(OpenRecord& record, const Error& error) {
+    drop(record);
+    record.error = error;
+    results_.end(record);
   }
 
-  void drop(Unit& unit) {
-    for (const size_t request : unit.requests) {
+  void drop(OpenRecord& record) {
+    for (const size_t request : record.requests) {
       group_.cancel(request);
       open_.erase(request);
     }
-    n_open_ -= std::exchange(unit.n_open, 0);
+    n_open_ -= std::exchange(record.n_open, 0);
   }
 
   void report_progress() {
@@ -292,11 +289,10 @@ class Runner {
   Clock::time_point start_;
   Clock::time_point last_report_ = start_;
   Engine::Hold held_;                        // until enough is read
-  std::deque<std::shared_ptr<Unit>> units_;  // read, not begun
+  std::deque<std::shared_ptr<OpenRecord>> records_;  // read, not begun
   struct OpenRequest {
-    std::shared_ptr<Unit> unit;
-    size_t index;  // among the unit's
-    size_t n;      // answers
+    std::shared_ptr<OpenRecord> record;
+    size_t index;  // among its requests
   };
   std::unordered_map<size_t, OpenRequest> open_;  // by their index in the group
   int64_t n_open_ = 0;                            // answers to come of these

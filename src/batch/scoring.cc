@@ -6,7 +6,7 @@
 
 #include "base/errors.h"
 #include "base/json.h"
-#include "batch/unit.h"
+#include "batch/open_line.h"
 #include "task/choices.h"
 
 namespace pando {
@@ -30,7 +30,7 @@ std::vector<Json> continuations_of(std::span<const Json> objects) {
 }
 
 Result<std::vector<ScoredAnswer>> scored_continuation(std::span<const Json> objects,
-                                                      const BatchQuestion& question) {
+                                                      const wire::Question& question) {
   ScoredAnswer answer;
   for (const Json& of_one : continuations_of(objects)) {
     const Result<Json> logprob = value_of(of_one, "logprob");
@@ -46,38 +46,8 @@ Result<std::vector<ScoredAnswer>> scored_continuation(std::span<const Json> obje
 
 }  // namespace
 
-ScoredAnswer merged(std::vector<ScoredAnswer> of_parts, std::span<const std::string> choices) {
-  if (of_parts.size() == 1) return std::move(of_parts[0]);
-  std::ranges::sort(of_parts, {}, &ScoredAnswer::part);
-  ScoredAnswer one;
-  std::vector<std::string_view> texts;
-  for (const ScoredAnswer& answer : of_parts) {
-    one.choice_logprobs.resize(answer.choice_logprobs.size(), -HUGE_VAL);
-    for (size_t i = 0; i < answer.choice_logprobs.size(); ++i)
-      one.choice_logprobs[i] = std::max(one.choice_logprobs[i], answer.choice_logprobs[i]);
-    if (std::ranges::count(texts, answer.text) == 0) texts.push_back(answer.text);
-  }
-  if (!one.choice_logprobs.empty()) {
-    one.text = choices[likeliest(one.choice_logprobs)];
-    return one;
-  }
-  for (const std::string_view text : texts)
-    one.text.append(one.text.empty() ? "" : "\n").append(text);
-  return one;
-}
-
-Metrics metrics_of(const ScoredAnswer& answer, const BatchQuestion& question) {
-  Metrics metrics = metrics_of(answer.text, *question.answers);
-  const std::vector<std::string>& choices = question.choices;
-  if (choices.size() != answer.choice_logprobs.size() || choices.empty()) return metrics;
-  const std::string& best =
-      choices[likeliest_per(Per::kCharacter, choices, answer.choice_logprobs)];
-  metrics.choice_accuracy_norm = metrics_of(best, *question.answers).choice_accuracy;
-  return metrics;
-}
-
 Result<std::vector<ScoredAnswer>> scored_answers(std::span<const Json> objects,
-                                                 const BatchQuestion& question) {
+                                                 const wire::Question& question) {
   if (question.as_given) return scored_continuation(objects, question);
   std::vector<ScoredAnswer> answers;
   for (const Json& object : objects) {
@@ -96,10 +66,10 @@ Result<std::vector<ScoredAnswer>> scored_answers(std::span<const Json> objects,
   return answers;
 }
 
-void Scoring::add(OpenLine& open, const BatchQuestion& question, std::vector<ScoredAnswer> answers,
+void Scoring::add(OpenLine& open, const wire::Question& question, std::vector<ScoredAnswer> answers,
                   bool is_new) {
-  const size_t n_parts = std::max<size_t>(1, open.line.contexts.size());
-  const size_t n_questions = open.line.questions.size() / n_parts;
+  const size_t n_parts = std::max<size_t>(1, open.line->contexts.size());
+  const size_t n_questions = open.line->questions.size() / n_parts;
   open.asked.resize(n_questions);
   OpenLine::Asked& asked = open.asked[question.index % n_questions];
   asked.is_new |= is_new && !answers.empty();
@@ -112,12 +82,12 @@ void Scoring::add(OpenLine& open, const BatchQuestion& question, std::vector<Sco
       score(question, merged(std::move(of_parts), question.choices));
 }
 
-void Scoring::score(const BatchQuestion& question, const ScoredAnswer& answer) {
+void Scoring::score(const wire::Question& question, const ScoredAnswer& answer) {
   std::string group;
   if (const auto found = question.metadata.find(options_.group_by);
       !options_.group_by.empty() && found != question.metadata.end())
     group = found->is_string() ? found->get<std::string>() : json_text(*found);
-  summary_.scores.add(metrics_of(answer, question), !question.choices.empty(), group);
+  summary_.scores.add(metrics_of(answer, question.choices, *question.answers), !question.choices.empty(), group);
 }
 
 }  // namespace pando

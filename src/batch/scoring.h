@@ -7,30 +7,17 @@
 #include <string_view>
 #include <vector>
 
-#include "batch/input_line.h"
 #include "pando/batch.h"
+#include "task/scored_answer.h"
+#include "wire/job.h"
 
 namespace pando {
 
 struct OpenLine;
 
-// What is scored of an answer.
-struct ScoredAnswer {
-  size_t part = 0;  // of the document, that it is about
-  std::string text;
-  std::vector<double> choice_logprobs;  // [choices], where it is one of them
-};
-
-// The answers about parts of a document, as one: of choices the one that is likeliest behind any
-// part; of others the different texts, in the order of the parts, one a line.
-ScoredAnswer merged(std::vector<ScoredAnswer> of_parts, std::span<const std::string> choices);
-
-// How well it matches the question's references, which it has.
-Metrics metrics_of(const ScoredAnswer& answer, const BatchQuestion& question);
-
 // Of the objects of a question's output lines, as JSON or as rows of a table have them.
 Result<std::vector<ScoredAnswer>> scored_answers(std::span<const nlohmann::json> objects,
-                                                 const BatchQuestion& question);
+                                                 const wire::Question& question);
 
 class Scoring {
  public:
@@ -39,11 +26,11 @@ class Scoring {
 
   // A question is over for the part that it is about: its n answers, of this run or of an earlier
   // one, or none where it failed. After the last part it counts, and is scored.
-  void add(OpenLine& line, const BatchQuestion& question, std::vector<ScoredAnswer> answers,
+  void add(OpenLine& line, const wire::Question& question, std::vector<ScoredAnswer> answers,
            bool is_new);
 
  private:
-  void score(const BatchQuestion& question, const ScoredAnswer& answer);
+  void score(const wire::Question& question, const ScoredAnswer& answer);
 
   const BatchOptions& options_;
   BatchSummary& summary_;

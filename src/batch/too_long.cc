@@ -48,12 +48,12 @@ class Fitter {
   }
 
   int length(std::string_view text) const {
-    const auto tokens = model_.encode(text);
+    const auto tokens = model_.encode(text, /*add_bos=*/false);
     return tokens ? static_cast<int>(tokens->size()) : 0;
   }
 
   // Tokens that a prompt may have: the rest is for the answer.
-  int room(const BatchQuestion& question) const {
+  int room(const wire::Question& question) const {
     int answer = question.choices.empty() ? question.request.sampling.max_tokens : 0;
     for (const std::string& choice : question.choices)
       answer = std::max(answer, length(choice) + 1);
@@ -92,12 +92,12 @@ class Fitter {
   }
 
   // What may be cut for a question about a context: tokens that are left for the context.
-  int room_for_context(const BatchLine& line) const {
+  int room_for_context(const wire::Job& job) const {
     int most = context_;
-    BatchLine without = line;
-    without.contexts = {""};
-    for (const BatchQuestion& question : line.questions)
-      most = std::min(most, room(question) - length(request_of(without, question)) - kMargin);
+    for (const wire::Question& question : job.questions) {
+      const Request without = question_request(job.options, "", question.text);
+      most = std::min(most, room(question) - length(without) - kMargin);
+    }
     return most;
   }
 
@@ -106,36 +106,36 @@ class Fitter {
   int context_;
 };
 
-void fit_context(const Fitter& fitter, TooLong policy, BatchLine& line) {
-  const int room = fitter.room_for_context(line), n_tokens = fitter.length(line.contexts[0]);
+void fit_context(const Fitter& fitter, TooLong policy, wire::Job& job) {
+  const int room = fitter.room_for_context(job), n_tokens = fitter.length(job.contexts[0]);
   if (n_tokens <= room || room < kLeastRoom) return;
   if (policy == TooLong::kTruncateMiddle) {
-    line.contexts[0] = fitter.without_middle(line.contexts[0], room);
-    line.cut = fmt::format("the context of {} tokens is cut to {}: its middle is left out",
-                           n_tokens, fitter.length(line.contexts[0]));
+    job.contexts[0] = fitter.without_middle(job.contexts[0], room);
+    job.cut = fmt::format("the context of {} tokens is cut to {}: its middle is left out",
+                           n_tokens, fitter.length(job.contexts[0]));
     return;
   }
-  const std::string whole = std::move(line.contexts[0]);
-  line.contexts.clear();
+  const std::string whole = std::move(job.contexts[0]);
+  job.contexts.clear();
   for (std::string_view rest = whole; !rest.empty();) {
     const size_t n = fitter.beginning(rest, room);
-    line.contexts.emplace_back(rest.substr(0, n));
+    job.contexts.emplace_back(rest.substr(0, n));
     rest.remove_prefix(n);
   }
-  const size_t n_questions = line.questions.size();
-  for (size_t part = 1; part < line.contexts.size(); ++part)
+  const size_t n_questions = job.questions.size();
+  for (size_t part = 1; part < job.contexts.size(); ++part)
     for (size_t i = 0; i < n_questions; ++i) {
-      BatchQuestion question = line.questions[i];
+      wire::Question question = job.questions[i];
       question.part = part;
-      question.index = line.questions.size();
+      question.index = job.questions.size();
       question.request.id += fmt::format("/{}", part);
-      line.questions.push_back(std::move(question));
+      job.questions.push_back(std::move(question));
     }
-  line.cut = fmt::format("the context of {} tokens is split into {} parts", n_tokens,
-                         line.contexts.size());
+  job.cut = fmt::format("the context of {} tokens is split into {} parts", n_tokens,
+                         job.contexts.size());
 }
 
-void fit_prompt(const Fitter& fitter, BatchQuestion& question) {
+void fit_prompt(const Fitter& fitter, wire::Question& question) {
   Request& request = question.request;
   const int room = fitter.room(question), n_tokens = fitter.length(request);
   if (n_tokens <= room) return;
@@ -166,14 +166,14 @@ void fit_prompt(const Fitter& fitter, BatchQuestion& question) {
 
 }  // namespace
 
-void fit(const Model& model, int context, TooLong policy, BatchLine& line) {
+void fit(const Model& model, int context, TooLong policy, wire::Job& job) {
   if (policy == TooLong::kError || policy == TooLong::kSkip) return;
   const Fitter fitter(model, context);
-  if (!line.contexts.empty()) return fit_context(fitter, policy, line);
+  if (!job.contexts.empty()) return fit_context(fitter, policy, job);
   if (policy == TooLong::kSplit) return;
-  for (BatchQuestion& question : line.questions) {
+  for (wire::Question& question : job.questions) {
     fit_prompt(fitter, question);
-    if (!question.cut.empty()) line.cut = question.cut;
+    if (!question.cut.empty()) job.cut = question.cut;
   }
 }
 

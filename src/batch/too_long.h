@@ -3,15 +3,16 @@
 
 #include <string>
 
-#include "batch/input_line.h"
+#include "pando/batch.h"
+#include "wire/job.h"
 
 namespace pando {
 
-// Makes a line fit as `policy` says: its context is cut, or its own prompt; all questions about a
+// Makes a job fit as `policy` says: its context is cut, or its own prompt; all questions about a
 // context see the same, so that it stays shared. A context that is split asks each question of each
-// part. The answer keeps max_tokens, or half of the `context` if that is less. `line.cut` says what
+// part. The answer keeps max_tokens, or half of the `context` if that is less. `job.cut` says what
 // was done. What cannot be cut enough, and every line with kError and kSkip, is left to the engine
 // to refuse.
-void fit(const Model& model, int context, TooLong policy, BatchLine& line);
+void fit(const Model& model, int context, TooLong policy, wire::Job& job);
 
 }  // namespace pando

@@ -9,9 +9,9 @@
 namespace pando {
 namespace {
 
-Result<std::vector<Completion>> answer_alone(Engine& engine, const BatchLine& line,
-                                             const BatchQuestion& question) {
-  Result<std::vector<Request>> requests = requests_of(engine.model(), line, question);
+Result<std::vector<Completion>> answer_alone(Engine& engine, const wire::Line& line,
+                                             const wire::Question& question) {
+  Result<std::vector<Request>> requests = line.requests_of(engine.model(), question);
   if (!requests) return requests.error();
   std::vector<std::vector<Completion>> completions;
   for (Request& request : *requests) {
@@ -19,7 +19,7 @@ Result<std::vector<Completion>> answer_alone(Engine& engine, const BatchLine& li
     if (!completion) return completion.error();
     completions.push_back(std::move(*completion));
   }
-  return answers_of(question, completions);
+  return wire::answers_of(question, completions);
 }
 
 }  // namespace
@@ -41,14 +41,14 @@ Result<BatchVerification> verify_batch(Engine& engine, std::istream& input,
                       next->first.line);
     last_line = record->line;
     if (last_line < next->first.line && !parser.wants_names()) continue;
-    const Result<std::optional<BatchLine>> line = parser.parse(*record);
+    const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record);
     if (!line) return line.error();
     while (*line && next != logits_hashes.end() && next->first.line == last_line) {
       const size_t index = next->first.question;
       if (index >= (*line)->questions.size())
         return invalid_argument("line {} has {} questions, expected more than {} as before",
                                 last_line, (*line)->questions.size(), index);
-      const BatchQuestion& question = (*line)->questions[index];
+      const wire::Question& question = (*line)->questions[index];
       const Result<std::vector<Completion>> again = answer_alone(engine, **line, question);
       if (!again) return again.error();
       for (; next != logits_hashes.end() && next->first.line == last_line &&

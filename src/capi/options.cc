@@ -107,16 +107,19 @@ Result<EngineOptions> read_engine_options(std::string_view text) {
   return checked(fields, std::move(options));
 }
 
-Result<Json> read_line_json(std::string_view text, AnswerOptions& defaults) {
+Result<Json> read_asking_json(std::string_view text, AnswerOptions& defaults) {
   constexpr const char* kSource = "options";
   Result<Json> json = read_object(text, kSource);
   if (!json) return json.error();
   FieldReader fields(*json, kSource);
   defaults.chat = fields.boolean("chat", false);
   defaults.logits_hash = fields.boolean("logits_hash", false);
-  json->erase("chat");
-  json->erase("logits_hash");
   return checked(fields, std::move(*json));
+}
+
+std::span<const std::string_view> asking_flags() {
+  static constexpr std::string_view kFlags[] = {"chat", "logits_hash"};
+  return kFlags;
 }
 
 }  // namespace pando::capi

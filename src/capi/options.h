@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string_view>
 
 #include "pando/answer.h"
@@ -13,8 +14,10 @@ namespace pando::capi {
 Result<ModelOptions> read_model_options(std::string_view text);
 Result<EngineOptions> read_engine_options(std::string_view text);
 
-// A line of the batch runner's input, or a part of one, without "chat" and "logits_hash", which go
-// into `defaults`.
-Result<nlohmann::json> read_line_json(std::string_view text, AnswerOptions& defaults);
+// What asks a question: the fields of a line of the batch runner's input, or a part of them, and
+// "chat" and "logits_hash", which go into `defaults`.
+Result<nlohmann::json> read_asking_json(std::string_view text, AnswerOptions& defaults);
+// These two names.
+std::span<const std::string_view> asking_flags();
 
 }  // namespace pando::capi

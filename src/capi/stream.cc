@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "batch/input_line.h"
 #include "capi/question_stream.h"
 #include "capi/completion_arrays.h"
 #include "capi/handles.h"
 #include "capi/options.h"
 #include "capi/status.h"
 #include "pando/score.h"
-#include "task/choices.h"
+#include "wire/answers.h"
+#include "wire/line.h"
 
 using namespace pando;
 using namespace pando::capi;
@@ -35,33 +35,35 @@ pando_status open(pando_engine* engine, std::vector<Question> questions, pando_s
   return PANDO_OK;
 }
 
-// The questions of a line; `text` is what it was read from. `change` is free to alter the request
-// of each, by its index.
-template <class Change>
-pando_status open_line(pando_engine* engine, const Json& line, const AnswerOptions& defaults,
-                       pando_stream** stream, const Change& change, std::string_view text = {}) {
-  Result<BatchLine> read = read_line(line, 1, defaults, text);
-  if (!read) return fail(read.error());
-  if (read->refused) return fail(*read->refused);
+// What is asked by a job, whose questions are read.
+pando_status open_job(pando_engine* engine, wire::Job& job, pando_stream** stream) {
   std::vector<Question> questions;
-  for (BatchQuestion& asked : read->questions) {
-    Request request = request_of(*read, asked);
-    change(questions.size(), request);
-    Question& question = questions.emplace_back();
-    question.choices = std::move(asked.choices);
-    if (question.choices.empty()) {
-      question.requests.push_back(std::move(request));
-      continue;
-    }
-    Result<std::vector<Request>> requests =
-        choice_requests(engine->engine->model(), request, question.choices);
+  for (wire::Question& asked : job.questions) {
+    Result<std::vector<Request>> requests = job.requests_of(engine->engine->model(), asked);
     if (!requests) return fail(requests.error());
-    question.requests = std::move(*requests);
+    questions.push_back({std::move(*requests), std::move(asked.choices)});
   }
   return open(engine, std::move(questions), stream);
 }
 
-constexpr auto kUnchanged = [](size_t, Request&) {};
+// What is given beside the options.
+pando_status open_given(pando_engine* engine, const char* options, wire::Given given,
+                        pando_stream** stream) {
+  wire::Job job;
+  const Result<Json> json = read_asking_json(or_empty(options), job.options);
+  if (!json) return fail(json.error());
+  if (!given.context) job.id = "1";  // as that of the only line of an input
+  if (json->contains("id")) {
+    Result<std::string> id = wire::read_id(*json, "options");
+    if (!id) return fail(id.error());
+    job.id = std::move(*id);
+  }
+  const wire::AnswersSource source{
+      .json = *json, .text = or_empty(options), .name = "options", .other_fields = asking_flags()};
+  if (Status status = wire::read_options(source, std::move(given), job); !status)
+    return fail(status.error());
+  return open_job(engine, job, stream);
+}
 
 QuestionStream::Deadline deadline_in(double timeout_s) {
   constexpr double kForEver = 1e9;  // seconds; a clock has no room for all that a double can say
@@ -102,18 +104,12 @@ pando_status pando_ask(pando_engine* engine, const char* context, const char* co
     if (engine == nullptr) return fail(null_argument("engine"));
     if (context == nullptr) return fail(null_argument("context"));
     if (stream == nullptr) return fail(null_argument("stream"));
-    AnswerOptions defaults;
-    Result<Json> line = read_line_json(or_empty(options), defaults);
-    if (!line) return fail(line.error());
-    Json& list = (*line)["questions"] = Json::array();
+    wire::Given given{.context = context};
     for (size_t i = 0; i < n_questions; ++i) {
       if (questions == nullptr || questions[i] == nullptr) return fail(null_argument("question"));
-      list.push_back(questions[i]);
+      given.questions.emplace_back(questions[i]);
     }
-    (*line)["context"] = context;
-    // As pando::answer names them, so that they draw alike.
-    return open_line(engine, *line, defaults, stream,
-                     [](size_t i, Request& request) { request.id = std::to_string(i); });
+    return open_given(engine, options, std::move(given), stream);
   });
 }
 
@@ -123,11 +119,7 @@ pando_status pando_prompt(pando_engine* engine, const char* prompt, const char* 
     if (engine == nullptr) return fail(null_argument("engine"));
     if (prompt == nullptr) return fail(null_argument("prompt"));
     if (stream == nullptr) return fail(null_argument("stream"));
-    AnswerOptions defaults;
-    Result<Json> line = read_line_json(or_empty(options), defaults);
-    if (!line) return fail(line.error());
-    (*line)["prompt"] = prompt;
-    return open_line(engine, *line, defaults, stream, kUnchanged);
+    return open_given(engine, options, {.prompt = prompt}, stream);
   });
 }
 
@@ -137,13 +129,7 @@ pando_status pando_prompt_tokens(pando_engine* engine, const int32_t* tokens, si
     if (engine == nullptr) return fail(null_argument("engine"));
     if (tokens == nullptr || n_tokens == 0) return fail(null_argument("tokens"));
     if (stream == nullptr) return fail(null_argument("stream"));
-    AnswerOptions defaults;
-    Result<Json> line = read_line_json(or_empty(options), defaults);
-    if (!line) return fail(line.error());
-    (*line)["tokens"] = Json::array({0u});  // in their place; millions of them are not made JSON
-    return open_line(engine, *line, defaults, stream, [&](size_t, Request& request) {
-      request.tokens.assign(tokens, tokens + n_tokens);
-    });
+    return open_given(engine, options, {.tokens = {tokens, tokens + n_tokens}}, stream);
   });
 }
 
@@ -153,10 +139,20 @@ pando_status pando_ask_line(pando_engine* engine, const char* text, size_t size,
     if (engine == nullptr) return fail(null_argument("engine"));
     if (text == nullptr) return fail(null_argument("line"));
     if (stream == nullptr) return fail(null_argument("stream"));
-    AnswerOptions defaults;
-    const Result<Json> line = read_line_json(std::string_view(text, size), defaults);
-    if (!line) return fail(line.error());
-    return open_line(engine, *line, defaults, stream, kUnchanged, std::string_view(text, size));
+    const std::string_view line(text, size);
+    BatchOptions options;
+    const Result<Json> json = read_asking_json(line, options.defaults);
+    if (!json) return fail(json.error());
+    const Result<EmbedOptions> embed = embed_options_for(engine->engine->model(), {});
+    const Result<std::unique_ptr<wire::Line>> read = wire::read_answer_line(
+        *json, {.number = 1,
+                .options = options,
+                .embed = embed,
+                .text = line,
+                .other_fields = asking_flags()});
+    if (!read) return fail(read.error());
+    if ((*read)->refused) return fail(*(*read)->refused);
+    return open_job(engine, **read, stream);
   });
 }
 

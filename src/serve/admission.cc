@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/errors.h"
-#include "openai/job.h"
-#include "openai/sampling_fields.h"
+#include "wire/body_checks.h"
+#include "wire/sampling_fields.h"
 
 namespace pando::serve {
 namespace {
@@ -22,9 +22,9 @@ size_t bytes_of(const std::vector<Request>& requests) {
     n_bytes +=
         sizeof(Request) + request.prompt.size() +
         (request.tokens.size() + request.alternatives.size()) * sizeof(Token) +
-        list_bytes(request.sampling) +
+        wire::list_bytes(request.sampling) +
         (static_cast<size_t>(request.sampling.n) + request.alternatives.size()) * kBytesPerAnswer +
-        openai::logprob_count(request) * kBytesPerLogprob;
+        wire::logprob_count(request) * kBytesPerLogprob;
   return n_bytes;
 }
 

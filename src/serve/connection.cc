@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "openai/job.h"
+#include "wire/body.h"
 #include "serve/client_watch.h"
 #include "serve/cors.h"
 #include "serve/handler.h"
@@ -26,7 +26,7 @@ namespace pando::serve {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using openai::WireError;
+using wire::WireError;
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::seconds kLinger{2};
@@ -58,7 +58,7 @@ std::optional<HttpResponse> reading_error(const beast::error_code& error,
 }
 
 HttpResponse no_room() {
-  return error_response(openai::wire_error(make_error(
+  return error_response(wire::wire_error(make_error(
       ErrorCode::kUnavailable, "too many bodies are being read (hint: try again later)")));
 }
 
@@ -278,7 +278,7 @@ class Session {
     } catch (const boost::system::system_error&) {
       reply.lose();
     } catch (const std::bad_alloc&) {
-      error = openai::wire_error(no_memory());
+      error = wire::wire_error(no_memory());
     } catch (const std::exception& bug) {
       error = WireError{500, "server_error", "internal", bug.what()};
     }
@@ -305,8 +305,8 @@ class Session {
       HttpResponse response = error_response(error);
       co_await sent(reply, std::move(response));
     } else if (reply.is_stream() && reply.is_between_writes()) {
-      std::string events = openai::stream_event(openai::error_body(error));
-      events += openai::kStreamEnd;
+      std::string events = wire::stream_event(wire::error_body(error));
+      events += wire::kStreamEnd;
       try {
         co_await reply.write(std::move(events));
         co_await reply.end_stream();

@@ -18,8 +18,9 @@
 #include "api/model_parts.h"
 #include "api/prompt.h"
 #include "serve/awaited_group.h"
-#include "serve/deadlines.h"
 #include "serve/offload.h"
+#include "wire/body_checks.h"
+#include "wire/errors.h"
 
 namespace pando::serve {
 namespace {
@@ -88,103 +89,132 @@ class TakenApart {
 
 // Either is there, or neither where there is more to tokenise than was allowed.
 struct Prepared {
-  std::unique_ptr<openai::Job> job;
+  std::unique_ptr<wire::Body> body;
   std::optional<HttpResponse> response;
   uint64_t n_prompt = 0;  // tokens of prompts, as far as it came
 };
 
-// A body and what is asked by it; on a thread for texts.
-Prepared prepare(Service& service, const Route& route, const HttpRequest& request,
-                 size_t most_bytes) {
-  const std::function<bool()> is_given_up = [&] {
-    return service.is_cutting || request.is_given_up;
-  };
-  const auto gone = [&] {
-    return Prepared{.response = error_response(service.is_cutting
-                                                   ? shutting_down()
-                                                   : timed_out(service.options.request_timeout))};
-  };
-  if (is_given_up() && !route.open) return gone();
-  uint64_t n_prompt = 0;
-  const auto refuse = [&](const Error& error) {
-    return Prepared{
-        .response = error_response(openai::wire_error(for_clients(service, route.path, error))),
-        .n_prompt = n_prompt};
-  };
-  Json body;
-  const TakenApart of_body(body);
-  if (std::string_view(route.method) == "POST") {
-    Result<Json> parsed = parse_json(request.body, LargeNumbers::kKept);
-    if (!parsed) return refuse(invalid_argument("the body: {}", parsed.error().message));
-    body = std::move(*parsed);
-    if (!body.is_object())
-      return refuse(invalid_argument("the body is {}, expected an object", found_text(body)));
+// Makes of a body what is asked by it; on a thread for texts.
+class Preparation {
+ public:
+  Preparation(Service& service, const Route& route, const HttpRequest& request, size_t most_bytes)
+      : service_(service), route_(route), request_(request), bounds_(most_bytes) {
+    can_have_more_ = most_bytes < wire::Bounds::kMostBytes;
+  }
+
+  Prepared run() {
+    if (is_given_up_() && !route_.open) return gone();
+    Json json;
+    const TakenApart of_json(json);
+    if (std::string_view(route_.method) == "POST")
+      if (std::optional<HttpResponse> wrong = parse(json)) return answered(std::move(*wrong));
+    if (route_.answer != nullptr) {
+      Result<HttpResponse> response = route_.answer(service_, request_, json);
+      return answered(response ? std::move(*response) : refusal(response.error()));
+    }
+    auto body = route_.read_body(json, {.model = service_.engine.model(),
+                                        .context = static_cast<int>(service_.longest()),
+                                        .max_answers = service_.engine.options().max_open,
+                                        .envelope = service_.envelope(request_.id),
+                                        .bounds = bounds_,
+                                        .text = request_.body,
+                                        .given_up = is_given_up_});
+    if (is_given_up_()) return gone();
+    if (!body && bounds_.has_too_many_bytes() && can_have_more_) return {};
+    if (!body) return answered(refusal(body.error()));
+    const Status status = prepare_requests(**body);
+    if (is_given_up_()) return gone();
+    if (!status) return answered(refusal(status.error()));
+    return {.body = std::move(*body), .n_prompt = n_prompt_};
+  }
+
+ private:
+  Prepared answered(HttpResponse response) const {
+    return {.response = std::move(response), .n_prompt = n_prompt_};
+  }
+  Prepared gone() const {
+    return {.response =
+                error_response(service_.is_cutting ? shutting_down()
+                                                   : timed_out(service_.options.request_timeout))};
+  }
+  HttpResponse refusal(const Error& error) const {
+    return error_response(wire::wire_error(for_clients(service_, route_.path, error)));
+  }
+
+  // The request's body, which asks for a model that is served; or what is wrong with it.
+  std::optional<HttpResponse> parse(Json& json) const {
+    Result<Json> parsed = parse_json(request_.body, LargeNumbers::kKept);
+    if (!parsed) return refusal(invalid_argument("the body: {}", parsed.error().message));
+    json = std::move(*parsed);
+    if (!json.is_object())
+      return refusal(invalid_argument("the body is {}, expected an object", found_text(json)));
     std::string name;
-    Fields fields(body);
+    Fields fields(json);
     fields.text("model", name);
-    if (!fields.status()) return refuse(fields.status().error());
-    if (!name.empty() && !service.serves(name))
-      return {.response = wrong_request(404, "model_not_found", service.not_served(name), "model")};
+    if (!fields.status()) return refusal(fields.status().error());
+    if (!name.empty() && !service_.serves(name))
+      return wrong_request(404, "model_not_found", service_.not_served(name), "model");
+    return std::nullopt;
   }
-  if (route.answer != nullptr) {
-    Result<HttpResponse> response = route.answer(service, request, body);
-    if (!response) return refuse(response.error());
-    return {.response = std::move(*response)};
+
+  Status prepare_requests(wire::Body& body) {
+    const auto prefix = service_.public_prefixes.find(body.serving.public_prefix);
+    if (!prefix) return prefix.error();
+    const uint64_t key = body.serving.cached ? request_.isolation_key : service_.private_key();
+    for (size_t i = 0; i < body.requests.size(); ++i) {
+      if (is_given_up_()) return {};
+      Request& one = body.requests[i];
+      if (Status status = tokenise(body, i); !status) return status;
+      if (Status fits = wire::check_length(body, i, service_.engine.options().context); !fits)
+        return fits;
+      wire::fit_length(body, i, service_.engine.kv_capacity());
+      one.isolation_key = key;
+      one.cached = body.serving.cached;
+      one.ttft_slo = body.serving.ttft_slo;
+      one.tpot_slo = body.serving.tpot_slo;
+      one.deadline_class = body.serving.deadline_class;
+      one.sent = request_.arrival;
+      if (*prefix != nullptr && one.cached) {
+        const Result<size_t> n_public = PublicPrefixes::n_public(**prefix, one.tokens);
+        if (!n_public) return n_public.error();
+        one.n_public = *n_public;
+      }
+      if (one.tokens.size() == 1) one.prompt_logprobs_from.reset();  // there is nothing to report
+      // Here for all of them: the engine would find it when its turn comes.
+      if (const Status wrong = service_.engine.check(one); !wrong)
+        return wire::of_request(body, i, wrong.error());
+    }
+    if (Status few = wire::check_logprobs(body); !few) return few;
+    wire::count_beside(body.requests);
+    return {};
   }
-  const Result<DueTimes> due = take_due_times(body);
-  if (!due) return refuse(due.error());
-  const auto prefix = service.public_prefixes.take(body);
-  if (!prefix) return refuse(prefix.error());
-  const Model& model = service.engine.model();
-  openai::Bounds bounds(most_bytes);
-  auto job = route.make_job(body, {.model = model,
-                                   .context = static_cast<int>(service.longest()),
-                                   .max_answers = service.engine.options().max_open,
-                                   .envelope = service.envelope(request.id),
-                                   .bounds = bounds,
-                                   .text = request.body,
-                                   .given_up = is_given_up});
-  if (is_given_up()) return gone();
-  if (!job && bounds.has_too_many_bytes() && most_bytes < openai::Bounds::kMostBytes) return {};
-  if (!job) return refuse(job.error());
-  const uint64_t key = (*job)->cached ? request.isolation_key : service.private_key();
-  for (size_t i = 0; i < (*job)->requests.size(); ++i) {
-    if (is_given_up()) return gone();
-    Request& one = (*job)->requests[i];
-    Result<std::vector<Token>> tokens = encode_prompt(model, one);
+
+  Status tokenise(wire::Body& body, size_t index) {
+    Request& request = body.requests[index];
+    Result<std::vector<Token>> tokens = encode_prompt(service_.engine.model(), request);
     if (!tokens) {
       Error error = tokens.error();
       if (error.field.empty() && error.code == ErrorCode::kInvalidArgument) error.field = "prompt";
-      return refuse(openai::of_request(**job, i, std::move(error)));
+      return wire::of_request(body, index, std::move(error));
     }
-    one.tokens = std::move(*tokens);
-    one.messages = {};  // read, and the engine would have a copy
-    n_prompt += one.tokens.size();
-    const Status fits = openai::check_length(**job, i, service.engine.options().context);
-    if (!fits) return refuse(fits.error());
-    openai::fit_length(**job, i, service.engine.kv_capacity());
-    one.isolation_key = key;
-    one.cached = (*job)->cached;
-    one.ttft_slo = due->ttft_slo;
-    one.tpot_slo = due->tpot_slo;
-    one.deadline_class = due->deadline_class;
-    one.sent = request.arrival;
-    if (*prefix != nullptr && (*job)->cached) {
-      const Result<size_t> n_public = PublicPrefixes::n_public(**prefix, one.tokens);
-      if (!n_public) return refuse(n_public.error());
-      one.n_public = *n_public;
-    }
-    if (one.tokens.size() == 1) one.prompt_logprobs_from.reset();  // there is nothing to report
-    // Here for all of them: the engine would find it when its turn comes.
-    if (const Status wrong = service.engine.check(one); !wrong)
-      return refuse(openai::of_request(**job, i, wrong.error()));
+    request.tokens = std::move(*tokens);
+    request.messages = {};  // read, and the engine would have a copy
+    n_prompt_ += request.tokens.size();
+    return {};
   }
-  if (const Status few = openai::check_logprobs(**job); !few) return refuse(few.error());
-  openai::count_beside((*job)->requests);
-  return {.job = std::move(*job), .n_prompt = n_prompt};
-}
 
-// Times of a job's generated answers, from when its body had come.
+  Service& service_;
+  const Route& route_;
+  const HttpRequest& request_;
+  wire::Bounds bounds_;
+  bool can_have_more_;     // than the bounds say
+  uint64_t n_prompt_ = 0;  // tokens of prompts
+  const std::function<bool()> is_given_up_ = [this] {
+    return service_.is_cutting || request_.is_given_up;
+  };
+};
+
+// Times of a body's generated answers, from when its body had come.
 class Times {
  public:
   Times(Metrics& metrics, const std::vector<Request>& requests, Clock::time_point start)
@@ -216,41 +246,37 @@ class Times {
   std::vector<bool> generates_;  // [requests] that have tokens at all
 };
 
-// The head of a stream goes out once the engine has let the job in: what it refuses has a status.
-asio::awaitable<void> answer(Service& service, openai::Job& job, asio::thread_pool& pool,
+// The head of a stream goes out once the engine has let the request in: what it refuses has a status.
+asio::awaitable<void> answer(Service& service, wire::Body& body, asio::thread_pool& pool,
                              Clock::time_point start, Replier& replier) {
-  openai::Completions completions;
-  for (const Request& request : job.requests)
-    completions.emplace_back(static_cast<size_t>(request.sampling.n));
-  Result<Admission::Place> place = service.admission.enter(bytes_of(job.requests));
+  Result<Admission::Place> place = service.admission.enter(bytes_of(body.requests));
   Status status = place ? Status() : Status(place.error());
-  std::optional<AwaitedGroup> group(std::in_place, service.engine, service.gate, job.requests,
+  std::optional<AwaitedGroup> group(std::in_place, service.engine, service.gate, body.requests,
                                     co_await asio::this_coro::executor);
-  Times times(service.metrics, job.requests, start);
+  Times times(service.metrics, body.requests, start);
   while (status && !group->is_over()) {
     Result<std::vector<News>> news = co_await group->next();
     if (!news) {
-      status = openai::of_request(job, group->failed(), news.error());
+      status = wire::of_request(body, group->failed(), news.error());
       break;
     }
     place->let_in();
     std::string events;
-    if (job.stream && !replier.has_begun()) {
+    if (body.stream && !replier.has_begun()) {
       co_await replier.begin_stream();
       if (&pool == &service.long_text_pool)  // with `echo` a long text
-        events = co_await offload(pool, service.engine.options().nice, [&] { return job.begin(); });
+        events = co_await offload(pool, service.engine.options().nice, [&] { return body.begin(); });
       else
-        events = job.begin();
+        events = body.begin();
     }
     for (News& heard : *news) {
       times.hear(heard);
-      if (job.stream) events += job.hear(heard.request, heard.event);
-      if (!heard.event.completion) continue;
-      Completion& completion = completions[heard.request][static_cast<size_t>(heard.event.choice)];
-      completion = std::move(*heard.event.completion);
-      replier.tally.n_answer += completion.tokens.size();
-      if (heard.event.choice == 0)
-        replier.tally.n_cached += static_cast<uint64_t>(completion.shared_tokens);
+      if (const auto& completion = heard.event.completion) {
+        replier.tally.n_answer += completion->tokens.size();
+        if (completion->choice == 0)
+          replier.tally.n_cached += static_cast<uint64_t>(completion->shared_tokens);
+      }
+      events += body.hear(heard.request, std::move(heard.event));
     }
     if (!events.empty()) co_await replier.write(std::move(events));
   }
@@ -259,24 +285,24 @@ asio::awaitable<void> answer(Service& service, openai::Job& job, asio::thread_po
     HttpResponse response;
     if (status) {
       response = co_await offload(pool, service.engine.options().nice,
-                                  [&] { return json_response(job.body(completions)); });
+                                  [&] { return json_response(body.answer()); });
     } else {
       response =
-          error_response(openai::wire_error(status.error()), service.admission.retry_after());
+          error_response(wire::wire_error(status.error()), service.admission.retry_after());
     }
     co_await replier.send(std::move(response));
     co_return;
   }
   std::string last;
   if (status) {
-    last = job.end(completions);
+    last = body.end();
   } else {
-    const openai::WireError error = openai::wire_error(status.error());
+    const wire::WireError error = wire::wire_error(status.error());
     replier.tally.error = error.code;
     replier.tally.error_param = error.param;
-    last = openai::stream_event(openai::error_body(error));
+    last = wire::stream_event(wire::error_body(error));
   }
-  last += openai::kStreamEnd;
+  last += wire::kStreamEnd;
   co_await replier.write(std::move(last));
   co_await replier.end_stream();
 }
@@ -332,19 +358,19 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
 }
 
 asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& replier) {
-  constexpr size_t kLong = size_t{64} << 10, kAny = openai::Bounds::kMostBytes;
+  constexpr size_t kLong = size_t{64} << 10, kAny = wire::Bounds::kMostBytes;
   const Route& route = *find_route(request.path);
   const auto prepared_on = [&](asio::thread_pool& pool, size_t most_bytes) {
     return offload(pool, service.engine.options().nice,
-                   [&, most_bytes] { return prepare(service, route, request, most_bytes); });
+                   [&, most_bytes] { return Preparation(service, route, request, most_bytes).run(); });
   };
   bool is_long = request.body.size() > kLong;
   Prepared prepared;
   if (std::string_view(route.method) == "GET") {  // no text: whether it is alive must not wait
-    prepared = prepare(service, route, request, kAny);
+    prepared = Preparation(service, route, request, kAny).run();
   } else if (!is_long) {  // what it asks for may be long all the same
     prepared = co_await prepared_on(service.text_pool, kLong);
-    is_long = !prepared.job && !prepared.response;
+    is_long = !prepared.body && !prepared.response;
   }
   if (is_long) prepared = co_await prepared_on(service.long_text_pool, kAny);
   request.body = std::string();
@@ -356,10 +382,10 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   if (prepared.response) {
     co_await replier.send(std::move(*prepared.response));
   } else {
-    const std::string& warning = prepared.job->warning;
-    if (!warning.empty() && !service.has_warned.exchange(true))
-      service.log(fmt::format("{}: {}", request.id, warning));
-    co_await answer(service, *prepared.job, pool, request.arrival, replier);
+    const std::string& note = prepared.body->log_note;
+    if (!note.empty() && !service.has_warned.exchange(true))
+      service.log(fmt::format("{}: {}", request.id, note));
+    co_await answer(service, *prepared.body, pool, request.arrival, replier);
   }
 }
 

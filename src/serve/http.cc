@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "base/errors.h"
+#include "base/json.h"
 
 namespace pando::serve {
 
@@ -47,9 +48,9 @@ std::string unescaped(std::string_view text) {
   return plain;
 }
 
-HttpResponse error_response(const openai::WireError& error, int retry_after) {
+HttpResponse error_response(const wire::WireError& error, int retry_after) {
   HttpResponse response{.status = error.status,
-                        .body = openai::dump(openai::error_body(error)),
+                        .body = json_text(wire::error_body(error)),
                         .error = error.code,
                         .error_param = error.param};
   if (error.status == 429 || error.status == 503)
@@ -63,11 +64,11 @@ HttpResponse wrong_request(int status, const char* code, std::string message, st
       {status, "invalid_request_error", code, std::move(message), std::move(param)});
 }
 
-openai::WireError shutting_down(const std::string& more) {
+wire::WireError shutting_down(const std::string& more) {
   return {503, "server_error", "shutting_down", "the server is shutting down" + more};
 }
 
-openai::WireError timed_out(std::chrono::seconds after) {
+wire::WireError timed_out(std::chrono::seconds after) {
   return {504, "server_error", "timeout",
           fmt::format("there was no answer within {} s", after.count())};
 }
@@ -78,7 +79,7 @@ Error no_memory() {
 }
 
 HttpResponse json_response(const nlohmann::ordered_json& body) {
-  return {.body = openai::dump(body)};
+  return {.body = json_text(body)};
 }
 
 }  // namespace pando::serve

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "base/fields.h"
 
 namespace pando::serve {
 namespace {
@@ -52,14 +51,8 @@ Result<PublicPrefixes> PublicPrefixes::make(const Model& model,
   return made;
 }
 
-Result<const PublicPrefixes::Prefix*> PublicPrefixes::take(nlohmann::json& body) const {
-  std::string name;
-  Fields fields(body);
-  fields.text("public_prefix", name);
-  if (!fields.status()) return fields.status().error();
-  const bool is_named = fields.has("public_prefix");
-  body.erase("public_prefix");
-  if (!is_named) return static_cast<const Prefix*>(nullptr);
+Result<const PublicPrefixes::Prefix*> PublicPrefixes::find(const std::string& name) const {
+  if (name.empty()) return static_cast<const Prefix*>(nullptr);
   const auto found = prefixes_.find(name);
   if (found != prefixes_.end()) return &found->second;
   return blame("public_prefix", invalid_argument("the public prefix '{}' is not known", name));

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -20,13 +19,12 @@ class PublicPrefixes {
                                      const std::map<std::string, std::string>& texts,
                                      size_t context);
 
-  // The one that a body names in "public_prefix", which is taken out of it; null for none. Errors:
-  // kInvalidArgument for a name that is not known.
+  // The one of this name; null where it is empty. Errors: kInvalidArgument for one that is not known.
   struct Prefix {
     std::string name;
     std::vector<std::vector<Token>> forms;
   };
-  Result<const Prefix*> take(nlohmann::json& body) const;
+  Result<const Prefix*> find(const std::string& name) const;
 
   // How many of a prompt's first tokens are the prefix's. The last ones may differ, where text and
   // what follows it become one token. Errors: kInvalidArgument where it is less than half of them.

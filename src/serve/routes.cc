@@ -7,11 +7,10 @@
 #include "base/json.h"
 #include "api/model_parts.h"
 #include "api/prompt.h"
-#include "openai/chat_fields.h"
-#include "openai/errors.h"
-#include "openai/sampling_fields.h"
+#include "wire/chat_fields.h"
+#include "wire/errors.h"
+#include "wire/sampling_fields.h"
 #include "pando/version.h"
-#include "serve/answers_job.h"
 
 namespace pando::serve {
 namespace {
@@ -71,8 +70,8 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const 
   fields.flag("add_special_tokens", add_special);
   if (fields.has("add_special_tokens")) request.add_special_tokens = add_special;
   fields.flag("return_token_strs", with_texts);
-  const WrittenOrder order(asked.body);
-  read_chat_options(fields, order, request.chat);
+  const wire::WrittenOrder order(asked.body);
+  wire::read_chat_options(fields, order, request.chat);
   fields.only(std::initializer_list<std::string_view>{
       "model", "prompt", "messages", "add_special_tokens", "add_generation_prompt",
       "continue_final_message", "return_token_strs", "chat_template_kwargs", "tools", "tool_choice",
@@ -81,7 +80,7 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const 
   if (fields.has("prompt") == fields.has("messages"))
     return invalid_argument("expected one of 'prompt' and 'messages'");
   if (fields.has("messages")) {
-    Result<std::vector<ChatMessage>> messages = parse_messages(body["messages"], order);
+    Result<std::vector<ChatMessage>> messages = wire::parse_messages(body["messages"], order);
     if (!messages) return messages.error();
     request.messages = std::move(*messages);
   }
@@ -135,7 +134,7 @@ Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json
   fields.tokens("tokens", tokens);
   fields.only(std::initializer_list<std::string_view>{"model", "tokens"});
   if (!fields.status()) return fields.status().error();
-  if (!fields.has("tokens")) return openai::lacks("tokens");
+  if (!fields.has("tokens")) return wire::lacks("tokens");
   const Model& model = service.engine.model();
   const int n_vocab = model.info().vocab;
   for (const Token token : tokens)
@@ -147,15 +146,15 @@ Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json
 }
 
 constexpr Route kRoutes[] = {
-    {"/v1/completions", "POST", openai::make_completions_job},
-    {"/v1/chat/completions", "POST", openai::make_chat_job},
-    {"/v1/embeddings", "POST", openai::make_embeddings_job},
-    {"/v1/rerank", "POST", openai::make_rerank_job},
-    {"/rerank", "POST", openai::make_rerank_job},
-    {"/v2/rerank", "POST", openai::make_cohere_rerank_job},
-    {"/v1/score", "POST", openai::make_score_job},
-    {"/score", "POST", openai::make_score_job},
-    {"/v1/answers", "POST", make_answers_job},
+    {"/v1/completions", "POST", wire::read_completions_body},
+    {"/v1/chat/completions", "POST", wire::read_chat_body},
+    {"/v1/embeddings", "POST", wire::read_embeddings_body},
+    {"/v1/rerank", "POST", wire::read_rerank_body},
+    {"/rerank", "POST", wire::read_rerank_body},
+    {"/v2/rerank", "POST", wire::read_cohere_rerank_body},
+    {"/v1/score", "POST", wire::read_score_body},
+    {"/score", "POST", wire::read_score_body},
+    {"/v1/answers", "POST", wire::read_answers_body},
     {"/v1/models", "GET", nullptr, models},
     {"/tokenize", "POST", nullptr, tokenize},
     {"/detokenize", "POST", nullptr, detokenize},

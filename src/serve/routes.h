@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "openai/job.h"
+#include "wire/body.h"
 #include "serve/http.h"
 #include "serve/service.h"
 
@@ -14,7 +14,7 @@ namespace pando::serve {
 struct Route {
   const char* path;
   const char* method;
-  openai::MakeJob* make_job = nullptr;  // asks the engine; or
+  wire::ReadBody* read_body = nullptr;  // asks the engine; or
   // is answered at once. `body` is null for a GET.
   Result<HttpResponse> (*answer)(Service&, const HttpRequest&,
                                  const nlohmann::json& body) = nullptr;

@@ -46,7 +46,7 @@ size_t Service::longest() const {
   return std::min(static_cast<size_t>(engine.options().context), engine.kv_capacity());
 }
 
-openai::Envelope Service::envelope(const std::string& id) const {
+wire::Envelope Service::envelope(const std::string& id) const {
   return {.id = id,
           .created = std::time(nullptr),
           .model = options.model_names.front(),

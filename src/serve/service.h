@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "openai/response.h"
+#include "wire/envelope.h"
 #include "pando/engine.h"
 #include "serve/admission.h"
 #include "serve/api_keys.h"
@@ -37,14 +37,14 @@ struct Service {
   Gate gate;  // for what the engine tells connections; closed before their executors go
   Admission admission;
   BodyRoom body_room;
-  std::atomic<bool> has_warned{false};  // of a job (openai::Job::warning)
+  std::atomic<bool> has_warned{false};  // of a job (wire::Body::log_note)
   bool local_names_only = false;        // else a request may call the server by any name
   // For texts; long ones have threads of their own, so that short ones do not wait for them.
   boost::asio::thread_pool text_pool, long_text_pool;
 
   // Of a new request, and of its answer; not to be guessed.
   std::string new_id();
-  openai::Envelope envelope(const std::string& id) const;
+  wire::Envelope envelope(const std::string& id) const;
   bool serves(const std::string& model) const;  // under this name
   // What a request for another model is told.
   std::string not_served(const std::string& model) const;

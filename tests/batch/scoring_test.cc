@@ -26,14 +26,15 @@ TEST(Scoring, PartsAreOneAnswer) {
 
 // acc and acc_norm of lm-eval: ln p, and ln p for each character of the choice without its space.
 TEST(Scoring, AccuracyForEachCharacter) {
-  const BatchQuestion question{.choices = {" a", " longer one"}, .answers = Texts{" longer one"}};
-  const Metrics metrics = metrics_of(ScoredAnswer{0, " a", {-2, -5}}, question);
+  const Texts choices = {" a", " longer one"}, references = {" longer one"};
+  const Metrics metrics = metrics_of(ScoredAnswer{0, " a", {-2, -5}}, choices, references);
   EXPECT_EQ(metrics.choice_accuracy, 0);
   EXPECT_EQ(metrics.choice_accuracy_norm, 1) << "-5 / 10 is more than -2 / 1";
-  EXPECT_EQ(metrics_of(ScoredAnswer{0, " a", {-0.4, -5}}, question).choice_accuracy_norm, 0);
+  const Metrics other = metrics_of(ScoredAnswer{0, " a", {-0.4, -5}}, choices, references);
+  EXPECT_EQ(other.choice_accuracy_norm, 0);
   // Four characters of eight bytes: -24 each, and -13 each of the other's seven.
-  const BatchQuestion cyrillic{.choices = {"ееее", "abcdefg"}, .answers = Texts{"abcdefg"}};
-  EXPECT_EQ(metrics_of(ScoredAnswer{0, "ееее", {-96, -91}}, cyrillic).choice_accuracy_norm, 1);
+  const Texts mixed = {"ееее", "abcdefg"}, latin = {"abcdefg"};
+  EXPECT_EQ(metrics_of(ScoredAnswer{0, "ееее", {-96, -91}}, mixed, latin).choice_accuracy_norm, 1);
 }
 
 BatchSummary ran(const std::string& input, BatchOptions options = {}) {

@@ -8,23 +8,24 @@
 #include <sstream>
 
 #include "engine/tiny_engine.h"
+#include "wire/parsed_line.h"
 
 namespace pando::testing {
 namespace {
 
 constexpr int kContext = 100;  // tokens, which are bytes here
 
-BatchLine fitted(const std::string& text, TooLong policy, int max_tokens = 10) {
+std::unique_ptr<wire::Line> fitted(const std::string& text, TooLong policy, int max_tokens = 10) {
   AnswerOptions options;
   options.sampling.max_tokens = max_tokens;
   options.prompt_template = "{context}|{question}";
-  Result<BatchLine> line = parse_line(text, 1, options);
+  Result<std::unique_ptr<wire::Line>> line = parse_line(text, 1, options);
   EXPECT_TRUE(line.ok()) << text;
-  fit(*tiny_model(), kContext, policy, *line);
-  for (const BatchQuestion& question : line->questions) {
-    const Request request = request_of(*line, question);
+  fit(*tiny_model(), kContext, policy, **line);
+  for (const wire::Question& question : (*line)->questions) {
+    const Request request = (*line)->request_of(question);
     const size_t n_tokens = request.prompt.size() + request.tokens.size();
-    EXPECT_TRUE(line->cut.empty() || n_tokens <= size_t(kContext - max_tokens)) << n_tokens;
+    EXPECT_TRUE((*line)->cut.empty() || n_tokens <= size_t(kContext - max_tokens)) << n_tokens;
   }
   return std::move(*line);
 }
@@ -43,84 +44,86 @@ std::string with_context(const std::string& context) {
 
 TEST(TooLong, WhatFitsStays) {
   const std::string text = with_context(words(19));  // 75 bytes, and 14 of the longer question
-  EXPECT_EQ(fitted(with_context(words(16)), TooLong::kTruncateMiddle).cut, "");
-  EXPECT_NE(fitted(text, TooLong::kTruncateMiddle).cut, "");
+  EXPECT_EQ(fitted(with_context(words(16)), TooLong::kTruncateMiddle)->cut, "");
+  EXPECT_NE(fitted(text, TooLong::kTruncateMiddle)->cut, "");
   for (const TooLong policy : {TooLong::kError, TooLong::kSkip})
-    EXPECT_EQ(fitted(text, policy).cut, "");
+    EXPECT_EQ(fitted(text, policy)->cut, "");
 }
 
 TEST(TooLong, TheMiddleOfAContextIsLeftOut) {
-  const BatchLine line = fitted(with_context(words(100)), TooLong::kTruncateMiddle);
-  ASSERT_EQ(line.contexts.size(), 1u);
-  const std::string& context = line.contexts[0];
+  const std::unique_ptr<wire::Line> line = fitted(with_context(words(100)), TooLong::kTruncateMiddle);
+  ASSERT_EQ(line->contexts.size(), 1u);
+  const std::string& context = line->contexts[0];
   EXPECT_TRUE(context.starts_with("100 101 102 ")) << context;
   EXPECT_TRUE(context.ends_with(" 197 198 199")) << context;
   EXPECT_GT(context.size(), 50u);
-  EXPECT_EQ(line.cut, fmt::format("the context of 399 tokens is cut to {}: its middle is left out",
+  EXPECT_EQ(line->cut, fmt::format("the context of 399 tokens is cut to {}: its middle is left out",
                                   context.size()));
 }
 
 TEST(TooLong, AWordThatIsLongerThanTheRoom) {
   const std::string url = fmt::format("https://{}", std::string(300, 'x'));
   for (const TooLong policy : {TooLong::kTruncateMiddle, TooLong::kSplit}) {
-    EXPECT_NE(fitted(with_context(fmt::format("{} {}", words(20), url)), policy).cut, "");
-    EXPECT_NE(fitted(with_context(url), policy).cut, "");
+    EXPECT_NE(fitted(with_context(fmt::format("{} {}", words(20), url)), policy)->cut, "");
+    EXPECT_NE(fitted(with_context(url), policy)->cut, "");
   }
 }
 
 TEST(TooLong, CharactersStayWhole) {
   std::string umlauts;
   for (int i = 0; i < 200; ++i) umlauts += "ä";
-  for (const TooLong policy : {TooLong::kTruncateMiddle, TooLong::kSplit})
-    for (const std::string& context : fitted(with_context(umlauts), policy).contexts)
+  for (const TooLong policy : {TooLong::kTruncateMiddle, TooLong::kSplit}) {
+    const std::unique_ptr<wire::Line> line = fitted(with_context(umlauts), policy);
+    for (const std::string& context : line->contexts)
       EXPECT_TRUE(tiny_model()->encode(context).ok()) << context;
+  }
 }
 
 TEST(TooLong, AContextIsSplitAndNothingIsLost) {
   const std::string whole = words(100);
-  const BatchLine line = fitted(with_context(whole), TooLong::kSplit);
-  ASSERT_GT(line.contexts.size(), 5u);
+  const std::unique_ptr<wire::Line> line = fitted(with_context(whole), TooLong::kSplit);
+  ASSERT_GT(line->contexts.size(), 5u);
   std::string joined;
-  for (const std::string& part : line.contexts) joined += part;
+  for (const std::string& part : line->contexts) joined += part;
   EXPECT_EQ(joined, whole);
-  ASSERT_EQ(line.questions.size(), 2 * line.contexts.size());
-  EXPECT_EQ(line.questions[3].part, 1u);
-  EXPECT_EQ(line.questions[3].index, 3u);
-  EXPECT_EQ(line.questions[3].text, "A longer one?");
-  EXPECT_EQ(line.questions[3].request.id, "1/1/1");
+  ASSERT_EQ(line->questions.size(), 2 * line->contexts.size());
+  EXPECT_EQ(line->questions[3].part, 1u);
+  EXPECT_EQ(line->questions[3].index, 3u);
+  EXPECT_EQ(line->questions[3].text, "A longer one?");
+  EXPECT_EQ(line->questions[3].request.id, "1/1/1");
 }
 
 TEST(TooLong, PartsEndWithParagraphs) {
   const std::string paragraph = words(15) + ".\n\n";
-  const BatchLine line = fitted(with_context(paragraph + paragraph + paragraph), TooLong::kSplit);
-  ASSERT_EQ(line.contexts.size(), 3u);
-  for (const std::string& part : line.contexts) EXPECT_EQ(part, paragraph);
+  const std::unique_ptr<wire::Line> line = fitted(with_context(paragraph + paragraph + paragraph), TooLong::kSplit);
+  ASSERT_EQ(line->contexts.size(), 3u);
+  for (const std::string& part : line->contexts) EXPECT_EQ(part, paragraph);
 }
 
 TEST(TooLong, PromptsTokensAndMessagesAreCut) {
-  const BatchLine prompt = fitted(plain(words(50)), TooLong::kTruncateMiddle);
-  EXPECT_TRUE(prompt.questions[0].request.prompt.ends_with(" 149"));
+  const std::unique_ptr<wire::Line> prompt = fitted(plain(words(50)), TooLong::kTruncateMiddle);
+  EXPECT_TRUE(prompt->questions[0].request.prompt.ends_with(" 149"));
   std::vector<int> tokens(150);
   for (int i = 0; i < 150; ++i) tokens[i] = i;
-  const BatchLine ids =
+  const std::unique_ptr<wire::Line> ids =
       fitted(nlohmann::json({{"tokens", tokens}}).dump(), TooLong::kTruncateMiddle);
-  EXPECT_EQ(ids.questions[0].request.tokens.size(), 90u);
-  EXPECT_EQ(ids.questions[0].request.tokens.back(), 149);
-  const BatchLine chat = fitted(nlohmann::json({{"messages",
+  EXPECT_EQ(ids->questions[0].request.tokens.size(), 90u);
+  EXPECT_EQ(ids->questions[0].request.tokens.back(), 149);
+  const std::unique_ptr<wire::Line> chat = fitted(nlohmann::json({{"messages",
                                                  {{{"role", "system"}, {"content", "Be brief."}},
                                                   {{"role", "user"}, {"content", words(50)}}}}})
                                     .dump(),
                                 TooLong::kTruncateMiddle);
-  EXPECT_EQ(chat.questions[0].request.messages[0].content, "Be brief.");
-  EXPECT_LT(chat.questions[0].request.messages[1].content.size(), 80u);
-  EXPECT_NE(chat.cut, "");
-  EXPECT_EQ(fitted(plain(words(50)), TooLong::kSplit).cut, "");
+  EXPECT_EQ(chat->questions[0].request.messages[0].content, "Be brief.");
+  EXPECT_LT(chat->questions[0].request.messages[1].content.size(), 80u);
+  EXPECT_NE(chat->cut, "");
+  EXPECT_EQ(fitted(plain(words(50)), TooLong::kSplit)->cut, "");
 }
 
 TEST(TooLong, ALongAnswerLeavesHalfForThePrompt) {
-  const BatchLine line = fitted(with_context(words(100)), TooLong::kTruncateMiddle, 50);
-  EXPECT_EQ(request_of(line, line.questions[0]).sampling.max_tokens, 50);
-  EXPECT_NE(line.cut, "");
+  const std::unique_ptr<wire::Line> line = fitted(with_context(words(100)), TooLong::kTruncateMiddle, 50);
+  EXPECT_EQ(line->request_of(line->questions[0]).sampling.max_tokens, 50);
+  EXPECT_NE(line->cut, "");
 }
 
 TEST(TooLongBatch, EveryPartIsAnswered) {

@@ -1,22 +1,22 @@
 // Bodies of the API: the first byte chooses the endpoint.
 #include "base/json.h"
 #include "fuzz/fuzz.h"
-#include "openai/body.h"
+#include "wire/openai_request.h"
 
 using namespace pando;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  static constexpr openai::Endpoint kEndpoints[] = {
-      openai::Endpoint::kCompletions, openai::Endpoint::kChat, openai::Endpoint::kEmbeddings};
+  static constexpr wire::Endpoint kEndpoints[] = {
+      wire::Endpoint::kCompletions, wire::Endpoint::kChat, wire::Endpoint::kEmbeddings};
   const Result<nlohmann::json> json = parse_json(fuzz::text_of(data + 1, size - 1));
   if (!json) {
     fuzz::check_error(json.error());
     return 0;
   }
   for (const bool is_batch : {false, true}) {
-    const openai::BodyRules rules{.is_batch = is_batch, .d_model = 64, .most_prompts = 100};
-    const Result<openai::Body> body = openai::parse_body(kEndpoints[data[0] % 3], *json, rules);
+    const wire::OpenAiRules rules{.is_batch = is_batch, .d_model = 64, .most_prompts = 100};
+    const Result<wire::OpenAiRequest> body = wire::parse_openai_request(kEndpoints[data[0] % 3], *json, rules);
     if (!body) {
       fuzz::check_error(body.error());
       continue;

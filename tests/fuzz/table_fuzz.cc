@@ -1,10 +1,10 @@
 // A CSV file: records, names of columns, rows, and the lines that they are.
 #include <sstream>
 
-#include "batch/input_line.h"
 #include "batch/record_scanner.h"
 #include "batch/table.h"
 #include "fuzz/fuzz.h"
+#include "wire/line.h"
 
 using namespace pando;
 
@@ -26,7 +26,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     fuzz::demand(row->is_object(), "a row that is no object");
     if (find_invalid_utf8(record->text)) continue;  // refused by LineParser
-    const Result<BatchLine> line = read_line(*row, record->line, {});
+    const BatchOptions options;
+    const Result<EmbedOptions> embed = EmbedOptions();
+    const auto line = wire::read_answer_line(
+        *row, {.number = record->line, .options = options, .embed = embed});
     if (!line) fuzz::check_error(line.error());
   }
   return 0;

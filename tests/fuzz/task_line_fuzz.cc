@@ -1,29 +1,27 @@
 // A line of texts to embed, documents to rank, or continuations to score.
 #include "base/json.h"
-#include "batch/task_lines.h"
 #include "fuzz/fuzz.h"
+#include "wire/line.h"
 
 using namespace pando;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Result<nlohmann::json> json = parse_json(fuzz::text_of(data, size));
   if (!json) return 0;
-  using Read = Result<BatchLine> (*)(const nlohmann::json& json);
-  const Read all[] = {
-      [](const nlohmann::json& json) { return read_embed_line(json, 7, {}, {}); },
-      [](const nlohmann::json& json) { return read_rerank_line(json, 7, {}); },
-      [](const nlohmann::json& json) { return read_score_line(json, 7, {}); },
-  };
-  for (const Read read : all) {
-    const Result<BatchLine> line = read(*json);
-    if (!line) {
-      fuzz::check_error(line.error());
+  const BatchOptions options;
+  const Result<EmbedOptions> embed = EmbedOptions();
+  for (const BatchTask task : {BatchTask::kEmbed, BatchTask::kRerank, BatchTask::kScore}) {
+    const Result<std::unique_ptr<wire::Line>> read =
+        wire::line_reader(task)(*json, {.number = 7, .options = options, .embed = embed});
+    if (!read) {
+      fuzz::check_error(read.error());
       continue;
     }
+    const std::unique_ptr<wire::Line>& line = *read;
     fuzz::demand(parse_json(line->id_json).ok(), "an id that is no JSON");
     fuzz::demand(!line->questions.empty(), "a line that asks nothing");
-    for (const BatchQuestion& question : line->questions) {
-      const Request request = request_of(*line, question);
+    for (const wire::Question& question : line->questions) {
+      const Request request = line->request_of(question);
       fuzz::demand(!find_invalid_utf8(request.prompt), "a prompt that is not UTF-8");
       fuzz::demand(question.prefixes.empty() || question.prefixes.size() == question.choices.size(),
                    "continuations without their prompts");

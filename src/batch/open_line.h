@@ -1,0 +1,59 @@
+// What of a batch is under way.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pando/batch.h"
+#include "task/question_completions.h"
+#include "task/scored_answer.h"
+#include "wire/line.h"
+
+namespace pando {
+
+// Why questions of a line have no answer.
+struct Unanswered {
+  Error error;
+  bool skipped = false;                 // as asked
+  std::optional<std::string> question;  // the first of them, where questions have ids
+  size_t n_questions = 1;
+};
+
+struct OpenLine {
+  std::unique_ptr<wire::Line> line;
+  uint64_t number = 0;                // in the input
+  uint64_t hash = 0;                  // of its text
+  uint64_t bytes_read = 0;            // of the input, with it
+  uint64_t n_bytes = 0;               // its own
+  size_t n_records = 0;               // that are not over
+  std::vector<Unanswered> unanswered;  // not reported yet
+  struct Asked {
+    size_t n_over = 0;                               // parts of the document
+    bool is_new = false;                             // answered in this run, for some part
+    std::vector<std::vector<ScoredAnswer>> answers;  // [n] of these parts
+  };
+  std::vector<Asked> asked;  // [questions, each once for all parts]
+};
+
+// What becomes one record of the journal: a question, or all of a line that has one answer.
+struct OpenRecord {
+  std::shared_ptr<OpenLine> of;
+  size_t first = 0, n = 0;          // questions
+  QuestionCompletions completions;  // of these
+  std::vector<size_t> requests;     // in the run's RequestGroup
+  int n_open = 0;                   // answers to come
+  std::optional<Error> error;
+  bool over = false;
+  AnswerRecord journal;
+  std::string lines;  // of the output
+
+  const wire::Question& question() const { return of->line->questions[first]; }
+  std::span<const wire::Question> questions() const {
+    return std::span(of->line->questions).subspan(first, n);
+  }
+};
+
+}  // namespace pando

@@ -1,0 +1,26 @@
+// What is scored of an answer against references.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pando/scores.h"
+
+namespace pando {
+
+struct ScoredAnswer {
+  size_t part = 0;  // of the document, that it is about
+  std::string text;
+  std::vector<double> choice_logprobs;  // [choices], where it is one of them
+};
+
+// The answers about parts of a document, as one: of choices the one that is likeliest behind any
+// part; of others the different texts, in the order of the parts, one a line.
+ScoredAnswer merged(std::vector<ScoredAnswer> of_parts, std::span<const std::string> choices);
+
+// How well it matches the references. `choices`: of which it is one; empty: of none.
+Metrics metrics_of(const ScoredAnswer& answer, std::span<const std::string> choices,
+                   std::span<const std::string> references);
+
+}  // namespace pando

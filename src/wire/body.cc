@@ -1,0 +1,72 @@
+#include "wire/body.h"
+
+#include <iterator>
+#include <utility>
+
+#include "base/errors.h"
+#include "base/json.h"
+#include "wire/errors.h"
+#include "wire/usage.h"
+
+namespace pando::wire {
+
+Status Bounds::add(size_t n_requests, size_t bytes_each) {
+  n_requests_ += n_requests;
+  if (n_requests_ > kMostRequests)
+    return invalid_argument("more than {0} answers are asked for at once, expected at most {0}",
+                            kMostRequests);
+  n_bytes_ += n_requests * bytes_each;
+  if (has_too_many_bytes())
+    return invalid_argument(
+        "the prompts, with what each has a copy of, have more than {} MiB, "
+        "expected fewer or shorter ones",
+        most_bytes_ >> 20);
+  return {};
+}
+
+Status Body::add_question(const BodyContext& context, Question question) {
+  if (context.given_up()) return given_up();
+  const size_t first = requests.size();
+  if (contexts.empty() && question.choices.empty()) {
+    requests.push_back(question.request);
+  } else {
+    Result<std::vector<Request>> made = requests_of(context.model, question);
+    if (!made) return made.error();
+    std::move(made->begin(), made->end(), std::back_inserter(requests));
+  }
+  heard_.add_question(std::span(requests).subspan(first));
+  question.request.prompt = {};
+  question.request.tokens = {};
+  question.request.messages = {};
+  questions.push_back(std::move(question));
+  return {};
+}
+
+std::string Body::hear(size_t request, Event event) {
+  std::string events;
+  if (stream) events = of_event(request, event);
+  if (event.completion && heard_.hear(request, std::move(*event.completion)) && stream)
+    events += of_answers(heard_.question_of(request));
+  return events;
+}
+
+uint64_t Body::n_prompt_tokens(size_t n_alike) const {
+  uint64_t n_tokens = 0;
+  size_t n_asked = 0;
+  for (const std::vector<Completion>& completion : heard_.all())
+    for (size_t i = 0; i <= completion[0].alternatives.size(); ++i)
+      if (n_asked++ % n_alike == 0) n_tokens += static_cast<uint64_t>(completion[0].prompt_tokens);
+  return n_tokens;
+}
+
+void Body::add_prompt_usage(nlohmann::ordered_json& answer, size_t n_alike) const {
+  const uint64_t n_tokens = n_prompt_tokens(n_alike);
+  answer["usage"] = {{"prompt_tokens", n_tokens}, {"total_tokens", n_tokens}};
+  if (serving.sharing) answer["sharing"] = SharingCounts(heard_.all()).json();
+}
+
+std::string stream_event(const nlohmann::ordered_json& data) {
+  return "data: " + json_text(data) + "\n\n";
+}
+
+}  // namespace pando::wire

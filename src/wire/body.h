@@ -1,0 +1,111 @@
+// Bodies of the HTTP API: what the engine is asked for one, and the texts that go back. Pure: no
+// connection, no thread, no clock.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "task/question_completions.h"
+#include "wire/envelope.h"
+#include "wire/job.h"
+#include "wire/serving_fields.h"
+
+namespace pando::wire {
+
+// What a body may ask for, counted before it is made: requests, and the bytes of all their prompts
+// and lists, which stand in a body once where they are shared.
+class Bounds {
+ public:
+  static constexpr size_t kMostRequests = 16384, kMostBytes = size_t{128} << 20;
+  explicit Bounds(size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+  // kInvalidArgument where it is too much.
+  Status add(size_t n_requests, size_t bytes_each);
+  bool has_too_many_bytes() const { return n_bytes_ > most_bytes_; }
+
+ private:
+  const size_t most_bytes_;
+  size_t n_requests_ = 0, n_bytes_ = 0;
+};
+
+// What bodies are read with.
+struct BodyContext {
+  const Model& model;
+  int context;            // the engine's, in tokens
+  int max_answers;        // that one body may ask for, besides one for each prompt
+  Envelope envelope;      // of its answer
+  Bounds& bounds;         // for what is tokenised
+  std::string_view text;  // that it was read from
+  const std::function<bool()>& given_up;  // true: nobody waits for what is made
+};
+
+class Body : public Job {
+ public:
+  explicit Body(const BodyContext& context) : envelope_(context.envelope) {
+    warning = envelope_.warning;
+  }
+
+  std::vector<Request> requests;  // of all questions, to be asked together
+  bool stream = false;            // begin(), hear() and end() write; otherwise answer() does
+  ServingFields serving;
+  // Its field that says how long answers may get. Null: none, they get what the context has room
+  // for.
+  const char* length_field = nullptr;
+  // What whoever runs the server should know about what is asked; empty: nothing.
+  std::string log_note;
+
+  // Where in the body requests[request] comes from: "messages", "prompt[2]"; of several texts the
+  // longest, which is to blame where together they are too long.
+  virtual std::string place(size_t request) const = 0;
+
+  // Of a stream: its first events, those that an event of requests[request] gives, and its last
+  // ones, without the "[DONE]" behind them. An event is "data: {...}" and an empty line.
+  virtual std::string begin() { return {}; }
+  std::string hear(size_t request, Event event);
+  virtual std::string end() { return {}; }
+  // The whole answer, once all is heard.
+  virtual nlohmann::ordered_json answer() = 0;
+
+ protected:
+  // Adds it with its requests; its prompt is in these from then on. Errors: as requests_of, and
+  // kUnavailable where the body is given up.
+  Status add_question(const BodyContext& context, Question question);
+
+  // Of a stream: what an event says by itself, and what is said when a question is answered, whose
+  // completions may be taken.
+  virtual std::string of_event(size_t, const Event&) { return {}; }
+  virtual std::string of_answers(size_t) { return {}; }
+
+  QuestionCompletions& heard() { return heard_; }
+  const QuestionCompletions& heard() const { return heard_; }
+
+  // "usage" of prompts alone, and "sharing" where it is wanted; of `n_alike` in a row of what was
+  // asked the prompt counts once.
+  void add_prompt_usage(nlohmann::ordered_json& answer, size_t n_alike) const;
+  uint64_t n_prompt_tokens(size_t n_alike) const;
+
+  const Envelope envelope_;
+
+ private:
+  QuestionCompletions heard_;
+};
+
+std::string stream_event(const nlohmann::ordered_json& data);
+constexpr std::string_view kStreamEnd = "data: [DONE]\n\n";  // behind the last one
+
+// Readers of bodies, which are objects. Errors: kInvalidArgument, those of the model's tokenizer,
+// and kUnavailable where it is given up.
+using ReadBody = Result<std::unique_ptr<Body>>(const nlohmann::json& json,
+                                               const BodyContext& context);
+ReadBody read_completions_body, read_chat_body, read_embeddings_body;
+// {"context", "questions"}, as lines have them.
+ReadBody read_answers_body;
+// {"query", "documents": [text or {"text", ...}, ...]}, answered as by Jina or by Cohere; of the
+// former also {"query", "texts"}, answered as by text-embeddings-inference.
+ReadBody read_rerank_body, read_cohere_rerank_body;
+// {"text_1", "text_2"}, relevance of pairs, or {"prompt", "continuations"}, likelihoods.
+ReadBody read_score_body;
+
+}  // namespace pando::wire

@@ -1,0 +1,67 @@
+// Texts to be embedded.
+#include <limits>
+#include <memory>
+
+#include "base/errors.h"
+#include "base/json.h"
+#include "wire/line.h"
+#include "wire/logprobs.h"
+
+namespace pando::wire {
+namespace {
+
+class EmbedLine : public Line {
+ public:
+  std::string written(const Answered& answered, const LineWriting& with) const override {
+    if (answered.error != nullptr) return {};
+    const Completion& answer = answered.answers[0][0];
+    nlohmann::ordered_json output;
+    output["id"] = id_value(id_json);
+    if (!warning.empty()) output["wrong"] = warning;
+    for (const float value : embedding_of(answer, with.options.embed))
+      output["embedding"].push_back(printed(value));
+    output["prompt_tokens"] = answer.prompt_tokens;
+    if (!questions[0].metadata.empty()) output["metadata"] = questions[0].metadata;
+    return json_text(output) + "\n";
+  }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Line>> read_embed_line(const nlohmann::json& json,
+                                              const LineContext& context) {
+  constexpr std::string_view kFields[] = {"id", "text", "tokens", "instruction", "metadata"};
+  if (!context.embed) return context.embed.error();
+  auto line = std::make_unique<EmbedLine>();
+  if (Status status = begin_line(json, context, *line); !status) return status.error();
+  EmbedOptions embed = *context.embed;
+  Question question{.metadata = nlohmann::json::object()};
+  std::string text;
+  std::vector<Token> tokens;
+  Fields fields(json);
+  fields.only(kFields);
+  read_metadata(fields, question.metadata);
+  fields.text("text", text);
+  fields.tokens("tokens", tokens);
+  fields.text("instruction", embed.instruction);
+  if (!fields.status()) return fields.status().error();
+  if (fields.has("text") == fields.has("tokens"))
+    return invalid_argument("the line has {}, expected either 'text' or 'tokens'",
+                            found_text(json));
+  if (fields.has("tokens") && fields.has("instruction"))
+    return invalid_argument("field 'instruction' goes with 'text', which the line does not have");
+  if (fields.has("tokens")) embed.instruction.clear();
+  if (Status status = check_embed_options(embed, std::numeric_limits<int>::max()); !status)
+    return status.error();
+  if (text.empty() && tokens.empty())
+    return invalid_argument("the text is empty, expected one token at least");
+  question.request = embed_request(embed, text);
+  question.request.tokens = std::move(tokens);
+  question.request.sampling.max_tokens = 1;  // needs no more room than the prompt
+  question.request.id = line->id;
+  question.request.logits_hash = line->options.logits_hash;
+  line->questions.push_back(std::move(question));
+  return std::unique_ptr<Line>(std::move(line));
+}
+
+}  // namespace pando::wire

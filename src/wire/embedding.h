@@ -1,0 +1,15 @@
+// Embeddings in the form of the OpenAI API.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "wire/openai_response.h"
+
+namespace pando::wire {
+
+// {"object": "list", "data": [{"object": "embedding", "index", "embedding"}, ...], "model",
+// "usage"}; vectors of length 1, unless the model's files say otherwise.
+nlohmann::ordered_json embeddings_body(const AnswerForm& form, const Envelope& envelope,
+                                       std::span<const std::vector<Completion>> completions);
+
+}  // namespace pando::wire

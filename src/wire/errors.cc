@@ -1,0 +1,53 @@
+#include "wire/errors.h"
+
+#include "base/errors.h"
+#include "base/json.h"
+
+namespace pando::wire {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+WireError without_field(const Error& error) {
+  const char* code = error_code_name(error.code);
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kUnsupported:
+      return {400, "invalid_request_error", code, error.message};
+    case ErrorCode::kTooLong:
+      return {400, "invalid_request_error", "context_length_exceeded", error.message};
+    case ErrorCode::kNotFound:
+      return {404, "invalid_request_error", code, error.message};
+    case ErrorCode::kUnavailable:
+      return {429, "rate_limit_error", "queue_full", error.message};
+    case ErrorCode::kBadFile:
+    case ErrorCode::kIo:
+    case ErrorCode::kInternal:
+      break;
+  }
+  return {500, "server_error", code, error.message};
+}
+
+}  // namespace
+
+WireError wire_error(const Error& error) {
+  WireError wire = without_field(error);
+  wire.param = error.field;
+  return wire;
+}
+
+Error lacks(const char* field) {
+  return blame(field, invalid_argument("the body has no '{}'", field));
+}
+
+Error given_up() { return make_error(ErrorCode::kUnavailable, "nobody waits for an answer"); }
+
+nlohmann::ordered_json error_body(const WireError& error) {
+  return {{"error",
+           {{"message", error.message},
+            {"type", error.type},
+            {"param", error.param.empty() ? OrderedJson(nullptr) : OrderedJson(error.param)},
+            {"code", error.code}}}};
+}
+
+}  // namespace pando::wire

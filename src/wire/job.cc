@@ -1,0 +1,58 @@
+#include "wire/job.h"
+
+#include <iterator>
+#include <utility>
+
+#include "base/errors.h"
+#include "pando/score.h"
+#include "task/choices.h"
+
+namespace pando::wire {
+namespace {
+
+// Of choices that stand behind the prompt just as they are.
+Result<std::vector<Request>> scoring_requests(const Model& model, const Question& question) {
+  std::vector<Request> requests;
+  const size_t n_at_once = question.prefixes.empty() ? question.choices.size() : 1;
+  for (size_t i = 0; i < question.choices.size(); i += n_at_once) {
+    const std::string& prompt =
+        question.prefixes.empty() ? question.request.prompt : question.prefixes[i];
+    auto scoring =
+        continuation_requests(model, prompt, std::span(question.choices).subspan(i, n_at_once));
+    if (!scoring) return scoring.error();
+    std::move(scoring->begin(), scoring->end(), std::back_inserter(requests));
+  }
+  if (question.choices_differ && requests[0].tokens == requests[1].tokens)
+    return invalid_argument("the answers '{}' and '{}' have the same tokens, expected two that differ",
+                            question.choices[0], question.choices[1]);
+  requests = joined(std::move(requests));
+  for (Request& request : requests) {
+    request.id = question.request.id;
+    request.logits_hash = question.request.logits_hash;
+  }
+  return requests;
+}
+
+}  // namespace
+
+Request Job::request_of(const Question& question) const {
+  if (contexts.empty()) return question.request;
+  Request request = question_request(options, contexts[question.part], question.text);
+  request.id = question.request.id;
+  request.truncate_prompt_tokens = question.request.truncate_prompt_tokens;
+  return request;
+}
+
+Result<std::vector<Request>> Job::requests_of(const Model& model, const Question& question) const {
+  if (question.choices.empty()) return std::vector{request_of(question)};
+  if (question.as_given) return scoring_requests(model, question);
+  return choice_requests(model, request_of(question), question.choices);
+}
+
+std::vector<Completion> answers_of(const Question& question,
+                                   std::span<std::vector<Completion>> completions) {
+  if (question.choices.empty()) return std::move(completions[0]);
+  return {likeliest_choice(question.choices, completions)};
+}
+
+}  // namespace pando::wire

@@ -1,0 +1,54 @@
+#include "wire/line.h"
+
+#include "base/errors.h"
+#include "base/json.h"
+
+namespace pando::wire {
+
+ReadLine* line_reader(BatchTask task) {
+  switch (task) {
+    case BatchTask::kAnswer:
+      break;
+    case BatchTask::kEmbed:
+      return read_embed_line;
+    case BatchTask::kRerank:
+      return read_rerank_line;
+    case BatchTask::kScore:
+      return read_score_line;
+  }
+  return read_answer_line;
+}
+
+Status begin_line(const nlohmann::json& json, const LineContext& context, Job& job) {
+  if (!json.is_object())
+    return invalid_argument("the line is {}, expected an object", found_text(json));
+  job.id = std::to_string(context.number);
+  job.id_json = nlohmann::json(job.id).dump();
+  job.options = context.options.defaults;
+  if (!Fields(json).has("id")) return {};
+  Result<std::string> id = read_id(json, "line");
+  if (!id) return id.error();
+  job.id = std::move(*id);
+  job.id_json = json_text(json["id"]);
+  return {};
+}
+
+Result<std::string> read_id(const nlohmann::json& object, const char* what) {
+  const nlohmann::json& id = object["id"];
+  if (id.is_string()) return id.get<std::string>();
+  if (id.is_number_integer() || !kept_digits(id).empty()) return json_text(id);
+  return invalid_field("id", "of the {} is {}, expected a string or an integer", what,
+                       found_text(id));
+}
+
+nlohmann::ordered_json id_value(const std::string& id_json) {
+  return parse_json(id_json, LargeNumbers::kKept).value();
+}
+
+void read_metadata(Fields& fields, nlohmann::ordered_json& out) {
+  nlohmann::json metadata;
+  fields.object("metadata", metadata);
+  if (metadata.is_object()) out.update(nlohmann::ordered_json(metadata));
+}
+
+}  // namespace pando::wire

@@ -1,0 +1,120 @@
+// Lines of an OpenAI batch: {"custom_id", "method", "url", "body"}.
+#include <fmt/ranges.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+
+#include "base/errors.h"
+#include "base/json.h"
+#include "wire/errors.h"
+#include "wire/line.h"
+#include "wire/openai_request.h"
+#include "wire/openai_response.h"
+#include "wire/usage.h"
+
+namespace pando::wire {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kUrls[] = {"/v1/completions", "/v1/chat/completions", "/v1/embeddings"};
+constexpr Endpoint kEndpoints[] = {Endpoint::kCompletions, Endpoint::kChat, Endpoint::kEmbeddings};
+constexpr std::string_view kEnvelopeFields[] = {"custom_id", "method", "url", "body"};
+
+class OpenAiLine : public Line {
+ public:
+  const char* unique_field() const override { return "custom_id"; }
+
+  Status read(const Json& json, const LineContext& context) {
+    options = context.options.defaults;
+    Fields fields(json);
+    fields.text("custom_id", id);
+    if (!fields.status()) return fields.status();
+    if (!fields.has("custom_id"))
+      return invalid_argument("the line has a 'url' but no 'custom_id'");
+    id_json = json["custom_id"].dump();
+    if (Status status = read_body(json, context); !status) refused = status.error();
+    return {};
+  }
+
+  // {"id", "custom_id", "response": {"status_code", "request_id", "body"}, "error": null}
+  std::string written(const Answered& answered, const LineWriting& with) const override {
+    // From the line alone: a run that is resumed writes the same.
+    const std::string name =
+        fmt::format("{:016x}", static_cast<uint64_t>(XXH3_64bits(id.data(), id.size())));
+    nlohmann::ordered_json output = {{"id", "batch_req_" + name}, {"custom_id", id}};
+    nlohmann::ordered_json& response = output["response"];
+    response["status_code"] = 200;
+    response["request_id"] = "req_" + name;
+    if (answered.error != nullptr) {
+      WireError wire = wire_error(*answered.error);
+      if (wire.param == "prompt") wire.param = prompt_field(form_.endpoint);
+      response["status_code"] = wire.status;
+      response["body"] = error_body(wire);
+    } else {
+      std::vector<const Request*> requests;
+      for (const Question& question : questions) requests.push_back(&question.request);
+      const Envelope envelope = {
+          .id = name,
+          .created = with.created,
+          .model = form_.model.empty() ? with.model.info().family : form_.model,
+          .warning = warning};
+      response["body"] = response_body(form_, envelope, requests, answered.answers, with.model,
+                                       /*cached=*/false);
+      if (has_sharing_) response["body"]["sharing"] = SharingCounts(answered.answers).json();
+    }
+    output["error"] = nullptr;
+    return json_text(output) + "\n";
+  }
+
+ private:
+  Status read_body(const Json& json, const LineContext& context) {
+    Fields fields(json);
+    std::string method = "POST", url;
+    fields.only(kEnvelopeFields);
+    fields.text("method", method);
+    fields.text("url", url);
+    if (method != "POST") fields.fail("method", json["method"], "\"POST\"");
+    const size_t form = std::find(std::begin(kUrls), std::end(kUrls), url) - std::begin(kUrls);
+    if (form == std::size(kUrls))
+      fields.fail(invalid_argument("field 'url' is \"{}\", expected one of {}", url,
+                                   fmt::join(kUrls, ", ")));
+    Json body;
+    fields.object("body", body);
+    if (!fields.status()) return fields.status();
+    if (!body.is_object()) return invalid_argument("the line has no 'body'");
+    const OpenAiRules rules{.sampling = options.sampling,
+                            .chat = options.chat_options,
+                            .text = context.text,
+                            .embed = context.embed,
+                            .logits_hash = options.logits_hash,
+                            .is_batch = true};
+    Result<OpenAiRequest> parsed = parse_openai_request(kEndpoints[form], body, rules);
+    if (!parsed) return parsed.error();
+    form_ = std::move(parsed->form);
+    has_sharing_ = parsed->serving.sharing;
+    name_requests(parsed->requests, id);
+    for (Request& request : parsed->requests)
+      questions.push_back({.index = questions.size(), .request = std::move(request)});
+    return {};
+  }
+
+  AnswerForm form_;
+  bool has_sharing_ = false;
+};
+
+}  // namespace
+
+bool is_openai_line(const Json& json) {
+  return json.is_object() && (json.contains("custom_id") || json.contains("url"));
+}
+
+Result<std::unique_ptr<Line>> read_openai_line(const Json& json, const LineContext& context) {
+  auto line = std::make_unique<OpenAiLine>();
+  if (Status status = line->read(json, context); !status) return status.error();
+  return std::unique_ptr<Line>(std::move(line));
+}
+
+}  // namespace pando::wire

@@ -1,0 +1,28 @@
+// Whole answers of the OpenAI API, and the parts that its streams share with them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pando/model.h"
+#include "wire/envelope.h"
+#include "wire/openai_request.h"
+
+namespace pando::wire {
+
+nlohmann::ordered_json head(const AnswerForm& form, const Envelope& envelope, bool chunk);
+// "stop" or "length": they know no other.
+const char* finish_reason(const Completion& completion);
+// The prompt as "echo" repeats it.
+std::string echoed_prompt(const Request& request, const Model& model);
+
+// The body of an answer; completions: [requests][n]. Without `cached` no token of it depends on
+// what was asked before.
+nlohmann::ordered_json response_body(const AnswerForm& form, const Envelope& envelope,
+                                     std::span<const Request* const> requests,
+                                     std::span<const std::vector<Completion>> completions,
+                                     const Model& model, bool cached);
+
+}  // namespace pando::wire

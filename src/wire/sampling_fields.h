@@ -1,0 +1,28 @@
+// The fields that Pando's own lines and the bodies of the API have in common.
+#pragma once
+
+#include <vector>
+
+#include "base/fields.h"
+#include "pando/request.h"
+
+namespace pando::wire {
+
+// Those of SamplingOptions that have the same name and form in both.
+void read_sampling(Fields& fields, SamplingOptions& sampling);
+
+// "stream_options", which only a stream may have.
+struct StreamOptions {
+  bool include_usage = false;           // it ends with its usage
+  bool continuous_usage_stats = false;  // each event has the usage so far
+};
+StreamOptions read_stream_options(Fields& fields, bool stream);
+
+// "truncate": whether texts that are too long are cut, true or "END" at their end, "START" at their
+// beginning.
+bool read_truncate(Fields& fields, bool& at_end);
+
+// Memory of its lists, which each request has a copy of.
+size_t list_bytes(const SamplingOptions& sampling);
+
+}  // namespace pando::wire

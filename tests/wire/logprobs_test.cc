@@ -1,0 +1,73 @@
+// Numbers and token lists as they are printed.
+#include "wire/logprobs.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "engine/tiny_engine.h"
+#include "wire/errors.h"
+
+namespace pando::testing {
+namespace {
+
+TEST(Logprobs, PrintedAsTheShortestTextOfTheFloat) {
+  EXPECT_EQ(json_text(wire::printed(-1.1F)), "-1.1");
+  EXPECT_EQ(json_text(wire::printed(0.1F)), "0.1");
+  uint32_t bits = 1;
+  int n = 0, n_longer = 0;
+  for (int i = 0; i < 200000; ++i) {
+    bits = bits * 1664525 + 1013904223;
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    if (!(std::abs(value) > 1e-4F && std::abs(value) < 1e4F)) continue;
+    const std::string text = json_text(wire::printed(value));
+    EXPECT_EQ(std::strtof(text.c_str(), nullptr), value);
+    ++n;
+    n_longer += text.size() > 15;  // sign, point, nine digits and an exponent
+  }
+  // The printer of doubles finds the shortest text of nearly all.
+  EXPECT_GT(n, 10000);
+  EXPECT_LE(n_longer, n / 500);
+}
+
+// Bytes that are no characters: no two tokens look alike, and offsets count characters.
+TEST(Logprobs, TokensThatAreNoCharacters) {
+  wire::TokenLists lists(*tiny_model());
+  lists.add_first(0xc3);
+  lists.add_all(
+      std::vector<TokenLogprob>{{.token = 0xa9, .logprob = -1, .top = {{0xa9, -1}, {0xaa, -2}}},
+                                {.token = 'a', .logprob = -3, .top = {{0xa9, -1}}}});
+  const auto json = nlohmann::ordered_json::parse(json_text(lists.take()));
+  EXPECT_EQ(json["tokens"], (std::vector<std::string>{"bytes:\\xc3", "bytes:\\xa9", "a"}));
+  EXPECT_EQ(json["token_logprobs"][0], nullptr);
+  EXPECT_EQ(json["top_logprobs"][1].size(), 2u);
+  EXPECT_EQ(json["top_logprobs"][2].size(), 2u);
+  EXPECT_EQ(json["top_logprobs"][2]["a"], -3);
+  EXPECT_EQ(json["text_offset"], (std::vector<int>{0, 1, 1}));
+}
+
+// Of ids beyond the tokenizer's there are many in padded vocabularies.
+TEST(Logprobs, TokensWithoutText) {
+  wire::TokenLists lists(*tiny_model());
+  lists.add_all(std::vector<TokenLogprob>{
+      {.token = 300, .logprob = -2, .top = {{301, -1}, {300, -2}, {302, -3}}}});
+  const auto json = nlohmann::ordered_json::parse(json_text(lists.take()));
+  EXPECT_EQ(json["tokens"][0], "token_id:300");
+  EXPECT_EQ(json["top_logprobs"][0],
+            (nlohmann::ordered_json{
+                {"token_id:301", -1.0}, {"token_id:300", -2.0}, {"token_id:302", -3.0}}));
+  const auto chat = nlohmann::ordered_json::parse(json_text(wire::chat_logprobs(
+      *tiny_model(), std::vector<TokenLogprob>{{.token = 300, .logprob = -2}})));
+  EXPECT_EQ(chat["content"][0]["token"], "token_id:300");
+  EXPECT_EQ(chat["content"][0]["bytes"], nlohmann::ordered_json::array());
+}
+
+TEST(Logprobs, OneTableOfErrors) {
+  EXPECT_EQ(wire::wire_error({ErrorCode::kInvalidArgument, ""}).status, 400);
+  EXPECT_EQ(wire::wire_error({ErrorCode::kTooLong, ""}).code, "context_length_exceeded");
+  EXPECT_EQ(wire::wire_error({ErrorCode::kUnavailable, ""}).status, 429);
+  EXPECT_EQ(wire::wire_error({ErrorCode::kInternal, ""}).type, "server_error");
+}
+
+}  // namespace
+}  // namespace pando::testing
