@@ -188,12 +188,12 @@ def main() -> int:
         def written(block: re.Match[str]) -> str:
             where = f"{name}:{old.count(chr(10), 0, block.start()) + 1}"
             try:
-                body = "\n" + table_of(figures, block["spec"])
+                body = "\n" + table_of(figures, block["spec"]) + "\n"
             except Problem as problem:
                 problems.append(f"{where}: {problem}")
                 return block[0]
             if check and body != block["body"]:
-                problems.append(f"{where}: the table of '{block['spec']}' is not that of docs/figures; "
+                problems.append(f"{where}: the table of '{' '.join(block['spec'].split())}' is not that of docs/figures; "
                                 "write it by tools/performance.py")
             return block["open"] + body + block["close"]
 
