@@ -39,10 +39,13 @@ struct KvShape {
   DType type = DType::kF16;  // f32, f16, bf16 or int8
   int n_layers = 0;
   int n_kv_heads = 0;
-  int head_dim = 0;     // even, a multiple of 4
-  int page_len = 32;    // positions of a page; divides tile_len
-  int tile_len = 64;    // positions of a tile; divides span_len
-  int span_len = 2048;  // positions of a span
+  int head_dim = 0;   // even, a multiple of 4
+  int page_len = 32;  // positions of a page; divides tile_len
+  int tile_len = 64;  // positions of a tile; divides span_len
+  // Positions of a span. One thread computes it, and its end may not depend on how many there are:
+  // one KV head with one row and 2,000 positions takes twice what shorter spans would (Intel, two
+  // threads), which would cost merges everywhere else.
+  int span_len = 2048;
 
   size_t chunk_bytes() const {
     if (type == DType::kI8)

@@ -6,7 +6,9 @@
 namespace pando::kernel {
 
 // Memory that later calls will read, fetched a few lines at a time between the products. Chunks are
-// handed out in two streams, so that one tile's products cover the next tile's keys and values.
+// handed out in two streams, so that one tile's products cover the next tile's keys and values. A
+// thread fetches 18 to 22 GB/s so, where pages lie in any order (Zen 4; the hardware's own
+// prefetching reaches 26 to 33 over 64 KiB in a row).
 template <class S>
 struct FetchAhead {
   const std::byte* const* chunk;  // [n]

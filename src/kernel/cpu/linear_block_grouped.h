@@ -9,6 +9,8 @@
 
 namespace pando::kernel {
 
+// Groups of 32 allow 80% of the peak of vpdpbusd: of ten instructions on its two pipes eight are
+// dot products (Zen 4: this loop from the first-level cache 77%, whole products 68 to 71%).
 // kWidened: of halves, after widen_slice.
 template <class S, DType kElement, bool kWidened = false>
 struct GroupedBlock {

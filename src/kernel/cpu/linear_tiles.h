@@ -223,7 +223,9 @@ struct LinearTiles {
   };
 
   // One strip: acc = fma(float(sum of 32 products), s * d, acc) for every row, and with minima
-  // acc = fma(sum of activations, minimum, acc); GroupedBlock::add_group.
+  // acc = fma(sum of activations, minimum, acc); GroupedBlock::add_group. Bound by the 16 x 16 sums
+  // of each group: 16 cycles to multiply, 14 to store, 28 to convert (Intel with AMX, one thread:
+  // such a loop from the first-level cache 849 GOP/s; products of int8, converted once, 2,570).
   template <DType kType, int kRows>
   static void add_groups(const BlockArgs& block, int strip, const Slice& slice,
                          const GroupedRows& rows) {
