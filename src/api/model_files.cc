@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "base/gguf_split.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
 
@@ -114,7 +115,7 @@ Result<GenerationConfig> read_generation_config(const fs::path& model) {
   const Result<nlohmann::json> object =
       parse_json_object({reinterpret_cast<const char*>(file->data()), file->size()}, path.string());
   if (!object) return object.error();
-  FieldReader fields(*object, path.string());
+  Fields fields(*object, path.string());
   GenerationConfig config;
   config.samples = fields.boolean("do_sample", false);
   if (fields.find("temperature") != nullptr) config.temperature = fields.positive("temperature");
