@@ -18,21 +18,42 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kLineFields[] = {
-    // what is asked
-    "id", "instruction", "context", "question", "questions", "template", "prompt", "messages",
-    "tokens", "thinking", "tools", "tool_choice", "documents", "chat_template_kwargs", "answers",
-    "choices", "metadata",
-    // how it is generated
-    "max_tokens", "temperature", "top_k", "top_p", "min_p", "logit_bias", "repetition_penalty",
-    "presence_penalty", "frequency_penalty", "seed", "n", "stop", "stop_token_ids", "ignore_eos",
-    "skip_special_tokens", "add_special_tokens", "truncate_prompt_tokens", "add_generation_prompt",
-    "continue_final_message",
-    // what is reported
-    "logprobs", "top_logprobs", "prompt_logprobs"};
+// Besides the options.
+constexpr std::string_view kLineFields[] = {"id",
+                                            "instruction",
+                                            "context",
+                                            "question",
+                                            "questions",
+                                            "template",
+                                            "prompt",
+                                            "messages",
+                                            "tokens",
+                                            "thinking",
+                                            "tools",
+                                            "tool_choice",
+                                            "documents",
+                                            "chat_template_kwargs",
+                                            "answers",
+                                            "choices",
+                                            "metadata",
+                                            "add_special_tokens",
+                                            "truncate_prompt_tokens",
+                                            "add_generation_prompt",
+                                            "continue_final_message",
+                                            "prompt_logprobs"};
 constexpr std::string_view kQuestionFields[] = {"id", "text", "answers", "choices", "metadata"};
 constexpr const char* kOneOf =
     "expected one of 'questions', 'question', 'prompt', 'messages' and 'tokens'";
+
+std::span<const std::string_view> line_fields() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all(std::begin(kLineFields), std::end(kLineFields));
+    for (const RequestOption& option : request_options())
+      if (option.stands_in(kInLine)) all.emplace_back(option.name);
+    return all;
+  }();
+  return names;
+}
 
 void read_answers(Fields& fields, std::optional<std::vector<std::string>>& out) {
   if (fields.has("answers")) fields.texts("answers", out.emplace());
@@ -166,10 +187,8 @@ Result<BatchLine> parse_native(const Json& json, uint64_t line_number,
   BatchLine& line = *begun;
   Fields fields(json);
   AnswerOptions& options = line.options;
-  fields.only(kLineFields);
-  read_sampling(fields, options.sampling);
-  fields.tokens("stop_token_ids", options.sampling.stop_tokens);
-  fields.flag("skip_special_tokens", options.sampling.skip_special_tokens);
+  fields.only(line_fields());
+  read_sampling(fields, kInLine, options.sampling);
   if (bool adds = false; fields.has("add_special_tokens")) {
     fields.flag("add_special_tokens", adds);
     options.add_special_tokens = adds;
@@ -178,8 +197,6 @@ Result<BatchLine> parse_native(const Json& json, uint64_t line_number,
   fields.integer("truncate_prompt_tokens", most_tokens);
   if (fields.has("truncate_prompt_tokens") && most_tokens < 1)
     fields.fail("truncate_prompt_tokens", most_tokens, "1 or more");
-  fields.flag("logprobs", options.sampling.logprobs);
-  fields.integer("top_logprobs", options.sampling.top_logprobs);
   const WrittenOrder order(text);
   fields.flag("thinking", options.chat_options.thinking);
   read_chat_options(fields, order, options.chat_options);
@@ -254,7 +271,7 @@ std::vector<Completion> answers_of(const BatchQuestion& question,
 
 Status check_field_names(const Json& line) {
   Fields fields(line);
-  fields.only(kLineFields);
+  fields.only(line_fields());
   return fields.status();
 }
 

@@ -209,8 +209,7 @@ Result<std::unique_ptr<openai::Job>> make_answers_job(const nlohmann::json& json
   line["id"] = context.envelope.id;
   if (Status status = openai::check_lists(json); !status) return status.error();
   SamplingOptions sampling;
-  read_sampling(fields, sampling);
-  fields.tokens("stop_token_ids", sampling.stop_tokens);
+  read_sampling(fields, kInLine, sampling);
   if (!fields.status()) return fields.status().error();
   // Choices and lists of the line are copied to each question.
   const auto n_of = [&](const char* name) { return fields.has(name) ? json[name].size() : 1; };
