@@ -200,7 +200,8 @@ void RequestGroup::cancel_all() {
     shared_->is_cancelled = true;
     shared_->news.clear();
     in_engine.swap(shared_->in_engine);
-    shared_->tell();
+    shared_->is_told = false;  // of this
+    if (shared_->on_news) shared_->tell();
   }
   for (const auto& [index, id] : in_engine) engine_.cancel(id);
 }

@@ -62,9 +62,9 @@ TEST(OptionBounds, OptionsOfOtherTypesAreReadByLineAndBody) {
   for (const Json& one :
        {line,
         Json{{"custom_id", "a"}, {"method", "POST"}, {"url", "/v1/completions"}, {"body", body}}}) {
-    const Result<BatchLine> read = parse_line(one.dump(), 1, {});
-    ASSERT_TRUE(read.ok() && !read->refused) << one;
-    const SamplingOptions& sampling = read->questions[0].request.sampling;
+    const Result<std::unique_ptr<wire::Line>> read = parse_line(one.dump(), 1, {});
+    ASSERT_TRUE(read.ok() && !(*read)->refused) << one;
+    const SamplingOptions& sampling = (*read)->questions[0].request.sampling;
     EXPECT_EQ(sampling.stop, std::vector<std::string>{"x"});
     EXPECT_EQ(sampling.stop_tokens, std::vector<Token>{5});
     EXPECT_TRUE(sampling.ignore_eos);
