@@ -17,13 +17,13 @@ using Timer = asio::steady_timer;
 
 }  // namespace
 
-AwaitedGroup::AwaitedGroup(Engine& engine, Gate& gate, const std::vector<Request>& requests,
-                           asio::any_io_executor executor)
+AwaitedGroup::AwaitedGroup(Engine& engine, ShutdownGuard& shutdown_guard,
+                           const std::vector<Request>& requests, asio::any_io_executor executor)
     : wake_(std::make_shared<Timer>(executor)),
       group_(engine, {.max_open = std::max(1, engine.options().max_open / 2),
                       .hears_text = true,
-                      .on_news = [&gate, executor, wake = std::weak_ptr(wake_)] {
-                        gate.pass([&] {
+                      .on_news = [&shutdown_guard, executor, wake = std::weak_ptr(wake_)] {
+                        shutdown_guard.run_unless_closed([&] {
                           asio::post(executor, [wake] {
                             if (const auto timer = wake.lock()) timer->cancel();
                           });

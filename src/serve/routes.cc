@@ -2,15 +2,15 @@
 
 #include <utility>
 
+#include "api/model_parts.h"
+#include "api/prompt.h"
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
-#include "api/model_parts.h"
-#include "api/prompt.h"
+#include "pando/version.h"
 #include "wire/chat_fields.h"
 #include "wire/errors.h"
 #include "wire/sampling_fields.h"
-#include "pando/version.h"
 
 namespace pando::serve {
 namespace {
@@ -55,7 +55,7 @@ Result<HttpResponse> version_of(Service&, const HttpRequest&, const Json&) {
 
 Result<HttpResponse> metrics(Service& service, const HttpRequest&, const Json&) {
   return HttpResponse{
-      .body = service.metrics.text(service.guests.size(), service.body_room.n_bytes()),
+      .body = service.metrics.text(service.connections.size(), service.body_memory.n_bytes()),
       .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 

@@ -1,15 +1,16 @@
-// What lets others in until it is closed.
+// Calls into what is about to be destroyed.
 #pragma once
 
 #include <mutex>
 
 namespace pando::serve {
 
-// Once close() is back nobody is inside, and nobody comes in. Any thread.
-class Gate {
+// Runs what it is given until it is closed. Once close() has returned, nothing runs and nothing
+// will. Any thread.
+class ShutdownGuard {
  public:
   template <class Act>
-  void pass(const Act& act) {
+  void run_unless_closed(const Act& act) {
     const std::lock_guard lock(mutex_);
     if (is_open_) act();
   }

@@ -1,4 +1,4 @@
-// How much memory the bodies of requests take together.
+// The memory that the bodies of requests take together, and its limit.
 #pragma once
 
 #include <atomic>
@@ -7,30 +7,30 @@
 namespace pando::serve {
 
 // From their first byte until what they ask for is known. Any thread.
-class BodyRoom {
+class BodyMemory {
  public:
   // Room for so many bytes at a time, but always for one body.
-  explicit BodyRoom(size_t most_bytes) : most_bytes_(most_bytes) {}
+  explicit BodyMemory(size_t most_bytes) : most_bytes_(most_bytes) {}
 
   size_t n_bytes() const { return n_bytes_; }  // of all
 
   // Of one body.
   class Share {
    public:
-    explicit Share(BodyRoom& room) : room_(room) {}
-    ~Share() { room_.n_bytes_ -= n_bytes_; }
+    explicit Share(BodyMemory& memory) : memory_(memory) {}
+    ~Share() { memory_.n_bytes_ -= n_bytes_; }
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
     // So many bytes have come, no fewer than before. False where that is too much.
     bool grow_to(size_t n_bytes) {
-      const size_t n_all = room_.n_bytes_ += n_bytes - n_bytes_;
+      const size_t n_all = memory_.n_bytes_ += n_bytes - n_bytes_;
       n_bytes_ = n_bytes;
-      return n_all <= room_.most_bytes_ || n_all == n_bytes_;
+      return n_all <= memory_.most_bytes_ || n_all == n_bytes_;
     }
 
    private:
-    BodyRoom& room_;
+    BodyMemory& memory_;
     size_t n_bytes_ = 0;
   };
 
