@@ -1,3 +1,5 @@
+#include "cli/run_settings.h"
+
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -5,8 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/run_options.h"
-#include "cli/say.h"
+#include "cli/print_stderr.h"
 #include "pando/model_files.h"
 #include "pando/sharing.h"
 #include "pando/version.h"
@@ -54,7 +55,7 @@ Status take_generation_config(RunOptions& o) {
   const Result<std::string> said =
       apply_generation_config(*path, o.given, o.batch.defaults.sampling);
   if (!said) return said.error();
-  say("pando: {}\n", *said);
+  print_stderr("pando: {}\n", *said);
   return {};
 }
 

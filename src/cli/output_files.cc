@@ -1,4 +1,4 @@
-#include "cli/files.h"
+#include "cli/output_files.h"
 
 #include <fmt/format.h>
 #include <poll.h>

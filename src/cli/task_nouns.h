@@ -1,4 +1,4 @@
-// What a task works on and what it gives, as people are told.
+// Nouns for what a task works on and what it gives, in messages.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,13 +11,13 @@
 
 namespace pando::cli {
 
-struct Words {
+struct TaskNouns {
   const char* inputs;    // what is asked
   const char* outputs;   // what comes of it, one for each
   const char* compared;  // what --compare compares of them
 };
 
-constexpr Words words_of(BatchTask task) {
+constexpr TaskNouns nouns_of(BatchTask task) {
   switch (task) {
     case BatchTask::kAnswer:
       break;

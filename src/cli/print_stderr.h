@@ -1,4 +1,4 @@
-// What a command tells on standard error.
+// Messages of a command on standard error.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,9 +11,9 @@ namespace pando::cli {
 
 // Where it cannot be written it is lost: a run goes on when nobody reads its messages.
 template <class... Args>
-void say(fmt::format_string<Args...> text, Args&&... args) {
-  const std::string said = fmt::format(text, std::forward<Args>(args)...);
-  std::fwrite(said.data(), 1, said.size(), stderr);
+void print_stderr(fmt::format_string<Args...> text, Args&&... args) {
+  const std::string message = fmt::format(text, std::forward<Args>(args)...);
+  std::fwrite(message.data(), 1, message.size(), stderr);
 }
 
 }  // namespace pando::cli

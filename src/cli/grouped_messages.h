@@ -1,4 +1,4 @@
-// What is wrong with lines of the input.
+// Messages about lines of the input.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,31 +12,32 @@
 
 namespace pando::cli {
 
-// What many lines have in common is said of the first of them and counted: the rest follows at the
-// end. Numbers and what is quoted make no difference.
-class Problems {
+// Of messages that are alike the first ones are printed and the others counted; the counts follow
+// at the end. Alike are those that differ only in numbers and in what is quoted.
+class GroupedMessages {
  public:
-  using Say = std::function<void(const std::string& message)>;
+  using Print = std::function<void(const std::string& message)>;
 
-  // `all`: every one is said.
-  Problems(Say say, bool all) : say_(std::move(say)), all_(all) {}
+  // `all`: every one is printed.
+  GroupedMessages(Print print, bool all) : print_(std::move(print)), all_(all) {}
 
   // `message` begins with the line and a colon or a comma.
   void add(const std::string& message) {
-    if (all_) return say_(message);
+    if (all_) return print_(message);
     std::string words =
         kind_of(message.substr(std::min(message.find_first_of(":,"), message.size())));
     if (kinds_.size() >= kMostKinds && !kinds_.contains(words)) words.clear();
     Kind& kind = kinds_[words];
-    if (++kind.n <= kFirst) return say_(message);
+    if (++kind.n <= kFirst) return print_(message);
     kind.last = message;
   }
 
   void end() {
     for (const auto& [words, kind] : kinds_)
       if (kind.n > kFirst)
-        say_(fmt::format("and {} more {} (hint: --verbose says all), the last: {}", kind.n - kFirst,
-                         words.empty() ? "of other kinds" : "like it", kind.last));
+        print_(fmt::format("and {} more {} (hint: --verbose says all), the last: {}",
+                           kind.n - kFirst, words.empty() ? "of other kinds" : "like it",
+                           kind.last));
     kinds_.clear();
   }
 
@@ -57,7 +58,7 @@ class Problems {
     return words;
   }
 
-  const Say say_;
+  const Print print_;
   const bool all_;
   std::map<std::string, Kind> kinds_;
 };

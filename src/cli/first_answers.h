@@ -1,4 +1,4 @@
-// --show: answers that are printed at the end.
+// --show: the first answers, which are printed at the end.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 namespace pando::cli {
 
 // The first n to come, or, where order is wanted, the first n of the input.
-class Shown {
+class FirstAnswers {
  public:
-  Shown(int n, bool ordered) : n_(static_cast<size_t>(n)), ordered_(ordered) {}
+  FirstAnswers(int n, bool ordered) : n_(static_cast<size_t>(n)), ordered_(ordered) {}
 
   void add(const BatchAnswer& answer) {
     const AnswerKey place = ordered_ ? answer.key : AnswerKey{.line = ++n_seen_};
