@@ -11,10 +11,12 @@
 #include "batch/too_long.h"
 #include "task/metrics.h"
 #include "text/tokenizer.h"
+#include "text/utf8.h"
 
 namespace pando {
 
-Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record, bool was_answered) {
+Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
+                                                      bool was_answered) {
   if (options_.format != InputFormat::kJsonLines && find_invalid_utf8(record.text)) {
     failed_ = wants_names();
     return invalid_argument("the row is not UTF-8");
@@ -40,8 +42,9 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
 
 Status LineParser::open_table(const InputRecord& record) {
   names_hash_ = XXH3_64bits(record.text.data(), record.text.size());
-  Result<Table> table = Table::open(record.text, options_.format == InputFormat::kCsv ? ',' : '\t',
-                                    options_.task, options_.columns);
+  Result<InputTable> table =
+      InputTable::open(record.text, options_.format == InputFormat::kCsv ? ',' : '\t',
+                       options_.task, options_.columns);
   if (!table) return table.error();
   table_ = std::move(*table);
   if (const std::vector<std::string> names = table_->options(); !names.empty())
@@ -105,11 +108,11 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse_one(const InputRecord& rec
   if (!json) return json.error();
   if (!table_ && json->is_object())
     if (Status status = rename_fields(options_.columns, *json); !status) return status.error();
-  return wire::line_reader(options_.task)(
-      *json, {.number = record.line,
-              .options = options_,
-              .embed = embed_,
-              .text = table_ ? std::string_view() : record.text});
+  return wire::line_reader(options_.task)(*json,
+                                          {.number = record.line,
+                                           .options = options_,
+                                           .embed = embed_,
+                                           .text = table_ ? std::string_view() : record.text});
 }
 
 }  // namespace pando

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "batch/input_table.h"
 #include "batch/record_scanner.h"
-#include "batch/table.h"
 #include "wire/line.h"
 
 namespace pando {
@@ -46,7 +46,7 @@ class LineParser {
   int context_;
   const BatchOptions& options_;
   Result<EmbedOptions> embed_;  // as the model has it, or why it has none
-  std::optional<Table> table_;
+  std::optional<InputTable> table_;
   std::set<std::string> queries_;  // that were read, where all need ids of their own
   bool failed_ = false;
   uint64_t names_hash_ = 0;

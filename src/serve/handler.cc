@@ -226,17 +226,17 @@ class Times {
     }
   }
 
-  void hear(const News& heard) {
-    if (!generates_[heard.request]) return;
+  void observe(const GroupEvent& one) {
+    if (!generates_[one.request]) return;
     std::optional<Clock::time_point>& first =
-        first_[heard.request][static_cast<size_t>(heard.event.choice)];
+        first_[one.request][static_cast<size_t>(one.event.choice)];
     if (!first) {
-      first = heard.when;
+      first = one.when;
       metrics_.first_token(std::chrono::duration<double>(*first - start_).count());
     }
-    if (heard.event.completion && heard.event.completion->tokens.size() > 1)
-      metrics_.next_tokens(std::chrono::duration<double>(heard.when - *first).count() /
-                           static_cast<double>(heard.event.completion->tokens.size() - 1));
+    if (one.event.completion && one.event.completion->tokens.size() > 1)
+      metrics_.next_tokens(std::chrono::duration<double>(one.when - *first).count() /
+                           static_cast<double>(one.event.completion->tokens.size() - 1));
   }
 
  private:
@@ -256,31 +256,30 @@ asio::awaitable<void> answer(Service& service, wire::Body& body, asio::thread_po
                                     body.requests, co_await asio::this_coro::executor);
   Times times(service.metrics, body.requests, start);
   while (status && !group->is_over()) {
-    Result<std::vector<News>> news = co_await group->next();
-    if (!news) {
-      status = wire::of_request(body, group->failed(), news.error());
+    Result<std::vector<GroupEvent>> events = co_await group->next();
+    if (!events) {
+      status = wire::of_request(body, group->failed(), events.error());
       break;
     }
     place->let_in();
-    std::string events;
+    std::string text;  // of the stream
     if (body.stream && !replier.has_begun()) {
       co_await replier.begin_stream();
       if (&pool == &service.long_text_pool)  // with `echo` a long text
-        events =
-            co_await offload(pool, service.engine.options().nice, [&] { return body.begin(); });
+        text = co_await offload(pool, service.engine.options().nice, [&] { return body.begin(); });
       else
-        events = body.begin();
+        text = body.begin();
     }
-    for (News& heard : *news) {
-      times.hear(heard);
-      if (const auto& completion = heard.event.completion) {
+    for (GroupEvent& one : *events) {
+      times.observe(one);
+      if (const auto& completion = one.event.completion) {
         replier.tally.n_answer += completion->tokens.size();
         if (completion->choice == 0)
           replier.tally.n_cached += static_cast<uint64_t>(completion->shared_tokens);
       }
-      events += body.hear(heard.request, std::move(heard.event));
+      text += body.on_event(one.request, std::move(one.event));
     }
-    if (!events.empty()) co_await replier.write(std::move(events));
+    if (!text.empty()) co_await replier.write(std::move(text));
   }
   group.reset();  // where one failed, the others end before a slow client has read that
   if (!replier.has_begun()) {

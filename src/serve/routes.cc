@@ -8,6 +8,7 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "pando/version.h"
+#include "text/stream_decoder.h"
 #include "wire/chat_fields.h"
 #include "wire/errors.h"
 #include "wire/sampling_fields.h"
@@ -134,7 +135,7 @@ Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json
   fields.tokens("tokens", tokens);
   fields.only(std::initializer_list<std::string_view>{"model", "tokens"});
   if (!fields.status()) return fields.status().error();
-  if (!fields.has("tokens")) return wire::lacks("tokens");
+  if (!fields.has("tokens")) return wire::missing_field("tokens");
   const Model& model = service.engine.model();
   const int n_vocab = model.info().vocab;
   for (const Token token : tokens)

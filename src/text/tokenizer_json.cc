@@ -2,6 +2,8 @@
 
 #include "text/bpe.h"
 #include "text/byte_level.h"
+#include "text/normalizer_json.h"
+#include "text/pre_tokenizer_json.h"
 #include "text/tokenizer_steps.h"
 
 namespace pando {

@@ -1,5 +1,5 @@
 // Tables: rows, cells, columns.
-#include "batch/table.h"
+#include "batch/input_table.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ Cells cells(std::string_view row, char separator = ',') {
   return split ? *split : Cells{std::string("refused: ") + split.error().message};
 }
 
-TEST(Table, Cells) {
+TEST(InputTable, Cells) {
   EXPECT_EQ(cells("a,b,c"), (Cells{"a", "b", "c"}));
   EXPECT_EQ(cells(""), (Cells{""}));
   EXPECT_EQ(cells(",a,"), (Cells{"", "a", ""}));
@@ -32,9 +32,9 @@ TEST(Table, Cells) {
                                   "and the quote doubled"}));
 }
 
-TEST(Table, NamesOfColumns) {
+TEST(InputTable, NamesOfColumns) {
   const auto refused = [](std::string_view row) {
-    const Result<Table> table = Table::open(row, ',');
+    const Result<InputTable> table = InputTable::open(row, ',');
     return table ? std::string("taken") : table.error().message;
   };
   EXPECT_EQ(refused("context,question"), "taken");
@@ -47,22 +47,23 @@ TEST(Table, NamesOfColumns) {
             "(hint: --columns question=NAME,context=NAME takes those of other names)");
 }
 
-TEST(Table, OfTextsToEmbed) {
-  const Result<Table> table = Table::open("id,text,instruction,prompt", ',', BatchTask::kEmbed);
+TEST(InputTable, OfTextsToEmbed) {
+  const Result<InputTable> table =
+      InputTable::open("id,text,instruction,prompt", ',', BatchTask::kEmbed);
   ASSERT_TRUE(table.ok()) << table.error().message;
   EXPECT_EQ(*table->line("7,T,I,p"),
             nlohmann::json::parse(R"({"id": "7", "text": "T", "instruction": "I",
                 "metadata": {"prompt": "p"}})"));
   EXPECT_EQ(*table->line(",T,,"), nlohmann::json::parse(R"({"text": "T"})"));
-  EXPECT_EQ(Table::open("id,prompt", ',', BatchTask::kEmbed).error().message,
+  EXPECT_EQ(InputTable::open("id,prompt", ',', BatchTask::kEmbed).error().message,
             "the columns are id, prompt, expected 'text' among them");
   for (const BatchTask task : {BatchTask::kRerank, BatchTask::kScore})
-    EXPECT_FALSE(Table::open("id,prompt", ',', task).ok());
+    EXPECT_FALSE(InputTable::open("id,prompt", ',', task).ok());
 }
 
-TEST(Table, RowsAreLines) {
-  const Result<Table> table =
-      Table::open("id,context,question,answers,choices,max_tokens,temperature,source", ',');
+TEST(InputTable, RowsAreLines) {
+  const Result<InputTable> table =
+      InputTable::open("id,context,question,answers,choices,max_tokens,temperature,source", ',');
   ASSERT_TRUE(table.ok());
   EXPECT_EQ(*table->line("7,C,Q,yes|Yes,yes|no,5,0.5,web"),
             nlohmann::json::parse(R"({"id": "7", "context": "C", "question": "Q",

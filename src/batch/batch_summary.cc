@@ -1,8 +1,8 @@
-// What of a run's summary is kept in its journal when it is finished.
+#include "pando/batch_summary.h"
+
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
-#include "pando/batch.h"
 
 namespace pando {
 namespace {

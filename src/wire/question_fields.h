@@ -14,7 +14,7 @@
 namespace pando::wire {
 
 // Where its fields stand.
-struct AnswersSource {
+struct QuestionSource {
   const nlohmann::json& json;  // an object
   // That it was read from, for the order of keys; empty: by name.
   std::string_view text = {};
@@ -23,7 +23,7 @@ struct AnswersSource {
 };
 
 // What is asked, where it stands beside the fields: questions about a context, a prompt, or tokens.
-struct Given {
+struct QuestionInput {
   std::optional<std::string> context;
   std::vector<std::string> questions = {};
   std::optional<std::string> prompt = {};
@@ -31,12 +31,12 @@ struct Given {
 };
 
 // kInvalidArgument for a field that is not of this form.
-Status check_answers_fields(const AnswersSource& source);
+Status check_question_fields(const QuestionSource& source);
 
 // Adds the questions to a job whose id and default options are set. kInvalidArgument names field,
 // found and expected.
-Status read_answers(const AnswersSource& source, Job& job);
+Status read_questions(const QuestionSource& source, Job& job);
 // The same where the source has options alone.
-Status read_options(const AnswersSource& source, Given given, Job& job);
+Status read_options(const QuestionSource& source, QuestionInput given, Job& job);
 
 }  // namespace pando::wire

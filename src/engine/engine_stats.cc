@@ -1,4 +1,4 @@
-#include "pando/engine.h"
+#include "pando/engine_stats.h"
 
 namespace pando {
 

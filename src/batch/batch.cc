@@ -1,3 +1,5 @@
+#include "pando/batch.h"
+
 #include <xxhash.h>
 
 #include <algorithm>
@@ -11,11 +13,10 @@
 
 #include "api/request_group.h"
 #include "base/errors.h"
+#include "batch/input_reader.h"
 #include "batch/line_parser.h"
-#include "batch/reader.h"
 #include "batch/results.h"
 #include "batch/time_left.h"
-#include "pando/batch.h"
 #include "pando/sharing.h"
 
 namespace pando {
@@ -38,7 +39,8 @@ class Runner {
         results_(engine.model(), output, options),
         before_(engine.stats()),
         start_(Clock::now()),
-        group_(engine, {.waits_for_room = true, .on_news = [inbox = inbox_] { inbox->tell_news(); }}) {
+        group_(engine, {.waits_for_room = true,
+                        .on_events = [inbox = inbox_] { inbox->notify_events(); }}) {
     summary_.group_by = options.group_by;
     // Enough to fill the engine's running set and find what comes next, and no more.
     most_open_ =
@@ -49,7 +51,7 @@ class Runner {
     Status status = run_all();
     // Not to an output that has failed, where some of it may be written twice.
     if (!output_failed_)
-      if (const Status kept = output_.flush(); status && !kept) status = kept;
+      if (const Status flushed = output_.flush(); status && !flushed) status = flushed;
     if (!status)  // before the hold ends: what an idle engine has not begun is never computed
       group_.cancel_all();
     held_.reset();
@@ -81,8 +83,9 @@ class Runner {
       }
       if (group_.is_over() && !*wants_input) break;
       const Clock::time_point next_report = Clock::now() + kProgressEvery;
-      inbox_->wait_until(std::min(next_report, group_.retry_at().value_or(next_report)), *wants_input);
-      take_news();
+      inbox_->wait_until(std::min(next_report, group_.retry_at().value_or(next_report)),
+                         *wants_input);
+      take_events();
       report_progress();
     }
     if (const std::string failure = inbox_->input_failure(); !failure.empty())
@@ -103,7 +106,7 @@ class Runner {
       if (group_.n_to_submit() > 0) {
         group_.set_max_open(static_cast<int>(most_open_ - results_.n_held()));
         group_.submit();
-        take_news();
+        take_events();
         if (group_.n_to_submit() > 0) return false;
       } else if (!records_.empty()) {
         const std::shared_ptr<OpenRecord> record = std::move(records_.front());
@@ -126,12 +129,12 @@ class Runner {
     summary_.stopped = !records_.empty() || !inbox_->input_is_over();
     inbox_->close();
     records_.clear();
-    take_news();
+    take_events();
     std::vector<std::shared_ptr<OpenRecord>> under_way;
     for (const auto& [request, open] : open_) under_way.push_back(open.record);
     for (const std::shared_ptr<OpenRecord>& record : under_way) {
-      if (record->over ||
-          !std::ranges::all_of(record->requests, [&](size_t one) { return group_.is_waiting(one); }))
+      if (record->over || !std::ranges::all_of(record->requests,
+                                               [&](size_t one) { return group_.is_waiting(one); }))
         continue;
       summary_.stopped = true;
       drop(*record);
@@ -197,8 +200,9 @@ class Runner {
   void begin(const std::shared_ptr<OpenRecord>& record) {
     results_.begin(record);
     const size_t n_later = record->of->line->questions.size() - record->first - record->n;
-    bytes_asked_ = record->of->bytes_read - record->of->n_bytes * n_later /
-                                              std::max<size_t>(1, record->of->line->questions.size());
+    bytes_submitted_ =
+        record->of->bytes_read -
+        record->of->n_bytes * n_later / std::max<size_t>(1, record->of->line->questions.size());
     const wire::Line& line = *record->of->line;
     record->error = line.refused;
     if (record->error) return results_.end(*record);
@@ -214,26 +218,26 @@ class Runner {
     const int n = std::max(request.sampling.n, 1);  // the engine refuses less
     record->n_open += n;
     n_open_ += n;
-    asked_.answers += static_cast<uint64_t>(n);
-    asked_.most_tokens += static_cast<uint64_t>(n) *
-                          std::min(request.sampling.max_tokens, engine_.options().context);
+    submitted_.answers += static_cast<uint64_t>(n);
+    submitted_.most_tokens +=
+        static_cast<uint64_t>(n) * std::min(request.sampling.max_tokens, engine_.options().context);
     record->requests.push_back(group_.add(std::move(request)));
     open_.emplace(record->requests.back(), OpenRequest{record, record->requests.size() - 1});
   }
 
-  void take_news() {
-    for (News& news : group_.take()) hear(news);
+  void take_events() {
+    for (GroupEvent& one : group_.take()) on_event(one);
   }
 
-  void hear(News& news) {
-    const auto found = open_.find(news.request);
-    if (found == open_.end()) return;  // of a record that failed in the same news
+  void on_event(GroupEvent& one) {
+    const auto found = open_.find(one.request);
+    if (found == open_.end()) return;  // of a record that failed in the same turn
     const auto [record, index] = found->second;
-    if (news.event.error) return fail(*record, *news.event.error);
+    if (one.event.error) return fail(*record, *one.event.error);
     --n_open_;
-    ++asked_.answered;
+    ++submitted_.answered;
     --record->n_open;
-    record->completions.hear(index, std::move(*news.event.completion));
+    record->completions.add_completion(index, std::move(*one.event.completion));
     if (record->n_open > 0) return;
     for (const size_t request : record->requests) open_.erase(request);
     results_.end(*record);
@@ -269,8 +273,8 @@ class Runner {
                       .share_earlier = share(bytes_earlier_),
                       .seconds = seconds(),
                       .stats = engine_.stats().since(before_)};
-    asked_.share_of_input = share(bytes_asked_);
-    now.seconds_left = time_left(now, asked_);
+    submitted_.share_of_input = share(bytes_submitted_);
+    now.seconds_left = time_left(now, submitted_);
     options_.on_progress(now);
   }
 
@@ -288,7 +292,7 @@ class Runner {
   EngineStats before_;
   Clock::time_point start_;
   Clock::time_point last_report_ = start_;
-  Engine::Hold held_;                        // until enough is read
+  Engine::Hold held_;                                // until enough is read
   std::deque<std::shared_ptr<OpenRecord>> records_;  // read, not begun
   struct OpenRequest {
     std::shared_ptr<OpenRecord> record;
@@ -299,8 +303,8 @@ class Runner {
   int64_t most_open_ = 0;
   bool output_failed_ = false;
   uint64_t line_number_ = 0;
-  uint64_t bytes_earlier_ = 0, bytes_asked_ = 0;
-  Asked asked_;
+  uint64_t bytes_earlier_ = 0, bytes_submitted_ = 0;
+  SubmittedWork submitted_;
   bool stopping_ = false;
   RequestGroup group_;  // last: what it cancels goes before the hold
 };
@@ -308,8 +312,8 @@ class Runner {
 }  // namespace
 
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
-                               AnswerSink& output, const BatchOptions& asked) {
-  BatchOptions options = asked;
+                               AnswerSink& output, const BatchOptions& given) {
+  BatchOptions options = given;
   if (options.task == BatchTask::kEmbed) {
     Result<EmbedOptions> embed = embed_options_for(engine.model(), options.embed);
     if (!embed) return embed.error();
@@ -323,7 +327,7 @@ Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t inp
   const auto inbox = std::make_shared<Inbox>();
   Runner runner(engine, input_bytes, output, options, inbox);
   try {
-    const Reader reader(input, options, inbox);
+    const InputReader reader(input, options, inbox);
     return runner.run();
   } catch (const std::system_error& error) {
     return make_error(ErrorCode::kUnavailable, "cannot start a thread: {}", error.what());

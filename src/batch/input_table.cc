@@ -1,4 +1,4 @@
-#include "batch/table.h"
+#include "batch/input_table.h"
 
 #include <algorithm>
 
@@ -87,11 +87,11 @@ std::string written_cell(std::string_view text, char separator) {
   return cell + "\"";
 }
 
-bool Table::has(std::string_view name) const {
+bool InputTable::has(std::string_view name) const {
   return std::find(names_.begin(), names_.end(), name) != names_.end();
 }
 
-Status Table::check_names() const {
+Status InputTable::check_names() const {
   const char* expected = nullptr;
   if (task_ == BatchTask::kEmbed) {
     if (!has("text")) expected = "'text'";
@@ -114,7 +114,7 @@ Status Table::check_names() const {
 }
 
 // All at once, so that two may change their names.
-Status Table::rename(const std::map<std::string, std::string>& renamed) {
+Status InputTable::rename(const std::map<std::string, std::string>& renamed) {
   const std::vector<std::string> before = names_;
   for (const auto& [name, column] : renamed) {
     const auto found = std::find(before.begin(), before.end(), column);
@@ -126,7 +126,7 @@ Status Table::rename(const std::map<std::string, std::string>& renamed) {
   return {};
 }
 
-std::vector<std::string> Table::options() const {
+std::vector<std::string> InputTable::options() const {
   std::vector<std::string> taken;
   for (const std::string& name : names_)
     if (task_ != BatchTask::kEmbed && (is_one_of(kValues, name) || name == "stop"))
@@ -134,7 +134,7 @@ std::vector<std::string> Table::options() const {
   return taken;
 }
 
-std::vector<std::string> Table::others() const {
+std::vector<std::string> InputTable::others() const {
   std::vector<std::string> others;
   for (const std::string& name : names_)
     if (task_ == BatchTask::kEmbed ? !is_one_of(kEmbedFields, name)
@@ -144,11 +144,11 @@ std::vector<std::string> Table::others() const {
   return others;
 }
 
-Result<Table> Table::open(std::string_view first_row, char separator, BatchTask task,
-                          const std::map<std::string, std::string>& renamed) {
+Result<InputTable> InputTable::open(std::string_view first_row, char separator, BatchTask task,
+                                    const std::map<std::string, std::string>& renamed) {
   if (task == BatchTask::kRerank || task == BatchTask::kScore)
     return invalid_argument("the input is a table, expected JSON lines, which lists fit in");
-  Table table;
+  InputTable table;
   table.separator_ = separator;
   table.task_ = task;
   Result<std::vector<std::string>> names = split_row(first_row, separator);
@@ -170,7 +170,7 @@ Result<Table> Table::open(std::string_view first_row, char separator, BatchTask 
   return table;
 }
 
-Result<Json> Table::line(std::string_view row) const {
+Result<Json> InputTable::line(std::string_view row) const {
   const Result<std::vector<std::string>> cells = split_row(row, separator_);
   if (!cells) return cells.error();
   if (cells->size() != names_.size())

@@ -28,9 +28,9 @@ Result<BatchVerification> verify_batch(Engine& engine, std::istream& input,
                                        const BatchOptions& options,
                                        const std::map<AnswerKey, uint64_t>& logits_hashes) {
   const auto start = std::chrono::steady_clock::now();
-  BatchOptions asked = options;
-  asked.defaults.logits_hash = true;
-  LineParser parser(engine.model(), engine.options().context, asked);
+  BatchOptions with_hashes = options;
+  with_hashes.defaults.logits_hash = true;
+  LineParser parser(engine.model(), engine.options().context, with_hashes);
   RecordScanner scanner(input, options.format, options.task);
   BatchVerification result;
   uint64_t last_line = 0;

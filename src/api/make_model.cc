@@ -1,7 +1,8 @@
+#include "model/make_model.h"
+
 #include "base/errors.h"
 #include "engine/options.h"
 #include "kernel/weight_types.h"
-#include "model/make_model.h"
 #include "pando/make_model.h"
 #include "text/byte_tokenizer.h"
 #include "text/tokenizer.h"

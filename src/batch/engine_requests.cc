@@ -1,14 +1,14 @@
-#include "batch/asked.h"
+#include "batch/engine_requests.h"
 
 #include <utility>
 
-#include "engine/options.h"
 #include "api/prompt.h"
+#include "engine/options.h"
 
 namespace pando {
 
-Result<std::vector<Request>> asked_of(const Model& model, const EngineOptions& options,
-                                      const wire::Job& job, const wire::Question& question) {
+Result<std::vector<Request>> engine_requests(const Model& model, const EngineOptions& options,
+                                             const wire::Job& job, const wire::Question& question) {
   Result<std::vector<Request>> requests = job.requests_of(model, question);
   if (!requests) return requests;
   for (Request& request : *requests) {
@@ -21,9 +21,9 @@ Result<std::vector<Request>> asked_of(const Model& model, const EngineOptions& o
   return requests;
 }
 
-std::span<const Token> prompt_of(const wire::Question& question, const Request& asked) {
-  const std::span<const Token> tokens = asked.tokens;
-  return question.choices.empty() ? tokens : tokens.first(*asked.prompt_logprobs_from);
+std::span<const Token> prompt_of(const wire::Question& question, const Request& request) {
+  const std::span<const Token> tokens = request.tokens;
+  return question.choices.empty() ? tokens : tokens.first(*request.prompt_logprobs_from);
 }
 
 }  // namespace pando

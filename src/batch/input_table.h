@@ -48,14 +48,14 @@ std::string written_cell(std::string_view text, char separator);
 // them; the options of a line, such as max_tokens, as JSON. All others are passed through as
 // metadata. An empty cell says nothing, except in context, question and prompt. Of texts to embed
 // the fields are id, text and instruction.
-class Table {
+class InputTable {
  public:
   // Errors: kInvalidArgument for names that are missing, empty or there twice, and for a task whose
   // lines no row can hold.
   // `renamed`: names of fields, and of the columns that they are in.
-  static Result<Table> open(std::string_view first_row, char separator,
-                            BatchTask task = BatchTask::kAnswer,
-                            const std::map<std::string, std::string>& renamed = {});
+  static Result<InputTable> open(std::string_view first_row, char separator,
+                                 BatchTask task = BatchTask::kAnswer,
+                                 const std::map<std::string, std::string>& renamed = {});
 
   // Columns that are taken as options of each row, and those that come back as metadata.
   std::vector<std::string> options() const;

@@ -1,4 +1,4 @@
-// What the engine gets for a question, without an engine.
+// The requests that the engine gets for a question, made without an engine.
 #pragma once
 
 #include <span>
@@ -11,10 +11,10 @@ namespace pando {
 
 // The requests of a question as the engine takes them: their prompts are tokens. Errors: those with
 // which an engine of these options refuses it, but for what its memory decides.
-Result<std::vector<Request>> asked_of(const Model& model, const EngineOptions& options,
-                                      const wire::Job& job, const wire::Question& question);
+Result<std::vector<Request>> engine_requests(const Model& model, const EngineOptions& options,
+                                             const wire::Job& job, const wire::Question& question);
 
 // The prompt of one of these: without what is scored behind it where the question has choices.
-std::span<const Token> prompt_of(const wire::Question& question, const Request& asked);
+std::span<const Token> prompt_of(const wire::Question& question, const Request& request);
 
 }  // namespace pando

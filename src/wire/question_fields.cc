@@ -1,4 +1,4 @@
-#include "wire/answers.h"
+#include "wire/question_fields.h"
 
 #include <map>
 #include <utility>
@@ -106,7 +106,7 @@ Status check_template(const AnswerOptions& options, const std::string& context) 
 
 class AnswersReader {
  public:
-  AnswersReader(const AnswersSource& source, Job& job)
+  AnswersReader(const QuestionSource& source, Job& job)
       : source_(source),
         job_(job),
         fields_(source.json),
@@ -122,7 +122,7 @@ class AnswersReader {
     return finish();
   }
 
-  Status read(Given given) {
+  Status read(QuestionInput given) {
     read_options();
     if (!fields_.status()) return fields_.status();
     const bool has_context = given.context.has_value();
@@ -255,7 +255,7 @@ class AnswersReader {
     const AnswerOptions& options = job_.options;
     for (Question& question : job_.questions) {
       Request& request = question.request;
-      request.id = !question.id        ? job_.id
+      request.id = !question.id      ? job_.id
                    : job_.id.empty() ? *question.id
                                      : job_.id + "/" + *question.id;
       request.sampling = options.sampling;
@@ -269,7 +269,7 @@ class AnswersReader {
     return {};
   }
 
-  const AnswersSource& source_;
+  const QuestionSource& source_;
   Job& job_;
   Fields fields_;
   const WrittenOrder order_;
@@ -277,7 +277,7 @@ class AnswersReader {
   int most_tokens_ = 0;
 };
 
-Status check_only(const AnswersSource& source, bool with_asked) {
+Status check_only(const QuestionSource& source, bool with_asked) {
   std::vector<std::string_view> known(std::begin(kOptionFields), std::end(kOptionFields));
   if (with_asked) known.insert(known.begin(), std::begin(kAskedFields), std::end(kAskedFields));
   known.insert(known.end(), source.other_fields.begin(), source.other_fields.end());
@@ -288,14 +288,14 @@ Status check_only(const AnswersSource& source, bool with_asked) {
 
 }  // namespace
 
-Status check_answers_fields(const AnswersSource& source) { return check_only(source, true); }
+Status check_question_fields(const QuestionSource& source) { return check_only(source, true); }
 
-Status read_answers(const AnswersSource& source, Job& job) {
+Status read_questions(const QuestionSource& source, Job& job) {
   if (Status status = check_only(source, true); !status) return status;
   return AnswersReader(source, job).read();
 }
 
-Status read_options(const AnswersSource& source, Given given, Job& job) {
+Status read_options(const QuestionSource& source, QuestionInput given, Job& job) {
   if (Status status = check_only(source, false); !status) return status;
   return AnswersReader(source, job).read(std::move(given));
 }

@@ -12,9 +12,9 @@
 namespace pando {
 
 // Reads records until there are none, or none are wanted.
-class Reader {
+class InputReader {
  public:
-  Reader(std::istream& input, const BatchOptions& options, std::shared_ptr<Inbox> inbox)
+  InputReader(std::istream& input, const BatchOptions& options, std::shared_ptr<Inbox> inbox)
       : input_(input), inbox_(std::move(inbox)), thread_([&input, &options, inbox = inbox_] {
           try {
             RecordScanner scanner(input, options.format, options.task);
@@ -25,7 +25,7 @@ class Reader {
             inbox->end_of_input(error.what());
           }
         }) {}
-  ~Reader() {
+  ~InputReader() {
     inbox_->close();
     if (auto* file = dynamic_cast<FileInput*>(input_.rdbuf())) file->interrupt();
     thread_.join();
