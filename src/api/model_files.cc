@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/errors.h"
+#include "base/fields.h"
 #include "base/gguf_split.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
@@ -105,6 +106,17 @@ bool is_read(const fs::path& path) {
   return false;
 }
 
+void read_option(Fields& fields, const RequestOption& option, GenerationConfig& config) {
+  const nlohmann::json* value = fields.find(option.name);
+  if (value == nullptr) return;
+  const bool is_integer = std::holds_alternative<int SamplingOptions::*>(option.member);
+  if (value->is_number() && option.holds(value->get<double>()) && (!is_integer || is_whole(*value)))
+    config.options.emplace_back(&option, value->get<double>());
+  else
+    fields.refuse(option.name,
+                  fmt::format("{}{}", is_integer ? "an integer, " : "", option.expected));
+}
+
 }  // namespace
 
 Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) {
@@ -136,22 +148,12 @@ Result<GenerationConfig> read_generation_config(const fs::path& model) {
   const Result<nlohmann::json> object =
       parse_json_object({reinterpret_cast<const char*>(file->data()), file->size()}, path.string());
   if (!object) return object.error();
-  FieldReader fields(*object, path.string());
+  Fields fields(*object, path.string());
   GenerationConfig config;
   config.samples = fields.boolean("do_sample", false);
-  if (fields.find("temperature") != nullptr) config.temperature = fields.positive("temperature");
+  for (const RequestOption& option : request_options())
+    if (option.stands_in(kInConfig | kInSamplingConfig)) read_option(fields, option, config);
   constexpr int64_t kMost = INT32_MAX;
-  for (const auto& [name, out] : {std::pair{"top_p", &config.top_p}, {"min_p", &config.min_p}})
-    if (const nlohmann::json* part = fields.find(name)) {
-      if (part->is_number() && *part >= 0.0 && *part <= 1.0)
-        *out = part->get<double>();
-      else
-        fields.refuse(name, "a number in [0, 1]");
-    }
-  if (fields.find("repetition_penalty") != nullptr)
-    config.repetition_penalty = fields.positive("repetition_penalty");
-  if (fields.find("top_k") != nullptr)
-    config.top_k = static_cast<int>(fields.integer("top_k", 0, kMost));
   if (const nlohmann::json* eos = fields.find("eos_token_id")) {
     const nlohmann::json list = eos->is_array() ? *eos : nlohmann::json::array({*eos});
     for (const nlohmann::json& id : list) {

@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "pando/request_options.h"
 
 namespace pando {
 namespace {
@@ -12,31 +13,26 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kPrompts[] = {"context", "question", "prompt"};
 constexpr std::string_view kTexts[] = {"id", "instruction", "template"};
-constexpr std::string_view kValues[] = {"max_tokens",
-                                        "temperature",
-                                        "top_k",
-                                        "top_p",
-                                        "min_p",
-                                        "repetition_penalty",
-                                        "presence_penalty",
-                                        "frequency_penalty",
-                                        "seed",
-                                        "n",
-                                        "ignore_eos",
-                                        "logprobs",
-                                        "top_logprobs",
-                                        "prompt_logprobs",
-                                        "stop_token_ids",
-                                        "logit_bias",
-                                        "thinking"};
-
-constexpr std::string_view kLists[] = {"answer", "answers", "choices", "stop"};
+// Besides the options: JSON, and texts with | between them.
+constexpr std::string_view kValues[] = {"prompt_logprobs", "thinking"};
+constexpr std::string_view kLists[] = {"answer", "answers", "choices"};
 
 constexpr std::string_view kEmbedFields[] = {"id", "text", "instruction"};
 
 template <size_t N>
 bool is_one_of(const std::string_view (&names)[N], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+bool is_list_option(std::string_view name) {
+  const RequestOption* option = find_option(name, kInLine);
+  using Texts = std::vector<std::string> SamplingOptions::*;
+  return option != nullptr && std::holds_alternative<Texts>(option->member);
+}
+
+bool is_value(std::string_view name) {
+  return is_one_of(kValues, name) ||
+         (find_option(name, kInLine) != nullptr && !is_list_option(name));
 }
 
 Json texts_between_bars(const std::string& cell) {
@@ -129,7 +125,7 @@ Status InputTable::rename(const std::map<std::string, std::string>& renamed) {
 std::vector<std::string> InputTable::options() const {
   std::vector<std::string> taken;
   for (const std::string& name : names_)
-    if (task_ != BatchTask::kEmbed && (is_one_of(kValues, name) || name == "stop"))
+    if (task_ != BatchTask::kEmbed && (is_value(name) || is_list_option(name)))
       taken.push_back(name);
   return taken;
 }
@@ -137,9 +133,10 @@ std::vector<std::string> InputTable::options() const {
 std::vector<std::string> InputTable::others() const {
   std::vector<std::string> others;
   for (const std::string& name : names_)
-    if (task_ == BatchTask::kEmbed ? !is_one_of(kEmbedFields, name)
-                                   : !is_one_of(kPrompts, name) && !is_one_of(kTexts, name) &&
-                                         !is_one_of(kValues, name) && !is_one_of(kLists, name))
+    if (task_ == BatchTask::kEmbed
+            ? !is_one_of(kEmbedFields, name)
+            : !is_one_of(kPrompts, name) && !is_one_of(kTexts, name) && !is_one_of(kLists, name) &&
+                  !is_value(name) && !is_list_option(name))
       others.push_back(name);
   return others;
 }
@@ -192,9 +189,9 @@ Result<Json> InputTable::line(std::string_view row) const {
       line[name] = cell;
     } else if (name == "answer") {
       line["answers"] = {cell};
-    } else if (is_one_of(kLists, name)) {
+    } else if (is_one_of(kLists, name) || is_list_option(name)) {
       line[name] = texts_between_bars(cell);
-    } else if (is_one_of(kValues, name)) {
+    } else if (is_value(name)) {
       Result<Json> value = parse_json(cell);
       if (!value) return invalid_argument("column '{}' is '{}', expected a value", name, cell);
       line[name] = std::move(*value);

@@ -80,7 +80,7 @@ CLI::Validator size_in_bytes() {
       "SIZE", "");
 }
 
-CLI::Validator expect(const std::string& what, bool (*holds)(double)) {
+CLI::Validator expect(const std::string& what, std::function<bool(double)> holds) {
   return CLI::Validator(
       [=](std::string& text) {
         double value = 0;

@@ -114,6 +114,7 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
                .order = next_order_++,
                .max_tokens = static_cast<uint32_t>(longest(request) - n_prompt),
                .next_output = first_output(request),
+               .ends = limits_.ends,
                .completion = {.choice = choice, .prompt_tokens = static_cast<int>(n_prompt)},
                .stops = StopMatcher(request.sampling.stop)}));
   Sequence& sequence = *open.back();

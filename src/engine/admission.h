@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/loop_options.h"
 #include "engine/residency.h"
@@ -12,9 +13,10 @@ namespace pando {
 
 // What an engine can answer at all. Fixed when the engine is opened.
 struct Limits {
-  int vocab = 0;           // of the model
-  size_t kv_capacity = 0;  // tokens whose keys and values fit the memory
-  bool one_pass = false;   // keys and values are gone after a pass, so a request gets only one
+  int vocab = 0;            // of the model
+  size_t kv_capacity = 0;   // tokens whose keys and values fit the memory
+  bool one_pass = false;    // keys and values are gone after a pass, so a request gets only one
+  std::vector<Token> ends;  // tokens that end an answer, of the model and of its tokenizer
 };
 
 // What requests are let in by. All but the limits outlives the Admission.

@@ -35,9 +35,14 @@ EngineLoop::EngineLoop(LoopParts parts)
 }
 
 Limits EngineLoop::limits() const {
+  std::vector<Token> ends = parts_.end_ids;
+  if (parts_.tokenizer != nullptr)
+    ends.insert(ends.end(), parts_.tokenizer->end_tokens().begin(),
+                parts_.tokenizer->end_tokens().end());
   return {.vocab = parts_.executor->facts().vocab,
           .kv_capacity = kv_capacity(),
-          .one_pass = !parts_.executor->facts().keeps_keys};
+          .one_pass = !parts_.executor->facts().keeps_keys,
+          .ends = std::move(ends)};
 }
 
 Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
@@ -115,10 +120,7 @@ void EngineLoop::fail_step(std::span<const Share> shares, const Error& error) {
 void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
   const Token token = next.token;
   const bool drawn = !sequence.scores_prompt();
-  const Tokenizer* tokenizer = parts_.tokenizer;
-  Sequence::Taken taken = sequence.take(
-      std::move(next),
-      {parts_.end_ids, tokenizer ? tokenizer->end_tokens() : std::span<const Token>()});
+  Sequence::Taken taken = sequence.take(std::move(next));
   if (taken.finished) return finish(sequence, std::move(taken.text));
   if (drawn) sequence.tip = residency_.cache().extend(sequence.tip, token);
   const bool tells_logprob = drawn && sequence.sampling().logprobs;

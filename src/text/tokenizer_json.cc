@@ -135,7 +135,7 @@ Result<TokenizerParts> read_tokenizer_json(const std::filesystem::path& path,
   if (Status object = root.expect_object(); !object.ok()) return object.error();
   const JsonPlace model = root.at("model");
   if (Status object = model.expect_object(); !object.ok()) return object.error();
-  if (Status offered = refuse_other_features(model); !offered.ok()) return offered.error();
+  if (Status status = refuse_other_features(model); !status.ok()) return status.error();
 
   Result<Normalizer> normalizer = read_normalizer(root.at("normalizer"));
   if (!normalizer.ok()) return normalizer.error();

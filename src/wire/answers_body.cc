@@ -191,8 +191,7 @@ Result<std::unique_ptr<Body>> read_answers_body(const nlohmann::json& json,
     if (!fields.has(name)) return missing_field(name);
   if (Status status = check_lists(json); !status) return status.error();
   SamplingOptions sampling;
-  read_sampling(fields, sampling);
-  fields.tokens("stop_token_ids", sampling.stop_tokens);
+  read_sampling(fields, kInLine, sampling);
   if (!fields.status()) return fields.status().error();
   if (Status status = check_copies(json, fields, sampling); !status) return status.error();
   if (Status status = read_questions(source, *body); !status) return status.error();

@@ -16,14 +16,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of both bodies. "user", "metadata", "store", "service_tier", "prompt_cache_key",
-// "safety_identifier" and "priority" change no answer.
+// Of both bodies, besides the options. "user", "metadata", "store", "service_tier",
+// "prompt_cache_key", "safety_identifier" and "priority" change no answer.
 constexpr std::string_view kCommonFields[] = {
-    "model", "max_tokens", "temperature", "top_p", "n", "stop", "seed", "presence_penalty",
-    "frequency_penalty", "logit_bias", "logprobs", "stream", "stream_options", "user", "metadata",
-    "store", "service_tier", "prompt_cache_key", "safety_identifier", "response_format",
+    "model", "logprobs", "stream", "stream_options", "user", "metadata", "store", "service_tier",
+    "prompt_cache_key", "safety_identifier", "response_format",
     // beyond OpenAI's own
-    "top_k", "min_p", "repetition_penalty", "ignore_eos", "stop_token_ids", "skip_special_tokens",
     "add_special_tokens", "truncate_prompt_tokens", "sharing", "cache", "cache_prompt", "priority"};
 constexpr std::string_view kCompletionFields[] = {"prompt", "echo", "best_of", "suffix"};
 constexpr std::string_view kEmbeddingFields[] = {"model",
@@ -75,8 +73,8 @@ void refuse_others(Fields& fields, const Json& body, std::span<const std::string
     return std::ranges::find(names, name) != std::end(names);
   };
   for (const auto& [name, value] : body.items())
-    if (!value.is_null() && !is_in(kCommonFields, name) && !is_in(own, name) &&
-        !is_in(of_server, name))
+    if (!value.is_null() && find_option(name, kInBody) == nullptr &&
+        !is_in(kCommonFields, name) && !is_in(own, name) && !is_in(of_server, name))
       return fields.fail(blame(
           name, invalid_argument("unknown or unsupported field '{}'{}", name, hint_for(name))));
 }
@@ -117,9 +115,7 @@ class Parser {
   void read_common(std::span<const std::string_view> own) {
     refuse_others(fields_, json_, own, server_fields());
     sampling_ = rules_.sampling;
-    read_sampling(fields_, sampling_);
-    fields_.tokens("stop_token_ids", sampling_.stop_tokens);
-    fields_.flag("skip_special_tokens", sampling_.skip_special_tokens);
+    read_sampling(fields_, kInBody, sampling_);
     const Json as_text = {{"type", "text"}};
     Json format = as_text;
     fields_.object("response_format", format);
@@ -251,9 +247,7 @@ class Parser {
     if (truncates && rules_.is_batch)
       fields_.fail("truncate", json_["truncate"], "false in a batch (hint: --too-long)");
     if (truncates && truncate_ == 0) truncate_ = rules_.context;
-    sampling_ = rules_.sampling;
-    sampling_.n = 1;
-    sampling_.max_tokens = 1;  // needs no more room than the prompt
+    sampling_ = {.max_tokens = 1};  // needs no more room than the prompt
     std::string format = "float";
     fields_.text("encoding_format", format);
     body_.form.base64 = format == "base64";

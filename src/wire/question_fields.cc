@@ -19,17 +19,23 @@ using Json = nlohmann::json;
 // What is asked.
 constexpr std::string_view kAskedFields[] = {"context", "question", "questions",
                                              "prompt",  "messages", "tokens"};
-constexpr std::string_view kOptionFields[] = {
-    // how it is asked
-    "id", "instruction", "template", "thinking", "tools", "tool_choice", "documents",
-    "chat_template_kwargs", "answers", "choices", "metadata",
-    // how it is generated
-    "max_tokens", "temperature", "top_k", "top_p", "min_p", "logit_bias", "repetition_penalty",
-    "presence_penalty", "frequency_penalty", "seed", "n", "stop", "stop_token_ids", "ignore_eos",
-    "skip_special_tokens", "add_special_tokens", "truncate_prompt_tokens", "add_generation_prompt",
-    "continue_final_message",
-    // what is reported
-    "logprobs", "top_logprobs", "prompt_logprobs"};
+// How it is asked, besides the options of sampling.
+constexpr std::string_view kAskingFields[] = {"id",
+                                              "instruction",
+                                              "template",
+                                              "thinking",
+                                              "tools",
+                                              "tool_choice",
+                                              "documents",
+                                              "chat_template_kwargs",
+                                              "answers",
+                                              "choices",
+                                              "metadata",
+                                              "add_special_tokens",
+                                              "truncate_prompt_tokens",
+                                              "add_generation_prompt",
+                                              "continue_final_message",
+                                              "prompt_logprobs"};
 constexpr std::string_view kQuestionFields[] = {"id", "text", "answers", "choices", "metadata"};
 
 void read_references(Fields& fields, std::optional<std::vector<std::string>>& out) {
@@ -104,9 +110,9 @@ Status check_template(const AnswerOptions& options, const std::string& context) 
   return {};
 }
 
-class AnswersReader {
+class QuestionReader {
  public:
-  AnswersReader(const QuestionSource& source, Job& job)
+  QuestionReader(const QuestionSource& source, Job& job)
       : source_(source),
         job_(job),
         fields_(source.json),
@@ -147,9 +153,7 @@ class AnswersReader {
  private:
   void read_options() {
     AnswerOptions& options = job_.options;
-    read_sampling(fields_, options.sampling);
-    fields_.tokens("stop_token_ids", options.sampling.stop_tokens);
-    fields_.flag("skip_special_tokens", options.sampling.skip_special_tokens);
+    read_sampling(fields_, kInLine, options.sampling);
     if (bool adds = false; fields_.has("add_special_tokens")) {
       fields_.flag("add_special_tokens", adds);
       options.add_special_tokens = adds;
@@ -157,8 +161,6 @@ class AnswersReader {
     fields_.integer("truncate_prompt_tokens", most_tokens_);
     if (fields_.has("truncate_prompt_tokens") && most_tokens_ < 1)
       fields_.fail("truncate_prompt_tokens", most_tokens_, "1 or more");
-    fields_.flag("logprobs", options.sampling.logprobs);
-    fields_.integer("top_logprobs", options.sampling.top_logprobs);
     fields_.flag("thinking", options.chat_options.thinking);
     read_chat_options(fields_, order_, options.chat_options);
     fields_.flag("prompt_logprobs", options.prompt_logprobs);
@@ -278,7 +280,9 @@ class AnswersReader {
 };
 
 Status check_only(const QuestionSource& source, bool with_asked) {
-  std::vector<std::string_view> known(std::begin(kOptionFields), std::end(kOptionFields));
+  std::vector<std::string_view> known(std::begin(kAskingFields), std::end(kAskingFields));
+  for (const RequestOption& option : request_options())
+    if (option.stands_in(kInLine)) known.emplace_back(option.name);
   if (with_asked) known.insert(known.begin(), std::begin(kAskedFields), std::end(kAskedFields));
   known.insert(known.end(), source.other_fields.begin(), source.other_fields.end());
   Fields fields(source.json);
@@ -292,12 +296,12 @@ Status check_question_fields(const QuestionSource& source) { return check_only(s
 
 Status read_questions(const QuestionSource& source, Job& job) {
   if (Status status = check_only(source, true); !status) return status;
-  return AnswersReader(source, job).read();
+  return QuestionReader(source, job).read();
 }
 
 Status read_options(const QuestionSource& source, QuestionInput given, Job& job) {
   if (Status status = check_only(source, false); !status) return status;
-  return AnswersReader(source, job).read(std::move(given));
+  return QuestionReader(source, job).read(std::move(given));
 }
 
 }  // namespace pando::wire

@@ -2,6 +2,7 @@
 // fields that it has.
 #pragma once
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "model/config.h"
 #include "model/rope_config.h"
@@ -20,6 +21,6 @@ struct DecoderFields {
 
 // Reads sizes, norms, rotation, embeddings and special tokens. Sets the number of layers. Refuses
 // every field that would change the computation in a way that is not supported.
-void read_decoder(FieldReader& fields, const DecoderFields& usual, ModelConfig& config);
+void read_decoder(Fields& fields, const DecoderFields& usual, ModelConfig& config);
 
 }  // namespace pando::model

@@ -10,7 +10,7 @@
 namespace pando::model {
 namespace {
 
-void read(FieldReader& fields, ModelConfig& config) {
+void read(Fields& fields, ModelConfig& config) {
   read_decoder(fields, {.kv_heads_as_heads = true, .attention_bias = true}, config);
   refuse_window(fields, config);
 }

@@ -10,7 +10,7 @@
 namespace pando::model {
 namespace {
 
-void read(FieldReader& fields, ModelConfig& config) {
+void read(Fields& fields, ModelConfig& config) {
   read_decoder(fields, {}, config);
   read_window(fields, /*absent=*/4096, config);
 }

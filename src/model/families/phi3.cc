@@ -14,7 +14,7 @@ namespace {
 // What the first files call longrope.
 constexpr std::array<std::string_view, 2> kLongRopeNames = {"su", "yarn"};
 
-void read(FieldReader& fields, ModelConfig& config) {
+void read(Fields& fields, ModelConfig& config) {
   read_decoder(fields,
                {.kv_heads_as_heads = true,
                 .rms_eps = 1e-5,

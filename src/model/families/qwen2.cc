@@ -11,7 +11,7 @@ namespace {
 
 void fix(ModelConfig& config) { config.qkv_bias = true; }
 
-void read(FieldReader& fields, ModelConfig& config) {
+void read(Fields& fields, ModelConfig& config) {
   read_decoder(fields, {}, config);
   read_layer_windows(fields, /*absent=*/4096, config);
 }

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "model/config.h"
 
 namespace pando::model {
@@ -12,11 +12,11 @@ namespace pando::model {
 // `sliding_window` means no window. An absent one means `absent` tokens, 0 for no window.
 //
 // Refuses any window.
-void refuse_window(FieldReader& fields, const ModelConfig& config);
+void refuse_window(Fields& fields, const ModelConfig& config);
 // Gives the window to every layer.
-void read_window(FieldReader& fields, int absent, ModelConfig& config);
+void read_window(Fields& fields, int absent, ModelConfig& config);
 // Gives it to the layers that use_sliding_window, max_window_layers and layer_types name.
-void read_layer_windows(FieldReader& fields, int absent, ModelConfig& config);
+void read_layer_windows(Fields& fields, int absent, ModelConfig& config);
 
 // Write what read_window and read_layer_windows read.
 void write_window(const ModelConfig& config, nlohmann::ordered_json& object);
