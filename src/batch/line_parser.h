@@ -39,8 +39,8 @@ class LineParser {
   Status check_ids(const wire::Line& line);
   Status open_table(const InputRecord& record);
   // Of what is answered all the same.
-  void tell(const InputRecord& record, const std::string& message) const;
-  void tell_of_references(const InputRecord& record, const wire::Line& line) const;
+  void warn(const InputRecord& record, const std::string& message) const;
+  void warn_of_references(const InputRecord& record, const wire::Line& line) const;
 
   const Model& model_;
   int context_;

@@ -140,10 +140,10 @@ class BatchRun {
     BatchOptions batch = o_.batch;
     batch.stop = &stop.flag();
     ProgressLine progress(quiet, nouns_.outputs);
-    EngineStats told;
+    EngineStats printed;
     bool said_so = false;
     batch.on_progress = [&](const BatchProgress& now) {
-      if (o_.verbose) tell_of_memory(now.stats, told, (*engine)->options().kv_memory);
+      if (o_.verbose) print_memory(now.stats, printed, (*engine)->options().kv_memory);
       if (now.stopping && now.answers_open > 0 && !std::exchange(said_so, true)) {
         progress.clear();
         print_stderr(
@@ -182,7 +182,7 @@ class BatchRun {
         end_as_by_sigpipe();
       return report_error(summary.error().message);
     }
-    if (o_.verbose) tell_of_memory(summary->stats, told, (*engine)->options().kv_memory);
+    if (o_.verbose) print_memory(summary->stats, printed, (*engine)->options().kv_memory);
     record.summary = *summary;
     signal_ = stop.signal();
     options_ = (*engine)->options();
@@ -207,10 +207,10 @@ class BatchRun {
     return code;
   }
 
-  // What happened since it was told last.
-  static void tell_of_memory(const EngineStats& now, EngineStats& told, size_t kv_memory) {
-    const uint64_t n_evicted = now.evicted_pages - told.evicted_pages,
-                   n_preempted = now.preemptions - told.preemptions;
+  // What happened since it was printed last.
+  static void print_memory(const EngineStats& now, EngineStats& printed, size_t kv_memory) {
+    const uint64_t n_evicted = now.evicted_pages - printed.evicted_pages,
+                   n_preempted = now.preemptions - printed.preemptions;
     const double megabytes = 1e-6 * static_cast<double>(kv_memory);
     if (n_evicted > 0)
       print_stderr(
@@ -222,7 +222,7 @@ class BatchRun {
           "preempted: {} answers, the youngest, because older ones need their memory for keys "
           "and values; they go on later (hint: a larger --kv-memory)\n",
           n_preempted);
-    told = now;
+    printed = now;
   }
 
   int stopped(const RunRecord& run) const {

@@ -118,7 +118,7 @@ class Server::Impl {
       threads.reserve(static_cast<size_t>(options_.io_threads));
       for (int i = 1; i < options_.io_threads; ++i) threads.emplace_back(serve);
     } catch (const std::exception& error) {  // no thread, or no memory: with those that are there
-      tell("serves with fewer threads for connections", error);
+      log_error("serves with fewer threads for connections", error);
     }
     serve();
     for (std::thread& thread : threads) thread.join();
@@ -139,7 +139,7 @@ class Server::Impl {
           co_await accept_one();
         } catch (const std::exception& error) {  // no file descriptors, for example
           if (!acceptor_.is_open()) break;
-          tell("cannot take a connection, tries again", error);
+          log_error("cannot take a connection, tries again", error);
           pause = kTryAgain;
         }
       }
@@ -166,12 +166,12 @@ class Server::Impl {
         context_.run();
         is_over = true;
       } catch (const std::exception& error) {
-        tell("goes on after an error", error);
+        log_error("goes on after an error", error);
       }
     }
   }
 
-  void tell(const char* what, const std::exception& error) noexcept {
+  void log_error(const char* what, const std::exception& error) noexcept {
     try {
       const auto* of_system = dynamic_cast<const boost::system::system_error*>(&error);
       service_.log(fmt::format("{}: {}", what,
