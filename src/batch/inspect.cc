@@ -8,12 +8,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/model_parts.h"
 #include "base/errors.h"
-#include "batch/asked.h"
+#include "batch/engine_requests.h"
 #include "batch/line_parser.h"
 #include "batch/passages.h"
 #include "cache/prefix_tree.h"
-#include "api/model_parts.h"
+#include "text/stream_decoder.h"
 #include "text/tokenizer.h"
 
 namespace pando {
@@ -117,16 +118,16 @@ class Inspector {
  private:
   // An error where the engine would have one.
   Status add(const wire::Line& line, const wire::Question& question) {
-    const Result<std::vector<Request>> asked = asked_of(model_, engine_, line, question);
-    if (!asked) return asked.error();
-    const std::span<const Token> prompt = prompt_of(question, asked->front());
+    const Result<std::vector<Request>> requests = engine_requests(model_, engine_, line, question);
+    if (!requests) return requests.error();
+    const std::span<const Token> prompt = prompt_of(question, requests->front());
     const uint64_t n = prompt.size();
     ++found_.prompts;
     found_.prompt_tokens += n;
     found_.longest_prompt = std::max(found_.longest_prompt, n);
-    const SamplingOptions& sampling = asked->front().sampling;
+    const SamplingOptions& sampling = requests->front().sampling;
     found_.prompt_keys += keys_seen_(0, n);
-    if (question.choices.empty() && asked->front().pooling == Pooling::kNone) {
+    if (question.choices.empty() && requests->front().pooling == Pooling::kNone) {
       const uint64_t n_tokens = std::min<uint64_t>(sampling.max_tokens, engine_.context - n);
       const auto n_answers = static_cast<uint64_t>(sampling.n);
       found_.answers += n_answers;

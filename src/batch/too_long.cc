@@ -6,8 +6,8 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
 #include "api/prompt.h"
+#include "base/json.h"
 
 namespace pando {
 namespace {
@@ -111,8 +111,8 @@ void fit_context(const Fitter& fitter, TooLong policy, wire::Job& job) {
   if (n_tokens <= room || room < kLeastRoom) return;
   if (policy == TooLong::kTruncateMiddle) {
     job.contexts[0] = fitter.without_middle(job.contexts[0], room);
-    job.cut = fmt::format("the context of {} tokens is cut to {}: its middle is left out",
-                           n_tokens, fitter.length(job.contexts[0]));
+    job.cut = fmt::format("the context of {} tokens is cut to {}: its middle is left out", n_tokens,
+                          fitter.length(job.contexts[0]));
     return;
   }
   const std::string whole = std::move(job.contexts[0]);
@@ -131,8 +131,8 @@ void fit_context(const Fitter& fitter, TooLong policy, wire::Job& job) {
       question.request.id += fmt::format("/{}", part);
       job.questions.push_back(std::move(question));
     }
-  job.cut = fmt::format("the context of {} tokens is split into {} parts", n_tokens,
-                         job.contexts.size());
+  job.cut =
+      fmt::format("the context of {} tokens is split into {} parts", n_tokens, job.contexts.size());
 }
 
 void fit_prompt(const Fitter& fitter, wire::Question& question) {

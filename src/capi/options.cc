@@ -107,7 +107,7 @@ Result<EngineOptions> read_engine_options(std::string_view text) {
   return checked(fields, std::move(options));
 }
 
-Result<Json> read_asking_json(std::string_view text, AnswerOptions& defaults) {
+Result<Json> read_question_json(std::string_view text, AnswerOptions& defaults) {
   constexpr const char* kSource = "options";
   Result<Json> json = read_object(text, kSource);
   if (!json) return json.error();
@@ -117,7 +117,7 @@ Result<Json> read_asking_json(std::string_view text, AnswerOptions& defaults) {
   return checked(fields, std::move(*json));
 }
 
-std::span<const std::string_view> asking_flags() {
+std::span<const std::string_view> question_flags() {
   static constexpr std::string_view kFlags[] = {"chat", "logits_hash"};
   return kFlags;
 }

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "cli/hub_cache.h"
-#include "cli/say.h"
+#include "cli/print_stderr.h"
 #include "pando/model_files.h"
 
 namespace pando::cli {
@@ -168,7 +168,7 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
                           .chat_template = arguments.chat_template,
                           .threads = arguments.engine.threads});
   if (!model) return model;
-  for (const std::string& warning : (*model)->info().warnings) say("pando: {}\n", warning);
+  for (const std::string& warning : (*model)->info().warnings) print_stderr("pando: {}\n", warning);
   return model;
 }
 
@@ -177,11 +177,12 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments, bool quiet) {
   const auto n_processors = static_cast<int>(std::thread::hardware_concurrency());
   if (n_processors > 0 && arguments.engine.threads > n_processors)
-    say("pando: --threads is {} on {} processors: more threads than these gain "
+    print_stderr(
+        "pando: --threads is {} on {} processors: more threads than these gain "
         "nothing\n",
         arguments.engine.threads, n_processors);
   if (arguments.model.empty() && !quiet)
-    say("pando: no --model is given: the demo model is taken\n");
+    print_stderr("pando: no --model is given: the demo model is taken\n");
   return load(arguments, weight_type_of(arguments.weights).value_or(WeightType::kAsStored));
 }
 

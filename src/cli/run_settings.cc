@@ -1,3 +1,5 @@
+#include "cli/run_settings.h"
+
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -6,8 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/answer_options.h"
-#include "cli/run_options.h"
-#include "cli/say.h"
+#include "cli/print_stderr.h"
 #include "pando/model_files.h"
 #include "pando/sharing.h"
 #include "pando/version.h"
@@ -83,7 +84,7 @@ Status take_generation_config(RunOptions& o) {
   const Result<std::string> said =
       apply_generation_config(*path, o.given, o.batch.defaults.sampling);
   if (!said) return said.error();
-  say("pando: {}\n", *said);
+  print_stderr("pando: {}\n", *said);
   return {};
 }
 

@@ -18,7 +18,7 @@
 #include "cli/line_writer.h"
 #include "cli/model_options.h"
 #include "cli/notify.h"
-#include "cli/say.h"
+#include "cli/print_stderr.h"
 #include "pando/step_costs.h"
 #include "serve/server.h"
 
@@ -92,21 +92,23 @@ Status learn_steps(const Model& model, EngineOptions& options) {
   if (options.policy == "fcfs" && options.step_budget == 0) return {};
   const std::filesystem::path folder = cache_directory();
   Result<MeasuredSteps> steps = saved_steps(folder, model, options, kSeconds, [] {
-    say("pando: measuring how long steps take, for about {} s (a large model: {} s)\n", kSeconds,
-        MeasuredSteps::kMostTimes * kSeconds);
+    print_stderr("pando: measuring how long steps take, for about {} s (a large model: {} s)\n",
+                 kSeconds, MeasuredSteps::kMostTimes * kSeconds);
   });
   if (!steps) return steps.error();
-  say("pando: {}\n", steps->in_words());
+  print_stderr("pando: {}\n", steps->in_words());
   const bool kept = !steps->file.empty();
   if (!kept)
-    say("pando: {} cannot be written; the next start will measure again\n", folder.string());
+    print_stderr("pando: {} cannot be written; the next start will measure again\n",
+                 folder.string());
   if (steps->disturbed())
-    say("pando: {}{}\n",
-        steps->n_repeats < MeasuredSteps::kFewestRepeats ? "too few steps were repeated"
-                                                         : "other work disturbed them",
-        kept ? "; the next start will measure them again" : "");
+    print_stderr("pando: {}{}\n",
+                 steps->n_repeats < MeasuredSteps::kFewestRepeats ? "too few steps were repeated"
+                                                                  : "other work disturbed them",
+                 kept ? "; the next start will measure them again" : "");
   else if (!steps->good())
-    say("pando: steps are predicted worse than equal ones differ, so that budgets leave more "
+    print_stderr(
+        "pando: steps are predicted worse than equal ones differ, so that budgets leave more "
         "room{}\n",
         kept
             ? fmt::format(" (hint: without {} the next start measures again)", steps->file.string())
@@ -163,21 +165,23 @@ int serve_model(ServeOptions o) {
   if (!server) return report_error(server.error().message);
   const auto chat = (*model)->render_chat(std::vector<ChatMessage>{{"user", "?"}});
   if (!chat && chat.error().code == ErrorCode::kUnsupported)
-    say("pando: chats are refused: {}\n", chat.error().message);
-  say("pando: a context of {} tokens; {:.4g} GiB for keys and values, of {} tokens\n",
-      (*engine)->options().context, static_cast<double>((*engine)->options().kv_memory) * 0x1p-30,
-      (*engine)->kv_capacity());
+    print_stderr("pando: chats are refused: {}\n", chat.error().message);
+  print_stderr("pando: a context of {} tokens; {:.4g} GiB for keys and values, of {} tokens\n",
+               (*engine)->options().context,
+               static_cast<double>((*engine)->options().kv_memory) * 0x1p-30,
+               (*engine)->kv_capacity());
   if ((*engine)->kv_capacity() < static_cast<size_t>((*engine)->options().context))
-    say("pando: prompt and answer may have {} tokens, not the context's {} (hint: a larger "
+    print_stderr(
+        "pando: prompt and answer may have {} tokens, not the context's {} (hint: a larger "
         "--kv-memory)\n",
         (*engine)->kv_capacity(), (*engine)->options().context);
   if (o.server.api_keys.empty() && !(*server)->is_local())
-    say("pando: everybody who reaches {} may ask (hint: --api-key-file)\n", o.server.host);
+    print_stderr("pando: everybody who reaches {} may ask (hint: --api-key-file)\n", o.server.host);
   // An address of IPv6 stands in brackets.
   const bool is_bare_v6 = o.server.host.find(':') != std::string::npos;
-  say("pando: serving {} at {}://{}:{}\n", fmt::join(o.server.model_names, ", "),
-      o.server.tls_key.empty() ? "http" : "https",
-      is_bare_v6 ? "[" + o.server.host + "]" : o.server.host, (*server)->port());
+  print_stderr("pando: serving {} at {}://{}:{}\n", fmt::join(o.server.model_names, ", "),
+               o.server.tls_key.empty() ? "http" : "https",
+               is_bare_v6 ? "[" + o.server.host + "]" : o.server.host, (*server)->port());
   notify("READY=1");
   (*server)->run(/*stop_on_signals=*/true);
   return kOk;

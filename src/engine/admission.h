@@ -19,13 +19,21 @@ struct Limits {
   std::vector<Token> ends;  // tokens that end an answer, of the model and of its tokenizer
 };
 
+// What requests are let in by. All but the limits outlives the Admission.
+struct AdmissionParts {
+  const EngineOptions& options;
+  Limits limits;
+  bool shares_tokens;          // the planner lets sequences share tokens
+  const Tokenizer* tokenizer;  // null: there is no text
+  const StepTiming* timing;    // null: no time is predicted
+  Residency& residency;
+  EngineStats& stats;  // tokens of requests are counted in it
+};
+
 // Used by one thread, except for check().
 class Admission {
  public:
-  // `limits` is copied; all else outlives the Admission. tokenizer and timing may be null.
-  Admission(const EngineOptions& options, const Limits& limits, bool shares_tokens,
-            const Tokenizer* tokenizer, const StepTiming* timing, Residency& residency,
-            EngineStats& stats);
+  explicit Admission(const AdmissionParts& parts);
 
   // kInvalidArgument or kTooLong for a tokenised request that can never be answered. Any thread.
   Status check(const Request& request) const;

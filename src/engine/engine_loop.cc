@@ -14,10 +14,21 @@ EngineLoop::EngineLoop(LoopParts parts)
     : parts_(std::move(parts)),
       residency_(parts_.executor->facts().n_pages, parts_.executor->facts().page_len,
                  parts_.timing.get()),
-      admission_(options(), limits(), parts_.planner->shares_tokens(), parts_.tokenizer,
-                 parts_.timing.get(), residency_, stats_),
-      runner_(options(), *parts_.planner, parts_.batcher.get(), *parts_.executor, *parts_.pool,
-              residency_, parts_.timing.get(), stats_) {
+      admission_({.options = options(),
+                  .limits = limits(),
+                  .shares_tokens = parts_.planner->shares_tokens(),
+                  .tokenizer = parts_.tokenizer,
+                  .timing = parts_.timing.get(),
+                  .residency = residency_,
+                  .stats = stats_}),
+      runner_({.options = options(),
+               .planner = *parts_.planner,
+               .batcher = parts_.batcher.get(),
+               .executor = *parts_.executor,
+               .pool = *parts_.pool,
+               .residency = residency_,
+               .timing = parts_.timing.get(),
+               .stats = stats_}) {
   const ExecutorFacts& facts = parts_.executor->facts();
   PANDO_CHECK(facts.depth >= 1 && facts.page_len == parts_.options.page_len &&
               facts.tile_len == parts_.options.tile_len);
@@ -147,7 +158,6 @@ void EngineLoop::remove_done() {
   admission_.recount(sequences_);
 }
 
-// Of free pages.
 size_t EngineLoop::ready_bytes() const {
   const PagePool& pages = residency_.pages();
   const size_t n_free_again = pages.n_touched() - pages.n_used();
@@ -182,7 +192,8 @@ EngineStats EngineLoop::stats() const {
   stats.open_tokens = admission_.open_tokens();
   for (const auto& sequence : sequences_) {
     stats.running_answers += sequence->running;
-    if (parts_.timing && sequence->completion.tokens.empty()) stats.queued_s += sequence->job.left;
+    if (parts_.timing && sequence->completion.tokens.empty())
+      stats.queued_s += sequence->scheduled.left;
   }
   stats.kv_bytes = parts_.executor->kv_bytes(residency_.pages().n_used());
   const ExecutorFacts& facts = parts_.executor->facts();

@@ -93,12 +93,6 @@ Status check_packing(const PackingOptions& packing) {
 
 }  // namespace
 
-const char* finish_reason_name(FinishReason reason) {
-  return reason == FinishReason::kStop      ? "stop"
-         : reason == FinishReason::kContext ? "context"
-                                            : "length";
-}
-
 DType kv_dtype(KvType type) {
   switch (type) {
     case KvType::kF32:

@@ -10,6 +10,7 @@
 #include "engine/stop_matcher.h"
 #include "pando/engine.h"
 #include "schedule/batcher.h"
+#include "text/stream_decoder.h"
 #include "text/tokenizer.h"
 
 namespace pando {
@@ -38,7 +39,7 @@ struct Sequence {
   Completion completion;                 // so far
   std::optional<StreamDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
-  Job job;  // where time is predicted
+  ScheduledRequest scheduled;  // where time is predicted
 
   const SamplingOptions& sampling() const { return request->request.sampling; }
   std::span<const Token> prompt() const { return request->request.tokens; }

@@ -212,7 +212,7 @@ class Parser {
     const WrittenOrder order(rules_.text);
     read_chat_options(fields_, order, request.chat);
     if (!fields_.status()) return;
-    if (!fields_.has("messages")) return fields_.fail(lacks("messages"));
+    if (!fields_.has("messages")) return fields_.fail(missing_field("messages"));
     Result<std::vector<ChatMessage>> messages = parse_messages(json_["messages"], order);
     if (!messages) return fields_.fail(messages.error());
     request.messages = std::move(*messages);
@@ -293,7 +293,7 @@ class Parser {
 
   // A text, tokens, or a list of either: one request each.
   void read_prompts(const char* name) {
-    if (!fields_.has(name)) return fields_.fail(lacks(name));
+    if (!fields_.has(name)) return fields_.fail(missing_field(name));
     const Json& prompt = json_[name];
     const bool is_list = prompt.is_array() && !prompt.empty() && !prompt[0].is_number();
     if (is_list && prompt.size() > rules_.most_prompts) {
@@ -346,7 +346,8 @@ const char* prompt_field(Endpoint endpoint) {
   return "";
 }
 
-Result<OpenAiRequest> parse_openai_request(Endpoint endpoint, const Json& json, const OpenAiRules& rules) {
+Result<OpenAiRequest> parse_openai_request(Endpoint endpoint, const Json& json,
+                                           const OpenAiRules& rules) {
   if (!json.is_object())
     return invalid_argument("the body is {}, expected an object", found_text(json));
   return Parser(json, rules).parse(endpoint);

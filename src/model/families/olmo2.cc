@@ -3,6 +3,7 @@
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
+#include "model/families/windows.h"
 #include "model/gguf_translator.h"
 
 namespace pando::model {

@@ -1,9 +1,8 @@
-// Sliding windows in a config.json (decoder_fields.h).
+#include "model/families/windows.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "model/families/decoder_fields.h"
 
 namespace pando::model {
 namespace {
