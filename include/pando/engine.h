@@ -18,6 +18,9 @@ namespace pando {
 // What keys and values are stored as.
 enum class KvType { kF32, kF16, kBF16, kInt8 };
 
+// Bytes that the keys and values of one token take, in all layers.
+size_t kv_bytes_per_token(const Model& model, KvType type);
+
 // What is fixed when an engine is opened.
 struct EngineOptions {
   std::string sharing = "tree";   // planner, and its options: see sharing.h

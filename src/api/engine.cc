@@ -18,6 +18,7 @@
 #include "base/errors.h"
 #include "base/thread_priority.h"
 #include "engine/options.h"
+#include "kernel/kv_layout.h"
 
 namespace pando {
 
@@ -215,6 +216,15 @@ class Engine::Impl {
   std::vector<RequestId> waiting_;  // as of the last step, and those taken since, ascending
   std::thread thread_;
 };
+
+size_t kv_bytes_per_token(const Model& model, KvType type) {
+  const model::ModelConfig& config = model.parts().weights.config;
+  const kernel::KvShape shape{.type = kv_dtype(type),
+                              .n_layers = config.n_layers(),
+                              .n_kv_heads = config.n_kv_heads,
+                              .head_dim = config.head_dim};
+  return shape.page_bytes() / static_cast<size_t>(shape.page_len);
+}
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;

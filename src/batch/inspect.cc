@@ -47,17 +47,16 @@ class KeysSeen {
 
 class Inspector {
  public:
-  Inspector(const Model& model, int context, const BatchOptions& options)
+  Inspector(const Model& model, const EngineOptions& engine, const BatchOptions& options)
       : model_(model),
         options_(options),
         passages_(model),
         keys_seen_(model.parts().weights.config.layers) {
-    engine_.context = context;
+    engine_.context = engine.context;
     const model::ModelConfig& config = model.parts().weights.config;
     found_.flops_per_token = 2.0 * static_cast<double>(model.info().n_parameters);
     found_.flops_per_key = 4.0 * config.n_layers() * config.n_heads * config.head_dim;
-    found_.kv_bytes =
-        uint64_t{2} * sizeof(uint16_t) * config.n_layers() * config.n_kv_heads * config.head_dim;
+    found_.kv_bytes = kv_bytes_per_token(model, engine.kv_type);
   }
 
   const char* place = "line";  // what the input's lines are called
@@ -179,11 +178,11 @@ class Inspector {
 
 }  // namespace
 
-Result<Inspection> inspect_batch(const Model& model, int context, std::istream& input,
-                                 const BatchOptions& options) {
+Result<Inspection> inspect_batch(const Model& model, const EngineOptions& engine,
+                                 std::istream& input, const BatchOptions& options) {
   RecordScanner scanner(input, options.format, options.task);
-  LineParser parser(model, context, options);
-  Inspector inspector(model, context, options);
+  LineParser parser(model, engine.context, options);
+  Inspector inspector(model, engine, options);
   while (const std::optional<InputRecord> record = scanner.next()) {
     inspector.place = record->place();
     const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record);

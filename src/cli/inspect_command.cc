@@ -172,7 +172,9 @@ int inspect(InspectOptions& o) {
                            o.run.verbose);
   options.on_problem = [&](const std::string& message) { messages.add(message); };
   std::istream stream(&input);
-  const Result<Inspection> inspection = inspect_batch(**model, *context, stream, options);
+  EngineOptions engine = engine_options(o.run.model);
+  engine.context = *context;
+  const Result<Inspection> inspection = inspect_batch(**model, engine, stream, options);
   messages.end();
   if (!inspection) return report_error(inspection.error().message);
   std::optional<PredictedTime> time;
