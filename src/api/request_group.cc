@@ -202,7 +202,7 @@ void RequestGroup::cancel_all() {
     shared_->events.clear();
     in_engine.swap(shared_->in_engine);
     shared_->is_told = false;  // of this
-    if (shared_->on_news) shared_->tell();
+    if (shared_->on_events) shared_->tell();
   }
   for (const auto& [index, id] : in_engine) engine_.cancel(id);
 }
