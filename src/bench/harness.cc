@@ -103,15 +103,6 @@ std::vector<size_t> parts_of(uint64_t free, std::vector<size_t> wanted) {
   return wanted;
 }
 
-size_t kv_bytes_per_token(const Model& model, KvType type) {
-  const model::ModelConfig& config = model.parts().weights.config;
-  const kernel::KvShape shape{.type = kv_dtype(type),
-                              .n_layers = config.n_layers(),
-                              .n_kv_heads = config.n_kv_heads,
-                              .head_dim = config.head_dim};
-  return shape.page_bytes() / shape.page_len;
-}
-
 const Sample& Lane::sample(size_t i) const {
   if (i >= samples.size())
     throw BenchmarkError(make_error(ErrorCode::kUnavailable, "{}: {}", name,

@@ -92,8 +92,6 @@ bool shares_tokens(const std::string& sharing);
 // What each gets of what it wants, in bytes: where `free` is not enough, equal parts of what those
 // leave that want less.
 std::vector<size_t> parts_of(uint64_t free, std::vector<size_t> wanted);
-// Of a model's keys and values, over all layers.
-size_t kv_bytes_per_token(const Model& model, KvType type);
 
 // What a contestant did in every repetition; nothing where it could not (too little memory).
 struct Lane {

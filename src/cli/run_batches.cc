@@ -282,7 +282,7 @@ class BatchRun {
 
   RunOptions o_;
   TaskNouns nouns_ = nouns_of(o_.batch.task);
-  FirstAnswers shown_{o_.show, o_.batch.ordered};
+  FirstAnswers first_answers_{o_.show, o_.batch.ordered};
   std::optional<Comparison> comparison_;
   Hashes hashes_;          // of the first run's logits, for verifying
   int signal_ = 0;         // that stopped a run
