@@ -35,8 +35,8 @@ class Problems {
   void end() {
     for (const auto& [words, kind] : kinds_)
       if (kind.n > kFirst)
-        say_(fmt::format("and {} more {} (hint: --verbose says all), the last: {}", kind.n - kFirst,
-                         words.empty() ? "of other kinds" : "like it", kind.last));
+        say_(fmt::format("and {} more {} (hint: --verbose shows all), the last: {}",
+                         kind.n - kFirst, words.empty() ? "of other kinds" : "like it", kind.last));
     kinds_.clear();
   }
 

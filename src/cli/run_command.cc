@@ -39,16 +39,18 @@ class RunCommand {
     FileInput input;
     if (Status status = input.open(o_.input); !status) return report_error(status.error().message);
     if ((!o_.compare.empty() || o_.verify > 0) && !input.is_regular())
-      return usage(fmt::format("{} reads the input twice: expected a file for --input, not a pipe",
+      return usage(fmt::format("{} reads the input twice, expected a file for --input, not a pipe",
                                o_.compare.empty() ? "verifying" : "--compare"));
     if (same_file(o_.input, o_.output) || same_file(o_.input, o_.report))
-      return usage(fmt::format("'{}' is the input, expected another file to write to", o_.input));
+      return usage(
+          fmt::format("'{}' is the input, expected a different file to write to", o_.input));
     const bool exact =
         is_exact(o_.model.engine.sharing) && (o_.compare.empty() || is_exact(o_.compare));
     if (!o_.compare.empty()) comparison_.emplace(o_.batch.task, exact);
     if (o_.verify > 0 && !exact)
-      return usage(fmt::format("verifying compares every bit, which '{}' does not keep",
-                               o_.model.engine.sharing));
+      return usage(
+          fmt::format("verifying compares every bit, but sharing '{}' does not keep every bit",
+                      o_.model.engine.sharing));
     OutputFile output, report;
     if (Status status = output.open(o_.output); !status)
       return report_error(status.error().message);
@@ -60,7 +62,7 @@ class RunCommand {
         return report_error(status.error().message);
       if (same_file(o_.output, o_.report))
         return usage(
-            fmt::format("'{}' is the output, expected another file for the report", o_.report));
+            fmt::format("'{}' is the output, expected a different file for the report", o_.report));
     }
     if (Status status = take_generation_config(o_); !status)
       return report_error(status.error().message);
@@ -104,12 +106,12 @@ class RunCommand {
                                 (!asked.normalise && !e.normalise.value_or(true)) ||
                                 (!asked.prompt && !e.prompt.value_or("").empty());
       if (files_decide && !o_.quiet)
-        say("pando: as the model's files say, vectors are of {}, {}{}\n",
+        say("pando: settings from the model's files: {}, {}{}\n",
             e.pooling == Pooling::kMean ? "the mean over a text's tokens" : "a text's last token",
-            e.normalise.value_or(true) ? "of length 1" : "not scaled",
-            e.prompt.value_or("").empty() ? ""
-                                          : fmt::format("; {} stands before each text",
-                                                        found_text(nlohmann::json(*e.prompt))));
+            e.normalise.value_or(true) ? "scaled to length 1" : "not scaled",
+            e.prompt.value_or("").empty()
+                ? ""
+                : fmt::format("; {} before each text", found_text(nlohmann::json(*e.prompt))));
     }
     if (o_.batch.task == BatchTask::kRerank)  // any pair shows whether yes and no are two answers
       if (auto pair = rerank_requests(model, o_.batch.rerank, "a", "b"); !pair) return pair.error();
@@ -143,8 +145,8 @@ class RunCommand {
       if (o_.verbose) tell_of_memory(now.stats, told, (*engine)->options().kv_memory);
       if (now.stopping && now.answers_open > 0 && !std::exchange(said_so, true)) {
         progress.clear();
-        say("pando: stopping; {} {} that are under way are finished first (hint: a second signal "
-            "ends at once)\n",
+        say("pando: stopping after {} {} in progress are finished (hint: a second signal stops at "
+            "once)\n",
             now.answers_open, words_.outputs);
       }
       progress.update(now);
@@ -192,7 +194,8 @@ class RunCommand {
     const int code = answers.n_left_out > 0 ? kIncomplete : kOk;
     if (!answers.summary) {
       if (!o_.report.empty() && !o_.quiet)
-        say("pando: its journal has no summary, so that no report can be written\n");
+        say("pando: no report is written, because the journal of the finished run has no "
+            "summary\n");
       return code;
     }
     record.summary = *answers.summary;
@@ -209,12 +212,12 @@ class RunCommand {
                    n_preempted = now.preemptions - told.preemptions;
     const double megabytes = 1e-6 * static_cast<double>(kv_memory);
     if (n_evicted > 0)
-      say("evicted: {} pages, those used least recently, because the memory for keys and "
-          "values ({:.1f} MB) is full\n",
+      say("evicted: {} pages, the least recently used, because the memory for keys and values "
+          "({:.1f} MB) is full\n",
           n_evicted, megabytes);
     if (n_preempted > 0)
-      say("preempted: {} answers, the youngest, because older ones need their memory for keys "
-          "and values; they go on later (hint: a larger --kv-memory)\n",
+      say("preempted: {} answers, the youngest, because older ones need the memory for keys and "
+          "values; they resume later (hint: a larger --kv-memory)\n",
           n_preempted);
     told = now;
   }
@@ -225,7 +228,7 @@ class RunCommand {
     const bool is_file = std::filesystem::is_regular_file(o_.output, error);
     const char* hint = !is_file || o_.verify > 0 || !o_.compare.empty()
                            ? ""
-                           : "; the same command with --resume goes on";
+                           : "; run the same command with --resume to continue";
     say("pando: stopped after {}{}\n", counted(s.answers + s.earlier, words_.outputs), hint);
     return 128 + signal_;
   }
@@ -237,7 +240,7 @@ class RunCommand {
     const BatchSummary& s = first.summary;
     say("{}", score_table(first));
     if (s.group_by != o_.batch.group_by)
-      say("scores are by {}, as the run that finished was asked\n",
+      say("scores are grouped by {}, as in the finished run\n",
           s.group_by.empty() ? "no field" : "'" + s.group_by + "'");
     else if (!o_.batch.group_by.empty() && s.scores.groups().empty())
       say("no scored answer has '{}' in its metadata\n", o_.batch.group_by);
@@ -246,8 +249,8 @@ class RunCommand {
       say("left out: {} bad lines, {} failed, {} too long; lines cut: {}\n", s.bad_lines,
           s.failed - s.too_long, s.skipped + s.too_long, s.cut);
     if (s.too_long > 0 && o_.batch.too_long == TooLong::kError)
-      say("(hint: --too-long skip counts what is too long as done, truncate-middle{} it fit)\n",
-          o_.batch.task == BatchTask::kAnswer ? " and split make" : " makes");
+      say("(hint: --too-long skip counts them as done; --too-long truncate-middle{} them fit)\n",
+          o_.batch.task == BatchTask::kAnswer ? " or split makes" : " makes");
     if (!comparison_) return;
     if (s.answers == 0 || s.stopped)
       return say("nothing to compare: {}\n",
@@ -258,7 +261,7 @@ class RunCommand {
         second.sharing, second.summary.seconds / s.seconds, words_.inputs,
         fewer < 1 ? 1 / fewer : fewer, fewer < 1 ? "as many" : "fewer",
         std::min(s.seconds, second.summary.seconds) < kLeastTimed
-            ? " (too short a run to tell the speed)"
+            ? " (the run is too short to measure speed)"
             : "");
     say("{}\n", comparison_->text());
   }

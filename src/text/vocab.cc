@@ -72,8 +72,9 @@ Result<std::vector<Merge>> merges_of_results(const std::vector<RankedText>& text
       merges.push_back({left->second, right->second, text.id, text.rank});
     }
     if (merges.size() > most_merges(texts.size())) {
-      return unsupported("'{}': {} pieces are put together in more than {} ways, expected fewer",
-                         file, texts.size(), most_merges(texts.size()));
+      return unsupported(
+          "'{}': {} pieces can be built in more than {} ways from two others, expected fewer", file,
+          texts.size(), most_merges(texts.size()));
     }
   }
   return merges;
@@ -97,7 +98,7 @@ Result<Vocab> read_vocab(const JsonPlace& place) {
     }
     const Token id = value.get<Token>();
     if (!vocab.add(text, id)) {
-      return place.at(text).wrong(fmt::format("an id of its own ({} is '{}')", id, vocab.text(id)));
+      return place.at(text).wrong(fmt::format("an unused id ({} is '{}')", id, vocab.text(id)));
     }
   }
   if (vocab.size() == 0) return place.wrong("at least one token");
