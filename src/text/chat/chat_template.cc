@@ -32,7 +32,7 @@ LocalTime today() {
 Result<Ordered> parse_option(const std::string& text, const char* name, bool wants_array) {
   if (text.empty()) return Ordered();
   Result<Ordered> parsed = parse_ordered_json(text, LargeNumbers::kKept);
-  if (!parsed) return invalid_field(name, "is {}", parsed.error().message);
+  if (!parsed) return invalid_field(name, "is not valid: {}", parsed.error().message);
   if (wants_array ? !parsed->is_array() : !parsed->is_object())
     return invalid_field(name, "is {}, expected {}", found_text(nlohmann::json(*parsed)),
                          wants_array ? "a list" : "an object");
