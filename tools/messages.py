@@ -22,10 +22,11 @@ HELP_CALLS = {"add_option", "add_flag", "add_subcommand", "group", "footer", "de
               "App"}
 SILENT_CALLS = {"static_assert", "asm", "volatile", "find_first_of", "find_last_of", "find_first_not_of",
                 "find_last_not_of", "PANDO_CHECK", "popen", "__attribute__"}
-# Of these a single word is a message too; elsewhere a literal must read like one.
+# Of these what is not prose can be a message too; elsewhere a literal must read like one.
 ERROR_CALLS = {"invalid_argument", "invalid_field", "blame", "make_error", "not_found", "unsupported", "bad_file",
-               "io_error", "fail", "fail_here", "wrong", "refuse", "refused", "report_error", "not_offered", "runtime_error",
-               "say", "tell", "log"}
+               "io_error", "fail", "fail_here", "wrong", "refuse", "refused", "report_error", "not_offered",
+               "runtime_error", "say", "tell", "log"}
+NAME = re.compile(r"[a-z0-9_.]+")  # of a field or a value
 PROSE = re.compile(r"[A-Za-z)'}\"`,;:] +[A-Za-z('{\"`]*[A-Za-z]{2}|[a-z]{2}[,;:]? +[a-z'{(\"]|^[,;:]? [a-z]{2,}")
 
 TOKEN = re.compile(r"""
@@ -83,8 +84,9 @@ def literals_of_python(source):
         if id(node) in docstrings and isinstance(node, ast.Constant):
             return
         if isinstance(node, ast.JoinedStr):
-            yield node.lineno, "".join(part.value if isinstance(part, ast.Constant) else "{" + ast.unparse(part.value) + "}"
-                                       for part in node.values), calls
+            parts = (part.value if isinstance(part, ast.Constant) else "{" + ast.unparse(part.value) + "}"
+                     for part in node.values)
+            yield node.lineno, "".join(parts), calls
             return
         if isinstance(node, ast.Constant):
             if isinstance(node.value, str):
@@ -106,7 +108,8 @@ def is_message(text, calls):
         return False
     if PROSE.search(text):
         return True
-    return bool(calls) and calls[-1] in ERROR_CALLS and re.search(r"[a-z]{3}", text) is not None
+    is_error = bool(calls) and calls[-1] in ERROR_CALLS
+    return is_error and NAME.fullmatch(text) is None and re.search(r"[a-z]{3}", text) is not None
 
 
 def messages_of(path):

@@ -90,7 +90,7 @@ def _json(options: Mapping[str, Any]) -> bytes:
             return value.item()
         if isinstance(value, np.ndarray):
             return value.tolist()
-        raise TypeError(f"an option is of type {type(value).__name__}, expected a plain value: a string, a number, true or false, a list or a mapping")
+        raise TypeError(f"an option is of type {type(value).__name__}, expected a string, number, list or mapping")
 
     return json.dumps(options, default=plain).encode()
 

@@ -113,7 +113,8 @@ Result<std::vector<Merge>> read_merges(const JsonPlace& place, const Vocab& voca
     const auto texts = merge_texts(place.json()[i]);
     if (!texts) return place.at(i).wrong("\"left right\" or [\"left\", \"right\"]");
     if (const auto lacking = add_merge(*texts, vocab, &merges)) {
-      return place.at(i).wrong(fmt::format("tokens of the vocabulary, which lacks '{}'", *lacking));
+      return place.at(i).wrong(
+          fmt::format("tokens of the vocabulary, but '{}' is not one", *lacking));
     }
   }
   return merges;
@@ -130,8 +131,9 @@ Result<std::vector<Merge>> read_merge_list(const std::vector<std::string_view>& 
                       merges.size(), text);
     }
     if (const auto lacking = add_merge(*texts, vocab, &merges)) {
-      return bad_file("'{}': merge {} is '{}', expected tokens of the vocabulary, which lacks '{}'",
-                      file, merges.size(), text, *lacking);
+      return bad_file(
+          "'{}': merge {} is '{}', expected tokens of the vocabulary, but '{}' is not one", file,
+          merges.size(), text, *lacking);
     }
   }
   return merges;
@@ -152,8 +154,9 @@ Result<std::vector<Merge>> read_merge_lines(const std::string& text, const std::
                       number, line);
     }
     if (const auto lacking = add_merge(*texts, vocab, &merges)) {
-      return bad_file("'{}': line {} is '{}', expected tokens of the vocabulary, which lacks '{}'",
-                      file, number, line, *lacking);
+      return bad_file(
+          "'{}': line {} is '{}', expected tokens of the vocabulary, but '{}' is not one", file,
+          number, line, *lacking);
     }
   }
   return merges;
