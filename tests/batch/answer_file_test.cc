@@ -193,7 +193,7 @@ TEST_F(AnswerFileTest, WithoutAnythingToResumeARunBegins) {
 
 TEST_F(AnswerFileTest, ForeignFilesAreRefusedAndKept) {
   std::ofstream(path_) << "somebody's answers\n";
-  EXPECT_NE(refused().find("has no journal"), std::string::npos);
+  EXPECT_NE(refused().find("cannot be resumed: its journal '"), std::string::npos);
   for (const char* journal :
        {"", "not json\n", "{}\n", "{\"pando_journal\": 2, \"created\": 1}\n",
         "{\"pando_journal\":1,\"created\":1}\n", "[1]\n",

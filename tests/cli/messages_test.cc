@@ -112,7 +112,7 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   }
   EXPECT_EQ(pando("inspect m --input good.jsonl --context 100000").code, kUsage);
   expect_says(pando("inspect m --model m --input good.jsonl"), kUsage,
-              "inspect: the model is given twice, once with --model; give the option only once");
+              "inspect: the model is given twice, once with --model; give it once");
   EXPECT_EQ(pando("score --model m --threads 1 --perplexity good.jsonl --window 100000").code,
             kUsage);
 }

@@ -50,7 +50,7 @@ TEST_F(ModelSource, GenerationConfigIsUsedOnlyWhenAskedFor) {
       << asked;
   const Finished given = run_model("--model m --generation-config --temperature 0 --ignore-eos");
   EXPECT_TRUE(
-      given.says("taken: top_k 3, repetition_penalty 1.1; not used: temperature 0.5 (set by an "
+      given.says("used: top_k 3, repetition_penalty 1.1; not used: temperature 0.5 (set by an "
                  "option), end tokens"))
       << given;
   EXPECT_TRUE(run_model("--model m --generation-config --repetition-penalty 1 --min-p 0")

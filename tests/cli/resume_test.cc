@@ -125,7 +125,7 @@ TEST_F(ResumeTest, ASignalFinishesWhatIsUnderWay) {
     EXPECT_GT(lines_of("a.jsonl").size(), 0u);
     const Finished finished = pando(std::string(kCommand) + "a.jsonl --resume");
     EXPECT_EQ(finished.code, kOk) << finished;
-    EXPECT_TRUE(finished.says(" there already")) << finished;
+    EXPECT_TRUE(finished.says(" already done")) << finished;
     EXPECT_TRUE(finished.says(fmt::format("over {} answers", kQuestions / 2))) << finished;
     EXPECT_EQ(lines_of("a.jsonl"), lines_of("whole.jsonl"));
   }

@@ -80,7 +80,7 @@ TEST(DataErrorsTest, NameFileRecordAndField) {
             name + ", line 2: 'question' is 3, expected a string");
   EXPECT_EQ(message_of(name, "{\"text\": \"a\"}\n", mmlu),
             name + ", line 1: 'question' is missing, expected a string");
-  EXPECT_EQ(message_of(name, "", mmlu), name + " has no line of JSON");
+  EXPECT_EQ(message_of(name, "", mmlu), name + " has no line with JSON");
   EXPECT_NE(message_of(name, "\x1f\x8b\x08 this is no gzip", mmlu).find("cannot be unpacked"),
             std::string::npos);
   EXPECT_EQ(message_of(name, "{\"question\": \"a\"}\n", mmlu),

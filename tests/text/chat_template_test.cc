@@ -190,7 +190,7 @@ TEST(ChatTemplate, ManyKeysTakeLinearTime) {
             "10");
   EXPECT_LT(static_cast<double>(clock() - begin) / CLOCKS_PER_SEC, 4);
   EXPECT_EQ(made("").render(kUser, {.template_kwargs = R"({"a": 1, "a": 2})"}).error().message,
-            "field 'chat_template_kwargs' is 'a' appears twice, expected once");
+            "field 'chat_template_kwargs' is not valid: 'a' appears twice, expected once");
 }
 
 TEST(ChatTemplate, APartWhoseTypeIsNoText) {

@@ -272,7 +272,7 @@ TEST(GgufVocab, WhatIsNotOfferedIsNamed) {
   expect_refused(vocabulary.writer("rwkv"), ErrorCode::kUnsupported, "'rwkv'; supported: gpt2");
   GgufWriter writer = vocabulary.writer("gpt2");
   expect_refused(writer.string("tokenizer.ggml.pre", "unheard-of"), ErrorCode::kUnsupported,
-                 "'unheard-of'; offered here: a.x-4.0 afmoe");
+                 "'unheard-of'; supported: a.x-4.0 afmoe");
   expect_refused(GgufWriter(), ErrorCode::kNotFound, "'tokenizer.ggml.model' is missing");
 }
 
