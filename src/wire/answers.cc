@@ -40,7 +40,7 @@ void read_references(Fields& fields, std::optional<std::vector<std::string>>& ou
 void read_choices(Fields& fields, std::vector<std::string>& out) {
   fields.texts("choices", out);
   if (fields.has("choices") && out.empty())
-    fields.fail("choices", fields["choices"], "a list of one or more");
+    fields.fail("choices", fields["choices"], "a non-empty list");
 }
 
 void name_by_index(size_t index, Question& question) {
@@ -212,8 +212,7 @@ class AnswersReader {
     }
     const Json& questions = fields_["questions"];
     if (!questions.is_array() || questions.empty())
-      return invalid_field("questions", "is {}, expected a list of one or more",
-                           found_text(questions));
+      return invalid_field("questions", "is {}, expected a non-empty list", found_text(questions));
     for (size_t i = 0; i < questions.size(); ++i) {
       Question question = common_;
       if (Status status = read_question(questions[i], i, question); !status)

@@ -18,8 +18,8 @@ Status Bounds::add(size_t n_requests, size_t bytes_each) {
   n_bytes_ += n_requests * bytes_each;
   if (has_too_many_bytes())
     return invalid_argument(
-        "the prompts take more than {} MiB, with the texts and lists that each has a copy of, "
-        "expected fewer or shorter ones",
+        "the prompts take more than {} MiB, counting a copy of texts and lists for each prompt, "
+        "expected fewer or shorter prompts",
         most_bytes_ >> 20);
   return {};
 }

@@ -143,7 +143,7 @@ std::vector<std::string> WrittenOrder::of_each(const char* name, const nlohmann:
 Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages,
                                                 const WrittenOrder& order) {
   if (!messages.is_array() || messages.empty())
-    return invalid_field("messages", "is {}, expected a list of one or more", found_text(messages));
+    return invalid_field("messages", "is {}, expected a non-empty list", found_text(messages));
   std::vector<std::string> written(messages.size());
   if (!std::all_of(messages.begin(), messages.end(), is_plain))
     written = order.of_each("messages", messages);

@@ -148,7 +148,7 @@ Result<std::unique_ptr<Body>> read_ranking(const nlohmann::json& json, const Bod
     return invalid_field("query", "is empty, expected at least one character");
   const nlohmann::json& documents = json[asked.list_name];
   if (!documents.is_array() || documents.empty())
-    return invalid_field(asked.list_name, "is {}, expected a list of one or more",
+    return invalid_field(asked.list_name, "is {}, expected a non-empty list",
                          found_text(documents));
   if (Status status = check_count(asked.list_name, documents.size(), 2); !status)
     return status.error();

@@ -125,7 +125,7 @@ Result<std::unique_ptr<Line>> read_score_line(const Json& json, const LineContex
       !status)
     return status.error();
   if (question.choices.empty())
-    return invalid_argument("field '{}' is {}, expected a list of one or more",
+    return invalid_argument("field '{}' is {}, expected a non-empty list",
                             of_harness ? "arguments" : "continuations",
                             found_text(json[of_harness ? "arguments" : "continuations"]));
   if (fields.has("target"))

@@ -125,10 +125,9 @@ TEST(ChatLine, Thinking) {
 }
 
 TEST(ChatLine, ShapesThatAreRefused) {
-  EXPECT_EQ(refused(R"({"messages": []})"),
-            "field 'messages' is [], expected a list of one or more");
+  EXPECT_EQ(refused(R"({"messages": []})"), "field 'messages' is [], expected a non-empty list");
   EXPECT_EQ(refused(R"({"messages": "Q"})"),
-            "field 'messages' is \"Q\", expected a list of one or more");
+            "field 'messages' is \"Q\", expected a non-empty list");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q"}, "Q"]})"),
             "message 1 is \"Q\", expected an object");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user"}]})"), "message 0 has no 'content'");

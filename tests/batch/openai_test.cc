@@ -151,7 +151,7 @@ TEST(OpenAi, BadRequestsAreAnswered) {
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": [[]]})"),
             "field 'prompt[0]' is [], expected at least one token");
   EXPECT_EQ(error_of("/v1/chat/completions", R"({"messages": []})"),
-            "field 'messages' is [], expected a list of one or more");
+            "field 'messages' is [], expected a non-empty list");
   EXPECT_EQ(error_of("/v1/chat/completions",
                      R"({"messages": [{"role": "user", "content": "Q"}], "tools": [{}]})"),
             "'tools' is given, but the chat template never reads it (hint: leave it out)");

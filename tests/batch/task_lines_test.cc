@@ -147,7 +147,7 @@ TEST(RerankLines, NameWhatIsWrong) {
   const auto error = [](const char* line) { return refused(BatchTask::kRerank, line); };
   EXPECT_EQ(error(R"({"query": "Q"})"), "line 1: the line has no 'documents'");
   EXPECT_EQ(error(R"({"query": "Q", "documents": []})"),
-            "line 1: field 'documents' is [], expected a list of one or more");
+            "line 1: field 'documents' is [], expected a non-empty list");
   EXPECT_EQ(error(R"({"query": "Q", "documents": [5]})"),
             "line 1: document 0 is 5, expected a string or an object");
   EXPECT_EQ(error(R"({"query": "Q", "documents": ["D", {"id": 1}]})"),

@@ -204,9 +204,9 @@ TEST(InputLine, ShapesThatAreRefused) {
             "field 'context' needs 'questions', which the line does not have");
   EXPECT_EQ(refused(R"({"questions": ["Q"]})"), "the line has 'questions' but no 'context'");
   EXPECT_EQ(refused(R"({"context": "C", "questions": []})"),
-            "field 'questions' is [], expected a list of one or more");
+            "field 'questions' is [], expected a non-empty list");
   EXPECT_EQ(refused(R"({"context": "C", "questions": "Q"})"),
-            "field 'questions' is \"Q\", expected a list of one or more");
+            "field 'questions' is \"Q\", expected a non-empty list");
   for (const char* other : {"\"prompt\": \"P\"", "\"tokens\": [1]", "\"answers\": []"})
     EXPECT_NE(refused(std::string(R"({"context": "C", "questions": ["Q"], )") + other + "}")
                   .find("cannot be combined with"),
@@ -249,7 +249,7 @@ TEST(InputLine, TypesAndRangesThatAreRefused) {
        "field 'logit_bias' is {\"5x\":1}, expected an object that maps token ids to numbers"},
       {R"("logit_bias": {"5": "1"})",
        "field 'logit_bias' is {\"5\":\"1\"}, expected an object that maps token ids to numbers"},
-      {R"("choices": [])", "field 'choices' is [], expected a list of one or more"},
+      {R"("choices": [])", "field 'choices' is [], expected a non-empty list"},
       {R"("choices": ["a", ""])", "a choice is an empty text, expected at least one character"},
       {R"("choices": ["a"], "n": 2)", "n is 2, expected 1 for a question with choices"},
       {R"("stop": ["x", 1])", "field 'stop[1]' is 1, expected a string"},
