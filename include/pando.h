@@ -87,10 +87,16 @@ PANDO_API pando_status pando_engine_open(const pando_model* model, const char* o
 // The engine's thread ends here, or with the last of its streams.
 PANDO_API void pando_engine_free(pando_engine* engine);
 
+// What may be said of sampling and reporting: a JSON array of objects with "name", "type"
+// ("integer", "number", "boolean", "text_list", "token_list", "token_numbers": an object of token
+// ids and numbers), "help", "default" (null: none), and for numbers that have bounds "minimum",
+// "maximum" and "expected", the bounds in words. Static.
+PANDO_API const char* pando_request_options(void);
+
 // The following open a stream of one or more questions, which are worked on together. Options: what
 // a line of the batch runner's input may say (pando/batch.h) about sampling and reporting -
-// "max_tokens", "temperature", "top_k", "top_p", "min_p", "seed", "n", "stop", "logprobs",
-// "top_logprobs", "prompt_logprobs", ... - and "logits_hash".
+// "max_tokens", "temperature", "stop", "logprobs", and all others of pando_request_options - and
+// "prompt_logprobs" and "logits_hash".
 
 // Questions [n_questions] about one context. Options besides: "instruction", "template", "choices",
 // "chat", "thinking". Sampling without a seed draws by the index of a question.

@@ -1,66 +1,17 @@
-// Where a batch's answers go, and what of it outlives the process.
+// A file of a batch's answers that outlives the process, with its journal.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <iosfwd>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "pando/answer_sink.h"
 #include "pando/result.h"
 
 namespace pando {
-
-// The answers to one question, or to one line of an OpenAI batch.
-struct AnswerRecord {
-  uint64_t line = 0;         // of the input, from 1
-  uint64_t question = 0;     // of the line, from 0
-  uint64_t input_hash = 0;   // of the line's text
-  uint64_t logits_hash = 0;  // what it adds to BatchSummary::combined_hash
-  int n_answers = 0;
-  bool skipped = false;  // for its length, as was asked: that is no failure
-};
-
-// Takes answers in the order in which they are ready. Not for more than one thread.
-class AnswerSink {
- public:
-  virtual ~AnswerSink() = default;
-  // Whole lines; kept with one of the next commits, at the latest with the next flush.
-  virtual void append(const AnswerRecord& record, const std::string& lines) = 0;
-  virtual Status commit() = 0;
-  virtual Status flush() { return commit(); }
-  // Nothing is left to answer; `n_left_out` lines and questions have none. `summary` is kept for
-  // whoever asks later how the run went.
-  virtual Status finish(uint64_t /*n_left_out*/, const std::string& /*summary*/) { return {}; }
-
-  // What an earlier run wrote; null for none.
-  virtual const AnswerRecord* find(uint64_t line, uint64_t question) const;
-  virtual Result<std::string> read(const AnswerRecord& found) const;
-  virtual uint64_t n_records() const { return 0; }
-  // When the first run began, in seconds since 1970.
-  int64_t created() const { return created_; }
-
- protected:
-  AnswerSink();
-  int64_t created_;
-};
-
-// Answers to a stream, of which nothing is remembered.
-class AnswerStream : public AnswerSink {
- public:
-  // `gzip`: each commit is a member of a gzip file.
-  explicit AnswerStream(std::ostream& stream, bool gzip = false) : stream_(stream), gzip_(gzip) {}
-  void append(const AnswerRecord& record, const std::string& lines) override;
-  Status commit() override;
-
- private:
-  std::ostream& stream_;
-  bool gzip_;
-  std::string packed_;  // that is to be
-  uint64_t n_ = 0;
-};
 
 // A file of answers with a journal beside it, PATH.journal, that says which answers are in it and
 // by which settings they were made. Each answer is in the file before it is in the journal, and

@@ -12,6 +12,7 @@
 
 #include "pando/answer.h"
 #include "pando/answer_file.h"
+#include "pando/batch_summary.h"
 #include "pando/embed.h"
 #include "pando/engine.h"
 #include "pando/output_form.h"
@@ -123,33 +124,6 @@ struct BatchProgress {
   std::optional<double> seconds_left;  // about, where it can be told
   EngineStats stats;                   // of this run
 };
-
-// What a run did.
-struct BatchSummary {
-  uint64_t lines = 0;      // with content
-  uint64_t bad_lines = 0;  // reported and left out
-  uint64_t questions = 0;  // answered in this run: n answers to one are one, and all its parts
-  uint64_t answers = 0;    // written in this run
-  uint64_t earlier = 0;    // written before, by a run that this one resumed
-  uint64_t failed = 0;     // questions of good lines that could not be answered
-  uint64_t too_long = 0;   // of these, for their length
-  uint64_t skipped = 0;    // too long, left out as asked
-  uint64_t cut = 0;        // lines whose context or prompt was truncated or split
-  bool stopped = false;    // as asked, before the end of the input
-  ScoreTable scores;       // of all answers with references, earlier ones too
-  std::string group_by;    // whose values its groups are
-  double seconds = 0;
-  // Of ids and logits hashes of all answers, earlier ones too, in any order; 0 without hashes.
-  uint64_t combined_hash = 0;
-  // p(yes) + p(no) of this run's documents, whose score compares these two: its sum and its least.
-  double mass_sum = 0, least_mass = 1;
-  EngineStats stats;  // of this run
-};
-
-// What a finished run keeps in its journal (AnswerFile::summary), and back: without times and the
-// engine's counters, and all answers are earlier ones. Errors: kBadFile.
-std::string finished_summary(const BatchSummary& summary);
-Result<BatchSummary> read_finished_summary(const std::string& text);
 
 // Reads `input` to its end, on a thread of its own and not further ahead than a megabyte;
 // `input_bytes` is its size, or 0 where that is not known. Bad lines are reported and the rest

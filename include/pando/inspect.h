@@ -21,7 +21,7 @@ struct Inspection {
   uint64_t distinct_tokens = 0;  // of them, computed where what is shared is computed once
   uint64_t longest_prompt = 0;   // tokens
   uint64_t answer_tokens = 0;    // generated at most
-  uint64_t kv_bytes = 0;         // of one token's keys and values in 16 bits
+  uint64_t kv_bytes = 0;         // of one token's keys and values
   uint64_t answers = 0;          // to be given
   double flops_per_token = 0;    // of matrix products, about: 2 for each weight
   // Attention: positions that each token sees, summed over tokens, the mean over layers: of all
@@ -49,9 +49,9 @@ struct Inspection {
 };
 
 // Reads all of `input` and renders and encodes every prompt, as run_batch would; computes nothing.
-// `context` is the longest sequence, in tokens. Memory grows with the distinct tokens: 4 bytes each
+// Of `engine` its `context`, the longest sequence in tokens, and its `kv_type` count. Memory grows with the distinct tokens: 4 bytes each
 // and some. Errors: as run_batch for its input.
-Result<Inspection> inspect_batch(const Model& model, int context, std::istream& input,
-                                 const BatchOptions& options);
+Result<Inspection> inspect_batch(const Model& model, const EngineOptions& engine,
+                                 std::istream& input, const BatchOptions& options);
 
 }  // namespace pando

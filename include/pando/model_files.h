@@ -2,10 +2,11 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "pando/request_options.h"
 #include "pando/result.h"
 #include "pando/token.h"
 
@@ -25,13 +26,10 @@ Result<uint64_t> model_fingerprint(const std::filesystem::path& path);
 
 // What a generation_config.json says about sampling. Nothing reads it unasked.
 struct GenerationConfig {
-  bool samples = false;                      // do_sample: where false, the likeliest token is meant
-  std::optional<double> temperature;         // these are those of SamplingOptions
-  std::optional<double> top_p;               // in [0, 1]
-  std::optional<int> top_k;                  // tokens
-  std::optional<double> min_p;               // in [0, 1]
-  std::optional<double> repetition_penalty;  // also of the likeliest token
-  std::vector<Token> eos;                    // end an answer, besides the model's own
+  bool samples = false;  // do_sample: where false, the likeliest token is meant
+  // Those of the options that it has, within their bounds.
+  std::vector<std::pair<const RequestOption*, double>> options;
+  std::vector<Token> eos;                // end an answer, besides the model's own
   std::vector<std::string> not_offered;  // fields that would change answers and that Pando lacks
 };
 

@@ -72,6 +72,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "pando_engine_stats": (c_int, [c_void_p, c_char_p, c_size_t, _SIZE]),
     "pando_engine_open": (c_int, [c_void_p, c_char_p, _OUT]),
     "pando_engine_free": (None, [c_void_p]),
+    "pando_request_options": (c_char_p, []),
     "pando_ask": (c_int, [c_void_p, c_char_p, _TEXTS, c_size_t, c_char_p, _OUT]),
     "pando_prompt": (c_int, [c_void_p, c_char_p, c_char_p, _OUT]),
     "pando_prompt_tokens": (c_int, [c_void_p, _TOKENS, c_size_t, c_char_p, _OUT]),

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from ._c import CANCELLED, END, OK, TIMEOUT, CompletionStruct, EventStruct, Handle
 from ._c import c_text, c_texts, check, fail, library
 from ._completion import Completion, Event, Score, completion_of, score_of
+from ._options import SamplingOptions
 from ._model import Model, Tokens, as_c_tokens, demo_model, token_array
 
 if TYPE_CHECKING:
@@ -36,25 +37,9 @@ class Message(TypedDict):
     content: str
 
 
-class Options(TypedDict, total=False):
-    """How answers are drawn and what is reported; pando/request.h says it in full."""
+class Options(SamplingOptions, total=False):
+    """And what is reported besides."""
 
-    max_tokens: int
-    temperature: float
-    top_k: int
-    top_p: float
-    min_p: float
-    logit_bias: Mapping[int, float]
-    repetition_penalty: float
-    presence_penalty: float
-    frequency_penalty: float
-    seed: int
-    n: int
-    stop: Union[str, Sequence[str]]
-    stop_token_ids: Sequence[int]
-    ignore_eos: bool
-    logprobs: bool
-    top_logprobs: int
     prompt_logprobs: bool
     logits_hash: bool
     thinking: bool

@@ -10,11 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "api/engine.h"
+#include "api/open_loop.h"
+#include "api/prompt.h"
+#include "api/request_group.h"
+#include "api/waker.h"
 #include "base/errors.h"
 #include "base/thread_priority.h"
-#include "api/open_loop.h"
 #include "engine/options.h"
-#include "api/prompt.h"
+#include "kernel/kv_layout.h"
 
 namespace pando {
 
@@ -138,7 +142,7 @@ class Engine::Impl {
           lock.unlock();
           is_ready = !loop_->prepare();
           lock.lock();
-          stats_.kv_ready_bytes = loop_->stats().kv_ready_bytes;
+          stats_.kv_ready_bytes = loop_->ready_bytes();
         }
         wake_.wait(lock, [&] { return has_turn(); });
         submitted.swap(inbox_);
@@ -213,6 +217,15 @@ class Engine::Impl {
   std::thread thread_;
 };
 
+size_t kv_bytes_per_token(const Model& model, KvType type) {
+  const model::ModelConfig& config = model.parts().weights.config;
+  const kernel::KvShape shape{.type = kv_dtype(type),
+                              .n_layers = config.n_layers(),
+                              .n_kv_heads = config.n_kv_heads,
+                              .head_dim = config.head_dim};
+  return shape.page_bytes() / static_cast<size_t>(shape.page_len);
+}
+
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
 
@@ -247,5 +260,39 @@ EngineStats Engine::stats() const { return impl_->stats(); }
 const Model& Engine::model() const { return impl_->model(); }
 const EngineOptions& Engine::options() const { return impl_->options(); }
 size_t Engine::kv_capacity() const { return impl_->kv_capacity(); }
+
+Result<std::vector<Completion>> Engine::complete(Request request) {
+  std::vector<Request> one;
+  one.push_back(std::move(request));
+  Result<std::vector<std::vector<Completion>>> answers = complete_all(std::move(one));
+  if (!answers) return answers.error();
+  return std::move(answers->front());
+}
+
+Result<std::vector<std::vector<Completion>>> Engine::complete_all(std::vector<Request> requests) {
+  std::vector<std::vector<Completion>> answers(requests.size());
+  std::vector<int> n_of;  // [requests] answers
+  Waker waker;
+  Hold held = hold();  // what the group cancels before this ends is never computed
+  RequestGroup group(*this, {.on_events = [&] { waker.wake(); }});
+  for (Request& request : requests) {
+    n_of.push_back(request.sampling.n);
+    group.add(std::move(request));
+  }
+  while (!group.is_over()) {
+    group.submit();
+    std::vector<GroupEvent> events = group.take();
+    for (GroupEvent& one : events) {
+      if (one.event.error) return *one.event.error;
+      std::vector<Completion>& completions = answers[one.request];
+      completions.resize(static_cast<size_t>(n_of[one.request]));
+      completions[static_cast<size_t>(one.event.choice)] = std::move(*one.event.completion);
+    }
+    if (!events.empty()) continue;
+    held.reset();  // what is waited for has to run
+    waker.wait(group.retry_at());
+  }
+  return answers;
+}
 
 }  // namespace pando

@@ -3,13 +3,15 @@
 #include <new>
 #include <system_error>
 
+#include "api/model.h"
+#include "api/model_parts.h"
 #include "base/errors.h"
 #include "base/fp_state.h"
 #include "base/thread_pool.h"
-#include "api/model_parts.h"
 #include "engine/options.h"
 #include "kernel/isa.h"
 #include "kernel/weight_types.h"
+#include "text/stream_decoder.h"
 
 namespace pando {
 

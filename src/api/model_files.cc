@@ -1,12 +1,16 @@
 #include "pando/model_files.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <fstream>
 
 #include "base/errors.h"
+#include "base/fields.h"
 #include "base/gguf_split.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "base/mix.h"
 
 namespace pando {
 namespace {
@@ -83,6 +87,36 @@ Result<fs::path> find_snapshot(const fs::path& repository, const std::string& na
   return snapshot;
 }
 
+constexpr size_t kWhole = size_t{64} << 20, kPieces = 256, kPiece = 4096;
+
+uint64_t hash_of(const char* data, size_t n) {
+  if (n <= kWhole) return XXH3_64bits(data, n);
+  uint64_t hash = n;
+  for (size_t i = 0; i < kPieces; ++i)
+    hash = XXH3_64bits_withSeed(data + (n - kPiece) / (kPieces - 1) * i, kPiece, hash);
+  return hash;
+}
+
+// What a model is read from: not its readme, nor what else is kept beside it.
+bool is_read(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  for (const char* read :
+       {".json", ".safetensors", ".gguf", ".model", ".tiktoken", ".txt", ".jinja"})
+    if (extension == read) return true;
+  return false;
+}
+
+void read_option(Fields& fields, const RequestOption& option, GenerationConfig& config) {
+  const nlohmann::json* value = fields.find(option.name);
+  if (value == nullptr) return;
+  const bool is_integer = std::holds_alternative<int SamplingOptions::*>(option.member);
+  if (value->is_number() && option.holds(value->get<double>()) && (!is_integer || is_whole(*value)))
+    config.options.emplace_back(&option, value->get<double>());
+  else
+    fields.refuse(option.name,
+                  fmt::format("{}{}", is_integer ? "an integer, " : "", option.expected));
+}
+
 }  // namespace
 
 Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) {
@@ -114,22 +148,12 @@ Result<GenerationConfig> read_generation_config(const fs::path& model) {
   const Result<nlohmann::json> object =
       parse_json_object({reinterpret_cast<const char*>(file->data()), file->size()}, path.string());
   if (!object) return object.error();
-  FieldReader fields(*object, path.string());
+  Fields fields(*object, path.string());
   GenerationConfig config;
   config.samples = fields.boolean("do_sample", false);
-  if (fields.find("temperature") != nullptr) config.temperature = fields.positive("temperature");
+  for (const RequestOption& option : request_options())
+    if (option.stands_in(kInConfig | kInSamplingConfig)) read_option(fields, option, config);
   constexpr int64_t kMost = INT32_MAX;
-  for (const auto& [name, out] : {std::pair{"top_p", &config.top_p}, {"min_p", &config.min_p}})
-    if (const nlohmann::json* part = fields.find(name)) {
-      if (part->is_number() && *part >= 0.0 && *part <= 1.0)
-        *out = part->get<double>();
-      else
-        fields.refuse(name, "a number in [0, 1]");
-    }
-  if (fields.find("repetition_penalty") != nullptr)
-    config.repetition_penalty = fields.positive("repetition_penalty");
-  if (fields.find("top_k") != nullptr)
-    config.top_k = static_cast<int>(fields.integer("top_k", 0, kMost));
   if (const nlohmann::json* eos = fields.find("eos_token_id")) {
     const nlohmann::json list = eos->is_array() ? *eos : nlohmann::json::array({*eos});
     for (const nlohmann::json& id : list) {
@@ -157,6 +181,29 @@ Result<GenerationConfig> read_generation_config(const fs::path& model) {
   }
   if (Status status = fields.status(); !status) return status.error();
   return config;
+}
+
+Result<uint64_t> model_fingerprint(const fs::path& path) {
+  std::error_code failure;
+  std::vector<fs::path> files;
+  if (fs::is_directory(path, failure)) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(path, failure))
+      if (entry.is_regular_file(failure) && is_read(entry.path())) files.push_back(entry.path());
+    if (failure) return io_error("{}: cannot be read: {}", path.string(), failure.message());
+  } else {
+    files = gguf_parts(path);
+  }
+  std::ranges::sort(files);
+  uint64_t hash = 0;
+  for (const fs::path& file : files) {
+    const std::string name = file.filename().string();
+    hash = XXH3_64bits_withSeed(name.data(), name.size(), hash);
+    if (fs::is_regular_file(file, failure) && fs::file_size(file, failure) == 0) continue;
+    const Result<MappedFile> mapped = MappedFile::open(file);
+    if (!mapped) return mapped.error();
+    hash = mix64(hash ^ hash_of(reinterpret_cast<const char*>(mapped->data()), mapped->size()));
+  }
+  return hash;
 }
 
 }  // namespace pando

@@ -19,8 +19,4 @@ struct Model::Parts {
   bool all_rows = false;  // exec::TransformerOptions, of all engines over the model
 };
 
-// Model::load for timing: with all_rows.
-Result<std::shared_ptr<const Model>> load_for_timing(const std::filesystem::path& path,
-                                                     const ModelOptions& options);
-
 }  // namespace pando

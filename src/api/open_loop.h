@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "engine/engine_loop.h"
 #include "api/model_parts.h"
+#include "engine/engine_loop.h"
 
 namespace pando {
 
@@ -15,9 +15,5 @@ Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
 // Without a tokenizer.
 Result<std::unique_ptr<EngineLoop>> open_loop(const model::Weights& weights,
                                               const LoopOptions& options);
-
-// Engine::open, with the options that the public ones leave out.
-Result<std::unique_ptr<Engine>> open_engine(std::shared_ptr<const Model> model,
-                                            const LoopOptions& options);
 
 }  // namespace pando

@@ -45,7 +45,8 @@ Result<std::vector<Token>> encode_prompt(const Model& model, const Request& requ
 
 Result<std::string> prompt_text(const Model& model, const Request& request) {
   const bool is_whole = request.truncate_prompt_tokens == 0;
-  if (is_whole && !request.messages.empty()) return model.render_chat(request.messages, request.chat);
+  if (is_whole && !request.messages.empty())
+    return model.render_chat(request.messages, request.chat);
   if (is_whole && (!request.prompt.empty() || request.tokens.empty())) return request.prompt;
   const Result<std::vector<Token>> tokens = encode_prompt(model, request);
   if (!tokens) return tokens.error();

@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kAnyTurns = SIZE_MAX;             // until one is refused
+constexpr size_t kAnyTurns = SIZE_MAX;  // until one is refused
 constexpr std::chrono::milliseconds kRetryAfter{50};
 
 int answers_of(const Request& request) { return std::max(request.sampling.n, 1); }
@@ -19,18 +19,18 @@ int answers_of(const Request& request) { return std::max(request.sampling.n, 1);
 
 struct RequestGroup::Shared {
   std::mutex mutex;
-  std::vector<News> news;
+  std::vector<GroupEvent> events;
   std::map<size_t, RequestId> in_engine;  // for cancel_all
-  std::function<void()> on_news;          // called with the lock; null once the group is gone
-  bool is_told = false;                   // since the news was taken
+  std::function<void()> on_events;        // called with the lock; null once the group is gone
+  bool is_told = false;                   // since the events were taken
   bool is_lossy = false;
   bool is_cancelled = false;
 
   void put(size_t request, Event event) noexcept {
     const std::lock_guard lock(mutex);
-    if (!on_news || is_cancelled) return;
+    if (!on_events || is_cancelled) return;
     try {
-      news.push_back({request, std::move(event), Clock::now()});
+      events.push_back({request, std::move(event), Clock::now()});
     } catch (const std::exception&) {
       is_lossy = true;
     }
@@ -40,7 +40,7 @@ struct RequestGroup::Shared {
   void tell() noexcept {
     if (is_told) return;
     try {
-      on_news();
+      on_events();
       is_told = true;
     } catch (const std::exception&) {  // with the next event
     }
@@ -53,21 +53,21 @@ RequestGroup::RequestGroup(Engine& engine, Options options)
       shared_(std::make_shared<Shared>()),
       n_turns_(kAnyTurns) {
   if (options_.max_open == 0) options_.max_open = engine.options().max_open;
-  shared_->on_news = std::exchange(options_.on_news, nullptr);
-  if (!shared_->on_news) shared_->on_news = [] {};
+  shared_->on_events = std::exchange(options_.on_events, nullptr);
+  if (!shared_->on_events) shared_->on_events = [] {};
 }
 
 RequestGroup::~RequestGroup() {
   {
     const std::lock_guard lock(shared_->mutex);
-    shared_->on_news = nullptr;
-    shared_->news.clear();
+    shared_->on_events = nullptr;
+    shared_->events.clear();
   }
   for (const auto& [index, entry] : requests_) {
     if (entry.n_open == 0) continue;
     try {
       engine_.cancel(entry.id);
-    } catch (const std::bad_alloc&) {  // it goes on, and nobody hears of it
+    } catch (const std::bad_alloc&) {  // it goes on, and nobody gets it
     }
   }
 }
@@ -84,14 +84,15 @@ void RequestGroup::add_turn() {
 
 Result<RequestId> RequestGroup::submit_one(size_t index) {
   return engine_.submit(*requests_.at(index).request,
-                        [shared = shared_, index, hears_text = options_.hears_text](Event event) {
-                          if (hears_text || event.completion || event.error)
+                        [shared = shared_, index, wants_text = options_.wants_text](Event event) {
+                          if (wants_text || event.completion || event.error)
                             shared->put(index, std::move(event));
                         });
 }
 
 void RequestGroup::submit() {
-  if (n_turns_ == 0 && n_in_engine() == 0 && Clock::now() >= refused_at_ + kRetryAfter) n_turns_ = 1;
+  if (n_turns_ == 0 && n_in_engine() == 0 && Clock::now() >= refused_at_ + kRetryAfter)
+    n_turns_ = 1;
   while (n_turns_ > 0 && !to_submit_.empty() && !is_cancelled()) {
     const size_t index = *to_submit_.begin();
     Entry& entry = requests_.at(index);
@@ -127,49 +128,49 @@ void RequestGroup::submit() {
   }
 }
 
-bool RequestGroup::note(News& news) {
-  const auto found = requests_.find(news.request);
+bool RequestGroup::note(GroupEvent& one) {
+  const auto found = requests_.find(one.request);
   if (found == requests_.end()) return false;  // cancelled
   Entry& entry = found->second;
-  if (!news.event.error) {
+  if (!one.event.error) {
     has_begun_ = true;
     if (!std::exchange(entry.has_begun, true)) {
       entry.request = nullptr;
       add_turn();
     }
-    if (!news.event.completion) return true;
+    if (!one.event.completion) return true;
     --n_open_;
     if (--entry.n_open > 0) return true;
     add_turn();
   } else {
     n_open_ -= std::exchange(entry.n_open, 0);
-    const bool is_refused = news.event.error->code == ErrorCode::kUnavailable && entry.request;
+    const bool is_refused = one.event.error->code == ErrorCode::kUnavailable && entry.request;
     if (is_refused) {
-      to_submit_.insert(news.request);
+      to_submit_.insert(one.request);
       n_turns_ = 0;  // until the next begins or ends
       refused_at_ = Clock::now();
       if (options_.waits_for_room || has_begun_ || n_in_engine() > 0) return false;
-      to_submit_.erase(news.request);
+      to_submit_.erase(one.request);
     }
   }
   requests_.erase(found);
   const std::lock_guard lock(shared_->mutex);
-  shared_->in_engine.erase(news.request);
+  shared_->in_engine.erase(one.request);
   return true;
 }
 
-std::vector<News> RequestGroup::take() {
-  std::vector<News> news = std::exchange(found_, {});
-  std::vector<News> heard;
+std::vector<GroupEvent> RequestGroup::take() {
+  std::vector<GroupEvent> events = std::exchange(found_, {});
+  std::vector<GroupEvent> taken;
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->is_told = false;
-    heard = std::exchange(shared_->news, {});
+    taken = std::exchange(shared_->events, {});
   }
-  std::erase_if(heard, [&](News& one) { return !note(one); });
-  if (news.empty()) return heard;
-  std::move(heard.begin(), heard.end(), std::back_inserter(news));
-  return news;
+  std::erase_if(taken, [&](GroupEvent& one) { return !note(one); });
+  if (events.empty()) return taken;
+  std::move(taken.begin(), taken.end(), std::back_inserter(events));
+  return events;
 }
 
 std::optional<Clock::time_point> RequestGroup::retry_at() const {
@@ -198,9 +199,10 @@ void RequestGroup::cancel_all() {
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->is_cancelled = true;
-    shared_->news.clear();
+    shared_->events.clear();
     in_engine.swap(shared_->in_engine);
-    shared_->tell();
+    shared_->is_told = false;  // of this
+    if (shared_->on_events) shared_->tell();
   }
   for (const auto& [index, id] : in_engine) engine_.cancel(id);
 }
@@ -216,7 +218,7 @@ bool RequestGroup::is_waiting(size_t request) const {
   return found->second.n_open == 0 || engine_.is_waiting(found->second.id);
 }
 
-bool RequestGroup::has_lost_news() const {
+bool RequestGroup::has_lost_events() const {
   const std::lock_guard lock(shared_->mutex);
   return shared_->is_lossy;
 }

@@ -15,20 +15,20 @@
 
 namespace pando {
 
-// What was heard of a request of a group.
-struct News {
+// An event of a request of a group.
+struct GroupEvent {
   size_t request = 0;  // its index in the group
   Event event;
   std::chrono::steady_clock::time_point when;
 };
 
-// Submits requests as the engine has room for them, in order, and keeps what is heard of them until
-// their owner takes it.
+// Submits requests as the engine has room for them, in order, and keeps their events until
+// their owner takes them.
 //
 // An engine that is full refuses a request (kUnavailable), at once or by its listener. The group
 // submits that request again when another of its own begins or ends; where none of them is under
-// way, after a while (retry_at). Each such occasion is good for one request, so that few are refused.
-// As long as the engine has taken no request of the group, a refusal is an error, unless
+// way, after a while (retry_at). Each such occasion is good for one request, so that few are
+// refused. As long as the engine has taken no request of the group, a refusal is an error, unless
 // `waits_for_room`.
 //
 // One thread owns it; cancel_all() may be called by any. Requests that are not over when the group
@@ -36,12 +36,12 @@ struct News {
 class RequestGroup {
  public:
   struct Options {
-    int max_open = 0;             // answers in the engine at a time, or one request; 0: the engine's
-    bool hears_text = false;      // of events that complete nothing too
+    int max_open = 0;         // answers in the engine at a time, or one request; 0: the engine's
+    bool wants_text = false;  // of events that complete nothing too
     bool waits_for_room = false;  // refusals are never errors
-    // There is something to take. Called by the engine's thread, once until it is taken, and not
+    // There are events to take. Called by the engine's thread, once until it is taken, and not
     // after the group is gone; must not block, and must not call the group.
-    std::function<void()> on_news;
+    std::function<void()> on_events;
   };
 
   RequestGroup(Engine& engine, Options options);
@@ -53,17 +53,17 @@ class RequestGroup {
   size_t add(std::shared_ptr<const Request> request);
   size_t add(Request request) { return add(std::make_shared<const Request>(std::move(request))); }
 
-  // Submits what there is room for, up to the first error, which is among the next news.
+  // Submits what there is room for, up to the first error, which is among the next events.
   void submit();
-  // What was heard since the last call, in order. After an error nothing more is heard of its
-  // request; others go on.
-  std::vector<News> take();
-  // When to submit again though there is no news.
+  // The events since the last call, in order. An error is the last event of its request; others go
+  // on.
+  std::vector<GroupEvent> take();
+  // When to submit again though there are no events.
   std::optional<std::chrono::steady_clock::time_point> retry_at() const;
 
-  // Nothing more is heard of it.
+  // It has no more events.
   void cancel(size_t request);
-  // Nothing more is heard of any, and none is submitted. Calls on_news.
+  // None has more events, and none is submitted. Calls on_events.
   void cancel_all();
   bool is_cancelled() const;  // by cancel_all
 
@@ -74,8 +74,8 @@ class RequestGroup {
   size_t n_in_engine() const { return requests_.size() - to_submit_.size(); }
   int n_open_answers() const { return n_open_; }  // of those in the engine
   void set_max_open(int n_answers) { options_.max_open = n_answers; }
-  // There was no memory for something that was heard.
-  bool has_lost_news() const;
+  // There was no memory for an event.
+  bool has_lost_events() const;
 
  private:
   struct Shared;  // with the engine's listeners
@@ -87,7 +87,7 @@ class RequestGroup {
   };
 
   Result<RequestId> submit_one(size_t index);
-  bool note(News& news);  // whether its owner hears of it
+  bool note(GroupEvent& one);  // whether its owner gets it
   void add_turn();
 
   Engine& engine_;
@@ -95,7 +95,7 @@ class RequestGroup {
   std::shared_ptr<Shared> shared_;
   std::map<size_t, Entry> requests_;  // that are not over
   std::set<size_t> to_submit_;        // of these
-  std::vector<News> found_;           // errors of submitting
+  std::vector<GroupEvent> found_;     // errors of submitting
   size_t n_added_ = 0;
   int n_open_ = 0;
   size_t n_turns_;          // requests that may be submitted

@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "api/open_loop.h"
 #include "base/errors.h"
 #include "engine/measure_steps.h"
-#include "api/open_loop.h"
 #include "engine/options.h"
 #include "exec/cpu/cpu_executor.h"
 #include "pando/version.h"

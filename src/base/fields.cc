@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "base/errors.h"
 #include "base/json.h"
@@ -22,9 +23,64 @@ Error unknown_field(const std::string& name, std::span<const std::string_view> k
 
 }  // namespace
 
-bool Fields::has(const char* name) const {
+const Fields::Json* Fields::find(std::string_view name) const {
   const auto found = object_.find(name);
-  return found != object_.end() && !found->is_null();
+  return found == object_.end() || found->is_null() ? nullptr : &*found;
+}
+
+void Fields::refuse(std::string_view name, std::string_view expected,
+                    std::optional<ErrorCode> code) {
+  if (!status_) return;
+  const auto found = object_.find(name);
+  if (found != object_.end() && !code) return fail(name, *found, expected);
+  const std::string is =
+      found == object_.end() ? "absent" : found_text(*found);
+  if (source_.empty()) return fail(invalid_field(std::string(name), "is {}, expected {}", is, expected));
+  fail(make_error(code.value_or(code_), "{}: '{}' is {}, expected {}", source_, name, is, expected));
+}
+
+int64_t Fields::integer(std::string_view name, int64_t min, int64_t max,
+                             std::optional<int64_t> fallback) {
+  const Json* value = find(name);
+  if (value == nullptr && fallback) return *fallback;
+  if (value != nullptr && is_whole(*value)) {
+    const bool fits =
+        !value->is_number_unsigned() || value->get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
+    if (fits && value->get<int64_t>() >= min && value->get<int64_t>() <= max)
+      return value->get<int64_t>();
+  }
+  refuse(name, fmt::format("an integer in [{}, {}]", min, max));
+  return fallback.value_or(min);
+}
+
+double Fields::positive(std::string_view name, std::optional<double> fallback) {
+  const Json* value = find(name);
+  if (value == nullptr && fallback) return *fallback;
+  if (value != nullptr && value->is_number() && std::isfinite(value->get<double>()) &&
+      value->get<double>() > 0.0)
+    return value->get<double>();
+  refuse(name, "a number above 0");
+  return fallback.value_or(1.0);
+}
+
+bool Fields::boolean(std::string_view name, bool fallback) {
+  const Json* value = find(name);
+  if (value == nullptr) return fallback;
+  if (!value->is_boolean()) {
+    refuse(name, "true or false");
+    return fallback;
+  }
+  return value->get<bool>();
+}
+
+std::string Fields::string(std::string_view name, std::string_view fallback) {
+  const Json* value = find(name);
+  if (value == nullptr) return std::string(fallback);
+  if (!value->is_string()) {
+    refuse(name, "a string");
+    return std::string(fallback);
+  }
+  return value->get<std::string>();
 }
 
 void Fields::text(const char* name, std::string& out) {
@@ -114,8 +170,11 @@ void Fields::object(const char* name, Json& out) {
   read(name, "an object", std::mem_fn(&Json::is_object), [&](const Json& value) { out = value; });
 }
 
-void Fields::fail(const std::string& name, const Json& found, const char* expected) {
-  fail(invalid_field(name, "is {}, expected {}", found_text(found), expected));
+void Fields::fail(std::string_view name, const Json& found, std::string_view expected) {
+  if (source_.empty())
+    return fail(
+        invalid_field(std::string(name), "is {}, expected {}", found_text(found), expected));
+  fail(make_error(code_, "{}: '{}' is {}, expected {}", source_, name, found_text(found), expected));
 }
 
 void Fields::fail(Status status) {

@@ -1,4 +1,4 @@
-// Reads the fields of one JSON object that somebody sent and keeps the first thing that is wrong.
+// Reads the fields of one JSON object, of a request or of a file.
 #pragma once
 
 #include <functional>
@@ -15,15 +15,33 @@
 
 namespace pando {
 
-// A reader changes its target only where the field is there; null is as good as absent.
+// Keeps the first thing that is wrong; later reads change nothing or give a fallback, so that a
+// caller checks once, at the end. Null is as good as absent.
 class Fields {
  public:
   using Json = nlohmann::json;
 
+  // What somebody sent. Errors are kInvalidArgument and have the field to blame: "field 'x' is 5,
+  // expected a string".
   explicit Fields(const Json& object) : object_(object) {}
+  // What stands in a file. Errors say where: "config.json: 'x' is 5, expected a string".
+  Fields(const Json& object, std::string_view source, ErrorCode code = ErrorCode::kBadFile)
+      : object_(object), source_(source), code_(code) {}
 
-  bool has(const char* name) const;
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  bool contains(std::string_view name) const { return object_.contains(name); }  // be it null
+  const Json* find(std::string_view name) const;  // null where it is absent or JSON's null
   const Json& operator[](const char* name) const { return object_[name]; }
+  const std::string& source() const { return source_; }  // empty: a request
+
+  // These return the field. Without a fallback it is required.
+  int64_t integer(std::string_view name, int64_t min, int64_t max,
+                  std::optional<int64_t> fallback = std::nullopt);
+  double positive(std::string_view name, std::optional<double> fallback = std::nullopt);
+  bool boolean(std::string_view name, bool fallback);
+  std::string string(std::string_view name, std::string_view fallback);
+
+  // These change their target only where the field is there.
 
   void text(const char* name, std::string& out);
   void flag(const char* name, bool& out);
@@ -40,8 +58,11 @@ class Fields {
   void biases(const char* name, std::map<Token, double>& out);
   void object(const char* name, Json& out);
 
-  void fail(const std::string& name, const Json& found, const char* expected);
+  void fail(std::string_view name, const Json& found, std::string_view expected);
   void fail(Status status);
+  // The same of the field, there or not.
+  void refuse(std::string_view name, std::string_view expected,
+              std::optional<ErrorCode> code = std::nullopt);
   // Of `part`, an object in this one.
   void fail(const char* part, const Fields& of_part);
   // Everything else in the object is a mistake, but for null, which asks for nothing.
@@ -58,6 +79,8 @@ class Fields {
             const TakeOne& take);
 
   const Json& object_;
+  std::string source_;
+  ErrorCode code_ = ErrorCode::kInvalidArgument;
   Status status_;
 };
 

@@ -54,42 +54,4 @@ bool is_whole(const nlohmann::json& value);
 // more than eight, or that is nested, is left out.
 std::string found_text(const nlohmann::json& value);
 
-// Reads the fields of one object. The first error is kept; later reads give defaults, so that a
-// caller checks once, at the end.
-class FieldReader {
- public:
-  FieldReader(const nlohmann::json& object, std::string_view source)
-      : object_(object), source_(source) {}
-
-  // The field, or null where it is absent or is JSON null.
-  const nlohmann::json* find(std::string_view name) const;
-
-  // Whether the field is there, be it null.
-  bool has(std::string_view name) const { return object_.contains(name); }
-  const std::string& source() const { return source_; }
-
-  // Without a fallback the field is required.
-  int64_t integer(std::string_view name, int64_t min, int64_t max,
-                  std::optional<int64_t> fallback = std::nullopt);
-  double positive(std::string_view name, std::optional<double> fallback = std::nullopt);
-  bool boolean(std::string_view name, bool fallback);
-  std::string string(std::string_view name, std::string_view fallback);
-
-  // Keeps a kBadFile or kUnsupported error: "<source>: '<name>' is <found>, expected <expected>".
-  void refuse(std::string_view name, std::string_view expected,
-              ErrorCode code = ErrorCode::kBadFile);
-
-  // Keeps the error of a reader of something inside this object.
-  void keep(const Error& error) {
-    if (!error_) error_ = error;
-  }
-
-  Status status() const { return error_ ? Status(*error_) : Status(); }
-
- private:
-  const nlohmann::json& object_;
-  std::string source_;
-  std::optional<Error> error_;
-};
-
 }  // namespace pando

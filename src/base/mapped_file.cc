@@ -47,10 +47,9 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   file.path_ = path;
   file.data_ = static_cast<const std::byte*>(data);
   file.size_ = static_cast<size_t>(status.st_size);
-  if (Status pointer = refuse_lfs_pointer(
-          path, {reinterpret_cast<const char*>(file.data_), std::min(file.size_, kMostPointer)});
-      !pointer)
-    return pointer.error();
+  const std::string_view beginning(reinterpret_cast<const char*>(file.data_),
+                                   std::min(file.size_, kMostPointer));
+  if (Status status = refuse_lfs_pointer(path, beginning); !status) return status.error();
   return file;
 }
 

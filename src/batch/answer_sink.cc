@@ -1,10 +1,11 @@
+#include "pando/answer_sink.h"
+
 #include <chrono>
 #include <ostream>
 #include <utility>
 
 #include "base/errors.h"
 #include "batch/gzip.h"
-#include "pando/answer_file.h"
 
 namespace pando {
 

@@ -9,10 +9,10 @@ constexpr size_t kMostWaitingBytes = size_t{1} << 20;  // but for the last recor
 
 }  // namespace
 
-void Inbox::tell_news() {
+void Inbox::notify_events() {
   {
     std::lock_guard lock(mutex_);
-    has_news_ = true;
+    has_events_ = true;
   }
   arrived_.notify_one();
 }
@@ -48,10 +48,9 @@ void Inbox::close() {
 
 void Inbox::wait_until(std::chrono::steady_clock::time_point deadline, bool or_input) {
   std::unique_lock lock(mutex_);
-  arrived_.wait_until(lock, deadline, [&] {
-    return has_news_ || (or_input && (ended_ || !records_.empty()));
-  });
-  has_news_ = false;
+  arrived_.wait_until(lock, deadline,
+                      [&] { return has_events_ || (or_input && (ended_ || !records_.empty())); });
+  has_events_ = false;
 }
 
 std::optional<InputRecord> Inbox::take_record() {

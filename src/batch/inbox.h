@@ -1,4 +1,4 @@
-// What comes to the runner's thread: records of the input, and word that the engine has news.
+// What comes to the runner's thread: records of the input, and word that the engine has events.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace pando {
 // Any thread may put; one takes. Shared with the engine's listeners, which may outlive the runner.
 class Inbox {
  public:
-  void tell_news();
+  void notify_events();
   // Waits for room. False: no more is wanted.
   bool put(InputRecord record);
   // The last of the input; `failure` says why it was not read to its end, or nothing.
@@ -23,7 +23,7 @@ class Inbox {
   // No more records are wanted.
   void close();
 
-  // Waits until there is news that was not waited for yet or, where `or_input`, a record or the
+  // Waits until there are events that were not waited for yet or, where `or_input`, a record or the
   // input's end, but not beyond the deadline.
   void wait_until(std::chrono::steady_clock::time_point deadline, bool or_input);
   std::optional<InputRecord> take_record();
@@ -34,7 +34,7 @@ class Inbox {
  private:
   mutable std::mutex mutex_;
   std::condition_variable arrived_, has_room_;
-  bool has_news_ = false;
+  bool has_events_ = false;
   std::deque<InputRecord> records_;
   size_t record_bytes_ = 0;
   bool ended_ = false, closed_ = false;

@@ -8,12 +8,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/model_parts.h"
 #include "base/errors.h"
-#include "batch/asked.h"
+#include "batch/engine_requests.h"
 #include "batch/line_parser.h"
 #include "batch/passages.h"
 #include "cache/prefix_tree.h"
-#include "api/model_parts.h"
+#include "text/stream_decoder.h"
 #include "text/tokenizer.h"
 
 namespace pando {
@@ -46,17 +47,16 @@ class KeysSeen {
 
 class Inspector {
  public:
-  Inspector(const Model& model, int context, const BatchOptions& options)
+  Inspector(const Model& model, const EngineOptions& engine, const BatchOptions& options)
       : model_(model),
         options_(options),
         passages_(model),
         keys_seen_(model.parts().weights.config.layers) {
-    engine_.context = context;
+    engine_.context = engine.context;
     const model::ModelConfig& config = model.parts().weights.config;
     found_.flops_per_token = 2.0 * static_cast<double>(model.info().n_parameters);
     found_.flops_per_key = 4.0 * config.n_layers() * config.n_heads * config.head_dim;
-    found_.kv_bytes =
-        uint64_t{2} * sizeof(uint16_t) * config.n_layers() * config.n_kv_heads * config.head_dim;
+    found_.kv_bytes = kv_bytes_per_token(model, engine.kv_type);
   }
 
   const char* place = "line";  // what the input's lines are called
@@ -117,16 +117,16 @@ class Inspector {
  private:
   // An error where the engine would have one.
   Status add(const wire::Line& line, const wire::Question& question) {
-    const Result<std::vector<Request>> asked = asked_of(model_, engine_, line, question);
-    if (!asked) return asked.error();
-    const std::span<const Token> prompt = prompt_of(question, asked->front());
+    const Result<std::vector<Request>> requests = engine_requests(model_, engine_, line, question);
+    if (!requests) return requests.error();
+    const std::span<const Token> prompt = prompt_of(question, requests->front());
     const uint64_t n = prompt.size();
     ++found_.prompts;
     found_.prompt_tokens += n;
     found_.longest_prompt = std::max(found_.longest_prompt, n);
-    const SamplingOptions& sampling = asked->front().sampling;
+    const SamplingOptions& sampling = requests->front().sampling;
     found_.prompt_keys += keys_seen_(0, n);
-    if (question.choices.empty() && asked->front().pooling == Pooling::kNone) {
+    if (question.choices.empty() && requests->front().pooling == Pooling::kNone) {
       const uint64_t n_tokens = std::min<uint64_t>(sampling.max_tokens, engine_.context - n);
       const auto n_answers = static_cast<uint64_t>(sampling.n);
       found_.answers += n_answers;
@@ -178,11 +178,11 @@ class Inspector {
 
 }  // namespace
 
-Result<Inspection> inspect_batch(const Model& model, int context, std::istream& input,
-                                 const BatchOptions& options) {
+Result<Inspection> inspect_batch(const Model& model, const EngineOptions& engine,
+                                 std::istream& input, const BatchOptions& options) {
   RecordScanner scanner(input, options.format, options.task);
-  LineParser parser(model, context, options);
-  Inspector inspector(model, context, options);
+  LineParser parser(model, engine.context, options);
+  Inspector inspector(model, engine, options);
   while (const std::optional<InputRecord> record = scanner.next()) {
     inspector.place = record->place();
     const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record);

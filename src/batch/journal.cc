@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
+#include "base/fields.h"
 #include "base/json.h"
 
 namespace pando {
@@ -22,7 +23,7 @@ uint64_t from_hex(const std::string& text) {
 }
 
 Status read_header(const nlohmann::json& json, const std::string& name, Journal& journal) {
-  FieldReader fields(json, name);
+  Fields fields(json, name);
   if (fields.find("pando_journal") == nullptr)
     return bad_file("'{}' begins with {}, expected a journal header", name, found_text(json));
   const int64_t version = fields.integer("pando_journal", 1, INT32_MAX);
@@ -38,7 +39,7 @@ Status read_header(const nlohmann::json& json, const std::string& name, Journal&
 }
 
 Status read_record(const nlohmann::json& json, const std::string& name, Journal& journal) {
-  FieldReader fields(json, name);
+  Fields fields(json, name);
   if (fields.find("finished") != nullptr) {
     const nlohmann::json* summary = fields.find("summary");
     journal.finished = {static_cast<uint64_t>(fields.integer("finished", 0, INT64_MAX)),
@@ -56,7 +57,7 @@ Status read_record(const nlohmann::json& json, const std::string& name, Journal&
       before != nullptr && before->in_member && before->in_member->n_behind > 0;
   record.begin = before == nullptr ? 0 : same_member ? before->begin : before->end;
   if (const nlohmann::json* place = fields.find("member"); place != nullptr) {
-    FieldReader in(*place, name);
+    Fields in(*place, name);
     const auto number = [&](const char* field) {
       return static_cast<uint64_t>(in.integer(field, 0, INT64_MAX));
     };

@@ -11,16 +11,18 @@
 #include "batch/too_long.h"
 #include "task/metrics.h"
 #include "text/tokenizer.h"
+#include "text/utf8.h"
 
 namespace pando {
 
-Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record, bool was_answered) {
+Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
+                                                      bool was_answered) {
   if (options_.format != InputFormat::kJsonLines && find_invalid_utf8(record.text)) {
     failed_ = wants_names();
     return invalid_argument("the row is not valid UTF-8");
   }
   if (options_.format == InputFormat::kTsv && record.n_lines > 1)
-    tell(record,
+    warn(record,
          fmt::format("a quoted cell joins this line and the next {} into one row",
                      record.n_lines == 2 ? "line" : fmt::format("{} lines", record.n_lines - 1)));
   if (wants_names()) {
@@ -33,39 +35,40 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
   if (!line) return line;
   if (options_.trec_ids)
     if (Status status = check_ids(**line); !status && !was_answered) return status.error();
-  tell_of_references(record, **line);
+  warn_of_references(record, **line);
   fit(model_, context_, options_.too_long, **line);
   return line;
 }
 
 Status LineParser::open_table(const InputRecord& record) {
   names_hash_ = XXH3_64bits(record.text.data(), record.text.size());
-  Result<Table> table = Table::open(record.text, options_.format == InputFormat::kCsv ? ',' : '\t',
-                                    options_.task, options_.columns);
+  Result<InputTable> table =
+      InputTable::open(record.text, options_.format == InputFormat::kCsv ? ',' : '\t',
+                       options_.task, options_.columns);
   if (!table) return table.error();
   table_ = std::move(*table);
   if (const std::vector<std::string> names = table_->options(); !names.empty())
-    tell(record,
+    warn(record,
          fmt::format("'{}' {} of each row (hint: --columns NAME={} makes it metadata)",
                      fmt::join(names, "', '"),
                      names.size() == 1 ? "is used as an option" : "are used as options", names[0]));
   return {};
 }
 
-void LineParser::tell(const InputRecord& record, const std::string& message) const {
+void LineParser::warn(const InputRecord& record, const std::string& message) const {
   if (options_.on_problem)
     options_.on_problem(fmt::format("{} {}: {}", record.place(), record.line, message));
 }
 
 // Such an answer can never be right.
-void LineParser::tell_of_references(const InputRecord& record, const wire::Line& line) const {
+void LineParser::warn_of_references(const InputRecord& record, const wire::Line& line) const {
   for (const wire::Question& question : line.questions) {
     if (question.choices.empty() || !question.answers || question.answers->empty()) continue;
     const bool is_known = std::ranges::any_of(question.choices, [&](const std::string& choice) {
       return accuracy(choice, *question.answers) > 0;
     });
     if (!is_known)
-      tell(record, fmt::format("{}the reference '{}' is not one of the choices '{}'",
+      warn(record, fmt::format("{}the reference '{}' is not one of the choices '{}'",
                                question.id ? fmt::format("question '{}': ", *question.id) : "",
                                question.answers->front(), fmt::join(question.choices, "', '")));
   }
@@ -106,11 +109,11 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse_one(const InputRecord& rec
   if (!json) return json.error();
   if (!table_ && json->is_object())
     if (Status status = rename_fields(options_.columns, *json); !status) return status.error();
-  return wire::line_reader(options_.task)(
-      *json, {.number = record.line,
-              .options = options_,
-              .embed = embed_,
-              .text = table_ ? std::string_view() : record.text});
+  return wire::line_reader(options_.task)(*json,
+                                          {.number = record.line,
+                                           .options = options_,
+                                           .embed = embed_,
+                                           .text = table_ ? std::string_view() : record.text});
 }
 
 }  // namespace pando

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "batch/input_table.h"
 #include "batch/record_scanner.h"
-#include "batch/table.h"
 #include "wire/line.h"
 
 namespace pando {
@@ -39,14 +39,14 @@ class LineParser {
   Status check_ids(const wire::Line& line);
   Status open_table(const InputRecord& record);
   // Of what is answered all the same.
-  void tell(const InputRecord& record, const std::string& message) const;
-  void tell_of_references(const InputRecord& record, const wire::Line& line) const;
+  void warn(const InputRecord& record, const std::string& message) const;
+  void warn_of_references(const InputRecord& record, const wire::Line& line) const;
 
   const Model& model_;
   int context_;
   const BatchOptions& options_;
   Result<EmbedOptions> embed_;  // as the model has it, or why it has none
-  std::optional<Table> table_;
+  std::optional<InputTable> table_;
   std::set<std::string> queries_;  // that were read, where all need ids of their own
   bool failed_ = false;
   uint64_t names_hash_ = 0;

@@ -24,18 +24,19 @@ struct Unanswered {
 
 struct OpenLine {
   std::unique_ptr<wire::Line> line;
-  uint64_t number = 0;                // in the input
-  uint64_t hash = 0;                  // of its text
-  uint64_t bytes_read = 0;            // of the input, with it
-  uint64_t n_bytes = 0;               // its own
-  size_t n_records = 0;               // that are not over
+  uint64_t number = 0;                 // in the input
+  uint64_t hash = 0;                   // of its text
+  uint64_t bytes_read = 0;             // of the input, with it
+  uint64_t n_bytes = 0;                // its own
+  size_t n_records = 0;                // that are not over
   std::vector<Unanswered> unanswered;  // not reported yet
-  struct Asked {
+  // How far a question is, which is asked of each part of the document.
+  struct QuestionState {
     size_t n_over = 0;                               // parts of the document
     bool is_new = false;                             // answered in this run, for some part
     std::vector<std::vector<ScoredAnswer>> answers;  // [n] of these parts
   };
-  std::vector<Asked> asked;  // [questions, each once for all parts]
+  std::vector<QuestionState> questions;  // each once for all parts
 };
 
 // What becomes one record of the journal: a question, or all of a line that has one answer.

@@ -6,7 +6,7 @@
 
 #include "base/errors.h"
 #include "base/json.h"
-#include "batch/table.h"
+#include "batch/input_table.h"
 
 namespace pando {
 namespace {
@@ -26,25 +26,25 @@ std::vector<std::string> columns_of(const BatchOptions& options) {
     case BatchTask::kScore:
       return {"id", "index", "logprob", "tokens", "likeliest", "best", "best_per_byte"};
   }
-  const AnswerOptions& asked = options.defaults;
-  const bool top = asked.sampling.top_logprobs > 0;
+  const AnswerOptions& wanted = options.defaults;
+  const bool top = wanted.sampling.top_logprobs > 0;
   std::vector<std::string> columns = {"id", "question_id"};
   const auto add = [&](bool wanted, std::initializer_list<const char*> names) {
     if (wanted) columns.insert(columns.end(), names.begin(), names.end());
   };
   add(options.too_long == TooLong::kSplit, {"part", "parts"});
-  add(asked.sampling.n > 1, {"choice"});
+  add(wanted.sampling.n > 1, {"choice"});
   add(options.with.question, {"question"});
   add(true, {"text"});
   add(options.with.answers, {"answers"});
   add(options.with.scores, {"exact_match", "token_f1", "rouge_l", "accuracy", "accuracy_norm"});
   add(true, {"finish_reason", "prompt_tokens", "completion_tokens"});
-  add(!asked.choices.empty(), {"choice_logprobs"});
-  add(asked.sampling.logprobs, {"logprobs"});
-  add(asked.sampling.logprobs && top, {"top_logprobs"});
-  add(asked.prompt_logprobs, {"prompt_logprobs"});
-  add(asked.prompt_logprobs && top, {"prompt_top_logprobs"});
-  add(asked.logits_hash, {"logits_hash"});
+  add(!wanted.choices.empty(), {"choice_logprobs"});
+  add(wanted.sampling.logprobs, {"logprobs"});
+  add(wanted.sampling.logprobs && top, {"top_logprobs"});
+  add(wanted.prompt_logprobs, {"prompt_logprobs"});
+  add(wanted.prompt_logprobs && top, {"prompt_top_logprobs"});
+  add(wanted.logits_hash, {"logits_hash"});
   add(options.with.prompt, {"prompt"});
   return columns;
 }

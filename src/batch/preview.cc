@@ -9,10 +9,11 @@
 #include <string>
 #include <utility>
 
-#include "base/errors.h"
-#include "batch/asked.h"
-#include "batch/line_parser.h"
 #include "api/model_parts.h"
+#include "base/errors.h"
+#include "batch/engine_requests.h"
+#include "batch/line_parser.h"
+#include "text/stream_decoder.h"
 #include "text/tokenizer.h"
 
 namespace pando {
@@ -34,11 +35,12 @@ class Previewer {
       PromptPreview preview{.line = number,
                             .id = question.request.id,
                             .cut = line.contexts.empty() ? question.cut : line.cut};
-      const Result<std::vector<Request>> asked = asked_of(model_, engine_, line, question);
-      if (asked) {
-        give_all(std::move(preview), question, *asked);
+      const Result<std::vector<Request>> requests =
+          engine_requests(model_, engine_, line, question);
+      if (requests) {
+        give_all(std::move(preview), question, *requests);
       } else {
-        preview.refused = asked.error().message;
+        preview.refused = requests.error().message;
         give(std::move(preview));
       }
     }
@@ -56,16 +58,16 @@ class Previewer {
 
   // Requests with equal prompts are one, and score its choices.
   void give_all(PromptPreview preview, const wire::Question& question,
-                const std::vector<Request>& asked) {
-    for (size_t i = 0; i < asked.size() && !is_full(); ++i) {
-      const std::span<const Token> prompt = prompt_of(question, asked[i]);
+                const std::vector<Request>& requests) {
+    for (size_t i = 0; i < requests.size() && !is_full(); ++i) {
+      const std::span<const Token> prompt = prompt_of(question, requests[i]);
       if (i == 0) {
         take_prompt(prompt, preview);
       } else if (!std::ranges::equal(prompt, preview.tokens)) {
         give(preview);
         take_prompt(prompt, preview);
       }
-      if (!question.choices.empty()) take_choices(asked[i], prompt.size(), preview);
+      if (!question.choices.empty()) take_choices(requests[i], prompt.size(), preview);
     }
     if (!is_full()) give(preview);
   }

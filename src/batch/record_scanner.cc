@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "batch/input_kind.h"
-#include "batch/table.h"
+#include "batch/input_table.h"
 #include "pando/file_input.h"
 
 namespace pando {

@@ -35,13 +35,12 @@ void Results::end(OpenRecord& record) {
   std::vector<std::vector<Completion>> answers;  // [questions][n]
   for (size_t i = 0; i < record.n && !record.error; ++i)
     answers.push_back(answers_of(record.questions()[i], record.completions.of(i)));
-  record.lines = record.of->line->written({.question = record.n > 0 ? &record.question() : nullptr,
-                                           .answers = answers,
-                                           .completions = record.completions.all(),
-                                           .error = record.error ? &*record.error : nullptr},
-                                          {.model = model_,
-                                           .options = options_,
-                                           .created = output_.created()});
+  record.lines = record.of->line->written(
+      {.question = record.n > 0 ? &record.question() : nullptr,
+       .answers = answers,
+       .completions = record.completions.all(),
+       .error = record.error ? &*record.error : nullptr},
+      {.model = model_, .options = options_, .created = output_.created()});
   if (table_) record.lines = table_->rows(record.lines);
   for (size_t i = 0; i < answers.size(); ++i) note(record, record.questions()[i], answers[i]);
   if (record.error)
@@ -113,14 +112,14 @@ void Results::add_problem(OpenRecord& record) {
   std::vector<Unanswered>& unanswered = record.of->unanswered;
   if (unanswered.empty()) with_problems_.push_back(record.of);
   for (Unanswered& problem : unanswered) {
-    const bool same =
-        problem.error.code == record.error->code &&
-        (problem.error.code == ErrorCode::kTooLong || problem.error.message == record.error->message);
+    const bool same = problem.error.code == record.error->code &&
+                      (problem.error.code == ErrorCode::kTooLong ||
+                       problem.error.message == record.error->message);
     if (same) return void(++problem.n_questions);
   }
-  unanswered.push_back({*record.error, skipped,
-                      record.of->line->answers_apart() ? record.question().id
-                                                              : std::optional<std::string>()});
+  unanswered.push_back(
+      {*record.error, skipped,
+       record.of->line->answers_apart() ? record.question().id : std::optional<std::string>()});
 }
 
 void Results::report(OpenLine& line) {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "batch/open_line.h"
 #include "batch/output_table.h"
 #include "batch/scoring.h"
-#include "batch/open_line.h"
 #include "pando/batch.h"
 
 namespace pando {
@@ -51,12 +51,14 @@ class Results {
   void write(OpenRecord& record);
   void add_problem(OpenRecord& record);
   void report(OpenLine& line);
-  void note(OpenRecord& record, const wire::Question& question, const std::vector<Completion>& answers);
+  void note(OpenRecord& record, const wire::Question& question,
+            const std::vector<Completion>& answers);
 
   const Model& model_;
   AnswerSink& output_;
   const BatchOptions& options_;
-  std::deque<std::shared_ptr<OpenRecord>> in_order_;  // begun, not written; only where order is wanted
+  std::deque<std::shared_ptr<OpenRecord>>
+      in_order_;  // begun, not written; only where order is wanted
   std::vector<std::shared_ptr<OpenLine>> with_problems_;
   int64_t n_held_ = 0;
   uint64_t n_earlier_ = 0;

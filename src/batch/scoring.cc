@@ -70,14 +70,14 @@ void Scoring::add(OpenLine& open, const wire::Question& question, std::vector<Sc
                   bool is_new) {
   const size_t n_parts = std::max<size_t>(1, open.line->contexts.size());
   const size_t n_questions = open.line->questions.size() / n_parts;
-  open.asked.resize(n_questions);
-  OpenLine::Asked& asked = open.asked[question.index % n_questions];
-  asked.is_new |= is_new && !answers.empty();
-  asked.answers.resize(std::max(asked.answers.size(), answers.size()));
-  for (size_t i = 0; i < answers.size(); ++i) asked.answers[i].push_back(std::move(answers[i]));
-  if (++asked.n_over < n_parts) return;
-  summary_.questions += asked.is_new;
-  for (std::vector<ScoredAnswer>& of_parts : std::exchange(asked.answers, {}))
+  open.questions.resize(n_questions);
+  OpenLine::QuestionState& state = open.questions[question.index % n_questions];
+  state.is_new |= is_new && !answers.empty();
+  state.answers.resize(std::max(state.answers.size(), answers.size()));
+  for (size_t i = 0; i < answers.size(); ++i) state.answers[i].push_back(std::move(answers[i]));
+  if (++state.n_over < n_parts) return;
+  summary_.questions += state.is_new;
+  for (std::vector<ScoredAnswer>& of_parts : std::exchange(state.answers, {}))
     if (question.answers && !of_parts.empty())
       score(question, merged(std::move(of_parts), question.choices));
 }
@@ -87,7 +87,8 @@ void Scoring::score(const wire::Question& question, const ScoredAnswer& answer) 
   if (const auto found = question.metadata.find(options_.group_by);
       !options_.group_by.empty() && found != question.metadata.end())
     group = found->is_string() ? found->get<std::string>() : json_text(*found);
-  summary_.scores.add(metrics_of(answer, question.choices, *question.answers), !question.choices.empty(), group);
+  summary_.scores.add(metrics_of(answer, question.choices, *question.answers),
+                      !question.choices.empty(), group);
 }
 
 }  // namespace pando

@@ -4,17 +4,17 @@
 
 namespace pando {
 
-std::optional<double> time_left(const BatchProgress& now, const Asked& asked) {
+std::optional<double> time_left(const BatchProgress& now, const SubmittedWork& submitted) {
   const EngineStats& e = now.stats;
   const auto done = static_cast<double>(e.prefill_rows + e.decode_rows);
-  const double share = asked.share_of_input - now.share_earlier;
-  if (done == 0 || share <= 0 || asked.answers == 0) return std::nullopt;
+  const double share = submitted.share_of_input - now.share_earlier;
+  if (done == 0 || share <= 0 || submitted.answers == 0) return std::nullopt;
   const double tokens_each =
-      asked.answered > 0
-          ? static_cast<double>(e.generated_tokens) / static_cast<double>(asked.answered)
-          : static_cast<double>(asked.most_tokens) / static_cast<double>(asked.answers);
+      submitted.answered > 0
+          ? static_cast<double>(e.generated_tokens) / static_cast<double>(submitted.answered)
+          : static_cast<double>(submitted.most_tokens) / static_cast<double>(submitted.answers);
   const double expected = static_cast<double>(e.arrived_tokens - e.arrived_shared) +
-                          static_cast<double>(asked.answers) * tokens_each;
+                          static_cast<double>(submitted.answers) * tokens_each;
   const double all = now.stopping ? expected : expected * (1 - now.share_earlier) / share;
   return now.seconds * std::max(0.0, all - done) / done;
 }

@@ -6,8 +6,8 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
 #include "api/prompt.h"
+#include "base/json.h"
 
 namespace pando {
 namespace {

@@ -13,10 +13,10 @@ namespace pando::bench {
 
 // How much is measured. Quick shows that a benchmark works; usual takes minutes; full has the sizes
 // of the papers, as far as the machine can do them in hours.
-enum class Extent { kQuick, kUsual, kFull };
+enum class RunLength { kQuick, kUsual, kFull };
 
 struct Settings {
-  Extent extent = Extent::kUsual;
+  RunLength length = RunLength::kUsual;
   int threads = 0;                 // 0: one for each processor that may be used
   std::filesystem::path model;     // instead of a model with random weights; empty: the latter
   std::filesystem::path out;       // directory for CSV and SVG; empty: neither is written

@@ -10,10 +10,11 @@
 #include <random>
 #include <thread>
 
+#include "api/model.h"
+#include "api/model_parts.h"
 #include "base/errors.h"
 #include "base/machine.h"
 #include "bench/tokens.h"
-#include "api/model_parts.h"
 #include "engine/options.h"
 #include "engine/technique.h"
 #include "kernel/kernels.h"

@@ -122,9 +122,9 @@ class Harness {
   Harness(std::string benchmark, const Settings& settings);
 
   const Settings& settings() const { return settings_; }
-  bool quick() const { return settings_.extent == Extent::kQuick; }
-  bool full() const { return settings_.extent == Extent::kFull; }
-  // One of three, by extent.
+  bool quick() const { return settings_.length == RunLength::kQuick; }
+  bool full() const { return settings_.length == RunLength::kFull; }
+  // One of three, by length.
   template <class T>
   T choose(T quick_value, T usual, T full_value) const {
     return quick() ? quick_value : full() ? full_value : usual;

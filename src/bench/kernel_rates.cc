@@ -43,7 +43,7 @@ void ProductWork::run(ThreadPool& pool, int m) {
     for (float& x : x_) x = uniform(random);
     y_.resize(static_cast<size_t>(m) * static_cast<size_t>(n_));
   }
-  kernel::linear(kernel::best_kernels(), pool, copies_[next_], x_.data(), k_, m, y_.data(), n_,
+  kernel::linear(kernel::best_kernels(), pool, copies_[next_], {x_.data(), k_, m, y_.data(), n_},
                  scratch_);
   next_ = (next_ + 1) % copies_.size();
 }

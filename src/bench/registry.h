@@ -16,6 +16,8 @@ std::vector<Benchmark> speed_benchmarks();
 std::vector<Benchmark> kernel_benchmarks();
 std::vector<Benchmark> exactness_benchmarks();
 
+// All that there are, in the order of `pando bench list`.
+const std::vector<Benchmark>& registered_benchmarks();
 // Behind all that are there; names must be new. Not while another thread asks for any.
 void add_benchmarks(const std::vector<Benchmark>& more);
 

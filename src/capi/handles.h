@@ -24,7 +24,4 @@ inline std::string_view or_empty(const char* options) {
   return options == nullptr ? "{}" : options;
 }
 
-// An argument that must not be NULL, and is.
-Error null_argument(const char* name);
-
 }  // namespace pando::capi

@@ -15,11 +15,6 @@ using namespace pando::capi;
 using OrderedJson = nlohmann::ordered_json;
 
 namespace pando::capi {
-
-Error null_argument(const char* name) {
-  return invalid_argument("'{}' is NULL, expected a value", name);
-}
-
 namespace {
 
 std::string info_json(const Model& model) {

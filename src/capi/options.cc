@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/nearest.h"
 
@@ -33,7 +34,7 @@ Status only(const Json& json, const char* source, std::initializer_list<std::str
 
 // One of `names`, the first one where the field is absent.
 template <class T>
-T one_of(FieldReader& fields, const char* field,
+T one_of(Fields& fields, const char* field,
          std::span<const std::pair<std::string_view, T>> names) {
   const std::string found = fields.string(field, names.front().first);
   std::string expected;
@@ -46,9 +47,8 @@ T one_of(FieldReader& fields, const char* field,
 }
 
 template <class Options>
-Result<Options> checked(const FieldReader& fields, Options options) {
-  if (Status status = fields.status(); !status)
-    return invalid_argument("{}", status.error().message);
+Result<Options> checked(const Fields& fields, Options options) {
+  if (Status status = fields.status(); !status) return status.error();
   return options;
 }
 
@@ -62,7 +62,7 @@ Result<ModelOptions> read_model_options(std::string_view text) {
   if (!json) return json.error();
   if (Status status = only(*json, kSource, {"weights", "tokenizer", "threads"}); !status)
     return status.error();
-  FieldReader fields(*json, kSource);
+  Fields fields(*json, kSource, ErrorCode::kInvalidArgument);
   ModelOptions options;
   std::vector<std::pair<std::string_view, WeightType>> weights;
   for (const std::string_view name : weight_type_names())
@@ -82,7 +82,7 @@ Result<EngineOptions> read_engine_options(std::string_view text) {
                             "step_rows", "max_running", "max_open", "isa"});
       !status)
     return status.error();
-  FieldReader fields(*json, kSource);
+  Fields fields(*json, kSource, ErrorCode::kInvalidArgument);
   EngineOptions options;
   const auto integer = [&](const char* name, int& out) {
     out = static_cast<int>(fields.integer(name, 0, kMost, out));
@@ -107,17 +107,17 @@ Result<EngineOptions> read_engine_options(std::string_view text) {
   return checked(fields, std::move(options));
 }
 
-Result<Json> read_asking_json(std::string_view text, AnswerOptions& defaults) {
+Result<Json> read_question_json(std::string_view text, AnswerOptions& defaults) {
   constexpr const char* kSource = "options";
   Result<Json> json = read_object(text, kSource);
   if (!json) return json.error();
-  FieldReader fields(*json, kSource);
+  Fields fields(*json, kSource, ErrorCode::kInvalidArgument);
   defaults.chat = fields.boolean("chat", false);
   defaults.logits_hash = fields.boolean("logits_hash", false);
   return checked(fields, std::move(*json));
 }
 
-std::span<const std::string_view> asking_flags() {
+std::span<const std::string_view> question_flags() {
   static constexpr std::string_view kFlags[] = {"chat", "logits_hash"};
   return kFlags;
 }

@@ -16,8 +16,8 @@ Result<EngineOptions> read_engine_options(std::string_view text);
 
 // What asks a question: the fields of a line of the batch runner's input, or a part of them, and
 // "chat" and "logits_hash", which go into `defaults`.
-Result<nlohmann::json> read_asking_json(std::string_view text, AnswerOptions& defaults);
+Result<nlohmann::json> read_question_json(std::string_view text, AnswerOptions& defaults);
 // These two names.
-std::span<const std::string_view> asking_flags();
+std::span<const std::string_view> question_flags();
 
 }  // namespace pando::capi

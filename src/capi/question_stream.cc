@@ -10,7 +10,7 @@ namespace pando::capi {
 
 QuestionStream::QuestionStream(std::shared_ptr<Engine> engine, std::vector<Question> questions)
     : engine_(std::move(engine)),
-      group_(*engine_, {.hears_text = true, .on_news = [this] { waker_.wake(); }}) {
+      group_(*engine_, {.wants_text = true, .on_events = [this] { waker_.wake(); }}) {
   for (Question& question : questions) {
     first_.push_back(n_questions_);
     n_questions_ += question.choices.empty() ? 1 + question.requests[0].alternatives.size() : 1;
@@ -20,49 +20,50 @@ QuestionStream::QuestionStream(std::shared_ptr<Engine> engine, std::vector<Quest
   }
 }
 
-void QuestionStream::hear(size_t request, Event event) {
+void QuestionStream::on_event(size_t request, Event event) {
   const size_t index = completions_.question_of(request);
   const std::vector<std::string>& choices = choices_[index];
   if (choices.empty()) {
     if (!event.completion || event.completion->alternatives.empty())
-      return void(told_.emplace_back(first_[index], std::move(event)));
+      return void(ready_.emplace_back(first_[index], std::move(event)));
     const std::vector<std::vector<Completion>> joint = {{std::move(*event.completion)}};
     size_t at = first_[index];
     for (Completion& one : taken_apart(joint)) {
       event.completion = std::move(one);
-      told_.emplace_back(at++, event);
+      ready_.emplace_back(at++, event);
     }
     return;
   }
-  if (!event.completion || !completions_.hear(request, std::move(*event.completion))) return;
+  if (!event.completion || !completions_.add_completion(request, std::move(*event.completion)))
+    return;
   event.choice = 0;
   event.completion = likeliest_choice(choices, completions_.of(index));
   event.text = event.completion->text;
-  told_.emplace_back(first_[index], std::move(event));
+  ready_.emplace_back(first_[index], std::move(event));
 }
 
 Result<QuestionStream::What> QuestionStream::next(Deadline deadline, Event& event,
                                                   size_t& question) {
   for (;;) {
     if (error_) return *error_;
-    if (told_.empty() && group_.is_over()) return What::kEnd;
+    if (ready_.empty() && group_.is_over()) return What::kEnd;
     if (group_.is_cancelled()) return What::kCancelled;
     group_.submit();
-    if (!told_.empty()) {
-      std::tie(question, event) = std::move(told_.front());
-      told_.pop_front();
+    if (!ready_.empty()) {
+      std::tie(question, event) = std::move(ready_.front());
+      ready_.pop_front();
       return What::kEvent;
     }
-    std::vector<News> news = group_.take();
-    for (News& one : news) {
+    std::vector<GroupEvent> events = group_.take();
+    for (GroupEvent& one : events) {
       if (!one.event.error) {
-        hear(one.request, std::move(one.event));
+        on_event(one.request, std::move(one.event));
       } else if (!error_) {
         error_ = *one.event.error;
         group_.cancel_all();
       }
     }
-    if (!news.empty()) continue;
+    if (!events.empty()) continue;
     if (deadline && Waker::Clock::now() >= *deadline) return What::kTimeout;
     Deadline until = group_.retry_at();
     if (deadline) until = std::min(*deadline, until.value_or(*deadline));

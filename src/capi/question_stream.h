@@ -35,18 +35,18 @@ class QuestionStream {
   size_t n_questions() const { return n_questions_; }
 
  private:
-  // Adds to told_ what the consumer hears of an event; nothing as long as choices are not all
+  // Adds to ready_ what the consumer gets of an event; nothing as long as choices are not all
   // scored.
-  void hear(size_t request, Event event);
+  void on_event(size_t request, Event event);
 
   std::shared_ptr<Engine> engine_;
   Waker waker_;
   RequestGroup group_;
   QuestionCompletions completions_;
   std::vector<std::vector<std::string>> choices_;  // [questions]
-  std::vector<size_t> first_;   // [questions] index, with those that alternatives are
-  size_t n_questions_ = 0;      // with these
-  std::deque<std::pair<size_t, Event>> told_;  // by question, for the consumer
+  std::vector<size_t> first_;  // [questions] index, with those that alternatives are
+  size_t n_questions_ = 0;     // with these
+  std::deque<std::pair<size_t, Event>> ready_;  // by question, for the consumer
   std::optional<Error> error_;
 };
 

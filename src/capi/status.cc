@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/errors.h"
 #include "pando/version.h"
 
 namespace pando::capi {
@@ -10,6 +11,10 @@ namespace {
 thread_local std::string last_error;
 
 }  // namespace
+
+Error null_argument(const char* name) {
+  return invalid_argument("'{}' is NULL, expected a value", name);
+}
 
 pando_status fail(const Error& error) {
   try {

@@ -11,6 +11,9 @@ namespace pando::capi {
 // Keeps the message for this thread.
 pando_status fail(const Error& error);
 
+// An argument that must not be NULL, and is.
+Error null_argument(const char* name);
+
 inline pando_status status_of(const Status& status) {
   return status ? PANDO_OK : fail(status.error());
 }

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "capi/question_stream.h"
 #include "capi/completion_arrays.h"
 #include "capi/handles.h"
 #include "capi/options.h"
+#include "capi/question_stream.h"
 #include "capi/status.h"
 #include "pando/score.h"
-#include "wire/answers.h"
 #include "wire/line.h"
+#include "wire/question_fields.h"
 
 using namespace pando;
 using namespace pando::capi;
@@ -47,10 +47,10 @@ pando_status open_job(pando_engine* engine, wire::Job& job, pando_stream** strea
 }
 
 // What is given beside the options.
-pando_status open_given(pando_engine* engine, const char* options, wire::Given given,
-                        pando_stream** stream) {
+pando_status open_questions(pando_engine* engine, const char* options, wire::QuestionInput given,
+                            pando_stream** stream) {
   wire::Job job;
-  const Result<Json> json = read_asking_json(or_empty(options), job.options);
+  const Result<Json> json = read_question_json(or_empty(options), job.options);
   if (!json) return fail(json.error());
   if (!given.context) job.id = "1";  // as that of the only line of an input
   if (json->contains("id")) {
@@ -58,8 +58,10 @@ pando_status open_given(pando_engine* engine, const char* options, wire::Given g
     if (!id) return fail(id.error());
     job.id = std::move(*id);
   }
-  const wire::AnswersSource source{
-      .json = *json, .text = or_empty(options), .name = "options", .other_fields = asking_flags()};
+  const wire::QuestionSource source{.json = *json,
+                                    .text = or_empty(options),
+                                    .name = "options",
+                                    .other_fields = question_flags()};
   if (Status status = wire::read_options(source, std::move(given), job); !status)
     return fail(status.error());
   return open_job(engine, job, stream);
@@ -104,12 +106,12 @@ pando_status pando_ask(pando_engine* engine, const char* context, const char* co
     if (engine == nullptr) return fail(null_argument("engine"));
     if (context == nullptr) return fail(null_argument("context"));
     if (stream == nullptr) return fail(null_argument("stream"));
-    wire::Given given{.context = context};
+    wire::QuestionInput given{.context = context};
     for (size_t i = 0; i < n_questions; ++i) {
       if (questions == nullptr || questions[i] == nullptr) return fail(null_argument("question"));
       given.questions.emplace_back(questions[i]);
     }
-    return open_given(engine, options, std::move(given), stream);
+    return open_questions(engine, options, std::move(given), stream);
   });
 }
 
@@ -119,7 +121,7 @@ pando_status pando_prompt(pando_engine* engine, const char* prompt, const char* 
     if (engine == nullptr) return fail(null_argument("engine"));
     if (prompt == nullptr) return fail(null_argument("prompt"));
     if (stream == nullptr) return fail(null_argument("stream"));
-    return open_given(engine, options, {.prompt = prompt}, stream);
+    return open_questions(engine, options, {.prompt = prompt}, stream);
   });
 }
 
@@ -129,7 +131,7 @@ pando_status pando_prompt_tokens(pando_engine* engine, const int32_t* tokens, si
     if (engine == nullptr) return fail(null_argument("engine"));
     if (tokens == nullptr || n_tokens == 0) return fail(null_argument("tokens"));
     if (stream == nullptr) return fail(null_argument("stream"));
-    return open_given(engine, options, {.tokens = {tokens, tokens + n_tokens}}, stream);
+    return open_questions(engine, options, {.tokens = {tokens, tokens + n_tokens}}, stream);
   });
 }
 
@@ -141,15 +143,15 @@ pando_status pando_ask_line(pando_engine* engine, const char* text, size_t size,
     if (stream == nullptr) return fail(null_argument("stream"));
     const std::string_view line(text, size);
     BatchOptions options;
-    const Result<Json> json = read_asking_json(line, options.defaults);
+    const Result<Json> json = read_question_json(line, options.defaults);
     if (!json) return fail(json.error());
     const Result<EmbedOptions> embed = embed_options_for(engine->engine->model(), {});
-    const Result<std::unique_ptr<wire::Line>> read = wire::read_answer_line(
-        *json, {.number = 1,
-                .options = options,
-                .embed = embed,
-                .text = line,
-                .other_fields = asking_flags()});
+    const Result<std::unique_ptr<wire::Line>> read =
+        wire::read_answer_line(*json, {.number = 1,
+                                       .options = options,
+                                       .embed = embed,
+                                       .text = line,
+                                       .other_fields = question_flags()});
     if (!read) return fail(read.error());
     if ((*read)->refused) return fail(*(*read)->refused);
     return open_job(engine, **read, stream);

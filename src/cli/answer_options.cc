@@ -1,24 +1,15 @@
 #include "cli/answer_options.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <type_traits>
 
 #include "cli/model_options.h"
 #include "cli/prompt_text.h"
 
 namespace pando::cli {
 namespace {
-
-CLI::Validator at_least_0() {
-  return expect("0 or more", [](double x) { return x >= 0; });
-}
-CLI::Validator at_least_1() {
-  return expect("at least 1", [](double x) { return x >= 1; });
-}
-CLI::Validator a_number() {
-  return expect("a number", [](double x) { return std::isfinite(x); });
-}
 
 std::optional<LocalTime> date_of(const std::string& text) {
   LocalTime date;
@@ -33,33 +24,38 @@ std::optional<LocalTime> date_of(const std::string& text) {
   return day.tm_mday == date.day ? std::optional(date) : std::nullopt;
 }
 
-void add_sampling_options(CLI::App& app, SamplingOptions& s, const std::string& group) {
-  const auto add = [&](const char* name, auto& value, const char* help) {
-    return app.add_option(name, value, help)->capture_default_str()->group(group);
-  };
-  add("--max-tokens", s.max_tokens, "Tokens of an answer at most")->check(at_least_0());
-  add("--temperature", s.temperature, "0: the likeliest token")
-      ->check(expect("0 or more", [](double x) { return x >= 0 && std::isfinite(x); }));
-  add("--top-k", s.top_k, "Only the k likeliest tokens; 0: all")->check(at_least_0());
-  add("--top-p", s.top_p, "Only the likeliest tokens that sum to p; 0: the likeliest")
-      ->check(expect("0 to 1", [](double x) { return x >= 0 && x <= 1; }));
-  add("--min-p", s.min_p, "Only tokens at least p times as likely as the likeliest")
-      ->check(expect("0 to 1", [](double x) { return x >= 0 && x <= 1; }));
-  add("--repetition-penalty", s.repetition_penalty, "Of tokens in prompt or answer; 1: off")
-      ->check(expect("more than 0", [](double x) { return x > 0 && std::isfinite(x); }));
-  add("--presence-penalty", s.presence_penalty, "Of tokens in the answer; 0: off")
-      ->check(a_number());
-  add("--frequency-penalty", s.frequency_penalty, "The same, times how often they are there")
-      ->check(a_number());
-  add("--n", s.n, "Answers to each question")->check(at_least_1());
-  app.add_option("--stop", s.stop, "Text that ends an answer; may be given again")
-      ->allow_extra_args(false)
-      ->transform(unescaped())
-      ->group(group);
-  app.add_flag("--ignore-eos", s.ignore_eos, "Go on after the end-of-sequence token")->group(group);
+// Of a type that no option of the command line has, nothing.
+template <class T>
+void add_option(CLI::App& app, const RequestOption& option, T& value, const std::string& group) {
+  const std::string name = "--" + dashed(option);
+  if constexpr (std::is_same_v<T, bool>)
+    app.add_flag(name, value, option.help)->group(group);
+  else if constexpr (std::is_arithmetic_v<T>)
+    app.add_option(name, value, option.help)
+        ->capture_default_str()
+        ->check(expect(option.expected, [&option](double x) { return option.holds(x); }))
+        ->group(group);
+  else if constexpr (std::is_same_v<T, std::vector<std::string>>)
+    app.add_option(name, value, option.help)
+        ->allow_extra_args(false)
+        ->transform(unescaped())
+        ->group(group);
+}
+
+void add_options(CLI::App& app, SamplingOptions& sampling, bool reports, const std::string& group) {
+  for (const RequestOption& option : request_options())
+    if (option.stands_in(kInCommand) && option.reports == reports)
+      std::visit([&](auto member) { add_option(app, option, sampling.*member, group); },
+                 option.member);
 }
 
 }  // namespace
+
+std::string dashed(const RequestOption& option) {
+  std::string name = option.name;
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
 
 void add_prompt_options(CLI::App& app, AnswerOptions& o) {
   const std::string asking = "Asking (lines may say otherwise)";
@@ -102,19 +98,15 @@ void add_prompt_options(CLI::App& app, AnswerOptions& o) {
 void add_answer_options(CLI::App& app, AnswerOptions& o, uint64_t& seed) {
   add_prompt_options(app, o);
   const std::string sampling = "Sampling (lines may say otherwise)";
-  add_sampling_options(app, o.sampling, sampling);
+  add_options(app, o.sampling, /*reports=*/false, sampling);
   app.add_option("--seed", seed, "Of lines that bring none")
       ->check(expect("0 to 2^64 - 1", [](double x) { return x >= 0 && x < 0x1p64; }))
       ->capture_default_str()
       ->group(sampling);
 
   const std::string reporting = "Reported with each answer (lines may say otherwise)";
-  app.add_flag("--logprobs", o.sampling.logprobs, "ln p of generated tokens")->group(reporting);
+  add_options(app, o.sampling, /*reports=*/true, reporting);
   app.add_flag("--prompt-logprobs", o.prompt_logprobs, "ln p of the prompt's tokens")
-      ->group(reporting);
-  app.add_option("--top-logprobs", o.sampling.top_logprobs,
-                 "Beside every ln p, those of so many of the likeliest tokens")
-      ->check(at_least_0())
       ->group(reporting);
   app.add_flag("--logits-hash", o.logits_hash, "Hash of the logits that the answer was drawn from")
       ->group(reporting);

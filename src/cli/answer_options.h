@@ -4,8 +4,12 @@
 #include <CLI/CLI.hpp>
 
 #include "pando/answer.h"
+#include "pando/request_options.h"
 
 namespace pando::cli {
+
+// The name of an option on the command line, without its first two dashes.
+std::string dashed(const RequestOption& option);
 
 // How a question becomes a prompt.
 void add_prompt_options(CLI::App& app, AnswerOptions& options);

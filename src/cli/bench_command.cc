@@ -78,9 +78,9 @@ Command add_bench(CLI::App& app) {
     }
     bench::Settings settings = options->settings;
     settings.peer_variables = peer_variables();
-    settings.extent = options->quick  ? bench::Extent::kQuick
-                      : options->full ? bench::Extent::kFull
-                                      : bench::Extent::kUsual;
+    settings.length = options->quick  ? bench::RunLength::kQuick
+                      : options->full ? bench::RunLength::kFull
+                                      : bench::RunLength::kUsual;
     if (Status status = bench::run_benchmark(options->name, settings); !status)
       return refuse(status.error());
     return kOk;

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cli/words.h"
+#include "cli/task_nouns.h"
 
 namespace pando::cli {
 namespace {
@@ -46,7 +46,7 @@ size_t Comparison::n_shared() const {
 size_t Comparison::n_alone() const { return runs_[0].size() + runs_[1].size() - 2 * n_shared(); }
 
 std::string Comparison::text() const {
-  const char* what = words_of(task_).compared;
+  const char* what = nouns_of(task_).compared;
   const size_t n = n_shared(), n_others = n_different();
   const std::string alone =
       n_alone() > 0 ? fmt::format("; in only one of the runs: {}", n_alone()) : "";

@@ -1,15 +1,16 @@
-// --dry-run: the first prompts of a run, for people to read.
+#include "cli/dry_run.h"
+
 #include <fmt/format.h>
 
 #include <istream>
 #include <memory>
 #include <string>
 
-#include "cli/commands.h"
-#include "cli/problems.h"
+#include "cli/exit_code.h"
+#include "cli/grouped_messages.h"
 #include "cli/report.h"
-#include "cli/run_options.h"
-#include "cli/words.h"
+#include "cli/run_settings.h"
+#include "cli/task_nouns.h"
 #include "pando/file_input.h"
 #include "pando/preview.h"
 
@@ -79,13 +80,13 @@ int print_prompts(RunOptions o) {
   if (!model) return refuse(model.error());
   const Result<int> context = context_of(**model, o.model);
   if (!context) return refuse(context.error());
-  Problems problems([](const std::string& message) { report_error(message); }, o.verbose);
+  GroupedMessages messages([](const std::string& message) { report_error(message); }, o.verbose);
   BatchOptions options = o.batch;
-  options.on_problem = [&](const std::string& message) { problems.add(message); };
+  options.on_problem = [&](const std::string& message) { messages.add(message); };
   std::istream stream(&input);
   const Result<PreviewSummary> found =
       preview_batch(**model, *context, stream, options, o.dry_run, print_prompt);
-  problems.end();
+  messages.end();
   if (!found) return report_error(found.error().message);
   if (found->prompts == 0) fmt::print("the input has no prompts\n");
   return found->bad_lines + found->refused > 0 ? kIncomplete : kOk;

@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/prompt_text.h"
+#include "cli/run_batches.h"
 #include "cli/run_options.h"
 
 namespace pando::cli {

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "cli/answer_options.h"
 #include "pando/model_files.h"
 
 namespace pando::cli {
@@ -17,23 +20,18 @@ Result<std::string> apply_generation_config(const std::filesystem::path& model,
         .push_back(std::move(what) + (was_given ? " (set by an option)" : ""));
     return !was_given;
   };
-  if (config->samples) {
-    const double temperature = config->temperature.value_or(1.0);
-    if (note(given("--temperature"), fmt::format("temperature {}", temperature)))
-      sampling.temperature = temperature;
-    if (config->top_k && note(given("--top-k"), fmt::format("top_k {}", *config->top_k)))
-      sampling.top_k = *config->top_k;
-    if (config->top_p && note(given("--top-p"), fmt::format("top_p {}", *config->top_p)))
-      sampling.top_p = *config->top_p;
-    if (config->min_p && note(given("--min-p"), fmt::format("min_p {}", *config->min_p)))
-      sampling.min_p = *config->min_p;
-  } else {
+  const auto take = [&](const RequestOption& option, double value) {
+    if (note(given("--" + dashed(option)), fmt::format("{} {}", option.name, value)))
+      set_option_number(option, value, sampling);
+  };
+  const RequestOption* temperature = find_option("temperature", kInSamplingConfig);
+  const auto is_temperature = [&](const auto& option) { return option.first == temperature; };
+  if (!config->samples)
     note(given("--temperature"), "always the likeliest token (do_sample is false)");
-  }
-  if (config->repetition_penalty &&
-      note(given("--repetition-penalty"),
-           fmt::format("repetition_penalty {}", *config->repetition_penalty)))
-    sampling.repetition_penalty = *config->repetition_penalty;
+  else if (std::ranges::none_of(config->options, is_temperature))
+    take(*temperature, 1);
+  for (const auto& [option, value] : config->options)
+    if (config->samples || option->stands_in(kInConfig)) take(*option, value);
   if (!config->eos.empty() &&
       note(sampling.ignore_eos, fmt::format("end tokens {}", fmt::join(config->eos, ", "))))
     sampling.stop_tokens.insert(sampling.stop_tokens.end(), config->eos.begin(), config->eos.end());

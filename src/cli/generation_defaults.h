@@ -11,7 +11,7 @@
 namespace pando::cli {
 
 // Whether the command line gave an option, by its name: then that stays.
-using IsGiven = std::function<bool(const char* option)>;
+using IsGiven = std::function<bool(const std::string& option)>;
 
 // Changes `sampling` by the file and returns one line that says what was taken and what was not.
 Result<std::string> apply_generation_config(const std::filesystem::path& model,

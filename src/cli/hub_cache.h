@@ -1,24 +1,20 @@
 // Where the hub's own tools keep what they fetched.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
-#include <string>
+
+#include "cli/environment_path.h"
 
 namespace pando::cli {
 
 // HF_HUB_CACHE, or hub/ in HF_HOME, or in huggingface/ of the user's cache; empty where the
 // environment says nothing.
 inline std::filesystem::path hub_cache() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::filesystem::path(value != nullptr ? value : "");
-  };
-  if (const auto cache = variable("HF_HUB_CACHE"); !cache.empty()) return cache;
-  if (const auto home = variable("HF_HOME"); !home.empty()) return home / "hub";
-  if (const auto cache = variable("XDG_CACHE_HOME"); !cache.empty())
+  if (const auto cache = environment_path("HF_HUB_CACHE"); !cache.empty()) return cache;
+  if (const auto home = environment_path("HF_HOME"); !home.empty()) return home / "hub";
+  if (const auto cache = environment_path("XDG_CACHE_HOME"); !cache.empty())
     return cache / "huggingface/hub";
-  const auto home = variable("HOME");
+  const auto home = environment_path("HOME");
   return home.empty() ? home : home / ".cache/huggingface/hub";
 }
 

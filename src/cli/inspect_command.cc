@@ -10,13 +10,13 @@
 #include "cli/answer_options.h"
 #include "cli/cache_directory.h"
 #include "cli/commands.h"
-#include "cli/problems.h"
+#include "cli/grouped_messages.h"
+#include "cli/print_stderr.h"
 #include "cli/progress.h"
 #include "cli/prompt_text.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
-#include "cli/say.h"
-#include "cli/words.h"
+#include "cli/task_nouns.h"
 #include "pando/file_input.h"
 #include "pando/inspect.h"
 #include "pando/step_costs.h"
@@ -125,7 +125,8 @@ Result<PredictedTime> predict(const InspectOptions& o, const Inspection& i) {
   const EngineOptions options = engine_options(o.run.model);
   const Result<MeasuredSteps> steps =
       saved_steps(cache_directory(), **model, options, kSeconds, [] {
-        say("pando: measuring step times, which takes about {} s ({} s for a large model)\n",
+        print_stderr(
+            "pando: measuring step times, which takes about {} s ({} s for a large model)\n",
             kSeconds, MeasuredSteps::kMostTimes * kSeconds);
       });
   if (!steps) return steps.error();
@@ -168,11 +169,14 @@ int inspect(InspectOptions& o) {
   const Result<int> context = context_of(**model, o.run.model);
   if (!context) return refuse(context.error());
   BatchOptions options = o.run.batch;
-  Problems problems([](const std::string& message) { report_error(message); }, o.run.verbose);
-  options.on_problem = [&](const std::string& message) { problems.add(message); };
+  GroupedMessages messages([](const std::string& message) { report_error(message); },
+                           o.run.verbose);
+  options.on_problem = [&](const std::string& message) { messages.add(message); };
   std::istream stream(&input);
-  const Result<Inspection> inspection = inspect_batch(**model, *context, stream, options);
-  problems.end();
+  EngineOptions engine = engine_options(o.run.model);
+  engine.context = *context;
+  const Result<Inspection> inspection = inspect_batch(**model, engine, stream, options);
+  messages.end();
   if (!inspection) return report_error(inspection.error().message);
   std::optional<PredictedTime> time;
   if (o.time) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/files.h"
 #include "cli/laboratory.h"
+#include "cli/output_files.h"
 #include "cli/parse_errors.h"
 #include "pando/version.h"
 

@@ -4,20 +4,10 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/say.h"
+#include "cli/print_stderr.h"
 #include "pando/make_model.h"
 
 namespace pando::cli {
-
-int report_error(const std::string& message) {
-  say("pando: {}\n", message);
-  return kFailed;
-}
-
-int refuse(const Error& error) {
-  report_error(error.message);
-  return error.code == ErrorCode::kInvalidArgument ? kUsage : kFailed;
-}
 
 Command add_make_model(CLI::App& app) {
   auto options = std::make_shared<RandomModelOptions>();
@@ -38,7 +28,7 @@ Command add_make_model(CLI::App& app) {
   app.footer("Example:\n  pando make-model --shape qwen3-0.6b --layers 4 --dtype bf16 --out model");
   return [options] {
     if (Status status = make_random_model(*options); !status) return refuse(status.error());
-    say("wrote {}\n", options->out.string());
+    print_stderr("wrote {}\n", options->out.string());
     return kOk;
   };
 }

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "cli/hub_cache.h"
-#include "cli/say.h"
+#include "cli/print_stderr.h"
 #include "pando/model_files.h"
 
 namespace pando::cli {
@@ -80,7 +80,7 @@ CLI::Validator size_in_bytes() {
       "SIZE", "");
 }
 
-CLI::Validator expect(const std::string& what, bool (*holds)(double)) {
+CLI::Validator expect(const std::string& what, std::function<bool(double)> holds) {
   return CLI::Validator(
       [=](std::string& text) {
         double value = 0;
@@ -167,7 +167,7 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
                           .chat_template = arguments.chat_template,
                           .threads = arguments.engine.threads});
   if (!model) return model;
-  for (const std::string& warning : (*model)->info().warnings) say("pando: {}\n", warning);
+  for (const std::string& warning : (*model)->info().warnings) print_stderr("pando: {}\n", warning);
   return model;
 }
 
@@ -176,10 +176,12 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments, bool quiet) {
   const auto n_processors = static_cast<int>(std::thread::hardware_concurrency());
   if (n_processors > 0 && arguments.engine.threads > n_processors)
-    say("pando: --threads is {}, but there are {} processors; more threads than processors do not "
+    print_stderr(
+        "pando: --threads is {}, but there are {} processors; more threads than processors do not "
         "help\n",
         arguments.engine.threads, n_processors);
-  if (arguments.model.empty() && !quiet) say("pando: no --model given, using the demo model\n");
+  if (arguments.model.empty() && !quiet)
+    print_stderr("pando: no --model given, using the demo model\n");
   return load(arguments, weight_type_of(arguments.weights).value_or(WeightType::kAsStored));
 }
 

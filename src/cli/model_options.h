@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -40,6 +41,6 @@ CLI::Validator not_empty();
 // "4GiB", "1.5g" or "1000" becomes a number of bytes; k, kb and kib are 1,024, and so on.
 CLI::Validator size_in_bytes();
 // Messages as those for lines: what was found, what was expected.
-CLI::Validator expect(const std::string& what, bool (*holds)(double));
+CLI::Validator expect(const std::string& what, std::function<bool(double)> holds);
 
 }  // namespace pando::cli

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cli/say.h"
+#include "cli/print_stderr.h"
 
 namespace pando::cli {
 namespace {
@@ -38,8 +38,8 @@ void notify(std::string_view state) {
   const char* name = std::getenv("NOTIFY_SOCKET");
   if (name == nullptr || *name == '\0') return;
   if (const int error = send_datagram(name, state); error != 0)
-    say("pando: NOTIFY_SOCKET is '{}', but sending {} to it failed: {}\n", name, state,
-        std::strerror(error));
+    print_stderr("pando: NOTIFY_SOCKET is '{}', but sending {} to it failed: {}\n", name, state,
+                 std::strerror(error));
 }
 
 }  // namespace pando::cli

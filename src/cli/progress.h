@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "cli/print_stderr.h"
 #include "cli/report.h"
-#include "cli/say.h"
 
 namespace pando::cli {
 
@@ -52,15 +52,15 @@ class ProgressLine {
     if (!is_terminal_) {
       if (Clock::now() - logged_ < log_every_) return;
       logged_ = Clock::now();
-      return say("pando: {}\n", text);
+      return print_stderr("pando: {}\n", text);
     }
-    say("\r\033[K{}", text);
+    print_stderr("\r\033[K{}", text);
     std::fflush(stderr);
     shown_ = true;
   }
 
   void clear() {
-    if (shown_) say("\r\033[K");
+    if (shown_) print_stderr("\r\033[K");
     shown_ = false;
   }
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <optional>
 
-#include "cli/say.h"
+#include "cli/print_stderr.h"
 #include "pando/file_input.h"
 
 namespace pando::cli {
@@ -73,7 +73,8 @@ CLI::Option* add_template_options(CLI::App& app, const std::string& help,
          [set](const std::string& path) {
            std::string from_file = text_of_file(path).value();
            if (from_file.ends_with('\n'))
-             say("pando: the template in '{}' ends with a newline, so every prompt does too\n",
+             print_stderr(
+                 "pando: the template in '{}' ends with a newline, so every prompt does too\n",
                  path);
            set(std::move(from_file));
          },

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "cli/run_settings.h"
 #include "pando/sharing.h"
 #include "pando/version.h"
 
@@ -123,7 +124,7 @@ double share_reused(const EngineStats& stats) {
   return 1 - static_cast<double>(stats.prefill_rows) / static_cast<double>(stats.prompt_tokens);
 }
 
-std::string wrong_mark(const std::string& warning) {
+std::string warning_mark(const std::string& warning) {
   return warning.empty() ? "" : fmt::format("WRONG, {}: ", warning);
 }
 
@@ -160,12 +161,12 @@ std::string score_table(const RunRecord& run) {
     }
     return fmt::format("{}{}\n", name, figures);
   };
-  std::string table = row(wrong_mark(warning_of(run)), all);
+  std::string table = row(warning_mark(warning_of(run)), all);
   for (const auto& [group, s] : groups) table += row("  " + group + ": ", s);
   return table;
 }
 
-std::string footer(const RunRecord& run, const Words& words, const EngineOptions& options) {
+std::string footer(const RunRecord& run, const TaskNouns& nouns, const EngineOptions& options) {
   const BatchSummary& s = run.summary;
   const EngineStats& e = s.stats;
   std::string technique;
@@ -180,8 +181,8 @@ std::string footer(const RunRecord& run, const Words& words, const EngineOptions
       "{}{}{}: {} in {:.2f} s, {:.2f} {}/s; prompt tokens asked {}, computed {}, reused "
       "{:.1f}%; generated {}{}{} | {} | {} x {}, {}{}",
       technique.empty() ? "" : fmt::format("{}: {}\n", run.sharing, technique),
-      wrong_mark(warning_of(run)), run.sharing, counted(s.answers, words.outputs), s.seconds,
-      per_second(s.questions, s.seconds), words.inputs, e.prompt_tokens, e.prefill_rows,
+      warning_mark(warning_of(run)), run.sharing, counted(s.answers, nouns.outputs), s.seconds,
+      per_second(s.questions, s.seconds), nouns.inputs, e.prompt_tokens, e.prefill_rows,
       100 * share_reused(e), e.generated_tokens,
       e.pad_rows > 0 ? fmt::format("; pads computed {}", e.pad_rows) : "",
       s.combined_hash != 0 ? fmt::format("; logits {:016x}", s.combined_hash) : "", build_commit(),

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/run_options.h"
-#include "cli/words.h"
+#include "cli/task_nouns.h"
 #include "pando/batch.h"
 
 namespace pando::cli {
@@ -18,8 +18,9 @@ struct RunRecord {
 // Prompt tokens that were not computed because another answer's computation served, in [0, 1].
 double share_reused(const EngineStats& stats);
 
-// Before a line for people about output that has a warning (SharingInfo); empty for none.
-std::string wrong_mark(const std::string& warning);
+// What stands before a line for people about output that has a warning (SharingInfo); empty for
+// none.
+std::string warning_mark(const std::string& warning);
 
 // A text on one line, control characters escaped.
 std::string quoted(const std::string& text);
@@ -28,7 +29,7 @@ std::string quoted(const std::string& text);
 std::string score_table(const RunRecord& run);
 
 // A line for people: answers, rates, share reused, hash, commit, machine.
-std::string footer(const RunRecord& run, const Words& words, const EngineOptions& options);
+std::string footer(const RunRecord& run, const TaskNouns& nouns, const EngineOptions& options);
 
 // The whole report as JSON. `compared` may be null.
 std::string report_json(const RunRecord& run, const RunRecord* compared, const Engine& engine,

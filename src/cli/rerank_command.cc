@@ -9,11 +9,12 @@
 
 #include "base/json.h"
 #include "cli/commands.h"
-#include "cli/files.h"
+#include "cli/output_files.h"
+#include "cli/print_stderr.h"
 #include "cli/prompt_text.h"
 #include "cli/report.h"
+#include "cli/run_batches.h"
 #include "cli/run_options.h"
-#include "cli/say.h"
 #include "pando/trec.h"
 
 namespace pando::cli {
@@ -83,11 +84,11 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
   if (!o.qrels.empty() && n_judged == 0)
     return report_error(fmt::format("'{}' grades none of the queries", o.qrels));
   if (n_judged > 0)
-    say("{}nDCG@{}: {:.4f}, the mean of {} {}{}\n", wrong_mark(warning), kDepth,
-        sum / static_cast<double>(n_judged), n_judged, n_judged == 1 ? "query" : "queries",
-        n_judged < qrels.size()
-            ? fmt::format("; {} in '{}' have no ranking", qrels.size() - n_judged, o.qrels)
-            : "");
+    print_stderr("{}nDCG@{}: {:.4f}, the mean of {} {}{}\n", warning_mark(warning), kDepth,
+                 sum / static_cast<double>(n_judged), n_judged, n_judged == 1 ? "query" : "queries",
+                 n_judged < qrels.size()
+                     ? fmt::format("; {} in '{}' have no ranking", qrels.size() - n_judged, o.qrels)
+                     : "");
   return kOk;
 }
 

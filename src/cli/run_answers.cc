@@ -6,8 +6,9 @@
 #include <ostream>
 #include <utility>
 
-#include "cli/say.h"
-#include "cli/words.h"
+#include "cli/print_stderr.h"
+#include "cli/run_settings.h"
+#include "cli/task_nouns.h"
 
 namespace pando::cli {
 namespace {
@@ -40,11 +41,12 @@ Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFi
                : AnswerFile::create(o.output, *settings, o.overwrite);
   if (!file) return file.error();
   if (!o.quiet && (*file)->n_earlier() > 0)
-    say("resumed: {} already done\n",
-        counted((*file)->n_earlier(), words_of(o.batch.task).outputs));
+    print_stderr("resumed: {} already done\n",
+                 counted((*file)->n_earlier(), nouns_of(o.batch.task).outputs));
   if (!(*file)->was_finished()) return Answers{std::move(*file)};
   if (!o.quiet)
-    say("'{}' is finished, with {} lines or questions left out: nothing is left to answer\n",
+    print_stderr(
+        "'{}' is finished, with {} lines or questions left out: nothing is left to answer\n",
         o.output, (*file)->n_left_out());
   Answers finished{nullptr, (*file)->n_left_out()};
   if ((*file)->summary().empty()) return finished;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "cli/files.h"
+#include "cli/output_files.h"
 #include "cli/run_options.h"
 
 namespace pando::cli {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/errors.h"
 #include "cli/answer_options.h"
 #include "cli/prompt_text.h"
 #include "pando/sharing.h"
@@ -213,11 +214,6 @@ void add_verify_options(CLI::App& app, RunOptions& o) {
 
 namespace {
 
-template <class... Args>
-Status wrong(fmt::format_string<Args...> text, Args&&... args) {
-  return Error{ErrorCode::kInvalidArgument, fmt::format(text, std::forward<Args>(args)...)};
-}
-
 // "NAME=COLUMN,NAME=COLUMN": a comma ends a column's name only where another pair follows.
 Status read_columns(const std::vector<std::string>& given,
                     std::map<std::string, std::string>& columns) {
@@ -225,7 +221,8 @@ Status read_columns(const std::vector<std::string>& given,
     for (size_t at = 0; at < text.size();) {
       const size_t equals = text.find('=', at);
       if (equals == std::string::npos || equals == at)
-        return wrong("--columns: '{}', expected NAME=COLUMN such as question=Q", text.substr(at));
+        return invalid_argument("--columns: '{}', expected NAME=COLUMN such as question=Q",
+                                text.substr(at));
       const size_t next = text.find('=', equals + 1);
       const size_t comma = next == std::string::npos ? next : text.rfind(',', next);
       const size_t end = std::min(comma > equals ? comma : text.size(), text.size());
@@ -233,8 +230,9 @@ Status read_columns(const std::vector<std::string>& given,
                         column = text.substr(equals + 1, end - equals - 1);
       const auto is_taken = [&](const auto& other) { return other.second == column; };
       if (columns.contains(name) || std::ranges::any_of(columns, is_taken))
-        return wrong("--columns: '{}' or '{}' appears twice, expected each name and column once",
-                     name, column);
+        return invalid_argument(
+            "--columns: '{}' or '{}' appears twice, expected each name and column once", name,
+            column);
       columns[name] = column;
       at = end + 1;
     }
@@ -246,26 +244,28 @@ Status read_columns(const std::vector<std::string>& given,
 Status settle(RunOptions& o) {
   const AnswerOptions& asked = o.batch.defaults;
   if (asked.sampling.max_tokens == 0 && !asked.prompt_logprobs)
-    return wrong("--max-tokens: 0, expected at least 1, or 0 with --prompt-logprobs");
+    return invalid_argument("--max-tokens: 0, expected at least 1, or 0 with --prompt-logprobs");
   if (o.batch.task == BatchTask::kRerank)
     if (Status status = check_rerank_options(o.batch.rerank); !status)
-      return wrong("--template: {}", status.error().message);
-  if (asked.chat_options.thinking && !asked.chat) return wrong("--thinking needs --chat");
+      return invalid_argument("--template: {}", status.error().message);
+  if (asked.chat_options.thinking && !asked.chat)
+    return invalid_argument("--thinking needs --chat");
   if (!asked.choices.empty() && asked.sampling.n != 1)
-    return wrong("--n: {}, expected 1 with --choice", asked.sampling.n);
+    return invalid_argument("--n: {}, expected 1 with --choice", asked.sampling.n);
   const std::string text = asked.template_text();
   const auto has = [&](const char* field) { return text.find(field) != std::string::npos; };
-  if (!has("{question}")) return wrong("the template has no {{question}} in it");
+  if (!has("{question}")) return invalid_argument("the template has no {{question}} in it");
   if (!asked.instruction.empty() && !asked.chat && !has("{instruction}"))
-    return wrong("--instruction has no effect: the template has no {{instruction}}");
+    return invalid_argument("--instruction has no effect: the template has no {{instruction}}");
   if (o.resume && o.output == "-")
-    return wrong("--resume continues a file, expected one for --output");
+    return invalid_argument("--resume continues a file, expected one for --output");
   if (o.resume && (o.verify > 0 || !o.compare.empty()))
-    return wrong("--resume cannot be combined with {}, because it answers only what is left",
-                 o.compare.empty() ? "--verify" : "--compare");
+    return invalid_argument(
+        "--resume cannot be combined with {}, because it answers only what is left",
+        o.compare.empty() ? "--verify" : "--compare");
   if (o.verify > 0 || !o.compare.empty()) o.batch.defaults.logits_hash = true;
   const Result<OutputForm> form = output_form(o.output);
-  if (!form) return wrong("--output: {}", form.error().message);
+  if (!form) return invalid_argument("--output: {}", form.error().message);
   o.form = *form;
   o.batch.output = form->format;
   for (const std::string& name : o.with) {
@@ -286,7 +286,7 @@ Status settle(RunOptions& o) {
                    : is("tsv") ? InputFormat::kTsv
                                : InputFormat::kJsonLines;
   if (o.batch.format != InputFormat::kJsonLines && !may_be_table(o.batch.task))
-    return wrong("'{}' is a table, expected JSON lines", o.input);
+    return invalid_argument("'{}' is a table, expected JSON lines", o.input);
   o.batch.too_long = o.too_long == "skip"              ? TooLong::kSkip
                      : o.too_long == "truncate-middle" ? TooLong::kTruncateMiddle
                      : o.too_long == "split"           ? TooLong::kSplit

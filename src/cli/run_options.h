@@ -1,4 +1,4 @@
-// What `pando run` and `pando verify` are told.
+// The options of `pando run` and `pando verify`.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct RunOptions {
 
 // --input and what is made of its lines.
 void add_input_options(CLI::App& app, RunOptions& options);
-// These, and how they are computed and what is told meanwhile.
+// These, and how answers are computed and what is printed meanwhile.
 void add_engine_options(CLI::App& app, RunOptions& options);
 // Where the answers go.
 void add_output_options(CLI::App& app, RunOptions& options);
@@ -44,17 +44,6 @@ void add_output_options(CLI::App& app, RunOptions& options);
 void add_run_options(CLI::App& app, RunOptions& options);
 void add_verify_options(CLI::App& app, RunOptions& options);
 
-// Runs them and tells how it went, or prints the first prompts (--dry-run); an exit code.
-int run_batches(const RunOptions& options);
-
 // Fills in what follows from others. The error says which options contradict each other.
 Status settle(RunOptions& options);
-// --generation-config, where it is given; says what it took.
-Status take_generation_config(RunOptions& options);
-// --dry-run: an exit code.
-int print_prompts(RunOptions options);
-
-// What decides the answers of a run: its answers can be continued only with the same.
-Result<AnswerFile::Settings> run_settings(const RunOptions& options, const Engine& engine);
-
 }  // namespace pando::cli

@@ -1,3 +1,5 @@
+#include "cli/run_settings.h"
+
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -5,8 +7,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/run_options.h"
-#include "cli/say.h"
+#include "cli/answer_options.h"
+#include "cli/print_stderr.h"
 #include "pando/model_files.h"
 #include "pando/sharing.h"
 #include "pando/version.h"
@@ -32,6 +34,34 @@ std::string hash_of_file(const std::string& path) {
   return hex(XXH3_64bits_digest(state.get()));
 }
 
+const char* yes_or_no(bool set) { return set ? "yes" : "no"; }
+
+template <class T>
+std::string json_text(const T& value) {
+  return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// The values of options of the command line; nothing of a type that none of these has.
+std::string value_text(bool value) { return yes_or_no(value); }
+std::string value_text(int value) { return std::to_string(value); }
+std::string value_text(double value) { return fmt::format("{}", value); }
+std::string value_text(const std::vector<std::string>& value) { return json_text(value); }
+template <class T>
+std::string value_text(const T& /*value*/) {
+  return {};
+}
+
+void add_option_settings(const SamplingOptions& sampling, AnswerFile::Settings& settings) {
+  for (const RequestOption& option : request_options()) {
+    if (!option.stands_in(kInCommand)) continue;
+    const auto text = [&](const SamplingOptions& of) {
+      return std::visit([&](auto member) { return value_text(of.*member); }, option.member);
+    };
+    if (option.stands_in(kInJournal) || text(sampling) != text({}))
+      settings.emplace_back(dashed(option), text(sampling));
+  }
+}
+
 // Of a file its hash, else the name.
 std::string chat_template_text(const std::string& choice) {
   std::error_code error;
@@ -54,7 +84,7 @@ Status take_generation_config(RunOptions& o) {
   const Result<std::string> said =
       apply_generation_config(*path, o.given, o.batch.defaults.sampling);
   if (!said) return said.error();
-  say("pando: {}\n", *said);
+  print_stderr("pando: {}\n", *said);
   return {};
 }
 
@@ -75,15 +105,10 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
   const EmbedOptions& e = o.batch.embed;
   const RerankOptions& r = o.batch.rerank;
   const AnswerOptions& a = o.batch.defaults;
-  const SamplingOptions& s = a.sampling;
   const char* formats[] = {"jsonl", "csv", "tsv"};
-  const auto flag = [](bool set) { return set ? "yes" : "no"; };
-  const auto list = [](const auto& values) {
-    return nlohmann::json(values).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  };
   const Result<SharingInfo> sharing = sharing_info(o.model.engine.sharing);
   if (!sharing) return sharing.error();
-  return AnswerFile::Settings{
+  AnswerFile::Settings settings{
       {"version", version()},
       {"model", model_text},
       {"weights", fmt::format("{} ({})", o.model.weights, engine.model().info().weight_type)},
@@ -94,42 +119,31 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
       {"input", hash_of_file(o.input)},
       {"task", tasks[static_cast<int>(o.batch.task)]},
       {"pooling", e.pooling == Pooling::kMean ? "mean" : "last"},
-      {"normalize", flag(e.normalise.value_or(true))},
+      {"normalize", yes_or_no(e.normalise.value_or(true))},
       {"dimensions", std::to_string(e.dimensions)},
       {"embed instruction",
-       list(std::vector{e.instruction, e.prompt_template, e.prompt.value_or("")})},
-      {"rerank prompt", list(std::vector{r.instruction, r.prompt_template, r.yes, r.no})},
+       json_text(std::vector{e.instruction, e.prompt_template, e.prompt.value_or("")})},
+      {"rerank prompt", json_text(std::vector{r.instruction, r.prompt_template, r.yes, r.no})},
       {"top", std::to_string(o.batch.top)},
       {"format", formats[static_cast<int>(o.batch.format)]},
-      {"columns", list(o.batch.columns)},
-      {"with", list(o.with)},
+      {"columns", json_text(o.batch.columns)},
+      {"with", json_text(o.with)},
       {"too-long", o.too_long},
       {"seed", std::to_string(o.model.engine.seed)},
       {"instruction", a.instruction},
       {"template", a.prompt_template.value_or("the default")},
-      {"choices", list(a.choices)},
-      {"special-tokens", flag(a.add_special_tokens.value_or(true))},
-      {"chat", flag(a.chat)},
-      {"thinking", flag(a.chat_options.thinking)},
+      {"choices", json_text(a.choices)},
+      {"special-tokens", yes_or_no(a.add_special_tokens.value_or(true))},
+      {"chat", yes_or_no(a.chat)},
+      {"thinking", yes_or_no(a.chat_options.thinking)},
       {"chat-template", chat_template_text(o.model.chat_template)},
       {"date", date_text(a.chat_options, engine.model())},
-      {"max-tokens", std::to_string(s.max_tokens)},
-      {"temperature", fmt::format("{}", s.temperature)},
-      {"top-k", std::to_string(s.top_k)},
-      {"top-p", fmt::format("{}", s.top_p)},
-      {"min-p", fmt::format("{}", s.min_p)},
-      {"repetition-penalty", fmt::format("{}", s.repetition_penalty)},
-      {"presence-penalty", fmt::format("{}", s.presence_penalty)},
-      {"frequency-penalty", fmt::format("{}", s.frequency_penalty)},
-      {"n", std::to_string(s.n)},
-      {"stop", list(s.stop)},
-      {"stop tokens", list(s.stop_tokens)},
-      {"ignore-eos", flag(s.ignore_eos)},
-      {"logprobs", flag(s.logprobs)},
-      {"top-logprobs", std::to_string(s.top_logprobs)},
-      {"prompt-logprobs", flag(a.prompt_logprobs)},
-      {"logits-hash", flag(a.logits_hash)},
+      {"stop tokens", json_text(a.sampling.stop_tokens)},
+      {"prompt-logprobs", yes_or_no(a.prompt_logprobs)},
+      {"logits-hash", yes_or_no(a.logits_hash)},
   };
+  add_option_settings(a.sampling, settings);
+  return settings;
 }
 
 }  // namespace pando::cli

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/run_batches.h"
 #include "cli/run_options.h"
 #include "pando/file_input.h"
 #include "pando/score.h"

@@ -18,7 +18,7 @@
 #include "cli/line_writer.h"
 #include "cli/model_options.h"
 #include "cli/notify.h"
-#include "cli/say.h"
+#include "cli/print_stderr.h"
 #include "pando/step_costs.h"
 #include "serve/server.h"
 
@@ -93,22 +93,24 @@ Status learn_steps(const Model& model, EngineOptions& options) {
   if (options.policy == "fcfs" && options.step_budget == 0) return {};
   const std::filesystem::path folder = cache_directory();
   Result<MeasuredSteps> steps = saved_steps(folder, model, options, kSeconds, [] {
-    say("pando: measuring step times, which takes about {} s ({} s for a large model)\n", kSeconds,
-        MeasuredSteps::kMostTimes * kSeconds);
+    print_stderr("pando: measuring step times, which takes about {} s ({} s for a large model)\n",
+                 kSeconds, MeasuredSteps::kMostTimes * kSeconds);
   });
   if (!steps) return steps.error();
-  say("pando: {}\n", steps->in_words());
+  print_stderr("pando: {}\n", steps->in_words());
   const bool kept = !steps->file.empty();
   if (!kept)
-    say("pando: cannot save step times in {}; the next start measures them again\n",
-        folder.string());
+    print_stderr("pando: cannot save step times in {}; the next start measures them again\n",
+                 folder.string());
   if (steps->disturbed())
-    say("pando: {}{}\n",
-        steps->n_repeats < MeasuredSteps::kFewestRepeats ? "too few step times were measured twice"
-                                                         : "other work disturbed the step times",
-        kept ? "; the next start measures them again" : "");
+    print_stderr("pando: {}{}\n",
+                 steps->n_repeats < MeasuredSteps::kFewestRepeats
+                     ? "too few step times were measured twice"
+                     : "other work disturbed the step times",
+                 kept ? "; the next start measures them again" : "");
   else if (!steps->good())
-    say("pando: predicted step times are less accurate than usual, so steps are kept shorter{}\n",
+    print_stderr(
+        "pando: predicted step times are less accurate than usual, so steps are kept shorter{}\n",
         kept ? fmt::format(" (hint: delete {} to measure them again at the next start)",
                            steps->file.string())
              : "");
@@ -164,23 +166,26 @@ int serve_model(ServeOptions o) {
   if (!server) return report_error(server.error().message);
   const auto chat = (*model)->render_chat(std::vector<ChatMessage>{{"user", "?"}});
   if (!chat && chat.error().code == ErrorCode::kUnsupported)
-    say("pando: chat requests are refused: {}\n", chat.error().message);
-  say("pando: a context of {} tokens; {:.4g} GiB for the keys and values of {} tokens\n",
-      (*engine)->options().context, static_cast<double>((*engine)->options().kv_memory) * 0x1p-30,
-      (*engine)->kv_capacity());
+    print_stderr("pando: chat requests are refused: {}\n", chat.error().message);
+  print_stderr("pando: a context of {} tokens; {:.4g} GiB for the keys and values of {} tokens\n",
+               (*engine)->options().context,
+               static_cast<double>((*engine)->options().kv_memory) * 0x1p-30,
+               (*engine)->kv_capacity());
   if ((*engine)->kv_capacity() < static_cast<size_t>((*engine)->options().context))
-    say("pando: a prompt and its answer can have at most {} tokens, fewer than the context of {}, "
+    print_stderr(
+        "pando: a prompt and its answer can have at most {} tokens, fewer than the context of {}, "
         "for lack of memory (hint: a larger --kv-memory)\n",
         (*engine)->kv_capacity(), (*engine)->options().context);
   if (o.server.api_keys.empty() && !(*server)->is_local())
-    say("pando: there are no API keys, so anyone who can reach {} can send requests (hint: "
+    print_stderr(
+        "pando: there are no API keys, so anyone who can reach {} can send requests (hint: "
         "--api-key-file)\n",
         o.server.host);
   // An address of IPv6 stands in brackets.
   const bool is_bare_v6 = o.server.host.find(':') != std::string::npos;
-  say("pando: serving {} at {}://{}:{}\n", fmt::join(o.server.model_names, ", "),
-      o.server.tls_key.empty() ? "http" : "https",
-      is_bare_v6 ? "[" + o.server.host + "]" : o.server.host, (*server)->port());
+  print_stderr("pando: serving {} at {}://{}:{}\n", fmt::join(o.server.model_names, ", "),
+               o.server.tls_key.empty() ? "http" : "https",
+               is_bare_v6 ? "[" + o.server.host + "]" : o.server.host, (*server)->port());
   notify("READY=1");
   (*server)->run(/*stop_on_signals=*/true);
   return kOk;

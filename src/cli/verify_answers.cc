@@ -4,9 +4,9 @@
 
 #include <istream>
 
-#include "cli/commands.h"
-#include "cli/say.h"
-#include "cli/words.h"
+#include "cli/exit_code.h"
+#include "cli/print_stderr.h"
+#include "cli/task_nouns.h"
 #include "pando/file_input.h"
 
 namespace pando::cli {
@@ -51,13 +51,13 @@ int verify_answers(const RunOptions& o, const std::shared_ptr<const Model>& mode
                                     counted(verified->answers, "answers"),
                                     verified->different.size(), verified->different.front()));
   if (!o.quiet)
-    say("verified: {} again, alone and unshared, in {:.2f} s: {}{}\n",
-        counted(verified->answers, "answers"), verified->seconds,
-        verified->answers > 0 ? "all bits equal" : "there were no answers to check",
-        run.bad_lines + run.failed + run.skipped > 0
-            ? fmt::format("; not verified: {} bad lines, {} questions", run.bad_lines,
-                          run.failed + run.skipped)
-            : "");
+    print_stderr("verified: {} again, alone and unshared, in {:.2f} s: {}{}\n",
+                 counted(verified->answers, "answers"), verified->seconds,
+                 verified->answers > 0 ? "all bits equal" : "there were no answers to check",
+                 run.bad_lines + run.failed + run.skipped > 0
+                     ? fmt::format("; not verified: {} bad lines, {} questions", run.bad_lines,
+                                   run.failed + run.skipped)
+                     : "");
   return code;
 }
 

@@ -31,16 +31,14 @@ uint32_t shared_tokens(Node* tip, uint32_t first_output) {
 
 }  // namespace
 
-Admission::Admission(const EngineOptions& options, const Limits& limits, bool shares_tokens,
-                     const Tokenizer* tokenizer, const StepTiming* timing, Residency& residency,
-                     EngineStats& stats)
-    : options_(options),
-      limits_(limits),
-      shares_tokens_(shares_tokens),
-      tokenizer_(tokenizer),
-      timing_(timing),
-      residency_(residency),
-      stats_(stats) {}
+Admission::Admission(const AdmissionParts& parts)
+    : options_(parts.options),
+      limits_(parts.limits),
+      shares_tokens_(parts.shares_tokens),
+      tokenizer_(parts.tokenizer),
+      timing_(parts.timing),
+      residency_(parts.residency),
+      stats_(parts.stats) {}
 
 // Tokens of prompt and answer at most.
 size_t Admission::longest(const Request& request) const {
@@ -115,6 +113,7 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
                .order = next_order_++,
                .max_tokens = static_cast<uint32_t>(longest(request) - n_prompt),
                .next_output = first_output(request),
+               .ends = limits_.ends,
                .completion = {.choice = choice, .prompt_tokens = static_cast<int>(n_prompt)},
                .stops = StopMatcher(request.sampling.stop)}));
   Sequence& sequence = *open.back();
@@ -124,8 +123,8 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
   sequence.completion.shared_tokens = static_cast<int>(
       shared_tokens(sequence.tip, reads_prompt ? sequence.next_output : UINT32_MAX));
   if (timing_)
-    sequence.job = timing_->new_job(request, sequence.tip->end(),
-                                    path_count(sequence.tip, &Node::n_committed));
+    sequence.scheduled = timing_->scheduled_request(request, sequence.tip->end(),
+                                                    path_count(sequence.tip, &Node::n_committed));
   if (tokenizer_ != nullptr)
     sequence.decoder.emplace(*tokenizer_, /*first_in_text=*/false,
                              sequence.sampling().skip_special_tokens);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/loop_options.h"
 #include "engine/residency.h"
@@ -12,18 +13,27 @@ namespace pando {
 
 // What an engine can answer at all. Fixed when the engine is opened.
 struct Limits {
-  int vocab = 0;           // of the model
-  size_t kv_capacity = 0;  // tokens whose keys and values fit the memory
-  bool one_pass = false;   // keys and values are gone after a pass, so a request gets only one
+  int vocab = 0;            // of the model
+  size_t kv_capacity = 0;   // tokens whose keys and values fit the memory
+  bool one_pass = false;    // keys and values are gone after a pass, so a request gets only one
+  std::vector<Token> ends;  // tokens that end an answer, of the model and of its tokenizer
+};
+
+// What requests are let in by. All but the limits outlives the Admission.
+struct AdmissionParts {
+  const EngineOptions& options;
+  Limits limits;
+  bool shares_tokens;          // the planner lets sequences share tokens
+  const Tokenizer* tokenizer;  // null: there is no text
+  const StepTiming* timing;    // null: no time is predicted
+  Residency& residency;
+  EngineStats& stats;  // tokens of requests are counted in it
 };
 
 // Used by one thread, except for check().
 class Admission {
  public:
-  // `limits` is copied; all else outlives the Admission. tokenizer and timing may be null.
-  Admission(const EngineOptions& options, const Limits& limits, bool shares_tokens,
-            const Tokenizer* tokenizer, const StepTiming* timing, Residency& residency,
-            EngineStats& stats);
+  explicit Admission(const AdmissionParts& parts);
 
   // kInvalidArgument or kTooLong for a tokenised request that can never be answered. Any thread.
   Status check(const Request& request) const;

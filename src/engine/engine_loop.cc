@@ -14,19 +14,35 @@ EngineLoop::EngineLoop(LoopParts parts)
     : parts_(std::move(parts)),
       residency_(parts_.executor->facts().n_pages, parts_.executor->facts().page_len,
                  parts_.timing.get()),
-      admission_(options(), limits(), parts_.planner->shares_tokens(), parts_.tokenizer,
-                 parts_.timing.get(), residency_, stats_),
-      runner_(options(), *parts_.planner, parts_.batcher.get(), *parts_.executor, *parts_.pool,
-              residency_, parts_.timing.get(), stats_) {
+      admission_({.options = options(),
+                  .limits = limits(),
+                  .shares_tokens = parts_.planner->shares_tokens(),
+                  .tokenizer = parts_.tokenizer,
+                  .timing = parts_.timing.get(),
+                  .residency = residency_,
+                  .stats = stats_}),
+      runner_({.options = options(),
+               .planner = *parts_.planner,
+               .batcher = parts_.batcher.get(),
+               .executor = *parts_.executor,
+               .pool = *parts_.pool,
+               .residency = residency_,
+               .timing = parts_.timing.get(),
+               .stats = stats_}) {
   const ExecutorFacts& facts = parts_.executor->facts();
   PANDO_CHECK(facts.depth >= 1 && facts.page_len == parts_.options.page_len &&
               facts.tile_len == parts_.options.tile_len);
 }
 
 Limits EngineLoop::limits() const {
+  std::vector<Token> ends = parts_.end_ids;
+  if (parts_.tokenizer != nullptr)
+    ends.insert(ends.end(), parts_.tokenizer->end_tokens().begin(),
+                parts_.tokenizer->end_tokens().end());
   return {.vocab = parts_.executor->facts().vocab,
           .kv_capacity = kv_capacity(),
-          .one_pass = !parts_.executor->facts().keeps_keys};
+          .one_pass = !parts_.executor->facts().keeps_keys,
+          .ends = std::move(ends)};
 }
 
 Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
@@ -104,10 +120,7 @@ void EngineLoop::fail_step(std::span<const Share> shares, const Error& error) {
 void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
   const Token token = next.token;
   const bool drawn = !sequence.scores_prompt();
-  const Tokenizer* tokenizer = parts_.tokenizer;
-  Sequence::Taken taken = sequence.take(
-      std::move(next),
-      {parts_.end_ids, tokenizer ? tokenizer->end_tokens() : std::span<const Token>()});
+  Sequence::Taken taken = sequence.take(std::move(next));
   if (taken.finished) return finish(sequence, std::move(taken.text));
   if (drawn) sequence.tip = residency_.cache().extend(sequence.tip, token);
   const bool tells_logprob = drawn && sequence.sampling().logprobs;
@@ -145,7 +158,6 @@ void EngineLoop::remove_done() {
   admission_.recount(sequences_);
 }
 
-// Of free pages.
 size_t EngineLoop::ready_bytes() const {
   const PagePool& pages = residency_.pages();
   const size_t n_free_again = pages.n_touched() - pages.n_used();
@@ -180,7 +192,8 @@ EngineStats EngineLoop::stats() const {
   stats.open_tokens = admission_.open_tokens();
   for (const auto& sequence : sequences_) {
     stats.running_answers += sequence->running;
-    if (parts_.timing && sequence->completion.tokens.empty()) stats.queued_s += sequence->job.left;
+    if (parts_.timing && sequence->completion.tokens.empty())
+      stats.queued_s += sequence->scheduled.left;
   }
   stats.kv_bytes = parts_.executor->kv_bytes(residency_.pages().n_used());
   const ExecutorFacts& facts = parts_.executor->facts();

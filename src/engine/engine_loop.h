@@ -60,6 +60,8 @@ class EngineLoop {
 
   size_t n_sequences() const { return sequences_.size(); }
   EngineStats stats() const;
+  size_t ready_bytes()
+      const;  // of free pages, with memory behind them (EngineStats::kv_ready_bytes)
   const EngineOptions& options() const { return parts_.options.engine; }
   const Executor& executor() const { return *parts_.executor; }
   // Tokens whose keys and values fit the memory.
@@ -71,7 +73,6 @@ class EngineLoop {
 
  private:
   Limits limits() const;
-  size_t ready_bytes() const;
   size_t ahead_bytes() const;  // that idle time is to have ready
   void take(Sequence& sequence, TokenLogprob next);
   void finish(Sequence& sequence, std::string text);

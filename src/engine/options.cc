@@ -11,6 +11,7 @@
 #include "base/errors.h"
 #include "base/machine.h"
 #include "cache/prefix_tree.h"
+#include "pando/request_options.h"
 #include "schedule/policy.h"
 
 namespace pando {
@@ -61,8 +62,6 @@ Status check_outputs(const Request& request) {
         "an embedding is asked for with n {} and {} log-probabilities of the prompt, expected n 1 "
         "and none",
         sampling.n, from ? "with" : "without");
-  if (sampling.top_logprobs < 0)
-    return wrong("top_logprobs", "is {}, expected 0 (none) or more", sampling.top_logprobs);
   if (sampling.top_logprobs > 0 && !sampling.logprobs && !from)
     return wrong("top_logprobs", "is {}, which goes with logprobs or those of the prompt",
                  sampling.top_logprobs);
@@ -93,12 +92,6 @@ Status check_packing(const PackingOptions& packing) {
 }
 
 }  // namespace
-
-const char* finish_reason_name(FinishReason reason) {
-  return reason == FinishReason::kStop      ? "stop"
-         : reason == FinishReason::kContext ? "context"
-                                            : "length";
-}
 
 DType kv_dtype(KvType type) {
   switch (type) {
@@ -184,17 +177,7 @@ Status check_request(const Request& request, int vocab, const EngineOptions& opt
                    "the prompt has {} tokens{}; this model's maximum context length is {} tokens",
                    n_prompt, is_answered ? " and needs room for an answer" : "", context));
   if (Status status = check_outputs(request); !status) return status;
-  if (!(sampling.temperature >= 0) || !std::isfinite(sampling.temperature))
-    return wrong("temperature", "is {}, expected 0 or more", sampling.temperature);
-  if (sampling.top_k < 0) return wrong("top_k", "is {}, expected 0 (off) or more", sampling.top_k);
-  if (!(sampling.top_p >= 0 && sampling.top_p <= 1))
-    return wrong("top_p", "is {}, expected 0 to 1", sampling.top_p);
-  if (sampling.n < 1 || sampling.n > kMostChoices)
-    return wrong("n", "is {}, expected 1 to {}", sampling.n, kMostChoices);
-  if (!(sampling.min_p >= 0 && sampling.min_p <= 1))
-    return wrong("min_p", "is {}, expected 0 to 1", sampling.min_p);
-  if (!(sampling.repetition_penalty > 0) || !std::isfinite(sampling.repetition_penalty))
-    return wrong("repetition_penalty", "is {}, expected more than 0", sampling.repetition_penalty);
+  if (Status status = check_options(sampling); !status) return status;
   for (const auto& [name, value] :
        {std::pair{"ttft_slo", request.ttft_slo}, {"tpot_slo", request.tpot_slo}})
     if (!(value >= 0) || !std::isfinite(value))
@@ -202,9 +185,6 @@ Status check_request(const Request& request, int vocab, const EngineOptions& opt
   if (!request.deadline_class.empty() && !options.deadline_classes.contains(request.deadline_class))
     return wrong("deadline_class", "is '{}', expected {}", request.deadline_class,
                  class_names(options.deadline_classes));
-  for (const auto& [name, value] : {std::pair{"presence_penalty", sampling.presence_penalty},
-                                    {"frequency_penalty", sampling.frequency_penalty}})
-    if (!std::isfinite(value)) return wrong(name, "is {}, expected a number", value);
   for (const auto& [token, bias] : sampling.logit_bias)
     if (token < 0 || token >= vocab || !std::isfinite(bias))
       return wrong("logit_bias",

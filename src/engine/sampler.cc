@@ -50,6 +50,14 @@ std::vector<Token> likeliest(std::span<const float> logits, size_t n) {
   return tokens;
 }
 
+void bar(std::vector<float>& logits, std::span<const Token> barred) {
+  constexpr float kNever = -std::numeric_limits<float>::infinity();
+  const std::vector<float> all = logits;
+  for (const Token token : barred)
+    if (token >= 0 && static_cast<size_t>(token) < logits.size()) logits[token] = kNever;
+  if (std::ranges::none_of(logits, [](float logit) { return logit > kNever; })) logits = all;
+}
+
 bool has_penalties(const SamplingOptions& o) {
   return o.repetition_penalty != 1 || o.presence_penalty != 0 || o.frequency_penalty != 0;
 }
@@ -91,7 +99,7 @@ std::vector<Candidate> candidates(std::span<const float> logits, const SamplingO
   const double largest = logits[argmax(logits)];
   const auto add = [&](Token token) {
     const double weight = std::exp((logits[token] - largest) / o.temperature);
-    if (weight >= o.min_p) kept.push_back({token, weight});
+    if (weight > 0 && weight >= o.min_p) kept.push_back({token, weight});
   };
   if (o.top_k > 0) {
     for (const Token token : likeliest(logits, o.top_k)) add(token);
@@ -123,8 +131,9 @@ std::vector<Candidate> candidates(std::span<const float> logits, const SamplingO
 Token sample_token(std::span<const float> logits, const SamplingOptions& options,
                    const SamplingKey& key, const TokenHistory& history) {
   std::vector<float> adjusted;
-  if (!options.logit_bias.empty() || has_penalties(options)) {
+  if (!options.logit_bias.empty() || has_penalties(options) || !history.barred.empty()) {
     adjusted.assign(logits.begin(), logits.end());
+    if (!history.barred.empty()) bar(adjusted, history.barred);
     adjust(adjusted, options, history);
     logits = adjusted;
   }

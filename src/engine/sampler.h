@@ -16,10 +16,12 @@ struct SamplingKey {
   uint32_t position;  // of the token that is drawn
 };
 
-// What stands before the token that is drawn; penalties look at it.
+// What stands before the token that is drawn, at which penalties look, and what it may not be.
 struct TokenHistory {
   std::span<const Token> in_prompt;  // sorted, each once; only read with a repetition penalty
   std::span<const Token> answer;
+  // Are not drawn, as if their logits were minus infinity; where no other token is left, they are.
+  std::span<const Token> barred;
 };
 
 // As SamplingOptions says. Greedy at temperature 0: the largest logit, the lowest id among equals.

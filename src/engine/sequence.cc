@@ -59,8 +59,8 @@ void Sequence::add_to_hash(std::span<const float> row) {
     completion.logits_hash = chain_hash(completion.logits_hash, row);
 }
 
-Sequence::Taken Sequence::take(TokenLogprob next, const EndTokens& ends) {
-  if (!scores_prompt()) return take_drawn(std::move(next), ends);
+Sequence::Taken Sequence::take(TokenLogprob next) {
+  if (!scores_prompt()) return take_drawn(std::move(next));
   ++next_output;
   if (request->request.pooling != Pooling::kNone) return {};
   completion.prompt_logprobs.push_back(std::move(next));
@@ -68,7 +68,7 @@ Sequence::Taken Sequence::take(TokenLogprob next, const EndTokens& ends) {
   return {};
 }
 
-Sequence::Taken Sequence::take_drawn(TokenLogprob drawn, const EndTokens& ends) {
+Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
   if (request->request.pooling != Pooling::kNone) return finish_embedding();
   const SamplingOptions& options = sampling();
   const Token token = drawn.token;
@@ -79,8 +79,7 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn, const EndTokens& ends) 
   const auto contains = [&](std::span<const Token> tokens) {
     return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
   };
-  const bool model_end = contains(ends.of_model) || contains(ends.of_tokenizer);
-  if ((model_end && !options.ignore_eos) || contains(options.stop_tokens))
+  if ((contains(ends) && !options.ignore_eos) || contains(options.stop_tokens))
     return finish(FinishReason::kStop);
 
   const std::string text = decoder ? stops.push(decoder->push(token)) : "";

@@ -10,6 +10,7 @@
 #include "engine/stop_matcher.h"
 #include "pando/engine.h"
 #include "schedule/batcher.h"
+#include "text/stream_decoder.h"
 #include "text/tokenizer.h"
 
 namespace pando {
@@ -24,11 +25,6 @@ struct ActiveRequest {
   int n_open = 0;                // sequences not finished
 };
 
-// Tokens that end an answer unless it asks to go on.
-struct EndTokens {
-  std::span<const Token> of_model, of_tokenizer;
-};
-
 // A path in the prefix tree that grows by one token a step once its prompt is computed.
 struct Sequence {
   std::shared_ptr<ActiveRequest> request;
@@ -39,10 +35,11 @@ struct Sequence {
   bool done = false;                     // to be removed at the end of the step
   uint32_t max_tokens = 0;               // the request's, bounded by the context
   uint32_t next_output = 0;              // position of the next row whose logits it wants
+  std::span<const Token> ends;           // tokens that end it, unless it asks to go on
   Completion completion;                 // so far
   std::optional<StreamDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
-  Job job;  // where time is predicted
+  ScheduledRequest scheduled;  // where time is predicted
 
   const SamplingOptions& sampling() const { return request->request.sampling; }
   std::span<const Token> prompt() const { return request->request.tokens; }
@@ -67,10 +64,10 @@ struct Sequence {
     std::optional<FinishReason> finished;  // otherwise a drawn token is to be computed next
   };
   // Goes on by one row, with what `read` made of it.
-  Taken take(TokenLogprob next, const EndTokens& ends);
+  Taken take(TokenLogprob next);
 
  private:
-  Taken take_drawn(TokenLogprob drawn, const EndTokens& ends);
+  Taken take_drawn(TokenLogprob drawn);
   Taken finish_embedding();
   Taken finish(FinishReason reason);
 };

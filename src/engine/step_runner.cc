@@ -16,18 +16,16 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-StepRunner::StepRunner(const EngineOptions& options, Planner& planner, Batcher* batcher,
-                       Executor& executor, ThreadPool& pool, Residency& residency,
-                       StepTiming* timing, EngineStats& stats)
-    : options_(options),
-      executor_(executor),
-      residency_(residency),
-      timing_(timing),
-      stats_(stats),
-      planner_(planner),
-      fcfs_(static_cast<uint32_t>(options.step_rows)),
-      batcher_(batcher != nullptr ? *batcher : fcfs_),
-      outputs_(executor, pool) {}
+StepRunner::StepRunner(const StepRunnerParts& parts)
+    : options_(parts.options),
+      executor_(parts.executor),
+      residency_(parts.residency),
+      timing_(parts.timing),
+      stats_(parts.stats),
+      planner_(parts.planner),
+      fcfs_(static_cast<uint32_t>(parts.options.step_rows)),
+      batcher_(parts.batcher != nullptr ? *parts.batcher : fcfs_),
+      outputs_(parts.executor, parts.pool) {}
 
 std::vector<Share> StepRunner::choose(const Sequences& open) {
   const auto start = std::chrono::steady_clock::now();
@@ -80,7 +78,7 @@ WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
     if (!sight.times) continue;
     PANDO_CHECK(timing_ != nullptr);  // who wants times is what predicts them
     builder.add_times(*sequence);
-    timing_->update(sequence->job, sequence->tip->end(),
+    timing_->update(sequence->scheduled, sequence->tip->end(),
                     path_count(sequence->tip, &Node::n_committed));
   }
   return builder;
@@ -88,11 +86,11 @@ WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
 
 std::vector<Share> StepRunner::choose(const Sequences& open, Batcher& batcher,
                                       const WorkViewBuilder& work) {
-  std::vector<Job> jobs;
+  std::vector<ScheduledRequest> requests;
   if (&batcher == timing_)
     for (uint32_t item = 0; item < work.view().items.size(); ++item)
-      jobs.push_back(work.sequence(item).job);
-  const std::vector<Advance> advances = batcher.choose(work.view(), jobs);
+      requests.push_back(work.sequence(item).scheduled);
+  const std::vector<Advance> advances = batcher.choose(work.view(), requests);
   std::vector<Share> shares;
   for (const Advance& advance : advances) {
     Sequence& sequence = work.sequence(advance.item);

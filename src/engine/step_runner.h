@@ -15,15 +15,25 @@
 
 namespace pando {
 
+// What a step works with. All of it outlives the StepRunner.
+struct StepRunnerParts {
+  const EngineOptions& options;
+  Planner& planner;
+  Batcher* batcher;  // null: FCFS
+  Executor& executor;
+  ThreadPool& pool;  // reads outputs
+  Residency& residency;
+  StepTiming* timing;  // null: rows alone fill a step
+  EngineStats& stats;  // steps are counted in it
+};
+
 // Owns no sequence. One thread.
 class StepRunner {
  public:
   // Is given the token that was read from an output row of a sequence.
   using Take = std::function<void(Sequence& sequence, TokenLogprob next)>;
 
-  // All arguments outlive it. batcher: null for FCFS; timing: null where rows alone fill a step.
-  StepRunner(const EngineOptions& options, Planner& planner, Batcher* batcher, Executor& executor,
-             ThreadPool& pool, Residency& residency, StepTiming* timing, EngineStats& stats);
+  explicit StepRunner(const StepRunnerParts& parts);
 
   // Chooses which of the open sequences the next step advances, and reserves their pages. `open`
   // must not be empty; at least one sequence of it advances.

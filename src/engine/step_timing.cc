@@ -64,26 +64,28 @@ double StepTiming::seconds(uint32_t n_total, uint32_t n_done) const {
   return predictor_.correction() * remaining_.seconds(n_total, n_done);
 }
 
-Job StepTiming::new_job(const Request& request, uint32_t n_total, uint32_t n_done) const {
+ScheduledRequest StepTiming::scheduled_request(const Request& request, uint32_t n_total,
+                                               uint32_t n_done) const {
   const auto work = [&](size_t n_tokens) {  // of other prompts, each as long as this one
     const double rows = static_cast<double>(n_tokens);
     return rows > 0 ? predictor_.seconds({.rows = rows, .keys = rows * n_total}) : 0;
   };
-  return pando::new_job(now(), seconds(n_total, n_done),
-                        {.ttft_slo = request.ttft_slo,
-                         .tpot_slo = request.tpot_slo,
-                         .work_beside = work(request.tokens_beside),
-                         .work_behind = work(request.tokens_behind),
-                         .waited = request.sent ? seconds_waited(*request.sent) : 0},
-                        classes_.at(request.deadline_class));
+  return pando::scheduled_request(now(), seconds(n_total, n_done),
+                                  {.ttft_slo = request.ttft_slo,
+                                   .tpot_slo = request.tpot_slo,
+                                   .work_beside = work(request.tokens_beside),
+                                   .work_behind = work(request.tokens_behind),
+                                   .waited = request.sent ? seconds_waited(*request.sent) : 0},
+                                  classes_.at(request.deadline_class));
 }
 
-void StepTiming::update(Job& job, uint32_t n_total, uint32_t n_done) const {
-  job.left = seconds(n_total, n_done);
+void StepTiming::update(ScheduledRequest& scheduled, uint32_t n_total, uint32_t n_done) const {
+  scheduled.left = seconds(n_total, n_done);
 }
 
-std::vector<Advance> StepTiming::choose(const WorkView& view, std::span<const Job> jobs) {
-  packed_ = pack_step(view, jobs, now(), predictor_, *policy_, packer_, margin_.factor());
+std::vector<Advance> StepTiming::choose(const WorkView& view,
+                                        std::span<const ScheduledRequest> requests) {
+  packed_ = pack_step({view, requests, now(), predictor_, *policy_, packer_, margin_.factor()});
   return packed_.advances;
 }
 

@@ -24,11 +24,13 @@ class StepTiming final : public Batcher {
                                                     bool many_prefills = true);
 
   // A request that comes now, with n_done of the n_total tokens of its prompt cached.
-  Job new_job(const Request& request, uint32_t n_total, uint32_t n_done) const;
-  void update(Job& job, uint32_t n_total, uint32_t n_done) const;
+  ScheduledRequest scheduled_request(const Request& request, uint32_t n_total,
+                                     uint32_t n_done) const;
+  void update(ScheduledRequest& scheduled, uint32_t n_total, uint32_t n_done) const;
   // All that wait, since any may go first; whether one may start is for the packer.
   Sight sight(const Queue&) override { return {.any_order = true, .times = true}; }
-  std::vector<Advance> choose(const WorkView& view, std::span<const Job> jobs) override;
+  std::vector<Advance> choose(const WorkView& view,
+                              std::span<const ScheduledRequest> requests) override;
   // Predicted seconds of a prefill alone, from n_done tokens to n_total.
   double seconds(uint32_t n_total, uint32_t n_done) const;
 
@@ -40,7 +42,7 @@ class StepTiming final : public Batcher {
  private:
   StepTiming(const Policy& policy, const PackerOptions& packer, const Predictor& predictor,
              const EngineOptions& options);
-  double now() const;  // on the clock of jobs
+  double now() const;  // on the clock of requests
 
   const Policy* policy_;
   PackerOptions packer_;

@@ -5,12 +5,14 @@
 
 namespace pando {
 
-std::string StopMatcher::push(const std::string& text) {
+std::string StopMatcher::push(const std::string& text, bool may_stop) {
   held_ += text;
+  if (!may_stop) n_passed_ = held_.size();
   // The match that ends first, the longest of these: the same wherever the pieces were cut.
   size_t begin = 0, end = std::string::npos;
   for (const std::string& stop : *stops_) {
-    const size_t at = held_.find(stop);
+    const size_t first = n_passed_ + 1 - std::min(n_passed_ + 1, stop.size());
+    const size_t at = held_.find(stop, first);
     if (at == std::string::npos || at + stop.size() > end) continue;
     begin = at + stop.size() < end ? at : std::min(begin, at);
     end = at + stop.size();
@@ -28,6 +30,7 @@ std::string StopMatcher::push(const std::string& text) {
   }
   std::string safe = held_.substr(0, held_.size() - n_held);
   held_.erase(0, safe.size());
+  n_passed_ -= std::min(n_passed_, safe.size());
   return safe;
 }
 

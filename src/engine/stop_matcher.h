@@ -12,8 +12,9 @@ class StopMatcher {
   explicit StopMatcher(const std::vector<std::string>& stops) : stops_(&stops) {}
 
   // Takes new text and returns what is safe to show. After a match `stopped()` is true and the stop
-  // string and everything behind it are dropped.
-  std::string push(const std::string& text);
+  // string and everything behind it are dropped. Where it may not `stop`, no stop string that ends
+  // in this text counts, now or later.
+  std::string push(const std::string& text, bool may_stop = true);
   // What was held back, at the end of an answer.
   std::string finish();
   bool stopped() const { return stopped_; }
@@ -21,6 +22,7 @@ class StopMatcher {
  private:
   const std::vector<std::string>* stops_;  // the request's
   std::string held_;
+  size_t n_passed_ = 0;  // of held_: no stop string that ends in these bytes counts
   bool stopped_ = false;
 };
 

@@ -29,11 +29,7 @@ void register_techniques(std::span<const NamedTechnique> more) {
   techniques().insert(techniques().end(), more.begin(), more.end());
 }
 
-std::vector<std::string> sharing_names() {
-  std::vector<std::string> names;
-  for (const NamedTechnique& technique : techniques()) names.emplace_back(technique.name);
-  return names;
-}
+std::span<const NamedTechnique> registered_techniques() { return techniques(); }
 
 Result<Technique> make_technique(std::string_view sharing, int tile_len) {
   TechniqueOptions options(sharing);
@@ -44,16 +40,6 @@ Result<Technique> make_technique(std::string_view sharing, int tile_len) {
   Technique technique = found->make(options, tile_len);
   if (Status status = options.status(); !status) return status.error();
   return technique;
-}
-
-Result<SharingInfo> sharing_info(const std::string& sharing) {
-  constexpr int kAnyTile = 64;
-  const Result<Technique> technique = make_technique(sharing, kAnyTile);
-  if (!technique) return technique.error();
-  return SharingInfo{.name = std::string(technique->planner->name()),
-                     .exact = technique->exact,
-                     .warning = technique->warning,
-                     .batches = technique->batcher != nullptr};
 }
 
 }  // namespace pando

@@ -4,9 +4,6 @@
 #include <cpuid.h>
 #endif
 
-#include <cstdlib>
-#include <string>
-
 #include "kernel/cpu/attend_args.h"
 #include "kernel/cpu/linear_block.h"
 #include "kernel/isa.h"
@@ -95,23 +92,6 @@ bool has_amx_int8() {
 #endif
 
 }  // namespace
-
-std::optional<Isa> isa_named(std::string_view name) {
-  if (name == "portable") return Isa::kPortable;
-  if (name == "avx2") return Isa::kAvx2;
-  if (name == "avx512") return Isa::kAvx512;
-  if (name == "avx512bf16") return Isa::kAvx512Bf16;
-  if (name == "amx") return Isa::kAmx;
-  return std::nullopt;
-}
-
-std::string_view isa_limit() {
-  static const std::string limit = [] {
-    const char* value = std::getenv("PANDO_ISA");
-    return std::string(value != nullptr ? value : "");
-  }();
-  return limit;
-}
 
 bool widens_once(int n_queries) { return vendor() != Vendor::kAmd && n_queries >= 32; }
 

@@ -26,18 +26,32 @@ size_t value_quad_bytes(const KvShape& shape) {
   return static_cast<size_t>(int8_element_bytes(4, shape.head_dim));
 }
 
-// One head of a row. k, v: [head_dim].
-void write_int8(const Kernels& kernels, const KvView& kv, int layer, int head, const float* k,
-                const float* v, std::span<const KvSlot> slots) {
-  const KvShape& shape = kv.shape;
+// Key and value of one head of a row, and the slots that get them.
+struct HeadWrite {
+  const KvView& kv;
+  int layer, head;
+  const float* k;  // [head_dim]
+  const float* v;  // [head_dim]
+  std::span<const KvSlot> slots;
+
+  std::byte* key_chunk(PageId page) const {
+    return kv.page(page) + kv.shape.key_offset(layer, head);
+  }
+  std::byte* value_chunk(PageId page) const {
+    return kv.page(page) + kv.shape.value_offset(layer, head);
+  }
+};
+
+void write_int8(const Kernels& kernels, const HeadWrite& of) {
+  const KvShape& shape = of.kv.shape;
   const size_t n_channels = shape.head_dim, page_len = shape.page_len;
   const size_t scales = int8_element_bytes(shape.page_len, shape.head_dim);
   alignas(64) int8_t few[512];  // of heads no wider than any published ones
   std::vector<int8_t> many(n_channels > sizeof(few) ? (n_channels + 15) / 16 * 16 : 0);
   int8_t* const q = many.empty() ? few : many.data();
-  float scale = kernels.quantize(k, shape.head_dim, q).scale;
-  for (const KvSlot& slot : slots) {
-    std::byte* chunk = kv.page(slot.page) + shape.key_offset(layer, head);
+  float scale = kernels.quantize(of.k, shape.head_dim, q).scale;
+  for (const KvSlot& slot : of.slots) {
+    std::byte* chunk = of.key_chunk(slot.page);
     for (size_t d = 0; d < n_channels; d += 4) {
       uint32_t four;
       std::memcpy(&four, q + d, 4);
@@ -46,32 +60,30 @@ void write_int8(const Kernels& kernels, const KvView& kv, int layer, int head, c
     }
     std::memcpy(chunk + scales + 4 * slot.offset, &scale, 4);
   }
-  scale = kernels.quantize(v, shape.head_dim, q).scale;
-  for (const KvSlot& slot : slots) {
-    std::byte* chunk = kv.page(slot.page) + shape.value_offset(layer, head);
+  scale = kernels.quantize(of.v, shape.head_dim, q).scale;
+  for (const KvSlot& slot : of.slots) {
+    std::byte* chunk = of.value_chunk(slot.page);
     std::byte* to = chunk + slot.offset / 4 * value_quad_bytes(shape) + slot.offset % 4;
     for (size_t d = 0; d < n_channels; ++d) to[4 * d] = static_cast<std::byte>(q[d]);
     std::memcpy(chunk + scales + 4 * slot.offset, &scale, 4);
   }
 }
 
-// One head of a row. k, v: [head_dim].
-void write_float(const Kernels& kernels, const KvView& kv, int layer, int head, const float* k,
-                 const float* v, std::span<const KvSlot> slots) {
-  const KvShape& shape = kv.shape;
+void write_float(const Kernels& kernels, const HeadWrite& of) {
+  const KvShape& shape = of.kv.shape;
   const size_t element = kv_element_bytes(shape.type);
   alignas(64) std::byte narrow[16 * sizeof(float)];
   for (int channel = 0; channel < shape.head_dim; channel += 16) {
     const int n = std::min(16, shape.head_dim - channel);
-    kernels.narrow_kv(shape.type, k + channel, n, narrow);
-    for (const KvSlot& slot : slots) {
-      std::byte* chunk = kv.page(slot.page) + shape.key_offset(layer, head);
+    kernels.narrow_kv(shape.type, of.k + channel, n, narrow);
+    for (const KvSlot& slot : of.slots) {
+      std::byte* chunk = of.key_chunk(slot.page);
       const size_t first = static_cast<size_t>(channel) * shape.page_len + slot.offset;
       scatter(narrow, n, element, shape.page_len, chunk + first * element);
     }
-    kernels.narrow_kv(shape.type, v + channel, n, narrow);
-    for (const KvSlot& slot : slots) {
-      std::byte* chunk = kv.page(slot.page) + shape.value_offset(layer, head);
+    kernels.narrow_kv(shape.type, of.v + channel, n, narrow);
+    for (const KvSlot& slot : of.slots) {
+      std::byte* chunk = of.value_chunk(slot.page);
       const size_t first = static_cast<size_t>(slot.offset) * shape.head_dim + channel;
       std::memcpy(chunk + first * element, narrow, n * element);
     }
@@ -80,30 +92,27 @@ void write_float(const Kernels& kernels, const KvView& kv, int layer, int head, 
 
 }  // namespace
 
-void write_kv_rows(const Kernels& kernels, const KvView& kv, int layer, const NewKeys& keys,
-                   std::span<const uint32_t> slot_begin, std::span<const KvSlot> slots,
-                   uint32_t begin, uint32_t end) {
-  const auto write = kv.shape.type == DType::kI8 ? write_int8 : write_float;
+void write_kv_rows(const Kernels& kernels, const KvWrite& write, uint32_t begin, uint32_t end) {
+  const KvShape& shape = write.kv.shape;
+  const auto write_head = shape.type == DType::kI8 ? write_int8 : write_float;
   // Head by head, so that neighbouring rows fill the same lines of a key chunk one after the other.
-  for (int head = 0; head < kv.shape.n_kv_heads; ++head) {
+  for (int head = 0; head < shape.n_kv_heads; ++head) {
     for (uint32_t row = begin; row < end; ++row) {
-      const uint32_t first = slot_begin[row], n_slots = slot_begin[row + 1] - first;
-      const int64_t at = row * keys.stride + int64_t{head} * kv.shape.head_dim;
+      const uint32_t first = write.slot_begin[row], n_slots = write.slot_begin[row + 1] - first;
+      const int64_t at = row * write.keys.stride + int64_t{head} * shape.head_dim;
       if (n_slots > 0)
-        write(kernels, kv, layer, head, keys.k + at, keys.v + at, slots.subspan(first, n_slots));
+        write_head(kernels, {write.kv, write.layer, head, write.keys.k + at, write.keys.v + at,
+                             write.slots.subspan(first, n_slots)});
     }
   }
 }
 
-void write_kv(const Kernels& kernels, ThreadPool& pool, const KvView& kv, int layer,
-              const NewKeys& keys, std::span<const uint32_t> slot_begin,
-              std::span<const KvSlot> slots) {
-  PANDO_CHECK(!slot_begin.empty() && slot_begin.back() <= slots.size());
-  const auto n_rows = static_cast<uint32_t>(slot_begin.size()) - 1;
+void write_kv(const Kernels& kernels, ThreadPool& pool, const KvWrite& write) {
+  PANDO_CHECK(!write.slot_begin.empty() && write.slot_begin.back() <= write.slots.size());
+  const auto n_rows = static_cast<uint32_t>(write.slot_begin.size()) - 1;
   pool.parallel_runs((n_rows + kKvRowsEach - 1) / kKvRowsEach, [&](int64_t item, int) {
     const uint32_t begin = static_cast<uint32_t>(item) * kKvRowsEach;
-    write_kv_rows(kernels, kv, layer, keys, slot_begin, slots, begin,
-                  std::min(n_rows, begin + kKvRowsEach));
+    write_kv_rows(kernels, write, begin, std::min(n_rows, begin + kKvRowsEach));
   });
 }
 

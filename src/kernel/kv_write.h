@@ -16,20 +16,23 @@ struct NewKeys {
   int64_t stride;
 };
 
-// Rounds row r's key and value to the page's type and stores them in the slots
-// slots[slot_begin[r] .. slot_begin[r + 1]) for one layer; a row may have none or several.
-// slot_begin: [n_rows + 1].
-void write_kv(const Kernels& kernels, ThreadPool& pool, const KvView& kv, int layer,
-              const NewKeys& keys, std::span<const uint32_t> slot_begin,
-              std::span<const KvSlot> slots);
+// What is written where, for one layer. A row may have no slot or several.
+struct KvWrite {
+  const KvView& kv;                      // the pages
+  int layer;                             // of the pages
+  const NewKeys& keys;                   // of all rows
+  std::span<const uint32_t> slot_begin;  // [n_rows + 1]: slots of row r begin at slot_begin[r]
+  std::span<const KvSlot> slots;         // of all rows
+};
+
+// Rounds each row's key and value to the page's type and stores them in the row's slots.
+void write_kv(const Kernels& kernels, ThreadPool& pool, const KvWrite& write);
 
 // So many rows are best written together: neighbours fill the same cache lines of a key chunk.
 inline constexpr uint32_t kKvRowsEach = 16;
 
 // The same for rows [begin, end), on this thread.
-void write_kv_rows(const Kernels& kernels, const KvView& kv, int layer, const NewKeys& keys,
-                   std::span<const uint32_t> slot_begin, std::span<const KvSlot> slots,
-                   uint32_t begin, uint32_t end);
+void write_kv_rows(const Kernels& kernels, const KvWrite& write, uint32_t begin, uint32_t end);
 
 // Carries out copies in order (a later one may read what an earlier one wrote).
 void copy_pages(const KvView& kv, std::span<const PageCopy> copies);

@@ -105,12 +105,12 @@ void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, c
   });
 }
 
-void linear(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const float* x,
-            int64_t x_stride, int m, float* y, int64_t y_stride, PackedRows& scratch) {
-  PANDO_CHECK(m >= 0 && x_stride >= w.k());
-  scratch.pack(kernels, pool, w.type(), m, w.k(),
-               [&](int row, float*) { return x + row * x_stride; });
-  multiply(kernels, pool, w, scratch, y, y_stride);
+void linear(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const LinearArgs& args,
+            PackedRows& scratch) {
+  PANDO_CHECK(args.m >= 0 && args.x_stride >= w.k());
+  scratch.pack(kernels, pool, w.type(), args.m, w.k(),
+               [&](int row, float*) { return args.x + row * args.x_stride; });
+  multiply(kernels, pool, w, scratch, args.y, args.y_stride);
 }
 
 }  // namespace pando::kernel

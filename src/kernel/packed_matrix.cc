@@ -1,3 +1,5 @@
+#include "kernel/packed_matrix.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,7 +12,6 @@
 #include "kernel/block_codes.h"
 #include "kernel/blocks.h"
 #include "kernel/cpu/linear_layout.h"
-#include "kernel/linear.h"
 
 namespace pando::kernel {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "kernel/weight_types.h"
@@ -29,7 +30,7 @@ bool is_class_of(const Family& family, std::string_view name) {
 }
 
 // Null where the file names none that is known; `fields` has the error then.
-const Family* read_family(FieldReader& fields) {
+const Family* read_family(Fields& fields) {
   const auto all = families();
   const json* architectures = fields.find("architectures");
   const std::string model_type = fields.string("model_type", "");
@@ -57,7 +58,7 @@ const Family* read_family(FieldReader& fields) {
 }
 
 // Attention to what comes after a row, as encoders are trained.
-void refuse_both_ways(FieldReader& fields) {
+void refuse_both_ways(Fields& fields) {
   if (!fields.boolean("is_causal", true))
     fields.refuse("is_causal", "true, because bidirectional attention is not supported",
                   ErrorCode::kUnsupported);
@@ -107,7 +108,7 @@ Result<ModelConfig> ModelConfig::parse(std::string_view text, std::string_view s
 }
 
 Result<ModelConfig> ModelConfig::from_json(const json& object, std::string_view source) {
-  FieldReader fields(object, source);
+  Fields fields(object, source);
   const Family* family = read_family(fields);
   if (family == nullptr) return fields.status().error();
   ModelConfig config = of_family(*family);

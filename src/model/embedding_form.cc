@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "base/gguf.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "model/checkpoint.h"
@@ -35,7 +36,7 @@ Result<json> read_object(const fs::path& path) {
 Status read_pooling(const fs::path& path, EmbeddingForm& form, bool& includes_prompt) {
   const Result<json> object = read_object(path);
   if (!object) return object.error();
-  FieldReader fields(*object, path.string());
+  Fields fields(*object, path.string());
   constexpr std::string_view kFlag = "pooling_mode_";
   std::vector<std::string> modes;
   if (const json* mode = fields.find("pooling_mode"); mode != nullptr && mode->is_string())
@@ -58,7 +59,7 @@ Status read_pooling(const fs::path& path, EmbeddingForm& form, bool& includes_pr
 Status read_prompts(const fs::path& path, EmbeddingForm& form) {
   const Result<json> object = read_object(path);
   if (!object) return object.error();
-  FieldReader fields(*object, path.string());
+  Fields fields(*object, path.string());
   const std::string name = fields.string("default_prompt_name", "");
   const json* prompts = fields.find("prompts");
   if (prompts != nullptr && prompts->is_object())
@@ -89,7 +90,7 @@ Result<EmbeddingForm> read_modules(const fs::path& directory) {
     if (kind == "Normalize") {
       form.normalise = true;
     } else if (kind == "Pooling") {
-      FieldReader of_module(module, path.string());
+      Fields of_module(module, path.string());
       const std::string folder = of_module.string("path", "");
       if (Status status = of_module.status(); !status) return status.error();
       if (fs::path(folder).filename() != folder || folder == "..")
@@ -112,7 +113,7 @@ Result<EmbeddingForm> read_modules(const fs::path& directory) {
   const fs::path texts = directory / "sentence_bert_config.json";
   const Result<json> text_object = read_object(texts);
   if (!text_object) return text_object.error();
-  FieldReader text_fields(*text_object, texts.string());
+  Fields text_fields(*text_object, texts.string());
   if (text_fields.boolean("do_lower_case", false))
     text_fields.refuse("do_lower_case", "false", ErrorCode::kUnsupported);
   if (Status status = text_fields.status(); !status) return status.error();

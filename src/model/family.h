@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace pando {
-class FieldReader;
+class Fields;
 class GgufFile;
 }  // namespace pando
 
@@ -27,7 +27,7 @@ struct Family {
   // Sets what no file says: norms of queries and keys, biases that are always there. Null: nothing.
   void (*fix)(ModelConfig& config) = nullptr;
   // Reads the fields of a config.json; `fields` keeps the first error.
-  void (*read)(FieldReader& fields, ModelConfig& config);
+  void (*read)(Fields& fields, ModelConfig& config);
   // Writes the fields that only some families have, so that `read` gives the same again. Null:
   // none.
   void (*write)(const ModelConfig& config, nlohmann::ordered_json& object) = nullptr;

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernel/linear.h"
+#include "kernel/packed_matrix.h"
 
 namespace pando::model {
 

@@ -38,7 +38,7 @@ const std::array<NamedType, 5>& types() {
 }
 
 // Checked here: a count of channels is made of it before all is read.
-double read_share(FieldReader& fields, double fallback) {
+double read_share(Fields& fields, double fallback) {
   constexpr const char* kName = "partial_rotary_factor";
   const double share = fields.positive(kName, fallback);
   if (share <= 1.0) return share;
@@ -49,7 +49,7 @@ double read_share(FieldReader& fields, double fallback) {
 // One object of rotary parameters, with what the whole file says.
 class RopeReader {
  public:
-  RopeReader(FieldReader& file, const json& object, const std::string& source,
+  RopeReader(Fields& file, const json& object, const std::string& source,
              const RopeFields& allowed, int max_positions)
       : file_(file),
         object_(object),
@@ -109,7 +109,7 @@ class RopeReader {
   int read_original(RopeType type) {
     constexpr const char* kName = "original_max_position_embeddings";
     const bool outside = file_.find(kName) != nullptr;  // it counts first where both are there
-    FieldReader& fields = outside ? file_ : fields_;
+    Fields& fields = outside ? file_ : fields_;
     std::optional<int64_t> fallback = max_positions_;
     if (type == RopeType::kLongRope) fallback.reset();
     return static_cast<int>(fields.integer(kName, 2, kMaxPositions, fallback));
@@ -168,16 +168,16 @@ class RopeReader {
     return list->get<std::vector<double>>();
   }
 
-  FieldReader& file_;
+  Fields& file_;
   const json& object_;
-  FieldReader fields_;
+  Fields fields_;
   const RopeFields& allowed_;
   int max_positions_;
 };
 
 }  // namespace
 
-RopeConfig read_rope(FieldReader& fields, const RopeFields& allowed, int head_dim,
+RopeConfig read_rope(Fields& fields, const RopeFields& allowed, int head_dim,
                      int max_positions) {
   RopeConfig outside;
   outside.theta = fields.positive("rope_theta", outside.theta);
@@ -195,7 +195,7 @@ RopeConfig read_rope(FieldReader& fields, const RopeFields& allowed, int head_di
                       max_positions);
     const RopeConfig read =
         reader.read({.theta = rope.theta, .rotary_share = rope.rotary_share}, head_dim);
-    if (Status status = reader.status(); !status) fields.keep(status.error());
+    if (Status status = reader.status(); !status) fields.fail(status.error());
     if (fields.find("rope_theta") != nullptr && read.theta != outside.theta)
       fields.refuse(name,
                     fmt::format("the rope_theta {} outside 'rope_parameters'", outside.theta));

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "model/rope.h"
 
@@ -18,7 +19,7 @@ struct RopeFields {
 // Reads rope_theta and rope_scaling, or, in newer files, rope_parameters; some files have both.
 // What is unknown or contradicts itself is refused in `fields`. head_dim in channels, max_positions
 // in tokens.
-RopeConfig read_rope(FieldReader& fields, const RopeFields& allowed, int head_dim,
+RopeConfig read_rope(Fields& fields, const RopeFields& allowed, int head_dim,
                      int max_positions);
 
 // The fields that give `rope` when they are read.

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "kernel/weight_types.h"
 
@@ -56,7 +57,7 @@ Result<TensorEntry> read_entry(const std::string& source, const std::string& nam
                                const json& value, uint64_t data_begin, uint64_t file_size) {
   const std::string where = fmt::format("{}: tensor '{}'", source, name);
   if (!value.is_object()) return bad_file("{} is {}, expected an object", where, found_text(value));
-  FieldReader fields(value, where);
+  Fields fields(value, where);
   TensorEntry entry;
   entry.dtype = fields.string("dtype", "");
   if (Status status = fields.status(); !status) return status.error();

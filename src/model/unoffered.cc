@@ -62,7 +62,7 @@ bool is_neutral(const json& value, const json& neutral) {
 
 }  // namespace
 
-void refuse_unoffered(FieldReader& fields, int64_t head_dim) {
+void refuse_unoffered(Fields& fields, int64_t head_dim) {
   for (const auto& [name, neutral] : kFields) {
     const json* value = fields.find(name);
     if (value != nullptr && !is_neutral(*value, json::parse(neutral)))

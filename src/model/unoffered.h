@@ -2,13 +2,14 @@
 // change every answer if they were passed over.
 #pragma once
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "model/gguf_fields.h"
 
 namespace pando::model {
 
 // kUnsupported, by name, for a field that asks for such a computation.
-void refuse_unoffered(FieldReader& fields, int64_t head_dim);
+void refuse_unoffered(Fields& fields, int64_t head_dim);
 // The same for the keys of a GGUF file.
 void refuse_unoffered(GgufFields& fields, int64_t head_dim);
 

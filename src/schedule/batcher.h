@@ -36,7 +36,7 @@ struct Sight {
   uint64_t n_rows = std::numeric_limits<uint64_t>::max();
   size_t n_waiting = std::numeric_limits<size_t>::max();
   bool any_order = false;  // also shows waiting sequences that lack room to start: any may go first
-  bool times = false;      // also shows what time depends on, and the jobs
+  bool times = false;      // also shows what time depends on, and the requests
 };
 
 // Chooses for one step at a time: first says what it wants to see, then which of it advances.
@@ -44,8 +44,9 @@ class Batcher {
  public:
   virtual ~Batcher() = default;
   virtual Sight sight(const Queue& queue) = 0;
-  // jobs: one for each item of the view where Sight::times was set, else empty.
-  virtual std::vector<Advance> choose(const WorkView& view, std::span<const Job> jobs) = 0;
+  // requests: one for each item of the view where Sight::times was set, else empty.
+  virtual std::vector<Advance> choose(const WorkView& view,
+                                      std::span<const ScheduledRequest> requests) = 0;
 };
 
 // Decodes first, then prefill in order of arrival, up to n_rows in a step.
@@ -53,7 +54,7 @@ class FcfsBatcher final : public Batcher {
  public:
   explicit FcfsBatcher(uint32_t n_rows) : n_rows_(n_rows) {}
   Sight sight(const Queue&) override { return {.n_rows = n_rows_}; }
-  std::vector<Advance> choose(const WorkView& view, std::span<const Job>) override {
+  std::vector<Advance> choose(const WorkView& view, std::span<const ScheduledRequest>) override {
     return schedule_fcfs(view, n_rows_);
   }
 

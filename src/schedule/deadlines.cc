@@ -6,7 +6,8 @@
 
 namespace pando {
 
-Job new_job(double now, double work, const Deadlines& asked, const DeadlineClass& otherwise) {
+ScheduledRequest scheduled_request(double now, double work, const Deadlines& asked,
+                                   const DeadlineClass& otherwise) {
   PANDO_CHECK(work > 0);
   const double all_work = work + asked.work_beside;
   const bool by_work = asked.ttft_slo == 0 && otherwise.ttft_per_work > 0;

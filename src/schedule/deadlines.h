@@ -16,6 +16,7 @@ struct Deadlines {
 };
 
 // A request that comes now and whose prefill is predicted to take `work` seconds, above 0.
-Job new_job(double now, double work, const Deadlines& asked, const DeadlineClass& otherwise);
+ScheduledRequest scheduled_request(double now, double work, const Deadlines& asked,
+                                   const DeadlineClass& otherwise);
 
 }  // namespace pando

@@ -13,23 +13,22 @@ namespace {
 
 class Packer {
  public:
-  Packer(const WorkView& view, std::span<const Job> jobs, double now, const Predictor& predictor,
-         const Policy& policy, const PackerOptions& options, double margin)
-      : view_(view),
-        jobs_(jobs),
-        now_(now),
-        predictor_(predictor),
-        policy_(policy),
-        options_(options),
-        margin_(margin),
-        draft_(view),
-        granted_(view.items.size()),
-        n_starts_(view.n_starts) {
-    for (uint32_t item = 0; item < view.items.size(); ++item)
-      (view.items[item].decoding ? decodes_ : prefills_).push_back(item);
-    if (policy.shares_steps) age();
-    std::ranges::stable_sort(prefills_, {},
-                             [&](uint32_t item) { return policy.priority(jobs[item], now); });
+  explicit Packer(const PackerInput& input)
+      : view_(input.view),
+        requests_(input.requests),
+        now_(input.now),
+        predictor_(input.predictor),
+        policy_(input.policy),
+        options_(input.options),
+        margin_(input.margin),
+        draft_(view_),
+        granted_(view_.items.size()),
+        n_starts_(view_.n_starts) {
+    for (uint32_t item = 0; item < view_.items.size(); ++item)
+      (view_.items[item].decoding ? decodes_ : prefills_).push_back(item);
+    if (policy_.shares_steps) age();
+    std::ranges::stable_sort(
+        prefills_, {}, [&](uint32_t item) { return policy_.priority(requests_[item], now_); });
   }
 
   PackedStep pack() {
@@ -61,10 +60,10 @@ class Packer {
     const double can_keep = margin_ * (1 + options_.packing.least_share) * decodes;
     if (std::isfinite(budget_))
       for (const uint32_t item : decodes_) {
-        const Job& job = jobs_[item];
-        budget_ = std::min(budget_, job.tpot_slo >= can_keep
-                                        ? job.tpot_slo
-                                        : std::max(job.tpot_slo, job.class_tpot_slo));
+        const ScheduledRequest& request = requests_[item];
+        budget_ = std::min(budget_, request.tpot_slo >= can_keep
+                                        ? request.tpot_slo
+                                        : std::max(request.tpot_slo, request.class_tpot_slo));
       }
     target_ = decodes_.empty() ? budget_ : budget_ / margin_;
   }
@@ -72,9 +71,10 @@ class Packer {
   // Sets the oldest prefill that has waited too long.
   void age() {
     for (const uint32_t item : prefills_) {
-      const Job& job = jobs_[item];
-      if (now_ - job.arrival < options_.packing.aging * (job.deadline - job.arrival)) continue;
-      if (!aged_ || job.arrival < jobs_[*aged_].arrival) aged_ = item;
+      const ScheduledRequest& request = requests_[item];
+      if (now_ - request.arrival < options_.packing.aging * (request.deadline - request.arrival))
+        continue;
+      if (!aged_ || request.arrival < requests_[*aged_].arrival) aged_ = item;
     }
   }
 
@@ -86,7 +86,8 @@ class Packer {
   // So that an aged prefill goes on in every step, whoever comes before it.
   void give_share(uint32_t item, double limit) {
     if (options_.packing.whole_prompts) return consider_whole(item);
-    if (grant_what_fits(item, limit, /*n_least=*/1) && is_long(jobs_[item], options_)) long_ = item;
+    if (grant_what_fits(item, limit, /*n_least=*/1) && is_long(requests_[item], options_))
+      long_ = item;
   }
 
   // Algorithm 2.
@@ -97,18 +98,18 @@ class Packer {
       consider_whole(item);
     } else if (granted_[item]) {  // aged: this is its own place
       grow(item);
-    } else if (!is_long(jobs_[item], options_)) {
+    } else if (!is_long(requests_[item], options_)) {
       grant_what_fits(item, limit_);
-    } else if (!long_ && grant_what_fits(item, limit_ * (1 - yielded(jobs_[item])))) {
+    } else if (!long_ && grant_what_fits(item, limit_ * (1 - yielded(requests_[item])))) {
       long_ = item;
     }
     n_considered_rows_ += n_prefill_rows_ - n_before;
   }
 
   // Share of the budget that a long prefill leaves to others at first.
-  double yielded(const Job& job) const {
+  double yielded(const ScheduledRequest& request) const {
     if (!policy_.shares_steps || !options_.many_prefills) return 0;
-    return std::clamp(lars_priority(job, now_), 0.0, options_.packing.rho_max);
+    return std::clamp(lars_priority(request, now_), 0.0, options_.packing.rho_max);
   }
 
   void consider_whole(uint32_t item) {
@@ -143,7 +144,7 @@ class Packer {
   void give_back() {
     if (long_) return grow(*long_);
     for (const uint32_t item : prefills_)
-      if (is_long(jobs_[item], options_) && grant_what_fits(item, limit_)) return;
+      if (is_long(requests_[item], options_) && grant_what_fits(item, limit_)) return;
   }
 
   // Gives it what is left of the budget besides.
@@ -187,7 +188,7 @@ class Packer {
   }
 
   const WorkView& view_;
-  std::span<const Job> jobs_;
+  std::span<const ScheduledRequest> requests_;
   double now_;
   const Predictor& predictor_;
   const Policy& policy_;
@@ -209,15 +210,13 @@ class Packer {
 
 }  // namespace
 
-bool is_long(const Job& job, const PackerOptions& options) {
-  return job.left > options.packing.long_factor * options.step_budget;
+bool is_long(const ScheduledRequest& request, const PackerOptions& options) {
+  return request.left > options.packing.long_factor * options.step_budget;
 }
 
-PackedStep pack_step(const WorkView& view, std::span<const Job> jobs, double now,
-                     const Predictor& predictor, const Policy& policy, const PackerOptions& options,
-                     double margin) {
-  PANDO_CHECK(jobs.size() == view.items.size() && options.n_rows > 0);
-  return Packer(view, jobs, now, predictor, policy, options, margin).pack();
+PackedStep pack_step(const PackerInput& input) {
+  PANDO_CHECK(input.requests.size() == input.view.items.size() && input.options.n_rows > 0);
+  return Packer(input).pack();
 }
 
 }  // namespace pando

@@ -1,5 +1,5 @@
 // What a step computes, by predicted time. Medha, sections 3.2, 4.2 and 4.3, algorithms 1 and 2.
-// Pure: time, jobs and predictor are arguments.
+// Pure: time, requests and predictor are arguments.
 #pragma once
 
 #include <limits>
@@ -31,14 +31,22 @@ struct PackedStep {
   double limit = PackerOptions::kNoBudget;  // seconds that it may take, margin and all
 };
 
-// `jobs`: of each item. Decodes first, all of them; then prefills in the policy's order, each as
-// large a chunk as fits, until nothing more does. At most one of them is long; one with slack
-// leaves a share of the budget to others, and takes what they leave. `margin`: what the budget is
-// divided by where decodes wait for the step (margin.h).
-PackedStep pack_step(const WorkView& view, std::span<const Job> jobs, double now,
-                     const Predictor& predictor, const Policy& policy, const PackerOptions& options,
-                     double margin = 1);
+// What a step is chosen from, and how.
+struct PackerInput {
+  const WorkView& view;                        // the work of sequences
+  std::span<const ScheduledRequest> requests;  // [view.items]
+  double now;                                  // seconds, on the clock of the requests
+  const Predictor& predictor;                  // how long a step takes
+  const Policy& policy;                        // whose prefill goes first
+  const PackerOptions& options;
+  double margin = 1;  // what the budget is divided by where decodes wait for the step (margin.h)
+};
 
-bool is_long(const Job& job, const PackerOptions& options);
+// Decodes first, all of them; then prefills in the policy's order, each as
+// large a chunk as fits, until nothing more does. At most one of them is long; one with slack
+// leaves a share of the budget to others, and takes what they leave.
+PackedStep pack_step(const PackerInput& input);
+
+bool is_long(const ScheduledRequest& request, const PackerOptions& options);
 
 }  // namespace pando

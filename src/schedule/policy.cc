@@ -6,12 +6,14 @@
 
 namespace pando {
 
-double fcfs_priority(const Job& job, double) { return job.arrival; }
-double edf_priority(const Job& job, double) { return job.deadline; }
-double lrs_priority(const Job& job, double now) { return job.deadline - now - job.left; }
-double lars_priority(const Job& job, double now) {
-  const double slack = lrs_priority(job, now);
-  return slack / (slack > 0 ? job.work : std::max(job.work, job.all_work));
+double fcfs_priority(const ScheduledRequest& request, double) { return request.arrival; }
+double edf_priority(const ScheduledRequest& request, double) { return request.deadline; }
+double lrs_priority(const ScheduledRequest& request, double now) {
+  return request.deadline - now - request.left;
+}
+double lars_priority(const ScheduledRequest& request, double now) {
+  const double slack = lrs_priority(request, now);
+  return slack / (slack > 0 ? request.work : std::max(request.work, request.all_work));
 }
 
 const Policy kFcfs{"fcfs", fcfs_priority};

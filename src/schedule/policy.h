@@ -8,7 +8,7 @@
 namespace pando {
 
 // What a policy knows of a request. Times in seconds, on one clock.
-struct Job {
+struct ScheduledRequest {
   double arrival = 0;   // when it was submitted
   double deadline = 0;  // of its first token
   double work = 1;      // predicted seconds of its prefill when it came, alone; above 0
@@ -21,16 +21,16 @@ struct Job {
 };
 
 // The lower goes first; of equals the one that came first.
-double fcfs_priority(const Job& job, double now);  // arrival
-double edf_priority(const Job& job, double now);   // deadline
-double lrs_priority(const Job& job, double now);   // slack: deadline - now - left
+double fcfs_priority(const ScheduledRequest& request, double now);  // arrival
+double edf_priority(const ScheduledRequest& request, double now);   // deadline
+double lrs_priority(const ScheduledRequest& request, double now);   // slack: deadline - now - left
 // Relative slack: slack / work; where it is late, of all that is asked as one with it, so that a
 // long list that is late is as urgent as one long prompt.
-double lars_priority(const Job& job, double now);
+double lars_priority(const ScheduledRequest& request, double now);
 
 struct Policy {
   std::string_view name;  // as in --policy
-  double (*priority)(const Job& job, double now);
+  double (*priority)(const ScheduledRequest& request, double now);
   // LARS alone: long prefills with slack leave a share of the step to others
   // (PackingOptions::rho_max), and one that waited for long gets a share of every step (aging). EDF
   // and LRS keep their flaws, and FCFS lets nobody overtake.

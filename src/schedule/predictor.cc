@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/statistics.h"
 #include "schedule/least_squares.h"
@@ -123,7 +124,7 @@ std::string Predictor::to_json() const {
 Result<Predictor> Predictor::from_json(std::string_view text, std::string_view source) {
   const Result<nlohmann::json> json = parse_json_object(text, source);
   if (!json) return json.error();
-  FieldReader reader(*json, source);
+  Fields reader(*json, source);
   const auto is_cost = [](const nlohmann::json& value) {
     return value.is_number() && value.get<double>() >= 0;
   };

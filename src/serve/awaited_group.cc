@@ -17,13 +17,13 @@ using Timer = asio::steady_timer;
 
 }  // namespace
 
-AwaitedGroup::AwaitedGroup(Engine& engine, Gate& gate, const std::vector<Request>& requests,
-                           asio::any_io_executor executor)
+AwaitedGroup::AwaitedGroup(Engine& engine, ShutdownGuard& shutdown_guard,
+                           const std::vector<Request>& requests, asio::any_io_executor executor)
     : wake_(std::make_shared<Timer>(executor)),
       group_(engine, {.max_open = std::max(1, engine.options().max_open / 2),
-                      .hears_text = true,
-                      .on_news = [&gate, executor, wake = std::weak_ptr(wake_)] {
-                        gate.pass([&] {
+                      .wants_text = true,
+                      .on_events = [&shutdown_guard, executor, wake = std::weak_ptr(wake_)] {
+                        shutdown_guard.run_unless_closed([&] {
                           asio::post(executor, [wake] {
                             if (const auto timer = wake.lock()) timer->cancel();
                           });
@@ -34,17 +34,17 @@ AwaitedGroup::AwaitedGroup(Engine& engine, Gate& gate, const std::vector<Request
     group_.add(std::shared_ptr<const Request>(outlives, &request));
 }
 
-asio::awaitable<Result<std::vector<News>>> AwaitedGroup::next() {
+asio::awaitable<Result<std::vector<GroupEvent>>> AwaitedGroup::next() {
   for (;;) {
     group_.submit();
-    std::vector<News> news = group_.take();
-    if (group_.has_lost_news()) co_return no_memory();
-    for (const News& one : news) {
+    std::vector<GroupEvent> events = group_.take();
+    if (group_.has_lost_events()) co_return no_memory();
+    for (const GroupEvent& one : events) {
       if (!one.event.error) continue;
       failed_ = one.request;
       co_return *one.event.error;
     }
-    if (!news.empty()) co_return news;
+    if (!events.empty()) co_return events;
     wake_->expires_at(group_.retry_at().value_or(Timer::time_point::max()));
     co_await wake_->async_wait(asio::as_tuple(asio::use_awaitable));
     const auto state = co_await asio::this_coro::cancellation_state;

@@ -1,4 +1,4 @@
-// Requests asked together, whose news a coroutine awaits.
+// Requests that are submitted together, whose events a coroutine awaits.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/request_group.h"
-#include "serve/gate.h"
+#include "serve/shutdown_guard.h"
 
 namespace pando::serve {
 
@@ -16,15 +16,15 @@ namespace pando::serve {
 // takes at most half of the answers that the engine has open at a time: others get in beside it.
 class AwaitedGroup {
  public:
-  // `requests` outlive it. `gate`: open while the executor is there to be told of news.
-  AwaitedGroup(Engine& engine, Gate& gate, const std::vector<Request>& requests,
+  // `requests` outlive it. `shutdown_guard`: open while the executor is there to be told of events.
+  AwaitedGroup(Engine& engine, ShutdownGuard& shutdown_guard, const std::vector<Request>& requests,
                boost::asio::any_io_executor executor);
 
   bool is_over() const { return group_.is_over(); }
-  // Submits what there is room for and waits for news; from the first on the engine has begun. The
-  // first error ends all. Errors: kUnavailable where the engine is full or memory ran out, others as
-  // Engine::submit and what ended a request.
-  boost::asio::awaitable<Result<std::vector<News>>> next();
+  // Submits what there is room for and waits for events; from the first on the engine has begun.
+  // The first error ends all. Errors: kUnavailable where the engine is full or memory ran out,
+  // others as Engine::submit and what ended a request.
+  boost::asio::awaitable<Result<std::vector<GroupEvent>>> next();
   size_t failed() const { return failed_; }  // the request whose error that was
 
  private:

@@ -15,12 +15,12 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "wire/body.h"
 #include "serve/client_watch.h"
 #include "serve/cors.h"
 #include "serve/handler.h"
 #include "serve/host_names.h"
 #include "serve/reply.h"
+#include "wire/body.h"
 
 namespace pando::serve {
 namespace {
@@ -101,18 +101,18 @@ class UnderWay {
 template <class Stream>
 class Session {
  public:
-  Session(Service& service, Stream stream, Guest& guest)
+  Session(Service& service, Stream stream, OpenConnection& connection)
       : service_(service),
         stream_(std::move(stream)),
-        guest_(guest),
+        connection_(connection),
         client_(address_of(beast::get_lowest_layer(stream_).socket())),
         too_long_(stream_.get_executor()) {
-    guest_.on_drain = [this] {
+    connection_.on_drain = [this] {
       if (is_idle_) beast::get_lowest_layer(stream_).close();
     };
-    guest_.on_cut = [this] { too_long_.expires_at(Clock::time_point::min()); };
+    connection_.on_cut = [this] { too_long_.expires_at(Clock::time_point::min()); };
   }
-  ~Session() { guest_.on_drain = guest_.on_cut = nullptr; }
+  ~Session() { connection_.on_drain = connection_.on_cut = nullptr; }
 
   Stream& stream() { return stream_; }
 
@@ -199,12 +199,12 @@ class Session {
       if (write_error) co_return false;
     }
     parser.eager(true);
-    request.room = std::make_unique<BodyRoom::Share>(service_.body_room);
+    request.memory = std::make_unique<BodyMemory::Share>(service_.body_memory);
     while (!parser.is_done() && !wrong) {
       const auto [body_error, n_read] =
           co_await http::async_read_some(stream_, buffer_, parser, kToken);
       if (body_error) co_return co_await refuse(parser, reading_error(body_error, options));
-      if (!request.room->grow_to(parser.get().body().size())) wrong = no_room();
+      if (!request.memory->grow_to(parser.get().body().size())) wrong = no_room();
     }
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
     request.body = std::move(parser.get().body());
@@ -240,8 +240,12 @@ class Session {
   asio::awaitable<bool> answer(HttpRequest& request, unsigned version, bool keep_alive) {
     using namespace asio::experimental::awaitable_operators;
     begun_ = request.arrival = Clock::now();
-    Reply<Stream> reply(service_, stream_, logged_.id, version, keep_alive, is_head(request.method),
-                        cors_);
+    Reply<Stream> reply(service_, stream_,
+                        {.id = logged_.id,
+                         .http_version = version,
+                         .keep_alive = keep_alive,
+                         .is_to_head = is_head(request.method),
+                         .headers = cors_});
     beast::get_lowest_layer(stream_).expires_never();
     const double counts = request.path == "/metrics" ? 0 : 1;  // who looks is not looked at
     const UnderWay under_way(service_.metrics.under_way(), counts);
@@ -344,8 +348,12 @@ class Session {
     const unsigned version = parser.is_header_done() ? parser.get().version() : 11;
     const bool whole =
         parser.is_header_done() && !parser.content_length_remaining() && !parser.chunked();
-    Reply<Stream> reply(service_, stream_, logged_.id, version, whole && parser.get().keep_alive(),
-                        is_head(logged_.method), cors_);
+    Reply<Stream> reply(service_, stream_,
+                        {.id = logged_.id,
+                         .http_version = version,
+                         .keep_alive = whole && parser.get().keep_alive(),
+                         .is_to_head = is_head(logged_.method),
+                         .headers = cors_});
     service_.metrics.count_request("refused", response->status, 0);
     co_await sent(reply, std::move(*response));
     log(reply, reply.status());
@@ -354,7 +362,7 @@ class Session {
 
   Service& service_;
   Stream stream_;
-  Guest& guest_;
+  OpenConnection& connection_;
   const std::string client_;
   asio::steady_timer too_long_;  // for the request that is being answered
   Clock::time_point begun_;      // the same
@@ -367,17 +375,18 @@ class Session {
 }  // namespace
 
 asio::awaitable<void> serve_connection(Service& service, asio::ip::tcp::socket socket,
-                                       Guests::Visit visit, asio::ssl::context* tls) {
+                                       ConnectionRegistry::Registration registration,
+                                       asio::ssl::context* tls) {
   beast::error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   if (tls == nullptr) {
     Session<beast::tcp_stream> session(service, beast::tcp_stream(std::move(socket)),
-                                       visit.guest());
+                                       registration.connection());
     co_await session.run();
   } else {
     using TlsStream = beast::ssl_stream<beast::tcp_stream>;
     Session<TlsStream> session(service, TlsStream(beast::tcp_stream(std::move(socket)), *tls),
-                               visit.guest());
+                               registration.connection());
     beast::get_lowest_layer(session.stream()).expires_after(service.options.body_timeout);
     const auto [error] =
         co_await session.stream().async_handshake(asio::ssl::stream_base::server, kToken);

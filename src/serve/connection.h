@@ -10,9 +10,10 @@
 namespace pando::serve {
 
 // Answers its requests one after the other, until it leaves, is idle for too long or the server
-// stops. `visit` is the socket's; `tls` may be null. Runs on the socket's executor, which runs one
-// thing at a time.
+// stops. `registration` is the socket's; `tls` may be null. Runs on the socket's executor, which
+// runs one thing at a time.
 boost::asio::awaitable<void> serve_connection(Service& service, boost::asio::ip::tcp::socket socket,
-                                              Guests::Visit visit, boost::asio::ssl::context* tls);
+                                              ConnectionRegistry::Registration registration,
+                                              boost::asio::ssl::context* tls);
 
 }  // namespace pando::serve

@@ -12,11 +12,11 @@
 #include <optional>
 #include <utility>
 
+#include "api/model_parts.h"
+#include "api/prompt.h"
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
-#include "api/model_parts.h"
-#include "api/prompt.h"
 #include "serve/awaited_group.h"
 #include "serve/offload.h"
 #include "wire/body_checks.h"
@@ -165,8 +165,8 @@ class Preparation {
       if (is_given_up_()) return {};
       Request& one = body.requests[i];
       if (Status status = tokenise(body, i); !status) return status;
-      if (Status fits = wire::check_length(body, i, service_.engine.options().context); !fits)
-        return fits;
+      if (Status status = wire::check_length(body, i, service_.engine.options().context); !status)
+        return status;
       wire::fit_length(body, i, service_.engine.kv_capacity());
       one.isolation_key = key;
       one.cached = body.serving.cached;
@@ -181,10 +181,10 @@ class Preparation {
       }
       if (one.tokens.size() == 1) one.prompt_logprobs_from.reset();  // there is nothing to report
       // Here for all of them: the engine would find it when its turn comes.
-      if (const Status wrong = service_.engine.check(one); !wrong)
-        return wire::of_request(body, i, wrong.error());
+      if (const Status status = service_.engine.check(one); !status)
+        return wire::of_request(body, i, status.error());
     }
-    if (Status few = wire::check_logprobs(body); !few) return few;
+    if (Status status = wire::check_logprobs(body); !status) return status;
     wire::count_beside(body.requests);
     return {};
   }
@@ -226,17 +226,17 @@ class Times {
     }
   }
 
-  void hear(const News& heard) {
-    if (!generates_[heard.request]) return;
+  void observe(const GroupEvent& one) {
+    if (!generates_[one.request]) return;
     std::optional<Clock::time_point>& first =
-        first_[heard.request][static_cast<size_t>(heard.event.choice)];
+        first_[one.request][static_cast<size_t>(one.event.choice)];
     if (!first) {
-      first = heard.when;
+      first = one.when;
       metrics_.first_token(std::chrono::duration<double>(*first - start_).count());
     }
-    if (heard.event.completion && heard.event.completion->tokens.size() > 1)
-      metrics_.next_tokens(std::chrono::duration<double>(heard.when - *first).count() /
-                           static_cast<double>(heard.event.completion->tokens.size() - 1));
+    if (one.event.completion && one.event.completion->tokens.size() > 1)
+      metrics_.next_tokens(std::chrono::duration<double>(one.when - *first).count() /
+                           static_cast<double>(one.event.completion->tokens.size() - 1));
   }
 
  private:
@@ -246,39 +246,40 @@ class Times {
   std::vector<bool> generates_;  // [requests] that have tokens at all
 };
 
-// The head of a stream goes out once the engine has let the request in: what it refuses has a status.
+// The head of a stream goes out once the engine has let the request in: what it refuses has a
+// status.
 asio::awaitable<void> answer(Service& service, wire::Body& body, asio::thread_pool& pool,
                              Clock::time_point start, Replier& replier) {
   Result<Admission::Place> place = service.admission.enter(bytes_of(body.requests));
   Status status = place ? Status() : Status(place.error());
-  std::optional<AwaitedGroup> group(std::in_place, service.engine, service.gate, body.requests,
-                                    co_await asio::this_coro::executor);
+  std::optional<AwaitedGroup> group(std::in_place, service.engine, service.shutdown_guard,
+                                    body.requests, co_await asio::this_coro::executor);
   Times times(service.metrics, body.requests, start);
   while (status && !group->is_over()) {
-    Result<std::vector<News>> news = co_await group->next();
-    if (!news) {
-      status = wire::of_request(body, group->failed(), news.error());
+    Result<std::vector<GroupEvent>> events = co_await group->next();
+    if (!events) {
+      status = wire::of_request(body, group->failed(), events.error());
       break;
     }
     place->let_in();
-    std::string events;
+    std::string text;  // of the stream
     if (body.stream && !replier.has_begun()) {
       co_await replier.begin_stream();
       if (&pool == &service.long_text_pool)  // with `echo` a long text
-        events = co_await offload(pool, service.engine.options().nice, [&] { return body.begin(); });
+        text = co_await offload(pool, service.engine.options().nice, [&] { return body.begin(); });
       else
-        events = body.begin();
+        text = body.begin();
     }
-    for (News& heard : *news) {
-      times.hear(heard);
-      if (const auto& completion = heard.event.completion) {
+    for (GroupEvent& one : *events) {
+      times.observe(one);
+      if (const auto& completion = one.event.completion) {
         replier.tally.n_answer += completion->tokens.size();
         if (completion->choice == 0)
           replier.tally.n_cached += static_cast<uint64_t>(completion->shared_tokens);
       }
-      events += body.hear(heard.request, std::move(heard.event));
+      text += body.on_event(one.request, std::move(one.event));
     }
-    if (!events.empty()) co_await replier.write(std::move(events));
+    if (!text.empty()) co_await replier.write(std::move(text));
   }
   group.reset();  // where one failed, the others end before a slow client has read that
   if (!replier.has_begun()) {
@@ -287,8 +288,7 @@ asio::awaitable<void> answer(Service& service, wire::Body& body, asio::thread_po
       response = co_await offload(pool, service.engine.options().nice,
                                   [&] { return json_response(body.answer()); });
     } else {
-      response =
-          error_response(wire::wire_error(status.error()), service.admission.retry_after());
+      response = error_response(wire::wire_error(status.error()), service.admission.retry_after());
     }
     co_await replier.send(std::move(response));
     co_return;
@@ -360,8 +360,9 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   constexpr size_t kLong = size_t{64} << 10, kAny = wire::Bounds::kMostBytes;
   const Route& route = *find_route(request.path);
   const auto prepared_on = [&](asio::thread_pool& pool, size_t most_bytes) {
-    return offload(pool, service.engine.options().nice,
-                   [&, most_bytes] { return Preparation(service, route, request, most_bytes).run(); });
+    return offload(pool, service.engine.options().nice, [&, most_bytes] {
+      return Preparation(service, route, request, most_bytes).run();
+    });
   };
   bool is_long = request.body.size() > kLong;
   Prepared prepared;
@@ -373,7 +374,7 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   }
   if (is_long) prepared = co_await prepared_on(service.long_text_pool, kAny);
   request.body = std::string();
-  request.room.reset();
+  request.memory.reset();
   asio::thread_pool& pool = is_long ? service.long_text_pool : service.text_pool;
   // Keys, prompts and answers of a long request take hundreds of MiB, which allocators keep.
   const GivesBack gives_back(is_long ? &service.long_text_pool : nullptr);

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "serve/body_memory.h"
 #include "wire/errors.h"
-#include "serve/body_room.h"
 
 namespace pando::serve {
 
@@ -23,9 +23,9 @@ struct HttpRequest {
   std::string path;  // without the query
   std::string content_type, content_encoding;
   std::string body;
-  std::unique_ptr<BodyRoom::Share> room = {};  // the body's
-  uint64_t isolation_key = 0;                  // of whoever asks
-  std::atomic<bool> is_given_up{false};        // nobody waits for its answer
+  std::unique_ptr<BodyMemory::Share> memory = {};  // the body's
+  uint64_t isolation_key = 0;                      // of whoever asks
+  std::atomic<bool> is_given_up{false};            // nobody waits for its answer
 };
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;

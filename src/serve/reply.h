@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "wire/body.h"
 #include "serve/http.h"
 #include "serve/service.h"
+#include "wire/body.h"
 
 namespace pando::serve {
 
@@ -19,26 +19,30 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 
+// What of a request its answer depends on.
+struct ReplyOptions {
+  std::string id;         // what the answer says of its request
+  unsigned http_version;  // of the request, 10 or 11
+  bool keep_alive;        // the connection may take another request
+  bool is_to_head;        // to a HEAD, which is answered without a body
+  HttpHeaders headers;    // that go with whatever is sent
+};
+
 // Over a TCP stream or one of TLS. What cannot be sent is thrown as boost::system::system_error.
 template <class Stream>
 class Reply : public Replier {
  public:
-  // `id` is what the answer says of its request; what answers a HEAD has no body.
-  // `headers` go with whatever is sent.
-  Reply(Service& service, Stream& stream, std::string id, unsigned http_version, bool keep_alive,
-        bool is_to_head, HttpHeaders headers)
+  Reply(Service& service, Stream& stream, ReplyOptions options)
       : service_(service),
         stream_(stream),
-        id_(std::move(id)),
-        version_(http_version),
-        is_to_head_(is_to_head),
-        headers_(std::move(headers)),
-        keep_alive_(keep_alive) {}
+        options_(std::move(options)),
+        keep_alive_(options_.keep_alive) {}
 
   asio::awaitable<void> send(HttpResponse response) override {
     tally.error = response.error;
     tally.error_param = response.error_param;
-    http::response<http::string_body> message(static_cast<http::status>(response.status), version_);
+    http::response<http::string_body> message(static_cast<http::status>(response.status),
+                                              options_.http_version);
     set_fields(message, response.content_type);
     for (const auto& [name, value] : response.headers) message.set(name, value);
     message.body() = std::move(response.body);
@@ -46,12 +50,12 @@ class Reply : public Replier {
     status_ = response.status;  // not before: what has no memory for its head has not begun
     start_writing();
     is_ending_ = true;
-    if (message.body().size() <= kPiece && !is_to_head_) {
+    if (message.body().size() <= kPiece && !options_.is_to_head) {
       co_await http::async_write(stream_, message, asio::use_awaitable);
     } else {
       http::response_serializer<http::string_body> serializer(message);
       co_await http::async_write_header(stream_, serializer, asio::use_awaitable);
-      for (std::string_view rest = is_to_head_ ? std::string_view() : message.body();
+      for (std::string_view rest = options_.is_to_head ? std::string_view() : message.body();
            !rest.empty();)
         co_await write_all(asio::buffer(next_piece(rest)));
     }
@@ -60,7 +64,7 @@ class Reply : public Replier {
 
   asio::awaitable<void> begin_stream() override {
     if (!is_chunked()) keep_alive_ = false;  // the end of the connection ends it
-    http::response<http::empty_body> message(http::status::ok, version_);
+    http::response<http::empty_body> message(http::status::ok, options_.http_version);
     set_fields(message, "text/event-stream; charset=utf-8");
     message.set(http::field::cache_control, "no-cache");
     message.set("X-Accel-Buffering", "no");
@@ -110,7 +114,7 @@ class Reply : public Replier {
  private:
   static constexpr size_t kPiece = size_t{64} << 10;  // of an answer
 
-  bool is_chunked() const { return version_ >= 11; }
+  bool is_chunked() const { return options_.http_version >= 11; }
 
   template <class Message>
   void set_fields(Message& message, const std::string& content_type) {
@@ -118,8 +122,8 @@ class Reply : public Replier {
     message.set(http::field::server, "pando");
     message.set(http::field::date, http_date());
     if (!content_type.empty()) message.set(http::field::content_type, content_type);
-    message.set("X-Request-Id", id_);
-    for (const auto& [name, value] : headers_) message.set(name, value);
+    message.set("X-Request-Id", options_.id);
+    for (const auto& [name, value] : options_.headers) message.set(name, value);
     message.keep_alive(keep_alive_);
   }
 
@@ -143,10 +147,7 @@ class Reply : public Replier {
 
   Service& service_;
   Stream& stream_;
-  const std::string id_;
-  const unsigned version_;
-  const bool is_to_head_;
-  const HttpHeaders headers_;
+  const ReplyOptions options_;
   bool keep_alive_;
   bool is_stream_ = false, is_lost_ = false, is_ending_ = false, is_writing_ = false;
   int status_ = 0;  // 0: nothing was sent

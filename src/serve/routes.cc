@@ -2,15 +2,16 @@
 
 #include <utility>
 
+#include "api/model_parts.h"
+#include "api/prompt.h"
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
-#include "api/model_parts.h"
-#include "api/prompt.h"
+#include "pando/version.h"
+#include "text/stream_decoder.h"
 #include "wire/chat_fields.h"
 #include "wire/errors.h"
 #include "wire/sampling_fields.h"
-#include "pando/version.h"
 
 namespace pando::serve {
 namespace {
@@ -55,7 +56,7 @@ Result<HttpResponse> version_of(Service&, const HttpRequest&, const Json&) {
 
 Result<HttpResponse> metrics(Service& service, const HttpRequest&, const Json&) {
   return HttpResponse{
-      .body = service.metrics.text(service.guests.size(), service.body_room.n_bytes()),
+      .body = service.metrics.text(service.connections.size(), service.body_memory.n_bytes()),
       .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
@@ -134,7 +135,7 @@ Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json
   fields.tokens("tokens", tokens);
   fields.only(std::initializer_list<std::string_view>{"model", "tokens"});
   if (!fields.status()) return fields.status().error();
-  if (!fields.has("tokens")) return wire::lacks("tokens");
+  if (!fields.has("tokens")) return wire::missing_field("tokens");
   const Model& model = service.engine.model();
   const int n_vocab = model.info().vocab;
   for (const Token token : tokens)

@@ -87,7 +87,7 @@ class Server::Impl {
   ~Impl() {
     service_.text_pool.join();
     service_.long_text_pool.join();
-    service_.gate.close();
+    service_.shutdown_guard.close();
   }
 
   Status listen() {
@@ -118,7 +118,7 @@ class Server::Impl {
       threads.reserve(static_cast<size_t>(options_.io_threads));
       for (int i = 1; i < options_.io_threads; ++i) threads.emplace_back(serve);
     } catch (const std::exception& error) {  // no thread, or no memory: with those that are there
-      tell("running with fewer connection threads", error);
+      log_error("running with fewer connection threads", error);
     }
     serve();
     for (std::thread& thread : threads) thread.join();
@@ -131,14 +131,15 @@ class Server::Impl {
     asio::steady_timer timer(strand_);
     while (acceptor_.is_open()) {
       std::chrono::milliseconds pause{0};
-      if (service_.guests.size() >= options_.max_connections) {  // the others wait in the system
+      if (service_.connections.size() >=
+          options_.max_connections) {  // the others wait in the system
         pause = kLookAgain;
       } else {
         try {
           co_await accept_one();
         } catch (const std::exception& error) {  // no file descriptors, for example
           if (!acceptor_.is_open()) break;
-          tell("cannot accept a connection, trying again", error);
+          log_error("cannot accept a connection, trying again", error);
           pause = kTryAgain;
         }
       }
@@ -152,10 +153,10 @@ class Server::Impl {
     tcp::socket socket =
         co_await acceptor_.async_accept(asio::make_strand(context_), asio::use_awaitable);
     const auto executor = socket.get_executor();
-    Guests::Visit visit = service_.guests.enter(executor);
-    asio::co_spawn(executor,
-                   serve_connection(service_, std::move(socket), std::move(visit), tls_.get()),
-                   kAlone);
+    ConnectionRegistry::Registration registration = service_.connections.add(executor);
+    asio::co_spawn(
+        executor,
+        serve_connection(service_, std::move(socket), std::move(registration), tls_.get()), kAlone);
   }
 
   // What a handler throws ends no thread: its connection is gone, or is closed in time.
@@ -165,12 +166,12 @@ class Server::Impl {
         context_.run();
         is_over = true;
       } catch (const std::exception& error) {
-        tell("continuing after an error", error);
+        log_error("continuing after an error", error);
       }
     }
   }
 
-  void tell(const char* what, const std::exception& error) noexcept {
+  void log_error(const char* what, const std::exception& error) noexcept {
     try {
       const auto* of_system = dynamic_cast<const boost::system::system_error*>(&error);
       service_.log(fmt::format("{}: {}", what,
@@ -197,31 +198,31 @@ class Server::Impl {
     if (service_.draining.exchange(true)) co_return;
     acceptor_.close();
     if (options_.on_stop) options_.on_stop();
-    const size_t n_connections = service_.guests.size();
+    const size_t n_connections = service_.connections.size();
     service_.log(
         fmt::format("stopping: {} in progress, on {} connection{}; they have {} s to finish",
                     requests_are(service_.metrics.under_way().Value()), n_connections,
                     n_connections == 1 ? "" : "s", options_.drain_timeout.count()));
     co_await let_go(options_.drain_timeout);
     const double n_cut = service_.metrics.under_way().Value();
-    if (service_.guests.size() > 0) {  // they are told, if they listen
+    if (service_.connections.size() > 0) {  // they are told, if they listen
       service_.is_cutting = true;
-      service_.guests.cut();
+      service_.connections.cut();
       co_await let_go(kLastWords);
     }
     service_.log(n_cut > 0 ? fmt::format("stopped: {} cut off", requests_are(n_cut))
                            : "stopped: all requests are answered");
     is_over_ = true;
     signals_.cancel();
-    if (service_.guests.size() > 0) context_.stop();
+    if (service_.connections.size() > 0) context_.stop();
   }
 
   // Until all are gone, within the time.
   asio::awaitable<void> let_go(std::chrono::seconds time) {
     const auto end = std::chrono::steady_clock::now() + time;
     asio::steady_timer timer(strand_);
-    while (service_.guests.size() > 0 && std::chrono::steady_clock::now() < end) {
-      service_.guests.drain();
+    while (service_.connections.size() > 0 && std::chrono::steady_clock::now() < end) {
+      service_.connections.drain();
       timer.expires_after(kLookAgain);
       co_await timer.async_wait(kToken);
     }

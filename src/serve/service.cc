@@ -21,7 +21,7 @@ Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p)
       warning(sharing_info(e.options().sharing).value().warning),
       metrics(e, o.model_names.front()),
       admission(o.max_prompt_bytes),
-      body_room(o.max_bodies_bytes),
+      body_memory(o.max_bodies_bytes),
       text_pool(static_cast<size_t>(o.text_threads)),
       long_text_pool(static_cast<size_t>(o.text_threads)) {}
 

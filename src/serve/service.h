@@ -6,17 +6,17 @@
 #include <cstdint>
 #include <string>
 
-#include "wire/envelope.h"
 #include "pando/engine.h"
 #include "serve/admission.h"
 #include "serve/api_keys.h"
-#include "serve/body_room.h"
-#include "serve/gate.h"
-#include "serve/guests.h"
+#include "serve/body_memory.h"
+#include "serve/connection_registry.h"
 #include "serve/metrics.h"
 #include "serve/options.h"
 #include "serve/public_prefixes.h"
 #include "serve/request_log.h"
+#include "serve/shutdown_guard.h"
+#include "wire/envelope.h"
 
 namespace pando::serve {
 
@@ -33,10 +33,11 @@ struct Service {
   std::atomic<bool> draining{false};    // no new requests are taken
   std::atomic<bool> is_cutting{false};  // those that are under way end too, no text is begun
   Metrics metrics;
-  Guests guests;
-  Gate gate;  // for what the engine tells connections; closed before their executors go
+  ConnectionRegistry connections;
+  // For what the engine tells connections; closed before their executors go.
+  ShutdownGuard shutdown_guard;
   Admission admission;
-  BodyRoom body_room;
+  BodyMemory body_memory;
   std::atomic<bool> has_warned{false};  // of a job (wire::Body::log_note)
   bool local_names_only = false;        // else a request may call the server by any name
   // For texts; long ones have threads of their own, so that short ones do not wait for them.

@@ -17,7 +17,7 @@ void QuestionCompletions::add_question(std::span<const Request> requests) {
   completions_.resize(n_of_.size());
 }
 
-bool QuestionCompletions::hear(size_t request, Completion completion) {
+bool QuestionCompletions::add_completion(size_t request, Completion completion) {
   const auto choice = static_cast<size_t>(completion.choice);
   completions_[request].resize(n_of_[request]);
   completions_[request][choice] = std::move(completion);

@@ -1,4 +1,4 @@
-// What is heard of questions that ask for several requests each.
+// The completions of questions that ask for several requests each.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ class QuestionCompletions {
   size_t first_request(size_t question) const { return questions_[question].first; }
 
   // Keeps it. Whether its question has all of its completions now.
-  bool hear(size_t request, Completion completion);
+  bool add_completion(size_t request, Completion completion);
   // [requests of the question][n]
   std::span<std::vector<Completion>> of(size_t question);
   std::span<const std::vector<Completion>> all() const { return completions_; }

@@ -9,6 +9,7 @@
 #include "text/gguf_special.h"
 #include "text/gguf_words.h"
 #include "text/score_merges.h"
+#include "text/utf8.h"
 #include "text/wordpiece.h"
 
 namespace pando {

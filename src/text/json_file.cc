@@ -30,7 +30,7 @@ Result<std::string> read_text_file(const std::filesystem::path& path) {
   char block[1 << 16];
   while (file.read(block, sizeof block) || file.gcount() > 0) text.append(block, file.gcount());
   if (!file.eof()) return io_error("'{}' cannot be read", path.string());
-  if (Status pointer = refuse_lfs_pointer(path, text); !pointer) return pointer.error();
+  if (Status status = refuse_lfs_pointer(path, text); !status) return status.error();
   return text;
 }
 

@@ -1,3 +1,5 @@
+#include "text/normalizer_json.h"
+
 #include "text/tokenizer_steps.h"
 
 namespace pando {

@@ -91,7 +91,7 @@ struct RunStep {
   Status operator()(const pre::SpaceBefore&) const {
     if (text.starts_with(' ')) return next(text, true);
     const std::string spaced = fmt::format(" {}", text);
-    if (Status fits = write(spaced); !fits.ok()) return fits;
+    if (Status status = write(spaced); !status.ok()) return status;
     return next(spaced, true);
   }
 
@@ -101,7 +101,7 @@ struct RunStep {
         step.prepend == Prepend::kAlways || (step.prepend == Prepend::kFirst && at_start);
     std::string marked = replace_all(text, " ", step.mark);
     if (wanted && !marked.starts_with(step.mark)) marked.insert(0, step.mark);
-    if (Status fits = write(marked); !fits.ok()) return fits;
+    if (Status status = write(marked); !status.ok()) return status;
     if (!step.split) return next(marked, true);
     const std::string_view all = marked;
     for (size_t begin = 0; begin < all.size();) {

@@ -1,3 +1,5 @@
+#include "text/pre_tokenizer_json.h"
+
 #include <algorithm>
 #include <array>
 

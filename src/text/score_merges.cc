@@ -101,7 +101,7 @@ void add_piece(const ScoredVocab& vocab, Token id, TokenizerParts* parts) {
 Result<TokenizerParts> make_score_parts(const ScoredVocab& vocab, const std::string& file) {
   const auto ranked = rank_pieces(vocab.pieces, file);
   if (!ranked.ok()) return ranked.error();
-  if (Status closed = check_characters(*ranked, file); !closed.ok()) return closed.error();
+  if (Status status = check_characters(*ranked, file); !status.ok()) return status.error();
   const Result<Vocab> merged = vocab_of(vocab.pieces, file);
   if (!merged.ok()) return merged.error();
   Bpe::Options options;

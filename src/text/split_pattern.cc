@@ -39,13 +39,6 @@ class LiteralMatcher final : public Matcher {
 
 }  // namespace
 
-Error too_many_steps(size_t at, size_t n_bytes) {
-  return unsupported(
-      "splitting the text into words failed: the tokenizer's regular expression needs too many "
-      "steps at byte {} of {}, expected at most {}",
-      at, n_bytes, most_steps(n_bytes));
-}
-
 Result<SplitPattern> SplitPattern::of(Result<std::shared_ptr<const Matcher>> matcher) {
   if (!matcher.ok()) return matcher.error();
   return SplitPattern(std::move(*matcher));

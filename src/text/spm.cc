@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "text/bpe.h"
 #include "text/score_merges.h"
+#include "text/utf8.h"
 
 namespace pando {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "base/errors.h"
 #include "text/tokenizer.h"
+#include "text/utf8.h"
 
 namespace pando {
 namespace {

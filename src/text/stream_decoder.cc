@@ -1,4 +1,5 @@
-#include "text/tokenizer.h"
+#include "text/stream_decoder.h"
+
 #include "text/utf8.h"
 
 namespace pando {

@@ -2,6 +2,8 @@
 
 #include "text/bpe.h"
 #include "text/byte_level.h"
+#include "text/normalizer_json.h"
+#include "text/pre_tokenizer_json.h"
 #include "text/tokenizer_steps.h"
 
 namespace pando {
@@ -133,7 +135,7 @@ Result<TokenizerParts> read_tokenizer_json(const std::filesystem::path& path,
   if (Status object = root.expect_object(); !object.ok()) return object.error();
   const JsonPlace model = root.at("model");
   if (Status object = model.expect_object(); !object.ok()) return object.error();
-  if (Status offered = refuse_other_features(model); !offered.ok()) return offered.error();
+  if (Status status = refuse_other_features(model); !status.ok()) return status.error();
 
   Result<Normalizer> normalizer = read_normalizer(root.at("normalizer"));
   if (!normalizer.ok()) return normalizer.error();

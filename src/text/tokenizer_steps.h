@@ -1,4 +1,4 @@
-// The steps that a tokenizer.json states around its model, read one field each.
+// The steps that a tokenizer.json states behind its model, and what all its steps have in common.
 #pragma once
 
 #include "text/normalizer.h"
@@ -6,14 +6,6 @@
 #include "text/special_tokens.h"
 
 namespace pando {
-
-Result<Normalizer> read_normalizer(const JsonPlace& place);
-
-struct PreTokenizerField {
-  PreTokenizer steps;
-  bool byte_level = false;
-};
-Result<PreTokenizerField> read_pre_tokenizer(const JsonPlace& place);
 
 // How tokens become text.
 struct Decoder {

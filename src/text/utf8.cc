@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "text/tokenizer.h"
-
 namespace pando {
 namespace {
 

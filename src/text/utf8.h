@@ -1,6 +1,7 @@
 // UTF-8, one character at a time. All of it follows table 3-7 of the Unicode Standard.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,5 +35,9 @@ inline bool begins_character(char c) { return (c & 0xC0) != 0x80; }
 
 // The character before the end of `text`, which is known to be UTF-8 and not empty.
 std::string_view last_character(std::string_view text);
+
+// The offset of the first byte that is not UTF-8, or nothing. Surrogates, overlong forms and
+// values above U+10FFFF are not UTF-8.
+std::optional<size_t> find_invalid_utf8(std::string_view text);
 
 }  // namespace pando

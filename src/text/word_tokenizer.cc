@@ -1,6 +1,7 @@
 #include "text/word_tokenizer.h"
 
 #include "base/errors.h"
+#include "text/utf8.h"
 
 namespace pando {
 

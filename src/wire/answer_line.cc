@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "task/scored_answer.h"
 #include "wire/answer_object.h"
-#include "wire/answers.h"
 #include "wire/line.h"
+#include "wire/question_fields.h"
 
 namespace pando::wire {
 namespace {
@@ -60,8 +60,9 @@ Result<std::unique_ptr<Line>> read_answer_line(const nlohmann::json& json,
   if (is_openai_line(json)) return read_openai_line(json, context);
   auto line = std::make_unique<AnswerLine>();
   if (Status status = begin_line(json, context, *line); !status) return status.error();
-  if (Status status = read_answers(
-          {.json = json, .text = context.text, .other_fields = context.other_fields}, *line); !status)
+  if (Status status = read_questions(
+          {.json = json, .text = context.text, .other_fields = context.other_fields}, *line);
+      !status)
     return status.error();
   return std::unique_ptr<Line>(std::move(line));
 }

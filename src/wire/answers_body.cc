@@ -7,10 +7,10 @@
 #include "base/fields.h"
 #include "pando/score.h"
 #include "wire/answer_object.h"
-#include "wire/answers.h"
 #include "wire/body.h"
 #include "wire/body_checks.h"
 #include "wire/errors.h"
+#include "wire/question_fields.h"
 #include "wire/sampling_fields.h"
 #include "wire/usage.h"
 
@@ -40,7 +40,7 @@ class AnswersBody : public Body {
   bool include_usage = false;
 
   std::string place(size_t request) const override {
-    const size_t index = heard().question_of(request);
+    const size_t index = completions().question_of(request);
     const Question& question = questions[index];
     const std::string text = options.template_text();
     const std::string of_question = place_in("questions", index);
@@ -56,7 +56,7 @@ class AnswersBody : public Body {
           options.instruction.size() * (options.chat ? 1 : n_times(text, "{instruction}")));
     if (options.prompt_template) weigh("template", text.size());
     if (!question.choices.empty()) {
-      const size_t first = heard().first_request(index);
+      const size_t first = completions().first_request(index);
       const size_t choice = first_of(std::span(requests).subspan(first), request - first);
       const bool is_own = question.choices != options.choices;
       const std::string list = is_own ? of_question + ".choices" : "choices";
@@ -108,7 +108,7 @@ class AnswersBody : public Body {
   }
 
  protected:
-  std::string of_answers(size_t question) override {
+  std::string write_answers(size_t question) override {
     std::string events;
     for (const Completion& completion : answers_to(question)) {
       OrderedJson answer = {{"id", name()}, {"object", "answer"}, {"index", question}};
@@ -128,11 +128,11 @@ class AnswersBody : public Body {
             {"model", envelope_.model}};
   }
 
-  // Counts them; what was heard for the question is used up.
+  // Counts them; the completions of the question are used up.
   std::vector<Completion> answers_to(size_t question) {
-    sharing_.add(heard().of(question));
-    std::vector<Completion> answers = answers_of(questions[question], heard().of(question));
-    for (std::vector<Completion>& completions : heard().of(question)) completions.clear();
+    sharing_.add(completions().of(question));
+    std::vector<Completion> answers = answers_of(questions[question], completions().of(question));
+    for (std::vector<Completion>& of_request : completions().of(question)) of_request.clear();
     usage_.add(answers);
     return answers;
   }
@@ -184,19 +184,18 @@ Result<std::unique_ptr<Body>> read_answers_body(const nlohmann::json& json,
       return blame(name, invalid_argument("unknown or unsupported field '{}'", name));
   std::vector<std::string_view> others = {"stream", "stream_options", "chat"};
   for (const std::string_view name : serving_field_names()) others.push_back(name);
-  const AnswersSource source{
+  const QuestionSource source{
       .json = json, .text = context.text, .name = "body", .other_fields = others};
   // First: where one is misspelt, that is what is lacking.
-  if (Status status = check_answers_fields(source); !status) return status.error();
+  if (Status status = check_question_fields(source); !status) return status.error();
   for (const char* name : {"context", "questions"})
-    if (!fields.has(name)) return lacks(name);
+    if (!fields.has(name)) return missing_field(name);
   if (Status status = check_lists(json); !status) return status.error();
   SamplingOptions sampling;
-  read_sampling(fields, sampling);
-  fields.tokens("stop_token_ids", sampling.stop_tokens);
+  read_sampling(fields, kInLine, sampling);
   if (!fields.status()) return fields.status().error();
   if (Status status = check_copies(json, fields, sampling); !status) return status.error();
-  if (Status status = read_answers(source, *body); !status) return status.error();
+  if (Status status = read_questions(source, *body); !status) return status.error();
   if (fields.has("max_tokens")) body->length_field = "max_tokens";
   if (Status status = body->add_requests(context); !status) return status.error();
   if (Status status = check_answers(body->requests, context, "top_logprobs"); !status)

@@ -34,7 +34,7 @@ Status Body::add_question(const BodyContext& context, Question question) {
     if (!made) return made.error();
     std::move(made->begin(), made->end(), std::back_inserter(requests));
   }
-  heard_.add_question(std::span(requests).subspan(first));
+  completions_.add_question(std::span(requests).subspan(first));
   question.request.prompt = {};
   question.request.tokens = {};
   question.request.messages = {};
@@ -42,18 +42,19 @@ Status Body::add_question(const BodyContext& context, Question question) {
   return {};
 }
 
-std::string Body::hear(size_t request, Event event) {
+std::string Body::on_event(size_t request, Event event) {
   std::string events;
-  if (stream) events = of_event(request, event);
-  if (event.completion && heard_.hear(request, std::move(*event.completion)) && stream)
-    events += of_answers(heard_.question_of(request));
+  if (stream) events = write_event(request, event);
+  if (event.completion && completions_.add_completion(request, std::move(*event.completion)) &&
+      stream)
+    events += write_answers(completions_.question_of(request));
   return events;
 }
 
 uint64_t Body::n_prompt_tokens(size_t n_alike) const {
   uint64_t n_tokens = 0;
   size_t n_asked = 0;
-  for (const std::vector<Completion>& completion : heard_.all())
+  for (const std::vector<Completion>& completion : completions_.all())
     for (size_t i = 0; i <= completion[0].alternatives.size(); ++i)
       if (n_asked++ % n_alike == 0) n_tokens += static_cast<uint64_t>(completion[0].prompt_tokens);
   return n_tokens;
@@ -62,7 +63,7 @@ uint64_t Body::n_prompt_tokens(size_t n_alike) const {
 void Body::add_prompt_usage(nlohmann::ordered_json& answer, size_t n_alike) const {
   const uint64_t n_tokens = n_prompt_tokens(n_alike);
   answer["usage"] = {{"prompt_tokens", n_tokens}, {"total_tokens", n_tokens}};
-  if (serving.sharing) answer["sharing"] = SharingCounts(heard_.all()).json();
+  if (serving.sharing) answer["sharing"] = SharingCounts(completions_.all()).json();
 }
 
 std::string stream_event(const nlohmann::ordered_json& data) {

@@ -33,11 +33,11 @@ class Bounds {
 // What bodies are read with.
 struct BodyContext {
   const Model& model;
-  int context;            // the engine's, in tokens
-  int max_answers;        // that one body may ask for, besides one for each prompt
-  Envelope envelope;      // of its answer
-  Bounds& bounds;         // for what is tokenised
-  std::string_view text;  // that it was read from
+  int context;                            // the engine's, in tokens
+  int max_answers;                        // that one body may ask for, besides one for each prompt
+  Envelope envelope;                      // of its answer
+  Bounds& bounds;                         // for what is tokenised
+  std::string_view text;                  // that it was read from
   const std::function<bool()>& given_up;  // true: nobody waits for what is made
 };
 
@@ -48,7 +48,7 @@ class Body : public Job {
   }
 
   std::vector<Request> requests;  // of all questions, to be asked together
-  bool stream = false;            // begin(), hear() and end() write; otherwise answer() does
+  bool stream = false;            // begin(), on_event() and end() write; otherwise answer() does
   ServingFields serving;
   // Its field that says how long answers may get. Null: none, they get what the context has room
   // for.
@@ -63,9 +63,9 @@ class Body : public Job {
   // Of a stream: its first events, those that an event of requests[request] gives, and its last
   // ones, without the "[DONE]" behind them. An event is "data: {...}" and an empty line.
   virtual std::string begin() { return {}; }
-  std::string hear(size_t request, Event event);
+  std::string on_event(size_t request, Event event);
   virtual std::string end() { return {}; }
-  // The whole answer, once all is heard.
+  // The whole answer, once all completions are there.
   virtual nlohmann::ordered_json answer() = 0;
 
  protected:
@@ -75,11 +75,11 @@ class Body : public Job {
 
   // Of a stream: what an event says by itself, and what is said when a question is answered, whose
   // completions may be taken.
-  virtual std::string of_event(size_t, const Event&) { return {}; }
-  virtual std::string of_answers(size_t) { return {}; }
+  virtual std::string write_event(size_t, const Event&) { return {}; }
+  virtual std::string write_answers(size_t) { return {}; }
 
-  QuestionCompletions& heard() { return heard_; }
-  const QuestionCompletions& heard() const { return heard_; }
+  QuestionCompletions& completions() { return completions_; }
+  const QuestionCompletions& completions() const { return completions_; }
 
   // "usage" of prompts alone, and "sharing" where it is wanted; of `n_alike` in a row of what was
   // asked the prompt counts once.
@@ -89,7 +89,7 @@ class Body : public Job {
   const Envelope envelope_;
 
  private:
-  QuestionCompletions heard_;
+  QuestionCompletions completions_;
 };
 
 std::string stream_event(const nlohmann::ordered_json& data);

@@ -36,7 +36,7 @@ WireError wire_error(const Error& error) {
   return wire;
 }
 
-Error lacks(const char* field) {
+Error missing_field(const char* field) {
   return blame(field, invalid_argument("the body has no '{}'", field));
 }
 

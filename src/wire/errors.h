@@ -18,7 +18,7 @@ struct WireError {
 // One table, from ErrorCode to status, type and code.
 WireError wire_error(const Error& error);
 // Of a body without a field that it must have.
-Error lacks(const char* field);
+Error missing_field(const char* field);
 // Of what is given up before it is asked.
 Error given_up();
 // {"error": {"message", "type", "param", "code"}}

@@ -6,6 +6,8 @@
 #include <charconv>
 
 #include "api/model_parts.h"
+#include "text/stream_decoder.h"
+#include "text/utf8.h"
 
 namespace pando::wire {
 namespace {
@@ -56,8 +58,8 @@ double printed(float value) {
   return number;
 }
 
-std::span<const TokenLogprob> told_logprobs(const Model& model, const Request& request,
-                                            const Completion& completion) {
+std::span<const TokenLogprob> reported_logprobs(const Model& model, const Request& request,
+                                                const Completion& completion) {
   const std::span<const TokenLogprob> all = completion.logprobs;
   const Tokenizer* tokenizer = model.parts().tokenizer.get();
   const SamplingOptions& sampling = request.sampling;
@@ -65,13 +67,13 @@ std::span<const TokenLogprob> told_logprobs(const Model& model, const Request& r
       tokenizer == nullptr)
     return all;
   StreamDecoder decoder(*tokenizer, /*first_in_text=*/false, sampling.skip_special_tokens);
-  size_t n_bytes = 0, n_told = 0;
+  size_t n_bytes = 0, n_reported = 0;
   for (const Token token : completion.tokens) {
-    if (n_bytes < completion.text.size()) ++n_told;
+    if (n_bytes < completion.text.size()) ++n_reported;
     n_bytes += decoder.push(token).size();
   }
   const bool ended_by_text = n_bytes > completion.text.size();
-  return ended_by_text ? all.first(std::min(n_told, all.size())) : all;
+  return ended_by_text ? all.first(std::min(n_reported, all.size())) : all;
 }
 
 OrderedJson chat_logprobs(const Model& model, std::span<const TokenLogprob> tokens) {

@@ -19,8 +19,8 @@ double printed(float value);
 
 // The log-probabilities of the tokens that an answer's text comes from: those of a text that
 // stopped it, and of what stands behind that, are left out.
-std::span<const TokenLogprob> told_logprobs(const Model& model, const Request& request,
-                                            const Completion& completion);
+std::span<const TokenLogprob> reported_logprobs(const Model& model, const Request& request,
+                                                const Completion& completion);
 
 // {"content": [{"token", "logprob", "bytes", "top_logprobs"}, ...]}
 nlohmann::ordered_json chat_logprobs(const Model& model, std::span<const TokenLogprob> tokens);

@@ -62,21 +62,21 @@ class OpenAiBody : public Body {
     return events;
   }
 
-  std::string of_event(size_t request, const Event& event) override {
+  std::string write_event(size_t request, const Event& event) override {
     const size_t index = first_choice_[request] + static_cast<size_t>(event.choice);
     Choice& choice = choices_[index];
     const Request& asked = requests[request];
     if (event.logprob) choice.pending.push_back(*event.logprob);
     std::vector<TokenLogprob> logprobs;
     if (event.completion) {  // with what was not told
-      const auto all = told_logprobs(model_, asked, *event.completion);
+      const auto all = reported_logprobs(model_, asked, *event.completion);
       logprobs.assign(
-          all.begin() + static_cast<std::ptrdiff_t>(std::min(choice.n_told, all.size())),
+          all.begin() + static_cast<std::ptrdiff_t>(std::min(choice.n_reported, all.size())),
           all.end());
     } else if (!event.text.empty() || asked.sampling.stop.empty()) {
       logprobs = std::exchange(choice.pending, {});
     }  // else the token may belong to a text that stops the answer
-    choice.n_told += logprobs.size();
+    choice.n_reported += logprobs.size();
     choice.n_tokens = event.completion ? event.completion->tokens.size() : event.n_tokens;
     OrderedJson lists = nullptr;
     if (!logprobs.empty() && is_chat()) lists = chat_logprobs(model_, logprobs);
@@ -93,11 +93,11 @@ class OpenAiBody : public Body {
   }
 
   // Only counts are kept of it.
-  std::string of_answers(size_t question) override {
-    for (std::vector<Completion>& completions : heard().of(question)) {
-      usage_.add(completions);
-      sharing_.add({&completions, 1});
-      completions.clear();
+  std::string write_answers(size_t question) override {
+    for (std::vector<Completion>& of_request : completions().of(question)) {
+      usage_.add(of_request);
+      sharing_.add({&of_request, 1});
+      of_request.clear();
     }
     return {};
   }
@@ -115,8 +115,8 @@ class OpenAiBody : public Body {
     std::vector<const Request*> asked;
     for (const Request& request : requests) asked.push_back(&request);
     OrderedJson json =
-        response_body(form_, envelope_, asked, heard().all(), model_, /*cached=*/true);
-    if (serving.sharing) json["sharing"] = SharingCounts(heard().all()).json();
+        response_body(form_, envelope_, asked, completions().all(), model_, /*cached=*/true);
+    if (serving.sharing) json["sharing"] = SharingCounts(completions().all()).json();
     return json;
   }
 
@@ -125,7 +125,7 @@ class OpenAiBody : public Body {
     size_t request;
     TokenLists lists;
     std::vector<TokenLogprob> pending = {};  // of tokens whose text did not come yet
-    size_t n_told = 0;                       // tokens whose log-probabilities were sent
+    size_t n_reported = 0;                   // tokens whose log-probabilities were sent
     size_t n_tokens = 0;                     // generated so far
   };
 
@@ -162,10 +162,10 @@ class OpenAiBody : public Body {
 Result<std::unique_ptr<Body>> read_body(Endpoint endpoint, const nlohmann::json& json,
                                         const BodyContext& context) {
   OpenAiRules rules{.text = context.text,
-                  .context = context.context,
-                  .d_model = context.model.parts().weights.config.d_model,
-                  .most_prompts = Bounds::kMostRequests,
-                  .most_list_bytes = Bounds::kMostBytes};
+                    .context = context.context,
+                    .d_model = context.model.parts().weights.config.d_model,
+                    .most_prompts = Bounds::kMostRequests,
+                    .most_list_bytes = Bounds::kMostBytes};
   if (endpoint == Endpoint::kEmbeddings) rules.embed = embed_options_for(context.model, {});
   rules.sampling.temperature = 1;
   rules.sampling.max_tokens =

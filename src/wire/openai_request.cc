@@ -16,14 +16,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of both bodies. "user", "metadata", "store", "service_tier", "prompt_cache_key",
-// "safety_identifier" and "priority" change no answer.
+// Of both bodies, besides the options. "user", "metadata", "store", "service_tier",
+// "prompt_cache_key", "safety_identifier" and "priority" change no answer.
 constexpr std::string_view kCommonFields[] = {
-    "model", "max_tokens", "temperature", "top_p", "n", "stop", "seed", "presence_penalty",
-    "frequency_penalty", "logit_bias", "logprobs", "stream", "stream_options", "user", "metadata",
-    "store", "service_tier", "prompt_cache_key", "safety_identifier", "response_format",
+    "model", "logprobs", "stream", "stream_options", "user", "metadata", "store", "service_tier",
+    "prompt_cache_key", "safety_identifier", "response_format",
     // beyond OpenAI's own
-    "top_k", "min_p", "repetition_penalty", "ignore_eos", "stop_token_ids", "skip_special_tokens",
     "add_special_tokens", "truncate_prompt_tokens", "sharing", "cache", "cache_prompt", "priority"};
 constexpr std::string_view kCompletionFields[] = {"prompt", "echo", "best_of", "suffix"};
 constexpr std::string_view kEmbeddingFields[] = {"model",
@@ -75,8 +73,8 @@ void refuse_others(Fields& fields, const Json& body, std::span<const std::string
     return std::ranges::find(names, name) != std::end(names);
   };
   for (const auto& [name, value] : body.items())
-    if (!value.is_null() && !is_in(kCommonFields, name) && !is_in(own, name) &&
-        !is_in(of_server, name))
+    if (!value.is_null() && find_option(name, kInBody) == nullptr &&
+        !is_in(kCommonFields, name) && !is_in(own, name) && !is_in(of_server, name))
       return fields.fail(blame(
           name, invalid_argument("unknown or unsupported field '{}'{}", name, hint_for(name))));
 }
@@ -117,9 +115,7 @@ class Parser {
   void read_common(std::span<const std::string_view> own) {
     refuse_others(fields_, json_, own, server_fields());
     sampling_ = rules_.sampling;
-    read_sampling(fields_, sampling_);
-    fields_.tokens("stop_token_ids", sampling_.stop_tokens);
-    fields_.flag("skip_special_tokens", sampling_.skip_special_tokens);
+    read_sampling(fields_, kInBody, sampling_);
     const Json as_text = {{"type", "text"}};
     Json format = as_text;
     fields_.object("response_format", format);
@@ -217,7 +213,7 @@ class Parser {
     const WrittenOrder order(rules_.text);
     read_chat_options(fields_, order, request.chat);
     if (!fields_.status()) return;
-    if (!fields_.has("messages")) return fields_.fail(lacks("messages"));
+    if (!fields_.has("messages")) return fields_.fail(missing_field("messages"));
     Result<std::vector<ChatMessage>> messages = parse_messages(json_["messages"], order);
     if (!messages) return fields_.fail(messages.error());
     request.messages = std::move(*messages);
@@ -253,9 +249,7 @@ class Parser {
     if (truncates && rules_.is_batch)
       fields_.fail("truncate", json_["truncate"], "false in a batch (hint: --too-long)");
     if (truncates && truncate_ == 0) truncate_ = rules_.context;
-    sampling_ = rules_.sampling;
-    sampling_.n = 1;
-    sampling_.max_tokens = 1;  // needs no more room than the prompt
+    sampling_ = {.max_tokens = 1};  // needs no more room than the prompt
     std::string format = "float";
     fields_.text("encoding_format", format);
     body_.form.base64 = format == "base64";
@@ -301,7 +295,7 @@ class Parser {
 
   // A text, tokens, or a list of either: one request each.
   void read_prompts(const char* name) {
-    if (!fields_.has(name)) return fields_.fail(lacks(name));
+    if (!fields_.has(name)) return fields_.fail(missing_field(name));
     const Json& prompt = json_[name];
     const bool is_list = prompt.is_array() && !prompt.empty() && !prompt[0].is_number();
     if (is_list && prompt.size() > rules_.most_prompts) {
@@ -354,7 +348,8 @@ const char* prompt_field(Endpoint endpoint) {
   return "";
 }
 
-Result<OpenAiRequest> parse_openai_request(Endpoint endpoint, const Json& json, const OpenAiRules& rules) {
+Result<OpenAiRequest> parse_openai_request(Endpoint endpoint, const Json& json,
+                                           const OpenAiRules& rules) {
   if (!json.is_object())
     return invalid_argument("the body is {}, expected an object", found_text(json));
   return Parser(json, rules).parse(endpoint);

@@ -21,7 +21,7 @@ OrderedJson completion_choice(const AnswerForm& form, const Request& request,
     if (prompt && !prompt->empty()) lists.add_first(prompt->front());
   }
   lists.add_all(completion.prompt_logprobs);
-  lists.add_all(told_logprobs(model, request, completion));
+  lists.add_all(reported_logprobs(model, request, completion));
   choice["logprobs"] = lists.take();
   return choice;
 }
@@ -30,7 +30,7 @@ OrderedJson chat_choice(const Request& request, const Completion& completion, co
   return {{"index", 0},
           {"message", {{"role", "assistant"}, {"content", completion.text}, {"refusal", nullptr}}},
           {"logprobs", request.sampling.logprobs
-                           ? chat_logprobs(model, told_logprobs(model, request, completion))
+                           ? chat_logprobs(model, reported_logprobs(model, request, completion))
                            : OrderedJson(nullptr)}};
 }
 
@@ -57,8 +57,8 @@ std::string echoed_prompt(const Request& request, const Model& model) {
 
 OrderedJson response_body(const AnswerForm& form, const Envelope& envelope,
                           std::span<const Request* const> requests,
-                          std::span<const std::vector<Completion>> completions,
-                          const Model& model, bool cached) {
+                          std::span<const std::vector<Completion>> completions, const Model& model,
+                          bool cached) {
   if (form.endpoint == Endpoint::kEmbeddings) return embeddings_body(form, envelope, completions);
   const bool chat = form.endpoint == Endpoint::kChat;
   OrderedJson body = head(form, envelope, /*chunk=*/false);

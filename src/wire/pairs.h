@@ -26,7 +26,7 @@ class PairsBody : public Body {
   // The longest text of the pair that a request is of, which is to blame where it is too long.
   enum class Text { kInstruction, kQuery, kDocument };
   Text longest(size_t request) const { return longest_[pair_of(request)]; }
-  size_t pair_of(size_t request) const { return heard().question_of(request); }
+  size_t pair_of(size_t request) const { return completions().question_of(request); }
 
  private:
   std::vector<Text> longest_;  // [pairs]

@@ -5,11 +5,11 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "task/cut_text.h"
 #include "wire/chat_fields.h"
 #include "wire/errors.h"
 #include "wire/pairs.h"
 #include "wire/sampling_fields.h"
-#include "task/cut_text.h"
 
 namespace pando::wire {
 namespace {
@@ -61,7 +61,7 @@ class RerankBody : public PairsBody {
   }
 
   OrderedJson answer() override {
-    const std::vector<double> of_documents = relevances(heard().all());
+    const std::vector<double> of_documents = relevances(completions().all());
     std::vector<size_t> order = ranking(of_documents);
     if (asked_.top > 0) order.resize(std::min(order.size(), static_cast<size_t>(asked_.top)));
     const bool is_list = asked_.form == RankingForm::kList;
@@ -134,7 +134,7 @@ Result<std::string> read_document(const nlohmann::json& json, const char* name, 
 }
 
 Result<std::unique_ptr<Body>> read_ranking(const nlohmann::json& json, const BodyContext& context,
-                                          Fields& fields, RankingAsked asked, bool returns) {
+                                           Fields& fields, RankingAsked asked, bool returns) {
   const ServingFields serving = read_serving_fields(fields);
   fields.text("query", asked.query);
   fields.text("instruction", asked.options.instruction);
@@ -143,7 +143,7 @@ Result<std::unique_ptr<Body>> read_ranking(const nlohmann::json& json, const Bod
   asked.truncates_at_end = asked.truncates_at_end && at_end;
   if (!fields.status()) return fields.status().error();
   for (const char* name : {"query", asked.list_name})
-    if (!fields.has(name)) return lacks(name);
+    if (!fields.has(name)) return missing_field(name);
   if (asked.query.empty())
     return invalid_field("query", "is empty, expected at least one character");
   const nlohmann::json& documents = json[asked.list_name];
@@ -178,7 +178,7 @@ Result<std::unique_ptr<Body>> read_ranking(const nlohmann::json& json, const Bod
 }
 
 Result<std::unique_ptr<Body>> read_documents_body(const nlohmann::json& json,
-                                                const BodyContext& context, RankingForm form) {
+                                                  const BodyContext& context, RankingForm form) {
   Fields fields(json);
   RankingAsked asked{.form = form};
   bool returns = false;
@@ -199,7 +199,8 @@ Result<std::unique_ptr<Body>> read_documents_body(const nlohmann::json& json,
 }
 
 // The form of Hugging Face's text-embeddings-inference.
-Result<std::unique_ptr<Body>> read_texts_body(const nlohmann::json& json, const BodyContext& context) {
+Result<std::unique_ptr<Body>> read_texts_body(const nlohmann::json& json,
+                                              const BodyContext& context) {
   Fields fields(json);
   RankingAsked asked{.form = RankingForm::kList, .list_name = "texts"};
   bool returns = false;
@@ -221,7 +222,7 @@ Result<std::unique_ptr<Body>> read_texts_body(const nlohmann::json& json, const 
 }  // namespace
 
 Result<std::unique_ptr<Body>> read_rerank_body(const nlohmann::json& json,
-                                             const BodyContext& context) {
+                                               const BodyContext& context) {
   const Fields fields(json);
   const bool is_list = fields.has("texts") && !fields.has("documents");
   return is_list ? read_texts_body(json, context)
@@ -229,7 +230,7 @@ Result<std::unique_ptr<Body>> read_rerank_body(const nlohmann::json& json,
 }
 
 Result<std::unique_ptr<Body>> read_cohere_rerank_body(const nlohmann::json& json,
-                                                    const BodyContext& context) {
+                                                      const BodyContext& context) {
   return read_documents_body(json, context, RankingForm::kCohere);
 }
 

@@ -5,21 +5,32 @@
 
 namespace pando::wire {
 
-void read_sampling(Fields& fields, SamplingOptions& sampling) {
-  fields.integer("max_tokens", sampling.max_tokens);
-  fields.number("temperature", sampling.temperature);
-  fields.integer("top_k", sampling.top_k);
+namespace {
+
+void read_option(Fields& fields, const char* name, int& out) { fields.integer(name, out); }
+void read_option(Fields& fields, const char* name, double& out) { fields.number(name, out); }
+void read_option(Fields& fields, const char* name, bool& out) { fields.flag(name, out); }
+void read_option(Fields& fields, const char* name, std::optional<uint64_t>& out) {
+  fields.seed(name, out);
+}
+void read_option(Fields& fields, const char* name, std::vector<std::string>& out) {
+  fields.texts(name, out);
+}
+void read_option(Fields& fields, const char* name, std::vector<Token>& out) {
+  fields.tokens(name, out);
+}
+void read_option(Fields& fields, const char* name, std::map<Token, double>& out) {
+  fields.biases(name, out);
+}
+
+}  // namespace
+
+void read_sampling(Fields& fields, OptionPlace place, SamplingOptions& sampling) {
+  for (const RequestOption& option : request_options())
+    if (option.stands_in(place))
+      std::visit([&](auto member) { read_option(fields, option.name, sampling.*member); },
+                 option.member);
   if (sampling.top_k == -1) sampling.top_k = 0;  // off, as other servers write it
-  fields.number("top_p", sampling.top_p);
-  fields.number("min_p", sampling.min_p);
-  fields.biases("logit_bias", sampling.logit_bias);
-  fields.number("repetition_penalty", sampling.repetition_penalty);
-  fields.number("presence_penalty", sampling.presence_penalty);
-  fields.number("frequency_penalty", sampling.frequency_penalty);
-  fields.seed("seed", sampling.seed);
-  fields.integer("n", sampling.n);
-  fields.texts("stop", sampling.stop);
-  fields.flag("ignore_eos", sampling.ignore_eos);
 }
 
 StreamOptions read_stream_options(Fields& fields, bool stream) {

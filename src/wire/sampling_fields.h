@@ -5,11 +5,12 @@
 
 #include "base/fields.h"
 #include "pando/request.h"
+#include "pando/request_options.h"
 
 namespace pando::wire {
 
-// Those of SamplingOptions that have the same name and form in both.
-void read_sampling(Fields& fields, SamplingOptions& sampling);
+// The options that may stand in such a place: a line or a body.
+void read_sampling(Fields& fields, OptionPlace place, SamplingOptions& sampling);
 
 // "stream_options", which only a stream may have.
 struct StreamOptions {

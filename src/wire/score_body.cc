@@ -3,9 +3,9 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "pando/score.h"
 #include "wire/errors.h"
 #include "wire/pairs.h"
-#include "pando/score.h"
 
 namespace pando::wire {
 namespace {
@@ -22,8 +22,8 @@ OrderedJson score_list(const Envelope& envelope) {
 
 class ScorePairsBody : public PairsBody {
  public:
-  using PairsBody::PairsBody;
   using PairsBody::add_pair;
+  using PairsBody::PairsBody;
   bool has_one_query = false;
 
   std::string place(size_t request) const override {
@@ -35,7 +35,7 @@ class ScorePairsBody : public PairsBody {
 
   OrderedJson answer() override {
     OrderedJson body = score_list(envelope_);
-    for (const double score : relevances(heard().all()))
+    for (const double score : relevances(completions().all()))
       body["data"].push_back(
           {{"index", body["data"].size()}, {"object", "score"}, {"score", score}});
     add_prompt_usage(body, 2);
@@ -57,7 +57,7 @@ class ScoreContinuationsBody : public Body {
 
   OrderedJson answer() override {
     OrderedJson body = score_list(envelope_);
-    for (const Completion& completion : taken_apart(heard().all())) {
+    for (const Completion& completion : taken_apart(completions().all())) {
       const ContinuationScore score = continuation_score(completion);
       body["data"].push_back({{"index", body["data"].size()},
                               {"object", "score"},
@@ -71,7 +71,7 @@ class ScoreContinuationsBody : public Body {
 };
 
 Result<std::unique_ptr<Body>> pairs_body(Fields& fields, const BodyContext& context,
-                                        const ServingFields& serving) {
+                                         const ServingFields& serving) {
   RerankOptions options;
   std::vector<std::string> first, second;
   fields.texts("text_1", first);
@@ -79,7 +79,7 @@ Result<std::unique_ptr<Body>> pairs_body(Fields& fields, const BodyContext& cont
   fields.text("instruction", options.instruction);
   if (!fields.status()) return fields.status().error();
   for (const char* name : {"text_1", "text_2"})
-    if (!fields.has(name)) return lacks(name);
+    if (!fields.has(name)) return missing_field(name);
   if (first.empty() || (first.size() != 1 && first.size() != second.size()))
     return invalid_field("text_1", "has {} texts, expected one, or as many as 'text_2' has: {}",
                          first.size(), second.size());
@@ -101,7 +101,7 @@ Result<std::unique_ptr<Body>> pairs_body(Fields& fields, const BodyContext& cont
 }
 
 Result<std::unique_ptr<Body>> continuations_body(Fields& fields, const BodyContext& context,
-                                                const ServingFields& serving) {
+                                                 const ServingFields& serving) {
   std::string prompt;
   std::vector<std::string> continuations;
   fields.text("prompt", prompt);
@@ -112,7 +112,7 @@ Result<std::unique_ptr<Body>> continuations_body(Fields& fields, const BodyConte
         "the body has nothing to score, expected 'text_1' and 'text_2', or 'prompt' and "
         "'continuations'");
   for (const char* name : {"prompt", "continuations"})
-    if (!fields.has(name)) return lacks(name);
+    if (!fields.has(name)) return missing_field(name);
   if (continuations.empty())
     return invalid_field("continuations", "has no texts, expected one or more");
   if (Status status = check_count("continuations", continuations.size(), 1); !status)
@@ -141,7 +141,8 @@ Result<std::unique_ptr<Body>> continuations_body(Fields& fields, const BodyConte
 
 }  // namespace
 
-Result<std::unique_ptr<Body>> read_score_body(const nlohmann::json& json, const BodyContext& context) {
+Result<std::unique_ptr<Body>> read_score_body(const nlohmann::json& json,
+                                              const BodyContext& context) {
   Fields fields(json);
   const ServingFields serving = read_serving_fields(fields);
   const bool pairs = fields.has("text_1") || fields.has("text_2");

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "model/test_files.h"
 
 namespace pando {
@@ -96,16 +98,24 @@ TEST(GenerationConfig, GivesWhatIsThereAndNamesWhatIsNotOffered) {
   const Result<GenerationConfig> config = read_generation_config(folder.path());
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_TRUE(config->samples);
-  EXPECT_EQ(config->temperature, 0.6);
-  EXPECT_EQ(config->top_p, 0.95);
-  EXPECT_EQ(config->top_k, 20);
   EXPECT_EQ(config->eos, (std::vector<Token>{7, 9}));
-  EXPECT_EQ(config->min_p, 0.1);
-  EXPECT_EQ(config->repetition_penalty, 1.05);
+  std::map<std::string, double> options;
+  for (const auto& [option, value] : config->options) options[option->name] = value;
+  EXPECT_EQ(options, (std::map<std::string, double>{{"temperature", 0.6},
+                                                    {"top_p", 0.95},
+                                                    {"top_k", 20},
+                                                    {"min_p", 0.1},
+                                                    {"repetition_penalty", 1.05}}));
   EXPECT_EQ(config->not_offered, std::vector<std::string>{"typical_p 0.9"});
   folder.write("generation_config.json", R"({"eos_token_id": 3})");
   EXPECT_EQ(read_generation_config(folder.path()).value().eos, std::vector<Token>{3});
   EXPECT_FALSE(read_generation_config(folder.path()).value().samples);
+  folder.write("generation_config.json", R"({"temperature": 0, "top_k": 4.0, "min_p": null})");
+  const Result<GenerationConfig> bounds = read_generation_config(folder.path());
+  ASSERT_TRUE(bounds.ok()) << bounds.error().message;
+  ASSERT_EQ(bounds->options.size(), 2u);
+  EXPECT_EQ(bounds->options[0].second, 0);
+  EXPECT_EQ(bounds->options[1].second, 4);
   for (const char* bad :
        {R"({"temperature": -1})", R"({"top_p": 2})", R"({"top_k": 1.5})", R"({"min_p": 2})",
         R"({"eos_token_id": "x"})", R"({"eos_token_id": [-1]})", "[]", "{"}) {

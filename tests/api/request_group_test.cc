@@ -12,20 +12,20 @@
 namespace pando::testing {
 namespace {
 
-// A group whose owner sleeps until there is news.
+// A group whose owner sleeps until there are events.
 struct Owner {
   Owner(Engine& engine, RequestGroup::Options options)
       : group(engine, [&] {
-          options.on_news = [this] { waker.wake(); };
+          options.on_events = [this] { waker.wake(); };
           return std::move(options);
         }()) {}
 
-  // Submits and waits until something is heard.
-  std::vector<News> next() {
+  // Submits and waits until there are events.
+  std::vector<GroupEvent> next() {
     for (;;) {
       group.submit();
-      std::vector<News> news = group.take();
-      if (!news.empty()) return news;
+      std::vector<GroupEvent> events = group.take();
+      if (!events.empty()) return events;
       waker.wait(group.retry_at());
     }
   }
@@ -45,9 +45,9 @@ TEST(RequestGroup, HasNoMoreOpenThanItMay) {
   std::vector<int> n_answers(5);
   while (!owner.group.is_over()) {
     EXPECT_LE(owner.group.n_open_answers(), owner.group.n_in_engine() == 1 ? 7 : 3);
-    for (const News& news : owner.next()) {
-      ASSERT_TRUE(news.event.completion.has_value());
-      ++n_answers[news.request];
+    for (const GroupEvent& one : owner.next()) {
+      ASSERT_TRUE(one.event.completion.has_value());
+      ++n_answers[one.request];
     }
   }
   EXPECT_EQ(n_answers, (std::vector{1, 1, 1, 1, 7}));
@@ -56,12 +56,12 @@ TEST(RequestGroup, HasNoMoreOpenThanItMay) {
 
 TEST(RequestGroup, HearsTextWhereItIsToldTo) {
   const std::unique_ptr<Engine> engine = open_tiny();
-  for (const bool hears_text : {false, true}) {
-    Owner owner(*engine, {.hears_text = hears_text});
+  for (const bool wants_text : {false, true}) {
+    Owner owner(*engine, {.wants_text = wants_text});
     owner.group.add(tiny_request("a prompt", 20));
     size_t n_events = 0;
     while (!owner.group.is_over()) n_events += owner.next().size();
-    EXPECT_EQ(n_events > 1, hears_text);
+    EXPECT_EQ(n_events > 1, wants_text);
   }
 }
 
@@ -75,7 +75,7 @@ TEST(RequestGroup, WaitsForItsOwnWhereOthersFillTheEngine) {
   for (int i = 0; i < 4; ++i) owner.group.add(tiny_request("mine", 3));
   size_t n_complete = 0;
   while (!owner.group.is_over())
-    for (const News& news : owner.next()) n_complete += news.event.completion.has_value();
+    for (const GroupEvent& one : owner.next()) n_complete += one.event.completion.has_value();
   EXPECT_EQ(n_complete, 4u);
 }
 
@@ -83,18 +83,17 @@ TEST(RequestGroup, TheFirstRefusalIsAnErrorOrIsWaitedFor) {
   EngineOptions options = tiny_options();
   options.max_open = 65;
   const std::unique_ptr<Engine> engine = open_tiny(options);
-  const Result<RequestId> others =
-      engine->submit(endless_request("others"), [](const Event&) {});
+  const Result<RequestId> others = engine->submit(endless_request("others"), [](const Event&) {});
   ASSERT_TRUE(others.ok());
   Request two = tiny_request("mine", 3);
   two.sampling.n = 2;
 
   Owner impatient(*engine, {});
   impatient.group.add(two);
-  const std::vector<News> news = impatient.next();
-  ASSERT_EQ(news.size(), 1u);
-  ASSERT_TRUE(news[0].event.error.has_value());
-  EXPECT_EQ(news[0].event.error->code, ErrorCode::kUnavailable);
+  const std::vector<GroupEvent> events = impatient.next();
+  ASSERT_EQ(events.size(), 1u);
+  ASSERT_TRUE(events[0].event.error.has_value());
+  EXPECT_EQ(events[0].event.error->code, ErrorCode::kUnavailable);
   EXPECT_TRUE(impatient.group.is_over());
 
   Owner patient(*engine, {.waits_for_room = true});
@@ -106,7 +105,7 @@ TEST(RequestGroup, TheFirstRefusalIsAnErrorOrIsWaitedFor) {
   engine->cancel(*others);
   size_t n_complete = 0;
   while (!patient.group.is_over())
-    for (const News& one : patient.next()) n_complete += one.event.completion.has_value();
+    for (const GroupEvent& one : patient.next()) n_complete += one.event.completion.has_value();
   EXPECT_EQ(n_complete, 2u);
 }
 
@@ -118,27 +117,27 @@ TEST(RequestGroup, AnErrorEndsOneRequestAndNoOther) {
   owner.group.add(tiny_request("a prompt", 3));
   std::vector<size_t> complete, failed;
   while (!owner.group.is_over())
-    for (const News& news : owner.next())
-      (news.event.error ? failed : complete).push_back(news.request);
+    for (const GroupEvent& one : owner.next())
+      (one.event.error ? failed : complete).push_back(one.request);
   EXPECT_EQ(failed, std::vector<size_t>{1});
   EXPECT_EQ(complete, (std::vector<size_t>{0, 2}));
 }
 
 TEST(RequestGroup, NothingIsHeardOfWhatIsCancelled) {
   const std::unique_ptr<Engine> engine = open_tiny();
-  Owner owner(*engine, {.hears_text = true});
+  Owner owner(*engine, {.wants_text = true});
   owner.group.add(endless_request("endless"));
   owner.group.add(tiny_request("a prompt", 3));
   owner.next();
   owner.group.cancel(0);
   while (!owner.group.is_over())
-    for (const News& news : owner.next()) EXPECT_EQ(news.request, 1u);
+    for (const GroupEvent& one : owner.next()) EXPECT_EQ(one.request, 1u);
   EXPECT_EQ(owner.group.n_open_answers(), 0);
 }
 
 TEST(RequestGroup, AnotherThreadCancelsAll) {
   const std::unique_ptr<Engine> engine = open_tiny();
-  Owner owner(*engine, {.hears_text = true});
+  Owner owner(*engine, {.wants_text = true});
   owner.group.add(endless_request("endless"));
   owner.next();
   std::thread other([&] { owner.group.cancel_all(); });
@@ -153,7 +152,7 @@ TEST(RequestGroup, AnotherThreadCancelsAll) {
 TEST(RequestGroup, TellsOnceUntilItsNewsIsTaken) {
   const std::unique_ptr<Engine> engine = open_tiny();
   std::atomic<int> n_told = 0;
-  RequestGroup group(*engine, {.on_news = [&] { ++n_told; }});
+  RequestGroup group(*engine, {.on_events = [&] { ++n_told; }});
   Engine::Hold held = engine->hold();
   for (int i = 0; i < 3; ++i) group.add(tiny_request("a prompt", 3));
   group.submit();
@@ -168,14 +167,14 @@ TEST(RequestGroup, TellsOnceUntilItsNewsIsTaken) {
 TEST(RequestGroup, WhoCouldNotBeToldIsToldOfTheNextEvent) {
   const std::unique_ptr<Engine> engine = open_tiny();
   std::atomic<int> n_tries = 0;
-  RequestGroup group(*engine, {.hears_text = true, .on_news = [&] {
+  RequestGroup group(*engine, {.wants_text = true, .on_events = [&] {
                                  if (++n_tries == 1) throw std::bad_alloc();
                                }});
   group.add(tiny_request("a prompt", 10));
   group.submit();
   ASSERT_TRUE(engine->complete(tiny_request("later", 20)).ok());
   EXPECT_EQ(n_tries, 2);
-  EXPECT_FALSE(group.has_lost_news());
+  EXPECT_FALSE(group.has_lost_events());
   EXPECT_GT(group.take().size(), 2u);
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/tiny_engine.h"
 #include "text/tokenizer.h"
+#include "text/utf8.h"
 
 namespace pando::testing {
 namespace {

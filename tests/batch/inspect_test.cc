@@ -11,10 +11,11 @@
 namespace pando::testing {
 namespace {
 
-Inspection inspected(const std::string& input, BatchOptions options = {}) {
+Inspection inspected(const std::string& input, BatchOptions options = {},
+                     KvType kv_type = KvType::kF16) {
   std::istringstream in(input);
   options.defaults.prompt_template = "{context}|{question}";
-  auto inspection = inspect_batch(*tiny_model(), kTinyContext, in, options);
+  auto inspection = inspect_batch(*tiny_model(), {.kv_type = kv_type, .context = kTinyContext}, in, options);
   EXPECT_TRUE(inspection.ok());
   return inspection ? std::move(*inspection) : Inspection{};
 }
@@ -55,6 +56,17 @@ TEST(Inspect, CountsAttention) {
   EXPECT_EQ(found.answers, 2u);
   const model::ModelConfig& config = tiny_model()->parts().weights.config;
   EXPECT_EQ(found.flops_per_key, 4.0 * config.n_layers() * config.n_heads * config.head_dim);
+}
+
+// As the engine's pages: 16 or 32 bits a channel, or 8 and 32 for each head.
+TEST(Inspect, BytesOfKeysAndValues) {
+  const model::ModelConfig& config = tiny_model()->parts().weights.config;
+  const auto n_heads = static_cast<uint64_t>(2 * config.n_layers() * config.n_kv_heads);
+  const auto n_channels = static_cast<uint64_t>(config.head_dim);
+  const std::string input = R"({"prompt": "P"})";
+  EXPECT_EQ(inspected(input).kv_bytes, n_heads * n_channels * 2);
+  EXPECT_EQ(inspected(input, {}, KvType::kF32).kv_bytes, n_heads * n_channels * 4);
+  EXPECT_EQ(inspected(input, {}, KvType::kInt8).kv_bytes, n_heads * (n_channels + 4));
 }
 
 TEST(Inspect, WhereSharingStops) {

@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "batch/gzip.h"
+#include "batch/input_table.h"
 #include "batch/output_table.h"
-#include "batch/table.h"
 #include "engine/tiny_engine.h"
 #include "model/test_files.h"
 #include "pando/batch.h"

@@ -1,4 +1,4 @@
-// How long the rest of a run may take, from what was asked and what was computed.
+// How long the rest of a run may take, from what was submitted and what was computed.
 #include "batch/time_left.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,8 @@ namespace {
 
 // A quarter of the input: ten answers of at most 20 tokens to prompts of 100, of which 300 in all
 // are new.
-const Asked kAsked = {.answers = 10, .most_tokens = 200, .answered = 0, .share_of_input = 0.25};
+const SubmittedWork kSubmitted = {
+    .answers = 10, .most_tokens = 200, .answered = 0, .share_of_input = 0.25};
 
 BatchProgress after(double seconds, uint64_t prefill_rows, uint64_t decode_rows) {
   BatchProgress now{.seconds = seconds};
@@ -20,37 +21,37 @@ BatchProgress after(double seconds, uint64_t prefill_rows, uint64_t decode_rows)
 }
 
 TEST(TimeLeft, BeforeAnythingIsAnswered) {
-  EXPECT_FALSE(time_left(after(0.5, 0, 0), kAsked));
-  EXPECT_DOUBLE_EQ(*time_left(after(2, 100, 0), kAsked), 38) << "2000 rows in all, 50 a second";
-  EXPECT_DOUBLE_EQ(*time_left(after(4, 300, 100), kAsked), 16);
+  EXPECT_FALSE(time_left(after(0.5, 0, 0), kSubmitted));
+  EXPECT_DOUBLE_EQ(*time_left(after(2, 100, 0), kSubmitted), 38) << "2000 rows in all, 50 a second";
+  EXPECT_DOUBLE_EQ(*time_left(after(4, 300, 100), kSubmitted), 16);
 }
 
 TEST(TimeLeft, AnswersAreAsLongAsThoseBefore) {
-  Asked asked = kAsked;
-  asked.answered = 5;
+  SubmittedWork submitted = kSubmitted;
+  submitted.answered = 5;
   BatchProgress now = after(4, 300, 20);
   now.stats.generated_tokens = 10;
-  EXPECT_DOUBLE_EQ(*time_left(now, asked), 4 * (4 * (300 + 20) - 320) / 320.0);
+  EXPECT_DOUBLE_EQ(*time_left(now, submitted), 4 * (4 * (300 + 20) - 320) / 320.0);
 }
 
 TEST(TimeLeft, WhatWasAnsweredBeforeIsNotCounted) {
   BatchProgress now = after(2, 100, 0);
   now.share_earlier = 0.15;
-  EXPECT_DOUBLE_EQ(*time_left(now, kAsked), 2 * (500 * 8.5 - 100) / 100);
+  EXPECT_DOUBLE_EQ(*time_left(now, kSubmitted), 2 * (500 * 8.5 - 100) / 100);
   now.share_earlier = 0.25;
-  EXPECT_FALSE(time_left(now, kAsked));
+  EXPECT_FALSE(time_left(now, kSubmitted));
 }
 
 TEST(TimeLeft, AStopEndsWithWhatWasAsked) {
   BatchProgress now = after(2, 100, 0);
   now.stopping = true;
-  EXPECT_DOUBLE_EQ(*time_left(now, kAsked), 8);
+  EXPECT_DOUBLE_EQ(*time_left(now, kSubmitted), 8);
 }
 
 TEST(TimeLeft, AnInputOfUnknownSizeTellsNothing) {
-  Asked asked = kAsked;
-  asked.share_of_input = 0;
-  EXPECT_FALSE(time_left(after(2, 100, 0), asked));
+  SubmittedWork submitted = kSubmitted;
+  submitted.share_of_input = 0;
+  EXPECT_FALSE(time_left(after(2, 100, 0), submitted));
 }
 
 }  // namespace

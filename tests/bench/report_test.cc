@@ -181,19 +181,19 @@ TEST(HarnessTest, ThoseThatWantMostGetEqualParts) {
 
 TEST(HarnessTest, ContestantsTakeTurns) {
   std::vector<std::pair<size_t, int>> calls;
-  const auto count = [&](double seconds, Extent extent, int repetitions) {
+  const auto count = [&](double seconds, RunLength length, int repetitions) {
     calls.clear();
     const auto run = [&](size_t who, int repetition) {
       calls.emplace_back(who, repetition);
       return seconds;
     };
-    Harness("test", {.extent = extent}).in_turn(3, run, repetitions);
+    Harness("test", {.length = length}).in_turn(3, run, repetitions);
     return calls.size();
   };
-  EXPECT_EQ(count(3.4, Extent::kUsual, 0), 3u * (1 + 3));  // ten seconds in all
-  EXPECT_EQ(count(3.4, Extent::kQuick, 0), 3u * (1 + 1));
-  EXPECT_EQ(count(3.4, Extent::kUsual, 9), 3u * (1 + 9));
-  EXPECT_EQ(count(3.3, Extent::kUsual, 0), 3u * (1 + 5));
+  EXPECT_EQ(count(3.4, RunLength::kUsual, 0), 3u * (1 + 3));  // ten seconds in all
+  EXPECT_EQ(count(3.4, RunLength::kQuick, 0), 3u * (1 + 1));
+  EXPECT_EQ(count(3.4, RunLength::kUsual, 9), 3u * (1 + 9));
+  EXPECT_EQ(count(3.3, RunLength::kUsual, 0), 3u * (1 + 5));
   for (size_t i = 0; i < calls.size(); ++i) EXPECT_EQ(calls[i].second, static_cast<int>(i / 3));
   std::sort(calls.begin(), calls.end());
   EXPECT_EQ(std::unique(calls.begin(), calls.end()), calls.end());
@@ -231,7 +231,7 @@ TEST(BenchmarksTest, NamesAreKnownAndUnknown) {
   EXPECT_GT(benchmarks().size(), 3u);
   EXPECT_EQ(run_benchmark("nothing", {}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(run_benchmark("compare", {}).error().code, ErrorCode::kInvalidArgument);  // no peer
-  Settings settings{.extent = Extent::kQuick};
+  Settings settings{.length = RunLength::kQuick};
   settings.model = "/nowhere";
   EXPECT_EQ(run_benchmark("speed", settings).error().code, ErrorCode::kNotFound);
 }

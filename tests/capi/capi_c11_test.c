@@ -20,6 +20,21 @@ static const char* const kContext =
 static const char* const kQuestions[] = {"What is the profession of Velina?",
                                          "What does the Mofti lamp cost?"};
 
+static void test_options(pando_engine* engine) {
+  const char* table = pando_request_options();
+  CHECK(table != NULL && table == pando_request_options());
+  CHECK(strncmp(table, "[{\"name\":\"max_tokens\",\"type\":\"integer\"", 38) == 0);
+  CHECK(strstr(table,
+               "{\"name\":\"min_p\",\"type\":\"number\",\"help\":\"Only tokens at least p times as "
+               "likely as the likeliest\",\"default\":0.0,\"minimum\":0.0,\"maximum\":1.0,"
+               "\"expected\":\"0 to 1\"}") != NULL);
+  pando_stream* stream = NULL;
+  CHECK(pando_prompt(engine, "P", "{\"min_p\": 2}", &stream) == PANDO_OK);
+  CHECK(pando_wait(stream, 60) == PANDO_INVALID_ARGUMENT);
+  CHECK(strcmp(pando_last_error(), "min_p is 2, expected 0 to 1") == 0);
+  pando_stream_free(stream);
+}
+
 static void test_answers(pando_engine* engine) {
   pando_stream* stream = NULL;
   CHECK(pando_ask(engine, kContext, kQuestions, 2, "{\"max_tokens\": 20, \"logprobs\": true}",
@@ -188,6 +203,7 @@ int main(int argc, char** argv) {
         PANDO_INVALID_ARGUMENT);
   CHECK(strstr(pando_last_error(), "expected one of tree, packed, prefix_cached") != NULL);
   CHECK(pando_engine_open(model, "{\"threads\": 1, \"kv_memory\": 67108864}", &engine) == PANDO_OK);
+  test_options(engine);
   test_answers(engine);
   test_stream(engine);
   test_tokens(engine, model);

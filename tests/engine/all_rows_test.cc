@@ -1,6 +1,7 @@
 // Models whose last layer computes all rows, for timing few layers in place of many.
 #include <gtest/gtest.h>
 
+#include "api/model.h"
 #include "api/model_parts.h"
 #include "engine/tiny_engine.h"
 

@@ -178,6 +178,43 @@ TEST(Sampler, TheLikeliestBesideAToken) {
   EXPECT_EQ(log_probability(logits, 3, 100).top.size(), 5u);
 }
 
+TEST(Sampler, WhatIsBarredIsNeverDrawn) {
+  const std::vector<float> logits = {5, 4, 3, 2, 9};
+  const std::vector<Token> barred = {4, 0, 99, -1};  // two are outside the vocabulary
+  const std::vector<Token> answer = {4, 2};
+  EXPECT_EQ(sample_token(logits, sampled(0), {}, {.barred = barred}), 1);
+  for (SamplingOptions options : {sampled(1), sampled(50), sampled(50, 5), sampled(50, 0, 0.999)}) {
+    options.repetition_penalty = 1.5;
+    options.logit_bias = {{4, 100}, {0, 1}};
+    std::set<Token> seen;
+    for (uint32_t i = 0; i < 2000; ++i)
+      seen.insert(sample_token(logits, options, {5, 0, i}, {.answer = answer, .barred = barred}));
+    EXPECT_EQ(seen, (std::set<Token>{1, 2, 3}));
+  }
+}
+
+// The others keep their proportions, and draw as from a vocabulary without what is barred.
+TEST(Sampler, WhatIsNotBarredKeepsItsProportions) {
+  const std::vector<float> logits = random_logits(13, 40, 2);
+  std::vector<float> without = logits;
+  const std::vector<Token> barred = {3, 17, 39};
+  for (const Token token : barred) without[token] = -INFINITY;
+  for (const SamplingOptions& options : {sampled(1), sampled(0.7, 8), sampled(2, 0, 0.8)})
+    for (uint32_t i = 0; i < 500; ++i)
+      EXPECT_EQ(sample_token(logits, options, {5, 0, i}, {.barred = barred}),
+                sample_token(without, options, {5, 0, i}));
+}
+
+TEST(Sampler, WhereNothingElseIsLeftWhatIsBarredIsDrawn) {
+  const std::vector<float> logits = {1, 7, -INFINITY};
+  const std::vector<Token> barred = {0, 1};
+  EXPECT_EQ(sample_token(logits, sampled(0), {}, {.barred = barred}), 1);
+  std::set<Token> seen;
+  for (uint32_t i = 0; i < 500; ++i)
+    seen.insert(sample_token(logits, sampled(10), {5, 0, i}, {.barred = barred}));
+  EXPECT_EQ(seen, (std::set<Token>{0, 1}));
+}
+
 TEST(Sampler, TiesAtTheCutGoToTheLowerId) {
   const std::vector<float> logits = {0, 1, 1, 1, 0};
   expect_distribution(logits, sampled(1, 2));

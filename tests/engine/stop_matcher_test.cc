@@ -23,9 +23,10 @@ std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
   return out << '"' << outcome.text << (outcome.stopped ? "\", stopped" : "\", not stopped");
 }
 
-// Ends where the first stop string is whole; the longest one that ends there is cut off.
-Outcome naive(const std::string& text, const Strings& stops) {
-  for (size_t end = 1; end <= text.size(); ++end) {
+// Ends where the first stop string is whole, behind n_passed bytes; the longest one that ends there
+// is cut off.
+Outcome naive(const std::string& text, const Strings& stops, size_t n_passed = 0) {
+  for (size_t end = n_passed + 1; end <= text.size(); ++end) {
     size_t n_cut = 0;
     for (const std::string& stop : stops)
       if (text.substr(0, end).ends_with(stop)) n_cut = std::max(n_cut, stop.size());
@@ -34,11 +35,12 @@ Outcome naive(const std::string& text, const Strings& stops) {
   return {text, false};
 }
 
-Outcome matched(const Strings& pieces, const Strings& stops) {
+// The first n_passed pieces may not stop.
+Outcome matched(const Strings& pieces, const Strings& stops, size_t n_passed = 0) {
   StopMatcher matcher(stops);
   Outcome outcome;
-  for (const std::string& piece : pieces) {
-    outcome.text += matcher.push(piece);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    outcome.text += matcher.push(pieces[i], /*may_stop=*/i >= n_passed);
     if (matcher.stopped()) return {outcome.text, true};
   }
   outcome.text += matcher.finish();
@@ -106,6 +108,20 @@ TEST(StopMatcher, DropsTheStopAndWhatFollows) {
   EXPECT_EQ(matcher.finish(), "");
 }
 
+TEST(StopMatcher, WhatEndsBeforeItMayStopIsShown) {
+  const Strings stops = {"\n\n", "ab"};
+  StopMatcher matcher(stops);
+  EXPECT_EQ(matcher.push("x\n\nab", false), "x\n\nab");
+  EXPECT_EQ(matcher.push("\n", false), "");
+  EXPECT_EQ(matcher.push("\nmore"), "") << "it begins before and ends behind";
+  EXPECT_TRUE(matcher.stopped());
+  const Strings nested = {"abcd", "bc"};
+  StopMatcher other(nested);
+  EXPECT_EQ(other.push("abc", false), "");
+  EXPECT_EQ(other.push("x"), "abcx") << "that which ended is not found later";
+  EXPECT_FALSE(other.stopped());
+}
+
 TEST(StopMatcher, CharactersOfSeveralBytesStayWhole) {
   const Strings stops = {"é!"};
   StopMatcher matcher(stops);
@@ -129,6 +145,12 @@ TEST(StopMatcher, RandomTextsAgainstTheNaiveSearch) {
     std::string text;
     for (std::string& piece : pieces) text += piece = random_text(4);
     ASSERT_EQ(matched(pieces, stops), naive(text, stops)) << text << " round " << round;
+    size_t n_bytes = 0;
+    for (size_t n_passed = 1; n_passed <= pieces.size(); ++n_passed) {
+      n_bytes += pieces[n_passed - 1].size();
+      ASSERT_EQ(matched(pieces, stops, n_passed), naive(text, stops, n_bytes))
+          << text << " round " << round << ", passed " << n_bytes;
+    }
   }
 }
 

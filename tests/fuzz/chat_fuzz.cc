@@ -4,6 +4,7 @@
 #include "text/chat/chat_template.h"
 #include "text/chat/jinja.h"
 #include "text/chat/jinja_json.h"
+#include "text/utf8.h"
 
 using namespace pando;
 

@@ -15,6 +15,7 @@
 #include "model/test_files.h"
 #include "pando/result.h"
 #include "text/tokenizer.h"
+#include "text/utf8.h"
 
 // libFuzzer's entry to a target; returns 0.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);

@@ -4,6 +4,7 @@
 #include "model/gguf_config.h"
 #include "model/gguf_tensors.h"
 #include "text/chat/chat_template.h"
+#include "text/stream_decoder.h"
 
 using namespace pando;
 

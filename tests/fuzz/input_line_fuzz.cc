@@ -1,6 +1,7 @@
 // A line of a batch's input.
 #include "base/json.h"
 #include "fuzz/fuzz.h"
+#include "text/utf8.h"
 #include "wire/line.h"
 
 using namespace pando;
@@ -27,8 +28,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::demand(line->questions.empty() == line->refused.has_value(), "a line that asks nothing");
     for (const wire::Question& question : line->questions) {
       const Request request = line->request_of(question);
-      fuzz::demand(!line->answers_apart() || !request.prompt.empty() ||
-                       !request.tokens.empty() || !request.messages.empty(),
+      fuzz::demand(!line->answers_apart() || !request.prompt.empty() || !request.tokens.empty() ||
+                       !request.messages.empty(),
                    "a question without a prompt");
       fuzz::demand(!find_invalid_utf8(request.prompt), "a prompt that is not UTF-8");
     }

@@ -1,6 +1,7 @@
 // Bodies of the API: the first byte chooses the endpoint.
 #include "base/json.h"
 #include "fuzz/fuzz.h"
+#include "text/utf8.h"
 #include "wire/openai_request.h"
 
 using namespace pando;
@@ -16,7 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   for (const bool is_batch : {false, true}) {
     const wire::OpenAiRules rules{.is_batch = is_batch, .d_model = 64, .most_prompts = 100};
-    const Result<wire::OpenAiRequest> body = wire::parse_openai_request(kEndpoints[data[0] % 3], *json, rules);
+    const Result<wire::OpenAiRequest> body =
+        wire::parse_openai_request(kEndpoints[data[0] % 3], *json, rules);
     if (!body) {
       fuzz::check_error(body.error());
       continue;

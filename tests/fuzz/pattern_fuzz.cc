@@ -2,6 +2,7 @@
 // between.
 #include "fuzz/fuzz.h"
 #include "text/split_pattern.h"
+#include "text/utf8.h"
 
 using namespace pando;
 

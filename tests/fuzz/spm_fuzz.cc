@@ -1,6 +1,8 @@
 // A SentencePiece model, read here and by the library.
 #include "fuzz/fuzz.h"
 #include "text/spm.h"
+#include "text/stream_decoder.h"
+#include "text/utf8.h"
 
 using namespace pando;
 

@@ -1,9 +1,10 @@
 // A CSV file: records, names of columns, rows, and the lines that they are.
 #include <sstream>
 
+#include "batch/input_table.h"
 #include "batch/record_scanner.h"
-#include "batch/table.h"
 #include "fuzz/fuzz.h"
+#include "text/utf8.h"
 #include "wire/line.h"
 
 using namespace pando;
@@ -13,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RecordScanner scanner(in, InputFormat::kCsv);
   const std::optional<InputRecord> names = scanner.next();
   if (!names) return 0;
-  const Result<Table> table = Table::open(names->text, ',');
+  const Result<InputTable> table = InputTable::open(names->text, ',');
   if (!table) return fuzz::check_error(table.error()), 0;
   uint64_t last = names->line;
   while (const std::optional<InputRecord> record = scanner.next()) {
@@ -28,8 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (find_invalid_utf8(record->text)) continue;  // refused by LineParser
     const BatchOptions options;
     const Result<EmbedOptions> embed = EmbedOptions();
-    const auto line = wire::read_answer_line(
-        *row, {.number = record->line, .options = options, .embed = embed});
+    const auto line =
+        wire::read_answer_line(*row, {.number = record->line, .options = options, .embed = embed});
     if (!line) fuzz::check_error(line.error());
   }
   return 0;

@@ -1,6 +1,7 @@
 // A line of texts to embed, documents to rank, or continuations to score.
 #include "base/json.h"
 #include "fuzz/fuzz.h"
+#include "text/utf8.h"
 #include "wire/line.h"
 
 using namespace pando;

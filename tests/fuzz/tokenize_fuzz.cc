@@ -2,7 +2,9 @@
 #include "fuzz/fuzz.h"
 #include "text/byte_level.h"
 #include "text/json_file.h"
+#include "text/stream_decoder.h"
 #include "text/tokenizer.h"
+#include "text/utf8.h"
 
 using namespace pando;
 

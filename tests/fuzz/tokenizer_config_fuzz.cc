@@ -4,6 +4,7 @@
 #include "pando/model_files.h"
 #include "text/byte_tokenizer.h"
 #include "text/chat/chat_template.h"
+#include "text/stream_decoder.h"
 
 using namespace pando;
 

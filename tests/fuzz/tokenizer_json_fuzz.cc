@@ -1,6 +1,8 @@
 // tokenizer.json, and a text through what it describes.
 #include "fuzz/fuzz.h"
+#include "text/stream_decoder.h"
 #include "text/tokenizer.h"
+#include "text/utf8.h"
 
 using namespace pando;
 

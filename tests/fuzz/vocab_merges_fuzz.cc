@@ -1,5 +1,6 @@
 // vocab.json with merges.txt; the input is the two with a zero byte between.
 #include "fuzz/fuzz.h"
+#include "text/stream_decoder.h"
 #include "text/vocab_merges.h"
 
 using namespace pando;

@@ -124,8 +124,9 @@ TEST(WriteKv, EveryByteOfThePool) {
         for (const int n_threads : {1, 2}) {
           ThreadPool pool(n_threads);
           std::vector<std::byte> memory = before;
-          write_kv(*kernels, pool, {memory.data(), shape}, kLayer, {k.data(), v.data(), stride},
-                   slot_begin, slots);
+          write_kv(
+              *kernels, pool,
+              {{memory.data(), shape}, kLayer, {k.data(), v.data(), stride}, slot_begin, slots});
           EXPECT_EQ(memory, expected)
               << kernels->name << " " << dtype_name(type) << " " << head_dim;
         }
@@ -177,8 +178,12 @@ TEST(CopyPages, ACopyIsWhatWritingGives) {
       }
       std::vector<std::byte> memory(3 * shape.page_bytes(), std::byte{0x5a});
       for (int layer = 0; layer < shape.n_layers; ++layer)
-        write_kv(best_kernels(), pool, {memory.data(), shape}, layer,
-                 {kv.data(), kv.data(), shape.n_kv_heads * shape.head_dim}, slot_begin, slots);
+        write_kv(best_kernels(), pool,
+                 {{memory.data(), shape},
+                  layer,
+                  {kv.data(), kv.data(), shape.n_kv_heads * shape.head_dim},
+                  slot_begin,
+                  slots});
       copy_pages({memory.data(), shape}, std::vector<PageCopy>{{0, 1, n}});
       EXPECT_EQ(std::memcmp(memory.data() + shape.page_bytes(),
                             memory.data() + 2 * shape.page_bytes(), shape.page_bytes()),

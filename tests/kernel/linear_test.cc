@@ -114,7 +114,7 @@ TEST(Linear, ReadsAndWritesOnlyItsRows) {
     for (int r = 0; r < m; ++r) std::copy_n(&dense[size_t(r) * k], k, &x[size_t(r) * x_stride]);
     for (const Isa isa : isas()) {
       std::vector<float> y(size_t(m) * y_stride, 7.0f);
-      linear(*kernels_for(isa), pool, w, x.data(), x_stride, m, y.data(), y_stride, scratch);
+      linear(*kernels_for(isa), pool, w, {x.data(), x_stride, m, y.data(), y_stride}, scratch);
       for (int i = 0; i < m * y_stride; ++i) {
         const int r = i / y_stride, c = i % y_stride;
         ASSERT_EQ(y[i], c < n ? expected[size_t(r) * n + c] : 7.0f)
@@ -199,7 +199,8 @@ TEST(Linear, IntegersAreCloseToTheExactProduct) {
 TEST(Linear, NoRowsIsNoWork) {
   ThreadPool pool(2);
   PackedRows scratch;
-  linear(best_kernels(), pool, PackedMatrix(DType::kF32, 4, 2), nullptr, 2, 0, nullptr, 4, scratch);
+  linear(best_kernels(), pool, PackedMatrix(DType::kF32, 4, 2), {nullptr, 2, 0, nullptr, 4},
+         scratch);
 }
 
 }  // namespace

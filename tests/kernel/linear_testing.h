@@ -141,7 +141,7 @@ inline std::vector<float> product(Isa isa, int n_threads, const PackedMatrix& w,
   ThreadPool pool(n_threads);
   PackedRows scratch;
   std::vector<float> y(size_t(m) * w.n(), NAN);
-  linear(*kernels_for(isa), pool, w, x, w.k(), m, y.data(), w.n(), scratch);
+  linear(*kernels_for(isa), pool, w, {x, w.k(), m, y.data(), w.n()}, scratch);
   return y;
 }
 

@@ -34,8 +34,12 @@ class StoredKeys {
   // k, v: [n_kv_heads * head_dim].
   void write(ThreadPool& pool, const std::vector<float>& k, const std::vector<float>& v,
              KvSlot slot) {
-    write_kv(best_kernels(), pool, view(), 0, {k.data(), v.data(), static_cast<int64_t>(k.size())},
-             std::vector<uint32_t>{0, 1}, {&slot, 1});
+    write_kv(best_kernels(), pool,
+             {view(),
+              0,
+              {k.data(), v.data(), static_cast<int64_t>(k.size())},
+              std::vector<uint32_t>{0, 1},
+              {&slot, 1}});
   }
 
   // Element `channel` of what a slot holds.

@@ -38,7 +38,7 @@ TEST(SimulatedExecutor, APrefixIsComputedOnce) {
   const auto answers = simulate(requests, kMachine, kMachine, options);
   EXPECT_EQ(n_rows, 500 + 8 * 10);
   EXPECT_LT(answers[7].first_token, 0.8) << "who comes later finds it cached";
-  EXPECT_LT(answers[7].job.work, answers[0].job.work / 10);
+  EXPECT_LT(answers[7].scheduled.work, answers[0].scheduled.work / 10);
   // Exact duplicates go along, or compute their last row once more.
   for (SimulatedRequest& request : requests) request.prefix_len = request.n_prompt;
   n_rows = 0;

@@ -46,8 +46,8 @@ void expect(const Ran& ran, double long_one, double first, double second) {
   EXPECT_EQ(ran.answers[0].first_token, long_one);
   EXPECT_EQ(ran.answers[1].first_token, first);
   EXPECT_EQ(ran.answers[2].first_token, second);
-  EXPECT_EQ(ran.answers[0].job.deadline, 16);
-  EXPECT_EQ(ran.answers[1].job.deadline, 6);
+  EXPECT_EQ(ran.answers[0].scheduled.deadline, 16);
+  EXPECT_EQ(ran.answers[1].scheduled.deadline, 6);
   EXPECT_TRUE(ran.answers[0].in_time());
 }
 

@@ -29,7 +29,7 @@ struct Prefill {
 
 struct Work {
   WorkView view;
-  std::vector<Job> jobs;
+  std::vector<ScheduledRequest> requests;
 
   void add(const Prefill& prefill) {
     const double work = prefill.n_rows * kMs;
@@ -43,10 +43,10 @@ struct Work {
          .cached = {cached(n_done)}},
         {.tpot_slo = tpot_slo, .class_tpot_slo = class_tpot_slo});
   }
-  void add(Item item, Job job) {
-    job.arrival = static_cast<double>(jobs.size()) * 1e-9;
+  void add(Item item, ScheduledRequest request) {
+    request.arrival = static_cast<double>(requests.size()) * 1e-9;
     view.items.push_back(std::move(item));
-    jobs.push_back(job);
+    requests.push_back(request);
   }
   uint32_t segment(uint32_t begin, uint32_t n_rows) {
     view.segment_begin.push_back(begin);
@@ -59,7 +59,7 @@ struct Work {
   }
   Advances pack(const PackerOptions& options, const Policy& policy = kLars, double now = 0,
                 double margin = 1) const {
-    return pack_step(view, jobs, now, kRows, policy, options, margin).advances;
+    return pack_step({view, requests, now, kRows, policy, options, margin}).advances;
   }
 };
 
@@ -151,15 +151,15 @@ TEST(Packer, AWishThatDecodesMissHoldsUpNoMoreThanItsClass) {
   Work work = work_of({{100, 0}});
   work.add_decode(9500, /*tpot_slo=*/kMs, /*class_tpot_slo=*/15.5 * kMs);
   EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {0, 0, 5}})) << "10.5 ms are for the decode";
-  work.jobs.back().class_tpot_slo = 1;
+  work.requests.back().class_tpot_slo = 1;
   EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {0, 0, 10}})) << "the budget's";
-  work.jobs.back().tpot_slo = 11.5 * kMs;
+  work.requests.back().tpot_slo = 11.5 * kMs;
   EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {0, 0, 10}})) << "missed with a tenth more";
-  work.jobs.back().tpot_slo = 11.6 * kMs;
+  work.requests.back().tpot_slo = 11.6 * kMs;
   EXPECT_EQ(work.pack(kTwenty), (Advances{{1, 0, 1}, {0, 0, 1}})) << "this one can be kept";
   EXPECT_EQ(work.pack(kTwenty, kLars, 0, /*margin=*/1.3), (Advances{{1, 0, 1}, {0, 0, 5}}))
       << "not where steps take that much longer";
-  work.jobs.back().tpot_slo = 15.1 * kMs;
+  work.requests.back().tpot_slo = 15.1 * kMs;
   EXPECT_EQ(work.pack(kTwenty, kLars, 0, /*margin=*/1.3), (Advances{{1, 0, 1}, {0, 0, 1}}));
 }
 
@@ -200,10 +200,10 @@ TEST(Packer, NoChunks) {
 TEST(Packer, SharedWorkCountsOnce) {
   Work work;
   const uint32_t shared = work.segment(0, 10), read = work.cached(3000);
-  const Job job{.deadline = 1, .work = 13 * kMs, .left = 13 * kMs};
-  work.add({.segments = {shared, work.segment(10, 3)}, .cached = {read}}, job);
-  work.add({.segments = {shared, work.segment(10, 4)}, .cached = {read}}, job);
-  work.add({.segments = {shared}, .cached = {read}}, job);
+  const ScheduledRequest request{.deadline = 1, .work = 13 * kMs, .left = 13 * kMs};
+  work.add({.segments = {shared, work.segment(10, 3)}, .cached = {read}}, request);
+  work.add({.segments = {shared, work.segment(10, 4)}, .cached = {read}}, request);
+  work.add({.segments = {shared}, .cached = {read}}, request);
   EXPECT_EQ(work.pack(kTwenty), (Advances{{0, 0, 13}, {1, 0, 4}, {2, 0, 0}}));
   EXPECT_EQ(work.pack({.step_budget = 15.5 * kMs}), (Advances{{0, 0, 12}, {2, 0, 0}}));
 }
@@ -217,12 +217,12 @@ TEST(Packer, WhoMayStartIsLimited) {
 
 TEST(Packer, AnAgedPrefillGoesFirstWithItsShare) {
   Work work = work_of({{100, 0}, {100, 0}});
-  work.jobs[1].deadline = work.jobs[1].arrival + 1;
+  work.requests[1].deadline = work.requests[1].arrival + 1;
   const auto short_ones = [&](double now) {
     Work late = work;
     for (int i = 0; i < 4; ++i) {
       late.add({12, 0});
-      late.jobs.back().deadline = now - 100;
+      late.requests.back().deadline = now - 100;
     }
     return late;
   };
@@ -240,7 +240,7 @@ TEST(Packer, AnAgedPrefillGoesFirstWithItsShare) {
 
 struct Random {
   WorkView view;
-  std::vector<Job> jobs;
+  std::vector<ScheduledRequest> requests;
   PackerOptions options;
   const Policy* policy;
   double margin;
@@ -257,11 +257,11 @@ Random random_case(std::mt19937& rng) {
     for (uint32_t part = 0; part < 4; ++part)
       if (below(3) == 0) item.cached.push_back(part);
     const double work = (1 + below(40)) * kMs;
-    made.jobs.push_back({.arrival = below(1000) * kMs,
-                         .deadline = below(2000) * kMs,
-                         .work = work,
-                         .left = work,
-                         .tpot_slo = (5 + below(30)) * kMs});
+    made.requests.push_back({.arrival = below(1000) * kMs,
+                             .deadline = below(2000) * kMs,
+                             .work = work,
+                             .left = work,
+                             .tpot_slo = (5 + below(30)) * kMs});
   }
   made.options = {.step_budget = (1 + below(30)) * kMs,
                   .n_rows = below(3) == 0 ? 15 + below(20) : 512,
@@ -289,13 +289,13 @@ void check_step(const Random& c, const PackedStep& step, const std::vector<uint3
     draft.take(item, n);
     if (c.view.items[item].decoding) {
       ++n_decodes;
-      budget = std::min(budget, c.jobs[item].tpot_slo);
+      budget = std::min(budget, c.requests[item].tpot_slo);
       decodes.take(item, n);
       continue;
     }
     n_prefill_rows += n;
     n_prefills += n > 0;
-    n_long += n > 0 && is_long(c.jobs[item], c.options);
+    n_long += n > 0 && is_long(c.requests[item], c.options);
   }
   ASSERT_EQ(draft.features(), step.features);
   ASSERT_TRUE(n_decodes == std::ranges::count_if(c.view.items, &Item::decoding) ||
@@ -319,7 +319,7 @@ void check_step(const Random& c, const PackedStep& step, const std::vector<uint3
   // has to.)
   for (uint32_t item = 0; item < c.view.items.size(); ++item) {
     if (c.view.items[item].decoding || draft.n_wanted(item) == 0) continue;
-    if (is_long(c.jobs[item], c.options) && n_long > 0 && !has_rows[item]) continue;
+    if (is_long(c.requests[item], c.options) && n_long > 0 && !has_rows[item]) continue;
     StepFeatures more = draft.with(item, 1);
     more.reads = draft.features().reads;  // as if nobody else read what it reads
     for (const uint32_t part : c.view.items[item].cached) more.reads += c.view.cached_rows[part];
@@ -336,7 +336,7 @@ TEST(Packer, RandomWorkKeepsWithinTheBudgetAndNoneIsLost) {
     for (int step = 0; !c.view.items.empty(); ++step) {
       ASSERT_LT(step, 1000) << round;
       const PackedStep packed =
-          pack_step(c.view, c.jobs, now, kRows, *c.policy, c.options, c.margin);
+          pack_step({c.view, c.requests, now, kRows, *c.policy, c.options, c.margin});
       ASSERT_FALSE(packed.advances.empty()) << round;
       WorkView after = c.view;
       const CarriedOut done = carry_out(after, packed.advances, /*in_order=*/false);
@@ -345,7 +345,7 @@ TEST(Packer, RandomWorkKeepsWithinTheBudgetAndNoneIsLost) {
       c.view = std::move(after);
       if (HasFailure()) FAIL() << "round " << round << " step " << step;
       size_t item = 0;
-      std::erase_if(c.jobs, [&](const Job&) { return done.through[item++]; });
+      std::erase_if(c.requests, [&](const ScheduledRequest&) { return done.through[item++]; });
       now += 0.01;
     }
   }

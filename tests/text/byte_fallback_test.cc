@@ -1,5 +1,6 @@
 // Byte-pair encoding over characters with bytes as a fallback, the tokenizer.json of Llama 2.
 #include "llama2_testing.h"
+#include "text/stream_decoder.h"
 
 namespace pando::testing {
 namespace {

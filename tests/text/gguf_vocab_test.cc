@@ -1,6 +1,7 @@
 // Tokenizers of small GGUF files.
 #include "base/gguf_writer.h"
 #include "llama2_testing.h"
+#include "text/stream_decoder.h"
 
 namespace pando::testing {
 namespace {

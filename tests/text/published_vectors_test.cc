@@ -7,6 +7,7 @@
 
 #include "llama2_testing.h"
 #include "llama3_testing.h"
+#include "text/stream_decoder.h"
 
 namespace pando::testing {
 namespace {

@@ -1,4 +1,6 @@
 // UTF-8 as it grows, at every split.
+#include "text/stream_decoder.h"
+
 #include <random>
 
 #include "text/byte_tokenizer.h"

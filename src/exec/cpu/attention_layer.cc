@@ -47,6 +47,7 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
   const int kv_layer = kv.shape.n_layers == 1 ? 0 : layer;  // one layer: all write it in turn
   const kernel::NewKeys keys{qkv + q_dim_, qkv + q_dim_ + config_.kv_dim(),
                              static_cast<int64_t>(qkv_dim_)};
+  const kernel::KvWrite write{kv, kv_layer, keys, plan.slot_begin, plan.slots};
   const auto position = [&](uint32_t row) {
     const uint32_t pos = plan.positions[row];
     return fault_on(Fault::kRopeFromChunk) ? pos - std::min(pos, plan.positions[0]) : pos;
@@ -54,7 +55,7 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
   for_blocks(pool_, n_rows, kernel::kKvRowsEach, [&](uint32_t begin, uint32_t end) {
     for (uint32_t row = begin; row < end; ++row)
       rotate(layer, weights, position(row), qkv + row * qkv_dim_);
-    kernel::write_kv_rows(kernels_, kv, kv_layer, keys, plan.slot_begin, plan.slots, begin, end);
+    kernel::write_kv_rows(kernels_, write, begin, end);
   });
   watch.lap(times_.row_ops_s);
   attend(layer, plan, kv, keys);

@@ -50,8 +50,8 @@ void Products::multiply_halves(const kernel::PackedMatrix& w, int m, float* y, i
     std::copy(x + middle, x + k, &high[r * k + middle]);
   }
   kernel::PackedRows packed;
-  kernel::linear(kernels_, pool_, w, low.data(), k, m, y, y_stride, packed);
-  kernel::linear(kernels_, pool_, w, high.data(), k, m, sum.data(), n, packed);
+  kernel::linear(kernels_, pool_, w, {low.data(), k, m, y, y_stride}, packed);
+  kernel::linear(kernels_, pool_, w, {high.data(), k, m, sum.data(), n}, packed);
   for (int64_t r = 0; r < m; ++r) kernels_.add(y + r * y_stride, &sum[r * n], w.n());
 }
 

@@ -3,9 +3,10 @@
 #include <memory>
 #include <thread>
 
+#include "api/engine.h"
+#include "api/open_loop.h"
 #include "base/errors.h"
 #include "bench/tokens.h"
-#include "api/open_loop.h"
 #include "lab/experiment.h"
 #include "lab/papers/serve_client.h"
 #include "lab/papers/serve_contenders.h"

@@ -107,8 +107,9 @@ std::vector<ServedRequest> ServeRun::requests(const ChatMix& of, double rate, do
                             static_cast<uint32_t>(baseline().engine.step_rows));
   std::vector<ServedRequest> all = draw_requests(trace, of, rate, for_seconds, seed);
   for (ServedRequest& request : all) {
-    const Job job = new_job(0, work.seconds(request.n_prompt, 0), {}, deadlines);
-    request.deadlines = {.ttft_slo = job.deadline, .tpot_slo = job.tpot_slo};
+    const ScheduledRequest scheduled =
+        scheduled_request(0, work.seconds(request.n_prompt, 0), {}, deadlines);
+    request.deadlines = {.ttft_slo = scheduled.deadline, .tpot_slo = scheduled.tpot_slo};
   }
   return all;
 }

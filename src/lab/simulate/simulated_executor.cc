@@ -12,7 +12,7 @@ namespace {
 
 struct Active {
   uint32_t index;  // of the request
-  Job job;
+  ScheduledRequest scheduled;
   uint32_t n_done = 0;    // computed of its own part: prompt behind the prefix, and answer
   uint32_t n_tokens = 0;  // of its answer so far
   double last_token = 0;
@@ -71,9 +71,9 @@ class Simulation {
       const SimulatedRequest& request = requests_[active.index];
       PANDO_CHECK(request.n_prompt > 0 && request.n_answer > 0 &&
                   prefix_len(request) <= request.n_prompt);
-      active.job =
-          new_job(request.arrival, seconds_left(active), request.deadlines, options_.otherwise);
-      answers_[active.index].job = active.job;
+      active.scheduled = scheduled_request(request.arrival, seconds_left(active), request.deadlines,
+                                           options_.otherwise);
+      answers_[active.index].scheduled = active.scheduled;
       active_.push_back(active);
     }
   }
@@ -112,7 +112,7 @@ class Simulation {
       item.cached.push_back(static_cast<uint32_t>(view.cached_rows.size()));
       view.cached_rows.push_back(active.n_done);
       view.items.push_back(std::move(item));
-      if (active.n_tokens == 0) active.job.left = seconds_left(active);
+      if (active.n_tokens == 0) active.scheduled.left = seconds_left(active);
     }
     view.n_starts = options_.max_running - std::min(options_.max_running, n_running);
     return view;
@@ -124,10 +124,10 @@ class Simulation {
 
   void step() {
     const WorkView work = view();
-    std::vector<Job> jobs;
-    for (const Active& active : active_) jobs.push_back(active.job);
+    std::vector<ScheduledRequest> requests;
+    for (const Active& active : active_) requests.push_back(active.scheduled);
     const PackedStep packed =
-        pack_step(work, jobs, now_, belief_, *options_.policy, options_.packer);
+        pack_step({work, requests, now_, belief_, *options_.policy, options_.packer});
     const std::vector<Advance>& advances = packed.advances;
     PANDO_CHECK(!advances.empty());
     const double seconds = machine_.seconds(packed.features);

@@ -28,8 +28,8 @@ struct SimulatedAnswer {
   double finished = 0;
   double worst_gap = 0;        // longest time between two of its tokens
   std::vector<double> tokens;  // when each came
-  Job job;                     // as it came
-  bool in_time() const { return first_token <= job.deadline; }
+  ScheduledRequest scheduled;  // as it came
+  bool in_time() const { return first_token <= scheduled.deadline; }
 };
 
 // A step that was run. Items are requests by index.

@@ -37,8 +37,8 @@ class MaskedAttention {
       rows.kv = *masked.memory;
       if (layer.layer == 0) kernel::copy_pages(rows.kv, masked.copies);
     }
-    kernel::write_kv(layer.kernels, layer.pool, rows.kv, rows.layer, layer.keys, masked.slot_begin,
-                     masked.slots);
+    kernel::write_kv(layer.kernels, layer.pool,
+                     {rows.kv, rows.layer, layer.keys, masked.slot_begin, masked.slots});
     kernel::masked_attention(layer.kernels, layer.pool, rows,
                              {.stacks = masked.stacks,
                               .pages = masked.pages,

@@ -31,7 +31,7 @@ class StaticBatcher : public Batcher {
 
   const StaticBatching& batching() const { return batching_; }
   Sight sight(const Queue& queue) override;
-  std::vector<Advance> choose(const WorkView& view, std::span<const Job>) override {
+  std::vector<Advance> choose(const WorkView& view, std::span<const ScheduledRequest>) override {
     return schedule_whole(view, batching_);
   }
 

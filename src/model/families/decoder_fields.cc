@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 
 // Everything that would change the computation and is not offered.
-void refuse_other_features(FieldReader& fields, const DecoderFields& usual,
+void refuse_other_features(Fields& fields, const DecoderFields& usual,
                            const ModelConfig& config) {
   if (fields.boolean("mlp_bias", false))
     fields.refuse("mlp_bias", "false", ErrorCode::kUnsupported);
@@ -24,7 +24,7 @@ void refuse_other_features(FieldReader& fields, const DecoderFields& usual,
                   ErrorCode::kUnsupported);
 }
 
-int read_head_dim(FieldReader& fields, int usual, const ModelConfig& config) {
+int read_head_dim(Fields& fields, int usual, const ModelConfig& config) {
   int64_t fallback = usual;
   if (fallback == 0 && config.d_model % config.n_heads == 0) {
     fallback = config.d_model / config.n_heads;
@@ -35,7 +35,7 @@ int read_head_dim(FieldReader& fields, int usual, const ModelConfig& config) {
   return static_cast<int>(fields.integer("head_dim", 1, kMaxWidth, std::max(fallback, int64_t{1})));
 }
 
-void read_special_tokens(FieldReader& fields, ModelConfig& config) {
+void read_special_tokens(Fields& fields, ModelConfig& config) {
   const int64_t last = int64_t{config.vocab} - 1;
   if (fields.find("bos_token_id") != nullptr)
     config.bos_id = static_cast<int32_t>(fields.integer("bos_token_id", 0, last));
@@ -43,7 +43,7 @@ void read_special_tokens(FieldReader& fields, ModelConfig& config) {
   if (eos != nullptr && eos->is_array()) {
     for (const json& id : *eos) {
       const json one = {{"eos_token_id", id}};
-      FieldReader element(one, "");
+      Fields element(one, "");
       config.eos_ids.push_back(static_cast<int32_t>(element.integer("eos_token_id", 0, last)));
       if (!element.status().ok())
         fields.refuse("eos_token_id", fmt::format("integers in [0, {}]", last));
@@ -55,7 +55,7 @@ void read_special_tokens(FieldReader& fields, ModelConfig& config) {
 
 }  // namespace
 
-void read_decoder(FieldReader& fields, const DecoderFields& usual, ModelConfig& config) {
+void read_decoder(Fields& fields, const DecoderFields& usual, ModelConfig& config) {
   const auto integer = [&](const char* name, int64_t max) {
     return static_cast<int>(fields.integer(name, 1, max));
   };

@@ -2,6 +2,7 @@
 // fields that it has.
 #pragma once
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "model/config.h"
 #include "model/rope_config.h"
@@ -20,20 +21,6 @@ struct DecoderFields {
 
 // Reads sizes, norms, rotation, embeddings and special tokens. Sets the number of layers. Refuses
 // every field that would change the computation in a way that is not supported.
-void read_decoder(FieldReader& fields, const DecoderFields& usual, ModelConfig& config);
-
-// These three read the windows of layers, once read_decoder has set the number of layers. A null
-// `sliding_window` means no window. An absent one means `absent` tokens, 0 for no window.
-//
-// Refuses any window.
-void refuse_window(FieldReader& fields, const ModelConfig& config);
-// Gives the window to every layer.
-void read_window(FieldReader& fields, int absent, ModelConfig& config);
-// Gives it to the layers that use_sliding_window, max_window_layers and layer_types name.
-void read_layer_windows(FieldReader& fields, int absent, ModelConfig& config);
-
-// Write what read_window and read_layer_windows read.
-void write_window(const ModelConfig& config, nlohmann::ordered_json& object);
-void write_layer_windows(const ModelConfig& config, nlohmann::ordered_json& object);
+void read_decoder(Fields& fields, const DecoderFields& usual, ModelConfig& config);
 
 }  // namespace pando::model

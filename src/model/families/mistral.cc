@@ -4,12 +4,13 @@
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
+#include "model/families/windows.h"
 #include "model/gguf_translator.h"
 
 namespace pando::model {
 namespace {
 
-void read(FieldReader& fields, ModelConfig& config) {
+void read(Fields& fields, ModelConfig& config) {
   read_decoder(fields, {}, config);
   read_window(fields, /*absent=*/4096, config);
 }

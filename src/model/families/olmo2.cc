@@ -3,6 +3,7 @@
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
+#include "model/families/windows.h"
 #include "model/gguf_translator.h"
 
 namespace pando::model {
@@ -10,7 +11,7 @@ namespace {
 
 void fix(ModelConfig& config) { config.qk_norm = QkNorm::kFullWidth; }
 
-void read(FieldReader& fields, ModelConfig& config) {
+void read(Fields& fields, ModelConfig& config) {
   read_decoder(fields, {.kv_heads_as_heads = true, .rms_eps = 1e-5, .attention_bias = true},
                config);
   refuse_window(fields, config);

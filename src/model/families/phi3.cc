@@ -5,6 +5,7 @@
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
+#include "model/families/windows.h"
 #include "model/gguf_translator.h"
 
 namespace pando::model {
@@ -13,7 +14,7 @@ namespace {
 // What the first files call longrope.
 constexpr std::array<std::string_view, 2> kLongRopeNames = {"su", "yarn"};
 
-void read(FieldReader& fields, ModelConfig& config) {
+void read(Fields& fields, ModelConfig& config) {
   read_decoder(fields,
                {.kv_heads_as_heads = true,
                 .rms_eps = 1e-5,

@@ -3,6 +3,7 @@
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
+#include "model/families/windows.h"
 #include "model/gguf_translator.h"
 
 namespace pando::model {
@@ -10,7 +11,7 @@ namespace {
 
 void fix(ModelConfig& config) { config.qk_norm = QkNorm::kPerHead; }
 
-void read(FieldReader& fields, ModelConfig& config) {
+void read(Fields& fields, ModelConfig& config) {
   read_decoder(fields, {.head_dim = 128, .attention_bias = true}, config);
   read_layer_windows(fields, /*absent=*/4096, config);
 }

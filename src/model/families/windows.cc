@@ -1,9 +1,8 @@
-// Sliding windows in a config.json (decoder_fields.h).
+#include "model/families/windows.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "model/families/decoder_fields.h"
 
 namespace pando::model {
 namespace {
@@ -12,7 +11,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 // Which layers slide by layer_types; empty where it is absent. `window`: 0 where none may.
-std::vector<bool> read_layer_types(FieldReader& fields, const ModelConfig& config, int window) {
+std::vector<bool> read_layer_types(Fields& fields, const ModelConfig& config, int window) {
   const json* types = fields.find("layer_types");
   if (types == nullptr) return {};
   std::vector<bool> slides;
@@ -27,8 +26,8 @@ std::vector<bool> read_layer_types(FieldReader& fields, const ModelConfig& confi
   return slides;
 }
 
-int read_tokens(FieldReader& fields, int absent) {
-  const int fallback = fields.has("sliding_window") ? 0 : absent;
+int read_tokens(Fields& fields, int absent) {
+  const int fallback = fields.contains("sliding_window") ? 0 : absent;
   return static_cast<int>(fields.integer("sliding_window", 1, kMaxPositions, fallback));
 }
 
@@ -40,7 +39,7 @@ int widest(const ModelConfig& config) {
 
 }  // namespace
 
-void refuse_window(FieldReader& fields, const ModelConfig& config) {
+void refuse_window(Fields& fields, const ModelConfig& config) {
   const char* family = config.family->name;
   if (fields.find("sliding_window") != nullptr)
     fields.refuse("sliding_window", fmt::format("null for {}", family), ErrorCode::kUnsupported);
@@ -50,7 +49,7 @@ void refuse_window(FieldReader& fields, const ModelConfig& config) {
   read_layer_types(fields, config, 0);
 }
 
-void read_window(FieldReader& fields, int absent, ModelConfig& config) {
+void read_window(Fields& fields, int absent, ModelConfig& config) {
   const int window = read_tokens(fields, absent);
   const std::vector<bool> slides = read_layer_types(fields, config, window);
   if (window > 0 && std::ranges::count(slides, false) > 0)
@@ -60,7 +59,7 @@ void read_window(FieldReader& fields, int absent, ModelConfig& config) {
   for (LayerConfig& layer : config.layers) layer.window = window;
 }
 
-void read_layer_windows(FieldReader& fields, int absent, ModelConfig& config) {
+void read_layer_windows(Fields& fields, int absent, ModelConfig& config) {
   const int window = fields.boolean("use_sliding_window", false) ? read_tokens(fields, absent) : 0;
   const std::vector<bool> slides = read_layer_types(fields, config, window);
   const int64_t first =

@@ -12,6 +12,7 @@
 #include "text/chat/jinja_json.h"
 #include "text/chat/jinja_text.h"
 #include "text/json_file.h"
+#include "text/utf8.h"
 
 namespace pando {
 namespace {

@@ -7,6 +7,7 @@
 #include "text/chat/jinja_parser.h"
 #include "text/chat/jinja_scope.h"
 #include "text/tokenizer.h"
+#include "text/utf8.h"
 
 namespace pando::jinja {
 

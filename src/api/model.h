@@ -1,0 +1,15 @@
+// A model for what the public options leave out.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "pando/model.h"
+
+namespace pando {
+
+// Model::load for timing: with all_rows.
+Result<std::shared_ptr<const Model>> load_for_timing(const std::filesystem::path& path,
+                                                     const ModelOptions& options);
+
+}  // namespace pando

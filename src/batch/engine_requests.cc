@@ -1,0 +1,29 @@
+#include "batch/engine_requests.h"
+
+#include <utility>
+
+#include "api/prompt.h"
+#include "engine/options.h"
+
+namespace pando {
+
+Result<std::vector<Request>> engine_requests(const Model& model, const EngineOptions& options,
+                                             const wire::Job& job, const wire::Question& question) {
+  Result<std::vector<Request>> requests = job.requests_of(model, question);
+  if (!requests) return requests;
+  for (Request& request : *requests) {
+    Result<std::vector<Token>> tokens = encode_prompt(model, request);
+    if (!tokens) return tokens.error();
+    request.tokens = std::move(*tokens);
+    if (Status status = check_request(request, model.info().vocab, options); !status)
+      return status.error();
+  }
+  return requests;
+}
+
+std::span<const Token> prompt_of(const wire::Question& question, const Request& request) {
+  const std::span<const Token> tokens = request.tokens;
+  return question.choices.empty() ? tokens : tokens.first(*request.prompt_logprobs_from);
+}
+
+}  // namespace pando

@@ -1,0 +1,207 @@
+#include "batch/input_table.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "base/json.h"
+#include "pando/request_options.h"
+
+namespace pando {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kPrompts[] = {"context", "question", "prompt"};
+constexpr std::string_view kTexts[] = {"id", "instruction", "template"};
+// Besides the options: JSON, and texts with | between them.
+constexpr std::string_view kValues[] = {"prompt_logprobs", "thinking"};
+constexpr std::string_view kLists[] = {"answer", "answers", "choices"};
+
+constexpr std::string_view kEmbedFields[] = {"id", "text", "instruction"};
+
+template <size_t N>
+bool is_one_of(const std::string_view (&names)[N], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+bool is_list_option(std::string_view name) {
+  const RequestOption* option = find_option(name, kInLine);
+  using Texts = std::vector<std::string> SamplingOptions::*;
+  return option != nullptr && std::holds_alternative<Texts>(option->member);
+}
+
+bool is_value(std::string_view name) {
+  return is_one_of(kValues, name) ||
+         (find_option(name, kInLine) != nullptr && !is_list_option(name));
+}
+
+Json texts_between_bars(const std::string& cell) {
+  Json texts = Json::array();
+  for (size_t at = 0; at <= cell.size();) {
+    const size_t end = std::min(cell.find('|', at), cell.size());
+    texts.push_back(cell.substr(at, end - at));
+    at = end + 1;
+  }
+  return texts;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> split_row(std::string_view row, char separator) {
+  std::vector<std::string> cells;
+  for (size_t at = 0;; ++at) {  // behind a separator
+    std::string& cell = cells.emplace_back();
+    if (at < row.size() && row[at] == '"') {
+      for (++at;; ++at) {
+        if (at == row.size())
+          return invalid_argument("cell {} starts with a quote that is never closed", cells.size());
+        if (row[at] == '"' && (++at == row.size() || row[at] != '"')) break;
+        cell += row[at];
+      }
+      if (at < row.size() && row[at] != separator)
+        return invalid_argument("cell {} continues after its closing quote, expected '{}'",
+                                cells.size(), separator);
+    } else {
+      for (; at < row.size() && row[at] != separator; ++at) {
+        if (row[at] == '"')
+          return invalid_argument(
+              "cell {} has a quote inside, expected the cell in quotes and the inner quote doubled",
+              cells.size());
+        cell += row[at];
+      }
+    }
+    if (at >= row.size()) return cells;
+  }
+}
+
+std::string written_cell(std::string_view text, char separator) {
+  const bool is_plain = text.find_first_of("\"\r\n") == std::string_view::npos &&
+                        text.find(separator) == std::string_view::npos;
+  if (is_plain) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) cell += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return cell + "\"";
+}
+
+bool InputTable::has(std::string_view name) const {
+  return std::find(names_.begin(), names_.end(), name) != names_.end();
+}
+
+Status InputTable::check_names() const {
+  const char* expected = nullptr;
+  if (task_ == BatchTask::kEmbed) {
+    if (!has("text")) expected = "'text'";
+  } else if (has("prompt") ? has("context") || has("question")
+                           : !has("context") || !has("question")) {
+    expected = "'context' and 'question', or 'prompt',";
+  }
+  if (expected == nullptr) return {};
+  const char* hint = "";
+  if (names_.size() == 1 && names_[0].find(';') != std::string::npos)
+    hint =
+        " (hint: the columns are separated by semicolons; write the table with commas, such as "
+        "pandas' to_csv(sep=','), or with tabs and --format tsv)";
+  else if (names_.size() == 1 && separator_ == ',' && names_[0].find('\t') != std::string::npos)
+    hint = " (hint: the columns are separated by tabs; use --format tsv)";
+  else if (task_ == BatchTask::kAnswer)
+    hint = " (hint: if they have other names, use --columns question=NAME,context=NAME)";
+  return invalid_argument("the columns are {}, expected {} among them{}", fmt::join(names_, ", "),
+                          expected, hint);
+}
+
+// All at once, so that two may change their names.
+Status InputTable::rename(const std::map<std::string, std::string>& renamed) {
+  const std::vector<std::string> before = names_;
+  for (const auto& [name, column] : renamed) {
+    const auto found = std::find(before.begin(), before.end(), column);
+    if (found == before.end())
+      return invalid_argument(
+          "--columns names the column '{}', which does not exist; the columns are {}", column,
+          fmt::join(before, ", "));
+    names_[static_cast<size_t>(found - before.begin())] = name;
+  }
+  return {};
+}
+
+std::vector<std::string> InputTable::options() const {
+  std::vector<std::string> taken;
+  for (const std::string& name : names_)
+    if (task_ != BatchTask::kEmbed && (is_value(name) || is_list_option(name)))
+      taken.push_back(name);
+  return taken;
+}
+
+std::vector<std::string> InputTable::others() const {
+  std::vector<std::string> others;
+  for (const std::string& name : names_)
+    if (task_ == BatchTask::kEmbed
+            ? !is_one_of(kEmbedFields, name)
+            : !is_one_of(kPrompts, name) && !is_one_of(kTexts, name) && !is_one_of(kLists, name) &&
+                  !is_value(name) && !is_list_option(name))
+      others.push_back(name);
+  return others;
+}
+
+Result<InputTable> InputTable::open(std::string_view first_row, char separator, BatchTask task,
+                                    const std::map<std::string, std::string>& renamed) {
+  if (task == BatchTask::kRerank || task == BatchTask::kScore)
+    return invalid_argument(
+        "the input is a table, expected JSON lines, because the fields are lists");
+  InputTable table;
+  table.separator_ = separator;
+  table.task_ = task;
+  Result<std::vector<std::string>> names = split_row(first_row, separator);
+  if (!names) return names.error();
+  table.names_ = std::move(*names);
+  if (Status status = table.rename(renamed); !status) return status.error();
+  for (size_t i = 0; i < table.names_.size(); ++i) {
+    const std::string& name = table.names_[i];
+    if (name.empty())
+      return invalid_argument("column {} has no name{}", i + 1,
+                              i == 0 ? " (hint: if it is an index, --columns id= reads it as the "
+                                       "id, and pandas' to_csv(index=False) leaves it out)"
+                                     : " (hint: name it with --columns NAME=)");
+    if (std::count(table.names_.begin(), table.names_.end(), name) > 1)
+      return invalid_argument("two columns are named '{}', expected different names", name);
+  }
+  if (Status status = table.check_names(); !status) return status.error();
+  return table;
+}
+
+Result<Json> InputTable::line(std::string_view row) const {
+  const Result<std::vector<std::string>> cells = split_row(row, separator_);
+  if (!cells) return cells.error();
+  if (cells->size() != names_.size())
+    return invalid_argument("the row has {} cells, expected {}, as many as the first row",
+                            cells->size(), names_.size());
+  Json line = Json::object(), metadata = Json::object();
+  for (size_t i = 0; i < names_.size(); ++i) {
+    const std::string &name = names_[i], &cell = (*cells)[i];
+    if (task_ == BatchTask::kEmbed) {
+      if (name == "text" || (!cell.empty() && is_one_of(kEmbedFields, name)))
+        line[name] = cell;
+      else if (!cell.empty())
+        metadata[name] = cell;
+    } else if (is_one_of(kPrompts, name)) {
+      line[name] = cell;
+    } else if (cell.empty()) {
+      continue;
+    } else if (is_one_of(kTexts, name)) {
+      line[name] = cell;
+    } else if (name == "answer") {
+      line["answers"] = {cell};
+    } else if (is_one_of(kLists, name) || is_list_option(name)) {
+      line[name] = texts_between_bars(cell);
+    } else if (is_value(name)) {
+      Result<Json> value = parse_json(cell);
+      if (!value) return invalid_argument("column '{}' is '{}', expected a JSON value", name, cell);
+      line[name] = std::move(*value);
+    } else {
+      metadata[name] = cell;
+    }
+  }
+  if (!metadata.empty()) line["metadata"] = std::move(metadata);
+  return line;
+}
+
+}  // namespace pando

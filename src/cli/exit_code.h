@@ -1,0 +1,20 @@
+// Exit codes of commands, and the message that goes with a failure.
+#pragma once
+
+#include <string>
+
+#include "pando/result.h"
+
+namespace pando::cli {
+
+// 0 all done, 1 failed (bad file, no memory, unwritable output, answers that --compare or verifying
+// found to differ), 2 wrong usage, 3 done, but some lines or questions were left out, 128 + n ended
+// by signal n.
+constexpr int kOk = 0, kFailed = 1, kUsage = 2, kIncomplete = 3;
+
+// "pando: MESSAGE" on stderr; returns kFailed.
+int report_error(const std::string& message);
+// The same, and kUsage for an option that can never work (kInvalidArgument).
+int refuse(const Error& error);
+
+}  // namespace pando::cli

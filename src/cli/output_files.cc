@@ -1,0 +1,82 @@
+#include "cli/output_files.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace pando::cli {
+
+namespace fs = std::filesystem;
+
+Status OutputFile::open(const std::string& path) {
+  path_ = path;
+  if (path_ == "-") return {};
+  file_.open(path_, std::ios::app);
+  if (file_.is_open()) return {};
+  return Error{ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+}
+
+bool OutputFile::is_regular() const {
+  std::error_code error;
+  return path_ != "-" && fs::is_regular_file(path_, error);
+}
+
+std::ostream& OutputFile::begin() {
+  if (path_ == "-") return std::cout;
+  std::error_code error;
+  if (fs::is_regular_file(path_, error)) fs::resize_file(path_, 0, error);
+  return file_;
+}
+
+NewFile::~NewFile() {
+  std::error_code error;
+  if (!unfinished_.empty()) fs::remove(unfinished_, error);
+}
+
+Status NewFile::open(const std::string& path) {
+  std::error_code error;
+  path_ = path == "-" ? "/dev/stdout" : path;
+  if (path != "-" && fs::is_regular_file(path, error)) path_ = fs::canonical(path, error).string();
+  if (path != "-" && (!fs::exists(path_, error) || fs::is_regular_file(path_, error)))
+    unfinished_ = path_ + ".new";
+  file_.open(unfinished_.empty() ? path_ : unfinished_);
+  if (file_.is_open()) return {};
+  unfinished_.clear();
+  return Error{ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+}
+
+Status NewFile::keep() {
+  std::error_code error;
+  file_.close();
+  if (file_ && !unfinished_.empty()) fs::rename(unfinished_, path_, error);
+  if (!file_ || error) return Error{ErrorCode::kIo, fmt::format("cannot write '{}'", path_)};
+  unfinished_.clear();
+  return {};
+}
+
+bool reader_is_gone() {
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
+void end_as_by_sigpipe() {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+  std::_Exit(128 + SIGPIPE);  // where it is blocked
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;  // of what is not there
+  if (a.empty() || b.empty() || a == "-" || b == "-") return false;
+  if (fs::is_regular_file(a, error)) return fs::equivalent(a, b, error);
+  if (fs::exists(a, error)) return false;
+  return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
+}
+
+}  // namespace pando::cli

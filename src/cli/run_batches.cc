@@ -1,0 +1,305 @@
+#include "cli/run_batches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "cli/comparison.h"
+#include "cli/dry_run.h"
+#include "cli/exit_code.h"
+#include "cli/first_answers.h"
+#include "cli/grouped_messages.h"
+#include "cli/output_files.h"
+#include "cli/print_stderr.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/run_answers.h"
+#include "cli/run_settings.h"
+#include "cli/stop_signal.h"
+#include "cli/task_nouns.h"
+#include "cli/verify_answers.h"
+#include "pando/file_input.h"
+#include "pando/sharing.h"
+
+namespace pando::cli {
+namespace {
+
+constexpr double kLeastTimed = 1;  // seconds
+
+class BatchRun {
+ public:
+  explicit BatchRun(const RunOptions& options) : o_(options) {}
+
+  int operator()() {
+    if (Status status = settle(o_); !status) return usage(status.error().message);
+    FileInput input;
+    if (Status status = input.open(o_.input); !status) return report_error(status.error().message);
+    if ((!o_.compare.empty() || o_.verify > 0) && !input.is_regular())
+      return usage(fmt::format("{} reads the input twice, expected a file for --input, not a pipe",
+                               o_.compare.empty() ? "verifying" : "--compare"));
+    if (same_file(o_.input, o_.output) || same_file(o_.input, o_.report))
+      return usage(
+          fmt::format("'{}' is the input, expected a different file to write to", o_.input));
+    const bool exact =
+        is_exact(o_.model.engine.sharing) && (o_.compare.empty() || is_exact(o_.compare));
+    if (!o_.compare.empty()) comparison_.emplace(o_.batch.task, exact);
+    if (o_.verify > 0 && !exact)
+      return usage(
+          fmt::format("verifying compares every bit, but sharing '{}' does not keep every bit",
+                      o_.model.engine.sharing));
+    OutputFile output, report;
+    if (Status status = output.open(o_.output); !status)
+      return report_error(status.error().message);
+    if (Status status = may_write(o_, output); !status) return report_error(status.error().message);
+    if (!o_.report.empty()) {
+      if (Status status = may_hold_report(o_.report); !status)
+        return report_error(status.error().message);
+      if (Status status = report.open(o_.report); !status)
+        return report_error(status.error().message);
+      if (same_file(o_.output, o_.report))
+        return usage(
+            fmt::format("'{}' is the output, expected a different file for the report", o_.report));
+    }
+    if (Status status = take_generation_config(o_); !status)
+      return report_error(status.error().message);
+    Result<std::shared_ptr<const Model>> model = load_model(o_.model, o_.quiet);
+    if (!model) return refuse(model.error());
+    if (Status status = prepare_task(**model); !status) return usage(status.error().message);
+
+    RunRecord first{o_.model.engine.sharing, {}}, second{o_.compare, {}};
+    const int code = run(*model, first, input, &output, o_.quiet);
+    if (runs_.empty()) return code;
+    if (!o_.compare.empty() && !first.summary.stopped) {
+      FileInput again;
+      if (Status status = again.open(o_.input); !status)
+        return report_error(status.error().message);
+      const int second_code = run(*model, second, again, nullptr, true);
+      if (runs_.size() == 1) return second_code;
+    }
+    print_summary(first, second);
+    if (!o_.report.empty() && !(report.begin() << last_report_ << '\n').flush())
+      return report_error(fmt::format("cannot write report '{}'", o_.report));
+    if (runs_.front().summary.stopped || runs_.back().summary.stopped) return stopped(first);
+    if (comparison_ && exact && comparison_->n_different() > 0)
+      return report_error(
+          fmt::format("{} of {} and {} differ", nouns_.compared, first.sharing, second.sharing));
+    if (comparison_ && exact && comparison_->n_alone() > 0)
+      return report_error(fmt::format("{} and {} did not answer the same questions", first.sharing,
+                                      second.sharing));
+    return o_.verify > 0 ? verify_answers(o_, *model, hashes_, first.summary, code) : code;
+  }
+
+ private:
+  // What is wrong with the options for this model; fills in what they leave to its files.
+  Status prepare_task(const Model& model) {
+    if (o_.batch.task == BatchTask::kEmbed) {
+      const EmbedOptions asked = o_.batch.embed;
+      Result<EmbedOptions> embed = embed_options_for(model, asked);
+      if (!embed) return embed.error();
+      o_.batch.embed = std::move(*embed);
+      const EmbedOptions& e = o_.batch.embed;
+      const bool files_decide = (asked.pooling == Pooling::kNone && e.pooling == Pooling::kMean) ||
+                                (!asked.normalise && !e.normalise.value_or(true)) ||
+                                (!asked.prompt && !e.prompt.value_or("").empty());
+      if (files_decide && !o_.quiet)
+        print_stderr(
+            "pando: settings from the model's files: {}, {}{}\n",
+            e.pooling == Pooling::kMean ? "the mean over a text's tokens" : "a text's last token",
+            e.normalise.value_or(true) ? "scaled to length 1" : "not scaled",
+            e.prompt.value_or("").empty()
+                ? ""
+                : fmt::format("; {} before each text", found_text(nlohmann::json(*e.prompt))));
+    }
+    if (o_.batch.task == BatchTask::kRerank)  // any pair shows whether yes and no are two answers
+      if (auto pair = rerank_requests(model, o_.batch.rerank, "a", "b"); !pair) return pair.error();
+    return {};
+  }
+
+  static int usage(const std::string& message) {
+    report_error(message);
+    return kUsage;
+  }
+
+  // An exit code. A run that came to an end, or was stopped, is in runs_.
+  int run(const std::shared_ptr<const Model>& model, RunRecord& record, FileInput& input,
+          OutputFile* output, bool quiet) {
+    EngineOptions options = engine_options(o_.model);
+    options.sharing = record.sharing;
+    Result<std::unique_ptr<Engine>> engine = Engine::open(model, options);
+    if (!engine) return refuse(engine.error());
+    const Result<Answers> answers = open_answers(o_, **engine, output);
+    if (!answers) return report_error(answers.error().message);
+    if (answers->sink == nullptr) return take_finished(*answers, record, **engine);
+
+    const bool is_second = !runs_.empty();
+    const StopSignal stop;
+    BatchOptions batch = o_.batch;
+    batch.stop = &stop.flag();
+    ProgressLine progress(quiet, nouns_.outputs);
+    EngineStats printed;
+    bool said_so = false;
+    batch.on_progress = [&](const BatchProgress& now) {
+      if (o_.verbose) print_memory(now.stats, printed, (*engine)->options().kv_memory);
+      if (now.stopping && now.answers_open > 0 && !std::exchange(said_so, true)) {
+        progress.clear();
+        print_stderr(
+            "pando: stopping after {} {} in progress are finished (hint: a second signal stops at "
+            "once)\n",
+            now.answers_open, nouns_.outputs);
+      }
+      progress.update(now);
+    };
+    GroupedMessages messages(
+        [&](const std::string& message) {
+          progress.clear();
+          print_stderr("pando: {}\n", message);
+        },
+        o_.verbose);
+    batch.on_problem = [&](const std::string& message) { messages.add(message); };
+    batch.on_answer = [&](const BatchAnswer& answer) {
+      if (comparison_) comparison_->add(is_second ? 1 : 0, answer);
+      if (!is_second && wants_hash(o_, answer.key, hashes_))
+        hashes_.emplace(answer.key, answer.completion.logits_hash);
+      if (o_.verbose) {
+        progress.clear();
+        const Completion& c = answer.completion;
+        print_stderr("{}: {} prompt tokens, {} of them shared; {} generated\n", answer.id,
+                     c.prompt_tokens, c.shared_tokens, c.tokens.size());
+      }
+      if (!quiet) first_answers_.add(answer);
+    };
+    std::istream stream(&input);
+    Result<BatchSummary> summary =
+        run_batch(**engine, stream, input.n_bytes(), *answers->sink, batch);
+    progress.clear();
+    messages.end();
+    if (!summary) {
+      if (o_.output == "-" && summary.error().code == ErrorCode::kIo && reader_is_gone())
+        end_as_by_sigpipe();
+      return report_error(summary.error().message);
+    }
+    if (o_.verbose) print_memory(summary->stats, printed, (*engine)->options().kv_memory);
+    record.summary = *summary;
+    signal_ = stop.signal();
+    options_ = (*engine)->options();
+    runs_.push_back(record);
+    last_report_ = report_json(runs_.front(), is_second ? &runs_.back() : nullptr, **engine, o_);
+    return summary->bad_lines + summary->failed > 0 ? kIncomplete : kOk;
+  }
+
+  // A run that is finished already: what it kept of its summary, for scores and report.
+  int take_finished(const Answers& answers, RunRecord& record, const Engine& engine) {
+    const int code = answers.n_left_out > 0 ? kIncomplete : kOk;
+    if (!answers.summary) {
+      if (!o_.report.empty() && !o_.quiet)
+        print_stderr(
+            "pando: no report is written, because the journal of the finished run has no "
+            "summary\n");
+      return code;
+    }
+    record.summary = *answers.summary;
+    was_finished_ = true;
+    options_ = engine.options();
+    runs_.push_back(record);
+    last_report_ = report_json(record, nullptr, engine, o_);
+    return code;
+  }
+
+  // What happened since it was printed last.
+  static void print_memory(const EngineStats& now, EngineStats& printed, size_t kv_memory) {
+    const uint64_t n_evicted = now.evicted_pages - printed.evicted_pages,
+                   n_preempted = now.preemptions - printed.preemptions;
+    const double megabytes = 1e-6 * static_cast<double>(kv_memory);
+    if (n_evicted > 0)
+      print_stderr(
+          "evicted: {} pages, the least recently used, because the memory for keys and values "
+          "({:.1f} MB) is full\n",
+          n_evicted, megabytes);
+    if (n_preempted > 0)
+      print_stderr(
+          "preempted: {} answers, the youngest, because older ones need the memory for keys and "
+          "values; they resume later (hint: a larger --kv-memory)\n",
+          n_preempted);
+    printed = now;
+  }
+
+  int stopped(const RunRecord& run) const {
+    const BatchSummary& s = run.summary;
+    std::error_code error;
+    const bool is_file = std::filesystem::is_regular_file(o_.output, error);
+    const char* hint = !is_file || o_.verify > 0 || !o_.compare.empty()
+                           ? ""
+                           : "; run the same command with --resume to continue";
+    print_stderr("pando: stopped after {}{}\n", counted(s.answers + s.earlier, nouns_.outputs),
+                 hint);
+    return 128 + signal_;
+  }
+
+  void print_summary(const RunRecord& first, const RunRecord& second) const {
+    if (o_.quiet) return;
+    for (const auto& [place, text] : first_answers_.texts()) print_stderr("{}\n", text);
+    if (!was_finished_) print_stderr("{}\n", footer(first, nouns_, options_));
+    const BatchSummary& s = first.summary;
+    print_stderr("{}", score_table(first));
+    if (s.group_by != o_.batch.group_by)
+      print_stderr("scores are grouped by {}, as in the finished run\n",
+                   s.group_by.empty() ? "no field" : "'" + s.group_by + "'");
+    else if (!o_.batch.group_by.empty() && s.scores.groups().empty())
+      print_stderr("no scored answer has '{}' in its metadata\n", o_.batch.group_by);
+    if (s.lines == 0) print_stderr("the input has no lines\n");
+    if (s.bad_lines + s.failed + s.skipped + s.cut > 0)
+      print_stderr("left out: {} bad lines, {} failed, {} too long; lines cut: {}\n", s.bad_lines,
+                   s.failed - s.too_long, s.skipped + s.too_long, s.cut);
+    if (s.too_long > 0 && o_.batch.too_long == TooLong::kError)
+      print_stderr(
+          "(hint: --too-long skip counts them as done; --too-long truncate-middle{} them fit)\n",
+          o_.batch.task == BatchTask::kAnswer ? " or split makes" : " makes");
+    if (!comparison_) return;
+    if (s.answers == 0 || s.stopped)
+      return print_stderr("nothing to compare: {}\n",
+                          s.stopped ? "stopped" : fmt::format("no {}", nouns_.outputs));
+    print_stderr("{}\n", footer(second, nouns_, options_));
+    const double fewer = computed(second) / computed(first);
+    print_stderr("{} over {}: {:.2f}x the {}/s, {:.2f}x {} computed tokens{}\n", first.sharing,
+                 second.sharing, second.summary.seconds / s.seconds, nouns_.inputs,
+                 fewer < 1 ? 1 / fewer : fewer, fewer < 1 ? "as many" : "fewer",
+                 std::min(s.seconds, second.summary.seconds) < kLeastTimed
+                     ? " (the run is too short to measure speed)"
+                     : "");
+    print_stderr("{}\n", comparison_->text());
+  }
+
+  static bool is_exact(const std::string& sharing) {
+    const Result<SharingInfo> info = sharing_info(sharing);
+    return info && info->exact;
+  }
+
+  static double computed(const RunRecord& run) {
+    return static_cast<double>(run.summary.stats.prefill_rows + run.summary.stats.decode_rows);
+  }
+
+  RunOptions o_;
+  TaskNouns nouns_ = nouns_of(o_.batch.task);
+  FirstAnswers shown_{o_.show, o_.batch.ordered};
+  std::optional<Comparison> comparison_;
+  Hashes hashes_;          // of the first run's logits, for verifying
+  int signal_ = 0;         // that stopped a run
+  EngineOptions options_;  // as the engine filled them in
+  std::vector<RunRecord> runs_;
+  std::string last_report_;
+  bool was_finished_ = false;  // by an earlier run
+};
+
+}  // namespace
+
+int run_batches(const RunOptions& options) {
+  return options.dry_run > 0 ? print_prompts(options) : BatchRun(options)();
+}
+
+}  // namespace pando::cli

@@ -1,0 +1,39 @@
+// Nouns for what a task works on and what it gives, in messages.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "pando/batch.h"
+
+namespace pando::cli {
+
+struct TaskNouns {
+  const char* inputs;    // what is asked
+  const char* outputs;   // what comes of it, one for each
+  const char* compared;  // what --compare compares of them
+};
+
+constexpr TaskNouns nouns_of(BatchTask task) {
+  switch (task) {
+    case BatchTask::kAnswer:
+      break;
+    case BatchTask::kEmbed:
+      return {"texts", "vectors", "vectors"};
+    case BatchTask::kRerank:
+      return {"documents", "scores", "scores"};
+    case BatchTask::kScore:
+      return {"lines", "scored lines", "likelihoods"};
+  }
+  return {"questions", "answers", "answers"};
+}
+
+// "1 answer", "2 answers".
+inline std::string counted(uint64_t n, std::string_view plural) {
+  return fmt::format("{} {}", n, n == 1 ? plural.substr(0, plural.size() - 1) : plural);
+}
+
+}  // namespace pando::cli

@@ -1,0 +1,73 @@
+// The connections that are open.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/post.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+
+namespace pando::serve {
+
+struct OpenConnection {
+  boost::asio::any_io_executor executor;
+  // Used on the executor; empty while nobody serves it.
+  std::function<void()> on_drain, on_cut;
+};
+
+// Any thread.
+class ConnectionRegistry {
+ public:
+  // A connection is in the registry as long as this exists.
+  class Registration {
+   public:
+    Registration(ConnectionRegistry* registry, std::shared_ptr<OpenConnection> connection)
+        : registry_(registry), connection_(std::move(connection)) {}
+    Registration(Registration&&) noexcept = default;
+    Registration& operator=(Registration&&) = delete;
+    ~Registration() {
+      if (connection_) registry_->remove(connection_);
+    }
+    OpenConnection& connection() const { return *connection_; }
+
+   private:
+    ConnectionRegistry* registry_;
+    std::shared_ptr<OpenConnection> connection_;
+  };
+  Registration add(boost::asio::any_io_executor executor) {
+    auto connection = std::make_shared<OpenConnection>();
+    connection->executor = std::move(executor);
+    const std::lock_guard lock(mutex_);
+    connections_.insert(connection);
+    return {this, connection};
+  }
+  // Tells each to close once its request is answered.
+  void drain() { notify(&OpenConnection::on_drain); }
+  // Tells each to close now.
+  void cut() { notify(&OpenConnection::on_cut); }
+  size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return connections_.size();
+  }
+
+ private:
+  void remove(const std::shared_ptr<OpenConnection>& connection) {
+    const std::lock_guard lock(mutex_);
+    connections_.erase(connection);
+  }
+  void notify(std::function<void()> OpenConnection::*callback) {
+    const std::lock_guard lock(mutex_);
+    for (const std::shared_ptr<OpenConnection>& connection : connections_)
+      boost::asio::post(connection->executor, [connection, callback] {
+        if (const auto& call = (*connection).*callback) call();
+      });
+  }
+
+  mutable std::mutex mutex_;
+  std::set<std::shared_ptr<OpenConnection>> connections_;
+};
+
+}  // namespace pando::serve

@@ -1,0 +1,42 @@
+// Questions about a context, and prompts, in Pando's own form: that of lines, of bodies of
+// /v1/answers and of the options of the C functions.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wire/job.h"
+
+namespace pando::wire {
+
+// Where its fields stand.
+struct QuestionSource {
+  const nlohmann::json& json;  // an object
+  // That it was read from, for the order of keys; empty: by name.
+  std::string_view text = {};
+  const char* name = "line";                            // what messages call it
+  std::span<const std::string_view> other_fields = {};  // that others read
+};
+
+// What is asked, where it stands beside the fields: questions about a context, a prompt, or tokens.
+struct QuestionInput {
+  std::optional<std::string> context;
+  std::vector<std::string> questions = {};
+  std::optional<std::string> prompt = {};
+  std::vector<Token> tokens = {};
+};
+
+// kInvalidArgument for a field that is not of this form.
+Status check_question_fields(const QuestionSource& source);
+
+// Adds the questions to a job whose id and default options are set. kInvalidArgument names field,
+// found and expected.
+Status read_questions(const QuestionSource& source, Job& job);
+// The same where the source has options alone.
+Status read_options(const QuestionSource& source, QuestionInput given, Job& job);
+
+}  // namespace pando::wire

@@ -1,0 +1,202 @@
+// Tables: rows, cells, columns.
+#include "batch/input_table.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "batch/record_scanner.h"
+#include "engine/tiny_engine.h"
+
+namespace pando::testing {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+Cells cells(std::string_view row, char separator = ',') {
+  Result<Cells> split = split_row(row, separator);
+  return split ? *split : Cells{std::string("refused: ") + split.error().message};
+}
+
+TEST(InputTable, Cells) {
+  EXPECT_EQ(cells("a,b,c"), (Cells{"a", "b", "c"}));
+  EXPECT_EQ(cells(""), (Cells{""}));
+  EXPECT_EQ(cells(",a,"), (Cells{"", "a", ""}));
+  EXPECT_EQ(cells(R"("a, ""b""",c)"), (Cells{R"(a, "b")", "c"}));
+  EXPECT_EQ(cells("\"two\nlines\",\"\""), (Cells{"two\nlines", ""}));
+  EXPECT_EQ(cells("a,b\tc", '\t'), (Cells{"a,b", "c"}));
+  EXPECT_EQ(cells("a,\"b"), (Cells{"refused: cell 2 starts with a quote that is never closed"}));
+  EXPECT_EQ(cells("\"a\"b,c"),
+            (Cells{"refused: cell 1 continues after its closing quote, expected ','"}));
+  EXPECT_EQ(cells("a\"b"), (Cells{"refused: cell 1 has a quote inside, expected the cell in quotes "
+                                  "and the inner quote doubled"}));
+}
+
+TEST(InputTable, NamesOfColumns) {
+  const auto refused = [](std::string_view row) {
+    const Result<InputTable> table = InputTable::open(row, ',');
+    return table ? std::string("taken") : table.error().message;
+  };
+  EXPECT_EQ(refused("context,question"), "taken");
+  EXPECT_EQ(refused("id,prompt,anything"), "taken");
+  EXPECT_EQ(refused("prompt,prompt"), "two columns are named 'prompt', expected different names");
+  EXPECT_EQ(refused("prompt,"), "column 2 has no name (hint: name it with --columns NAME=)");
+  EXPECT_NE(refused("prompt,context"), "taken");
+  EXPECT_EQ(refused("id,text"),
+            "the columns are id, text, expected 'context' and 'question', or 'prompt', among them "
+            "(hint: if they have other names, use --columns question=NAME,context=NAME)");
+}
+
+TEST(InputTable, OfTextsToEmbed) {
+  const Result<InputTable> table =
+      InputTable::open("id,text,instruction,prompt", ',', BatchTask::kEmbed);
+  ASSERT_TRUE(table.ok()) << table.error().message;
+  EXPECT_EQ(*table->line("7,T,I,p"),
+            nlohmann::json::parse(R"({"id": "7", "text": "T", "instruction": "I",
+                "metadata": {"prompt": "p"}})"));
+  EXPECT_EQ(*table->line(",T,,"), nlohmann::json::parse(R"({"text": "T"})"));
+  EXPECT_EQ(InputTable::open("id,prompt", ',', BatchTask::kEmbed).error().message,
+            "the columns are id, prompt, expected 'text' among them");
+  for (const BatchTask task : {BatchTask::kRerank, BatchTask::kScore})
+    EXPECT_FALSE(InputTable::open("id,prompt", ',', task).ok());
+}
+
+TEST(InputTable, RowsAreLines) {
+  const Result<InputTable> table =
+      InputTable::open("id,context,question,answers,choices,max_tokens,temperature,source", ',');
+  ASSERT_TRUE(table.ok());
+  EXPECT_EQ(*table->line("7,C,Q,yes|Yes,yes|no,5,0.5,web"),
+            nlohmann::json::parse(R"({"id": "7", "context": "C", "question": "Q",
+                "answers": ["yes", "Yes"], "choices": ["yes", "no"], "max_tokens": 5,
+                "temperature": 0.5, "metadata": {"source": "web"}})"));
+  EXPECT_EQ(*table->line(",,Q,,,,,"), nlohmann::json::parse(R"({"context": "", "question": "Q"})"));
+  EXPECT_EQ(table->line("7,C").error().message,
+            "the row has 2 cells, expected 8, as many as the first row");
+  EXPECT_EQ(table->line(",,Q,,,many,,").error().message,
+            "column 'max_tokens' is 'many', expected a JSON value");
+}
+
+// Why an input has no records; empty where it has some.
+std::string not_lines(const std::string& input, BatchTask task = BatchTask::kAnswer,
+                      InputFormat format = InputFormat::kJsonLines) {
+  std::istringstream in(input);
+  RecordScanner scanner(in, format, task);
+  return scanner.next() ? std::string() : scanner.failure();
+}
+
+TEST(RecordScanner, PackedFilesAreNamed) {
+  EXPECT_EQ(not_lines("\x1f\x8b\x08\x01\n\x02\x03"),
+            "the input is a gzip file (hint: pipe it through gunzip -c), expected JSON lines");
+  EXPECT_EQ(not_lines("\x1f\x8b\x08 \"", BatchTask::kEmbed, InputFormat::kCsv),
+            "the input is a gzip file (hint: pipe it through gunzip -c), expected a table");
+  EXPECT_EQ(not_lines("PAR1"), "the input is a Parquet file, expected JSON lines");
+}
+
+TEST(RecordScanner, OtherKindsOfInputAreTold) {
+  EXPECT_EQ(not_lines("Once upon a time there was nobody at all who\nsaid so.\n"),
+            "the input is text: its first line is 'Once upon a time there was nobody at all...', "
+            "expected JSON lines such as {\"prompt\": \"...\"} or {\"context\": \"...\", "
+            "\"questions\": [\"...\"]}");
+  EXPECT_EQ(not_lines("id,text\n1,one\n", BatchTask::kEmbed),
+            "the input is text: its first line is 'id,text' (hint: --format csv or tsv), expected "
+            "JSON lines such as {\"text\": \"...\"}");
+  EXPECT_EQ(not_lines("{\n  \"prompt\": \"p\"\n}\n").substr(0, 31),
+            "it is JSON over several lines (");
+}
+
+// What some lines are tells nothing about the others.
+TEST(RecordScanner, BadLinesAmongGoodOnesAreLines) {
+  for (const char* input : {"text\n{\"prompt\": 1}\n", "null\n", "{\"prompt\n{\"prompt\n",
+                            " {\"a\": 1} \ntext\ntext\n"}) {
+    std::istringstream in(input);
+    RecordScanner scanner(in, InputFormat::kJsonLines);
+    int64_t n = 0;
+    for (; const auto record = scanner.next(); ++n)
+      EXPECT_EQ(record->line, static_cast<uint64_t>(n + 1)) << input;
+    EXPECT_EQ(n, std::count(input, input + std::string_view(input).size(), '\n')) << input;
+    EXPECT_EQ(scanner.failure(), "");
+  }
+}
+
+TEST(RecordScanner, MarksEndsAndQuotes) {
+  std::istringstream in("\xef\xbb\xbfone\r\n\r\n  \n\"two\r\nthree\"\nfour");
+  RecordScanner scanner(in, InputFormat::kCsv);
+  const auto first = scanner.next(), second = scanner.next(), third = scanner.next();
+  ASSERT_TRUE(first && second && third);
+  EXPECT_EQ(first->text, "one");
+  EXPECT_EQ(second->text, "\"two\nthree\"");
+  EXPECT_EQ(second->line, 4u);
+  EXPECT_EQ(third->text, "four");
+  EXPECT_EQ(third->line, 6u);
+  EXPECT_EQ(third->bytes_read, in.str().size());
+  EXPECT_FALSE(scanner.next());
+}
+
+// A line without an end, as of /dev/zero.
+TEST(RecordScanner, ALineThatFillsTheMemoryEndsTheInput) {
+  class Endless : public std::streambuf {
+    int_type underflow() override {
+      setg(block_.data(), block_.data(), block_.data() + block_.size());
+      return 'x';
+    }
+    std::string block_ = std::string(size_t{1} << 20, 'x');
+  } endless;
+  std::istream in(&endless);
+  RecordScanner scanner(in, InputFormat::kJsonLines);
+  EXPECT_FALSE(scanner.next());
+  EXPECT_EQ(scanner.failure(), "line 1 has more than 268435456 bytes");
+}
+
+TEST(RecordScanner, AQuoteInsideACellOpensNothing) {
+  std::istringstream in("1,a 5\" disk\n2,\"a \"\"b\nc\"\n3,\"\"\n4,x\n");
+  RecordScanner scanner(in, InputFormat::kCsv);
+  std::vector<std::string> texts;
+  while (const auto record = scanner.next()) texts.push_back(record->text);
+  EXPECT_EQ(texts, (std::vector<std::string>{"1,a 5\" disk", "2,\"a \"\"b\nc\"", "3,\"\"", "4,x"}));
+}
+
+TEST(TableBatch, RowsThatAreNotUtf8AreReportedAndTheRestRuns) {
+  std::istringstream in("id,prompt\ncaf\xe9,P\nb,Q\n");
+  std::ostringstream out;
+  BatchOptions options;
+  options.format = InputFormat::kCsv;
+  const auto summary = run_batch(*open_tiny(), in, 0, out, options);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->bad_lines, 1u);
+  EXPECT_EQ(summary->answers, 1u);
+}
+
+TEST(TableBatch, AnswersRows) {
+  std::istringstream in(
+      "id\tcontext\tquestion\tanswer\n"
+      "a\tA tree.\tWhich?\tyes\n"
+      "b\tA tree.\n"
+      "c\t\"A\ttree.\"\tWhich?\t\n");
+  std::ostringstream out;
+  std::vector<std::string> problems;
+  BatchOptions options;
+  options.format = InputFormat::kTsv;
+  options.ordered = true;
+  options.on_problem = [&](const std::string& message) { problems.push_back(message); };
+  const auto summary = run_batch(*open_tiny(), in, 0, out, options);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->lines, 3u);
+  EXPECT_EQ(summary->answers, 2u);
+  EXPECT_EQ(summary->scores.all().n, 1u);
+  EXPECT_EQ(problems, std::vector<std::string>{
+                          "line 3: the row has 2 cells, expected 4, as many as the first row"});
+  EXPECT_TRUE(out.str().starts_with("{\"id\":\"a\",\"text\":")) << out.str();
+}
+
+TEST(TableBatch, WithoutItsColumnsNothingIsAnswered) {
+  std::istringstream in("id,text\na,b\n");
+  std::ostringstream out;
+  BatchOptions options;
+  options.format = InputFormat::kCsv;
+  const auto summary = run_batch(*open_tiny(), in, 0, out, options);
+  ASSERT_FALSE(summary.ok());
+  EXPECT_EQ(summary.error().code, ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace pando::testing
