@@ -64,7 +64,7 @@ void add_asking(CLI::App& app, RunOptions& o) {
   add_answer_options(app, o.batch.defaults, o.model.engine.seed);
   app.add_flag("--generation-config", o.generation_config,
                "Use the model's generation_config.json for what no option sets")
-      ->group("Sampling (lines may say otherwise)");
+      ->group("Sampling (input lines can override)");
 }
 
 // The techniques of the laboratory only where it is there.

@@ -363,7 +363,7 @@ TEST_F(RunTest, Chat) {
   const std::string forced = unknown + "--input chat.jsonl --chat --chat-template ";
   EXPECT_EQ(pando(forced + "mine.jinja").code, kOk);
   EXPECT_EQ(pando(forced + "mine.jinja --date 2026-11-25").code, kOk);
-  EXPECT_TRUE(pando(forced + "mine.jinja --date today").says("expected a date as in 2026-11-25"));
+  EXPECT_TRUE(pando(forced + "mine.jinja --date today").says("expected a date such as 2026-11-25"));
   const Finished other = pando(forced + "other");
   EXPECT_EQ(other.code, kUsage) << other;
   EXPECT_TRUE(other.says("'other' is neither a file nor a chat template of the model")) << other;

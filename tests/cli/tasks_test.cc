@@ -266,7 +266,7 @@ TEST_F(TasksTest, ScoreOfContinuations) {
   write("none.jsonl", "{\"prompt\": \"The\", \"continuations\": []}\n{\"prompt\": \"The\"}\n");
   const Finished none = task("score", "--input none.jsonl");
   EXPECT_EQ(none.code, 3) << none;
-  EXPECT_TRUE(none.says("line 1: field 'continuations' is [], expected a list of one")) << none;
+  EXPECT_TRUE(none.says("line 1: field 'continuations' is [], expected a non-empty list")) << none;
   EXPECT_TRUE(none.says("line 2: the line has no 'continuations'")) << none;
 }
 
