@@ -12,14 +12,14 @@ import re
 import subprocess
 import sys
 
-EXIT_CODES = [("0", "all done"), ("1", "failed: a bad file, no memory, an output that cannot be written, answers that "
-              "--compare or verifying found to differ"), ("2", "wrong usage"),
+EXIT_CODES = [("0", "all done"), ("1", "failed: a bad file, not enough memory, an output that cannot be written, or answers that differ "
+              "under --compare or verifying"), ("2", "wrong usage"),
               ("3", "done, but some lines or questions were left out"),
-              ("130, 143", "stopped by Ctrl-C or SIGTERM: what was under way is finished, and --resume goes on")]
-ENVIRONMENT = [("HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME", "where models that are named by a hub id are looked for"),
-               ("PANDO_ISA", "portable, avx2, avx512, avx512bf16 or amx: no instruction set beyond this one is used; the answers are "
-                "the same"),
-               ("NO_COLOR", "nothing changes: the program writes no colours")]
+              ("130, 143", "stopped by Ctrl-C or SIGTERM: answers in progress are finished, and --resume continues the run")]
+ENVIRONMENT = [("HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME", "where to look for models that are named by a hub id"),
+               ("PANDO_ISA", "portable, avx2, avx512, avx512bf16 or amx: the fastest instruction set to use; the answers are the "
+                "same"),
+               ("NO_COLOR", "has no effect, because the program writes no colors")]
 
 
 def said(program, *arguments):

@@ -130,7 +130,7 @@ def c_text(text: str, what: str) -> bytes:
     if not isinstance(text, str):
         raise TypeError(f"{what} is of type {type(text).__name__}, expected a string")
     if "\0" in text:
-        raise ValueError(f"{what} has a NUL character in it, which C texts cannot hold")
+        raise ValueError(f"{what} contains a NUL character, expected none, because C strings end there")
     return text.encode()
 
 

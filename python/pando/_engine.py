@@ -75,7 +75,7 @@ def _json(options: Mapping[str, Any]) -> bytes:
             return value.item()
         if isinstance(value, np.ndarray):
             return value.tolist()
-        raise TypeError(f"an option is of type {type(value).__name__}, expected plain values")
+        raise TypeError(f"an option is of type {type(value).__name__}, expected a string, number, list or mapping")
 
     return json.dumps(options, default=plain).encode()
 
@@ -185,7 +185,7 @@ class Engine:
     ) -> list[Completion]:
         """One answer to each question, a text or a Question, in order. The first error ends the call."""
         if options.get("n", 1) != 1:
-            raise ValueError("n goes with complete() and stream(): there is one answer to each question here")
+            raise ValueError("n needs complete() or stream(): answer() gives one answer to each question")
         with self.stream(context, questions, **options) as stream:
             return [choices[0] for choices in stream._all(len(questions), completion_of)]
 
@@ -195,8 +195,8 @@ class Engine:
             raise TypeError(f"questions is of type {type(questions).__name__}, expected a list")
         if isinstance(context, (list, tuple)):
             raise TypeError(
-                "the context is a list, expected a string: questions are about one context, so ask about each "
-                "in a call of its own (what contexts begin with alike is computed once all the same)"
+                "the context is a list, expected a string (hint: ask about each context in a separate call; a "
+                "beginning that several contexts have in common is still computed once)"
             )
         if any(isinstance(question, Mapping) for question in questions):
             return self._ask_line(context, questions, options)
@@ -225,8 +225,8 @@ class Engine:
         if isinstance(prompt, Mapping) or any(isinstance(part, str) for part in prompt):
             raise TypeError(
                 f"the prompt is a {type(prompt).__name__}{'' if isinstance(prompt, Mapping) else ' of strings'}, "
-                "expected one prompt: a string, tokens, or a list of messages; for several prompts open a "
-                "stream_prompt() for each, which run together, and then read them"
+                "expected one prompt: a string, tokens, or a list of messages (hint: for several prompts, open one "
+                "stream_prompt() each before reading any of them; they run together)"
             )
         if len(prompt) > 0 and isinstance(prompt[0], Mapping):
             line = _json({**options, "messages": list(prompt)})

@@ -82,7 +82,7 @@ class Model:
     def encode(self, text: str, *, add_bos: bool = True) -> npt.NDArray[np.int32]:
         """Tokens [n] of a text; add_bos: with the beginning-of-sequence token where the model wants one."""
         if not isinstance(text, str):
-            raise TypeError(f"the text is of type {type(text).__name__}, expected a string: encode texts one by one")
+            raise TypeError(f"the text is of type {type(text).__name__}, expected a string (hint: encode texts one by one)")
         data, handle, n = text.encode(), self.handle(), ctypes.c_size_t(len(text) + 8)
         while True:
             tokens = np.empty(n.value, dtype=np.int32)

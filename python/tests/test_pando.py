@@ -63,7 +63,7 @@ def test_questions_with_choices_of_their_own(engine):
 
 
 def test_lists_of_contexts_and_prompts_are_refused_in_words(engine):
-    with pytest.raises(TypeError, match="the context is a list, expected a string: .* a call of its own"):
+    with pytest.raises(TypeError, match="the context is a list, expected a string .* a separate call"):
         engine.answer([CONTEXT, CONTEXT], QUESTIONS)
     with pytest.raises(TypeError, match="the prompt is a list of strings, expected one prompt"):
         engine.complete(["one", "two"])

@@ -67,8 +67,8 @@ class Engine::Impl {
   Status check(const Request& request) const {
     if (model_->parts().weights.has_no_head && request.pooling == Pooling::kNone)
       return unsupported(
-          "the model has no head: its files hold no lm_head.weight, and its configuration does not "
-          "tie the head to the embeddings (hint: it can only give embeddings)");
+          "the model cannot generate: its files have no lm_head.weight, and its configuration does "
+          "not tie the head to the embeddings (hint: it can still compute embeddings)");
     return loop_->check(request);
   }
 
@@ -238,7 +238,8 @@ Result<std::unique_ptr<Engine>> open_engine(std::shared_ptr<const Model> model,
                                             const LoopOptions& options) {
   const Model::Parts& parts = model->parts();
   if (parts.weights.layers.empty())
-    return invalid_argument("the model was loaded without its weights, which an engine needs");
+    return invalid_argument(
+        "the model was loaded without its weights, expected a model with weights for an engine");
   Result<std::unique_ptr<EngineLoop>> loop = open_loop(parts, options);
   if (!loop) return loop.error();
   return std::unique_ptr<Engine>(

@@ -74,7 +74,7 @@ Status make_random_model(const RandomModelOptions& options) {
     if (std::error_code failure; std::filesystem::is_regular_file(options.tokenizer, failure))
       return invalid_argument(
           "the tokenizer '{}' is a file, expected a directory with tokenizer.json, vocab.json and "
-          "merges.txt, or tokenizer.model (the one in a GGUF file cannot be copied)",
+          "merges.txt, or tokenizer.model (the tokenizer of a GGUF file cannot be copied)",
           options.tokenizer.string());
     Result<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::load(options.tokenizer);
     if (!tokenizer) return tokenizer.error();

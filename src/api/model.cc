@@ -72,7 +72,7 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
       tokenizer != nullptr
           ? ChatTemplate::load(own ? directory : options.tokenizer, *tokenizer,
                                options.chat_template)
-          : unsupported("the model directory has no tokenizer, which a chat template needs");
+          : unsupported("the model directory has no tokenizer, expected one for the chat template");
   if (!chat && !options.chat_template.empty()) return chat.error();
   auto parts =
       std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer), std::move(chat),
@@ -113,7 +113,7 @@ bool Model::has_tokenizer() const { return parts_->tokenizer != nullptr; }
 Result<std::vector<Token>> Model::encode(std::string_view text, bool add_bos) const {
   if (!has_tokenizer())
     return unsupported(
-        "the model directory has no tokenizer (hint: give tokens, or a tokenizer directory)");
+        "the model directory has no tokenizer (hint: pass token ids, or a tokenizer directory)");
   return parts_->tokenizer->encode(text, add_bos);
 }
 

@@ -64,7 +64,7 @@ Result<fs::path> with_files(const fs::path& directory) {
   std::string names;
   for (const fs::path& file : files)
     names += (names.empty() ? "" : ", ") + file.filename().string();
-  return invalid_argument("{}: holds several GGUF files, expected the name of one: {}",
+  return invalid_argument("{}: holds several GGUF files, expected the path of one of them: {}",
                           directory.string(), names);
 }
 
@@ -73,17 +73,17 @@ Result<fs::path> find_snapshot(const fs::path& repository, const std::string& na
   std::error_code failure;
   if (!fs::is_directory(repository, failure))
     return not_found(
-        "'{}' is neither a path nor in the hub's cache: no {} (hint: nothing is fetched here; "
-        "the hub's own tools do that)",
+        "'{}' is neither a path nor in the local hub cache: {} does not exist (hint: Pando "
+        "downloads nothing; download the model with the hub's own tools)",
         name, repository.string());
   std::ifstream file;
   if (fs::is_regular_file(ref, failure)) file.open(ref);
   std::string revision;
   if (!(file >> revision) || !is_id_part(revision))
-    return bad_file("{}: names no snapshot of '{}'", ref.string(), name);
+    return bad_file("{}: does not name a snapshot of '{}'", ref.string(), name);
   const fs::path snapshot = repository / "snapshots" / revision;
   if (!fs::is_directory(snapshot, failure))
-    return not_found("{}: no such directory, named by {}", snapshot.string(), ref.string());
+    return not_found("{}: does not exist, but {} names it", snapshot.string(), ref.string());
   return snapshot;
 }
 
@@ -158,7 +158,7 @@ Result<GenerationConfig> read_generation_config(const fs::path& model) {
     const nlohmann::json list = eos->is_array() ? *eos : nlohmann::json::array({*eos});
     for (const nlohmann::json& id : list) {
       if (!id.is_number_unsigned() || id.get<uint64_t>() > static_cast<uint64_t>(kMost)) {
-        fields.refuse("eos_token_id", "a token, or an array of tokens");
+        fields.refuse("eos_token_id", "a token id, or an array of token ids");
         break;
       }
       config.eos.push_back(id.get<Token>());

@@ -36,8 +36,9 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
   if (Status status = exec::CpuExecutor::check_memory(shape, engine.kv_memory); !status)
     return status.error();
   if (engine.kv_type == KvType::kInt8 && !technique.takes_int8)
-    return invalid_argument("sharing '{}' with keys and values in int8, expected f32, f16 or bf16",
-                            engine.sharing);
+    return invalid_argument(
+        "sharing '{}' cannot use keys and values in int8, expected f32, f16 or bf16",
+        engine.sharing);
   Result<std::string> isa = exec::CpuExecutor::isa_name(engine.isa);
   if (!isa) return isa.error();
   engine.isa = cpu.isa = std::move(*isa);
@@ -46,8 +47,8 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
   if (!timing) return timing.error();
   if (*timing != nullptr && technique.batcher != nullptr)
     return invalid_argument(
-        "sharing '{}' takes whole prompts in batches of its own, expected policy "
-        "fcfs and no step_budget",
+        "sharing '{}' forms its own batches of whole prompts, expected policy fcfs and no "
+        "step_budget",
         engine.sharing);
   parts.timing = std::move(*timing);
   parts.planner = std::move(technique.planner);

@@ -47,7 +47,8 @@ Result<std::string> name_of(const Model& model, const EngineOptions& options) {
 Status check_options(const Model& model, EngineOptions options) {
   const model::Weights& weights = model.parts().weights;
   if (weights.layers.empty())
-    return invalid_argument("the model was loaded without its weights, expected them");
+    return invalid_argument(
+        "the model was loaded without its weights, expected a model with weights");
   options.policy = "fcfs";  // which needs no costs
   options.step_budget = 0;
   const auto loop = open_loop(weights, {.engine = options});
@@ -103,17 +104,18 @@ bool MeasuredSteps::good() const {
 bool MeasuredSteps::disturbed() const { return repeat_noise > 0.25 || n_repeats < kFewestRepeats; }
 
 std::string MeasuredSteps::in_words() const {
-  return fmt::format("{} step{} predicted with a median error of {:.1f}%; {}", n_steps,
+  return fmt::format("measured {} step{}, predicted with a median error of {:.1f}%; {}", n_steps,
                      n_steps == 1 ? "" : "s", 100 * median_error,
                      n_repeats == 0
-                         ? "none was repeated"
-                         : fmt::format("repeated ones differ by {:.1f}%", 100 * repeat_noise));
+                         ? "none was measured twice"
+                         : fmt::format("equal steps differ by {:.1f}%", 100 * repeat_noise));
 }
 
 Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& options,
                                     double seconds) {
   if (model.parts().weights.layers.empty())
-    return invalid_argument("the model was loaded without its weights, expected them");
+    return invalid_argument(
+        "the model was loaded without its weights, expected a model with weights");
   try {
     const OpenLoop open = [&](LoopOptions of_loop) {
       of_loop.all_rows |= model.parts().all_rows;
@@ -121,7 +123,7 @@ Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& opt
     };
     return measure_steps(open, options, seconds);
   } catch (const std::bad_alloc&) {
-    return make_error(ErrorCode::kUnavailable, "not enough memory to measure how long steps take");
+    return make_error(ErrorCode::kUnavailable, "not enough memory to measure step times");
   }
 }
 

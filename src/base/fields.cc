@@ -105,14 +105,13 @@ void Fields::number(const char* name, double& out) {
 void Fields::integer(const char* name, int& out) {
   read(name, "an integer", is_whole, [&](const Json& value) {
     const double wide = value.get<double>();
-    if (wide < -2147483648.0 || wide > 2147483647.0)
-      return fail(name, value, "an integer of 32 bits");
+    if (wide < -2147483648.0 || wide > 2147483647.0) return fail(name, value, "a 32-bit integer");
     out = static_cast<int>(wide);
   });
 }
 
 void Fields::seed(const char* name, std::optional<uint64_t>& out) {
-  read(name, "an integer of 64 bits", is_whole, [&](const Json& value) {
+  read(name, "a 64-bit integer", is_whole, [&](const Json& value) {
     // -1 is 2^64 - 1
     out = value.is_number_float() ? static_cast<uint64_t>(static_cast<int64_t>(value.get<double>()))
                                   : value.get<uint64_t>();
@@ -154,7 +153,7 @@ void Fields::tokens_of(const char* place, const Json& list, std::vector<Token>& 
 }
 
 void Fields::biases(const char* name, std::map<Token, double>& out) {
-  constexpr const char* kExpected = "an object of token ids and numbers";
+  constexpr const char* kExpected = "an object that maps token ids to numbers";
   read(name, kExpected, std::mem_fn(&Json::is_object), [&](const Json& object) {
     out.clear();
     for (const auto& [key, bias] : object.items()) {

@@ -117,7 +117,7 @@ void GgufParser::value() {
   } else {
     skip(gguf_size(type), key);
   }
-  if (ok() && !gguf_.values_.emplace(key, value).second) fail(bad_file("'{}' is there twice", key));
+  if (ok() && !gguf_.values_.emplace(key, value).second) fail(bad_file("'{}' appears twice", key));
 }
 
 void GgufParser::array(std::string_view key, GgufFile::Value* value) {
@@ -131,7 +131,7 @@ void GgufParser::array(std::string_view key, GgufFile::Value* value) {
   }
   value->element = static_cast<GgufType>(code);
   if (value->element == GgufType::kArray) {
-    return fail(unsupported("'{}' is an array of arrays, expected one of single values", key));
+    return fail(unsupported("'{}' is an array of arrays, expected an array of single values", key));
   }
   // Each element takes at least its size, a string its length.
   const uint64_t least = std::max<uint64_t>(gguf_size(value->element), 1);
@@ -173,7 +173,7 @@ void GgufParser::tensor() {
   tensor.offset = number<uint64_t>("the description of a tensor");
   if (!ok()) return;
   if (!gguf_.tensor_index_.emplace(tensor.name, gguf_.tensors_.size()).second) {
-    return fail(bad_file("tensor '{}' is there twice", tensor.name));
+    return fail(bad_file("tensor '{}' appears twice", tensor.name));
   }
   gguf_.tensors_.push_back(std::move(tensor));
 }
@@ -188,8 +188,10 @@ void GgufParser::shape(GgufTensor* tensor) {
   for (uint32_t i = 0; ok() && i < n_dimensions; ++i) {
     const auto size = number<int64_t>("the description of a tensor");
     if (ok() && (size < 1 || size > INT64_MAX / n_elements)) {
-      return fail(bad_file("tensor '{}' has a dimension of {}, expected from 1 and no overflow",
-                           tensor->name, size));
+      return fail(
+          bad_file("tensor '{}' has a dimension of {}, expected at least 1 and a total that does "
+                   "not overflow",
+                   tensor->name, size));
     }
     n_elements *= size;
     tensor->shape.push_back(size);

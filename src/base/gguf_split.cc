@@ -86,7 +86,7 @@ Status GgufFile::add_parts() {
     const auto its_count = part->integer(kCount), its_number = part->integer(kNumber);
     if (!its_count || *its_count != *count || !its_number || *its_number != static_cast<int64_t>(i))
       return bad_file(
-          "{}: is part {} of {} by its name, expected the same from its keys '{}' and '{}'",
+          "{}: is part {} of {} by its name, expected the same numbers in its keys '{}' and '{}'",
           paths[i].string(), i + 1, paths.size(), kNumber, kCount);
     if (Status status = add_tensors(std::move(*part)); !status) return status;
   }
@@ -103,7 +103,7 @@ Status GgufFile::add_tensors(GgufFile part) {
   for (GgufTensor& tensor : part.tensors_) {
     tensor.file = static_cast<uint32_t>(parts_.size());
     if (!tensor_index_.emplace(tensor.name, tensors_.size()).second)
-      return bad_file("{}: tensor '{}' is in another part too, expected it in one part",
+      return bad_file("{}: tensor '{}' is also in another part, expected it in only one part",
                       parts_.back().path().string(), tensor.name);
     tensors_.push_back(std::move(tensor));
   }

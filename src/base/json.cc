@@ -108,7 +108,7 @@ class JsonBuilder {
     auto& object = in.container->template get_ref<typename Json::object_t&>();
     const auto added = add_member(object, key, in.keys);
     if (added == nullptr) {
-      error_ = bad_file("'{}' is there twice{}, expected once", cut_short(key), place());
+      error_ = bad_file("'{}' appears twice{}, expected once", cut_short(key), place());
       return false;
     }
     in.key = &added->first;

@@ -126,7 +126,8 @@ struct AnswerFile::State {
     if (finished) {
       if (finished->n_bytes == *size) return {};
       return bad_file(
-          "'{}' has {} bytes, expected the {} of a run that is finished; delete '{}' to begin anew",
+          "'{}' has {} bytes, expected {} as written by the finished run (hint: delete '{}' to "
+          "start over)",
           path.string(), *size, finished->n_bytes, journal_path.string());
     }
     if (cut) {
@@ -162,7 +163,7 @@ Status AnswerFile::expect_empty(const fs::path& path) {
     found = fmt::format("{} {}", n_lines, is_of_run ? "answers" : "lines");
   }
   return invalid_argument("'{}' holds {} {}, expected an empty file", path.string(), found,
-                          is_of_run ? "of an earlier run" : "and has no journal");
+                          is_of_run ? "of an earlier run" : "without a journal");
 }
 
 Result<std::unique_ptr<AnswerFile>> AnswerFile::create(const fs::path& path,
@@ -187,7 +188,7 @@ Result<std::unique_ptr<AnswerFile>> AnswerFile::resume(const fs::path& path,
     const Result<uint64_t> size = state.answers.size();
     if (!size) return size.error();
     if (*size > 0)
-      return bad_file("'{}' has no journal '{}' beside it: it cannot be resumed", path.string(),
+      return bad_file("'{}' cannot be resumed: its journal '{}' is missing", path.string(),
                       state.journal_path.string());
     state.header = journal_header(file->created_, settings);
     if (Status status = state.start(); !status) return status.error();
@@ -197,7 +198,7 @@ Result<std::unique_ptr<AnswerFile>> AnswerFile::resume(const fs::path& path,
   const Result<Journal> now = parse_journal(journal_header(0, settings), "settings");
   if (!now) return now.error();
   if (const std::string text = differences((*found)->settings, now->settings); !text.empty())
-    return invalid_argument("'{}' is of a run with other settings: {}", path.string(), text);
+    return invalid_argument("'{}' comes from a run with other settings: {}", path.string(), text);
   file->created_ = (*found)->created;
   state.header = journal_header(file->created_, settings);
   if (Status status = state.go_on(std::move(**found)); !status) return status.error();
@@ -285,7 +286,7 @@ Result<std::string> AnswerFile::read(const AnswerRecord& found) const {
     state_->unpacked = record.begin;
   }
   if (record.in_member->end > state_->unpacked_text.size())
-    return bad_file("'{}' has a member of {} bytes, expected {} as the journal says",
+    return bad_file("'{}' has a gzip member of {} bytes, but the journal says {}",
                     state_->path.string(), state_->unpacked_text.size(), record.in_member->end);
   return state_->unpacked_text.substr(record.in_member->begin,
                                       record.in_member->end - record.in_member->begin);

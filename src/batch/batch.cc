@@ -94,7 +94,8 @@ class Runner {
     if (summary_.stopped) return {};
     if (results_.n_earlier() < output_.n_records())
       return invalid_argument(
-          "the input ends before {} questions that were answered before; expected the same input",
+          "the input ends before {} questions that have answers already, expected the same input "
+          "as before",
           output_.n_records() - results_.n_earlier());
     return output_.finish(summary_.bad_lines + summary_.failed, finished_summary(summary_));
   }
@@ -181,8 +182,8 @@ class Runner {
       if (const AnswerRecord* found = output_.find(open->number, i)) {
         if (found->input_hash != open->hash)
           return invalid_argument(
-              "{0} {1} of the input is not the {0} that was answered before; expected the same "
-              "input",
+              "{0} {1} of the input differs from the {0} that was answered before, expected the "
+              "same input",
               input.place(), open->number);
         if (Status status = results_.take_earlier(*record, *found); !status) return status;
         continue;

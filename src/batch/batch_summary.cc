@@ -34,7 +34,7 @@ std::string finished_summary(const BatchSummary& summary) {
 Result<BatchSummary> read_finished_summary(const std::string& text) {
   BatchSummary summary;
   const OrderedJson json = OrderedJson::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return bad_file("the journal's summary is no object");
+  if (!json.is_object()) return bad_file("the journal's summary is not an object");
   for (const Count& count : kCounts) {
     const auto found = json.find(count.name);
     if (found == json.end() || !found->is_number_unsigned())

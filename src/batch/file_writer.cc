@@ -27,8 +27,7 @@ Status FileWriter::lock() {
   if (::flock(file_, LOCK_EX | LOCK_NB) == 0) return {};
   if (errno == ENOTSUP || errno == ENOLCK || errno == ENOSYS) return {};  // not offered there
   if (errno != EWOULDBLOCK) return error("cannot lock");
-  return make_error(ErrorCode::kUnavailable, "'{}' is being written by another process",
-                    path_.string());
+  return make_error(ErrorCode::kUnavailable, "another process is writing '{}'", path_.string());
 }
 
 Status FileWriter::write(std::string_view text) {
@@ -44,7 +43,7 @@ Status FileWriter::write(std::string_view text) {
 Status FileWriter::sync() { return ::fdatasync(file_) == 0 ? Status() : error("cannot write"); }
 
 Status FileWriter::truncate(uint64_t n_bytes) {
-  return ::ftruncate(file_, static_cast<off_t>(n_bytes)) == 0 ? Status() : error("cannot cut");
+  return ::ftruncate(file_, static_cast<off_t>(n_bytes)) == 0 ? Status() : error("cannot shorten");
 }
 
 Result<uint64_t> FileWriter::size() const {

@@ -53,7 +53,7 @@ Result<std::string> text_of_member(std::string_view member) {
   const int status = take_all(stream, text, [](z_stream* s) { return inflate(s, Z_NO_FLUSH); });
   const bool is_whole = status == Z_STREAM_END && stream.avail_in == 0;
   inflateEnd(&stream);
-  if (!is_whole) return bad_file("{} bytes are not one whole gzip member", member.size());
+  if (!is_whole) return bad_file("the {} bytes are not one complete gzip member", member.size());
   return text;
 }
 

@@ -79,9 +79,8 @@ std::string other_kind(std::span<const std::string_view> first_lines) {
                           [](std::string_view line) { return trimmed(line).starts_with('{'); }))
     return {};
   if (first == "{")
-    return "JSON over several lines (hint: jq -c . makes lines of it; an array of objects may "
-           "stand "
-           "over several)";
+    return "JSON over several lines (hint: put each object on its own line with jq -c ., or pass "
+           "an array of objects, which can span lines)";
   return fmt::format("text: its first line is '{}'{}", beginning(first),
                      names_columns(first) ? " (hint: --format csv or tsv)" : "");
 }

@@ -54,18 +54,18 @@ Result<std::vector<std::string>> split_row(std::string_view row, char separator)
     if (at < row.size() && row[at] == '"') {
       for (++at;; ++at) {
         if (at == row.size())
-          return invalid_argument("cell {} begins with a quote that does not end", cells.size());
+          return invalid_argument("cell {} starts with a quote that is never closed", cells.size());
         if (row[at] == '"' && (++at == row.size() || row[at] != '"')) break;
         cell += row[at];
       }
       if (at < row.size() && row[at] != separator)
-        return invalid_argument("cell {} goes on behind its closing quote, expected '{}'",
+        return invalid_argument("cell {} continues after its closing quote, expected '{}'",
                                 cells.size(), separator);
     } else {
       for (; at < row.size() && row[at] != separator; ++at) {
         if (row[at] == '"')
           return invalid_argument(
-              "cell {} has a quote inside, expected the cell in quotes and the quote doubled",
+              "cell {} has a quote inside, expected the cell in quotes and the inner quote doubled",
               cells.size());
         cell += row[at];
       }
@@ -99,12 +99,12 @@ Status InputTable::check_names() const {
   const char* hint = "";
   if (names_.size() == 1 && names_[0].find(';') != std::string::npos)
     hint =
-        " (hint: they are separated by semicolons: write the table with commas, as pandas' "
-        "to_csv(sep=',') does, or with tabs and --format tsv)";
+        " (hint: the columns are separated by semicolons; write the table with commas, such as "
+        "pandas' to_csv(sep=','), or with tabs and --format tsv)";
   else if (names_.size() == 1 && separator_ == ',' && names_[0].find('\t') != std::string::npos)
-    hint = " (hint: they are separated by tabs: --format tsv)";
+    hint = " (hint: the columns are separated by tabs; use --format tsv)";
   else if (task_ == BatchTask::kAnswer)
-    hint = " (hint: --columns question=NAME,context=NAME takes those of other names)";
+    hint = " (hint: if they have other names, use --columns question=NAME,context=NAME)";
   return invalid_argument("the columns are {}, expected {} among them{}", fmt::join(names_, ", "),
                           expected, hint);
 }
@@ -115,8 +115,9 @@ Status InputTable::rename(const std::map<std::string, std::string>& renamed) {
   for (const auto& [name, column] : renamed) {
     const auto found = std::find(before.begin(), before.end(), column);
     if (found == before.end())
-      return invalid_argument("no column is named '{}', as --columns says; they are {}", column,
-                              fmt::join(before, ", "));
+      return invalid_argument(
+          "--columns names the column '{}', which does not exist; the columns are {}", column,
+          fmt::join(before, ", "));
     names_[static_cast<size_t>(found - before.begin())] = name;
   }
   return {};
@@ -144,7 +145,8 @@ std::vector<std::string> InputTable::others() const {
 Result<InputTable> InputTable::open(std::string_view first_row, char separator, BatchTask task,
                                     const std::map<std::string, std::string>& renamed) {
   if (task == BatchTask::kRerank || task == BatchTask::kScore)
-    return invalid_argument("the input is a table, expected JSON lines, which lists fit in");
+    return invalid_argument(
+        "the input is a table, expected JSON lines, because the fields are lists");
   InputTable table;
   table.separator_ = separator;
   table.task_ = task;
@@ -155,13 +157,12 @@ Result<InputTable> InputTable::open(std::string_view first_row, char separator, 
   for (size_t i = 0; i < table.names_.size(); ++i) {
     const std::string& name = table.names_[i];
     if (name.empty())
-      return invalid_argument(
-          "column {} has no name{}", i + 1,
-          i == 0 ? " (hint: an index? --columns id= takes it for the ids, and pandas' "
-                   "to_csv(index=False) leaves it out)"
-                 : " (hint: --columns NAME= gives it one)");
+      return invalid_argument("column {} has no name{}", i + 1,
+                              i == 0 ? " (hint: if it is an index, --columns id= reads it as the "
+                                       "id, and pandas' to_csv(index=False) leaves it out)"
+                                     : " (hint: name it with --columns NAME=)");
     if (std::count(table.names_.begin(), table.names_.end(), name) > 1)
-      return invalid_argument("two columns are named '{}', expected one", name);
+      return invalid_argument("two columns are named '{}', expected different names", name);
   }
   if (Status status = table.check_names(); !status) return status.error();
   return table;
@@ -171,8 +172,8 @@ Result<Json> InputTable::line(std::string_view row) const {
   const Result<std::vector<std::string>> cells = split_row(row, separator_);
   if (!cells) return cells.error();
   if (cells->size() != names_.size())
-    return invalid_argument("the row has {} cells, expected {} as in the first row", cells->size(),
-                            names_.size());
+    return invalid_argument("the row has {} cells, expected {}, as many as the first row",
+                            cells->size(), names_.size());
   Json line = Json::object(), metadata = Json::object();
   for (size_t i = 0; i < names_.size(); ++i) {
     const std::string &name = names_[i], &cell = (*cells)[i];
@@ -193,7 +194,7 @@ Result<Json> InputTable::line(std::string_view row) const {
       line[name] = texts_between_bars(cell);
     } else if (is_value(name)) {
       Result<Json> value = parse_json(cell);
-      if (!value) return invalid_argument("column '{}' is '{}', expected a value", name, cell);
+      if (!value) return invalid_argument("column '{}' is '{}', expected a JSON value", name, cell);
       line[name] = std::move(*value);
     } else {
       metadata[name] = cell;

@@ -76,7 +76,7 @@ class Inspector {
       if (!is_new) {
         ++found_.repeated_ids;
         problem(number,
-                fmt::format(": {} '{}' is that of line {} too", field, line.id, first->second));
+                fmt::format(": {} '{}' also appears in line {}", field, line.id, first->second));
       }
     }
     for (const std::string& context : line.contexts) passages_.add(context);

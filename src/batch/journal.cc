@@ -25,8 +25,7 @@ uint64_t from_hex(const std::string& text) {
 Status read_header(const nlohmann::json& json, const std::string& name, Journal& journal) {
   Fields fields(json, name);
   if (fields.find("pando_journal") == nullptr)
-    return bad_file("'{}' begins with {}, expected the header of a journal", name,
-                    found_text(json));
+    return bad_file("'{}' begins with {}, expected a journal header", name, found_text(json));
   const int64_t version = fields.integer("pando_journal", 1, INT32_MAX);
   if (fields.status().ok() && version != kVersion)
     return unsupported("'{}' has version {}, expected {}", name, version, kVersion);
@@ -111,7 +110,7 @@ Result<Journal> parse_journal(std::string_view text, const std::string& name) {
                                                : read_record(*json, name, journal);
     if (!status) return status.error();
   }
-  if (journal.n_bytes == 0) return bad_file("'{}' has no whole line, expected a journal", name);
+  if (journal.n_bytes == 0) return bad_file("'{}' has no complete line, expected a journal", name);
   return journal;
 }
 

@@ -19,11 +19,11 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
                                                       bool was_answered) {
   if (options_.format != InputFormat::kJsonLines && find_invalid_utf8(record.text)) {
     failed_ = wants_names();
-    return invalid_argument("the row is not UTF-8");
+    return invalid_argument("the row is not valid UTF-8");
   }
   if (options_.format == InputFormat::kTsv && record.n_lines > 1)
     warn(record,
-         fmt::format("a cell in quotes makes one row of it and of the {} behind it",
+         fmt::format("a quoted cell joins this line and the next {} into one row",
                      record.n_lines == 2 ? "line" : fmt::format("{} lines", record.n_lines - 1)));
   if (wants_names()) {
     const Status status = open_table(record);
@@ -48,10 +48,10 @@ Status LineParser::open_table(const InputRecord& record) {
   if (!table) return table.error();
   table_ = std::move(*table);
   if (const std::vector<std::string> names = table_->options(); !names.empty())
-    warn(record, fmt::format("'{}' {} of each row (hint: --columns NAME={} makes it metadata)",
-                             fmt::join(names, "', '"),
-                             names.size() == 1 ? "is taken as an option" : "are taken as options",
-                             names[0]));
+    warn(record,
+         fmt::format("'{}' {} of each row (hint: --columns NAME={} makes it metadata)",
+                     fmt::join(names, "', '"),
+                     names.size() == 1 ? "is used as an option" : "are used as options", names[0]));
   return {};
 }
 
@@ -68,7 +68,7 @@ void LineParser::warn_of_references(const InputRecord& record, const wire::Line&
       return accuracy(choice, *question.answers) > 0;
     });
     if (!is_known)
-      warn(record, fmt::format("{}the reference '{}' is none of the choices '{}'",
+      warn(record, fmt::format("{}the reference '{}' is not one of the choices '{}'",
                                question.id ? fmt::format("question '{}': ", *question.id) : "",
                                question.answers->front(), fmt::join(question.choices, "', '")));
   }
@@ -87,8 +87,8 @@ static Status rename_fields(const std::map<std::string, std::string>& renamed,
   for (auto& [name, value] : taken) {
     if (line.contains(name))
       return invalid_argument(
-          "field '{0}' is there, and --columns takes '{1}' for it (hint: "
-          "--columns NAME={0} names it otherwise)",
+          "field '{0}' is present, but --columns reads it from '{1}' (hint: --columns NAME={0} "
+          "gives the present field another name)",
           name, renamed.at(name));
     line[name] = std::move(value);
   }
@@ -98,7 +98,8 @@ static Status rename_fields(const std::map<std::string, std::string>& renamed,
 Status LineParser::check_ids(const wire::Line& line) {
   if (Status status = check_trec_ids(line); !status) return status;
   if (!queries_.insert(line.id).second)
-    return invalid_argument("query '{}' is there twice, expected ids of one each", line.id);
+    return invalid_argument("query '{}' appears twice, expected a different id for each query",
+                            line.id);
   return {};
 }
 

@@ -23,8 +23,8 @@ Result<OutputForm> output_form(const std::filesystem::path& path) {
     form.format = OutputFormat::kTsv;
   } else if (std::ranges::find(kLines, ending) == std::end(kLines)) {
     return invalid_argument(
-        "'{}' ends with '{}', expected .jsonl, .json, .ndjson or .txt for JSON lines, .csv or "
-        ".tsv, each also with .gz behind it",
+        "'{}' ends in '{}', expected .jsonl, .json, .ndjson or .txt for JSON lines, or .csv or "
+        ".tsv for a table, each optionally followed by .gz",
         path.string(), ending);
   }
   return form;

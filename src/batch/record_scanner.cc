@@ -26,8 +26,7 @@ int RecordScanner::get() {
     c = input_.get();
     if (input_.bad()) {
       const auto* file = dynamic_cast<const FileInput*>(input_.rdbuf());
-      failure_ =
-          file != nullptr && !file->failure().empty() ? file->failure() : "an error of the device";
+      failure_ = file != nullptr && !file->failure().empty() ? file->failure() : "a device error";
     }
   }
   bytes_read_ += c != kEof;
@@ -57,7 +56,7 @@ bool RecordScanner::read_line(std::string& line) {
   if (++line_ == 1) {
     if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
     if (const std::string_view kind = packed_kind(line); !kind.empty()) {
-      failure_ = fmt::format("it is {}, expected {}", kind,
+      failure_ = fmt::format("the input is {}, expected {}", kind,
                              format_ == InputFormat::kJsonLines ? "JSON lines" : "a table");
       return false;
     }
@@ -111,13 +110,12 @@ std::optional<InputRecord> RecordScanner::read_element() {
   } else if (c == ']') {
     c = get_in_array();
     if (c != kEof)
-      return no_record(
-          fmt::format("the array ends {}, and more follows: '{}'", after, static_cast<char>(c)));
+      return no_record(fmt::format("the array ends {}, but more text follows: '{}'", after,
+                                   static_cast<char>(c)));
     put_back("]");  // so that it ends again
     return std::nullopt;
   } else if (n_elements_ > 0) {
-    return no_record(
-        fmt::format("the array does not go on {}, expected a comma or its end", after));
+    return no_record(fmt::format("the array does not continue {}, expected a comma or ']'", after));
   }
   InputRecord record{.line = ++n_elements_, .in_array = true};
   size_t depth = 0;
@@ -141,7 +139,8 @@ std::optional<InputRecord> RecordScanner::read_element() {
     }
   }
   if (c == kEof)
-    return no_record(fmt::format("the array does not end: it stops in object {}", n_elements_));
+    return no_record(
+        fmt::format("the array does not end: the input stops in object {}", n_elements_));
   put_back(std::string(1, static_cast<char>(c)));
   record.bytes_read = bytes_read_;
   return record;
@@ -163,7 +162,8 @@ void RecordScanner::look_ahead() {
   for (const InputRecord& record : ahead_) lines.emplace_back(record.text);
   const std::string kind = other_kind(lines);
   if (kind.empty()) return;
-  failure_ = fmt::format("it is {}, expected JSON lines, as {}", kind, example_line(task_));
+  failure_ =
+      fmt::format("the input is {}, expected JSON lines such as {}", kind, example_line(task_));
   ahead_.clear();
 }
 
@@ -181,8 +181,8 @@ std::optional<InputRecord> RecordScanner::read_record() {
       ++record.n_lines;
       if (record.text.size() <= kLongestLine) continue;
       failure_ = fmt::format(
-          "the row of line {} has more than {} bytes (hint: a quote that does not "
-          "end)",
+          "the row that starts in line {} has more than {} bytes (hint: is a closing quote "
+          "missing?)",
           record.line, kLongestLine);
       return std::nullopt;
     }

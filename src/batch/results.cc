@@ -127,7 +127,7 @@ void Results::report(OpenLine& line) {
   for (const Unanswered& found : line.unanswered) {
     const std::string first = found.question.value_or("");
     const std::string whose =
-        found.n_questions > 1 ? fmt::format(", {} questions, '{}' first", found.n_questions, first)
+        found.n_questions > 1 ? fmt::format(", {} questions, first '{}'", found.n_questions, first)
         : found.question      ? fmt::format(", question '{}'", first)
                               : "";
     problem(line.number,

@@ -38,7 +38,7 @@ Result<std::vector<ScoredAnswer>> scored_continuation(std::span<const Json> obje
     if (logprob->is_number()) answer.choice_logprobs.push_back(logprob->get<double>());
   }
   if (answer.choice_logprobs.size() != question.choices.size())
-    return invalid_argument("an answer has {} scores, expected {} as the line has continuations",
+    return invalid_argument("an answer has {} scores, expected {}, one per continuation",
                             answer.choice_logprobs.size(), question.choices.size());
   answer.text = question.choices[likeliest(answer.choice_logprobs)];
   return std::vector{std::move(answer)};
@@ -55,7 +55,7 @@ Result<std::vector<ScoredAnswer>> scored_answers(std::span<const Json> objects,
     if (!logprobs) return logprobs.error();
     const auto text = object.find("text");  // no cell where it is empty
     if (text != object.end() && !text->is_string())
-      return invalid_argument("an answer has {} as its text", found_text(*text));
+      return invalid_argument("an answer has the text {}, expected a string", found_text(*text));
     ScoredAnswer answer{.part = question.part,
                         .text = text != object.end() ? text->get<std::string>() : ""};
     if (logprobs->is_array())

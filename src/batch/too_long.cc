@@ -111,8 +111,8 @@ void fit_context(const Fitter& fitter, TooLong policy, wire::Job& job) {
   if (n_tokens <= room || room < kLeastRoom) return;
   if (policy == TooLong::kTruncateMiddle) {
     job.contexts[0] = fitter.without_middle(job.contexts[0], room);
-    job.cut = fmt::format("the context of {} tokens is cut to {}: its middle is left out", n_tokens,
-                          fitter.length(job.contexts[0]));
+    job.cut = fmt::format("the context of {} tokens was cut to {}; its middle was left out",
+                          n_tokens, fitter.length(job.contexts[0]));
     return;
   }
   const std::string whole = std::move(job.contexts[0]);
@@ -131,8 +131,8 @@ void fit_context(const Fitter& fitter, TooLong policy, wire::Job& job) {
       question.request.id += fmt::format("/{}", part);
       job.questions.push_back(std::move(question));
     }
-  job.cut =
-      fmt::format("the context of {} tokens is split into {} parts", n_tokens, job.contexts.size());
+  job.cut = fmt::format("the context of {} tokens was split into {} parts", n_tokens,
+                        job.contexts.size());
 }
 
 void fit_prompt(const Fitter& fitter, wire::Question& question) {
@@ -160,7 +160,7 @@ void fit_prompt(const Fitter& fitter, wire::Question& question) {
       if (others) *fields = json_text(*others);
     }
   }
-  question.cut = fmt::format("the prompt of {} tokens is cut to {}: its middle is left out",
+  question.cut = fmt::format("the prompt of {} tokens was cut to {}; its middle was left out",
                              n_tokens, fitter.length(request));
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kGzip("\x1f\x8b", 2), kZstd("\x28\xb5\x2f\xfd", 4);
 
 [[noreturn]] void broken(const char* kind, const char* why) {
-  throw std::runtime_error(fmt::format("the {} data are broken: {}", kind, why));
+  throw std::runtime_error(fmt::format("the {} data is corrupt: {}", kind, why));
 }
 
 class Gzip final : public Unpacker {
@@ -36,12 +36,12 @@ class Gzip final : public Unpacker {
     if (status == Z_STREAM_END) {
       is_between_ = true;
     } else if (status != Z_OK && status != Z_BUF_ERROR) {
-      broken("gzip", stream_.msg != nullptr ? stream_.msg : "no gzip member");
+      broken("gzip", stream_.msg != nullptr ? stream_.msg : "not a gzip member");
     }
     return out.size() - stream_.avail_out;
   }
   void expect_end() const override {
-    if (!is_between_) broken("gzip", "they end within a member");
+    if (!is_between_) broken("gzip", "it ends inside a member");
   }
 
  private:
@@ -64,7 +64,7 @@ class Zstd final : public Unpacker {
     return to.pos;
   }
   void expect_end() const override {
-    if (!is_between_) broken("zstd", "they end within a frame");
+    if (!is_between_) broken("zstd", "it ends inside a frame");
   }
 
  private:

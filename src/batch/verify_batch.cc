@@ -37,8 +37,8 @@ Result<BatchVerification> verify_batch(Engine& engine, std::istream& input,
   for (auto next = logits_hashes.begin(); next != logits_hashes.end();) {
     const std::optional<InputRecord> record = scanner.next();
     if (!record)
-      return io_error("the input ends after line {}, expected line {} as before", last_line,
-                      next->first.line);
+      return io_error("the input ends after line {}, expected line {} as in the first run",
+                      last_line, next->first.line);
     last_line = record->line;
     if (last_line < next->first.line && !parser.wants_names()) continue;
     const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record);
@@ -46,8 +46,9 @@ Result<BatchVerification> verify_batch(Engine& engine, std::istream& input,
     while (*line && next != logits_hashes.end() && next->first.line == last_line) {
       const size_t index = next->first.question;
       if (index >= (*line)->questions.size())
-        return invalid_argument("line {} has {} questions, expected more than {} as before",
-                                last_line, (*line)->questions.size(), index);
+        return invalid_argument(
+            "line {} has {} questions, expected more than {} as in the first run", last_line,
+            (*line)->questions.size(), index);
       const wire::Question& question = (*line)->questions[index];
       const Result<std::vector<Completion>> again = answer_alone(engine, **line, question);
       if (!again) return again.error();

@@ -58,38 +58,38 @@ std::string dashed(const RequestOption& option) {
 }
 
 void add_prompt_options(CLI::App& app, AnswerOptions& o) {
-  const std::string asking = "Asking (lines may say otherwise)";
+  const std::string asking = "Asking (input lines can override)";
   app.add_option("--instruction", o.instruction,
-                 "Text before every context; with --chat the system message")
+                 "Text put before every context; with --chat the system message")
       ->transform(unescaped())
       ->group(asking);
   add_template_options(app,
-                       "Prompt in which {instruction}, {context} and {question} are replaced by "
+                       "Prompt template: {instruction}, {context} and {question} are replaced by "
                        "their texts, and nothing is added",
                        [&o](std::string text) { o.prompt_template = std::move(text); })
       ->group(asking);
   app.get_option("--template-file")->group(asking);
   app.add_option("--choice", o.choices,
-                 "A possible answer; may be given again, and the likeliest is the answer")
+                 "A possible answer; may be repeated. The likeliest one is the answer")
       ->allow_extra_args(false)
       ->transform(unescaped())
       ->group(asking);
   app.add_flag_callback(
          "--no-special-tokens", [&o] { o.add_special_tokens = false; },
-         "Prompts without the tokens that the tokenizer puts around a text, such as the first")
+         "Do not add the tokens that the tokenizer puts around a text, such as the first")
       ->group(asking);
   app.add_flag("--chat", o.chat,
-               "Ask each question as a conversation, by the model's chat template")
+               "Ask each question as a conversation, with the model's chat template")
       ->group(asking);
   app.add_flag("--thinking", o.chat_options.thinking,
-               "Let the model think before it answers, where its chat template can turn that on")
+               "Let the model think before it answers, if its chat template supports that")
       ->group(asking);
   app.add_option_function<std::string>(
          "--date", [&o](const std::string& text) { o.chat_options.now = date_of(text); },
-         "What chat templates take for today, as in 2026-11-25 (default: the day of the start)")
+         "Today's date for chat templates, such as 2026-11-25 (default: the day of the start)")
       ->check(CLI::Validator(
           [](std::string& text) {
-            return date_of(text) ? std::string() : text + ", expected a date as in 2026-11-25";
+            return date_of(text) ? std::string() : text + ", expected a date such as 2026-11-25";
           },
           "DATE", ""))
       ->group(asking);
@@ -97,14 +97,14 @@ void add_prompt_options(CLI::App& app, AnswerOptions& o) {
 
 void add_answer_options(CLI::App& app, AnswerOptions& o, uint64_t& seed) {
   add_prompt_options(app, o);
-  const std::string sampling = "Sampling (lines may say otherwise)";
+  const std::string sampling = "Sampling (input lines can override)";
   add_options(app, o.sampling, /*reports=*/false, sampling);
-  app.add_option("--seed", seed, "Of lines that bring none")
+  app.add_option("--seed", seed, "Seed for lines that do not set one")
       ->check(expect("0 to 2^64 - 1", [](double x) { return x >= 0 && x < 0x1p64; }))
       ->capture_default_str()
       ->group(sampling);
 
-  const std::string reporting = "Reported with each answer (lines may say otherwise)";
+  const std::string reporting = "Reported with each answer (input lines can override)";
   add_options(app, o.sampling, /*reports=*/true, reporting);
   app.add_flag("--prompt-logprobs", o.prompt_logprobs, "ln p of the prompt's tokens")
       ->group(reporting);

@@ -45,40 +45,35 @@ Command add_bench(CLI::App& app) {
   bench::Settings& settings = options->settings;
   settings.cache = cache_directory() / "models";
   app.add_option("name", options->name, "list, or the name of a benchmark")->required();
-  CLI::Option* quick =
-      app.add_flag("--quick", options->quick, "Sizes that take seconds: shows that it works");
-  app.add_flag("--full", options->full, "Sizes as published, where memory allows: may take hours")
+  CLI::Option* quick = app.add_flag("--quick", options->quick,
+                                    "Small sizes that take seconds, to see that everything works");
+  app.add_flag("--full", options->full, "The published sizes, where memory allows; may take hours")
       ->excludes(quick);
-  app.add_option("--threads", settings.threads, "Threads (default: one for each processor)");
+  app.add_option("--threads", settings.threads, "Threads (default: one per processor)");
   app.add_option("--model", settings.model,
-                 "Model directory or GGUF file instead of one with random weights, or of the demo "
-                 "model");
-  app.add_option("--data", settings.data, "Directory of published data sets");
-  app.add_option("--out", settings.out, "Directory for tables as CSV and charts as SVG");
-  app.add_option("--models", settings.cache, "Where models with random weights are kept")
+                 "Model directory or GGUF file to use instead of random weights or the demo model");
+  app.add_option("--data", settings.data, "Directory with the published data sets");
+  app.add_option("--out", settings.out, "Directory to write CSV tables and SVG charts to");
+  app.add_option("--models", settings.cache, "Directory where models with random weights are kept")
       ->default_str("the user's cache");
-  app.add_option(
-      "--peer", settings.peers,
-      "For compare: command of another engine, whose last line, on standard output or error, is "
-      "its tokens per second; "
-      "{kind}, {tokens}, {sequences}, {answer}, {threads} and {weights} are filled in, and "
-      "{{print}} "
-      "stands for {print}");
+  app.add_option("--peer", settings.peers,
+                 "For compare: command that runs another engine. Its last line, on standard output "
+                 "or error, must be its tokens per second. {kind}, {tokens}, {sequences}, "
+                 "{answer}, {threads} and {weights} are filled in; {{print}} stands for {print}");
   app.footer(
-      "`pando bench list` says in brackets which benchmarks need or take --model, --data and "
+      "`pando bench list` shows in brackets which benchmarks need or accept --model, --data and "
       "--peer.\n"
       "Examples:\n"
       "  pando bench list\n"
       "  pando bench speed --quick\n"
       "  pando bench attention --out figures\n"
       "  pando bench compare --peer 'tools/peers/llama_cpp.sh BIN MODELS {kind} {tokens} "
-      "{sequences} "
-      "{answer} {threads} {weights}'");
+      "{sequences} {answer} {threads} {weights}'");
   return [options] {
     if (options->name == "list") {
       if (options->quick || options->full)
         return refuse({ErrorCode::kInvalidArgument,
-                       "bench list: --quick and --full go with the name of a benchmark"});
+                       "bench list: --quick and --full need the name of a benchmark, not 'list'"});
       return list();
     }
     bench::Settings settings = options->settings;

@@ -48,7 +48,8 @@ size_t Comparison::n_alone() const { return runs_[0].size() + runs_[1].size() - 
 std::string Comparison::text() const {
   const char* what = nouns_of(task_).compared;
   const size_t n = n_shared(), n_others = n_different();
-  const std::string alone = n_alone() > 0 ? fmt::format("; in one run alone: {}", n_alone()) : "";
+  const std::string alone =
+      n_alone() > 0 ? fmt::format("; in only one of the runs: {}", n_alone()) : "";
   if (exact_)
     return fmt::format("{} identical: {}{}", what,
                        n_others > 0 ? fmt::format("NO, {} of {} differ", n_others, n)

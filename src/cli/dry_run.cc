@@ -40,18 +40,18 @@ std::string readable(const std::string& text) {
 
 std::string beginning_of(const PromptPreview& prompt) {
   if (prompt.text.empty()) return "";
-  if (prompt.special.empty()) return ", begins with no special token";
+  if (prompt.special.empty()) return ", starts with no special token";
   std::string names;
   for (const Piece& piece : prompt.special)
     names +=
         fmt::format("{}{} ({})", names.empty() ? "" : ", ", readable(piece.text), piece.tokens[0]);
-  return ", begins with " + names;
+  return ", starts with " + names;
 }
 
 std::string choices_of(const PromptPreview& prompt) {
   std::string shown;
   for (const Piece& choice : prompt.choices)
-    shown += fmt::format("{}{} ({})", shown.empty() ? "scored behind it: " : ", ",
+    shown += fmt::format("{}{} ({})", shown.empty() ? "scored after it: " : ", ",
                          quoted(choice.text), counted(choice.tokens.size(), "tokens"));
   return shown.empty() ? shown : shown + "\n";
 }
@@ -60,7 +60,7 @@ void print_prompt(const PromptPreview& prompt) {
   const std::string place = fmt::format("line {}, '{}'", prompt.line, readable(prompt.id));
   const std::string cut = prompt.cut.empty() ? "" : fmt::format("cut: {}\n", prompt.cut);
   if (!prompt.refused.empty())
-    return fmt::print("== {}: cannot be asked: {}\n{}\n", place, prompt.refused, cut);
+    return fmt::print("== {}: cannot be run: {}\n{}\n", place, prompt.refused, cut);
   const std::string text = prompt.text.empty() ? fmt::format("{}", fmt::join(prompt.tokens, " "))
                                                : readable(prompt.text);
   fmt::print("== {}: {}{}\n{}{}\n== end of the prompt\n{}\n", place,

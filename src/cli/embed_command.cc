@@ -16,30 +16,32 @@ Command add_embed(CLI::App& app) {
   EmbedOptions& embed = options->batch.embed;
   auto pooling = std::make_shared<std::string>();
   app.add_option("--pooling", *pooling,
-                 "Hidden states: of the last token, or the mean of all (default: as the model's "
-                 "files say, or last)")
+                 "Hidden states to use: the last token's, or the mean over all tokens (default: "
+                 "what the model's files say, otherwise last)")
       ->check(CLI::IsMember({"last", "mean"}));
   app.add_flag_function(
       "--normalize,!--no-normalize", [&embed](int64_t count) { embed.normalise = count > 0; },
-      "Vectors of length 1, or as they are (default: as the model's files say, or of length 1)");
-  app.add_option("--dimensions", embed.dimensions, "So many of the first values; 0: all")
+      "Scale vectors to length 1, or leave them as they are (default: what the model's files say, "
+      "otherwise scale)");
+  app.add_option("--dimensions", embed.dimensions,
+                 "Keep only this many leading values of each vector; 0: all")
       ->check(expect("0 or more", [](double x) { return x >= 0; }))
       ->capture_default_str();
   app.add_option("--instruction", embed.instruction,
-                 "What the texts are to be found by; none: each text as it is, behind the prompt "
-                 "that the model's files put first, where they name one")
+                 "Instruction that says what the texts are searched for. Without it, each text is "
+                 "embedded as it is, after the prompt that the model's files name, if any")
       ->transform(unescaped());
   add_template_options(app,
-                       "A text with {text} in it; with {instruction} too it is for texts that have "
-                       "one, without it for all",
+                       "Template with {text} in it. With {instruction} in it, it applies only to "
+                       "texts that have an instruction; otherwise to all texts",
                        [&embed](std::string text) { embed.prompt_template = std::move(text); })
       ->default_str("Instruct: {instruction}\\nQuery:{text}");
-  app.footer(
-      std::string(kEscapesHelp) +
-      "Example:\n  pando embed --model MODEL --input texts.jsonl --output vectors.jsonl\n"
-      "Input lines: {\"id\": \"t1\", \"text\": \"...\", \"instruction\"?: \"...\"}; tables: a "
-      "column text.\n"
-      "Output lines: {\"id\", \"embedding\": [...], \"prompt_tokens\"}.");
+  app.footer(std::string(kEscapesHelp) +
+             "Example:\n"
+             "  pando embed --model MODEL --input texts.jsonl --output vectors.jsonl\n"
+             "Input lines: {\"id\": \"t1\", \"text\": \"...\", \"instruction\"?: \"...\"}; tables: "
+             "a column named text.\n"
+             "Output lines: {\"id\", \"embedding\": [...], \"prompt_tokens\"}.");
   return [options, pooling] {
     options->batch.embed.pooling = *pooling == "mean"   ? Pooling::kMean
                                    : *pooling == "last" ? Pooling::kLast

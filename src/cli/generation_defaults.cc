@@ -16,7 +16,8 @@ Result<std::string> apply_generation_config(const std::filesystem::path& model,
   if (!config) return config.error();
   std::vector<std::string> taken, left;
   const auto note = [&](bool was_given, std::string what) {
-    (was_given ? left : taken).push_back(std::move(what) + (was_given ? " (given otherwise)" : ""));
+    (was_given ? left : taken)
+        .push_back(std::move(what) + (was_given ? " (set by an option)" : ""));
     return !was_given;
   };
   const auto take = [&](const RequestOption& option, double value) {
@@ -26,7 +27,7 @@ Result<std::string> apply_generation_config(const std::filesystem::path& model,
   const RequestOption* temperature = find_option("temperature", kInSamplingConfig);
   const auto is_temperature = [&](const auto& option) { return option.first == temperature; };
   if (!config->samples)
-    note(given("--temperature"), "the likeliest token (do_sample is false)");
+    note(given("--temperature"), "always the likeliest token (do_sample is false)");
   else if (std::ranges::none_of(config->options, is_temperature))
     take(*temperature, 1);
   for (const auto& [option, value] : config->options)
@@ -34,10 +35,10 @@ Result<std::string> apply_generation_config(const std::filesystem::path& model,
   if (!config->eos.empty() &&
       note(sampling.ignore_eos, fmt::format("end tokens {}", fmt::join(config->eos, ", "))))
     sampling.stop_tokens.insert(sampling.stop_tokens.end(), config->eos.begin(), config->eos.end());
-  for (const std::string& field : config->not_offered) left.push_back(field + " (not offered)");
-  return fmt::format("generation_config.json: taken: {}{}{}",
+  for (const std::string& field : config->not_offered) left.push_back(field + " (not supported)");
+  return fmt::format("generation_config.json: used: {}{}{}",
                      taken.empty() ? "nothing" : fmt::format("{}", fmt::join(taken, ", ")),
-                     left.empty() ? "" : "; not taken: ", fmt::join(left, ", "));
+                     left.empty() ? "" : "; not used: ", fmt::join(left, ", "));
 }
 
 }  // namespace pando::cli

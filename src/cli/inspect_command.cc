@@ -77,9 +77,10 @@ void print(const Inspection& i) {
              counted(i.prompts, "prompts"), counted(i.lines, "lines"), i.prompt_tokens,
              i.longest_prompt, i.answer_tokens);
   if (i.bad_lines + i.too_long + i.refused > 0)
-    fmt::print("cannot be asked: {} bad lines, {} prompts too long, {} refused\n", i.bad_lines,
+    fmt::print("cannot be run: {} bad lines, {} prompts too long, {} refused\n", i.bad_lines,
                i.too_long, i.refused);
-  if (i.repeated_ids > 0) fmt::print("{} lines have the custom_id of one before\n", i.repeated_ids);
+  if (i.repeated_ids > 0)
+    fmt::print("{} lines repeat the custom_id of an earlier line\n", i.repeated_ids);
   const auto teraflops = [&](uint64_t n_tokens, double n_keys) {
     return 1e-12 * (static_cast<double>(n_tokens) * i.flops_per_token + n_keys * i.flops_per_key);
   };
@@ -97,9 +98,10 @@ void print(const Inspection& i) {
              1e-6 * static_cast<double>(i.longest_prompt * i.kv_bytes),
              1e-6 * static_cast<double>(i.distinct_tokens * i.kv_bytes));
   if (!i.stops.empty())
-    fmt::print("sharing stops (the end of what is shared, then how most go on):\n");
+    fmt::print(
+        "where sharing ends (the end of the shared text, then how most prompts continue):\n");
   for (const Inspection::Stop& stop : i.stops) {
-    fmt::print("  {} prompts share {} tokens, then go {} ways with {} different tokens: ...{}\n",
+    fmt::print("  {} prompts share {} tokens, then split {} ways with {} different tokens: ...{}\n",
                stop.prompts, stop.shared_tokens, stop.ways, stop.tokens_behind,
                quoted(stop.before));
     for (const std::string& after : stop.after) fmt::print("      {}...\n", quoted(after));
@@ -107,11 +109,9 @@ void print(const Inspection& i) {
   const uint64_t saved = i.distinct_tokens - i.reordered_tokens;
   if (i.repeated_passages > 0 && part_of(saved, i.distinct_tokens) >= 0.01)
     fmt::print(
-        "{} passages stand in several contexts behind different beginnings, where nothing of them "
-        "is "
-        "shared. In one order, the most frequent first, about {} tokens would be computed instead "
-        "of "
-        "{} ({:.1f}% less). The answers may change: it is another prompt\n",
+        "{} passages appear in several contexts after different text, so they are not shared. With "
+        "the passages in one order, the most frequent first, about {} tokens would be computed "
+        "instead of {} ({:.1f}% fewer). The answers may change, because the prompts do\n",
         i.repeated_passages, i.reordered_tokens, i.distinct_tokens,
         100 * part_of(saved, i.distinct_tokens));
 }
@@ -125,8 +125,9 @@ Result<PredictedTime> predict(const InspectOptions& o, const Inspection& i) {
   const EngineOptions options = engine_options(o.run.model);
   const Result<MeasuredSteps> steps =
       saved_steps(cache_directory(), **model, options, kSeconds, [] {
-        print_stderr("pando: measuring how long steps take, for about {} s (a large model: {} s)\n",
-                     kSeconds, MeasuredSteps::kMostTimes * kSeconds);
+        print_stderr(
+            "pando: measuring step times, which takes about {} s ({} s for a large model)\n",
+            kSeconds, MeasuredSteps::kMostTimes * kSeconds);
       });
   if (!steps) return steps.error();
   PredictedTime time;
@@ -203,33 +204,33 @@ Command add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
   RunOptions& run = options->run;
   add_model_options(app, run.model);
-  app.get_option("--model")->description("As of `pando run`; may also stand without its name");
+  app.get_option("--model")->description(
+      "As in `pando run`; the name of the option may be left out");
   const CLI::Option* named = app.get_option("--model");
   const CLI::Option* alone = app.add_option("model", run.model.model, "As --model");
   add_input_options(app, run);
-  app.add_flag("--verbose", run.verbose, "Say of every line what is wrong with it");
-  app.add_flag(
-      "--time", options->time,
-      "Predict the time on this machine: loads the weights and, the first time, measures for "
-      "some seconds how long steps take");
+  app.add_flag("--verbose", run.verbose, "Report every bad line and what is wrong with it");
+  app.add_flag("--time", options->time,
+               "Predict the time on this machine: loads the weights and, the first time, measures "
+               "step times for some seconds");
   SamplingOptions& sampling = run.batch.defaults.sampling;
-  app.add_option("--max-tokens", sampling.max_tokens, "Tokens of an answer at most")
+  app.add_option("--max-tokens", sampling.max_tokens, "Maximum tokens per answer")
       ->check(expect("at least 1", [](double x) { return x >= 1; }))
       ->capture_default_str();
-  app.add_option("--n", sampling.n, "Answers to each question")
+  app.add_option("--n", sampling.n, "Answers per question")
       ->check(expect("at least 1", [](double x) { return x >= 1; }))
       ->capture_default_str();
   add_prompt_options(app, run.batch.defaults);
-  app.add_flag("--json", options->json, "As JSON");
+  app.add_flag("--json", options->json, "Print JSON");
   app.footer(
-      "Reads the input, makes every prompt and counts; without --time it loads no weights and "
-      "computes\n"
-      "nothing.\n" +
+      "Reads the input, builds every prompt and counts tokens. Without --time it loads no weights "
+      "and\n"
+      "computes nothing.\n" +
       std::string(kEscapesHelp) + "Example:\n  pando inspect MODEL --input questions.jsonl");
   return [options, named, alone] {
     if (named->count() > 0 && alone->count() > 0)
       return refuse({ErrorCode::kInvalidArgument,
-                     "inspect: two models are given, one by --model, expected one"});
+                     "inspect: the model is given twice, once with --model; give it once"});
     return inspect(*options);
   };
 }

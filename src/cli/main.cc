@@ -19,8 +19,9 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version",
                        fmt::format("pando {} ({})", pando::version(), pando::build_commit()));
-  app.set_config("--config", "",
-                 "File of options: a part [run] for each command, of lines name = value");
+  app.set_config(
+      "--config", "",
+      "File with options: a section such as [run] for each command, with lines name = value");
 
   app.allow_config_extras(CLI::config_extras_mode::error);
 
@@ -29,23 +30,25 @@ int main(int argc, char** argv) {
     CLI::App* command = app.add_subcommand(name, help)->fallthrough();  // to --config
     commands.emplace_back(command, add_options(*command));
   };
-  add("run", "Answer the questions of a file", add_run);
-  add("verify", "Check on a file of questions that sharing changes no bit of an answer",
+  add("run", "Answer the questions in a file", add_run);
+  add("verify", "Check with a file of questions that sharing changes no bit of an answer",
       add_verify);
-  add("serve", "Answer requests over HTTP, as the OpenAI API does", add_serve);
-  add("embed", "Vectors of texts", add_embed);
+  add("serve", "Serve requests over HTTP, compatible with the OpenAI API", add_serve);
+  add("embed", "Compute embeddings of texts", add_embed);
   add("rerank", "Rank documents by their relevance to a query", add_rerank);
-  add("score", "Likelihoods of continuations, or the perplexity of a text", add_score);
-  add("inspect", "What a run will cost and what its prompts share, before it is run", add_inspect);
-  add("tokenize", "Tokens of a text", add_tokenize);
-  add("detokenize", "Text of tokens", add_detokenize);
-  add("bench", "Measure this machine: the papers' tables and figures, and the engine's speed",
+  add("score", "Compute likelihoods of continuations, or the perplexity of a text", add_score);
+  add("inspect", "Show what a run would cost and what its prompts share, without running it",
+      add_inspect);
+  add("tokenize", "Convert text to tokens", add_tokenize);
+  add("detokenize", "Convert tokens to text", add_detokenize);
+  add("bench",
+      "Run benchmarks: the papers' tables and figures, and the engine's speed on this machine",
       add_bench);
   add("make-model", "Write a model with random weights", add_make_model);
-  add("completion", "Completion for a shell", add_completion);
+  add("completion", "Print a completion script for a shell", add_completion);
   app.footer(
-      "Each command has --help, with examples. Options of --config stand back behind the "
-      "command's.");
+      "Each command has --help, with examples. Options on the command line override those in "
+      "--config.");
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of writing
   try {
     app.parse(argc, argv);

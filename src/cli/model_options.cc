@@ -55,7 +55,7 @@ Result<std::filesystem::path> demo_model() {
   for (const fs::path& place : places)
     if (fs::exists(place / "config.json", error)) return fs::canonical(place, error);
   return Error{ErrorCode::kNotFound,
-               fmt::format("no --model is given, and the demo model is not in {}",
+               fmt::format("no --model given, and the demo model is not in {}",
                            places[0].lexically_normal().string())};
 }
 
@@ -73,7 +73,7 @@ CLI::Validator size_in_bytes() {
   return CLI::Validator(
       [](std::string& text) {
         const std::optional<uint64_t> n = bytes_of(text);
-        if (!n) return text + ", expected a size as in 4GiB";
+        if (!n) return text + ", expected a size such as 4GiB";
         text = std::to_string(*n);
         return std::string();
       },
@@ -93,15 +93,15 @@ CLI::Validator expect(const std::string& what, std::function<bool(double)> holds
 void add_tokenizer_options(CLI::App& app, ModelArguments& a) {
   app.add_option("--model", a.model,
                  "Model directory (config.json, safetensors, tokenizer), GGUF file, or hub id "
-                 "org/name that is in the hub's cache (default: the demo model of Pando)")
+                 "org/name that is already in the local hub cache (default: Pando's demo model)")
       ->check(not_empty());
   app.add_option("--tokenizer", a.tokenizer,
-                 "Directory, GGUF file or hub id of the tokenizer, where it is not the model's")
+                 "Directory, GGUF file or hub id of the tokenizer, if it is not the model's own")
       ->check(not_empty())
       ->group(kGroup);
-  app.add_option("--chat-template", a.chat_template,
-                 "File with the Jinja template of conversations, or the name of one of several "
-                 "that the model has")
+  app.add_option(
+         "--chat-template", a.chat_template,
+         "File with a Jinja chat template, or the name of one of the model's chat templates")
       ->check(not_empty())
       ->group(kGroup);
 }
@@ -112,31 +112,30 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
   const std::string group = kGroup;
   add_tokenizer_options(app, a);
   app.add_option("--weights", a.weights,
-                 "stored, or made while loading: f32, f16, bf16, q8_0, q4_0 (8 and 4 bits in "
-                 "groups of 32), int8 "
-                 "(8 bits, one scale for each output) or bf16_dot (bf16, and activations are "
-                 "rounded to it too)")
+                 "Type of the weights: stored (as in the file), or converted while loading to f32, "
+                 "f16, bf16, q8_0, q4_0 (8 and 4 bits in groups of 32), int8 (8 bits, one scale "
+                 "per output) or bf16_dot (bf16, with activations rounded to bf16 too)")
       ->check(CLI::IsMember(names_of_weights()))
       ->capture_default_str()
       ->group(group);
   app.add_option("--kv-dtype", a.kv_dtype,
-                 "Type of keys and values: f32, f16, bf16 or int8 (8 bits, one "
-                 "scale for each position and head; attention in integers)")
+                 "Type of keys and values: f32, f16, bf16 or int8 (8 bits, one scale per position "
+                 "and head; attention in integers)")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}))
       ->capture_default_str()
       ->group(group);
-  app.add_option("--kv-memory", a.engine.kv_memory,
-                 "Memory for keys and values, as in 4GiB or 1.5g (default: half of what is free)")
+  app.add_option(
+         "--kv-memory", a.engine.kv_memory,
+         "Memory for keys and values, such as 4GiB or 1.5g (default: half of the free memory)")
       ->transform(size_in_bytes())
       ->group(group);
   app.add_option("--context", a.engine.context, "Longest sequence in tokens (default: the model's)")
       ->check(not_negative)
       ->group(group);
-  app.add_option("--threads", a.engine.threads,
-                 "Threads (default, and 0: one for each processor that may be used)")
+  app.add_option("--threads", a.engine.threads, "Threads; 0: one per available processor (default)")
       ->check(not_negative)
       ->group(group);
-  app.add_option("--step-rows", a.engine.step_rows, "Rows of a forward pass at most")
+  app.add_option("--step-rows", a.engine.step_rows, "Maximum rows per forward pass")
       ->check(positive)
       ->capture_default_str()
       ->group(group);
@@ -178,11 +177,11 @@ Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments,
   const auto n_processors = static_cast<int>(std::thread::hardware_concurrency());
   if (n_processors > 0 && arguments.engine.threads > n_processors)
     print_stderr(
-        "pando: --threads is {} on {} processors: more threads than these gain "
-        "nothing\n",
+        "pando: --threads is {}, but there are {} processors; more threads than processors do not "
+        "help\n",
         arguments.engine.threads, n_processors);
   if (arguments.model.empty() && !quiet)
-    print_stderr("pando: no --model is given: the demo model is taken\n");
+    print_stderr("pando: no --model given, using the demo model\n");
   return load(arguments, weight_type_of(arguments.weights).value_or(WeightType::kAsStored));
 }
 

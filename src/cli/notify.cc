@@ -38,7 +38,7 @@ void notify(std::string_view state) {
   const char* name = std::getenv("NOTIFY_SOCKET");
   if (name == nullptr || *name == '\0') return;
   if (const int error = send_datagram(name, state); error != 0)
-    print_stderr("pando: NOTIFY_SOCKET is '{}', which cannot be told {}: {}\n", name, state,
+    print_stderr("pando: NOTIFY_SOCKET is '{}', but sending {} to it failed: {}\n", name, state,
                  std::strerror(error));
 }
 

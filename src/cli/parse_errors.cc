@@ -87,8 +87,9 @@ std::string wrong_line(CLI::App& app, const std::string& path) {
       if (command == nullptr) wrong = unknown_command(app, name);
     } else {
       n_more = read_list(file, line);
-      wrong = line.ends_with("=[") ? "a list begins, expected its first value in the same line"
-                                   : wrong_item(*command, line);
+      wrong = line.ends_with("=[")
+                  ? "a list starts without a value, expected its first value on the same line"
+                  : wrong_item(*command, line);
     }
     if (!wrong.empty()) return fmt::format("'{}', line {}: {}", path, number, wrong);
   }
@@ -113,7 +114,7 @@ std::string stray_word(const CLI::App& command, const std::string& word) {
   if (!options.empty()) return {};
   const CLI::Option* input = command.get_option_no_throw("--input");
   return fmt::format(
-      "{}: '{}' stands alone, expected options with names{}", command.get_name(), word,
+      "{}: unexpected argument '{}', expected an option name before it{}", command.get_name(), word,
       input != nullptr && input->count() == 0 ? fmt::format(" (hint: --input '{}'?)", word) : "");
 }
 

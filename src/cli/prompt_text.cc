@@ -52,8 +52,9 @@ CLI::Validator unescaped() {
               found.size() == 2 ? meaning_of(found[1]) : std::optional<char>();
           if (!meant)
             return fmt::format(
-                "'{}' has '{}' in it, expected \\n, \\t, \\r, or \\\\ for a backslash", text,
-                found);
+                "'{}' contains '{}', expected \\n"
+                ", \\t, \\r, or \\\\ for a backslash",
+                text, found);
           plain += *meant;
           ++at;
         }
@@ -73,11 +74,11 @@ CLI::Option* add_template_options(CLI::App& app, const std::string& help,
            std::string from_file = text_of_file(path).value();
            if (from_file.ends_with('\n'))
              print_stderr(
-                 "pando: the template in '{}' ends with a line end, and so does every prompt\n",
+                 "pando: the template in '{}' ends with a newline, so every prompt does too\n",
                  path);
            set(std::move(from_file));
          },
-         "The same from a file, as it is to the last byte")
+         "The same, read from a file exactly as it is")
       ->check(CLI::Validator(
           [](const std::string& path) {
             const Result<std::string> read = text_of_file(path);

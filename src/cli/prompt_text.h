@@ -9,10 +9,12 @@ namespace pando::cli {
 
 // For the footer of a command that has such options.
 constexpr const char* kEscapesHelp =
-    "In texts of prompts on the command line (--template, --instruction, --choice, --stop, --yes,\n"
-    "--no) \\n is a line end, \\t a tab, \\r a carriage return and \\\\ a backslash; files are "
-    "taken\n"
-    "as they are.\n";
+    "In prompt texts on the command line (--template, --instruction, --choice, --stop, --yes, "
+    "--no),\n"
+    "\\n"
+    " is a newline, \\t a tab, \\r a carriage return and \\\\ a backslash. Files are used exactly "
+    "as\n"
+    "they are.\n";
 
 // Puts line end, tab, carriage return and backslash for \n, \t, \r and \\. Another backslash is an
 // error that names what stands behind it: \frac must not stay while \times becomes a tab.

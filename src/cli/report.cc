@@ -155,9 +155,8 @@ std::string score_table(const RunRecord& run) {
       const bool same = s.choice_accuracy == s.choice_accuracy_norm;
       figures += figures.empty() ? "" : "; ";
       figures += figure("accuracy", s.choice_accuracy, e.choice_accuracy) + ", ";
-      figures += same
-                     ? "for each character the same,"
-                     : figure("for each character", s.choice_accuracy_norm, e.choice_accuracy_norm);
+      figures += same ? "the same per character,"
+                      : figure("per character", s.choice_accuracy_norm, e.choice_accuracy_norm);
       figures += " over " + counted(s.n_choices, "choices");
     }
     return fmt::format("{}{}\n", name, figures);
@@ -175,10 +174,9 @@ std::string footer(const RunRecord& run, const TaskNouns& nouns, const EngineOpt
     technique +=
         fmt::format("{}{} {:.6g}", technique.empty() ? "" : ", ", figure.name, figure.value);
   const std::string mass =
-      s.mass_sum > 0
-          ? fmt::format("\nmass of yes and no: {:.3g} of the probability, {:.3g} at least",
-                        s.mass_sum / static_cast<double>(s.answers), s.least_mass)
-          : "";
+      s.mass_sum > 0 ? fmt::format("\nmass of yes and no: {:.3g} on average, {:.3g} at least",
+                                   s.mass_sum / static_cast<double>(s.answers), s.least_mass)
+                     : "";
   return fmt::format(
       "{}{}{}: {} in {:.2f} s, {:.2f} {}/s; prompt tokens asked {}, computed {}, reused "
       "{:.1f}%; generated {}{}{} | {} | {} x {}, {}{}",
@@ -234,8 +232,8 @@ Status may_hold_report(const std::string& path) {
   const OrderedJson found = OrderedJson::parse(file, nullptr, /*allow_exceptions=*/false);
   if (found.is_object() && found.contains("run") && found.contains("commit")) return {};
   return Error{ErrorCode::kInvalidArgument,
-               fmt::format("--report: '{}' holds something else than a report, expected an earlier "
-                           "report, an empty file or none",
+               fmt::format("--report: '{}' is not a report and would be overwritten, expected an "
+                           "earlier report, an empty file or a new name",
                            path)};
 }
 

@@ -43,8 +43,8 @@ Status may_hold_run(const std::string& path) {
   std::ifstream file(path);
   if (file >> query >> q0 >> document >> rank >> score >> tag && q0 == "Q0") return {};
   return Error{ErrorCode::kInvalidArgument,
-               fmt::format("--trec-run: '{}' holds something else than a TREC run, expected an "
-                           "earlier run, an empty file or none",
+               fmt::format("--trec-run: '{}' is not a TREC run and would be overwritten, expected "
+                           "an earlier run, an empty file or a new name",
                            path)};
 }
 
@@ -61,7 +61,7 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
     const std::string query = text_of(line["id"]);
     if (!queries.insert(query).second)
       return report_error(
-          fmt::format("query '{}' is there twice, expected ids of one each", query));
+          fmt::format("query '{}' appears twice, expected a different id for each query", query));
     std::vector<RankedDocument> ranking;
     std::vector<std::string> documents;
     for (const nlohmann::json& result : line["results"]) {
@@ -87,7 +87,7 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
     print_stderr("{}nDCG@{}: {:.4f}, the mean of {} {}{}\n", warning_mark(warning), kDepth,
                  sum / static_cast<double>(n_judged), n_judged, n_judged == 1 ? "query" : "queries",
                  n_judged < qrels.size()
-                     ? fmt::format("; {} of '{}' have no ranking", qrels.size() - n_judged, o.qrels)
+                     ? fmt::format("; {} in '{}' have no ranking", qrels.size() - n_judged, o.qrels)
                      : "");
   return kOk;
 }
@@ -101,36 +101,37 @@ int rerank_batch(RerankCommandOptions& o) {
   const RerankOptions& rerank = o.run.batch.rerank;
   if (rerank.yes.empty() || rerank.no.empty())
     return refuse({ErrorCode::kInvalidArgument,
-                   "--yes and --no: one is empty, expected the model's words for both"});
+                   "--yes or --no is empty, expected the model's word for each"});
   if (o.has_instruction && rerank.prompt_template.find("{instruction}") == std::string::npos)
-    return refuse(
-        {ErrorCode::kInvalidArgument, "--instruction: the template has no {instruction} for it"});
+    return refuse({ErrorCode::kInvalidArgument,
+                   "--instruction has no effect: the template has no {instruction}"});
   if (o.run.dry_run > 0) return run_batches(o.run);
   if (wants_report && (o.run.output == "-" || (std::filesystem::exists(o.run.output, error) &&
                                                !std::filesystem::is_regular_file(o.run.output)))) {
-    report_error("--trec-run and --qrels read the answers again: expected a file for --output");
+    report_error("--trec-run and --qrels read the answers back, expected a file for --output");
     return kUsage;
   }
   if (const Result<OutputForm> form = output_form(o.run.output);
       wants_report && form && (form->gzip || form->format != OutputFormat::kJsonLines)) {
     report_error(
-        fmt::format("--trec-run and --qrels read the answers again: '{}' is no file of "
-                    "JSON lines, as .jsonl",
+        fmt::format("--trec-run and --qrels read the answers back: '{}' is not a JSON lines file "
+                    "such as ranks.jsonl",
                     o.run.output));
     return kUsage;
   }
   const int top = o.run.batch.top;
   if (!o.qrels.empty() && top > 0 && top < kDepth) {
     report_error(
-        fmt::format("--top is {}, expected 0 (all) or at least {} with --qrels: nDCG@{} "
-                    "is of so many documents",
+        fmt::format("--top is {}, expected 0 (all) or at least {} with --qrels, because nDCG@{} "
+                    "needs that many documents",
                     top, kDepth, kDepth));
     return kUsage;
   }
   for (const std::string& other : {o.run.input, o.run.output, o.run.report, o.qrels})
     if (same_file(o.trec_run, other)) {
-      report_error(fmt::format("'{}' is named twice, expected a file of its own for --trec-run",
-                               o.trec_run));
+      report_error(fmt::format(
+          "'{}' is also used for another option, expected a separate file for --trec-run",
+          o.trec_run));
       return kUsage;
     }
   if (!o.trec_run.empty()) {
@@ -161,35 +162,38 @@ Command add_rerank(CLI::App& app) {
   add_output_options(app, run);
   RerankOptions& rerank = run.batch.rerank;
   const CLI::Option* instruction =
-      app.add_option("--instruction", rerank.instruction, "What relevance means")
+      app.add_option("--instruction", rerank.instruction, "What makes a document relevant")
           ->transform(unescaped())
           ->capture_default_str();
-  add_template_options(app, "A text with {instruction}, {query} and {document}",
+  add_template_options(app, "Template with {instruction}, {query} and {document} in it",
                        [&rerank](std::string text) { rerank.prompt_template = std::move(text); })
       ->default_str("that of Qwen3-Reranker");
-  app.add_option("--yes", rerank.yes, "The answer for a relevant document")
+  app.add_option("--yes", rerank.yes, "The model's answer for a relevant document")
       ->transform(unescaped())
       ->capture_default_str();
-  app.add_option("--no", rerank.no, "The answer for another")
+  app.add_option("--no", rerank.no, "The model's answer for any other document")
       ->transform(unescaped())
       ->capture_default_str();
-  app.add_option("--top", run.batch.top, "So many documents of each query; 0: all")
+  app.add_option("--top", run.batch.top, "Maximum documents per query, best first; 0: all")
       ->check(expect("0 or more", [](double x) { return x >= 0; }))
       ->capture_default_str();
-  app.add_option("--trec-run", options->trec_run, "File for the ranking, as a TREC run");
-  app.add_option("--qrels", options->qrels, "TREC grades of documents: prints nDCG@10");
+  app.add_option("--trec-run", options->trec_run, "File to write the ranking to, as a TREC run");
+  app.add_option("--qrels", options->qrels, "File with TREC relevance grades; prints nDCG@10");
   app.footer(
-      "A score is p(yes) / (p(yes) + p(no)) behind the prompt; the highest comes first. Where the\n"
-      "template begins with the query its documents share it, where it begins with the document\n"
-      "the queries do.\n" +
+      "A score is p(yes) / (p(yes) + p(no)) after the prompt; the highest comes first. If the "
+      "template\n"
+      "starts with the query, all documents of a query share it. If it starts with the document, "
+      "all\n"
+      "queries for a document share it.\n" +
       std::string(kEscapesHelp) +
       "Example:\n"
       "  pando rerank --model MODEL --input queries.jsonl --output ranks.jsonl --trec-run run.txt\n"
       "Input lines: {\"id\": \"q1\", \"query\": \"...\", \"documents\": [\"...\", {\"id\": \"d7\", "
       "\"text\": \"...\"}]}\n"
-      "Output lines: {\"id\", \"results\": [{\"index\", \"id\"?, \"score\", \"mass\"}, "
-      "...], \"prompt_tokens\"}; mass is\np(yes) + p(no): where it is small the model answers "
-      "something else, and the score says little.");
+      "Output lines: {\"id\", \"results\": [{\"index\", \"id\"?, \"score\", \"mass\"}, ...], "
+      "\"prompt_tokens\"}; mass is\n"
+      "p(yes) + p(no): if it is small, the model would answer something else, and the score means "
+      "little.");
   return [options, instruction] {
     options->has_instruction = instruction->count() > 0;
     return rerank_batch(*options);

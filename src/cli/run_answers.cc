@@ -24,10 +24,9 @@ Status may_write(const RunOptions& o, const OutputFile& output) {
   if (o.resume || o.overwrite || !output.is_regular()) return {};
   Status status = AnswerFile::expect_empty(o.output);
   if (status) return status;
-  return Error{status.error().code,
-               status.error().message +
-                   " (hint: --resume goes on with the same run; --overwrite begins anew, and what "
-                   "is there is lost)"};
+  return Error{status.error().code, status.error().message +
+                                        " (hint: --resume continues the same run; --overwrite "
+                                        "starts over and discards what is there)"};
 }
 
 Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFile* output) {
@@ -42,7 +41,7 @@ Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFi
                : AnswerFile::create(o.output, *settings, o.overwrite);
   if (!file) return file.error();
   if (!o.quiet && (*file)->n_earlier() > 0)
-    print_stderr("resumed: {} there already\n",
+    print_stderr("resumed: {} already done\n",
                  counted((*file)->n_earlier(), nouns_of(o.batch.task).outputs));
   if (!(*file)->was_finished()) return Answers{std::move(*file)};
   if (!o.quiet)

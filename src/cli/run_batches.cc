@@ -41,16 +41,18 @@ class BatchRun {
     FileInput input;
     if (Status status = input.open(o_.input); !status) return report_error(status.error().message);
     if ((!o_.compare.empty() || o_.verify > 0) && !input.is_regular())
-      return usage(fmt::format("{} reads the input twice: expected a file for --input, not a pipe",
+      return usage(fmt::format("{} reads the input twice, expected a file for --input, not a pipe",
                                o_.compare.empty() ? "verifying" : "--compare"));
     if (same_file(o_.input, o_.output) || same_file(o_.input, o_.report))
-      return usage(fmt::format("'{}' is the input, expected another file to write to", o_.input));
+      return usage(
+          fmt::format("'{}' is the input, expected a different file to write to", o_.input));
     const bool exact =
         is_exact(o_.model.engine.sharing) && (o_.compare.empty() || is_exact(o_.compare));
     if (!o_.compare.empty()) comparison_.emplace(o_.batch.task, exact);
     if (o_.verify > 0 && !exact)
-      return usage(fmt::format("verifying compares every bit, which '{}' does not keep",
-                               o_.model.engine.sharing));
+      return usage(
+          fmt::format("verifying compares every bit, but sharing '{}' does not keep every bit",
+                      o_.model.engine.sharing));
     OutputFile output, report;
     if (Status status = output.open(o_.output); !status)
       return report_error(status.error().message);
@@ -62,7 +64,7 @@ class BatchRun {
         return report_error(status.error().message);
       if (same_file(o_.output, o_.report))
         return usage(
-            fmt::format("'{}' is the output, expected another file for the report", o_.report));
+            fmt::format("'{}' is the output, expected a different file for the report", o_.report));
     }
     if (Status status = take_generation_config(o_); !status)
       return report_error(status.error().message);
@@ -107,12 +109,12 @@ class BatchRun {
                                 (!asked.prompt && !e.prompt.value_or("").empty());
       if (files_decide && !o_.quiet)
         print_stderr(
-            "pando: as the model's files say, vectors are of {}, {}{}\n",
+            "pando: settings from the model's files: {}, {}{}\n",
             e.pooling == Pooling::kMean ? "the mean over a text's tokens" : "a text's last token",
-            e.normalise.value_or(true) ? "of length 1" : "not scaled",
-            e.prompt.value_or("").empty() ? ""
-                                          : fmt::format("; {} stands before each text",
-                                                        found_text(nlohmann::json(*e.prompt))));
+            e.normalise.value_or(true) ? "scaled to length 1" : "not scaled",
+            e.prompt.value_or("").empty()
+                ? ""
+                : fmt::format("; {} before each text", found_text(nlohmann::json(*e.prompt))));
     }
     if (o_.batch.task == BatchTask::kRerank)  // any pair shows whether yes and no are two answers
       if (auto pair = rerank_requests(model, o_.batch.rerank, "a", "b"); !pair) return pair.error();
@@ -147,8 +149,8 @@ class BatchRun {
       if (now.stopping && now.answers_open > 0 && !std::exchange(said_so, true)) {
         progress.clear();
         print_stderr(
-            "pando: stopping; {} {} that are under way are finished first (hint: a second signal "
-            "ends at once)\n",
+            "pando: stopping after {} {} in progress are finished (hint: a second signal stops at "
+            "once)\n",
             now.answers_open, nouns_.outputs);
       }
       progress.update(now);
@@ -196,7 +198,9 @@ class BatchRun {
     const int code = answers.n_left_out > 0 ? kIncomplete : kOk;
     if (!answers.summary) {
       if (!o_.report.empty() && !o_.quiet)
-        print_stderr("pando: its journal has no summary, so that no report can be written\n");
+        print_stderr(
+            "pando: no report is written, because the journal of the finished run has no "
+            "summary\n");
       return code;
     }
     record.summary = *answers.summary;
@@ -214,13 +218,13 @@ class BatchRun {
     const double megabytes = 1e-6 * static_cast<double>(kv_memory);
     if (n_evicted > 0)
       print_stderr(
-          "evicted: {} pages, those used least recently, because the memory for keys and "
-          "values ({:.1f} MB) is full\n",
+          "evicted: {} pages, the least recently used, because the memory for keys and values "
+          "({:.1f} MB) is full\n",
           n_evicted, megabytes);
     if (n_preempted > 0)
       print_stderr(
-          "preempted: {} answers, the youngest, because older ones need their memory for keys "
-          "and values; they go on later (hint: a larger --kv-memory)\n",
+          "preempted: {} answers, the youngest, because older ones need the memory for keys and "
+          "values; they resume later (hint: a larger --kv-memory)\n",
           n_preempted);
     printed = now;
   }
@@ -231,7 +235,7 @@ class BatchRun {
     const bool is_file = std::filesystem::is_regular_file(o_.output, error);
     const char* hint = !is_file || o_.verify > 0 || !o_.compare.empty()
                            ? ""
-                           : "; the same command with --resume goes on";
+                           : "; run the same command with --resume to continue";
     print_stderr("pando: stopped after {}{}\n", counted(s.answers + s.earlier, nouns_.outputs),
                  hint);
     return 128 + signal_;
@@ -244,7 +248,7 @@ class BatchRun {
     const BatchSummary& s = first.summary;
     print_stderr("{}", score_table(first));
     if (s.group_by != o_.batch.group_by)
-      print_stderr("scores are by {}, as the run that finished was asked\n",
+      print_stderr("scores are grouped by {}, as in the finished run\n",
                    s.group_by.empty() ? "no field" : "'" + s.group_by + "'");
     else if (!o_.batch.group_by.empty() && s.scores.groups().empty())
       print_stderr("no scored answer has '{}' in its metadata\n", o_.batch.group_by);
@@ -254,8 +258,8 @@ class BatchRun {
                    s.failed - s.too_long, s.skipped + s.too_long, s.cut);
     if (s.too_long > 0 && o_.batch.too_long == TooLong::kError)
       print_stderr(
-          "(hint: --too-long skip counts what is too long as done, truncate-middle{} it fit)\n",
-          o_.batch.task == BatchTask::kAnswer ? " and split make" : " makes");
+          "(hint: --too-long skip counts them as done; --too-long truncate-middle{} them fit)\n",
+          o_.batch.task == BatchTask::kAnswer ? " or split makes" : " makes");
     if (!comparison_) return;
     if (s.answers == 0 || s.stopped)
       return print_stderr("nothing to compare: {}\n",
@@ -266,7 +270,7 @@ class BatchRun {
                  second.sharing, second.summary.seconds / s.seconds, nouns_.inputs,
                  fewer < 1 ? 1 / fewer : fewer, fewer < 1 ? "as many" : "fewer",
                  std::min(s.seconds, second.summary.seconds) < kLeastTimed
-                     ? " (too short a run to tell the speed)"
+                     ? " (the run is too short to measure speed)"
                      : "");
     print_stderr("{}\n", comparison_->text());
   }

@@ -63,8 +63,8 @@ void add_asking(CLI::App& app, RunOptions& o) {
   add_engine_options(app, o);
   add_answer_options(app, o.batch.defaults, o.model.engine.seed);
   app.add_flag("--generation-config", o.generation_config,
-               "Take what is not given here from the model's generation_config.json")
-      ->group("Sampling (lines may say otherwise)");
+               "Use the model's generation_config.json for what no option sets")
+      ->group("Sampling (input lines can override)");
 }
 
 // The techniques of the laboratory only where it is there.
@@ -74,8 +74,9 @@ std::string sharing_help() {
   constexpr size_t kOwn = 3;
   if (names.size() == kOwn) return help;
   return fmt::format(
-      "{}; or a published technique, to compare:\n{}; options follow\n"
-      "a colon, as in radix:threshold=0.9 (docs/planners.md)",
+      "{}; or a published technique, to compare:\n"
+      "{}; write its options\n"
+      "after a colon, such as radix:threshold=0.9 (docs/planners.md)",
       help, fmt::join(names.begin() + kOwn, names.end(), ", "));
 }
 
@@ -87,46 +88,44 @@ void add_engine_options(CLI::App& app, RunOptions& o) {
   app.add_option("--sharing", o.model.engine.sharing, sharing_help())
       ->check(planner_name())
       ->capture_default_str();
-  app.add_option(
-         "--max-running", o.model.engine.max_running,
-         "Answers that are computed at a time at most. Few come sooner, so that a run that is "
-         "killed loses less; many are faster in all")
+  app.add_option("--max-running", o.model.engine.max_running,
+                 "Maximum answers computed at a time. Fewer give results sooner and lose less if "
+                 "the run is killed; more are faster overall")
       ->check(expect("at least 1", [](double x) { return x >= 1; }))
       ->capture_default_str();
-  CLI::Option* quiet = app.add_flag("--quiet", o.quiet, "No progress and no summary");
-  app.add_flag("--verbose", o.verbose,
-               "Say what every answer shared, what was evicted or preempted and why, and of every\n"
-               "line of the input what is wrong with it")
+  CLI::Option* quiet = app.add_flag("--quiet", o.quiet, "Show no progress and no summary");
+  app.add_flag(
+         "--verbose", o.verbose,
+         "Report what each answer shared, what was evicted or preempted and why, and every bad\n"
+         "input line and what is wrong with it")
       ->excludes(quiet);
 }
 
 void add_input_options(CLI::App& app, RunOptions& o) {
   const bool takes_tables = may_be_table(o.batch.task);
-  app.add_option(
-         "--input", o.input,
-         takes_tables
-             ? "File of JSON lines, an array of JSON, CSV or TSV, or - for standard input; may be "
-               "packed by gzip or zstd"
-             : "File of JSON lines or an array of JSON, or - for standard input; may "
-               "be packed by gzip or zstd")
+  app.add_option("--input", o.input,
+                 takes_tables ? "Input file: JSON lines, a JSON array, CSV or TSV, or - for "
+                                "standard input; may be compressed with gzip or zstd"
+                              : "Input file: JSON lines or a JSON array, or - for standard input; "
+                                "may be compressed with gzip or zstd")
       ->required();
   if (takes_tables)
-    app.add_option("--format", o.format, "jsonl, csv or tsv; auto: by the name of --input")
+    app.add_option("--format", o.format, "jsonl, csv or tsv; auto: from the name of --input")
         ->check(CLI::IsMember({"auto", "jsonl", "csv", "tsv"}))
         ->capture_default_str();
-  app.add_option(
-         "--columns", o.columns,
-         "Where fields are found under other names: question=Q,context=Doc takes column, or "
-         "field, Q for the question")
+  app.add_option("--columns", o.columns,
+                 "Columns or fields with other names: question=Q,context=Doc reads the question "
+                 "from Q and the context from Doc")
       ->allow_extra_args(false)
       ->type_name("NAME=COLUMN,...");
   const bool splits = o.batch.task == BatchTask::kAnswer;
   std::vector<std::string> ways = {"error", "skip", "truncate-middle"};
   if (splits) ways.emplace_back("split");
   app.add_option("--too-long", o.too_long,
-                 splits ? "A prompt that does not fit: error, skip, truncate-middle (of the "
-                          "context), or split (ask of each part)"
-                        : "A text that does not fit: error, skip, or truncate-middle")
+                 splits
+                     ? "What to do with a prompt that does not fit: error, skip, truncate-middle "
+                       "(cut the middle of the context), or split (ask about each part)"
+                     : "What to do with a text that does not fit: error, skip, or truncate-middle")
       ->check(CLI::IsMember(ways))
       ->capture_default_str();
 }
@@ -134,29 +133,27 @@ void add_input_options(CLI::App& app, RunOptions& o) {
 void add_output_options(CLI::App& app, RunOptions& o) {
   app.add_option_function<std::string>(
          "--dry-run", [&o](const std::string& n) { o.dry_run = n.empty() ? 1 : std::stoull(n); },
-         "Print the first N prompts (without N: one) as the model gets them, with their token\n"
-         "counts and what --too-long cuts; load no weights, compute and write nothing")
+         "Print the first N prompts (default: one) exactly as the model gets them, with their "
+         "token\n"
+         "counts and what --too-long cuts. Loads no weights, computes and writes nothing")
       ->expected(0, 1)
       ->type_name("[N]")
       ->check(at_least_one());
   app.add_option(
          "--output", o.output,
-         "File for the answers, or - for standard output. Its ending decides: .csv and .tsv "
-         "are tables; .jsonl, .json, .ndjson, .txt or none JSON lines; each may have .gz "
-         "behind it")
+         "Output file, or - for standard output. The extension sets the format: .csv and .tsv are "
+         "tables; .jsonl, .json, .ndjson, .txt or none JSON lines; .gz after it compresses")
       ->capture_default_str();
-  CLI::Option* resume =
-      app.add_flag("--resume", o.resume,
-                   "Go on with a run that was ended, or begin it: what --output has is kept");
-  app.add_flag("--overwrite", o.overwrite, "Begin anew: what --output has is lost")
+  CLI::Option* resume = app.add_flag(
+      "--resume", o.resume, "Continue an interrupted run, or start it: keeps what is in --output");
+  app.add_flag("--overwrite", o.overwrite, "Start over: discards what is in --output")
       ->excludes(resume);
-  app.add_flag("--ordered", o.batch.ordered, "Answers in the order of the input");
+  app.add_flag("--ordered", o.batch.ordered, "Write answers in the order of the input");
   app.add_option("--report", o.report,
-                 "File for the run's report, JSON; it replaces nothing but an earlier report");
+                 "File for the run's report, as JSON; overwrites only an earlier report");
   app.add_option(
          "--compare", o.compare,
-         fmt::format("Run a second time with this sharing: speeds, and every bit of what "
-                     "comes out{}",
+         fmt::format("Run again with this sharing; compares speed and every bit of the results{}",
                      o.batch.task == BatchTask::kAnswer ? "; answers get a logits_hash" : ""))
       ->check(planner_name());
 }
@@ -165,19 +162,19 @@ void add_run_options(CLI::App& app, RunOptions& o) {
   add_asking(app, o);
   add_output_options(app, o);
   app.add_option("--with", o.with,
-                 "Fields, or columns, of each answer besides its own: question (its text), answers "
-                 "(the references), scores, prompt (as the model got it); several with commas")
+                 "Extra fields, or columns, of each answer, separated by commas: question (its "
+                 "text), answers (the references), scores, prompt (as the model got it)")
       ->delimiter(',')
       ->check(CLI::IsMember({"question", "answers", "scores", "prompt"}));
   app.add_option("--group-by", o.batch.group_by,
-                 "Scores also by the values of this field of the metadata");
+                 "Also show scores for each value of this metadata field");
   app.add_option("--show", o.show,
-                 "Print so many questions with their answers at the end: those answered first, or "
-                 "with --ordered the input's first")
+                 "Print this many questions with their answers at the end: the first to be "
+                 "answered, or with --ordered the first in the input")
       ->check(expect("0 or more", [](double x) { return x >= 0; }));
   app.add_option("--verify", o.verify,
-                 "Ask a part of the questions again, alone and with nothing shared, and compare "
-                 "every bit of their logits: 1%, for example")
+                 "Ask part of the questions again, such as 1%, alone and with nothing shared, and "
+                 "compare every bit of their logits")
       ->transform(share());
   app.footer(
       std::string(kEscapesHelp) +
@@ -187,8 +184,8 @@ void add_run_options(CLI::App& app, RunOptions& o) {
       "Input lines, freely mixed:\n"
       "  {\"id\": \"d1\", \"context\": \"...\", \"questions\": [\"...\", {\"text\": \"...\", "
       "\"answers\": [\"...\"]}]}\n"
-      "  {\"id\": \"m1\", \"context\": \"...\", \"question\": \"...\", "
-      "\"choices\": [\"yes\", \"no\"]}\n"
+      "  {\"id\": \"m1\", \"context\": \"...\", \"question\": \"...\", \"choices\": [\"yes\", "
+      "\"no\"]}\n"
       "  {\"id\": \"p1\", \"prompt\": \"...\", \"metadata\": {\"any\": \"thing\"}}\n"
       "  {\"id\": \"c1\", \"messages\": [{\"role\": \"user\", \"content\": \"...\"}], "
       "\"thinking\": false}\n"
@@ -196,23 +193,23 @@ void add_run_options(CLI::App& app, RunOptions& o) {
       "\"body\": {...}}\n"
       "Columns of tables: context and question, or prompt; id, answer, choices, options.\n"
       "Exit codes: 0 all done, 1 failed, 2 wrong usage, 3 some left out, 130 or 143 stopped by\n"
-      "Ctrl-C or SIGTERM: what was under way is answered, and --resume goes on.");
+      "Ctrl-C or SIGTERM: answers in progress are finished, and --resume continues the run.");
 }
 
 void add_verify_options(CLI::App& app, RunOptions& o) {
   o.output = "/dev/null";
   o.verify = 0.05;
   add_asking(app, o);
-  app.add_option("--sample", o.verify, "Part of the questions that is asked again")
+  app.add_option("--sample", o.verify, "Part of the questions to ask again")
       ->transform(share())
       ->default_str("5%");
-  app.footer(
-      std::string(kEscapesHelp) +
-      "Answers the input's questions, all together and sharing what they can; then asks some of\n"
-      "them again, one by one, with nothing shared, and compares every bit of their logits.\n"
-      "Ends with 0 where all are equal, with 1 where one is not, with 3 where questions were left "
-      "out.\n"
-      "Example:\n  pando verify --model MODEL --input questions.jsonl --sample 10%");
+  app.footer(std::string(kEscapesHelp) +
+             "Answers the questions in the input together, sharing what they can. Then asks some "
+             "of them again,\n"
+             "one by one with nothing shared, and compares every bit of their logits.\n"
+             "Exit codes: 0 all are equal, 1 one is not, 3 questions were left out.\n"
+             "Example:\n"
+             "  pando verify --model MODEL --input questions.jsonl --sample 10%");
 }
 
 namespace {
@@ -224,7 +221,7 @@ Status read_columns(const std::vector<std::string>& given,
     for (size_t at = 0; at < text.size();) {
       const size_t equals = text.find('=', at);
       if (equals == std::string::npos || equals == at)
-        return invalid_argument("--columns: '{}', expected NAME=COLUMN as in question=Q",
+        return invalid_argument("--columns: '{}', expected NAME=COLUMN such as question=Q",
                                 text.substr(at));
       const size_t next = text.find('=', equals + 1);
       const size_t comma = next == std::string::npos ? next : text.rfind(',', next);
@@ -233,8 +230,9 @@ Status read_columns(const std::vector<std::string>& given,
                         column = text.substr(equals + 1, end - equals - 1);
       const auto is_taken = [&](const auto& other) { return other.second == column; };
       if (columns.contains(name) || std::ranges::any_of(columns, is_taken))
-        return invalid_argument("--columns: '{}' and '{}': one of them is there twice", name,
-                                column);
+        return invalid_argument(
+            "--columns: '{}' or '{}' appears twice, expected each name and column once", name,
+            column);
       columns[name] = column;
       at = end + 1;
     }
@@ -251,20 +249,20 @@ Status settle(RunOptions& o) {
     if (Status status = check_rerank_options(o.batch.rerank); !status)
       return invalid_argument("--template: {}", status.error().message);
   if (asked.chat_options.thinking && !asked.chat)
-    return invalid_argument("--thinking goes with --chat");
+    return invalid_argument("--thinking needs --chat");
   if (!asked.choices.empty() && asked.sampling.n != 1)
     return invalid_argument("--n: {}, expected 1 with --choice", asked.sampling.n);
   const std::string text = asked.template_text();
   const auto has = [&](const char* field) { return text.find(field) != std::string::npos; };
-  if (!has("{question}")) return invalid_argument("--template has no {{question}} in it");
+  if (!has("{question}")) return invalid_argument("the template has no {{question}} in it");
   if (!asked.instruction.empty() && !asked.chat && !has("{instruction}"))
-    return invalid_argument(
-        "--template has no {{instruction}} in it, so that of --instruction would be lost");
+    return invalid_argument("--instruction has no effect: the template has no {{instruction}}");
   if (o.resume && o.output == "-")
-    return invalid_argument("--resume goes on with a file, expected one for --output");
+    return invalid_argument("--resume continues a file, expected one for --output");
   if (o.resume && (o.verify > 0 || !o.compare.empty()))
-    return invalid_argument("--resume does not go with {}: it answers only what is left",
-                            o.compare.empty() ? "--verify" : "--compare");
+    return invalid_argument(
+        "--resume cannot be combined with {}, because it answers only what is left",
+        o.compare.empty() ? "--verify" : "--compare");
   if (o.verify > 0 || !o.compare.empty()) o.batch.defaults.logits_hash = true;
   const Result<OutputForm> form = output_form(o.output);
   if (!form) return invalid_argument("--output: {}", form.error().message);

@@ -69,19 +69,21 @@ Command add_score(CLI::App& app) {
   add_engine_options(app, run);
   add_output_options(app, run);
   CLI::Option* input = app.get_option("--input")->required(false);
-  CLI::Option* text = app.add_option("--perplexity", options->text,
-                                     "Instead of --input: a text file, or - for standard input");
+  CLI::Option* text =
+      app.add_option("--perplexity", options->text,
+                     "Text file to score instead of --input, or - for standard input");
   text->excludes(input);
   for (const char* of_lines : {"--dry-run", "--output", "--resume", "--overwrite", "--ordered",
                                "--report", "--compare", "--too-long"})
     text->excludes(app.get_option(of_lines));
   const CLI::Validator positive = expect("at least 1", [](double x) { return x >= 1; });
   app.add_option("--window", options->perplexity.window,
-                 "Tokens that the model sees at a time (default: the context)")
+                 "Tokens the model sees at a time (default: the context)")
       ->check(positive)
       ->needs(text);
   app.add_option("--stride", options->perplexity.stride,
-                 "Tokens from one window to the next, fewer than it has (default: half of them)")
+                 "Tokens from the start of one window to the next, fewer than --window (default: "
+                 "half of it)")
       ->check(positive)
       ->needs(text);
   app.footer(
@@ -92,13 +94,12 @@ Command add_score(CLI::App& app) {
       "\"target\"?: 1},\n"
       "or samples of an evaluation harness, by their \"arguments\".\n"
       "Output lines: {\"id\", \"scores\": [{\"logprob\", \"tokens\", \"likeliest\"}, ...], "
-      "\"best\", "
-      "\"best_per_byte\"}.\n"
-      "Of a text one line: tokens scored, ln p of the text, perplexity, bits for each byte.");
+      "\"best\", \"best_per_byte\"}.\n"
+      "For a text, one line: tokens scored, ln p of the text, perplexity, bits per byte.");
   return [options] {
     if (!options->text.empty()) return score_text(*options);
     if (!options->run.input.empty()) return run_batches(options->run);
-    report_error("expected --input or --perplexity");
+    report_error("score: nothing to score, expected --input or --perplexity");
     return kUsage;
   };
 }

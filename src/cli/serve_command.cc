@@ -53,10 +53,11 @@ Status read_class(const std::string& text, std::map<std::string, DeadlineClass>&
   if (name_end == std::string::npos || name_end == 0 ||
       std::sscanf(text.c_str() + name_end, "=%lf,%lf%n", &ttft, &tpot, &n) != 2 ||
       name_end + static_cast<size_t>(n) != text.size() || !(ttft > 0) || !(tpot > 0))
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("--deadline-class: '{}', expected NAME=TTFT,TPOT in milliseconds, as "
-                             "in chat=500,50",
-                             text)};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "--deadline-class: '{}', expected NAME=TTFT,TPOT in milliseconds, such as chat=500,50",
+            text)};
   classes[text.substr(0, name_end)] = {
       .ttft_slo = 1e-3 * ttft, .ttft_per_work = 0, .tpot_slo = 1e-3 * tpot};
   return {};
@@ -92,44 +93,44 @@ Status learn_steps(const Model& model, EngineOptions& options) {
   if (options.policy == "fcfs" && options.step_budget == 0) return {};
   const std::filesystem::path folder = cache_directory();
   Result<MeasuredSteps> steps = saved_steps(folder, model, options, kSeconds, [] {
-    print_stderr("pando: measuring how long steps take, for about {} s (a large model: {} s)\n",
+    print_stderr("pando: measuring step times, which takes about {} s ({} s for a large model)\n",
                  kSeconds, MeasuredSteps::kMostTimes * kSeconds);
   });
   if (!steps) return steps.error();
   print_stderr("pando: {}\n", steps->in_words());
   const bool kept = !steps->file.empty();
   if (!kept)
-    print_stderr("pando: {} cannot be written; the next start will measure again\n",
+    print_stderr("pando: cannot save step times in {}; the next start measures them again\n",
                  folder.string());
   if (steps->disturbed())
     print_stderr("pando: {}{}\n",
-                 steps->n_repeats < MeasuredSteps::kFewestRepeats ? "too few steps were repeated"
-                                                                  : "other work disturbed them",
-                 kept ? "; the next start will measure them again" : "");
+                 steps->n_repeats < MeasuredSteps::kFewestRepeats
+                     ? "too few step times were measured twice"
+                     : "other work disturbed the step times",
+                 kept ? "; the next start measures them again" : "");
   else if (!steps->good())
     print_stderr(
-        "pando: steps are predicted worse than equal ones differ, so that budgets leave more "
-        "room{}\n",
-        kept
-            ? fmt::format(" (hint: without {} the next start measures again)", steps->file.string())
-            : "");
+        "pando: predicted step times are less accurate than usual, so steps are kept shorter{}\n",
+        kept ? fmt::format(" (hint: delete {} to measure them again at the next start)",
+                           steps->file.string())
+             : "");
   options.step_costs = std::move(steps->costs);
   return {};
 }
 
 int serve_model(ServeOptions o) {
   if (o.server.tls_certificate.empty() != o.server.tls_key.empty())
-    return report_error("--tls-cert and --tls-key go together"), kUsage;
+    return report_error("--tls-cert and --tls-key must be given together"), kUsage;
   if (const EngineOptions& engine = o.model.engine; engine.step_rows <= engine.max_running)
-    return report_error(fmt::format("--step-rows is {}, expected more than {}: so many answers run "
-                                    "at a time, and prompts need rows beside theirs",
+    return report_error(fmt::format("--step-rows is {}, expected more than {} (--max-running), "
+                                    "because prompts need rows too",
                                     engine.step_rows, engine.max_running)),
            kUsage;
   if (!o.api_key_file.empty()) {
     if (Status status = read_keys(o.api_key_file, o.server.api_keys); !status)
       return report_error(status.error().message);
     if (o.server.api_keys.empty())
-      return report_error("--api-key-file: " + o.api_key_file + " has no keys in it");
+      return report_error("--api-key-file: " + o.api_key_file + " has no keys");
   }
   const Result<std::filesystem::path> path = model_path(o.model);
   if (!path) return report_error(path.error().message);
@@ -165,18 +166,21 @@ int serve_model(ServeOptions o) {
   if (!server) return report_error(server.error().message);
   const auto chat = (*model)->render_chat(std::vector<ChatMessage>{{"user", "?"}});
   if (!chat && chat.error().code == ErrorCode::kUnsupported)
-    print_stderr("pando: chats are refused: {}\n", chat.error().message);
-  print_stderr("pando: a context of {} tokens; {:.4g} GiB for keys and values, of {} tokens\n",
+    print_stderr("pando: chat requests are refused: {}\n", chat.error().message);
+  print_stderr("pando: a context of {} tokens; {:.4g} GiB for the keys and values of {} tokens\n",
                (*engine)->options().context,
                static_cast<double>((*engine)->options().kv_memory) * 0x1p-30,
                (*engine)->kv_capacity());
   if ((*engine)->kv_capacity() < static_cast<size_t>((*engine)->options().context))
     print_stderr(
-        "pando: prompt and answer may have {} tokens, not the context's {} (hint: a larger "
-        "--kv-memory)\n",
+        "pando: a prompt and its answer can have at most {} tokens, fewer than the context of {}, "
+        "for lack of memory (hint: a larger --kv-memory)\n",
         (*engine)->kv_capacity(), (*engine)->options().context);
   if (o.server.api_keys.empty() && !(*server)->is_local())
-    print_stderr("pando: everybody who reaches {} may ask (hint: --api-key-file)\n", o.server.host);
+    print_stderr(
+        "pando: there are no API keys, so anyone who can reach {} can send requests (hint: "
+        "--api-key-file)\n",
+        o.server.host);
   // An address of IPv6 stands in brackets.
   const bool is_bare_v6 = o.server.host.find(':') != std::string::npos;
   print_stderr("pando: serving {} at {}://{}:{}\n", fmt::join(o.server.model_names, ", "),
@@ -196,12 +200,12 @@ Command add_serve(CLI::App& app) {
   const auto bytes = [](size_t n) { return fmt::format("{}KiB", n >> 10); };
   add_model_options(app, o.model);
   app.add_option("--host", o.server.host, "Address to listen on")->capture_default_str();
-  app.add_option("--port", o.server.port, "Port to listen on; 0: any that is free")
+  app.add_option("--port", o.server.port, "Port to listen on; 0: any free port")
       ->check(expect("0 to 65535", [](double x) { return x >= 0 && x <= 65535; }))
       ->capture_default_str();
   app.add_option("--model-name", o.server.model_names,
-                 "How requests name the model (default: the last part of its path); may be given "
-                 "several times, answers have the first")
+                 "Name of the model in requests (default: the last part of its path); may be "
+                 "repeated, answers use the first")
       ->allow_extra_args(false)
       ->check(CLI::Validator(
           [](std::string& name) {
@@ -209,85 +213,89 @@ Command add_serve(CLI::App& app) {
           },
           "", ""));
   app.add_option("--max-open", o.model.engine.max_open,
-                 "Answers waiting or under way at most; more are refused with status 429")
+                 "Maximum answers waiting or running; further requests get status 429")
       ->check(positive)
       ->capture_default_str();
   app.add_option("--log", o.log,
-                 "Lines on standard error: one for each of the requests, for errors alone, or none")
+                 "Log lines on standard error: one per request, only errors, or none")
       ->check(CLI::IsMember({"requests", "errors", "none"}))
       ->capture_default_str();
   const std::string scheduling = "Scheduling";
   o.model.engine.policy = "lars";
   app.add_option("--policy", o.model.engine.policy,
-                 "Whose prompt is read first: fcfs (first come, first served), edf (earliest "
-                 "deadline), lrs (least slack) or lars (least slack for its work, so that no long "
-                 "prompt is in the way of short ones)")
+                 "Which prompt is computed first: fcfs (first come, first served), edf (earliest "
+                 "deadline), lrs (least slack) or lars (least slack relative to its work, so that "
+                 "long prompts do not hold up short ones)")
       ->check(CLI::IsMember({"fcfs", "edf", "lrs", "lars"}))
       ->capture_default_str()
       ->group(scheduling);
   app.add_option("--step-budget", o.step_budget_ms,
-                 "Milliseconds of a step at most, as predicted; 0: the least time per token of a "
-                 "deadline class, 200 where none is less; under fcfs --step-rows alone limits it")
+                 "Maximum predicted milliseconds per step; 0: the shortest time per token of the "
+                 "deadline classes, at most 200. With fcfs only --step-rows limits a step")
       ->check(expect("0 or more", [](double x) { return x >= 0; }))
       ->capture_default_str()
       ->group(scheduling);
   app.add_option("--deadline-class", o.deadline_classes,
-                 "NAME=TTFT,TPOT: milliseconds to the first token and from one to the next, for "
-                 "requests with \"deadline_class\": \"NAME\"; may be given several times")
+                 "NAME=TTFT,TPOT: milliseconds to the first token and between tokens, for requests "
+                 "with \"deadline_class\": \"NAME\"; may be repeated")
       ->group(scheduling);
   const std::string access = "Access", limits = "Limits";
   app.add_option("--api-key-file", o.api_key_file,
-                 "File of API keys, one a line, each as name:key or key; without it everybody may "
-                 "ask")
+                 "File with API keys, one per line, as name:key or key; without it anyone can send "
+                 "requests")
       ->group(access);
   app.add_option("--public-prefix", o.public_prefixes,
-                 "NAME=FILE: a text that requests with \"public_prefix\": \"NAME\" begin with, and "
-                 "share whatever their keys; may be given several times")
+                 "NAME=FILE: text that requests with \"public_prefix\": \"NAME\" start with, "
+                 "shared between all API keys; may be repeated")
       ->group(access);
-  app.add_option("--allow-host", o.server.allowed_hosts,
-                 "A name that requests may call the server by, beside its address and localhost, "
-                 "where there are no keys and --host is this machine alone; may be given several "
-                 "times")
+  app.add_option(
+         "--allow-host", o.server.allowed_hosts,
+         "Another host name that requests may use, besides the address and localhost; checked only "
+         "without API keys and when --host is this machine alone; may be repeated")
       ->group(access);
   app.add_option("--cors-origin", o.server.cors_origins,
-                 "A web page that may ask from a browser, as in https://example.org, or * for all; "
-                 "may be given several times")
+                 "Origin of web pages that may send requests from a browser, such as "
+                 "https://example.org, or * for all; may be repeated")
       ->allow_extra_args(false)
       ->group(access);
-  app.add_option("--tls-cert", o.server.tls_certificate, "Certificate in PEM: serve by TLS only")
+  app.add_option("--tls-cert", o.server.tls_certificate,
+                 "Certificate file in PEM; serves over TLS only")
       ->group(access);
-  app.add_option("--tls-key", o.server.tls_key, "Its key in PEM")->group(access);
+  app.add_option("--tls-key", o.server.tls_key, "Key file of the certificate, in PEM")
+      ->group(access);
   o.model.engine.max_queue = 8;
   o.model.engine.kv_ahead = size_t{1} << 30;
   o.model.engine.kv_ahead_first = size_t{64} << 20;
   o.model.engine.nice = serve::kEngineNice;
   app.add_option("--max-queue", o.model.engine.max_queue,
-                 "Predicted keys and values of all open answers, so many times --kv-memory at "
-                 "most; more are refused with status 429")
+                 "Maximum predicted keys and values of all open answers, as a multiple of "
+                 "--kv-memory; further requests get status 429")
       ->check(positive)
       ->capture_default_str()
       ->group(limits);
   app.add_option("--max-connections", o.server.max_connections,
-                 "Open connections at most; more wait")
+                 "Maximum open connections; further ones wait")
       ->check(positive)
       ->capture_default_str()
       ->group(limits);
-  app.add_option("--max-body", o.server.max_body_bytes, "Longest body, as in 32MiB")
+  app.add_option("--max-body", o.server.max_body_bytes,
+                 "Maximum size of a request body, such as 32MiB")
       ->transform(size_in_bytes())
       ->check(positive)
       ->default_str(bytes(o.server.max_body_bytes))
       ->group(limits);
-  app.add_option("--max-header", o.server.max_header_bytes, "Longest headers, as in 16KiB")
+  app.add_option("--max-header", o.server.max_header_bytes,
+                 "Maximum size of request headers, such as 16KiB")
       ->transform(size_in_bytes())
       ->check(positive)
       ->default_str(bytes(o.server.max_header_bytes))
       ->group(limits);
-  app.add_option("--request-timeout", o.request_timeout, "Seconds for an answer as a whole")
+  app.add_option("--request-timeout", o.request_timeout, "Maximum seconds per request")
       ->check(positive)
       ->capture_default_str()
       ->group(limits);
   app.add_option("--drain-timeout", o.drain_timeout,
-                 "Seconds for what is under way when the server is stopped")
+                 "Seconds to finish running requests when the server is stopped")
       ->check(positive)
       ->capture_default_str()
       ->group(limits);
@@ -299,9 +307,10 @@ Command add_serve(CLI::App& app) {
       "Answers the OpenAI API: /v1/completions, /v1/chat/completions, /v1/embeddings, /v1/models;\n"
       "and /v1/answers (all questions about one document), /v1/rerank, /v1/score, /tokenize,\n"
       "/detokenize, /health, /ready, /metrics, /version (docs/serving.md).\n"
-      "SIGTERM and Ctrl-C answer what is under way and end; a second one ends at once.\n"
-      "Options may stand in a file, in a part [serve]: pando serve --config FILE.\n"
-      "Example:\n  pando serve --model MODEL --port 8000");
+      "SIGTERM and Ctrl-C finish running requests and stop; a second signal stops at once.\n"
+      "Options can be in the section [serve] of a file: pando serve --config FILE.\n"
+      "Example:\n"
+      "  pando serve --model MODEL --port 8000");
   return [options] { return serve_model(*options); };
 }
 

@@ -72,9 +72,9 @@ int detokenize(const Options& o) {
 Command add_tokenize(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_tokenizer_options(app, options->model);
-  app.add_option("text", options->words, "The text, as it is; without it standard input");
-  app.add_flag("--pieces", options->pieces, "A line for each token, with its text");
-  app.add_flag("--no-bos", options->no_bos, "No beginning-of-sequence token");
+  app.add_option("text", options->words, "The text (default: standard input)");
+  app.add_flag("--pieces", options->pieces, "Print a line per token, with its text");
+  app.add_flag("--no-bos", options->no_bos, "Add no beginning-of-sequence token");
   app.footer(
       "Examples:\n  pando tokenize --model MODEL \"Some text.\"\n"
       "  pando tokenize --model MODEL --pieces < text.txt");
@@ -84,7 +84,7 @@ Command add_tokenize(CLI::App& app) {
 Command add_detokenize(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_tokenizer_options(app, options->model);
-  app.add_option("tokens", options->words, "Ids; without them standard input");
+  app.add_option("tokens", options->words, "Token ids (default: standard input)");
   app.footer("Example:\n  pando detokenize --model MODEL 72 101 108");
   return [options] { return detokenize(*options); };
 }

@@ -47,16 +47,16 @@ int verify_answers(const RunOptions& o, const std::shared_ptr<const Model>& mode
   const Result<BatchVerification> verified = verify_batch(**engine, stream, o.batch, hashes);
   if (!verified) return report_error(verified.error().message);
   if (!verified->different.empty())
-    return report_error(fmt::format("verified {} alone and unshared: {} DIFFER, '{}' first",
+    return report_error(fmt::format("verified {} alone and unshared: {} DIFFER, the first is '{}'",
                                     counted(verified->answers, "answers"),
                                     verified->different.size(), verified->different.front()));
   if (!o.quiet)
     print_stderr("verified: {} again, alone and unshared, in {:.2f} s: {}{}\n",
                  counted(verified->answers, "answers"), verified->seconds,
-                 verified->answers > 0 ? "all bits equal" : "there was none to ask",
+                 verified->answers > 0 ? "all bits equal" : "there were no answers to check",
                  run.bad_lines + run.failed + run.skipped > 0
-                     ? fmt::format("; without an answer to verify: {} bad lines, {} questions",
-                                   run.bad_lines, run.failed + run.skipped)
+                     ? fmt::format("; not verified: {} bad lines, {} questions", run.bad_lines,
+                                   run.failed + run.skipped)
                      : "");
   return code;
 }

@@ -48,11 +48,10 @@ size_t Admission::longest(const Request& request) const {
 Status Admission::check(const Request& request) const {
   if (Status status = check_request(request, limits_.vocab, options_); !status) return status;
   if (limits_.one_pass && request.pooling == Pooling::kNone && request.sampling.max_tokens > 1)
-    return blame(
-        "max_tokens",
-        invalid_argument("max_tokens is {}, expected 0 or 1: stateless, '{}' keeps no keys and "
-                         "values after a pass",
-                         request.sampling.max_tokens, options_.sharing));
+    return blame("max_tokens",
+                 invalid_argument("max_tokens is {}, expected 0 or 1, because sharing '{}' keeps "
+                                  "no keys and values after a pass",
+                                  request.sampling.max_tokens, options_.sharing));
   const size_t n_longest = longest(request), n_room = limits_.kv_capacity;
   if (n_longest <= n_room) return {};
   const bool prompt_fits = request.tokens.size() < n_room;
@@ -61,7 +60,7 @@ Status Admission::check(const Request& request) const {
       make_error(
           ErrorCode::kTooLong,
           "prompt and answer take up to {} tokens; this model's maximum context length is {} "
-          "tokens in the memory for keys and values (hint: a larger kv_memory{})",
+          "tokens, limited by the memory for keys and values (hint: a larger kv_memory{})",
           n_longest, n_room, prompt_fits ? ", or fewer max_tokens" : ""));
 }
 
@@ -148,7 +147,7 @@ Status Admission::check_queue(const Sequences& open, int n_new) const {
   const size_t n_tokens = open_tokens();
   if (static_cast<double>(n_tokens) <= n_most) return {};
   return make_error(ErrorCode::kUnavailable,
-                    "open answers would come to {} tokens of keys and values, as predicted; "
+                    "the open answers would need {} tokens of keys and values, as predicted; "
                     "expected at most {:.0f} (hint: try again later)",
                     n_tokens, n_most);
 }

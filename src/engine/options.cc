@@ -30,7 +30,7 @@ std::string class_names(const std::map<std::string, DeadlineClass>& classes) {
   std::vector<std::string> names;
   for (const auto& [name, deadlines] : classes)
     if (!name.empty()) names.push_back(fmt::format("'{}'", name));
-  return names.empty() ? "none: the engine has no classes with names (of a server: "
+  return names.empty() ? "no deadline class, because none is defined (hint: the server's option "
                          "--deadline-class NAME=FIRST,NEXT)"
                        : fmt::format("{}", fmt::join(names, " or "));
 }
@@ -55,15 +55,15 @@ Status check_outputs(const Request& request) {
     return wrong("prompt_logprobs_from", "is {}, expected 1 to {} for a prompt of {} tokens", *from,
                  last, n_prompt);
   if (!request.alternatives.empty() && (!from || sampling.max_tokens != 0))
-    return wrong("alternatives", "are {}, which go with max_tokens 0 and prompt_logprobs_from",
+    return wrong("alternatives", "are {}, which need max_tokens 0 and prompt_logprobs_from",
                  request.alternatives.size());
   if (request.pooling != Pooling::kNone && (sampling.n != 1 || from))
     return invalid_argument(
-        "an embedding is asked for with n {} and {} log-probabilities of the prompt, expected n 1 "
-        "and none",
+        "the request asks for an embedding with n {} and {} log-probabilities of the prompt, "
+        "expected n 1 and no log-probabilities",
         sampling.n, from ? "with" : "without");
   if (sampling.top_logprobs > 0 && !sampling.logprobs && !from)
-    return wrong("top_logprobs", "is {}, which goes with logprobs or those of the prompt",
+    return wrong("top_logprobs", "is {}, which needs logprobs or log-probabilities of the prompt",
                  sampling.top_logprobs);
   return {};
 }
@@ -188,7 +188,7 @@ Status check_request(const Request& request, int vocab, const EngineOptions& opt
   for (const auto& [token, bias] : sampling.logit_bias)
     if (token < 0 || token >= vocab || !std::isfinite(bias))
       return wrong("logit_bias",
-                   "has {} for token {}, expected numbers for tokens below the vocabulary of {}",
+                   "has {} for token {}, expected numbers for tokens below the vocabulary size {}",
                    bias, token, vocab);
   for (const std::string& stop : sampling.stop)
     if (stop.empty())

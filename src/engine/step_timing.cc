@@ -28,12 +28,12 @@ Result<std::unique_ptr<StepTiming>> StepTiming::create(const EngineOptions& opti
   if (by_rows && !packing.whole_prompts && many_prefills) return std::unique_ptr<StepTiming>();
   if (options.step_costs.empty())
     return invalid_argument(
-        "policy '{}' with a step_budget of {} goes by predicted time, expected step_costs",
+        "policy '{}' with a step_budget of {} needs predicted times, expected step_costs",
         options.policy, options.step_budget);
   const Result<Predictor> predictor = Predictor::from_json(options.step_costs, "step_costs");
   if (!predictor) return predictor.error();
   if (!(predictor->seconds({.rows = 1}) > 0))
-    return invalid_argument("step_costs give no time to a row, expected more than 0 seconds");
+    return invalid_argument("step_costs predict no time for a row, expected more than 0 seconds");
   PackerOptions packer{.step_budget = options.step_budget,
                        .n_rows = static_cast<uint32_t>(options.step_rows),
                        .packing = packing,

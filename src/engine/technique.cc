@@ -35,7 +35,7 @@ Result<Technique> make_technique(std::string_view sharing, int tile_len) {
   TechniqueOptions options(sharing);
   const auto found = std::ranges::find(techniques(), options.name(), &NamedTechnique::name);
   if (found == techniques().end())
-    return invalid_argument("unknown sharing '{}': expected one of {}", options.name(),
+    return invalid_argument("unknown sharing '{}', expected one of {}", options.name(),
                             fmt::join(sharing_names(), ", "));
   Technique technique = found->make(options, tile_len);
   if (Status status = options.status(); !status) return status.error();

@@ -31,7 +31,8 @@ TechniqueOptions::TechniqueOptions(std::string_view sharing) {
     const std::string key(option.substr(0, equals));
     std::optional<std::string> value;
     if (equals != std::string_view::npos) value = option.substr(equals + 1);
-    if (!values_.try_emplace(key, value).second) fail(key, value.value_or(""), "it once");
+    if (!values_.try_emplace(key, value).second)
+      fail(key, value.value_or(""), "the option only once");
     if (comma == std::string_view::npos) return;
     rest.remove_prefix(comma + 1);
   }
@@ -67,7 +68,7 @@ std::vector<uint32_t> TechniqueOptions::ascending(const std::string& key) {
     uint32_t number = 0;
     if (!parse(std::string(rest.substr(0, plus)), number) || plus + 1 == rest.size() ||
         number <= (numbers.empty() ? 0 : numbers.back())) {
-      fail(key, text, "ascending numbers as in 1024+2048");
+      fail(key, text, "ascending numbers such as 1024+2048");
       return {};
     }
     numbers.push_back(number);

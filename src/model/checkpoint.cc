@@ -24,8 +24,9 @@ Result<json> read_index(const fs::path& path) {
   if (!index) return index;
   const auto map = index->find("weight_map");
   if (map == index->end() || !map->is_object())
-    return bad_file("{}: 'weight_map' is {}, expected an object of tensor name to file name",
-                    path.string(), map == index->end() ? "absent" : found_text(*map));
+    return bad_file(
+        "{}: 'weight_map' is {}, expected an object that maps tensor names to file names",
+        path.string(), map == index->end() ? "absent" : found_text(*map));
   return json(*map);
 }
 
@@ -41,14 +42,13 @@ Error no_weights(const fs::path& directory) {
     if (is_there(directory / name))
       return unsupported(
           "{}: holds weights in PyTorch's own format, {} (hint: load the model with transformers "
-          "and save it again as safetensors)",
+          "and save it as safetensors)",
           (directory / name).string(), expected);
   std::string shards;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored))
     if (entry.path().extension() == ".safetensors")
-      shards =
-          fmt::format(" ({} is there, but no index names it)", entry.path().filename().string());
+      shards = fmt::format(" ({} exists, but no index names it)", entry.path().filename().string());
   return not_found("{}: has no weights{}, {}", directory.string(), shards, expected);
 }
 
@@ -109,14 +109,16 @@ Status Checkpoint::open_shards(const fs::path& directory) {
     const std::string file_name = value.is_string() ? value.get<std::string>() : "";
     // Only files of the same directory: an index must not lead elsewhere.
     if (file_name.empty() || fs::path(file_name).filename() != file_name || file_name == "..")
-      return bad_file("{}: tensor '{}' is in {}, expected the name of a file beside the index",
-                      index_path_.string(), name, found_text(value));
+      return bad_file(
+          "{}: tensor '{}' is in {}, expected the name of a file in the same directory as the "
+          "index",
+          index_path_.string(), name, found_text(value));
     const auto [shard, is_new] = shard_ids.emplace(file_name, shards_.size());
     if (is_new)
       if (Status status = open_shard(directory / file_name); !status) return status;
     const Safetensors& file = shards_[shard->second];
     if (!file.tensors().contains(name))
-      return bad_file("{}: has no tensor '{}', expected by {}", file.path().string(), name,
+      return bad_file("{}: has no tensor '{}', although {} says so", file.path().string(), name,
                       index_path_.string());
     shard_of_.emplace(name, shard->second);
   }
@@ -138,9 +140,10 @@ Status Checkpoint::add_unlisted(const json& weight_map) {
     for (const auto& [name, entry] : shards_[shard].tensors()) {
       const auto [known, is_new] = shard_of_.emplace(name, shard);
       if (!is_new && known->second != shard && !weight_map.contains(name))
-        return bad_file("{}: tensor '{}' is also in {}, expected it in one file, or listed in {}",
-                        shards_[shard].path().string(), name,
-                        shards_[known->second].path().string(), index_path_.string());
+        return bad_file(
+            "{}: tensor '{}' is also in {}, expected it in only one file, or listed in {}",
+            shards_[shard].path().string(), name, shards_[known->second].path().string(),
+            index_path_.string());
     }
   return {};
 }

@@ -60,10 +60,11 @@ const Family* read_family(Fields& fields) {
 // Attention to what comes after a row, as encoders are trained.
 void refuse_both_ways(Fields& fields) {
   if (!fields.boolean("is_causal", true))
-    fields.refuse("is_causal", "true: bidirectional attention is not offered",
+    fields.refuse("is_causal", "true, because bidirectional attention is not supported",
                   ErrorCode::kUnsupported);
   if (fields.boolean("use_bidirectional_attention", false))
-    fields.refuse("use_bidirectional_attention", "false: bidirectional attention is not offered",
+    fields.refuse("use_bidirectional_attention",
+                  "false, because bidirectional attention is not supported",
                   ErrorCode::kUnsupported);
 }
 
@@ -73,8 +74,8 @@ Status refuse_adapter(const std::filesystem::path& directory) {
   std::error_code ignored;
   if (!std::filesystem::exists(directory / kName, ignored)) return {};
   return unsupported(
-      "{}: is an adapter, expected a whole model (hint: merge it into its base model with peft's "
-      "merge_and_unload, and save the result)",
+      "{}: is an adapter, expected a complete model (hint: merge it into its base model with "
+      "peft's merge_and_unload, and save the result)",
       (directory / kName).string());
 }
 

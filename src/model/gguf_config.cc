@@ -14,8 +14,9 @@ Status refuse_other_files(const GgufFile& gguf) {
   const auto type = gguf.string(kKey);
   if (!type) return type.error();
   if (type->value_or("model") == "model") return {};
-  Error error =
-      gguf.wrong(kKey, "'model' (a whole model: no adapter, projector or importance matrix)");
+  Error error = gguf.wrong(
+      kKey,
+      "'model' (a complete model; adapters, projectors and importance matrices are not supported)");
   error.code = ErrorCode::kUnsupported;
   return error;
 }

@@ -24,7 +24,7 @@ class RopeTranslator {
     json scaling = typed_scaling(is_long);
     if (is_long + is_llama3 + !scaling.empty() > 1)
       fields_.fail(unsupported(
-          "{}: {} and {} both scale the rotation, expected one of them", fields_.source(),
+          "{}: {} and {} both scale the rotation, expected only one of them", fields_.source(),
           scaling.empty() ? "rope_factors_long.weight" : scaling["rope_type"].get<std::string>(),
           is_llama3 ? "rope_freqs.weight" : "rope_factors_long.weight"));
     if (is_long) scaling = longrope_scaling();
@@ -78,13 +78,15 @@ class RopeTranslator {
     const std::string_view type = stated.value_or(factor == 1.0 ? "none" : "linear");
     if (type != "none" && type != "linear" && type != "yarn" && type != "longrope")
       fields_.refuse(kType, "none, linear, yarn or longrope", ErrorCode::kUnsupported);
-    if (type == "longrope" && !is_long) fields_.refuse(kType, "one with rope_factors_long.weight");
+    if (type == "longrope" && !is_long)
+      fields_.refuse(kType, "another value, or a tensor rope_factors_long.weight");
     if (!is_long && fields_.finite(kAttention).value_or(1.0) != 1.0)
       fields_.refuse(kAttention, "1", ErrorCode::kUnsupported);
     if (type != "yarn")
       for (const char* name : {"rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow"})
         if (fields_.has(name))
-          fields_.refuse(name, "none without rope.scaling.type yarn", ErrorCode::kUnsupported);
+          fields_.refuse(name, "no such key without rope.scaling.type yarn",
+                         ErrorCode::kUnsupported);
     const bool has_factor = fields_.has("rope.scaling.factor");
     if ((type == "linear" || type == "yarn") && !has_factor && !fields_.has("rope.scale_linear"))
       fields_.refuse("rope.scaling.factor", "a float");
@@ -133,8 +135,9 @@ class RopeTranslator {
                 {"low_freq_factor", kLowFactor},
                 {"high_freq_factor", kHighFactor},
                 {"original_max_position_embeddings", kOriginalPositions}};
-    fields_.fail(unsupported("{}: tensor 'rope_freqs.weight' holds other factors than Llama 3's",
-                             fields_.source()));
+    fields_.fail(unsupported(
+        "{}: tensor 'rope_freqs.weight' does not hold the factors of Llama 3, expected those",
+        fields_.source()));
     return {};
   }
 

@@ -41,8 +41,8 @@ Status check(const GgufFile& gguf) {
     const std::optional<uint64_t> bytes = bytes_of(tensor, *type);
     if (!bytes || *bytes > tensor.available)
       return bad_file(
-          "{} of shape {} needs {} bytes as {}, expected at most the {} that are left: "
-          "the file is cut short (hint: download it again)",
+          "{} of shape {} needs {} bytes as {}, but only {} are left: the file is cut short (hint: "
+          "download it again)",
           where, shape_text(tensor.shape), bytes ? std::to_string(*bytes) : "2^64",
           kernel::gguf_type_name(tensor.type), tensor.available);
     order.emplace_back(&tensor, *bytes);
@@ -77,7 +77,8 @@ Result<GgufTensors> GgufTensors::open(const std::filesystem::path& path) {
     const std::string& known = is_known ? spec->second.name : name;
     const int64_t paired = is_known && spec->second.gguf_pairs ? config->head_dim : 0;
     if (!tensors.tensor_of_.emplace(known, Entry{i, paired}).second)
-      return bad_file("{}: tensor '{}' is a second '{}'", path.string(), name, known);
+      return bad_file("{}: tensor '{}' is a second tensor for '{}', expected only one",
+                      path.string(), name, known);
   }
   return tensors;
 }

@@ -44,11 +44,11 @@ void GgufTranslator::decoder() {
   embeddings();
   special_tokens();
   if (!fields_.boolean("attention.causal").value_or(true))
-    fields_.refuse("attention.causal", "true: bidirectional attention is not offered",
+    fields_.refuse("attention.causal", "true, because bidirectional attention is not supported",
                    ErrorCode::kUnsupported);
   refuse_unoffered(fields_, config_.value("head_dim", int64_t{0}));
   if (fields_.integer("expert_count").value_or(0) != 0)
-    fields_.refuse("expert_count", "0: mixtures of experts are not offered",
+    fields_.refuse("expert_count", "0, because mixtures of experts are not supported",
                    ErrorCode::kUnsupported);
 }
 
@@ -77,7 +77,7 @@ void GgufTranslator::heads() {
     config_["head_dim"] = d_model / n;
   const int64_t head_dim = config_.value("head_dim", int64_t{0});
   if (fields_.integer("attention.value_length").value_or(head_dim) != head_dim)
-    fields_.refuse("attention.value_length", fmt::format("that of keys, {}", head_dim),
+    fields_.refuse("attention.value_length", fmt::format("the length of the keys, {}", head_dim),
                    ErrorCode::kUnsupported);
   if (head_dim > 0) rotated_channels(head_dim);
 }
@@ -87,7 +87,7 @@ void GgufTranslator::rotated_channels(int64_t head_dim) {
   rotary_dim_ = fields_.integer(kName).value_or(head_dim);
   if (rotary_dim_ < 2 || rotary_dim_ > head_dim || rotary_dim_ % 2 != 0)
     return fields_.refuse(kName,
-                          fmt::format("an even number of the {} channels of a head", head_dim));
+                          fmt::format("an even number up to the {} channels of a head", head_dim));
   if (rotary_dim_ == head_dim) return;
   // The next number where the quotient was rounded down: the product is cut to a whole number.
   const auto size = static_cast<double>(head_dim);

@@ -119,15 +119,16 @@ Status make_model(const MakeModelOptions& options) {
   if (!config) return config.error();
   if (kernel::info_of(options.dtype).safetensors.empty())
     return invalid_argument(
-        "dtype is {}, expected f32, f16 or bf16: it is made when a model is loaded",
+        "dtype is {}, expected f32, f16 or bf16 (hint: other types are made when a model is "
+        "loaded)",
         dtype_name(options.dtype));
   std::error_code failure;
   for (const char* name : {"config.json", "model.safetensors"})
     if (fs::exists(options.out / name, failure))
-      return invalid_argument("{} is there already, expected a directory without a model",
+      return invalid_argument("{} exists already, expected a directory without a model",
                               (options.out / name).string());
   fs::create_directories(options.out, failure);
-  if (failure) return io_error("{}: cannot be made: {}", options.out.string(), failure.message());
+  if (failure) return io_error("cannot create {}: {}", options.out.string(), failure.message());
   const std::vector<WeightSpec> specs = weight_specs(*config);
   std::vector<SafetensorsWriter::Tensor> tensors;
   for (const WeightSpec& spec : specs) tensors.push_back({spec.name, options.dtype, spec.shape});

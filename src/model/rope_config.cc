@@ -197,15 +197,16 @@ RopeConfig read_rope(Fields& fields, const RopeFields& allowed, int head_dim,
         reader.read({.theta = rope.theta, .rotary_share = rope.rotary_share}, head_dim);
     if (Status status = reader.status(); !status) fields.fail(status.error());
     if (fields.find("rope_theta") != nullptr && read.theta != outside.theta)
-      fields.refuse(name, fmt::format("the rope_theta {} of the file's own field", outside.theta));
-    if (!first && read != rope) fields.refuse(name, "what 'rope_parameters' says");
+      fields.refuse(name,
+                    fmt::format("the rope_theta {} outside 'rope_parameters'", outside.theta));
+    if (!first && read != rope) fields.refuse(name, "the same value as in 'rope_parameters'");
     rope = read;
     first = false;
   }
   const int dim = rope.rotary_dim(head_dim);
   if (dim < 2 || dim % 2 != 0)
     fields.refuse("partial_rotary_factor",
-                  fmt::format("an even number of the {} channels of a head", head_dim));
+                  fmt::format("an even number up to the {} channels of a head", head_dim));
   if (rope.rotary_share != 1.0 && !allowed.partial)
     fields.refuse("partial_rotary_factor", "1", ErrorCode::kUnsupported);
   return rope;

@@ -66,15 +66,14 @@ void refuse_unoffered(Fields& fields, int64_t head_dim) {
   for (const auto& [name, neutral] : kFields) {
     const json* value = fields.find(name);
     if (value != nullptr && !is_neutral(*value, json::parse(neutral)))
-      fields.refuse(name, fmt::format("{}: another computation is not offered", neutral),
+      fields.refuse(name, fmt::format("{}, because other values are not supported", neutral),
                     ErrorCode::kUnsupported);
   }
   // By its root attention is divided.
   constexpr const char* kScalar = "query_pre_attn_scalar";
   const json* scalar = fields.find(kScalar);
   if (scalar != nullptr && *scalar != head_dim)
-    fields.refuse(kScalar, fmt::format("the size of a head, {}", head_dim),
-                  ErrorCode::kUnsupported);
+    fields.refuse(kScalar, fmt::format("the head size, {}", head_dim), ErrorCode::kUnsupported);
 }
 
 void refuse_unoffered(GgufFields& fields, int64_t head_dim) {
@@ -82,18 +81,19 @@ void refuse_unoffered(GgufFields& fields, int64_t head_dim) {
     if (!fields.has(name)) continue;
     const std::optional<double> value = fields.finite(name);
     if (value && *value != json::parse(neutral))
-      fields.refuse(name, fmt::format("{}: another computation is not offered", neutral),
+      fields.refuse(name, fmt::format("{}, because other values are not supported", neutral),
                     ErrorCode::kUnsupported);
   }
   constexpr const char* kParallel = "use_parallel_residual";
   if (fields.boolean(kParallel).value_or(false))
-    fields.refuse(kParallel, "false: another computation is not offered", ErrorCode::kUnsupported);
+    fields.refuse(kParallel, "false, because other values are not supported",
+                  ErrorCode::kUnsupported);
   constexpr const char* kScale = "attention.scale";
   if (!fields.has(kScale)) return;
   const double scale = fields.finite(kScale).value_or(0);
   const double own = 1 / std::sqrt(static_cast<double>(head_dim));
   if (scale != 0 && std::abs(scale - own) > 1e-6 * own)
-    fields.refuse(kScale, fmt::format("{:.6g}, as heads of {} channels have it", own, head_dim),
+    fields.refuse(kScale, fmt::format("{:.6g}, the scale for heads of {} channels", own, head_dim),
                   ErrorCode::kUnsupported);
 }
 

@@ -136,8 +136,8 @@ class Loader {
       if (Status status = check_finite(name, view, row, from); !status) return status;
       if (out.set_rows(kernels_, first_row + static_cast<int>(row), 1, view.dtype, from)) return {};
       return unsupported(
-          "{}: tensor '{}' has weights that are too large, expected those that scales of {} reach "
-          "(hint: weights as stored)",
+          "{}: tensor '{}' has weights that are too large for the scales of {} (hint: load the "
+          "weights as stored)",
           file(), name, dtype_name(out.type()));
     });
   }

@@ -152,7 +152,8 @@ Result<Predictor> Predictor::from_json(std::string_view text, std::string_view s
 }
 
 Result<Predictor> fit_predictor(std::span<const StepSample> samples) {
-  if (samples.empty()) return invalid_argument("a predictor fitted to no steps, expected some");
+  if (samples.empty())
+    return invalid_argument("the predictor was fitted to no steps, expected at least one");
   std::vector<double> a;  // [steps, kTerms], each over what it took
   double most_rows = 1, least_seconds = std::numeric_limits<double>::infinity();
   for (const auto& [key, seconds] : group(samples)) {

@@ -31,11 +31,10 @@ size_t bytes_of(const std::vector<Request>& requests) {
 Result<Admission::Place> Admission::enter(size_t n_bytes, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   if (n_jobs_ > 0 && n_bytes_ + n_bytes > most_bytes_)
-    return make_error(
-        ErrorCode::kUnavailable,
-        "{} requests are open, with {} bytes of prompts and answers; there is no room "
-        "for {} more (hint: try again later)",
-        n_jobs_, n_bytes_, n_bytes);
+    return make_error(ErrorCode::kUnavailable,
+                      "{} requests are open, with {} bytes of prompts and answers; there is no "
+                      "room for {} more bytes (hint: try again later)",
+                      n_jobs_, n_bytes_, n_bytes);
   ++n_jobs_;
   n_bytes_ += n_bytes;
   return Place(this, n_bytes, now);

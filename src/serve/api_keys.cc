@@ -39,20 +39,21 @@ Result<ApiKeys> ApiKeys::parse(std::span<const std::string> lines) {
     const std::string_view name = colon < line.size() ? trimmed(line.substr(0, colon)) : "";
     if (!name.empty() && !is_log_word(name))
       return invalid_argument(
-          "line {} of the API keys has a name that is not 1 to 128 visible characters of ASCII",
-          i + 1);
+          "the API key in line {} has a name that is not 1 to 128 visible ASCII characters", i + 1);
     const std::string_view key = trimmed(line.substr(colon + 1));
     if (key.size() < kShortest)
-      return invalid_argument("line {} of the API keys has {} characters, expected at least {}",
+      return invalid_argument("the API key in line {} has {} characters, expected at least {}",
                               i + 1, key.size(), kShortest);
     const Digest of_key = digest(key);
     if (std::find(keys.digests_.begin(), keys.digests_.end(), of_key) != keys.digests_.end())
-      return invalid_argument("line {} of the API keys is a key that stands above already", i + 1);
+      return invalid_argument(
+          "the API key in line {} appears in an earlier line too, expected different keys", i + 1);
     keys.digests_.push_back(of_key);
     keys.names_.emplace_back(name);
   }
   if (!lines.empty() && keys.empty())  // or a file whose keys are commented out would open the door
-    return invalid_argument("the API keys are empty lines and comments, expected a key");
+    return invalid_argument(
+        "the API keys are only empty lines and comments, expected at least one key");
   return keys;
 }
 

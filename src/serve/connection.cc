@@ -53,13 +53,13 @@ std::optional<HttpResponse> reading_error(const beast::error_code& error,
     return wrong_request(413, "body_too_large",
                          fmt::format("the body is longer than {} bytes", options.max_body_bytes));
   if (error.category() == make_error_code(http::error::bad_method).category())
-    return wrong_request(400, "bad_request", "this is not HTTP: " + error.message());
+    return wrong_request(400, "bad_request", "the request is not valid HTTP: " + error.message());
   return std::nullopt;  // gone, or too slow
 }
 
 HttpResponse no_room() {
   return error_response(wire::wire_error(make_error(
-      ErrorCode::kUnavailable, "too many bodies are being read (hint: try again later)")));
+      ErrorCode::kUnavailable, "too many request bodies are being read (hint: try again later)")));
 }
 
 // RFC 9112, section 3.2.
@@ -78,8 +78,8 @@ std::optional<HttpResponse> check_host(const Service& service,
     if (beast::iequals(allowed, name)) return std::nullopt;
   return wrong_request(
       403, "host_not_allowed",
-      fmt::format("the host is '{}', expected an address or localhost, as there are no API keys "
-                  "(hint: the server's option --allow-host NAME)",
+      fmt::format("the host is '{}', expected an address or localhost, because the server has no "
+                  "API keys (hint: the server's option --allow-host NAME)",
                   one_line(std::string(name))));
 }
 
@@ -296,7 +296,7 @@ class Session {
 
   WireError why_cut() const {
     if (!service_.is_cutting) return timed_out(service_.options.request_timeout);
-    return shutting_down(fmt::format(", and there was no answer within {} s",
+    return shutting_down(fmt::format(", and the answer was not ready within {} s",
                                      service_.options.drain_timeout.count()));
   }
 

@@ -24,10 +24,11 @@ HttpHeaders cors_headers(const std::vector<std::string>& allowed, std::string_vi
 
 HttpResponse answer_preflight(const std::vector<std::string>& allowed, const Preflight& asked) {
   if (cors_headers(allowed, asked.origin).empty())
-    return wrong_request(403, "origin_not_allowed",
-                         fmt::format("pages of '{}' may not ask here (hint: the server's option "
-                                     "--cors-origin)",
-                                     one_line(std::string(asked.origin))));
+    return wrong_request(
+        403, "origin_not_allowed",
+        fmt::format(
+            "pages from '{}' may not send requests here (hint: the server's option --cors-origin)",
+            one_line(std::string(asked.origin))));
   HttpResponse response{.status = 204, .content_type = ""};
   response.headers = {{"Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS"},
                       {"Access-Control-Max-Age", "600"}};

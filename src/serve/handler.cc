@@ -42,13 +42,13 @@ Error for_clients(const Service& service, std::string_view path, const Error& er
   const auto& chat = service.engine.model().parts().chat;
   if (chat || error.message != chat.error().message) return error;
   const auto [field, hint] =
-      path == "/v1/answers" ? std::pair{"chat", "without 'chat' the prompt is the filled template"}
-      : path == "/tokenize" ? std::pair{"messages", "'prompt' takes a text as it is"}
-                            : std::pair{"messages", "/v1/completions takes a prompt as it is"};
-  return blame(field,
-               unsupported("the model '{}' has no chat template that can be read here (hint: "
-                           "{})",
-                           service.options.model_names.front(), hint));
+      path == "/v1/answers"
+          ? std::pair{"chat", "without 'chat' the prompt is made from the template"}
+      : path == "/tokenize" ? std::pair{"messages", "'prompt' takes plain text"}
+                            : std::pair{"messages", "/v1/completions takes a plain prompt"};
+  return blame(
+      field, unsupported("the model '{}' has no chat template that this server can use (hint: {})",
+                         service.options.model_names.front(), hint));
 }
 
 // What is freed goes back to the operating system; milliseconds for each GiB.
@@ -320,21 +320,21 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
           authorization.empty() ? "no API key was sent, expected 'Authorization: Bearer KEY'"
           : authorization.starts_with("Bearer ")
               ? "the API key is not known"
-              : "the header has no 'Bearer', expected 'Authorization: Bearer KEY'");
+              : "the Authorization header has no 'Bearer', expected 'Authorization: Bearer KEY'");
     request.isolation_key = *key;
   }
   if (route == nullptr) {
     const std::string meant = meant_path(request.path);
     return wrong_request(
         404, "not_found",
-        fmt::format("nothing is served under '{}'{}", one_line(request.path),
+        fmt::format("there is nothing at '{}'{}", one_line(request.path),
                     meant.empty() ? "" : fmt::format(" (hint: '{}'?)", one_line(meant))));
   }
   const bool is_get = std::string_view(route->method) == "GET";
   if (request.method != route->method && !(is_get && is_head(request.method))) {
     HttpResponse response =
         wrong_request(405, "method_not_allowed",
-                      fmt::format("the method is {}, expected {} under '{}'",
+                      fmt::format("the method is {}, expected {} for '{}'",
                                   one_line(request.method), route->method, route->path));
     response.headers.push_back({"Allow", is_get ? "GET, HEAD" : route->method});
     return response;
@@ -342,14 +342,13 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
   // What a web page of others can send without asking is no JSON.
   if (request.method == "POST" && !is_json(request.content_type))
     return wrong_request(415, "unsupported_media_type",
-                         fmt::format("the content is of type '{}', expected 'application/json'",
+                         fmt::format("the content type is '{}', expected 'application/json'",
                                      one_line(request.content_type)));
   if (!request.content_encoding.empty() &&
       !boost::beast::iequals(request.content_encoding, "identity")) {
-    HttpResponse response =
-        wrong_request(415, "unsupported_media_type",
-                      fmt::format("the content is encoded as '{}', expected it as it is",
-                                  one_line(request.content_encoding)));
+    HttpResponse response = wrong_request(415, "unsupported_media_type",
+                                          fmt::format("the content encoding is '{}', expected none",
+                                                      one_line(request.content_encoding)));
     response.headers.push_back({"Accept-Encoding", "identity"});
     return response;
   }

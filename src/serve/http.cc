@@ -70,7 +70,7 @@ wire::WireError shutting_down(const std::string& more) {
 
 wire::WireError timed_out(std::chrono::seconds after) {
   return {504, "server_error", "timeout",
-          fmt::format("there was no answer within {} s", after.count())};
+          fmt::format("the answer was not ready within {} s", after.count())};
 }
 
 Error no_memory() {

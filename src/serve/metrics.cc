@@ -36,44 +36,53 @@ std::vector<MetricFamily> of_engine(const EngineStats& s) {
   };
   const auto as = [](uint64_t n) { return static_cast<double>(n); };
   const Count counts[] = {
-      {"pando_prompt_tokens_total", "Prompt tokens of answers taken up", as(s.arrived_tokens)},
+      {"pando_prompt_tokens_total", "Prompt tokens of requests that the engine accepted",
+       as(s.arrived_tokens)},
       {"pando_prompt_tokens_reused_total",
-       "Of these, cached or wanted by others too when they came", as(s.arrived_shared)},
-      {"pando_generated_tokens_total", "Tokens of finished requests' answers",
+       "Prompt tokens that were cached, or also needed by another request, on arrival",
+       as(s.arrived_shared)},
+      {"pando_generated_tokens_total", "Generated tokens of finished requests",
        as(s.generated_tokens)},
-      {"pando_engine_requests_total", "Requests that the engine has finished", as(s.requests)},
+      {"pando_engine_requests_total", "Requests that the engine finished", as(s.requests)},
       {"pando_prefill_rows_total", "Rows computed for prompts", as(s.prefill_rows)},
       {"pando_decode_rows_total", "Rows computed for generated tokens", as(s.decode_rows)},
-      {"pando_recomputed_rows_total", "Of both, rows that were cached already",
+      {"pando_recomputed_rows_total",
+       "Rows computed again, for prompts or generated tokens, after they had been cached",
        as(s.recomputed_rows)},
       {"pando_steps_total", "Forward passes", as(s.steps)},
-      {"pando_step_seconds_total", "Seconds in forward passes", s.step_s},
-      {"pando_preemptions_total", "Answers that had to make room for older ones",
+      {"pando_step_seconds_total", "Seconds spent in forward passes", s.step_s},
+      {"pando_preemptions_total", "Answers preempted to make room for older ones",
        as(s.preemptions)},
-      {"pando_timed_seconds_total", "Seconds of forward passes that were packed by predicted time",
-       s.timed_s},
-      {"pando_predicted_seconds_total", "Seconds that these were predicted to take", s.predicted_s},
-      {"pando_prediction_error_seconds_total", "Sum of the sizes of the differences",
+      {"pando_timed_seconds_total",
+       "Seconds of forward passes whose size was set by predicted time", s.timed_s},
+      {"pando_predicted_seconds_total",
+       "Predicted seconds of the forward passes in pando_timed_seconds_total", s.predicted_s},
+      {"pando_prediction_error_seconds_total",
+       "Sum of the absolute errors of the predictions in pando_predicted_seconds_total",
        s.prediction_error_s},
-      {"pando_budget_seconds_total", "Seconds that these were to take at most", s.budget_s},
-      {"pando_evicted_pages_total", "Cached pages of keys and values that made room",
+      {"pando_budget_seconds_total",
+       "Time budget, in seconds, of the forward passes in pando_timed_seconds_total", s.budget_s},
+      {"pando_evicted_pages_total", "Cached pages of keys and values that were evicted",
        as(s.evicted_pages)},
   };
   std::vector<MetricFamily> families;
   for (const Count& count : counts)
     families.push_back(single_metric(count.name, count.help, MetricType::Counter, count.value));
   const Count gauges[] = {
-      {"pando_open_answers", "Answers that wait or run", as(s.open_answers)},
-      {"pando_running_answers", "Of these, with keys and values", as(s.running_answers)},
+      {"pando_open_answers", "Answers that are waiting or running", as(s.open_answers)},
+      {"pando_running_answers", "Answers that are running and have keys and values in memory",
+       as(s.running_answers)},
       {"pando_admitted_kv_tokens",
-       "Tokens of keys and values that open answers will come to, as predicted", as(s.open_tokens)},
-      {"pando_queued_seconds", "Predicted time of open prompts, each alone", s.queued_s},
-      {"pando_kv_bytes", "Pages of keys and values in use, cached ones too", as(s.kv_bytes)},
-      {"pando_kv_capacity_bytes", "What these may come to: what --kv-memory holds",
+       "Predicted tokens of keys and values of open answers at their full length",
+       as(s.open_tokens)},
+      {"pando_queued_seconds", "Predicted time of open prompts, computed one by one", s.queued_s},
+      {"pando_kv_bytes", "Bytes of keys and values in use, including cached ones", as(s.kv_bytes)},
+      {"pando_kv_capacity_bytes", "Bytes of keys and values that --kv-memory allows",
        as(s.kv_capacity_bytes)},
-      {"pando_kv_bytes_peak", "Pages in use at most, so far", as(s.kv_bytes_peak)},
-      {"pando_kv_ready_bytes", "Free pages that have memory behind them", as(s.kv_ready_bytes)},
-      {"pando_tree_nodes", "Nodes of the prefix tree", as(s.tree_nodes)},
+      {"pando_kv_bytes_peak", "Highest pando_kv_bytes so far", as(s.kv_bytes_peak)},
+      {"pando_kv_ready_bytes", "Bytes of free pages that already have memory",
+       as(s.kv_ready_bytes)},
+      {"pando_tree_nodes", "Nodes in the prefix tree", as(s.tree_nodes)},
   };
   for (const Count& gauge : gauges)
     families.push_back(single_metric(gauge.name, gauge.help, MetricType::Gauge, gauge.value));
@@ -90,38 +99,38 @@ Metrics::Metrics(const Engine& engine, const std::string& model)
                     .Register(registry_)),
       seconds_(BuildHistogram()
                    .Name("pando_http_request_seconds")
-                   .Help("From a request to the end of its answer, by path")
+                   .Help("Time from a request to the end of its answer, by path")
                    .Register(registry_)),
       cancelled_(BuildCounter()
                      .Name("pando_cancelled_requests_total")
-                     .Help("Requests whose client left, or that took too long")
+                     .Help("Requests whose client disconnected, or that timed out")
                      .Register(registry_)
                      .Add({})),
       ttft_(BuildHistogram()
                 .Name("pando_time_to_first_token_seconds")
-                .Help("From a request to the first token of each answer that it generates")
+                .Help("Time from a request to the first generated token of each answer")
                 .Register(registry_)
                 .Add({}, kWhole)),
       tpot_(BuildHistogram()
                 .Name("pando_time_per_output_token_seconds")
-                .Help("Mean time of each answer's tokens behind the first")
+                .Help("Mean time per token of each answer, after its first token")
                 .Register(registry_)
                 .Add({}, kNext)),
       under_way_(BuildGauge()
                      .Name("pando_requests_under_way")
-                     .Help("Requests that are waiting or being answered")
+                     .Help("Requests that are waiting or running")
                      .Register(registry_)
                      .Add({})) {
   BuildGauge()
       .Name("pando_build_info")
-      .Help("1, with what was built")
+      .Help("1, with labels about the build")
       .Register(registry_)
       .Add({{"version", version()}, {"commit", build_commit()}})
       .Set(1);
   const ModelInfo info = engine.model().info();
   BuildGauge()
       .Name("pando_model_info")
-      .Help("1, with what is served")
+      .Help("1, with labels about the model")
       .Register(registry_)
       .Add({{"model", model},
             {"family", info.family},
@@ -142,12 +151,13 @@ std::string Metrics::text(size_t n_connections, size_t n_body_bytes) const {
   const auto gauge = [&](const char* name, const char* help, double value) {
     families.push_back(single_metric(name, help, MetricType::Gauge, value));
   };
-  gauge("pando_admitted_kv_tokens_most", "More are refused",
+  gauge("pando_admitted_kv_tokens_most",
+        "Limit of pando_admitted_kv_tokens; requests beyond it are refused",
         engine_.options().max_queue * static_cast<double>(engine_.kv_capacity()));
-  gauge("pando_kv_capacity_tokens", "Tokens whose keys and values --kv-memory holds",
+  gauge("pando_kv_capacity_tokens", "Tokens whose keys and values fit in --kv-memory",
         static_cast<double>(engine_.kv_capacity()));
-  gauge("pando_open_connections", "Connections that are open", static_cast<double>(n_connections));
-  gauge("pando_body_bytes", "Bodies that come or are being read",
+  gauge("pando_open_connections", "Open connections", static_cast<double>(n_connections));
+  gauge("pando_body_bytes", "Bytes of request bodies that are being received or read",
         static_cast<double>(n_body_bytes));
   for (MetricFamily& family : process_metrics()) families.push_back(std::move(family));
   return prometheus::TextSerializer().Serialize(families);

@@ -74,21 +74,20 @@ std::vector<prometheus::MetricFamily> process_metrics() {
   const auto ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
   if (const std::optional<ProcessStat> stat = process_stat()) {
     families.push_back(single_metric(
-        "process_cpu_seconds_total", "User and system time of the process, in seconds",
+        "process_cpu_seconds_total", "User and system CPU time of the process, in seconds",
         MetricType::Counter, (stat->user_ticks + stat->system_ticks) / ticks));
-    gauge("process_resident_memory_bytes", "Memory of the process that is in RAM",
+    gauge("process_resident_memory_bytes", "Resident memory of the process",
           stat->resident_pages * static_cast<double>(sysconf(_SC_PAGESIZE)));
-    gauge("process_virtual_memory_bytes", "Address space of the process", stat->virtual_bytes);
+    gauge("process_virtual_memory_bytes", "Virtual memory of the process", stat->virtual_bytes);
     gauge("process_threads", "Threads of the process", stat->n_threads);
     if (const std::optional<double> start = machine_start())
-      gauge("process_start_time_seconds", "When the process was started, in seconds since 1970",
+      gauge("process_start_time_seconds", "Start time of the process, in seconds since 1970",
             *start + stat->start_ticks / ticks);
   }
   if (const std::optional<double> n_open = open_files())
-    gauge("process_open_fds", "File descriptors that are open", *n_open);
+    gauge("process_open_fds", "Open file descriptors", *n_open);
   if (rlimit limit{}; getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-    gauge("process_max_fds", "File descriptors that may be open",
-          static_cast<double>(limit.rlim_cur));
+    gauge("process_max_fds", "Maximum open file descriptors", static_cast<double>(limit.rlim_cur));
   return families;
 }
 

@@ -45,7 +45,7 @@ Result<PublicPrefixes> PublicPrefixes::make(const Model& model,
       return invalid_argument("the public prefix '{}' is empty, expected a text", name);
     if (const size_t n = prefix.forms.front().size(); n >= context)
       return invalid_argument(
-          "the public prefix '{}' has {} tokens, expected less than the context of {}", name, n,
+          "the public prefix '{}' has {} tokens, expected fewer than the context of {}", name, n,
           context);
   }
   return made;
@@ -55,7 +55,7 @@ Result<const PublicPrefixes::Prefix*> PublicPrefixes::find(const std::string& na
   if (name.empty()) return static_cast<const Prefix*>(nullptr);
   const auto found = prefixes_.find(name);
   if (found != prefixes_.end()) return &found->second;
-  return blame("public_prefix", invalid_argument("the public prefix '{}' is not known", name));
+  return blame("public_prefix", invalid_argument("the public prefix '{}' is unknown", name));
 }
 
 Result<size_t> PublicPrefixes::n_public(const Prefix& prefix, const std::vector<Token>& prompt) {

@@ -57,7 +57,7 @@ Status listen(const ServerOptions& options, tcp::acceptor& acceptor) {
   if (error)
     return io_error(
         "cannot listen on {} port {}: {}{}", options.host, options.port, error.message(),
-        error == asio::error::address_in_use ? " (hint: another port, or 0 for any that is free)"
+        error == asio::error::address_in_use ? " (hint: use another port, or 0 for any free port)"
                                              : "");
   return {};
 }
@@ -118,7 +118,7 @@ class Server::Impl {
       threads.reserve(static_cast<size_t>(options_.io_threads));
       for (int i = 1; i < options_.io_threads; ++i) threads.emplace_back(serve);
     } catch (const std::exception& error) {  // no thread, or no memory: with those that are there
-      log_error("serves with fewer threads for connections", error);
+      log_error("running with fewer connection threads", error);
     }
     serve();
     for (std::thread& thread : threads) thread.join();
@@ -139,7 +139,7 @@ class Server::Impl {
           co_await accept_one();
         } catch (const std::exception& error) {  // no file descriptors, for example
           if (!acceptor_.is_open()) break;
-          log_error("cannot take a connection, tries again", error);
+          log_error("cannot accept a connection, trying again", error);
           pause = kTryAgain;
         }
       }
@@ -166,7 +166,7 @@ class Server::Impl {
         context_.run();
         is_over = true;
       } catch (const std::exception& error) {
-        log_error("goes on after an error", error);
+        log_error("continuing after an error", error);
       }
     }
   }
@@ -188,7 +188,7 @@ class Server::Impl {
     if (is_over_) co_return;  // nobody was connected
     const auto [error, second] = co_await signals_.async_wait(kToken);
     if (error) co_return;
-    service_.log(fmt::format("ends at once: {} cut off",
+    service_.log(fmt::format("stopped at once: {} cut off",
                              requests_are(service_.metrics.under_way().Value())));
     service_.is_cutting = true;  // what waits for a thread of texts is not begun
     context_.stop();
@@ -199,9 +199,10 @@ class Server::Impl {
     acceptor_.close();
     if (options_.on_stop) options_.on_stop();
     const size_t n_connections = service_.connections.size();
-    service_.log(fmt::format("is stopped: {} under way, on {} connection{}; they have {} s",
-                             requests_are(service_.metrics.under_way().Value()), n_connections,
-                             n_connections == 1 ? "" : "s", options_.drain_timeout.count()));
+    service_.log(
+        fmt::format("stopping: {} in progress, on {} connection{}; they have {} s to finish",
+                    requests_are(service_.metrics.under_way().Value()), n_connections,
+                    n_connections == 1 ? "" : "s", options_.drain_timeout.count()));
     co_await let_go(options_.drain_timeout);
     const double n_cut = service_.metrics.under_way().Value();
     if (service_.connections.size() > 0) {  // they are told, if they listen
@@ -209,8 +210,8 @@ class Server::Impl {
       service_.connections.cut();
       co_await let_go(kLastWords);
     }
-    service_.log(n_cut > 0 ? fmt::format("ends: {} cut off", requests_are(n_cut))
-                           : "ends: all requests are answered");
+    service_.log(n_cut > 0 ? fmt::format("stopped: {} cut off", requests_are(n_cut))
+                           : "stopped: all requests are answered");
     is_over_ = true;
     signals_.cancel();
     if (service_.connections.size() > 0) context_.stop();
@@ -252,7 +253,7 @@ Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions
   if (!tls) return tls.error();
   char byte = 0;
   if (getentropy(&byte, 1) != 0)  // of ids
-    return io_error("the system gives no random bytes: {}", std::strerror(errno));
+    return io_error("the system provides no random bytes: {}", std::strerror(errno));
   auto impl = std::make_unique<Impl>(engine, options, std::move(*keys), std::move(*prefixes),
                                      std::move(*tls));
   if (Status status = impl->listen(); !status) return status.error();

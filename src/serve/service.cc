@@ -39,7 +39,7 @@ std::string Service::not_served(const std::string& model) const {
   std::string names;
   for (const std::string& name : options.model_names)
     names += fmt::format("{}'{}'", names.empty() ? "" : " or ", name);
-  return fmt::format("the model '{}' is not served, expected {}", one_line(model), names);
+  return fmt::format("the model '{}' is not served here, expected {}", one_line(model), names);
 }
 
 size_t Service::longest() const {

@@ -74,7 +74,7 @@ bool read_section(StepPlan& plan, uint32_t id, uint32_t n, WordReader& words) {
 Status check_sound(const StepPlan& plan) {
   const size_t n_rows = plan.tokens.size();
   const auto fail = [](const char* what) {
-    return invalid_argument("step plan: {}, expected a plan that to_bytes wrote", what);
+    return invalid_argument("step plan: {}, expected a plan written by to_bytes", what);
   };
   if (plan.positions.size() != n_rows) return fail("the numbers of positions and tokens differ");
   const std::vector<uint32_t>& begin = plan.slot_begin;
@@ -84,10 +84,10 @@ Status check_sound(const StepPlan& plan) {
   for (const kernel::AttentionTask& task : plan.tasks)
     if (task.row_begin >= task.row_end || task.row_end > n_rows || task.n_pages == 0 ||
         uint64_t{task.first_page} + task.n_pages > plan.task_pages.size())
-      return fail("a task names rows or pages beyond those of the plan");
+      return fail("a task names rows or pages that the plan does not have");
   if (!std::ranges::is_sorted(plan.outputs, std::less_equal<>()) ||
       (!plan.outputs.empty() && plan.outputs.back() >= n_rows))
-    return fail("outputs do not ascend, or name rows beyond the last one");
+    return fail("the outputs are not in ascending order, or name rows that the plan does not have");
   return {};
 }
 
@@ -122,7 +122,9 @@ std::vector<std::byte> to_bytes(const StepPlan& plan) {
 
 Result<StepPlan> step_plan_from_bytes(std::span<const std::byte> bytes) {
   if (bytes.size() % kWord != 0 || bytes.size() < 3 * kWord)
-    return invalid_argument("step plan: {} bytes, expected whole words, at least 3", bytes.size());
+    return invalid_argument(
+        "step plan: {} bytes, expected a multiple of the word size, at least 3 words",
+        bytes.size());
   WordReader words(bytes);
   const uint32_t magic = words.next(), version = words.next();
   if (magic != kMagic || version != kVersion)
@@ -132,15 +134,16 @@ Result<StepPlan> step_plan_from_bytes(std::span<const std::byte> bytes) {
   StepPlan plan;
   for (uint32_t i = 0; i < n_sections; ++i) {
     if (words.n_left() < 2)
-      return invalid_argument("step plan: ends within section {} of {}", i + 1, n_sections);
+      return invalid_argument("step plan: the data ends inside section {} of {}", i + 1,
+                              n_sections);
     const uint32_t id = words.next(), n = words.next();
     if (n > words.n_left())
       return invalid_argument("step plan: section {} has {} words, {} are left", id, n,
                               words.n_left());
     if (!read_section(plan, id, n, words))
       return invalid_argument(
-          "step plan: section {} with {} words, expected a known section, at most once, of whole "
-          "elements",
+          "step plan: section {} with {} words, expected a known section, at most once, with "
+          "complete elements",
           id, n);
   }
   if (words.n_left() > 0)

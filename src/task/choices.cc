@@ -23,19 +23,21 @@ std::string behind(const std::string& prompt, const std::string& choice) {
 Status check_choices(const Request& question, std::span<const std::string> choices) {
   for (const std::string& choice : choices)
     if (choice.empty())
-      return blame("choices", invalid_argument("a choice is an empty text, expected one character "
-                                               "at least"));
+      return blame("choices",
+                   invalid_argument("a choice is an empty text, expected at least one character"));
   if (question.sampling.n != 1)
     return blame("n", invalid_argument("n is {}, expected 1 for a question with choices",
                                        question.sampling.n));
   if (question.prompt_logprobs_from)
     return blame("prompt_logprobs",
-                 invalid_argument("log-probabilities of the prompt do not go with choices"));
+                 invalid_argument("'prompt_logprobs' cannot be combined with 'choices'"));
   if (question.truncate_prompt_tokens > 0)
     return blame("truncate_prompt_tokens",
-                 invalid_argument("'truncate_prompt_tokens' does not go with choices"));
+                 invalid_argument("'truncate_prompt_tokens' cannot be combined with 'choices'"));
   if (!question.tokens.empty())
-    return invalid_argument("choices go with text, which 'tokens' is not");
+    return invalid_argument(
+        "'tokens' cannot be combined with 'choices', because choices are scored after a text "
+        "(hint: use 'prompt')");
   return {};
 }
 

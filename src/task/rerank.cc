@@ -42,8 +42,9 @@ Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOpt
   auto requests = continuation_requests(model, rerank_prompt(options, query, document),
                                         std::vector{options.yes, options.no});
   if (requests && (*requests)[0].tokens == (*requests)[1].tokens)
-    return invalid_argument("yes is '{}' and no is '{}', the same tokens, expected two answers",
-                            options.yes, options.no);
+    return invalid_argument(
+        "yes is '{}' and no is '{}', which have the same tokens, expected different tokens",
+        options.yes, options.no);
   if (requests) *requests = joined(std::move(*requests));
   return requests;
 }

@@ -40,7 +40,7 @@ Result<std::vector<Request>> continuation_requests(const Model& model, std::stri
   for (const std::string& continuation : continuations) {
     if (continuation.empty())
       return blame("continuations",
-                   invalid_argument("a continuation is empty, expected one character at least"));
+                   invalid_argument("a continuation is empty, expected at least one character"));
     Result<std::vector<Token>> whole =
         encode_beginning(model, std::string(prefix) + continuation, add_bos);
     if (!whole) return whole.error();
@@ -51,12 +51,14 @@ Result<std::vector<Request>> continuation_requests(const Model& model, std::stri
   }
   if (n_common == 0)
     return invalid_argument(
-        "no token comes before the continuations, whose texts may merge with the end of the "
-        "prompt; expected one token at least that they leave as it is");
+        "the continuations change the first token of the prompt, expected at least one token "
+        "before them that stays the same (hint: a longer prompt)");
   std::vector<Request> requests;
   for (std::vector<Token>& tokens : texts) {
     if (tokens.size() == n_common)
-      return blame("continuations", invalid_argument("a continuation adds no token to the prefix"));
+      return blame(
+          "continuations",
+          invalid_argument("a continuation adds no token after the prompt, expected at least one"));
     requests.push_back(scoring_request(std::move(tokens), n_common));
   }
   return requests;
@@ -151,8 +153,9 @@ Result<Windows> windows_of(const Engine& engine, const PerplexityOptions& option
   const int window = options.window > 0 ? options.window : longest;
   const int stride = options.stride > 0 ? options.stride : std::max(1, window / 2);
   if (window < 2 + n_start || window > longest)
-    return invalid_argument("window is {} tokens, expected {} to the context of {}", window,
-                            2 + n_start, longest);
+    return invalid_argument(
+        "window is {} tokens, expected at least {} and at most the context of {}", window,
+        2 + n_start, longest);
   const int most = window - std::max(n_start, 1);
   if (options.stride < 0 || stride > most)
     return invalid_argument("stride is {} tokens, expected 1 to {}", stride, most);
@@ -175,7 +178,7 @@ Result<Perplexity> perplexity(Engine& engine, std::string_view text,
   const std::vector<Token>& tokens = *encoded;
   const size_t n_start = windows->start.size();
   if (tokens.size() < 2)
-    return invalid_argument("the text has {} tokens, expected 2 at least", tokens.size());
+    return invalid_argument("the text has {} tokens, expected at least 2", tokens.size());
 
   Perplexity result{.n_bytes = text.size()};
   const size_t n_first = windows->window - n_start;  // of the text, in any window

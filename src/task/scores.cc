@@ -96,7 +96,7 @@ Result<ScoreTable> ScoreTable::from_json(std::string_view text) {
     read(json.at("all"), table.all_);
     for (const auto& [name, sums] : json.at("groups").items()) read(sums, table.groups_[name]);
   } catch (const Json::exception& error) {
-    return bad_file("scores of a run: {}", error.what());
+    return bad_file("the scores of a finished run: {}", error.what());
   }
   return table;
 }

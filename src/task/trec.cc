@@ -33,8 +33,8 @@ Result<Qrels> read_qrels(std::istream& file) {
       return invalid_argument("line {} is '{}', expected 'query iteration document grade'", number,
                               text.substr(0, 80));
     if (!qrels[query].emplace(document, grade).second)
-      return invalid_argument("line {} grades document '{}' of query '{}' again", number, document,
-                              query);
+      return invalid_argument("line {} grades document '{}' of query '{}' a second time", number,
+                              document, query);
   }
   if (file.bad()) return io_error("cannot read the grades");
   return qrels;
@@ -43,7 +43,7 @@ Result<Qrels> read_qrels(std::istream& file) {
 Status check_run_ids(std::string_view query, std::span<const std::string> documents) {
   const auto check = [](const char* what, std::string_view id) -> Status {
     if (!id.empty() && id.find_first_of(" \t\r\n\v\f") == std::string_view::npos) return {};
-    return invalid_argument("the id of {} is '{}', expected one without spaces for a TREC run",
+    return invalid_argument("the id of {} is '{}', expected an id without spaces for a TREC run",
                             what, id);
   };
   if (Status status = check("the query", query); !status) return status;
@@ -51,8 +51,8 @@ Status check_run_ids(std::string_view query, std::span<const std::string> docume
   for (const std::string& id : documents) {
     if (Status status = check("a document", id); !status) return status;
     if (!seen.insert(id).second)
-      return invalid_argument("two documents are '{}' in a TREC run, expected ids of their own",
-                              id);
+      return invalid_argument(
+          "two documents have the id '{}', expected different ids for a TREC run", id);
   }
   return {};
 }

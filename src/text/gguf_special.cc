@@ -54,7 +54,7 @@ std::string key_of(std::string_view key) { return fmt::format("tokenizer.ggml.{}
 void warn_of_default(const GgufFile& file, std::string_view key, Token id,
                      const std::vector<Piece>& pieces, TokenizerParts* parts) {
   if (file.has(key_of(key))) return;
-  parts->warnings.push_back(fmt::format("'{}': '{}' is missing, token {} ('{}') is used instead",
+  parts->warnings.push_back(fmt::format("'{}': '{}' is missing; using token {} ('{}') instead",
                                         file.file().path().string(), key_of(key), id,
                                         pieces[id].text));
 }

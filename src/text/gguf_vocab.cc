@@ -37,7 +37,7 @@ class VocabReader {
     const auto model = gguf_.string("tokenizer.ggml.model");
     if (!model.ok()) return model.error();
     if (!*model || **model == "no_vocab" || **model == "none") {
-      Error none = gguf_.wrong("tokenizer.ggml.model", "the name of a tokenizer's model");
+      Error none = gguf_.wrong("tokenizer.ggml.model", "the name of a tokenizer model");
       none.code = ErrorCode::kNotFound;  // a file may hold weights alone
       return none;
     }
@@ -70,9 +70,8 @@ class VocabReader {
   }
 
   Result<TokenizerParts> not_offered() const {
-    return unsupported(
-        "{}: 'tokenizer.ggml.model' is '{}'; offered here: gpt2, gemma4, llama, bert", file_,
-        model_);
+    return unsupported("{}: 'tokenizer.ggml.model' is '{}'; supported: gpt2, gemma4, llama, bert",
+                       file_, model_);
   }
 
   // Texts, scores and types, by id.
@@ -85,7 +84,7 @@ class VocabReader {
     if (!types.ok()) return types.error();
     const size_t n = *texts ? (*texts)->size() : 0;
     if (n == 0 || n > kMaxToken) return wrong("tokens", "an array of at least one token");
-    const std::string each = fmt::format("{} of them, one for each token", n);
+    const std::string each = fmt::format("{} entries, one per token", n);
     if (*types && (*types)->size() != n) return wrong("token_type", each);
     if (*scores && (*scores)->size() != n) return wrong("scores", each);
     for (size_t id = 0; id < n; ++id) {
@@ -120,10 +119,10 @@ class VocabReader {
     const auto name = gguf_.string("tokenizer.ggml.pre");
     if (!name.ok()) return name.error();
     if (!*name) {
-      warnings_.push_back(fmt::format(
-          "'{}': 'tokenizer.ggml.pre' is missing, 'default' is used instead. It fits few models: "
-          "tokens may be wrong, and answers worse",
-          file_));
+      warnings_.push_back(
+          fmt::format("'{}': 'tokenizer.ggml.pre' is missing; using 'default', which is right for "
+                      "few models. Tokens may be wrong, and answers worse",
+                      file_));
     }
     return gguf_words(name->value_or("default"), file_);
   }

@@ -139,7 +139,7 @@ Result<GgufWords> gguf_words(std::string_view name, const std::string& file) {
     return std::find(entry.names.begin(), entry.names.end(), name) != entry.names.end();
   });
   if (entry == entries().end()) {
-    return unsupported("{}: 'tokenizer.ggml.pre' is '{}'; offered here: {}", file, name,
+    return unsupported("{}: 'tokenizer.ggml.pre' is '{}'; supported: {}", file, name,
                        fmt::join(gguf_word_names(), " "));
   }
   GgufWords words = entry->flags;

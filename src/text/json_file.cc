@@ -15,7 +15,7 @@ constexpr size_t kShownChars = 60;  // of a value, in a message
 Result<std::string> read_text_file(const std::filesystem::path& path) {
   std::error_code failure;
   const auto status = std::filesystem::status(path, failure);
-  if (!is_there(path)) return not_found("'{}' is not there", path.string());
+  if (!is_there(path)) return not_found("'{}' does not exist", path.string());
   if (!std::filesystem::exists(status)) {  // a link that leads nowhere, or in a circle
     return io_error("'{}' cannot be read: {}", path.string(), failure.message());
   }
@@ -23,7 +23,7 @@ Result<std::string> read_text_file(const std::filesystem::path& path) {
     return bad_file("'{}' is a directory, expected a file", path.string());
   }
   if (!std::filesystem::is_regular_file(status)) {  // a pipe may be silent, a device without end
-    return bad_file("'{}' is no regular file, expected one", path.string());
+    return bad_file("'{}' is not a regular file", path.string());
   }
   std::ifstream file(path, std::ios::binary);
   std::string text;
@@ -113,7 +113,7 @@ Error JsonPlace::wrong(std::string_view expected) const {
 }
 
 Error JsonPlace::not_offered(std::string_view offered) const {
-  return unsupported("'{}': field '{}' is {}; offered here: {}", file_, name_, found(), offered);
+  return unsupported("'{}': field '{}' is {}; supported: {}", file_, name_, found(), offered);
 }
 
 }  // namespace pando

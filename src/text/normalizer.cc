@@ -98,7 +98,7 @@ struct Apply {
   using Text = Result<std::string>;
 
   Error too_long() const {
-    return unsupported("the tokenizer's normalizer makes more than {} bytes of a text", most);
+    return unsupported("the tokenizer's normalizer expands a text to more than {} bytes", most);
   }
 
   Text operator()(UnicodeForm form) const { return to_unicode_form(text, form); }

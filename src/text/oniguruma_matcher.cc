@@ -145,8 +145,8 @@ class OnigurumaMatcher final : public Matcher {
       const auto to = static_cast<size_t>(region->end[0]);
       if (from < done || to < from) {  // \K moves the begin; the library promises nothing
         return unsupported(
-            "cutting text into words: the tokenizer's regular expression moves the start of a "
-            "match out of the match, at byte {} of {}",
+            "splitting the text into words failed: the tokenizer's regular expression moves the "
+            "start of a match out of the match, at byte {} of {}",
             from, text.size());
       }
       if (from == to && matched && done == from) {  // empty, and right behind a match
@@ -171,8 +171,9 @@ class OnigurumaMatcher final : public Matcher {
     if (limit) return too_many_steps(at, n_bytes);
     OnigUChar message[ONIG_MAX_ERROR_MESSAGE_LEN];
     const int length = onig_error_code_to_str(message, code);
-    return unsupported("cutting text into words: the tokenizer's regular expression fails: {}",
-                       std::string_view(reinterpret_cast<char*>(message), length));
+    return unsupported(
+        "splitting the text into words failed: the tokenizer's regular expression fails: {}",
+        std::string_view(reinterpret_cast<char*>(message), length));
   }
 
   OnigRegex expression_;

@@ -48,8 +48,9 @@ class Pcre2Matcher final : public Matcher {
       if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = run(PCRE2_NO_JIT);
       if (result == PCRE2_ERROR_NOMATCH) break;
       if (result < 0) {
-        return make_error(ErrorCode::kInternal, "cutting text into words failed at byte {}: {}",
-                          done, pcre2_message(result));
+        return make_error(ErrorCode::kInternal,
+                          "splitting the text into words failed at byte {}: {}", done,
+                          pcre2_message(result));
       }
       if (found[0] > done) piece(text.substr(done, found[0] - done), false);
       piece(text.substr(found[0], found[1] - found[0]), true);

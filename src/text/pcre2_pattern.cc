@@ -40,7 +40,7 @@ class Translator {
   Result<std::string> run() {
     while (!rest_.empty() && !refused_) step();
     if (refused_) {
-      return unsupported("the regular expression '{}' has {} at byte {}, which is not offered",
+      return unsupported("the regular expression '{}' has {} at byte {}, which is not supported",
                          pattern_, *refused_, refused_at_);
     }
     return std::move(out_);
@@ -119,7 +119,7 @@ class Translator {
     const bool whole = end != rest_.npos && !low.empty() &&
                        std::all_of(low.begin(), low.end(), is_digit) &&
                        std::all_of(high.begin(), high.end(), is_digit);
-    if (!whole) return refuse("'{' that is no {n}, {n,} or {n,m}");
+    if (!whole) return refuse("'{' that does not begin {n}, {n,} or {n,m}");
     out_ += rest_.substr(0, end + 1);
     rest_.remove_prefix(end + 1);
     if (comma != inside.npos && take("?")) out_ += '?';
@@ -156,9 +156,9 @@ class Translator {
       static constexpr std::array<std::string_view, 5> kJoined = {"ss", "st", "ff", "fi", "fl"};
       const char lower = is_letter(c) ? static_cast<char>(c | 0x20) : '\0';
       const char pair[] = {last_letter, lower};
-      if (!is_ascii(c)) return refuse("a character beyond ASCII without regard to case");
+      if (!is_ascii(c)) return refuse("a case-insensitive character beyond ASCII");
       if (is_one_of(std::string_view(pair, 2), kJoined)) {
-        return refuse(fmt::format("'{}' without regard to case", std::string_view(pair, 2)));
+        return refuse(fmt::format("a case-insensitive '{}'", std::string_view(pair, 2)));
       }
       last_letter_ = lower;
     }
@@ -182,11 +182,11 @@ class Translator {
         continue;
       }
       if (caseless() && !is_ascii(rest_.front())) {
-        return refuse("a character beyond ASCII without regard to case");
+        return refuse("a case-insensitive character beyond ASCII");
       }
       out_ += take();
     }
-    refuse("a set without end");
+    refuse("a set that is not closed");
   }
 
   // After the backslash.

@@ -114,7 +114,7 @@ struct RunStep {
 
   Status write(std::string_view written) const {
     if (written.size() > *room) {
-      return unsupported("the tokenizer's pre-tokenizer writes more than {} times a text",
+      return unsupported("the tokenizer's pre-tokenizer makes a text more than {} times as long",
                          kMostWritten);
     }
     *room -= written.size();

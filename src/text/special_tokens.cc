@@ -52,7 +52,7 @@ Status read_added_tokens(const JsonPlace& place, TokenizerConfig* config) {
     const char* end = key.data() + key.size();
     const auto parsed = std::from_chars(key.data(), end, token->id);
     if (parsed.ec != std::errc() || parsed.ptr != end || token->id < 0 || token->id > kMaxToken) {
-      return place.at(key).wrong(fmt::format("under an id from 0 to {}", kMaxToken));
+      return place.at(key).wrong(fmt::format("a name that is an id from 0 to {}", kMaxToken));
     }
     config->added.push_back(std::move(*token));
   }
@@ -155,7 +155,7 @@ Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const V
   const bool lacks_bos = add_bos == true && special.before.empty();
   if (lacks_bos && special.bos) special.before = {*special.bos};
   if (lacks_bos && !special.bos) {
-    return bad_file("'{}': field 'add_bos_token' is true, and 'bos_token' names no token",
+    return bad_file("'{}': field 'add_bos_token' is true, but 'bos_token' names no token",
                     config.file);
   }
   std::unordered_set<Token> there;
@@ -171,7 +171,7 @@ Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const V
   if (eos && (config.eos || special.ends.empty())) add_end(*eos);
   if (!config.add_eos || own.is_template) return special;
   if (!eos) {
-    return bad_file("'{}': field 'add_eos_token' is true, and 'eos_token' names no token",
+    return bad_file("'{}': field 'add_eos_token' is true, but 'eos_token' names no token",
                     config.file);
   }
   special.after = {*eos};
@@ -201,8 +201,8 @@ Status add_tokens(const std::vector<AddedToken>& tokens, const std::string& file
                       token.content, token.id, *before);
     }
     if (!before && !vocab->add(token.content, token.id)) {
-      return bad_file("'{}': added token '{}' has id {}, expected an id of its own ({} is '{}')",
-                      file, token.content, token.id, token.id, vocab->text(token.id));
+      return bad_file("'{}': added token '{}' has id {}, expected an unused id ({} is '{}')", file,
+                      token.content, token.id, token.id, vocab->text(token.id));
     }
     if (there.insert(token.id).second) added->push_back(token);
   }

@@ -187,7 +187,7 @@ Result<SpmModel> read_spm_model(std::string_view bytes, const std::string& file)
     }
   }
   if (!model.character_map.empty() && !CharacterMap(model.character_map).is_sound()) {
-    return bad_file("'{}': the normaliser's character map leads outside itself", file);
+    return bad_file("'{}': the normalizer's character map points outside itself", file);
   }
   return model;
 }

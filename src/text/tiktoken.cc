@@ -150,8 +150,8 @@ Result<TokenizerParts> read_tiktoken(const std::string& content, const std::stri
   const bool is_llama3 = tokens->size() == kLlama3Tokens;
   if (!is_llama3 && tokens->size() != kCl100kTokens) {
     return unsupported(
-        "'{}' is a tiktoken vocabulary of {} tokens; offered here: {} (Llama 3), {} (cl100k). A "
-        "tokenizer.json beside it would be read instead",
+        "'{}' is a tiktoken vocabulary of {} tokens; supported: {} (Llama 3), {} (cl100k). If "
+        "there were a tokenizer.json in the same directory, it would be used instead",
         file, tokens->size(), kLlama3Tokens, kCl100kTokens);
   }
   Vocab vocab;
@@ -159,7 +159,7 @@ Result<TokenizerParts> read_tiktoken(const std::string& content, const std::stri
   for (size_t id = 0; id < tokens->size(); ++id) {
     const std::string& bytes = (*tokens)[id];
     if (!vocab.add(byte_level_text(bytes), static_cast<Token>(id))) {
-      return bad_file("'{}': the token of rank {} is there twice", file, id);
+      return bad_file("'{}': the token of rank {} appears twice", file, id);
     }
     ranked.push_back({bytes, static_cast<Token>(id), static_cast<uint32_t>(id)});
   }

@@ -47,7 +47,7 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::load(const std::filesystem::path& 
   std::error_code failure;
   if (std::filesystem::is_directory(path, failure)) return load_directory(path);
   if (!is_there(path)) {
-    return not_found("'{}' is not there, expected the directory of a model or a GGUF file",
+    return not_found("'{}' does not exist, expected the directory of a model or a GGUF file",
                      path.string());
   }
   const Result<GgufFile> gguf = GgufFile::open(path);

@@ -68,8 +68,8 @@ Result<std::vector<std::string>> all_token_bytes(const JsonPlace& root, const Vo
     const size_t most = most_text(vocab.text(id).size());
     auto shown = shown_bytes(vocab.text(id), decoder, most);
     if (!shown) {
-      return unsupported("'{}': field 'decoder' makes more than {} bytes of token {}", root.file(),
-                         most, id);
+      return unsupported("'{}': field 'decoder' makes more than {} bytes out of token {}",
+                         root.file(), most, id);
     }
     bytes[id] = std::move(*shown);
   }
@@ -144,7 +144,8 @@ Result<TokenizerParts> read_tokenizer_json(const std::filesystem::path& path,
   Result<Decoder> decoder = read_decoder(root.at("decoder"));
   if (!decoder.ok()) return decoder.error();
   if (decoder->byte_level != pre_tokenizer->byte_level) {
-    return root.at("decoder").not_offered("ByteLevel where the pre-tokenizer is, and only there");
+    return root.at("decoder").not_offered(
+        "ByteLevel if and only if the pre-tokenizer is ByteLevel");
   }
   Result<Vocab> vocab = read_vocab(model.at("vocab"));
   if (!vocab.ok()) return vocab.error();

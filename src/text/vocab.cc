@@ -72,8 +72,9 @@ Result<std::vector<Merge>> merges_of_results(const std::vector<RankedText>& text
       merges.push_back({left->second, right->second, text.id, text.rank});
     }
     if (merges.size() > most_merges(texts.size())) {
-      return unsupported("'{}': {} pieces are put together in more than {} ways, expected fewer",
-                         file, texts.size(), most_merges(texts.size()));
+      return unsupported(
+          "'{}': {} pieces can be built in more than {} ways from two others, expected fewer", file,
+          texts.size(), most_merges(texts.size()));
     }
   }
   return merges;
@@ -97,7 +98,7 @@ Result<Vocab> read_vocab(const JsonPlace& place) {
     }
     const Token id = value.get<Token>();
     if (!vocab.add(text, id)) {
-      return place.at(text).wrong(fmt::format("an id of its own ({} is '{}')", id, vocab.text(id)));
+      return place.at(text).wrong(fmt::format("an unused id ({} is '{}')", id, vocab.text(id)));
     }
   }
   if (vocab.size() == 0) return place.wrong("at least one token");
@@ -112,7 +113,8 @@ Result<std::vector<Merge>> read_merges(const JsonPlace& place, const Vocab& voca
     const auto texts = merge_texts(place.json()[i]);
     if (!texts) return place.at(i).wrong("\"left right\" or [\"left\", \"right\"]");
     if (const auto lacking = add_merge(*texts, vocab, &merges)) {
-      return place.at(i).wrong(fmt::format("tokens of the vocabulary, which lacks '{}'", *lacking));
+      return place.at(i).wrong(
+          fmt::format("tokens of the vocabulary, but '{}' is not one", *lacking));
     }
   }
   return merges;
@@ -129,8 +131,9 @@ Result<std::vector<Merge>> read_merge_list(const std::vector<std::string_view>& 
                       merges.size(), text);
     }
     if (const auto lacking = add_merge(*texts, vocab, &merges)) {
-      return bad_file("'{}': merge {} is '{}', expected tokens of the vocabulary, which lacks '{}'",
-                      file, merges.size(), text, *lacking);
+      return bad_file(
+          "'{}': merge {} is '{}', expected tokens of the vocabulary, but '{}' is not one", file,
+          merges.size(), text, *lacking);
     }
   }
   return merges;
@@ -151,8 +154,9 @@ Result<std::vector<Merge>> read_merge_lines(const std::string& text, const std::
                       number, line);
     }
     if (const auto lacking = add_merge(*texts, vocab, &merges)) {
-      return bad_file("'{}': line {} is '{}', expected tokens of the vocabulary, which lacks '{}'",
-                      file, number, line, *lacking);
+      return bad_file(
+          "'{}': line {} is '{}', expected tokens of the vocabulary, but '{}' is not one", file,
+          number, line, *lacking);
     }
   }
   return merges;

@@ -155,7 +155,8 @@ Status check_copies(const nlohmann::json& json, const Fields& fields,
   if (const size_t n = n_of("questions"); n > kMost)
     return invalid_field("questions", "has {} texts, expected at most {}", n, kMost);
   if (const size_t n = n_of("questions") * n_of("choices"); n > kMost)
-    return invalid_field("choices", "has {} texts, {} for all questions, expected at most {}",
+    return invalid_field("choices",
+                         "has {} texts, which makes {} for all questions, expected at most {}",
                          n_of("choices"), n, kMost);
   const size_t n_copied =
       list_bytes(sampling) + (fields.has("choices") ? json["choices"].dump().size() : 0);
@@ -175,7 +176,7 @@ Result<std::unique_ptr<Body>> read_answers_body(const nlohmann::json& json,
   const StreamOptions stream_options = read_stream_options(fields, body->stream);
   if (stream_options.continuous_usage_stats)
     fields.fail(invalid_field("stream_options.continuous_usage_stats",
-                              "is true, expected false: an answer comes in one event"));
+                              "is true, expected false: each answer comes in one event"));
   body->include_usage = stream_options.include_usage;
   if (!fields.status()) return fields.status().error();
   for (const char* name : {"id", "question", "metadata", "custom_id", "url"})

@@ -13,13 +13,13 @@ namespace pando::wire {
 Status Bounds::add(size_t n_requests, size_t bytes_each) {
   n_requests_ += n_requests;
   if (n_requests_ > kMostRequests)
-    return invalid_argument("more than {0} answers are asked for at once, expected at most {0}",
+    return invalid_argument("the request asks for more than {0} answers, expected at most {0}",
                             kMostRequests);
   n_bytes_ += n_requests * bytes_each;
   if (has_too_many_bytes())
     return invalid_argument(
-        "the prompts, with what each has a copy of, have more than {} MiB, "
-        "expected fewer or shorter ones",
+        "the prompts take more than {} MiB, counting a copy of texts and lists for each prompt, "
+        "expected fewer or shorter prompts",
         most_bytes_ >> 20);
   return {};
 }

@@ -62,11 +62,11 @@ Status check_length(const Body& body, size_t index, int context) {
   const auto most = static_cast<size_t>(context);
   if (body.length_field == nullptr || n_prompt + n_answer <= most) return {};
   if (n_prompt >= most) return {};  // no other length would do: the engine says so
-  Error error = make_error(
-      ErrorCode::kTooLong,
-      "the prompt has {} tokens and '{}' is {}, {} together; this model's maximum "
-      "context length is {} tokens (hint: fewer, or no '{}')",
-      n_prompt, body.length_field, n_answer, n_prompt + n_answer, context, body.length_field);
+  Error error = make_error(ErrorCode::kTooLong,
+                           "the prompt has {} tokens and '{}' is {}, {} together; this model's "
+                           "maximum context length is {} tokens (hint: lower '{}' or leave it out)",
+                           n_prompt, body.length_field, n_answer, n_prompt + n_answer, context,
+                           body.length_field);
   error.message = of_place(body.place(index), error.message);
   return blame(body.length_field, std::move(error));
 }
@@ -94,9 +94,11 @@ Status check_logprobs(const Body& body) {
   uint64_t n = 0;
   for (const Request& request : body.requests) n += logprob_count(request);
   if (n <= kMost) return {};
-  return blame("logprobs", invalid_argument("up to {} log-probabilities are asked for, expected at "
-                                            "most {} (hint: fewer tokens, answers or of each)",
-                                            n, kMost));
+  return blame(
+      "logprobs",
+      invalid_argument("the request asks for up to {} log-probabilities, expected at most {} "
+                       "(hint: ask for fewer tokens, answers or log-probabilities per token)",
+                       n, kMost));
 }
 
 void count_beside(std::vector<Request>& requests) {

@@ -68,7 +68,7 @@ Status read_message(const nlohmann::json& json, size_t index, const std::string&
   for (const char* name : kTextFields) fields.text(name, ignored);
   fields.text("type", type);  // lm-eval says so of every message
   if (type != "text" && type != "message")
-    fields.fail("type", fields["type"], "\"text\" or nothing");
+    fields.fail("type", fields["type"], "\"text\" or no type");
   for (const char* name : {"tool_calls", "tools", "documents"})
     if (fields.has(name) && !fields[name].is_array()) fields.fail(name, fields[name], "a list");
   const auto need = [&](const char* name) {
@@ -143,7 +143,7 @@ std::vector<std::string> WrittenOrder::of_each(const char* name, const nlohmann:
 Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages,
                                                 const WrittenOrder& order) {
   if (!messages.is_array() || messages.empty())
-    return invalid_field("messages", "is {}, expected a list of one or more", found_text(messages));
+    return invalid_field("messages", "is {}, expected a non-empty list", found_text(messages));
   std::vector<std::string> written(messages.size());
   if (!std::all_of(messages.begin(), messages.end(), is_plain))
     written = order.of_each("messages", messages);
@@ -161,9 +161,9 @@ void read_chat_options(Fields& fields, const WrittenOrder& order, ChatOptions& o
     if (!list.is_array()) return fields.fail(name, list, "a list");
     for (size_t i = 0; i < list.size(); ++i)
       if (!list[i].is_object())
-        return fields.fail(blame(place_in(name, i), invalid_argument("field '{}' has {}, expected "
-                                                                     "objects",
-                                                                     name, found_text(list[i]))));
+        return fields.fail(blame(place_in(name, i),
+                                 invalid_argument("field '{}' has {} in it, expected only objects",
+                                                  name, found_text(list[i]))));
   }
   // An answer goes on with the last message instead of beginning one.
   fields.flag("continue_final_message", out.continue_final_message);
@@ -174,7 +174,7 @@ void read_chat_options(Fields& fields, const WrittenOrder& order, ChatOptions& o
     const nlohmann::json& value = fields["tool_choice"];
     if (value != "auto" && value != "none")
       return fields.fail("tool_choice", value,
-                         "\"auto\" or \"none\": structured output is not offered yet");
+                         "\"auto\" or \"none\", because structured output is not supported");
     choice = value;
   }
   if (fields.has("tools") && !fields["tools"].empty() && choice != "none")

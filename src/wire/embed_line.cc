@@ -49,12 +49,12 @@ Result<std::unique_ptr<Line>> read_embed_line(const nlohmann::json& json,
     return invalid_argument("the line has {}, expected either 'text' or 'tokens'",
                             found_text(json));
   if (fields.has("tokens") && fields.has("instruction"))
-    return invalid_argument("field 'instruction' goes with 'text', which the line does not have");
+    return invalid_argument("field 'instruction' needs 'text', which the line does not have");
   if (fields.has("tokens")) embed.instruction.clear();
   if (Status status = check_embed_options(embed, std::numeric_limits<int>::max()); !status)
     return status.error();
   if (text.empty() && tokens.empty())
-    return invalid_argument("the text is empty, expected one token at least");
+    return invalid_argument("the text is empty, expected at least one token");
   question.request = embed_request(embed, text);
   question.request.tokens = std::move(tokens);
   question.request.sampling.max_tokens = 1;  // needs no more room than the prompt

@@ -40,7 +40,7 @@ Error missing_field(const char* field) {
   return blame(field, invalid_argument("the body has no '{}'", field));
 }
 
-Error given_up() { return make_error(ErrorCode::kUnavailable, "nobody waits for an answer"); }
+Error given_up() { return make_error(ErrorCode::kUnavailable, "the client has disconnected"); }
 
 nlohmann::ordered_json error_body(const WireError& error) {
   return {{"error",

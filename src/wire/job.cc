@@ -23,8 +23,10 @@ Result<std::vector<Request>> scoring_requests(const Model& model, const Question
     std::move(scoring->begin(), scoring->end(), std::back_inserter(requests));
   }
   if (question.choices_differ && requests[0].tokens == requests[1].tokens)
-    return invalid_argument("the answers '{}' and '{}' have the same tokens, expected two that differ",
-                            question.choices[0], question.choices[1]);
+    return invalid_argument(
+        "the answers '{}' and '{}' have the same tokens, expected two answers with different "
+        "tokens",
+        question.choices[0], question.choices[1]);
   requests = joined(std::move(requests));
   for (Request& request : requests) {
     request.id = question.request.id;

@@ -181,8 +181,8 @@ Result<std::unique_ptr<Body>> read_body(Endpoint endpoint, const nlohmann::json&
   if (endpoint == Endpoint::kEmbeddings &&
       std::ranges::any_of(body->requests, [](const Request& one) { return !one.tokens.empty(); }))
     body->log_note =
-        "embeddings of token ids are asked for, which must be those of this model's tokenizer "
-        "(hint: langchain sends them unless it is told check_embedding_ctx_length=False)";
+        "the input is token ids, which must come from this model's tokenizer (hint: LangChain "
+        "sends token ids unless it has check_embedding_ctx_length=False)";
   return std::unique_ptr<Body>(std::move(body));
 }
 

@@ -58,11 +58,11 @@ constexpr std::string_view kStructuredFields[] = {"guided_json",
                                                   "format"};
 
 const char* hint_for(std::string_view name) {
-  if (name == "messages") return " (hint: /v1/chat/completions takes it)";
-  if (name == "prompt") return " (hint: /v1/completions takes it)";
-  if (name == "reasoning_effort") return " (hint: 'chat_template_kwargs' may have it)";
+  if (name == "messages") return " (hint: use /v1/chat/completions)";
+  if (name == "prompt") return " (hint: use /v1/completions)";
+  if (name == "reasoning_effort") return " (hint: set it in 'chat_template_kwargs')";
   if (std::ranges::find(kStructuredFields, name) != std::end(kStructuredFields))
-    return ": structured output is not offered yet";
+    return ": structured output is not supported";
   return "";
 }
 
@@ -97,7 +97,7 @@ class Parser {
     if (list_bytes(sampling_) > rules_.most_list_bytes / std::max<size_t>(body_.requests.size(), 1))
       return invalid_argument(
           "fields 'logit_bias', 'stop' and 'stop_token_ids' take {} bytes for each of {} prompts, "
-          "expected at most {} in all",
+          "expected at most {} in total",
           list_bytes(sampling_), body_.requests.size(), rules_.most_list_bytes);
     for (Request& request : body_.requests) {
       request.sampling = sampling_;
@@ -121,7 +121,7 @@ class Parser {
     fields_.object("response_format", format);
     if (format != as_text)
       fields_.fail("response_format", format,
-                   "{\"type\": \"text\"}: structured output is not offered yet");
+                   "{\"type\": \"text\"}, because structured output is not supported");
     read_stream();
     read_serving();
     read_special_tokens();
@@ -146,7 +146,7 @@ class Parser {
     if (!fields_.has("truncate_prompt_tokens")) return;
     if (n < kWhatFits || n == 0)
       return fields_.fail("truncate_prompt_tokens", n,
-                          "1 or more, or -1 for what there is room for");
+                          "1 or more, or -1 for as many tokens as fit");
     if (n == kWhatFits && rules_.is_batch)
       return fields_.fail("truncate_prompt_tokens", n, "1 or more in a batch");
     truncate_ = n == kWhatFits ? std::max(rules_.context - std::max(n_answer, 0), 1) : n;
@@ -163,7 +163,7 @@ class Parser {
   void read_serving() {
     body_.serving = read_serving_fields(fields_);
     if (rules_.is_batch && !body_.serving.cached)
-      fields_.fail("cache", false, "nothing in a batch: it shares what it can");
+      fields_.fail("cache", false, "no such field in a batch, which always shares what it can");
   }
 
   void read_completions() {
@@ -176,9 +176,10 @@ class Parser {
     fields_.flag("echo", echo);
     int best_of = sampling_.n;
     fields_.integer("best_of", best_of);
-    if (best_of != sampling_.n) fields_.fail("best_of", json_["best_of"], "n, or nothing");
+    if (best_of != sampling_.n)
+      fields_.fail("best_of", json_["best_of"], "the value of 'n', or no such field");
     if (fields_.has("suffix") && json_["suffix"] != "")
-      fields_.fail("suffix", json_["suffix"], "nothing: it is not offered");
+      fields_.fail("suffix", json_["suffix"], "no such field, because it is not supported");
     prompt_logprobs_ = echo && sampling_.logprobs;
     if (prompt_logprobs_ && body_.stream)
       fields_.fail("stream", true, "false with 'echo' and 'logprobs'");
@@ -195,7 +196,7 @@ class Parser {
     if (fields_.has("max_tokens") && fields_.has("max_completion_tokens") &&
         json_["max_tokens"] != json_["max_completion_tokens"])
       fields_.fail("max_completion_tokens", json_["max_completion_tokens"],
-                   "as much as 'max_tokens', of which it is the later name");
+                   "the same value as 'max_tokens', which is its old name");
     fields_.integer("max_completion_tokens", sampling_.max_tokens);
     for (const char* name : {"max_tokens", "max_completion_tokens"}) {
       if (!fields_.has(name)) continue;
@@ -227,8 +228,9 @@ class Parser {
           std::find(allowed.begin(), allowed.end(), json_[name]) == allowed.end())
         fields_.fail(name, json_[name], expected);
     };
-    expect("functions", Json::array({nothing}), "[]: 'tools' is their later name");
-    expect("verbosity", Json::array({"medium"}), "\"medium\" or nothing: the model is as it is");
+    expect("functions", Json::array({nothing}), "[], because 'tools' replaces it");
+    expect("verbosity", Json::array({"medium"}),
+           "\"medium\" or no such field, because the answer's length cannot be set this way");
     expect("modalities", Json::array({Json::array({"text"})}), "[\"text\"]");
     bool ignored = false;
     fields_.flag("parallel_tool_calls", ignored);
@@ -254,7 +256,7 @@ class Parser {
     if (format != "float" && format != "base64")
       fields_.fail("encoding_format", json_["encoding_format"], "\"float\" or \"base64\"");
     if (rules_.is_batch && fields_.has("dimensions"))
-      fields_.fail("dimensions", json_["dimensions"], "nothing in a batch");
+      fields_.fail("dimensions", json_["dimensions"], "no such field in a batch");
     int& n = body_.form.dimensions;
     fields_.integer("dimensions", n);
     if (fields_.has("dimensions") && (n < 1 || n > rules_.d_model))
@@ -304,7 +306,7 @@ class Parser {
     } else if (prompt.is_string() || (prompt.is_array() && !prompt.empty())) {
       add_prompt(name, prompt);
     } else {
-      fields_.fail(name, prompt, "a text, a list of token ids, or a list of these");
+      fields_.fail(name, prompt, "a string, a list of token ids, or a list of these");
     }
   }
 
@@ -313,7 +315,7 @@ class Parser {
     if (one.is_string()) {
       request.prompt = one.get<std::string>();
     } else if (!one.is_array()) {
-      fields_.fail(name, one, "a text or a list of token ids");
+      fields_.fail(name, one, "a string or a list of token ids");
     } else if (one.empty()) {
       fields_.fail(name, one, "at least one token");
     } else {

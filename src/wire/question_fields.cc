@@ -46,7 +46,7 @@ void read_references(Fields& fields, std::optional<std::vector<std::string>>& ou
 void read_choices(Fields& fields, std::vector<std::string>& out) {
   fields.texts("choices", out);
   if (fields.has("choices") && out.empty())
-    fields.fail("choices", fields["choices"], "a list of one or more");
+    fields.fail("choices", fields["choices"], "a non-empty list");
 }
 
 void name_by_index(size_t index, Question& question) {
@@ -88,9 +88,10 @@ Status check_ids(const std::vector<Question>& questions) {
   for (const Question& question : questions) {
     const auto [first, is_new] = known.emplace(*question.id, question.index);
     if (!is_new)
-      return blame(fmt::format("questions[{}].id", question.index),
-                   invalid_argument("question {} has the id '{}' of question {}, expected another",
-                                    question.index, *question.id, first->second));
+      return blame(
+          fmt::format("questions[{}].id", question.index),
+          invalid_argument("question {} has the id '{}' of question {}, expected a different id",
+                           question.index, *question.id, first->second));
   }
   return {};
 }
@@ -104,9 +105,9 @@ Status check_template(const AnswerOptions& options, const std::string& context) 
   };
   if (!has("{question}")) return lacks("{question} in it");
   if (!context.empty() && !has("{context}"))
-    return lacks("{context} in it, so the context would be lost");
+    return lacks("{context} in it, so the context would be ignored");
   if (!options.chat && !options.instruction.empty() && !has("{instruction}"))
-    return lacks("{instruction} in it, so the instruction would be lost");
+    return lacks("{instruction} in it, so the instruction would be ignored");
   return {};
 }
 
@@ -175,16 +176,14 @@ class QuestionReader {
   Status check_fields(bool has_context) const {
     const bool has_messages = fields_.has("messages");
     for (const char* name : {"add_generation_prompt", "continue_final_message"})
-      if (fields_.has(name) && !has_messages)
-        return invalid_field(name, "is allowed only with 'messages'");
+      if (fields_.has(name) && !has_messages) return invalid_field(name, "needs 'messages'");
     for (const char* name : {"thinking", "tools", "documents", "chat_template_kwargs"})
       if (fields_.has(name) && !(has_context ? job_.options.chat : has_messages))
-        return invalid_field(
-            name, "goes with 'messages', or with 'questions' that are asked as a conversation");
+        return invalid_field(name,
+                             "needs 'messages', or 'questions' that are asked as a conversation");
     for (const char* name : {"context", "instruction", "template"})
       if (fields_.has(name) && !has_context)
-        return invalid_field(name, "goes with 'questions', which the {} does not have",
-                             source_.name);
+        return invalid_field(name, "needs 'questions', which the {} does not have", source_.name);
     return {};
   }
 
@@ -199,7 +198,7 @@ class QuestionReader {
     const bool one = fields_.has("question");
     const char* name = one ? "question" : "questions";
     for (const char* other : {"prompt", "messages", "tokens", one ? "questions" : "answers"})
-      if (fields_.has(other)) return invalid_field(other, "does not go with '{}'", name);
+      if (fields_.has(other)) return invalid_field(other, "cannot be combined with '{}'", name);
     if (!fields_.has("context"))
       return invalid_argument("the {} has '{}' but no 'context'", source_.name, name);
     std::string context;
@@ -215,8 +214,7 @@ class QuestionReader {
     }
     const Json& questions = fields_["questions"];
     if (!questions.is_array() || questions.empty())
-      return invalid_field("questions", "is {}, expected a list of one or more",
-                           found_text(questions));
+      return invalid_field("questions", "is {}, expected a non-empty list", found_text(questions));
     for (size_t i = 0; i < questions.size(); ++i) {
       Question question = common_;
       if (Status status = read_question(questions[i], i, question); !status)
@@ -235,7 +233,7 @@ class QuestionReader {
     if (!fields_.status()) return fields_.status();
     if (fields_.has("prompt") + fields_.has("messages") + fields_.has("tokens") != 1)
       return invalid_argument(
-          "expected one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
+          "expected exactly one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
     if (!fields_.has("messages")) return add_prompt();
     Result<std::vector<ChatMessage>> messages = parse_messages(fields_["messages"], order_);
     if (!messages) return messages.error();

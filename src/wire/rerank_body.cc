@@ -145,10 +145,10 @@ Result<std::unique_ptr<Body>> read_ranking(const nlohmann::json& json, const Bod
   for (const char* name : {"query", asked.list_name})
     if (!fields.has(name)) return missing_field(name);
   if (asked.query.empty())
-    return invalid_field("query", "is empty, expected one character at least");
+    return invalid_field("query", "is empty, expected at least one character");
   const nlohmann::json& documents = json[asked.list_name];
   if (!documents.is_array() || documents.empty())
-    return invalid_field(asked.list_name, "is {}, expected a list of one or more",
+    return invalid_field(asked.list_name, "is {}, expected a non-empty list",
                          found_text(documents));
   if (Status status = check_count(asked.list_name, documents.size(), 2); !status)
     return status.error();
@@ -191,7 +191,7 @@ Result<std::unique_ptr<Body>> read_documents_body(const nlohmann::json& json,
                                   "query", "documents", "instruction", "top_n", "return_documents",
                                   "max_tokens_per_doc", "rank_fields", "truncate"});
   if (rank_fields != std::vector<std::string>{"text"})
-    fields.fail("rank_fields", json["rank_fields"], "[\"text\"] or nothing");
+    fields.fail("rank_fields", json["rank_fields"], "[\"text\"] or no such field");
   for (const auto& [name, n] :
        {std::pair{"top_n", asked.top}, {"max_tokens_per_doc", asked.most_tokens}})
     if (fields.has(name) && n < 1) fields.fail(name, n, "1 or more");

@@ -97,7 +97,7 @@ Result<std::unique_ptr<Line>> read_rerank_line(const Json& json, const LineConte
     if (!fields.has(name)) return invalid_argument("the line has no '{}'", name);
   const Json& documents = fields["documents"];
   if (!documents.is_array() || documents.empty())
-    return invalid_argument("field 'documents' is {}, expected a list of one or more",
+    return invalid_argument("field 'documents' is {}, expected a non-empty list",
                             found_text(documents));
   for (size_t i = 0; i < documents.size(); ++i) {
     Question named;

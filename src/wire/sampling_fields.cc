@@ -38,13 +38,14 @@ StreamOptions read_stream_options(Fields& fields, bool stream) {
   if (!fields.has("stream_options")) return read;
   nlohmann::json options = nlohmann::json::object();
   fields.object("stream_options", options);
-  if (!stream) fields.fail("stream_options", options, "nothing where 'stream' is not true");
+  if (!stream)
+    fields.fail("stream_options", options, "no such field, because 'stream' is not true");
   bool obfuscates = false;
   Fields of_stream(options);
   of_stream.flag("include_usage", read.include_usage);
   of_stream.flag("continuous_usage_stats", read.continuous_usage_stats);
   of_stream.flag("include_obfuscation", obfuscates);
-  if (obfuscates) of_stream.fail("include_obfuscation", true, "false: it is not offered");
+  if (obfuscates) of_stream.fail("include_obfuscation", true, "false, because it is not supported");
   of_stream.only(std::initializer_list<std::string_view>{"include_usage", "continuous_usage_stats",
                                                          "include_obfuscation"});
   fields.fail("stream_options", of_stream);

@@ -81,9 +81,9 @@ Result<std::unique_ptr<Body>> pairs_body(Fields& fields, const BodyContext& cont
   for (const char* name : {"text_1", "text_2"})
     if (!fields.has(name)) return missing_field(name);
   if (first.empty() || (first.size() != 1 && first.size() != second.size()))
-    return invalid_field("text_1", "has {} texts, expected one, or as many as 'text_2', {}",
+    return invalid_field("text_1", "has {} texts, expected one, or as many as 'text_2' has: {}",
                          first.size(), second.size());
-  if (second.empty()) return invalid_field("text_2", "has no text, expected one or more");
+  if (second.empty()) return invalid_field("text_2", "has no texts, expected one or more");
   if (Status status = check_count("text_2", second.size(), 2); !status) return status.error();
   const std::string& longest = *std::max_element(
       first.begin(), first.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
@@ -114,14 +114,14 @@ Result<std::unique_ptr<Body>> continuations_body(Fields& fields, const BodyConte
   for (const char* name : {"prompt", "continuations"})
     if (!fields.has(name)) return missing_field(name);
   if (continuations.empty())
-    return invalid_field("continuations", "has no text, expected one or more");
+    return invalid_field("continuations", "has no texts, expected one or more");
   if (Status status = check_count("continuations", continuations.size(), 1); !status)
     return status.error();
   size_t longest = 0;
   for (size_t i = 0; i < continuations.size(); ++i) {
     if (continuations[i].empty())
       return invalid_field(place_in("continuations", i),
-                           "is empty, expected one character at least");
+                           "is empty, expected at least one character");
     longest = std::max(longest, continuations[i].size());
   }
   if (Status status = context.bounds.add(continuations.size(), prompt.size() + longest); !status)

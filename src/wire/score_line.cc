@@ -43,13 +43,14 @@ Status read_arguments(const Json& arguments, Question& question) {
     const bool named = arguments.is_object();
     const std::string name = fmt::format("gen_args_{}", i);
     if (named && !arguments.contains(name))
-      return invalid_argument("field 'arguments' has no '{}', expected one of {}", name,
-                              arguments.size());
+      return invalid_argument(
+          "field 'arguments' has no '{}', expected a pair for each of its {} entries", name,
+          arguments.size());
     const Json& pair = named ? arguments[name] : arguments[i];
     const bool good = named ? pair.is_object() && pair.contains("arg_0") && pair.contains("arg_1")
                             : pair.is_array() && pair.size() == 2;
     if (!good)
-      return invalid_argument("field 'arguments' has {} in place {}, expected {}", found_text(pair),
+      return invalid_argument("field 'arguments' has {} as entry {}, expected {}", found_text(pair),
                               i, named ? "'arg_0' and 'arg_1'" : "a prompt and its continuation");
     if (Status status = named ? take_pair(pair["arg_0"], pair["arg_1"], question)
                               : take_pair(pair[0], pair[1], question);
@@ -124,7 +125,7 @@ Result<std::unique_ptr<Line>> read_score_line(const Json& json, const LineContex
       !status)
     return status.error();
   if (question.choices.empty())
-    return invalid_argument("field '{}' is {}, expected a list of one or more",
+    return invalid_argument("field '{}' is {}, expected a non-empty list",
                             of_harness ? "arguments" : "continuations",
                             found_text(json[of_harness ? "arguments" : "continuations"]));
   if (fields.has("target"))

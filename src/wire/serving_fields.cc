@@ -38,7 +38,7 @@ ServingFields read_serving_fields(Fields& fields) {
   read_slo(fields, "tpot_slo_ms", read.tpot_slo);
   fields.text("public_prefix", read.public_prefix);
   if (fields.has("public_prefix") && read.public_prefix.empty())
-    fields.fail("public_prefix", read.public_prefix, "a name");
+    fields.fail("public_prefix", read.public_prefix, "the name of a public prefix");
   return read;
 }
 

@@ -134,7 +134,7 @@ TEST_F(GgufTest, RefusesOtherFiles) {
 }
 
 TEST_F(GgufTest, RefusesBadValues) {
-  expect_refused(GgufWriter().uint32("a", 1).uint32("a", 2).bytes(), "'a' is there twice");
+  expect_refused(GgufWriter().uint32("a", 1).uint32("a", 2).bytes(), "'a' appears twice");
   expect_refused(GgufWriter().uint32("", 1).bytes(), "a key has 0 bytes");
   expect_refused(GgufWriter().number("b", GgufType::kBool, uint8_t{2}).bytes(), "a bool of 2");
   expect_refused(GgufWriter().numbers("b", GgufType::kBool, std::vector<uint8_t>{1, 7}).bytes(),
@@ -156,7 +156,7 @@ TEST_F(GgufTest, RefusesBadTensors) {
   expect_refused(with({-4}), "a dimension of -4");
   expect_refused(with({int64_t{1} << 32, int64_t{1} << 32}), "overflow");
   expect_refused(GgufWriter().tensor("a", {1}, 0, "x").tensor("a", {1}, 0, "x").bytes(),
-                 "tensor 'a' is there twice");
+                 "tensor 'a' appears twice");
   expect_refused(GgufWriter().tensor("a", {1}, 0, "").bytes(), "inside the tensors");
   expect_refused(GgufWriter().tensor("a", {1}, 0, "x").tensor("b", {1}, 0, "x", 8).bytes(),
                  "offset 8, expected a multiple of 32");

@@ -59,7 +59,7 @@ TEST(JsonTest, KeepsTheOrderOfKeys) {
   EXPECT_EQ(kept_digits((*kept)["a"][0]["b"]), "123456789012345678901234567890");
   EXPECT_TRUE((*parse_ordered_json(text))["a"][0]["b"].is_number_float());
   EXPECT_EQ(parse_ordered_json(R"({"a":{"b":1,"c":2,"b":3}})").error().message,
-            "'b' is there twice in 'a', expected once");
+            "'b' appears twice in 'a', expected once");
   EXPECT_EQ(parse_ordered_json("{\"a\":").error().message.substr(0, 8), "not JSON");
 }
 
@@ -119,10 +119,10 @@ TEST(JsonTest, NamesWhatIsWrongAndWhere) {
 }
 
 TEST(JsonTest, KeysAreThereOnce) {
-  EXPECT_EQ(refused(R"({"a":1,"a":1})"), "'a' is there twice, expected once");
+  EXPECT_EQ(refused(R"({"a":1,"a":1})"), "'a' appears twice, expected once");
   EXPECT_EQ(refused(R"({"a":{"b":[0,{"c":1,"d":2,"c":3}]}})"),
-            "'c' is there twice in 'a.b[1]', expected once");
-  EXPECT_EQ(refused(R"({"a":1,"\u0061":1})"), "'a' is there twice, expected once");
+            "'c' appears twice in 'a.b[1]', expected once");
+  EXPECT_EQ(refused(R"({"a":1,"\u0061":1})"), "'a' appears twice, expected once");
   EXPECT_EQ(parsed(R"([{"a":1},{"a":1,"b":{"a":1}}])").size(), 2u);
   EXPECT_LT(refused(fmt::format(R"({{"{0}":1,"{0}":1}})", std::string(100'000, 'k'))).size(), 200u);
 }

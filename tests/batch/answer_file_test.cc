@@ -128,12 +128,13 @@ TEST_F(AnswerFileTest, AnswersThatTheDiskLostAreAskedForAgain) {
 
 TEST_F(AnswerFileTest, OtherSettingsAreNamed) {
   write_three();
-  EXPECT_EQ(refused({{"model", "0123"}, {"kv-dtype", "bf16"}, {"n", "2"}}),
-            std::string("'") + path_.string() +
-                "' is of a run with other settings: kv-dtype: 'f16', now 'bf16'; n: not set, now "
-                "'2'");
+  EXPECT_EQ(
+      refused({{"model", "0123"}, {"kv-dtype", "bf16"}, {"n", "2"}}),
+      std::string("'") + path_.string() +
+          "' comes from a run with other settings: kv-dtype: 'f16', now 'bf16'; n: not set, now "
+          "'2'");
   EXPECT_EQ(refused({{"model", "0123"}}), std::string("'") + path_.string() +
-                                              "' is of a run with other settings: kv-dtype: "
+                                              "' comes from a run with other settings: kv-dtype: "
                                               "'f16', now not set");
   EXPECT_EQ(resumed()->n_earlier(), 4u) << "nothing was lost";
 }
@@ -161,7 +162,7 @@ TEST_F(AnswerFileTest, WhatAFileHoldsIsNotOverwrittenUnlessAskedFor) {
   EXPECT_EQ(said(true), "");
   fs::remove(journal_);
   std::ofstream(path_) << "one\ntwo";
-  EXPECT_EQ(said(false), " holds 2 lines and has no journal, expected an empty file");
+  EXPECT_EQ(said(false), " holds 2 lines without a journal, expected an empty file");
   EXPECT_EQ(contents(path_), "one\ntwo");
 }
 
@@ -179,7 +180,7 @@ TEST_F(AnswerFileTest, AFinishedRunWithoutItsAnswersIsAnError) {
   write_three();
   EXPECT_TRUE(resumed()->finish(0, "").ok());
   fs::resize_file(path_, 4);
-  EXPECT_NE(refused().find("has 4 bytes, expected the 8 of a run that is finished"),
+  EXPECT_NE(refused().find("has 4 bytes, expected 8 as written by the finished run"),
             std::string::npos);
   fs::remove(path_);
   EXPECT_NE(refused().find("has 0 bytes"), std::string::npos);
@@ -192,7 +193,7 @@ TEST_F(AnswerFileTest, WithoutAnythingToResumeARunBegins) {
 
 TEST_F(AnswerFileTest, ForeignFilesAreRefusedAndKept) {
   std::ofstream(path_) << "somebody's answers\n";
-  EXPECT_NE(refused().find("has no journal"), std::string::npos);
+  EXPECT_NE(refused().find("cannot be resumed: its journal '"), std::string::npos);
   for (const char* journal :
        {"", "not json\n", "{}\n", "{\"pando_journal\": 2, \"created\": 1}\n",
         "{\"pando_journal\":1,\"created\":1}\n", "[1]\n",

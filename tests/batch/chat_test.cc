@@ -117,7 +117,7 @@ TEST(ChatLine, Thinking) {
   EXPECT_TRUE(asked("{" + questions + "}", defaults).chat.thinking);
   EXPECT_FALSE(asked("{" + questions + R"(, "thinking": false})", defaults).chat.thinking);
   const std::string without_chat =
-      "field 'thinking' goes with 'messages', or with 'questions' that are asked as a conversation";
+      "field 'thinking' needs 'messages', or 'questions' that are asked as a conversation";
   EXPECT_EQ(refused("{" + questions + R"(, "thinking": true})"), without_chat);
   EXPECT_EQ(refused(R"({"prompt": "P", "thinking": false})", defaults), without_chat);
   EXPECT_EQ(refused("{" + messages + R"(, "thinking": 1})"),
@@ -125,10 +125,9 @@ TEST(ChatLine, Thinking) {
 }
 
 TEST(ChatLine, ShapesThatAreRefused) {
-  EXPECT_EQ(refused(R"({"messages": []})"),
-            "field 'messages' is [], expected a list of one or more");
+  EXPECT_EQ(refused(R"({"messages": []})"), "field 'messages' is [], expected a non-empty list");
   EXPECT_EQ(refused(R"({"messages": "Q"})"),
-            "field 'messages' is \"Q\", expected a list of one or more");
+            "field 'messages' is \"Q\", expected a non-empty list");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q"}, "Q"]})"),
             "message 1 is \"Q\", expected an object");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user"}]})"), "message 0 has no 'content'");
@@ -148,18 +147,18 @@ TEST(ChatLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"messages": [{"role": "assistant", "tool_calls": [5]}]})"),
             "a tool call of message 0 is 5, expected an object");
   const std::string user = R"("messages": [{"role": "user", "content": "Q"}], )";
-  EXPECT_EQ(refused("{" + user + R"("tools": [1]})"), "field 'tools' has 1, expected objects");
+  EXPECT_EQ(refused("{" + user + R"("tools": [1]})"),
+            "field 'tools' has 1 in it, expected only objects");
   EXPECT_EQ(refused("{" + user + R"("documents": {}})"),
             "field 'documents' is {}, expected a list");
   EXPECT_EQ(refused(R"({"prompt": "P", "tools": []})"),
-            "field 'tools' goes with 'messages', or with 'questions' that are asked as a "
-            "conversation");
+            "field 'tools' needs 'messages', or 'questions' that are asked as a conversation");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q"}], "prompt": "P"})"),
-            "expected one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
+            "expected exactly one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
   EXPECT_EQ(
       refused(
           R"({"messages": [{"role": "user", "content": "Q"}], "context": "C", "questions": ["Q"]})"),
-      "field 'messages' does not go with 'questions'");
+      "field 'messages' cannot be combined with 'questions'");
 }
 
 struct Ran {

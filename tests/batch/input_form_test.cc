@@ -48,10 +48,10 @@ TEST(InputArray, ItsElementsAreRecords) {
 
 TEST(InputArray, WhatIsTornOrGoesOnIsSaid) {
   EXPECT_EQ(records("[{\"a\": 1}, {\"b\""),
-            (Texts{"{\"a\": 1}", "failure: the array does not end: it stops in object 2"}));
-  EXPECT_EQ(records("[1"), Texts{"failure: the array does not end: it stops in object 1"});
+            (Texts{"{\"a\": 1}", "failure: the array does not end: the input stops in object 2"}));
+  EXPECT_EQ(records("[1"), Texts{"failure: the array does not end: the input stops in object 1"});
   EXPECT_EQ(records("[1]\n{}"),
-            (Texts{"1", "failure: the array ends after object 1, and more follows: '{'"}));
+            (Texts{"1", "failure: the array ends after object 1, but more text follows: '{'"}));
 }
 
 struct Asked {
@@ -123,8 +123,8 @@ TEST_F(PackedInput, WhatIsBrokenIsSaid) {
                     zstd = zstd_frame(line);
   EXPECT_EQ(
       ask_file(gzip.substr(0, gzip.size() - 3)).error,
-      "cannot read the input after line 1: the gzip data are broken: they end within a member");
-  EXPECT_NE(ask_file(zstd.substr(0, zstd.size() - 3)).error.find("they end within a frame"),
+      "cannot read the input after line 1: the gzip data is corrupt: it ends inside a member");
+  EXPECT_NE(ask_file(zstd.substr(0, zstd.size() - 3)).error.find("it ends inside a frame"),
             std::string::npos);
   std::string wrong = gzip;
   wrong[gzip.size() - 6] ^= 1;  // of the checksum
@@ -149,7 +149,7 @@ TEST(Columns, AreTakenUnderOtherNames) {
                 .out,
             expected);
   EXPECT_EQ(ask("Doc,Q\nC,Q\n", table(InputFormat::kCsv, {{"question", "X"}})).error,
-            "no column is named 'X', as --columns says; they are Doc, Q");
+            "--columns names the column 'X', which does not exist; the columns are Doc, Q");
 }
 
 TEST(Columns, AreFieldsOfLinesToo) {
@@ -158,29 +158,26 @@ TEST(Columns, AreFieldsOfLinesToo) {
   EXPECT_EQ(ask(R"({"Doc": "C", "Q": "Q"})", options).out,
             ask(R"({"context": "C", "question": "Q"})").out);
   EXPECT_EQ(ask(R"({"context": "C", "question": "Q"})", options).problems, Texts{});
-  EXPECT_EQ(
-      ask(R"({"Doc": "C", "Q": "Q", "question": "R"})", options).problems,
-      Texts{"line 1: field 'question' is there, and --columns takes 'Q' for it (hint: --columns "
-            "NAME=question names it otherwise)"});
+  EXPECT_EQ(ask(R"({"Doc": "C", "Q": "Q", "question": "R"})", options).problems,
+            Texts{"line 1: field 'question' is present, but --columns reads it from 'Q' (hint: "
+                  "--columns NAME=question gives the present field another name)"});
 }
 
 TEST(Columns, ThoseThatAreOptionsAreTold) {
-  EXPECT_EQ(
-      ask("prompt,n,seed\na,1,3\nb,1,4\n", table()).problems,
-      Texts{"line 1: 'n', 'seed' are taken as options of each row (hint: --columns NAME=n makes "
-            "it metadata)"});
+  EXPECT_EQ(ask("prompt,n,seed\na,1,3\nb,1,4\n", table()).problems,
+            Texts{"line 1: 'n', 'seed' are used as options of each row (hint: --columns NAME=n "
+                  "makes it metadata)"});
   EXPECT_EQ(ask("prompt,n\na,1\n", table(InputFormat::kCsv, {{"number", "n"}})).problems, Texts{});
 }
 
 TEST(Columns, TablesOfOtherProgramsHaveARemedy) {
-  EXPECT_EQ(
-      ask("context;question\nC;Q\n", table()).error,
-      "the columns are context;question, expected 'context' and 'question', or 'prompt', among "
-      "them (hint: they are separated by semicolons: write the table with commas, as pandas' "
-      "to_csv(sep=',') does, or with tabs and --format tsv)");
+  EXPECT_EQ(ask("context;question\nC;Q\n", table()).error,
+            "the columns are context;question, expected 'context' and 'question', or 'prompt', "
+            "among them (hint: the columns are separated by semicolons; write the table with "
+            "commas, such as pandas' to_csv(sep=','), or with tabs and --format tsv)");
   EXPECT_EQ(ask(",prompt\n0,P\n", table()).error,
-            "column 1 has no name (hint: an index? --columns id= takes it for the ids, and pandas' "
-            "to_csv(index=False) leaves it out)");
+            "column 1 has no name (hint: if it is an index, --columns id= reads it as the id, and "
+            "pandas' to_csv(index=False) leaves it out)");
   EXPECT_TRUE(ask(",prompt\n7,P\n", table(InputFormat::kCsv, {{"id", ""}}))
                   .out.starts_with("{\"id\":\"7\","));
 }
@@ -189,18 +186,18 @@ TEST(Columns, TablesOfOtherProgramsHaveARemedy) {
 TEST(Columns, ACellOverSeveralLinesOfATsvIsTold) {
   const std::string rows = "id\tprompt\n1\t\"To be\n2\tplain\n3\tor not\"\n4\tlast\n";
   EXPECT_EQ(ask(rows, table(InputFormat::kTsv)).problems,
-            Texts{"line 2: a cell in quotes makes one row of it and of the 2 lines behind it"});
+            Texts{"line 2: a quoted cell joins this line and the next 2 lines into one row"});
   EXPECT_EQ(ask("id,prompt\n1,\"To be\nor not\"\n", table()).problems, Texts{})
       << "of a CSV it is meant";
 }
 
 TEST(References, ThatAreNoneOfTheChoicesAreTold) {
   EXPECT_EQ(ask(R"({"prompt": "P", "choices": ["A", "B"], "answers": ["E"]})").problems,
-            Texts{"line 1: the reference 'E' is none of the choices 'A', 'B'"});
+            Texts{"line 1: the reference 'E' is not one of the choices 'A', 'B'"});
   EXPECT_EQ(
       ask(R"({"context": "C", "choices": ["A", "B"], "questions": [{"text": "Q", "id": "q", "answers": ["a"]}]})")
           .problems,
-      Texts{"line 1: question 'q': the reference 'a' is none of the choices 'A', 'B'"});
+      Texts{"line 1: question 'q': the reference 'a' is not one of the choices 'A', 'B'"});
   EXPECT_EQ(ask(R"({"prompt": "P", "choices": ["A", "B"], "answers": [" B", "E"]})").problems,
             Texts{});
 }

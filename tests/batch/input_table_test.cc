@@ -25,11 +25,11 @@ TEST(InputTable, Cells) {
   EXPECT_EQ(cells(R"("a, ""b""",c)"), (Cells{R"(a, "b")", "c"}));
   EXPECT_EQ(cells("\"two\nlines\",\"\""), (Cells{"two\nlines", ""}));
   EXPECT_EQ(cells("a,b\tc", '\t'), (Cells{"a,b", "c"}));
-  EXPECT_EQ(cells("a,\"b"), (Cells{"refused: cell 2 begins with a quote that does not end"}));
+  EXPECT_EQ(cells("a,\"b"), (Cells{"refused: cell 2 starts with a quote that is never closed"}));
   EXPECT_EQ(cells("\"a\"b,c"),
-            (Cells{"refused: cell 1 goes on behind its closing quote, expected ','"}));
+            (Cells{"refused: cell 1 continues after its closing quote, expected ','"}));
   EXPECT_EQ(cells("a\"b"), (Cells{"refused: cell 1 has a quote inside, expected the cell in quotes "
-                                  "and the quote doubled"}));
+                                  "and the inner quote doubled"}));
 }
 
 TEST(InputTable, NamesOfColumns) {
@@ -39,12 +39,12 @@ TEST(InputTable, NamesOfColumns) {
   };
   EXPECT_EQ(refused("context,question"), "taken");
   EXPECT_EQ(refused("id,prompt,anything"), "taken");
-  EXPECT_EQ(refused("prompt,prompt"), "two columns are named 'prompt', expected one");
-  EXPECT_EQ(refused("prompt,"), "column 2 has no name (hint: --columns NAME= gives it one)");
+  EXPECT_EQ(refused("prompt,prompt"), "two columns are named 'prompt', expected different names");
+  EXPECT_EQ(refused("prompt,"), "column 2 has no name (hint: name it with --columns NAME=)");
   EXPECT_NE(refused("prompt,context"), "taken");
   EXPECT_EQ(refused("id,text"),
             "the columns are id, text, expected 'context' and 'question', or 'prompt', among them "
-            "(hint: --columns question=NAME,context=NAME takes those of other names)");
+            "(hint: if they have other names, use --columns question=NAME,context=NAME)");
 }
 
 TEST(InputTable, OfTextsToEmbed) {
@@ -71,9 +71,9 @@ TEST(InputTable, RowsAreLines) {
                 "temperature": 0.5, "metadata": {"source": "web"}})"));
   EXPECT_EQ(*table->line(",,Q,,,,,"), nlohmann::json::parse(R"({"context": "", "question": "Q"})"));
   EXPECT_EQ(table->line("7,C").error().message,
-            "the row has 2 cells, expected 8 as in the first row");
+            "the row has 2 cells, expected 8, as many as the first row");
   EXPECT_EQ(table->line(",,Q,,,many,,").error().message,
-            "column 'max_tokens' is 'many', expected a value");
+            "column 'max_tokens' is 'many', expected a JSON value");
 }
 
 // Why an input has no records; empty where it has some.
@@ -86,20 +86,20 @@ std::string not_lines(const std::string& input, BatchTask task = BatchTask::kAns
 
 TEST(RecordScanner, PackedFilesAreNamed) {
   EXPECT_EQ(not_lines("\x1f\x8b\x08\x01\n\x02\x03"),
-            "it is a gzip file (hint: pipe it through gunzip -c), expected JSON lines");
+            "the input is a gzip file (hint: pipe it through gunzip -c), expected JSON lines");
   EXPECT_EQ(not_lines("\x1f\x8b\x08 \"", BatchTask::kEmbed, InputFormat::kCsv),
-            "it is a gzip file (hint: pipe it through gunzip -c), expected a table");
-  EXPECT_EQ(not_lines("PAR1"), "it is a Parquet file, expected JSON lines");
+            "the input is a gzip file (hint: pipe it through gunzip -c), expected a table");
+  EXPECT_EQ(not_lines("PAR1"), "the input is a Parquet file, expected JSON lines");
 }
 
 TEST(RecordScanner, OtherKindsOfInputAreTold) {
   EXPECT_EQ(not_lines("Once upon a time there was nobody at all who\nsaid so.\n"),
-            "it is text: its first line is 'Once upon a time there was nobody at all...', expected "
-            "JSON lines, as {\"prompt\": \"...\"} or {\"context\": \"...\", \"questions\": "
-            "[\"...\"]}");
+            "the input is text: its first line is 'Once upon a time there was nobody at all...', "
+            "expected JSON lines such as {\"prompt\": \"...\"} or {\"context\": \"...\", "
+            "\"questions\": [\"...\"]}");
   EXPECT_EQ(not_lines("id,text\n1,one\n", BatchTask::kEmbed),
-            "it is text: its first line is 'id,text' (hint: --format csv or tsv), expected JSON "
-            "lines, as {\"text\": \"...\"}");
+            "the input is text: its first line is 'id,text' (hint: --format csv or tsv), expected "
+            "JSON lines such as {\"text\": \"...\"}");
   EXPECT_EQ(not_lines("{\n  \"prompt\": \"p\"\n}\n").substr(0, 31),
             "it is JSON over several lines (");
 }
@@ -184,7 +184,7 @@ TEST(TableBatch, AnswersRows) {
   EXPECT_EQ(summary->answers, 2u);
   EXPECT_EQ(summary->scores.all().n, 1u);
   EXPECT_EQ(problems, std::vector<std::string>{
-                          "line 3: the row has 2 cells, expected 4 as in the first row"});
+                          "line 3: the row has 2 cells, expected 4, as many as the first row"});
   EXPECT_TRUE(out.str().starts_with("{\"id\":\"a\",\"text\":")) << out.str();
 }
 

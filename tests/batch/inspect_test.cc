@@ -108,7 +108,7 @@ TEST(Inspect, WhatTheEngineRefusesIsNamed) {
   EXPECT_EQ(problems,
             (std::vector<std::string>{"line 1: token 300 is outside the model's vocabulary of 257",
                                       "line 2: temperature is -1, expected 0 or more",
-                                      "line 5: custom_id 'b' is that of line 4 too"}));
+                                      "line 5: custom_id 'b' also appears in line 4"}));
 }
 
 TEST(Inspect, SpecialTokensHaveTheirNames) {

@@ -139,32 +139,32 @@ TEST(OpenAi, Embeddings) {
 
 TEST(OpenAi, BadRequestsAreAnswered) {
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": 5})"),
-            "field 'prompt' is 5, expected a text, a list of token ids, or a list of these");
+            "field 'prompt' is 5, expected a string, a list of token ids, or a list of these");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "promt": 1})"),
             "unknown or unsupported field 'promt'");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "stream": true})"),
             "field 'stream' is true, expected false in a batch");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "best_of": 3})"),
-            "field 'best_of' is 3, expected n, or nothing");
+            "field 'best_of' is 3, expected the value of 'n', or no such field");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": []})"),
-            "field 'prompt' is [], expected a text, a list of token ids, or a list of these");
+            "field 'prompt' is [], expected a string, a list of token ids, or a list of these");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": [[]]})"),
             "field 'prompt[0]' is [], expected at least one token");
   EXPECT_EQ(error_of("/v1/chat/completions", R"({"messages": []})"),
-            "field 'messages' is [], expected a list of one or more");
+            "field 'messages' is [], expected a non-empty list");
   EXPECT_EQ(error_of("/v1/chat/completions",
                      R"({"messages": [{"role": "user", "content": "Q"}], "tools": [{}]})"),
             "'tools' is given, but the chat template never reads it (hint: leave it out)");
   EXPECT_EQ(
       error_of("/v1/chat/completions",
                R"({"messages": [{"role": "user", "content": "Q"}], "tool_choice": "required"})"),
-      "field 'tool_choice' is \"required\", expected \"auto\" or \"none\": structured output "
-      "is not offered yet");
+      "field 'tool_choice' is \"required\", expected \"auto\" or \"none\", because structured "
+      "output is not supported");
   EXPECT_EQ(error_of("/v1/other", "{}"),
             "field 'url' is \"/v1/other\", expected one of /v1/completions, "
             "/v1/chat/completions, /v1/embeddings");
   EXPECT_EQ(error_of("/v1/embeddings", R"({"input": "P", "dimensions": 5})"),
-            "field 'dimensions' is 5, expected nothing in a batch");
+            "field 'dimensions' is 5, expected no such field in a batch");
   EXPECT_TRUE(error_of("/v1/completions", R"({"prompt": ")" + std::string(700, 'x') + "\"}")
                   .starts_with("the prompt has 700 tokens"));
 }

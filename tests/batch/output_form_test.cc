@@ -60,8 +60,8 @@ TEST(OutputForm, TheEndingDecides) {
   for (const char* other : {"a.npy", "a.parquet", "a.npy.gz", "a.csv.zst"})
     EXPECT_EQ(form(other), "refused") << other;
   EXPECT_EQ(output_form("x.parquet").error().message,
-            "'x.parquet' ends with '.parquet', expected .jsonl, .json, .ndjson or .txt for JSON "
-            "lines, .csv or .tsv, each also with .gz behind it");
+            "'x.parquet' ends in '.parquet', expected .jsonl, .json, .ndjson or .txt for JSON "
+            "lines, or .csv or .tsv for a table, each optionally followed by .gz");
 }
 
 TEST(OutputTable, CellsAreQuotedWhereTheyMust) {

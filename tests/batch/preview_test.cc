@@ -89,7 +89,7 @@ TEST(Preview, SaysHowItIsCut) {
   options.too_long = TooLong::kTruncateMiddle;
   const Seen cut = previewed(R"({"context": ")" + long_text() + R"(", "question": "Q"})", options);
   ASSERT_EQ(cut.prompts.size(), 1u);
-  EXPECT_TRUE(cut.prompts[0].cut.starts_with("the context of 1600 tokens is cut to "))
+  EXPECT_TRUE(cut.prompts[0].cut.starts_with("the context of 1600 tokens was cut to "))
       << cut.prompts[0].cut;
   EXPECT_LE(cut.prompts[0].tokens.size(), size_t{kTinyContext});
   EXPECT_TRUE(cut.prompts[0].text.ends_with(" 499 |Q")) << cut.prompts[0].text;
@@ -98,7 +98,7 @@ TEST(Preview, SaysHowItIsCut) {
   EXPECT_EQ(previewed(R"({"context": ")" + long_text() + R"(", "question": "Q"})", options)
                 .prompts.at(1)
                 .cut,
-            "the context of 1600 tokens is split into 3 parts");
+            "the context of 1600 tokens was split into 3 parts");
 
   options = preview_options(BatchTask::kRerank);
   options.too_long = TooLong::kTruncateMiddle;

@@ -184,9 +184,9 @@ TEST(Resume, AnotherInputIsAnError) {
   const auto summary =
       run_batch(*open_tiny(), other, 0, **AnswerFile::resume(path, {}), batch_options());
   ASSERT_FALSE(summary.ok());
-  EXPECT_EQ(
-      summary.error().message,
-      "line 1 of the input is not the line that was answered before; expected the same input");
+  EXPECT_EQ(summary.error().message,
+            "line 1 of the input differs from the line that was answered before, expected the same "
+            "input");
   EXPECT_EQ(lines_of(path), before);
 }
 

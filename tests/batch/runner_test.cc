@@ -216,7 +216,7 @@ TEST(Batch, BadLinesAreReportedAndTheRestRuns) {
   EXPECT_EQ(ran.problems[1], "line 4: field 'prompt' is 5, expected a string");
   EXPECT_TRUE(ran.problems[2].starts_with("line 5: not JSON: "));
   EXPECT_EQ(ran.problems[3], "line 6: unknown field 'x'");
-  EXPECT_EQ(ran.problems[4], "line 7, 2 questions, '0' first: top_p is 2, expected 0 to 1");
+  EXPECT_EQ(ran.problems[4], "line 7, 2 questions, first '0': top_p is 2, expected 0 to 1");
   EXPECT_EQ(ran.problems[5], "line 8: token 300 is outside the model's vocabulary of 257");
 }
 
@@ -269,7 +269,7 @@ TEST(Batch, ProblemsOfALineAreSaidTogether) {
     std::vector<std::string> problems = ran.problems;
     std::sort(problems.begin(), problems.end());  // line 2 may be over first
     ASSERT_EQ(problems.size(), 2u);
-    EXPECT_TRUE(problems[0].starts_with("line 1, 3 questions, '0' first: the prompt has "))
+    EXPECT_TRUE(problems[0].starts_with("line 1, 3 questions, first '0': the prompt has "))
         << problems[0];
     EXPECT_TRUE(problems[1].starts_with("line 2: the prompt has 700 tokens")) << problems[1];
   }

@@ -63,7 +63,7 @@ TEST(BatchStreams, OutputThatFailsIsAnError) {
     const auto summary = run_batch(*engine, in, 0, out, {});
     ASSERT_FALSE(summary.ok());
     EXPECT_EQ(summary.error().code, ErrorCode::kIo);
-    EXPECT_TRUE(summary.error().message.starts_with("cannot write the output after "))
+    EXPECT_TRUE(summary.error().message.starts_with("writing the output failed after "))
         << summary.error().message;
   }
   // What was open was cancelled: the engine is free for others.
@@ -86,7 +86,7 @@ TEST(BatchStreams, InputThatFailsIsAnErrorAndAnswersStay) {
   const auto summary = run_batch(*open_tiny(), in, 0, out, {});
   ASSERT_FALSE(summary.ok());
   EXPECT_EQ(summary.error().code, ErrorCode::kIo);
-  EXPECT_EQ(summary.error().message, "cannot read the input after line 3: an error of the device");
+  EXPECT_EQ(summary.error().message, "cannot read the input after line 3: a device error");
   const std::string answers = out.str();
   EXPECT_EQ(std::count(answers.begin(), answers.end(), '\n'), 3);
 }

@@ -70,13 +70,13 @@ TEST(EmbedLines, NameWhatIsWrong) {
   const auto error = [](const char* line) { return refused(BatchTask::kEmbed, line); };
   EXPECT_EQ(error(R"({"id": 1})"),
             R"(line 1: the line has {"id":1}, expected either 'text' or 'tokens')");
-  EXPECT_EQ(error(R"({"text": ""})"), "line 1: the text is empty, expected one token at least");
+  EXPECT_EQ(error(R"({"text": ""})"), "line 1: the text is empty, expected at least one token");
   EXPECT_EQ(error(R"({"text": "T", "questions": []})"),
             "line 1: unknown field 'questions', expected id, text, tokens, instruction, metadata");
   EXPECT_EQ(error("null"), "line 1: the line is null, expected an object");
-  EXPECT_EQ(error(R"({"tokens": []})"), "line 1: the text is empty, expected one token at least");
+  EXPECT_EQ(error(R"({"tokens": []})"), "line 1: the text is empty, expected at least one token");
   EXPECT_EQ(error(R"({"tokens": [5], "instruction": "I"})"),
-            "line 1: field 'instruction' goes with 'text', which the line does not have");
+            "line 1: field 'instruction' needs 'text', which the line does not have");
   BatchOptions options;
   options.embed.prompt_template = "{text}";
   const Ran ran = run(BatchTask::kEmbed, "{\"text\": \"T\", \"instruction\": \"I\"}\n", options);
@@ -147,7 +147,7 @@ TEST(RerankLines, NameWhatIsWrong) {
   const auto error = [](const char* line) { return refused(BatchTask::kRerank, line); };
   EXPECT_EQ(error(R"({"query": "Q"})"), "line 1: the line has no 'documents'");
   EXPECT_EQ(error(R"({"query": "Q", "documents": []})"),
-            "line 1: field 'documents' is [], expected a list of one or more");
+            "line 1: field 'documents' is [], expected a non-empty list");
   EXPECT_EQ(error(R"({"query": "Q", "documents": [5]})"),
             "line 1: document 0 is 5, expected a string or an object");
   EXPECT_EQ(error(R"({"query": "Q", "documents": ["D", {"id": 1}]})"),
@@ -218,7 +218,7 @@ TEST(ScoreLines, NameWhatIsWrong) {
   EXPECT_EQ(error(R"({"prompt": "P"})"), "line 1: the line has no 'continuations'");
   EXPECT_EQ(error(R"({"continuations": ["a"]})"), "line 1: the line has no 'prompt'");
   EXPECT_EQ(error(R"({"prompt": "P", "continuations": ["a", ""]})"),
-            "line 1: a continuation is empty, expected one character at least");
+            "line 1: a continuation is empty, expected at least one character");
   EXPECT_EQ(error(R"({"prompt": "P", "continuations": "a"})"),
             "line 1: field 'continuations' is \"a\", expected a list of strings");
   EXPECT_EQ(error(R"({"prompt": "P", "continuations": ["a", "b"], "target": 2})"),
@@ -227,11 +227,12 @@ TEST(ScoreLines, NameWhatIsWrong) {
             "line 1: field 'arguments' is 5, expected a list or an object");
   EXPECT_EQ(
       error(R"({"arguments": [["a", "b"], ["a"]]})"),
-      "line 1: field 'arguments' has [\"a\"] in place 1, expected a prompt and its continuation");
+      "line 1: field 'arguments' has [\"a\"] as entry 1, expected a prompt and its continuation");
   EXPECT_EQ(error(R"({"arguments": [["a", 5]]})"),
             "line 1: field 'arguments' has 5 in pair 0, expected two strings");
-  EXPECT_EQ(error(R"({"arguments": {"a": {}}})"),
-            "line 1: field 'arguments' has no 'gen_args_0', expected one of 1");
+  EXPECT_EQ(
+      error(R"({"arguments": {"a": {}}})"),
+      "line 1: field 'arguments' has no 'gen_args_0', expected a pair for each of its 1 entries");
 }
 
 TEST(TaskLines, TheSameHashesSharedOrNotInPiecesAndResumed) {

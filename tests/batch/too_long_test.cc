@@ -57,8 +57,9 @@ TEST(TooLong, TheMiddleOfAContextIsLeftOut) {
   EXPECT_TRUE(context.starts_with("100 101 102 ")) << context;
   EXPECT_TRUE(context.ends_with(" 197 198 199")) << context;
   EXPECT_GT(context.size(), 50u);
-  EXPECT_EQ(line->cut, fmt::format("the context of 399 tokens is cut to {}: its middle is left out",
-                                  context.size()));
+  EXPECT_EQ(line->cut,
+            fmt::format("the context of 399 tokens was cut to {}; its middle was left out",
+                        context.size()));
 }
 
 TEST(TooLong, AWordThatIsLongerThanTheRoom) {
@@ -139,7 +140,7 @@ TEST(TooLongBatch, EveryPartIsAnswered) {
   ASSERT_TRUE(summary.ok());
   EXPECT_EQ(summary->cut, 1u);
   EXPECT_EQ(problems,
-            std::vector<std::string>{"line 1: the context of 1199 tokens is split into 3 parts"});
+            std::vector<std::string>{"line 1: the context of 1199 tokens was split into 3 parts"});
   EXPECT_EQ(summary->answers, 6u);
   const auto first = nlohmann::json::parse(out.str().substr(0, out.str().find('\n')));
   EXPECT_EQ(first["part"], 0);

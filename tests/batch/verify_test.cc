@@ -32,7 +32,8 @@ TEST(VerifyBatch, AnotherInputIsAnError) {
   std::istringstream none("{\"prompt\": \"one line\"}\n");
   const auto verified = verify_batch(*open_alone(), none, verify_options(), hashes);
   ASSERT_FALSE(verified.ok());
-  EXPECT_EQ(verified.error().message, "line 1 has 1 questions, expected more than 1 as before");
+  EXPECT_EQ(verified.error().message,
+            "line 1 has 1 questions, expected more than 1 as in the first run");
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ TEST_F(BenchTest, SaysWhatIsWrong) {
   folder().write("file", "");
   expect_says("peek", 2,
               "no benchmark is named 'peek', expected one of `pando bench list` (hint: 'peak'?)");
-  expect_says("list --quick", 2, "bench list: --quick and --full go with the name of a benchmark");
+  expect_says("list --quick", 2,
+              "bench list: --quick and --full need the name of a benchmark, not 'list'");
   expect_says("", 2, "bench: name is required (hint: `pando bench --help`)");
   expect_says("peak twice", 2, "bench: The following argument was not expected: twice");
   expect_says("peak --threads 100000", 2, "threads is 100000, expected 0 (all processors) to");

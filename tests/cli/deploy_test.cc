@@ -39,7 +39,8 @@ TEST_F(DeployTest, EachLineOfTheSampleConfigurationIsTaken) {
     const Finished refused = pando(std::string("serve --config one.toml --port 0") +
                                    (names_model ? "" : " --model none"));
     if (line.starts_with("tls-")) {
-      EXPECT_TRUE(refused.says("--tls-cert and --tls-key go together")) << line << refused;
+      EXPECT_TRUE(refused.says("--tls-cert and --tls-key must be given together"))
+          << line << refused;
     } else if (line.starts_with("api-key-file")) {
       EXPECT_TRUE(refused.says("cannot read /etc/pando/keys")) << line << refused;
     } else {

@@ -94,7 +94,7 @@ TEST_F(HostileTest, WhatIsCutShortOrNotUtf8) {
       folder().write("bad/" + name, std::string(1'000'000, '['));
       expect_refused(name, "nested deeper than 64 levels");
       folder().write("bad/" + name, "{\"a\": 1, \"a\": 1}");
-      expect_refused(name, "'a' is there twice, expected once");
+      expect_refused(name, "'a' appears twice, expected once");
     }
     folder().write("bad/" + name, good);
   }

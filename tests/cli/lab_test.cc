@@ -33,7 +33,7 @@ class LabTest : public ProcessTest {
 TEST_F(LabTest, QuestionsThatOneRunRefusesDoNotDiffer) {
   const Finished finished = run("--input good.jsonl --compare radix:stateless");
   EXPECT_EQ(finished.code, kFailed) << finished;
-  EXPECT_TRUE(finished.says("answers identical: none to compare; in one run alone: 3\n"))
+  EXPECT_TRUE(finished.says("answers identical: none to compare; in only one of the runs: 3\n"))
       << finished;
   EXPECT_TRUE(finished.says("tree and radix:stateless did not answer the same questions"))
       << finished;

@@ -55,10 +55,10 @@ TEST_F(MessagesTest, AnUnknownOptionIsNamed) {
 
 TEST_F(MessagesTest, AWordWithoutAnOptionIsMostOftenTheInput) {
   expect_says(pando("run good.jsonl --model m"), kUsage,
-              "run: 'good.jsonl' stands alone, expected options with names (hint: --input "
-              "'good.jsonl'?)");
+              "run: unexpected argument 'good.jsonl', expected an option name before it (hint: "
+              "--input 'good.jsonl'?)");
   expect_says(pando("run --stop a --input good.jsonl --model m out.jsonl"), kUsage,
-              "run: 'out.jsonl' stands alone, expected options with names");
+              "run: unexpected argument 'out.jsonl', expected an option name before it");
 }
 
 TEST_F(MessagesTest, AnInputOfAnotherKindIsSaidOnce) {
@@ -86,8 +86,9 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   expect_says(pando(run + "--context 100000"), kUsage,
               "context is 100000, expected at most the model's 640 positions");
   expect_says(pando("run --model m --input good.jsonl --threads 1025"), kUsage,
-              "--threads is 1025 on " + std::to_string(std::thread::hardware_concurrency()) +
-                  " processors: more threads than these gain nothing\npando: threads is 1025, "
+              "--threads is 1025, but there are " +
+                  std::to_string(std::thread::hardware_concurrency()) +
+                  " processors; more threads than processors do not help\npando: threads is 1025, "
                   "expected 0 (all processors) to 1024");
   const Finished memory = pando(run + "--kv-memory 1000000GiB");
   EXPECT_EQ(memory.code, kUsage) << memory;
@@ -96,12 +97,12 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   EXPECT_EQ(pando("make-model --shape none --out x").code, kUsage);
   const Finished negative = pando("run --input x --kv-memory -5GiB");
   EXPECT_EQ(negative.code, kUsage);
-  EXPECT_NE(negative.err.find("-5GiB, expected a size as in 4GiB"), std::string::npos);
+  EXPECT_NE(negative.err.find("-5GiB, expected a size such as 4GiB"), std::string::npos);
   for (const std::string size :
        {"' -5'", "-0", "0.5", "1.5", "0.0001k", "abc", "4x", "4kbb", "1e30", "nan"}) {
     const Finished wrong = pando("run --input x --kv-memory " + size);
     EXPECT_EQ(wrong.code, kUsage) << size;
-    EXPECT_NE(wrong.err.find(", expected a size as in 4GiB"), std::string::npos) << wrong;
+    EXPECT_NE(wrong.err.find(", expected a size such as 4GiB"), std::string::npos) << wrong;
   }
   for (const std::string size : {"1.5PiB", "1.5p", "1572864G", "1688849860263936", "'1.5 PB'"}) {
     const Finished large = pando("run --model m --input good.jsonl --kv-memory " + size);
@@ -111,14 +112,14 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   }
   EXPECT_EQ(pando("inspect m --input good.jsonl --context 100000").code, kUsage);
   expect_says(pando("inspect m --model m --input good.jsonl"), kUsage,
-              "inspect: two models are given, one by --model, expected one");
+              "inspect: the model is given twice, once with --model; give it once");
   EXPECT_EQ(pando("score --model m --threads 1 --perplexity good.jsonl --window 100000").code,
             kUsage);
 }
 
 TEST_F(MessagesTest, QuietSaysNothingOfTheDemoModel) {
   const std::string run = "run --input good.jsonl --threads 1 --kv-memory 64MiB --max-tokens 1 ";
-  EXPECT_TRUE(pando(run).says("pando: no --model is given: the demo model is taken\n"));
+  EXPECT_TRUE(pando(run).says("pando: no --model given, using the demo model\n"));
   EXPECT_EQ(pando(run + "--quiet").err, "");
 }
 
@@ -134,7 +135,7 @@ TEST_F(MessagesTest, FilesOfOptionsAreNamedWithTheLine) {
   // A list over several lines is one item.
   said("[run]\nstop = [\"a\", # both\n  \"b\"]\ntop-p = 2\n", "4: --top-p: 2, expected 0 to 1");
   said("[run]\nstop = [\n  \"a\"\n]\n",
-       "2: a list begins, expected its first value in the same line");
+       "2: a list starts without a value, expected its first value on the same line");
   said("[score]\nwindow = 5\n[rum]\nmodel = \"m\"\n",
        "3: unknown command 'rum', expected one of run, verify, serve, embed, rerank, score, "
        "inspect, "
@@ -154,9 +155,9 @@ TEST_F(MessagesTest, AClosedPipeEndsItQuietly) {
 
 TEST_F(MessagesTest, ATemplateWithoutAPlaceForTheQuestionIsSaidOnce) {
   const std::string run = "run --model m --input many.jsonl --template ";
-  expect_says(pando(run + "'{context}'"), kUsage, "--template has no {question} in it");
+  expect_says(pando(run + "'{context}'"), kUsage, "the template has no {question} in it");
   expect_says(pando(run + "'{context}{question}' --instruction X"), kUsage,
-              "--template has no {instruction} in it, so that of --instruction would be lost");
+              "--instruction has no effect: the template has no {instruction}");
 }
 
 TEST_F(MessagesTest, MoreThreadsThanProcessorsAreSaid) {

@@ -45,16 +45,16 @@ TEST_F(ModelSource, GenerationConfigIsUsedOnlyWhenAskedFor) {
   const Finished asked = run_model("--model m --generation-config");
   EXPECT_EQ(asked.code, 0) << asked;
   EXPECT_TRUE(
-      asked.says("generation_config.json: taken: temperature 0.5, top_k 3, repetition_penalty 1.1, "
-                 "end tokens 1, 2; not taken: typical_p 0.9 (not offered)"))
+      asked.says("generation_config.json: used: temperature 0.5, top_k 3, repetition_penalty 1.1, "
+                 "end tokens 1, 2; not used: typical_p 0.9 (not supported)"))
       << asked;
   const Finished given = run_model("--model m --generation-config --temperature 0 --ignore-eos");
   EXPECT_TRUE(
-      given.says("taken: top_k 3, repetition_penalty 1.1; not taken: temperature 0.5 (given "
-                 "otherwise), end tokens"))
+      given.says("used: top_k 3, repetition_penalty 1.1; not used: temperature 0.5 (set by an "
+                 "option), end tokens"))
       << given;
   EXPECT_TRUE(run_model("--model m --generation-config --repetition-penalty 1 --min-p 0")
-                  .says("repetition_penalty 1.1 (given otherwise)"));
+                  .says("repetition_penalty 1.1 (set by an option)"));
   std::ofstream(at("m") / "generation_config.json") << R"({"temperature": 0.5, "top_k": 3})";
   const Finished greedy = run_model("--model m --generation-config --logits-hash");
   EXPECT_TRUE(greedy.says("taken: the likeliest token")) << greedy;

@@ -30,7 +30,7 @@ TEST_F(NotifyTest, SaysWhatCannotBeTold) {
     cli::notify("READY=1");
     EXPECT_EQ(
         ::testing::internal::GetCapturedStderr(),
-        "pando: NOTIFY_SOCKET is '" + name + "', which cannot be told READY=1: " + why + "\n");
+        "pando: NOTIFY_SOCKET is '" + name + "', but sending READY=1 to it failed: " + why + "\n");
   }
 }
 

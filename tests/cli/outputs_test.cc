@@ -40,7 +40,7 @@ TEST_F(OutputsTest, TheEndingDecides) {
     const Finished refused = run(std::string("--input good.jsonl --output ") + name);
     EXPECT_EQ(refused.code, kUsage) << refused;
     EXPECT_TRUE(
-        refused.says("expected .jsonl, .json, .ndjson or .txt for JSON lines, .csv or .tsv"))
+        refused.says("expected .jsonl, .json, .ndjson or .txt for JSON lines, or .csv or .tsv"))
         << refused;
     EXPECT_FALSE(std::filesystem::exists(at(name)));
   }
@@ -56,9 +56,9 @@ TEST_F(OutputsTest, TablesComeBackWithTheirColumns) {
                         "completion_tokens\tlevel\tmore\n7\t"))
       << table;
   EXPECT_TRUE(table.ends_with("\teasy\t\n")) << table;
-  EXPECT_TRUE(run("--input in.csv --columns Q").says("'Q', expected NAME=COLUMN as in question=Q"));
   EXPECT_TRUE(
-      run("--input in.csv --columns a=Q,b=Q").says("'b' and 'Q': one of them is there twice"));
+      run("--input in.csv --columns Q").says("'Q', expected NAME=COLUMN such as question=Q"));
+  EXPECT_TRUE(run("--input in.csv --columns a=Q,b=Q").says("'b' or 'Q' appears twice"));
 }
 
 TEST_F(OutputsTest, PackedTablesAreTables) {
@@ -74,8 +74,7 @@ TEST_F(OutputsTest, AReportReplacesNothingButAReport) {
     folder().write("notes.json", text);
     const Finished refused = run("--input good.jsonl --report notes.json");
     EXPECT_EQ(refused.code, kFailed) << refused;
-    EXPECT_TRUE(refused.says("--report: 'notes.json' holds something else than a report"))
-        << refused;
+    EXPECT_TRUE(refused.says("--report: 'notes.json' is not a report")) << refused;
     EXPECT_EQ(contents(at("notes.json")), text);
   }
   folder().write("notes.json", "");
@@ -106,7 +105,7 @@ TEST_F(OutputsTest, AFinishedRunStillHasItsScoresAndReport) {
   EXPECT_EQ(after["run"]["lines"], before["run"]["lines"]);
   EXPECT_EQ(after["run"]["answers"]["earlier"], 3);
   const Finished other = run("--input good.jsonl --output done.jsonl --group-by x --resume");
-  EXPECT_TRUE(other.says("scores are by 'k', as the run that finished was asked")) << other;
+  EXPECT_TRUE(other.says("scores are grouped by 'k', as in the finished run")) << other;
 }
 
 TEST_F(OutputsTest, FewAnswersAtATimeAreTheSameAnswers) {
@@ -123,9 +122,7 @@ TEST_F(OutputsTest, VerifyingCountsWhatHasNoAnswer) {
       "verify --model m --threads 1 --kv-memory 64MiB --max-tokens 4 --input bad.jsonl --sample "
       "100%");
   EXPECT_EQ(verified.code, kIncomplete) << verified;
-  EXPECT_TRUE(
-      verified.says("all bits equal; without an answer to verify: 1 bad lines, 1 questions"))
-      << verified;
+  EXPECT_TRUE(verified.says("all bits equal; not verified: 1 bad lines, 1 questions")) << verified;
 }
 
 TEST_F(OutputsTest, RankingsForTrecAreJsonLines) {
@@ -135,14 +132,14 @@ TEST_F(OutputsTest, RankingsForTrecAreJsonLines) {
       "--input rank.jsonl --output ";
   const Finished refused = pando(rerank + "ranks.csv --trec-run t.txt");
   EXPECT_EQ(refused.code, kUsage) << refused;
-  EXPECT_TRUE(refused.says("'ranks.csv' is no file of JSON lines")) << refused;
+  EXPECT_TRUE(refused.says("'ranks.csv' is not a JSON lines file")) << refused;
   const Finished ranked = pando(rerank + "ranks.jsonl");
   EXPECT_EQ(ranked.code, kOk) << ranked;
   EXPECT_TRUE(ranked.says("mass of yes and no: ")) << ranked;
   folder().write("notes.txt", "my notes\n");
   const Finished lost = pando(rerank + "ranks.jsonl --resume --trec-run notes.txt");
   EXPECT_EQ(lost.code, kFailed) << lost;
-  EXPECT_TRUE(lost.says("'notes.txt' holds something else than a TREC run")) << lost;
+  EXPECT_TRUE(lost.says("'notes.txt' is not a TREC run")) << lost;
   EXPECT_EQ(contents(at("notes.txt")), "my notes\n");
   for (int i = 0; i < 2; ++i)  // of an earlier run it takes the place
     EXPECT_EQ(pando(rerank + "ranks.jsonl --resume --trec-run t.txt").code, kOk);

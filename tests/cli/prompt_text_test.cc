@@ -34,7 +34,7 @@ TEST_F(PromptTextTest, AnotherBackslashIsNamed) {
     const Finished wrong =
         pando("run --model m --input one.jsonl " + option + R"( 'a{question}\frac')");
     EXPECT_EQ(wrong.code, kUsage) << wrong;
-    EXPECT_TRUE(wrong.says(R"('a{question}\frac' has '\f' in it, expected \n, \t, \r, or \\)"))
+    EXPECT_TRUE(wrong.says(R"('a{question}\frac' contains '\f', expected \n, \t, \r, or \\)"))
         << wrong;
   }
   EXPECT_TRUE(pando(R"(rerank --model m --input one.jsonl --yes 'y\')").says(R"('y\' has '\' in)"));
@@ -55,7 +55,7 @@ TEST_F(PromptTextTest, ATemplateOfAFileIsTakenAsItIs) {
   folder().write("ends.txt", "{context}\n{question}\n");
   EXPECT_EQ(prompt("--template-file ends.txt"), "C\nQ\n");
   EXPECT_TRUE(pando("run --model m --input one.jsonl --dry-run --template-file ends.txt")
-                  .says("the template in 'ends.txt' ends with a line end"));
+                  .says("the template in 'ends.txt' ends with a newline"));
   const Finished both =
       pando("run --model m --input one.jsonl --template a{question} --template-file plain.txt");
   EXPECT_EQ(both.code, kUsage) << both;

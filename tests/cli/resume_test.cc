@@ -120,11 +120,12 @@ TEST_F(ResumeTest, ASignalFinishesWhatIsUnderWay) {
     kill(child, signal);
     EXPECT_EQ(ended(child), 128 + signal);
     const std::string said = contents(at("stderr.txt"));
-    EXPECT_NE(said.find("the same command with --resume goes on"), std::string::npos) << said;
+    EXPECT_NE(said.find("run the same command with --resume to continue"), std::string::npos)
+        << said;
     EXPECT_GT(lines_of("a.jsonl").size(), 0u);
     const Finished finished = pando(std::string(kCommand) + "a.jsonl --resume");
     EXPECT_EQ(finished.code, kOk) << finished;
-    EXPECT_TRUE(finished.says(" there already")) << finished;
+    EXPECT_TRUE(finished.says(" already done")) << finished;
     EXPECT_TRUE(finished.says(fmt::format("over {} answers", kQuestions / 2))) << finished;
     EXPECT_EQ(lines_of("a.jsonl"), lines_of("whole.jsonl"));
   }

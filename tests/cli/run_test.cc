@@ -155,9 +155,8 @@ TEST_F(RunTest, WhatManyLinesHaveInCommonIsCounted) {
   EXPECT_TRUE(few.says("line 1: field 'prompt' is 5")) << few;
   EXPECT_TRUE(few.says("line 11: unknown field 'promt' (hint: 'prompt'?)\n")) << few;
   EXPECT_FALSE(few.says("line 12: ")) << few;
-  EXPECT_TRUE(
-      few.says("and 15 more like it (hint: --verbose says all), the last: line 26: "
-               "unknown field 'promt'"))
+  EXPECT_TRUE(few.says(
+      "and 15 more like it (hint: --verbose shows all), the last: line 26: unknown field 'promt'"))
       << few;
   EXPECT_TRUE(few.says("left out: 26 bad lines")) << few;
   const Finished all = run("--input wrong.jsonl --verbose");
@@ -314,7 +313,7 @@ TEST_F(RunTest, TheInputIsNeverOverwritten) {
         "--input good.jsonl --report good.jsonl", "--input link.jsonl --output good.jsonl"}) {
     const Finished finished = run(arguments);
     EXPECT_EQ(finished.code, kUsage) << arguments << ": " << finished;
-    EXPECT_TRUE(finished.says("is the input, expected another file to write to")) << finished;
+    EXPECT_TRUE(finished.says("is the input, expected a different file to write to")) << finished;
   }
   EXPECT_EQ(contents(at("good.jsonl")), input);
 }
@@ -325,7 +324,7 @@ TEST_F(RunTest, AWrongInputLeavesTheOldAnswers) {
   EXPECT_EQ(contents(at("old.jsonl")), "old answers\n");
   const Finished refused = run("--input good.jsonl --output old.jsonl");
   EXPECT_EQ(refused.code, kFailed);
-  EXPECT_TRUE(refused.says("'old.jsonl' holds 1 lines and has no journal")) << refused;
+  EXPECT_TRUE(refused.says("'old.jsonl' holds 1 lines without a journal")) << refused;
   EXPECT_EQ(contents(at("old.jsonl")), "old answers\n");
   EXPECT_EQ(run("--input good.jsonl --output old.jsonl --overwrite").code, kOk);
   EXPECT_EQ(n_lines(contents(at("old.jsonl"))), 3);
@@ -364,7 +363,7 @@ TEST_F(RunTest, Chat) {
   const std::string forced = unknown + "--input chat.jsonl --chat --chat-template ";
   EXPECT_EQ(pando(forced + "mine.jinja").code, kOk);
   EXPECT_EQ(pando(forced + "mine.jinja --date 2026-11-25").code, kOk);
-  EXPECT_TRUE(pando(forced + "mine.jinja --date today").says("expected a date as in 2026-11-25"));
+  EXPECT_TRUE(pando(forced + "mine.jinja --date today").says("expected a date such as 2026-11-25"));
   const Finished other = pando(forced + "other");
   EXPECT_EQ(other.code, kUsage) << other;
   EXPECT_TRUE(other.says("'other' is neither a file nor a chat template of the model")) << other;
@@ -428,8 +427,13 @@ TEST_F(RunTest, DryRunPrintsPrompts) {
           run("--input good.jsonl --dry-run 2 --output dry-answers.jsonl --report dry-report.json");
   EXPECT_EQ(one.code, kOk) << one;
   EXPECT_EQ(one.out,
-            "== line 1, 'd/0': 37 tokens, begins with no special token\n"
-            "Some context.\n\nQuestion: One?\nAnswer:\n== end of the prompt\n\n");
+            "== line 1, 'd/0': 37 tokens, starts with no special token\n"
+            "Some context.\n"
+            "\n"
+            "Question: One?\n"
+            "Answer:\n"
+            "== end of the prompt\n"
+            "\n");
   EXPECT_EQ(two.code, kOk) << two;
   EXPECT_TRUE(two.out.starts_with(one.out)) << two;
   EXPECT_NE(two.out.find(second), std::string::npos) << two;
@@ -446,20 +450,24 @@ TEST_F(RunTest, DryRunSaysWhatIsCutChosenAndRefused) {
       "{\"prompt\": \"\\u001b[1mX\", \"choices\": [\"A\", \"B\"]}\n{\"tokens\": [256, 65]}\n");
   const Finished shown = run("--input dry.jsonl --dry-run 5");
   EXPECT_EQ(shown.code, kOk) << shown;
-  EXPECT_NE(shown.out.find("\n\\x1b[1mX\n== end of the prompt\n"
-                           "scored behind it: \" A\" (2 tokens), \" B\" (2 tokens)\n\n"),
+  EXPECT_NE(shown.out.find("\n"
+                           "\\x1b[1mX\n"
+                           "== end of the prompt\n"
+                           "scored after it: \" A\" (2 tokens), \" B\" (2 tokens)\n"
+                           "\n"),
             std::string::npos)
       << shown;
-  EXPECT_NE(shown.out.find("'2': 2 tokens, begins with <|endoftext|> (256)\n<|endoftext|>A\n"),
+  EXPECT_NE(shown.out.find("'2': 2 tokens, starts with <|endoftext|> (256)\n"
+                           "<|endoftext|>A\n"),
             std::string::npos)
       << shown;
   const Finished refused = run("--input long.jsonl --dry-run");
   EXPECT_EQ(refused.code, kIncomplete);
-  EXPECT_TRUE(refused.out.starts_with("== line 1, '1': cannot be asked: the prompt has 700 tokens"))
+  EXPECT_TRUE(refused.out.starts_with("== line 1, '1': cannot be run: the prompt has 700 tokens"))
       << refused;
   const Finished cut = run("--input long.jsonl --dry-run --too-long truncate-middle");
   EXPECT_EQ(cut.code, kOk);
-  EXPECT_NE(cut.out.find("\ncut: the prompt of 700 tokens is cut to "), std::string::npos) << cut;
+  EXPECT_NE(cut.out.find("\ncut: the prompt of 700 tokens was cut to "), std::string::npos) << cut;
   for (const char* wrong : {"0", "-1", "x", "1.5"}) {
     const Finished finished = run(fmt::format("--input good.jsonl --dry-run {}", wrong));
     EXPECT_EQ(finished.code, kUsage) << wrong;
@@ -472,9 +480,9 @@ TEST_F(RunTest, AccuracyOfChoices) {
                  "{\"prompt\": \"P\", \"choices\": [\"A\"], \"answers\": [\"A\"]}\n"
                  "{\"prompt\": \"Q\", \"choices\": [\"B\"], \"answers\": [\"A\"]}\n");
   const Finished letters = run("--input letters.jsonl --report letters.json");
-  EXPECT_TRUE(
-      letters.says("\naccuracy 50.00% (standard error 50.00%), for each character the same, over 2 "
-                   "choices\n"))
+  EXPECT_TRUE(letters.says(
+      "\n"
+      "accuracy 50.00% (standard error 50.00%), the same per character, over 2 choices\n"))
       << letters;
   const Json choice = Json::parse(contents(at("letters.json")))["run"]["scores"]["choice"];
   EXPECT_EQ(choice["answers"], 2);

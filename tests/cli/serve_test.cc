@@ -8,13 +8,15 @@ namespace {
 
 TEST_F(ServeTest, EndsWhenItIsToldToThoughNobodyEverCame) {
   const std::string said = serve_and_end("m");
-  EXPECT_NE(said.find("a context of 640 tokens; 0.0625 GiB for keys and values"), std::string::npos)
-      << said;
-  EXPECT_EQ(said.find("chats"), std::string::npos) << said;
-  EXPECT_NE(said.find("is stopped: 0 requests are under way, on 0 connections; they have 30 s"),
+  EXPECT_NE(said.find("a context of 640 tokens; 0.0625 GiB for the keys and values"),
             std::string::npos)
       << said;
-  EXPECT_TRUE(said.ends_with("ends: all requests are answered\n")) << said;
+  EXPECT_EQ(said.find("chats"), std::string::npos) << said;
+  EXPECT_NE(
+      said.find("stopping: 0 requests are in progress, on 0 connections; they have 30 s to finish"),
+      std::string::npos)
+      << said;
+  EXPECT_TRUE(said.ends_with("stopped: all requests are answered\n")) << said;
   EXPECT_EQ(said.find("everybody"), std::string::npos) << said;
 }
 
@@ -28,15 +30,16 @@ TEST_F(ServeTest, EndsAtOnceWhenItIsToldTwice) {
       "read -r go_on <&3\n"
       "kill -TERM $!\n"
       "until_said 'is stopped'\n");
-  EXPECT_NE(said.find("is stopped: 0 requests are under way, on 1 connection; they have 30 s"),
-            std::string::npos)
+  EXPECT_NE(
+      said.find("stopping: 0 requests are in progress, on 1 connection; they have 30 s to finish"),
+      std::string::npos)
       << said;
-  EXPECT_TRUE(said.ends_with("ends at once: 0 requests are cut off\n")) << said;
+  EXPECT_TRUE(said.ends_with("stopped at once: 0 requests are cut off\n")) << said;
 }
 
 TEST_F(ServeTest, SaysThatEverybodyMayAsk) {
   const std::string said = serve_and_end("m --host 0.0.0.0");
-  EXPECT_NE(said.find("everybody who reaches 0.0.0.0 may ask"), std::string::npos) << said;
+  EXPECT_NE(said.find("anyone who can reach 0.0.0.0 can send requests"), std::string::npos) << said;
 }
 
 TEST_F(ServeTest, SaysAtOnceThatChatsAreRefused) {
@@ -45,7 +48,8 @@ TEST_F(ServeTest, SaysAtOnceThatChatsAreRefused) {
   config.erase("chat_template");
   folder().write("mute/tokenizer_config.json", config.dump());
   const std::string said = serve_and_end("mute");
-  EXPECT_NE(said.find("chats are refused: 'mute' has no chat template"), std::string::npos) << said;
+  EXPECT_NE(said.find("chat requests are refused: 'mute' has no chat template"), std::string::npos)
+      << said;
 }
 
 TEST_F(ServeTest, SaysWhichArgumentsAreWrong) {
@@ -105,7 +109,7 @@ TEST_F(ServeTest, SaysWhatIsWrongWithAddressKeysAndCertificateBeforeItLoadsTheMo
   folder().write("no.pem", "none\n");
   for (const auto& [arguments, message] :
        {std::pair{"--host 300.1.1.1", "cannot listen on host '300.1.1.1'"},
-        {"--api-key-file keys", "line 1 of the API keys has 5 characters"},
+        {"--api-key-file keys", "the API key in line 1 has 5 characters"},
         {"--tls-cert no.pem --tls-key no.pem", "expected a certificate in PEM"}}) {
     const Finished refused =
         pando(std::string("serve --model shape --port 0 --policy fcfs ") + arguments);

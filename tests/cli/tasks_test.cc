@@ -29,8 +29,10 @@ TEST_F(TasksTest, DryRun) {
            "--input dry.jsonl --dry-run 9 --output dry-out.jsonl --trec-run dry.run "
            "--qrels qrels.txt --template '{query}|{document}'");
   EXPECT_EQ(ranked.code, 0) << ranked;
-  EXPECT_NE(ranked.out.find("\nQ|Two\n== end of the prompt\nscored behind it: \"yes\" (3 tokens), "
-                            "\"no\" (2 tokens)\n"),
+  EXPECT_NE(ranked.out.find("\n"
+                            "Q|Two\n"
+                            "== end of the prompt\n"
+                            "scored after it: \"yes\" (3 tokens), \"no\" (2 tokens)\n"),
             std::string::npos)
       << ranked;
   EXPECT_FALSE(std::filesystem::exists(at("dry-out.jsonl")));
@@ -175,17 +177,18 @@ TEST_F(TasksTest, RerankNamesWhatIsWrong) {
     EXPECT_EQ(finished.code, code) << finished;
     EXPECT_TRUE(finished.says(message)) << finished;
   };
-  error("--yes X --no X", 2, "yes is 'X' and no is 'X', the same tokens, expected two answers");
-  error("--yes ''", 2, "--yes and --no: one is empty");
+  error("--yes X --no X", 2,
+        "yes is 'X' and no is 'X', which have the same tokens, expected different tokens");
+  error("--yes ''", 2, "--yes or --no is empty");
   error("--template '{query} {document}' --instruction i", 2,
-        "--instruction: the template has no {instruction} for it");
+        "--instruction has no effect: the template has no {instruction}");
   error("--template '{query}'", 2, "--template: the template has no {document} in it");
   error("--trec-run run2.txt", 2, "expected a file for --output");
-  error("--output r1.jsonl --trec-run r1.jsonl", 2, "'r1.jsonl' is named twice");
-  error("--output r1.jsonl --trec-run one.jsonl", 2, "'one.jsonl' is named twice");
-  error(
-      "--output r1.jsonl --qrels others.txt --top 9", 2,
-      "--top is 9, expected 0 (all) or at least 10 with --qrels: nDCG@10 is of so many documents");
+  error("--output r1.jsonl --trec-run r1.jsonl", 2, "'r1.jsonl' is also used for another option");
+  error("--output r1.jsonl --trec-run one.jsonl", 2, "'one.jsonl' is also used for another option");
+  error("--output r1.jsonl --qrels others.txt --top 9", 2,
+        "--top is 9, expected 0 (all) or at least 10 with --qrels, because nDCG@10 needs that many "
+        "documents");
   error("--output r1.jsonl --qrels none.txt --top 10", 1, "cannot read 'none.txt'");
   error("--output r1.jsonl --qrels none.txt", 1, "cannot read 'none.txt'");
   error("--output r1.jsonl --qrels bad.txt", 1, "'bad.txt': line 1 is 'q1 0 d1'");
@@ -199,18 +202,19 @@ TEST_F(TasksTest, ARunHasOneWordForEachName) {
         "{\"id\": \"1\", \"query\": \"q\", \"documents\": [\"d\"]}\n");
   const Finished spaces = task("rerank", "--input spaces.jsonl --output s.jsonl --trec-run s.txt");
   EXPECT_EQ(spaces.code, 3) << spaces;
-  EXPECT_TRUE(spaces.says("line 1: the id of the query is 'a b', expected one without")) << spaces;
+  EXPECT_TRUE(spaces.says("line 1: the id of the query is 'a b', expected an id without"))
+      << spaces;
   const Finished twice = task("rerank", "--input twice.jsonl --output t.jsonl --trec-run t.txt");
   EXPECT_EQ(twice.code, 3) << twice;
-  EXPECT_TRUE(twice.says("line 2: query '1' is there twice")) << twice;
+  EXPECT_TRUE(twice.says("line 2: query '1' appears twice")) << twice;
   write("documents.jsonl",
         "{\"id\": 1, \"query\": \"q\", \"documents\": [\"d\", {\"id\": 0, \"text\": \"e\"}]}\n"
         "{\"id\": 2, \"query\": \"q\", \"documents\": [{\"id\": \"\", \"text\": \"e\"}]}\n"
         "{\"id\": 3, \"query\": \"q\", \"documents\": [\"d\", {\"id\": 7, \"text\": \"e\"}]}\n");
   const Finished same = task("rerank", "--input documents.jsonl --output d.jsonl --trec-run d.txt");
   EXPECT_EQ(same.code, 3) << same;
-  EXPECT_TRUE(same.says("line 1: two documents are '0' in a TREC run")) << same;
-  EXPECT_TRUE(same.says("line 2: the id of a document is '', expected one without")) << same;
+  EXPECT_TRUE(same.says("line 1: two documents have the id '0'")) << same;
+  EXPECT_TRUE(same.says("line 2: the id of a document is '', expected an id without")) << same;
   const std::string ranked = contents(at("d.txt"));
   EXPECT_EQ(std::count(ranked.begin(), ranked.end(), '\n'), 2) << ranked;
   EXPECT_EQ(task("rerank", "--input documents.jsonl --output e.jsonl").code, 0) << "places differ";
@@ -220,9 +224,9 @@ TEST_F(TasksTest, ARunHasOneWordForEachName) {
 TEST_F(TasksTest, ARunOfEarlierAnswersHasOneWordForEachName) {
   for (const auto& [name, line, message] :
        {std::tuple{"spaces", R"({"id": "a b", "query": "q", "documents": ["d"]})",
-                   "the id of the query is 'a b', expected one without"},
+                   "the id of the query is 'a b', expected an id without"},
         {"documents", R"({"id": 1, "query": "q", "documents": ["d", {"id": 0, "text": "e"}]})",
-         "two documents are '0' in a TREC run"}}) {
+         "two documents have the id '0'"}}) {
     const std::string input = fmt::format("{}-first.jsonl", name);
     write(input, fmt::format("{}\n", line));
     const std::string run = fmt::format("--input {} --output {}-ranks.jsonl", input, name);
@@ -254,7 +258,7 @@ TEST_F(TasksTest, ScoreOfContinuations) {
   EXPECT_TRUE(done.says("choice")) << done;
   const Finished neither = task("score", "");
   EXPECT_EQ(neither.code, 2) << neither;
-  EXPECT_TRUE(neither.says("expected --input or --perplexity")) << neither;
+  EXPECT_TRUE(neither.says("score: nothing to score, expected --input or --perplexity")) << neither;
   EXPECT_EQ(task("score", "--input scores.jsonl --perplexity scores.jsonl").code, 2);
   const Finished no_lines = task("score", "--perplexity scores.jsonl --output p.jsonl");
   EXPECT_EQ(no_lines.code, 2) << no_lines;
@@ -262,7 +266,7 @@ TEST_F(TasksTest, ScoreOfContinuations) {
   write("none.jsonl", "{\"prompt\": \"The\", \"continuations\": []}\n{\"prompt\": \"The\"}\n");
   const Finished none = task("score", "--input none.jsonl");
   EXPECT_EQ(none.code, 3) << none;
-  EXPECT_TRUE(none.says("line 1: field 'continuations' is [], expected a list of one")) << none;
+  EXPECT_TRUE(none.says("line 1: field 'continuations' is [], expected a non-empty list")) << none;
   EXPECT_TRUE(none.says("line 2: the line has no 'continuations'")) << none;
 }
 

@@ -134,11 +134,10 @@ TEST(EngineLoop, PromptsThatCanNeverFitAreRefused) {
   const Status status = loop.submit(2, tiny_request(std::string(15, 'x'), 6));
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kTooLong);
-  EXPECT_EQ(status.error().message,
-            "prompt and answer take up to 21 tokens; this model's maximum context length is 20 "
-            "tokens in the "
-            "memory for keys and values "
-            "(hint: a larger kv_memory, or fewer max_tokens)");
+  EXPECT_EQ(
+      status.error().message,
+      "prompt and answer take up to 21 tokens; this model's maximum context length is 20 tokens, "
+      "limited by the memory for keys and values (hint: a larger kv_memory, or fewer max_tokens)");
   const Status alone = loop.submit(3, tiny_request(std::string(20, 'x'), 1));
   ASSERT_FALSE(alone.ok());
   EXPECT_TRUE(alone.error().message.ends_with("(hint: a larger kv_memory)"))

@@ -66,10 +66,11 @@ TEST(MeasureSteps, SaysHowGoodTheyAre) {
   EXPECT_TRUE(steps.good());
   EXPECT_FALSE((MeasuredSteps{.median_error = 0.061, .repeat_noise = 0.04}.good()));
   EXPECT_TRUE((MeasuredSteps{.median_error = 0.05, .repeat_noise = 0}.good()));
-  EXPECT_EQ(steps.in_words(),
-            "120 steps predicted with a median error of 6.1%; repeated ones differ by 5.0%");
+  EXPECT_EQ(
+      steps.in_words(),
+      "measured 120 steps, predicted with a median error of 6.1%; equal steps differ by 5.0%");
   EXPECT_EQ((MeasuredSteps{.median_error = 0.061, .n_steps = 1}.in_words()),
-            "1 step predicted with a median error of 6.1%; none was repeated");
+            "measured 1 step, predicted with a median error of 6.1%; none was measured twice");
 }
 
 TEST(SavedSteps, AreMeasuredOnce) {

@@ -67,18 +67,18 @@ const std::vector<BadRequest>& bad_requests() {
       {[](Request& r) {
          r.alternatives = {1, 2};
        },
-       "alternatives are 2, which go with max_tokens 0 and prompt_logprobs_from"},
+       "alternatives are 2, which need max_tokens 0 and prompt_logprobs_from"},
       {[](Request& r) {
          r.prompt_logprobs_from = 7;
          r.alternatives = {1};
        },
-       "alternatives are 1, which go with max_tokens 0 and prompt_logprobs_from"},
+       "alternatives are 1, which need max_tokens 0 and prompt_logprobs_from"},
       {[](Request& r) { r.alternatives = {257}; },
        "token 257 is outside the model's vocabulary of 257"},
       {[](Request& r) { r.sampling.top_logprobs = -1; },
        "top_logprobs is -1, expected 0 (none) or more"},
       {[](Request& r) { r.sampling.top_logprobs = 2; },
-       "top_logprobs is 2, which goes with logprobs or those of the prompt"},
+       "top_logprobs is 2, which needs logprobs or log-probabilities of the prompt"},
       {[](Request& r) { r.sampling.min_p = 1.5; }, "min_p is 1.5, expected 0 to 1"},
       {[](Request& r) { r.sampling.repetition_penalty = 0; },
        "repetition_penalty is 0, expected more than 0"},
@@ -89,7 +89,7 @@ const std::vector<BadRequest>& bad_requests() {
       {[](Request& r) {
          r.sampling.logit_bias = {{257, 1}};
        },
-       "logit_bias has 1 for token 257, expected numbers for tokens below the vocabulary of 257"},
+       "logit_bias has 1 for token 257, expected numbers for tokens below the vocabulary size 257"},
       {[](Request& r) {
          r.sampling.stop = {"fine", ""};
        },

@@ -158,7 +158,7 @@ TEST(Overload, OpenAnswersMayComeToOnlySoMuch) {
   const Status refused = loop.submit(3, other);
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(refused.error().message,
-            "open answers would come to 48 tokens of keys and values, as predicted; expected at "
+            "the open answers would need 48 tokens of keys and values, as predicted; expected at "
             "most 40 (hint: try again later)");
   EXPECT_EQ(loop->n_sequences(), 2u);
   EXPECT_EQ(loop.stats().arrived_tokens, 40u);
@@ -216,7 +216,7 @@ TEST(Policy, SaysWhatIsMissing) {
   options = options_for("lars", 0.1);
   options.engine.step_costs.clear();
   EXPECT_EQ(message(options),
-            "policy 'lars' with a step_budget of 0.1 goes by predicted time, expected step_costs");
+            "policy 'lars' with a step_budget of 0.1 needs predicted times, expected step_costs");
   options.engine.step_costs = "{}";
   EXPECT_EQ(message(options), "step_costs: 'step_s' is absent, expected seconds, 0 or more");
   options = options_for("lars", 0.1);

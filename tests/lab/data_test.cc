@@ -77,10 +77,10 @@ TEST(DataErrorsTest, NameFileRecordAndField) {
   const auto mmlu = [](const Harness& harness) { mmlu_questions(harness); };
   const std::string name = "mmlu-test.jsonl.gz";
   EXPECT_EQ(message_of(name, "{\"question\": \"a\"}\n{\"question\": 3}\n", mmlu),
-            name + ", line 2: 'question' is 3, expected a text");
+            name + ", line 2: 'question' is 3, expected a string");
   EXPECT_EQ(message_of(name, "{\"text\": \"a\"}\n", mmlu),
-            name + ", line 1: 'question' is not there, expected a text");
-  EXPECT_EQ(message_of(name, "", mmlu), name + " has no line of JSON");
+            name + ", line 1: 'question' is missing, expected a string");
+  EXPECT_EQ(message_of(name, "", mmlu), name + " has no line with JSON");
   EXPECT_NE(message_of(name, "\x1f\x8b\x08 this is no gzip", mmlu).find("cannot be unpacked"),
             std::string::npos);
   EXPECT_EQ(message_of(name, "{\"question\": \"a\"}\n", mmlu),

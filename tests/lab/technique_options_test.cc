@@ -23,7 +23,8 @@ TEST(TechniqueOptions, ErrorsNameTheOption) {
   EXPECT_NE(message("radix:rows=0").find("a number from 1 to 1048576"), std::string::npos);
   EXPECT_NE(message("radix:stateless=1").find("expected no value"), std::string::npos);
   EXPECT_NE(message("radix:").find("no option ''"), std::string::npos);
-  EXPECT_NE(message("radix:rows=5,rows=6").find("'6', expected it once"), std::string::npos);
+  EXPECT_NE(message("radix:rows=5,rows=6").find("'6', expected the option only once"),
+            std::string::npos);
   EXPECT_EQ(message("radix:bucket=100000"),
             "sharing 'radix': option 'bucket' is '100000', expected at most the rows of a step "
             "(rows=16384)");

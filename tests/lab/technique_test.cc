@@ -255,8 +255,8 @@ TEST(Techniques, BatchesOfTheirOwnDoNotGoByTime) {
   options.engine.step_costs =
       R"({"step_s":1e-3,"row_s":[1e-4,1e-4,1e-4,1e-4,1e-4],"head_s":0,"output_s":0,"key_s":0,"read_s":0})";
   EXPECT_EQ(open_loop(tiny_model()->parts(), options).error().message,
-            "sharing 'prepacked' takes whole prompts in batches of its own, expected policy fcfs "
-            "and no step_budget");
+            "sharing 'prepacked' forms its own batches of whole prompts, expected policy fcfs and "
+            "no step_budget");
 }
 
 TEST(NoAttention, AnswersOtherwiseAndHasAWarning) {

@@ -401,7 +401,7 @@ TEST(Config, RefusesWhatIsNotAnObject) {
   twice.insert(1, "\"vocab_size\": 7, ");
   const Result<ModelConfig> config = ModelConfig::parse(twice, "t");
   ASSERT_FALSE(config.ok());
-  EXPECT_EQ(config.error().message, "t: 'vocab_size' is there twice, expected once");
+  EXPECT_EQ(config.error().message, "t: 'vocab_size' appears twice, expected once");
   EXPECT_FALSE(ModelConfig::parse(std::string(100'000, '['), "t").ok());
 }
 

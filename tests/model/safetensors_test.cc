@@ -82,9 +82,9 @@ TEST_F(SafetensorsTest, RefusesHeadersThatAreNotWhatTheyShouldBe) {
   expect_bad(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[-4,0]}})", "'data_offsets'");
   expect_bad(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},
                  "a":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}})",
-             "'a' is there twice");
+             "'a' appears twice");
   expect_bad(R"({"a":{"dtype":"U8","shape":[4],"dtype":"U8","data_offsets":[0,4]}})",
-             "'dtype' is there twice in 'a'");
+             "'dtype' appears twice in 'a'");
 }
 
 TEST_F(SafetensorsTest, RefusesTensorsThatAreNotWhereTheyShouldBe) {

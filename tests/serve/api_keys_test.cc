@@ -34,7 +34,7 @@ TEST(ApiKeys, NamesAreWordsOfTheLog) {
   for (const uint64_t nobody : {0, 2, 3, 4}) EXPECT_EQ(keys.name_of(nobody), "") << nobody;
   for (const char* wrong : {"two words:0123456789abcdef", "\xc3\xa4:0123456789abcdef"})
     EXPECT_EQ(ApiKeys::parse(Lines{wrong}).error().message,
-              "line 1 of the API keys has a name that is not 1 to 128 visible characters of ASCII");
+              "the API key in line 1 has a name that is not 1 to 128 visible ASCII characters");
 }
 
 }  // namespace

@@ -304,7 +304,7 @@ TEST_F(Endpoints, StructuredOutputIsRefusedInWords) {
         {"structured_outputs", {{"regex", "a"}}}}) {
     const Json said = error("/v1/chat/completions", {{"messages", kTalk}, {name, value}});
     EXPECT_EQ(said["param"], name);
-    EXPECT_NE(said["message"].get<std::string>().find("structured output is not offered yet"),
+    EXPECT_NE(said["message"].get<std::string>().find("structured output is not supported"),
               std::string::npos)
         << said;
   }

@@ -25,7 +25,8 @@ TEST_F(Endpoints, TooMuchAtOnce) {
   EXPECT_EQ(error("/v1/answers", {{"context", "c"}, {"questions", many}})["param"], "questions");
   EXPECT_EQ(
       error("/v1/answers", {{"context", "c"}, {"questions", {"q"}}, {"choices", many}})["message"],
-      "field 'choices' has 20000 texts, 20000 for all questions, expected at most 16384");
+      "field 'choices' has 20000 texts, which makes 20000 for all questions, expected at most "
+      "16384");
   too_much("/v1/answers", {{"context", whole}, {"questions", texts}});
   too_much("/v1/answers", {{"context", "c"}, {"questions", texts}, {"choices", texts}});
   too_much("/v1/answers", {{"context", "c"}, {"questions", texts}, {"stop", texts}});
@@ -43,7 +44,7 @@ TEST_F(Endpoints, TooMuchAtOnce) {
       error("/v1/completions", {{"prompt", some}, {"logit_bias", biases}})["message"];
   EXPECT_EQ(message,
             "fields 'logit_bias', 'stop' and 'stop_token_ids' take 64000 bytes for each of 4000 "
-            "prompts, expected at most 134217728 in all");
+            "prompts, expected at most 134217728 in total");
   too_much("/v1/answers", {{"context", "c"}, {"questions", some}, {"logit_bias", biases}});
   too_much("/v1/completions", {{"prompt", "P"}, {"stop", std::string(5000, 'x')}});
   too_much("/v1/completions", {{"prompt", "P"}, {"stop", texts}});
@@ -58,7 +59,7 @@ TEST_F(Endpoints, AnswersBeyondTheContextAreRefused) {
   EXPECT_EQ(refused["code"], "context_length_exceeded");
   EXPECT_EQ(refused["message"],
             "the prompt has 600 tokens and 'max_tokens' is 41, 641 together; this model's maximum "
-            "context length is 640 tokens (hint: fewer, or no 'max_tokens')");
+            "context length is 640 tokens (hint: lower 'max_tokens' or leave it out)");
   EXPECT_EQ(refused["param"], "max_tokens");
   const Json too_long = error("/v1/completions", {{"prompt", prompt(700)}, {"max_tokens", 5}});
   EXPECT_EQ(too_long["code"], "context_length_exceeded");
@@ -129,8 +130,8 @@ TEST_F(Endpoints, LogProbabilitiesAreBounded) {
       {{"prompt", Json(4000, Json(600, 1))}, {"echo", true}, {"logprobs", 20}, {"max_tokens", 0}});
   EXPECT_EQ(refused["param"], "logprobs");
   EXPECT_EQ(refused["message"],
-            "up to 50400000 log-probabilities are asked for, expected at most 16000000 (hint: "
-            "fewer tokens, answers or of each)");
+            "the request asks for up to 50400000 log-probabilities, expected at most 16000000 "
+            "(hint: ask for fewer tokens, answers or log-probabilities per token)");
 }
 
 TEST_F(Endpoints, WhichOfSeveralIsTooLongIsSaid) {

@@ -167,11 +167,10 @@ TEST_F(Endpoints, PathsThatAreNearlyServed) {
         {"/models/tiny", "/v1/models/tiny"}}) {
     const Json said = client_.get(path).json()["error"];
     EXPECT_EQ(said["code"], "not_found");
-    EXPECT_EQ(said["message"], "nothing is served under '" + path + "' (hint: '" + meant + "'?)");
+    EXPECT_EQ(said["message"], "there is nothing at '" + path + "' (hint: '" + meant + "'?)");
   }
   for (const std::string path : {"/", "/v1", "/v1/", "/v2/completions", "/v1completions/x"})
-    EXPECT_EQ(client_.get(path).json()["error"]["message"],
-              "nothing is served under '" + path + "'");
+    EXPECT_EQ(client_.get(path).json()["error"]["message"], "there is nothing at '" + path + "'");
 }
 
 TEST_F(Endpoints, ErrorsNameThePartOfAMessageToBlame) {
@@ -239,16 +238,16 @@ TEST(ModelWithoutChats, IsNamedAsClientsKnowIt) {
             "/v1/chat/completions",
             {{"messages", talk}},
             "messages",
-            "/v1/completions takes a prompt as it is"},
-        {"/tokenize", {{"messages", talk}}, "messages", "'prompt' takes a text as it is"},
+            "/v1/completions takes a plain prompt"},
+        {"/tokenize", {{"messages", talk}}, "messages", "'prompt' takes plain text"},
         {"/v1/answers",
          {{"context", "c"}, {"questions", {"Q"}}, {"chat", true}},
          "chat",
-         "without 'chat' the prompt is the filled template"}}) {
+         "without 'chat' the prompt is made from the template"}}) {
     const Answer refused = client.post(path, body);
     EXPECT_EQ(refused.status, 400);
     EXPECT_EQ(refused.json()["error"]["message"],
-              "the model 'tiny' has no chat template that can be read here (hint: " + hint + ")")
+              "the model 'tiny' has no chat template that this server can use (hint: " + hint + ")")
         << path;
     EXPECT_EQ(refused.json()["error"]["param"], param) << path;
   }
@@ -305,11 +304,11 @@ TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
                 " with 2 prompts");
   EXPECT_EQ(error("/v1/chat/completions", {{"messages", {{{"role", "user"}, {"content", "Q"}}}},
                                            {"tool_choice", "required"}})["message"],
-            "field 'tool_choice' is \"required\", expected \"auto\" or \"none\": structured "
-            "output is not offered yet");
+            "field 'tool_choice' is \"required\", expected \"auto\" or \"none\", because "
+            "structured output is not supported");
   const Json talk = {{{"role", "user"}, {"content", "Q"}}};
   EXPECT_EQ(error("/v1/completions", {{"messages", talk}})["message"],
-            "unknown or unsupported field 'messages' (hint: /v1/chat/completions takes it)");
+            "unknown or unsupported field 'messages' (hint: use /v1/chat/completions)");
   EXPECT_EQ(error("/v1/chat/completions",
                   {{"messages", talk}, {"max_tokens", 3}, {"max_completion_tokens", 4}})["param"],
             "max_completion_tokens");

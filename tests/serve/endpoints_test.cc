@@ -258,10 +258,9 @@ TEST_F(Endpoints, TheUsageOfAllAnswersOfADocument) {
   const Json usage = post("/v1/answers", request)["usage"];
   for (const Json& event : stream("/v1/answers", request)) EXPECT_FALSE(event.contains("usage"));
   request["stream_options"] = {{"include_usage", true}};
-  EXPECT_EQ(
-      error("/v1/answers", request)["message"],
-      "field 'stream_options' is {\"include_usage\":true}, expected nothing where 'stream' is "
-      "not true");
+  EXPECT_EQ(error("/v1/answers", request)["message"],
+            "field 'stream_options' is {\"include_usage\":true}, expected no such field, because "
+            "'stream' is not true");
   const std::vector<Json> events = stream("/v1/answers", request);
   ASSERT_EQ(events.size(), 3u);
   EXPECT_EQ(events.back()["object"], "answers.end");

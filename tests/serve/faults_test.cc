@@ -204,7 +204,7 @@ TEST(Faults, WithoutFileDescriptorsItTriesAgain) {
   waiting.connect({boost::asio::ip::address_v4::loopback(), server.port()});
   const bool is_told = soon([&] {
     const std::lock_guard lock(mutex);
-    return log.find("cannot take a connection, tries again: ") != std::string::npos;
+    return log.find("cannot accept a connection, trying again: ") != std::string::npos;
   });
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_TRUE(is_told) << log;

@@ -34,7 +34,7 @@ TEST(Isolation, APublicPrefixLeavesRoom) {
   const auto refused = serve::Server::open(server.engine(), options);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message,
-            "the public prefix 'long' has 640 tokens, expected less than the context of 640");
+            "the public prefix 'long' has 640 tokens, expected fewer than the context of 640");
   options.public_prefixes["long"].pop_back();
   EXPECT_TRUE(serve::Server::open(server.engine(), options).ok());
 }

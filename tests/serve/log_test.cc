@@ -127,7 +127,7 @@ TEST(Log, OfErrorsAloneOrOfNone) {
   for (Lines* lines : {&errors, &none}) {
     const std::vector<std::string> said = lines->all();
     EXPECT_NE(said.at(said.size() - 2).find("Z is stopped: "), std::string::npos);
-    EXPECT_NE(said.back().find("Z ends: all requests are answered"), std::string::npos);
+    EXPECT_NE(said.back().find("Z stopped: all requests are answered"), std::string::npos);
   }
 }
 
@@ -142,8 +142,9 @@ TEST(Log, OneRequestIsOne) {
   server.server().stop();
   const std::vector<std::string> said = lines.wait_for(1);
   ASSERT_FALSE(said.empty());
-  EXPECT_NE(said[0].find("is stopped: 1 request is under way, on 1 connection; they have 10 s"),
-            std::string::npos)
+  EXPECT_NE(
+      said[0].find("stopping: 1 request is in progress, on 1 connection; they have 10 s to finish"),
+      std::string::npos)
       << said[0];
   client.close();
 }

@@ -89,7 +89,7 @@ TEST(Rerank, YesAndNoAreTwoAnswers) {
   const auto scores = rerank(*open_tiny(), kQuery, kDocuments, {.yes = "X", .no = "X"});
   ASSERT_FALSE(scores.ok());
   EXPECT_EQ(scores.error().message,
-            "yes is 'X' and no is 'X', the same tokens, expected two answers");
+            "yes is 'X' and no is 'X', which have the same tokens, expected different tokens");
 }
 
 }  // namespace

@@ -186,12 +186,12 @@ TEST(Score, NothingToScoreIsRefused) {
   const std::unique_ptr<Engine> engine = open_tiny();
   const auto empty = score(*engine, kPrefix, {" gold", ""});
   ASSERT_FALSE(empty.ok());
-  EXPECT_EQ(empty.error().message, "a continuation is empty, expected one character at least");
+  EXPECT_EQ(empty.error().message, "a continuation is empty, expected at least one character");
   const auto first = score(*engine, "", {"gold"});
   ASSERT_FALSE(first.ok());
   EXPECT_EQ(first.error().message,
-            "no token comes before the continuations, whose texts may merge with the end of the "
-            "prompt; expected one token at least that they leave as it is");
+            "the continuations change the first token of the prompt, expected at least one token "
+            "before them that stays the same (hint: a longer prompt)");
 }
 
 TEST(Perplexity, OfOneWindow) {
@@ -236,10 +236,11 @@ TEST(Perplexity, WindowsThatDoNotFitAreRefused) {
     return result.ok() ? std::string("fine") : result.error().message;
   };
   EXPECT_EQ(message("abc", {.window = 1000}),
-            "window is 1000 tokens, expected 2 to the context of 640");
-  EXPECT_EQ(message("abc", {.window = 1}), "window is 1 tokens, expected 2 to the context of 640");
+            "window is 1000 tokens, expected at least 2 and at most the context of 640");
+  EXPECT_EQ(message("abc", {.window = 1}),
+            "window is 1 tokens, expected at least 2 and at most the context of 640");
   EXPECT_EQ(message("abc", {.window = 8, .stride = 8}), "stride is 8 tokens, expected 1 to 7");
-  EXPECT_EQ(message("a", {}), "the text has 1 tokens, expected 2 at least");
+  EXPECT_EQ(message("a", {}), "the text has 1 tokens, expected at least 2");
   EXPECT_EQ(message("abc", {.window = 8, .stride = 7}), "fine");
 }
 

@@ -27,7 +27,8 @@ TEST(Trec, NamesTheLineThatIsNoGrade) {
             "line 2 is '7 0 d2', expected 'query iteration document grade'");
   EXPECT_EQ(error("7 0 d1 high\n"),
             "line 1 is '7 0 d1 high', expected 'query iteration document grade'");
-  EXPECT_EQ(error("7 0 d1 1\n7 0 d1 2\n"), "line 2 grades document 'd1' of query '7' again");
+  EXPECT_EQ(error("7 0 d1 1\n7 0 d1 2\n"),
+            "line 2 grades document 'd1' of query '7' a second time");
 }
 
 TEST(Trec, WritesRuns) {

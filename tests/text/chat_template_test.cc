@@ -67,7 +67,7 @@ void check_template(const Ordered& entry, const std::string& text, const NamedTo
 
 TEST(ChatTemplate, RendersAsTheReference) {
   const std::filesystem::path folder = PANDO_SHARED_DATA "/chat-templates";
-  if (!is_there(folder)) GTEST_SKIP() << folder << " is not there";
+  if (!is_there(folder)) GTEST_SKIP() << folder << " does not exist";
   const Ordered golden = read_ordered("chat_golden.json");
   const Ordered conversations = read_ordered("chat_conversations.json");
   NamedTokens tokens;
@@ -145,7 +145,7 @@ TEST(ChatTemplate, Thinking) {
   ChatOptions thinking;
   thinking.thinking = true;
   EXPECT_EQ(made("{{ messages[0].content }}").render(kUser, thinking).error().message,
-            "thinking is asked for, but the chat template has no switch for it (hint: ask without "
+            "'thinking' is true, but the chat template has no switch for it (hint: leave out "
             "'thinking')");
   for (const char* name : {"enable_thinking", "thinking"}) {
     const ChatTemplate chat = made(fmt::format("{{{{ {} }}}}", name));
@@ -157,8 +157,8 @@ TEST(ChatTemplate, Thinking) {
 TEST(ChatTemplate, ThinkingThatIsNoYesOrNo) {
   const ChatTemplate chat = made("{{ reasoning_effort }}");
   EXPECT_EQ(chat.render(kUser, {.thinking = true}).error().message,
-            "thinking is asked for, but the chat template has no switch for it (hint: it reads "
-            "'reasoning_effort', which 'chat_template_kwargs' sets)");
+            "'thinking' is true, but the chat template has no switch for it (hint: set "
+            "'reasoning_effort' in 'chat_template_kwargs')");
   EXPECT_EQ(*chat.render(kUser, {.template_kwargs = R"({"reasoning_effort": "high"})"}), "high");
 }
 
@@ -190,7 +190,7 @@ TEST(ChatTemplate, ManyKeysTakeLinearTime) {
             "10");
   EXPECT_LT(static_cast<double>(clock() - begin) / CLOCKS_PER_SEC, 4);
   EXPECT_EQ(made("").render(kUser, {.template_kwargs = R"({"a": 1, "a": 2})"}).error().message,
-            "field 'chat_template_kwargs' is 'a' is there twice, expected once");
+            "field 'chat_template_kwargs' is not valid: 'a' appears twice, expected once");
 }
 
 TEST(ChatTemplate, APartWhoseTypeIsNoText) {
@@ -200,7 +200,7 @@ TEST(ChatTemplate, APartWhoseTypeIsNoText) {
                 .render(parts, {.add_generation_prompt = false, .continue_final_message = true})
                 .error()
                 .message,
-            "the last message has no text, expected one that an answer can go on with");
+            "the last message has no text, expected a text for the answer to continue");
 }
 
 TEST(ChatTemplate, TodaysDate) {
@@ -258,8 +258,8 @@ class ChatTemplateFiles : public ::testing::Test {
 TEST_F(ChatTemplateFiles, WhereATemplateIsFound) {
   EXPECT_EQ(rendered(), "user: ?\nassistant:");
   set_config(nullptr);
-  EXPECT_EQ(rendered(), fmt::format("'{}' has no chat template (hint: ask without chat, or give a "
-                                    "file with --chat-template)",
+  EXPECT_EQ(rendered(), fmt::format("'{}' has no chat template (hint: ask without chat, or pass a "
+                                    "template file with --chat-template)",
                                     directory.path().string()));
   EXPECT_EQ(load().error().code, ErrorCode::kUnsupported);
   directory.write_json("chat_template.json", {{"chat_template", "of json{{ eos_token }}"}});
@@ -353,7 +353,7 @@ TEST_F(ChatTemplateFiles, OfAGgufFile) {
 
 TEST(ChatTemplate, PublishedTextOfQwen2_5) {
   const std::filesystem::path directory = PANDO_SHARED_DATA "/tokenizers/qwen2.5";
-  if (!is_there(directory)) GTEST_SKIP() << directory << " is not there";
+  if (!is_there(directory)) GTEST_SKIP() << directory << " does not exist";
   const auto tokenizer = load_tokenizer(directory);
   const auto chat = ChatTemplate::load(directory, *tokenizer);
   ASSERT_TRUE(chat.ok()) << chat.error().message;

@@ -108,7 +108,8 @@ TEST(GgufVocab, MissingSpecialTokens) {
   EXPECT_EQ(tokenizer->end_tokens()[0], 11);
   EXPECT_EQ(encode(*tokenizer, "b", true), (std::vector<Token>{'b'}));
   ASSERT_EQ(warnings_of(merged).size(), 1u);
-  EXPECT_NE(warnings_of(merged)[0].find("eos_token_id' is missing, token 11"), std::string::npos);
+  EXPECT_NE(warnings_of(merged)[0].find("eos_token_id' is missing; using token 11"),
+            std::string::npos);
   GgufWriter none = merged;  // says that there is none
   none.uint32("tokenizer.ggml.eos_token_id", 0xFFFFFFFFu);
   EXPECT_EQ(load_or_fail(none)->end_tokens()[0], 258);
@@ -269,10 +270,10 @@ TEST(GgufVocab, WordPiece) {
 
 TEST(GgufVocab, WhatIsNotOfferedIsNamed) {
   const Vocabulary vocabulary = byte_level_vocabulary();
-  expect_refused(vocabulary.writer("rwkv"), ErrorCode::kUnsupported, "'rwkv'; offered here: gpt2");
+  expect_refused(vocabulary.writer("rwkv"), ErrorCode::kUnsupported, "'rwkv'; supported: gpt2");
   GgufWriter writer = vocabulary.writer("gpt2");
   expect_refused(writer.string("tokenizer.ggml.pre", "unheard-of"), ErrorCode::kUnsupported,
-                 "'unheard-of'; offered here: a.x-4.0 afmoe");
+                 "'unheard-of'; supported: a.x-4.0 afmoe");
   expect_refused(GgufWriter(), ErrorCode::kNotFound, "'tokenizer.ggml.model' is missing");
 }
 
@@ -306,7 +307,7 @@ TEST(GgufVocab, BadFiles) {
   expect_refused(eos.uint32("tokenizer.ggml.eos_token_id", 260), ErrorCode::kBadFile,
                  "is 260, expected an id below 260");
   vocabulary.types.pop_back();
-  expect_refused(vocabulary.writer("gpt2"), ErrorCode::kBadFile, "one for each token");
+  expect_refused(vocabulary.writer("gpt2"), ErrorCode::kBadFile, "one per token");
   vocabulary.add("", 7);
   vocabulary.types.push_back(1);
   expect_refused(vocabulary.writer("gpt2"), ErrorCode::kBadFile, "has type 7");
@@ -338,7 +339,7 @@ TEST(GgufVocab, ClosedVocabulary) {
     return writer;
   };
   EXPECT_NE(load_or_fail(pieces(12)), nullptr);
-  expect_refused(pieces(100), ErrorCode::kUnsupported, "are put together in more than 228736 ways");
+  expect_refused(pieces(100), ErrorCode::kUnsupported, "can be built in more than 228736 ways");
   Vocabulary vocabulary = scored_vocabulary();
   vocabulary.add(std::string(257, 'a'), 1, -9);
   GgufWriter writer = vocabulary.writer("llama");

@@ -63,7 +63,7 @@ TEST(Jinja, ErrorsNameTheLine) {
             "line 2: unsupported operand type(s) for +: 'int' and 'str'");
   EXPECT_EQ(error_of("\n{% if 1 %}\n"), "line 2: the template ends, expected 'endif'");
   EXPECT_EQ(error_of("{% include 'x' %}"),
-            "line 1: the tag 'include' is not offered in a chat template");
+            "line 1: the tag 'include' is not supported in a chat template");
   EXPECT_EQ(error_of("{{ \n 'abc }}"), "line 2: a string has no end '");
   EXPECT_EQ(error_of("{{ nothing() }}"), "line 1: 'nothing' is undefined");
 }
@@ -76,7 +76,7 @@ TEST(Jinja, LimitsHold) {
   EXPECT_EQ(error_of("{% for a in range(99) %}{{ 'x' * 50 }}{% endfor %}", {.output_bytes = 1000}),
             "line 1: the text is longer than the limit of 1000 bytes");
   EXPECT_EQ(error_of("{{ 'x' * 1001 }}", {.value_bytes = 1000}),
-            "line 1: a value has more than the limit of 1000 bytes");
+            "line 1: a value is longer than the limit of 1000 bytes");
   EXPECT_EQ(error_of("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", {.depth = 500}),
             "line 1: the template goes deeper than the limit of 500 levels");
   const std::string doubling =

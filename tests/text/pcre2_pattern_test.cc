@@ -25,7 +25,7 @@ TEST(Pcre2Pattern, RefusesByName) {
            {"[a[bc]]", "'[' inside a set"},
            {"[a&&b]", "'&&'"},
            {"[]a]", "empty set"},
-           {"[a", "without end"},
+           {"[a", "not closed"},
            {"(?i)a", "'(?i'"},
            {"(?m:.)", "'(?m'"},
            {"(?<name>a)", "'(?<'"},

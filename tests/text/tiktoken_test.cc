@@ -86,7 +86,7 @@ TEST(Tiktoken, BadFiles) {
     EXPECT_EQ(loaded.error().code, code);
     EXPECT_NE(loaded.error().message.find(part), std::string::npos) << loaded.error().message;
   };
-  expect_refused(vocabulary(300, {}), ErrorCode::kUnsupported, "of 300 tokens; offered here");
+  expect_refused(vocabulary(300, {}), ErrorCode::kUnsupported, "of 300 tokens; supported");
   expect_refused("IQ== 0\nIg== 2\n", ErrorCode::kBadFile, "line 2 is 'Ig== 2'");
   expect_refused("IQ== 0\nI*== 1\n", ErrorCode::kBadFile, "line 2");
   expect_refused("IQ== 0\nIQ 1\n", ErrorCode::kBadFile, "line 2");

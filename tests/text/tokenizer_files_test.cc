@@ -59,8 +59,8 @@ TEST(TokenizerFiles, ADirectoryInPlaceOfAFile) {
 TEST(TokenizerFiles, WhatIsNoFileIsNotWaitedFor) {
   const std::pair<const char*, const char*> targets[] = {{"itself", "cannot be read: Too many"},
                                                          {"nowhere", "cannot be read: No such"},
-                                                         {"/dev/zero", "no regular file"},
-                                                         {"pipe", "no regular file"}};
+                                                         {"/dev/zero", "not a regular file"},
+                                                         {"pipe", "not a regular file"}};
   for (const char* name : {"tokenizer.json", "tokenizer_config.json", "generation_config.json",
                            "config.json", "vocab.json", "merges.txt", "tokenizer.model"}) {
     for (const auto& [target, message] : targets) {
@@ -109,7 +109,7 @@ TEST(TokenizerFiles, BadIds) {
   }
   Json bad = good;
   bad["model"]["vocab"]["ab"] = 7;
-  expect_json_refused(bad, ErrorCode::kBadFile, {"an id of its own", "7"});
+  expect_json_refused(bad, ErrorCode::kBadFile, {"an unused id", "7"});
   bad = good, bad["model"]["vocab"].erase("a");
   expect_json_refused(bad, ErrorCode::kBadFile, {"merges[0]", "lacks 'a'"});
   bad = good, bad["added_tokens"] = Json::array({added_token(3, "<x>")});

@@ -65,7 +65,7 @@ TEST(InputLine, OneQuestion) {
   EXPECT_EQ(line->request_of(line->questions[0]).prompt, "C\n\nQuestion: Q\nAnswer:");
   EXPECT_EQ(refused(R"({"question": "Q"})"), "the line has 'question' but no 'context'");
   EXPECT_EQ(refused(R"({"context": "C", "question": "Q", "questions": ["R"]})"),
-            "field 'questions' does not go with 'question'");
+            "field 'questions' cannot be combined with 'question'");
 }
 
 TEST(InputLine, MetadataOfTheLineAndOfItsQuestions) {
@@ -157,7 +157,8 @@ TEST(InputLine, ChoicesOfTheQuestionOrTheLine) {
   EXPECT_EQ(line->questions[1].choices, (std::vector<std::string>{"A", "B", "C"}));
   EXPECT_EQ(parsed(R"({"prompt": "P", "choices": ["A"]})")->questions[0].choices.size(), 1u);
   EXPECT_EQ(refused(R"({"tokens": [1], "choices": ["A"]})"),
-            "choices go with text, which 'tokens' is not");
+            "'tokens' cannot be combined with 'choices', because choices are scored after a text "
+            "(hint: use 'prompt')");
 }
 
 TEST(InputLine, PromptLogprobs) {
@@ -193,22 +194,22 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused("\"text\""), "the line is \"text\", expected an object");
   EXPECT_EQ(refused("[1]"), "the line is [1], expected an object");
   EXPECT_EQ(refused("{}"),
-            "expected one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
+            "expected exactly one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
   EXPECT_EQ(refused(R"({"prompt": "P", "tokens": [1]})"),
-            "expected one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
+            "expected exactly one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
   EXPECT_EQ(refused(R"({"prompt": ""})"), "the prompt is empty, expected at least one token");
   EXPECT_EQ(refused(R"({"tokens": []})"), "the prompt is empty, expected at least one token");
   EXPECT_EQ(refused(R"({"promt": "P"})"), "unknown field 'promt' (hint: 'prompt'?)");
   EXPECT_EQ(refused(R"({"prompt": "P", "context": "C"})"),
-            "field 'context' goes with 'questions', which the line does not have");
+            "field 'context' needs 'questions', which the line does not have");
   EXPECT_EQ(refused(R"({"questions": ["Q"]})"), "the line has 'questions' but no 'context'");
   EXPECT_EQ(refused(R"({"context": "C", "questions": []})"),
-            "field 'questions' is [], expected a list of one or more");
+            "field 'questions' is [], expected a non-empty list");
   EXPECT_EQ(refused(R"({"context": "C", "questions": "Q"})"),
-            "field 'questions' is \"Q\", expected a list of one or more");
+            "field 'questions' is \"Q\", expected a non-empty list");
   for (const char* other : {"\"prompt\": \"P\"", "\"tokens\": [1]", "\"answers\": []"})
     EXPECT_NE(refused(std::string(R"({"context": "C", "questions": ["Q"], )") + other + "}")
-                  .find("does not go with"),
+                  .find("cannot be combined with"),
               std::string::npos);
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q", 3]})"),
             "question 1 is 3, expected a string or an object");
@@ -218,10 +219,10 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{context}"})"),
             "the template has no {question} in it");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{contxt} {question}"})"),
-            "the template has no {context} in it, so the context would be lost");
+            "the template has no {context} in it, so the context would be ignored");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "instruction": "I",
                         "template": "{context} {question}"})"),
-            "the template has no {instruction} in it, so the instruction would be lost");
+            "the template has no {instruction} in it, so the instruction would be ignored");
 }
 
 TEST(InputLine, TypesAndRangesThatAreRefused) {
@@ -231,25 +232,25 @@ TEST(InputLine, TypesAndRangesThatAreRefused) {
       {R"("max_tokens": "8")", "field 'max_tokens' is \"8\", expected an integer"},
       {R"("max_tokens": 8.5)", "field 'max_tokens' is 8.5, expected an integer"},
       {R"("max_tokens": 2147483648)",
-       "field 'max_tokens' is 2147483648, expected an integer of 32 bits"},
-      {R"("n": -2147483649)", "field 'n' is -2147483649, expected an integer of 32 bits"},
+       "field 'max_tokens' is 2147483648, expected a 32-bit integer"},
+      {R"("n": -2147483649)", "field 'n' is -2147483649, expected a 32-bit integer"},
       {R"("top_k": 18446744073709551615)",
-       "field 'top_k' is 18446744073709551615, expected an integer of 32 bits"},
+       "field 'top_k' is 18446744073709551615, expected a 32-bit integer"},
       {R"("temperature": "hot")", "field 'temperature' is \"hot\", expected a number"},
       {R"("top_p": [0.5])", "field 'top_p' is [0.5], expected a number"},
-      {R"("seed": 1.5)", "field 'seed' is 1.5, expected an integer of 64 bits"},
+      {R"("seed": 1.5)", "field 'seed' is 1.5, expected a 64-bit integer"},
       {R"("seed": 18446744073709551616)",
-       "field 'seed' is 1.8446744073709552e+19, expected an integer of 64 bits"},
+       "field 'seed' is 1.8446744073709552e+19, expected a 64-bit integer"},
       {R"("stop": 5)", "field 'stop' is 5, expected a string or a list of strings"},
       {R"("min_p": "x")", "field 'min_p' is \"x\", expected a number"},
       {R"("logit_bias": [5])",
-       "field 'logit_bias' is [5], expected an object of token ids and numbers"},
+       "field 'logit_bias' is [5], expected an object that maps token ids to numbers"},
       {R"("logit_bias": {"5x": 1})",
-       "field 'logit_bias' is {\"5x\":1}, expected an object of token ids and numbers"},
+       "field 'logit_bias' is {\"5x\":1}, expected an object that maps token ids to numbers"},
       {R"("logit_bias": {"5": "1"})",
-       "field 'logit_bias' is {\"5\":\"1\"}, expected an object of token ids and numbers"},
-      {R"("choices": [])", "field 'choices' is [], expected a list of one or more"},
-      {R"("choices": ["a", ""])", "a choice is an empty text, expected one character at least"},
+       "field 'logit_bias' is {\"5\":\"1\"}, expected an object that maps token ids to numbers"},
+      {R"("choices": [])", "field 'choices' is [], expected a non-empty list"},
+      {R"("choices": ["a", ""])", "a choice is an empty text, expected at least one character"},
       {R"("choices": ["a"], "n": 2)", "n is 2, expected 1 for a question with choices"},
       {R"("stop": ["x", 1])", "field 'stop[1]' is 1, expected a string"},
       {R"("stop_token_ids": [-1])", "field 'stop_token_ids[0]' is -1, expected a token id"},
@@ -272,9 +273,9 @@ TEST(InputLine, QuestionsOfALineHaveDifferentIds) {
     return refused(R"({"context": "C", "questions": [)" + questions + "]}");
   };
   EXPECT_EQ(line(R"({"id": "a", "text": "Q"}, "R", {"id": "a", "text": "S"})"),
-            "question 2 has the id 'a' of question 0, expected another");
+            "question 2 has the id 'a' of question 0, expected a different id");
   EXPECT_EQ(line(R"("Q", {"id": 0, "text": "R"})"),
-            "question 1 has the id '0' of question 0, expected another");
+            "question 1 has the id '0' of question 0, expected a different id");
   EXPECT_EQ(
       parsed(R"({"context": "C", "questions": [{"id": 1, "text": "Q"}, {"id": 0, "text": "R"}]})")
           ->questions.size(),
@@ -295,7 +296,7 @@ TEST(InputLine, DeeperThanTheStack) {
   const std::string deep = std::string(1000000, '[') + std::string(1000000, ']');
   for (const std::string& line : {deep, R"({"prompt": )" + deep + "}", R"({"id": )" + deep + "}"})
     EXPECT_TRUE(refused(line).starts_with("nested deeper than 64 levels in '"));
-  EXPECT_EQ(refused(R"({"prompt": "a", "prompt": "b"})"), "'prompt' is there twice, expected once");
+  EXPECT_EQ(refused(R"({"prompt": "a", "prompt": "b"})"), "'prompt' appears twice, expected once");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct Record {
 [[noreturn]] void refuse(const std::string& source, const char* name, const Json* found,
                          const char* expected) {
   throw BenchmarkError(bad_file("{}: '{}' is {}, expected {}", source, name,
-                                found == nullptr ? "not there" : found_text(*found), expected));
+                                found == nullptr ? "missing" : found_text(*found), expected));
 }
 
 const Json& field(const Json& object, const std::string& source, const char* name,
@@ -36,7 +36,7 @@ const Json& field(const Json& object, const std::string& source, const char* nam
 }
 
 std::string text_in(const Json& object, const std::string& source, const char* name) {
-  return field(object, source, name, &Json::is_string, "a text");
+  return field(object, source, name, &Json::is_string, "a string");
 }
 
 const Json& list_in(const Json& object, const std::string& source, const char* name) {
@@ -44,7 +44,7 @@ const Json& list_in(const Json& object, const std::string& source, const char* n
 }
 
 std::string line_text(const Json& value, const std::string& source, const char* name) {
-  if (!value.is_string()) refuse(source, name, &value, "a list of texts");
+  if (!value.is_string()) refuse(source, name, &value, "a list of strings");
   return value;
 }
 
@@ -74,7 +74,7 @@ std::vector<Record> read_records(const std::filesystem::path& path) {
     const std::string source = fmt::format("{}, line {}", path.string(), ++n);
     if (!line.empty()) records.push_back({value_of(parse_json_object(line, source)), source});
   }
-  if (records.empty()) throw BenchmarkError(bad_file("{} has no line of JSON", path.string()));
+  if (records.empty()) throw BenchmarkError(bad_file("{} has no line with JSON", path.string()));
   return records;
 }
 
@@ -223,7 +223,7 @@ std::vector<Problem> mbpp_problems(const Harness& harness) {
   std::vector<Problem> problems;
   for (const auto& [json, source] : read_records(path)) {
     const Json& tests = list_in(json, source, "test_list");
-    if (tests.empty()) refuse(source, "test_list", &tests, "a test at least");
+    if (tests.empty()) refuse(source, "test_list", &tests, "at least one test");
     problems.push_back({fmt::format("{}\n{}", text_in(json, source, "text"),
                                     line_text(tests[0], source, "test_list")),
                         text_in(json, source, "code")});

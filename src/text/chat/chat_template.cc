@@ -33,7 +33,7 @@ LocalTime today() {
 Result<Ordered> parse_option(const std::string& text, const char* name, bool wants_array) {
   if (text.empty()) return Ordered();
   Result<Ordered> parsed = parse_ordered_json(text, LargeNumbers::kKept);
-  if (!parsed) return invalid_field(name, "is {}", parsed.error().message);
+  if (!parsed) return invalid_field(name, "is not valid: {}", parsed.error().message);
   if (wants_array ? !parsed->is_array() : !parsed->is_object())
     return invalid_field(name, "is {}, expected {}", found_text(nlohmann::json(*parsed)),
                          wants_array ? "a list" : "an object");
@@ -103,9 +103,10 @@ Result<std::string> cut_at_mark(std::string prompt, const std::string& final_tex
   const size_t at = prompt.rfind(mark);
   if (at == prompt.npos ||
       prompt.find(jinja::strip_space(final_text, jinja::Side::kBoth)) == prompt.npos)
-    return blame("continue_final_message",
-                 invalid_argument("the chat template does not write the last message as it is, so "
-                                  "that no answer can go on with it"));
+    return blame(
+        "continue_final_message",
+        invalid_argument(
+            "the chat template changes the last message, so an answer cannot continue it"));
   const bool strips = prompt.compare(at, kGoesOn.size(), kGoesOn) != 0;
   prompt.resize(at);
   return strips ? std::string(jinja::strip_space(prompt, jinja::Side::kRight)) : prompt;
@@ -162,7 +163,8 @@ Result<ChatTemplate> ChatTemplate::load(const std::filesystem::path& path,
   }
   if (found->empty())
     return unsupported(
-        "'{}' has no chat template (hint: ask without chat, or give a file with --chat-template)",
+        "'{}' has no chat template (hint: ask without chat, or pass a template file with "
+        "--chat-template)",
         path.string());
   std::stable_sort(found->begin(), found->end(), [](const TemplateText& a, const TemplateText& b) {
     return (a.name == "default") > (b.name == "default");
@@ -288,13 +290,13 @@ Status ChatTemplate::check_thinking(const Named& named, const ChatOptions& optio
   if (!options.thinking || std::any_of(std::begin(kThinkingNames), std::end(kThinkingNames), reads))
     return {};
   const auto* other = std::find_if(std::begin(kEffortNames), std::end(kEffortNames), reads);
-  const std::string hint =
-      other == std::end(kEffortNames)
-          ? "ask without 'thinking'"
-          : fmt::format("it reads '{}', which 'chat_template_kwargs' sets", *other);
-  return blame("thinking", invalid_argument("thinking is asked for, but the chat template has no "
-                                            "switch for it (hint: {})",
-                                            hint));
+  const std::string hint = other == std::end(kEffortNames)
+                               ? "leave out 'thinking'"
+                               : fmt::format("set '{}' in 'chat_template_kwargs'", *other);
+  return blame(
+      "thinking",
+      invalid_argument("'thinking' is true, but the chat template has no switch for it (hint: {})",
+                       hint));
 }
 
 // An instruction must not be lost in silence. Where its text is not found in the prompt, another
@@ -331,7 +333,7 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
     Result<Ordered> fields = parse_option(message.fields, "messages", /*wants_array=*/false);
     if (!fields) return fields.error();
     if (pando::find_invalid_utf8(message.content) || find_invalid_utf8(message.role))
-      return invalid_argument("a message is not UTF-8");
+      return invalid_argument("a message is not valid UTF-8");
     asked.messages.push_back(
         prepared(**named, message, fields->is_null() ? Ordered::object() : std::move(*fields)));
   }
@@ -355,13 +357,13 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
   if (options.continue_final_message) {
     if (options.add_generation_prompt)
       return blame("continue_final_message",
-                   invalid_argument("'continue_final_message' does not go with "
-                                    "'add_generation_prompt', expected one of them"));
+                   invalid_argument(
+                       "'continue_final_message' cannot be combined with 'add_generation_prompt'"));
     final_text = mark_end(asked.messages.back());
     if (!final_text)
       return blame("continue_final_message",
-                   invalid_argument("the last message has no text, expected one that an answer can "
-                                    "go on with"));
+                   invalid_argument(
+                       "the last message has no text, expected a text for the answer to continue"));
   }
   Result<std::string> text = render_by(**named, asked, options);
   if (!text) return text;

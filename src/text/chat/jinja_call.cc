@@ -48,7 +48,7 @@ Bound::Bound(std::string_view what, const CallArgs& args,
     values_[i] = value;
   }
   for (size_t i = 0; i < n_required; ++i)
-    if (!has(i)) fail(fmt::format("{} lacks the argument '{}'", what, *(names.begin() + i)));
+    if (!has(i)) fail(fmt::format("{} is missing the argument '{}'", what, *(names.begin() + i)));
 }
 
 int64_t Bound::integer(size_t i, int64_t otherwise) const {
@@ -59,7 +59,7 @@ std::string_view Bound::text(size_t i, std::string_view otherwise) const {
   if (!has(i)) return otherwise;
   demand_defined(values_[i]);
   if (!values_[i].is(Kind::kString))
-    fail(fmt::format("{} is given a value of type '{}', expected a text", what_,
+    fail(fmt::format("{} is given a value of type '{}', expected a string", what_,
                      type_name(values_[i])));
   return text_of(values_[i]);
 }

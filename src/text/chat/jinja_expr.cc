@@ -140,7 +140,7 @@ Value Evaluator::eval_concat(const Expr& expr, const Ref<Frame>& frame) {
     out += printed(eval(*item, frame));
     if (out.size() > budget_.most_value_bytes)
       throw JinjaError{
-          fmt::format("a text has more than the limit of {} bytes", budget_.most_value_bytes), 0,
+          fmt::format("a string is longer than the limit of {} bytes", budget_.most_value_bytes), 0,
           true};
   }
   return text(std::move(out));

@@ -88,7 +88,7 @@ Value filter_indent(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound bound("'indent'", args, {"width", "first", "blank"});
   demand_defined(of);
   if (!of.is(Kind::kString))
-    fail(fmt::format("'indent' is given a value of type '{}', expected a text", type_name(of)));
+    fail(fmt::format("'indent' is given a value of type '{}', expected a string", type_name(of)));
   std::string indention;
   if (bound.has(0) && bound[0].is(Kind::kString)) {
     indention = text_of(bound[0]);
@@ -109,7 +109,8 @@ Value filter_indent(Evaluator& in, const Value& of, const CallArgs& args) {
     if (!std::exchange(is_first, false) && (blank || !line.empty())) out += indention;
     out += line;
     if (out.size() > in.most_bytes())
-      fail(fmt::format("'indent' makes a text longer than the limit of {} bytes", in.most_bytes()));
+      fail(fmt::format("'indent' makes a string longer than the limit of {} bytes",
+                       in.most_bytes()));
   });
   return in.text_like(of, std::move(out));
 }
@@ -135,7 +136,7 @@ Value filter_truncate(Evaluator& in, const Value& of, const CallArgs& args) {
   if (n < 0) fail(fmt::format("object of type '{}' has no len()", type_name(of)));
   if (static_cast<__int128>(n) <= static_cast<__int128>(length) + leeway) return of;
   if (!of.is(Kind::kString))
-    fail(fmt::format("'truncate' is given a value of type '{}', expected a text", type_name(of)));
+    fail(fmt::format("'truncate' is given a value of type '{}', expected a string", type_name(of)));
   const Str& text = of.as<Str>();
   in.scan(text.text.size());
   std::string_view head = points_between(text.text, 0, length - n_end);
@@ -164,8 +165,8 @@ std::string quoted_for_url(Evaluator& in, const Value& of, bool query) {
   in.step(text.size());
   for (const char c : text) {
     if (out.size() > in.most_bytes())
-      throw JinjaError{fmt::format("a text has more than the limit of {} bytes", in.most_bytes()),
-                       0, true};
+      throw JinjaError{
+          fmt::format("a string is longer than the limit of {} bytes", in.most_bytes()), 0, true};
     if (std::isalnum(static_cast<unsigned char>(c)) ||
         std::string_view("_.-~").find(c) != std::string_view::npos || (c == '/' && !query)) {
       out += c;
@@ -209,15 +210,15 @@ Value filter_xmlattr(Evaluator& in, const Value& of, const CallArgs& args) {
     if (value.is(Kind::kNone) || value.undefined()) continue;
     if (!key.is(Kind::kString) || text_of(key).find_first_of(" \t\n\r\f\v/>=") != std::string::npos)
       fail(fmt::format(
-          "'xmlattr' is given the name {}, expected a text without spaces, '/', '>' or '='",
+          "'xmlattr' is given the name {}, expected a string without spaces, '/', '>' or '='",
           short_repr(key)));
     if (!out.empty()) out += ' ';
     const auto escaped = [&](const Value& v) {
       return v.is_markup() ? in.printed(v) : escape_html(in.printed(v));
     };
     if (out.size() > in.most_bytes())
-      throw JinjaError{fmt::format("a text has more than the limit of {} bytes", in.most_bytes()),
-                       0, true};
+      throw JinjaError{
+          fmt::format("a string is longer than the limit of {} bytes", in.most_bytes()), 0, true};
     out += escaped(key) + "=\"" + escaped(value) + "\"";
   }
   if (bound.flag(0, true) && !out.empty()) out.insert(out.begin(), ' ');
@@ -254,7 +255,7 @@ Value filter_tojson(Evaluator& in, const Value& of, const CallArgs& args) {
     const std::vector<Value> separators = in.elements(bound[2]);
     if (separators.size() != 2 || !separators[0].is(Kind::kString) ||
         !separators[1].is(Kind::kString))
-      fail("'tojson' is given separators that are not two texts");
+      fail("'tojson' is given separators that are not two strings");
     style.item_separator = text_of(separators[0]);
     style.key_separator = text_of(separators[1]);
   }
@@ -276,8 +277,8 @@ Value filter_join(Evaluator& in, const Value& of, const CallArgs& args) {
     first = false;
     out += in.printed(item);
     if (out.size() > in.most_bytes())
-      throw JinjaError{fmt::format("a text has more than the limit of {} bytes", in.most_bytes()),
-                       0, true};
+      throw JinjaError{
+          fmt::format("a string is longer than the limit of {} bytes", in.most_bytes()), 0, true};
   }
   return in.text(std::move(out));
 }

@@ -52,7 +52,7 @@ class PercentFormatter {
       append_one(out);
       in_.scan(out.size() - n_before);
       if (out.size() > in_.most_bytes())
-        fail(fmt::format("a format makes a text longer than the limit of {} bytes",
+        fail(fmt::format("a format makes a string longer than the limit of {} bytes",
                          in_.most_bytes()));
       in_.step();
     }
@@ -84,7 +84,8 @@ class PercentFormatter {
     const std::string key(format_.substr(begin, at_ - 1 - begin));
     const Value* found = arguments_.as<Dict>().find(key);
     if (found == nullptr)
-      fail(fmt::format("the format names the key {}, which the mapping lacks", string_repr(key)));
+      fail(fmt::format("the format names the key {}, which the mapping does not have",
+                       string_repr(key)));
     next_ = std::max<size_t>(next_, 1);
     return *found;
   }
@@ -94,7 +95,7 @@ class PercentFormatter {
     ++at_;
     const int64_t value = index_of_value(next_argument());
     if (std::abs(value) > kWidestField)
-      fail(fmt::format("a format has a width beyond {}", kWidestField));
+      fail(fmt::format("a format has a width over {}", kWidestField));
     return value;
   }
 
@@ -299,7 +300,7 @@ class BraceFormatter {
       at = end + 1;
       in_.step();
       if (out.size() > in_.most_bytes())
-        fail(fmt::format("a format makes a text longer than the limit of {} bytes",
+        fail(fmt::format("a format makes a string longer than the limit of {} bytes",
                          in_.most_bytes()));
     }
     return out;

@@ -150,7 +150,7 @@ std::vector<Value> Evaluator::elements(const Value& v) {
     step();
     out.push_back(std::move(item));
     if (out.size() * sizeof(Value) > most_bytes())
-      throw JinjaError{fmt::format("a list has more than the limit of {} bytes", most_bytes()), 0,
+      throw JinjaError{fmt::format("a list takes more than the limit of {} bytes", most_bytes()), 0,
                        true};
   }
   return out;

@@ -56,8 +56,8 @@ class JsonWriter {
  private:
   void check_length() const {
     if (out_.size() > kLongestJson)
-      throw JinjaError{fmt::format("a text has more than the limit of {} bytes", kLongestJson), 0,
-                       true};
+      throw JinjaError{fmt::format("a string is longer than the limit of {} bytes", kLongestJson),
+                       0, true};
   }
 
   static std::string number_text(double f) {

@@ -294,7 +294,7 @@ class Lexer {
       return n;
     }
     if (c == 'x' || c == 'u' || c == 'U') return append_hex(rest, out);
-    if (c == 'N') fail_at(line_, "the escape \\N{...} is not offered in a string");
+    if (c == 'N') fail_at(line_, "the escape \\N{...} is not supported in a string");
     out += '\\';
     if ((c & 0x80) == 0) {
       out += c;
@@ -316,7 +316,7 @@ class Lexer {
       const int digit = is_ascii_digit(c)                        ? c - '0'
                         : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
                                                                  : -1;
-      if (digit < 0) fail_at(line_, fmt::format("a string has a broken escape \\{}", rest[0]));
+      if (digit < 0) fail_at(line_, fmt::format("a string has an invalid escape \\{}", rest[0]));
       point = point * 16 + digit;
     }
     append_point(point, out);
@@ -325,7 +325,7 @@ class Lexer {
 
   void append_point(char32_t point, std::string& out) const {
     if (point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-      fail_at(line_, "a string has an escape of a half character (a surrogate)");
+      fail_at(line_, "a string has an escape of half a character (a surrogate)");
     append_utf8(point, &out);
   }
 

@@ -132,7 +132,7 @@ Value make_cycler(Evaluator&, const CallArgs& args) {
   const Ref<Cycler> cycler = make_ref<Cycler>();
   for (const Value& item : args.positional)
     cycler->depth = std::max(cycler->depth, item.depth() + 1);
-  if (cycler->depth > kDeepestValue) fail("a value is nested too deep");
+  if (cycler->depth > kDeepestValue) fail("a value is nested too deeply");
   cycler->items = args.positional;
   return Value::of(Kind::kObject, cycler);
 }
@@ -202,7 +202,7 @@ Value make_namespace(Evaluator& in, const CallArgs& args) {
   const Value value = in.keep(Kind::kNamespace, space.get());
   const Ref<Dict> fields = dict_of(in, args);
   for (const auto& [name, field] : fields->items) {
-    if (!name.is(Kind::kString)) fail("a field of a namespace has a name that is not a text");
+    if (!name.is(Kind::kString)) fail("a field of a namespace has a name that is not a string");
     set_field(*space, text_of(name), field);
   }
   return value;
@@ -252,7 +252,9 @@ Value strftime_now(Evaluator& in, const CallArgs& args) {
   return in.text(std::move(out));
 }
 
-Value lipsum(Evaluator&, const CallArgs&) { fail("lipsum() is not offered: it is random"); }
+Value lipsum(Evaluator&, const CallArgs&) {
+  fail("lipsum() is not supported, because it is random");
+}
 
 struct NamedFunction {
   const char* name;

@@ -99,7 +99,7 @@ double float_floor_divide(double a, double b) {
 
 double float_power(double a, double b) {
   if (a == 0 && b < 0) fail("0.0 cannot be raised to a negative power");
-  if (a < 0 && b != std::floor(b)) fail("complex numbers are not offered");
+  if (a < 0 && b != std::floor(b)) fail("complex numbers are not supported");
   const double out = std::pow(a, b);
   if (std::isinf(out) && std::isfinite(a) && std::isfinite(b)) fail("a number is too large");
   return out;
@@ -130,8 +130,8 @@ Value repeat(Evaluator& in, const Value& what, int64_t times) {
   const size_t size =
       what.is(Kind::kString) ? text_of(what).size() : what.as<List>().items.size() * sizeof(Value);
   if (size > 0 && n > in.most_bytes() / size)
-    throw JinjaError{fmt::format("a value has more than the limit of {} bytes", in.most_bytes()), 0,
-                     true};
+    throw JinjaError{fmt::format("a value is longer than the limit of {} bytes", in.most_bytes()),
+                     0, true};
   in.step(n * size / 256);
   if (what.is(Kind::kString)) {
     std::string out;

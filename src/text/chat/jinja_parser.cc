@@ -106,7 +106,7 @@ class TemplateParser : ExpressionParser {
       return (this->*parse)(token.line);
     }
     if (std::find(std::begin(kOtherTags), std::end(kOtherTags), token.text) != std::end(kOtherTags))
-      fail_here(fmt::format("the tag '{}' is not offered in a chat template", token.text));
+      fail_here(fmt::format("the tag '{}' is not supported in a chat template", token.text));
     fail_here(ends.empty()
                   ? fmt::format("unknown tag '{}'", token.text)
                   : fmt::format("unknown tag '{}', expected '{}'", token.text, ends.back()));
@@ -256,7 +256,7 @@ class TemplateParser : ExpressionParser {
     StmtPtr stmt = make(StmtKind::kScope, line);
     const ExprPtr on = parse_expression();
     if (on->kind != ExprKind::kConst || truth(on->value))
-      fail_at(line, "only 'autoescape false' is offered");
+      fail_at(line, "only 'autoescape false' is supported");
     const Soft hard(*this, false);
     stmt->bodies.push_back(parse_until("endautoescape"));
     return stmt;

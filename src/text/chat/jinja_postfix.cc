@@ -59,7 +59,7 @@ ExprPtr ExpressionParser::parse_subscript(ExprPtr node) {
   }
   ExprPtr first = parse_subscribed(std::move(node));
   if (skip_operator("]")) return first;
-  if (first->kind == ExprKind::kSlice) fail_here("a tuple of slices is not offered");
+  if (first->kind == ExprKind::kSlice) fail_here("a tuple of slices is not supported");
   std::vector<ExprPtr> keys;
   keys.push_back(std::move(first->items[1]));
   while (skip_operator(",")) keys.push_back(parse_expression());

@@ -16,7 +16,7 @@ constexpr size_t kLongestText = size_t{64} << 20;
 
 void check_length(const std::string& out) {
   if (out.size() > kLongestText)
-    throw JinjaError{fmt::format("a text has more than the limit of {} bytes", kLongestText), 0,
+    throw JinjaError{fmt::format("a string is longer than the limit of {} bytes", kLongestText), 0,
                      true};
 }
 
@@ -63,7 +63,7 @@ void append_namespace_repr(const Namespace& space, std::string& out) {
     Deeper() { ++depth; }
     ~Deeper() { --depth; }
   } deeper;
-  if (depth > 20) fail("a namespace is nested too deep to be printed");
+  if (depth > 20) fail("a namespace is nested too deeply to be printed");
   out += "<Namespace {";
   for (size_t i = 0; i < space.fields.size(); ++i) {
     if (i > 0) out += ", ";

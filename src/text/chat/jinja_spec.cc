@@ -147,7 +147,7 @@ int64_t read_number(std::string_view text, size_t& at) {
   while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
     value = value * 10 + (text[at++] - '0');
     if (value > kWidestField)
-      fail(fmt::format("a format has a width or precision beyond {}", kWidestField));
+      fail(fmt::format("a format has a width or precision over {}", kWidestField));
   }
   return value;
 }

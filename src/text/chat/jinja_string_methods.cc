@@ -128,7 +128,7 @@ Value join(Evaluator& in, const Value& self, const CallArgs& args) {
     first = false;
     out += escaped_for(self, item);
     if (out.size() > in.most_bytes())
-      fail(fmt::format("join() makes a text longer than the limit of {} bytes", in.most_bytes()));
+      fail(fmt::format("join() makes a string longer than the limit of {} bytes", in.most_bytes()));
   }
   return in.text_like(self, std::move(out));
 }
@@ -187,7 +187,7 @@ Value has_affix(Evaluator& in, const Value& self, const CallArgs& args) {
   const auto matches = [&](const Value& affix) {
     demand_defined(affix);
     if (!affix.is(Kind::kString))
-      fail(fmt::format("startswith() and endswith() take a text or a tuple of texts, not {}",
+      fail(fmt::format("startswith() and endswith() take a string or a tuple of strings, not {}",
                        type_name(affix)));
     if (!section.is_there) return false;
     in.step();
@@ -220,7 +220,7 @@ Value pad(Evaluator& in, const Value& self, const CallArgs& args) {
     fail("The fill character must be exactly one character long");
   const int64_t n = length_of(self), width = std::max<int64_t>(bound.integer(0, 0), 0);
   if (const size_t most = in.most_bytes() / 4; width > static_cast<int64_t>(most))
-    fail(fmt::format("a text is padded to more than the limit of {} characters", most));
+    fail(fmt::format("a string is padded to more than the limit of {} characters", most));
   const int64_t lacks = std::max<int64_t>(width - n, 0);
   const int64_t before = align == Align::kLeft    ? 0
                          : align == Align::kRight ? lacks
@@ -237,7 +237,7 @@ Value zfill(Evaluator& in, const Value& self, const CallArgs& args) {
   const int64_t lacks = std::max<int64_t>(bound.integer(0, 0), 0) - length_of(self);
   std::string out(own(self));
   if (const size_t most = in.most_bytes() / 4; lacks > static_cast<int64_t>(most))
-    fail(fmt::format("a text is padded by more than the limit of {} characters", most));
+    fail(fmt::format("a string is padded by more than the limit of {} characters", most));
   if (lacks > 0)
     out.insert(out.starts_with('-') || out.starts_with('+') ? 1 : 0, static_cast<size_t>(lacks),
                '0');
@@ -261,7 +261,7 @@ Value expandtabs(Evaluator& in, const Value& self, const CallArgs& args) {
       column = c == "\n" || c == "\r" ? 0 : column + 1;
     }
     if (out.size() > in.most_bytes())
-      fail(fmt::format("expandtabs() makes a text longer than the limit of {} bytes",
+      fail(fmt::format("expandtabs() makes a string longer than the limit of {} bytes",
                        in.most_bytes()));
   }
   return in.text_like(self, std::move(out));

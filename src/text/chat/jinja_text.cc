@@ -221,7 +221,8 @@ std::string escape_html(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (out.size() > kMost)
-      throw JinjaError{fmt::format("a text has more than the limit of {} bytes", kMost), 0, true};
+      throw JinjaError{fmt::format("a string is longer than the limit of {} bytes", kMost), 0,
+                       true};
     switch (c) {
       case '&':
         out += "&amp;";
