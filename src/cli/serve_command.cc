@@ -306,7 +306,7 @@ Command add_serve(CLI::App& app) {
   app.footer(
       "Answers the OpenAI API: /v1/completions, /v1/chat/completions, /v1/embeddings, /v1/models;\n"
       "and /v1/answers (all questions about one document), /v1/rerank, /v1/score, /tokenize,\n"
-      "/detokenize, /health, /ready, /metrics, /version (docs/serving.md).\n"
+      "/detokenize, /health, /ready, /metrics, /version (docs/http-api.md).\n"
       "SIGTERM and Ctrl-C finish running requests and stop; a second signal stops at once.\n"
       "Options can be in the section [serve] of a file: pando serve --config FILE.\n"
       "Example:\n"
