@@ -307,21 +307,20 @@ Value select(const Value& of, const CallArgs& args, bool wanted, bool by_attribu
   const bool has_test = args.positional.size() > n_before;
   const std::string name = has_test ? to_text(args.positional[n_before]) : "";
   CallArgs rest = has_test ? without_first(args, n_before + 1) : CallArgs();
-  return make_mapped(of,
-                     [=, rest = std::move(rest)](Evaluator& by, const Value& item, Value& out) {
-                       const Value tested = by_attribute ? attribute_path(by, item, path) : item;
-                       bool passes = false;
-                       if (has_test) {
-                         const TestEntry* test = find_test(name);
-                         if (test == nullptr) fail(fmt::format("no test named '{}'", name));
-                         passes = test->run(by, tested, rest);
-                       } else {
-                         passes = truth(tested);
-                       }
-                       if (passes != wanted) return false;
-                       out = item;
-                       return true;
-                     });
+  return make_mapped(of, [=, rest = std::move(rest)](Evaluator& by, const Value& item, Value& out) {
+    const Value tested = by_attribute ? attribute_path(by, item, path) : item;
+    bool passes = false;
+    if (has_test) {
+      const TestEntry* test = find_test(name);
+      if (test == nullptr) fail(fmt::format("no test named '{}'", name));
+      passes = test->run(by, tested, rest);
+    } else {
+      passes = truth(tested);
+    }
+    if (passes != wanted) return false;
+    out = item;
+    return true;
+  });
 }
 template <bool wanted, bool by_attribute>
 Value filter_select(Evaluator&, const Value& of, const CallArgs& args) {

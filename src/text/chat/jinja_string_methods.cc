@@ -125,8 +125,8 @@ Value join(Evaluator& in, const Value& self, const CallArgs& args) {
   for (Value item; iterator->next(in, item); ++index) {
     in.step();
     if (!item.is(Kind::kString) && !self.is_markup())
-      fail(fmt::format("sequence item {}: expected str instance, {} found", index,
-                       type_name(item)));
+      fail(
+          fmt::format("sequence item {}: expected str instance, {} found", index, type_name(item)));
     if (!first) out += own(self);
     first = false;
     out += escaped_for(in, self, item);
