@@ -7,11 +7,13 @@ The modules that transformers needs for it alone are loaded; no model and no tor
 import datetime
 import json
 import subprocess
+import warnings
 
 import jinja2
 from transformers.utils import chat_template_utils
 
 NOW = datetime.datetime(2024, 2, 9, 13, 5, 7)  # also in tests/text/jinja_render.cc
+warnings.filterwarnings("ignore", category=SyntaxWarning)  # of the code that Jinja2 makes
 
 
 class _Clock(datetime.datetime):

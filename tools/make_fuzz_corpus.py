@@ -6,6 +6,7 @@ Needs Python's own library only. Files found by fuzzing (regression-*) are left 
 
 import base64
 import json
+import math
 import random
 import struct
 from pathlib import Path
@@ -104,20 +105,21 @@ def journals():
     write("journal", "backwards", header + record % (1, 10) + record % (2, 5))
 
 
-def safetensors():
-    def file(header, data):
-        text = json.dumps(header, separators=(",", ":")).encode()
-        return struct.pack("<Q", len(text)) + text + data
+def safetensors_file(header, data):
+    text = json.dumps(header, separators=(",", ":")).encode()
+    return struct.pack("<Q", len(text)) + text + data
 
-    write("safetensors", "two", file(
+
+def safetensors():
+    write("safetensors", "two", safetensors_file(
         {"__metadata__": {"format": "pt"},
          "b": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [4, 16]},
          "a": {"dtype": "F32", "shape": [], "data_offsets": [0, 4]}}, bytes(16)))
-    write("safetensors", "none", file({"n": {"dtype": "I64", "shape": [0, 7], "data_offsets": [0, 0]}}, b""))
-    write("safetensors", "shared", file(
+    write("safetensors", "none", safetensors_file({"n": {"dtype": "I64", "shape": [0, 7], "data_offsets": [0, 0]}}, b""))
+    write("safetensors", "shared", safetensors_file(
         {"a": {"dtype": "U8", "shape": [8], "data_offsets": [0, 8]},
          "b": {"dtype": "F16", "shape": [4], "data_offsets": [7, 15]}}, bytes(16)))
-    write("safetensors", "huge", file(
+    write("safetensors", "huge", safetensors_file(
         {"a": {"dtype": "F4", "shape": [2**62, 2**62], "data_offsets": [0, 2**63 - 1]}}, bytes(16)))
 
 
@@ -199,6 +201,85 @@ def ggufs():
               "phi3.attention.sliding_window": ("u32", 32)}
     write("gguf", "blocks", gguf(scaled, [("blk.0.attn_qkv.weight", [16, 32], 8, bytes(16 * 34)),
                                           ("rope_factors_short.weight", [2], 0, bytes(8))]))
+
+
+NEXT_FILE = b"\n=== next file ===\n"
+# GGUF's number of a type, weights of a block, bytes of a block.
+BLOCKS = {"F32": (0, 1, 4), "F16": (1, 1, 2), "Q4_0": (2, 32, 18), "Q4_1": (3, 32, 20), "Q5_0": (6, 32, 22), "Q5_1": (7, 32, 24),
+          "Q8_0": (8, 32, 34), "Q2_K": (10, 256, 84), "Q3_K": (11, 256, 110), "Q4_K": (12, 256, 144), "Q5_K": (13, 256, 176),
+          "Q6_K": (14, 256, 210), "IQ4_NL": (20, 32, 18), "BF16": (30, 1, 2), "MXFP4": (39, 32, 17)}
+
+
+def blocks(kind, n):
+    """Of 17s: small numbers as f16, bf16 and f32, so factors are finite."""
+    _, length, size = BLOCKS[kind]
+    return bytes([17]) * (n // length * size)
+
+
+def gguf_parts():
+    def tensor(name, kind, *shape):
+        return name, list(shape), BLOCKS[kind][0], blocks(kind, math.prod(shape))
+
+    tensors = [
+        tensor("token_embd.weight", "Q8_0", 8, 32), tensor("output_norm.weight", "F32", 32),
+        tensor("blk.0.attn_norm.weight", "F32", 32), tensor("blk.0.attn_q.weight", "Q4_0", 32, 32),
+        tensor("blk.0.attn_k.weight", "Q4_1", 16, 32), tensor("blk.0.attn_v.weight", "Q5_0", 16, 32),
+        tensor("blk.0.attn_output.weight", "Q5_1", 32, 32), tensor("blk.0.ffn_norm.weight", "F32", 32),
+        tensor("blk.0.ffn_gate.weight", "IQ4_NL", 32, 32), tensor("blk.0.ffn_up.weight", "MXFP4", 32, 32),
+        tensor("blk.0.ffn_down.weight", "Q4_0", 32, 32)]
+    values = {**model_values("llama"), "llama.embedding_length": ("u32", 32), "llama.feed_forward_length": ("u32", 32),
+              "llama.rope.dimension_count": ("u32", 16), "tokenizer.ggml.tokens": ("strs", list("abcdefgh"))}
+    write("gguf_parts", "one", gguf(values, tensors))
+
+    def parts(n):
+        for i in range(n):
+            split = {"split.no": ("u32", i), "split.count": ("u32", n), "split.tensors.count": ("i32", len(tensors))}
+            yield gguf({**split, **(values if i == 0 else {})}, tensors[i::n])
+
+    write("gguf_parts", "two", NEXT_FILE.join(parts(2)))
+    write("gguf_parts", "three", NEXT_FILE.join(parts(3)))
+    write("gguf_parts", "second_first", NEXT_FILE.join(list(parts(2))[::-1]))
+    first, _ = parts(2)
+    write("gguf_parts", "twice", first + NEXT_FILE + gguf({"split.no": ("u32", 1), "split.count": ("u32", 2)}, tensors[::2]))
+
+
+def checkpoints():
+    layer = "model.layers.0."
+    shapes = {"model.embed_tokens.weight": [8, 8], "model.norm.weight": [8], layer + "input_layernorm.weight": [8],
+              layer + "post_attention_layernorm.weight": [8], layer + "self_attn.q_proj.weight": [8, 8],
+              layer + "self_attn.k_proj.weight": [4, 8], layer + "self_attn.v_proj.weight": [4, 8],
+              layer + "self_attn.o_proj.weight": [8, 8], layer + "mlp.gate_proj.weight": [8, 8],
+              layer + "mlp.up_proj.weight": [8, 8], layer + "mlp.down_proj.weight": [8, 8]}
+
+    def shard(names, kind):
+        header, data = {}, b""
+        for name in names:
+            content = blocks(kind, math.prod(shapes[name]))
+            header[name] = {"dtype": kind, "shape": shapes[name], "data_offsets": [len(data), len(data) + len(content)]}
+            data += content
+        return safetensors_file(header, data)
+
+    names = list(shapes)
+    halves = {"a.safetensors": names[::2], "b.safetensors": names[1::2]}
+    places = {name: file for file, of in halves.items() for name in of}
+
+    def checkpoint(weight_map, of_a=halves["a.safetensors"], of_b=halves["b.safetensors"]):
+        index = json.dumps({"metadata": {"total_size": 0}, "weight_map": weight_map}).encode()
+        return NEXT_FILE.join([index, shard(of_a, "F32"), shard(of_b, "BF16")])
+
+    write("checkpoint", "two", checkpoint(places))
+    write("checkpoint", "part_listed", checkpoint({names[0]: "a.safetensors", names[1]: "b.safetensors"}))
+    write("checkpoint", "in_both", checkpoint(places, of_a=names))
+    write("checkpoint", "missing", checkpoint({**places, "x": "b.safetensors"}))
+    write("checkpoint", "elsewhere", checkpoint({**places, names[0]: "../a.safetensors"}))
+    write("checkpoint", "itself", checkpoint({**places, names[0]: "model.safetensors.index.json"}))
+
+
+def weight_blocks():
+    draw = random.Random(0)
+    for kind in range(25):  # of the types that files hold
+        write("weight_blocks", f"type{kind:02}", bytes([kind, draw.randrange(256)]) + draw.randbytes(500))
+        write("weight_blocks", f"finite{kind:02}", bytes([kind, draw.randrange(256)]) + bytes(draw.randrange(60) for _ in range(500)))
 
 
 def configs():
@@ -345,6 +426,6 @@ def step_plans():
 
 
 if __name__ == "__main__":
-    for make in (json_texts, input_lines, task_lines, tables, journals, safetensors, ggufs, configs, tokenizers, sentencepieces, patterns,
+    for make in (json_texts, input_lines, task_lines, tables, journals, safetensors, ggufs, gguf_parts, checkpoints, weight_blocks, configs, tokenizers, sentencepieces, patterns,
                  conversations, texts, operations, step_plans):
         make()

@@ -50,6 +50,17 @@ std::array<std::string_view, n> pieces_of(std::string_view text) {
   return pieces;
 }
 
+// The files of an input that holds several: at most `most`, the last with all that is left.
+inline std::vector<std::string_view> files_of(std::string_view text, size_t most) {
+  constexpr std::string_view kNextFile = "\n=== next file ===\n";
+  std::vector<std::string_view> files;
+  for (size_t end; files.size() + 1 < most && (end = text.find(kNextFile)) != text.npos;
+       text.remove_prefix(end + kNextFile.size()))
+    files.push_back(text.substr(0, end));
+  files.push_back(text);
+  return files;
+}
+
 // The folder of this process.
 inline const TemporaryFolder& folder() {
   static const TemporaryFolder folder;

@@ -66,7 +66,8 @@ struct TestEntry;
 struct Expr {
   ExprKind kind;
   int line = 0;
-  int depth = 1;  // of the tree below
+  int depth = 1;       // of the tree below
+  bool folds = false;  // it holds a slice that Jinja2 may compute when it compiles
   std::string name;
   Value value;  // of a constant
   std::vector<ExprPtr> items;

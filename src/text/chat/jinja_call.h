@@ -57,6 +57,7 @@ Value make_function(std::string_view name, Function function);
 struct FilterEntry {
   std::string_view name;
   Value (*run)(Evaluator& in, const Value& of, const CallArgs& args);
+  bool is_of_context = false;  // Jinja2 never computes it when it compiles
 };
 const FilterEntry* find_filter(std::string_view name);
 std::vector<std::string_view> filter_names();

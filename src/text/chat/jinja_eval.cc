@@ -123,9 +123,8 @@ Evaluator::Flow Evaluator::run_statement(const Stmt& stmt, const Ref<Frame>& fra
       return Flow::kNormal;
     case StmtKind::kOutput:
       for (const ExprPtr& expr : stmt.exprs) {
-        is_printing_constant_ = is_constant(*expr);
-        const Value value = eval(*expr, frame);
-        is_printing_constant_ = false;
+        Value value = expr->folds ? fold(*expr) : Value();
+        if (value.missing()) value = eval(*expr, frame);
         if (value.is(Kind::kString)) {
           write(text_of(value));
         } else {

@@ -112,6 +112,8 @@ class Evaluator {
   void assign(const Expr& target, Value value, const Ref<Frame>& frame);
 
   Value eval(const Expr& expr, const Ref<Frame>& frame);
+  Value compute(const Expr& expr, const Ref<Frame>& frame);
+  Value fold(const Expr& expr);  // missing where Jinja2 does not compute it when it compiles
   Value eval_name(const Expr& expr, const Ref<Frame>& frame);
   Value eval_call(const Expr& expr, const Ref<Frame>& frame);
   Value eval_filter(const Expr& expr, const Ref<Frame>& frame, const Value* input);
@@ -133,7 +135,7 @@ class Evaluator {
   Budget budget_;
   int depth_ = 0;
   int line_ = 0;
-  bool is_printing_constant_ = false;
+  bool is_folding_ = false;
   std::string* out_ = nullptr;
   Ref<Frame> top_;
   std::vector<Ref<Frame>> kept_frames_;

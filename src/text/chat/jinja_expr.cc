@@ -9,25 +9,42 @@
 namespace pando::jinja {
 namespace {
 
-bool are_constant(const Arguments& args) {
-  return !args.list && !args.dict &&
-         std::all_of(args.positional.begin(), args.positional.end(),
-                     [](const ExprPtr& one) { return is_constant(*one); }) &&
-         std::all_of(args.named.begin(), args.named.end(),
-                     [](const auto& one) { return is_constant(*one.second); });
+// Whether Jinja2 can write the value as a constant of its compiled code.
+bool is_literal(const Value& v) {
+  if (v.is_list_like())
+    return std::all_of(v.as<List>().items.begin(), v.as<List>().items.end(), is_literal);
+  if (v.is(Kind::kDict))
+    return std::all_of(v.as<Dict>().items.begin(), v.as<Dict>().items.end(), [](const auto& item) {
+      return is_literal(item.first) && is_literal(item.second);
+    });
+  return v.is(Kind::kNone) || v.is_number() || v.is(Kind::kString) || v.is(Kind::kRange);
 }
+
+[[noreturn]] void fail_to_fold() { fail("the value depends on a rendering"); }
 
 }  // namespace
 
-bool is_constant(const Expr& expr) {
-  if (expr.kind == ExprKind::kName || expr.kind == ExprKind::kCall ||
-      expr.kind == ExprKind::kField || (expr.args && !are_constant(*expr.args)))
-    return false;
-  return std::all_of(expr.items.begin(), expr.items.end(),
-                     [](const ExprPtr& item) { return item == nullptr || is_constant(*item); });
+Value Evaluator::fold(const Expr& expr) {
+  if (is_folding_) return Value();
+  is_folding_ = true;
+  Value value;
+  try {
+    value = compute(expr, Ref<Frame>());
+  } catch (const JinjaError& error) {
+    is_folding_ = false;
+    if (error.is_limit) throw;
+  }
+  is_folding_ = false;
+  return value;
 }
 
 Value Evaluator::eval(const Expr& expr, const Ref<Frame>& frame) {
+  if (expr.folds)
+    if (Value value = fold(expr); !value.missing() && is_literal(value)) return value;
+  return compute(expr, frame);
+}
+
+Value Evaluator::compute(const Expr& expr, const Ref<Frame>& frame) {
   const Deeper deeper(*this);
   step();
   line_ = expr.line;
@@ -88,6 +105,7 @@ Value Evaluator::eval(const Expr& expr, const Ref<Frame>& frame) {
 }
 
 Value Evaluator::eval_name(const Expr& expr, const Ref<Frame>& frame) {
+  if (is_folding_) fail_to_fold();
   const Value& value = at(frame, expr.place);
   return value.missing() ? make_undefined(fmt::format("'{}' is undefined", expr.name)) : value;
 }
@@ -111,6 +129,7 @@ Value Evaluator::eval_dict(const Expr& expr, const Ref<Frame>& frame) {
 Value Evaluator::eval_if(const Expr& expr, const Ref<Frame>& frame) {
   if (truth(eval(*expr.items[1], frame))) return eval(*expr.items[0], frame);
   if (expr.items[2]) return eval(*expr.items[2], frame);
+  if (is_folding_) fail_to_fold();
   return make_undefined(
       fmt::format("the inline if-expression on line {} evaluated to false and no else section was "
                   "defined.",
@@ -152,9 +171,12 @@ Value Evaluator::eval_slice(const Expr& expr, const Ref<Frame>& frame) {
   for (size_t i = 0; i < 3; ++i)
     bounds[i] = expr.items[i + 1] ? eval(*expr.items[i + 1], frame) : Value::none();
   line_ = expr.line;
-  // A constant that is printed Jinja computes when it compiles, and there a wrong type is no error.
+  // Where Jinja2 computes a slice when it compiles, a wrong type gives an undefined value.
   const bool has_items = of.is(Kind::kString) || of.is_list_like() || of.is(Kind::kRange);
-  if (!has_items && !of.undefined() && is_printing_constant_)
+  const bool has_indices = std::all_of(std::begin(bounds), std::end(bounds), [](const Value& v) {
+    return v.is(Kind::kNone) || v.is_integral();
+  });
+  if (is_folding_ && !of.undefined() && (!has_items || !has_indices))
     return make_undefined("a slice of a value that has no items");
   return slice(of, bounds[0], bounds[1], bounds[2]);
 }
@@ -185,6 +207,7 @@ CallArgs Evaluator::eval_args(const Arguments& args, const Ref<Frame>& frame) {
 }
 
 Value Evaluator::eval_call(const Expr& expr, const Ref<Frame>& frame) {
+  if (is_folding_) fail_to_fold();
   const Value callee = eval(*expr.items[0], frame);
   const CallArgs args = eval_args(*expr.args, frame);
   line_ = expr.line;
@@ -196,9 +219,12 @@ Value Evaluator::eval_call(const Expr& expr, const Ref<Frame>& frame) {
 Value Evaluator::eval_filter(const Expr& expr, const Ref<Frame>& frame, const Value* input) {
   if (expr.filter == nullptr) fail_at(expr.line, fmt::format("no filter named '{}'", expr.name));
   const Expr* below = expr.items[0].get();
-  const Value of = below == nullptr                   ? *input
-                   : below->kind == ExprKind::kFilter ? eval_filter(*below, frame, input)
-                                                      : eval(*below, frame);
+  const bool is_of_block = input != nullptr;
+  if (is_folding_ && expr.filter->is_of_context) fail_to_fold();
+  const Value of = below == nullptr ? *input
+                   : below->kind == ExprKind::kFilter && (is_of_block || !below->folds)
+                       ? eval_filter(*below, frame, input)
+                       : eval(*below, frame);
   const CallArgs args = eval_args(*expr.args, frame);
   step();
   line_ = expr.line;

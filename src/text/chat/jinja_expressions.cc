@@ -50,7 +50,10 @@ void ExpressionParser::check_names() const {
 }
 
 void ExpressionParser::grow(Expr& expr, const Expr* by) const {
-  if (by != nullptr) expr.depth = std::max(expr.depth, by->depth + 1);
+  if (by != nullptr) {
+    expr.depth = std::max(expr.depth, by->depth + 1);
+    expr.folds = expr.folds || by->folds;
+  }
   if (expr.depth > kDeepestExpression)
     fail_at(expr.line, fmt::format("an expression is nested deeper than {}", kDeepestExpression));
 }

@@ -135,9 +135,9 @@ Value filter_first(Evaluator& in, const Value& of, const CallArgs& args) {
 Value filter_last(Evaluator& in, const Value& of, const CallArgs& args) {
   const Bound none("'last'", args, {});
   if (length_of(of) < 0) fail(fmt::format("'{}' object is not reversible", type_name(of)));
-  if (of.is_list_like() && truth(of)) return of.as<List>().items.back();
-  const std::vector<Value> items = in.elements(of);
-  return items.empty() ? make_undefined("No last item, sequence was empty.") : items.back();
+  if (!truth(of)) return make_undefined("No last item, sequence was empty.");
+  if (of.is_list_like() || of.is(Kind::kString)) return in.item(of, Value::integer(-1));
+  return in.elements(of).back();
 }
 
 Value filter_list(Evaluator& in, const Value& of, const CallArgs& args) {
@@ -265,25 +265,33 @@ CallArgs without_first(const CallArgs& args, size_t n) {
   return out;
 }
 
-Value filter_map(Evaluator& in, const Value& of, const CallArgs& args) {
+// Wrong arguments of a filter that gives a generator: an error where it is walked and `of` is true.
+Value make_failing(const Value& of, std::string message) {
+  return make_generator(of.depth(), [of, message = std::move(message)](Evaluator&, Value&) {
+    if (truth(of)) fail(message);
+    return false;
+  });
+}
+
+Value filter_map(Evaluator&, const Value& of, const CallArgs& args) {
   if (args.positional.empty()) {
-    const auto attribute = std::find_if(args.named.begin(), args.named.end(),
-                                        [](const auto& a) { return a.first == "attribute"; });
-    if (attribute == args.named.end()) {
-      return make_mapped(in, of, [](Evaluator&, const Value&, Value&) -> bool {
-        fail("'map' requires the name of a filter");
-      });
+    Value path, otherwise;
+    for (const auto& [name, value] : args.named) {
+      if (name == "attribute") path = value;
+      if (name == "default" && !value.is(Kind::kNone)) otherwise = value;
     }
-    const Bound bound("'map'", args, {"attribute", "default"});
-    const Value path = bound[0], otherwise = bound.none_or_missing(1) ? Value() : bound[1];
-    return make_mapped(in, of, [=](Evaluator& by, const Value& item, Value& out) {
+    if (path.missing()) return make_failing(of, "'map' requires the name of a filter");
+    for (const auto& [name, value] : args.named)
+      if (name != "attribute" && name != "default")
+        return make_failing(of, fmt::format("'map' takes no argument named '{}'", name));
+    return make_mapped(of, [=](Evaluator& by, const Value& item, Value& out) {
       out = attribute_path(by, item, path, otherwise);
       return true;
     });
   }
   const Value name = args.positional[0];
   return make_mapped(
-      in, of, [name, rest = without_first(args, 1)](Evaluator& by, const Value& item, Value& out) {
+      of, [name, rest = without_first(args, 1)](Evaluator& by, const Value& item, Value& out) {
         const FilterEntry* filter = find_filter(to_text(name));
         if (filter == nullptr) fail(fmt::format("no filter named '{}'", to_text(name)));
         out = filter->run(by, item, rest);
@@ -291,35 +299,32 @@ Value filter_map(Evaluator& in, const Value& of, const CallArgs& args) {
       });
 }
 
-Value select(Evaluator& in, const Value& of, const CallArgs& args, bool wanted, bool by_attribute) {
+Value select(const Value& of, const CallArgs& args, bool wanted, bool by_attribute) {
   const size_t n_before = by_attribute ? 1 : 0;
   if (args.positional.size() < n_before)
-    return make_mapped(in, of, [](Evaluator&, const Value&, Value&) -> bool {
-      fail("Missing parameter for attribute name");
-    });
+    return make_failing(of, "Missing parameter for attribute name");
   const Value path = by_attribute ? args.positional[0] : Value();
   const bool has_test = args.positional.size() > n_before;
   const std::string name = has_test ? to_text(args.positional[n_before]) : "";
   CallArgs rest = has_test ? without_first(args, n_before + 1) : CallArgs();
-  return make_mapped(in, of,
-                     [=, rest = std::move(rest)](Evaluator& by, const Value& item, Value& out) {
-                       const Value tested = by_attribute ? attribute_path(by, item, path) : item;
-                       bool passes = false;
-                       if (has_test) {
-                         const TestEntry* test = find_test(name);
-                         if (test == nullptr) fail(fmt::format("no test named '{}'", name));
-                         passes = test->run(by, tested, rest);
-                       } else {
-                         passes = truth(tested);
-                       }
-                       if (passes != wanted) return false;
-                       out = item;
-                       return true;
-                     });
+  return make_mapped(of, [=, rest = std::move(rest)](Evaluator& by, const Value& item, Value& out) {
+    const Value tested = by_attribute ? attribute_path(by, item, path) : item;
+    bool passes = false;
+    if (has_test) {
+      const TestEntry* test = find_test(name);
+      if (test == nullptr) fail(fmt::format("no test named '{}'", name));
+      passes = test->run(by, tested, rest);
+    } else {
+      passes = truth(tested);
+    }
+    if (passes != wanted) return false;
+    out = item;
+    return true;
+  });
 }
 template <bool wanted, bool by_attribute>
-Value filter_select(Evaluator& in, const Value& of, const CallArgs& args) {
-  return select(in, of, args, wanted, by_attribute);
+Value filter_select(Evaluator&, const Value& of, const CallArgs& args) {
+  return select(of, args, wanted, by_attribute);
 }
 
 }  // namespace
@@ -355,14 +360,14 @@ std::vector<FilterEntry> list_filters() {
           {"last", filter_last},
           {"length", filter_length},
           {"list", filter_list},
-          {"map", filter_map},
+          {"map", filter_map, true},
           {"max", filter_max},
           {"min", filter_min},
-          {"reject", filter_select<false, false>},
-          {"rejectattr", filter_select<false, true>},
+          {"reject", filter_select<false, false>, true},
+          {"rejectattr", filter_select<false, true>, true},
           {"reverse", filter_reverse},
-          {"select", filter_select<true, false>},
-          {"selectattr", filter_select<true, true>},
+          {"select", filter_select<true, false>, true},
+          {"selectattr", filter_select<true, true>, true},
           {"slice", filter_slice},
           {"sort", filter_sort},
           {"sum", filter_sum},

@@ -49,9 +49,6 @@ struct Macro : Callable {
   }
 };
 
-// Whether nothing in it depends on a rendering.
-bool is_constant(const Expr& expr);
-
 // Fails for a name that begins with an underline.
 void set_field(Namespace& space, const std::string& name, Value value);
 

@@ -26,7 +26,7 @@ struct CharacterIterator : Iterator {
     const std::string& text = text_of(string);
     if (at >= text.size()) return false;
     const size_t length = utf8_length(text[at]);
-    out = in.text_like(string, text.substr(at, length));
+    out = in.text(text.substr(at, length));
     at += length;
     return true;
   }
@@ -182,8 +182,7 @@ Value make_generator(uint32_t depth, std::function<bool(Evaluator&, Value&)> nex
   return Value::of(Kind::kIterator, iterator);
 }
 
-Value make_mapped(Evaluator& in, const Value& from, Mapper mapper) {
-  (void)in;
+Value make_mapped(const Value& from, Mapper mapper) {
   // Python's generator looks at its input when it is first asked for an item.
   Ref<Iterator> source;
   bool begun = false;

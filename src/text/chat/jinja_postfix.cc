@@ -6,6 +6,19 @@
 #include "text/chat/jinja_expressions.h"
 
 namespace pando::jinja {
+namespace {
+
+// a, a.b, a[0], a(x), a|f, and so on.
+bool is_field_of_variable(const Expr& expr) {
+  const Expr* at = &expr;
+  while (at->kind == ExprKind::kAttr || at->kind == ExprKind::kItem ||
+         at->kind == ExprKind::kSlice || at->kind == ExprKind::kCall ||
+         at->kind == ExprKind::kFilter)
+    at = at->items[0].get();
+  return at->kind == ExprKind::kName;
+}
+
+}  // namespace
 
 ExprPtr ExpressionParser::parse_postfix(ExprPtr node) {
   while (true) {
@@ -82,8 +95,11 @@ ExprPtr ExpressionParser::parse_subscribed(ExprPtr node) {
   if (!peek().is_operator(":") && !at_end()) end = parse_expression();
   if (skip_operator(":") && !at_end()) step = parse_expression();
   std::vector<ExprPtr> items;
+  const bool is_of_variable = is_field_of_variable(*node);
   for (ExprPtr* item : {&node, &begin, &end, &step}) items.push_back(std::move(*item));
-  return make(ExprKind::kSlice, line, std::move(items));
+  ExprPtr slice = make(ExprKind::kSlice, line, std::move(items));
+  slice->folds = slice->folds || !is_of_variable;
+  return slice;
 }
 
 std::unique_ptr<Arguments> ExpressionParser::parse_arguments() {

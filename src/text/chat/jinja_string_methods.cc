@@ -97,17 +97,23 @@ Value partition(Evaluator& in, const Value& self, const CallArgs& args) {
   return pieces.tuple();
 }
 
-std::string escaped_for(const Value& self, const Value& part) {
-  return self.is_markup() && !part.is_markup() ? escape_html(text_of(part)) : text_of(part);
+// What becomes part of the text. A text that `safe` made takes any value, printed.
+std::string escaped_for(Evaluator& in, const Value& self, const Value& part) {
+  return self.is_markup() && !part.is_markup() ? escape_html(in.printed(part)) : text_of(part);
+}
+std::string inserted(Evaluator& in, const Value& self, const Bound& bound, size_t i,
+                     std::string_view otherwise) {
+  return self.is_markup() && bound.has(i) ? escaped_for(in, self, bound[i])
+                                          : std::string(bound.text(i, otherwise));
 }
 
 Value replace_method(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound bound("replace()", args, {"old", "new", "count"}, 2);
   const std::string_view old = bound.text(0, "");
+  const std::string by = inserted(in, self, bound, 1, "");
   in.walk(own(self).size());
-  in.scan(old.size() + bound.text(1, "").size());
-  return in.text_like(self, replace(own(self), old, escaped_for(self, bound[1]),
-                                    bound.integer(2, -1), in.most_bytes()));
+  in.scan(old.size() + by.size());
+  return in.text_like(self, replace(own(self), old, by, bound.integer(2, -1), in.most_bytes()));
 }
 
 Value join(Evaluator& in, const Value& self, const CallArgs& args) {
@@ -118,15 +124,12 @@ Value join(Evaluator& in, const Value& self, const CallArgs& args) {
   int64_t index = 0;
   for (Value item; iterator->next(in, item); ++index) {
     in.step();
-    if (!item.is(Kind::kString)) {
-      if (!self.is_markup())
-        fail(fmt::format("sequence item {}: expected str instance, {} found", index,
-                         type_name(item)));
-      item = in.text(in.printed(item));
-    }
+    if (!item.is(Kind::kString) && !self.is_markup())
+      fail(
+          fmt::format("sequence item {}: expected str instance, {} found", index, type_name(item)));
     if (!first) out += own(self);
     first = false;
-    out += escaped_for(self, item);
+    out += escaped_for(in, self, item);
     if (out.size() > in.most_bytes())
       fail(fmt::format("join() makes a string longer than the limit of {} bytes", in.most_bytes()));
   }
@@ -215,7 +218,7 @@ enum class Align { kLeft, kRight, kCenter };
 template <Align align>
 Value pad(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound bound("center(), ljust() or rjust()", args, {"width", "fillchar"}, 1);
-  const std::string_view fill = bound.text(1, " ");
+  const std::string fill = inserted(in, self, bound, 1, " ");
   if (fill.empty() || fill.size() > 4 || count_points(fill) != 1)
     fail("The fill character must be exactly one character long");
   const int64_t n = length_of(self), width = std::max<int64_t>(bound.integer(0, 0), 0);
