@@ -26,9 +26,9 @@ DOCUMENTS = ["docs/performance.md", "docs/performance-papers.md", "README.md"]
 BLOCK = re.compile(r"(?P<open><!-- figures (?P<spec>[^>]+?) -->\n)(?P<body>.*?)(?P<close><!-- end of figures -->)", re.S)
 # What it is; machine, benchmark and row; the engine, the other engine; what the other one is.
 HEADLINE = [
-    ("three stories, 37 questions about each", "intel-amx", "main-job", "questions a second", "shared (tree)",
+    ("three stories, 37 questions about each", "intel-amx", "main-job", "questions per second", "shared (tree)",
      "nothing shared (packed)", "Pando with nothing shared"),
-    ("64 answers behind one prompt of 512 tokens", "intel-amx", "compare", "q8_0, 64 sharing 512", "Pando",
+    ("64 answers that continue one prompt of 512 tokens", "intel-amx", "compare", "q8_0, 64 sharing 512", "Pando",
      "llama.cpp, AMX", "llama.cpp"),
     ("a prompt of 512 tokens", "intel-amx", "compare", "q8_0, prompt 512", "Pando", "llama.cpp, AMX", "llama.cpp"),
     ("one answer alone", "intel-amx", "compare", "q8_0, decode alone", "Pando", "llama.cpp, AMX", "llama.cpp"),
