@@ -7,6 +7,7 @@
 
 #include "batch/record_scanner.h"
 #include "engine/tiny_engine.h"
+#include "pando/request_options.h"
 
 namespace pando::testing {
 namespace {
@@ -196,6 +197,19 @@ TEST(TableBatch, WithoutItsColumnsNothingIsAnswered) {
   const auto summary = run_batch(*open_tiny(), in, 0, out, options);
   ASSERT_FALSE(summary.ok());
   EXPECT_EQ(summary.error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(InputTable, EveryOptionIsAColumn) {
+  for (const RequestOption& option : request_options()) {
+    const Result<InputTable> table =
+        InputTable::open(std::string("prompt,other,") + option.name, ',');
+    ASSERT_TRUE(table.ok()) << table.error().message;
+    EXPECT_EQ(table->options(), std::vector<std::string>{option.name});
+    EXPECT_EQ(table->others(), std::vector<std::string>{"other"});
+  }
+  const nlohmann::json line =
+      InputTable::open("prompt,min_tokens,stop", ',')->line("P,3,a|b").value();
+  EXPECT_EQ(line, (nlohmann::json{{"prompt", "P"}, {"min_tokens", 3}, {"stop", {"a", "b"}}}));
 }
 
 }  // namespace
