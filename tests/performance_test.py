@@ -45,7 +45,7 @@ def main() -> int:
             return said
 
         # A figure in a file, one in each document.
-        said = changed(figures, "questions a second,shared (tree),11.33", "questions a second,shared (tree),11.34")
+        said = changed(figures, "questions per second,shared (tree),11.33", "questions per second,shared (tree),11.34")
         assert "docs/performance.md:" in said and "README.md:" in said, said
         assert "docs/performance.md:" in changed(page, "| 11.33 |", "| 11.30 |")
         assert "README.md:" in changed(at / "README.md", "| 11.33 |", "| 11.30 |")

@@ -13,12 +13,12 @@ import sys
 MACHINE = "intel-amx"
 # Title, unit, benchmark; rows with their labels; engines with their names and colours. Scales are logarithmic.
 PANELS = [
-    ("Questions per second, by questions a document", "ippd-table-5",
+    ("Questions per second, by questions per document", "ippd-table-5",
      [("3.5 questions a document (RACE)", "3.5: RACE"), ("8.7 questions a document (SQuAD 2.0)", "8.7: SQuAD"),
       ("20 questions a document (LongHealth)", "20: LongHealth"), ("30 questions a document (NarrativeQA)", "30: NarrativeQA")],
      [("tree", "Pando, shared (tree)", "#2f7d5b"), ("packed", "Pando, nothing shared (packed)", "#b9c4bd")],
-     "questions a document"),
-    ("Tokens per second, 64 answers behind one prompt", "compare",
+     "questions per document"),
+    ("Tokens per second, 64 answers that continue one prompt", "compare",
      [("q8_0, 64 sharing 512", "512"), ("q8_0, 64 sharing 2,048", "2,048"), ("q8_0, 64 sharing 4,096", "4,096")],
      [("Pando", "Pando", "#2f7d5b"), ("llama.cpp, AMX", "llama.cpp", "#d08c3f"), ("ik_llama.cpp", "ik_llama.cpp", "#8a7fb5")],
      "tokens of the shared prompt"),
@@ -66,7 +66,7 @@ def drawing(root: pathlib.Path) -> str:
     with (root / f"docs/figures/{MACHINE}.csv").open(newline="") as file:
         figures = {(line["benchmark"], line["row"], line["engine"]): line["value"] for line in csv.DictReader(file)}
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" role="img">',
-             "<title>Questions per second by questions a document, and Pando beside llama.cpp</title>",
+             "<title>Questions per second by questions per document, and Pando beside llama.cpp</title>",
              f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>']
     for i, (title, benchmark, rows, engines, below) in enumerate(PANELS):
         parts += panel(figures, LEFT + i * (PANEL + 40), title, benchmark, rows, engines, below)

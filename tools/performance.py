@@ -26,9 +26,9 @@ DOCUMENTS = ["docs/performance.md", "docs/performance-papers.md", "README.md"]
 BLOCK = re.compile(r"(?P<open><!-- figures (?P<spec>[^>]+?) -->\n)(?P<body>.*?)(?P<close><!-- end of figures -->)", re.S)
 # What it is; machine, benchmark and row; the engine, the other engine; what the other one is.
 HEADLINE = [
-    ("three stories, 37 questions about each", "intel-amx", "main-job", "questions a second", "shared (tree)",
-     "nothing shared (packed)", "Pando, nothing shared"),
-    ("64 answers behind one prompt of 512 tokens", "intel-amx", "compare", "q8_0, 64 sharing 512", "Pando",
+    ("three stories, 37 questions about each", "intel-amx", "main-job", "questions per second", "shared (tree)",
+     "nothing shared (packed)", "Pando with nothing shared"),
+    ("64 answers that continue one prompt of 512 tokens", "intel-amx", "compare", "q8_0, 64 sharing 512", "Pando",
      "llama.cpp, AMX", "llama.cpp"),
     ("a prompt of 512 tokens", "intel-amx", "compare", "q8_0, prompt 512", "Pando", "llama.cpp, AMX", "llama.cpp"),
     ("one answer alone", "intel-amx", "compare", "q8_0, decode alone", "Pando", "llama.cpp, AMX", "llama.cpp"),
@@ -147,7 +147,7 @@ def headline(figures: list[dict[str, str]]) -> str:
         if not ours or not theirs:
             raise Problem(f"docs/figures/{machine}.csv has no {benchmark}, {row} of {engine} and {other}")
         rows.append([what, ours["value"], theirs["value"], name, ours["unit"]])
-    return lines_of(["", "Pando", "compared with", "which is", "unit"], rows)
+    return lines_of(["", "Pando", "other", "what the other is", "unit"], rows)
 
 
 def table_of(figures: list[dict[str, str]], spec: str) -> str:
