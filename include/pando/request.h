@@ -15,12 +15,14 @@
 
 namespace pando {
 
-// A token is drawn so: logit_bias and the penalties change the logits, in this order; then the
-// temperature divides them; of the distribution that gives, min_p, top_k and top_p, in this order,
+// A token is drawn so: min_tokens makes the logits of tokens that would end the answer minus
+// infinity; logit_bias and the penalties change the logits, in this order; then the temperature
+// divides them; of the distribution that gives, min_p, top_k and top_p, in this order,
 // leave out what is unlikely.
 struct SamplingOptions {
   int max_tokens = 128;    // tokens to generate at most; also bounded by the context. 0: none, with
                            // prompt_logprobs_from
+  int min_tokens = 0;      // so many come before a token or text may end it; at most max_tokens
   double temperature = 0;  // 0: always the likeliest token
   int top_k = 0;           // sample from the k likeliest tokens; 0: from all
   double top_p = 1;        // sample from the likeliest tokens that sum to p, in [0, 1]; 0: from one

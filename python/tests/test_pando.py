@@ -47,6 +47,14 @@ def test_answers_share_and_stay_the_same(model, engine):
             assert np.array_equal(again.tokens, answer.tokens)
 
 
+def test_min_tokens(engine):
+    answer = engine.answer(CONTEXT, QUESTIONS[:1], min_tokens=8, max_tokens=12)[0]
+    assert answer.text.startswith(" tailor") and len(answer.tokens) >= 8
+    assert 0 not in answer.tokens[:8]  # the end token
+    with pytest.raises(pando.PandoError, match="min_tokens is 13, expected at most max_tokens, which is 12"):
+        engine.complete("a", min_tokens=13, max_tokens=12)
+
+
 def test_choices(engine):
     answer = engine.answer(CONTEXT, QUESTIONS[:1], choices=["baker", "tailor"])[0]
     assert answer.text == "tailor"

@@ -29,7 +29,7 @@ void AnswerStream::append(const AnswerRecord&, const std::string& lines) {
 Status AnswerStream::commit() {
   if (!packed_.empty()) stream_ << gzip_member(std::exchange(packed_, {}));
   if (stream_.flush()) return {};
-  return io_error("writing the output failed after {} questions", n_);
+  return io_error("cannot write the output after {} questions", n_);
 }
 
 }  // namespace pando

@@ -56,7 +56,7 @@ bool RecordScanner::read_line(std::string& line) {
   if (++line_ == 1) {
     if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
     if (const std::string_view kind = packed_kind(line); !kind.empty()) {
-      failure_ = fmt::format("the input is {}, expected {}", kind,
+      failure_ = fmt::format("it is {}, expected {}", kind,
                              format_ == InputFormat::kJsonLines ? "JSON lines" : "a table");
       return false;
     }
@@ -163,7 +163,7 @@ void RecordScanner::look_ahead() {
   const std::string kind = other_kind(lines);
   if (kind.empty()) return;
   failure_ =
-      fmt::format("the input is {}, expected JSON lines such as {}", kind, example_line(task_));
+      fmt::format("it is {}, expected JSON lines such as {}", kind, example_line(task_));
   ahead_.clear();
 }
 

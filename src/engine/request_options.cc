@@ -25,6 +25,13 @@ constexpr RequestOption kOptions[] = {
      .expected = "0 or more",
      .least = 0,
      .most = kMostInt},
+    {.name = "min_tokens",
+     .member = &S::min_tokens,
+     .places = kAsked | kInCommand,
+     .help = "Tokens of an answer before a token or text may end it",
+     .expected = "0 or more",
+     .least = 0,
+     .most = kMostInt},
     {.name = "temperature",
      .member = &S::temperature,
      .places = kAsked | kCommand | kInSamplingConfig,
@@ -151,6 +158,10 @@ Status check_options(const SamplingOptions& sampling) {
     if (const auto value = option_number(option, sampling); value && !option.holds(*value))
       return blame(option.name,
                    invalid_argument("{} is {}, expected {}", option.name, *value, option.expected));
+  if (sampling.min_tokens > sampling.max_tokens)
+    return blame("min_tokens",
+                 invalid_argument("min_tokens is {}, expected at most max_tokens, which is {}",
+                                  sampling.min_tokens, sampling.max_tokens));
   return {};
 }
 

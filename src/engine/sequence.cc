@@ -6,6 +6,14 @@
 #include "engine/sampler.h"
 
 namespace pando {
+namespace {
+
+// Whether the nth token of an answer, from 1, may end it, by itself or by its text.
+bool may_end(const SamplingOptions& options, size_t n) {
+  return n > static_cast<size_t>(options.min_tokens);
+}
+
+}  // namespace
 
 std::span<const Token> computed_prompt(const Request& request) {
   const std::span<const Token> tokens = request.tokens;
@@ -40,9 +48,14 @@ TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) {
   }
   if (position + 1 < prompt().size())
     return log_probability(logits, prompt()[position + 1], options.top_logprobs);
+  std::vector<Token> barred;
+  if (!may_end(options, completion.tokens.size() + 1)) {
+    barred.assign(ends.begin(), ends.end());
+    barred.insert(barred.end(), options.stop_tokens.begin(), options.stop_tokens.end());
+  }
   const Token token =
       sample_token(logits, options, {request->seed, static_cast<uint32_t>(choice), position + 1},
-                   {request->in_prompt, completion.tokens});
+                   {request->in_prompt, completion.tokens, barred});
   return options.logprobs ? log_probability(logits, token, options.top_logprobs)
                           : TokenLogprob{.token = token};
 }
@@ -79,10 +92,11 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
   const auto contains = [&](std::span<const Token> tokens) {
     return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
   };
-  if ((contains(ends) && !options.ignore_eos) || contains(options.stop_tokens))
+  const bool may_end_here = may_end(options, completion.tokens.size());
+  if (may_end_here && ((contains(ends) && !options.ignore_eos) || contains(options.stop_tokens)))
     return finish(FinishReason::kStop);
 
-  const std::string text = decoder ? stops.push(decoder->push(token)) : "";
+  const std::string text = decoder ? stops.push(decoder->push(token), may_end_here) : "";
   completion.text += text;
   Taken taken;
   if (stops.stopped()) {
@@ -107,7 +121,7 @@ Sequence::Taken Sequence::finish(FinishReason reason) {
   completion.finish_reason = reason;
   std::string rest;
   if (decoder && !stops.stopped()) {
-    rest = stops.push(decoder->finish());
+    rest = stops.push(decoder->finish(), may_end(sampling(), completion.tokens.size()));
     rest += stops.finish();
   }
   completion.text += rest;

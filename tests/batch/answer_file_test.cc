@@ -207,7 +207,7 @@ TEST_F(AnswerFileTest, ForeignFilesAreRefusedAndKept) {
 TEST_F(AnswerFileTest, OneProcessAtATime) {
   write_three();
   const auto first = resumed();
-  EXPECT_EQ(refused(), std::string("'") + path_.string() + "' is being written by another process");
+  EXPECT_EQ(refused(), "another process is writing '" + path_.string() + "'");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "batch/record_scanner.h"
 #include "engine/tiny_engine.h"
+#include "pando/request_options.h"
 
 namespace pando::testing {
 namespace {
@@ -86,19 +87,19 @@ std::string not_lines(const std::string& input, BatchTask task = BatchTask::kAns
 
 TEST(RecordScanner, PackedFilesAreNamed) {
   EXPECT_EQ(not_lines("\x1f\x8b\x08\x01\n\x02\x03"),
-            "the input is a gzip file (hint: pipe it through gunzip -c), expected JSON lines");
+            "it is a gzip file (hint: pipe it through gunzip -c), expected JSON lines");
   EXPECT_EQ(not_lines("\x1f\x8b\x08 \"", BatchTask::kEmbed, InputFormat::kCsv),
-            "the input is a gzip file (hint: pipe it through gunzip -c), expected a table");
-  EXPECT_EQ(not_lines("PAR1"), "the input is a Parquet file, expected JSON lines");
+            "it is a gzip file (hint: pipe it through gunzip -c), expected a table");
+  EXPECT_EQ(not_lines("PAR1"), "it is a Parquet file, expected JSON lines");
 }
 
 TEST(RecordScanner, OtherKindsOfInputAreTold) {
   EXPECT_EQ(not_lines("Once upon a time there was nobody at all who\nsaid so.\n"),
-            "the input is text: its first line is 'Once upon a time there was nobody at all...', "
+            "it is text: its first line is 'Once upon a time there was nobody at all...', "
             "expected JSON lines such as {\"prompt\": \"...\"} or {\"context\": \"...\", "
             "\"questions\": [\"...\"]}");
   EXPECT_EQ(not_lines("id,text\n1,one\n", BatchTask::kEmbed),
-            "the input is text: its first line is 'id,text' (hint: --format csv or tsv), expected "
+            "it is text: its first line is 'id,text' (hint: --format csv or tsv), expected "
             "JSON lines such as {\"text\": \"...\"}");
   EXPECT_EQ(not_lines("{\n  \"prompt\": \"p\"\n}\n").substr(0, 31),
             "it is JSON over several lines (");
@@ -196,6 +197,19 @@ TEST(TableBatch, WithoutItsColumnsNothingIsAnswered) {
   const auto summary = run_batch(*open_tiny(), in, 0, out, options);
   ASSERT_FALSE(summary.ok());
   EXPECT_EQ(summary.error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(InputTable, EveryOptionIsAColumn) {
+  for (const RequestOption& option : request_options()) {
+    const Result<InputTable> table =
+        InputTable::open(std::string("prompt,other,") + option.name, ',');
+    ASSERT_TRUE(table.ok()) << table.error().message;
+    EXPECT_EQ(table->options(), std::vector<std::string>{option.name});
+    EXPECT_EQ(table->others(), std::vector<std::string>{"other"});
+  }
+  const nlohmann::json line =
+      InputTable::open("prompt,min_tokens,stop", ',')->line("P,3,a|b").value();
+  EXPECT_EQ(line, (nlohmann::json{{"prompt", "P"}, {"min_tokens", 3}, {"stop", {"a", "b"}}}));
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST(BatchStreams, OutputThatFailsIsAnError) {
     const auto summary = run_batch(*engine, in, 0, out, {});
     ASSERT_FALSE(summary.ok());
     EXPECT_EQ(summary.error().code, ErrorCode::kIo);
-    EXPECT_TRUE(summary.error().message.starts_with("writing the output failed after "))
+    EXPECT_TRUE(summary.error().message.starts_with("cannot write the output after "))
         << summary.error().message;
   }
   // What was open was cancelled: the engine is free for others.

@@ -35,6 +35,16 @@ static void test_options(pando_engine* engine) {
   pando_stream_free(stream);
 }
 
+static void test_min_tokens(pando_engine* engine) {
+  pando_stream* stream = NULL;
+  CHECK(pando_ask(engine, kContext, kQuestions, 1, "{\"max_tokens\": 12, \"min_tokens\": 8}",
+                  &stream) == PANDO_OK);
+  CHECK(pando_wait(stream, 60) == PANDO_OK);
+  const pando_completion* answer = pando_completion_of(stream, 0, 0);
+  CHECK(answer != NULL && answer->n_tokens >= 8 && strncmp(answer->text, " tailor", 7) == 0);
+  pando_stream_free(stream);
+}
+
 static void test_answers(pando_engine* engine) {
   pando_stream* stream = NULL;
   CHECK(pando_ask(engine, kContext, kQuestions, 2, "{\"max_tokens\": 20, \"logprobs\": true}",
@@ -204,6 +214,7 @@ int main(int argc, char** argv) {
   CHECK(strstr(pando_last_error(), "expected one of tree, packed, prefix_cached") != NULL);
   CHECK(pando_engine_open(model, "{\"threads\": 1, \"kv_memory\": 67108864}", &engine) == PANDO_OK);
   test_options(engine);
+  test_min_tokens(engine);
   test_answers(engine);
   test_stream(engine);
   test_tokens(engine, model);

@@ -164,7 +164,7 @@ TEST_F(MessagesTest, MoreThreadsThanProcessorsAreSaid) {
   const unsigned n = std::thread::hardware_concurrency();
   const std::string run = "run --model m --kv-memory 64MiB --input good.jsonl --threads ";
   EXPECT_TRUE(pando(run + std::to_string(n + 1))
-                  .says(fmt::format("pando: --threads is {} on {} processors", n + 1, n)));
+                  .says(fmt::format("pando: --threads is {}, but there are {} processors", n + 1, n)));
   EXPECT_FALSE(pando(run + std::to_string(n)).says("--threads"));
 }
 

@@ -57,7 +57,7 @@ TEST_F(ModelSource, GenerationConfigIsUsedOnlyWhenAskedFor) {
                   .says("repetition_penalty 1.1 (set by an option)"));
   std::ofstream(at("m") / "generation_config.json") << R"({"temperature": 0.5, "top_k": 3})";
   const Finished greedy = run_model("--model m --generation-config --logits-hash");
-  EXPECT_TRUE(greedy.says("taken: the likeliest token")) << greedy;
+  EXPECT_TRUE(greedy.says("used: always the likeliest token")) << greedy;
   EXPECT_EQ(greedy.out, run_model("--model m --logits-hash").out);
   std::filesystem::remove(at("m") / "generation_config.json");
   const Finished absent = run_model("--model m --generation-config");

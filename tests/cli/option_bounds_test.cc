@@ -46,6 +46,30 @@ TEST_F(OptionBounds, AreKept) {
   }
 }
 
+// Of the demo model, whose answer " tailor" is three tokens and the end token.
+TEST_F(OptionBounds, MinTokensComeBeforeTheEnd) {
+  folder().write("demo.jsonl",
+                 R"({"context": "The dog named Brako has fur that is green. Velina works as a )"
+                 R"(tailor. The Mofti lamp costs $12.40.", )"
+                 R"("question": "What is the profession of Velina?"})"
+                 "\n");
+  const std::string ask = "run --input demo.jsonl --threads 1 --kv-memory 64MiB --quiet ";
+  const auto answer = [&](const std::string& options) {
+    return nlohmann::json::parse(pando(ask + options).out);
+  };
+  EXPECT_EQ(answer("")["completion_tokens"], 4);
+  const nlohmann::json longer = answer("--min-tokens 8");
+  EXPECT_GE(longer["completion_tokens"], 8);
+  EXPECT_TRUE(longer["text"].get<std::string>().starts_with(" tailor")) << longer;
+  EXPECT_EQ(answer("--stop ta")["text"], " ");
+  EXPECT_EQ(answer("--stop ta --min-tokens 3")["text"], " tailor");
+  const Finished refused = pando(
+      "run --input demo.jsonl --threads 1 --kv-memory 64MiB "
+      "--max-tokens 8 --min-tokens 9");
+  EXPECT_NE(refused.code, kOk);
+  EXPECT_TRUE(refused.says("min_tokens is 9, expected at most max_tokens, which is 8")) << refused;
+}
+
 nlohmann::json settings_of(const std::string& journal) {
   return nlohmann::json::parse(journal.substr(0, journal.find('\n')))["settings"];
 }
@@ -74,6 +98,11 @@ TEST_F(OptionBounds, JournalsNameOlderOptionsAlways) {
                                                           {"chat", "no"}};
   for (const auto& [name, value] : expected) EXPECT_EQ(settings.value(name, ""), value) << name;
   EXPECT_EQ(settings.size(), 44u) << settings;
+  EXPECT_EQ(run("--input one.jsonl --output a.jsonl --resume --min-tokens 0").code, kOk);
+  const Finished others = run("--input one.jsonl --output a.jsonl --resume --min-tokens 2");
+  EXPECT_TRUE(others.says("min-tokens: not set, now '2'")) << others;
+  ASSERT_EQ(run("--input one.jsonl --output b.jsonl --min-tokens 2").code, kOk);
+  EXPECT_EQ(settings_of(contents(at("b.jsonl.journal"))).value("min-tokens", ""), "2");
 }
 
 }  // namespace

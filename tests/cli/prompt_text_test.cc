@@ -37,7 +37,7 @@ TEST_F(PromptTextTest, AnotherBackslashIsNamed) {
     EXPECT_TRUE(wrong.says(R"('a{question}\frac' contains '\f', expected \n, \t, \r, or \\)"))
         << wrong;
   }
-  EXPECT_TRUE(pando(R"(rerank --model m --input one.jsonl --yes 'y\')").says(R"('y\' has '\' in)"));
+  EXPECT_TRUE(pando(R"(rerank --model m --input one.jsonl --yes 'y\')").says(R"('y\' contains '\', expected)"));
 }
 
 TEST_F(PromptTextTest, AStopTextMayBeALineEnd) {

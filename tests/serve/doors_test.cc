@@ -27,6 +27,7 @@ TEST_F(Endpoints, FieldsThatAreNullAskForNothing) {
                            "user",
                            "top_k",
                            "min_p",
+                           "min_tokens",
                            "stop_token_ids",
                            "repetition_penalty",
                            "response_format",

@@ -52,6 +52,32 @@ TEST_F(Endpoints, FieldsThatChangeNothing) {
               std::string::npos);
 }
 
+// Every byte ends an answer, and the model's end token is no better: nothing else is left to draw.
+TEST_F(Endpoints, MinTokensComeBeforeWhatEndsAnAnswer) {
+  Json every_byte = Json::array();
+  for (int byte = 0; byte < 256; ++byte) every_byte.push_back(byte);
+  const std::pair<const char*, Json> asked[] = {
+      {"/v1/completions", {{"prompt", "P"}}},
+      {"/v1/chat/completions", {{"messages", {{{"role", "user"}, {"content", "Q"}}}}}},
+      {"/v1/answers", {{"context", "C"}, {"questions", {"Q"}}}}};
+  for (auto [path, body] : asked) {
+    body.update({{"max_tokens", 9}, {"stop_token_ids", every_byte}, {"temperature", 0}});
+    EXPECT_EQ(post(path, body)["usage"]["completion_tokens"], 1) << path;
+    body["min_tokens"] = 4;
+    EXPECT_EQ(post(path, body)["usage"]["completion_tokens"], 5) << path;
+    body["min_tokens"] = 9;
+    EXPECT_EQ(post(path, body)["usage"]["completion_tokens"], 9) << path;
+    body["min_tokens"] = 10;
+    const Json refused = error(path, body);
+    EXPECT_EQ(refused["param"], "min_tokens") << path;
+    EXPECT_NE(refused["message"].get<std::string>().find(
+                  "min_tokens is 10, expected at most max_tokens, which is 9"),
+              std::string::npos)
+        << refused;
+  }
+  EXPECT_EQ(error("/v1/embeddings", {{"input", "P"}, {"min_tokens", 1}})["param"], "min_tokens");
+}
+
 TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {
   const Json prompt = {{"prompt", "P"}};
   for (const auto& [name, value] : {std::pair<const char*, Json>{"model", "other"},
@@ -63,6 +89,8 @@ TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {
                                     {"top_k", -2},
                                     {"n", 0},
                                     {"min_p", 2},
+                                    {"min_tokens", -1},
+                                    {"min_tokens", 17},
                                     {"seed", "x"},
                                     {"stop", 5},
                                     {"prompt", 5},

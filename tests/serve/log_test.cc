@@ -126,7 +126,7 @@ TEST(Log, OfErrorsAloneOrOfNone) {
   EXPECT_EQ(none.all().size(), 2u);
   for (Lines* lines : {&errors, &none}) {
     const std::vector<std::string> said = lines->all();
-    EXPECT_NE(said.at(said.size() - 2).find("Z is stopped: "), std::string::npos);
+    EXPECT_NE(said.at(said.size() - 2).find("Z stopping: "), std::string::npos);
     EXPECT_NE(said.back().find("Z stopped: all requests are answered"), std::string::npos);
   }
 }

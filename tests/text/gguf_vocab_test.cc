@@ -301,7 +301,7 @@ TEST(GgufVocab, BadFiles) {
                  "merge 1 is 'a'");
   GgufWriter lacking = vocabulary.writer("gpt2");
   expect_refused(lacking.strings("tokenizer.ggml.merges", {"b a"}), ErrorCode::kBadFile,
-                 "lacks 'ba'");
+                 "'ba' is not one");
   GgufWriter eos = vocabulary.writer("gpt2");
   eos.strings("tokenizer.ggml.merges", {});
   expect_refused(eos.uint32("tokenizer.ggml.eos_token_id", 260), ErrorCode::kBadFile,

@@ -111,7 +111,7 @@ TEST(TokenizerFiles, BadIds) {
   bad["model"]["vocab"]["ab"] = 7;
   expect_json_refused(bad, ErrorCode::kBadFile, {"an unused id", "7"});
   bad = good, bad["model"]["vocab"].erase("a");
-  expect_json_refused(bad, ErrorCode::kBadFile, {"merges[0]", "lacks 'a'"});
+  expect_json_refused(bad, ErrorCode::kBadFile, {"merges[0]", "'a' is not one"});
   bad = good, bad["added_tokens"] = Json::array({added_token(3, "<x>")});
   expect_json_refused(bad, ErrorCode::kBadFile, {"'<x>'", "id 3"});
   bad = good, bad["added_tokens"] = Json::array({added_token(9, "ab")});
@@ -175,7 +175,7 @@ TEST(TokenizerFiles, BadMerges) {
   directory.write("merges.txt", "#version: 0.2\na b\nab\n");
   expect_refused(directory, ErrorCode::kBadFile, {"merges.txt", "line 3"});
   directory.write("merges.txt", "a b\nx y\n");
-  expect_refused(directory, ErrorCode::kBadFile, {"line 2", "lacks 'xy'"});
+  expect_refused(directory, ErrorCode::kBadFile, {"line 2", "'xy' is not one"});
 }
 
 TEST(TokenizerFiles, BytesWithoutATokenAreDropped) {

@@ -1,9 +1,8 @@
 // One line of input: what is taken, and what is said about the rest.
-#include "wire/parsed_line.h"
-
 #include <gtest/gtest.h>
 
 #include "engine/tiny_engine.h"
+#include "wire/parsed_line.h"
 
 namespace pando::testing {
 namespace {
@@ -57,7 +56,8 @@ TEST(InputLine, InstructionAndTemplate) {
 }
 
 TEST(InputLine, OneQuestion) {
-  const std::unique_ptr<wire::Line> line = parsed(R"({"id": "d", "context": "C", "question": "Q", "answers": "A"})");
+  const std::unique_ptr<wire::Line> line =
+      parsed(R"({"id": "d", "context": "C", "question": "Q", "answers": "A"})");
   ASSERT_EQ(line->questions.size(), 1u);
   EXPECT_FALSE(line->questions[0].id);
   EXPECT_EQ(line->questions[0].request.id, "d");
@@ -102,9 +102,8 @@ TEST(InputLine, IdsStayAsTheyWere) {
     EXPECT_EQ(line->id_json, expected);
     const BatchOptions options;
     const std::vector<std::vector<Completion>> answers(1, std::vector<Completion>(1));
-    const std::string output =
-        line->written({.question = &line->questions[0], .answers = answers},
-                      {.model = *tiny_model(), .options = options});
+    const std::string output = line->written({.question = &line->questions[0], .answers = answers},
+                                             {.model = *tiny_model(), .options = options});
     EXPECT_TRUE(output.starts_with("{\"id\":" + expected + ",\"question_id\":" + expected +
                                    ",\"text\":\"\","))
         << output;
@@ -116,7 +115,8 @@ TEST(InputLine, SamplingOptions) {
   defaults.sampling.max_tokens = 9;
   defaults.sampling.stop = {"default"};
   defaults.sampling.stop_tokens = {1};
-  const SamplingOptions none = parsed(R"({"prompt": "P"})", defaults)->questions[0].request.sampling;
+  const SamplingOptions none =
+      parsed(R"({"prompt": "P"})", defaults)->questions[0].request.sampling;
   EXPECT_EQ(none.max_tokens, 9);
   EXPECT_EQ(none.stop, std::vector<std::string>{"default"});
   EXPECT_EQ(none.stop_tokens, std::vector<Token>{1});
@@ -124,12 +124,14 @@ TEST(InputLine, SamplingOptions) {
   const SamplingOptions all =
       parsed(R"({"prompt": "P", "max_tokens": 3, "temperature": 1, "top_k": 4, "top_p": 0.5, "n": 2,
                  "seed": 18446744073709551615, "stop": ["x", "y"], "stop_token_ids": [2, 3], "ignore_eos": true,
-                 "logprobs": true, "top_logprobs": 3, "min_p": 0.1, "logit_bias": {"5": -1.5, "7": 2},
+                 "logprobs": true, "top_logprobs": 3, "min_p": 0.1, "min_tokens": 2,
+                 "logit_bias": {"5": -1.5, "7": 2},
                  "repetition_penalty": 1.1, "presence_penalty": 0.2, "frequency_penalty": -0.3})",
              defaults)
           ->questions[0]
           .request.sampling;
   EXPECT_EQ(all.max_tokens, 3);
+  EXPECT_EQ(all.min_tokens, 2);
   EXPECT_EQ(all.temperature, 1);
   EXPECT_EQ(all.top_k, 4);
   EXPECT_EQ(all.top_p, 0.5);

@@ -1,6 +1,7 @@
 // The bounds of every request option, by a line and by a body of an OpenAI batch.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "engine/option_values.h"
@@ -11,6 +12,8 @@ namespace pando::testing {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr int kMost = std::numeric_limits<int>::max();  // of max_tokens, which bounds min_tokens
 
 // Why a line is refused, when it is read or when the engine is asked.
 Status asked(const Json& line) {
@@ -35,7 +38,8 @@ void expect_bounds(const OptionValue& value, const Status& status) {
 
 TEST(OptionBounds, OfLines) {
   for (const OptionValue& value : option_values(kInLine)) {
-    Json line = {{"prompt", "PP"}, {"logprobs", true}, {"prompt_logprobs", true}};
+    Json line = {
+        {"prompt", "PP"}, {"logprobs", true}, {"prompt_logprobs", true}, {"max_tokens", kMost}};
     line[value.option->name] = value.value;
     expect_bounds(value, asked(line));
   }
@@ -43,13 +47,28 @@ TEST(OptionBounds, OfLines) {
 
 TEST(OptionBounds, OfBodies) {
   for (const OptionValue& value : option_values(kInBody)) {
-    Json body = {{"prompt", "PP"}, {"logprobs", 1}, {"echo", true}};
+    Json body = {{"prompt", "PP"}, {"logprobs", 1}, {"echo", true}, {"max_tokens", kMost}};
     if (value.option->name == std::string("n")) body["best_of"] = value.value;
     body[value.option->name] = value.value;
     expect_bounds(
         value,
         asked(
             {{"custom_id", "a"}, {"method", "POST"}, {"url", "/v1/completions"}, {"body", body}}));
+  }
+}
+
+TEST(OptionBounds, MinTokensAreAtMostMaxTokens) {
+  const Json options = {{"prompt", "PP"}, {"max_tokens", 8}, {"min_tokens", 9}};
+  for (Json one : {options, Json{{"custom_id", "a"},
+                                 {"method", "POST"},
+                                 {"url", "/v1/completions"},
+                                 {"body", options}}}) {
+    const Status status = asked(one);
+    ASSERT_FALSE(status.ok()) << one;
+    EXPECT_EQ(status.error().message, "min_tokens is 9, expected at most max_tokens, which is 8");
+    EXPECT_EQ(status.error().field, "min_tokens");
+    (one.contains("body") ? one["body"] : one)["min_tokens"] = 8;
+    EXPECT_TRUE(asked(one).ok()) << one;
   }
 }
 
