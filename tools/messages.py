@@ -24,8 +24,8 @@ SILENT_CALLS = {"static_assert", "asm", "volatile", "find_first_of", "find_last_
                 "find_last_not_of", "PANDO_CHECK", "popen", "__attribute__"}
 # Of these what is not prose can be a message too; elsewhere a literal must read like one.
 ERROR_CALLS = {"invalid_argument", "invalid_field", "blame", "make_error", "not_found", "unsupported", "bad_file",
-               "io_error", "fail", "fail_here", "wrong", "refuse", "refused", "report_error", "not_offered",
-               "runtime_error", "say", "tell", "log"}
+               "io_error", "fail", "fail_here", "refuse", "refused", "report_error", "not_offered",
+               "runtime_error", "print_stderr", "warn", "log_error", "log"}
 NAME = re.compile(r"[a-z0-9_.]+")  # of a field or a value
 PROSE = re.compile(r"[A-Za-z)'}\"`,;:] +[A-Za-z('{\"`]*[A-Za-z]{2}|[a-z]{2}[,;:]? +[a-z'{(\"]|^[,;:]? [a-z]{2,}")
 
