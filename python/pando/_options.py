@@ -10,6 +10,8 @@ class SamplingOptions(TypedDict, total=False):
 
     max_tokens: int
     """Tokens of an answer at most (0 or more, default 128)."""
+    min_tokens: int
+    """Tokens of an answer before a token or text may end it (0 or more, default 0)."""
     temperature: float
     """0: the likeliest token (0 or more, default 0)."""
     top_k: int
