@@ -46,7 +46,7 @@ TEST_F(LabTest, TechniquesThatRoundAreComparedByTokens) {
   EXPECT_TRUE(finished.says("prepacked: batches ")) << finished;
   const Finished verified = run("--input good.jsonl --sharing padded --verify 100%");
   EXPECT_EQ(verified.code, kUsage) << verified;
-  EXPECT_TRUE(verified.says("which 'padded' does not keep")) << verified;
+  EXPECT_TRUE(verified.says("sharing 'padded' does not keep")) << verified;
   const Finished option = run("--input good.jsonl --sharing padded:bach=3");
   EXPECT_EQ(option.code, kUsage) << option;
   EXPECT_TRUE(option.says("sharing 'padded' has no option 'bach'")) << option;

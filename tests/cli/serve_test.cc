@@ -29,7 +29,7 @@ TEST_F(ServeTest, EndsAtOnceWhenItIsToldTwice) {
       "Content-Type: application/json\\r\\nExpect: 100-continue\\r\\n\\r\\n' >&3\n"
       "read -r go_on <&3\n"
       "kill -TERM $!\n"
-      "until_said 'is stopped'\n");
+      "until_said 'stopping:'\n");
   EXPECT_NE(
       said.find("stopping: 0 requests are in progress, on 1 connection; they have 30 s to finish"),
       std::string::npos)
