@@ -9,11 +9,11 @@ class SamplingOptions(TypedDict, total=False):
     """How answers are drawn and what is reported of them; docs/answers.md says it in full."""
 
     max_tokens: int
-    """Tokens of an answer at most (0 or more, default 128)."""
+    """Maximum tokens per answer (0 or more, default 128)."""
     min_tokens: int
     """Tokens of an answer before a token or text may end it (0 or more, default 0)."""
     temperature: float
-    """0: the likeliest token (0 or more, default 0)."""
+    """Randomness; 0 always takes the likeliest token (0 or more, default 0)."""
     top_k: int
     """Only the k likeliest tokens; 0: all (0 (off) or more, default 0)."""
     top_p: float
@@ -23,24 +23,24 @@ class SamplingOptions(TypedDict, total=False):
     logit_bias: Mapping[int, float]
     """Added to the logits of these tokens."""
     repetition_penalty: float
-    """Of tokens in prompt or answer; 1: off (more than 0, default 1)."""
+    """Penalty for tokens already in prompt or answer; 1: off (more than 0, default 1)."""
     presence_penalty: float
-    """Of tokens in the answer; 0: off (a number, default 0)."""
+    """Penalty for tokens already in the answer; 0: off (a number, default 0)."""
     frequency_penalty: float
-    """The same, times how often they are there (a number, default 0)."""
+    """The same, multiplied by how often a token appears (a number, default 0)."""
     seed: int
-    """Of the random draws; without one, that of the engine and the id."""
+    """Seed of the random draws; default: from the engine's seed and the id."""
     n: int
-    """Answers to each question (1 to 4096, default 1)."""
+    """Answers per question (1 to 4096, default 1)."""
     stop: Union[str, Sequence[str]]
-    """Text that ends an answer; may be given again."""
+    """Text that ends an answer; may be repeated."""
     stop_token_ids: Sequence[int]
     """Tokens that end an answer, besides the model's own."""
     ignore_eos: bool
-    """Go on after the end-of-sequence token (default False)."""
+    """Continue after the end-of-sequence token (default False)."""
     skip_special_tokens: bool
     """Special tokens give no text (default True)."""
     logprobs: bool
     """ln p of generated tokens (default False)."""
     top_logprobs: int
-    """Beside every ln p, those of so many of the likeliest tokens (0 (none) or more, default 0)."""
+    """With every ln p, those of this many likeliest tokens (0 (none) or more, default 0)."""

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -98,17 +99,25 @@ void RequestGroup::submit() {
     Entry& entry = requests_.at(index);
     const int n_answers = answers_of(*entry.request);
     if (n_in_engine() > 0 && n_open_ + n_answers > options_.max_open) return;
+    {  // before it is there, so that nothing that fails can hide it from cancel_all
+      const std::lock_guard lock(shared_->mutex);
+      shared_->in_engine[index] = 0;
+    }
     const Result<RequestId> id = submit_one(index);
     if (!id) {
+      {
+        const std::lock_guard lock(shared_->mutex);
+        shared_->in_engine.erase(index);
+      }
       const bool is_refused = id.error().code == ErrorCode::kUnavailable &&
                               (options_.waits_for_room || has_begun_ || n_in_engine() > 0);
       if (is_refused) {
         n_turns_ = 0;
         refused_at_ = Clock::now();
       } else {
+        found_.push_back({index, Event{.error = id.error()}, Clock::now()});
         to_submit_.erase(index);
         requests_.erase(index);
-        found_.push_back({index, Event{.error = id.error()}, Clock::now()});
       }
       return;
     }
@@ -116,11 +125,11 @@ void RequestGroup::submit() {
     entry.id = *id;
     entry.n_open = n_answers;
     n_open_ += n_answers;
-    if (engine_.options().max_queue == 0) entry.request = nullptr;  // it is not refused any more
+    if (!options_.wants_text && engine_.options().max_queue == 0) entry.request = nullptr;
     if (n_turns_ < kAnyTurns) --n_turns_;
     std::unique_lock lock(shared_->mutex);
     if (!shared_->is_cancelled) {
-      shared_->in_engine.emplace(index, *id);
+      shared_->in_engine[index] = *id;
       continue;
     }
     lock.unlock();
@@ -159,17 +168,32 @@ bool RequestGroup::note(GroupEvent& one) {
   return true;
 }
 
+// What completes them may be what was lost.
+void RequestGroup::fail_open(std::vector<GroupEvent>& events) {
+  const Error error{ErrorCode::kUnavailable, "not enough memory (hint: try again later)"};
+  std::vector<size_t> open;
+  for (const auto& [index, entry] : requests_)
+    if (entry.n_open > 0) open.push_back(index);
+  for (const size_t index : open) {
+    events.push_back({index, Event{.error = error}, Clock::now()});
+    cancel(index);
+  }
+}
+
 std::vector<GroupEvent> RequestGroup::take() {
   std::vector<GroupEvent> events = std::exchange(found_, {});
   std::vector<GroupEvent> taken;
+  bool is_lossy = false;
   {
     const std::lock_guard lock(shared_->mutex);
+    if (shared_->is_cancelled) return {};
     shared_->is_told = false;
     taken = std::exchange(shared_->events, {});
+    is_lossy = std::exchange(shared_->is_lossy, false);
   }
   std::erase_if(taken, [&](GroupEvent& one) { return !note(one); });
-  if (events.empty()) return taken;
-  std::move(taken.begin(), taken.end(), std::back_inserter(events));
+  events.insert(events.end(), std::move_iterator(taken.begin()), std::move_iterator(taken.end()));
+  if (is_lossy) fail_open(events);
   return events;
 }
 
@@ -216,11 +240,6 @@ bool RequestGroup::is_waiting(size_t request) const {
   const auto found = requests_.find(request);
   if (found == requests_.end()) return false;
   return found->second.n_open == 0 || engine_.is_waiting(found->second.id);
-}
-
-bool RequestGroup::has_lost_events() const {
-  const std::lock_guard lock(shared_->mutex);
-  return shared_->is_lossy;
 }
 
 }  // namespace pando

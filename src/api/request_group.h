@@ -26,10 +26,10 @@ struct GroupEvent {
 // their owner takes them.
 //
 // An engine that is full refuses a request (kUnavailable), at once or by its listener. The group
-// submits that request again when another of its own begins or ends; where none of them is under
-// way, after a while (retry_at). Each such occasion is good for one request, so that few are
-// refused. As long as the engine has taken no request of the group, a refusal is an error, unless
-// `waits_for_room`.
+// submits that request again when another of its own begins or ends (without `wants_text`: ends);
+// where none of them is under way, after a while (retry_at). Each such occasion is good for one
+// request, so that few are refused. As long as the engine has taken no request of the group, a
+// refusal is an error, unless `waits_for_room`.
 //
 // One thread owns it; cancel_all() may be called by any. Requests that are not over when the group
 // goes are cancelled.
@@ -49,14 +49,17 @@ class RequestGroup {
   RequestGroup(const RequestGroup&) = delete;
   RequestGroup& operator=(const RequestGroup&) = delete;
 
-  // Returns its index: 0, 1, 2, ... The group lets go of it once the engine cannot refuse it.
+  // Returns its index: 0, 1, 2, ... The group keeps it until its first event, so that it can be
+  // submitted again; without `wants_text`, where the engine has no max_queue, until it is
+  // submitted.
   size_t add(std::shared_ptr<const Request> request);
   size_t add(Request request) { return add(std::make_shared<const Request>(std::move(request))); }
 
   // Submits what there is room for, up to the first error, which is among the next events.
   void submit();
-  // The events since the last call, in order. An error is the last event of its request; others go
-  // on.
+  // The events since the last call, in order; none after cancel_all. An error is the last event of
+  // its request; others go on. Where there was no memory for an event, all that are in the engine
+  // end with kUnavailable.
   std::vector<GroupEvent> take();
   // When to submit again though there are no events.
   std::optional<std::chrono::steady_clock::time_point> retry_at() const;
@@ -69,13 +72,12 @@ class RequestGroup {
 
   // Nothing of it is computed yet but what others share (Engine::is_waiting).
   bool is_waiting(size_t request) const;
-  bool is_over() const { return requests_.empty(); }  // all are complete, failed or cancelled
+  // All are complete, failed or cancelled, and their events taken.
+  bool is_over() const { return requests_.empty() && found_.empty(); }
   size_t n_to_submit() const { return to_submit_.size(); }
   size_t n_in_engine() const { return requests_.size() - to_submit_.size(); }
   int n_open_answers() const { return n_open_; }  // of those in the engine
   void set_max_open(int n_answers) { options_.max_open = n_answers; }
-  // There was no memory for an event.
-  bool has_lost_events() const;
 
  private:
   struct Shared;  // with the engine's listeners
@@ -87,6 +89,7 @@ class RequestGroup {
   };
 
   Result<RequestId> submit_one(size_t index);
+  void fail_open(std::vector<GroupEvent>& events);
   bool note(GroupEvent& one);  // whether its owner gets it
   void add_turn();
 

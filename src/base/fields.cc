@@ -33,14 +33,15 @@ void Fields::refuse(std::string_view name, std::string_view expected,
   if (!status_) return;
   const auto found = object_.find(name);
   if (found != object_.end() && !code) return fail(name, *found, expected);
-  const std::string is =
-      found == object_.end() ? "absent" : found_text(*found);
-  if (source_.empty()) return fail(invalid_field(std::string(name), "is {}, expected {}", is, expected));
-  fail(make_error(code.value_or(code_), "{}: '{}' is {}, expected {}", source_, name, is, expected));
+  const std::string is = found == object_.end() ? "absent" : found_text(*found);
+  if (source_.empty())
+    return fail(invalid_field(std::string(name), "is {}, expected {}", is, expected));
+  fail(
+      make_error(code.value_or(code_), "{}: '{}' is {}, expected {}", source_, name, is, expected));
 }
 
 int64_t Fields::integer(std::string_view name, int64_t min, int64_t max,
-                             std::optional<int64_t> fallback) {
+                        std::optional<int64_t> fallback) {
   const Json* value = find(name);
   if (value == nullptr && fallback) return *fallback;
   if (value != nullptr && is_whole(*value)) {
@@ -174,7 +175,8 @@ void Fields::fail(std::string_view name, const Json& found, std::string_view exp
   if (source_.empty())
     return fail(
         invalid_field(std::string(name), "is {}, expected {}", found_text(found), expected));
-  fail(make_error(code_, "{}: '{}' is {}, expected {}", source_, name, found_text(found), expected));
+  fail(
+      make_error(code_, "{}: '{}' is {}, expected {}", source_, name, found_text(found), expected));
 }
 
 void Fields::fail(Status status) {

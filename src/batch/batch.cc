@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <system_error>
 #include <unordered_map>
@@ -105,7 +106,9 @@ class Runner {
     if (!stopping_ && options_.stop != nullptr && *options_.stop) stop();
     while (group_.n_open_answers() + results_.n_held() < most_open_) {
       if (group_.n_to_submit() > 0) {
-        group_.set_max_open(static_cast<int>(most_open_ - results_.n_held()));
+        // One goes beyond, so that many answers to a question leave no room that none takes.
+        group_.set_max_open(static_cast<int>(std::min<int64_t>(
+            most_open_ - results_.n_held() + n_each_ - 1, std::numeric_limits<int>::max())));
         group_.submit();
         take_events();
         if (group_.n_to_submit() > 0) return false;
@@ -217,6 +220,7 @@ class Runner {
 
   void add_request(const std::shared_ptr<OpenRecord>& record, Request request) {
     const int n = std::max(request.sampling.n, 1);  // the engine refuses less
+    n_each_ = n;
     record->n_open += n;
     n_open_ += n;
     submitted_.answers += static_cast<uint64_t>(n);
@@ -302,6 +306,7 @@ class Runner {
   std::unordered_map<size_t, OpenRequest> open_;  // by their index in the group
   int64_t n_open_ = 0;                            // answers to come of these
   int64_t most_open_ = 0;
+  int64_t n_each_ = 1;  // answers to each request of the record that began last
   bool output_failed_ = false;
   uint64_t line_number_ = 0;
   uint64_t bytes_earlier_ = 0, bytes_submitted_ = 0;

@@ -1,4 +1,4 @@
-// What becomes of units that are over: lines of the output, scores, counts and messages.
+// What becomes of records that are over: lines of the output, scores, counts and messages.
 #pragma once
 
 #include <deque>
@@ -42,7 +42,7 @@ class Results {
 
   BatchSummary& summary() { return summary_; }
   const BatchSummary& summary() const { return summary_; }
-  int64_t n_held() const { return n_held_; }           // units that wait for those before them
+  int64_t n_held() const { return n_held_; }           // records that wait for those before them
   uint64_t n_earlier() const { return n_earlier_; }    // questions
   uint64_t bytes_done() const { return bytes_done_; }  // of the input
 

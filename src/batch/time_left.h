@@ -16,9 +16,9 @@ struct SubmittedWork {
 };
 
 // Rows that were computed against those that are expected: of prompts what was new when they
-// arrived, of answers their mean length, until there is one as many as they may have; all this for
-// the rest of the input as for what was submitted. Nothing until something is computed, and where
-// the input's size is not known.
+// arrived, of answers the tokens of all for each that has ended, at most as many as they may have;
+// all this for the rest of the input as for what was submitted. Nothing until something is
+// computed, and where the input's size is not known.
 std::optional<double> time_left(const BatchProgress& now, const SubmittedWork& submitted);
 
 }  // namespace pando

@@ -34,8 +34,7 @@ Status only(const Json& json, const char* source, std::initializer_list<std::str
 
 // One of `names`, the first one where the field is absent.
 template <class T>
-T one_of(Fields& fields, const char* field,
-         std::span<const std::pair<std::string_view, T>> names) {
+T one_of(Fields& fields, const char* field, std::span<const std::pair<std::string_view, T>> names) {
   const std::string found = fields.string(field, names.front().first);
   std::string expected;
   for (const auto& [name, value] : names) {

@@ -45,15 +45,15 @@ void QuestionStream::on_event(size_t request, Event event) {
 Result<QuestionStream::What> QuestionStream::next(Deadline deadline, Event& event,
                                                   size_t& question) {
   for (;;) {
-    if (error_) return *error_;
-    if (ready_.empty() && group_.is_over()) return What::kEnd;
-    if (group_.is_cancelled()) return What::kCancelled;
+    if (!error_ && ready_.empty() && group_.is_over()) return What::kEnd;
+    if (!error_ && group_.is_cancelled()) return What::kCancelled;
     group_.submit();
     if (!ready_.empty()) {
       std::tie(question, event) = std::move(ready_.front());
       ready_.pop_front();
       return What::kEvent;
     }
+    if (error_) return *error_;
     std::vector<GroupEvent> events = group_.take();
     for (GroupEvent& one : events) {
       if (!one.event.error) {

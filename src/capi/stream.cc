@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/fields.h"
 #include "capi/completion_arrays.h"
 #include "capi/handles.h"
 #include "capi/options.h"
@@ -53,10 +54,10 @@ pando_status open_questions(pando_engine* engine, const char* options, wire::Que
   const Result<Json> json = read_question_json(or_empty(options), job.options);
   if (!json) return fail(json.error());
   if (!given.context) job.id = "1";  // as that of the only line of an input
-  if (json->contains("id")) {
+  if (Fields(*json).has("id")) {
     Result<std::string> id = wire::read_id(*json, "options");
     if (!id) return fail(id.error());
-    job.id = std::move(*id);
+    if (!given.context) job.id = std::move(*id);  // questions go by their index
   }
   const wire::QuestionSource source{.json = *json,
                                     .text = or_empty(options),

@@ -14,7 +14,7 @@
 namespace pando::cli {
 
 inline std::string duration(double seconds) {
-  return seconds < 1          ? "less than 1 s"
+  return seconds < 1          ? "1 s"
          : seconds < 100      ? fmt::format("{:.0f} s", seconds)
          : seconds < 100 * 60 ? fmt::format("{:.0f} min", seconds / 60)
                               : fmt::format("{:.1f} h", seconds / 3600);

@@ -38,7 +38,6 @@ asio::awaitable<Result<std::vector<GroupEvent>>> AwaitedGroup::next() {
   for (;;) {
     group_.submit();
     std::vector<GroupEvent> events = group_.take();
-    if (group_.has_lost_events()) co_return no_memory();
     for (const GroupEvent& one : events) {
       if (!one.event.error) continue;
       failed_ = one.request;

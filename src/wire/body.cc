@@ -38,6 +38,10 @@ Status Body::add_question(const BodyContext& context, Question question) {
   question.request.prompt = {};
   question.request.tokens = {};
   question.request.messages = {};
+  question.request.chat = {};
+  question.request.sampling.logit_bias = {};
+  question.request.sampling.stop = {};
+  question.request.sampling.stop_tokens = {};
   questions.push_back(std::move(question));
   return {};
 }

@@ -1,7 +1,7 @@
 #include "wire/embedding.h"
 
-#include "wire/logprobs.h"
 #include "pando/embed.h"
+#include "wire/logprobs.h"
 
 namespace pando::wire {
 namespace {
@@ -46,11 +46,11 @@ OrderedJson embeddings_body(const AnswerForm& form, const Envelope& envelope,
     if (!envelope.warning.empty()) data.back()["wrong"] = envelope.warning;
   }
   return {{"id", "embd-" + envelope.id},
-                      {"object", "list"},
-                      {"created", envelope.created},
-                      {"data", std::move(data)},
-                      {"model", envelope.model},
-                      {"usage", {{"prompt_tokens", n_prompt}, {"total_tokens", n_prompt}}}};
+          {"object", "list"},
+          {"created", envelope.created},
+          {"data", std::move(data)},
+          {"model", envelope.model},
+          {"usage", {{"prompt_tokens", n_prompt}, {"total_tokens", n_prompt}}}};
 }
 
 }  // namespace pando::wire

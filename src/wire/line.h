@@ -48,8 +48,8 @@ class Line : public Job {
 
 // What lines are read with.
 struct LineContext {
-  uint64_t number = 0;           // the id of a line that brings none
-  const BatchOptions& options;   // what holds where the line says nothing
+  uint64_t number = 0;                // the id of a line that brings none
+  const BatchOptions& options;        // what holds where the line says nothing
   const Result<EmbedOptions>& embed;  // as the model has it, or why it has none
   // That the JSON was read from, for the order of keys in tools and others that a chat template
   // writes out; empty: by name.

@@ -73,7 +73,9 @@ class OpenAiLine : public Line {
   Status read_body(const Json& json, const LineContext& context) {
     Fields fields(json);
     std::string method = "POST", url;
-    fields.only(kEnvelopeFields);
+    std::vector<std::string_view> known(std::begin(kEnvelopeFields), std::end(kEnvelopeFields));
+    known.insert(known.end(), context.other_fields.begin(), context.other_fields.end());
+    fields.only(known);
     fields.text("method", method);
     fields.text("url", url);
     if (method != "POST") fields.fail("method", json["method"], "\"POST\"");

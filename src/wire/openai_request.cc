@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "wire/chat_fields.h"
 #include "wire/errors.h"
 #include "wire/sampling_fields.h"
@@ -69,14 +70,18 @@ const char* hint_for(std::string_view name) {
 // What is null asks for nothing.
 void refuse_others(Fields& fields, const Json& body, std::span<const std::string_view> own,
                    std::span<const std::string_view> of_server) {
-  const auto is_in = [](const auto& names, const std::string& name) {
-    return std::ranges::find(names, name) != std::end(names);
-  };
-  for (const auto& [name, value] : body.items())
-    if (!value.is_null() && find_option(name, kInBody) == nullptr &&
-        !is_in(kCommonFields, name) && !is_in(own, name) && !is_in(of_server, name))
-      return fields.fail(blame(
-          name, invalid_argument("unknown or unsupported field '{}'{}", name, hint_for(name))));
+  std::vector<std::string_view> known(std::begin(kCommonFields), std::end(kCommonFields));
+  known.insert(known.end(), own.begin(), own.end());
+  known.insert(known.end(), of_server.begin(), of_server.end());
+  for (const RequestOption& option : request_options())
+    if (option.stands_in(kInBody)) known.emplace_back(option.name);
+  for (const auto& [name, value] : body.items()) {
+    if (value.is_null() || std::ranges::find(known, name) != known.end()) continue;
+    const std::string hint = hint_for(name);
+    return fields.fail(
+        blame(name, invalid_argument("unknown or unsupported field '{}'{}", name,
+                                     hint.empty() ? nearest_hint(name, known) : hint)));
+  }
 }
 
 class Parser {

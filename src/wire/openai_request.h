@@ -29,8 +29,8 @@ struct OpenAiRequest {
   AnswerForm form;
   std::vector<Request> requests;  // one for each prompt
   bool stream = false;
-  bool include_usage = false;          // as a stream's last chunk
-  bool usage_in_chunks = false;        // and in every other
+  bool include_usage = false;    // as a stream's last chunk
+  bool usage_in_chunks = false;  // and in every other
   ServingFields serving;
   const char* length_field = nullptr;  // that says how long answers may get; null: none does
 };

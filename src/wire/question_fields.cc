@@ -141,6 +141,10 @@ class QuestionReader {
       if (Status status = add_prompt(); !status) return status;
       return finish();
     }
+    if (given.questions.empty())
+      return invalid_field("questions", "has no question, expected one or more");
+    if (fields_.has("answers"))
+      return invalid_field("answers", "cannot be combined with 'questions'");
     if (Status status = set_context(std::move(*given.context)); !status) return status;
     for (std::string& text : given.questions) {
       Question question = common_;

@@ -93,9 +93,8 @@ class ScoreLine : public Line {
     std::vector<double> logprobs;
     for (const Completion& scored : taken_apart(answered.completions)) {
       const ContinuationScore score = continuation_score(scored);
-      output["scores"].push_back({{"logprob", score.logprob},
-                                  {"tokens", score.n_tokens},
-                                  {"likeliest", score.likeliest}});
+      output["scores"].push_back(
+          {{"logprob", score.logprob}, {"tokens", score.n_tokens}, {"likeliest", score.likeliest}});
       logprobs.push_back(score.logprob);
     }
     output["best"] = likeliest(logprobs);

@@ -9,10 +9,9 @@ namespace {
 
 constexpr double kLongestMs = 86'400'000;  // a day
 
-constexpr std::string_view kNames[] = {"model",       "user",         "sharing",
-                                       "cache",       "cache_prompt", "priority",
-                                       "ttft_slo_ms", "tpot_slo_ms",  "deadline_class",
-                                       "public_prefix"};
+constexpr std::string_view kNames[] = {
+    "model",    "user",        "sharing",     "cache",          "cache_prompt",
+    "priority", "ttft_slo_ms", "tpot_slo_ms", "deadline_class", "public_prefix"};
 
 // Milliseconds of the body, as seconds.
 void read_slo(Fields& fields, const char* name, double& seconds) {

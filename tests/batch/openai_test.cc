@@ -141,7 +141,7 @@ TEST(OpenAi, BadRequestsAreAnswered) {
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": 5})"),
             "field 'prompt' is 5, expected a string, a list of token ids, or a list of these");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "promt": 1})"),
-            "unknown or unsupported field 'promt'");
+            "unknown or unsupported field 'promt' (hint: 'prompt'?)");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "stream": true})"),
             "field 'stream' is true, expected false in a batch");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "best_of": 3})"),

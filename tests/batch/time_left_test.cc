@@ -29,9 +29,19 @@ TEST(TimeLeft, BeforeAnythingIsAnswered) {
 TEST(TimeLeft, AnswersAreAsLongAsThoseBefore) {
   SubmittedWork submitted = kSubmitted;
   submitted.answered = 5;
-  BatchProgress now = after(4, 300, 20);
-  now.stats.generated_tokens = 10;
-  EXPECT_DOUBLE_EQ(*time_left(now, submitted), 4 * (4 * (300 + 20) - 320) / 320.0);
+  const BatchProgress now = after(4, 300, 20);
+  EXPECT_DOUBLE_EQ(*time_left(now, submitted), 4 * (4 * (300 + 10 * 4) - 320) / 320.0);
+}
+
+// The first to end are the short ones, and say little of the others.
+TEST(TimeLeft, ManyThatRunCountBesideFewThatHaveEnded) {
+  SubmittedWork submitted = kSubmitted;
+  submitted.answered = 1;
+  EXPECT_DOUBLE_EQ(*time_left(after(4, 300, 15), submitted),
+                   4 * (4 * (300 + 10 * 15) - 315) / 315.0);
+  EXPECT_DOUBLE_EQ(*time_left(after(4, 300, 90), submitted),
+                   4 * (4 * (300 + 10 * 20) - 390) / 390.0)
+      << "no more than they may have";
 }
 
 TEST(TimeLeft, WhatWasAnsweredBeforeIsNotCounted) {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "capi/question_stream.h"
 #include "capi/handles.h"
+#include "capi/question_stream.h"
 #include "engine/tiny_engine.h"
 #include "pando/answer.h"
 #include "pando/score.h"
@@ -159,8 +159,8 @@ TEST(QuestionStream, WaitsForItsOwnWhereOthersFillTheQueue) {
   EXPECT_EQ(what.error().code, ErrorCode::kUnavailable);
 }
 
-// Others take the place that the first of two had, before the second comes: what is complete is told,
-// and the second waits until there is room.
+// Others take the place that the first of two had, before the second comes: what is complete is
+// told, and the second waits until there is room.
 TEST(QuestionStream, WaitsForRoomBehindWhatIsComplete) {
   EngineOptions options = tiny_options();
   options.max_open = 65;
@@ -172,8 +172,8 @@ TEST(QuestionStream, WaitsForRoomBehindWhatIsComplete) {
   size_t question = 0;
   const auto what_comes = [&](std::optional<std::chrono::milliseconds> timeout) {
     for (;;) {
-      const auto deadline = timeout ? std::optional(std::chrono::steady_clock::now() + *timeout)
-                                    : std::nullopt;
+      const auto deadline =
+          timeout ? std::optional(std::chrono::steady_clock::now() + *timeout) : std::nullopt;
       const auto what = stream.next(deadline, event, question);
       if (!what.ok()) throw std::runtime_error(what.error().message);
       if (*what != capi::QuestionStream::What::kEvent || event.completion) return *what;
@@ -191,6 +191,25 @@ TEST(QuestionStream, WaitsForRoomBehindWhatIsComplete) {
   EXPECT_EQ(what_comes({}), capi::QuestionStream::What::kEvent);
   EXPECT_EQ(question, 1u);
   EXPECT_EQ(what_comes({}), capi::QuestionStream::What::kEnd);
+}
+
+// Its last request is refused when it is submitted, after the first is complete.
+TEST(QuestionStream, TellsTheErrorOfTheLastRequestBehindWhatIsComplete) {
+  EngineOptions options = tiny_options();
+  options.max_open = 1;
+  const std::shared_ptr<Engine> engine = open_tiny(options);
+  capi::QuestionStream stream(
+      engine, {{{tiny_request("first", 3)}, {}}, {{tiny_request(std::string(700, 'x'), 3)}, {}}});
+  Event event;
+  size_t question = 0, n_complete = 0;
+  auto what = stream.next(std::nullopt, event, question);
+  for (; what.ok() && *what == capi::QuestionStream::What::kEvent;
+       what = stream.next(std::nullopt, event, question))
+    n_complete += event.completion.has_value();
+  EXPECT_EQ(n_complete, 1u);
+  ASSERT_FALSE(what.ok());
+  EXPECT_EQ(what.error().code, ErrorCode::kTooLong);
+  EXPECT_FALSE(stream.next(std::nullopt, event, question).ok());
 }
 
 }  // namespace

@@ -153,7 +153,13 @@ static void test_errors(pando_engine* engine, const char* path) {
   CHECK(pando_prompt(engine, "a", "[]", &stream) == PANDO_INVALID_ARGUMENT);
   CHECK(pando_prompt(NULL, "a", NULL, &stream) == PANDO_INVALID_ARGUMENT);
   CHECK(pando_ask(engine, "a", NULL, 1, NULL, &stream) == PANDO_INVALID_ARGUMENT);
+  CHECK(pando_ask(engine, "a", kQuestions, 0, NULL, &stream) == PANDO_INVALID_ARGUMENT);
+  CHECK(pando_ask(engine, "a", kQuestions, 1, "{\"answers\": [\"b\"]}", &stream) ==
+        PANDO_INVALID_ARGUMENT);
+  CHECK(pando_prompt(engine, "a", "{\"id\": []}", &stream) == PANDO_INVALID_ARGUMENT);
   CHECK(stream == NULL);
+  CHECK(pando_prompt(engine, "a", "{\"id\": null, \"max_tokens\": 1}", &stream) == PANDO_OK);
+  pando_stream_free(stream);
   // What only the engine refuses comes from the stream, again and again.
   CHECK(pando_prompt(engine, "a", "{\"top_p\": 2}", &stream) == PANDO_OK);
   CHECK(pando_wait(stream, -1) == PANDO_INVALID_ARGUMENT);
