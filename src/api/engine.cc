@@ -181,7 +181,7 @@ class Engine::Impl {
     try {
       status = loop_->submit(submit.id, std::move(submit.request), listener);
     } catch (const std::bad_alloc&) {
-      status = make_error(ErrorCode::kUnavailable, "not enough memory (hint: try again later)");
+      status = no_memory();
     } catch (const std::exception& error) {
       status = Error{ErrorCode::kInternal, error.what()};
     }

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/errors.h"
+
 namespace pando {
 namespace {
 
@@ -170,12 +172,11 @@ bool RequestGroup::note(GroupEvent& one) {
 
 // What completes them may be what was lost.
 void RequestGroup::fail_open(std::vector<GroupEvent>& events) {
-  const Error error{ErrorCode::kUnavailable, "not enough memory (hint: try again later)"};
   std::vector<size_t> open;
   for (const auto& [index, entry] : requests_)
     if (entry.n_open > 0) open.push_back(index);
   for (const size_t index : open) {
-    events.push_back({index, Event{.error = error}, Clock::now()});
+    events.push_back({index, Event{.error = no_memory()}, Clock::now()});
     cancel(index);
   }
 }

@@ -27,6 +27,10 @@ template <class... Args>
 Error invalid_argument(fmt::format_string<Args...> text, Args&&... args) {
   return make_error(ErrorCode::kInvalidArgument, text, std::forward<Args>(args)...);
 }
+// There was none for what was asked.
+inline Error no_memory() {
+  return make_error(ErrorCode::kUnavailable, "not enough memory (hint: try again later)");
+}
 // The same error, with the field to blame.
 inline Error blame(std::string field, Error error) {
   error.field = std::move(field);

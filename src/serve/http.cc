@@ -73,11 +73,6 @@ wire::WireError timed_out(std::chrono::seconds after) {
           fmt::format("the answer was not ready within {} s", after.count())};
 }
 
-Error no_memory() {
-  return make_error(ErrorCode::kUnavailable,
-                    "not enough memory for the answer (hint: try again later)");
-}
-
 HttpResponse json_response(const nlohmann::ordered_json& body) {
   return {.body = json_text(body)};
 }

@@ -62,7 +62,6 @@ HttpResponse wrong_request(int status, const char* code, std::string message,
 // Of a server that ends; `more` may follow in the message.
 wire::WireError shutting_down(const std::string& more = "");
 wire::WireError timed_out(std::chrono::seconds after);
-Error no_memory();
 
 // Sends the answer to one request: send() once, or begin_stream() and then write() as often as
 // there is something. They throw where the client is gone.

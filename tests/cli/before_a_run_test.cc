@@ -1,0 +1,102 @@
+// What is printed of an input or a text and nothing is computed for: inspect, --dry-run, tokenize.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/process.h"
+
+namespace pando::testing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int kOk = 0, kUsage = 2, kIncomplete = 3;  // src/cli/commands.h
+
+class BeforeARunTest : public ProcessTest {
+ protected:
+  static void SetUpTestSuite() {
+    ProcessTest::SetUpTestSuite();
+    folder().write("good.jsonl", kThreeQuestions);
+    folder().write("bad.jsonl", "{\"prompt\": \"fine\"}\nnot json\n");
+    folder().write("long.jsonl",
+                   "{\"prompt\": \"" + std::string(700, 'x') + "\"}\n{\"prompt\": \"fine\"}\n");
+    folder().write("empty.jsonl", "");
+  }
+};
+
+TEST_F(BeforeARunTest, Inspect) {
+  const Finished people = pando("inspect m --input good.jsonl --max-tokens 4");
+  EXPECT_EQ(people.code, kOk) << people;
+  EXPECT_TRUE(people.out.starts_with("3 prompts of 2 lines, ")) << people;
+  const Finished json = pando("inspect --model m --input bad.jsonl --json");
+  EXPECT_EQ(json.code, kIncomplete) << json;
+  EXPECT_EQ(Json::parse(json.out)["bad_lines"], 1);
+}
+
+TEST_F(BeforeARunTest, DryRunPrintsPrompts) {
+  const std::string second = "Some context.\n\nQuestion: Two?\nAnswer:";
+  const Finished
+      one = run("--input good.jsonl --dry-run"),
+      two =
+          run("--input good.jsonl --dry-run 2 --output dry-answers.jsonl --report dry-report.json");
+  EXPECT_EQ(one.code, kOk) << one;
+  EXPECT_EQ(one.out,
+            "== line 1, 'd/0': 37 tokens, starts with no special token\n"
+            "Some context.\n"
+            "\n"
+            "Question: One?\n"
+            "Answer:\n"
+            "== end of the prompt\n"
+            "\n");
+  EXPECT_EQ(two.code, kOk) << two;
+  EXPECT_TRUE(two.out.starts_with(one.out)) << two;
+  EXPECT_NE(two.out.find(second), std::string::npos) << two;
+  EXPECT_FALSE(std::filesystem::exists(at("dry-answers.jsonl")));
+  EXPECT_FALSE(std::filesystem::exists(at("dry-report.json")));
+  EXPECT_EQ(run("--input good.jsonl --dry-run 9").out.find("== line 2, '5': 9 tokens"),
+            two.out.size());
+  EXPECT_TRUE(run("--input empty.jsonl --dry-run").out.starts_with("the input has no prompts"));
+}
+
+TEST_F(BeforeARunTest, DryRunSaysWhatIsCutChosenAndRefused) {
+  folder().write(
+      "dry.jsonl",
+      "{\"prompt\": \"\\u001b[1mX\", \"choices\": [\"A\", \"B\"]}\n{\"tokens\": [256, 65]}\n");
+  const Finished shown = run("--input dry.jsonl --dry-run 5");
+  EXPECT_EQ(shown.code, kOk) << shown;
+  EXPECT_NE(shown.out.find("\n"
+                           "\\x1b[1mX\n"
+                           "== end of the prompt\n"
+                           "scored after it: \" A\" (2 tokens), \" B\" (2 tokens)\n"
+                           "\n"),
+            std::string::npos)
+      << shown;
+  EXPECT_NE(shown.out.find("'2': 2 tokens, starts with <|endoftext|> (256)\n"
+                           "<|endoftext|>A\n"),
+            std::string::npos)
+      << shown;
+  const Finished refused = run("--input long.jsonl --dry-run");
+  EXPECT_EQ(refused.code, kIncomplete);
+  EXPECT_TRUE(refused.out.starts_with("== line 1, '1': cannot be run: the prompt has 700 tokens"))
+      << refused;
+  const Finished cut = run("--input long.jsonl --dry-run --too-long truncate-middle");
+  EXPECT_EQ(cut.code, kOk);
+  EXPECT_NE(cut.out.find("\ncut: the prompt of 700 tokens was cut to "), std::string::npos) << cut;
+  for (const char* wrong : {"0", "-1", "x", "1.5"}) {
+    const Finished finished = run(fmt::format("--input good.jsonl --dry-run {}", wrong));
+    EXPECT_EQ(finished.code, kUsage) << wrong;
+    EXPECT_TRUE(finished.says(fmt::format("{}, expected at least 1", wrong))) << finished;
+  }
+}
+
+TEST_F(BeforeARunTest, TokensOfATextAndBack) {
+  EXPECT_EQ(pando("tokenize --model m ab c").out, "97 98 32 99\n");
+  EXPECT_EQ(pando("tokenize --model m --pieces a").out, "97\t\"a\"\n");
+  EXPECT_EQ(pando("detokenize --model m 97 98").out, "ab\n");
+  EXPECT_EQ(pando("detokenize --model m", "printf '97,98\\n99' | ").out, "abc\n");
+  const Finished wrong = pando("detokenize --model m 97 x");
+  EXPECT_EQ(wrong.code, kUsage);
+  EXPECT_TRUE(wrong.says("token 2 is 'x', expected a number from 0 to 256")) << wrong;
+}
+
+}  // namespace
+}  // namespace pando::testing
