@@ -156,6 +156,23 @@ Status ModelConfig::validate(std::string_view source) const {
   return {};
 }
 
+int ModelConfig::n_attention_layers() const {
+  return static_cast<int>(std::ranges::count(layers, Mixer::kAttention, &LayerConfig::mixer));
+}
+
+int ModelConfig::conv_channels(Mixer mixer) const {
+  switch (mixer) {
+    case Mixer::kAttention:
+      return 0;
+    case Mixer::kShortConv:
+      return d_model;
+    case Mixer::kDeltaNet:  // queries, keys, values
+    case Mixer::kMamba2:    // x, B, C
+      return 2 * recurrent.key_width() + recurrent.value_width();
+  }
+  return 0;
+}
+
 int64_t ModelConfig::n_parameters() const {
   int64_t total = 0;
   for (const WeightSpec& spec : weight_specs(*this)) {

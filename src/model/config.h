@@ -26,7 +26,8 @@ constexpr int64_t kMaxPositions = int64_t{1} << 30;
 enum class QkNorm { kNone, kPerHead, kFullWidth };
 
 // The part of a layer in which a row meets the rows before it.
-enum class Mixer { kAttention };
+// The last three are recurrent: they carry a state from row to row (kernel/state_layout.h).
+enum class Mixer { kAttention, kDeltaNet, kShortConv, kMamba2 };
 
 // The part of a layer that is computed for each row on its own.
 enum class FeedForward { kDense };  // down(silu(gate(x)) * up(x))
@@ -38,6 +39,22 @@ struct LayerConfig {
   FeedForward feed_forward = FeedForward::kDense;
 
   bool operator==(const LayerConfig&) const = default;
+};
+
+// The recurrent layers of a model; all of them have one shape. Zeros where it has none.
+struct RecurrentConfig {
+  int conv_taps = 0;    // positions that a convolution sees, its own included
+  int n_key_heads = 0;  // delta-net: heads of queries and keys; Mamba2: groups of B and C
+  int n_heads = 0;      // heads of values, a multiple of n_key_heads; 0 for short convolutions
+  int key_dim = 0;      // rows of a head's state
+  int value_dim = 0;    // columns of a head's state
+  // Value head h goes with key head h % n_key_heads; otherwise with h / (n_heads / n_key_heads).
+  bool heads_interleaved = false;
+  bool conv_bias = false;
+
+  int key_width() const { return n_key_heads * key_dim; }
+  int value_width() const { return n_heads * value_dim; }
+  bool operator==(const RecurrentConfig&) const = default;
 };
 
 // A plain value. What `load` and `parse` return satisfies `validate`: every size is positive,
@@ -59,6 +76,9 @@ struct ModelConfig {
   QkNorm qk_norm = QkNorm::kNone;
   bool qkv_bias = false;  // of queries, keys and values
   bool o_bias = false;    // of the output projection
+  // Queries come with as many gates: attended values are multiplied by the gates' sigmoids.
+  bool attention_gate = false;
+  RecurrentConfig recurrent = {};
   std::optional<int32_t> bos_id = {};
   std::vector<int32_t> eos_ids = {};  // any of these ends a sequence; may be empty
 
@@ -66,6 +86,11 @@ struct ModelConfig {
   static ModelConfig of_family(const Family& family);
 
   int n_layers() const { return static_cast<int>(layers.size()); }
+  // Layers with keys and values, and layers with a state.
+  int n_attention_layers() const;
+  int n_recurrent_layers() const { return n_layers() - n_attention_layers(); }
+  // Channels of a recurrent layer's convolution.
+  int conv_channels(Mixer mixer) const;
   // Elements of the norms of queries and of keys; 0: none.
   int q_norm_dim() const { return qk_norm_dim(q_dim()); }
   int k_norm_dim() const { return qk_norm_dim(kv_dim()); }

@@ -11,14 +11,26 @@ namespace pando::model {
 // are one matrix.
 using Stack = std::vector<kernel::PackedMatrix>;
 
-// A weight that a layer lacks is empty.
+// A weight that a layer lacks is empty. The projections of a recurrent layer go to qkv and o; all
+// outputs of qkv stand one after another, in the order of docs/arithmetic.md:
+//   delta-net          queries, keys, values, z, b, a
+//   short convolution  B, C, x
+//   Mamba2             z, x, B, C, dt
 struct LayerWeights {
-  std::vector<float> attention_norm;         // [d_model] norm before attention
+  std::vector<float> attention_norm;         // [d_model] norm before the mixer
   std::vector<float> q_norm, k_norm;         // [head_dim], or over all heads [q_dim] and [kv_dim]
-  Stack qkv;                                 // [(n_heads + 2 n_kv_heads) * head_dim, d_model]
+  // [(n_heads + 2 n_kv_heads) * head_dim, d_model]; with gates they stand behind the queries, as
+  // many rows.
+  Stack qkv;
   std::vector<float> qkv_bias;               // [(n_heads + 2 n_kv_heads) * head_dim]
   kernel::PackedMatrix o;                    // [d_model, n_heads * head_dim]
   std::vector<float> o_bias;                 // [d_model]
+  std::vector<float> conv;                   // [conv_taps, channels], the oldest position first
+  std::vector<float> conv_bias;              // [channels]
+  std::vector<float> decay;                  // [n_heads] below 0: -exp(A_log)
+  std::vector<float> dt_bias;                // [n_heads]
+  std::vector<float> skip;                   // [n_heads] D of Mamba2
+  std::vector<float> state_norm;             // delta-net [value_dim], Mamba2 [n_heads * value_dim]
   std::vector<float> attention_sum_norm;     // [d_model] norm of what attention adds
   std::vector<float> feed_forward_norm;      // [d_model] norm before feed-forward
   Stack gate_up;                             // [2 d_ff, d_model]: gate, then up

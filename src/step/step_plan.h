@@ -7,6 +7,7 @@
 
 #include "kernel/attention_task.h"
 #include "kernel/kv_layout.h"
+#include "kernel/state_task.h"
 #include "pando/token.h"
 
 namespace pando {
@@ -23,6 +24,9 @@ struct StepPlan {
   std::vector<kernel::PageCopy> copies;      // carried out in order, before the rows
   std::vector<kernel::AttentionTask> tasks;  // by tile, then by row; each row meets each tile once
   std::vector<kernel::PageId> task_pages;
+  // Of models with recurrent layers: each row is in one task. By row.
+  std::vector<kernel::StateTask> state_tasks;
+  std::vector<kernel::StateWrite> state_writes;
   std::vector<uint32_t> outputs;  // rows whose final hidden states are wanted, ascending
 
   uint32_t n_rows() const { return static_cast<uint32_t>(tokens.size()); }

@@ -27,6 +27,8 @@ void for_each_list(Plan& plan, const Use& use) {
   use(6u, plan.tasks);
   use(7u, plan.task_pages);
   use(8u, plan.outputs);
+  use(9u, plan.state_tasks);
+  use(10u, plan.state_writes);
 }
 
 template <class List>
@@ -85,6 +87,18 @@ Status check_sound(const StepPlan& plan) {
     if (task.row_begin >= task.row_end || task.row_end > n_rows || task.n_pages == 0 ||
         uint64_t{task.first_page} + task.n_pages > plan.task_pages.size())
       return fail("a task names rows or pages that the plan does not have");
+  uint32_t row = 0;
+  for (const kernel::StateTask& task : plan.state_tasks) {
+    if (task.row_begin != row || task.row_end <= row || task.row_end > n_rows)
+      return fail("the state tasks do not divide the rows");
+    row = task.row_end;
+  }
+  if (!plan.state_tasks.empty() && row != n_rows)
+    return fail("the state tasks do not divide the rows");
+  if (!std::ranges::is_sorted(plan.state_writes, {}, &kernel::StateWrite::row) ||
+      (!plan.state_writes.empty() &&
+       (plan.state_tasks.empty() || plan.state_writes.back().row >= n_rows)))
+    return fail("the state writes are not in the order of rows that the plan has");
   if (!std::ranges::is_sorted(plan.outputs, std::less_equal<>()) ||
       (!plan.outputs.empty() && plan.outputs.back() >= n_rows))
     return fail("the outputs are not in ascending order, or name rows that the plan does not have");

@@ -1,0 +1,48 @@
+// Where the states of recurrent layers lie in a slot: the one description of it.
+//
+// A slot holds the states of all recurrent layers behind one position of one path, in f32. A layer
+// has, one after another:
+//
+//   inputs    [conv_taps - 1, channels]: the last rows that its convolution reads, before it is
+//             computed, the oldest first; zeros for positions before the first
+//   matrices  [n_heads] [ceil(value_dim / 32)] [key_dim] [32]: a head's state in slices of 32
+//             columns; columns behind value_dim are never read
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pando::kernel {
+
+using SlotId = uint32_t;
+constexpr SlotId kNoSlot = UINT32_MAX;  // the state before the first position: zeros
+
+constexpr int kStateSlice = 32;  // columns
+
+// Of one layer.
+struct StateShape {
+  int conv_rows = 0;  // conv_taps - 1
+  int channels = 0;
+  int n_heads = 0;
+  int key_dim = 0;
+  int value_dim = 0;
+
+  int n_slices() const { return (value_dim + kStateSlice - 1) / kStateSlice; }
+  size_t slice_floats() const { return size_t{kStateSlice} * key_dim; }
+  size_t conv_floats() const { return size_t(conv_rows) * channels; }
+  size_t matrix_offset(int head, int slice) const {
+    return conv_floats() + (size_t(head) * n_slices() + slice) * slice_floats();
+  }
+  size_t n_floats() const { return matrix_offset(n_heads, 0); }
+};
+
+// The slots as the kernels of one layer see them.
+struct StateView {
+  float* base = nullptr;   // of the layer's part of slot 0
+  size_t slot_floats = 0;  // from one slot to the next
+  StateShape shape;
+
+  float* slot(SlotId id) const { return base + slot_floats * id; }
+};
+
+}  // namespace pando::kernel

@@ -1,0 +1,27 @@
+// One piece of a step's recurrences, as a plain value.
+#pragma once
+
+#include <cstdint>
+
+#include "kernel/state_layout.h"
+
+namespace pando::kernel {
+
+// Rows [row_begin, row_end) of a step, at consecutive positions of one path. They go on from the
+// state in slot `from`; kNoSlot: the path begins here. A slot may be one that an earlier task of
+// the step writes.
+struct StateTask {
+  uint32_t row_begin;
+  uint32_t row_end;
+  SlotId from;
+  bool operator==(const StateTask&) const = default;
+};
+
+// The state behind row `row` goes to slot `to`, which no task of the step reads before.
+struct StateWrite {
+  uint32_t row;
+  SlotId to;
+  bool operator==(const StateWrite&) const = default;
+};
+
+}  // namespace pando::kernel
