@@ -37,6 +37,9 @@ struct EngineOptions {
   int context = 0;                // longest sequence in tokens; 0: the model's. Rotation
                                   // of type longrope is fixed by it (docs/models.md)
   uint64_t seed = 0;              // of requests that bring none
+  // Models with recurrent layers: states of cached prompts are kept at least every so many tokens,
+  // as far as the memory for states goes (docs/memory.md).
+  int place_every = 2048;
   int step_rows = 1024;           // rows of a forward pass at most; running answers take one
                                   // each, and prompts what they leave
   // Who goes first: fcfs, edf, lrs or lars (docs/scheduling.md). What is not fcfs needs step_costs.

@@ -16,9 +16,10 @@ uint32_t committed_end(const Node* node) {
 
 }  // namespace
 
-KvCache::KvCache(PagePool& pool, int page_len)
+KvCache::KvCache(PagePool& pool, int page_len, size_t n_slots)
     : pool_(pool),
       page_len_(static_cast<uint32_t>(page_len)),
+      places_(n_slots),
       tree_([this](Node& upper, Node& lower) { on_split(upper, lower); }) {}
 
 Node* KvCache::acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public) {
@@ -60,7 +61,7 @@ void KvCache::release_and_drop(Node* tip) {
       break;
     while (!node->pages.empty()) drop_last_page(node);
     refresh(node);
-    tree_.forget_after(node, 0);
+    forget_after(node, 0);
   }
   release(tip);
 }
@@ -174,8 +175,13 @@ bool KvCache::evict_one_page() {
       (first_index(node) + static_cast<uint32_t>(node->pages.ids.size())) * page_len_;
   const uint32_t n_kept = node->pages.empty() ? 0 : covered - node->start;
   if (node->pages.empty()) refresh(node);
-  tree_.forget_after(node, std::min(n_kept, node->n_committed));
+  forget_after(node, std::min(n_kept, node->n_committed));
   return true;
+}
+
+void KvCache::forget_after(Node* node, uint32_t n_kept) {
+  places_.forget_after(*node, n_kept);
+  tree_.forget_after(node, n_kept);
 }
 
 void KvCache::compact(Node* tip) {
@@ -198,11 +204,13 @@ void KvCache::compact(Node* tip) {
 
 void KvCache::commit() {
   tree_.commit_issued([this](Node& node) { refresh(&node); });  // its sequences may have gone
+  places_.commit();
   copies_.clear();
   fan_outs_.clear();
 }
 
 void KvCache::abort() {
+  places_.abort();
   // Deepest first, so that a page is dropped by the child before its parent asks for it.
   tree_.abort_issued([this](Node& node) {
     while (node.pages.ids.size() > n_pages_for(&node, node.n_committed)) drop_last_page(&node);
@@ -229,6 +237,7 @@ void KvCache::on_split(Node& upper, Node& lower) {
       upper.pages.tail_child = &lower;
     }
   }
+  places_.on_split(upper, lower);
   refresh(&lower);
   refresh(&upper);
 }
@@ -252,6 +261,7 @@ void KvCache::refresh_path(Node* tip) {
 
 void KvCache::check_invariants() const {
   tree_.check_invariants();
+  places_.check_invariants();
   std::vector<uint32_t> n_refs(pool_.n_pages(), 0);
   size_t n_evictable = 0;
   for (const Node* node : tree_.nodes()) {

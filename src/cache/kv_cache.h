@@ -33,7 +33,8 @@ struct FanOut {
 // writes of what this step computes. A node keeps its pages as long as a child has pages.
 class KvCache {
  public:
-  KvCache(PagePool& pool, int page_len);
+  // n_slots: places for the states of recurrent layers; 0 for models without them.
+  KvCache(PagePool& pool, int page_len, size_t n_slots = 0);
 
   Node* acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public = 0);
   Node* extend(Node* tip, Token token);
@@ -64,6 +65,8 @@ class KvCache {
   uint64_t n_evicted_pages() const { return n_evicted_pages_; }
   const PagePool& pool() const { return pool_; }
   const PrefixTree& tree() const { return tree_; }
+  Places& places() { return places_; }
+  const Places& places() const { return places_; }
   void check_invariants() const;
 
  private:
@@ -73,6 +76,7 @@ class KvCache {
   std::optional<PageId> take_page();
   bool evict_one_page();
   void drop_last_page(Node* node);
+  void forget_after(Node* node, uint32_t n_kept);
   void append_page(Node* node, PageId page);
   void refresh(Node* node);
   void refresh_path(Node* tip);
@@ -81,6 +85,7 @@ class KvCache {
 
   PagePool& pool_;
   uint32_t page_len_;
+  Places places_;
   PrefixTree tree_;
   EvictionOrder evictable_;
   std::vector<kernel::PageCopy> copies_;

@@ -10,6 +10,7 @@
 
 #include "base/mix.h"
 #include "cache/node_pages.h"
+#include "cache/places.h"
 #include "pando/token.h"
 
 namespace pando {
@@ -43,7 +44,8 @@ struct Node {
   uint64_t id = 0;     // unique, in order of creation; not of roots
   uint64_t owner = 0;  // the isolation key, or kPublicOwner; below a public node any, else the same
   std::unordered_map<ChildKey, std::unique_ptr<Node>, ChildKeyHash> children;
-  NodePages pages;  // kept by KvCache
+  NodePages pages;          // kept by KvCache
+  Place* places = nullptr;  // kept by Places: those behind its tokens, by position
 
   uint32_t size() const { return static_cast<uint32_t>(tokens.size()); }
   uint32_t end() const { return start + size(); }

@@ -119,9 +119,10 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
   Sequence& sequence = *open.back();
   residency_.enter(sequence, shares_tokens_ ? request.isolation_key : sequence.order, prompt,
                    static_cast<uint32_t>(n_public));
-  const bool reads_prompt = request.prompt_logprobs_from || request.pooling == Pooling::kMean;
+  const bool reads_prompt = request.prompt_logprobs_from || request.pooling == Pooling::kMean ||
+                            residency_.cache().places().any();
   sequence.completion.shared_tokens = static_cast<int>(
-      shared_tokens(sequence.tip, reads_prompt ? sequence.next_output : UINT32_MAX));
+      shared_tokens(sequence.tip, reads_prompt ? residency_.first_row(sequence) : UINT32_MAX));
   if (timing_)
     sequence.scheduled = timing_->scheduled_request(request, sequence.tip->end(),
                                                     path_count(sequence.tip, &Node::n_committed));

@@ -12,7 +12,10 @@ namespace pando {
 
 EngineLoop::EngineLoop(LoopParts parts)
     : parts_(std::move(parts)),
-      residency_(parts_.executor->facts().n_pages, parts_.executor->facts().page_len,
+      residency_({.n_pages = parts_.executor->facts().n_pages,
+                  .page_len = parts_.executor->facts().page_len,
+                  .n_slots = parts_.executor->facts().n_slots,
+                  .place_every = static_cast<uint32_t>(options().place_every)},
                  parts_.timing.get()),
       admission_({.options = options(),
                   .limits = limits(),

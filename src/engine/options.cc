@@ -124,6 +124,8 @@ Status fill_in(EngineOptions& options, int max_positions) {
                             options.context, max_positions);
   if (options.step_rows < 1)
     return invalid_argument("step_rows is {}, expected at least 1", options.step_rows);
+  if (options.place_every < 1)
+    return invalid_argument("place_every is {}, expected at least 1", options.place_every);
   if (const auto policy = policy_named(options.policy); !policy) return policy.error();
   if (!(options.step_budget >= 0) || !std::isfinite(options.step_budget))
     return invalid_argument("step_budget is {}, expected seconds, 0 (none) or more",

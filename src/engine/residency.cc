@@ -35,6 +35,7 @@ void Residency::leave(Sequence& sequence, bool keep) {
   if (sequence.running || &sequence == did_not_fit_) tight_ = false;
   if (&sequence == did_not_fit_) did_not_fit_ = nullptr;
   if (sequence.tip == nullptr) return;  // nothing yet
+  places_.let_go(sequence, keep);
   if (sequence.running) cache_.unlock(sequence.tip);
   sequence.running = false;
   if (keep) {
@@ -44,35 +45,75 @@ void Residency::leave(Sequence& sequence, bool keep) {
   }
 }
 
-bool Residency::reserve(Sequence& sequence, uint32_t n_rows, std::span<const Share> step,
-                        const Sequences& open) {
-  if (reserve_pages(sequence, n_rows, step, open)) return true;
+uint32_t Residency::n_again(const Sequence& sequence) const {
+  const uint32_t n_cached = path_count(sequence.tip, &Node::n_committed);
+  return n_cached - std::min(n_cached, first_row(sequence));
+}
+
+bool Residency::reserve(Share& share, std::span<const Share> step, const Sequences& open) {
+  Sequence& sequence = *share.sequence;
+  if (reserve_room(share, step, open)) return true;
   tight_ = true;
   did_not_fit_ = sequence.running ? nullptr : &sequence;
   return false;
 }
 
-bool Residency::reserve_pages(Sequence& sequence, uint32_t n_rows, std::span<const Share> step,
-                              const Sequences& open) {
+bool Residency::reserve_room(Share& share, std::span<const Share> step, const Sequences& open) {
+  Sequence& sequence = *share.sequence;
   const bool was_running = sequence.running;
   if (!was_running) {
     cache_.lock(sequence.tip);
     sequence.running = true;
   }
-  const std::vector<Extent> extents = next_extents(sequence.tip, n_rows);
+  places_.hold_start(sequence);
+  // What was cached when the step was chosen may have been evicted since, until the lock, and a
+  // place until it was held.
+  const uint32_t n_all_again = n_again(sequence), n_chosen = share.n_again + share.n_rows;
+  share.n_again = std::min(cache_.places().any() ? n_chosen : share.n_again, n_all_again);
+  if (cache_.places().any())
+    share.n_rows = share.n_again < n_all_again ? 0 : std::min(share.n_rows, n_chosen - share.n_again);
+  share.all_again = share.n_again == n_all_again;
   for (;;) {
-    if (cache_.reserve(extents)) return true;
+    if (take_room(share)) return true;
     if (!preempt_for(sequence, step, open)) break;
   }
   if (step.empty()) {  // alone with its path: only duplicated page beginnings can be in the way
     cache_.compact(sequence.tip);
-    if (cache_.reserve(extents)) return true;
+    if (take_room(share)) return true;
   }
   if (!was_running) {
+    places_.let_go(sequence, /*keep=*/true);
     cache_.unlock(sequence.tip);
     sequence.running = false;
   }
   return false;
+}
+
+// All or nothing.
+bool Residency::take_room(const Share& share) {
+  Sequence& sequence = *share.sequence;
+  const uint32_t to = share.all_again
+                          ? path_count(sequence.tip, &Node::n_issued) + share.n_rows
+                          : first_row(sequence) + share.n_again;
+  if (!places_.reserve(sequence, to)) return false;
+  try {
+    if (cache_.reserve(next_extents(sequence.tip, share.n_rows))) return true;
+  } catch (...) {
+    places_.take_back();
+    throw;
+  }
+  places_.take_back();
+  return false;
+}
+
+void Residency::commit() {
+  cache_.commit();
+  places_.commit();
+}
+
+void Residency::abort() {
+  places_.abort();
+  cache_.abort();
 }
 
 // Takes the keys and values of one running sequence that is younger than this one and has no part
@@ -88,11 +129,15 @@ bool Residency::preempt_for(const Sequence& sequence, std::span<const Share> ste
     for (const Node* node = other->tip; !node->is_root(); node = node->parent) ++n_on[node];
   }
   // If somebody else runs on all of it, its going makes no room.
-  std::erase_if(candidates,
-                [&](const Sequence* other) { return other->tip->n_locks > n_on.at(other->tip); });
+  // Its place may make room, unless this sequence goes on from there too.
+  std::erase_if(candidates, [&](const Sequence* other) {
+    return other->tip->n_locks > n_on.at(other->tip) &&
+           (other->place == nullptr || other->place == sequence.place);
+  });
   const auto victim = std::ranges::min_element(
       candidates, {}, [&](const Sequence* other) { return cost_of_preempting(*other); });
   if (victim == candidates.end()) return false;
+  places_.let_go(**victim, /*keep=*/true);
   cache_.unlock((*victim)->tip);
   (*victim)->running = false;
   tight_ = true;  // it would take from others what was taken from it

@@ -8,26 +8,39 @@
 #include "cache/kv_cache.h"
 #include "cache/page_pool.h"
 #include "engine/sequence.h"
+#include "engine/step_places.h"
 #include "engine/step_timing.h"
 
 namespace pando {
 
 using Sequences = std::vector<std::unique_ptr<Sequence>>;  // in order of arrival
 
+// What is resident, as the executor and the options say.
+struct ResidencySizes {
+  size_t n_pages;
+  int page_len;              // positions
+  size_t n_slots = 0;        // of states; 0 for models without recurrent layers
+  uint32_t place_every = 1;  // positions
+};
+
 // What one step does for a sequence.
 struct Share {
   Sequence* sequence;
   uint32_t n_rows;   // new rows, beyond those that earlier shares compute
   uint32_t n_again;  // cached rows that it computes again
+  bool all_again;    // these are all; only then it computes new rows
   bool decoding;     // one row from its next token
 };
 
-// Owns the tree, and the pool with its page counts. One thread.
+// Owns the tree, the pool with its page counts, and the places. One thread.
 class Residency {
  public:
   // timing: predicts what a preemption costs, and outlives this; null: the youngest goes.
-  Residency(size_t n_pages, int page_len, const StepTiming* timing)
-      : pages_(n_pages), cache_(pages_, page_len), timing_(timing) {}
+  Residency(const ResidencySizes& sizes, const StepTiming* timing)
+      : pages_(sizes.n_pages),
+        cache_(pages_, sizes.page_len, sizes.n_slots),
+        places_(cache_.places(), sizes.place_every),
+        timing_(timing) {}
 
   // Inserts a prompt and pins its path for the sequence. All isolation keys share its first
   // n_public tokens. Throws std::bad_alloc; then nothing is pinned.
@@ -36,11 +49,19 @@ class Residency {
   // Gives back what an open sequence holds. keep: what it computed stays cached.
   void leave(Sequence& sequence, bool keep);
 
-  // Locks the path and takes pages for its next n_rows rows. Where pages are short, preempts
-  // younger sequences of `open` that have no part in the step. False where there is still no room:
-  // then no waiting sequence starts until a running one ends.
-  bool reserve(Sequence& sequence, uint32_t n_rows, std::span<const Share> step,
-               const Sequences& open);
+  // The first row that the sequence computes when it advances (StepPlaces::first_row), and how many
+  // rows from there on are cached.
+  uint32_t first_row(const Sequence& sequence) const { return places_.first_row(sequence); }
+  uint32_t n_again(const Sequence& sequence) const;
+
+  // Locks the path and takes pages and slots for what `share` says of its sequence. Rows that are
+  // to be computed again may be more than when the share was chosen: then it is cut. Where room is
+  // short, preempts younger sequences of `open` that have no part in the step. False where there is
+  // still no room: then no waiting sequence starts until a running one ends.
+  bool reserve(Share& share, std::span<const Share> step, const Sequences& open);
+  // What was reserved is computed, or given back.
+  void commit();
+  void abort();
   // True after a reservation failed or preempted a sequence, until a running sequence ends or
   // loosen() is called.
   bool tight() const { return tight_; }
@@ -52,13 +73,14 @@ class Residency {
   uint64_t n_preemptions() const { return n_preemptions_; }
 
  private:
-  bool reserve_pages(Sequence& sequence, uint32_t n_rows, std::span<const Share> step,
-                     const Sequences& open);
+  bool reserve_room(Share& share, std::span<const Share> step, const Sequences& open);
+  bool take_room(const Share& share);
   bool preempt_for(const Sequence& sequence, std::span<const Share> step, const Sequences& open);
   double cost_of_preempting(const Sequence& sequence) const;
 
   PagePool pages_;
   KvCache cache_;
+  StepPlaces places_;
   const StepTiming* timing_;
   bool tight_ = false;
   // The waiting sequence whose start failed, if none was preempted since.

@@ -14,6 +14,11 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// Whether the step computes rows for what is wanted.
+bool has_rows(const WantedOutput& want) {
+  return std::min(want.begin, want.first_row) < want.end;
+}
+
 }  // namespace
 
 StepRunner::StepRunner(const StepRunnerParts& parts)
@@ -43,7 +48,7 @@ std::vector<Share> StepRunner::choose(const Sequences& open) {
   if (shares.empty()) {
     // Who goes first by a policy may lack the room that older ones hold. The oldest gets all of it.
     residency_.loosen();
-    WorkViewBuilder oldest;
+    WorkViewBuilder oldest(residency_);
     oldest.add(*open.front());
     shares = choose(open, batcher_, oldest);
   }
@@ -64,7 +69,7 @@ WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
                                            waiting.push_back(sequence->as_waiting());
                                        return waiting;
                                      }});
-  WorkViewBuilder builder;
+  WorkViewBuilder builder(residency_);
   const size_t n_starts = residency_.tight() ? 0 : n_most - n_running;
   builder.set_starts(static_cast<uint32_t>(n_starts));
   size_t n_left = std::min(sight.any_order ? open.size() : n_starts, sight.n_waiting);
@@ -95,13 +100,10 @@ std::vector<Share> StepRunner::choose(const Sequences& open, Batcher& batcher,
   for (const Advance& advance : advances) {
     Sequence& sequence = work.sequence(advance.item);
     if (!sequence.running && residency_.tight()) continue;
-    if (!residency_.reserve(sequence, advance.n_rows, shares, open)) continue;
-    // What was cached when the step was chosen may have been evicted since, until the lock.
-    const Share share{&sequence, advance.n_rows,
-                      std::min(advance.n_again, n_cached_outputs(sequence)),
-                      work.view().items[advance.item].decoding};
-    const WantedOutput want = wanted_output(share);
-    if (share.n_rows > 0 || want.begin < want.end) shares.push_back(share);
+    Share share{&sequence, advance.n_rows, advance.n_again, /*all_again=*/true,
+                work.view().items[advance.item].decoding};
+    if (!residency_.reserve(share, shares, open)) continue;
+    if (share.n_rows > 0 || has_rows(wanted_output(share))) shares.push_back(share);
   }
   reserved_all_ = shares.size() == advances.size();
   return shares;
@@ -110,12 +112,12 @@ std::vector<Share> StepRunner::choose(const Sequences& open, Batcher& batcher,
 // The rows of this step that the sequence wants the logits of.
 WantedOutput StepRunner::wanted_output(const Share& share) const {
   const Sequence& sequence = *share.sequence;
-  const uint32_t begin = sequence.next_output;
-  // Where not all cached outputs fit in the step, the rest comes first in the next.
-  const bool all_again = share.n_again == n_cached_outputs(sequence);
-  const uint32_t end =
-      all_again ? path_count(sequence.tip, &Node::n_issued) : begin + share.n_again;
-  return {sequence.tip, begin, std::max(begin, end), sequence.request->request.isolation_key};
+  const uint32_t first_row = residency_.first_row(sequence);
+  // Where not all rows that are computed again fit in the step, the rest comes first in the next.
+  const uint32_t end = share.all_again ? path_count(sequence.tip, &Node::n_issued)
+                                       : first_row + share.n_again;
+  return {sequence.tip, std::min(sequence.next_output, end), end,
+          sequence.request->request.isolation_key, first_row};
 }
 
 void StepRunner::run(std::span<const Share> shares, const Take& take) {
@@ -124,7 +126,7 @@ void StepRunner::run(std::span<const Share> shares, const Take& take) {
   std::vector<Sequence*> sequences;  // of `wanted`
   for (const Share& share : shares) {
     const WantedOutput want = wanted_output(share);
-    if (want.begin == want.end) continue;
+    if (!has_rows(want)) continue;
     wanted.push_back(want);
     sequences.push_back(share.sequence);
   }
@@ -135,7 +137,7 @@ void StepRunner::run(std::span<const Share> shares, const Take& take) {
   const auto n_outputs = static_cast<uint32_t>(step.plan.outputs.size());
   executor_.submit(std::move(step.plan));
   executor_.finish();
-  residency_.cache().commit();
+  residency_.commit();
   std::vector<std::vector<TokenLogprob>> read =
       outputs_.read(step.output_of, n_outputs, wanted, sequences);
   for (size_t i = 0; i < sequences.size(); ++i)
@@ -162,7 +164,7 @@ void StepRunner::count(const PlannedStep& step, std::span<const Share> shares) {
 }
 
 void StepRunner::abort() {
-  residency_.cache().abort();
+  residency_.abort();
   goes_by_time_ = false;  // says nothing of how long steps take
 }
 

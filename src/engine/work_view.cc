@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
+#include "engine/residency.h"
+
 namespace pando {
 namespace {
 
 // Calls use(node, first, n, is_cached) for the rows that a sequence waits for, from its tip
-// upwards: those that are missing, and cached ones whose outputs it wants.
+// upwards: those that are missing, and cached ones from `begin` on that it computes again.
 template <class Use>
-void for_each_wanted(const Sequence& sequence, const Use& use) {
-  const uint32_t begin = sequence.next_output;
+void for_each_wanted(const Sequence& sequence, uint32_t begin, const Use& use) {
   for (const Node* node = sequence.tip; !node->is_root(); node = node->parent) {
     const uint32_t n_missing = node->size() - node->n_issued;
     if (n_missing == 0 && node->end() <= begin) return;  // so is everything above
@@ -28,18 +29,14 @@ uint32_t path_count(const Node* tip, uint32_t Node::*count) {
   return n;
 }
 
-uint32_t n_cached_outputs(const Sequence& sequence) {
-  const uint32_t n_cached = path_count(sequence.tip, &Node::n_committed);
-  return n_cached - std::min(n_cached, sequence.next_output);
-}
-
 void WorkViewBuilder::add(Sequence& sequence) {
   WorkView::Item item;
   uint32_t n_missing = 0;
-  for_each_wanted(sequence, [&](const Node* node, uint32_t first, uint32_t n, bool is_cached) {
-    (is_cached ? item.again : item.segments).push_back(segment({node, first}, n));
-    if (!is_cached) n_missing += n;
-  });
+  for_each_wanted(sequence, residency_.first_row(sequence),
+                  [&](const Node* node, uint32_t first, uint32_t n, bool is_cached) {
+                    (is_cached ? item.again : item.segments).push_back(segment({node, first}, n));
+                    if (!is_cached) n_missing += n;
+                  });
   std::reverse(item.again.begin(), item.again.end());
   std::reverse(item.segments.begin(), item.segments.end());
   item.wants_all_outputs = sequence.scores_prompt();
@@ -62,9 +59,10 @@ void WorkViewBuilder::add_times(const Sequence& sequence) {
 bool WorkViewBuilder::goes_along(const Sequence& sequence) const {
   if (!sequence.scores_prompt()) return false;
   Key next{};
-  for_each_wanted(sequence, [&](const Node* node, uint32_t first, uint32_t, bool) {
-    next = {node, first};
-  });
+  for_each_wanted(sequence, residency_.first_row(sequence),
+                  [&](const Node* node, uint32_t first, uint32_t, bool) {
+                    next = {node, first};
+                  });
   return segment_of_.contains(next);
 }
 

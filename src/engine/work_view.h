@@ -10,15 +10,15 @@
 
 namespace pando {
 
+class Residency;
+
 // Tokens from the beginning of a path that `count`, &Node::n_issued or n_committed, includes.
 uint32_t path_count(const Node* tip, uint32_t Node::*count);
-
-// Rows of a sequence that are cached and whose outputs it wants.
-uint32_t n_cached_outputs(const Sequence& sequence);
 
 // Sequences in order of arrival; what several of them want is one segment.
 class WorkViewBuilder {
  public:
+  explicit WorkViewBuilder(const Residency& residency) : residency_(residency) {}
   void add(Sequence& sequence);
   // Also what time depends on: positions, and what is read. Once for each sequence, after `add`.
   void add_times(const Sequence& sequence);
@@ -35,6 +35,7 @@ class WorkViewBuilder {
 
   uint32_t segment(Key key, uint32_t n_rows);
 
+  const Residency& residency_;
   WorkView view_;
   std::vector<Sequence*> sequences_;
   std::map<Key, uint32_t> segment_of_;

@@ -26,6 +26,8 @@ struct ExecutorFacts {
   size_t n_pages = 0;      // pages that may be in use at a time
   size_t page_bytes = 0;   // bytes of one page
   size_t kv_capacity = 0;  // positions whose keys and values the memory holds
+  size_t n_slots = 0;      // slots of states that may be in use at a time; 0: the model has none
+  size_t slot_bytes = 0;   // bytes of one slot
   bool keeps_keys = true;  // false: keys and values are gone after a step
   int depth = 1;           // steps that may be submitted and not finished
   std::string name;        // the device and its arithmetic, as in "avx512"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/attention_tasks.h"
+#include "plan/state_tasks.h"
 
 namespace pando {
 
@@ -15,6 +16,7 @@ class LayoutPlanner final : public Planner {
   PlannedStep plan(const KvCache& cache, const std::vector<WantedOutput>& wanted) override {
     RowLayout layout = lay_out_rows(cache, wanted);
     append_attention_tasks(layout, cache.page_len(), tile_len_, sharing_);
+    if (cache.places().any()) append_state_tasks(layout, cache.places());
     return std::move(layout.step);
   }
 

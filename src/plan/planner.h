@@ -12,12 +12,14 @@
 namespace pando {
 
 // A sequence of the step that wants the rows at positions [begin, end) of its path as outputs. They
-// are issued in this step, or cached already and then computed again without writing.
+// are issued in this step, or cached already and then computed again without writing. So are the
+// rows [first_row, begin), from which recurrent layers get their states.
 struct WantedOutput {
   Node* tip;
   uint32_t begin;
   uint32_t end;
   uint64_t isolation_key = 0;  // nothing is shared between keys
+  uint32_t first_row = UINT32_MAX;  // from `begin` on: there are no such rows
 };
 
 struct PlannedStep {

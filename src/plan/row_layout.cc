@@ -31,12 +31,13 @@ struct NodeRows {
   }
 };
 
-// Calls use(node, first, last) for the offsets [first, last) of each node that hold the positions.
+// Calls use(node, first, last) for the offsets [first, last) of each node that hold the positions
+// [begin, end) of a path.
 template <class Use>
-void for_each_part(const WantedOutput& want, const Use& use) {
-  for (Node* node = want.tip; !node->is_root() && node->end() > want.begin; node = node->parent) {
-    const uint32_t first = std::max(want.begin, node->start) - node->start;
-    const uint32_t last = std::min(want.end, node->end());
+void for_each_part(Node* tip, uint32_t begin, uint32_t end, const Use& use) {
+  for (Node* node = tip; !node->is_root() && node->end() > begin; node = node->parent) {
+    const uint32_t first = std::max(begin, node->start) - node->start;
+    const uint32_t last = std::min(end, node->end());
     if (last > node->start + first) use(node, first, last - node->start);
   }
 }
@@ -72,7 +73,8 @@ class RowLayouter {
   }
 
   void mark_output(const WantedOutput& want) {
-    for_each_part(want, [&](Node* node, uint32_t first, uint32_t last) {
+    const uint32_t begin = std::min(want.begin, want.first_row);
+    for_each_part(want.tip, begin, want.end, [&](Node* node, uint32_t first, uint32_t last) {
       PANDO_CHECK(last <= node->n_issued);
       mark(node);
       std::set<uint32_t>& recomputed = work_[node].recomputed;
@@ -141,11 +143,12 @@ class RowLayouter {
     for (const WantedOutput& want : wanted) {
       const size_t begin = row_of.size();
       row_of.resize(begin + want.end - want.begin);
-      for_each_part(want, [&](const Node* node, uint32_t first, uint32_t last) {
-        const NodeRows& rows = rows_.at(node);
-        for (uint32_t i = first; i < last; ++i)
-          row_of[begin + node->start + i - want.begin] = rows.row_of(i);
-      });
+      for_each_part(want.tip, want.begin, want.end,
+                    [&](const Node* node, uint32_t first, uint32_t last) {
+                      const NodeRows& rows = rows_.at(node);
+                      for (uint32_t i = first; i < last; ++i)
+                        row_of[begin + node->start + i - want.begin] = rows.row_of(i);
+                    });
     }
     list_outputs(layout_.step);
   }

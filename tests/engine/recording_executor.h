@@ -1,6 +1,7 @@
 // An executor without weights. It keeps every plan and follows tasks and slots as attention would:
-// each row must meet each tile up to its own position once, in pages that hold its own past. A plan
-// that leads a row elsewhere throws. The logits of a row depend on the tokens of its path alone.
+// each row must meet each tile up to its own position once, in pages that hold its own past. Where
+// there are slots of states, each row must also get the state of its own past. A plan that leads a
+// row elsewhere throws. The logits of a row depend on the tokens of its path alone.
 #pragma once
 
 #include <algorithm>
@@ -30,14 +31,17 @@ class RecordingExecutor final : public Executor {
       for (uint32_t i = 0; i < copy.n_positions; ++i)
         cells_[{copy.to, i}] = cells_.at({copy.from, i});
     paths_.clear();
+    pasts_.clear();
     for (uint32_t row = 0; row < plan.n_rows(); ++row) {
       const uint64_t past = plan.positions[row] == 0 ? 0 : past_of(plan, row);
       const uint64_t path = mix64(past ^ mix64(static_cast<uint32_t>(plan.tokens[row]) + 1));
       past_of_path_[path] = past;
+      pasts_.push_back(past);
       for (uint32_t i = plan.slot_begin[row]; i < plan.slot_begin[row + 1]; ++i)
         cells_[{plan.slots[i].page, plan.slots[i].offset}] = path;
       paths_.push_back(path);
     }
+    if (facts_.n_slots > 0) follow_states(plan);
     hidden_.clear();
     for (const uint32_t output : plan.outputs)
       for (int i = 0; i < facts_.d_model; ++i) hidden_.push_back(value(paths_[output], -1 - i));
@@ -91,6 +95,26 @@ class RecordingExecutor final : public Executor {
     return past;
   }
 
+  // A slot holds the path whose state it is.
+  void follow_states(const StepPlan& plan) {
+    auto write = plan.state_writes.begin();
+    uint32_t row = 0;
+    for (const kernel::StateTask& task : plan.state_tasks) {
+      if (task.row_begin != row) throw std::runtime_error("a row has no state task, or two");
+      uint64_t state = task.from == kernel::kNoSlot ? 0 : states_.at(task.from);
+      for (; row < task.row_end; ++row) {
+        if (state != pasts_[row]) throw std::runtime_error("a row gets another path's state");
+        state = paths_[row];
+        for (; write != plan.state_writes.end() && write->row == row; ++write) {
+          if (write->to >= facts_.n_slots) throw std::runtime_error("there is no such slot");
+          states_[write->to] = state;
+        }
+      }
+    }
+    if (row != plan.n_rows() || write != plan.state_writes.end())
+      throw std::runtime_error("the state tasks do not cover the step");
+  }
+
   // In [-4, 4).
   static float value(uint64_t path, int of) {
     const uint64_t bits = mix64(path ^ mix64(static_cast<uint64_t>(of)));
@@ -103,6 +127,8 @@ class RecordingExecutor final : public Executor {
   std::map<std::pair<kernel::PageId, uint32_t>, uint64_t> cells_;  // paths by page and offset
   std::unordered_map<uint64_t, uint64_t> past_of_path_;            // without the last token
   std::vector<uint64_t> paths_;                                    // [rows of the last step]
+  std::vector<uint64_t> pasts_;                                    // of these, without their token
+  std::map<kernel::SlotId, uint64_t> states_;                      // paths by slot
   std::vector<float> hidden_;                                      // [outputs, d_model]
 };
 

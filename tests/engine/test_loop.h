@@ -40,7 +40,9 @@ using Answer = std::pair<std::vector<Token>, uint64_t>;  // tokens, logits hash
 constexpr int kTinyPageBytes = 2048;
 
 // As open_loop, but over an executor that only follows plans: without weights.
-inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& options) {
+// n_slots: of states, as a model with recurrent layers has them.
+inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& options,
+                                                           size_t n_slots = 0) {
   static const TemporaryFolder folder;
   static const std::unique_ptr<Tokenizer> tokenizer = [] {
     if (Status status = write_byte_tokenizer(folder.path()); !status)
@@ -64,7 +66,8 @@ inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& op
                     .tile_len = options.tile_len,
                     .n_pages = engine.kv_memory / kTinyPageBytes,
                     .page_bytes = kTinyPageBytes,
-                    .kv_capacity = engine.kv_memory / kTinyPageBytes * options.page_len});
+                    .kv_capacity = engine.kv_memory / kTinyPageBytes * options.page_len,
+                    .n_slots = n_slots});
   return std::make_unique<EngineLoop>(std::move(parts));
 }
 
@@ -78,8 +81,9 @@ inline Result<std::unique_ptr<EngineLoop>> open_tiny_loop(const LoopOptions& opt
 
 class TestLoop {
  public:
-  explicit TestLoop(const LoopOptions& options = tiny_loop_options()) {
-    Result<std::unique_ptr<EngineLoop>> made = open_tiny_loop(options);
+  explicit TestLoop(const LoopOptions& options = tiny_loop_options())
+      : TestLoop(open_tiny_loop(options)) {}
+  explicit TestLoop(Result<std::unique_ptr<EngineLoop>> made) {
     if (!made) throw std::runtime_error(made.error().message);
     loop_ = std::move(*made);
   }

@@ -1,0 +1,162 @@
+#include "cache/places.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/fault.h"
+#include "cache/prefix_tree.h"
+
+namespace pando {
+namespace {
+
+// The node that has the token before a position of the path.
+const Node* node_before(const Node* tip, uint32_t position) {
+  while (!tip->is_root() && tip->start >= position) tip = tip->parent;
+  return tip;
+}
+
+}  // namespace
+
+Places::Places(size_t n_slots) : all_(n_slots) {
+  free_.reserve(n_slots);
+  added_.reserve(n_slots);
+  for (size_t i = n_slots; i-- > 0;) {
+    all_[i].slot = static_cast<SlotId>(i);
+    free_.push_back(&all_[i]);
+  }
+}
+
+Place* Places::find(const Node* tip, uint32_t position) const {
+  for (Place* place = node_before(tip, position)->places; place != nullptr; place = place->next)
+    if (place->position == position) return place;
+  return nullptr;
+}
+
+Place* Places::nearest(const Node* tip, uint32_t position) const {
+  return last(tip, position, /*committed=*/true);
+}
+
+Place* Places::last(const Node* tip, uint32_t position) const {
+  return last(tip, position, /*committed=*/false);
+}
+
+Place* Places::last(const Node* tip, uint32_t position, bool committed) const {
+  for (const Node* node = node_before(tip, position); !node->is_root(); node = node->parent) {
+    Place* last = nullptr;
+    for (Place* place = node->places; place != nullptr && place->position <= position;
+         place = place->next)
+      if (place->committed || !committed) last = place;
+    if (last != nullptr) return last;
+  }
+  return nullptr;
+}
+
+Place* Places::add(Node* tip, uint32_t position) {
+  if (Place* there = find(tip, position)) return there;
+  Place* place = take_slot();
+  if (place == nullptr) return nullptr;
+  Node* node = const_cast<Node*>(node_before(tip, position));
+  PANDO_CHECK(!node->is_root() && position <= node->end());
+  Place** link = &node->places;
+  while (*link != nullptr && (*link)->position < position) link = &(*link)->next;
+  *place = {.position = position,
+            .slot = place->slot,
+            .last_used = ++clock_,
+            .node = node,
+            .next = *link};
+  *link = place;
+  added_.push_back(place);
+  return place;
+}
+
+Place* Places::take_slot() {
+  if (free_.empty()) {
+    Place* oldest = nullptr;
+    for (Place& place : all_)
+      if (place.committed && place.n_holders == 0 &&
+          (oldest == nullptr || place.last_used < oldest->last_used))
+        oldest = &place;
+    if (oldest == nullptr) return nullptr;
+    free(*oldest);
+    ++n_evicted_;
+  }
+  Place* place = free_.back();
+  free_.pop_back();
+  return place;
+}
+
+void Places::free(Place& place) {
+  PANDO_CHECK(place.node != nullptr && place.n_holders == 0);
+  Place** link = &place.node->places;
+  while (*link != &place) link = &(*link)->next;
+  *link = place.next;
+  place = {.slot = place.slot};
+  free_.push_back(&place);
+}
+
+void Places::hold(Place& place) {
+  ++place.n_holders;
+  place.last_used = ++clock_;
+}
+
+void Places::release(Place& place) {
+  PANDO_CHECK(place.n_holders > 0);
+  place.last_used = ++clock_;
+  if (--place.n_holders == 0 && place.committed && !place.kept) free(place);
+}
+
+void Places::take_back(size_t n) {
+  for (; added_.size() > n; added_.pop_back()) free(*added_.back());
+}
+
+void Places::commit() {
+  for (Place* place : added_) {
+    place->committed = true;
+    if (place->n_holders == 0 && !place->kept) free(*place);
+  }
+  added_.clear();
+}
+
+void Places::on_split(Node& upper, Node& lower) {
+  Place** link = &lower.places;
+  upper.places = lower.places;
+  Place** last = &upper.places;
+  while (*last != nullptr && (*last)->position <= upper.end()) {
+    (*last)->node = &upper;
+    last = &(*last)->next;
+  }
+  *link = *last;
+  *last = nullptr;
+}
+
+void Places::forget_after(Node& node, uint32_t n_kept) {
+  for (Place* place = node.places; place != nullptr;) {
+    Place* next = place->next;
+    if (place->committed && place->position > node.start + n_kept) free(*place);
+    place = next;
+  }
+}
+
+size_t Places::n_held() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(all_, [](const Place& place) { return place.n_holders > 0; }));
+}
+
+void Places::check_invariants() const {
+  PANDO_CHECK(std::ranges::count(all_, nullptr, &Place::node) == std::ssize(free_));
+  for (const Place& place : all_) {
+    if (place.node == nullptr) continue;
+    const Node& node = *place.node;
+    PANDO_CHECK(node.start < place.position && place.position <= node.end());
+    PANDO_CHECK(place.position - node.start <=
+                (place.committed ? node.n_committed : node.n_issued));
+    PANDO_CHECK(place.n_holders > 0 || place.kept || !place.committed);
+    PANDO_CHECK(place.next == nullptr || place.next->position > place.position);
+    size_t n_found = 0;
+    for (const Place* other = node.places; other != nullptr; other = other->next)
+      n_found += other == &place;
+    PANDO_CHECK(n_found == 1);
+  }
+}
+
+}  // namespace pando

@@ -1,0 +1,143 @@
+#include "engine/step_places.h"
+
+#include <algorithm>
+
+#include "base/fault.h"
+#include "engine/work_view.h"
+
+namespace pando {
+namespace {
+
+// A place before the last token of a prompt serves whoever asks the same again, or goes on from
+// there. It is worth a slot if so many rows would have to be computed otherwise.
+constexpr uint32_t kWorthAPlace = 256;
+
+// Whether paths that somebody wants part behind a node, or one of them ends there.
+bool is_parting(const Node& node) {
+  uint32_t n_children = 0, n_pins = 0;
+  bool leaves_public = false;
+  for (const auto& [key, child] : node.children) {
+    if (child->n_pins == 0) continue;
+    ++n_children;
+    n_pins += child->n_pins;
+    leaves_public |= child->owner != node.owner;
+  }
+  return n_children > 1 || leaves_public || (n_children == 1 && node.n_pins > n_pins);
+}
+
+// The last node that both paths have; a root where they have none.
+const Node* common_node(const Node* a, const Node* b) {
+  while (a != b) {
+    if (a->is_root() || (!b->is_root() && b->start > a->start))
+      b = b->parent;
+    else if (b->is_root() || a->start > b->start)
+      a = a->parent;
+    else
+      a = a->parent, b = b->parent;
+    if (a->is_root() && b->is_root()) return a;
+  }
+  return a;
+}
+
+}  // namespace
+
+uint32_t StepPlaces::first_row(const Sequence& sequence) const {
+  if (!places_.any()) return sequence.next_output;
+  const uint32_t n_cached = path_count(sequence.tip, &Node::n_committed);
+  const Place* place = places_.nearest(sequence.tip, std::min(n_cached, sequence.next_output));
+  return place == nullptr ? 0 : place->position;
+}
+
+void StepPlaces::hold_start(Sequence& sequence) {
+  if (!places_.any()) return;
+  const uint32_t from = first_row(sequence);
+  Place* place = from == 0 ? nullptr : places_.find(sequence.tip, from);
+  if (place == sequence.place) return;
+  if (place != nullptr) places_.hold(*place);
+  if (sequence.place != nullptr) places_.release(*sequence.place);
+  sequence.place = place;
+}
+
+bool StepPlaces::reserve(Sequence& sequence, uint32_t to) {
+  if (!places_.any()) return true;
+  Share share{&sequence, sequence.place == nullptr ? 0 : sequence.place->position, to, nullptr,
+              places_.n_added()};
+  if (share.from < to) {
+    const bool goes_on = to < sequence.tip->end() || sequence.max_tokens > 1;
+    if (goes_on) share.end = places_.add(sequence.tip, to);
+    if ((goes_on && share.end == nullptr) || !add_shared_ends(share)) {
+      places_.take_back(share.n_added_before);
+      return false;
+    }
+    if (share.end != nullptr) places_.hold(*share.end);
+    add_partings(share);
+    for (uint32_t position = (share.from / every_ + 1) * every_; position <= to; position += every_)
+      add_kept(sequence.tip, position);
+    const uint32_t last = static_cast<uint32_t>(sequence.prompt().size()) - 1;
+    if (last > share.from && last <= to) {
+      const Place* before = places_.last(sequence.tip, last);
+      if (last - (before == nullptr ? 0 : before->position) >= kWorthAPlace)
+        add_kept(sequence.tip, last);
+    }
+  }
+  shares_.push_back(share);
+  return true;
+}
+
+// Where another sequence of this step computes rows behind the same node, in another child, both
+// read the state at its end. False where there is no slot.
+bool StepPlaces::add_shared_ends(const Share& share) {
+  if (share.from >= share.sequence->tip->start) return true;  // all rows are in one node
+  for (const Share& other : shares_) {
+    const Node* node = common_node(share.sequence->tip, other.sequence->tip);
+    const uint32_t end = node->is_root() ? 0 : node->end();
+    if (end <= share.from || end >= share.to || end < other.from || end >= other.to) continue;
+    Place* place = places_.add(share.sequence->tip, end);
+    if (place == nullptr) return false;
+    place->kept = true;
+  }
+  return true;
+}
+
+void StepPlaces::add_partings(const Share& share) {
+  for (Node* node = share.sequence->tip; !node->is_root() && node->end() > share.from;
+       node = node->parent)
+    if (node->end() <= share.to && is_parting(*node)) add_kept(share.sequence->tip, node->end());
+}
+
+void StepPlaces::add_kept(Node* tip, uint32_t position) {
+  Place* place = places_.add(tip, position);
+  if (place != nullptr) place->kept = true;
+}
+
+void StepPlaces::take_back() {
+  if (!places_.any()) return;
+  const Share& share = shares_.back();
+  if (share.end != nullptr) places_.release(*share.end);
+  places_.take_back(share.n_added_before);
+  shares_.pop_back();
+}
+
+void StepPlaces::let_go(Sequence& sequence, bool keep) {
+  if (sequence.place == nullptr) return;
+  sequence.place->kept |= keep;
+  places_.release(*sequence.place);
+  sequence.place = nullptr;
+}
+
+void StepPlaces::commit() {
+  for (const Share& share : shares_) {
+    if (share.end == nullptr) continue;
+    if (share.sequence->place != nullptr) places_.release(*share.sequence->place);
+    share.sequence->place = share.end;
+  }
+  shares_.clear();
+}
+
+void StepPlaces::abort() {
+  for (const Share& share : shares_)
+    if (share.end != nullptr) places_.release(*share.end);
+  shares_.clear();
+}
+
+}  // namespace pando

@@ -1,0 +1,30 @@
+#include "plan/state_tasks.h"
+
+#include "base/check.h"
+
+namespace pando {
+
+void append_state_tasks(RowLayout& layout, const Places& places) {
+  StepPlan& plan = layout.step.plan;
+  const std::vector<uint32_t>& positions = plan.positions;
+  for (const RowRun& run : layout.runs) {
+    for (uint32_t row = run.row_begin, end = row; row < run.row_end; row = end) {
+      while (++end < run.row_end && positions[end] == positions[end - 1] + 1) {
+      }
+      const uint32_t begins_at = positions[row], ends_at = positions[end - 1] + 1;
+      const Place* from = begins_at == 0 ? nullptr : places.find(run.node, begins_at);
+      if (begins_at > 0 && from == nullptr) {  // the one path through the parent's last row
+        PANDO_CHECK(row == run.row_begin && run.continues_previous &&
+                    positions[row - 1] + 1 == begins_at);
+        plan.state_tasks.back().row_end = end;
+      } else {
+        plan.state_tasks.push_back({row, end, from == nullptr ? kernel::kNoSlot : from->slot});
+      }
+      for (const Place* to = run.node->places; to != nullptr; to = to->next)
+        if (!to->committed && begins_at < to->position && to->position <= ends_at)
+          plan.state_writes.push_back({row + to->position - begins_at - 1, to->slot});
+    }
+  }
+}
+
+}  // namespace pando

@@ -1,0 +1,13 @@
+// State tasks of a step, from its rows and the places on their paths.
+#pragma once
+
+#include "cache/places.h"
+#include "plan/row_layout.h"
+
+namespace pando {
+
+// Appends to layout.step.plan.state_tasks and state_writes. Each run of rows at consecutive
+// positions of a path goes on from a place, from the rows before it, or from the path's beginning.
+void append_state_tasks(RowLayout& layout, const Places& places);
+
+}  // namespace pando

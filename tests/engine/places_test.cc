@@ -1,0 +1,183 @@
+// Places of models with recurrent layers, over an executor that follows the states of plans.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "engine/test_loop.h"
+
+namespace pando::testing {
+namespace {
+
+constexpr size_t kPlentyOfSlots = 500;
+
+TestLoop loop_with(size_t n_slots, LoopOptions options = tiny_loop_options()) {
+  return TestLoop(open_over_plans(options, n_slots));
+}
+
+// By request: tokens and hashes of logits.
+std::map<RequestId, std::vector<Answer>> answers_of(const TestLoop& loop) {
+  std::map<RequestId, std::vector<Answer>> answers;
+  for (const auto& [id, heard] : loop.heard) {
+    EXPECT_FALSE(heard.error) << id << ": " << heard.error->message;
+    answers[id] = loop.answers(id);
+  }
+  return answers;
+}
+
+Request request_of(std::string prompt, int max_tokens) {
+  Request request = tiny_request(std::move(prompt), max_tokens);
+  request.logits_hash = true;
+  request.sampling.ignore_eos = true;
+  return request;
+}
+
+TEST(Places, QuestionsGoOnFromTheEndOfTheirDocument) {
+  TestLoop loop = loop_with(kPlentyOfSlots);
+  const std::string document = "a document of some forty characters long ";
+  for (RequestId id = 1; id <= 8; ++id)
+    ASSERT_TRUE(loop.submit(id, request_of(document + std::string(1, 'A' + id), 3)).ok());
+  loop.run();
+  answers_of(loop);
+  EXPECT_EQ(loop.stats().recomputed_rows, 0u);
+  EXPECT_EQ(loop.stats().prefill_rows, document.size() + 8);
+
+  // Its end was a parting, so there is a place: another question computes its own row only.
+  ASSERT_TRUE(loop.submit(9, request_of(document + "Z", 3)).ok());
+  loop.run();
+  answers_of(loop);
+  EXPECT_EQ(loop.stats().recomputed_rows, 0u);
+  EXPECT_EQ(loop.stats().prefill_rows, document.size() + 9);
+}
+
+TEST(Places, APathThatIsJoinedElsewhereIsComputedAgainFromTheLastPlace) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.place_every = 16;
+  TestLoop loop = loop_with(kPlentyOfSlots, options);
+  const std::string prompt = "forty characters, of which 20 are common";
+  ASSERT_EQ(prompt.size(), 40u);
+  ASSERT_TRUE(loop.submit(1, request_of(prompt, 2)).ok());
+  loop.run();
+  const uint64_t n_before = loop.stats().prefill_rows;
+  ASSERT_TRUE(loop.submit(2, request_of(prompt.substr(0, 20) + "!", 2)).ok());
+  loop.run();
+  answers_of(loop);
+  EXPECT_EQ(loop.stats().recomputed_rows, 4u);  // 16 to 19
+  EXPECT_EQ(loop.stats().prefill_rows, n_before + 5);
+  // Where it joined there is a place now.
+  ASSERT_TRUE(loop.submit(3, request_of(prompt.substr(0, 20) + "?", 2)).ok());
+  loop.run();
+  answers_of(loop);
+  EXPECT_EQ(loop.stats().recomputed_rows, 4u);
+}
+
+TEST(Places, AConversationGoesOnFromTheEndOfItsAnswer) {
+  TestLoop loop = loop_with(kPlentyOfSlots);
+  ASSERT_TRUE(loop.submit(1, request_of("a question", 6)).ok());
+  loop.run();
+  Request next = request_of("a question", 6);
+  next.tokens = bytes_of(next.prompt);
+  const std::vector<Token> answer = loop.heard[1].completions[0].tokens;
+  next.tokens.insert(next.tokens.end(), answer.begin(), answer.end());
+  next.tokens.push_back('!');
+  ASSERT_TRUE(loop.submit(2, next).ok());
+  loop.run();
+  answers_of(loop);
+  EXPECT_EQ(loop.stats().recomputed_rows, 0u);
+  EXPECT_EQ(loop.heard[2].completions[0].shared_tokens, 15);  // the last token was never computed
+}
+
+// What waits for the same rows again computes them together.
+TEST(Places, RowsOnTheWayToAPlaceAreComputedOnce) {
+  TestLoop loop = loop_with(kPlentyOfSlots);
+  const std::string prompt = "twenty characters or";
+  ASSERT_TRUE(loop.submit(1, request_of(prompt, 1)).ok());
+  loop.run();
+  for (RequestId id = 2; id <= 5; ++id)
+    ASSERT_TRUE(
+        loop.submit(id, request_of(prompt.substr(0, 10) + std::string(1, 'A' + id), 1)).ok());
+  loop.run();
+  answers_of(loop);
+  EXPECT_EQ(loop.stats().recomputed_rows, 10u);
+}
+
+std::vector<Request> random_requests(std::mt19937& rng) {
+  std::vector<Request> requests(2 + rng() % 10);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    Request& request = requests[i];
+    request.logits_hash = true;
+    if (i > 0 && rng() % 4 != 0) {  // a beginning of an earlier one
+      request.tokens = requests[rng() % i].tokens;
+      request.tokens.resize(1 + rng() % request.tokens.size());
+    }
+    const size_t n_more = request.tokens.empty() ? 2 + rng() % 40 : rng() % 10;
+    for (size_t k = 0; k < n_more; ++k)
+      request.tokens.push_back(static_cast<Token>('a' + rng() % 3));
+    if (request.tokens.size() < 2) request.tokens.push_back('z');
+    request.sampling.max_tokens = 1 + static_cast<int>(rng() % 8);
+    request.sampling.ignore_eos = true;
+    const int n_prompt = static_cast<int>(request.tokens.size());
+    switch (rng() % 5) {
+      case 0:
+        request.sampling.n = 1 + static_cast<int>(rng() % 3);
+        request.sampling.temperature = 0.7;
+        break;
+      case 1:
+        request.prompt_logprobs_from = 1 + static_cast<int>(rng() % (n_prompt - 1));
+        request.sampling.max_tokens = static_cast<int>(rng() % 2);
+        break;
+      case 2:
+        request.pooling = rng() % 2 == 0 ? Pooling::kMean : Pooling::kLast;
+        break;
+      default:
+        break;
+    }
+    if (request.pooling == Pooling::kNone) request.cached = rng() % 4 != 0;
+  }
+  return requests;
+}
+
+// Few pages, few slots, small steps, cancelled requests, all exact planners: every answer is that
+// of an engine without states, and no row ever gets another path's state.
+TEST(Places, AnswersAreThoseWithoutStates) {
+  std::mt19937 rng(40);
+  uint64_t n_recomputed = 0, n_evicted = 0, n_preempted = 0;
+  for (int round = 0; round < 400; ++round) {
+    const std::vector<Request> requests = random_requests(rng);
+    LoopOptions options = tiny_loop_options();
+    options.engine.sharing = std::array{"tree", "tree", "prefix_cached", "packed"}[rng() % 4];
+    options.engine.place_every = 1 + static_cast<int>(rng() % 30);
+    if (rng() % 2 == 0) options.engine.step_rows = 1 + static_cast<int>(rng() % 12);
+    options.engine.kv_memory = kTinyPageBytes * (rng() % 2 == 0 ? 400 : 20 + rng() % 20);
+    TestLoop with = loop_with(2 + rng() % 20, options);
+    TestLoop without(open_over_plans(options));
+    std::vector<RequestId> cancelled;
+    size_t n_arrived = 0;
+    while (n_arrived < requests.size() || with->n_sequences() > 0) {
+      if (n_arrived < requests.size() && rng() % 2 == 0) {
+        ++n_arrived;
+        ASSERT_TRUE(with.submit(n_arrived, requests[n_arrived - 1]).ok());
+        ASSERT_TRUE(without.submit(n_arrived, requests[n_arrived - 1]).ok());
+        if (rng() % 8 == 0) {
+          cancelled.push_back(1 + rng() % n_arrived);
+          with.cancel(cancelled.back());
+        }
+      }
+      with.step();
+    }
+    without.run();
+    EXPECT_EQ(with.n_pins(), 0u);
+    EXPECT_EQ(with->cache().places().n_held(), 0u) << round;
+    auto expected = answers_of(without), found = answers_of(with);
+    for (const RequestId id : cancelled) expected.erase(id), found.erase(id);
+    ASSERT_EQ(found, expected) << "round " << round;
+    n_recomputed += with.stats().recomputed_rows;
+    n_evicted += with->cache().places().n_evicted();
+    n_preempted += with.stats().preemptions;
+  }
+  EXPECT_GT(n_recomputed, 1000u);
+  EXPECT_GT(n_evicted, 1000u);
+  EXPECT_GT(n_preempted, 50u);
+}
+
+}  // namespace
+}  // namespace pando::testing
