@@ -12,7 +12,7 @@ namespace pando {
 // Where the time of steps went, summed over all steps.
 struct PhaseTimes {
   double linear_s = 0;      // matrix products, the LM head included
-  double attention_s = 0;   // tiles of keys and values
+  double attention_s = 0;   // tiles of keys and values; recurrences and their convolutions
   double row_ops_s = 0;     // norms, rotation, page writes, activations and their packing
   double linear_flops = 0;  // 2 M N K of every matrix product
 };

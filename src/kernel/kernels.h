@@ -13,6 +13,8 @@ enum class Isa { kPortable, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
 struct AttendTileArgs;   // kernel/cpu/attend_args.h
 struct MergeSpansArgs;   // kernel/cpu/attend_args.h
+struct ConvolveArgs;     // kernel/cpu/recurrence_args.h
+struct RecurrenceArgs;   // kernel/cpu/recurrence_args.h
 struct LinearBlockArgs;  // kernel/cpu/linear_block.h
 struct PackRowArgs;      // kernel/cpu/linear_block.h
 struct QuantizedRow;     // kernel/cpu/linear_layout.h
@@ -26,8 +28,22 @@ struct Kernels {
   void (*rms_norm)(const float* x, const float* weight, float eps, int n, float* y);
   // Rotates the first n channels of a head in place. x: [n]; cos, sin: [n / 2].
   void (*rope)(float* x, const float* cos, const float* sin, int n);
-  // out[i] = silu(gate[i]) * up[i]; all [n]; out may be gate.
+  // out[i] = silu(gate[i]) * up[i]; all [n]; out may be gate or up.
   void (*swiglu)(const float* gate, const float* up, int n, float* out);
+  // x[i] *= sigmoid(gate[i]); both [n].
+  void (*gate)(float* x, const float* gate, int n);
+  // out[i] = sigmoid(x[i]); both [n].
+  void (*sigmoids)(const float* x, int n, float* out);
+  // step[i] = softplus(x[i] + bias[i]), alpha[i] = exp(rate[i] * step[i]); all [n]; step
+  // may be x.
+  void (*decay)(const float* x, const float* bias, const float* rate, int n, float* step,
+                float* alpha);
+  // sum16 of x[i] * y[i]; both [n].
+  float (*dot)(const float* x, const float* y, int n);
+  // x[i] *= factor / sqrt(dot(x, x) + eps); x: [n].
+  void (*l2_norm)(float* x, float eps, float factor, int n);
+  // x[i] *= y[i]; both [n].
+  void (*multiply)(float* x, const float* y, int n);
   // x[i] += y[i]; both [n].
   void (*add)(float* x, const float* y, int n);
   // out[i] = x[i] * factor; both [n]; out may be x.
@@ -48,6 +64,12 @@ struct Kernels {
   // --- attention: kernel/attention.h drives these --------------------------------------------
   void (*attend_tile)(const AttendTileArgs& args);
   void (*merge_spans)(const MergeSpansArgs& args);
+
+  // --- recurrent layers: exec/cpu/recurrent_layer.h drives these ------------------------------
+  void (*convolve)(const ConvolveArgs& args);
+  // One slice of one head's state, over rows.
+  void (*delta_net)(const RecurrenceArgs& args);
+  void (*mamba2)(const RecurrenceArgs& args);
 };
 
 // The table for one instruction set, or null where this machine or build does not have it.

@@ -4,7 +4,8 @@
 // has, one after another:
 //
 //   inputs    [conv_taps - 1, channels]: the last rows that its convolution reads, before it is
-//             computed, the oldest first; zeros for positions before the first
+//             computed, the oldest first; zeros for positions before the first; then as many
+//             values as make whole cache lines
 //   matrices  [n_heads] [ceil(value_dim / 32)] [key_dim] [32]: a head's state in slices of 32
 //             columns; columns behind value_dim are never read
 #pragma once
@@ -29,7 +30,7 @@ struct StateShape {
 
   int n_slices() const { return (value_dim + kStateSlice - 1) / kStateSlice; }
   size_t slice_floats() const { return size_t{kStateSlice} * key_dim; }
-  size_t conv_floats() const { return size_t(conv_rows) * channels; }
+  size_t conv_floats() const { return (size_t(conv_rows) * channels + 15) / 16 * 16; }
   size_t matrix_offset(int head, int slice) const {
     return conv_floats() + (size_t(head) * n_slices() + slice) * slice_floats();
   }

@@ -17,12 +17,12 @@ using Stack = std::vector<kernel::PackedMatrix>;
 //   short convolution  B, C, x
 //   Mamba2             z, x, B, C, dt
 struct LayerWeights {
-  std::vector<float> attention_norm;         // [d_model] norm before the mixer
-  std::vector<float> q_norm, k_norm;         // [head_dim], or over all heads [q_dim] and [kv_dim]
+  std::vector<float> attention_norm;  // [d_model] norm before the mixer
+  std::vector<float> q_norm, k_norm;  // [head_dim], or over all heads [q_dim] and [kv_dim]
   // [(n_heads + 2 n_kv_heads) * head_dim, d_model]; with gates they stand behind the queries, as
   // many rows.
   Stack qkv;
-  std::vector<float> qkv_bias;               // [(n_heads + 2 n_kv_heads) * head_dim]
+  std::vector<float> qkv_bias;               // [outputs of qkv]
   kernel::PackedMatrix o;                    // [d_model, n_heads * head_dim]
   std::vector<float> o_bias;                 // [d_model]
   std::vector<float> conv;                   // [conv_taps, channels], the oldest position first

@@ -10,6 +10,7 @@
 
 #include "kernel/isas.h"
 #include "kernel/kernels.h"
+#include "reference/reference_recurrence.h"
 
 namespace pando::kernel {
 namespace {
@@ -112,6 +113,9 @@ TEST(SwiGlu, SameBitsEverywhereAndInPlace) {
     kernels.swiglu(gate.data(), up.data(), n, out.data());
     kernels.swiglu(in_place.data(), up.data(), n, in_place.data());
     EXPECT_TRUE(std::equal(out.begin(), out.begin() + n, in_place.begin()));
+    in_place = up;
+    kernels.swiglu(gate.data(), in_place.data(), n, in_place.data());
+    EXPECT_TRUE(std::equal(out.begin(), out.begin() + n, in_place.begin()));
     return in_place;
   });
 }
@@ -132,6 +136,90 @@ TEST(SwiGlu, IsCloseToDoubleFromEndToEnd) {
   EXPECT_EQ(out[1], 1e30f);
   EXPECT_EQ(out[2], 0.0f);
   EXPECT_EQ(out[3], 0.0f);
+}
+
+TEST(Gate, IsTheFormulaEverywhere) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    const Floats before = row(n, 16), gate = row(n, 17, 20.0f);
+    Floats x = before;
+    kernels.gate(x.data(), gate.data(), n);
+    for (int i = 0; i < n; ++i) EXPECT_EQ(x[i], before[i] * reference::sigmoid(gate[i]));
+    return x;
+  });
+}
+
+TEST(Sigmoids, AreTheFormulaEverywhere) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    const Floats x = row(n, 18, 40.0f);
+    Floats out(x.size(), NAN);
+    kernels.sigmoids(x.data(), n, out.data());
+    for (int i = 0; i < n; ++i) EXPECT_EQ(out[i], reference::sigmoid(x[i]));
+    return out;
+  });
+}
+
+TEST(Decay, IsTheFormulaEverywhere) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    const Floats x = row(n, 19, 30.0f), bias = row(n, 20), rate = row(n, 21, 3.0f);
+    Floats step(x.size(), NAN), alpha(x.size(), NAN);
+    kernels.decay(x.data(), bias.data(), rate.data(), n, step.data(), alpha.data());
+    for (int i = 0; i < n; ++i) {
+      EXPECT_EQ(step[i], reference::softplus(x[i] + bias[i]));
+      EXPECT_EQ(alpha[i], reference::decay(rate[i], step[i]));
+    }
+    EXPECT_TRUE(std::isnan(step[n]));
+    return alpha;
+  });
+}
+
+TEST(Decay, HasSoftplusCloseToDoubleFromEndToEnd) {
+  for (double x = -80.0; x < 120.0; x += 0.037) {
+    const float at = static_cast<float>(x), bias = 0.0f, rate = -0.01f;
+    float step, alpha;
+    best_kernels().decay(&at, &bias, &rate, 1, &step, &alpha);
+    const double exact = std::log1p(std::exp(-std::fabs(double{at}))) + std::max(double{at}, 0.0);
+    EXPECT_NEAR(step, exact, (1e-6 + 1e-7 * std::fabs(x)) * exact) << x;
+    EXPECT_NEAR(alpha, std::exp(-0.01 * exact), 1e-6) << x;
+  }
+  const float extremes[] = {-1e30f, 1e30f, 0.0f, -0.0f}, zero[4] = {}, rate[] = {-1, -1, -1, -1};
+  float step[4], alpha[4];
+  best_kernels().decay(extremes, zero, rate, 4, step, alpha);
+  EXPECT_EQ(step[0], 0.0f);
+  EXPECT_EQ(alpha[0], 1.0f);
+  EXPECT_EQ(step[1], 1e30f);
+  EXPECT_EQ(alpha[1], 0.0f);
+  EXPECT_EQ(step[2], step[3]);
+  EXPECT_NEAR(step[2], std::log(2.0), 1e-7);
+}
+
+TEST(Dot, IsTheFormulaEverywhere) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    const Floats x = row(n, 22), y = row(n, 23);
+    Floats out(1 + kGuard, NAN);
+    out[0] = kernels.dot(x.data(), y.data(), n);
+    EXPECT_EQ(out[0], reference::dot16(x.data(), y.data(), n));
+    return out;
+  });
+}
+
+TEST(L2Norm, IsTheFormulaEverywhere) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    Floats x = row(n, 24, 1e-3f), plain = x;
+    kernels.l2_norm(x.data(), 1e-6f, 0.3f, n);
+    reference::l2_norm(plain.data(), 0.3f, n);
+    EXPECT_TRUE(same_bits(x, plain));
+    return x;
+  });
+}
+
+TEST(Multiply, SameBitsEverywhere) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    const Floats before = row(n, 25), y = row(n, 26);
+    Floats x = before;
+    kernels.multiply(x.data(), y.data(), n);
+    for (int i = 0; i < n; ++i) EXPECT_EQ(x[i], before[i] * y[i]);
+    return x;
+  });
 }
 
 TEST(Add, SameBitsEverywhere) {

@@ -20,12 +20,18 @@ AttentionLayer::AttentionLayer(const model::ModelConfig& config, const kernel::K
       pool_(pool),
       context_(context),
       q_dim_(config.q_dim()),
-      qkv_dim_(config.q_dim() + 2 * size_t(config.kv_dim())),
+      keys_(q_dim_ * (config.attention_gate ? 2 : 1)),
+      qkv_dim_(keys_ + 2 * size_t(config.kv_dim())),
       query_scale_(static_cast<float>(std::numbers::log2e / std::sqrt(config.head_dim))),
       attention_(std::move(attention)),
       times_(times) {
   for (const model::RopeConfig& rotation : config.rotations)
     ropes_.emplace_back(rotation, config.head_dim, context);
+  int n_before = 0;
+  for (const model::LayerConfig& layer : config.layers) {
+    kv_layers_.push_back(n_before);
+    n_before += layer.mixer == model::Mixer::kAttention;
+  }
 }
 
 void AttentionLayer::begin(uint32_t n_rows) {
@@ -44,10 +50,9 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
   Stopwatch watch;
   PANDO_CHECK(plan.slot_begin.size() == n_rows + size_t{1} &&
               plan.slot_begin.back() <= plan.slots.size());
-  const int kv_layer = kv.shape.n_layers == 1 ? 0 : layer;  // one layer: all write it in turn
-  const kernel::NewKeys keys{qkv + q_dim_, qkv + q_dim_ + config_.kv_dim(),
+  const kernel::NewKeys keys{qkv + keys_, qkv + keys_ + config_.kv_dim(),
                              static_cast<int64_t>(qkv_dim_)};
-  const kernel::KvWrite write{kv, kv_layer, keys, plan.slot_begin, plan.slots};
+  const kernel::KvWrite write{kv, kv_layer(layer, kv), keys, plan.slot_begin, plan.slots};
   const auto position = [&](uint32_t row) {
     const uint32_t pos = plan.positions[row];
     return fault_on(Fault::kRopeFromChunk) ? pos - std::min(pos, plan.positions[0]) : pos;
@@ -60,13 +65,18 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
   watch.lap(times_.row_ops_s);
   attend(layer, plan, kv, keys);
   watch.lap(times_.attention_s);
+  if (!config_.attention_gate) return;
+  for_rows(pool_, n_rows, [&](uint32_t row) {
+    kernels_.gate(this->row(row), qkv + row * qkv_dim_ + q_dim_, static_cast<int>(q_dim_));
+  });
+  watch.lap(times_.row_ops_s);
 }
 
 void AttentionLayer::attend(int layer, const StepPlan& plan, const kernel::KvView& kv,
                             const kernel::NewKeys& keys) {
   const int window = config_.layers[layer].window;
   const kernel::AttentionArgs args{.kv = kv,
-                                   .layer = kv.shape.n_layers == 1 ? 0 : layer,
+                                   .layer = kv_layer(layer, kv),
                                    .n_heads = config_.n_heads,
                                    .scale = query_scale_,
                                    // One that no sequence outgrows hides nothing.
@@ -91,12 +101,13 @@ void AttentionLayer::rotate(int layer, const model::LayerWeights& weights, uint3
   if (!weights.qkv_bias.empty())
     kernels_.add(qkv, weights.qkv_bias.data(), static_cast<int>(weights.qkv_bias.size()));
   if (config_.qk_norm == model::QkNorm::kFullWidth) {
-    float* k = qkv + q_dim_;
+    float* k = qkv + keys_;
     kernels_.rms_norm(qkv, weights.q_norm.data(), config_.rms_eps, config_.q_dim(), qkv);
     kernels_.rms_norm(k, weights.k_norm.data(), config_.rms_eps, config_.kv_dim(), k);
   }
   for (int head = 0; head < config_.n_heads + config_.n_kv_heads; ++head) {
-    float* x = qkv + head * head_dim;
+    float* x = head < config_.n_heads ? qkv + head * head_dim
+                                      : qkv + keys_ + (head - config_.n_heads) * head_dim;
     if (config_.qk_norm == model::QkNorm::kPerHead) {
       const std::vector<float>& weight = head < config_.n_heads ? weights.q_norm : weights.k_norm;
       kernels_.rms_norm(x, weight.data(), config_.rms_eps, head_dim, x);

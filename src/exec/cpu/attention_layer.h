@@ -32,6 +32,9 @@ class AttentionLayer {
   float* row(uint32_t row) { return attended_.as<float>() + size_t{row} * q_dim_; }
 
  private:
+  int kv_layer(int layer, const kernel::KvView& kv) const {
+    return kv.shape.n_layers == 1 ? 0 : kv_layers_[layer];  // one layer: all write it in turn
+  }
   void rotate(int layer, const model::LayerWeights& weights, uint32_t pos, float* qkv);
   void attend(int layer, const StepPlan& plan, const kernel::KvView& kv,
               const kernel::NewKeys& keys);
@@ -40,12 +43,13 @@ class AttentionLayer {
   const kernel::Kernels& kernels_;
   ThreadPool& pool_;
   int context_;
-  size_t q_dim_, qkv_dim_;
+  size_t q_dim_, keys_, qkv_dim_;        // keys_: where keys begin in a row of qkv_
+  std::vector<int> kv_layers_;           // [n_layers]: attention layers before this one
   std::vector<model::RopeTable> ropes_;  // one for each of config.rotations
   float query_scale_;                    // log2(e) / sqrt(head_dim)
   LayerAttention attention_;
   PhaseTimes& times_;
-  AlignedBuffer qkv_;       // [n_rows, (n_heads + 2 n_kv_heads) * head_dim] f32
+  AlignedBuffer qkv_;       // [n_rows, (n_heads, gates as n_heads, 2 n_kv_heads) * head_dim] f32
   AlignedBuffer attended_;  // [n_rows, n_heads * head_dim] f32
   kernel::AttentionScratch scratch_;
 };

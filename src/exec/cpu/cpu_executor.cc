@@ -12,7 +12,7 @@ namespace pando::exec {
 
 kernel::KvShape kv_shape_of(const model::ModelConfig& config, const CpuOptions& options) {
   return {.type = options.kv_type,
-          .n_layers = options.hooks.one_layer ? 1 : config.n_layers(),
+          .n_layers = options.hooks.one_layer ? 1 : config.n_attention_layers(),
           .n_kv_heads = config.n_kv_heads,
           .head_dim = config.head_dim,
           .page_len = options.page_len,
@@ -77,7 +77,7 @@ void CpuExecutor::finish() {
   submitted_.pop_front();
   try {
     if (poison_pages_) poison(plan);
-    hidden_ = transformer_.forward(plan, memory_.view());
+    hidden_ = transformer_.forward(plan, memory_.view(), {});
   } catch (...) {
     submitted_.clear();
     throw;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/check.h"
 #include "exec/cpu/rows.h"
 #include "exec/cpu/stopwatch.h"
 #include "kernel/blocks.h"
@@ -18,21 +19,28 @@ Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& k
       all_rows_(options.all_rows),
       products_(kernels, pool, times_),
       x_(kernels, config_.d_model, config_.rms_eps),
-      attention_(config_, kernels, pool, options.context, options.attention, times_) {}
+      attention_(config_, kernels, pool, options.context, options.attention, times_),
+      state_layout_(config_),
+      recurrent_(config_, kernels, pool, times_) {}
 
-const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv) {
+const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv,
+                                  const StateMemory& states) {
   Stopwatch watch;
   const auto n_outputs = static_cast<uint32_t>(plan.outputs.size());
   uint32_t n_rows = plan.n_rows();
   x_.begin(n_rows);
   attention_.begin(n_rows);
+  if (config_.n_recurrent_layers() > 0) {
+    PANDO_CHECK(states.base != nullptr && !plan.state_tasks.empty());
+    recurrent_.begin(n_rows);
+  }
   gate_up_.reserve(size_t{n_rows} * 2 * config_.d_ff * sizeof(float));
   hidden_.reserve(size_t{n_outputs} * config_.d_model * sizeof(float));
   kernel::copy_pages(kv, plan.copies);
   embed(plan);
   watch.lap(times_.row_ops_s);
   for (int i = 0; i < config_.n_layers(); ++i) {
-    mix(i, plan, kv);
+    mix(i, plan, kv, states);
     if (i + 1 == config_.n_layers() && !all_rows_) {  // other rows read nothing behind this point
       keep_outputs(plan);
       n_rows = n_outputs;
@@ -70,19 +78,31 @@ void Transformer::embed(const StepPlan& plan) {
   });
 }
 
-// What each row gets of the rows before it: attended = attention(norm(x)).
-void Transformer::mix(int i, const StepPlan& plan, const kernel::KvView& kv) {
+// What each row gets of the rows before it: mixed = mixer(norm(x)).
+void Transformer::mix(int i, const StepPlan& plan, const kernel::KvView& kv,
+                      const StateMemory& states) {
   switch (config_.layers[i].mixer) {
     case model::Mixer::kAttention:
       return attention_.run(i, weights_.layers[i], plan, kv, x_, products_);
+    case model::Mixer::kDeltaNet:
+    case model::Mixer::kShortConv:
+    case model::Mixer::kMamba2:
+      return recurrent_.run(i, weights_.layers[i], plan, state_layout_.view(states, i), x_,
+                            products_);
   }
 }
 
-// x += W_o attended
+// What the output projection of a layer reads.
+float* Transformer::mixed(int i, uint32_t row) {
+  return config_.layers[i].mixer == model::Mixer::kAttention ? attention_.row(row)
+                                                             : recurrent_.row(row);
+}
+
+// x += W_o mixed
 void Transformer::add_mixed(int i, uint32_t n_rows) {
   const model::LayerWeights& layer = weights_.layers[i];
   products_.multiply(
-      layer.o, n_rows, [&](int row, float*) { return attention_.row(row); }, x_.sums());
+      layer.o, n_rows, [&](int row, float*) { return mixed(i, row); }, x_.sums());
   x_.add(layer.o_bias, layer.attention_sum_norm);
 }
 
@@ -114,10 +134,12 @@ void Transformer::dense(const model::LayerWeights& layer, uint32_t n_rows) {
 // Moves the rows of the plan's outputs to the front. Outputs ascend, so no row is overwritten
 // unread.
 void Transformer::keep_outputs(const StepPlan& plan) {
+  const int last = config_.n_layers() - 1;
+  const size_t n_mixed = weights_.layers[last].o.k();
   for (uint32_t i = 0; i < plan.outputs.size(); ++i) {
     const uint32_t row = plan.outputs[i];
     std::memmove(x_.row(i), x_.row(row), config_.d_model * sizeof(float));
-    std::memmove(attention_.row(i), attention_.row(row), config_.q_dim() * sizeof(float));
+    std::memmove(mixed(last, i), mixed(last, row), n_mixed * sizeof(float));
   }
 }
 

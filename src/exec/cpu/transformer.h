@@ -7,7 +7,9 @@
 #include "base/thread_pool.h"
 #include "exec/cpu/attention_layer.h"
 #include "exec/cpu/products.h"
+#include "exec/cpu/recurrent_layer.h"
 #include "exec/cpu/residual_stream.h"
+#include "exec/cpu/state_layout.h"
 #include "exec/executor.h"
 #include "model/weights.h"
 #include "step/step_plan.h"
@@ -30,9 +32,10 @@ class Transformer {
   Transformer(const model::Weights& weights, const kernel::Kernels& kernels, ThreadPool& pool,
               const TransformerOptions& options);
 
-  // Runs the plan's copies and rows. Returns the hidden states of the plan's outputs after the
-  // final norm, [n_outputs, d_model] f32, valid until the next call.
-  const float* forward(const StepPlan& plan, const kernel::KvView& kv);
+  // Runs the plan's copies and rows. `states`: the slots, which a model without recurrent layers
+  // does not need. Returns the hidden states of the plan's outputs after the final norm,
+  // [n_outputs, d_model] f32, valid until the next call.
+  const float* forward(const StepPlan& plan, const kernel::KvView& kv, const StateMemory& states);
 
   // The LM head: hidden [n, d_model] f32 -> logits [n, vocab] f32.
   void logits(const float* hidden, uint32_t n, float* out);
@@ -41,7 +44,8 @@ class Transformer {
 
  private:
   void embed(const StepPlan& plan);
-  void mix(int i, const StepPlan& plan, const kernel::KvView& kv);
+  void mix(int i, const StepPlan& plan, const kernel::KvView& kv, const StateMemory& states);
+  float* mixed(int i, uint32_t row);
   void add_mixed(int i, uint32_t n_rows);
   void feed_forward(int i, uint32_t n_rows);
   void dense(const model::LayerWeights& layer, uint32_t n_rows);
@@ -56,6 +60,8 @@ class Transformer {
   Products products_;
   ResidualStream x_;
   AttentionLayer attention_;
+  StateLayout state_layout_;
+  RecurrentLayer recurrent_;
   AlignedBuffer gate_up_;  // [n_rows, 2 d_ff] f32
   AlignedBuffer hidden_;   // [n_outputs, d_model] f32
 };

@@ -66,13 +66,68 @@ struct RowOps {
     }
   }
 
+  static F silu(F x) { return S::div(x, one_plus_exp_minus(x)); }
+  static F sigmoid(F x) { return S::div(S::set1(1.0f), one_plus_exp_minus(x)); }
+  // log(1 + e^x) as max(x, 0) + 2 atanh(s), where s is at most 1/3.
+  static F softplus(F x) {
+    const F e = Exp2<S>::of(S::mul(S::abs(x), S::set1(-0x1.715476p+0f)));
+    const F s = S::div(e, S::add(S::set1(2.0f), e)), t = S::mul(s, s);
+    F p = S::set1(1.0f / 15.0f);
+    p = S::fma(p, t, S::set1(1.0f / 13.0f));
+    p = S::fma(p, t, S::set1(1.0f / 11.0f));
+    p = S::fma(p, t, S::set1(1.0f / 9.0f));
+    p = S::fma(p, t, S::set1(1.0f / 7.0f));
+    p = S::fma(p, t, S::set1(1.0f / 5.0f));
+    p = S::fma(p, t, S::set1(1.0f / 3.0f));
+    p = S::fma(p, t, S::set1(1.0f));
+    return S::add(S::max(x, S::zero()), S::mul(S::add(s, s), p));
+  }
+
   static void swiglu(const float* gate, const float* up, int n, float* out) {
-    const F minus_log2e = S::set1(-0x1.715476p+0f), one = S::set1(1.0f);
     for (int i = 0; i < n; i += 16) {
-      const F g = S::load_first(gate + i, n - i);
-      const F silu = S::div(g, S::add(one, Exp2<S>::of(S::mul(g, minus_log2e))));
-      S::store_first(out + i, S::mul(silu, S::load_first(up + i, n - i)), n - i);
+      const F g = silu(S::load_first(gate + i, n - i));
+      S::store_first(out + i, S::mul(g, S::load_first(up + i, n - i)), n - i);
     }
+  }
+
+  static void gate(float* x, const float* gate, int n) {
+    for (int i = 0; i < n; i += 16) {
+      const F g = sigmoid(S::load_first(gate + i, n - i));
+      S::store_first(x + i, S::mul(S::load_first(x + i, n - i), g), n - i);
+    }
+  }
+
+  static void sigmoids(const float* x, int n, float* out) {
+    for (int i = 0; i < n; i += 16)
+      S::store_first(out + i, sigmoid(S::load_first(x + i, n - i)), n - i);
+  }
+
+  static void decay(const float* x, const float* bias, const float* rate, int n, float* step,
+                    float* alpha) {
+    for (int i = 0; i < n; i += 16) {
+      const F d = softplus(S::add(S::load_first(x + i, n - i), S::load_first(bias + i, n - i)));
+      const F exponent = S::mul(S::mul(S::load_first(rate + i, n - i), d), S::set1(0x1.715476p+0f));
+      S::store_first(step + i, d, n - i);
+      S::store_first(alpha + i, Exp2<S>::of(exponent), n - i);
+    }
+  }
+
+  static float dot(const float* x, const float* y, int n) {
+    F sum = S::zero();
+    for (int i = 0; i < n; i += 16)
+      sum = S::fma(S::load_first(x + i, n - i), S::load_first(y + i, n - i), sum);
+    return S::reduce_add(sum);
+  }
+
+  static void l2_norm(float* x, float eps, float factor, int n) {
+    const float r = 1.0f / __builtin_sqrtf(dot(x, x, n) + eps);
+    scale(x, r * factor, n, x);
+  }
+
+  static void multiply(float* x, const float* y, int n) {
+    for (int i = 0; i < n; i += 16)
+      S::store_first(x + i, S::mul(S::load_first(x + i, n - i), S::load_first(y + i, n - i)),
+                     n - i);
   }
 
   static void add(float* x, const float* y, int n) {
@@ -150,6 +205,9 @@ struct RowOps {
   }
 
  private:
+  static F one_plus_exp_minus(F x) {
+    return S::add(S::set1(1.0f), Exp2<S>::of(S::mul(x, S::set1(-0x1.715476p+0f))));
+  }
   static int clip(int64_t n) { return n < 16 ? static_cast<int>(n) : 16; }
 };
 

@@ -3,6 +3,7 @@
 
 #include "kernel/cpu/attend.h"
 #include "kernel/cpu/linear_block.h"
+#include "kernel/cpu/recurrence.h"
 #include "kernel/cpu/row_ops.h"
 #include "kernel/kernels.h"
 
@@ -16,6 +17,12 @@ constexpr Kernels make_table(Isa isa, const char* name) {
       .rms_norm = RowOps<S>::rms_norm,
       .rope = RowOps<S>::rope,
       .swiglu = RowOps<S>::swiglu,
+      .gate = RowOps<S>::gate,
+      .sigmoids = RowOps<S>::sigmoids,
+      .decay = RowOps<S>::decay,
+      .dot = RowOps<S>::dot,
+      .l2_norm = RowOps<S>::l2_norm,
+      .multiply = RowOps<S>::multiply,
       .add = RowOps<S>::add,
       .scale = RowOps<S>::scale,
       .quantize = RowOps<S>::quantize,
@@ -25,6 +32,9 @@ constexpr Kernels make_table(Isa isa, const char* name) {
       .pack_row = LinearBlock<S>::pack_row,
       .attend_tile = Attend<S>::attend_tile,
       .merge_spans = Attend<S>::merge_spans,
+      .convolve = Convolution<S>::convolve,
+      .delta_net = Recurrence<S>::delta_net,
+      .mamba2 = Recurrence<S>::mamba2,
   };
 }
 

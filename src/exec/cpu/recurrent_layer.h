@@ -1,0 +1,84 @@
+// The recurrent layers of a model, from the residual stream to mixed rows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/aligned_buffer.h"
+#include "base/thread_pool.h"
+#include "exec/cpu/products.h"
+#include "exec/cpu/residual_stream.h"
+#include "exec/cpu/state_segments.h"
+#include "exec/executor.h"
+#include "kernel/state_layout.h"
+#include "model/weights.h"
+#include "step/step_plan.h"
+
+namespace pando::exec {
+
+// Gated delta-nets, short convolutions and Mamba2 (docs/arithmetic.md, "Recurrent layers"). Threads
+// divide the channels of the convolution, then the slices of the heads' states; each goes through
+// all tasks of the step in order. Owned by one Transformer, used by its thread.
+class RecurrentLayer {
+ public:
+  RecurrentLayer(const model::ModelConfig& config, const kernel::Kernels& kernels, ThreadPool& pool,
+                 PhaseTimes& times);
+
+  void begin(uint32_t n_rows);  // room for the rows of a step
+  // Carries out the plan's state tasks and writes for layer `layer`, whose slots `view` has. What
+  // the output projection reads of row r goes to row(r): [value_width] f32, [d_model] of a short
+  // convolution.
+  void run(int layer, const model::LayerWeights& weights, const StepPlan& plan,
+           const kernel::StateView& view, ResidualStream& x, Products& products);
+  float* row(uint32_t row) { return mixed_.as<float>() + row * mixed_dim_; }
+
+ private:
+  // Where the parts of a row begin.
+  struct Form {
+    // Of a projected row: inputs of the convolution (B of a short one); gates of the output (C of a
+    // short convolution); what becomes beta, and what the decay; the end.
+    size_t conv = 0, z = 0, beta = 0, decay = 0, end = 0;
+    size_t keys = 0, queries = 0, values = 0;  // B, C and x of Mamba2; of a convolved row
+  };
+  // One layer of one step.
+  struct Pass {
+    model::Mixer mixer;
+    Form form;
+    const model::LayerWeights& weights;
+    const kernel::StateView& view;
+    std::span<const StateSegment> segments;
+  };
+
+  Form form_of(model::Mixer mixer) const;
+  void convolve(const Pass& pass);
+  void convolve_block(const Pass& pass, int first, int n);
+  void prepare(const Pass& pass, uint32_t row);
+  void recur(const Pass& pass);
+  void recur_slice(const Pass& pass, int head, int slice, float* work);
+  void finish(const Pass& pass, uint32_t row);
+
+  float* projected(const Pass& pass, uint32_t row) {
+    return projected_.as<float>() + row * pass.form.end;
+  }
+  float* convolved(const Pass& pass, uint32_t row) {
+    return convolved_.as<float>() + size_t{row} * pass.view.shape.channels;
+  }
+  // [n_heads] decays, [n_heads] beta or steps, [n_key_heads] products of key and query.
+  float* factors(uint32_t row) { return factors_.as<float>() + row * factors_dim_; }
+
+  const model::ModelConfig& config_;
+  const model::RecurrentConfig& shape_;
+  const kernel::Kernels& kernels_;
+  ThreadPool& pool_;
+  PhaseTimes& times_;
+  float query_scale_ = 0;                                                      // 1 / sqrt(key_dim)
+  size_t projected_dim_ = 0, channels_ = 0, mixed_dim_ = 0, factors_dim_ = 0;  // the widest
+  AlignedBuffer projected_;  // [n_rows, outputs of qkv] f32
+  AlignedBuffer convolved_;  // [n_rows, channels] f32
+  AlignedBuffer factors_;    // [n_rows, 2 n_heads + n_key_heads] f32
+  AlignedBuffer mixed_;      // [n_rows, value_width, or d_model] f32
+  AlignedBuffer zeros_;      // a slice, or a row of channels: the state before the first position
+  AlignedBuffer work_;       // [threads, key_dim, 32] f32: states that go nowhere
+};
+
+}  // namespace pando::exec

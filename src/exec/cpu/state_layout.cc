@@ -1,0 +1,25 @@
+#include "exec/cpu/state_layout.h"
+
+namespace pando::exec {
+
+kernel::StateShape state_shape(const model::ModelConfig& config, model::Mixer mixer) {
+  using enum model::Mixer;
+  if (mixer == kAttention) return {};
+  const model::RecurrentConfig& recurrent = config.recurrent;
+  kernel::StateShape shape{.conv_rows = recurrent.conv_taps - 1,
+                           .channels = config.conv_channels(mixer)};
+  if (mixer == kShortConv) return shape;
+  shape.n_heads = recurrent.n_heads;
+  shape.key_dim = recurrent.key_dim;
+  shape.value_dim = recurrent.value_dim;
+  return shape;
+}
+
+StateLayout::StateLayout(const model::ModelConfig& config) {
+  for (const model::LayerConfig& layer : config.layers) {
+    parts_.push_back({slot_floats_, state_shape(config, layer.mixer)});
+    slot_floats_ += parts_.back().shape.n_floats();
+  }
+}
+
+}  // namespace pando::exec
