@@ -22,11 +22,14 @@ struct EngineStats {
   uint64_t generated_tokens = 0;  // of finished requests
   uint64_t prefill_rows = 0;      // rows computed for prompts; the rest of them was reused
   uint64_t decode_rows = 0;       // rows computed for generated tokens
-  uint64_t recomputed_rows = 0;   // of both: rows whose keys and values were cached already
+  // Of both: rows whose keys and values were cached already. In models with recurrent layers these
+  // are also the rows from the last place on a path to where another path leaves it.
+  uint64_t recomputed_rows = 0;
   uint64_t pad_rows = 0;          // computed besides, for no token: what fills up a batch
   uint64_t steps = 0;             // forward passes
   uint64_t preemptions = 0;       // sequences that had to make room for older ones
   uint64_t evicted_pages = 0;     // of cached keys and values, for room
+  uint64_t evicted_places = 0;    // states of recurrent layers, for room
   uint64_t kv_bytes_peak = 0;     // pages in use at most
   double step_s = 0;              // seconds in steps, of which:
   double linear_s = 0;            //   matrix products
@@ -46,8 +49,10 @@ struct EngineStats {
   uint64_t running_answers = 0;    // of these, with keys and values
   uint64_t open_tokens = 0;        // keys and values that they will come to, as max_queue counts
   double queued_s = 0;             // predicted seconds of prompts among them, each alone
-  uint64_t kv_bytes = 0;           // pages in use, cached ones too
-  uint64_t kv_capacity_bytes = 0;  // pages that kv_memory holds
+  uint64_t kv_bytes = 0;           // pages and states in use, cached ones too
+  uint64_t kv_capacity_bytes = 0;  // pages and states that kv_memory holds
+  uint64_t places = 0;             // states of recurrent layers, in use or cached
+  uint64_t place_bytes = 0;        // of these; kv_bytes has them too
   uint64_t kv_ready_bytes = 0;     // free pages that have memory behind them
   uint64_t tree_nodes = 0;
 

@@ -32,9 +32,13 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
                                          LoopParts parts) {
   EngineOptions& engine = parts.options.engine;
   exec::CpuOptions cpu = cpu_options(parts.options, technique);
-  const kernel::KvShape shape = kv_shape_of(weights.config, cpu);
-  if (Status status = exec::CpuExecutor::check_memory(shape, engine.kv_memory); !status)
+  if (Status status = exec::CpuExecutor::check_memory(weights.config, cpu); !status)
     return status.error();
+  if (weights.config.n_recurrent_layers() > 0 && !technique.carries_states)
+    return unsupported(
+        "sharing '{}' cannot carry the states of recurrent layers, which {} has, expected 'tree', "
+        "'prefix_cached' or 'packed'",
+        engine.sharing, weights.config.family->name);
   if (engine.kv_type == KvType::kInt8 && !technique.takes_int8)
     return invalid_argument(
         "sharing '{}' cannot use keys and values in int8, expected f32, f16 or bf16",

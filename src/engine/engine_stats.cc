@@ -16,6 +16,7 @@ EngineStats EngineStats::since(const EngineStats& before) const {
   d.steps -= before.steps;
   d.preemptions -= before.preemptions;
   d.evicted_pages -= before.evicted_pages;
+  d.evicted_places -= before.evicted_places;
   d.step_s -= before.step_s;
   d.linear_s -= before.linear_s;
   d.attention_s -= before.attention_s;

@@ -12,17 +12,16 @@ namespace {
 // there. It is worth a slot if so many rows would have to be computed otherwise.
 constexpr uint32_t kWorthAPlace = 256;
 
-// Whether paths that somebody wants part behind a node, or one of them ends there.
+// Whether paths part behind a node, or one that somebody wants ends there.
 bool is_parting(const Node& node) {
-  uint32_t n_children = 0, n_pins = 0;
+  uint32_t n_pins = 0;
   bool leaves_public = false;
   for (const auto& [key, child] : node.children) {
-    if (child->n_pins == 0) continue;
-    ++n_children;
     n_pins += child->n_pins;
     leaves_public |= child->owner != node.owner;
   }
-  return n_children > 1 || leaves_public || (n_children == 1 && node.n_pins > n_pins);
+  return node.children.size() > 1 || leaves_public ||
+         (node.children.size() == 1 && node.n_pins > n_pins);
 }
 
 // The last node that both paths have; a root where they have none.

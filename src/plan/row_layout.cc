@@ -95,12 +95,22 @@ class RowLayouter {
       stack.pop_back();
       NodeWork& work = work_[node];
       if (!node->is_root()) visit(node, work);
-      // The child that goes on in this node's last page comes next: both share that tile's tasks.
-      const auto tail =
-          std::find(work.children.begin(), work.children.end(), node->pages.tail_child);
-      if (tail != work.children.end()) std::rotate(work.children.begin(), tail, tail + 1);
+      const auto next = std::find(work.children.begin(), work.children.end(), next_child(node));
+      if (next != work.children.end()) std::rotate(work.children.begin(), next, next + 1);
       stack.insert(stack.end(), work.children.rbegin(), work.children.rend());
     }
+  }
+
+  // The child whose rows come directly behind the node's. One that goes on from the state of the
+  // node's last row, where no place has that state. Otherwise the child that goes on in the node's
+  // last page: both share that tile's tasks.
+  const Node* next_child(const Node* node) {
+    const Places& places = cache_.places();
+    if (places.any() && !node->is_root() && places.find(node, node->end()) == nullptr)
+      for (const Node* child : work_[node].children)
+        if (work_[child].recomputed.contains(0) || (child->n_committed == 0 && child->n_issued > 0))
+          return child;
+    return node->pages.tail_child;
   }
 
   void visit(Node* node, const NodeWork& work) {

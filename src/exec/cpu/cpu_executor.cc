@@ -9,6 +9,15 @@
 #include "kernel/isa.h"
 
 namespace pando::exec {
+namespace {
+
+// Models with states give half of kv_memory to these: a state takes about as much as the keys and
+// values of the tokens between two places (docs/memory.md).
+size_t n_slots_in(size_t kv_memory, size_t slot_bytes) {
+  return slot_bytes == 0 ? 0 : kv_memory / 2 / slot_bytes;
+}
+
+}  // namespace
 
 kernel::KvShape kv_shape_of(const model::ModelConfig& config, const CpuOptions& options) {
   return {.type = options.kv_type,
@@ -20,8 +29,15 @@ kernel::KvShape kv_shape_of(const model::ModelConfig& config, const CpuOptions& 
           .span_len = options.span_len};
 }
 
-Status CpuExecutor::check_memory(const kernel::KvShape& shape, size_t kv_memory) {
-  const size_t page_bytes = shape.page_bytes(), n_pages = kv_memory / page_bytes;
+Status CpuExecutor::check_memory(const model::ModelConfig& config, const CpuOptions& options) {
+  const kernel::KvShape shape = kv_shape_of(config, options);
+  const size_t slot_bytes = StateLayout(config).slot_bytes(), kv_memory = options.kv_memory;
+  const size_t n_slots = n_slots_in(kv_memory, slot_bytes);
+  if (slot_bytes > 0 && n_slots < 2)
+    return invalid_argument(
+        "kv_memory is {} bytes, expected at least {}: half of it for two states of {} bytes",
+        kv_memory, 4 * slot_bytes, slot_bytes);
+  const size_t page_bytes = shape.page_bytes(), n_pages = (kv_memory - n_slots * slot_bytes) / page_bytes;
   if (n_pages > std::numeric_limits<kernel::PageId>::max())
     return invalid_argument("kv_memory is {} bytes, expected at most 2^32 pages of {} bytes",
                             kv_memory, page_bytes);
@@ -41,7 +57,11 @@ Result<std::string> CpuExecutor::isa_name(std::string_view isa) {
 CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const CpuOptions& options)
     : store_(options.hooks.store),
       poison_pages_(options.poison_pages),
-      memory_(kv_shape_of(weights.config, options), store_ != nullptr ? 0 : options.kv_memory),
+      state_layout_(weights.config),
+      states_(n_slots_in(options.kv_memory, state_layout_.slot_bytes()) *
+              state_layout_.slot_bytes()),
+      memory_(kv_shape_of(weights.config, options),
+              store_ != nullptr ? 0 : options.kv_memory - states_.size()),
       transformer_(weights, *kernel::kernels_by_name(options.isa).value(), pool,
                    {.context = options.context,
                     .attention = options.hooks.attention,
@@ -51,8 +71,10 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const 
             .d_model = weights.config.d_model,
             .page_len = shape.page_len,
             .tile_len = shape.tile_len,
-            .n_pages = options.kv_memory / shape.page_bytes(),
+            .n_pages = (options.kv_memory - states_.size()) / shape.page_bytes(),
             .page_bytes = shape.page_bytes(),
+            .n_slots = n_slots_in(options.kv_memory, state_layout_.slot_bytes()),
+            .slot_bytes = state_layout_.slot_bytes(),
             .keeps_keys = !options.hooks.one_layer,
             .name = options.isa};
   facts_.kv_capacity = facts_.n_pages * static_cast<size_t>(shape.page_len);
@@ -77,7 +99,7 @@ void CpuExecutor::finish() {
   submitted_.pop_front();
   try {
     if (poison_pages_) poison(plan);
-    hidden_ = transformer_.forward(plan, memory_.view(), {});
+    hidden_ = transformer_.forward(plan, memory_.view(), {states_.as<float>()});
   } catch (...) {
     submitted_.clear();
     throw;
@@ -92,7 +114,8 @@ void CpuExecutor::logits(uint32_t first, uint32_t n, float* out) {
   transformer_.logits(hidden(first, n), n, out);
 }
 
-// Pages are fresh that a copy goes to, or whose first position is written.
+// Pages are fresh that a copy goes to, or whose first position is written; slots are that are
+// written.
 void CpuExecutor::poison(const StepPlan& plan) const {
   const kernel::KvView view = memory_.view();
   const auto fill = [&](kernel::PageId page) {
@@ -101,6 +124,8 @@ void CpuExecutor::poison(const StepPlan& plan) const {
   for (const kernel::PageCopy& copy : plan.copies) fill(copy.to);
   for (const kernel::KvSlot& slot : plan.slots)
     if (slot.offset == 0) fill(slot.page);
+  for (const kernel::StateWrite& write : plan.state_writes)
+    std::memset(states_.data() + write.to * facts_.slot_bytes, 0xff, facts_.slot_bytes);
 }
 
 }  // namespace pando::exec

@@ -5,9 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/aligned_buffer.h"
 #include "base/dtype.h"
 #include "base/thread_pool.h"
 #include "exec/cpu/kv_memory.h"
+#include "exec/cpu/state_layout.h"
 #include "exec/cpu/transformer.h"
 #include "exec/executor.h"
 #include "model/weights.h"
@@ -21,17 +23,18 @@ struct CpuOptions {
   bool all_rows = false;  // see TransformerOptions
   PassHooks hooks;
   DType kv_type = DType::kF16;                        // f32, f16, bf16 or int8
-  size_t kv_memory = 0;                               // bytes for keys and values
+  size_t kv_memory = 0;                               // bytes for keys, values and states
   size_t n_numbers = 0;                               // pages, where a KvStore has the bytes
   int page_len = 32, tile_len = 64, span_len = 2048;  // positions
-  bool poison_pages = false;  // fill fresh pages with NaN, so that a test sees reads of them
+  bool poison_pages = false;  // fill fresh pages and slots with NaN: a test then sees reads of them
 };
 
 // One step at a time: `submit` keeps the plan, `finish` runs it.
 class CpuExecutor final : public Executor {
  public:
-  // kInvalidArgument where kv_memory holds no page, or more pages than PageId can number.
-  static Status check_memory(const kernel::KvShape& shape, size_t kv_memory);
+  // kInvalidArgument where kv_memory holds no page, or more pages than PageId can number, or no two
+  // states of a model that has states.
+  static Status check_memory(const model::ModelConfig& config, const CpuOptions& options);
   // The instruction set of that name, or the best one for "", as facts().name has it.
   // kInvalidArgument for one that is not there.
   static Result<std::string> isa_name(std::string_view isa);
@@ -54,6 +57,8 @@ class CpuExecutor final : public Executor {
   ExecutorFacts facts_;
   const KvStore* store_;  // null: keys and values are in memory_
   bool poison_pages_;
+  StateLayout state_layout_;
+  AlignedBuffer states_;  // slots, side by side
   KvMemory memory_;
   Transformer transformer_;
   std::deque<StepPlan> submitted_;
