@@ -1,6 +1,7 @@
 #include "engine/step_places.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/fault.h"
 #include "engine/work_view.h"
@@ -59,16 +60,17 @@ void StepPlaces::hold_start(Sequence& sequence) {
 
 bool StepPlaces::reserve(Sequence& sequence, uint32_t to) {
   if (!places_.any()) return true;
-  Share share{&sequence, sequence.place == nullptr ? 0 : sequence.place->position, to, nullptr,
-              places_.n_added()};
+  const uint32_t from = sequence.place == nullptr ? 0 : sequence.place->position;
+  shares_.push_back({&sequence, from, to, nullptr, places_.n_added(), held_.size()});
+  Share& share = shares_.back();
   if (share.from < to) {
     const bool goes_on = to < sequence.tip->end() || sequence.max_tokens > 1;
     if (goes_on) share.end = places_.add(sequence.tip, to);
+    if (share.end != nullptr) places_.hold(*share.end);
     if ((goes_on && share.end == nullptr) || !add_shared_ends(share)) {
-      places_.take_back(share.n_added_before);
+      take_back();
       return false;
     }
-    if (share.end != nullptr) places_.hold(*share.end);
     add_partings(share);
     for (uint32_t position = (share.from / every_ + 1) * every_; position <= to; position += every_)
       add_kept(sequence.tip, position);
@@ -79,7 +81,6 @@ bool StepPlaces::reserve(Sequence& sequence, uint32_t to) {
         add_kept(sequence.tip, last);
     }
   }
-  shares_.push_back(share);
   return true;
 }
 
@@ -87,13 +88,15 @@ bool StepPlaces::reserve(Sequence& sequence, uint32_t to) {
 // read the state at its end. False where there is no slot.
 bool StepPlaces::add_shared_ends(const Share& share) {
   if (share.from >= share.sequence->tip->start) return true;  // all rows are in one node
-  for (const Share& other : shares_) {
+  for (const Share& other : std::span(shares_).first(shares_.size() - 1)) {
     const Node* node = common_node(share.sequence->tip, other.sequence->tip);
     const uint32_t end = node->is_root() ? 0 : node->end();
     if (end <= share.from || end >= share.to || end < other.from || end >= other.to) continue;
     Place* place = places_.add(share.sequence->tip, end);
     if (place == nullptr) return false;
     place->kept = true;
+    held_.push_back(place);
+    places_.hold(*place);  // it may be an old one
   }
   return true;
 }
@@ -111,10 +114,14 @@ void StepPlaces::add_kept(Node* tip, uint32_t position) {
 
 void StepPlaces::take_back() {
   if (!places_.any()) return;
-  const Share& share = shares_.back();
-  if (share.end != nullptr) places_.release(*share.end);
-  places_.take_back(share.n_added_before);
+  give_back(shares_.back());
   shares_.pop_back();
+}
+
+void StepPlaces::give_back(const Share& share) {
+  if (share.end != nullptr) places_.release(*share.end);
+  for (; held_.size() > share.n_held_before; held_.pop_back()) places_.release(*held_.back());
+  places_.take_back(share.n_added_before);
 }
 
 void StepPlaces::let_go(Sequence& sequence, bool keep) {
@@ -130,13 +137,13 @@ void StepPlaces::commit() {
     if (share.sequence->place != nullptr) places_.release(*share.sequence->place);
     share.sequence->place = share.end;
   }
+  for (Place* place : held_) places_.release(*place);
+  held_.clear();
   shares_.clear();
 }
 
 void StepPlaces::abort() {
-  for (const Share& share : shares_)
-    if (share.end != nullptr) places_.release(*share.end);
-  shares_.clear();
+  for (; !shares_.empty(); shares_.pop_back()) give_back(shares_.back());
 }
 
 }  // namespace pando

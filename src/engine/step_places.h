@@ -39,15 +39,17 @@ class StepPlaces {
     Sequence* sequence;
     uint32_t from, to;
     Place* end;  // held; null where the sequence needs none
-    size_t n_added_before;
+    size_t n_added_before, n_held_before;
   };
   bool add_shared_ends(const Share& share);
+  void give_back(const Share& share);
   void add_partings(const Share& share);
   void add_kept(Node* tip, uint32_t position);
 
   Places& places_;
   uint32_t every_;
   std::vector<Share> shares_;  // of the step under way
+  std::vector<Place*> held_;   // that several of them go on from within the step
 };
 
 }  // namespace pando
