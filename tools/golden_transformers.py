@@ -17,6 +17,21 @@ SIZES = dict(hidden_size=32, intermediate_size=72, num_hidden_layers=2, num_atte
 LLAMA = dict(SIZES, intermediate_size=88)
 QWEN3 = dict(SIZES, head_dim=16, eos_token_id=[2, 3])
 SMALL = dict(SIZES, vocab_size=61, pad_token_id=0)  # beyond the original context and the window
+# Layers with a state, and layers with attention.
+HYBRID = dict(SMALL, num_hidden_layers=4)
+QWEN3_5 = dict(HYBRID, head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4,
+               linear_key_head_dim=12, linear_value_head_dim=20)
+LFM2 = dict(HYBRID, block_multiple_of=8)
+GRANITE = dict(HYBRID, num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=72,
+               mamba_n_heads=4, mamba_d_state=12, mamba_chunk_size=16, embedding_multiplier=5.0,
+               residual_multiplier=0.6, attention_multiplier=0.2, logits_scaling=3.0)
+VISION = dict(depth=1, hidden_size=16, num_heads=2, intermediate_size=16, patch_size=2,
+              temporal_patch_size=1, spatial_merge_size=1, out_hidden_size=32,
+              num_position_embeddings=4)
+
+
+def layers(pattern, recurrent):
+    return [recurrent if letter == "r" else "full_attention" for letter in pattern]
 
 
 def rope(kind, theta=10000.0, **fields):
@@ -91,24 +106,64 @@ MODELS = {
                                      rope_parameters=rope("yarn", factor=4.0,
                                                           original_max_position_embeddings=32)),
                    "float32", (90, 37)),
+    "qwen3_5-tied": (20, "Qwen3_5", dict(QWEN3_5, tie_word_embeddings=True,
+                                         layer_types=layers("rara", "linear_attention")),
+                     "float32", (90, 37)),
+    # One value head for a key head; the interval gives the kinds of layers.
+    "qwen3_5-untied": (21, "Qwen3_5", dict(QWEN3_5, num_hidden_layers=5, linear_num_value_heads=2,
+                                           linear_conv_kernel_dim=3, attention_bias=True,
+                                           full_attention_interval=3, tie_word_embeddings=False,
+                                           rope_parameters=rope("default", 500.0,
+                                                                partial_rotary_factor=0.5)),
+                       "bfloat16", (90, 37)),
+    # As the published models are saved: with a vision tower, and other names.
+    "qwen3_5-vision": (22, "Qwen3_5", dict(QWEN3_5, tie_word_embeddings=True,
+                                           layer_types=layers("rrra", "linear_attention")),
+                       "float16", (90, 37)),
+    "lfm2-tied": (23, "Lfm2", dict(LFM2, tie_word_embeddings=True,
+                                   layer_types=layers("rara", "conv")), "float32", (90, 37)),
+    "lfm2-untied": (24, "Lfm2", dict(LFM2, block_auto_adjust_ff_dim=False, conv_L_cache=4,
+                                     full_attn_idxs=[2], tie_word_embeddings=False,
+                                     rope_parameters=rope("default", 700.0)), "bfloat16",
+                    (90, 37)),
+    "granite-tied": (25, "GraniteMoeHybrid", dict(GRANITE, tie_word_embeddings=True,
+                                                  layer_types=layers("rara", "linear_attention")),
+                     "float32", (90, 37)),
+    "granite-groups": (26, "GraniteMoeHybrid",
+                       dict(GRANITE, mamba_n_groups=2, mamba_conv_bias=False, mamba_d_conv=3,
+                            attention_bias=True, tie_word_embeddings=False,
+                            layer_types=layers("rrar", "linear_attention")),
+                       "bfloat16", (90, 37)),
+    # Granite 4 without states.
+    "granite-rope": (27, "GraniteMoeHybrid",
+                     dict(GRANITE, num_hidden_layers=2, position_embedding_type="rope",
+                          tie_word_embeddings=True, layer_types=layers("aa", "")),
+                     "float16", (90, 37)),
 }
 # Fixtures whose config.json has the form that files had before rope_parameters.
 OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope"}
 # Saved without the head and its prefix, as the Qwen3 embedding models are.
 BARE = {"qwen3-embedding"}
+# Saved as part of a model that reads images too.
+WITH_VISION = {"qwen3_5-vision"}
 POSITIONS = (0, 1, 7, 16, 31, 36)
 
 
 def randomise(model, generator):
-    """Norms near 1, biases near 0, and matrices large enough that attention is far from uniform."""
+    """Norms near 1, biases near 0, states that fade over some ten tokens, and matrices large enough
+    that attention is far from uniform."""
+    zero_centred = {id(module.weight) for module in model.modules()
+                    if type(module).__name__ == "Qwen3_5RMSNorm"}  # w of 1 + w
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
-        if name.endswith(".bias"):
+        if name.endswith((".bias", "dt_bias")):
             parameter.data = 0.5 * noise
+        elif name.endswith("A_log"):
+            parameter.data = -2.0 + 0.7 * noise
         elif parameter.dim() == 1:
-            parameter.data = 1.0 + 0.3 * noise
+            parameter.data = (0.0 if id(parameter) in zero_centred else 1.0) + 0.3 * noise
         else:
-            parameter.data = 1.5 * noise / parameter.shape[1] ** 0.5
+            parameter.data = 1.5 * noise / parameter.shape[-1] ** 0.5
 
 
 def to_old_form(path):
@@ -125,11 +180,22 @@ def to_old_form(path):
     path.write_text(json.dumps(config, indent=2) + "\n")
 
 
+def named_class(name, family, fields):
+    if name in WITH_VISION:
+        config = getattr(transformers, family + "Config")(
+            text_config=fields, vision_config=VISION,
+            tie_word_embeddings=fields["tie_word_embeddings"])
+        return getattr(transformers, family + "ForConditionalGeneration"), config
+    of_text = getattr(transformers, family + "TextConfig", None)
+    config = of_text or getattr(transformers, family + "Config")
+    return getattr(transformers, family + "ForCausalLM"), config(**fields)
+
+
 def make(name, folder):
     seed, family, fields, dtype, lengths = MODELS[name]
-    model_class = getattr(transformers, family + "ForCausalLM")
+    model_class, config = named_class(name, family, fields)
     generator = torch.Generator().manual_seed(seed)
-    model = model_class(getattr(transformers, family + "Config")(**fields))
+    model = model_class(config)
     randomise(model, generator)
     model.to(getattr(torch, dtype))
     (model.model if name in BARE else model).save_pretrained(folder)

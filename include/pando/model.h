@@ -28,7 +28,8 @@ struct ModelOptions {
 
 // What a model is.
 struct ModelInfo {
-  std::string family;       // "llama", "mistral", "qwen2", "qwen3", "phi3" or "olmo2"
+  std::string family;       // "llama", "mistral", "qwen2", "qwen3", "phi3", "olmo2", "qwen3_5_text",
+                            // "lfm2" or "granitemoehybrid"
   int64_t n_parameters;     // weights
   int n_layers;             // attention and feed-forward, each
   int d_model;              // length of a hidden row

@@ -97,6 +97,10 @@ ModelInfo Model::info() const {
     const std::span<const std::string> of_tokenizer = parts_->tokenizer->warnings();
     warnings.assign(of_tokenizer.begin(), of_tokenizer.end());
   }
+  if (const std::vector<std::string>& parts = parts_->weights.passed_over; !parts.empty())
+    warnings.push_back(fmt::format("{}: passed over, because text does not need it: {}",
+                                   parts_->weights.checkpoint.path().string(),
+                                   fmt::join(parts, ", ")));
   return {.family = config.family->name,
           .n_parameters = config.n_parameters(),
           .n_layers = config.n_layers(),

@@ -125,12 +125,14 @@ Result<std::optional<std::string_view>> GgufFile::string(std::string_view key) c
 Result<std::optional<std::vector<int64_t>>> GgufFile::integers(std::string_view key) const {
   const Value* value = find(key);
   if (value == nullptr) return std::optional<std::vector<int64_t>>();
-  const bool fits = value->type == GgufType::kArray && is_integer(value->element);
+  const bool is_bool = value->element == GgufType::kBool;
+  const bool fits = value->type == GgufType::kArray && (is_bool || is_integer(value->element));
   if (!fits) return wrong(key, "an array of whole numbers");
   std::vector<int64_t> list(value->n);
-  const uint64_t size = gguf_size(value->element);
+  const GgufType element = is_bool ? GgufType::kUint8 : value->element;
+  const uint64_t size = gguf_size(element);
   for (uint64_t i = 0; i < value->n; ++i) {
-    list[i] = integer_at(value->element, value->offset + i * size);
+    list[i] = integer_at(element, value->offset + i * size);
   }
   return std::optional(std::move(list));
 }

@@ -66,7 +66,8 @@ class GgufFile {
   const GgufTensor* find_tensor(std::string_view name) const;       // or null
 
   // The value of a key; nothing where the key is absent, kBadFile where it has another type.
-  // Integers of every width are one kind, and so are floats.
+  // Integers of every width are one kind, and so are floats. An array of true and false is one of
+  // ones and zeros.
   Result<std::optional<int64_t>> integer(std::string_view key) const;
   Result<std::optional<double>> real(std::string_view key) const;
   Result<std::optional<bool>> boolean(std::string_view key) const;

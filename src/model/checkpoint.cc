@@ -14,7 +14,9 @@ using nlohmann::json;
 
 constexpr const char* kSingleName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";
-const std::string kPrefix = "model.";
+constexpr std::string_view kPrefix = "model.";
+// Of a model that reads more than text.
+constexpr std::string_view kLanguagePrefix = "model.language_model.";
 
 Result<json> read_index(const fs::path& path) {
   const Result<MappedFile> file = MappedFile::open(path);
@@ -78,9 +80,10 @@ Result<Checkpoint> Checkpoint::open(const fs::path& directory) {
   if (fs::exists(checkpoint.index_path_, failure)) {
     Result<Safetensors> file = Safetensors::open(checkpoint.index_path_);
     if (!file) return std::move(file).error();
-    for (const auto& [name, entry] : file->tensors()) checkpoint.shard_of_.emplace(name, 0);
+    for (const auto& [name, entry] : file->tensors())
+      checkpoint.place_of_.emplace(name, Place{0, name});
     checkpoint.shards_.push_back(std::move(file).value());
-    checkpoint.add_missing_prefix();
+    checkpoint.use_common_names();
     return checkpoint;
   }
   if (failure)
@@ -88,17 +91,23 @@ Result<Checkpoint> Checkpoint::open(const fs::path& directory) {
   checkpoint.index_path_ = directory / kIndexName;
   if (!fs::exists(checkpoint.index_path_, failure)) return no_weights(directory);
   if (Status status = checkpoint.open_shards(directory); !status) return status.error();
-  checkpoint.add_missing_prefix();
+  checkpoint.use_common_names();
   return checkpoint;
 }
 
-void Checkpoint::add_missing_prefix() {
+// Renames what goes by another prefix. A name is a file's own where both would be the same.
+void Checkpoint::use_common_names() {
   bare_ = contains("embed_tokens.weight") && !contains("model.embed_tokens.weight");
-  if (!bare_) return;
-  std::map<std::string, size_t, std::less<>> named;
-  for (const auto& [name, shard] : shard_of_)
-    named.emplace(name == "lm_head.weight" ? name : kPrefix + name, shard);
-  shard_of_ = std::move(named);
+  std::map<std::string, Place, std::less<>> named;
+  for (const auto& [name, place] : place_of_) {
+    std::string common = name;
+    if (bare_ && name != "lm_head.weight") common.insert(0, kPrefix);
+    if (common.starts_with(kLanguagePrefix))
+      common = std::string(kPrefix) + common.substr(kLanguagePrefix.size());
+    const bool taken = common != name && place_of_.contains(common);
+    named.emplace(taken ? name : std::move(common), place);
+  }
+  place_of_ = std::move(named);
 }
 
 Status Checkpoint::open_shards(const fs::path& directory) {
@@ -120,7 +129,7 @@ Status Checkpoint::open_shards(const fs::path& directory) {
     if (!file.tensors().contains(name))
       return bad_file("{}: has no tensor '{}', although {} says so", file.path().string(), name,
                       index_path_.string());
-    shard_of_.emplace(name, shard->second);
+    place_of_.emplace(name, Place{shard->second, name});
   }
   return add_unlisted(*weight_map);
 }
@@ -138,11 +147,11 @@ Status Checkpoint::open_shard(const fs::path& path) {
 Status Checkpoint::add_unlisted(const json& weight_map) {
   for (size_t shard = 0; shard < shards_.size(); ++shard)
     for (const auto& [name, entry] : shards_[shard].tensors()) {
-      const auto [known, is_new] = shard_of_.emplace(name, shard);
-      if (!is_new && known->second != shard && !weight_map.contains(name))
+      const auto [known, is_new] = place_of_.emplace(name, Place{shard, name});
+      if (!is_new && known->second.shard != shard && !weight_map.contains(name))
         return bad_file(
             "{}: tensor '{}' is also in {}, expected it in only one file, or listed in {}",
-            shards_[shard].path().string(), name, shards_[known->second].path().string(),
+            shards_[shard].path().string(), name, shards_[known->second.shard].path().string(),
             index_path_.string());
     }
   return {};
@@ -151,7 +160,7 @@ Status Checkpoint::add_unlisted(const json& weight_map) {
 std::vector<std::string> Checkpoint::names() const {
   if (gguf_) return gguf_->names();
   std::vector<std::string> names;
-  for (const auto& [name, shard] : shard_of_) names.push_back(name);
+  for (const auto& [name, place] : place_of_) names.push_back(name);
   return names;
 }
 
@@ -167,15 +176,36 @@ Result<TensorView> Checkpoint::tensor(std::string_view name,
   return view;
 }
 
+Result<TensorView> Checkpoint::tensor(const WeightSpec& spec) const {
+  std::vector<int64_t> shape = spec.shape;
+  if (gguf_ && contains(spec.name)) {
+    const auto without_ones = [](std::vector<int64_t> sizes) {
+      std::erase(sizes, 1);
+      return sizes;
+    };
+    const std::vector<int64_t> found = gguf_->tensor(spec.name).shape;
+    if (!spec.gguf_shape.empty()) shape = spec.gguf_shape;
+    if (without_ones(found) == without_ones(shape)) shape = found;
+  }
+  Result<TensorView> view = tensor(spec.name, shape);
+  if (!view) return view;
+  view->shape = spec.shape;
+  if (!gguf_) {
+    view->rows = spec.rows;
+    view->columns = spec.columns;
+    view->stored = spec.stored;
+  }
+  return view;
+}
+
 const fs::path& Checkpoint::file_of(std::string_view name) const {
-  return gguf_ ? gguf_->file_of(name) : shards_[shard_of_.find(name)->second].path();
+  return gguf_ ? gguf_->file_of(name) : shards_[place_of_.find(name)->second.shard].path();
 }
 
 Result<TensorView> Checkpoint::safetensors_tensor(std::string_view name) const {
-  const Safetensors& shard = shards_[shard_of_.find(name)->second];
-  const bool shortened = bare_ && name.starts_with(kPrefix);
-  const TensorEntry& entry =
-      shard.tensors().find(shortened ? name.substr(kPrefix.size()) : name)->second;
+  const Place& place = place_of_.find(name)->second;
+  const Safetensors& shard = shards_[place.shard];
+  const TensorEntry& entry = shard.tensors().find(place.name)->second;
   const std::string where = fmt::format("{}: tensor '{}'", shard.path().string(), name);
   TensorView view;
   const kernel::WeightTypeInfo* type = kernel::find_safetensors_type(entry.dtype);

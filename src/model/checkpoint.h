@@ -16,6 +16,7 @@
 #include "model/gguf_tensors.h"
 #include "model/safetensors.h"
 #include "model/tensor_view.h"
+#include "model/weight_specs.h"
 #include "pando/result.h"
 
 namespace pando::model {
@@ -35,7 +36,7 @@ class Checkpoint {
   bool is_bare() const { return bare_; }
 
   bool contains(std::string_view name) const {
-    return gguf_ ? gguf_->contains(name) : shard_of_.contains(name);
+    return gguf_ ? gguf_->contains(name) : place_of_.contains(name);
   }
   // The names of all tensors, sorted.
   std::vector<std::string> names() const;
@@ -48,6 +49,14 @@ class Checkpoint {
     return tensor(name, std::span(expected_shape.begin(), expected_shape.size()));
   }
 
+  // The tensors that this one is stored as, one above the other; almost always only itself.
+  std::vector<WeightSpec> stored_as(const WeightSpec& spec) const {
+    return gguf_ ? gguf_tensors_of(spec) : std::vector<WeightSpec>{spec};
+  }
+  // The same with the order of rows and columns that the format has. The view has the shape of
+  // `spec`; sizes of 1 may be missing in a GGUF file, or be more.
+  Result<TensorView> tensor(const WeightSpec& spec) const;
+
   // [first, first + n_bytes) of the view's memory may go; it is read from the file again when
   // touched.
   void release(const TensorView& view, size_t first, size_t n_bytes) const;
@@ -57,7 +66,7 @@ class Checkpoint {
   Status open_shards(const std::filesystem::path& directory);
   Status open_shard(const std::filesystem::path& path);
   Status add_unlisted(const nlohmann::json& weight_map);
-  void add_missing_prefix();
+  void use_common_names();
 
   Result<TensorView> safetensors_tensor(std::string_view name) const;
   const std::filesystem::path& file_of(std::string_view name) const;
@@ -66,7 +75,11 @@ class Checkpoint {
   std::optional<GgufTensors> gguf_;   // where this is a GGUF file: there are no shards
   bool bare_ = false;
   std::vector<Safetensors> shards_;
-  std::map<std::string, size_t, std::less<>> shard_of_;  // tensor name -> index into shards_
+  struct Place {
+    size_t shard;      // into shards_
+    std::string name;  // in the file
+  };
+  std::map<std::string, Place, std::less<>> place_of_;  // by the name here
 };
 
 }  // namespace pando::model

@@ -1,6 +1,7 @@
 #include "model/config.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/check.h"
 #include "base/errors.h"
@@ -57,6 +58,30 @@ const Family* read_family(Fields& fields) {
   return *named;
 }
 
+// The fields of the part that reads and writes text, where a model has others beside it.
+Result<json> language_part(const json& file, std::string_view source) {
+  const auto all = families();
+  const auto type = file.find("model_type");
+  const auto wrapped = std::ranges::find_if(all, [&](const Family* family) {
+    return family->wrapper != nullptr && type != file.end() && *type == family->wrapper;
+  });
+  if (wrapped == all.end()) return file;
+  constexpr const char* kPart = "text_config";
+  const auto part = file.find(kPart);
+  if (part == file.end() || !part->is_object())
+    return bad_file("{}: '{}' is {}, expected an object", source, kPart,
+                    part == file.end() ? "absent" : found_text(*part));
+  json object = *part;
+  if (!object.contains("model_type")) object["model_type"] = (*wrapped)->name;
+  object["architectures"] = {(*wrapped)->architecture};
+  // Said of the whole; what the part says of its tokens comes first.
+  for (const char* name : {"tie_word_embeddings", "quantization_config"})
+    if (file.contains(name)) object[name] = file[name];
+  for (const char* name : {"bos_token_id", "eos_token_id"})
+    if (!object.contains(name) && file.contains(name)) object[name] = file[name];
+  return object;
+}
+
 // Attention to what comes after a row, as encoders are trained.
 void refuse_both_ways(Fields& fields) {
   if (!fields.boolean("is_causal", true))
@@ -107,14 +132,16 @@ Result<ModelConfig> ModelConfig::parse(std::string_view text, std::string_view s
   return from_json(*object, source);
 }
 
-Result<ModelConfig> ModelConfig::from_json(const json& object, std::string_view source) {
-  Fields fields(object, source);
+Result<ModelConfig> ModelConfig::from_json(const json& file, std::string_view source) {
+  const Result<json> object = language_part(file, source);
+  if (!object) return object.error();
+  Fields fields(*object, source);
   const Family* family = read_family(fields);
   if (family == nullptr) return fields.status().error();
   ModelConfig config = of_family(*family);
   refuse_both_ways(fields);
   family->read(fields, config);
-  refuse_unoffered(fields, config.head_dim);
+  refuse_unoffered(fields, config.head_dim, family->offers);
   if (Status status = fields.status(); !status) return status.error();
   if (Status status = config.validate(source); !status) return status.error();
   return config;
@@ -150,10 +177,64 @@ Status ModelConfig::validate(std::string_view source) const {
   // A value that underflows or overflows in f32 would silently be another model.
   if (!(rms_eps > 0.0f && rms_eps < 1.0f))
     return bad_file("{}: 'rms_norm_eps' is {}, expected a number in (0, 1)", source, rms_eps);
+  for (const auto& [field, value] : {std::pair{"embedding_multiplier", embedding_scale},
+                                     {"residual_multiplier", residual_scale},
+                                     {"logits_scaling", logit_divisor}})
+    if (!(value > 0.0f && value <= 1e6f))
+      return bad_file("{}: '{}' is {}, expected a number in (0, 1e6]", source, field, value);
+  if (!(attention_scale >= 0.0f && attention_scale <= 1e6f))
+    return bad_file("{}: 'attention_multiplier' is {}, expected a number in (0, 1e6]", source,
+                    attention_scale);
   for (const RopeConfig& rope : rotations)
     if (!(rope.theta >= 1.0 && rope.theta <= 1e15))
       return bad_file("{}: 'rope_theta' is {}, expected a number in [1, 1e15]", source, rope.theta);
+  return validate_states(source);
+}
+
+// The names are those of the first family that has the field.
+Status ModelConfig::validate_states(std::string_view source) const {
+  if (n_recurrent_layers() == 0) return {};
+  if (n_attention_layers() == 0)
+    return unsupported("{}: 'layer_types' has no layer with attention, expected at least one",
+                       source);
+  const RecurrentConfig& r = recurrent;
+  const bool states = !has(Mixer::kShortConv), delta = has(Mixer::kDeltaNet);
+  const auto named = [&](const char* of_delta, const char* of_mamba) {
+    return delta ? of_delta : of_mamba;
+  };
+  struct Size {
+    const char* field;
+    int64_t value, min, max, multiple;
+  };
+  const Size sizes[] = {
+      {states ? named("linear_conv_kernel_dim", "mamba_d_conv") : "conv_L_cache", r.conv_taps, 2,
+       kMaxConvTaps, 1},
+      {named("linear_num_key_heads", "mamba_n_groups"), r.n_key_heads, 1, kMaxWidth, 1},
+      {named("linear_num_value_heads", "mamba_n_heads"), r.n_heads, 1, kMaxWidth, 1},
+      {named("linear_key_head_dim", "mamba_d_state"), r.key_dim, 1, kMaxWidth, 4},
+      {named("linear_value_head_dim", "mamba_d_head"), r.value_dim, 1, kMaxWidth, 4}};
+  for (const Size& size : std::span(sizes).first(states ? 5 : 1))
+    if (size.value < size.min || size.value > size.max || size.value % size.multiple != 0)
+      return bad_file("{}: '{}' is {}, expected a multiple of {} in [{}, {}]", source, size.field,
+                      size.value, size.multiple, size.min, size.max);
+  if (!states) return {};
+  if (r.n_heads % r.n_key_heads != 0)
+    return bad_file("{}: '{}' is {}, expected a multiple of '{}' {}", source, sizes[2].field,
+                    r.n_heads, sizes[1].field, r.n_key_heads);
+  // Before anything multiplies them in 32 bits.
+  const int64_t keys = int64_t{r.n_key_heads} * r.key_dim;
+  const int64_t values = int64_t{r.n_heads} * r.value_dim;
+  const int64_t widest = 2 * keys + values * 2 + 2 * int64_t{r.n_heads};  // of all projections
+  if (keys > kMaxWidth || values > kMaxWidth || widest > kMaxWidth)
+    return bad_file(
+        "{}: '{}' x '{}' is {} and '{}' x '{}' is {}, expected projections of at most {} outputs",
+        source, sizes[1].field, sizes[3].field, keys, sizes[2].field, sizes[4].field, values,
+        kMaxWidth);
   return {};
+}
+
+bool ModelConfig::has(Mixer mixer) const {
+  return std::ranges::find(layers, mixer, &LayerConfig::mixer) != layers.end();
 }
 
 int ModelConfig::n_attention_layers() const {
@@ -175,11 +256,7 @@ int ModelConfig::conv_channels(Mixer mixer) const {
 
 int64_t ModelConfig::n_parameters() const {
   int64_t total = 0;
-  for (const WeightSpec& spec : weight_specs(*this)) {
-    int64_t size = 1;
-    for (const int64_t n : spec.shape) size *= n;
-    total += size;
-  }
+  for (const WeightSpec& spec : weight_specs(*this)) total += spec.n_elements();
   return total;
 }
 

@@ -21,6 +21,7 @@ constexpr int64_t kMaxWidth = int64_t{1} << 20;
 constexpr int64_t kMaxVocab = int64_t{1} << 24;
 constexpr int64_t kMaxLayers = int64_t{1} << 12;
 constexpr int64_t kMaxPositions = int64_t{1} << 30;
+constexpr int64_t kMaxConvTaps = 16;
 
 // RMSNorm of queries and keys, before the rotation: of each head, or of all heads together.
 enum class QkNorm { kNone, kPerHead, kFullWidth };
@@ -78,6 +79,10 @@ struct ModelConfig {
   bool o_bias = false;    // of the output projection
   // Queries come with as many gates: attended values are multiplied by the gates' sigmoids.
   bool attention_gate = false;
+  float embedding_scale = 1.0f;  // multiplies every embedding
+  float residual_scale = 1.0f;   // multiplies what mixer and feed-forward add
+  float logit_divisor = 1.0f;    // divides every logit
+  float attention_scale = 0.0f;  // of products of queries and keys; 0: 1 / sqrt(head_dim)
   RecurrentConfig recurrent = {};
   std::optional<int32_t> bos_id = {};
   std::vector<int32_t> eos_ids = {};  // any of these ends a sequence; may be empty
@@ -108,11 +113,14 @@ struct ModelConfig {
   static Result<ModelConfig> from_json(const nlohmann::json& object, std::string_view source);
   // The error names `source`, field, found and expected.
   Status validate(std::string_view source) const;
+  // Whether any layer is of this kind.
+  bool has(Mixer mixer) const;
 
   // A config.json that `parse` and the transformers library read; weights are of type `dtype`.
   std::string to_json(DType dtype) const;
 
  private:
+  Status validate_states(std::string_view source) const;
   int qk_norm_dim(int full) const {
     return qk_norm == QkNorm::kNone ? 0 : qk_norm == QkNorm::kPerHead ? head_dim : full;
   }

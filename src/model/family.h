@@ -24,6 +24,13 @@ struct Family {
   const char* architecture;       // its class in the transformers library
   const char* gguf_architecture;  // general.architecture; families may share one
 
+  // model_type of a config.json that has this family's as its `text_config`, beside other parts
+  // that answer no text. Null: none.
+  const char* wrapper = nullptr;
+  // Fields of config.json and keys of GGUF files, below the architecture, that `read` and
+  // `translate` read and other families refuse (unoffered.h).
+  std::span<const std::string_view> offers = {};
+
   // Sets what no file says: norms of queries and keys, biases that are always there. Null: nothing.
   void (*fix)(ModelConfig& config) = nullptr;
   // Reads the fields of a config.json; `fields` keeps the first error.
@@ -40,6 +47,11 @@ struct Family {
 
   // The tensors of one layer, in the order of the forward pass.
   std::vector<WeightSpec> (*layer_weights)(const ModelConfig& config, int layer);
+  // Changes what is particular to the last norm. Null: nothing.
+  void (*last_norm)(WeightSpec& spec) = nullptr;
+  // The part of a checkpoint that a tensor belongs to, "vision tower", where the answers to texts do
+  // not need it; empty for all others. Null: there are none.
+  std::string_view (*passed_over)(const ModelConfig& config, std::string_view tensor) = nullptr;
   // Models that can be made with random weights: published ones, and a tiny one "tiny-<family>".
   std::vector<NamedShape> (*shapes)();
 };

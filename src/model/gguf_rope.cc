@@ -11,8 +11,9 @@ using nlohmann::json;
 
 class RopeTranslator {
  public:
-  RopeTranslator(GgufFields& fields, int64_t rotary_dim, json& config)
-      : fields_(fields), rotary_dim_(rotary_dim), config_(config) {}
+  RopeTranslator(GgufFields& fields, int64_t rotary_dim,
+                 std::span<const std::string_view> offers, json& config)
+      : fields_(fields), rotary_dim_(rotary_dim), offers_(offers), config_(config) {}
 
   // A file says its scaling in one of three ways: by type and factor, by the two lists of longrope,
   // or by Llama 3's factors. Two at once have no meaning.
@@ -50,7 +51,8 @@ class RopeTranslator {
                                            "scaling.yarn_log_multiplier"};
     const std::string root = fields_.key(""), prefix = root + "rope.";
     for (const std::string_view found : fields_.file().keys(prefix))
-      if (std::ranges::find(kKnown, found.substr(prefix.size())) == std::end(kKnown))
+      if (std::ranges::find(kKnown, found.substr(prefix.size())) == std::end(kKnown) &&
+          std::ranges::find(offers_, found.substr(root.size())) == offers_.end())
         fields_.refuse(found.substr(root.size()), "no such key", ErrorCode::kUnsupported);
     for (const auto& [name, usual] : {std::pair{"rope.scaling.yarn_ext_factor", 1.0},
                                       {"rope.scaling.yarn_attn_factor", 1.0},
@@ -164,13 +166,15 @@ class RopeTranslator {
 
   GgufFields& fields_;
   int64_t rotary_dim_;
+  std::span<const std::string_view> offers_;
   json& config_;
 };
 
 }  // namespace
 
-void translate_rope(GgufFields& fields, int64_t rotary_dim, json& config) {
-  RopeTranslator(fields, rotary_dim, config).translate();
+void translate_rope(GgufFields& fields, int64_t rotary_dim,
+                    std::span<const std::string_view> offers, json& config) {
+  RopeTranslator(fields, rotary_dim, offers, config).translate();
 }
 
 }  // namespace pando::model

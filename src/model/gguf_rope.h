@@ -3,13 +3,17 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
 
 #include "model/gguf_fields.h"
 
 namespace pando::model {
 
 // Sets rope_scaling, and what goes with it, in `config`, which has rope_theta and
-// max_position_embeddings already. rotary_dim: channels of a head that rotate.
-void translate_rope(GgufFields& fields, int64_t rotary_dim, nlohmann::json& config);
+// max_position_embeddings already. rotary_dim: channels of a head that rotate. `offers`: keys below
+// the architecture that the family reads, beside the usual ones.
+void translate_rope(GgufFields& fields, int64_t rotary_dim,
+                    std::span<const std::string_view> offers, nlohmann::json& config);
 
 }  // namespace pando::model

@@ -68,15 +68,16 @@ Result<GgufTensors> GgufTensors::open(const std::filesystem::path& path) {
   if (!config) return config.error();
   GgufTensors tensors(std::move(*gguf));
   std::unordered_map<std::string, WeightSpec> specs;  // by their names in GGUF files
-  for (WeightSpec& spec : weight_specs(*config)) specs.emplace(spec.gguf_name, std::move(spec));
+  for (const WeightSpec& spec : weight_specs(*config))
+    for (WeightSpec& part : gguf_tensors_of(spec)) specs.emplace(part.gguf_name, std::move(part));
   for (size_t i = 0; i < tensors.gguf_.tensors().size(); ++i) {
     const std::string name(tensors.gguf_.tensors()[i].name);
     if (std::ranges::find(kRopeNames, name) != std::end(kRopeNames)) continue;
     const auto spec = specs.find(name);
     const bool is_known = spec != specs.end();
     const std::string& known = is_known ? spec->second.name : name;
-    const int64_t paired = is_known && spec->second.gguf_pairs ? config->head_dim : 0;
-    if (!tensors.tensor_of_.emplace(known, Entry{i, paired}).second)
+    const RowOrder rows = is_known ? spec->second.gguf_rows : RowOrder();
+    if (!tensors.tensor_of_.emplace(known, Entry{i, rows}).second)
       return bad_file("{}: tensor '{}' is a second tensor for '{}', expected only one",
                       path.string(), name, known);
   }
@@ -102,7 +103,7 @@ TensorView GgufTensors::tensor(std::string_view name) const {
   view.shape = tensor.shape;
   view.data = gguf_.file_of(tensor).data() + tensor.offset;
   view.n_bytes = *bytes_of(tensor, type);
-  view.paired_head_dim = entry.paired_head_dim;
+  view.rows = entry.rows;
   return view;
 }
 

@@ -34,8 +34,8 @@ class GgufTensors {
   explicit GgufTensors(GgufFile gguf) : gguf_(std::move(gguf)) {}
 
   struct Entry {
-    size_t index;             // into gguf_.tensors()
-    int64_t paired_head_dim;  // of TensorView
+    size_t index;  // into gguf_.tensors()
+    RowOrder rows;
   };
 
   GgufFile gguf_;

@@ -21,7 +21,7 @@ bool has_gguf_window(const GgufFile& gguf, std::string_view architecture) {
 }
 
 GgufTranslator::GgufTranslator(const GgufFile& gguf, const Family& family)
-    : fields_(gguf, family.gguf_architecture) {
+    : fields_(gguf, family.gguf_architecture), offers_(family.offers) {
   config_ = {{"architectures", {family.architecture}},
              {"model_type", family.name},
              {"hidden_act", "silu"}};
@@ -34,19 +34,18 @@ void GgufTranslator::decoder() {
   integer("feed_forward_length", "intermediate_size");
   integer("context_length", "max_position_embeddings");
   if (!fields_.status()) return;
-  if (!fields_.copy_integer("attention.head_count_kv", "num_key_value_heads", config_))
-    config_["num_key_value_heads"] = config_["num_attention_heads"];
+  kv_heads();
   if (!fields_.copy_real("attention.layer_norm_rms_epsilon", "rms_norm_eps", config_))
     fields_.refuse("attention.layer_norm_rms_epsilon", "a float");
   fields_.copy_real("rope.freq_base", "rope_theta", config_);
   heads();
-  translate_rope(fields_, rotary_dim_, config_);
+  translate_rope(fields_, rotary_dim_, offers_, config_);
   embeddings();
   special_tokens();
   if (!fields_.boolean("attention.causal").value_or(true))
     fields_.refuse("attention.causal", "true, because bidirectional attention is not supported",
                    ErrorCode::kUnsupported);
-  refuse_unoffered(fields_, config_.value("head_dim", int64_t{0}));
+  refuse_unoffered(fields_, config_.value("head_dim", int64_t{0}), offers_);
   if (fields_.integer("expert_count").value_or(0) != 0)
     fields_.refuse("expert_count", "0, because mixtures of experts are not supported",
                    ErrorCode::kUnsupported);
@@ -69,6 +68,29 @@ void GgufTranslator::attention_bias() {
 
 void GgufTranslator::integer(const char* name, const char* field) {
   if (!fields_.copy_integer(name, field, config_)) fields_.refuse(name, "a whole number");
+}
+
+void GgufTranslator::layers_by_kv_heads(const char* recurrent) { recurrent_ = recurrent; }
+
+void GgufTranslator::kv_heads() {
+  constexpr const char* kName = "attention.head_count_kv";
+  const auto list = fields_.file().integers(fields_.key(kName));
+  if (recurrent_ == nullptr || !list || !*list) {
+    if (!fields_.copy_integer(kName, "num_key_value_heads", config_))
+      config_["num_key_value_heads"] = config_["num_attention_heads"];
+    return;
+  }
+  const std::vector<int64_t>& heads = **list;
+  const int64_t most = heads.empty() ? 0 : *std::ranges::max_element(heads);
+  json types = json::array();
+  for (const int64_t n : heads) {
+    if (n != 0 && n != most)
+      return fields_.refuse(kName, fmt::format("0 or {} for each layer", most),
+                            ErrorCode::kUnsupported);
+    types.push_back(n == 0 ? recurrent_ : "full_attention");
+  }
+  config_["num_key_value_heads"] = most;
+  config_["layer_types"] = std::move(types);
 }
 
 void GgufTranslator::heads() {

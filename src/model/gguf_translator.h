@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 
 #include "base/gguf.h"
@@ -21,6 +22,9 @@ class GgufTranslator {
 
   // Sizes, norms, rotation, embeddings and special tokens.
   void decoder();
+  // Before decoder(): layers with 0 heads of keys and values are of the type `recurrent`, the others
+  // "full_attention"; a file may also say that all are.
+  void layers_by_kv_heads(const char* recurrent);
   // A sliding window of every layer, or none.
   void window();
   void no_window();
@@ -32,6 +36,7 @@ class GgufTranslator {
 
  private:
   void integer(const char* name, const char* field);
+  void kv_heads();
   void heads();
   void rotated_channels(int64_t head_dim);
   void embeddings();
@@ -39,6 +44,8 @@ class GgufTranslator {
 
   GgufFields fields_;
   nlohmann::json config_;
+  std::span<const std::string_view> offers_;
+  const char* recurrent_ = nullptr;  // type of layers without heads of keys and values
   int64_t rotary_dim_ = 0;  // channels of a head that rotate
 };
 

@@ -53,8 +53,7 @@ class WeightStream {
       : writer_(writer), options_(options), pool_(std::max(1, options.n_threads)) {}
 
   Status write(const WeightSpec& spec) {
-    int64_t n_elements = 1;
-    for (const int64_t n : spec.shape) n_elements *= n;
+    const int64_t n_elements = spec.n_elements();
     const int64_t size = static_cast<int64_t>(dtype_size(options_.dtype));
     for (int64_t first = 0; first < n_elements; first += kElements) {
       const int64_t n = std::min(kElements, n_elements - first);
@@ -73,7 +72,7 @@ class WeightStream {
 
   void fill(const WeightSpec& spec, int64_t first, int64_t begin, int64_t n) {
     const auto values = std::span(values_).subspan(begin, n);
-    random_weights(options_.seed, spec.name, spec.shape, first + begin, values);
+    random_weights(options_.seed, spec, first + begin, values);
     std::byte* out = bytes_.data() + begin * static_cast<int64_t>(dtype_size(options_.dtype));
     if (options_.dtype == DType::kF32) {
       std::copy_n(values.data(), n, reinterpret_cast<float*>(out));
@@ -91,20 +90,32 @@ class WeightStream {
   std::vector<std::byte> bytes_ = std::vector<std::byte>(kElements * sizeof(float));
 };
 
-}  // namespace
+struct Spread {
+  float center;
+  double deviation;
+};
 
-void random_weights(uint64_t seed, std::string_view name, std::span<const int64_t> shape,
-                    int64_t first, std::span<float> out) {
-  // Four 16-bit uniforms, added: integers up to here, then one product and one sum in f32.
-  constexpr double kDeviation = 37837.0;  // sqrt(4 / 12) * 65536
-  const bool norm = shape.size() == 1 && !name.ends_with(".bias");
+Spread spread_of(const WeightSpec& spec) {
+  const std::string_view name = spec.name;
+  // States that are forgotten over some ten tokens: exp(-exp(-2) * softplus(0)) is 0.91.
+  if (spec.stored == Stored::kLogDecay) return {-2.0f, 0.5};
+  if (name.ends_with(".dt_bias")) return {0.0f, 0.5};
+  if (spec.shape.size() == 1)
+    return {name.ends_with(".bias") || spec.stored == Stored::kOneLess ? 0.0f : 1.0f, 0.1};
   // A tied LM head prefers the token it has just read the more, the larger the embedding is beside
   // what the layers add to it.
   const double gain = name == "model.embed_tokens.weight" ? 0.5 : 1.0;
-  const double deviation =
-      shape.size() == 1 ? 0.1 : gain / std::sqrt(static_cast<double>(shape.back()));
-  const float scale = static_cast<float>(deviation / kDeviation), center = norm ? 1.0f : 0.0f;
-  const uint64_t key = mix64(seed ^ mix64(hash_name(name)));
+  return {0.0f, gain / std::sqrt(static_cast<double>(spec.shape.back()))};
+}
+
+}  // namespace
+
+void random_weights(uint64_t seed, const WeightSpec& spec, int64_t first, std::span<float> out) {
+  // Four 16-bit uniforms, added: integers up to here, then one product and one sum in f32.
+  constexpr double kDeviation = 37837.0;  // sqrt(4 / 12) * 65536
+  const auto [center, deviation] = spread_of(spec);
+  const float scale = static_cast<float>(deviation / kDeviation);
+  const uint64_t key = mix64(seed ^ mix64(hash_name(spec.name)));
   for (size_t i = 0; i < out.size(); ++i) {
     const uint64_t bits = mix64(key + (static_cast<uint64_t>(first) + i + 1) * 0x9e3779b97f4a7c15u);
     const int sum = static_cast<int>(bits & 0xffff) + static_cast<int>((bits >> 16) & 0xffff) +

@@ -37,10 +37,10 @@ Result<ModelConfig> named_shape(std::string_view name);
 // layers or a smaller vocabulary cut the same model short.
 Status make_model(const MakeModelOptions& options);
 
-// Elements [first, first + out.size()) of the row-major weight `name` of shape [.., n_columns], in
-// f32: matrices near a normal distribution with standard deviation 1 / sqrt(n_columns), half of it
-// for the embedding; norms (one-dimensional) 1 and biases 0, with a deviation of 0.1.
-void random_weights(uint64_t seed, std::string_view name, std::span<const int64_t> shape,
-                    int64_t first, std::span<float> out);
+// Elements [first, first + out.size()) of a row-major weight as a checkpoint stores it, in f32:
+// matrices near a normal distribution with standard deviation 1 / sqrt(columns), half of it for the
+// embedding; norms 1 and biases 0, with a deviation of 0.1. A state keeps about 0.9 from a token to
+// the next.
+void random_weights(uint64_t seed, const WeightSpec& spec, int64_t first, std::span<float> out);
 
 }  // namespace pando::model

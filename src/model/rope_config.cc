@@ -100,7 +100,8 @@ class RopeReader {
     return nullptr;
   }
 
-  static bool is_known(const NamedType& type, std::string_view name) {
+  bool is_known(const NamedType& type, std::string_view name) const {
+    if (allowed_.sections && (name == "mrope_section" || name == "mrope_interleaved")) return true;
     return name == "rope_type" || name == "type" || name == "rope_theta" ||
            name == "partial_rotary_factor" ||
            std::ranges::find(type.fields, name) != type.fields.end();
@@ -179,7 +180,7 @@ class RopeReader {
 
 RopeConfig read_rope(Fields& fields, const RopeFields& allowed, int head_dim,
                      int max_positions) {
-  RopeConfig outside;
+  RopeConfig outside = {.theta = allowed.theta, .rotary_share = allowed.rotary_share};
   outside.theta = fields.positive("rope_theta", outside.theta);
   outside.rotary_share = read_share(fields, outside.rotary_share);
   RopeConfig rope = outside;
@@ -213,6 +214,7 @@ RopeConfig read_rope(Fields& fields, const RopeFields& allowed, int head_dim,
 }
 
 void write_rope(const RopeConfig& rope, nlohmann::ordered_json& object) {
+  if (rope.rotary_share == 0.0) return;
   object["rope_theta"] = rope.theta;
   if (rope.rotary_share != 1.0) object["partial_rotary_factor"] = rope.rotary_share;
   object["rope_scaling"] = nullptr;

@@ -13,6 +13,9 @@ namespace pando::model {
 // What a family allows.
 struct RopeFields {
   bool partial = false;  // partial_rotary_factor may leave channels unrotated
+  bool sections = false;  // positions may have several parts, which are equal for text
+  double theta = 10000.0;     // where the file says none
+  double rotary_share = 1.0;  // where the file says none
   std::span<const std::string_view> longrope_names = {};  // further names of the type longrope
 };
 

@@ -6,8 +6,16 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "model/row_order.h"
 
 namespace pando::model {
+
+// What a number in a file stands for.
+enum class Stored {
+  kItself,
+  kOneLess,   // a norm's w of 1 + w
+  kLogDecay,  // A_log of -exp(A_log)
+};
 
 // Valid as long as the Checkpoint that gave it.
 struct TensorView {
@@ -16,16 +24,9 @@ struct TensorView {
   // Row-major elements, at any byte, or rows of whole blocks (kernel/blocks.h).
   const std::byte* data = nullptr;
   size_t n_bytes = 0;
-  // Where above 0, rows come in heads of this many, and a head's rows i and i + head_dim / 2, which
-  // the rotary embedding turns together, lie side by side in the file.
-  int64_t paired_head_dim = 0;
-
-  // Where row `row` of the tensor lies in the file.
-  int64_t stored_row(int64_t row) const {
-    if (paired_head_dim == 0) return row;
-    const int64_t half = paired_head_dim / 2, i = row % paired_head_dim;
-    return row - i + (i < half ? 2 * i : 2 * (i - half) + 1);
-  }
+  RowOrder rows = {};
+  RowOrder columns = {};  // of a matrix of f32, f16 or bf16
+  Stored stored = Stored::kItself;
 };
 
 }  // namespace pando::model

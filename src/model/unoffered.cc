@@ -60,10 +60,15 @@ bool is_neutral(const json& value, const json& neutral) {
   return value.is_null() || value == neutral;
 }
 
+bool is_offered(std::string_view name, std::span<const std::string_view> offers) {
+  return std::ranges::find(offers, name) != offers.end();
+}
+
 }  // namespace
 
-void refuse_unoffered(Fields& fields, int64_t head_dim) {
+void refuse_unoffered(Fields& fields, int64_t head_dim, std::span<const std::string_view> offers) {
   for (const auto& [name, neutral] : kFields) {
+    if (is_offered(name, offers)) continue;
     const json* value = fields.find(name);
     if (value != nullptr && !is_neutral(*value, json::parse(neutral)))
       fields.refuse(name, fmt::format("{}, because other values are not supported", neutral),
@@ -76,9 +81,10 @@ void refuse_unoffered(Fields& fields, int64_t head_dim) {
     fields.refuse(kScalar, fmt::format("the head size, {}", head_dim), ErrorCode::kUnsupported);
 }
 
-void refuse_unoffered(GgufFields& fields, int64_t head_dim) {
+void refuse_unoffered(GgufFields& fields, int64_t head_dim,
+                      std::span<const std::string_view> offers) {
   for (const auto& [name, neutral] : kKeys) {
-    if (!fields.has(name)) continue;
+    if (!fields.has(name) || is_offered(name, offers)) continue;
     const std::optional<double> value = fields.finite(name);
     if (value && *value != json::parse(neutral))
       fields.refuse(name, fmt::format("{}, because other values are not supported", neutral),
@@ -89,7 +95,7 @@ void refuse_unoffered(GgufFields& fields, int64_t head_dim) {
     fields.refuse(kParallel, "false, because other values are not supported",
                   ErrorCode::kUnsupported);
   constexpr const char* kScale = "attention.scale";
-  if (!fields.has(kScale)) return;
+  if (!fields.has(kScale) || is_offered(kScale, offers)) return;
   const double scale = fields.finite(kScale).value_or(0);
   const double own = 1 / std::sqrt(static_cast<double>(head_dim));
   if (scale != 0 && std::abs(scale - own) > 1e-6 * own)

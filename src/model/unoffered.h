@@ -2,15 +2,20 @@
 // change every answer if they were passed over.
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "base/fields.h"
 #include "base/json.h"
 #include "model/gguf_fields.h"
 
 namespace pando::model {
 
-// kUnsupported, by name, for a field that asks for such a computation.
-void refuse_unoffered(Fields& fields, int64_t head_dim);
+// kUnsupported, by name, for a field that asks for such a computation, but for those that the family
+// offers.
+void refuse_unoffered(Fields& fields, int64_t head_dim, std::span<const std::string_view> offers);
 // The same for the keys of a GGUF file.
-void refuse_unoffered(GgufFields& fields, int64_t head_dim);
+void refuse_unoffered(GgufFields& fields, int64_t head_dim,
+                      std::span<const std::string_view> offers);
 
 }  // namespace pando::model

@@ -10,6 +10,37 @@ std::string layer_weight_name(int layer, std::string_view part) {
   return fmt::format("model.layers.{}.{}", layer, part);
 }
 
+int64_t WeightSpec::n_elements() const {
+  int64_t n = 1;
+  for (const int64_t size : shape) n *= size;
+  return n;
+}
+
+std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec) {
+  if (spec.gguf_parts.empty()) return {spec};
+  std::vector<WeightSpec> parts;
+  for (const std::string& gguf_name : spec.gguf_parts) {
+    WeightSpec& part = parts.emplace_back(spec);
+    part.name = fmt::format("{}[{}]", spec.name, parts.size() - 1);
+    part.shape[0] /= std::ssize(spec.gguf_parts);
+    part.gguf_name = gguf_name;
+    part.gguf_parts.clear();
+  }
+  return parts;
+}
+
+WeightSpec last_norm_spec(const ModelConfig& c) {
+  WeightSpec spec = {"model.norm.weight", {c.d_model}, "output_norm.weight"};
+  if (c.family->last_norm != nullptr) c.family->last_norm(spec);
+  return spec;
+}
+
+WeightSpec head_spec(const ModelConfig& c) {
+  if (c.tied_embeddings)
+    return {"model.embed_tokens.weight", {c.vocab, c.d_model}, "token_embd.weight"};
+  return {"lm_head.weight", {c.vocab, c.d_model}, "output.weight"};
+}
+
 std::vector<WeightSpec> weight_specs(const ModelConfig& c) {
   std::vector<WeightSpec> specs = {
       {"model.embed_tokens.weight", {c.vocab, c.d_model}, "token_embd.weight"}};
@@ -17,9 +48,8 @@ std::vector<WeightSpec> weight_specs(const ModelConfig& c) {
     std::vector<WeightSpec> own = c.family->layer_weights(c, layer);
     std::move(own.begin(), own.end(), std::back_inserter(specs));
   }
-  specs.push_back({"model.norm.weight", {c.d_model}, "output_norm.weight"});
-  if (!c.tied_embeddings)
-    specs.push_back({"lm_head.weight", {c.vocab, c.d_model}, "output.weight"});
+  specs.push_back(last_norm_spec(c));
+  if (!c.tied_embeddings) specs.push_back(head_spec(c));
   return specs;
 }
 

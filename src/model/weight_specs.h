@@ -9,6 +9,7 @@
 
 #include "model/config.h"
 #include "model/layer_weights.h"
+#include "model/tensor_view.h"
 
 namespace pando::model {
 
@@ -18,14 +19,24 @@ using LayerPart = std::variant<std::monostate, std::vector<float> LayerWeights::
                                Stack LayerWeights::*, kernel::PackedMatrix LayerWeights::*>;
 
 struct WeightSpec {
-  std::string name;            // in a checkpoint
-  std::vector<int64_t> shape;  // outer to inner: [n], or [out, in]
-  std::string gguf_name = {};  // in a GGUF file
-  LayerPart part = {};         // none for the embedding, the last norm and lm_head
-  // The rotary embedding turns rows in pairs; GGUF files hold those of a pair side by side
-  // (TensorView).
-  bool gguf_pairs = false;
+  std::string name;  // in a checkpoint
+  // Outer to inner, in a checkpoint: [n], [out, in], or [channels, 1, taps] of a convolution, which
+  // is kept as [taps, channels].
+  std::vector<int64_t> shape;
+  std::string gguf_name = {};              // in a GGUF file
+  LayerPart part = {};                     // none for the embedding, the last norm and lm_head
+  std::vector<int64_t> gguf_shape = {};    // where it differs by more than sizes of 1
+  // Where a GGUF file divides the rows: the names of equal parts. gguf_name means nothing then.
+  std::vector<std::string> gguf_parts = {};
+  RowOrder rows = {}, columns = {};        // in a checkpoint
+  RowOrder gguf_rows = {};                 // in a GGUF file
+  Stored stored = Stored::kItself;         // in a checkpoint; GGUF files hold what is used
+
+  int64_t n_elements() const;
 };
+
+// The tensors that a GGUF file holds for this one. Parts are named "<name>[0]", "<name>[1]".
+std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec);
 
 // "model.layers.<layer>.<part>", with part as in "self_attn.q_proj.weight".
 std::string layer_weight_name(int layer, std::string_view part);
@@ -34,5 +45,8 @@ std::string layer_weight_name(int layer, std::string_view part);
 // [vocab, d_model], the tensors of each layer, the last norm [d_model], and lm_head
 // [vocab, d_model] unless embeddings are tied. Any other tensor in a file is refused.
 std::vector<WeightSpec> weight_specs(const ModelConfig& config);
+// The last norm, and the matrix that gives the logits: lm_head, or the embedding where it is tied.
+WeightSpec last_norm_spec(const ModelConfig& config);
+WeightSpec head_spec(const ModelConfig& config);
 
 }  // namespace pando::model

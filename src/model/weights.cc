@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <map>
 #include <set>
 #include <span>
 
@@ -44,85 +46,95 @@ class Loader {
       };
       if (Status status = each_row(w_.embedding, check); !status) return status;
     }
-    if (Status status = append("model.norm.weight", config_.d_model, w_.final_norm); !status)
-      return status;
-    const char* head = config_.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
-    return matrix({head, config_.vocab}, config_.d_model, w_.head);
+    if (Status status = append(last_norm_spec(config_), w_.final_norm); !status) return status;
+    return matrix(head_spec(config_), w_.head);
   }
 
  private:
-  struct Part {
-    std::string name;
-    int64_t n_rows;
-  };
-
   // The tensors of one part of a layer.
   Status load(std::span<const WeightSpec>, std::monostate, LayerWeights&) { PANDO_CHECK(false); }
   Status load(std::span<const WeightSpec> specs, std::vector<float> LayerWeights::*member,
               LayerWeights& layer) {
     for (const WeightSpec& spec : specs)
-      if (Status status = append(spec.name, spec.shape[0], layer.*member); !status) return status;
+      if (Status status = append(spec, layer.*member); !status) return status;
     return {};
   }
   Status load(std::span<const WeightSpec> specs, Stack LayerWeights::*member, LayerWeights& layer) {
-    std::vector<Part> parts;
-    for (const WeightSpec& spec : specs) parts.push_back({spec.name, spec.shape[0]});
-    return stack(parts, specs[0].shape[1], layer.*member);
+    std::vector<WeightSpec> stored;
+    for (const WeightSpec& spec : specs)
+      for (WeightSpec& part : w_.checkpoint.stored_as(spec)) stored.push_back(std::move(part));
+    return stack(stored, layer.*member);
   }
   Status load(std::span<const WeightSpec> specs, kernel::PackedMatrix LayerWeights::*member,
               LayerWeights& layer) {
     PANDO_CHECK(specs.size() == 1);
-    return matrix({specs[0].name, specs[0].shape[0]}, specs[0].shape[1], layer.*member);
+    return matrix(specs[0], layer.*member);
   }
 
-  // Adds the n elements of a vector to the end of `out`.
-  Status append(const std::string& name, int64_t n, std::vector<float>& out) {
-    Result<TensorView> view = w_.checkpoint.tensor(name, {n});
+  // Adds the elements of a vector, or of a convolution with the taps outside, to the end of `out`.
+  Status append(const WeightSpec& spec, std::vector<float>& out) {
+    const Result<TensorView> view = w_.checkpoint.tensor(spec);
     if (!view) return view.error();
-    if (n % kernel::block_len(view->dtype) != 0 || view->shape.size() != 1)
+    if (kernel::block_len(view->dtype) != 1)
       return unsupported("{}: tensor '{}' is a vector of {}, expected one of f32, f16 or bf16",
-                         file(), name, dtype_name(view->dtype));
+                         file(), spec.name, dtype_name(view->dtype));
+    const int64_t n = spec.n_elements(), n_taps = n / spec.shape[0];
     std::vector<float> stored(n);
     kernel::read_weights(kernels_, view->dtype, view->data, n, stored.data());
-    for (int64_t i = 0; i < n; ++i) {
-      out.push_back(stored[view->stored_row(i)]);
-      if (!std::isfinite(out.back())) return not_finite(name, "element", i);
-    }
+    for (int64_t tap = 0; tap < n_taps; ++tap)
+      for (int64_t i = 0; i < spec.shape[0]; ++i) {
+        const int64_t at = view->rows.stored(i) * n_taps + tap;
+        out.push_back(value_of(view->stored, stored[at]));
+        if (!std::isfinite(out.back())) return not_finite(spec.name, "element", at);
+      }
     return {};
   }
 
-  // The parts, each [n_rows, k].
-  Status stack(const std::vector<Part>& parts, int64_t k, Stack& out) {
-    for (size_t i = 0; i < parts.size();) {
+  static float value_of(Stored stored, float x) {
+    switch (stored) {
+      case Stored::kItself:
+        break;
+      case Stored::kOneLess:
+        return 1.0f + x;
+      case Stored::kLogDecay:
+        return static_cast<float>(-std::exp(static_cast<double>(x)));
+    }
+    return x;
+  }
+
+  // The matrices, of one width, one above the other.
+  Status stack(std::span<const WeightSpec> specs, Stack& out) {
+    const int64_t k = specs[0].shape[1];
+    for (size_t i = 0; i < specs.size();) {
       std::vector<TensorView> views;  // of one type
       DType type = DType::kF32;
       int64_t n = 0;
-      for (size_t next = i; next < parts.size(); ++next) {
-        Result<TensorView> view = w_.checkpoint.tensor(parts[next].name, {parts[next].n_rows, k});
+      for (size_t next = i; next < specs.size(); ++next) {
+        Result<TensorView> view = w_.checkpoint.tensor(specs[next]);
         if (!view) return view.error();
         const DType packed = requantised_.value_or(kernel::info_of(view->dtype).packed);
         if (views.empty()) type = packed;
         if (packed != type) break;
         views.push_back(std::move(*view));
-        n += parts[next].n_rows;
+        n += specs[next].shape[0];
       }
       if (k > kernel::PackedMatrix::max_inputs(type))
         return unsupported("{}: tensor '{}' has rows of {}, expected at most {} for {} weights",
-                           file(), parts[i].name, k, kernel::PackedMatrix::max_inputs(type),
+                           file(), specs[i].name, k, kernel::PackedMatrix::max_inputs(type),
                            dtype_name(type));
       out.emplace_back(type, static_cast<int>(n), static_cast<int>(k));
       int row = 0;
       for (const TensorView& view : views) {
-        if (Status status = pack(parts[i++].name, view, out.back(), row); !status) return status;
+        if (Status status = pack(specs[i++].name, view, out.back(), row); !status) return status;
         row += static_cast<int>(view.shape[0]);
       }
     }
     return {};
   }
 
-  Status matrix(Part part, int64_t k, kernel::PackedMatrix& out) {
+  Status matrix(const WeightSpec& spec, kernel::PackedMatrix& out) {
     Stack one;
-    if (Status status = stack({std::move(part)}, k, one); !status) return status;
+    if (Status status = stack(std::span(&spec, 1), one); !status) return status;
     out = std::move(one[0]);
     return {};
   }
@@ -132,14 +144,28 @@ class Loader {
   // Rows of `view` to those of `out` from first_row on.
   Status pack(const std::string& name, const TensorView& view, kernel::PackedMatrix& out,
               int first_row) {
+    std::vector<std::byte> ordered;
     return each_row(view, [&](int64_t row, const std::byte* from) -> Status {
       if (Status status = check_finite(name, view, row, from); !status) return status;
+      if (!view.columns.keeps()) from = in_order(view, from, ordered);
       if (out.set_rows(kernels_, first_row + static_cast<int>(row), 1, view.dtype, from)) return {};
       return unsupported(
           "{}: tensor '{}' has weights that are too large for the scales of {} (hint: load the "
           "weights as stored)",
           file(), name, dtype_name(out.type()));
     });
+  }
+
+  // The elements of a row in the order of the tensor's columns, in `out`.
+  static const std::byte* in_order(const TensorView& view, const std::byte* from,
+                                   std::vector<std::byte>& out) {
+    const size_t size = dtype_size(view.dtype), n = static_cast<size_t>(view.shape[1]);
+    out.resize(n * size);
+    for (size_t i = 0; i < n; ++i) {
+      const auto at = static_cast<size_t>(view.columns.stored(static_cast<int64_t>(i)));
+      std::memcpy(&out[i * size], from + at * size, size);
+    }
+    return out.data();
   }
 
   // Calls `read` with each row and where it lies. What was read is given back as it goes: the
@@ -151,7 +177,7 @@ class Loader {
     for (int64_t row = 0; row < n;) {
       const int64_t begin = row;
       for (; row < std::min(n, begin + rows_each); ++row)
-        if (Status status = read(row, view.data + view.stored_row(row) * row_bytes); !status)
+        if (Status status = read(row, view.data + view.rows.stored(row) * row_bytes); !status)
           return status;
       // A pair of halves of a head may lie beyond: then it is read again, which changes nothing.
       w_.checkpoint.release(view, begin * row_bytes, (row - begin) * row_bytes);
@@ -179,16 +205,28 @@ class Loader {
 };
 
 // A tensor that nobody reads would silently be another model: each must be one of the
-// configuration's, or known to say nothing new.
-Status refuse_unknown_tensors(const ModelConfig& config, const Checkpoint& checkpoint) {
+// configuration's, be known to say nothing new, or belong to a part that answers no text. Returns
+// the names of those parts.
+Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
+                                                   const Checkpoint& checkpoint) {
   std::set<std::string> known;
-  for (WeightSpec& spec : weight_specs(config)) known.insert(std::move(spec.name));
+  for (const WeightSpec& spec : weight_specs(config))
+    for (WeightSpec& stored : checkpoint.stored_as(spec)) known.insert(std::move(stored.name));
   known.insert("lm_head.weight");  // where embeddings are tied: a copy of them
-  for (const std::string& name : checkpoint.names())
-    if (!known.contains(name) && !name.ends_with(".rotary_emb.inv_freq"))
+  std::map<std::string, int> parts;
+  for (const std::string& name : checkpoint.names()) {
+    if (known.contains(name) || name.ends_with(".rotary_emb.inv_freq")) continue;
+    const auto passed_over = config.family->passed_over;
+    const std::string_view part = passed_over == nullptr ? "" : passed_over(config, name);
+    if (part.empty())
       return unsupported("{}: tensor '{}' is unknown, expected those of {} with this configuration",
                          checkpoint.path().string(), name, config.family->name);
-  return {};
+    ++parts[std::string(part)];
+  }
+  std::vector<std::string> names;
+  for (const auto& [part, n] : parts)
+    names.push_back(fmt::format("{} ({} tensor{})", part, n, n == 1 ? "" : "s"));
+  return names;
 }
 
 }  // namespace
@@ -202,7 +240,8 @@ Result<Weights> Weights::open(const std::filesystem::path& directory) {
   const bool has_no_head =
       checkpoint->is_bare() && !config->tied_embeddings && !checkpoint->contains("lm_head.weight");
   if (has_no_head) config->tied_embeddings = true;
-  if (Status status = refuse_unknown_tensors(*config, *checkpoint); !status) return status.error();
+  Result<std::vector<std::string>> passed_over = passed_over_parts(*config, *checkpoint);
+  if (!passed_over) return passed_over.error();
 
   return Weights{.config = std::move(*config),
                  .checkpoint = std::move(*checkpoint),
@@ -210,7 +249,8 @@ Result<Weights> Weights::open(const std::filesystem::path& directory) {
                  .layers = {},
                  .final_norm = {},
                  .head = {},
-                 .has_no_head = has_no_head};
+                 .has_no_head = has_no_head,
+                 .passed_over = std::move(*passed_over)};
 }
 
 Result<Weights> Weights::load(const std::filesystem::path& directory,

@@ -22,6 +22,8 @@ struct Weights {
   std::vector<float> final_norm;  // [d_model]
   kernel::PackedMatrix head;      // [vocab, d_model]
   bool has_no_head = false;       // saved without one; `head` stands in and means nothing
+  // Parts of the files that answer no text and are not read: "vision tower (12 tensors)".
+  std::vector<std::string> passed_over = {};
 
   // Configuration and files, checked, with no weights read.
   static Result<Weights> open(const std::filesystem::path& directory);

@@ -65,6 +65,21 @@ TEST_F(CheckpointTest, GivesTensorsOfOneFile) {
   EXPECT_TRUE(holds(absent, {"model.safetensors", "'lm_head.weight'", "[5, 2]"})) << absent.message;
 }
 
+// A file's [2, 3] runs of two rows, as [3, 2]; the first row stays.
+TEST(RowOrder, FindsRowsInTheFile) {
+  const RowOrder order = {.first = 1, .outer = 3, .inner = 2, .run = 2};
+  std::vector<int64_t> stored;
+  for (int64_t row = 0; row < 25; ++row) stored.push_back(order.stored(row));
+  EXPECT_EQ(stored, (std::vector<int64_t>{0,  1,  2,  7,  8,  3,  4,  9,  10, 5,  6,  11, 12,
+                                          13, 14, 19, 20, 15, 16, 21, 22, 17, 18, 23, 24}));
+  EXPECT_EQ(RowOrder().stored(7), 7);
+  // Channels i and i + 4 of a head of 8 are neighbours.
+  const RowOrder pairs = RowOrder::pairs(8);
+  stored.clear();
+  for (int64_t row = 0; row < 10; ++row) stored.push_back(pairs.stored(row));
+  EXPECT_EQ(stored, (std::vector<int64_t>{0, 2, 4, 6, 1, 3, 5, 7, 8, 10}));
+}
+
 TEST_F(CheckpointTest, GivesTensorsAtAnyByte) {
   const std::string header = R"({"w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}})";
   folder_.write(

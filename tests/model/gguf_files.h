@@ -12,6 +12,7 @@
 #include "base/half.h"
 #include "model/checkpoint.h"
 #include "model/config.h"
+#include "model/gguf_hybrid.h"
 #include "model/make_model.h"
 #include "model/weight_specs.h"
 #include "reference/reference_blocks.h"
@@ -23,6 +24,7 @@ struct GgufFileOptions {
   DType matrices = DType::kF32;  // f32, f16 and bf16 must be the checkpoint's; or q8_0, q4_0
   uint32_t version = 3;
   bool widens_alternate = false;  // every second matrix to f32, where they are the checkpoint's
+  std::vector<std::string> mtp_tensors = {};  // of one block of multi-token prediction
 };
 
 // Numbers of ggml's types.
@@ -61,8 +63,9 @@ inline uint32_t ggml_type(DType type) {
   }
 }
 
-// `post_norm`: the norms of a layer come after its parts, as in OLMo 2.
-inline std::string gguf_tensor_name(std::string name, bool post_norm = false) {
+inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string name) {
+  // Norms after attention, or so called.
+  const bool post_norm = is_family(c, "olmo2") || is_family(c, "qwen3_5_text");
   const std::pair<const char*, const char*> parts[] = {
       {"model.layers.", "blk."},
       {"self_attn.q_proj", "attn_q"},
@@ -79,6 +82,28 @@ inline std::string gguf_tensor_name(std::string name, bool post_norm = false) {
       {"mlp.gate_proj", "ffn_gate"},
       {"mlp.up_proj", "ffn_up"},
       {"mlp.down_proj", "ffn_down"},
+      {"linear_attn.in_proj_qkv", "attn_qkv"},
+      {"linear_attn.in_proj_z", "attn_gate"},
+      {"linear_attn.in_proj_b", "ssm_beta"},
+      {"linear_attn.in_proj_a", "ssm_alpha"},
+      {"linear_attn.", "mamba."},
+      {"mamba.in_proj", "ssm_in"},
+      {"mamba.conv1d", "ssm_conv1d"},
+      {"mamba.A_log", "ssm_a"},
+      {"mamba.D", "ssm_d"},
+      {"mamba.dt_bias", "ssm_dt.bias"},
+      {"mamba.norm", "ssm_norm"},
+      {"mamba.out_proj", "ssm_out"},
+      {"shared_mlp.output_linear", "ffn_down"},
+      {"operator_norm", "attn_norm"},
+      {"self_attn.out_proj", "attn_output"},
+      {"self_attn.q_layernorm", "attn_q_norm"},
+      {"self_attn.k_layernorm", "attn_k_norm"},
+      {".conv.", ".shortconv."},
+      {"feed_forward.w1", "ffn_gate"},
+      {"feed_forward.w2", "ffn_down"},
+      {"feed_forward.w3", "ffn_up"},
+      {"model.embedding_norm", "token_embd_norm"},
       {"model.embed_tokens", "token_embd"},
       {"model.norm", "output_norm"},
       {"lm_head", "output"}};
@@ -149,7 +174,8 @@ inline std::string f32_bytes(const std::vector<float>& values) {
 inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c), scaling = arch + ".rope.scaling.";
   const model::RopeConfig& rope = c.rotations[0];
-  const int dim = rope.rotary_dim(c.head_dim);
+  const bool is_granite = is_family(c, "granitemoehybrid");  // says it without rotation too
+  const int dim = is_granite ? c.head_dim : rope.rotary_dim(c.head_dim);
   out->float32(arch + ".rope.freq_base", static_cast<float>(rope.theta));
   out->uint32(arch + ".rope.dimension_count", dim);
   if (rope.type == model::RopeType::kLinear || rope.type == model::RopeType::kYarn) {
@@ -181,18 +207,21 @@ inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
   out->tensor("rope_freqs.weight", {dim / 2}, 0, f32_bytes(factors));
 }
 
-inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 3) {
+inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 3,
+                                int n_mtp_blocks = 0) {
   const std::string arch = gguf_architecture(c);
   GgufWriter out(version);
   out.string("general.architecture", arch)
       .uint32(arch + ".embedding_length", c.d_model)
-      .uint32(arch + ".block_count", c.n_layers())
+      .uint32(arch + ".block_count", c.n_layers() + n_mtp_blocks)
       .uint32(arch + ".attention.head_count", c.n_heads)
-      .uint32(arch + ".attention.head_count_kv", c.n_kv_heads)
       .uint32(arch + ".attention.key_length", c.head_dim)
       .uint32(arch + ".feed_forward_length", c.d_ff)
       .uint32(arch + ".context_length", c.max_positions)
       .float32(arch + ".attention.layer_norm_rms_epsilon", c.rms_eps);
+  if (n_mtp_blocks > 0) out.uint32(arch + ".nextn_predict_layers", n_mtp_blocks);
+  if (c.recurrent.conv_taps > 0) add_hybrid_keys(c, &out);
+  else out.uint32(arch + ".attention.head_count_kv", c.n_kv_heads);
   if (const int window = window_of_all(c); window > 0)
     out.uint32(arch + ".attention.sliding_window", window);
   add_rope(c, &out);
@@ -205,15 +234,19 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
 // The whole file. Vectors are f32, as every writer has them.
 inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint& checkpoint,
                            const GgufFileOptions& options) {
-  GgufWriter out = gguf_metadata(c, options.version);
+  GgufWriter out = gguf_metadata(c, options.version, !options.mtp_tensors.empty());
+  for (const std::string& name : options.mtp_tensors)
+    out.tensor(name, {4}, 0, std::string(16, '\0'));
   int n_matrices = 0;
   for (const model::WeightSpec& spec : model::weight_specs(c)) {
     const model::TensorView view = checkpoint.tensor(spec.name, spec.shape).value();
-    const std::vector<float> wide = widened(view);
+    const std::vector<float> wide = hybrid_values(c, spec, widened(view));
     const bool stored = spec.shape.size() == 2 && options.matrices == view.dtype;
-    std::string bytes(reinterpret_cast<const char*>(view.data), view.n_bytes);
+    std::string bytes =
+        hybrid_order(c, spec, {reinterpret_cast<const char*>(view.data), view.n_bytes},
+                     dtype_size(view.dtype));
     DType type = options.matrices;
-    if (spec.shape.size() == 1) {
+    if (spec.shape.size() != 2) {
       type = DType::kF32;
       bytes = f32_bytes(wide);
     } else if (stored && options.widens_alternate && n_matrices++ % 2 == 1) {
@@ -226,9 +259,18 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     }
     const bool rotated =
         spec.name.find("q_proj") != spec.name.npos || spec.name.find("k_proj") != spec.name.npos;
-    if (rotated && gguf_architecture(c) == "llama")
+    if (rotated && (gguf_architecture(c) == "llama" || gguf_architecture(c) == "granitehybrid"))
       bytes = paired_rows(bytes, spec.shape[0], c.head_dim);
-    out.tensor(gguf_tensor_name(spec.name, std::string_view(c.family->name) == "olmo2"), spec.shape,
+    if (has_part(spec.name, "shared_mlp.input_linear")) {  // gate, then up
+      const size_t half = bytes.size() / 2;
+      std::string root = gguf_tensor_name(c, spec.name);
+      root.resize(root.find("shared_mlp"));
+      const std::vector<int64_t> shape = {spec.shape[0] / 2, spec.shape[1]};
+      out.tensor(root + "ffn_gate.weight", shape, ggml_type(type), bytes.substr(0, half));
+      out.tensor(root + "ffn_up.weight", shape, ggml_type(type), bytes.substr(half));
+      continue;
+    }
+    out.tensor(gguf_tensor_name(c, spec.name), hybrid_shape(c, spec),
                ggml_type(type), bytes);
   }
   return out.bytes();
@@ -244,8 +286,8 @@ inline std::string random_gguf(const model::ModelConfig& c, uint64_t seed, DType
     for (const int64_t size : spec.shape) n *= size;
     const bool blocks = spec.shape.size() == 2 && spec.shape[1] % 256 == 0 && n_matrices++ % 4 != 3;
     std::vector<float> floats(blocks ? 0 : n);
-    model::random_weights(seed, spec.name, spec.shape, 0, floats);
-    out.tensor(gguf_tensor_name(spec.name, std::string_view(c.family->name) == "olmo2"), spec.shape,
+    model::random_weights(seed, spec, 0, floats);
+    out.tensor(gguf_tensor_name(c, spec.name), spec.shape,
                ggml_type(blocks ? type : DType::kF32),
                blocks ? reference::random_blocks(type, n, seed++) : f32_bytes(floats));
   }

@@ -57,9 +57,9 @@ TEST(GgufGolden, EveryTypeIsReadAsItsWriterMeantIt) {
   for (const auto& [file, checkpoint] : names) {
     ASSERT_TRUE(tensors->contains(checkpoint));
     EXPECT_EQ(tensors->tensor(checkpoint).dtype, types.at(file));
-    EXPECT_EQ(tensors->tensor(checkpoint).paired_head_dim, 0);
+    EXPECT_TRUE(tensors->tensor(checkpoint).rows.keeps());
   }
-  EXPECT_EQ(tensors->tensor("model.layers.0.self_attn.q_proj.weight").paired_head_dim, 8);
+  EXPECT_EQ(tensors->tensor("model.layers.0.self_attn.q_proj.weight").rows, RowOrder::pairs(8));
 }
 
 std::vector<std::byte> bytes_of(const std::string& hex) {

@@ -68,6 +68,12 @@ void expect_same(const Weights& a, const Weights& b) {
     EXPECT_EQ(a.layers[i].q_norm, b.layers[i].q_norm);
     EXPECT_EQ(a.layers[i].k_norm, b.layers[i].k_norm);
     EXPECT_EQ(a.layers[i].feed_forward_norm, b.layers[i].feed_forward_norm);
+    EXPECT_EQ(a.layers[i].conv, b.layers[i].conv);
+    EXPECT_EQ(a.layers[i].conv_bias, b.layers[i].conv_bias);
+    EXPECT_EQ(a.layers[i].decay, b.layers[i].decay);
+    EXPECT_EQ(a.layers[i].dt_bias, b.layers[i].dt_bias);
+    EXPECT_EQ(a.layers[i].skip, b.layers[i].skip);
+    EXPECT_EQ(a.layers[i].state_norm, b.layers[i].state_norm);
   }
   EXPECT_EQ(a.final_norm, b.final_norm);
   expect_same(a.head, b.head, "head");
@@ -85,7 +91,8 @@ ModelConfig as_gguf(ModelConfig config) {
 
 TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
   for (const char* shape :
-       {"tiny-llama", "tiny-qwen3", "tiny-mistral", "tiny-qwen2", "tiny-phi3", "tiny-olmo2"}) {
+       {"tiny-llama", "tiny-qwen3", "tiny-mistral", "tiny-qwen2", "tiny-phi3", "tiny-olmo2",
+        "tiny-qwen3.5", "tiny-lfm2", "tiny-granite"}) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       make(shape, dtype);
       const Weights stored = load(folder_.path());
@@ -104,7 +111,7 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
 }
 
 TEST_F(GgufModel, BlocksAreUsedAsTheyAre) {
-  for (const char* shape : {"tiny-llama", "tiny-qwen3"}) {
+  for (const char* shape : {"tiny-llama", "tiny-qwen3", "tiny-lfm2"}) {
     make(shape, DType::kBF16);
     for (const DType type : {DType::kQ8_0, DType::kQ4_0}) {
       const Weights made = load(folder_.path(), type);
@@ -116,6 +123,23 @@ TEST_F(GgufModel, BlocksAreUsedAsTheyAre) {
       expect_same(as_stored.head, made.head, "head");
     }
   }
+}
+
+TEST_F(GgufModel, PassesOverMultiTokenPrediction) {
+  make("tiny-qwen3.5", DType::kF32);
+  const Weights stored = load(folder_.path());
+  EXPECT_TRUE(stored.passed_over.empty());
+  const Weights gguf = load(
+      convert({.mtp_tensors = {"blk.2.attn_norm.weight", "blk.2.nextn.eh_proj.weight"}}));
+  expect_same(gguf, stored);
+  EXPECT_EQ(gguf.config, stored.config);
+  EXPECT_EQ(gguf.passed_over, std::vector<std::string>{"multi-token prediction (2 tensors)"});
+  ThreadPool pool(1);
+  const auto refused =
+      Weights::load(convert({.mtp_tensors = {"blk.1.nextn.eh_proj.weight"}}), std::nullopt,
+                    kernel::best_kernels(), pool);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("blk.1.nextn.eh_proj.weight"), std::string::npos);
 }
 
 // Parts of one product may differ in type; neighbours that do not are one matrix.
@@ -132,7 +156,7 @@ TEST_F(GgufModel, PartsKeepTheirTypes) {
                        : n++ % 2 == 0         ? DType::kQ4_0
                                               : DType::kQ8_0;
     const std::string floats(reinterpret_cast<const char*>(wide.data()), wide.size() * 4);
-    out.tensor(testing::gguf_tensor_name(spec.name), spec.shape, testing::ggml_type(type),
+    out.tensor(testing::gguf_tensor_name(config, spec.name), spec.shape, testing::ggml_type(type),
                type == DType::kF32 ? floats : testing::quantised_blocks(wide, type));
   }
   const Weights weights = load(folder_.write("model.gguf", out.bytes()));

@@ -25,7 +25,8 @@ std::string bytes_of(const std::filesystem::path& path) {
 }
 
 constexpr const char* kTinyShapes[] = {"tiny-qwen3", "tiny-llama", "tiny-mistral",
-                                       "tiny-qwen2", "tiny-phi3",  "tiny-olmo2"};
+                                       "tiny-qwen2", "tiny-phi3",  "tiny-olmo2",
+                                       "tiny-qwen3.5", "tiny-lfm2", "tiny-granite"};
 
 // Published numbers of parameters, embeddings counted once where they are tied.
 TEST(NamedShapes, HaveTheirPublishedSizes) {
@@ -36,7 +37,9 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
       {"sheared-llama-1.3b", 1'345'423'360}, {"llama-3-8b", 8'030'261'248},
       {"llama-3.2-1b", 1'235'814'400},       {"codellama-13b", 13'016'028'160},
       {"qwen2.5-7b", 7'615'616'512},         {"mistral-7b", 7'241'732'096},
-      {"olmo-2-7b", 7'298'617'344}};
+      {"olmo-2-7b", 7'298'617'344},         {"qwen3.5-0.8b", 752'393'024},
+      {"qwen3.5-4b", 4'205'751'296},        {"lfm2-350m", 354'483'968},
+      {"granite-4.0-h-350m", 340'332'224}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())
@@ -48,9 +51,9 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
 
 TEST(RandomWeights, AreTheSameEverywhere) {
   float first[4], later[3];
-  const int64_t shape[] = {3, 5};
-  random_weights(7, "model.embed_tokens.weight", shape, 0, first);
-  random_weights(7, "model.embed_tokens.weight", shape, 1, later);
+  const WeightSpec embedding = {"model.embed_tokens.weight", {3, 5}};
+  random_weights(7, embedding, 0, first);
+  random_weights(7, embedding, 1, later);
   EXPECT_EQ(std::memcmp(first + 1, later, sizeof later), 0);
   // These bits are part of the format: benchmarks of other machines ran on them.
   const uint32_t bits[] = {0x3c7b5baf, 0x3e607bac, 0xbd834235, 0xbe65c8c6};
@@ -59,16 +62,16 @@ TEST(RandomWeights, AreTheSameEverywhere) {
                      std::bit_cast<uint32_t>(first[1]), std::bit_cast<uint32_t>(first[2]),
                      std::bit_cast<uint32_t>(first[3]));
   float other[4];
-  random_weights(8, "model.embed_tokens.weight", shape, 0, other);
+  random_weights(8, embedding, 0, other);
   EXPECT_NE(std::memcmp(first, other, sizeof other), 0);
-  random_weights(7, "model.norm.weight", shape, 0, other);
+  random_weights(7, {"model.norm.weight", {3, 5}}, 0, other);
   EXPECT_NE(std::memcmp(first, other, sizeof other), 0);
 }
 
 TEST(RandomWeights, HaveTheirMeanAndDeviation) {
   std::vector<float> values(1 << 18);
   const auto moments = [&](std::vector<int64_t> shape) {
-    random_weights(1, "w", shape, 0, values);
+    random_weights(1, {"w", shape}, 0, values);
     double sum = 0.0, squares = 0.0;
     for (const float value : values) sum += value;
     const double mean = sum / static_cast<double>(values.size());
@@ -85,8 +88,32 @@ TEST(RandomWeights, HaveTheirMeanAndDeviation) {
 
 TEST(RandomWeights, BiasesAreNearZero) {
   std::vector<float> values(1 << 12);
-  const int64_t shape[] = {1 << 12};
-  random_weights(1, "model.layers.0.self_attn.q_proj.bias", shape, 0, values);
+  random_weights(1, {"model.layers.0.self_attn.q_proj.bias", {1 << 12}}, 0, values);
+  double sum = 0.0;
+  for (const float value : values) sum += value;
+  EXPECT_NEAR(sum / (1 << 12), 0.0, 0.01);
+}
+
+// A state that forgets at once, or never, would hide faults of its handling.
+TEST(RandomWeights, StatesFadeOverSomeTokens) {
+  for (const char* shape : {"tiny-qwen3.5", "tiny-granite"}) {
+    const ModelConfig config = named_shape(shape).value();
+    for (const WeightSpec& spec : weight_specs(config)) {
+      if (spec.stored != Stored::kLogDecay) continue;
+      std::vector<float> log_decays(spec.shape[0]);
+      random_weights(1, spec, 0, log_decays);
+      for (const float x : log_decays) {
+        const double kept = std::exp(-std::exp(x) * std::log(2.0));  // at a step of softplus(0)
+        EXPECT_GT(kept, 0.6) << spec.name;
+        EXPECT_LT(kept, 0.99) << spec.name;
+      }
+    }
+  }
+}
+
+TEST(RandomWeights, NormsThatAreStoredLessOneAreNearZero) {
+  std::vector<float> values(1 << 12);
+  random_weights(1, {.name = "w", .shape = {1 << 12}, .stored = Stored::kOneLess}, 0, values);
   double sum = 0.0;
   for (const float value : values) sum += value;
   EXPECT_NEAR(sum / (1 << 12), 0.0, 0.01);
@@ -120,7 +147,7 @@ TEST_F(MakeModelTest, WritesTheWeightsOfItsConfiguration) {
         ASSERT_TRUE(view.ok()) << view.error().message;
         ASSERT_EQ(view->dtype, dtype);
         std::vector<float> expected(view->n_bytes / dtype_size(dtype));
-        random_weights(3, spec.name, spec.shape, 0, expected);
+        random_weights(3, spec, 0, expected);
         for (size_t i = 0; i < expected.size(); i += 97) {
           const uint16_t half = reinterpret_cast<const uint16_t*>(view->data)[i];
           if (dtype == DType::kF32)

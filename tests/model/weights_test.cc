@@ -17,11 +17,11 @@ namespace {
 
 class WeightsTest : public testing::Test {
  protected:
-  // A tiny Llama of one layer with these tensors more, and each name passed through `rename`.
+  // A tiny model, Llama of one layer if nothing else is said, with these tensors more, and each name passed through `rename`.
   std::filesystem::path write(const std::vector<std::string>& more,
                               const std::function<std::string(std::string)>& rename = {}) const {
-    ModelConfig config = named_shape("tiny-llama").value();
-    config.layers.resize(1);
+    ModelConfig config = named_shape(shape_).value();
+    config.layers.resize(n_layers_);
     config.vocab = 8;
     config.tied_embeddings = tied_;
     std::vector<SafetensorsWriter::Tensor> tensors;
@@ -46,6 +46,8 @@ class WeightsTest : public testing::Test {
   }
 
   const TemporaryFolder folder_;
+  const char* shape_ = "tiny-llama";
+  int n_layers_ = 1;
   bool tied_ = false;
 };
 
@@ -115,6 +117,44 @@ TEST_F(WeightsTest, PassesOverWhatSaysNothingNew) {
   EXPECT_TRUE(load(write({"model.layers.0.self_attn.rotary_emb.inv_freq"})).ok());
   tied_ = true;
   EXPECT_TRUE(load(write({"lm_head.weight"})).ok());
+}
+
+// As a model that reads images too is saved.
+TEST_F(WeightsTest, PassesOverPartsThatTextDoesNotNeed) {
+  shape_ = "tiny-qwen3.5";
+  n_layers_ = 2;
+  const auto language = [](std::string name) {
+    return name.starts_with("model.") ? "model.language_model." + name.substr(6) : name;
+  };
+  const Result<Weights> weights =
+      load(write({"model.visual.pos_embed.weight", "mtp.fc.weight", "mtp.norm.weight"}, language));
+  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  EXPECT_EQ(weights->passed_over,
+            (std::vector<std::string>{"multi-token prediction (2 tensors)",
+                                      "vision tower (1 tensor)"}));
+  for (const char* name : {"model.audio.w", "model.language_model.layers.2.input_layernorm.weight",
+                           "model.layers.0.input_layernorm.weight"}) {
+    const Result<Weights> refused = load(write({name}, language));
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  }
+}
+
+// Where w stands for 1 + w, and A_log for -exp(A_log): zeros are in the file.
+TEST_F(WeightsTest, ReadsWhatANumberStandsFor) {
+  shape_ = "tiny-qwen3.5";
+  n_layers_ = 2;
+  const Result<Weights> weights = load(write({}));
+  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  const LayerWeights &delta = weights->layers[0], &attention = weights->layers[1];
+  EXPECT_EQ(delta.attention_norm, std::vector<float>(64, 1.0f));
+  EXPECT_EQ(attention.q_norm, std::vector<float>(16, 1.0f));
+  EXPECT_EQ(weights->final_norm, std::vector<float>(64, 1.0f));
+  EXPECT_EQ(delta.state_norm, std::vector<float>(36, 0.0f));
+  EXPECT_EQ(delta.decay, std::vector<float>(4, -1.0f));
+  EXPECT_EQ(delta.dt_bias, std::vector<float>(4, 0.0f));
+  EXPECT_EQ(delta.conv.size(), 4u * (2 * 40 + 144));
+  EXPECT_EQ(attention.conv.size(), 0u);
 }
 
 // Some writers do not pad the header, so that tensors lie at any byte.

@@ -164,7 +164,10 @@ template <class Head>
 Floats attend_heads(const model::ModelConfig& config, const Options& options, const Floats& q,
                     const Floats& k, const Floats& v, int n_tokens, int window) {
   const int D = config.head_dim, group = config.n_heads / config.n_kv_heads;
-  const float scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(D)));
+  const double root = std::sqrt(static_cast<double>(D));
+  const auto scale = static_cast<float>(config.attention_scale == 0.0f
+                                            ? std::numbers::log2e / root
+                                            : std::numbers::log2e * config.attention_scale);
   Floats out(q.size());
   for (int kv_head = 0; kv_head < config.n_kv_heads; ++kv_head) {
     const Head kv(options, k, v, n_tokens, config.kv_dim(), kv_head * D, D);

@@ -10,7 +10,7 @@
 #include "base/dtype.h"
 #include "model/checkpoint.h"
 #include "model/config.h"
-#include "reference/reference_quantise.h"
+#include "reference/reference_recurrent.h"
 
 namespace pando::reference {
 
@@ -25,38 +25,14 @@ struct Options {
 // Frequencies of the rotary embedding, [rotary dimensions / 2].
 std::vector<double> frequencies(const model::RopeConfig& rope, int head_dim, int context);
 
-// y = W x for W [n, k], as stored or of a type made from it.
-class Matrix {
- public:
-  static constexpr int kBlock = 64;
-
-  // elements: row-major [n, k] f32.
-  Matrix(const std::vector<float>& elements, int n, int k, std::optional<DType> made);
-  // groups: [n, k / 32] of 32 each.
-  Matrix(const std::vector<Quantised>& groups, int n, int k);
-  // x: [n_rows, k]; returns [n_rows, n].
-  std::vector<float> times(const std::vector<float>& x, int n_rows) const;
-
- private:
-  void add_group(const Quantised& group);
-  void times_integers(const float* x, float* y) const;
-
-  int n_, k_;
-  bool rounds_ = false;            // bf16_dot; the second input of a pair comes first
-  std::vector<float> blocks_;      // [ceil(n / 64), k, 64], filled with zeros; empty for integers
-  int group_len_ = 0;              // inputs that share a scale: 32, or all for int8
-  std::vector<int8_t> quantised_;  // [n, groups, group_len]
-  std::vector<float> scales_;      // [n, groups], widened
-  std::vector<int> factors_;       // [n, groups, 2], of halves of 32
-  std::vector<float> minima_;      // [n, groups], or empty
-};
-
 struct Layer {
-  // As the checkpoint names them: [d_model], or empty.
+  // As most checkpoints name them: [d_model], or empty.
   std::vector<float> input_norm, post_attention_norm, post_feedforward_norm;
   std::vector<float> q_norm, k_norm;                  // [head_dim] or of all heads, or empty
-  std::vector<float> q_bias, k_bias, v_bias, o_bias;  // [out], or empty
-  Matrix q, k, v, o, gate, up, down;
+  std::vector<float> q_bias, gate_bias, k_bias, v_bias, o_bias;  // [out], or empty
+  Matrix q, query_gates, k, v, o;  // of attention
+  Recurrent recurrent;             // of a layer with a state
+  Matrix gate, up, down;
 };
 
 // Holds all weights in f32. Any thread may call; every call is a whole forward pass.
@@ -72,6 +48,8 @@ class Model {
 
  private:
   Model() = default;
+  std::vector<float> attention(const Layer& layer, const model::LayerConfig& kind,
+                               const std::vector<float>& h, int n) const;
 
   model::ModelConfig config_;
   Options options_;

@@ -1,5 +1,7 @@
 // Loads the weights of the reference forward pass, all of them widened to f32.
+#include <cmath>
 #include <cstring>
+#include <map>
 
 #include "base/half.h"
 #include "model/weight_specs.h"
@@ -10,17 +12,26 @@ namespace pando::reference {
 namespace {
 
 // Reads tensors until one is missing; the caller looks at `status` once, at the end.
-struct Loader {
-  const model::Checkpoint& checkpoint;
-  std::optional<DType> integers;
-  Status status;
+class Loader {
+ public:
+  Loader(const model::ModelConfig& config, const model::Checkpoint& checkpoint,
+         std::optional<DType> integers)
+      : checkpoint_(checkpoint), integers_(integers) {
+    for (const model::WeightSpec& spec : model::weight_specs(config)) {
+      specs_.emplace(spec.name, spec);
+      for (const model::WeightSpec& part : model::gguf_tensors_of(spec))
+        specs_.emplace(part.name, part);
+    }
+  }
+
+  const Status& status() const { return status_; }
 
   std::vector<float> vector(const std::string& name, std::initializer_list<int64_t> shape) {
     size_t n = 1;
     for (const int64_t size : shape) n *= static_cast<size_t>(size);
     std::vector<float> out(n);
-    const Result<model::TensorView> view = checkpoint.tensor(name, shape);
-    if (!view && status.ok()) status = view.error();
+    const Result<model::TensorView> view = tensor(name, shape);
+    if (!view && status_.ok()) status_ = view.error();
     if (!view) return out;
     if (comes_in_blocks(view->dtype)) {
       const std::vector<Quantised> groups = blocks_of(*view);
@@ -29,16 +40,25 @@ struct Loader {
     }
     const size_t row_len = n / static_cast<size_t>(view->shape[0]);
     for (size_t i = 0; i < n; ++i) {
-      uint16_t half = 0;
-      const size_t at = view->stored_row(static_cast<int64_t>(i / row_len)) * row_len + i % row_len;
-      if (view->dtype == DType::kF32) {
-        std::memcpy(&out[i], view->data + 4 * at, 4);
-        continue;
-      }
-      std::memcpy(&half, view->data + 2 * at, 2);
-      out[i] = view->dtype == DType::kF16 ? f16_to_f32(half) : bf16_to_f32(half);
+      const size_t row = view->rows.stored(static_cast<int64_t>(i / row_len));
+      out[i] = element(*view, row * row_len + view->columns.stored(i % row_len));
     }
     return out;
+  }
+
+  static float element(const model::TensorView& view, size_t at) {
+    uint16_t half = 0;
+    float x = 0.0f;
+    if (view.dtype == DType::kF32) {
+      std::memcpy(&x, view.data + 4 * at, 4);
+    } else {
+      std::memcpy(&half, view.data + 2 * at, 2);
+      x = view.dtype == DType::kF16 ? f16_to_f32(half) : bf16_to_f32(half);
+    }
+    if (view.stored == model::Stored::kOneLess) return 1.0f + x;
+    if (view.stored == model::Stored::kLogDecay)
+      return static_cast<float>(-std::exp(static_cast<double>(x)));
+    return x;
   }
 
   // Row by row, [rows, columns / 32] groups.
@@ -47,7 +67,7 @@ struct Loader {
     const int64_t row_bytes = static_cast<int64_t>(view.n_bytes) / view.shape[0];
     for (int64_t row = 0; row < view.shape[0]; ++row)
       for (Quantised& group :
-           read_blocks(view.dtype, view.data + view.stored_row(row) * row_bytes, view.shape[1]))
+           read_blocks(view.dtype, view.data + view.rows.stored(row) * row_bytes, view.shape[1]))
         groups.push_back(std::move(group));
     return groups;
   }
@@ -55,21 +75,133 @@ struct Loader {
   // Rows [first, first + n) of a weight of n_all rows.
   Matrix matrix(const std::string& name, int n, int k, int first = 0, int n_all = 0) {
     const std::initializer_list<int64_t> shape = {n_all == 0 ? n : n_all, k};
-    const Result<model::TensorView> view = checkpoint.tensor(name, shape);
-    if (view && comes_in_blocks(view->dtype) && !integers) {
+    const Result<model::TensorView> view = tensor(name, shape);
+    if (view && comes_in_blocks(view->dtype) && !integers_) {
       const std::vector<Quantised> all = blocks_of(*view);
       const auto begin = all.begin() + int64_t{first} * k / 32;
       return {{begin, begin + int64_t{n} * k / 32}, n, k};
     }
     const std::vector<float> all = vector(name, shape);
     const auto begin = all.begin() + int64_t{first} * k;
-    return {{begin, begin + int64_t{n} * k}, n, k, integers};
+    return {{begin, begin + int64_t{n} * k}, n, k, integers_};
   }
 
   std::vector<float> vector_if(bool present, const std::string& name, int n) {
     return present ? vector(name, {n}) : std::vector<float>();
   }
+
+ private:
+  Result<model::TensorView> tensor(const std::string& name, std::initializer_list<int64_t> shape) {
+    const auto spec = specs_.find(name);
+    return spec == specs_.end() ? checkpoint_.tensor(name, shape)
+                                : checkpoint_.tensor(spec->second);
+  }
+
+  const model::Checkpoint& checkpoint_;
+  std::optional<DType> integers_;
+  std::map<std::string, model::WeightSpec> specs_;  // by name
+  Status status_;
 };
+
+// The names of one layer's tensors.
+struct Names {
+  const model::Checkpoint& checkpoint;
+  int layer;
+
+  std::string operator()(const char* part) const { return model::layer_weight_name(layer, part); }
+  bool has(const char* part) const { return checkpoint.contains((*this)(part)); }
+  // The first that is there, or the first.
+  std::string any(std::initializer_list<const char*> parts) const {
+    for (const char* part : parts)
+      if (has(part)) return (*this)(part);
+    return (*this)(*parts.begin());
+  }
+};
+
+Recurrent load_recurrent(const model::ModelConfig& c, model::Mixer mixer, const Names& name,
+                         Loader& load) {
+  const model::RecurrentConfig& r = c.recurrent;
+  const int d = c.d_model, values = r.value_width(), channels = c.conv_channels(mixer);
+  const auto conv = [&](const char* part) {
+    return load.vector(name(part), {channels, 1, r.conv_taps});
+  };
+  Recurrent layer;
+  if (mixer == model::Mixer::kShortConv) {
+    layer.in = {load.matrix(name("conv.in_proj.weight"), 3 * d, d)};
+    layer.conv = conv("conv.conv.weight");
+    layer.out = load.matrix(name("conv.out_proj.weight"), d, d);
+  } else if (mixer == model::Mixer::kMamba2) {
+    layer.in = {load.matrix(name("mamba.in_proj.weight"), values + channels + r.n_heads, d)};
+    layer.conv = conv("mamba.conv1d.weight");
+    layer.conv_bias = load.vector_if(r.conv_bias, name("mamba.conv1d.bias"), channels);
+    layer.decay = load.vector(name("mamba.A_log"), {r.n_heads});
+    layer.dt_bias = load.vector(name("mamba.dt_bias"), {r.n_heads});
+    layer.skip = load.vector(name("mamba.D"), {r.n_heads});
+    layer.norm = load.vector(name("mamba.norm.weight"), {values});
+    layer.out = load.matrix(name("mamba.out_proj.weight"), d, values);
+  } else {
+    layer.in = {load.matrix(name("linear_attn.in_proj_qkv.weight"), channels, d),
+                load.matrix(name("linear_attn.in_proj_z.weight"), values, d),
+                load.matrix(name("linear_attn.in_proj_b.weight"), r.n_heads, d),
+                load.matrix(name("linear_attn.in_proj_a.weight"), r.n_heads, d)};
+    layer.conv = conv("linear_attn.conv1d.weight");
+    layer.decay = load.vector(name("linear_attn.A_log"), {r.n_heads});
+    layer.dt_bias = load.vector(name("linear_attn.dt_bias"), {r.n_heads});
+    layer.norm = load.vector(name("linear_attn.norm.weight"), {r.value_dim});
+    layer.out = load.matrix(name("linear_attn.out_proj.weight"), d, values);
+  }
+  return layer;
+}
+
+void load_attention(const model::ModelConfig& c, const Names& name, Loader& load, Layer& layer) {
+  const int q = c.q_dim(), kv = c.kv_dim(), d = c.d_model;
+  const int queries = c.attention_gate ? 2 * q : q, qkv = queries + 2 * kv;
+  const bool fused = name.has("self_attn.qkv_proj.weight");
+  // Rows [first, first + n) of the fused projection, which are rows from `own` on of one alone.
+  const auto part = [&](const char* own, int own_first, int n_own, int n, int first) {
+    return fused ? load.matrix(name("self_attn.qkv_proj.weight"), n, d, first, qkv)
+                 : load.matrix(name(own), n, d, own_first, n_own);
+  };
+  layer.q = part("self_attn.q_proj.weight", 0, queries, q, 0);
+  if (c.attention_gate) layer.query_gates = part("self_attn.q_proj.weight", q, queries, q, q);
+  layer.k = part("self_attn.k_proj.weight", 0, kv, kv, queries);
+  layer.v = part("self_attn.v_proj.weight", 0, kv, kv, queries + kv);
+  layer.o = load.matrix(name.any({"self_attn.o_proj.weight", "self_attn.out_proj.weight"}), d, q);
+  const bool norms = c.qk_norm != model::QkNorm::kNone;
+  layer.q_norm = load.vector_if(
+      norms, name.any({"self_attn.q_norm.weight", "self_attn.q_layernorm.weight"}), c.q_norm_dim());
+  layer.k_norm = load.vector_if(
+      norms, name.any({"self_attn.k_norm.weight", "self_attn.k_layernorm.weight"}), c.k_norm_dim());
+  layer.q_bias = load.vector_if(c.qkv_bias, name("self_attn.q_proj.bias"), queries);
+  if (c.qkv_bias) {
+    layer.gate_bias.assign(layer.q_bias.begin() + q, layer.q_bias.end());
+    layer.q_bias.resize(q);
+  }
+  layer.k_bias = load.vector_if(c.qkv_bias, name("self_attn.k_proj.bias"), kv);
+  layer.v_bias = load.vector_if(c.qkv_bias, name("self_attn.v_proj.bias"), kv);
+  layer.o_bias = load.vector_if(c.o_bias, name("self_attn.o_proj.bias"), d);
+}
+
+void load_feed_forward(const model::ModelConfig& c, const Names& name, Loader& load,
+                       Layer& layer) {
+  const int d = c.d_model, ff = c.d_ff;
+  // A GGUF file divides Granite's fused projection.
+  const std::string fused = name.any({"mlp.gate_up_proj.weight", "shared_mlp.input_linear.weight"});
+  if (name.checkpoint.contains(fused)) {
+    layer.gate = load.matrix(fused, ff, d, 0, 2 * ff);
+    layer.up = load.matrix(fused, ff, d, ff, 2 * ff);
+  } else {
+    layer.gate = load.matrix(name.any({"mlp.gate_proj.weight", "feed_forward.w1.weight",
+                                       "shared_mlp.input_linear.weight[0]"}),
+                             ff, d);
+    layer.up = load.matrix(name.any({"mlp.up_proj.weight", "feed_forward.w3.weight",
+                                     "shared_mlp.input_linear.weight[1]"}),
+                           ff, d);
+  }
+  layer.down = load.matrix(name.any({"mlp.down_proj.weight", "feed_forward.w2.weight",
+                                     "shared_mlp.output_linear.weight"}),
+                           d, ff);
+}
 
 }  // namespace
 
@@ -78,43 +210,31 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
   Model model;
   model.config_ = c;
   model.options_ = options;
-  Loader load{checkpoint, options.weights, {}};
+  Loader load(c, checkpoint, options.weights);
   model.embedding_ = load.vector("model.embed_tokens.weight", {c.vocab, c.d_model});
-  const int q = c.q_dim(), kv = c.kv_dim(), qkv = q + 2 * kv, d = c.d_model, ff = c.d_ff;
+  const int d = c.d_model;
   for (int i = 0; i < c.n_layers(); ++i) {
-    const auto name = [i](const char* part) { return model::layer_weight_name(i, part); };
-    // A projection, alone or as rows [first, first + n) of a fused one.
-    const auto part = [&](const char* own, const char* fused, int n, int first, int n_all) {
-      return checkpoint.contains(name(fused)) ? load.matrix(name(fused), n, d, first, n_all)
-                                              : load.matrix(name(own), n, d);
-    };
-    const char* qkv_name = "self_attn.qkv_proj.weight";
-    const char* gate_up_name = "mlp.gate_up_proj.weight";
-    const bool qk_norm = c.qk_norm != model::QkNorm::kNone;
-    const bool post_norm = !checkpoint.contains(name("input_layernorm.weight"));
-    model.layers_.push_back({
-        load.vector_if(!post_norm, name("input_layernorm.weight"), d),
-        load.vector(name("post_attention_layernorm.weight"), {d}),
-        load.vector_if(post_norm, name("post_feedforward_layernorm.weight"), d),
-        load.vector_if(qk_norm, name("self_attn.q_norm.weight"), c.q_norm_dim()),
-        load.vector_if(qk_norm, name("self_attn.k_norm.weight"), c.k_norm_dim()),
-        load.vector_if(c.qkv_bias, name("self_attn.q_proj.bias"), q),
-        load.vector_if(c.qkv_bias, name("self_attn.k_proj.bias"), kv),
-        load.vector_if(c.qkv_bias, name("self_attn.v_proj.bias"), kv),
-        load.vector_if(c.o_bias, name("self_attn.o_proj.bias"), d),
-        part("self_attn.q_proj.weight", qkv_name, q, 0, qkv),
-        part("self_attn.k_proj.weight", qkv_name, kv, q, qkv),
-        part("self_attn.v_proj.weight", qkv_name, kv, q + kv, qkv),
-        load.matrix(name("self_attn.o_proj.weight"), d, q),
-        part("mlp.gate_proj.weight", gate_up_name, ff, 0, 2 * ff),
-        part("mlp.up_proj.weight", gate_up_name, ff, ff, 2 * ff),
-        load.matrix(name("mlp.down_proj.weight"), d, ff),
-    });
+    const Names name{checkpoint, i};
+    Layer& layer = model.layers_.emplace_back();
+    const std::string input = name.any({"input_layernorm.weight", "operator_norm.weight"});
+    const bool post_norm = !checkpoint.contains(input);
+    layer.input_norm = load.vector_if(!post_norm, input, d);
+    layer.post_attention_norm =
+        load.vector(name.any({"post_attention_layernorm.weight", "ffn_norm.weight"}), {d});
+    layer.post_feedforward_norm =
+        load.vector_if(post_norm, name("post_feedforward_layernorm.weight"), d);
+    const model::Mixer mixer = c.layers[i].mixer;
+    if (mixer == model::Mixer::kAttention) load_attention(c, name, load, layer);
+    else layer.recurrent = load_recurrent(c, mixer, name, load);
+    load_feed_forward(c, name, load, layer);
   }
-  model.last_norm_ = load.vector("model.norm.weight", {c.d_model});
+  model.last_norm_ = load.vector(checkpoint.contains("model.embedding_norm.weight")
+                                     ? "model.embedding_norm.weight"
+                                     : "model.norm.weight",
+                                 {c.d_model});
   const char* head = c.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
   model.lm_head_.push_back(load.matrix(head, c.vocab, c.d_model));
-  if (!load.status.ok()) return load.status.error();
+  if (!load.status().ok()) return load.status().error();
   return model;
 }
 

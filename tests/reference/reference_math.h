@@ -28,4 +28,15 @@ inline float exp2(float x) {
                               (static_cast<uint32_t>(static_cast<int>(n)) << 23));
 }
 
+inline float sigmoid(float x) { return 1.0f / (1.0f + exp2(x * -0x1.715476p+0f)); }
+
+inline float silu(float x) { return x / (1.0f + exp2(x * -0x1.715476p+0f)); }
+
+inline float softplus(float x) {
+  const float e = exp2(-std::fabs(x) * 0x1.715476p+0f), s = e / (2.0f + e), t = s * s;
+  float p = static_cast<float>(1.0 / 15);
+  for (const int n : {13, 11, 9, 7, 5, 3, 1}) p = std::fma(p, t, static_cast<float>(1.0 / n));
+  return std::max(x, 0.0f) + (2.0f * s) * p;
+}
+
 }  // namespace pando::reference

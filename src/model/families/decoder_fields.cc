@@ -68,11 +68,11 @@ void read_decoder(Fields& fields, const DecoderFields& usual, ModelConfig& confi
                           ? config.n_heads
                           : integer("num_key_value_heads", kMaxWidth);
   config.head_dim = read_head_dim(fields, usual.head_dim, config);
-  config.d_ff = integer("intermediate_size", kMaxWidth);
+  config.d_ff = integer(usual.d_ff_name, kMaxWidth);
   config.max_positions = integer("max_position_embeddings", kMaxPositions);
-  config.rms_eps = static_cast<float>(fields.positive("rms_norm_eps", usual.rms_eps));
+  config.rms_eps = static_cast<float>(fields.positive(usual.rms_eps_name, usual.rms_eps));
   config.rotations = {read_rope(fields, usual.rope, config.head_dim, config.max_positions)};
-  config.tied_embeddings = fields.boolean("tie_word_embeddings", false);
+  config.tied_embeddings = fields.boolean("tie_word_embeddings", usual.tied);
   if (usual.attention_bias && fields.boolean("attention_bias", false))
     config.qkv_bias = config.o_bias = true;
   read_special_tokens(fields, config);

@@ -15,6 +15,9 @@ struct DecoderFields {
   // True: an absent num_key_value_heads means num_attention_heads. False: it must be there.
   bool kv_heads_as_heads = false;
   double rms_eps = 1e-6;
+  const char* rms_eps_name = "rms_norm_eps";
+  const char* d_ff_name = "intermediate_size";
+  bool tied = false;  // where the file does not say it
   bool attention_bias = false;  // may be true: then queries, keys, values and the output have one
   RopeFields rope = {};
 };

@@ -4,19 +4,20 @@
 
 namespace pando::model {
 
-void LayerSpecs::add(const char* name, const char* gguf_name, std::vector<int64_t> shape,
-                     LayerPart part, bool gguf_pairs) {
+WeightSpec& LayerSpecs::add(const char* name, const char* gguf_name, std::vector<int64_t> shape,
+                            LayerPart part, bool gguf_pairs) {
   specs_.push_back({.name = layer_weight_name(layer_, name),
                     .shape = std::move(shape),
                     .gguf_name = fmt::format("blk.{}.{}", layer_, gguf_name),
                     .part = part,
-                    .gguf_pairs = gguf_pairs});
+                    .gguf_rows = gguf_pairs ? RowOrder::pairs(config_.head_dim) : RowOrder()});
+  return specs_.back();
 }
 
-void LayerSpecs::norm(const char* name, const char* gguf_name,
-                      std::vector<float> LayerWeights::*part) {
-  add(fmt::format("{}.weight", name).c_str(), fmt::format("{}.weight", gguf_name).c_str(),
-      {config_.d_model}, part);
+WeightSpec& LayerSpecs::norm(const char* name, const char* gguf_name,
+                             std::vector<float> LayerWeights::*part) {
+  return add(fmt::format("{}.weight", name).c_str(), fmt::format("{}.weight", gguf_name).c_str(),
+             {config_.d_model}, part);
 }
 
 void LayerSpecs::queries_keys_values() {
@@ -37,17 +38,17 @@ void LayerSpecs::queries_keys_values() {
   }
 }
 
-void LayerSpecs::query_key_norms() {
+void LayerSpecs::query_key_norms(const char* q_name, const char* k_name) {
   if (config_.qk_norm == QkNorm::kNone) return;
-  add("self_attn.q_norm.weight", "attn_q_norm.weight", {config_.q_norm_dim()},
+  add(fmt::format("{}.weight", q_name).c_str(), "attn_q_norm.weight", {config_.q_norm_dim()},
       &LayerWeights::q_norm);
-  add("self_attn.k_norm.weight", "attn_k_norm.weight", {config_.k_norm_dim()},
+  add(fmt::format("{}.weight", k_name).c_str(), "attn_k_norm.weight", {config_.k_norm_dim()},
       &LayerWeights::k_norm);
 }
 
-void LayerSpecs::output() {
-  add("self_attn.o_proj.weight", "attn_output.weight", {config_.d_model, config_.q_dim()},
-      &LayerWeights::o);
+void LayerSpecs::output(const char* name) {
+  add(fmt::format("{}.weight", name).c_str(), "attn_output.weight",
+      {config_.d_model, config_.q_dim()}, &LayerWeights::o);
   if (config_.o_bias)
     add("self_attn.o_proj.bias", "attn_output.bias", {config_.d_model}, &LayerWeights::o_bias);
 }
@@ -57,6 +58,11 @@ void LayerSpecs::gate_and_up() {
       &LayerWeights::gate_up);
   add("mlp.up_proj.weight", "ffn_up.weight", {config_.d_ff, config_.d_model},
       &LayerWeights::gate_up);
+}
+
+void LayerSpecs::gate_up(const char* name) {
+  add(name, "", {2 * config_.d_ff, config_.d_model}, &LayerWeights::gate_up).gguf_parts = {
+      fmt::format("blk.{}.ffn_gate.weight", layer_), fmt::format("blk.{}.ffn_up.weight", layer_)};
 }
 
 void LayerSpecs::down() {

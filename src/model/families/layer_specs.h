@@ -16,19 +16,23 @@ class LayerSpecs {
 
   // One tensor: "model.layers.<layer>.<name>" in a checkpoint, "blk.<layer>.<gguf_name>" in a GGUF
   // file.
-  void add(const char* name, const char* gguf_name, std::vector<int64_t> shape, LayerPart part,
-           bool gguf_pairs = false);
+  WeightSpec& add(const char* name, const char* gguf_name, std::vector<int64_t> shape,
+                  LayerPart part, bool gguf_pairs = false);
   // "<name>.weight" [d_model].
-  void norm(const char* name, const char* gguf_name, std::vector<float> LayerWeights::*part);
+  WeightSpec& norm(const char* name, const char* gguf_name,
+                   std::vector<float> LayerWeights::*part);
 
   // Groups of tensors, under the names that most families use. Biases and norms are listed where
   // the configuration has them.
   void queries_keys_values();  // and their biases
-  void query_key_norms();
-  void output();  // of attention, and its bias
+  void query_key_norms(const char* q_name = "self_attn.q_norm",
+                       const char* k_name = "self_attn.k_norm");
+  void output(const char* name = "self_attn.o_proj");  // of attention, and its bias
   void gate_and_up();
+  void gate_up(const char* name);  // one tensor, which GGUF files divide
   void down();
 
+  std::vector<WeightSpec>& all() { return specs_; }
   std::vector<WeightSpec> take() { return std::move(specs_); }
 
  private:

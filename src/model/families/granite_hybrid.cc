@@ -1,0 +1,252 @@
+// Granite 4, dense: Mamba2, and attention in some layers; multipliers of embeddings, of what layers
+// add, of attention and of logits.
+#include "base/gguf.h"
+#include "model/families/decoder_fields.h"
+#include "model/families/layer_specs.h"
+#include "model/families/list.h"
+#include "model/families/mixers.h"
+#include "model/families/shapes.h"
+#include "model/families/windows.h"
+#include "model/gguf_translator.h"
+
+namespace pando::model {
+namespace {
+
+// The library has given the kinds of layers other names since.
+constexpr NamedMixer kMixers[] = {{"mamba", Mixer::kMamba2},
+                                  {"attention", Mixer::kAttention},
+                                  {"linear_attention", Mixer::kMamba2},
+                                  {"full_attention", Mixer::kAttention}};
+constexpr std::string_view kOffers[] = {
+    "embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling",
+    "embedding_scale",      "residual_scale",      "attention.scale",      "logit_scale"};
+
+void read_multipliers(Fields& fields, ModelConfig& config) {
+  const auto number = [&](const char* name) {
+    return static_cast<float>(fields.positive(name, 1.0));
+  };
+  config.embedding_scale = number("embedding_multiplier");
+  config.residual_scale = number("residual_multiplier");
+  config.attention_scale = number("attention_multiplier");
+  config.logit_divisor = number("logits_scaling");
+}
+
+// The time step has no other limits than 0 and infinity, for which JSON has no number.
+void refuse_limits(Fields& fields) {
+  constexpr const char* kName = "time_step_limit";
+  const nlohmann::json* limits = fields.find(kName);
+  if (limits == nullptr) return;
+  const bool none = limits->is_array() && limits->size() == 2 && (*limits)[0] == 0.0 &&
+                    !(*limits)[1].is_number();
+  if (!none) fields.refuse(kName, "null, because limits are not supported", ErrorCode::kUnsupported);
+}
+
+void read_states(Fields& fields, ModelConfig& config) {
+  const auto size = [&](const char* name, int64_t fallback) {
+    return static_cast<int>(fields.integer(name, 1, kMaxWidth, fallback));
+  };
+  const int64_t width = fields.integer("mamba_expand", 1, kMaxWidth, 2) * config.d_model;
+  RecurrentConfig& r = config.recurrent;
+  r.conv_taps = size("mamba_d_conv", 4);
+  r.n_key_heads = size("mamba_n_groups", 1);
+  r.n_heads = size("mamba_n_heads", 128);
+  r.key_dim = size("mamba_d_state", 256);
+  constexpr const char* kHead = "mamba_d_head";
+  const nlohmann::json* head = fields.find(kHead);
+  const bool automatic = head == nullptr || *head == "auto";
+  const int64_t usual = width / r.n_heads;
+  r.value_dim = automatic ? static_cast<int>(std::min(usual, kMaxWidth)) : size(kHead, 1);
+  r.conv_bias = fields.boolean("mamba_conv_bias", true);
+  if (int64_t{r.n_heads} * r.value_dim != width)
+    fields.refuse("mamba_n_heads",
+                  fmt::format("a divisor of {}, 'mamba_expand' x 'hidden_size', and 'mamba_d_head' "
+                              "the quotient",
+                              width));
+  if (fields.boolean("mamba_proj_bias", false))
+    fields.refuse("mamba_proj_bias", "false", ErrorCode::kUnsupported);
+  refuse_limits(fields);
+}
+
+void read(Fields& fields, ModelConfig& config) {
+  read_decoder(fields,
+               {.kv_heads_as_heads = true,
+                .d_ff_name = "shared_intermediate_size",
+                .attention_bias = true},
+               config);
+  read_multipliers(fields, config);
+  constexpr const char* kExperts = "num_local_experts";
+  if (fields.integer(kExperts, 0, kMaxWidth, 8) != 0)
+    fields.refuse(kExperts, "0, because mixtures of experts are not supported",
+                  ErrorCode::kUnsupported);
+  if (fields.string("position_embedding_type", "nope") != "rope")
+    config.rotations = {{.rotary_share = 0.0}};
+  if (!read_mixers(fields, kMixers, config))
+    for (LayerConfig& layer : config.layers) layer.mixer = Mixer::kMamba2;
+  if (config.n_recurrent_layers() > 0) read_states(fields, config);
+}
+
+void write(const ModelConfig& config, nlohmann::ordered_json& object) {
+  const auto number = [](float value) { return nlohmann::json::parse(fmt::format("{}", value)); };
+  object["shared_intermediate_size"] = config.d_ff;
+  object["num_local_experts"] = 0;
+  object["num_experts_per_tok"] = 0;
+  object["position_embedding_type"] = config.rotations[0].rotary_share > 0 ? "rope" : "nope";
+  object["embedding_multiplier"] = number(config.embedding_scale);
+  object["residual_multiplier"] = number(config.residual_scale);
+  object["attention_multiplier"] = number(config.attention_scale);
+  object["logits_scaling"] = number(config.logit_divisor);
+  write_mixers(config, kMixers, object);
+  if (config.n_recurrent_layers() == 0) return;
+  const RecurrentConfig& r = config.recurrent;
+  object["mamba_expand"] = r.value_width() / config.d_model;
+  object["mamba_d_conv"] = r.conv_taps;
+  object["mamba_n_groups"] = r.n_key_heads;
+  object["mamba_n_heads"] = r.n_heads;
+  object["mamba_d_state"] = r.key_dim;
+  object["mamba_d_head"] = r.value_dim;
+  object["mamba_conv_bias"] = r.conv_bias;
+  object["mamba_proj_bias"] = false;
+}
+
+void translate(GgufTranslator& gguf) {
+  gguf.layers_by_kv_heads("mamba");
+  gguf.decoder();
+  gguf.no_window();
+  GgufFields& fields = gguf.fields();
+  nlohmann::json& config = gguf.config();
+  if (!fields.status()) return;
+  config["shared_intermediate_size"] = config["intermediate_size"];
+  config["num_local_experts"] = 0;
+  config["attention_bias"] = false;
+  config["position_embedding_type"] =
+      fields.boolean("rope.scaling.finetuned").value_or(true) ? "rope" : "nope";
+  for (const auto& [key, field] : {std::pair{"embedding_scale", "embedding_multiplier"},
+                                   {"residual_scale", "residual_multiplier"},
+                                   {"attention.scale", "attention_multiplier"},
+                                   {"logit_scale", "logits_scaling"}})
+    if (!fields.copy_real(key, field, config)) fields.refuse(key, "a float");
+  const auto integer = [&](const char* name) {
+    const auto value = fields.integer(name);
+    if (!value) fields.refuse(name, "a whole number");
+    return value.value_or(1);
+  };
+  config["mamba_d_conv"] = integer("ssm.conv_kernel");
+  config["mamba_n_groups"] = integer("ssm.group_count");
+  config["mamba_d_state"] = integer("ssm.state_size");
+  const int64_t n_heads = integer("ssm.time_step_rank"), width = integer("ssm.inner_size");
+  const int64_t d_model = config["hidden_size"];
+  if (n_heads < 1 || width % n_heads != 0 || d_model < 1 || width % d_model != 0)
+    return fields.refuse(
+        "ssm.inner_size",
+        fmt::format("a multiple of 'ssm.time_step_rank' {} and of 'embedding_length' {}", n_heads,
+                    d_model));
+  config["mamba_n_heads"] = n_heads;
+  config["mamba_d_head"] = width / n_heads;
+  config["mamba_expand"] = width / d_model;
+  config["mamba_conv_bias"] = false;
+  for (const GgufTensor& tensor : fields.file().tensors())
+    if (tensor.name.ends_with(".ssm_conv1d.bias")) config["mamba_conv_bias"] = true;
+    else if (tensor.name.ends_with(".attn_q.bias")) config["attention_bias"] = true;
+}
+
+void add_mamba(LayerSpecs& specs, const ModelConfig& c) {
+  const RecurrentConfig& r = c.recurrent;
+  const int channels = c.conv_channels(Mixer::kMamba2), values = r.value_width();
+  specs.add("mamba.in_proj.weight", "ssm_in.weight",
+            {values + channels + r.n_heads, c.d_model}, &LayerWeights::qkv);
+  specs.add("mamba.conv1d.weight", "ssm_conv1d.weight", {channels, 1, r.conv_taps},
+            &LayerWeights::conv);
+  if (r.conv_bias)
+    specs.add("mamba.conv1d.bias", "ssm_conv1d.bias", {channels}, &LayerWeights::conv_bias);
+  specs.add("mamba.A_log", "ssm_a", {r.n_heads}, &LayerWeights::decay).stored = Stored::kLogDecay;
+  specs.add("mamba.dt_bias", "ssm_dt.bias", {r.n_heads}, &LayerWeights::dt_bias);
+  specs.add("mamba.D", "ssm_d", {r.n_heads}, &LayerWeights::skip);
+  specs.add("mamba.norm.weight", "ssm_norm.weight", {values}, &LayerWeights::state_norm)
+      .gguf_shape = {r.n_key_heads, values / r.n_key_heads};
+  specs.add("mamba.out_proj.weight", "ssm_out.weight", {c.d_model, values}, &LayerWeights::o);
+}
+
+std::vector<WeightSpec> layer_weights(const ModelConfig& c, int layer) {
+  LayerSpecs specs(c, layer, /*gguf_pairs=*/true);
+  specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
+  if (c.layers[layer].mixer == Mixer::kMamba2) {
+    add_mamba(specs, c);
+  } else {
+    specs.queries_keys_values();
+    specs.output();
+  }
+  specs.norm("post_attention_layernorm", "ffn_norm", &LayerWeights::feed_forward_norm);
+  specs.gate_up("shared_mlp.input_linear.weight");
+  specs.add("shared_mlp.output_linear.weight", "ffn_down.weight", {c.d_model, c.d_ff},
+            &LayerWeights::down);
+  return specs.take();
+}
+
+void set_attention(std::initializer_list<int> layers, ModelConfig& config) {
+  for (LayerConfig& layer : config.layers) layer.mixer = Mixer::kMamba2;
+  for (const int layer : layers) config.layers[layer].mixer = Mixer::kAttention;
+}
+
+ModelConfig granite_350m() {
+  ModelConfig config = shape_of(kGraniteHybrid, {.vocab = 100352,
+                                                 .d_model = 768,
+                                                 .n_layers = 32,
+                                                 .n_heads = 12,
+                                                 .n_kv_heads = 4,
+                                                 .d_ff = 2048,
+                                                 .head_dim = 64});
+  set_attention({10, 13, 17, 27}, config);
+  config.rotations = {{.rotary_share = 0.0}};
+  config.max_positions = 32768;
+  config.tied_embeddings = true;
+  config.bos_id = 100257;
+  config.eos_ids = {100257};
+  config.embedding_scale = 12.0f;
+  config.residual_scale = 0.246f;
+  config.attention_scale = 0.015625f;
+  config.logit_divisor = 3.0f;
+  config.recurrent = {.conv_taps = 4,
+                      .n_key_heads = 1,
+                      .n_heads = 48,
+                      .key_dim = 128,
+                      .value_dim = 32,
+                      .conv_bias = true};
+  return config;
+}
+
+// Two groups, and states of more than one slice, which no published file has.
+ModelConfig tiny_granite() {
+  ModelConfig config =
+      tiny_shape(kGraniteHybrid, {.n_layers = 4, .head_dim = 16, .d_ff = 152, .tied = true});
+  set_attention({1, 3}, config);
+  config.rotations = {{.rotary_share = 0.0}};
+  config.embedding_scale = 3.0f;
+  config.residual_scale = 0.7f;
+  config.attention_scale = 0.125f;
+  config.logit_divisor = 2.0f;
+  config.recurrent = {.conv_taps = 4,
+                      .n_key_heads = 2,
+                      .n_heads = 4,
+                      .key_dim = 24,
+                      .value_dim = 32,
+                      .conv_bias = true};
+  return config;
+}
+
+std::vector<NamedShape> shapes() {
+  return {{"granite-4.0-h-350m", granite_350m()}, {"tiny-granite", tiny_granite()}};
+}
+
+}  // namespace
+
+const Family kGraniteHybrid = {.name = "granitemoehybrid",
+                               .architecture = "GraniteMoeHybridForCausalLM",
+                               .gguf_architecture = "granitehybrid",
+                               .offers = kOffers,
+                               .read = read,
+                               .write = write,
+                               .translate = translate,
+                               .layer_weights = layer_weights,
+                               .shapes = shapes};
+
+}  // namespace pando::model

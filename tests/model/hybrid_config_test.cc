@@ -1,0 +1,261 @@
+// Configurations of models with recurrent layers.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "model/config.h"
+#include "model/make_model.h"
+#include "model/test_files.h"
+
+namespace pando::model::hybrid_test {
+namespace {
+
+using nlohmann::json;
+
+json decoder(const char* architecture, const char* type) {
+  return {{"architectures", {architecture}},
+          {"model_type", type},
+          {"vocab_size", 100},
+          {"hidden_size", 64},
+          {"num_hidden_layers", 4},
+          {"num_attention_heads", 4},
+          {"num_key_value_heads", 2},
+          {"intermediate_size", 172},
+          {"max_position_embeddings", 512},
+          {"tie_word_embeddings", true},
+          {"bos_token_id", 1},
+          {"eos_token_id", 2}};
+}
+
+json qwen3_5() { return decoder("Qwen3_5ForCausalLM", "qwen3_5_text"); }
+json lfm2() {
+  json object = decoder("Lfm2ForCausalLM", "lfm2");
+  object["layer_types"] = {"conv", "conv", "full_attention", "conv"};
+  return object;
+}
+json granite() {
+  json object = decoder("GraniteMoeHybridForCausalLM", "granitemoehybrid");
+  object.update({{"layer_types", {"mamba", "mamba", "attention", "mamba"}},
+                 {"num_local_experts", 0},
+                 {"shared_intermediate_size", 96},
+                 {"mamba_n_heads", 8}});
+  return object;
+}
+
+Result<ModelConfig> parse(const json& object) {
+  return ModelConfig::parse(object.dump(), "test.json");
+}
+
+ModelConfig read(const json& object) {
+  Result<ModelConfig> config = parse(object);
+  EXPECT_TRUE(config.ok()) << config.error().message;
+  return config.ok() ? *config : named_shape("tiny-llama").value();
+}
+
+// `change` is merged into a good file; the error must name the file and every word.
+void expect_error(json object, const json& change, ErrorCode code,
+                  std::vector<std::string> words) {
+  object.update(change);
+  const Result<ModelConfig> config = parse(object);
+  ASSERT_FALSE(config.ok()) << change;
+  EXPECT_EQ(config.error().code, code) << config.error().message;
+  words.push_back("test.json");
+  for (const std::string& word : words)
+    EXPECT_NE(config.error().message.find(word), std::string::npos)
+        << config.error().message << " lacks " << word;
+}
+
+std::vector<Mixer> mixers(const ModelConfig& config) {
+  std::vector<Mixer> all;
+  for (const LayerConfig& layer : config.layers) all.push_back(layer.mixer);
+  return all;
+}
+
+constexpr Mixer kA = Mixer::kAttention, kD = Mixer::kDeltaNet, kS = Mixer::kShortConv,
+                kM = Mixer::kMamba2;
+
+TEST(HybridConfig, ReadsQwen3_5) {
+  json object = qwen3_5();
+  ModelConfig config = read(object);
+  EXPECT_EQ(config.head_dim, 256);
+  EXPECT_EQ(config.rotations[0].rotary_share, 0.25);
+  EXPECT_EQ(config.qk_norm, QkNorm::kPerHead);
+  EXPECT_TRUE(config.attention_gate);
+  EXPECT_EQ(mixers(config), (std::vector<Mixer>{kD, kD, kD, kA}));
+  EXPECT_EQ(config.recurrent, (RecurrentConfig{.conv_taps = 4,
+                                               .n_key_heads = 16,
+                                               .n_heads = 32,
+                                               .key_dim = 128,
+                                               .value_dim = 128,
+                                               .heads_interleaved = true}));
+  EXPECT_EQ(config.conv_channels(kD), 2 * 16 * 128 + 32 * 128);
+  object.update({{"full_attention_interval", 2},
+                 {"linear_conv_kernel_dim", 3},
+                 {"linear_num_key_heads", 2},
+                 {"linear_num_value_heads", 6},
+                 {"linear_key_head_dim", 8},
+                 {"linear_value_head_dim", 12},
+                 {"attn_output_gate", true},
+                 {"rope_parameters",
+                  {{"rope_type", "default"},
+                   {"rope_theta", 1e7},
+                   {"partial_rotary_factor", 0.5},
+                   {"mrope_interleaved", true},
+                   {"mrope_section", {11, 11, 10}}}}});
+  config = read(object);
+  EXPECT_EQ(mixers(config), (std::vector<Mixer>{kD, kA, kD, kA}));
+  EXPECT_EQ(config.rotations[0].theta, 1e7);
+  EXPECT_EQ(config.rotations[0].rotary_share, 0.5);
+  EXPECT_EQ(config.recurrent.key_width(), 16);
+  EXPECT_EQ(config.recurrent.value_width(), 72);
+  object["layer_types"] = {"full_attention", "linear_attention", "linear_attention",
+                           "full_attention"};
+  EXPECT_EQ(mixers(read(object)), (std::vector<Mixer>{kA, kD, kD, kA}));
+}
+
+// As published: beside a vision tower. What is said of the whole counts.
+TEST(HybridConfig, ReadsTheTextPartOfAModel) {
+  json text = qwen3_5();
+  text.erase("architectures");
+  json object = {{"architectures", {"Qwen3_5ForConditionalGeneration"}},
+                 {"model_type", "qwen3_5"},
+                 {"text_config", text},
+                 {"tie_word_embeddings", false},
+                 {"vision_config", {{"depth", 12}}}};
+  ModelConfig config = read(qwen3_5());
+  config.tied_embeddings = false;
+  EXPECT_EQ(read(object), config);
+  object.erase("tie_word_embeddings");
+  EXPECT_EQ(read(object), read(qwen3_5()));
+  object["text_config"].erase("eos_token_id");
+  object["eos_token_id"] = 7;
+  EXPECT_EQ(read(object).eos_ids, std::vector<int32_t>{7});
+  expect_error(object, {{"quantization_config", {{"bits", 4}}}}, ErrorCode::kUnsupported,
+               {"quantization_config"});
+  expect_error(object, {{"text_config", nullptr}}, ErrorCode::kBadFile, {"text_config", "object"});
+  object.erase("text_config");
+  expect_error(object, json::object(), ErrorCode::kBadFile, {"text_config", "absent"});
+}
+
+TEST(HybridConfig, ReadsLfm2) {
+  json object = lfm2();
+  ModelConfig config = read(object);
+  EXPECT_EQ(mixers(config), (std::vector<Mixer>{kS, kS, kA, kS}));
+  EXPECT_EQ(config.recurrent, RecurrentConfig{.conv_taps = 3});
+  EXPECT_EQ(config.conv_channels(kS), 64);
+  EXPECT_EQ(config.rotations[0].theta, 1e6);
+  EXPECT_EQ(config.rms_eps, 1e-5f);
+  EXPECT_EQ(config.d_ff, 256);  // 2/3 of 172, up to a multiple of 256
+  object["block_ff_dim"] = 6656;
+  EXPECT_EQ(read(object).d_ff, 4608);
+  object["block_ffn_dim_multiplier"] = 1.5;
+  EXPECT_EQ(read(object).d_ff, 6656);  // 4437 * 1.5 = 6655
+  object["block_ffn_dim_multiplier"] = nullptr;
+  object["block_ff_dim"] = 6657;
+  EXPECT_EQ(read(object).d_ff, 4438);
+  object["block_auto_adjust_ff_dim"] = false;
+  object["block_ff_dim"] = 6656;
+  EXPECT_EQ(read(object).d_ff, 6656);
+  // Older files.
+  object.erase("layer_types");
+  object.update({{"full_attn_idxs", {1, 3}},
+                 {"tie_embedding", false},
+                 {"norm_eps", 1e-6},
+                 {"conv_L_cache", 5}});
+  config = read(object);
+  EXPECT_EQ(mixers(config), (std::vector<Mixer>{kS, kA, kS, kA}));
+  EXPECT_EQ(config.rms_eps, 1e-6f);
+  EXPECT_FALSE(config.tied_embeddings);
+  EXPECT_EQ(config.recurrent.conv_taps, 5);
+  object.erase("full_attn_idxs");
+  config = read(object);
+  EXPECT_EQ(config.n_attention_layers(), 4);
+  EXPECT_EQ(config.recurrent, RecurrentConfig());
+}
+
+TEST(HybridConfig, ReadsGranite) {
+  json object = granite();
+  ModelConfig config = read(object);
+  EXPECT_EQ(mixers(config), (std::vector<Mixer>{kM, kM, kA, kM}));
+  EXPECT_EQ(config.d_ff, 96);
+  EXPECT_EQ(config.rotations, std::vector<RopeConfig>{{.rotary_share = 0.0}});
+  EXPECT_EQ(config.attention_scale, 1.0f);
+  EXPECT_EQ(config.recurrent, (RecurrentConfig{.conv_taps = 4,
+                                               .n_key_heads = 1,
+                                               .n_heads = 8,
+                                               .key_dim = 256,
+                                               .value_dim = 16,
+                                               .conv_bias = true}));
+  object.update({{"position_embedding_type", "rope"},
+                 {"embedding_multiplier", 12},
+                 {"residual_multiplier", 0.246},
+                 {"attention_multiplier", 0.015625},
+                 {"logits_scaling", 3},
+                 {"mamba_d_head", "auto"},
+                 {"mamba_expand", 3},
+                 {"mamba_conv_bias", false},
+                 {"time_step_limit", {0.0, {{"__float__", "Infinity"}}}}});
+  config = read(object);
+  EXPECT_EQ(config.rotations[0], RopeConfig());
+  EXPECT_EQ(config.embedding_scale, 12.0f);
+  EXPECT_EQ(config.residual_scale, 0.246f);
+  EXPECT_EQ(config.attention_scale, 0.015625f);
+  EXPECT_EQ(config.logit_divisor, 3.0f);
+  EXPECT_EQ(config.recurrent.value_dim, 24);
+  EXPECT_FALSE(config.recurrent.conv_bias);
+  // Attention alone, as Granite 4 Micro.
+  object["layer_types"] = json::array({"attention", "attention", "attention", "full_attention"});
+  EXPECT_EQ(read(object).n_recurrent_layers(), 0);
+}
+
+TEST(HybridConfig, RefusesByNameWhatIsNotOffered) {
+  const auto no = ErrorCode::kUnsupported;
+  expect_error(qwen3_5(), {{"attn_output_gate", false}}, no, {"attn_output_gate", "false"});
+  expect_error(qwen3_5(), {{"sliding_window", 64}}, no, {"sliding_window"});
+  expect_error(qwen3_5(), {{"full_attention_interval", 5}}, no, {"layer_types", "attention"});
+  expect_error(qwen3_5(), {{"layer_types", {"full_attention"}}}, no,
+               {"layer_types", "4 times", "linear_attention"});
+  expect_error(qwen3_5(), {{"layer_types", {"mamba", "full_attention", "mamba", "mamba"}}}, no,
+               {"layer_types", "linear_attention"});
+  expect_error(qwen3_5(), {{"model_type", "qwen3_5_moe_text"}}, no, {"qwen3_5_moe_text"});
+  expect_error(lfm2(), {{"conv_bias", true}}, no, {"conv_bias"});
+  expect_error(lfm2(), {{"layer_types", {"conv", "conv", "conv", "conv"}}}, no, {"layer_types"});
+  expect_error(granite(), {{"num_local_experts", 62}}, no, {"num_local_experts", "62"});
+  json object = granite();
+  object.erase("num_local_experts");  // then there are 8
+  expect_error(object, json::object(), no, {"num_local_experts", "0"});
+  expect_error(granite(), {{"mamba_proj_bias", true}}, no, {"mamba_proj_bias"});
+  expect_error(granite(), {{"time_step_limit", {0.01, 100.0}}}, no, {"time_step_limit"});
+  // Fields of other families.
+  expect_error(lfm2(), {{"embedding_multiplier", 12.0}}, no, {"embedding_multiplier", "12"});
+  expect_error(granite(), {{"attn_output_gate", true}}, no, {"attn_output_gate"});
+}
+
+TEST(HybridConfig, ChecksEverySize) {
+  const auto bad = ErrorCode::kBadFile;
+  expect_error(qwen3_5(), {{"linear_num_value_heads", 24}}, bad,
+               {"linear_num_value_heads", "24", "linear_num_key_heads", "16"});
+  expect_error(qwen3_5(), {{"linear_key_head_dim", 30}}, bad, {"linear_key_head_dim", "30", "4"});
+  expect_error(qwen3_5(), {{"linear_value_head_dim", 1 << 20}}, bad,
+               {"linear_num_value_heads", "linear_value_head_dim", "33554432", "1048576"});
+  for (const int taps : {1, 17})
+    expect_error(qwen3_5(), {{"linear_conv_kernel_dim", taps}}, bad,
+                 {"linear_conv_kernel_dim", std::to_string(taps), "[2, 16]"});
+  expect_error(lfm2(), {{"conv_L_cache", 1}}, bad, {"conv_L_cache", "[2, 16]"});
+  expect_error(lfm2(), {{"block_multiple_of", 0}}, bad, {"block_multiple_of"});
+  json object = lfm2();
+  object.erase("layer_types");
+  for (const json& indices : {json{4}, json{-1}, json{"1"}, json(3)})
+    expect_error(object, {{"full_attn_idxs", indices}}, bad, {"full_attn_idxs", "below 4"});
+  expect_error(granite(), {{"mamba_d_conv", 17}}, bad, {"mamba_d_conv", "17"});
+  expect_error(granite(), {{"mamba_n_groups", 3}}, bad, {"mamba_n_heads", "8", "mamba_n_groups"});
+  expect_error(granite(), {{"mamba_n_heads", 3}}, bad, {"mamba_n_heads", "3", "128"});
+  expect_error(granite(), {{"mamba_d_head", 20}}, bad, {"mamba_n_heads", "8", "128"});
+  expect_error(granite(), {{"mamba_d_state", 6}}, bad, {"mamba_d_state", "6"});
+  expect_error(granite(), {{"residual_multiplier", 0}}, bad, {"residual_multiplier"});
+  expect_error(granite(), {{"logits_scaling", 1e30}}, bad, {"logits_scaling"});
+  expect_error(granite(), {{"attention_multiplier", 1e30}}, bad, {"attention_multiplier"});
+}
+
+}  // namespace
+}  // namespace pando::model::hybrid_test
