@@ -80,7 +80,7 @@ PANDO_API pando_status pando_engine_stats(const pando_engine* engine, char* text
                                           size_t* size);
 
 // Options: "sharing", "threads", "kv_memory" (bytes), "kv_type" ("f32", "f16", "bf16", "int8"),
-// "context", "seed", "step_rows", "max_running", "max_open", "isa", as EngineOptions
+// "context", "seed", "place_every", "step_rows", "max_running", "max_open", "isa", as EngineOptions
 // (pando/engine.h) says.
 PANDO_API pando_status pando_engine_open(const pando_model* model, const char* options,
                                          pando_engine** engine);

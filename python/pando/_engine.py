@@ -167,6 +167,7 @@ class Engine:
         kv_type: str = "f16",
         context: int = 0,
         seed: int = 0,
+        place_every: int = 2048,
         step_rows: int = 1024,
         max_running: int = 256,
         max_open: int = 4096,

@@ -23,6 +23,14 @@ enum class Fault {
   kWrongCounterKey,      // sampling: the random counter leaves out the position
   kEvictPinned,          // cache: eviction ignores a running sequence
   kRopeFromChunk,        // rotary embedding: positions restart in every chunk
+  kStateOneTokenLate,    // plan: a place gets the state behind the next row
+  kStateOfSibling,       // plan: a path goes on from the state that the step wrote last
+  kConvInputLost,        // recurrent layers: a convolution forgets inputs of the step before
+  kMatrixLost,           // recurrent layers: a head's matrix starts from zeros in every step
+  kCommitWithoutSwap,    // places: after a step its sequences go on from the states before it
+  kEvictHeldPlace,       // places: eviction ignores sequences that go on from there
+  kPlaceTooFar,          // places: a path goes on from a place behind its first row
+  kPlaceBeforeSplit,     // places: a place at the cut of a split node stays with the lower part
   kCount,                // of those that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal
 };

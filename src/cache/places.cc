@@ -43,7 +43,8 @@ Place* Places::last(const Node* tip, uint32_t position) const {
 Place* Places::last(const Node* tip, uint32_t position, bool committed) const {
   for (const Node* node = node_before(tip, position); !node->is_root(); node = node->parent) {
     Place* last = nullptr;
-    for (Place* place = node->places; place != nullptr && place->position <= position;
+    const uint32_t most = fault_on(Fault::kPlaceTooFar) ? position + 1 : position;
+    for (Place* place = node->places; place != nullptr && place->position <= most;
          place = place->next)
       if (place->committed || !committed) last = place;
     if (last != nullptr) return last;
@@ -73,10 +74,11 @@ Place* Places::take_slot() {
   if (free_.empty()) {
     Place* oldest = nullptr;
     for (Place& place : all_)
-      if (place.committed && place.n_holders == 0 &&
+      if (place.committed && (place.n_holders == 0 || fault_on(Fault::kEvictHeldPlace)) &&
           (oldest == nullptr || place.last_used < oldest->last_used))
         oldest = &place;
     if (oldest == nullptr) return nullptr;
+    if (fault_on(Fault::kEvictHeldPlace)) oldest->n_holders = 0;
     free(*oldest);
     ++n_evicted_;
   }
@@ -121,7 +123,8 @@ void Places::on_split(Node& upper, Node& lower) {
   Place** link = &lower.places;
   upper.places = lower.places;
   Place** last = &upper.places;
-  while (*last != nullptr && (*last)->position <= upper.end()) {
+  const uint32_t cut = upper.end() - (fault_on(Fault::kPlaceBeforeSplit) ? 1 : 0);
+  while (*last != nullptr && (*last)->position <= cut) {
     (*last)->node = &upper;
     last = &(*last)->next;
   }

@@ -78,7 +78,7 @@ Result<EngineOptions> read_engine_options(std::string_view text) {
   if (!json) return json.error();
   if (Status status = only(*json, kSource,
                            {"sharing", "threads", "kv_memory", "kv_type", "context", "seed",
-                            "step_rows", "max_running", "max_open", "isa"});
+                            "place_every", "step_rows", "max_running", "max_open", "isa"});
       !status)
     return status.error();
   Fields fields(*json, kSource, ErrorCode::kInvalidArgument);
@@ -99,6 +99,7 @@ Result<EngineOptions> read_engine_options(std::string_view text) {
   integer("context", options.context);
   options.seed =
       static_cast<uint64_t>(fields.integer("seed", 0, std::numeric_limits<int64_t>::max(), 0));
+  integer("place_every", options.place_every);
   integer("step_rows", options.step_rows);
   integer("max_running", options.max_running);
   integer("max_open", options.max_open);

@@ -126,8 +126,15 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
       ->group(group);
   app.add_option(
          "--kv-memory", a.engine.kv_memory,
-         "Memory for keys and values, such as 4GiB or 1.5g (default: half of the free memory)")
+         "Memory for keys and values, and for states of recurrent layers, such as 4GiB or 1.5g "
+         "(default: half of the free memory)")
       ->transform(size_in_bytes())
+      ->group(group);
+  app.add_option("--place-every", a.engine.place_every,
+                 "Models with recurrent layers: keep the states of cached prompts at least every so "
+                 "many tokens, as far as memory allows")
+      ->check(positive)
+      ->capture_default_str()
       ->group(group);
   app.add_option("--context", a.engine.context, "Longest sequence in tokens (default: the model's)")
       ->check(not_negative)

@@ -104,6 +104,9 @@ OrderedJson run_json(const RunRecord& run) {
   json["engine"] = {{"steps", e.steps},
                     {"preemptions", e.preemptions},
                     {"evicted_pages", e.evicted_pages},
+                    {"evicted_places", e.evicted_places},
+                    {"places", e.places},
+                    {"place_bytes", e.place_bytes},
                     {"kv_bytes_peak", e.kv_bytes_peak}};
   for (const Figure& figure : e.figures) json["technique"][figure.name] = figure.value;
   if (s.scores.all().n > 0) {
@@ -211,6 +214,7 @@ std::string report_json(const RunRecord& run, const RunRecord* compared, const E
                      {"kv_dtype", kv_types[static_cast<int>(options.kv_type)]},
                      {"context", options.context},
                      {"seed", options.seed},
+                     {"place_every", options.place_every},
                      {"step_rows", options.step_rows},
                      {"isa", options.isa}};
   json["template"] = template_of(o.batch);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "base/fault.h"
 #include "engine/work_view.h"
@@ -134,6 +135,8 @@ void StepPlaces::let_go(Sequence& sequence, bool keep) {
 void StepPlaces::commit() {
   for (const Share& share : shares_) {
     if (share.end == nullptr) continue;
+    if (fault_on(Fault::kCommitWithoutSwap) && share.sequence->place != nullptr)
+      std::swap(share.end->slot, share.sequence->place->slot);
     if (share.sequence->place != nullptr) places_.release(*share.sequence->place);
     share.sequence->place = share.end;
   }

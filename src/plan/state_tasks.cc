@@ -1,6 +1,9 @@
 #include "plan/state_tasks.h"
 
+#include <algorithm>
+
 #include "base/check.h"
+#include "base/fault.h"
 
 namespace pando {
 
@@ -19,10 +22,15 @@ void append_state_tasks(RowLayout& layout, const Places& places) {
         plan.state_tasks.back().row_end = end;
       } else {
         plan.state_tasks.push_back({row, end, from == nullptr ? kernel::kNoSlot : from->slot});
+        if (fault_on(Fault::kStateOfSibling) && from != nullptr && !plan.state_writes.empty())
+          plan.state_tasks.back().from = plan.state_writes.back().to;
       }
       for (const Place* to = run.node->places; to != nullptr; to = to->next)
         if (!to->committed && begins_at < to->position && to->position <= ends_at)
           plan.state_writes.push_back({row + to->position - begins_at - 1, to->slot});
+      if (fault_on(Fault::kStateOneTokenLate))
+        for (kernel::StateWrite& write : plan.state_writes)
+          if (write.row >= row) write.row = std::min(write.row + 1, end - 1);
     }
   }
 }

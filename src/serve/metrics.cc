@@ -64,6 +64,8 @@ std::vector<MetricFamily> of_engine(const EngineStats& s) {
        "Time budget, in seconds, of the forward passes in pando_timed_seconds_total", s.budget_s},
       {"pando_evicted_pages_total", "Cached pages of keys and values that were evicted",
        as(s.evicted_pages)},
+      {"pando_evicted_places_total", "Cached states of recurrent layers that were evicted",
+       as(s.evicted_places)},
   };
   std::vector<MetricFamily> families;
   for (const Count& count : counts)
@@ -76,8 +78,11 @@ std::vector<MetricFamily> of_engine(const EngineStats& s) {
        "Predicted tokens of keys and values of open answers at their full length",
        as(s.open_tokens)},
       {"pando_queued_seconds", "Predicted time of open prompts, computed one by one", s.queued_s},
-      {"pando_kv_bytes", "Bytes of keys and values in use, including cached ones", as(s.kv_bytes)},
-      {"pando_kv_capacity_bytes", "Bytes of keys and values that --kv-memory allows",
+      {"pando_kv_bytes", "Bytes of keys, values and states in use, including cached ones",
+       as(s.kv_bytes)},
+      {"pando_places", "States of recurrent layers in use, including cached ones", as(s.places)},
+      {"pando_place_bytes", "Bytes of pando_kv_bytes that are states", as(s.place_bytes)},
+      {"pando_kv_capacity_bytes", "Bytes of keys, values and states that --kv-memory allows",
        as(s.kv_capacity_bytes)},
       {"pando_kv_bytes_peak", "Highest pando_kv_bytes so far", as(s.kv_bytes_peak)},
       {"pando_kv_ready_bytes", "Bytes of free pages that already have memory",

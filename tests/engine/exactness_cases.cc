@@ -111,6 +111,10 @@ CaseResult ExactnessCases::run(uint64_t seed, const Timed& timed) {
   return run(draw_timed(seed, kv_type_, timed));
 }
 
+CaseResult ExactnessCases::run_recurrent(uint64_t seed) {
+  return run(draw_recurrent(seed, kv_type_));
+}
+
 CaseResult ExactnessCases::run_long(uint64_t seed) { return run(draw_long(seed, kv_type_)); }
 
 CaseResult ExactnessCases::run(const Scenario& s) {

@@ -32,6 +32,7 @@ class ExactnessCases {
   // exactness_scenario.h says what each draws.
   CaseResult run(uint64_t seed);
   CaseResult run(uint64_t seed, const Timed& timed);
+  CaseResult run_recurrent(uint64_t seed);
   CaseResult run_long(uint64_t seed);
 
  private:

@@ -8,6 +8,7 @@
 
 #include "engine/open_laboratory.h"
 #include "engine/options.h"
+#include "exec/cpu/state_layout.h"
 #include "kernel/kernels.h"
 #include "kernel/kv_layout.h"
 #include "model/make_model.h"
@@ -143,7 +144,7 @@ std::string or_packed(const char* sharing) {
 
 size_t page_bytes(const model::ModelConfig& config, KvType type, int page_len) {
   return kernel::KvShape{.type = kv_dtype(type),
-                         .n_layers = config.n_layers(),
+                         .n_layers = config.n_attention_layers(),
                          .n_kv_heads = config.n_kv_heads,
                          .head_dim = config.head_dim,
                          .page_len = page_len}
@@ -230,6 +231,23 @@ Scenario draw_timed(uint64_t seed, std::optional<KvType> kv_type, const Timed& t
   engine.step_budget = timed.step_budget;
   engine.step_costs = kStepCosts;
   s.cancel_percent = 0;
+  return s;
+}
+
+Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type) {
+  Scenario s = draw_scenario(seed, kv_type);
+  Rng rng(seed ^ 0xd6e8feb86659fd93);
+  constexpr std::array kShapes = {"tiny-qwen3.5", "tiny-lfm2", "tiny-granite"};
+  EngineOptions& engine = s.loop.engine;
+  const size_t n_pages = engine.kv_memory / page_bytes(config_of(s.model), engine.kv_type, s.sizes.page_len);
+  s.model = {.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)]};
+  if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
+  engine.place_every = std::array{1, 5, 16, 64, 2048}[uniform(rng, 0, 4)];
+  const model::ModelConfig config = config_of(s.model);
+  // Half of the memory is for states, of which two are the least.
+  const size_t pages = n_pages * page_bytes(config, engine.kv_type, s.sizes.page_len);
+  const size_t slots = (chance(rng, 50) ? 200 : uniform(rng, 2, 12)) * exec::StateLayout(config).slot_bytes();
+  engine.kv_memory = 2 * std::max(pages, slots);
   return s;
 }
 

@@ -41,6 +41,8 @@ struct Timed {
 Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type);
 // The same without cancellations, by an engine of its own kind that goes by time.
 Scenario draw_timed(uint64_t seed, std::optional<KvType> kv_type, const Timed& timed);
+// The same over models with recurrent layers: little memory for states, places at any distance.
+Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type);
 // One prompt over three spans of real size beside shorter branches of it.
 Scenario draw_long(uint64_t seed, std::optional<KvType> kv_type);
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/fault.h"
 #include "exec/cpu/rows.h"
 #include "exec/cpu/stopwatch.h"
 #include "kernel/cpu/recurrence_args.h"
@@ -155,6 +156,7 @@ void RecurrentLayer::convolve_block(const Pass& pass, int first, int n) {
         const int from = n_rows - shape.conv_rows + i;
         const float* input =
             from < 0 ? history + (from + shape.conv_rows) * history_stride : u + from * u_stride;
+        if (from < 0 && fault_on(Fault::kConvInputLost)) input = zeros_.as<float>();
         std::memcpy(to + size_t(i) * shape.channels, input, n * sizeof(float));
       }
     }
@@ -206,7 +208,8 @@ void RecurrentLayer::recur_slice(const Pass& pass, int head, int slice, float* w
     const float* const c = convolved(pass, segment.begin);
     const float* const f = factors(segment.begin);
     const kernel::RecurrenceArgs args{
-        .from = is_first ? zeros_.as<float>() : pass.view.slot(segment.from) + at,
+        .from = is_first || fault_on(Fault::kMatrixLost) ? zeros_.as<float>()
+                                                         : pass.view.slot(segment.from) + at,
         .to = is_kept ? pass.view.slot(segment.writes[0].to) + at : work,
         .keeps_last = is_kept,
         .key_dim = shape.key_dim,
@@ -235,8 +238,10 @@ void RecurrentLayer::finish(const Pass& pass, uint32_t row) {
   const std::vector<float>& norm = pass.weights.state_norm;
   const int n = shape_.value_width(), value_dim = shape_.value_dim;
   if (pass.mixer == Mixer::kMamba2) {
+    const int in_group = n / config_.recurrent.n_key_heads;
     kernels_.swiglu(z, y, n, y);
-    kernels_.rms_norm(y, norm.data(), config_.rms_eps, n, y);
+    for (int i = 0; i < n; i += in_group)
+      kernels_.rms_norm(y + i, norm.data() + i, config_.rms_eps, in_group, y + i);
     return;
   }
   for (int i = 0; i < n; i += value_dim)
