@@ -191,7 +191,7 @@ def arguments():
                                                              "each question, with their answers")
     of.add_argument("--dev", metavar="FILE", help="the questions for --shots")
     of.add_argument("--questions", type=count, metavar="N", help="the first N of each subject, as lm-eval's --limit")
-    of.add_argument("--limit", type=count, metavar="N", help="N questions in all, spread evenly over the subjects")
+    of.add_argument("--limit", type=count, metavar="N", help="N questions in all, from each subject in turn")
     of.add_argument("--prompts", action="store_true", help="one line for each question, with its whole prompt, for programs "
                                                            "that know no contexts")
     of = kind(trec, "one line for each query, with its candidates, for `pando rerank`")

@@ -12,18 +12,19 @@ namespace pando {
 
 // Counts, scores and times of a run.
 struct BatchSummary {
-  uint64_t lines = 0;      // with content
-  uint64_t bad_lines = 0;  // reported and left out
-  uint64_t questions = 0;  // answered in this run: n answers to one are one, and all its parts
-  uint64_t answers = 0;    // written in this run
-  uint64_t earlier = 0;    // written before, by a run that this one resumed
-  uint64_t failed = 0;     // questions of good lines that could not be answered
-  uint64_t too_long = 0;   // of these, for their length
-  uint64_t skipped = 0;    // too long, left out as asked
-  uint64_t cut = 0;        // lines whose context or prompt was truncated or split
-  bool stopped = false;    // as asked, before the end of the input
-  ScoreTable scores;       // of all answers with references, earlier ones too
-  std::string group_by;    // whose values its groups are
+  uint64_t lines = 0;          // with content
+  uint64_t bad_lines = 0;      // reported and left out
+  uint64_t questions = 0;      // answered in this run: n answers to one are one, and all its parts
+  uint64_t answers = 0;        // written in this run
+  uint64_t earlier = 0;        // written before, by a run that this one resumed
+  uint64_t prompt_tokens = 0;  // of the answers of this run: each counts its prompt
+  uint64_t failed = 0;         // questions of good lines that could not be answered
+  uint64_t too_long = 0;       // of these, for their length
+  uint64_t skipped = 0;        // too long, left out as asked
+  uint64_t cut = 0;            // lines whose context or prompt was truncated or split
+  bool stopped = false;        // as asked, before the end of the input
+  ScoreTable scores;           // of all answers with references, earlier ones too
+  std::string group_by;        // whose values its groups are
   double seconds = 0;
   // Of ids and logits hashes of all answers, earlier ones too, in any order; 0 without hashes.
   uint64_t combined_hash = 0;

@@ -25,7 +25,7 @@ enum OptionPlace : unsigned {
   kInCommand = 4,  // the command line: --top-k for top_k
   kInJournal = 8,  // every journal; what only kInCommand has, journals name where it is not the
                    // default, so that those of earlier versions go on
-  kInConfig = 16,  // generation_config.json
+  kInConfig = 16,  // generation_config.json, by its config_name
   kInSamplingConfig = 32,  // the same, where its do_sample is true
 };
 
@@ -45,6 +45,7 @@ struct RequestOption {
   const char* expected = "";  // of numbers: their bounds, in words
   double least = std::numeric_limits<double>::lowest();
   double most = std::numeric_limits<double>::max();
+  const char* config_name = name;  // in generation_config.json
 
   bool stands_in(unsigned place) const { return (places & place) != 0; }
   // Whether a number is within the bounds; infinity and what is no number never are.

@@ -107,13 +107,13 @@ bool is_read(const fs::path& path) {
 }
 
 void read_option(Fields& fields, const RequestOption& option, GenerationConfig& config) {
-  const nlohmann::json* value = fields.find(option.name);
+  const nlohmann::json* value = fields.find(option.config_name);
   if (value == nullptr) return;
   const bool is_integer = std::holds_alternative<int SamplingOptions::*>(option.member);
   if (value->is_number() && option.holds(value->get<double>()) && (!is_integer || is_whole(*value)))
     config.options.emplace_back(&option, value->get<double>());
   else
-    fields.refuse(option.name,
+    fields.refuse(option.config_name,
                   fmt::format("{}{}", is_integer ? "an integer, " : "", option.expected));
 }
 
@@ -165,15 +165,11 @@ Result<GenerationConfig> read_generation_config(const fs::path& model) {
     }
   }
   // Fields of the transformers library that change which token is drawn, and what means no change.
-  const std::pair<const char*, double> others[] = {{"typical_p", 1.0},
-                                                   {"epsilon_cutoff", 0.0},
-                                                   {"eta_cutoff", 0.0},
-                                                   {"no_repeat_ngram_size", 0.0},
-                                                   {"min_length", 0.0},
-                                                   {"min_new_tokens", 0.0},
-                                                   {"num_beams", 1.0},
-                                                   {"penalty_alpha", 0.0},
-                                                   {"exponential_decay_length_penalty", 0.0}};
+  const std::pair<const char*, double> others[] = {
+      {"typical_p", 1.0},     {"epsilon_cutoff", 0.0},
+      {"eta_cutoff", 0.0},    {"no_repeat_ngram_size", 0.0},
+      {"min_length", 0.0},    {"num_beams", 1.0},
+      {"penalty_alpha", 0.0}, {"exponential_decay_length_penalty", 0.0}};
   for (const auto& [name, neutral] : others) {
     const nlohmann::json* value = fields.find(name);
     if (value != nullptr && *value != neutral)

@@ -59,6 +59,7 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
   parts.batcher = std::move(technique.batcher);
   parts.figures = std::move(technique.figures);
   parts.end_ids = weights.config.eos_ids;
+  parts.max_positions = weights.config.max_positions;
   parts.pool = std::make_unique<ThreadPool>(engine.threads, engine.nice);
   parts.executor = std::make_unique<exec::CpuExecutor>(weights, *parts.pool, cpu);
   return std::make_unique<EngineLoop>(std::move(parts));

@@ -13,11 +13,13 @@
 namespace pando {
 namespace {
 
-Error unknown_field(const std::string& name, std::span<const std::string_view> known) {
+Error unknown_field(const std::string& name, std::span<const std::string_view> known,
+                    std::string_view otherwise) {
   constexpr size_t kFew = 8;
   std::string expected = nearest_hint(name, known);
-  if (expected.empty() && known.size() <= kFew)
-    expected = fmt::format(", expected {}", fmt::join(known, ", "));
+  if (expected.empty())
+    expected =
+        known.size() <= kFew ? fmt::format(", expected {}", fmt::join(known, ", ")) : otherwise;
   return invalid_argument("unknown field '{}'{}", name, expected);
 }
 
@@ -187,10 +189,10 @@ void Fields::fail(const char* part, const Fields& of_part) {
   if (!of_part.status()) fail(in_part(part, of_part.status().error()));
 }
 
-void Fields::only(std::span<const std::string_view> known) {
+void Fields::only(std::span<const std::string_view> known, std::string_view otherwise) {
   for (const auto& [name, value] : object_.items())
     if (!value.is_null() && std::find(known.begin(), known.end(), name) == known.end())
-      return fail(blame(name, unknown_field(name, known)));
+      return fail(blame(name, unknown_field(name, known, otherwise)));
 }
 
 void Fields::read(const char* name, const char* expected, const Is& is, const Take& take) {

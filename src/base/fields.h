@@ -65,8 +65,9 @@ class Fields {
               std::optional<ErrorCode> code = std::nullopt);
   // Of `part`, an object in this one.
   void fail(const char* part, const Fields& of_part);
-  // Everything else in the object is a mistake, but for null, which asks for nothing.
-  void only(std::span<const std::string_view> known);
+  // Everything else in the object is a mistake, but for null, which asks for nothing. `otherwise`:
+  // what the message says where no name is near and `known` is long.
+  void only(std::span<const std::string_view> known, std::string_view otherwise = {});
   const Status& status() const { return status_; }
 
  private:

@@ -28,12 +28,14 @@ size_t distance(std::string_view a, std::string_view b) {
   return at(a.size(), b.size());
 }
 
-// Between what is likely to be meant; a third of the characters or two may differ, but half of the
-// shorter name must not.
+// Between what is likely to be meant; a third of the characters or two may differ, but only one may
+// be half of the shorter name.
 size_t likely_distance(std::string_view name, std::string_view known) {
   const size_t d = distance(name, known);
   const size_t most = std::max<size_t>(2, name.size() / 3);
-  return d <= most && 2 * d <= std::min(name.size(), known.size()) ? d : kNotMeant;
+  const size_t shorter = std::min(name.size(), known.size());
+  const bool is_like = d <= 1 ? 2 * d <= shorter : 2 * d < shorter;
+  return d <= most && is_like ? d : kNotMeant;
 }
 
 // The same, or one more than to the first words of `known`, or to its beginning.

@@ -165,6 +165,7 @@ class Runner {
     }
     auto open = std::make_shared<OpenLine>();
     open->line = std::move(*parsed);
+    results_.take_line(*open->line);
     open->line->warning = sharing_.warning;
     open->number = input.line;
     open->hash = XXH3_64bits_withSeed(input.text.data(), input.text.size(), parser_.names_hash());

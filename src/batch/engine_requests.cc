@@ -11,12 +11,13 @@ Result<std::vector<Request>> engine_requests(const Model& model, const EngineOpt
                                              const wire::Job& job, const wire::Question& question) {
   Result<std::vector<Request>> requests = job.requests_of(model, question);
   if (!requests) return requests;
+  const ModelInfo info = model.info();
+  const ModelLimits limits{.vocab = info.vocab, .max_positions = info.max_positions};
   for (Request& request : *requests) {
     Result<std::vector<Token>> tokens = encode_prompt(model, request);
     if (!tokens) return tokens.error();
     request.tokens = std::move(*tokens);
-    if (Status status = check_request(request, model.info().vocab, options); !status)
-      return status.error();
+    if (Status status = check_request(request, limits, options); !status) return status.error();
   }
   return requests;
 }

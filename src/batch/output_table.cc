@@ -15,40 +15,6 @@ using OrderedJson = nlohmann::ordered_json;
 
 std::string as_text(const OrderedJson& json) { return json_text(json); }
 
-std::vector<std::string> columns_of(const BatchOptions& options) {
-  switch (options.task) {
-    case BatchTask::kAnswer:
-      break;
-    case BatchTask::kEmbed:
-      return {"id", "embedding", "prompt_tokens"};
-    case BatchTask::kRerank:
-      return {"id", "rank", "index", "document", "score", "mass", "prompt_tokens"};
-    case BatchTask::kScore:
-      return {"id", "index", "logprob", "tokens", "likeliest", "best", "best_per_byte"};
-  }
-  const AnswerOptions& wanted = options.defaults;
-  const bool top = wanted.sampling.top_logprobs > 0;
-  std::vector<std::string> columns = {"id", "question_id"};
-  const auto add = [&](bool wanted, std::initializer_list<const char*> names) {
-    if (wanted) columns.insert(columns.end(), names.begin(), names.end());
-  };
-  add(options.too_long == TooLong::kSplit, {"part", "parts"});
-  add(wanted.sampling.n > 1, {"choice"});
-  add(options.with.question, {"question"});
-  add(true, {"text"});
-  add(options.with.answers, {"answers"});
-  add(options.with.scores, {"exact_match", "token_f1", "rouge_l", "accuracy", "accuracy_norm"});
-  add(true, {"finish_reason", "prompt_tokens", "completion_tokens"});
-  add(!wanted.choices.empty(), {"choice_logprobs"});
-  add(wanted.sampling.logprobs, {"logprobs"});
-  add(wanted.sampling.logprobs && top, {"top_logprobs"});
-  add(wanted.prompt_logprobs, {"prompt_logprobs"});
-  add(wanted.prompt_logprobs && top, {"prompt_top_logprobs"});
-  add(wanted.logits_hash, {"logits_hash"});
-  add(options.with.prompt, {"prompt"});
-  return columns;
-}
-
 // One object for each element of a list of the line, with the line's own fields.
 std::vector<OrderedJson> exploded(
     const OrderedJson& line, const char* list,
@@ -83,7 +49,42 @@ std::vector<OrderedJson> rows_of(const OrderedJson& line) {
 
 OutputTable::OutputTable(const BatchOptions& options)
     : separator_(options.output == OutputFormat::kCsv ? ',' : '\t'),
-      columns_(columns_of(options)) {}
+      columns_(columns_of(options, !options.defaults.choices.empty())) {}
+
+std::vector<std::string> OutputTable::columns_of(const BatchOptions& options, bool has_choices) {
+  switch (options.task) {
+    case BatchTask::kAnswer:
+      break;
+    case BatchTask::kEmbed:
+      return {"id", "embedding", "prompt_tokens"};
+    case BatchTask::kRerank:
+      return {"id", "rank", "index", "document", "score", "mass", "prompt_tokens"};
+    case BatchTask::kScore:
+      return {"id", "index", "logprob", "tokens", "likeliest", "best", "best_per_byte"};
+  }
+  const AnswerOptions& wanted = options.defaults;
+  const bool top = wanted.sampling.top_logprobs > 0;
+  std::vector<std::string> columns = {"id", "question_id"};
+  const auto add = [&](bool wanted, std::initializer_list<const char*> names) {
+    if (wanted) columns.insert(columns.end(), names.begin(), names.end());
+  };
+  add(options.too_long == TooLong::kSplit, {"part", "parts"});
+  add(wanted.sampling.n > 1, {"choice"});
+  add(options.with.question, {"question"});
+  add(true, {"text"});
+  add(options.with.answers, {"answers"});
+  add(options.with.scores, {"exact_match", "token_f1", "rouge_l"});
+  add(options.with.scores && has_choices, {"accuracy", "accuracy_norm"});
+  add(true, {"finish_reason", "prompt_tokens", "completion_tokens"});
+  add(has_choices, {"choice_logprobs"});
+  add(wanted.sampling.logprobs, {"logprobs"});
+  add(wanted.sampling.logprobs && top, {"top_logprobs"});
+  add(wanted.prompt_logprobs, {"prompt_logprobs"});
+  add(wanted.prompt_logprobs && top, {"prompt_top_logprobs"});
+  add(wanted.logits_hash, {"logits_hash"});
+  add(options.with.prompt, {"prompt"});
+  return columns;
+}
 
 void OutputTable::take_input_columns(const std::vector<std::string>& names) {
   input_columns_ = names;

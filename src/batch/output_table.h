@@ -10,7 +10,7 @@
 
 namespace pando {
 
-// The columns follow from the options of the run alone, so that a run that is resumed has the same:
+// The columns follow from the options and the input, so that a run that is resumed has the same:
 // the fields that every answer has, those that the options ask for, the input's own columns, and
 // `more`, an object of whatever else an answer has. Of a ranking each document is a row, of a line
 // that is scored each continuation. Cells are texts as they are and all else as JSON.
@@ -18,6 +18,10 @@ class OutputTable {
  public:
   explicit OutputTable(const BatchOptions& options);
 
+  // Whether questions of the input have choices of their own; before any row.
+  void take_choices(const BatchOptions& options, bool has_choices) {
+    columns_ = columns_of(options, has_choices);
+  }
   // Columns of the input that come back with each answer, instead of `metadata`; before any row.
   void take_input_columns(const std::vector<std::string>& names);
 
@@ -30,6 +34,8 @@ class OutputTable {
 
  private:
   std::string row(nlohmann::ordered_json object) const;
+
+  static std::vector<std::string> columns_of(const BatchOptions& options, bool has_choices);
 
   char separator_;
   std::vector<std::string> columns_;

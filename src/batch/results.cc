@@ -25,6 +25,12 @@ Result<std::vector<nlohmann::json>> output_objects(std::string_view lines) {
 
 }  // namespace
 
+void Results::take_line(const wire::Line& line) {
+  if (std::exchange(has_first_line_, true) || !table_) return;
+  const auto has_choices = [](const wire::Question& question) { return !question.choices.empty(); };
+  table_->take_choices(options_, std::ranges::any_of(line.questions, has_choices));
+}
+
 void Results::begin(const std::shared_ptr<OpenRecord>& record) {
   if (options_.ordered) in_order_.push_back(record);
 }
@@ -153,6 +159,7 @@ void Results::note(OpenRecord& record, const wire::Question& question,
   std::vector<ScoredAnswer> scored;
   for (const Completion& completion : answers) {
     ++summary_.answers;
+    summary_.prompt_tokens += static_cast<uint64_t>(completion.prompt_tokens);
     record.of->line->count(completion, summary_);
     ++record.journal.n_answers;
     scored.push_back({question.part, completion.text, completion.choice_logprobs});

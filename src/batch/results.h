@@ -25,6 +25,8 @@ class Results {
   void take_input_columns(const std::vector<std::string>& names) {
     if (table_) table_->take_input_columns(names);
   }
+  // A line was read: the first one says whether questions have choices of their own.
+  void take_line(const wire::Line& line);
   // A record is under way, and keeps its place where order is wanted.
   void begin(const std::shared_ptr<OpenRecord>& record);
   // All of it is answered, or it has an error.
@@ -67,6 +69,7 @@ class Results {
   BatchSummary summary_;
   Scoring scoring_{options_, summary_};
   std::optional<OutputTable> table_;
+  bool has_first_line_ = false;
   bool has_header_ = false;  // of the table, in this run
 };
 

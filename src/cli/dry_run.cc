@@ -76,7 +76,7 @@ int print_prompts(RunOptions o) {
   if (Status status = input.open(o.input); !status) return report_error(status.error().message);
   if (Status status = take_generation_config(o); !status)
     return report_error(status.error().message);
-  const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.model);
+  const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.model, o.quiet);
   if (!model) return refuse(model.error());
   const Result<int> context = context_of(**model, o.model);
   if (!context) return refuse(context.error());

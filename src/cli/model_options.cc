@@ -159,6 +159,10 @@ Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments) {
 
 namespace {
 
+void say_if_demo(const ModelArguments& arguments) {
+  if (arguments.model.empty()) print_stderr("pando: no --model given, using the demo model\n");
+}
+
 Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, WeightType weights) {
   const Result<std::filesystem::path> path = model_path(arguments);
   if (!path) return path.error();
@@ -187,12 +191,12 @@ Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments,
         "pando: --threads is {}, but there are {} processors; more threads than processors do not "
         "help\n",
         arguments.engine.threads, n_processors);
-  if (arguments.model.empty() && !quiet)
-    print_stderr("pando: no --model given, using the demo model\n");
+  if (!quiet) say_if_demo(arguments);
   return load(arguments, weight_type_of(arguments.weights).value_or(WeightType::kAsStored));
 }
 
-Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& arguments) {
+Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& arguments, bool quiet) {
+  if (!quiet) say_if_demo(arguments);
   return load(arguments, WeightType::kNone);
 }
 

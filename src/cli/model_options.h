@@ -32,7 +32,8 @@ Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments);
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments,
                                                 bool quiet = false);
 // Without its weights: to encode and to render.
-Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& arguments);
+Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& arguments,
+                                                    bool quiet = false);
 // The longest sequence, in tokens: --context, or the model's. kInvalidArgument where it has fewer.
 Result<int> context_of(const Model& model, const ModelArguments& arguments);
 EngineOptions engine_options(const ModelArguments& arguments);

@@ -82,10 +82,10 @@ OrderedJson run_json(const RunRecord& run) {
   json["questions"] = s.questions;
   json["answers"] = {{"written", s.answers}, {"earlier", s.earlier}, {"failed", s.failed},
                      {"skipped", s.skipped}, {"lines_cut", s.cut},   {"stopped", s.stopped}};
-  json["tokens"] = {{"prompt_asked", e.prompt_tokens},
+  json["tokens"] = {{"prompt_asked", s.prompt_tokens},
                     {"prompt_computed", e.prefill_rows},
                     {"prompt_reused",
-                     static_cast<int64_t>(e.prompt_tokens) - static_cast<int64_t>(e.prefill_rows)},
+                     static_cast<int64_t>(s.prompt_tokens) - static_cast<int64_t>(e.prefill_rows)},
                     {"recomputed", e.recomputed_rows},
                     {"generated", e.generated_tokens},
                     {"computed", e.prefill_rows + e.decode_rows},
@@ -122,9 +122,10 @@ OrderedJson run_json(const RunRecord& run) {
 
 }  // namespace
 
-double share_reused(const EngineStats& stats) {
-  if (stats.prompt_tokens == 0 || stats.prefill_rows >= stats.prompt_tokens) return 0;
-  return 1 - static_cast<double>(stats.prefill_rows) / static_cast<double>(stats.prompt_tokens);
+double share_reused(const BatchSummary& summary) {
+  const uint64_t n_asked = summary.prompt_tokens, n_computed = summary.stats.prefill_rows;
+  if (n_computed >= n_asked) return 0;
+  return 1 - static_cast<double>(n_computed) / static_cast<double>(n_asked);
 }
 
 std::string warning_mark(const std::string& warning) {
@@ -185,8 +186,8 @@ std::string footer(const RunRecord& run, const TaskNouns& nouns, const EngineOpt
       "{:.1f}%; generated {}{}{} | {} | {} x {}, {}{}",
       technique.empty() ? "" : fmt::format("{}: {}\n", run.sharing, technique),
       warning_mark(warning_of(run)), run.sharing, counted(s.answers, nouns.outputs), s.seconds,
-      per_second(s.questions, s.seconds), nouns.inputs, e.prompt_tokens, e.prefill_rows,
-      100 * share_reused(e), e.generated_tokens,
+      per_second(s.questions, s.seconds), nouns.inputs, s.prompt_tokens, e.prefill_rows,
+      100 * share_reused(s), e.generated_tokens,
       e.pad_rows > 0 ? fmt::format("; pads computed {}", e.pad_rows) : "",
       s.combined_hash != 0 ? fmt::format("; logits {:016x}", s.combined_hash) : "", build_commit(),
       options.threads, processor_name(), options.isa, mass);

@@ -16,7 +16,7 @@ struct RunRecord {
 };
 
 // Prompt tokens that were not computed because another answer's computation served, in [0, 1].
-double share_reused(const EngineStats& stats);
+double share_reused(const BatchSummary& summary);
 
 // What stands before a line for people about output that has a warning (SharingInfo); empty for
 // none.

@@ -39,6 +39,10 @@ Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFi
   Result<std::unique_ptr<AnswerFile>> file =
       o.resume ? AnswerFile::resume(o.output, *settings)
                : AnswerFile::create(o.output, *settings, o.overwrite);
+  if (!file && o.resume && file.error().code == ErrorCode::kInvalidArgument)  // other settings
+    return Error{file.error().code, file.error().message +
+                                        " (hint: repeat the settings of that run, or give "
+                                        "--overwrite instead of --resume to start over)"};
   if (!file) return file.error();
   if (!o.quiet && (*file)->n_earlier() > 0)
     print_stderr("resumed: {} already done\n",

@@ -92,7 +92,8 @@ class BatchRun {
     if (comparison_ && exact && comparison_->n_alone() > 0)
       return report_error(fmt::format("{} and {} did not answer the same questions", first.sharing,
                                       second.sharing));
-    return o_.verify > 0 ? verify_answers(o_, *model, hashes_, first.summary, code) : code;
+    return o_.verify > 0 ? verify_answers(o_, *model, hashes_, n_asked_, first.summary, code)
+                         : code;
   }
 
  private:
@@ -164,6 +165,7 @@ class BatchRun {
     batch.on_problem = [&](const std::string& message) { messages.add(message); };
     batch.on_answer = [&](const BatchAnswer& answer) {
       if (comparison_) comparison_->add(is_second ? 1 : 0, answer);
+      if (!is_second && answer.key.choice == 0) ++n_asked_;
       if (!is_second && wants_hash(o_, answer.key, hashes_))
         hashes_.emplace(answer.key, answer.completion.logits_hash);
       if (o_.verbose) {
@@ -289,6 +291,7 @@ class BatchRun {
   FirstAnswers first_answers_{o_.show, o_.batch.ordered};
   std::optional<Comparison> comparison_;
   Hashes hashes_;          // of the first run's logits, for verifying
+  uint64_t n_asked_ = 0;   // questions of the first run that have answers
   int signal_ = 0;         // that stopped a run
   EngineOptions options_;  // as the engine filled them in
   std::vector<RunRecord> runs_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <istream>
 
 #include "cli/exit_code.h"
@@ -17,6 +18,8 @@ AnswerKey first_answer(const Hashes& hashes) {
   return hashes.empty() ? AnswerKey{.line = UINT64_MAX} : hashes.begin()->first;
 }
 
+bool is_first_choice(const Hashes::value_type& entry) { return entry.first.choice == 0; }
+
 // The sample depends on the questions' places alone.
 bool in_sample(double share, const AnswerKey& key) {
   uint64_t x = key.line * 0x9e3779b97f4a7c15u + key.question * 0xbf58476d1ce4e5b9u;
@@ -31,7 +34,7 @@ bool wants_hash(const RunOptions& o, const AnswerKey& key, const Hashes& so_far)
 }
 
 int verify_answers(const RunOptions& o, const std::shared_ptr<const Model>& model, Hashes& hashes,
-                   const BatchSummary& run, int code) {
+                   uint64_t n_asked, const BatchSummary& run, int code) {
   const AnswerKey first = first_answer(hashes);
   std::erase_if(hashes, [&](const auto& entry) {
     return !in_sample(o.verify, entry.first) && entry.first != first;
@@ -51,8 +54,9 @@ int verify_answers(const RunOptions& o, const std::shared_ptr<const Model>& mode
                                     counted(verified->answers, "answers"),
                                     verified->different.size(), verified->different.front()));
   if (!o.quiet)
-    print_stderr("verified: {} again, alone and unshared, in {:.2f} s: {}{}\n",
-                 counted(verified->answers, "answers"), verified->seconds,
+    print_stderr("verified: {} of {} again, alone and unshared, in {:.2f} s: {}{}\n",
+                 std::ranges::count_if(hashes, is_first_choice),
+                 counted(n_asked, nouns_of(o.batch.task).inputs), verified->seconds,
                  verified->answers > 0 ? "all bits equal" : "there were no answers to check",
                  run.bad_lines + run.failed + run.skipped > 0
                      ? fmt::format("; not verified: {} bad lines, {} questions", run.bad_lines,

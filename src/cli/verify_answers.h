@@ -13,9 +13,10 @@ using Hashes = std::map<AnswerKey, uint64_t>;  // of the logits
 // Whether verifying may want an answer's hash; `so_far` are those that are kept already.
 bool wants_hash(const RunOptions& options, const AnswerKey& key, const Hashes& so_far);
 
-// `first` is the run that gave the hashes. Asks the sample one question at a time, in an engine
-// that shares nothing. The exit code: `code` where all bits are equal.
+// `first` is the run that gave the hashes, in which n_asked questions were answered. Asks the
+// sample one question at a time, in an engine that shares nothing. The exit code: `code` where all
+// bits are equal.
 int verify_answers(const RunOptions& options, const std::shared_ptr<const Model>& model,
-                   Hashes& hashes, const BatchSummary& first, int code);
+                   Hashes& hashes, uint64_t n_asked, const BatchSummary& first, int code);
 
 }  // namespace pando::cli

@@ -46,7 +46,7 @@ size_t Admission::longest(const Request& request) const {
 }
 
 Status Admission::check(const Request& request) const {
-  if (Status status = check_request(request, limits_.vocab, options_); !status) return status;
+  if (Status status = check_request(request, limits_.model, options_); !status) return status;
   if (limits_.one_pass && request.pooling == Pooling::kNone && request.sampling.max_tokens > 1)
     return blame("max_tokens",
                  invalid_argument("max_tokens is {}, expected 0 or 1, because sharing '{}' keeps "

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/loop_options.h"
+#include "engine/options.h"
 #include "engine/residency.h"
 #include "text/tokenizer.h"
 
@@ -13,7 +14,7 @@ namespace pando {
 
 // What an engine can answer at all. Fixed when the engine is opened.
 struct Limits {
-  int vocab = 0;            // of the model
+  ModelLimits model;
   size_t kv_capacity = 0;   // tokens whose keys and values fit the memory
   bool one_pass = false;    // keys and values are gone after a pass, so a request gets only one
   std::vector<Token> ends;  // tokens that end an answer, of the model and of its tokenizer

@@ -42,7 +42,7 @@ Limits EngineLoop::limits() const {
   if (parts_.tokenizer != nullptr)
     ends.insert(ends.end(), parts_.tokenizer->end_tokens().begin(),
                 parts_.tokenizer->end_tokens().end());
-  return {.vocab = parts_.executor->facts().vocab,
+  return {.model = {.vocab = parts_.executor->facts().vocab, .max_positions = parts_.max_positions},
           .kv_capacity = kv_capacity(),
           .one_pass = !parts_.executor->facts().keeps_keys,
           .ends = std::move(ends)};

@@ -30,6 +30,7 @@ struct LoopParts {
   std::unique_ptr<StepTiming> timing;    // null: rows alone fill a step
   const Tokenizer* tokenizer = nullptr;  // null: there is no text
   std::vector<Token> end_ids;            // of the model: tokens that end an answer
+  int max_positions = 0;                 // of the model: its longest sequence, in tokens
 };
 
 // Joins three parts: who is let in (Admission), what is resident (Residency), the step

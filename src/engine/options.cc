@@ -158,7 +158,17 @@ Status fill_in(EngineOptions& options, int max_positions) {
   return {};
 }
 
-Status check_request(const Request& request, int vocab, const EngineOptions& options) {
+std::string context_limit(int context, int max_positions) {
+  return fmt::format(
+      "this model's maximum context length is {} tokens{}", context,
+      context < max_positions
+          ? fmt::format(", as the option 'context' sets it (its own is {})", max_positions)
+          : "");
+}
+
+Status check_request(const Request& request, const ModelLimits& model,
+                     const EngineOptions& options) {
+  const int vocab = model.vocab;
   const SamplingOptions& sampling = request.sampling;
   if (request.tokens.empty())
     return blame("prompt", invalid_argument("the prompt is empty, expected at least one token"));
@@ -173,11 +183,9 @@ Status check_request(const Request& request, int vocab, const EngineOptions& opt
   const size_t n_prompt = request.tokens.size(), context = static_cast<size_t>(options.context);
   const bool is_answered = request.pooling == Pooling::kNone && sampling.max_tokens > 0;
   if (n_prompt > context || (n_prompt == context && is_answered))
-    return blame(
-        "prompt",
-        make_error(ErrorCode::kTooLong,
-                   "the prompt has {} tokens{}; this model's maximum context length is {} tokens",
-                   n_prompt, is_answered ? " and needs room for an answer" : "", context));
+    return blame("prompt", make_error(ErrorCode::kTooLong, "the prompt has {} tokens{}; {}",
+                                      n_prompt, is_answered ? " and needs room for an answer" : "",
+                                      context_limit(options.context, model.max_positions)));
   if (Status status = check_outputs(request); !status) return status;
   if (Status status = check_options(sampling); !status) return status;
   for (const auto& [name, value] :

@@ -1,6 +1,8 @@
 // Defaults and checks of what a caller asks for.
 #pragma once
 
+#include <string>
+
 #include "base/dtype.h"
 #include "pando/engine.h"
 
@@ -14,8 +16,18 @@ DType kv_dtype(KvType type);
 // kUnsupported for a model whose own context is too long.
 Status fill_in(EngineOptions& options, int max_positions);
 
+// What requests are checked against, of a model.
+struct ModelLimits {
+  int vocab = 0;
+  int max_positions = 0;  // longest sequence, in tokens
+};
+
 // kInvalidArgument or kTooLong for a request of tokens that can never be answered.
-Status check_request(const Request& request, int vocab, const EngineOptions& options);
+Status check_request(const Request& request, const ModelLimits& model,
+                     const EngineOptions& options);
+
+// "this model's maximum context length is 512 tokens", which clients recognise, and who set it.
+std::string context_limit(int context, int max_positions);
 
 // Replaces 0 by one thread for each processor this process may use; kInvalidArgument for a number
 // that cannot be.

@@ -121,6 +121,13 @@ Result<ModelConfig> ModelConfig::load(const std::filesystem::path& directory) {
   }
   if (Status status = refuse_adapter(directory); !status) return status.error();
   const std::filesystem::path path = directory / "config.json";
+  std::error_code failure;
+  const bool is_missing =
+      std::filesystem::status(path, failure).type() == std::filesystem::file_type::not_found;
+  if (is_missing && std::filesystem::is_directory(directory, failure))
+    return not_found(
+        "{}: holds no model, expected a config.json with safetensors beside it, or a GGUF file",
+        directory.string());
   Result<MappedFile> file = MappedFile::open(path);
   if (!file) return std::move(file).error();
   return parse({reinterpret_cast<const char*>(file->data()), file->size()}, path.string());

@@ -165,7 +165,9 @@ class Preparation {
       if (is_given_up_()) return {};
       Request& one = body.requests[i];
       if (Status status = tokenise(body, i); !status) return status;
-      if (Status status = wire::check_length(body, i, service_.engine.options().context); !status)
+      if (Status status = wire::check_length(body, i, service_.engine.options().context,
+                                             service_.engine.model().info().max_positions);
+          !status)
         return status;
       wire::fit_length(body, i, service_.engine.kv_capacity());
       one.isolation_key = key;

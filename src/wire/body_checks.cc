@@ -55,7 +55,7 @@ Status check_answers(const std::vector<Request>& requests, const BodyContext& co
   return {};
 }
 
-Status check_length(const Body& body, size_t index, int context) {
+Status check_length(const Body& body, size_t index, int context, int max_positions) {
   const Request& request = body.requests[index];
   const size_t n_prompt = request.tokens.size();
   const auto n_answer = static_cast<size_t>(std::max(request.sampling.max_tokens, 0));
@@ -63,10 +63,10 @@ Status check_length(const Body& body, size_t index, int context) {
   if (body.length_field == nullptr || n_prompt + n_answer <= most) return {};
   if (n_prompt >= most) return {};  // no other length would do: the engine says so
   Error error = make_error(ErrorCode::kTooLong,
-                           "the prompt has {} tokens and '{}' is {}, {} together; this model's "
-                           "maximum context length is {} tokens (hint: lower '{}' or leave it out)",
-                           n_prompt, body.length_field, n_answer, n_prompt + n_answer, context,
-                           body.length_field);
+                           "the prompt has {} tokens and '{}' is {}, {} together; {} (hint: lower "
+                           "'{}' or leave it out)",
+                           n_prompt, body.length_field, n_answer, n_prompt + n_answer,
+                           context_limit(context, max_positions), body.length_field);
   error.message = of_place(body.place(index), error.message);
   return blame(body.length_field, std::move(error));
 }

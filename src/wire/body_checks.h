@@ -16,8 +16,9 @@ Status check_lists(const nlohmann::json& json);
 // too many of the likeliest tokens.
 Status check_answers(const std::vector<Request>& requests, const BodyContext& context,
                      const char* top_field);
-// kTooLong where a request, its prompt in tokens, asks for more than the context holds.
-Status check_length(const Body& body, size_t request, int context);
+// kTooLong where a request, its prompt in tokens, asks for more than the context holds;
+// max_positions: the model's own.
+Status check_length(const Body& body, size_t request, int context, int max_positions);
 // Cuts an answer whose length its body does not say to what there is room for, in tokens of prompt
 // and answer.
 void fit_length(Body& body, size_t request, size_t room);

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "wire/line.h"
 #include "wire/logprobs.h"
+#include "wire/sampling_fields.h"
 
 namespace pando::wire {
 namespace {
@@ -39,7 +40,7 @@ Result<std::unique_ptr<Line>> read_embed_line(const nlohmann::json& json,
   std::string text;
   std::vector<Token> tokens;
   Fields fields(json);
-  fields.only(kFields);
+  only_without_answers(fields, kFields);
   read_metadata(fields, question.metadata);
   fields.text("text", text);
   fields.tokens("tokens", tokens);

@@ -244,7 +244,7 @@ class Parser {
   void read_embeddings() {
     std::vector<std::string_view> known(std::begin(kEmbeddingFields), std::end(kEmbeddingFields));
     for (const std::string_view name : server_fields()) known.push_back(name);
-    fields_.only(known);
+    only_without_answers(fields_, known);
     read_serving();
     read_special_tokens();
     read_truncation(0);

@@ -1,5 +1,6 @@
 #include "wire/question_fields.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -288,7 +289,9 @@ Status check_only(const QuestionSource& source, bool with_asked) {
   if (with_asked) known.insert(known.begin(), std::begin(kAskedFields), std::end(kAskedFields));
   known.insert(known.end(), source.other_fields.begin(), source.other_fields.end());
   Fields fields(source.json);
-  fields.only(known);
+  const auto has = [&](std::string_view name) { return fields.has(name); };
+  const bool asks = !with_asked || std::ranges::any_of(kAskedFields, has);
+  fields.only(known, asks ? source.own_fields : source.asking);
   return fields.status();
 }
 

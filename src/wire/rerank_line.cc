@@ -8,6 +8,7 @@
 #include "pando/trec.h"
 #include "wire/line.h"
 #include "wire/pairs.h"
+#include "wire/sampling_fields.h"
 
 namespace pando::wire {
 namespace {
@@ -88,7 +89,7 @@ Result<std::unique_ptr<Line>> read_rerank_line(const Json& json, const LineConte
   std::string query;
   nlohmann::ordered_json metadata = Json::object();
   Fields fields(json);
-  fields.only(kFields);
+  only_without_answers(fields, kFields);
   read_metadata(fields, metadata);
   fields.text("query", query);
   fields.text("instruction", rerank.instruction);

@@ -1,5 +1,7 @@
 #include "wire/sampling_fields.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
 #include "base/json.h"
 
@@ -50,6 +52,15 @@ StreamOptions read_stream_options(Fields& fields, bool stream) {
                                                          "include_obfuscation"});
   fields.fail("stream_options", of_stream);
   return read;
+}
+
+void only_without_answers(Fields& fields, std::span<const std::string_view> known) {
+  for (const RequestOption& option : request_options())
+    if (fields.has(option.name) && std::ranges::find(known, option.name) == known.end())
+      return fields.fail(invalid_field(
+          option.name,
+          "is an option of generated answers (hint: leave it out; nothing is generated)"));
+  fields.only(known);
 }
 
 bool read_truncate(Fields& fields, bool& at_end) {

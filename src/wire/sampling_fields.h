@@ -21,6 +21,8 @@ StreamOptions read_stream_options(Fields& fields, bool stream);
 
 // "truncate": whether texts that are too long are cut, true or "END" at their end, "START" at their
 // beginning.
+// As Fields::only, of a request that generates nothing: options of answers are no misspelt names.
+void only_without_answers(Fields& fields, std::span<const std::string_view> known);
 bool read_truncate(Fields& fields, bool& at_end);
 
 // Memory of its lists, which each request has a copy of.

@@ -7,6 +7,7 @@
 #include "pando/score.h"
 #include "task/choices.h"
 #include "wire/line.h"
+#include "wire/sampling_fields.h"
 
 namespace pando::wire {
 namespace {
@@ -114,7 +115,7 @@ Result<std::unique_ptr<Line>> read_score_line(const Json& json, const LineContex
   Question question{.as_given = true, .metadata = Json::object()};
   Fields fields(json);
   const bool of_harness = fields.has("arguments");  // which writes many more fields
-  if (!of_harness) fields.only(kFields);
+  if (!of_harness) only_without_answers(fields, kFields);
   if (of_harness && fields.has("doc_id") && !fields.has("id"))
     line->id_json = line->id = json_text(json["doc_id"]);
   if (!of_harness) read_metadata(fields, question.metadata);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "wire/sampling_fields.h"
 
 namespace pando::wire {
 namespace {
@@ -46,7 +47,7 @@ std::span<const std::string_view> serving_field_names() { return kNames; }
 void refuse_other_fields(Fields& fields, std::span<const std::string_view> own) {
   std::vector<std::string_view> known(std::begin(kNames), std::end(kNames));
   known.insert(known.end(), own.begin(), own.end());
-  fields.only(known);
+  only_without_answers(fields, known);
 }
 
 }  // namespace pando::wire

@@ -66,7 +66,8 @@ TEST_F(FindModel, HubIdsAreSnapshotsOfMain) {
   EXPECT_EQ(find("org/name").value(), cache() / "models--org--name/snapshots/abc123");
   error = find("org/other").error();
   EXPECT_EQ(error.code, ErrorCode::kNotFound);
-  EXPECT_TRUE(holds(error, {"org/other", (cache() / "models--org--other").string(), "downloads nothing"}))
+  EXPECT_TRUE(
+      holds(error, {"org/other", (cache() / "models--org--other").string(), "downloads nothing"}))
       << error.message;
   EXPECT_EQ(find_model("org/name", "").error().code, ErrorCode::kNotFound);
   for (const char* bad : {"../up", "...", ""}) {
@@ -93,7 +94,7 @@ TEST(GenerationConfig, GivesWhatIsThereAndNamesWhatIsNotOffered) {
   EXPECT_EQ(read_generation_config(folder.path()).error().code, ErrorCode::kNotFound);
   folder.write("generation_config.json",
                R"({"do_sample": true, "temperature": 0.6, "top_p": 0.95, "top_k": 20,
-                   "eos_token_id": [7, 9], "repetition_penalty": 1.05, "min_p": 0.1, "typical_p": 0.9, "num_beams": 1,
+                   "eos_token_id": [7, 9], "repetition_penalty": 1.05, "min_p": 0.1, "min_new_tokens": 3, "typical_p": 0.9, "num_beams": 1,
                    "transformers_version": "4.51.0"})");
   const Result<GenerationConfig> config = read_generation_config(folder.path());
   ASSERT_TRUE(config.ok()) << config.error().message;
@@ -105,6 +106,7 @@ TEST(GenerationConfig, GivesWhatIsThereAndNamesWhatIsNotOffered) {
                                                     {"top_p", 0.95},
                                                     {"top_k", 20},
                                                     {"min_p", 0.1},
+                                                    {"min_tokens", 3},
                                                     {"repetition_penalty", 1.05}}));
   EXPECT_EQ(config->not_offered, std::vector<std::string>{"typical_p 0.9"});
   folder.write("generation_config.json", R"({"eos_token_id": 3})");
@@ -116,9 +118,9 @@ TEST(GenerationConfig, GivesWhatIsThereAndNamesWhatIsNotOffered) {
   ASSERT_EQ(bounds->options.size(), 2u);
   EXPECT_EQ(bounds->options[0].second, 0);
   EXPECT_EQ(bounds->options[1].second, 4);
-  for (const char* bad :
-       {R"({"temperature": -1})", R"({"top_p": 2})", R"({"top_k": 1.5})", R"({"min_p": 2})",
-        R"({"eos_token_id": "x"})", R"({"eos_token_id": [-1]})", "[]", "{"}) {
+  for (const char* bad : {R"({"temperature": -1})", R"({"top_p": 2})", R"({"top_k": 1.5})",
+                          R"({"min_p": 2})", R"({"min_new_tokens": -1})",
+                          R"({"eos_token_id": "x"})", R"({"eos_token_id": [-1]})", "[]", "{"}) {
     folder.write("generation_config.json", bad);
     const Result<GenerationConfig> refused = read_generation_config(folder.path());
     ASSERT_FALSE(refused.ok()) << bad;

@@ -31,6 +31,7 @@ TEST(NearestHint, BeginningsAndFirstWords) {
 TEST(NearestHint, NoneWhereHalfOfANameWouldDiffer) {
   EXPECT_EQ(meant("kind", {"id", "n", "prompt"}), "");
   EXPECT_EQ(meant("end", {"id", "n"}), "");
+  EXPECT_EQ(meant("text", {"tpot_slo_ms", "n"}), "") << "two of four";
   EXPECT_EQ(meant("te", {"template"}), "") << "too short for a beginning";
   EXPECT_EQ(meant("", {"id"}), "");
   EXPECT_EQ(meant(std::string(65, 'a'), {std::string_view("aaaa")}), "");

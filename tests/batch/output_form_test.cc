@@ -100,19 +100,41 @@ TEST(OutputTable, ColumnsOfTheInputComeBack) {
   const std::string out =
       ran(options, "id,context,question,answer,level,text\n1,C,Q,A,easy,\"a\tb\"\n");
   const std::string header =
-      "id\tquestion_id\tquestion\ttext\tanswers\texact_match\ttoken_f1\trouge_l\taccuracy\t"
-      "accuracy_norm\tfinish_reason\tprompt_tokens\tcompletion_tokens\tprompt\tlevel\t"
+      "id\tquestion_id\tquestion\ttext\tanswers\texact_match\ttoken_f1\trouge_l\t"
+      "finish_reason\tprompt_tokens\tcompletion_tokens\tprompt\tlevel\t"
       "metadata.text\tmore\n";
   ASSERT_TRUE(out.starts_with(header)) << out;
   const auto cells = split_row(out.substr(header.size(), out.size() - header.size() - 1), '\t');
   ASSERT_TRUE(cells.ok()) << cells.error().message;
-  ASSERT_EQ(cells->size(), 17u);
+  ASSERT_EQ(cells->size(), 15u);
   EXPECT_EQ((*cells)[2], "Q");
   EXPECT_EQ((*cells)[4], "[\"A\"]");
   EXPECT_EQ((*cells)[5], "0.0");
-  EXPECT_EQ((*cells)[13], "C|Q");
-  EXPECT_EQ((*cells)[14], "easy");
-  EXPECT_EQ((*cells)[15], "a\tb");
+  EXPECT_EQ((*cells)[11], "C|Q");
+  EXPECT_EQ((*cells)[12], "easy");
+  EXPECT_EQ((*cells)[13], "a\tb");
+}
+
+TEST(OutputTable, HasAccuraciesWhereTheFirstLineHasChoices) {
+  BatchOptions options = batch_options(OutputFormat::kCsv);
+  options.with.scores = true;
+  const std::string plain = R"({"prompt": "P", "answers": ["A"]})",
+                    chosen = R"({"prompt": "P", "choices": ["A", "B"], "answers": ["A"]})";
+  const auto header = [&](const std::string& input) {
+    const std::string out = ran(options, input);
+    return out.substr(0, out.find('\n'));
+  };
+  const std::string without =
+                        "id,question_id,text,exact_match,token_f1,rouge_l,finish_reason,"
+                        "prompt_tokens,completion_tokens,metadata,more",
+                    with =
+                        "id,question_id,text,exact_match,token_f1,rouge_l,accuracy,accuracy_norm,"
+                        "finish_reason,prompt_tokens,completion_tokens,choice_logprobs,metadata,"
+                        "more";
+  EXPECT_EQ(header(plain + "\n" + chosen + "\n"), without);
+  EXPECT_EQ(header(chosen + "\n" + plain + "\n"), with);
+  options.defaults.choices = {"A", "B"};
+  EXPECT_EQ(header(plain + "\n"), with);
 }
 
 TEST(OutputTable, HasWhatLinesHave) {
@@ -180,7 +202,8 @@ std::multiset<std::string> answers_in(const fs::path& path, const BatchOptions& 
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) answers.insert(line);
   } else {
-    const OutputTable table(options);
+    OutputTable table(options);
+    table.take_choices(options, /*has_choices=*/true);
     EXPECT_TRUE(text.starts_with(table.header()));
     const auto objects = table.objects(text);
     EXPECT_TRUE(objects.ok());

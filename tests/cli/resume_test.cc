@@ -165,6 +165,10 @@ TEST_F(ResumeTest, OtherSettingsAreAnErrorAndLoseNothing) {
     const Finished finished = pando(resume + option);
     EXPECT_EQ(finished.code, kFailed) << finished;
     EXPECT_TRUE(finished.says(message)) << finished;
+    EXPECT_TRUE(
+        finished.says("(hint: repeat the settings of that run, or give --overwrite instead "
+                      "of --resume to start over)"))
+        << finished;
   }
   std::string other = resume;
   other.replace(other.find("many.jsonl"), 10, "other.jsonl");

@@ -151,7 +151,11 @@ TEST(EngineLoop, TheContextBoundsTheAnswer) {
   options.engine.context = 12;
   TestLoop loop(options);
   ASSERT_TRUE(loop.submit(1, tiny_request("ten bytes.", 50)).ok());
-  EXPECT_EQ(loop.submit(2, tiny_request("twelve bytes", 1)).error().code, ErrorCode::kTooLong);
+  const Status too_long = loop.submit(2, tiny_request("twelve bytes", 1));
+  EXPECT_EQ(too_long.error().code, ErrorCode::kTooLong);
+  EXPECT_EQ(too_long.error().message,
+            "the prompt has 12 tokens and needs room for an answer; this model's maximum context "
+            "length is 12 tokens, as the option 'context' sets it (its own is 640)");
   loop.run();
   const Completion& completion = loop.heard[1].completions.at(0);
   EXPECT_EQ(completion.tokens.size(), 2u);

@@ -19,7 +19,7 @@ Status checked(const SamplingOptions& sampling) {
   request.sampling = sampling;
   request.sampling.logprobs = true;
   request.prompt_logprobs_from = 1;
-  return check_request(request, /*vocab=*/257, {.context = 640});
+  return check_request(request, {.vocab = 257, .max_positions = 640}, {.context = 640});
 }
 
 TEST(RequestOptions, EveryRowIsWhole) {

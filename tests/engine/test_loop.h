@@ -49,7 +49,10 @@ inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& op
       throw std::runtime_error(status.error().message);
     return std::move(Tokenizer::load(folder.path()).value());
   }();
-  LoopParts parts{.options = options, .tokenizer = tokenizer.get(), .end_ids = {256}};
+  LoopParts parts{.options = options,
+                  .tokenizer = tokenizer.get(),
+                  .end_ids = {256},
+                  .max_positions = kTinyContext};
   EngineOptions& engine = parts.options.engine;
   if (Status status = fill_in(engine, kTinyContext); !status) return status.error();
   Result<Technique> technique = make_technique(engine.sharing, options.tile_len);

@@ -75,7 +75,37 @@ TEST_F(Endpoints, MinTokensComeBeforeWhatEndsAnAnswer) {
               std::string::npos)
         << refused;
   }
-  EXPECT_EQ(error("/v1/embeddings", {{"input", "P"}, {"min_tokens", 1}})["param"], "min_tokens");
+}
+
+TEST_F(Endpoints, RequestsThatGenerateNothingRefuseOptionsOfAnswers) {
+  for (const auto& [path, body] : {std::pair<const char*, Json>{"/v1/embeddings", {{"input", "P"}}},
+                                   {"/v1/rerank", {{"query", "Q"}, {"documents", {"D"}}}},
+                                   {"/rerank", {{"query", "Q"}, {"texts", {"D"}}}},
+                                   {"/v1/score", {{"text_1", "Q"}, {"text_2", "D"}}},
+                                   {"/v1/score", {{"prompt", "P"}, {"continuations", {"C"}}}}}) {
+    Json with = body;
+    with["min_tokens"] = 1;
+    const Json refused = error(path, with);
+    EXPECT_EQ(refused["param"], "min_tokens") << path;
+    EXPECT_EQ(refused["message"],
+              "field 'min_tokens' is an option of generated answers (hint: leave it out; nothing "
+              "is generated)")
+        << path;
+  }
+}
+
+TEST_F(Endpoints, FieldsOfBatchLinesHaveAnotherPlaceInABody) {
+  const Json body = {{"context", "C"}, {"questions", {"Q"}}};
+  for (const auto& [name, hint] : {std::pair{"question", "'questions', a list"},
+                                   {"id", "an 'id' in each question"},
+                                   {"metadata", "'metadata' in each question"}}) {
+    Json with = body;
+    with[name] = "x";
+    EXPECT_EQ(error("/v1/answers", with)["message"],
+              std::string("unknown or unsupported field '") + name + "' (hint: use " + hint + ")");
+  }
+  EXPECT_EQ(error("/v1/answers", {{"text", "C"}})["message"],
+            "unknown field 'text', expected 'context' and 'questions'");
 }
 
 TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {

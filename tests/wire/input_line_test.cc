@@ -202,6 +202,11 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"prompt": ""})"), "the prompt is empty, expected at least one token");
   EXPECT_EQ(refused(R"({"tokens": []})"), "the prompt is empty, expected at least one token");
   EXPECT_EQ(refused(R"({"promt": "P"})"), "unknown field 'promt' (hint: 'prompt'?)");
+  EXPECT_EQ(refused(R"({"text": "P"})"),
+            "unknown field 'text', expected 'context' with 'questions' or 'question', or one of "
+            "'prompt', 'messages' and 'tokens'");
+  EXPECT_EQ(refused(R"({"prompt": "P", "source": "S"})"),
+            "unknown field 'source' (hint: fields of your own go into 'metadata')");
   EXPECT_EQ(refused(R"({"prompt": "P", "context": "C"})"),
             "field 'context' needs 'questions', which the line does not have");
   EXPECT_EQ(refused(R"({"questions": ["Q"]})"), "the line has 'questions' but no 'context'");

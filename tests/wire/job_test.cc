@@ -1,9 +1,8 @@
 // What is said of the requests of a body.
-#include "wire/body_checks.h"
-
 #include <gtest/gtest.h>
 
 #include "engine/tiny_engine.h"
+#include "wire/body_checks.h"
 
 namespace pando::wire {
 namespace {
@@ -62,6 +61,30 @@ TEST(ReadBody, IsGivenUp) {
     const auto read = made(*make, body, 1000);
     EXPECT_TRUE(read.ok()) << read.error().message;
   }
+}
+
+// The words that clients know stay; who set the limit comes behind them.
+TEST(CheckLength, SaysWhoseLimitItIs) {
+  Bounds bounds;
+  const std::function<bool()> given_up = [] { return false; };
+  const auto body = read_answers_body({{"context", "C"}, {"questions", {"Q"}}, {"max_tokens", 50}},
+                                      {.model = *testing::tiny_model(),
+                                       .context = 40,
+                                       .max_answers = 8,
+                                       .envelope = {},
+                                       .bounds = bounds,
+                                       .given_up = given_up});
+  ASSERT_TRUE(body.ok()) << body.error().message;
+  (*body)->requests[0].tokens.assign(10, 65);
+  const std::string
+      begin =
+          "questions[0]: the prompt has 10 tokens and 'max_tokens' is 50, 60 together; this "
+          "model's maximum context length is 40 tokens",
+      end = " (hint: lower 'max_tokens' or leave it out)";
+  EXPECT_EQ(check_length(**body, 0, 40, 40).error().message, begin + end);
+  EXPECT_EQ(check_length(**body, 0, 40, 640).error().message,
+            begin + ", as the option 'context' sets it (its own is 640)" + end);
+  EXPECT_TRUE(check_length(**body, 0, 60, 640).ok());
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ Status asked(const Json& line) {
   if ((*read)->refused) return *(*read)->refused;
   Request request = (*read)->questions[0].request;
   request.tokens = {80, 80};
-  return check_request(request, /*vocab=*/257, {.context = 640});
+  return check_request(request, {.vocab = 257, .max_positions = 640}, {.context = 640});
 }
 
 void expect_bounds(const OptionValue& value, const Status& status) {
