@@ -120,6 +120,11 @@ MODELS = {
     "qwen3_5-vision": (22, "Qwen3_5", dict(QWEN3_5, tie_word_embeddings=True,
                                            layer_types=layers("rrra", "linear_attention")),
                        "float16", (90, 37)),
+    # Without experts, which no published model is.
+    "qwen3_next-dense": (28, "Qwen3Next", dict(QWEN3_5, num_experts=0, linear_num_value_heads=6,
+                                               tie_word_embeddings=False,
+                                               layer_types=layers("rara", "linear_attention")),
+                         "float32", (90, 37)),
     "lfm2-tied": (23, "Lfm2", dict(LFM2, tie_word_embeddings=True,
                                    layer_types=layers("rara", "conv")), "float32", (90, 37)),
     "lfm2-untied": (24, "Lfm2", dict(LFM2, block_auto_adjust_ff_dim=False, conv_L_cache=4,
@@ -153,7 +158,7 @@ def randomise(model, generator):
     """Norms near 1, biases near 0, states that fade over some ten tokens, and matrices large enough
     that attention is far from uniform."""
     zero_centred = {id(module.weight) for module in model.modules()
-                    if type(module).__name__ == "Qwen3_5RMSNorm"}  # w of 1 + w
+                    if type(module).__name__ in ("Qwen3_5RMSNorm", "Qwen3NextRMSNorm")}  # w of 1 + w
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
         if name.endswith((".bias", "dt_bias")):

@@ -28,8 +28,8 @@ struct ModelOptions {
 
 // What a model is.
 struct ModelInfo {
-  std::string family;       // "llama", "mistral", "qwen2", "qwen3", "phi3", "olmo2", "qwen3_5_text",
-                            // "lfm2" or "granitemoehybrid"
+  std::string family;       // "llama", "mistral", "qwen2", "qwen3", "phi3", "olmo2",
+                            // "qwen3_5_text", "qwen3_next", "lfm2" or "granitemoehybrid"
   int64_t n_parameters;     // weights
   int n_layers;             // attention and feed-forward, each
   int d_model;              // length of a hidden row
@@ -65,8 +65,8 @@ class Model {
   // kInvalidArgument for what the template refuses, with its line.
   Result<std::string> render_chat(std::span<const ChatMessage> messages,
                                   const ChatOptions& options = {}) const;
-  // What the chat template takes for today where a request says nothing, as in "2026-11-25": the day
-  // on which the model was loaded. Empty where it never asks.
+  // What the chat template takes for today where a request says nothing, as in "2026-11-25": the
+  // day on which the model was loaded. Empty where it never asks.
   std::string chat_day() const;
 
   struct Parts;

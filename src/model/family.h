@@ -49,8 +49,8 @@ struct Family {
   std::vector<WeightSpec> (*layer_weights)(const ModelConfig& config, int layer);
   // Changes what is particular to the last norm. Null: nothing.
   void (*last_norm)(WeightSpec& spec) = nullptr;
-  // The part of a checkpoint that a tensor belongs to, "vision tower", where the answers to texts do
-  // not need it; empty for all others. Null: there are none.
+  // The part of a checkpoint that a tensor belongs to, "vision tower", where the answers to texts
+  // do not need it; empty for all others. Null: there are none.
   std::string_view (*passed_over)(const ModelConfig& config, std::string_view tensor) = nullptr;
   // Models that can be made with random weights: published ones, and a tiny one "tiny-<family>".
   std::vector<NamedShape> (*shapes)();

@@ -11,8 +11,8 @@ using nlohmann::json;
 
 class RopeTranslator {
  public:
-  RopeTranslator(GgufFields& fields, int64_t rotary_dim,
-                 std::span<const std::string_view> offers, json& config)
+  RopeTranslator(GgufFields& fields, int64_t rotary_dim, std::span<const std::string_view> offers,
+                 json& config)
       : fields_(fields), rotary_dim_(rotary_dim), offers_(offers), config_(config) {}
 
   // A file says its scaling in one of three ways: by type and factor, by the two lists of longrope,

@@ -22,8 +22,8 @@ class GgufTranslator {
 
   // Sizes, norms, rotation, embeddings and special tokens.
   void decoder();
-  // Before decoder(): layers with 0 heads of keys and values are of the type `recurrent`, the others
-  // "full_attention"; a file may also say that all are.
+  // Before decoder(): layers with 0 heads of keys and values are of the type `recurrent`, the
+  // others "full_attention"; a file may also say that all are.
   void layers_by_kv_heads(const char* recurrent);
   // A sliding window of every layer, or none.
   void window();
@@ -46,7 +46,7 @@ class GgufTranslator {
   nlohmann::json config_;
   std::span<const std::string_view> offers_;
   const char* recurrent_ = nullptr;  // type of layers without heads of keys and values
-  int64_t rotary_dim_ = 0;  // channels of a head that rotate
+  int64_t rotary_dim_ = 0;           // channels of a head that rotate
 };
 
 }  // namespace pando::model

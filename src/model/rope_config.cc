@@ -49,8 +49,8 @@ double read_share(Fields& fields, double fallback) {
 // One object of rotary parameters, with what the whole file says.
 class RopeReader {
  public:
-  RopeReader(Fields& file, const json& object, const std::string& source,
-             const RopeFields& allowed, int max_positions)
+  RopeReader(Fields& file, const json& object, const std::string& source, const RopeFields& allowed,
+             int max_positions)
       : file_(file),
         object_(object),
         fields_(object, source),
@@ -178,8 +178,7 @@ class RopeReader {
 
 }  // namespace
 
-RopeConfig read_rope(Fields& fields, const RopeFields& allowed, int head_dim,
-                     int max_positions) {
+RopeConfig read_rope(Fields& fields, const RopeFields& allowed, int head_dim, int max_positions) {
   RopeConfig outside = {.theta = allowed.theta, .rotary_share = allowed.rotary_share};
   outside.theta = fields.positive("rope_theta", outside.theta);
   outside.rotary_share = read_share(fields, outside.rotary_share);

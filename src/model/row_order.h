@@ -2,30 +2,38 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
+#include <vector>
 
 namespace pando::model {
 
-// Rows from `first` on come in blocks of outer x inner runs, each of `run` rows. The file holds a
-// block's runs as inner x outer. Rows before `first` lie in their order; so do all where outer is 0.
+// Rows from `first` on come in blocks. A block is `groups` runs of runs[0] rows, then as many of
+// runs[1] rows, and so on; the file holds the first run of each of these, then the second of each,
+// and so on. Rows before `first` lie in their order, all where there are no runs.
 struct RowOrder {
   int64_t first = 0;
-  int64_t outer = 0;
-  int64_t inner = 0;
-  int64_t run = 1;
+  int64_t groups = 0;
+  std::vector<int64_t> runs = {};
 
-  bool keeps() const { return outer == 0; }
+  bool keeps() const { return runs.empty(); }
   // Where row `row` of the tensor lies in the file.
   int64_t stored(int64_t row) const {
     if (keeps() || row < first) return row;
-    const int64_t in_run = (row - first) % run, nth = (row - first) / run % (outer * inner);
-    const int64_t block = row - in_run - nth * run;
-    return block + (nth % inner * outer + nth / inner) * run + in_run;
+    const int64_t group_len = std::accumulate(runs.begin(), runs.end(), int64_t{0});
+    int64_t at = (row - first) % (group_len * groups), begin = 0;  // of the run in a group
+    const int64_t block = row - at;
+    for (const int64_t run : runs) {
+      if (at < run * groups) return block + at / run * group_len + begin + at % run;
+      at -= run * groups;
+      begin += run;
+    }
+    return row;
   }
   bool operator==(const RowOrder&) const = default;
 
   // Heads of head_dim rows; a head's rows i and i + head_dim / 2, which the rotary embedding turns
   // together, lie side by side.
-  static constexpr RowOrder pairs(int64_t head_dim) { return {0, 2, head_dim / 2, 1}; }
+  static RowOrder pairs(int64_t head_dim) { return {0, head_dim / 2, {1, 1}}; }
 };
 
 }  // namespace pando::model

@@ -19,11 +19,11 @@ int64_t WeightSpec::n_elements() const {
 std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec) {
   if (spec.gguf_parts.empty()) return {spec};
   std::vector<WeightSpec> parts;
-  for (const std::string& gguf_name : spec.gguf_parts) {
+  for (const auto& [name, n_rows] : spec.gguf_parts) {
     WeightSpec& part = parts.emplace_back(spec);
     part.name = fmt::format("{}[{}]", spec.name, parts.size() - 1);
-    part.shape[0] /= std::ssize(spec.gguf_parts);
-    part.gguf_name = gguf_name;
+    part.shape[0] = n_rows;
+    part.gguf_name = name;
     part.gguf_parts.clear();
   }
   return parts;

@@ -18,19 +18,25 @@ namespace pando::model {
 using LayerPart = std::variant<std::monostate, std::vector<float> LayerWeights::*,
                                Stack LayerWeights::*, kernel::PackedMatrix LayerWeights::*>;
 
+// Rows of a tensor that are one of their own in a GGUF file.
+struct GgufPart {
+  std::string name;
+  int64_t n_rows;
+};
+
 struct WeightSpec {
   std::string name;  // in a checkpoint
   // Outer to inner, in a checkpoint: [n], [out, in], or [channels, 1, taps] of a convolution, which
   // is kept as [taps, channels].
   std::vector<int64_t> shape;
-  std::string gguf_name = {};              // in a GGUF file
-  LayerPart part = {};                     // none for the embedding, the last norm and lm_head
-  std::vector<int64_t> gguf_shape = {};    // where it differs by more than sizes of 1
-  // Where a GGUF file divides the rows: the names of equal parts. gguf_name means nothing then.
-  std::vector<std::string> gguf_parts = {};
-  RowOrder rows = {}, columns = {};        // in a checkpoint
-  RowOrder gguf_rows = {};                 // in a GGUF file
-  Stored stored = Stored::kItself;         // in a checkpoint; GGUF files hold what is used
+  std::string gguf_name = {};            // in a GGUF file
+  LayerPart part = {};                   // none for the embedding, the last norm and lm_head
+  std::vector<int64_t> gguf_shape = {};  // where it differs by more than sizes of 1
+  // Where a GGUF file divides the rows; gguf_name means nothing then.
+  std::vector<GgufPart> gguf_parts = {};
+  RowOrder rows = {}, columns = {};  // in a checkpoint
+  RowOrder gguf_rows = {};           // in a GGUF file
+  Stored stored = Stored::kItself;   // in a checkpoint; GGUF files hold what is used
 
   int64_t n_elements() const;
 };

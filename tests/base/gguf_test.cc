@@ -50,6 +50,7 @@ GgufWriter example(uint32_t version) {
       .boolean("yes", true)
       .strings("words", {"a", "", "\xFF\xFE"})
       .numbers("ids", GgufType::kInt32, std::vector<int32_t>{-1, 2})
+      .numbers("flags", GgufType::kBool, std::vector<uint8_t>{1, 0, 1})
       .numbers("scores", GgufType::kFloat32, std::vector<float>{-1.5f, 2.0f})
       .numbers("none", GgufType::kUint8, std::vector<uint8_t>{})
       .tensor("a", {2, 3}, 0, std::string(24, 'a'))
@@ -71,6 +72,7 @@ TEST_F(GgufTest, GivesValuesAndTensors) {
     EXPECT_TRUE(**file->boolean("yes"));
     EXPECT_EQ(**file->strings("words"), (std::vector<std::string_view>{"a", "", "\xFF\xFE"}));
     EXPECT_EQ(**file->integers("ids"), (std::vector<int64_t>{-1, 2}));
+    EXPECT_EQ(**file->integers("flags"), (std::vector<int64_t>{1, 0, 1}));
     EXPECT_EQ(**file->integers("none"), std::vector<int64_t>());
     EXPECT_EQ(**file->reals("scores"), (std::vector<float>{-1.5f, 2.0f}));
 

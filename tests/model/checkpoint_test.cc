@@ -65,14 +65,19 @@ TEST_F(CheckpointTest, GivesTensorsOfOneFile) {
   EXPECT_TRUE(holds(absent, {"model.safetensors", "'lm_head.weight'", "[5, 2]"})) << absent.message;
 }
 
-// A file's [2, 3] runs of two rows, as [3, 2]; the first row stays.
+// The first row stays. Behind it the file has blocks of two times three runs of two rows.
 TEST(RowOrder, FindsRowsInTheFile) {
-  const RowOrder order = {.first = 1, .outer = 3, .inner = 2, .run = 2};
+  const RowOrder order = {.first = 1, .groups = 2, .runs = {2, 2, 2}};
   std::vector<int64_t> stored;
   for (int64_t row = 0; row < 25; ++row) stored.push_back(order.stored(row));
   EXPECT_EQ(stored, (std::vector<int64_t>{0,  1,  2,  7,  8,  3,  4,  9,  10, 5,  6,  11, 12,
                                           13, 14, 19, 20, 15, 16, 21, 22, 17, 18, 23, 24}));
   EXPECT_EQ(RowOrder().stored(7), 7);
+  // Two groups of one row and three, as two rows and six.
+  const RowOrder uneven = {.groups = 2, .runs = {1, 3}};
+  stored.clear();
+  for (int64_t row = 0; row < 9; ++row) stored.push_back(uneven.stored(row));
+  EXPECT_EQ(stored, (std::vector<int64_t>{0, 4, 1, 2, 3, 5, 6, 7, 8}));
   // Channels i and i + 4 of a head of 8 are neighbours.
   const RowOrder pairs = RowOrder::pairs(8);
   stored.clear();

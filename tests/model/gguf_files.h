@@ -65,7 +65,7 @@ inline uint32_t ggml_type(DType type) {
 
 inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string name) {
   // Norms after attention, or so called.
-  const bool post_norm = is_family(c, "olmo2") || is_family(c, "qwen3_5_text");
+  const bool post_norm = is_family(c, "olmo2") || has_delta_net(c);
   const std::pair<const char*, const char*> parts[] = {
       {"model.layers.", "blk."},
       {"self_attn.q_proj", "attn_q"},
@@ -84,6 +84,7 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"mlp.down_proj", "ffn_down"},
       {"linear_attn.in_proj_qkv", "attn_qkv"},
       {"linear_attn.in_proj_z", "attn_gate"},
+      {"linear_attn.in_proj_ba", "ssm_ba"},
       {"linear_attn.in_proj_b", "ssm_beta"},
       {"linear_attn.in_proj_a", "ssm_alpha"},
       {"linear_attn.", "mamba."},
@@ -220,8 +221,10 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
       .uint32(arch + ".context_length", c.max_positions)
       .float32(arch + ".attention.layer_norm_rms_epsilon", c.rms_eps);
   if (n_mtp_blocks > 0) out.uint32(arch + ".nextn_predict_layers", n_mtp_blocks);
-  if (c.recurrent.conv_taps > 0) add_hybrid_keys(c, &out);
-  else out.uint32(arch + ".attention.head_count_kv", c.n_kv_heads);
+  if (c.recurrent.conv_taps > 0)
+    add_hybrid_keys(c, &out);
+  else
+    out.uint32(arch + ".attention.head_count_kv", c.n_kv_heads);
   if (const int window = window_of_all(c); window > 0)
     out.uint32(arch + ".attention.sliding_window", window);
   add_rope(c, &out);
@@ -242,9 +245,8 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     const model::TensorView view = checkpoint.tensor(spec.name, spec.shape).value();
     const std::vector<float> wide = hybrid_values(c, spec, widened(view));
     const bool stored = spec.shape.size() == 2 && options.matrices == view.dtype;
-    std::string bytes =
-        hybrid_order(c, spec, {reinterpret_cast<const char*>(view.data), view.n_bytes},
-                     dtype_size(view.dtype));
+    std::string bytes = hybrid_order(
+        c, spec, {reinterpret_cast<const char*>(view.data), view.n_bytes}, dtype_size(view.dtype));
     DType type = options.matrices;
     if (spec.shape.size() != 2) {
       type = DType::kF32;
@@ -261,17 +263,18 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
         spec.name.find("q_proj") != spec.name.npos || spec.name.find("k_proj") != spec.name.npos;
     if (rotated && (gguf_architecture(c) == "llama" || gguf_architecture(c) == "granitehybrid"))
       bytes = paired_rows(bytes, spec.shape[0], c.head_dim);
-    if (has_part(spec.name, "shared_mlp.input_linear")) {  // gate, then up
-      const size_t half = bytes.size() / 2;
-      std::string root = gguf_tensor_name(c, spec.name);
-      root.resize(root.find("shared_mlp"));
-      const std::vector<int64_t> shape = {spec.shape[0] / 2, spec.shape[1]};
-      out.tensor(root + "ffn_gate.weight", shape, ggml_type(type), bytes.substr(0, half));
-      out.tensor(root + "ffn_up.weight", shape, ggml_type(type), bytes.substr(half));
+    if (const auto parts = divided(c, spec); !parts.empty()) {
+      const std::string name = gguf_tensor_name(c, spec.name);
+      const std::string root = name.substr(0, name.find('.', std::strlen("blk.")) + 1);
+      const size_t row = bytes.size() / static_cast<size_t>(spec.shape[0]);
+      for (size_t first = 0; const auto& [part, n] : parts) {
+        out.tensor(root + part, {n, spec.shape[1]}, ggml_type(type),
+                   bytes.substr(first * row, n * row));
+        first += n;
+      }
       continue;
     }
-    out.tensor(gguf_tensor_name(c, spec.name), hybrid_shape(c, spec),
-               ggml_type(type), bytes);
+    out.tensor(gguf_tensor_name(c, spec.name), hybrid_shape(c, spec), ggml_type(type), bytes);
   }
   return out.bytes();
 }
@@ -287,8 +290,7 @@ inline std::string random_gguf(const model::ModelConfig& c, uint64_t seed, DType
     const bool blocks = spec.shape.size() == 2 && spec.shape[1] % 256 == 0 && n_matrices++ % 4 != 3;
     std::vector<float> floats(blocks ? 0 : n);
     model::random_weights(seed, spec, 0, floats);
-    out.tensor(gguf_tensor_name(c, spec.name), spec.shape,
-               ggml_type(blocks ? type : DType::kF32),
+    out.tensor(gguf_tensor_name(c, spec.name), spec.shape, ggml_type(blocks ? type : DType::kF32),
                blocks ? reference::random_blocks(type, n, seed++) : f32_bytes(floats));
   }
   return out.bytes();

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/gguf_writer.h"
@@ -23,6 +24,10 @@ inline bool has_part(std::string_view name, std::string_view part) {
   return name.find(part) != name.npos;
 }
 
+inline bool has_delta_net(const model::ModelConfig& c) {
+  return is_family(c, "qwen3_5_text") || is_family(c, "qwen3_next");
+}
+
 // [n, m] runs of `run` bytes as [m, n].
 inline std::string turned(std::string_view bytes, size_t n, size_t m, size_t run) {
   std::string out;
@@ -31,12 +36,30 @@ inline std::string turned(std::string_view bytes, size_t n, size_t m, size_t run
   return out;
 }
 
+// Qwen3-Next's rows, one key head after another, as all queries, keys, values and z.
+inline std::string by_part(const model::ModelConfig& c, const model::WeightSpec& spec,
+                           const std::string& bytes) {
+  const model::RecurrentConfig& r = c.recurrent;
+  const size_t row = bytes.size() / static_cast<size_t>(spec.shape[0]);
+  const size_t keys = r.key_dim * row, values = r.value_width() / r.n_key_heads * row;
+  const std::pair<size_t, size_t> parts[] = {
+      {0, keys}, {keys, keys}, {2 * keys, values}, {2 * keys + values, values}};
+  std::string out;
+  for (const auto& [first, n] : parts)
+    for (size_t head = 0; head < bytes.size(); head += 2 * (keys + values))
+      out += bytes.substr(head + first, n);
+  return out;
+}
+
 // The value heads of Qwen3.5: in a checkpoint those of one key head are neighbours, in a GGUF file
 // they are as far apart as there are key heads. `element`: bytes.
 inline std::string hybrid_order(const model::ModelConfig& c, const model::WeightSpec& spec,
                                 const std::string& bytes, size_t element) {
   const std::string_view name = spec.name;
-  if (!has_part(name, "linear_attn.") || has_part(name, "linear_attn.norm")) return bytes;
+  if (is_family(c, "qwen3_next") && has_part(name, "in_proj_qkvz")) return by_part(c, spec, bytes);
+  if (!is_family(c, "qwen3_5_text") || !has_part(name, "linear_attn.") ||
+      has_part(name, "linear_attn.norm"))
+    return bytes;
   const model::RecurrentConfig& r = c.recurrent;
   const size_t n = r.n_key_heads, m = r.n_heads / r.n_key_heads;
   const size_t row = bytes.size() / static_cast<size_t>(spec.shape[0]);
@@ -57,11 +80,13 @@ inline std::string hybrid_order(const model::ModelConfig& c, const model::Weight
 inline std::vector<float> hybrid_values(const model::ModelConfig& c, const model::WeightSpec& spec,
                                         std::vector<float> values) {
   const std::string_view name = spec.name;
-  const bool one_less = is_family(c, "qwen3_5_text") && name.ends_with("norm.weight") &&
-                        !has_part(name, "linear_attn.norm");
+  const bool one_less =
+      has_delta_net(c) && name.ends_with("norm.weight") && !has_part(name, "linear_attn.norm");
   for (float& x : values)
-    if (one_less) x = 1.0f + x;
-    else if (name.ends_with("A_log")) x = static_cast<float>(-std::exp(static_cast<double>(x)));
+    if (one_less)
+      x = 1.0f + x;
+    else if (name.ends_with("A_log"))
+      x = static_cast<float>(-std::exp(static_cast<double>(x)));
   const std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * 4);
   const std::string ordered = hybrid_order(c, spec, bytes, 4);
   std::memcpy(values.data(), ordered.data(), ordered.size());
@@ -79,13 +104,24 @@ inline std::vector<int64_t> hybrid_shape(const model::ModelConfig& c,
   return shape;
 }
 
+// The tensors that a checkpoint's one is divided into, and their rows; none for most.
+inline std::vector<std::pair<std::string, int64_t>> divided(const model::ModelConfig& c,
+                                                            const model::WeightSpec& spec) {
+  if (has_part(spec.name, "shared_mlp.input_linear"))
+    return {{"ffn_gate.weight", c.d_ff}, {"ffn_up.weight", c.d_ff}};
+  const int64_t values = c.recurrent.value_width();
+  if (has_part(spec.name, "in_proj_qkvz"))
+    return {{"attn_qkv.weight", spec.shape[0] - values}, {"attn_gate.weight", values}};
+  return {};
+}
+
 inline void add_hybrid_keys(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = c.family->gguf_architecture;
   const model::RecurrentConfig& r = c.recurrent;
   std::vector<uint32_t> kv_heads;
   for (const model::LayerConfig& layer : c.layers)
     kv_heads.push_back(layer.mixer == model::Mixer::kAttention ? c.n_kv_heads : 0);
-  if (!is_family(c, "qwen3_5_text"))
+  if (!has_delta_net(c))
     out->numbers(arch + ".attention.head_count_kv", GgufType::kUint32, kv_heads);
   if (is_family(c, "lfm2")) {
     out->uint32(arch + ".shortconv.l_cache", r.conv_taps);
@@ -107,9 +143,10 @@ inline void add_hybrid_keys(const model::ModelConfig& c, GgufWriter* out) {
   std::vector<uint8_t> recurrent;
   for (const uint32_t heads : kv_heads) recurrent.push_back(heads == 0);
   out->uint32(arch + ".attention.head_count_kv", c.n_kv_heads)
-      .numbers(arch + ".attention.recurrent_layers", GgufType::kBool, recurrent)
-      .numbers(arch + ".rope.dimension_sections", GgufType::kInt32,
-               std::vector<int32_t>{11, 11, 10, 0});
+      .numbers(arch + ".attention.recurrent_layers", GgufType::kBool, recurrent);
+  if (is_family(c, "qwen3_5_text"))
+    out->numbers(arch + ".rope.dimension_sections", GgufType::kInt32,
+                 std::vector<int32_t>{11, 11, 10, 0});
 }
 
 }  // namespace pando::testing

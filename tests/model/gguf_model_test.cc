@@ -92,7 +92,7 @@ ModelConfig as_gguf(ModelConfig config) {
 TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
   for (const char* shape :
        {"tiny-llama", "tiny-qwen3", "tiny-mistral", "tiny-qwen2", "tiny-phi3", "tiny-olmo2",
-        "tiny-qwen3.5", "tiny-lfm2", "tiny-granite"}) {
+        "tiny-qwen3.5", "tiny-qwen3-next", "tiny-lfm2", "tiny-granite"}) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       make(shape, dtype);
       const Weights stored = load(folder_.path());
@@ -129,15 +129,14 @@ TEST_F(GgufModel, PassesOverMultiTokenPrediction) {
   make("tiny-qwen3.5", DType::kF32);
   const Weights stored = load(folder_.path());
   EXPECT_TRUE(stored.passed_over.empty());
-  const Weights gguf = load(
-      convert({.mtp_tensors = {"blk.2.attn_norm.weight", "blk.2.nextn.eh_proj.weight"}}));
+  const Weights gguf =
+      load(convert({.mtp_tensors = {"blk.2.attn_norm.weight", "blk.2.nextn.eh_proj.weight"}}));
   expect_same(gguf, stored);
   EXPECT_EQ(gguf.config, stored.config);
   EXPECT_EQ(gguf.passed_over, std::vector<std::string>{"multi-token prediction (2 tensors)"});
   ThreadPool pool(1);
-  const auto refused =
-      Weights::load(convert({.mtp_tensors = {"blk.1.nextn.eh_proj.weight"}}), std::nullopt,
-                    kernel::best_kernels(), pool);
+  const auto refused = Weights::load(convert({.mtp_tensors = {"blk.1.nextn.eh_proj.weight"}}),
+                                     std::nullopt, kernel::best_kernels(), pool);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("blk.1.nextn.eh_proj.weight"), std::string::npos);
 }

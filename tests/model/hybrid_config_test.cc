@@ -53,8 +53,7 @@ ModelConfig read(const json& object) {
 }
 
 // `change` is merged into a good file; the error must name the file and every word.
-void expect_error(json object, const json& change, ErrorCode code,
-                  std::vector<std::string> words) {
+void expect_error(json object, const json& change, ErrorCode code, std::vector<std::string> words) {
   object.update(change);
   const Result<ModelConfig> config = parse(object);
   ASSERT_FALSE(config.ok()) << change;
@@ -135,6 +134,18 @@ TEST(HybridConfig, ReadsTheTextPartOfAModel) {
   expect_error(object, {{"text_config", nullptr}}, ErrorCode::kBadFile, {"text_config", "object"});
   object.erase("text_config");
   expect_error(object, json::object(), ErrorCode::kBadFile, {"text_config", "absent"});
+}
+
+TEST(HybridConfig, ReadsQwen3Next) {
+  json object = decoder("Qwen3NextForCausalLM", "qwen3_next");
+  expect_error(object, json::object(), ErrorCode::kUnsupported, {"num_experts", "0"});
+  expect_error(object, {{"num_experts", 512}}, ErrorCode::kUnsupported, {"num_experts", "512"});
+  object["num_experts"] = 0;
+  const ModelConfig config = read(object);
+  EXPECT_FALSE(config.recurrent.heads_interleaved);
+  EXPECT_TRUE(config.attention_gate);
+  EXPECT_EQ(mixers(config), (std::vector<Mixer>{kD, kD, kD, kA}));
+  EXPECT_EQ(config.rotations[0].rotary_share, 0.25);
 }
 
 TEST(HybridConfig, ReadsLfm2) {

@@ -24,9 +24,9 @@ std::string bytes_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-constexpr const char* kTinyShapes[] = {"tiny-qwen3", "tiny-llama", "tiny-mistral",
-                                       "tiny-qwen2", "tiny-phi3",  "tiny-olmo2",
-                                       "tiny-qwen3.5", "tiny-lfm2", "tiny-granite"};
+constexpr const char* kTinyShapes[] = {
+    "tiny-qwen3", "tiny-llama",   "tiny-mistral",    "tiny-qwen2", "tiny-phi3",
+    "tiny-olmo2", "tiny-qwen3.5", "tiny-qwen3-next", "tiny-lfm2",  "tiny-granite"};
 
 // Published numbers of parameters, embeddings counted once where they are tied.
 TEST(NamedShapes, HaveTheirPublishedSizes) {
@@ -37,8 +37,8 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
       {"sheared-llama-1.3b", 1'345'423'360}, {"llama-3-8b", 8'030'261'248},
       {"llama-3.2-1b", 1'235'814'400},       {"codellama-13b", 13'016'028'160},
       {"qwen2.5-7b", 7'615'616'512},         {"mistral-7b", 7'241'732'096},
-      {"olmo-2-7b", 7'298'617'344},         {"qwen3.5-0.8b", 752'393'024},
-      {"qwen3.5-4b", 4'205'751'296},        {"lfm2-350m", 354'483'968},
+      {"olmo-2-7b", 7'298'617'344},          {"qwen3.5-0.8b", 752'393'024},
+      {"qwen3.5-4b", 4'205'751'296},         {"lfm2-350m", 354'483'968},
       {"granite-4.0-h-350m", 340'332'224}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
@@ -96,7 +96,7 @@ TEST(RandomWeights, BiasesAreNearZero) {
 
 // A state that forgets at once, or never, would hide faults of its handling.
 TEST(RandomWeights, StatesFadeOverSomeTokens) {
-  for (const char* shape : {"tiny-qwen3.5", "tiny-granite"}) {
+  for (const char* shape : {"tiny-qwen3.5", "tiny-qwen3-next", "tiny-granite"}) {
     const ModelConfig config = named_shape(shape).value();
     for (const WeightSpec& spec : weight_specs(config)) {
       if (spec.stored != Stored::kLogDecay) continue;

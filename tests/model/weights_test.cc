@@ -17,7 +17,8 @@ namespace {
 
 class WeightsTest : public testing::Test {
  protected:
-  // A tiny model, Llama of one layer if nothing else is said, with these tensors more, and each name passed through `rename`.
+  // A tiny model, Llama of one layer if nothing else is said, with these tensors more, and each
+  // name passed through `rename`.
   std::filesystem::path write(const std::vector<std::string>& more,
                               const std::function<std::string(std::string)>& rename = {}) const {
     ModelConfig config = named_shape(shape_).value();
@@ -129,9 +130,8 @@ TEST_F(WeightsTest, PassesOverPartsThatTextDoesNotNeed) {
   const Result<Weights> weights =
       load(write({"model.visual.pos_embed.weight", "mtp.fc.weight", "mtp.norm.weight"}, language));
   ASSERT_TRUE(weights.ok()) << weights.error().message;
-  EXPECT_EQ(weights->passed_over,
-            (std::vector<std::string>{"multi-token prediction (2 tensors)",
-                                      "vision tower (1 tensor)"}));
+  EXPECT_EQ(weights->passed_over, (std::vector<std::string>{"multi-token prediction (2 tensors)",
+                                                            "vision tower (1 tensor)"}));
   for (const char* name : {"model.audio.w", "model.language_model.layers.2.input_layernorm.weight",
                            "model.layers.0.input_layernorm.weight"}) {
     const Result<Weights> refused = load(write({name}, language));

@@ -101,8 +101,7 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
     const Floats h2 = post ? x : rms_norm_rows(x, layer.post_attention_norm, eps);
     Floats gate = layer.gate.times(h2, n);
     const Floats up = layer.up.times(h2, n);
-    for (size_t i = 0; i < gate.size(); ++i)
-      gate[i] = silu(gate[i]) * up[i];
+    for (size_t i = 0; i < gate.size(); ++i) gate[i] = silu(gate[i]) * up[i];
     const Floats down = rms_norm_rows(layer.down.times(gate, n), layer.post_feedforward_norm, eps);
     add(down, x);
   }
@@ -111,8 +110,7 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
 }
 
 Floats Model::logits(std::span<const int32_t> tokens, int first) const {
-  Floats rows =
-      lm_head_[0].times(hidden(tokens, first), static_cast<int>(tokens.size()) - first);
+  Floats rows = lm_head_[0].times(hidden(tokens, first), static_cast<int>(tokens.size()) - first);
   for (float& logit : rows) logit /= config_.logit_divisor;
   return rows;
 }

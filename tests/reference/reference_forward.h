@@ -28,10 +28,10 @@ std::vector<double> frequencies(const model::RopeConfig& rope, int head_dim, int
 struct Layer {
   // As most checkpoints name them: [d_model], or empty.
   std::vector<float> input_norm, post_attention_norm, post_feedforward_norm;
-  std::vector<float> q_norm, k_norm;                  // [head_dim] or of all heads, or empty
+  std::vector<float> q_norm, k_norm;  // [head_dim] or of all heads, or empty
   std::vector<float> q_bias, gate_bias, k_bias, v_bias, o_bias;  // [out], or empty
-  Matrix q, query_gates, k, v, o;  // of attention
-  Recurrent recurrent;             // of a layer with a state
+  Matrix q, query_gates, k, v, o;                                // of attention
+  Recurrent recurrent;                                           // of a layer with a state
   Matrix gate, up, down;
 };
 

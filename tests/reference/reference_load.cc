@@ -140,10 +140,18 @@ Recurrent load_recurrent(const model::ModelConfig& c, model::Mixer mixer, const 
     layer.norm = load.vector(name("mamba.norm.weight"), {values});
     layer.out = load.matrix(name("mamba.out_proj.weight"), d, values);
   } else {
-    layer.in = {load.matrix(name("linear_attn.in_proj_qkv.weight"), channels, d),
-                load.matrix(name("linear_attn.in_proj_z.weight"), values, d),
-                load.matrix(name("linear_attn.in_proj_b.weight"), r.n_heads, d),
-                load.matrix(name("linear_attn.in_proj_a.weight"), r.n_heads, d)};
+    // Names of one tensor each, of Qwen3-Next's fused ones, and of their parts in GGUF files.
+    const std::pair<const char*, int> tensors[] = {
+        {"linear_attn.in_proj_qkv.weight", channels},
+        {"linear_attn.in_proj_qkvz.weight", channels + values},
+        {"linear_attn.in_proj_qkvz.weight[0]", channels},
+        {"linear_attn.in_proj_qkvz.weight[1]", values},
+        {"linear_attn.in_proj_z.weight", values},
+        {"linear_attn.in_proj_b.weight", r.n_heads},
+        {"linear_attn.in_proj_a.weight", r.n_heads},
+        {"linear_attn.in_proj_ba.weight", 2 * r.n_heads}};
+    for (const auto& [part, n] : tensors)
+      if (name.has(part)) layer.in.push_back(load.matrix(name(part), n, d));
     layer.conv = conv("linear_attn.conv1d.weight");
     layer.decay = load.vector(name("linear_attn.A_log"), {r.n_heads});
     layer.dt_bias = load.vector(name("linear_attn.dt_bias"), {r.n_heads});
@@ -182,8 +190,7 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   layer.o_bias = load.vector_if(c.o_bias, name("self_attn.o_proj.bias"), d);
 }
 
-void load_feed_forward(const model::ModelConfig& c, const Names& name, Loader& load,
-                       Layer& layer) {
+void load_feed_forward(const model::ModelConfig& c, const Names& name, Loader& load, Layer& layer) {
   const int d = c.d_model, ff = c.d_ff;
   // A GGUF file divides Granite's fused projection.
   const std::string fused = name.any({"mlp.gate_up_proj.weight", "shared_mlp.input_linear.weight"});
@@ -224,14 +231,16 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
     layer.post_feedforward_norm =
         load.vector_if(post_norm, name("post_feedforward_layernorm.weight"), d);
     const model::Mixer mixer = c.layers[i].mixer;
-    if (mixer == model::Mixer::kAttention) load_attention(c, name, load, layer);
-    else layer.recurrent = load_recurrent(c, mixer, name, load);
+    if (mixer == model::Mixer::kAttention)
+      load_attention(c, name, load, layer);
+    else
+      layer.recurrent = load_recurrent(c, mixer, name, load);
     load_feed_forward(c, name, load, layer);
   }
-  model.last_norm_ = load.vector(checkpoint.contains("model.embedding_norm.weight")
-                                     ? "model.embedding_norm.weight"
-                                     : "model.norm.weight",
-                                 {c.d_model});
+  model.last_norm_ =
+      load.vector(checkpoint.contains("model.embedding_norm.weight") ? "model.embedding_norm.weight"
+                                                                     : "model.norm.weight",
+                  {c.d_model});
   const char* head = c.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
   model.lm_head_.push_back(load.matrix(head, c.vocab, c.d_model));
   if (!load.status().ok()) return load.status().error();

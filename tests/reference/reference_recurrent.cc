@@ -89,8 +89,8 @@ Floats delta_net(const ModelConfig& config, const Recurrent& layer, const Floats
       qk.push_back(dot16(qh, kh, dk));
     }
     for (int head = 0; head < r.n_heads; ++head) {
-      PANDO_CHECK(r.heads_interleaved);
-      const int key_head = head % r.n_key_heads;
+      const int key_head =
+          r.heads_interleaved ? head % r.n_key_heads : head / (r.n_heads / r.n_key_heads);
       const float *qh = q + key_head * dk, *kh = k + key_head * dk, *vh = v + head * dv;
       const float beta = sigmoid(b[head]);
       const float alpha = alpha_of(layer.decay[head], softplus(a[head] + layer.dt_bias[head]));
@@ -102,8 +102,7 @@ Floats delta_net(const ModelConfig& config, const Recurrent& layer, const Floats
         for (int i = 0; i < dk; ++i) p = std::fma(qh[i], s[i * dv + j], p);
         const float delta = std::fma(-alpha, read, vh[j]) * beta;
         o[j] = std::fma(qk[key_head], delta, alpha * p);
-        for (int i = 0; i < dk; ++i)
-          s[i * dv + j] = std::fma(kh[i], delta, alpha * s[i * dv + j]);
+        for (int i = 0; i < dk; ++i) s[i * dv + j] = std::fma(kh[i], delta, alpha * s[i * dv + j]);
       }
       norm(o, layer.norm.data(), dv, config.rms_eps);
       for (int j = 0; j < dv; ++j) o[j] = silu(z[head * dv + j]) * o[j];

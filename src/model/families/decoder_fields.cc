@@ -10,8 +10,7 @@ namespace {
 using nlohmann::json;
 
 // Everything that would change the computation and is not offered.
-void refuse_other_features(Fields& fields, const DecoderFields& usual,
-                           const ModelConfig& config) {
+void refuse_other_features(Fields& fields, const DecoderFields& usual, const ModelConfig& config) {
   if (fields.boolean("mlp_bias", false))
     fields.refuse("mlp_bias", "false", ErrorCode::kUnsupported);
   if (!usual.attention_bias && fields.boolean("attention_bias", false))

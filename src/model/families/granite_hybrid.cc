@@ -36,9 +36,10 @@ void refuse_limits(Fields& fields) {
   constexpr const char* kName = "time_step_limit";
   const nlohmann::json* limits = fields.find(kName);
   if (limits == nullptr) return;
-  const bool none = limits->is_array() && limits->size() == 2 && (*limits)[0] == 0.0 &&
-                    !(*limits)[1].is_number();
-  if (!none) fields.refuse(kName, "null, because limits are not supported", ErrorCode::kUnsupported);
+  const bool none =
+      limits->is_array() && limits->size() == 2 && (*limits)[0] == 0.0 && !(*limits)[1].is_number();
+  if (!none)
+    fields.refuse(kName, "null, because limits are not supported", ErrorCode::kUnsupported);
 }
 
 void read_states(Fields& fields, ModelConfig& config) {
@@ -68,11 +69,10 @@ void read_states(Fields& fields, ModelConfig& config) {
 }
 
 void read(Fields& fields, ModelConfig& config) {
-  read_decoder(fields,
-               {.kv_heads_as_heads = true,
-                .d_ff_name = "shared_intermediate_size",
-                .attention_bias = true},
-               config);
+  read_decoder(
+      fields,
+      {.kv_heads_as_heads = true, .d_ff_name = "shared_intermediate_size", .attention_bias = true},
+      config);
   read_multipliers(fields, config);
   constexpr const char* kExperts = "num_local_experts";
   if (fields.integer(kExperts, 0, kMaxWidth, 8) != 0)
@@ -145,15 +145,17 @@ void translate(GgufTranslator& gguf) {
   config["mamba_expand"] = width / d_model;
   config["mamba_conv_bias"] = false;
   for (const GgufTensor& tensor : fields.file().tensors())
-    if (tensor.name.ends_with(".ssm_conv1d.bias")) config["mamba_conv_bias"] = true;
-    else if (tensor.name.ends_with(".attn_q.bias")) config["attention_bias"] = true;
+    if (tensor.name.ends_with(".ssm_conv1d.bias"))
+      config["mamba_conv_bias"] = true;
+    else if (tensor.name.ends_with(".attn_q.bias"))
+      config["attention_bias"] = true;
 }
 
 void add_mamba(LayerSpecs& specs, const ModelConfig& c) {
   const RecurrentConfig& r = c.recurrent;
   const int channels = c.conv_channels(Mixer::kMamba2), values = r.value_width();
-  specs.add("mamba.in_proj.weight", "ssm_in.weight",
-            {values + channels + r.n_heads, c.d_model}, &LayerWeights::qkv);
+  specs.add("mamba.in_proj.weight", "ssm_in.weight", {values + channels + r.n_heads, c.d_model},
+            &LayerWeights::qkv);
   specs.add("mamba.conv1d.weight", "ssm_conv1d.weight", {channels, 1, r.conv_taps},
             &LayerWeights::conv);
   if (r.conv_bias)

@@ -8,7 +8,7 @@ WeightSpec& LayerSpecs::add(const char* name, const char* gguf_name, std::vector
                             LayerPart part, bool gguf_pairs) {
   specs_.push_back({.name = layer_weight_name(layer_, name),
                     .shape = std::move(shape),
-                    .gguf_name = fmt::format("blk.{}.{}", layer_, gguf_name),
+                    .gguf_name = this->gguf_name(gguf_name),
                     .part = part,
                     .gguf_rows = gguf_pairs ? RowOrder::pairs(config_.head_dim) : RowOrder()});
   return specs_.back();
@@ -18,6 +18,10 @@ WeightSpec& LayerSpecs::norm(const char* name, const char* gguf_name,
                              std::vector<float> LayerWeights::*part) {
   return add(fmt::format("{}.weight", name).c_str(), fmt::format("{}.weight", gguf_name).c_str(),
              {config_.d_model}, part);
+}
+
+std::string LayerSpecs::gguf_name(const char* name) const {
+  return fmt::format("blk.{}.{}", layer_, name);
 }
 
 void LayerSpecs::queries_keys_values() {
@@ -62,7 +66,7 @@ void LayerSpecs::gate_and_up() {
 
 void LayerSpecs::gate_up(const char* name) {
   add(name, "", {2 * config_.d_ff, config_.d_model}, &LayerWeights::gate_up).gguf_parts = {
-      fmt::format("blk.{}.ffn_gate.weight", layer_), fmt::format("blk.{}.ffn_up.weight", layer_)};
+      {gguf_name("ffn_gate.weight"), config_.d_ff}, {gguf_name("ffn_up.weight"), config_.d_ff}};
 }
 
 void LayerSpecs::down() {

@@ -14,13 +14,14 @@ class LayerSpecs {
   LayerSpecs(const ModelConfig& config, int layer, bool gguf_pairs = false)
       : config_(config), layer_(layer), gguf_pairs_(gguf_pairs) {}
 
+  // What is returned is valid until the next one is added.
+  //
   // One tensor: "model.layers.<layer>.<name>" in a checkpoint, "blk.<layer>.<gguf_name>" in a GGUF
   // file.
   WeightSpec& add(const char* name, const char* gguf_name, std::vector<int64_t> shape,
                   LayerPart part, bool gguf_pairs = false);
   // "<name>.weight" [d_model].
-  WeightSpec& norm(const char* name, const char* gguf_name,
-                   std::vector<float> LayerWeights::*part);
+  WeightSpec& norm(const char* name, const char* gguf_name, std::vector<float> LayerWeights::*part);
 
   // Groups of tensors, under the names that most families use. Biases and norms are listed where
   // the configuration has them.
@@ -32,6 +33,7 @@ class LayerSpecs {
   void gate_up(const char* name);  // one tensor, which GGUF files divide
   void down();
 
+  std::string gguf_name(const char* name) const;  // "blk.<layer>.<name>"
   std::vector<WeightSpec>& all() { return specs_; }
   std::vector<WeightSpec> take() { return std::move(specs_); }
 

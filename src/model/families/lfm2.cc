@@ -17,7 +17,8 @@ constexpr NamedMixer kMixers[] = {{"conv", Mixer::kShortConv},
 
 void fix(ModelConfig& config) { config.qk_norm = QkNorm::kPerHead; }
 
-// The width of the feed-forward part: as it stands, or two thirds of it, times a factor, rounded up.
+// The width of the feed-forward part: as it stands, or two thirds of it, times a factor, rounded
+// up.
 int adjusted_width(Fields& fields, int stated) {
   if (!fields.boolean("block_auto_adjust_ff_dim", true)) return stated;
   int64_t width = int64_t{stated} * 2 / 3;
@@ -58,8 +59,7 @@ void read(Fields& fields, ModelConfig& config) {
     fields.refuse("sliding_window", "null for lfm2", ErrorCode::kUnsupported);
   if (fields.boolean("conv_bias", false))
     fields.refuse("conv_bias", "false", ErrorCode::kUnsupported);
-  config.recurrent.conv_taps =
-      static_cast<int>(fields.integer("conv_L_cache", 1, kMaxWidth, 3));
+  config.recurrent.conv_taps = static_cast<int>(fields.integer("conv_L_cache", 1, kMaxWidth, 3));
   if (!read_mixers(fields, kMixers, config)) read_attention_indices(fields, config);
   if (config.n_recurrent_layers() == 0) config.recurrent = {};
 }
@@ -138,7 +138,8 @@ ModelConfig lfm2_350m() {
 }
 
 ModelConfig tiny_lfm2() {
-  ModelConfig config = tiny_shape(kLfm2, {.n_layers = 4, .head_dim = 16, .d_ff = 168, .tied = true});
+  ModelConfig config =
+      tiny_shape(kLfm2, {.n_layers = 4, .head_dim = 16, .d_ff = 168, .tied = true});
   set_attention({1, 3}, config);
   config.recurrent.conv_taps = 3;
   return config;

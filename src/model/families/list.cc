@@ -3,8 +3,8 @@
 namespace pando::model {
 namespace {
 
-constexpr const Family* kFamilies[] = {&kLlama, &kMistral, &kQwen2,   &kQwen3,        &kPhi3,
-                                       &kOlmo2, &kQwen3_5, &kLfm2,   &kGraniteHybrid};
+constexpr const Family* kFamilies[] = {&kLlama, &kMistral, &kQwen2,     &kQwen3, &kPhi3,
+                                       &kOlmo2, &kQwen3_5, &kQwen3Next, &kLfm2,  &kGraniteHybrid};
 
 }  // namespace
 

@@ -12,6 +12,7 @@ extern const Family kQwen3;
 extern const Family kPhi3;
 extern const Family kOlmo2;
 extern const Family kQwen3_5;
+extern const Family kQwen3Next;
 extern const Family kLfm2;
 extern const Family kGraniteHybrid;
 

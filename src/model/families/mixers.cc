@@ -35,7 +35,8 @@ void write_mixers(const ModelConfig& config, std::span<const NamedMixer> names,
                   nlohmann::ordered_json& object) {
   object["layer_types"] = json::array();
   for (const LayerConfig& layer : config.layers)
-    object["layer_types"].push_back(std::ranges::find(names, layer.mixer, &NamedMixer::mixer)->name);
+    object["layer_types"].push_back(
+        std::ranges::find(names, layer.mixer, &NamedMixer::mixer)->name);
 }
 
 void set_interval(int64_t interval, Mixer recurrent, ModelConfig& config) {

@@ -1,0 +1,147 @@
+#include "model/families/delta_net.h"
+
+#include <charconv>
+
+#include "base/gguf.h"
+#include "model/families/decoder_fields.h"
+#include "model/families/mixers.h"
+
+namespace pando::model {
+namespace {
+
+constexpr NamedMixer kDeltaMixers[] = {{"linear_attention", Mixer::kDeltaNet},
+                                       {"full_attention", Mixer::kAttention}};
+
+// Queries and gates take turns, head by head.
+void add_gated_attention(LayerSpecs& specs, const ModelConfig& c) {
+  const RowOrder by_head = {.groups = c.n_heads, .runs = {c.head_dim, c.head_dim}};
+  for (const auto& [part, n] :
+       {std::pair{'q', 2 * c.q_dim()}, {'k', c.kv_dim()}, {'v', c.kv_dim()}}) {
+    const std::string name = fmt::format("self_attn.{}_proj", part);
+    const std::string gguf = fmt::format("attn_{}", part);
+    const RowOrder rows = part == 'q' ? by_head : RowOrder();
+    WeightSpec& weight = specs.add((name + ".weight").c_str(), (gguf + ".weight").c_str(),
+                                   {n, c.d_model}, &LayerWeights::qkv);
+    weight.rows = weight.gguf_rows = rows;
+    if (!c.qkv_bias) continue;
+    WeightSpec& bias =
+        specs.add((name + ".bias").c_str(), (gguf + ".bias").c_str(), {n}, &LayerWeights::qkv_bias);
+    bias.rows = bias.gguf_rows = rows;
+  }
+  specs.query_key_norms();
+  specs.output();
+}
+
+}  // namespace
+
+void fix_delta_net(ModelConfig& config) {
+  config.qk_norm = QkNorm::kPerHead;
+  config.attention_gate = true;
+}
+
+void read_delta_net(Fields& fields, bool sections, ModelConfig& config) {
+  read_decoder(fields,
+               {.head_dim = 256,
+                .attention_bias = true,
+                .rope = {.partial = true, .sections = sections, .rotary_share = 0.25}},
+               config);
+  if (fields.find("sliding_window") != nullptr)
+    fields.refuse("sliding_window", fmt::format("null for {}", config.family->name),
+                  ErrorCode::kUnsupported);
+  const auto size = [&](const char* name, int64_t fallback) {
+    return static_cast<int>(fields.integer(name, 1, kMaxWidth, fallback));
+  };
+  RecurrentConfig& r = config.recurrent;
+  r.conv_taps = size("linear_conv_kernel_dim", 4);
+  r.n_key_heads = size("linear_num_key_heads", 16);
+  r.n_heads = size("linear_num_value_heads", 32);
+  r.key_dim = size("linear_key_head_dim", 128);
+  r.value_dim = size("linear_value_head_dim", 128);
+  if (!read_mixers(fields, kDeltaMixers, config))
+    set_interval(fields.integer("full_attention_interval", 1, kMaxLayers, 4), Mixer::kDeltaNet,
+                 config);
+}
+
+void write_delta_net(const ModelConfig& config, nlohmann::ordered_json& object) {
+  const RecurrentConfig& r = config.recurrent;
+  object["linear_conv_kernel_dim"] = r.conv_taps;
+  object["linear_num_key_heads"] = r.n_key_heads;
+  object["linear_num_value_heads"] = r.n_heads;
+  object["linear_key_head_dim"] = r.key_dim;
+  object["linear_value_head_dim"] = r.value_dim;
+  object["partial_rotary_factor"] = config.rotations[0].rotary_share;  // absent: a quarter
+  write_mixers(config, kDeltaMixers, object);
+}
+
+// A block that predicts further tokens stands behind the layers, and counts as one.
+void translate_delta_net(GgufTranslator& gguf) {
+  gguf.decoder();
+  gguf.no_window();
+  gguf.attention_bias();
+  GgufFields& fields = gguf.fields();
+  nlohmann::json& config = gguf.config();
+  if (!fields.status()) return;
+  const auto integer = [&](const char* name) {
+    const auto value = fields.integer(name);
+    if (!value) fields.refuse(name, "a whole number");
+    return value.value_or(1);
+  };
+  constexpr const char* kMtp = "nextn_predict_layers";
+  const int64_t n_blocks = config["num_hidden_layers"], n_mtp = fields.integer(kMtp).value_or(0);
+  if (n_mtp < 0 || n_mtp >= n_blocks)
+    return fields.refuse(kMtp, fmt::format("a whole number below the {} blocks", n_blocks));
+  config["num_hidden_layers"] = n_blocks - n_mtp;
+  config["linear_conv_kernel_dim"] = integer("ssm.conv_kernel");
+  config["linear_num_key_heads"] = integer("ssm.group_count");
+  config["linear_key_head_dim"] = integer("ssm.state_size");
+  const int64_t n_heads = integer("ssm.time_step_rank"), width = integer("ssm.inner_size");
+  if (n_heads < 1 || width % n_heads != 0)
+    return fields.refuse("ssm.inner_size",
+                         fmt::format("a multiple of 'ssm.time_step_rank' {}", n_heads));
+  config["linear_num_value_heads"] = n_heads;
+  config["linear_value_head_dim"] = width / n_heads;
+  config["full_attention_interval"] = fields.integer("full_attention_interval").value_or(4);
+  constexpr const char* kRecurrent = "attention.recurrent_layers";
+  if (!fields.has(kRecurrent)) return;
+  const auto recurrent = fields.file().integers(fields.key(kRecurrent));
+  if (!recurrent) return fields.fail(recurrent.error());
+  if (std::ssize(**recurrent) < n_blocks - n_mtp)
+    return fields.refuse(kRecurrent, fmt::format("a value for each of {} layers", n_blocks));
+  config["layer_types"] = nlohmann::json::array();
+  for (int64_t i = 0; i < n_blocks - n_mtp; ++i)
+    config["layer_types"].push_back((**recurrent)[i] != 0 ? "linear_attention" : "full_attention");
+}
+
+std::vector<WeightSpec> delta_net_layer(const ModelConfig& config, int layer, AddDelta add_delta) {
+  LayerSpecs specs(config, layer);
+  specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
+  if (config.layers[layer].mixer == Mixer::kDeltaNet) {
+    add_delta(specs, config);
+  } else {
+    add_gated_attention(specs, config);
+  }
+  specs.norm("post_attention_layernorm", "post_attention_norm", &LayerWeights::feed_forward_norm);
+  specs.gate_and_up();
+  specs.down();
+  for (WeightSpec& spec : specs.all())
+    for (const LayerPart part :
+         {LayerPart(&LayerWeights::attention_norm), LayerPart(&LayerWeights::feed_forward_norm),
+          LayerPart(&LayerWeights::q_norm), LayerPart(&LayerWeights::k_norm)})
+      if (spec.part == part) spec.stored = Stored::kOneLess;
+  return specs.take();
+}
+
+void last_delta_net_norm(WeightSpec& spec) { spec.stored = Stored::kOneLess; }
+
+std::string_view delta_net_passed_over(const ModelConfig& config, std::string_view tensor) {
+  if (tensor.starts_with("model.visual.")) return "vision tower";
+  constexpr std::string_view kMtp = "multi-token prediction";
+  if (tensor.starts_with("mtp.")) return kMtp;
+  constexpr std::string_view kBlock = "blk.";  // of a GGUF file
+  if (!tensor.starts_with(kBlock)) return {};
+  int index = -1;
+  std::from_chars(tensor.data() + kBlock.size(), tensor.data() + tensor.size(), index);
+  return index >= config.n_layers() ? kMtp : std::string_view();
+}
+
+}  // namespace pando::model

@@ -1,0 +1,30 @@
+// What Qwen3-Next and Qwen3.5 have in common: gated delta-nets, and every few layers attention
+// whose output is gated. Norms are stored as w of 1 + w, but for the delta-net's own.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+#include "model/config.h"
+#include "model/families/layer_specs.h"
+#include "model/gguf_translator.h"
+
+namespace pando::model {
+
+void fix_delta_net(ModelConfig& config);
+// All fields of config.json. `sections`: positions may have several parts.
+void read_delta_net(Fields& fields, bool sections, ModelConfig& config);
+void write_delta_net(const ModelConfig& config, nlohmann::ordered_json& object);
+void translate_delta_net(GgufTranslator& gguf);
+
+// The tensors of a layer; `add_delta` adds those of a delta-net that the file has in one order or
+// another: projections of inputs, convolution, decays, output.
+using AddDelta = void (*)(LayerSpecs& specs, const ModelConfig& config);
+std::vector<WeightSpec> delta_net_layer(const ModelConfig& config, int layer, AddDelta add_delta);
+void last_delta_net_norm(WeightSpec& spec);
+// Family::passed_over.
+std::string_view delta_net_passed_over(const ModelConfig& config, std::string_view tensor);
+
+}  // namespace pando::model
