@@ -11,6 +11,7 @@
 #include "bench/attention_work.h"
 #include "bench/kernel_peaks.h"
 #include "bench/kernel_rates.h"
+#include "bench/recurrence_work.h"
 #include "bench/registry.h"
 #include "bench/timing.h"
 #include "kernel/weight_types.h"
@@ -141,13 +142,46 @@ void run_attention(Harness& harness) {
   harness.show(chart);
 }
 
+void run_recurrence(Harness& harness) {
+  constexpr int kDim = RecurrenceWork::kDim;
+  Table table{
+      .title = fmt::format("Gated delta rule, {} heads of {} x {}, {}", RecurrenceWork::kHeads,
+                           kDim, kDim, kernel::best_kernels().name),
+      .columns = {"threads", "sequences", "rows of each", "ns a row and head", "of peak %",
+                  "of peak %, by processor time", "GB/s of states", "spread %"},
+      .notes = {kByProcessor,
+                "The peak is of f32 multiply-adds. A cell of a state takes four instructions in "
+                "their pipes, of which 100 % would be nothing else."}};
+  struct Shape {
+    int n_sequences, n_rows;
+  };
+  const auto shapes = harness.choose<std::vector<Shape>>(
+      {{1, 32}, {2, 1}}, {{1, 512}, {4, 32}, {128, 1}}, {{1, 512}, {1, 64}, {4, 32}, {128, 1}});
+  for (const auto [n_sequences, n_rows] : shapes) {
+    RecurrenceWork work(n_sequences, n_rows);
+    for (const int threads : thread_counts(harness)) {
+      ThreadPool pool(threads);
+      const Peak peak = multiply_peak(pool, DType::kF32);
+      const CallTime time = time_calls(seconds_each_kernel(harness), [&] { work.run(pool); });
+      table.add({std::to_string(threads), std::to_string(n_sequences), std::to_string(n_rows),
+                 number(1e9 * time.wall / work.rows_of_heads()),
+                 percent(work.flops() / time.wall / peak.wall),
+                 percent(work.flops() / time.processor / peak.processor),
+                 number(1e-9 * work.bytes() / time.wall), percent(time.spread)});
+    }
+  }
+  harness.show(table, {.n_names = 3, .columns = {"ns a row and head"}});
+}
+
 }  // namespace
 
 std::vector<Benchmark> kernel_benchmarks() {
   return {
       {{"peak", "multiply-adds and reads of memory: the machine's limits"}, run_peak},
       {{"gemm", "matrix products by weights and rows, as shares of the peak"}, run_gemm},
-      {{"attention", "attention by rows that share keys, as shares of the peak"}, run_attention}};
+      {{"attention", "attention by rows that share keys, as shares of the peak"}, run_attention},
+      {{"recurrence", "states of recurrent layers by rows, as shares of the peak"},
+       run_recurrence}};
 }
 
 }  // namespace pando::bench

@@ -393,6 +393,19 @@ TEST(Config, ChecksEveryNumber) {
   expect_error({{"eos_token_id", {2, "x"}}}, code, {"eos_token_id"});
 }
 
+TEST(Config, RefusesAModelWithoutAttention) {
+  ModelConfig config = *named_shape("qwen3-0.6b");
+  ASSERT_TRUE(config.validate("shape").ok());
+  config.layers.front().mixer = Mixer::kDeltaNet;
+  EXPECT_TRUE(config.validate("shape").ok());
+  for (LayerConfig& layer : config.layers) layer.mixer = Mixer::kDeltaNet;
+  const Status status = config.validate("shape");
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(status.error().message,
+            "shape: all 28 layers are recurrent, expected at least one attention layer");
+}
+
 TEST(Config, RefusesWhatIsNotAnObject) {
   for (const char* text :
        {"", "{", "[]", "3", "null", "{\"vocab_size\": 1e999}", "{\"a\": \"\xff\"}", "{\"a\": 1} x"})
