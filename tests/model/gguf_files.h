@@ -10,6 +10,7 @@
 
 #include "base/gguf_writer.h"
 #include "base/half.h"
+#include "kernel/weight_types.h"
 #include "model/checkpoint.h"
 #include "model/config.h"
 #include "model/gguf_hybrid.h"

@@ -80,7 +80,7 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
   const float eps = config_.rms_eps;
   PANDO_CHECK(0 <= first && first < n);
   const auto add = [&](const Floats& what, Floats& to) {
-    for (size_t i = 0; i < to.size(); ++i) to[i] = std::fma(what[i], config_.residual_scale, to[i]);
+    for (size_t i = 0; i < to.size(); ++i) to[i] += what[i] * config_.residual_scale;
   };
   Floats x;  // [n_tokens, d_model]
   for (const int32_t token : tokens) {

@@ -22,7 +22,9 @@ AttentionLayer::AttentionLayer(const model::ModelConfig& config, const kernel::K
       q_dim_(config.q_dim()),
       keys_(q_dim_ * (config.attention_gate ? 2 : 1)),
       qkv_dim_(keys_ + 2 * size_t(config.kv_dim())),
-      query_scale_(static_cast<float>(std::numbers::log2e / std::sqrt(config.head_dim))),
+      query_scale_(static_cast<float>(config.attention_scale == 0.0f
+                                          ? std::numbers::log2e / std::sqrt(config.head_dim)
+                                          : std::numbers::log2e * config.attention_scale)),
       attention_(std::move(attention)),
       times_(times) {
   for (const model::RopeConfig& rotation : config.rotations)

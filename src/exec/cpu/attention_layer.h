@@ -46,7 +46,7 @@ class AttentionLayer {
   size_t q_dim_, keys_, qkv_dim_;        // keys_: where keys begin in a row of qkv_
   std::vector<int> kv_layers_;           // [n_layers]: attention layers before this one
   std::vector<model::RopeTable> ropes_;  // one for each of config.rotations
-  float query_scale_;                    // log2(e) / sqrt(head_dim)
+  float query_scale_;                    // of scores, log2(e) included
   LayerAttention attention_;
   PhaseTimes& times_;
   AlignedBuffer qkv_;       // [n_rows, (n_heads, gates as n_heads, 2 n_kv_heads) * head_dim] f32

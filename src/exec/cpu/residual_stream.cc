@@ -25,6 +25,7 @@ const float* ResidualStream::settle(uint32_t row) {
   float* const y = sums_.as<float>() + size_t{row} * d_model_;
   if (!bias_.empty()) kernels_.add(y, bias_.data(), d_model_);
   if (!norm_.empty()) kernels_.rms_norm(y, norm_.data(), rms_eps_, d_model_, y);
+  if (scale_ != 1.0f) kernels_.scale(y, scale_, d_model_, y);
   kernels_.add(x, y, d_model_);
   return x;
 }

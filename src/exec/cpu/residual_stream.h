@@ -14,15 +14,16 @@ namespace pando::exec {
 // threads may read different rows.
 class ResidualStream {
  public:
-  ResidualStream(const kernel::Kernels& kernels, int d_model, float rms_eps)
-      : kernels_(kernels), d_model_(d_model), rms_eps_(rms_eps) {}
+  // scale: of all that is added.
+  ResidualStream(const kernel::Kernels& kernels, int d_model, float rms_eps, float scale)
+      : kernels_(kernels), d_model_(d_model), rms_eps_(rms_eps), scale_(scale) {}
 
   // Starts a step: room for n_rows rows, nothing to add.
   void begin(uint32_t n_rows);
   // Row `row` as it lies, [d_model] f32, for writing.
   float* row(uint32_t row) { return x_.as<float>() + size_t{row} * d_model_; }
 
-  // x += y + bias, or with a norm x += norm(y + bias), where y is in sums(), [n_rows, d_model] f32.
+  // x += scale (y + bias), or with a norm x += scale norm(y + bias), where y is in sums(), [n_rows, d_model] f32.
   // bias: [d_model] or empty; norm: [d_model] or empty. Both live until the next call.
   void add(std::span<const float> bias, std::span<const float> norm);
   float* sums() { return sums_.as<float>(); }
@@ -40,6 +41,7 @@ class ResidualStream {
   const kernel::Kernels& kernels_;
   int d_model_;
   float rms_eps_;
+  float scale_;
   AlignedBuffer x_, sums_;  // [n_rows, d_model] f32
   bool pending_ = false;
   std::span<const float> bias_, norm_;

@@ -18,7 +18,7 @@ Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& k
       pool_(pool),
       all_rows_(options.all_rows),
       products_(kernels, pool, times_),
-      x_(kernels, config_.d_model, config_.rms_eps),
+      x_(kernels, config_.d_model, config_.rms_eps, config_.residual_scale),
       attention_(config_, kernels, pool, options.context, options.attention, times_),
       state_layout_(config_),
       recurrent_(config_, kernels, pool, times_) {}
@@ -67,6 +67,12 @@ void Transformer::logits(const float* hidden, uint32_t n, float* out) {
   products_.multiply(
       weights_.head, n, [&](int row, float*) { return hidden + int64_t{row} * config_.d_model; },
       out);
+  const float divisor = config_.logit_divisor;
+  if (divisor == 1.0f) return;
+  const size_t vocab = config_.vocab;
+  for_rows(pool_, n, [&](uint32_t row) {
+    for (size_t i = row * vocab; i < (row + 1) * vocab; ++i) out[i] /= divisor;
+  });
 }
 
 void Transformer::embed(const StepPlan& plan) {
@@ -75,6 +81,8 @@ void Transformer::embed(const StepPlan& plan) {
   for_rows(pool_, plan.n_rows(), [&](uint32_t row) {
     const std::byte* from = table.data + plan.tokens[row] * kernel::stored_bytes(table.dtype, n);
     kernel::read_weights(kernels_, table.dtype, from, n, x_.row(row));
+    if (config_.embedding_scale != 1.0f)
+      kernels_.scale(x_.row(row), config_.embedding_scale, config_.d_model, x_.row(row));
   });
 }
 

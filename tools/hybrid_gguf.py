@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Writes a checkpoint with recurrent layers as a GGUF file, by the names that published files have, for other engines:
+
+    pip install -r tools/requirements-gguf.txt
+    tools/hybrid_gguf.py DIRECTORY model.gguf [f32|q8_0]
+
+DIRECTORY holds config.json and model.safetensors with f32 weights, as `pando make-model` writes them, of qwen3_5_text,
+lfm2 or granitemoehybrid. The type is that of matrices; vectors and convolutions stay f32. There is no tokenizer.
+"""
+import json
+import pathlib
+import sys
+
+import gguf
+import numpy as np
+
+Type = gguf.GGMLQuantizationType
+ATTENTION = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+             "self_attn.o_proj": "attn_output", "self_attn.out_proj": "attn_output", "self_attn.q_norm": "attn_q_norm",
+             "self_attn.k_norm": "attn_k_norm", "self_attn.q_layernorm": "attn_q_norm",
+             "self_attn.k_layernorm": "attn_k_norm"}
+NAMES = {
+    "qwen3_5_text": {"input_layernorm": "attn_norm", "post_attention_layernorm": "post_attention_norm",
+                     "linear_attn.in_proj_qkv": "attn_qkv", "linear_attn.in_proj_z": "attn_gate",
+                     "linear_attn.in_proj_b": "ssm_beta", "linear_attn.in_proj_a": "ssm_alpha",
+                     "linear_attn.conv1d": "ssm_conv1d", "linear_attn.norm": "ssm_norm", "linear_attn.out_proj": "ssm_out",
+                     "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"},
+    "lfm2": {"operator_norm": "attn_norm", "ffn_norm": "ffn_norm", "conv.conv": "shortconv.conv",
+             "conv.in_proj": "shortconv.in_proj", "conv.out_proj": "shortconv.out_proj", "feed_forward.w1": "ffn_gate",
+             "feed_forward.w3": "ffn_up", "feed_forward.w2": "ffn_down"},
+    "granitemoehybrid": {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "mamba.in_proj": "ssm_in",
+                         "mamba.conv1d": "ssm_conv1d", "mamba.norm": "ssm_norm", "mamba.out_proj": "ssm_out",
+                         "shared_mlp.output_linear": "ffn_down"},
+}
+VECTORS = {"linear_attn.A_log": "ssm_a", "linear_attn.dt_bias": "ssm_dt.bias", "mamba.A_log": "ssm_a", "mamba.D": "ssm_d",
+           "mamba.dt_bias": "ssm_dt.bias"}
+ENDS = {"model.embed_tokens.weight": "token_embd.weight", "lm_head.weight": "output.weight",
+        "model.norm.weight": "output_norm.weight", "model.embedding_norm.weight": "token_embd_norm.weight"}
+ARCHITECTURES = {"qwen3_5_text": "qwen35", "lfm2": "lfm2", "granitemoehybrid": "granitehybrid"}
+
+
+def read_tensors(path):
+    """(name, f32 array) of each tensor of a safetensors file."""
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(size))
+    for name, about in header.items():
+        if name == "__metadata__":
+            continue
+        if about["dtype"] != "F32":
+            raise SystemExit(f"{path}: '{name}' is {about['dtype']}, expected F32")
+        begin, end = about["data_offsets"]
+        yield name, np.fromfile(path, np.float32, (end - begin) // 4, offset=8 + size + begin).reshape(about["shape"])
+
+
+def recurrent(config):
+    kinds = config["layer_types"]
+    return [kind not in ("full_attention", "attention") for kind in kinds]
+
+
+def interleaved(config, name, array):
+    """Value heads of Qwen3.5: neighbours share a key head in a checkpoint; in a GGUF file head h has key head h % n."""
+    n_keys, n_values = config["linear_num_key_heads"], config["linear_num_value_heads"]
+    wide = config["linear_value_head_dim"]
+    turn = lambda part: part.reshape(n_keys, n_values // n_keys, -1, *part.shape[1:]).swapaxes(0, 1).reshape(part.shape)
+    if name.endswith("out_proj"):
+        return turn(array.T.copy()).T.copy()
+    first = 2 * n_keys * config["linear_key_head_dim"] if name.endswith(("in_proj_qkv", "conv1d")) else 0
+    assert (len(array) - first) % n_values == 0 and (len(array) - first) // n_values in (1, wide), name
+    return np.concatenate([array[:first], turn(array[first:])])
+
+
+def paired(array, head_dim):
+    """Rows of queries or keys of the Llama kind: the two that the rotation turns together become neighbours."""
+    return array.reshape(-1, 2, head_dim // 2, *array.shape[1:]).swapaxes(1, 2).reshape(array.shape)
+
+
+def tensors(config, directory):
+    """(name, array) as a GGUF file has them."""
+    family = config["model_type"]
+    names = NAMES[family] | ATTENTION
+    for full, array in read_tensors(directory / "model.safetensors"):
+        one_less = family == "qwen3_5_text" and full.endswith("norm.weight") and "linear_attn" not in full
+        if one_less:
+            array = (array + np.float32(1)).astype(np.float32)
+        if full in ENDS:
+            yield ENDS[full], array
+            continue
+        _, _, layer, name = full.split(".", 3)
+        of = f"blk.{layer}."
+        if name == "shared_mlp.input_linear.weight":
+            yield of + "ffn_gate.weight", array[:len(array) // 2]
+            yield of + "ffn_up.weight", array[len(array) // 2:]
+            continue
+        stem, _, kind = name.rpartition(".")
+        if name.endswith("A_log"):
+            array = (-np.exp(array.astype(np.float64))).astype(np.float32)
+        if family == "qwen3_5_text" and "linear_attn." in name and "norm" not in name:
+            array = interleaved(config, stem if kind == "weight" else name, array)
+        if family == "granitemoehybrid" and stem in ("self_attn.q_proj", "self_attn.k_proj"):
+            array = paired(array, config["head_dim"])
+        if name.startswith("mamba.norm"):
+            array = array.reshape(config["mamba_n_groups"], -1)
+        if name in VECTORS:
+            yield of + VECTORS[name], array.reshape(-1, 1) if name in ("mamba.A_log", "mamba.D") else array
+        else:
+            yield f"{of}{names[stem]}.{kind}", array[:, 0] if array.ndim == 3 else array
+
+
+def add_keys(writer, config, arch):
+    writer.add_context_length(config["max_position_embeddings"])
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_block_count(config["num_hidden_layers"])
+    writer.add_feed_forward_length(config.get("shared_intermediate_size", config.get("intermediate_size")))
+    writer.add_head_count(config["num_attention_heads"])
+    writer.add_layer_norm_rms_eps(config.get("rms_norm_eps", config.get("norm_eps")))
+    writer.add_vocab_size(config["vocab_size"])
+    writer.add_tokenizer_model("no_vocab")
+    head_dim = config["head_dim"]
+    writer.add_key_length(head_dim)
+    writer.add_value_length(head_dim)
+    rope = config.get("rope_parameters", config)
+    theta = rope.get("rope_theta")
+    if theta:
+        writer.add_rope_freq_base(float(theta))
+    writer.add_rope_dimension_count(int(head_dim * rope.get("partial_rotary_factor", 1)))
+    kv_heads = config["num_key_value_heads"]
+    if arch == "qwen35":
+        writer.add_head_count_kv(kv_heads)
+        writer.add_array(f"{arch}.attention.recurrent_layers", recurrent(config))
+        writer.add_array(f"{arch}.rope.dimension_sections", [11, 11, 10, 0])
+    else:
+        writer.add_head_count_kv([0 if is_recurrent else kv_heads for is_recurrent in recurrent(config)])
+    if arch == "lfm2":
+        writer.add_uint32("lfm2.shortconv.l_cache", config["conv_L_cache"])
+        return
+    delta = arch == "qwen35"
+    writer.add_ssm_conv_kernel(config["linear_conv_kernel_dim" if delta else "mamba_d_conv"])
+    writer.add_ssm_state_size(config["linear_key_head_dim" if delta else "mamba_d_state"])
+    writer.add_ssm_group_count(config["linear_num_key_heads" if delta else "mamba_n_groups"])
+    n_heads = config["linear_num_value_heads" if delta else "mamba_n_heads"]
+    writer.add_ssm_time_step_rank(n_heads)
+    writer.add_ssm_inner_size(n_heads * config["linear_value_head_dim" if delta else "mamba_d_head"])
+    if not delta:
+        writer.add_bool(f"{arch}.rope.scaling.finetuned", config["position_embedding_type"] == "rope")
+        for key, field in (("embedding_scale", "embedding_multiplier"), ("residual_scale", "residual_multiplier"),
+                           ("attention.scale", "attention_multiplier"), ("logit_scale", "logits_scaling")):
+            writer.add_float32(f"{arch}.{key}", config[field])
+
+
+def main():
+    directory, out = pathlib.Path(sys.argv[1]), sys.argv[2]
+    type_ = Type[(sys.argv[3] if len(sys.argv) > 3 else "f32").upper()]
+    config = json.loads((directory / "config.json").read_text())
+    arch = ARCHITECTURES[config["model_type"]]
+    writer = gguf.GGUFWriter(out, arch, use_temp_file=True)
+    add_keys(writer, config, arch)
+    for name, array in tensors(config, directory):
+        matrix = array.ndim == 2 and name.endswith(".weight") and "conv" not in name and "norm" not in name
+        kind = type_ if matrix else Type.F32
+        writer.add_tensor(name, gguf.quants.quantize(np.ascontiguousarray(array), kind), raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+if __name__ == "__main__":
+    main()
