@@ -10,8 +10,9 @@ namespace {
 
 constexpr size_t kPlentyOfSlots = 500;
 
-TestLoop loop_with(size_t n_slots, LoopOptions options = tiny_loop_options()) {
-  return TestLoop(open_over_plans(options, n_slots));
+TestLoop loop_with(size_t n_slots, LoopOptions options = tiny_loop_options(),
+                   size_t fail_each = 0) {
+  return TestLoop(open_over_plans(options, n_slots, fail_each));
 }
 
 // By request: tokens and hashes of logits.
@@ -136,11 +137,11 @@ std::vector<Request> random_requests(std::mt19937& rng) {
   return requests;
 }
 
-// Few pages, few slots, small steps, cancelled requests, all exact planners: every answer is that
-// of an engine without states, and no row ever gets another path's state.
+// Few pages, few slots, small steps, failed steps, cancelled requests, all exact planners: every
+// answer is that of an engine without states, and no row ever gets another path's state.
 TEST(Places, AnswersAreThoseWithoutStates) {
   std::mt19937 rng(40);
-  uint64_t n_recomputed = 0, n_evicted = 0, n_preempted = 0;
+  uint64_t n_recomputed = 0, n_evicted = 0, n_preempted = 0, n_failed = 0;
   for (int round = 0; round < 2000; ++round) {
     const std::vector<Request> requests = random_requests(rng);
     LoopOptions options = tiny_loop_options();
@@ -148,9 +149,10 @@ TEST(Places, AnswersAreThoseWithoutStates) {
     options.engine.place_every = 1 + static_cast<int>(rng() % 30);
     if (rng() % 2 == 0) options.engine.step_rows = 1 + static_cast<int>(rng() % 12);
     options.engine.kv_memory = kTinyPageBytes * (rng() % 2 == 0 ? 400 : 20 + rng() % 20);
-    TestLoop with = loop_with(2 + rng() % 20, options);
+    const size_t fail_each = rng() % 4 == 0 ? 5 + rng() % 20 : 0;
+    TestLoop with = loop_with(2 + rng() % 20, options, fail_each);
     TestLoop without(open_over_plans(options));
-    std::vector<RequestId> cancelled;
+    std::vector<RequestId> cancelled;  // or failed
     size_t n_arrived = 0;
     while (n_arrived < requests.size() || with->n_sequences() > 0) {
       if (n_arrived < requests.size() && rng() % 2 == 0) {
@@ -167,6 +169,12 @@ TEST(Places, AnswersAreThoseWithoutStates) {
     without.run();
     EXPECT_EQ(with.n_pins(), 0u);
     EXPECT_EQ(with->cache().places().n_held(), 0u) << round;
+    for (auto& [id, heard] : with.heard) {
+      if (!heard.error || heard.error->message != "this step is to fail") continue;
+      heard.error.reset();
+      cancelled.push_back(id);
+      ++n_failed;
+    }
     auto expected = answers_of(without), found = answers_of(with);
     for (const RequestId id : cancelled) expected.erase(id), found.erase(id);
     ASSERT_EQ(found, expected) << "round " << round;
@@ -177,6 +185,7 @@ TEST(Places, AnswersAreThoseWithoutStates) {
   EXPECT_GT(n_recomputed, 10000u);
   EXPECT_GT(n_evicted, 10000u);
   EXPECT_GT(n_preempted, 100u);
+  EXPECT_GT(n_failed, 100u);
 }
 
 }  // namespace

@@ -19,7 +19,9 @@ namespace pando::testing {
 
 class RecordingExecutor final : public Executor {
  public:
-  explicit RecordingExecutor(const ExecutorFacts& facts) : facts_(facts) {}
+  // fail_each: every so many steps one fails, and has then written some of its slots; 0: none.
+  explicit RecordingExecutor(const ExecutorFacts& facts, size_t fail_each = 0)
+      : facts_(facts), fail_each_(fail_each) {}
 
   const std::vector<StepPlan>& plans() const { return plans_; }
 
@@ -42,6 +44,8 @@ class RecordingExecutor final : public Executor {
       paths_.push_back(path);
     }
     if (facts_.n_slots > 0) follow_states(plan);
+    if (fail_each_ > 0 && n_finished_ % fail_each_ == 0)
+      throw std::runtime_error("this step is to fail");
     hidden_.clear();
     for (const uint32_t output : plan.outputs)
       for (int i = 0; i < facts_.d_model; ++i) hidden_.push_back(value(paths_[output], -1 - i));
@@ -122,6 +126,7 @@ class RecordingExecutor final : public Executor {
   }
 
   ExecutorFacts facts_;
+  size_t fail_each_;
   std::vector<StepPlan> plans_;
   size_t n_finished_ = 0;
   std::map<std::pair<kernel::PageId, uint32_t>, uint64_t> cells_;  // paths by page and offset

@@ -40,9 +40,10 @@ using Answer = std::pair<std::vector<Token>, uint64_t>;  // tokens, logits hash
 constexpr int kTinyPageBytes = 2048;
 
 // As open_loop, but over an executor that only follows plans: without weights.
-// n_slots: of states, as a model with recurrent layers has them.
+// n_slots: of states, as a model with recurrent layers has them. fail_each: RecordingExecutor.
 inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& options,
-                                                           size_t n_slots = 0) {
+                                                           size_t n_slots = 0,
+                                                           size_t fail_each = 0) {
   static const TemporaryFolder folder;
   static const std::unique_ptr<Tokenizer> tokenizer = [] {
     if (Status status = write_byte_tokenizer(folder.path()); !status)
@@ -70,7 +71,8 @@ inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& op
                     .n_pages = engine.kv_memory / kTinyPageBytes,
                     .page_bytes = kTinyPageBytes,
                     .kv_capacity = engine.kv_memory / kTinyPageBytes * options.page_len,
-                    .n_slots = n_slots});
+                    .n_slots = n_slots},
+      fail_each);
   return std::make_unique<EngineLoop>(std::move(parts));
 }
 

@@ -9,17 +9,6 @@
 
 namespace pando::reference {
 
-inline float sigmoid(float x) { return 1.0f / (1.0f + exp2(x * -0x1.715476p+0f)); }
-inline float silu(float x) { return x / (1.0f + exp2(x * -0x1.715476p+0f)); }
-
-inline float softplus(float x) {
-  const float e = exp2(-std::fabs(x) * 0x1.715476p+0f);
-  const float s = e / (2.0f + e), t = s * s;
-  float p = 1.0f / 15.0f;
-  for (int odd = 13; odd >= 1; odd -= 2) p = std::fma(p, t, 1.0f / static_cast<float>(odd));
-  return std::max(x, 0.0f) + (2.0f * s) * p;
-}
-
 // exp(rate * step)
 inline float decay(float rate, float step) { return exp2((rate * step) * 0x1.715476p+0f); }
 

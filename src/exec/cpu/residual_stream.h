@@ -15,7 +15,7 @@ namespace pando::exec {
 class ResidualStream {
  public:
   // scale: of all that is added.
-  ResidualStream(const kernel::Kernels& kernels, int d_model, float rms_eps, float scale)
+  ResidualStream(const kernel::Kernels& kernels, int d_model, float rms_eps, float scale = 1.0f)
       : kernels_(kernels), d_model_(d_model), rms_eps_(rms_eps), scale_(scale) {}
 
   // Starts a step: room for n_rows rows, nothing to add.
