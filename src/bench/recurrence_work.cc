@@ -46,6 +46,7 @@ void RecurrenceWork::run(ThreadPool& pool) {
       kernels.delta_net({.from = from,
                          .to = from + n_sequences_ * of_sequence,
                          .keeps_last = true,
+                         .next_from = sequence + 1 < n_sequences_ ? from + of_sequence : nullptr,
                          .key_dim = kDim,
                          .n_columns = kernel::kStateSlice,
                          .n_rows = n_rows_,

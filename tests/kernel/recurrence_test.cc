@@ -93,6 +93,7 @@ void run(const Kernels& kernels, const Case& c, int begin, int end, const Floats
   const RecurrenceArgs args{.from = from.data(),
                             .to = to.data(),
                             .keeps_last = keeps_last,
+                            .next_from = from.data(),
                             .key_dim = c.key_dim,
                             .n_columns = c.n_columns,
                             .n_rows = end - begin,

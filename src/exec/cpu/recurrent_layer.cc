@@ -202,16 +202,20 @@ void RecurrentLayer::recur_slice(const Pass& pass, int head, int slice, float* w
   const int key_head = shape_.heads_interleaved ? head % shape_.n_key_heads
                                                 : head / (shape_.n_heads / shape_.n_key_heads);
   const size_t of_key_head = size_t(key_head) * shape.key_dim;
+  const auto state_before = [&](const StateSegment& segment) -> const float* {
+    const bool is_zero = segment.from == kernel::kNoSlot || fault_on(Fault::kMatrixLost);
+    return is_zero ? zeros_.as<float>() : pass.view.slot(segment.from) + at;
+  };
   for (const StateSegment& segment : pass.segments) {
     const bool is_kept = !segment.writes.empty();
-    const bool is_first = segment.from == kernel::kNoSlot;
+    const bool is_last = &segment == &pass.segments.back();
     const float* const c = convolved(pass, segment.begin);
     const float* const f = factors(segment.begin);
     const kernel::RecurrenceArgs args{
-        .from = is_first || fault_on(Fault::kMatrixLost) ? zeros_.as<float>()
-                                                         : pass.view.slot(segment.from) + at,
+        .from = state_before(segment),
         .to = is_kept ? pass.view.slot(segment.writes[0].to) + at : work,
         .keeps_last = is_kept,
+        .next_from = is_last ? nullptr : state_before(*(&segment + 1)),
         .key_dim = shape.key_dim,
         .n_columns = std::min(kernel::kStateSlice, shape.value_dim - static_cast<int>(column)),
         .n_rows = static_cast<int>(segment.end - segment.begin),

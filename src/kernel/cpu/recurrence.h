@@ -33,19 +33,27 @@ struct Recurrence {
   static constexpr int kColumns = 16 * kVectors;
   static_assert(kStateSlice % kColumns == 0);
 
+  // What a row reads of the state: S^T k and S^T q.
+  struct Sums {
+    F r[kVectors], p[kVectors];
+
+    Sums() {
+      for (int v = 0; v < kVectors; ++v) r[v] = p[v] = S::zero();
+    }
+    void add(int v, F k, F q, F s) {
+      r[v] = S::fma(k, s, r[v]);
+      p[v] = S::fma(q, s, p[v]);
+    }
+  };
+
   static void delta_columns(const RecurrenceArgs& a, int column) {
     const float* state = a.from + column;
-    float* const to = a.to + column;
     const F minus = S::set1(-1.0f);
-    F r[kVectors], p[kVectors];
-    for (int v = 0; v < kVectors; ++v) r[v] = p[v] = S::zero();
+    Sums sums;
     for (int i = 0; i < a.key_dim; ++i) {
       const F k = S::set1(a.k[i]), q = S::set1(a.q[i]);
-      for (int v = 0; v < kVectors; ++v) {
-        const F s = S::load(state + i * kStateSlice + 16 * v);
-        r[v] = S::fma(k, s, r[v]);
-        p[v] = S::fma(q, s, p[v]);
-      }
+      for (int v = 0; v < kVectors; ++v)
+        sums.add(v, k, q, S::load(state + int64_t{i} * kStateSlice + 16 * v));
     }
     for (int row = 0; row < a.n_rows; ++row) {
       const int64_t at = row * a.factor_stride;
@@ -54,29 +62,44 @@ struct Recurrence {
       for (int v = 0; v < kVectors; ++v) {
         const int first = column + 16 * v, n = a.n_columns - first;
         const F value = S::load_first(a.v + row * a.stride + first, n);
-        delta[v] = S::mul(S::fma(S::mul(minus, alpha), r[v], value), beta);
+        delta[v] = S::mul(S::fma(S::mul(minus, alpha), sums.r[v], value), beta);
         S::store_first(a.out + row * a.out_stride + first,
-                       S::fma(dot, delta[v], S::mul(alpha, p[v])), n);
+                       S::fma(dot, delta[v], S::mul(alpha, sums.p[v])), n);
       }
-      const float* const k = a.k + row * a.stride;
+      if (row + 2 < a.n_rows) fetch_row(a, row + 2, column);
       if (row + 1 < a.n_rows)
-        update<true>(a.key_dim, state, to, alpha, k, delta, k + a.stride,
-                     a.q + (row + 1) * a.stride, r, p);
+        sums = update<true>(a, row, column, state, delta);
       else if (a.keeps_last)
-        update<false>(a.key_dim, state, to, alpha, k, delta, nullptr, nullptr, r, p);
-      state = to;
+        update<false>(a, row, column, state, delta);
+      state = a.to + column;
     }
   }
 
-  // to = alpha from + k delta; with kSums also r and p of the next row.
-  template <bool kSums>
-  static void update(int key_dim, const float* from, float* to, F alpha, const float* k,
-                     const F* delta, const float* next_k, const float* next_q, F* r, F* p) {
-    F d[kVectors], next_r[kVectors], next_p[kVectors];
-    for (int v = 0; v < kVectors; ++v) {
-      d[v] = delta[v];
-      next_r[v] = next_p[v] = S::zero();
+  // Rows lie pages apart, where the processor does not fetch ahead by itself, and often by such a
+  // power of two that few of them stay in a cache.
+  static void fetch_row(const RecurrenceArgs& a, int row, int column) {
+    const int64_t at = row * a.stride;
+    for (int i = 0; i < a.key_dim; i += 16) {
+      __builtin_prefetch(a.k + at + i);
+      __builtin_prefetch(a.q + at + i);
     }
+    for (int v = 0; v < kVectors; ++v) __builtin_prefetch(a.v + at + column + 16 * v);
+  }
+
+  // a.to = alpha from + k delta, behind row `row`. With kSums returns the sums of the next row;
+  // otherwise a.next_from comes to the second cache, for the first one is full.
+  template <bool kSums>
+  static Sums update(const RecurrenceArgs& a, int row, int column, const float* from,
+                     const F* delta) {
+    const int key_dim = a.key_dim;
+    const float *const k = a.k + row * a.stride, *const next_k = k + a.stride,
+                       *const next_q = a.q + (row + 1) * a.stride;
+    const float* const fetched = a.next_from != nullptr ? a.next_from + column : from;
+    float* const to = a.to + column;
+    const F alpha = S::set1(a.alpha[row * a.factor_stride]);
+    F d[kVectors];
+    for (int v = 0; v < kVectors; ++v) d[v] = delta[v];
+    Sums sums;
     for (int i = 0; i < key_dim; ++i) {
       // Read before anything is written: the compiler takes it that a state may be a key.
       const F own_k = S::set1(k[i]);
@@ -86,16 +109,13 @@ struct Recurrence {
         const int64_t at = int64_t{i} * kStateSlice + 16 * v;
         const F s = S::fma(own_k, d[v], S::mul(alpha, S::load(from + at)));
         S::store(to + at, s);
-        if constexpr (kSums) {
-          next_r[v] = S::fma(k_of_next, s, next_r[v]);
-          next_p[v] = S::fma(q_of_next, s, next_p[v]);
-        }
+        if constexpr (kSums)
+          sums.add(v, k_of_next, q_of_next, s);
+        else
+          __builtin_prefetch(fetched + at, 0, 2);
       }
     }
-    for (int v = 0; v < kVectors; ++v) {
-      r[v] = next_r[v];
-      p[v] = next_p[v];
-    }
+    return sums;
   }
 
   static void mamba2_columns(const RecurrenceArgs& a, int column) {
@@ -115,6 +135,7 @@ struct Recurrence {
       for (int v = 0; v < kVectors; ++v) scaled[v] = S::mul(step, x[v]);
       const float *const b = a.k + row * a.stride, *const c = a.q + row * a.stride;
       const bool keeps = row + 1 < a.n_rows || a.keeps_last;
+      if (row + 1 < a.n_rows) fetch_row(a, row + 1, column);
       for (int i = 0; i < a.key_dim; ++i) {
         const F own_b = S::set1(b[i]), own_c = S::set1(c[i]);
         for (int v = 0; v < kVectors; ++v) {

@@ -32,6 +32,7 @@ struct RecurrenceArgs {
   // the state behind the last row; otherwise that state is not computed.
   float* to;
   bool keeps_last;
+  const float* next_from;  // [key_dim, 32] that the next call reads, to be fetched ahead; or null
   int key_dim;
   int n_columns;   // of the slice that the head has, at most 32
   int n_rows;      // at least 1
