@@ -50,14 +50,14 @@ class Engine::Impl {
     RequestId id;
     {
       std::lock_guard lock(mutex_);
-      if (stopping_) return make_error(ErrorCode::kUnavailable, "the engine is shutting down");
+      if (stopping_) return shutting_down_;
       const size_t n_open = n_taken_ + n_in_inbox_, n_most = loop_->options().max_open;
       if (n_open > 0 && n_open + request.sampling.n > n_most)
         return make_error(ErrorCode::kUnavailable,
                           "{} answers are open already (hint: try again later)", n_open);
       id = next_id_++;
       const int n_answers = request.sampling.n;
-      inbox_.push_back({id, std::move(request), std::move(listener)});
+      inbox_.push_back({id, std::move(request), std::move(listener), no_memory()});
       n_in_inbox_ += n_answers;
     }
     wake_.notify_one();
@@ -72,7 +72,7 @@ class Engine::Impl {
     return loop_->check(request);
   }
 
-  void cancel(RequestId id) {
+  void cancel(RequestId id) noexcept {
     std::optional<Submit> not_taken;  // destroyed without the lock, as its listener may do anything
     {
       std::lock_guard lock(mutex_);
@@ -82,7 +82,10 @@ class Engine::Impl {
         n_in_inbox_ -= static_cast<size_t>(not_taken->request.sampling.n);
         return;
       }
-      cancelled_.push_back(id);
+      try {
+        cancelled_.push_back(id);
+      } catch (const std::bad_alloc&) {  // it goes on, and nobody gets it
+      }
     }
     wake_.notify_one();
   }
@@ -117,6 +120,7 @@ class Engine::Impl {
     RequestId id;
     Request request;
     Listener listener;
+    Error no_memory;  // what the listener is told where there is none
   };
 
   // Of a request, or the inbox's size; with the lock, as the next.
@@ -148,14 +152,17 @@ class Engine::Impl {
         submitted.swap(inbox_);
         cancelled.swap(cancelled_);
         n_taken_ += std::exchange(n_in_inbox_, 0);
-        for (const Submit& submit : submitted) waiting_.push_back(submit.id);
+        try {
+          for (const Submit& submit : submitted) waiting_.push_back(submit.id);
+        } catch (const std::bad_alloc&) {  // they are known to wait after the step
+        }
         if (stopping_) {
           lock.unlock();
           shut_down(submitted);
           return;
         }
       }
-      loop_->cancel(cancelled);
+      loop_->cancel(std::move(cancelled));
       for (Submit& submit : submitted) take(submit);
       loop_->step();
       publish();
@@ -163,43 +170,52 @@ class Engine::Impl {
   }
 
   // Counters first, so that whoever hears of an answer finds it counted.
-  void publish() {
-    std::vector<RequestId> waiting = loop_->waiting();
+  void publish() noexcept {
+    std::optional<EngineStats> stats;
+    std::vector<RequestId> waiting;
+    try {
+      stats = loop_->stats();
+      waiting = loop_->waiting();
+    } catch (const std::bad_alloc&) {  // after the next step
+    }
     {
       std::lock_guard lock(mutex_);
-      stats_ = loop_->stats();
+      if (stats) stats_ = std::move(*stats);
       n_taken_ = loop_->n_sequences();
       waiting_ = std::move(waiting);
     }
     loop_->deliver_events();
   }
 
-  void take(Submit& submit) {
+  void take(Submit& submit) noexcept {
     const Listener listener = std::move(submit.listener);
     const int n_answers = submit.request.sampling.n;
-    Status status;
+    Error error = std::move(submit.no_memory);
     try {
-      status = loop_->submit(submit.id, std::move(submit.request), listener);
+      const Status status = loop_->submit(submit.id, std::move(submit.request), listener);
+      if (status) return;
+      error = made_or([&] { return status.error(); }, std::move(error));
     } catch (const std::bad_alloc&) {
-      status = no_memory();
-    } catch (const std::exception& error) {
-      status = Error{ErrorCode::kInternal, error.what()};
+    } catch (const std::exception& thrown) {
+      error = made_or([&] { return Error{ErrorCode::kInternal, thrown.what()}; }, std::move(error));
     }
-    if (status) return;
     {
       std::lock_guard lock(mutex_);
       n_taken_ -= n_answers;
     }
-    listener(Event{.request = submit.id, .error = status.error()});
+    listener(Event{.request = submit.id, .error = std::move(error)});
   }
 
-  void shut_down(std::vector<Submit>& submitted) {
-    const Error error{ErrorCode::kUnavailable, "the engine is shutting down"};
-    for (Submit& submit : submitted) submit.listener(Event{.request = submit.id, .error = error});
-    loop_->fail_all(error);
+  void shut_down(std::vector<Submit>& submitted) noexcept {
+    for (Submit& submit : submitted)
+      submit.listener(
+          Event{.request = submit.id,
+                .error = made_or([&] { return shutting_down_; }, std::move(submit.no_memory))});
+    loop_->fail_all(shutting_down_);
     publish();
   }
 
+  const Error shutting_down_{ErrorCode::kUnavailable, "the engine is shutting down"};
   std::shared_ptr<const Model> model_;
   std::unique_ptr<EngineLoop>
       loop_;  // its state belongs to thread_; check() and options() are constant

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,9 +28,18 @@ template <class... Args>
 Error invalid_argument(fmt::format_string<Args...> text, Args&&... args) {
   return make_error(ErrorCode::kInvalidArgument, text, std::forward<Args>(args)...);
 }
-// There was none for what was asked.
+// There was none for what was asked. It takes memory itself: see made_or.
 inline Error no_memory() {
   return make_error(ErrorCode::kUnavailable, "not enough memory (hint: try again later)");
+}
+// The error that `make` makes; where there is no memory for it `no_memory`, which was made before.
+template <class Make>
+Error made_or(const Make& make, Error no_memory) noexcept {
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    return no_memory;
+  }
 }
 // The same error, with the field to blame.
 inline Error blame(std::string field, Error error) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/fp_state.h"
 
 namespace pando {
@@ -84,9 +86,9 @@ std::vector<RequestId> EngineLoop::waiting() const {
   return ids;
 }
 
-void EngineLoop::fail_all(const Error& error) {
+void EngineLoop::fail_all(const Error& error) noexcept {
   for (const auto& sequence : sequences_)
-    if (!sequence->done) fail(sequence->request, error);
+    if (!sequence->done) fail(sequence->request, [&] { return error; });
   remove_done();
 }
 
@@ -99,8 +101,10 @@ bool EngineLoop::step() {
     shares = runner_.choose(sequences_);
     runner_.run(shares,
                 [this](Sequence& sequence, TokenLogprob next) { take(sequence, std::move(next)); });
+  } catch (const std::bad_alloc&) {
+    fail_step(shares, [] { return no_memory(); });
   } catch (const std::exception& error) {
-    fail_step(shares, {ErrorCode::kInternal, error.what()});
+    fail_step(shares, [&] { return Error{ErrorCode::kInternal, error.what()}; });
   }
   remove_done();
   ++stats_.steps;
@@ -113,11 +117,11 @@ bool EngineLoop::step() {
 
 // A bug or a lack of memory met by a step ends the requests that had a part in it, or the oldest
 // one where it never got so far; the others go on.
-void EngineLoop::fail_step(std::span<const Share> shares, const Error& error) {
+void EngineLoop::fail_step(std::span<const Share> shares, const MakeError& reason) noexcept {
   runner_.abort();
   for (const Share& share : shares)
-    if (!share.sequence->done) fail(share.sequence->request, error);
-  if (shares.empty()) fail(sequences_.front()->request, error);
+    if (!share.sequence->done) fail(share.sequence->request, reason);
+  if (shares.empty()) fail(sequences_.front()->request, reason);
 }
 
 void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
@@ -150,8 +154,10 @@ void EngineLoop::finish(Sequence& sequence, std::string text) {
 }
 
 // Every sequence of the request goes; its listener hears of it once.
-void EngineLoop::fail(const std::shared_ptr<ActiveRequest>& request, const Error& error) {
-  outbox_.add(request, Event{.request = request->id, .error = error});
+void EngineLoop::fail(const std::shared_ptr<ActiveRequest>& request,
+                      const MakeError& reason) noexcept {
+  request->error = made_or(reason, std::move(request->error));
+  outbox_.add_failed(request);
   for (const auto& sequence : sequences_)
     if (sequence->request == request) admission_.drop(*sequence);
 }

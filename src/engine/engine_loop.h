@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/thread_pool.h"
 #include "engine/admission.h"
 #include "engine/loop_options.h"
@@ -49,9 +50,10 @@ class EngineLoop {
   // Requests of which nothing is computed except tokens that they share, in order of arrival.
   std::vector<RequestId> waiting() const;
   // Ends every open request with this error.
-  void fail_all(const Error& error);
+  void fail_all(const Error& error) noexcept;
 
-  // Runs one forward pass. False when there is nothing to do.
+  // Runs one forward pass. False when there is nothing to do. A bug or a lack of memory ends
+  // requests with an error, and throws nothing.
   bool step();
   // For idle time: makes the next step cheaper, a few milliseconds at a time. False when nothing
   // was left to do.
@@ -73,12 +75,14 @@ class EngineLoop {
   }
 
  private:
+  using MakeError = FunctionRef<Error()>;  // where there is memory for it
+
   Limits limits() const;
   size_t ahead_bytes() const;  // that idle time is to have ready
   void take(Sequence& sequence, TokenLogprob next);
   void finish(Sequence& sequence, std::string text);
-  void fail(const std::shared_ptr<ActiveRequest>& request, const Error& error);
-  void fail_step(std::span<const Share> shares, const Error& error);
+  void fail(const std::shared_ptr<ActiveRequest>& request, const MakeError& reason) noexcept;
+  void fail_step(std::span<const Share> shares, const MakeError& reason) noexcept;
   void remove_done();
 
   LoopParts parts_;

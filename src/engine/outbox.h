@@ -19,9 +19,21 @@ class Outbox {
   void make_room() {
     if (events_.size() == events_.capacity()) events_.reserve(2 * events_.size() + 16);
   }
+  // The last event of a request, which ends with its error. Needs no memory.
+  void add_failed(std::shared_ptr<ActiveRequest> request) noexcept {
+    std::shared_ptr<ActiveRequest>& place = last_failed_ ? last_failed_->next_failed : first_failed_;
+    last_failed_ = request.get();
+    place = std::move(request);
+  }
   void deliver() {
+    std::shared_ptr<ActiveRequest> failed = std::move(first_failed_);
+    last_failed_ = nullptr;
     for (Delivery& delivery : std::exchange(events_, {}))
       delivery.request->listener(std::move(delivery.event));
+    while (failed) {
+      failed->listener(Event{.request = failed->id, .error = std::move(failed->error)});
+      failed = std::exchange(failed->next_failed, nullptr);
+    }
   }
 
  private:
@@ -30,6 +42,8 @@ class Outbox {
     Event event;
   };
   std::vector<Delivery> events_;
+  std::shared_ptr<ActiveRequest> first_failed_;  // and those behind it, in order
+  ActiveRequest* last_failed_ = nullptr;
 };
 
 }  // namespace pando

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "base/errors.h"
 #include "cache/prefix_tree.h"
 #include "engine/stop_matcher.h"
 #include "pando/engine.h"
@@ -23,6 +24,8 @@ struct ActiveRequest {
   uint64_t seed = 0;
   std::vector<Token> in_prompt;  // its tokens sorted, each once, where a penalty asks for them
   int n_open = 0;                // sequences not finished
+  Error error = no_memory();     // what its listener is told where it fails
+  std::shared_ptr<ActiveRequest> next_failed;  // in the outbox
 };
 
 // A path in the prefix tree that grows by one token a step once its prompt is computed.

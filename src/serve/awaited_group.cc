@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 
 #include "serve/http.h"
 
@@ -14,6 +15,9 @@ namespace {
 
 namespace asio = boost::asio;
 using Timer = asio::steady_timer;
+
+// Where the engine's thread finds no memory for telling of an event.
+constexpr std::chrono::seconds kLookAgain{1};
 
 }  // namespace
 
@@ -44,7 +48,8 @@ asio::awaitable<Result<std::vector<GroupEvent>>> AwaitedGroup::next() {
       co_return *one.event.error;
     }
     if (!events.empty()) co_return events;
-    wake_->expires_at(group_.retry_at().value_or(Timer::time_point::max()));
+    const Timer::time_point look_again = Timer::clock_type::now() + kLookAgain;
+    wake_->expires_at(std::min(group_.retry_at().value_or(look_again), look_again));
     co_await wake_->async_wait(asio::as_tuple(asio::use_awaitable));
     const auto state = co_await asio::this_coro::cancellation_state;
     if (state.cancelled() != asio::cancellation_type::none)  // the client left: asks no more

@@ -23,13 +23,14 @@ bool has_left(int socket) {
 
 }  // namespace
 
-asio::awaitable<void> client_left(asio::ip::tcp::socket& socket, const bool& is_ending) {
+asio::awaitable<void> client_left(asio::ip::tcp::socket& socket, const bool& is_ending,
+                                  const bool& is_over) {
   constexpr std::chrono::milliseconds kAgain{100};  // with a next request waiting unread
   constexpr auto token = asio::as_tuple(asio::use_awaitable);
   asio::steady_timer timer(socket.get_executor());
   for (;;) {
     co_await socket.async_wait(asio::ip::tcp::socket::wait_read, token);
-    if (!is_ending && has_left(socket.native_handle())) co_return;
+    if (is_over || (!is_ending && has_left(socket.native_handle()))) co_return;
     timer.expires_after(kAgain);
     co_await timer.async_wait(token);
   }

@@ -251,31 +251,36 @@ class Session {
     const UnderWay under_way(service_.metrics.under_way(), counts);
     too_long_.expires_after(service_.is_cutting ? std::chrono::seconds(0)
                                                 : service_.options.request_timeout);
-    const auto ended =
-        co_await (handled(request, reply) || client_gone(request, reply) || time_over(request));
-    if (ended.index() == 2) {
+    end_ = End::kNone;
+    is_watch_over_ = false;
+    co_await (handled(request, reply) || client_gone(request, reply) || time_over(request));
+    if (end_ == End::kTimeOver) {
       const WireError error = why_cut();
       co_await fail(reply, error);
     }
-    const bool left = ended.index() == 1 || (ended.index() == 0 && reply.is_lost());
-    if (left || ended.index() == 2) service_.metrics.count_cancelled();
+    const bool left = end_ == End::kClientGone || (end_ == End::kHandled && reply.is_lost());
+    if (left || end_ == End::kTimeOver) service_.metrics.count_cancelled();
     log(reply, left ? 499 : reply.has_begun() ? reply.status() : 500);
     service_.metrics.count_request(find_route(request.path)->path, logged_.status, logged_.seconds);
-    co_return ended.index() == 0 && reply.keep_alive();
+    co_return end_ == End::kHandled && reply.keep_alive();
   }
 
   asio::awaitable<void> client_gone(HttpRequest& request, Reply<Stream>& reply) {
-    co_await client_left(beast::get_lowest_layer(stream_).socket(), reply.is_ending());
+    co_await client_left(beast::get_lowest_layer(stream_).socket(), reply.is_ending(),
+                         is_watch_over_);
+    ended(End::kClientGone);
     request.is_given_up = true;
   }
 
   asio::awaitable<void> time_over(HttpRequest& request) {
     co_await too_long_.async_wait(kToken);
+    ended(End::kTimeOver);
     request.is_given_up = true;
   }
 
   // Throws nothing: whoever waits for the first of several would wait for the others.
   asio::awaitable<void> handled(HttpRequest& request, Reply<Stream>& reply) {
+    const EndOfWatch end_of_watch(*this);
     std::optional<WireError> error;
     try {
       co_await handle(service_, request, reply);
@@ -286,13 +291,40 @@ class Session {
     } catch (const std::exception& bug) {
       error = WireError{500, "server_error", "internal", bug.what()};
     }
-    if (!error) co_return;
-    try {
-      co_await fail(reply, *error);
-    } catch (const std::exception&) {  // no memory for that either
-      reply.close_after();
+    if (error) {
+      try {
+        co_await fail(reply, *error);
+      } catch (const std::exception&) {  // no memory for that either
+        reply.close_after();
+      }
     }
+    ended(End::kHandled);
   }
+
+  // What a request ended by, first of all.
+  enum class End { kNone, kHandled, kClientGone, kTimeOver };
+  void ended(End end) {
+    if (end_ == End::kNone) end_ = end;
+  }
+
+  // An operation that finds no memory when it begins destroys the coroutine that awaits it. Those
+  // that were to wait for the first of several then never hear of it; so whoever watches over a
+  // request ends with its coroutine, and the connection with the last of them.
+  class EndOfWatch {
+   public:
+    explicit EndOfWatch(Session& session) : session_(session) {}
+    ~EndOfWatch() {
+      session_.is_watch_over_ = true;
+      session_.too_long_.expires_at(Clock::time_point::min());
+      beast::error_code ignored;
+      beast::get_lowest_layer(session_.stream_).socket().cancel(ignored);
+    }
+    EndOfWatch(const EndOfWatch&) = delete;
+    EndOfWatch& operator=(const EndOfWatch&) = delete;
+
+   private:
+    Session& session_;
+  };
 
   WireError why_cut() const {
     if (!service_.is_cutting) return timed_out(service_.options.request_timeout);
@@ -365,6 +397,8 @@ class Session {
   OpenConnection& connection_;
   const std::string client_;
   asio::steady_timer too_long_;  // for the request that is being answered
+  End end_ = End::kNone;         // the same
+  bool is_watch_over_ = false;   // the same
   Clock::time_point begun_;      // the same
   LoggedRequest logged_;         // the same
   HttpHeaders cors_;             // the same

@@ -7,14 +7,32 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <exception>
+#include <memory>
+#include <new>
 #include <optional>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
 #include "base/thread_priority.h"
 
 namespace pando::serve {
+
+// As post, but waits for memory where there is none: nobody else tells whoever waits.
+template <class Executor, class Function>
+void post_when_possible(const Executor& executor, const Function& function) noexcept {
+  constexpr std::chrono::milliseconds kLookAgain{20};
+  for (;;) {
+    try {
+      boost::asio::post(executor, function);
+      return;
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(kLookAgain);
+    }
+  }
+}
 
 // What `work` returns, computed on the pool, whose threads' niceness grows by `nice` once; it goes
 // on on the caller's executor. Throws what `work` throws. A cancellation waits for the end of the
@@ -29,21 +47,25 @@ boost::asio::awaitable<Value> offload(boost::asio::thread_pool& pool, int nice, 
   };
   auto outcome = co_await asio::async_initiate<decltype(asio::use_awaitable), void(Outcome)>(
       [&pool, nice](auto handler, Work work) {
-        auto guard = asio::make_work_guard(handler);
-        asio::post(pool, [handler = std::move(handler), guard = std::move(guard),
-                          work = std::move(work), nice]() mutable {
-          lower_priority_once(nice);
+        using Handler = decltype(handler);
+        struct Job {
+          Handler handler;
+          decltype(asio::make_work_guard(handler)) guard;
+          Work work;
           Outcome outcome;
+        };
+        auto guard = asio::make_work_guard(handler);
+        const auto job = std::make_shared<Job>(
+            Job{std::move(handler), std::move(guard), std::move(work), Outcome()});
+        asio::post(pool, [job, nice] {
+          lower_priority_once(nice);
           try {
-            outcome.value.emplace(work());
+            job->outcome.value.emplace(job->work());
           } catch (...) {
-            outcome.thrown = std::current_exception();
+            job->outcome.thrown = std::current_exception();
           }
-          const auto executor = guard.get_executor();
-          asio::post(executor, [handler = std::move(handler), guard = std::move(guard),
-                                outcome = std::move(outcome)]() mutable {
-            std::move(handler)(std::move(outcome));
-          });
+          post_when_possible(job->guard.get_executor(),
+                             [job] { std::move(job->handler)(std::move(job->outcome)); });
         });
       },
       asio::use_awaitable, std::move(work));

@@ -5,17 +5,19 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/errors.h"
@@ -77,10 +79,11 @@ class Server::Impl {
       : options_(options),
         service_(engine, options_, std::move(keys), std::move(prefixes)),
         tls_(std::move(tls)),
-        context_(options.io_threads),
-        strand_(asio::make_strand(context_)),
-        acceptor_(strand_),
-        signals_(strand_) {}
+        contexts_(static_cast<size_t>(options.io_threads)),
+        acceptor_(first()),
+        signals_(first()) {
+    for (Context& context : contexts_) work_.emplace_back(context.get_executor());
+  }
 
   // Whatever a thread of texts still does is done for connections that are alive, and the engine's
   // thread tells them nothing once they go.
@@ -103,32 +106,72 @@ class Server::Impl {
   uint16_t port() const { return port_; }
 
   void run(bool stop_on_signals) {
-    asio::co_spawn(strand_, accept(), kAlone);
+    begin_accepting();
     if (stop_on_signals) {
       signals_.add(SIGINT);
       signals_.add(SIGTERM);
-      asio::co_spawn(strand_, wait_for_signals(), kAlone);
+      asio::co_spawn(first(), wait_for_signals(), kAlone);
     }
     std::vector<std::thread> threads;
-    const auto serve = [this] {
+    const auto serve = [this](Context& context) {
       ask_for_short_slices();
-      serve_all();
+      serve_all(context);
     };
     try {
-      threads.reserve(static_cast<size_t>(options_.io_threads));
-      for (int i = 1; i < options_.io_threads; ++i) threads.emplace_back(serve);
+      threads.reserve(contexts_.size());
+      for (; n_threads_ < contexts_.size(); ++n_threads_)
+        threads.emplace_back(serve, std::ref(contexts_[n_threads_]));
     } catch (const std::exception& error) {  // no thread, or no memory: with those that are there
       log_error("running with fewer connection threads", error);
     }
-    serve();
+    serve(contexts_.front());
     for (std::thread& thread : threads) thread.join();
   }
 
-  void stop() { asio::co_spawn(strand_, drain(), kAlone); }
+  void stop() { asio::co_spawn(first(), drain(), kAlone); }
 
  private:
+  // One for each thread, so that a connection needs no strand: Asio ends the process where it finds
+  // no memory in the middle of one.
+  struct Context : asio::io_context {
+    Context() : asio::io_context(1) {}
+  };
+  asio::io_context::executor_type first() { return contexts_.front().get_executor(); }
+  void stop_all() {
+    for (Context& context : contexts_) context.stop();
+  }
+
+  // An operation that finds no memory when it begins destroys the coroutine that awaits it.
+  class AtEnd {
+   public:
+    explicit AtEnd(std::function<void()> act) : act_(std::move(act)) {}
+    ~AtEnd() { act_(); }
+    AtEnd(const AtEnd&) = delete;
+    AtEnd& operator=(const AtEnd&) = delete;
+
+   private:
+    const std::function<void()> act_;
+  };
+
+  void begin_accepting() noexcept {
+    for (bool has_begun = false; !has_begun && !service_.draining;) {
+      try {
+        asio::co_spawn(first(), accept(), kAlone);
+        has_begun = true;
+      } catch (const std::exception& error) {
+        log_error("cannot accept connections, trying again", error);
+        std::this_thread::sleep_for(kTryAgain);
+      }
+    }
+  }
+
   asio::awaitable<void> accept() {
-    asio::steady_timer timer(strand_);
+    if (std::exchange(is_accepting_, true)) co_return;
+    const AtEnd again([this] {
+      is_accepting_ = false;
+      begin_accepting();
+    });
+    asio::steady_timer timer(first());
     while (acceptor_.is_open()) {
       std::chrono::milliseconds pause{0};
       if (service_.connections.size() >=
@@ -151,7 +194,8 @@ class Server::Impl {
 
   asio::awaitable<void> accept_one() {
     tcp::socket socket =
-        co_await acceptor_.async_accept(asio::make_strand(context_), asio::use_awaitable);
+        co_await acceptor_.async_accept(contexts_[n_accepted_++ % n_threads_].get_executor(),
+                                        asio::use_awaitable);
     const auto executor = socket.get_executor();
     ConnectionRegistry::Registration registration = service_.connections.add(executor);
     asio::co_spawn(
@@ -160,10 +204,10 @@ class Server::Impl {
   }
 
   // What a handler throws ends no thread: its connection is gone, or is closed in time.
-  void serve_all() {
+  void serve_all(Context& context) {
     for (bool is_over = false; !is_over;) {
       try {
-        context_.run();
+        context.run();
         is_over = true;
       } catch (const std::exception& error) {
         log_error("continuing after an error", error);
@@ -191,11 +235,14 @@ class Server::Impl {
     service_.log(fmt::format("stopped at once: {} cut off",
                              requests_are(service_.metrics.under_way().Value())));
     service_.is_cutting = true;  // what waits for a thread of texts is not begun
-    context_.stop();
+    stop_all();
   }
 
   asio::awaitable<void> drain() {
     if (service_.draining.exchange(true)) co_return;
+    const AtEnd ends([this] {
+      if (!is_over_) stop_all();
+    });
     acceptor_.close();
     if (options_.on_stop) options_.on_stop();
     const size_t n_connections = service_.connections.size();
@@ -214,13 +261,14 @@ class Server::Impl {
                            : "stopped: all requests are answered");
     is_over_ = true;
     signals_.cancel();
-    if (service_.connections.size() > 0) context_.stop();
+    work_.clear();
+    if (service_.connections.size() > 0) stop_all();
   }
 
   // Until all are gone, within the time.
   asio::awaitable<void> let_go(std::chrono::seconds time) {
     const auto end = std::chrono::steady_clock::now() + time;
-    asio::steady_timer timer(strand_);
+    asio::steady_timer timer(first());
     while (service_.connections.size() > 0 && std::chrono::steady_clock::now() < end) {
       service_.connections.drain();
       timer.expires_after(kLookAgain);
@@ -231,11 +279,14 @@ class Server::Impl {
   const ServerOptions options_;
   Service service_;
   std::unique_ptr<asio::ssl::context> tls_;
-  asio::io_context context_;
-  asio::strand<asio::io_context::executor_type> strand_;
+  std::deque<Context> contexts_;  // what is no connection's runs on the first
+  std::vector<asio::executor_work_guard<asio::io_context::executor_type>> work_;  // until it stops
+  size_t n_threads_ = 1;  // that run contexts, the first ones
+  size_t n_accepted_ = 0;
   tcp::acceptor acceptor_;
   asio::signal_set signals_;
-  bool is_over_ = false;  // drained; on the strand
+  bool is_accepting_ = false;
+  bool is_over_ = false;  // drained
   bool is_local_ = false;
   uint16_t port_ = 0;
 };
