@@ -53,6 +53,10 @@ def read_tensors(path):
         yield name, np.fromfile(path, np.float32, (end - begin) // 4, offset=8 + size + begin).reshape(about["shape"])
 
 
+def head_dim_of(config):
+    return config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+
+
 def recurrent(config):
     kinds = config["layer_types"]
     return [kind not in ("full_attention", "attention") for kind in kinds]
@@ -98,7 +102,7 @@ def tensors(config, directory):
         if family == "qwen3_5_text" and "linear_attn." in name and "norm" not in name:
             array = interleaved(config, stem if kind == "weight" else name, array)
         if family == "granitemoehybrid" and stem in ("self_attn.q_proj", "self_attn.k_proj"):
-            array = paired(array, config["head_dim"])
+            array = paired(array, head_dim_of(config))
         if name.startswith("mamba.norm"):
             array = array.reshape(config["mamba_n_groups"], -1)
         if name in VECTORS:
@@ -107,28 +111,29 @@ def tensors(config, directory):
             yield f"{of}{names[stem]}.{kind}", array[:, 0] if array.ndim == 3 else array
 
 
-def add_keys(writer, config, arch):
+def add_keys(writer, config, arch, d_ff):
     writer.add_context_length(config["max_position_embeddings"])
     writer.add_embedding_length(config["hidden_size"])
     writer.add_block_count(config["num_hidden_layers"])
-    writer.add_feed_forward_length(config.get("shared_intermediate_size", config.get("intermediate_size")))
+    writer.add_feed_forward_length(d_ff)
     writer.add_head_count(config["num_attention_heads"])
     writer.add_layer_norm_rms_eps(config.get("rms_norm_eps", config.get("norm_eps")))
     writer.add_vocab_size(config["vocab_size"])
     writer.add_tokenizer_model("no_vocab")
-    head_dim = config["head_dim"]
+    head_dim = head_dim_of(config)
     writer.add_key_length(head_dim)
     writer.add_value_length(head_dim)
     rope = config.get("rope_parameters", config)
-    theta = rope.get("rope_theta")
-    if theta:
-        writer.add_rope_freq_base(float(theta))
-    writer.add_rope_dimension_count(int(head_dim * rope.get("partial_rotary_factor", 1)))
+    if rope and rope.get("rope_theta"):
+        writer.add_rope_freq_base(float(rope["rope_theta"]))
+    n_rotated = int(head_dim * (rope or {}).get("partial_rotary_factor", 1))
+    writer.add_rope_dimension_count(n_rotated)
     kv_heads = config["num_key_value_heads"]
     if arch == "qwen35":
         writer.add_head_count_kv(kv_heads)
         writer.add_array(f"{arch}.attention.recurrent_layers", recurrent(config))
-        writer.add_array(f"{arch}.rope.dimension_sections", [11, 11, 10, 0])
+        third = -(-n_rotated // 6)  # of the pairs that turn; published models have 11, 11 and 10
+        writer.add_array(f"{arch}.rope.dimension_sections", [third, third, n_rotated // 2 - 2 * third, 0])
     else:
         writer.add_head_count_kv([0 if is_recurrent else kv_heads for is_recurrent in recurrent(config)])
     if arch == "lfm2":
@@ -154,8 +159,9 @@ def main():
     config = json.loads((directory / "config.json").read_text())
     arch = ARCHITECTURES[config["model_type"]]
     writer = gguf.GGUFWriter(out, arch, use_temp_file=True)
-    add_keys(writer, config, arch)
-    for name, array in tensors(config, directory):
+    all_tensors = list(tensors(config, directory))
+    add_keys(writer, config, arch, d_ff=len(dict(all_tensors)["blk.0.ffn_gate.weight"]))
+    for name, array in all_tensors:
         matrix = array.ndim == 2 and name.endswith(".weight") and "conv" not in name and "norm" not in name
         kind = type_ if matrix else Type.F32
         writer.add_tensor(name, gguf.quants.quantize(np.ascontiguousarray(array), kind), raw_dtype=kind)

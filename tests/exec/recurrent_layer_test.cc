@@ -135,8 +135,9 @@ class Plain {
             o[i] = reference::silu(p[head * r_.value_dim + i]) * o[i];
         }
       }
-      if (mixer_ == Mixer::kMamba2)
-        rms_norm(y.data(), layer_.weights.state_norm.data(), config_.rms_eps, n_values);
+      const int in_group = n_values / std::max(r_.n_key_heads, 1);
+      for (int i = 0; mixer_ == Mixer::kMamba2 && i < n_values; i += in_group)
+        rms_norm(&y[i], &layer_.weights.state_norm[i], config_.rms_eps, in_group);
     }
     return y;
   }
