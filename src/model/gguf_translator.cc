@@ -63,7 +63,9 @@ void GgufTranslator::no_window() {
 }
 
 void GgufTranslator::attention_bias() {
-  config_["attention_bias"] = fields_.file().find_tensor("blk.0.attn_q.bias") != nullptr;
+  config_["attention_bias"] = std::ranges::any_of(
+      fields_.file().tensors(),
+      [](const GgufTensor& tensor) { return tensor.name.ends_with(".attn_q.bias"); });
 }
 
 void GgufTranslator::integer(const char* name, const char* field) {

@@ -28,7 +28,7 @@ class GgufTranslator {
   // A sliding window of every layer, or none.
   void window();
   void no_window();
-  // Whether queries have a bias, which only the tensors say.
+  // Whether queries have a bias, in whatever layer, which only the tensors say.
   void attention_bias();
 
   GgufFields& fields() { return fields_; }

@@ -263,6 +263,23 @@ TEST_F(GgufRope, ReadsTheRampOfYarn) {
   EXPECT_EQ(config->rotations[0].beta_slow, 2.0);
 }
 
+// The first layer with attention need not be the first layer.
+TEST_F(GgufRope, ABiasOfAnyLayerCounts) {
+  for (const char* shape : {"tiny-qwen3.5", "tiny-granite"}) {
+    base_ = named_shape(shape).value();
+    base_.vocab = 1;
+    base_.bos_id.reset();
+    base_.eos_ids.clear();
+    for (const bool has_bias : {false, true}) {
+      const auto config = read([&](GgufWriter& out) {
+        if (has_bias) out.tensor("blk.1.attn_q.bias", {4}, 0, std::string(16, '\0'));
+      });
+      ASSERT_TRUE(config.ok()) << config.error().message;
+      EXPECT_EQ(config->qkv_bias, has_bias) << shape;
+    }
+  }
+}
+
 TEST_F(GgufRope, RefusesWhatItWouldNotApply) {
   refused({"llama.rope.scaling.yarn_log_multiplier", "0.1"},
           [](GgufWriter& out) { out.float32("llama.rope.scaling.yarn_log_multiplier", 0.1f); });

@@ -1,5 +1,7 @@
 // Granite 4, dense: Mamba2, and attention in some layers; multipliers of embeddings, of what layers
 // add, of attention and of logits.
+#include <algorithm>
+
 #include "base/gguf.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/layer_specs.h"
@@ -112,12 +114,12 @@ void translate(GgufTranslator& gguf) {
   gguf.layers_by_kv_heads("mamba");
   gguf.decoder();
   gguf.no_window();
+  gguf.attention_bias();
   GgufFields& fields = gguf.fields();
   nlohmann::json& config = gguf.config();
   if (!fields.status()) return;
   config["shared_intermediate_size"] = config["intermediate_size"];
   config["num_local_experts"] = 0;
-  config["attention_bias"] = false;
   config["position_embedding_type"] =
       fields.boolean("rope.scaling.finetuned").value_or(true) ? "rope" : "nope";
   for (const auto& [key, field] : {std::pair{"embedding_scale", "embedding_multiplier"},
@@ -143,12 +145,9 @@ void translate(GgufTranslator& gguf) {
   config["mamba_n_heads"] = n_heads;
   config["mamba_d_head"] = width / n_heads;
   config["mamba_expand"] = width / d_model;
-  config["mamba_conv_bias"] = false;
-  for (const GgufTensor& tensor : fields.file().tensors())
-    if (tensor.name.ends_with(".ssm_conv1d.bias"))
-      config["mamba_conv_bias"] = true;
-    else if (tensor.name.ends_with(".attn_q.bias"))
-      config["attention_bias"] = true;
+  config["mamba_conv_bias"] = std::ranges::any_of(
+      fields.file().tensors(),
+      [](const GgufTensor& tensor) { return tensor.name.ends_with(".ssm_conv1d.bias"); });
 }
 
 void add_mamba(LayerSpecs& specs, const ModelConfig& c) {
