@@ -40,8 +40,8 @@ struct EngineOptions {
   // Models with recurrent layers: states of cached prompts are kept at least every so many tokens,
   // as far as the memory for states goes (docs/memory.md).
   int place_every = 2048;
-  int step_rows = 1024;           // rows of a forward pass at most; running answers take one
-                                  // each, and prompts what they leave
+  int step_rows = 1024;  // rows of a forward pass at most; running answers take one
+                         // each, and prompts what they leave
   // Who goes first: fcfs, edf, lrs or lars (docs/scheduling.md). What is not fcfs needs step_costs.
   std::string policy = "fcfs";
   double step_budget = 0;  // predicted seconds of a step at most, which needs step_costs; 0: under

@@ -17,14 +17,14 @@ struct Node;
 // its beginning. A place belongs to the node that has the token before it, so it moves with that
 // token when a node is split.
 struct Place {
-  uint32_t position = 0;    // the state of tokens [0, position)
-  SlotId slot = 0;          // fixed: each slot has one place
-  uint32_t n_holders = 0;   // sequences that go on from here
-  bool committed = false;   // the slot is written; else the step under way writes it
-  bool kept = false;        // stays when nobody holds it, until its slot is needed
-  uint64_t last_used = 0;   // when it was last added, held or released
-  Node* node = nullptr;     // null while the slot is free
-  Place* next = nullptr;    // the next one of the node, at a later position
+  uint32_t position = 0;   // the state of tokens [0, position)
+  SlotId slot = 0;         // fixed: each slot has one place
+  uint32_t n_holders = 0;  // sequences that go on from here
+  bool committed = false;  // the slot is written; else the step under way writes it
+  bool kept = false;       // stays when nobody holds it, until its slot is needed
+  uint64_t last_used = 0;  // when it was last added, held or released
+  Node* node = nullptr;    // null while the slot is free
+  Place* next = nullptr;   // the next one of the node, at a later position
 };
 
 // Knows which slots are free; the executor has their bytes. Allocates nothing after construction.
@@ -47,9 +47,9 @@ class Places {
   // The same, or one that the step under way writes.
   Place* last(const Node* tip, uint32_t position) const;
 
-  // Makes a place that the step under way writes, or returns the one that is there. Takes the slot
-  // of the least recently used place that is kept and not held, where none is free. Null where
-  // there is no slot.
+  // Makes a place that the step under way writes, or returns the one that is there. Where no slot
+  // is free, takes that of the place that is kept, not held, and cheapest to lose: least rows to be
+  // computed again, weighed by how long ago it was used. Null where there is no slot.
   Place* add(Node* tip, uint32_t position);
   void hold(Place& place);
   // A place that is not kept is gone when its last holder lets it go.
@@ -59,7 +59,8 @@ class Places {
   size_t n_added() const { return added_.size(); }
   // Takes back those from the nth on, which nobody holds.
   void take_back(size_t n);
-  // Afterwards the slots of the step are written. Nobody needs those that are neither held nor kept.
+  // Afterwards the slots of the step are written. Nobody needs those that are neither held nor
+  // kept.
   void commit();
   // Nobody holds places of the step.
   void abort() { take_back(0); }
@@ -77,6 +78,7 @@ class Places {
 
  private:
   Place* last(const Node* tip, uint32_t position, bool committed) const;
+  double cost_of_losing(const Place& place) const;
   Place* take_slot();
   void free(Place& place);
 

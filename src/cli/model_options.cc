@@ -130,9 +130,10 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
          "(default: half of the free memory)")
       ->transform(size_in_bytes())
       ->group(group);
-  app.add_option("--place-every", a.engine.place_every,
-                 "Models with recurrent layers: keep the states of cached prompts at least every so "
-                 "many tokens, as far as memory allows")
+  app.add_option(
+         "--place-every", a.engine.place_every,
+         "Models with recurrent layers: keep the states of cached prompts at least every so "
+         "many tokens, as far as memory allows")
       ->check(positive)
       ->capture_default_str()
       ->group(group);

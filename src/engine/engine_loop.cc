@@ -208,8 +208,7 @@ EngineStats EngineLoop::stats() const {
   stats.evicted_places = cache().places().n_evicted();
   stats.places = cache().places().n_used();
   stats.place_bytes = stats.places * facts.slot_bytes;
-  stats.kv_bytes =
-      parts_.executor->kv_bytes(residency_.pages().n_used()) + stats.place_bytes;
+  stats.kv_bytes = parts_.executor->kv_bytes(residency_.pages().n_used()) + stats.place_bytes;
   stats.kv_capacity_bytes = facts.n_pages * facts.page_bytes + facts.n_slots * facts.slot_bytes;
   stats.kv_ready_bytes = ready_bytes();
   stats.tree_nodes = cache().tree().n_nodes();

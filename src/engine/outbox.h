@@ -21,7 +21,8 @@ class Outbox {
   }
   // The last event of a request, which ends with its error. Needs no memory.
   void add_failed(std::shared_ptr<ActiveRequest> request) noexcept {
-    std::shared_ptr<ActiveRequest>& place = last_failed_ ? last_failed_->next_failed : first_failed_;
+    std::shared_ptr<ActiveRequest>& place =
+        last_failed_ ? last_failed_->next_failed : first_failed_;
     last_failed_ = request.get();
     place = std::move(request);
   }

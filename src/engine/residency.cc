@@ -71,7 +71,8 @@ bool Residency::reserve_room(Share& share, std::span<const Share> step, const Se
   const uint32_t n_all_again = n_again(sequence), n_chosen = share.n_again + share.n_rows;
   share.n_again = std::min(cache_.places().any() ? n_chosen : share.n_again, n_all_again);
   if (cache_.places().any())
-    share.n_rows = share.n_again < n_all_again ? 0 : std::min(share.n_rows, n_chosen - share.n_again);
+    share.n_rows =
+        share.n_again < n_all_again ? 0 : std::min(share.n_rows, n_chosen - share.n_again);
   share.all_again = share.n_again == n_all_again;
   for (;;) {
     if (take_room(share)) return true;
@@ -92,9 +93,8 @@ bool Residency::reserve_room(Share& share, std::span<const Share> step, const Se
 // All or nothing.
 bool Residency::take_room(const Share& share) {
   Sequence& sequence = *share.sequence;
-  const uint32_t to = share.all_again
-                          ? path_count(sequence.tip, &Node::n_issued) + share.n_rows
-                          : first_row(sequence) + share.n_again;
+  const uint32_t to = share.all_again ? path_count(sequence.tip, &Node::n_issued) + share.n_rows
+                                      : first_row(sequence) + share.n_again;
   if (!places_.reserve(sequence, to)) return false;
   try {
     if (cache_.reserve(next_extents(sequence.tip, share.n_rows))) return true;

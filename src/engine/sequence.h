@@ -35,12 +35,12 @@ struct Sequence {
   uint64_t order = 0;   // of arrival: the lower, the older
   Node* tip = nullptr;  // pinned; locked while running
   bool running = false;
-  Place* place = nullptr;  // held: where it goes on from, in models with states (StepPlaces)
-  bool done = false;                     // to be removed at the end of the step
-  uint32_t max_tokens = 0;               // the request's, bounded by the context
-  uint32_t next_output = 0;              // position of the next row whose logits it wants
-  std::span<const Token> ends;           // tokens that end it, unless it asks to go on
-  Completion completion;                 // so far
+  Place* place = nullptr;       // held: where it goes on from, in models with states (StepPlaces)
+  bool done = false;            // to be removed at the end of the step
+  uint32_t max_tokens = 0;      // the request's, bounded by the context
+  uint32_t next_output = 0;     // position of the next row whose logits it wants
+  std::span<const Token> ends;  // tokens that end it, unless it asks to go on
+  Completion completion;        // so far
   std::optional<StreamDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
   ScheduledRequest scheduled;  // where time is predicted

@@ -15,9 +15,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 // Whether the step computes rows for what is wanted.
-bool has_rows(const WantedOutput& want) {
-  return std::min(want.begin, want.first_row) < want.end;
-}
+bool has_rows(const WantedOutput& want) { return std::min(want.begin, want.first_row) < want.end; }
 
 }  // namespace
 
@@ -114,8 +112,8 @@ WantedOutput StepRunner::wanted_output(const Share& share) const {
   const Sequence& sequence = *share.sequence;
   const uint32_t first_row = residency_.first_row(sequence);
   // Where not all rows that are computed again fit in the step, the rest comes first in the next.
-  const uint32_t end = share.all_again ? path_count(sequence.tip, &Node::n_issued)
-                                       : first_row + share.n_again;
+  const uint32_t end =
+      share.all_again ? path_count(sequence.tip, &Node::n_issued) : first_row + share.n_again;
   return {sequence.tip, std::min(sequence.next_output, end), end,
           sequence.request->request.isolation_key, first_row};
 }

@@ -18,7 +18,7 @@ struct WantedOutput {
   Node* tip;
   uint32_t begin;
   uint32_t end;
-  uint64_t isolation_key = 0;  // nothing is shared between keys
+  uint64_t isolation_key = 0;       // nothing is shared between keys
   uint32_t first_row = UINT32_MAX;  // from `begin` on: there are no such rows
 };
 

@@ -262,7 +262,7 @@ class Session {
     if (left || end_ == End::kTimeOver) service_.metrics.count_cancelled();
     log(reply, left ? 499 : reply.has_begun() ? reply.status() : 500);
     service_.metrics.count_request(find_route(request.path)->path, logged_.status, logged_.seconds);
-    co_return end_ == End::kHandled && reply.keep_alive();
+    co_return end_ == End::kHandled&& reply.keep_alive();
   }
 
   asio::awaitable<void> client_gone(HttpRequest& request, Reply<Stream>& reply) {

@@ -193,9 +193,8 @@ class Server::Impl {
   }
 
   asio::awaitable<void> accept_one() {
-    tcp::socket socket =
-        co_await acceptor_.async_accept(contexts_[n_accepted_++ % n_threads_].get_executor(),
-                                        asio::use_awaitable);
+    tcp::socket socket = co_await acceptor_.async_accept(
+        contexts_[n_accepted_++ % n_threads_].get_executor(), asio::use_awaitable);
     const auto executor = socket.get_executor();
     ConnectionRegistry::Registration registration = service_.connections.add(executor);
     asio::co_spawn(

@@ -2,8 +2,8 @@
 //
 // Words of 32 bits, little-endian: "PLAN", version 1, the number of sections; then for each section
 // its id, its number of words and the words. A section is one list of the plan; an empty list has
-// no section. Each list that is added to plans (groups of pages, adapters of rows, visibility) gets a section of its own. A reader refuses a section that it does
-// not know.
+// no section. Each list that is added to plans (groups of pages, adapters of rows, visibility) gets
+// a section of its own. A reader refuses a section that it does not know.
 #pragma once
 
 #include <cstddef>

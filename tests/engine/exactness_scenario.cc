@@ -239,14 +239,16 @@ Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type) {
   Rng rng(seed ^ 0xd6e8feb86659fd93);
   constexpr std::array kShapes = {"tiny-qwen3.5", "tiny-lfm2", "tiny-granite", "tiny-qwen3-next"};
   EngineOptions& engine = s.loop.engine;
-  const size_t n_pages = engine.kv_memory / page_bytes(config_of(s.model), engine.kv_type, s.sizes.page_len);
+  const size_t n_pages =
+      engine.kv_memory / page_bytes(config_of(s.model), engine.kv_type, s.sizes.page_len);
   s.model = {.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)]};
   if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
   engine.place_every = std::array{1, 5, 16, 64, 2048}[uniform(rng, 0, 4)];
   const model::ModelConfig config = config_of(s.model);
   // Half of the memory is for states, of which two are the least.
   const size_t pages = n_pages * page_bytes(config, engine.kv_type, s.sizes.page_len);
-  const size_t slots = (chance(rng, 50) ? 200 : uniform(rng, 2, 12)) * exec::StateLayout(config).slot_bytes();
+  const size_t slots =
+      (chance(rng, 50) ? 200 : uniform(rng, 2, 12)) * exec::StateLayout(config).slot_bytes();
   engine.kv_memory = 2 * std::max(pages, slots);
   return s;
 }

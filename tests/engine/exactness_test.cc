@@ -69,7 +69,8 @@ void run_recurrent_cases(CaseWeights weights, std::optional<KvType> kv_type = {}
   int n_rows = 0, n_cancelled = 0;
   EngineStats sum;
   for (int i = 0; i < n_cases(); ++i) {
-    const CaseResult result = cases.run_recurrent(40'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
+    const CaseResult result =
+        cases.run_recurrent(40'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
     ASSERT_TRUE(result.equal) << result.what;
     n_rows += result.n_rows;
     n_cancelled += result.n_cancelled;

@@ -1,5 +1,5 @@
-// Memory that runs out at any allocation of a request's way through the threads that read bodies and
-// tokenise, and through the engine.
+// Memory that runs out at any allocation of a request's way through the threads that read bodies
+// and tokenise, and through the engine.
 //
 // Each request is sent again and again. The first time the first allocation of these threads fails,
 // then the second, and so on, until an answer needs no more. Each time the client gets the right
@@ -26,7 +26,7 @@
 namespace {
 
 thread_local bool is_exempt = false;  // this thread's allocations do not count
-std::atomic<int64_t> n_before = -1;  // allocations until one fails; negative: it has failed
+std::atomic<int64_t> n_before = -1;   // allocations until one fails; negative: it has failed
 
 bool fails() {
   if (is_exempt) return false;
@@ -71,7 +71,8 @@ std::string ask(uint16_t port, const std::string& bytes) {
     ssize_t n = 0;
     while ((n = ::recv(socket, piece, sizeof piece, 0)) > 0)
       heard.append(piece, static_cast<size_t>(n));
-    EXPECT_FALSE(n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) << "nothing for 10 s: " << bytes;
+    EXPECT_FALSE(n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        << "nothing for 10 s: " << bytes;
   }
   ::close(socket);
   return heard;
@@ -154,8 +155,8 @@ class ServerWithoutMemory : public ::testing::Test {
       if (HasFailure()) FAIL() << "allocation " << k;
       if (has_failed) continue;
       EXPECT_TRUE(is_right);
-      fmt::print("{}: {} allocations; answered {}, error in words {}, closed {}\n", path, k, n_right,
-                 n_words, n_closed);
+      fmt::print("{}: {} allocations; answered {}, error in words {}, closed {}\n", path, k,
+                 n_right, n_words, n_closed);
       break;
     }
     EXPECT_GT(n_words, 0);
@@ -192,9 +193,7 @@ TEST_F(ServerWithoutMemory, Answers) {
           {{"context", "Text."}, {"questions", {"Who?", "When?"}}, {"max_tokens", 2}});
 }
 
-TEST_F(ServerWithoutMemory, Embeddings) {
-  try_all("/v1/embeddings", {{"input", {"one", "two"}}});
-}
+TEST_F(ServerWithoutMemory, Embeddings) { try_all("/v1/embeddings", {{"input", {"one", "two"}}}); }
 
 TEST_F(ServerWithoutMemory, Chat) {
   try_all("/v1/chat/completions", {{"messages", {{{"role", "user"}, {"content", "Hi"}}}},

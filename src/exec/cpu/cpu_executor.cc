@@ -37,7 +37,8 @@ Status CpuExecutor::check_memory(const model::ModelConfig& config, const CpuOpti
     return invalid_argument(
         "kv_memory is {} bytes, expected at least {}: half of it for two states of {} bytes",
         kv_memory, 4 * slot_bytes, slot_bytes);
-  const size_t page_bytes = shape.page_bytes(), n_pages = (kv_memory - n_slots * slot_bytes) / page_bytes;
+  const size_t page_bytes = shape.page_bytes(),
+               n_pages = (kv_memory - n_slots * slot_bytes) / page_bytes;
   if (n_pages > std::numeric_limits<kernel::PageId>::max())
     return invalid_argument("kv_memory is {} bytes, expected at most 2^32 pages of {} bytes",
                             kv_memory, page_bytes);

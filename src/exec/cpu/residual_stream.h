@@ -23,8 +23,9 @@ class ResidualStream {
   // Row `row` as it lies, [d_model] f32, for writing.
   float* row(uint32_t row) { return x_.as<float>() + size_t{row} * d_model_; }
 
-  // x += scale (y + bias), or with a norm x += scale norm(y + bias), where y is in sums(), [n_rows, d_model] f32.
-  // bias: [d_model] or empty; norm: [d_model] or empty. Both live until the next call.
+  // x += scale (y + bias), or with a norm x += scale norm(y + bias), where y is in sums(), [n_rows,
+  // d_model] f32. bias: [d_model] or empty; norm: [d_model] or empty. Both live until the next
+  // call.
   void add(std::span<const float> bias, std::span<const float> norm);
   float* sums() { return sums_.as<float>(); }
   // Says that every row was read: from now on reading adds nothing.

@@ -19,5 +19,6 @@ std::vector<Benchmark> medha_benchmarks();
 std::vector<Benchmark> serve_benchmarks();
 std::vector<Benchmark> rerank_benchmarks();
 std::vector<Benchmark> planner_benchmarks();
+std::vector<Benchmark> place_benchmarks();
 
 }  // namespace pando::lab
