@@ -4,8 +4,8 @@
     pip install -r tools/requirements-gguf.txt
     tools/hybrid_gguf.py DIRECTORY model.gguf [f32|q8_0]
 
-DIRECTORY holds config.json and model.safetensors with f32 weights, as `pando make-model` writes them, of qwen3_5_text,
-lfm2 or granitemoehybrid. The type is that of matrices; vectors and convolutions stay f32. There is no tokenizer.
+DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, as `pando make-model` writes them, of
+qwen3_5_text, lfm2 or granitemoehybrid. The type is that of matrices; vectors and convolutions stay f32. There is no tokenizer.
 """
 import json
 import pathlib
@@ -47,10 +47,14 @@ def read_tensors(path):
     for name, about in header.items():
         if name == "__metadata__":
             continue
-        if about["dtype"] != "F32":
-            raise SystemExit(f"{path}: '{name}' is {about['dtype']}, expected F32")
+        stored = {"F32": np.float32, "BF16": np.uint16}.get(about["dtype"])
+        if stored is None:
+            raise SystemExit(f"{path}: '{name}' is {about['dtype']}, expected F32 or BF16")
         begin, end = about["data_offsets"]
-        yield name, np.fromfile(path, np.float32, (end - begin) // 4, offset=8 + size + begin).reshape(about["shape"])
+        array = np.fromfile(path, stored, (end - begin) // stored().itemsize, offset=8 + size + begin)
+        if stored is np.uint16:
+            array = (array.astype(np.uint32) << 16).view(np.float32)
+        yield name, array.reshape(about["shape"])
 
 
 def head_dim_of(config):
@@ -159,9 +163,8 @@ def main():
     config = json.loads((directory / "config.json").read_text())
     arch = ARCHITECTURES[config["model_type"]]
     writer = gguf.GGUFWriter(out, arch, use_temp_file=True)
-    all_tensors = list(tensors(config, directory))
-    add_keys(writer, config, arch, d_ff=len(dict(all_tensors)["blk.0.ffn_gate.weight"]))
-    for name, array in all_tensors:
+    add_keys(writer, config, arch, next(len(array) for name, array in tensors(config, directory) if "ffn_gate" in name))
+    for name, array in tensors(config, directory):
         matrix = array.ndim == 2 and name.endswith(".weight") and "conv" not in name and "norm" not in name
         kind = type_ if matrix else Type.F32
         writer.add_tensor(name, gguf.quants.quantize(np.ascontiguousarray(array), kind), raw_dtype=kind)
