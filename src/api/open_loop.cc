@@ -20,6 +20,7 @@ exec::CpuOptions cpu_options(const LoopOptions& options, const Technique& techni
           .hooks = technique.hooks,
           .kv_type = kv_dtype(engine.kv_type),
           .kv_memory = engine.kv_memory,
+          .n_slots = options.n_slots,
           .n_numbers = longest * engine.max_running,  // as many as can be open at a time
           .page_len = options.page_len,
           .tile_len = options.tile_len,

@@ -80,10 +80,14 @@ double Places::cost_of_losing(const Place& place) const {
 
 Place* Places::take_slot() {
   if (free_.empty()) {
+    constexpr int kCompared = 256;  // enough to choose among, and few enough to look at
     Place* cheapest = nullptr;
     double least = 0;
-    for (Place& place : all_) {
+    int n_compared = 0;
+    for (size_t i = 0; i < all_.size() && n_compared < kCompared; ++i) {
+      Place& place = all_[next_compared_++ % all_.size()];
       if (!place.committed || (place.n_holders > 0 && !fault_on(Fault::kEvictHeldPlace))) continue;
+      ++n_compared;
       const double cost = cost_of_losing(place);
       if (cheapest != nullptr && cost >= least) continue;
       cheapest = &place;

@@ -85,6 +85,7 @@ class Places {
   std::vector<Place> all_;     // [n_slots]
   std::vector<Place*> free_;   // the one that was freed last comes last
   std::vector<Place*> added_;  // by the step under way
+  size_t next_compared_ = 0;   // where the next search for a place to evict begins
   uint64_t clock_ = 0;
   uint64_t n_evicted_ = 0;
 };

@@ -124,8 +124,8 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
   sequence.completion.shared_tokens = static_cast<int>(
       shared_tokens(sequence.tip, reads_prompt ? residency_.first_row(sequence) : UINT32_MAX));
   if (timing_)
-    sequence.scheduled = timing_->scheduled_request(request, sequence.tip->end(),
-                                                    path_count(sequence.tip, &Node::n_committed));
+    sequence.scheduled =
+        timing_->scheduled_request(request, sequence.tip->end(), residency_.n_ready(sequence));
   if (tokenizer_ != nullptr)
     sequence.decoder.emplace(*tokenizer_, /*first_in_text=*/false,
                              sequence.sampling().skip_special_tokens);

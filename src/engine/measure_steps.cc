@@ -48,6 +48,8 @@ class Measuring {
     const auto context = static_cast<uint32_t>((*loop)->options().context);
     shape.n_decodes = std::min(shape.n_decodes, context - 1);
     // Where memory is short: what has room at once, so that no step waits for another.
+    const size_t n_slots = (*loop)->executor().facts().n_slots;
+    if (n_slots > 0 && n_slots < 2 * size_t{shape.n_prompts}) return {};
     const auto page = static_cast<uint32_t>(loop_options.page_len);
     const size_t n_pages = (*loop)->kv_capacity() / page;
     const auto room =

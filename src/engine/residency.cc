@@ -50,6 +50,17 @@ uint32_t Residency::n_again(const Sequence& sequence) const {
   return n_cached - std::min(n_cached, first_row(sequence));
 }
 
+uint32_t Residency::n_ready(const Sequence& sequence) const {
+  const uint32_t n_cached = path_count(sequence.tip, &Node::n_committed);
+  return cache_.places().any() ? std::min(n_cached, first_row(sequence)) : n_cached;
+}
+
+size_t Residency::most_generating() const {
+  const Places& places = cache_.places();
+  return places.any() ? std::max<size_t>(places.n_slots() / 2, 1)
+                      : std::numeric_limits<size_t>::max();
+}
+
 bool Residency::reserve(Share& share, std::span<const Share> step, const Sequences& open) {
   Sequence& sequence = *share.sequence;
   if (reserve_room(share, step, open)) return true;

@@ -53,6 +53,12 @@ class Residency {
   // rows from there on are cached.
   uint32_t first_row(const Sequence& sequence) const { return places_.first_row(sequence); }
   uint32_t n_again(const Sequence& sequence) const;
+  // Tokens of its path that need no computing before the next ones.
+  uint32_t n_ready(const Sequence& sequence) const;
+
+  // Sequences that may generate at a time: each holds a place and makes another in every step. More
+  // would only preempt one another.
+  size_t most_generating() const;
 
   // Locks the path and takes pages and slots for what `share` says of its sequence. Rows that are
   // to be computed again may be more than when the share was chosen: then it is cut. Where room is

@@ -65,7 +65,8 @@ bool StepPlaces::reserve(Sequence& sequence, uint32_t to) {
   shares_.push_back({&sequence, from, to, nullptr, places_.n_added(), held_.size()});
   Share& share = shares_.back();
   if (share.from < to) {
-    const bool goes_on = to < sequence.tip->end() || sequence.max_tokens > 1;
+    const bool goes_on =
+        to < sequence.tip->end() || sequence.completion.tokens.size() + 1 < sequence.max_tokens;
     if (goes_on) share.end = places_.add(sequence.tip, to);
     if (share.end != nullptr) places_.hold(*share.end);
     if ((goes_on && share.end == nullptr) || !add_shared_ends(share)) {
@@ -95,6 +96,7 @@ bool StepPlaces::add_shared_ends(const Share& share) {
     if (end <= share.from || end >= share.to || end < other.from || end >= other.to) continue;
     Place* place = places_.add(share.sequence->tip, end);
     if (place == nullptr) return false;
+    if (std::ranges::find(held_, place) != held_.end()) continue;
     place->kept = true;
     held_.push_back(place);
     places_.hold(*place);  // it may be an old one

@@ -69,20 +69,29 @@ WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
                                      }});
   WorkViewBuilder builder(residency_);
   const size_t n_starts = residency_.tight() ? 0 : n_most - n_running;
-  builder.set_starts(static_cast<uint32_t>(n_starts));
+  const auto generates = [](const auto& sequence) { return sequence->max_tokens > 1; };
+  const auto n_generating = static_cast<size_t>(std::ranges::count_if(
+      open, [&](const auto& sequence) { return sequence->running && generates(sequence); }));
+  const size_t most_generating = residency_.most_generating();
+  size_t n_generators = most_generating - std::min(most_generating, n_generating);  // may start
+  builder.set_starts(
+      static_cast<uint32_t>(sight.any_order ? std::min(n_starts, n_generators) : n_starts));
   size_t n_left = std::min(sight.any_order ? open.size() : n_starts, sight.n_waiting);
   for (const auto& sequence : open) {
     if (!sequence->running) {
       if (n_left == 0) continue;
       if (builder.n_rows() >= sight.n_rows && !builder.goes_along(*sequence)) continue;
-      if (!sight.any_order) --n_left;
+      if (!sight.any_order) {
+        if (generates(sequence) && n_generators == 0) continue;
+        n_generators -= generates(sequence) ? 1 : 0;
+        --n_left;
+      }
     }
     builder.add(*sequence);
     if (!sight.times) continue;
     PANDO_CHECK(timing_ != nullptr);  // who wants times is what predicts them
     builder.add_times(*sequence);
-    timing_->update(sequence->scheduled, sequence->tip->end(),
-                    path_count(sequence->tip, &Node::n_committed));
+    timing_->update(sequence->scheduled, sequence->tip->end(), residency_.n_ready(*sequence));
   }
   return builder;
 }
@@ -147,8 +156,10 @@ void StepRunner::count(const PlannedStep& step, std::span<const Share> shares) {
   std::set<const Node*> cached_answers;  // tips of answers whose next row is cached
   for (const Share& share : shares) {
     if (share.decoding) n_decode += share.n_rows;
-    if (share.n_again > 0 && !share.sequence->completion.tokens.empty())
-      cached_answers.insert(share.sequence->tip);
+    const Sequence& sequence = *share.sequence;
+    if (share.n_again > 0 && !sequence.completion.tokens.empty() &&
+        sequence.next_output < path_count(sequence.tip, &Node::n_committed))
+      cached_answers.insert(sequence.tip);
   }
   n_decode += cached_answers.size();
   const uint64_t n_rows = step.plan.n_rows() - step.n_pads;

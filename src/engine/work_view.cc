@@ -31,17 +31,17 @@ uint32_t path_count(const Node* tip, uint32_t Node::*count) {
 
 void WorkViewBuilder::add(Sequence& sequence) {
   WorkView::Item item;
-  uint32_t n_missing = 0;
+  uint32_t n_wanted = 0;
   for_each_wanted(sequence, residency_.first_row(sequence),
                   [&](const Node* node, uint32_t first, uint32_t n, bool is_cached) {
                     (is_cached ? item.again : item.segments).push_back(segment({node, first}, n));
-                    if (!is_cached) n_missing += n;
+                    n_wanted += n;
                   });
   std::reverse(item.again.begin(), item.again.end());
   std::reverse(item.segments.begin(), item.segments.end());
   item.wants_all_outputs = sequence.scores_prompt();
   item.running = sequence.running;
-  item.decoding = sequence.running && n_missing <= 1 && !sequence.completion.tokens.empty();
+  item.decoding = sequence.running && n_wanted <= 1 && !sequence.completion.tokens.empty();
   view_.items.push_back(std::move(item));
   sequences_.push_back(&sequence);
 }

@@ -7,7 +7,7 @@
 //             computed, the oldest first; zeros for positions before the first; then as many
 //             values as make whole cache lines
 //   matrices  [n_heads] [ceil(value_dim / 32)] [key_dim] [32]: a head's state in slices of 32
-//             columns; columns behind value_dim are never read
+//             columns; columns behind value_dim are never used
 #pragma once
 
 #include <cstddef>

@@ -175,8 +175,10 @@ Status ModelConfig::validate(std::string_view source) const {
                       size.value, size.multiple, size.max);
   }
   if (n_attention_layers() == 0)
-    return unsupported("{}: all {} layers are recurrent, expected at least one attention layer",
-                       source, n_layers());
+    return unsupported(
+        "{}: 'layer_types' has {} recurrent layers, expected at least one layer with "
+        "attention among them",
+        source, n_layers());
   if (n_heads % n_kv_heads != 0)
     return bad_file(
         "{}: 'num_attention_heads' is {}, expected a multiple of 'num_key_value_heads' {}", source,

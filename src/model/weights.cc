@@ -144,10 +144,11 @@ class Loader {
   // Rows of `view` to those of `out` from first_row on.
   Status pack(const std::string& name, const TensorView& view, kernel::PackedMatrix& out,
               int first_row) {
+    const std::vector<size_t> columns = columns_of(view);
     std::vector<std::byte> ordered;
     return each_row(view, [&](int64_t row, const std::byte* from) -> Status {
       if (Status status = check_finite(name, view, row, from); !status) return status;
-      if (!view.columns.keeps()) from = in_order(view, from, ordered);
+      if (!columns.empty()) from = in_order(columns, dtype_size(view.dtype), from, ordered);
       if (out.set_rows(kernels_, first_row + static_cast<int>(row), 1, view.dtype, from)) return {};
       return unsupported(
           "{}: tensor '{}' has weights that are too large for the scales of {} (hint: load the "
@@ -157,14 +158,19 @@ class Loader {
   }
 
   // The elements of a row in the order of the tensor's columns, in `out`.
-  static const std::byte* in_order(const TensorView& view, const std::byte* from,
-                                   std::vector<std::byte>& out) {
-    const size_t size = dtype_size(view.dtype), n = static_cast<size_t>(view.shape[1]);
-    out.resize(n * size);
-    for (size_t i = 0; i < n; ++i) {
-      const auto at = static_cast<size_t>(view.columns.stored(static_cast<int64_t>(i)));
-      std::memcpy(&out[i * size], from + at * size, size);
-    }
+  // Where each column of a row lies in the file; empty where they lie in order.
+  static std::vector<size_t> columns_of(const TensorView& view) {
+    std::vector<size_t> columns;
+    for (int64_t i = 0; !view.columns.keeps() && i < view.shape[1]; ++i)
+      columns.push_back(static_cast<size_t>(view.columns.stored(i)));
+    return columns;
+  }
+  // size: bytes of an element.
+  static const std::byte* in_order(const std::vector<size_t>& columns, size_t size,
+                                   const std::byte* from, std::vector<std::byte>& out) {
+    out.resize(columns.size() * size);
+    for (size_t i = 0; i < columns.size(); ++i)
+      std::memcpy(&out[i * size], from + columns[i] * size, size);
     return out.data();
   }
 

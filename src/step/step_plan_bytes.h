@@ -20,8 +20,8 @@ std::vector<std::byte> to_bytes(const StepPlan& plan);
 
 // Errors: kInvalidArgument for bytes that to_bytes did not write, and for a plan that is not sound:
 // a list has the wrong length for the plan's rows, or an index points behind the end of a list.
-// Numbers of pages, tokens and positions are not checked: only an executor knows how many there
-// are. The plans of a technique whose attention has rows of its own are not sound here.
+// Numbers of pages, state slots, tokens and positions are not checked: only an executor knows how
+// many there are. The plans of a technique whose attention has rows of its own are not sound here.
 Result<StepPlan> step_plan_from_bytes(std::span<const std::byte> bytes);
 
 }  // namespace pando

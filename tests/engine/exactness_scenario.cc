@@ -245,11 +245,10 @@ Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type) {
   if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
   engine.place_every = std::array{1, 5, 16, 64, 2048}[uniform(rng, 0, 4)];
   const model::ModelConfig config = config_of(s.model);
-  // Half of the memory is for states, of which two are the least.
-  const size_t pages = n_pages * page_bytes(config, engine.kv_type, s.sizes.page_len);
-  const size_t slots =
-      (chance(rng, 50) ? 200 : uniform(rng, 2, 12)) * exec::StateLayout(config).slot_bytes();
-  engine.kv_memory = 2 * std::max(pages, slots);
+  // Pages and states are short by themselves, together or not at all.
+  s.loop.n_slots = chance(rng, 50) ? 200 : uniform(rng, 2, 12);
+  engine.kv_memory = n_pages * page_bytes(config, engine.kv_type, s.sizes.page_len) +
+                     s.loop.n_slots * exec::StateLayout(config).slot_bytes();
   return s;
 }
 

@@ -1,5 +1,6 @@
 #include "exec/cpu/cpu_executor.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -11,10 +12,13 @@
 namespace pando::exec {
 namespace {
 
-// Models with states give half of kv_memory to these: a state takes about as much as the keys and
-// values of the tokens between two places (docs/memory.md).
-size_t n_slots_in(size_t kv_memory, size_t slot_bytes) {
-  return slot_bytes == 0 ? 0 : kv_memory / 2 / slot_bytes;
+// Models with states give half of kv_memory to these, but to no more of them than there are pages:
+// places are further apart than a page.
+size_t n_slots_in(const CpuOptions& options, size_t slot_bytes, size_t page_bytes) {
+  if (slot_bytes == 0) return 0;
+  if (options.n_slots > 0) return options.n_slots;
+  return std::min(options.kv_memory / 2 / slot_bytes,
+                  options.kv_memory / (slot_bytes + page_bytes));
 }
 
 }  // namespace
@@ -32,13 +36,13 @@ kernel::KvShape kv_shape_of(const model::ModelConfig& config, const CpuOptions& 
 Status CpuExecutor::check_memory(const model::ModelConfig& config, const CpuOptions& options) {
   const kernel::KvShape shape = kv_shape_of(config, options);
   const size_t slot_bytes = StateLayout(config).slot_bytes(), kv_memory = options.kv_memory;
-  const size_t n_slots = n_slots_in(kv_memory, slot_bytes);
+  const size_t page_bytes = shape.page_bytes();
+  const size_t n_slots = n_slots_in(options, slot_bytes, page_bytes);
   if (slot_bytes > 0 && n_slots < 2)
     return invalid_argument(
-        "kv_memory is {} bytes, expected at least {}: half of it for two states of {} bytes",
-        kv_memory, 4 * slot_bytes, slot_bytes);
-  const size_t page_bytes = shape.page_bytes(),
-               n_pages = (kv_memory - n_slots * slot_bytes) / page_bytes;
+        "kv_memory is {} bytes, expected at least {}, which has room for two states of {} bytes",
+        kv_memory, std::max(4 * slot_bytes, 2 * (slot_bytes + page_bytes)), slot_bytes);
+  const size_t n_pages = (kv_memory - n_slots * slot_bytes) / page_bytes;
   if (n_pages > std::numeric_limits<kernel::PageId>::max())
     return invalid_argument("kv_memory is {} bytes, expected at most 2^32 pages of {} bytes",
                             kv_memory, page_bytes);
@@ -59,7 +63,8 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const 
     : store_(options.hooks.store),
       poison_pages_(options.poison_pages),
       state_layout_(weights.config),
-      states_(n_slots_in(options.kv_memory, state_layout_.slot_bytes()) *
+      states_(n_slots_in(options, state_layout_.slot_bytes(),
+                         kv_shape_of(weights.config, options).page_bytes()) *
               state_layout_.slot_bytes()),
       memory_(kv_shape_of(weights.config, options),
               store_ != nullptr ? 0 : options.kv_memory - states_.size()),
@@ -74,7 +79,7 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const 
             .tile_len = shape.tile_len,
             .n_pages = (options.kv_memory - states_.size()) / shape.page_bytes(),
             .page_bytes = shape.page_bytes(),
-            .n_slots = n_slots_in(options.kv_memory, state_layout_.slot_bytes()),
+            .n_slots = n_slots_in(options, state_layout_.slot_bytes(), shape.page_bytes()),
             .slot_bytes = state_layout_.slot_bytes(),
             .keeps_keys = !options.hooks.one_layer,
             .name = options.isa};

@@ -22,9 +22,10 @@ struct CpuOptions {
   int context = 0;        // positions of the longest sequence
   bool all_rows = false;  // see TransformerOptions
   PassHooks hooks;
-  DType kv_type = DType::kF16;                        // f32, f16, bf16 or int8
-  size_t kv_memory = 0;                               // bytes for keys, values and states
-  size_t n_numbers = 0;                               // pages, where a KvStore has the bytes
+  DType kv_type = DType::kF16;  // f32, f16, bf16 or int8
+  size_t kv_memory = 0;         // bytes for keys, values and states
+  size_t n_slots = 0;           // of states; 0: as many as kv_memory has room for
+  size_t n_numbers = 0;         // pages, where a KvStore has the bytes
   int page_len = 32, tile_len = 64, span_len = 2048;  // positions
   bool poison_pages = false;  // fill fresh pages and slots with NaN: a test then sees reads of them
 };

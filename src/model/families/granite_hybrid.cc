@@ -8,7 +8,6 @@
 #include "model/families/list.h"
 #include "model/families/mixers.h"
 #include "model/families/shapes.h"
-#include "model/families/windows.h"
 #include "model/gguf_translator.h"
 
 namespace pando::model {

@@ -1,0 +1,95 @@
+// Engines over models with recurrent layers: memory, and what they refuse.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <random>
+
+#include "api/open_loop.h"
+#include "engine/exactness_models.h"
+#include "engine/open_laboratory.h"
+#include "exec/cpu/cpu_executor.h"
+#include "pando/sharing.h"
+
+namespace pando::testing {
+namespace {
+
+size_t resident_bytes() {
+  size_t n_all = 0, n_resident = 0;
+  std::ifstream("/proc/self/statm") >> n_all >> n_resident;
+  return n_resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Until pages and state slots have all been used.
+TEST(PlacesMemory, PagesAndStatesStayWithinKvMemory) {
+  constexpr size_t kMemory = size_t{24} << 20, kBuffers = size_t{16} << 20;
+  CaseModels models(CaseWeights::kBF16);
+  const model::Weights& weights = models.weights({.shape = "tiny-qwen3.5"});
+  LoopOptions options;
+  options.engine = {.threads = 1, .kv_memory = kMemory, .place_every = 16, .step_rows = 64};
+  const size_t before = resident_bytes();
+  auto loop = std::move(open_loop(weights, options).value());
+  const ExecutorFacts& facts = loop->executor().facts();
+  EXPECT_GT(facts.n_slots, 100u);
+  EXPECT_LE(facts.n_pages * facts.page_bytes + facts.n_slots * facts.slot_bytes, kMemory);
+
+  std::mt19937 rng(3);
+  std::string failure;
+  for (RequestId id = 1; id <= 1200; ++id) {
+    Request request;
+    for (int i = 0; i < 150; ++i) request.tokens.push_back(static_cast<Token>(rng() % kCaseVocab));
+    request.sampling.max_tokens = 2;
+    ASSERT_TRUE(loop->submit(id, request,
+                             [&](const Event& event) {
+                               if (event.error) failure = event.error->message;
+                             })
+                    .ok());
+    while (loop->n_sequences() > 20 && loop->step()) loop->deliver_events();
+  }
+  while (loop->step()) loop->deliver_events();
+  EXPECT_EQ(failure, "");
+  const EngineStats stats = loop->stats();
+  EXPECT_GT(stats.evicted_pages, 0u);
+  EXPECT_GT(stats.evicted_places, 0u);
+  EXPECT_LE(stats.kv_bytes_peak, kMemory);
+  EXPECT_GT(stats.kv_bytes_peak, kMemory * 9 / 10);
+  EXPECT_LE(resident_bytes(), before + kMemory + kBuffers);
+}
+
+TEST(PlacesMemory, NeedsRoomForTwoStates) {
+  CaseModels models(CaseWeights::kBF16);
+  const model::Weights& weights = models.weights({.shape = "tiny-lfm2"});
+  LoopOptions options;
+  options.page_len = 4;
+  const kernel::KvShape pages = exec::kv_shape_of(weights.config, {.page_len = 4});
+  const size_t slot_bytes = exec::StateLayout(weights.config).slot_bytes();
+  const size_t least = std::max(4 * slot_bytes, 2 * (slot_bytes + pages.page_bytes()));
+  options.engine.kv_memory = least - 1;
+  const auto refused = open_loop(weights, options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(refused.error().message.find("expected at least " + std::to_string(least)),
+            std::string::npos)
+      << refused.error().message;
+}
+
+TEST(PlacesMemory, TechniquesWithoutStatesAreRefusedByName) {
+  open_laboratory();
+  if (!sharing_info("hydragen")) GTEST_SKIP() << "there is no laboratory";
+  CaseModels models(CaseWeights::kBF16);
+  const model::Weights& weights = models.weights({.shape = "tiny-granite"});
+  for (const char* sharing :
+       {"hydragen", "stacked", "padded", "length_ordered", "radix", "prepacked", "no_attention"}) {
+    LoopOptions options;
+    options.engine.sharing = sharing;
+    options.engine.kv_memory = size_t{16} << 20;
+    const auto refused = open_loop(weights, options);
+    ASSERT_FALSE(refused.ok()) << sharing;
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(refused.error().message.find(std::string("sharing '") + sharing + "'"), 0u)
+        << refused.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace pando::testing
