@@ -22,6 +22,7 @@ struct Place {
   uint32_t n_holders = 0;  // sequences that go on from here
   bool committed = false;  // the slot is written; else the step under way writes it
   bool kept = false;       // stays when nobody holds it, until its slot is needed
+  bool used = false;       // a path has gone on from here
   uint64_t last_used = 0;  // when it was last added, held or released
   Node* node = nullptr;    // null while the slot is free
   Place* next = nullptr;   // the next one of the node, at a later position
