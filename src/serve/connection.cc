@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
@@ -15,11 +15,11 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "serve/client_watch.h"
 #include "serve/cors.h"
 #include "serve/handler.h"
 #include "serve/host_names.h"
 #include "serve/reply.h"
+#include "serve/request_watch.h"
 #include "wire/body.h"
 
 namespace pando::serve {
@@ -105,12 +105,13 @@ class Session {
       : service_(service),
         stream_(std::move(stream)),
         connection_(connection),
-        client_(address_of(beast::get_lowest_layer(stream_).socket())),
-        too_long_(stream_.get_executor()) {
+        client_(address_of(beast::get_lowest_layer(stream_).socket())) {
     connection_.on_drain = [this] {
       if (is_idle_) beast::get_lowest_layer(stream_).close();
     };
-    connection_.on_cut = [this] { too_long_.expires_at(Clock::time_point::min()); };
+    connection_.on_cut = [this] {
+      if (watch_) watch_->end_time();
+    };
   }
   ~Session() { connection_.on_drain = connection_.on_cut = nullptr; }
 
@@ -238,7 +239,6 @@ class Session {
   }
 
   asio::awaitable<bool> answer(HttpRequest& request, unsigned version, bool keep_alive) {
-    using namespace asio::experimental::awaitable_operators;
     begun_ = request.arrival = Clock::now();
     Reply<Stream> reply(service_, stream_,
                         {.id = logged_.id,
@@ -249,40 +249,35 @@ class Session {
     beast::get_lowest_layer(stream_).expires_never();
     const double counts = request.path == "/metrics" ? 0 : 1;  // who looks is not looked at
     const UnderWay under_way(service_.metrics.under_way(), counts);
-    too_long_.expires_after(service_.is_cutting ? std::chrono::seconds(0)
-                                                : service_.options.request_timeout);
-    end_ = End::kNone;
-    is_watch_over_ = false;
-    co_await (handled(request, reply) || client_gone(request, reply) || time_over(request));
-    if (end_ == End::kTimeOver) {
+    co_await handled(request, reply);
+    asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+    state.clear();  // what follows is not cancelled
+    const bool is_time_over = given_up_ == RequestWatch::End::kTimeOver;
+    if (is_time_over) {
       const WireError error = why_cut();
       co_await fail(reply, error);
     }
-    const bool left = end_ == End::kClientGone || (end_ == End::kHandled && reply.is_lost());
-    if (left || end_ == End::kTimeOver) service_.metrics.count_cancelled();
+    const bool left =
+        given_up_ == RequestWatch::End::kClientGone || (!given_up_ && reply.is_lost());
+    if (left || is_time_over) service_.metrics.count_cancelled();
     log(reply, left ? 499 : reply.has_begun() ? reply.status() : 500);
     service_.metrics.count_request(find_route(request.path)->path, logged_.status, logged_.seconds);
-    co_return end_ == End::kHandled&& reply.keep_alive();
+    co_return !given_up_ && reply.keep_alive();
   }
 
-  asio::awaitable<void> client_gone(HttpRequest& request, Reply<Stream>& reply) {
-    co_await client_left(beast::get_lowest_layer(stream_).socket(), reply.is_ending(),
-                         is_watch_over_);
-    ended(End::kClientGone);
-    request.is_given_up = true;
-  }
-
-  asio::awaitable<void> time_over(HttpRequest& request) {
-    co_await too_long_.async_wait(kToken);
-    ended(End::kTimeOver);
-    request.is_given_up = true;
-  }
-
-  // Throws nothing: whoever waits for the first of several would wait for the others.
+  // Cancelled where nobody waits for the answer any more. Throws nothing.
   asio::awaitable<void> handled(HttpRequest& request, Reply<Stream>& reply) {
-    const EndOfWatch end_of_watch(*this);
+    given_up_.reset();
     std::optional<WireError> error;
     try {
+      watch_.emplace(
+          beast::get_lowest_layer(stream_).socket(), reply.is_ending(),
+          service_.is_cutting ? std::chrono::seconds(0) : service_.options.request_timeout,
+          [this, &request](RequestWatch::End end) {
+            given_up_ = end;
+            request.is_given_up = true;
+            connection_.cancellation.emit(asio::cancellation_type::terminal);
+          });
       co_await handle(service_, request, reply);
     } catch (const boost::system::system_error&) {
       reply.lose();
@@ -298,33 +293,8 @@ class Session {
         reply.close_after();
       }
     }
-    ended(End::kHandled);
+    watch_.reset();
   }
-
-  // What a request ended by, first of all.
-  enum class End { kNone, kHandled, kClientGone, kTimeOver };
-  void ended(End end) {
-    if (end_ == End::kNone) end_ = end;
-  }
-
-  // An operation that finds no memory when it begins destroys the coroutine that awaits it. Those
-  // that were to wait for the first of several then never hear of it; so whoever watches over a
-  // request ends with its coroutine, and the connection with the last of them.
-  class EndOfWatch {
-   public:
-    explicit EndOfWatch(Session& session) : session_(session) {}
-    ~EndOfWatch() {
-      session_.is_watch_over_ = true;
-      session_.too_long_.expires_at(Clock::time_point::min());
-      beast::error_code ignored;
-      beast::get_lowest_layer(session_.stream_).socket().cancel(ignored);
-    }
-    EndOfWatch(const EndOfWatch&) = delete;
-    EndOfWatch& operator=(const EndOfWatch&) = delete;
-
-   private:
-    Session& session_;
-  };
 
   WireError why_cut() const {
     if (!service_.is_cutting) return timed_out(service_.options.request_timeout);
@@ -396,12 +366,11 @@ class Session {
   Stream stream_;
   OpenConnection& connection_;
   const std::string client_;
-  asio::steady_timer too_long_;  // for the request that is being answered
-  End end_ = End::kNone;         // the same
-  bool is_watch_over_ = false;   // the same
-  Clock::time_point begun_;      // the same
-  LoggedRequest logged_;         // the same
-  HttpHeaders cors_;             // the same
+  std::optional<RequestWatch> watch_;          // over the request that is being answered
+  std::optional<RequestWatch::End> given_up_;  // the same: why, where nobody waits for it
+  Clock::time_point begun_;                    // the same
+  LoggedRequest logged_;                       // the same
+  HttpHeaders cors_;                           // the same
   beast::flat_buffer buffer_;
   bool is_idle_ = true;  // no request has come whole
 };
@@ -415,12 +384,12 @@ asio::awaitable<void> serve_connection(Service& service, asio::ip::tcp::socket s
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   if (tls == nullptr) {
     Session<beast::tcp_stream> session(service, beast::tcp_stream(std::move(socket)),
-                                       registration.connection());
+                                       *registration.connection());
     co_await session.run();
   } else {
     using TlsStream = beast::ssl_stream<beast::tcp_stream>;
     Session<TlsStream> session(service, TlsStream(beast::tcp_stream(std::move(socket)), *tls),
-                               registration.connection());
+                               *registration.connection());
     beast::get_lowest_layer(session.stream()).expires_after(service.options.body_timeout);
     const auto [error] =
         co_await session.stream().async_handshake(asio::ssl::stream_base::server, kToken);

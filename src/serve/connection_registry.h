@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/post.hpp>
 #include <cstddef>
 #include <functional>
@@ -16,6 +17,7 @@ struct OpenConnection {
   boost::asio::any_io_executor executor;
   // Used on the executor; empty while nobody serves it.
   std::function<void()> on_drain, on_cut;
+  boost::asio::cancellation_signal cancellation;  // of what serves it; used on the executor
 };
 
 // Any thread.
@@ -31,7 +33,7 @@ class ConnectionRegistry {
     ~Registration() {
       if (connection_) registry_->remove(connection_);
     }
-    OpenConnection& connection() const { return *connection_; }
+    const std::shared_ptr<OpenConnection>& connection() const { return connection_; }
 
    private:
     ConnectionRegistry* registry_;

@@ -38,8 +38,20 @@ constexpr std::chrono::milliseconds kLookAgain{20};
 constexpr std::chrono::milliseconds kTryAgain{200};
 constexpr std::chrono::seconds kLastWords{2};
 
-// What a connection threw is its own affair: it is closed.
+// Nobody waits for a coroutine's end, nor for what it threw.
 constexpr auto kAlone = [](const std::exception_ptr&) {};
+
+// The same of a connection, which can be cancelled. With an executor, as bind_cancellation_slot
+// has it, a cancellation would need memory.
+struct EndOfConnection {
+  using cancellation_slot_type = asio::cancellation_slot;
+  cancellation_slot_type get_cancellation_slot() const noexcept {
+    return connection->cancellation.slot();
+  }
+  void operator()(const std::exception_ptr&) const {}
+
+  std::shared_ptr<OpenConnection> connection;
+};
 
 std::string requests_are(double n) {
   return n == 1 ? "1 request is" : fmt::format("{:.0f} requests are", n);
@@ -106,7 +118,7 @@ class Server::Impl {
   uint16_t port() const { return port_; }
 
   void run(bool stop_on_signals) {
-    begin_accepting();
+    begin(&Impl::accept);
     if (stop_on_signals) {
       signals_.add(SIGINT);
       signals_.add(SIGTERM);
@@ -128,7 +140,7 @@ class Server::Impl {
     for (std::thread& thread : threads) thread.join();
   }
 
-  void stop() { asio::co_spawn(first(), drain(), kAlone); }
+  void stop() { begin(&Impl::drain); }
 
  private:
   // One for each thread, so that a connection needs no strand: Asio ends the process where it finds
@@ -153,13 +165,14 @@ class Server::Impl {
     const std::function<void()> act_;
   };
 
-  void begin_accepting() noexcept {
-    for (bool has_begun = false; !has_begun && !service_.draining;) {
+  // As soon as there is memory for it.
+  void begin(asio::awaitable<void> (Impl::*work)()) noexcept {
+    for (bool has_begun = false; !has_begun;) {
       try {
-        asio::co_spawn(first(), accept(), kAlone);
+        asio::co_spawn(first(), (this->*work)(), kAlone);
         has_begun = true;
       } catch (const std::exception& error) {
-        log_error("cannot accept connections, trying again", error);
+        log_error("cannot go on, trying again", error);
         std::this_thread::sleep_for(kTryAgain);
       }
     }
@@ -169,7 +182,7 @@ class Server::Impl {
     if (std::exchange(is_accepting_, true)) co_return;
     const AtEnd again([this] {
       is_accepting_ = false;
-      begin_accepting();
+      if (!service_.draining) begin(&Impl::accept);
     });
     asio::steady_timer timer(first());
     while (acceptor_.is_open()) {
@@ -197,9 +210,10 @@ class Server::Impl {
         contexts_[n_accepted_++ % n_threads_].get_executor(), asio::use_awaitable);
     const auto executor = socket.get_executor();
     ConnectionRegistry::Registration registration = service_.connections.add(executor);
+    const EndOfConnection end{registration.connection()};
     asio::co_spawn(
         executor,
-        serve_connection(service_, std::move(socket), std::move(registration), tls_.get()), kAlone);
+        serve_connection(service_, std::move(socket), std::move(registration), tls_.get()), end);
   }
 
   // What a handler throws ends no thread: its connection is gone, or is closed in time.

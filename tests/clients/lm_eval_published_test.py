@@ -47,7 +47,7 @@ def by_harness(folder, address):
     found = lm_eval.simple_evaluate(
         model="local-completions", tasks=list(SETS), task_manager=tasks, bootstrap_iters=0, log_samples=True,
         model_args={"model": "demo", "base_url": address + "/v1/completions", "max_length": 8192,
-                    "batch_size": 8, "num_concurrent": 4})
+                    "batch_size": 8, "num_concurrent": 4, "timeout": 7200})
     out = {}
     for task in SETS:
         samples = sorted(found["samples"][task], key=lambda sample: sample["doc_id"])
