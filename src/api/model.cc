@@ -98,7 +98,7 @@ ModelInfo Model::info() const {
     warnings.assign(of_tokenizer.begin(), of_tokenizer.end());
   }
   if (const std::vector<std::string>& parts = parts_->weights.passed_over; !parts.empty())
-    warnings.push_back(fmt::format("{}: passed over, because text does not need it: {}",
+    warnings.push_back(fmt::format("{}: not loaded, because text does not need it: {}",
                                    parts_->weights.checkpoint.path().string(),
                                    fmt::join(parts, ", ")));
   return {.family = config.family->name,

@@ -37,7 +37,7 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
     return status.error();
   if (weights.config.n_recurrent_layers() > 0 && !technique.carries_states)
     return unsupported(
-        "sharing '{}' cannot carry the states of recurrent layers, which {} has, expected 'tree', "
+        "sharing '{}' does not support models with recurrent layers, such as {}, expected 'tree', "
         "'prefix_cached' or 'packed'",
         engine.sharing, weights.config.family->name);
   if (engine.kv_type == KvType::kInt8 && !technique.takes_int8)

@@ -150,8 +150,9 @@ void run_recurrence(Harness& harness) {
       .columns = {"threads", "sequences", "rows of each", "ns a row and head", "of peak %",
                   "of peak %, by processor time", "GB/s of states", "spread %"},
       .notes = {kByProcessor,
-                "The peak is of f32 multiply-adds. A cell of a state takes four instructions in "
-                "their pipes, of which 100 % would be nothing else."}};
+                "The peak is of f32 multiply-adds. Each value of a state takes four instructions "
+                "of the units that compute multiply-adds. At 100 % these units would do nothing "
+                "else."}};
   struct Shape {
     int n_sequences, n_rows;
   };

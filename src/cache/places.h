@@ -1,4 +1,4 @@
-// Where on the paths of the tree the states of recurrent layers are kept.
+// The positions of the tree's paths at which the states of recurrent layers are kept.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,22 @@ using kernel::SlotId;
 
 struct Node;
 
-// The states behind one position of a path. A path goes on from a place, and from nowhere else but
-// its beginning. A place belongs to the node that has the token before it, so it moves with that
-// token when a node is split.
+// A position of a path, and the slot with the states there. A path continues only from a place or
+// from its beginning. A place belongs to the node that has the token before it. When that node is
+// split, the place stays with the token.
 struct Place {
   uint32_t position = 0;   // the state of tokens [0, position)
   SlotId slot = 0;         // fixed: each slot has one place
   uint32_t n_holders = 0;  // sequences that go on from here
-  bool committed = false;  // the slot is written; else the step under way writes it
-  bool kept = false;       // stays when nobody holds it, until its slot is needed
-  bool used = false;       // a path has gone on from here
+  bool committed = false;  // the slot is written; false: the current step writes it
+  bool kept = false;       // stays when no sequence holds it, until its slot is needed
+  bool used = false;       // a path has continued from here
   uint64_t last_used = 0;  // when it was last added, held or released
   Node* node = nullptr;    // null while the slot is free
   Place* next = nullptr;   // the next one of the node, at a later position
 };
 
-// Knows which slots are free; the executor has their bytes. Allocates nothing after construction.
+// Knows which slots are free. The executor has their bytes. Allocates nothing after construction.
 // One thread.
 class Places {
  public:
@@ -40,33 +40,32 @@ class Places {
   // False: the model has no states.
   bool any() const { return !all_.empty(); }
 
-  // The place at exactly this position of the path, committed or not; null where there is none.
+  // The place at exactly this position of the path, committed or not. Null: there is none.
   Place* find(const Node* tip, uint32_t position) const;
-  // The last committed place at or before a position; null: the path's beginning is nearer.
+  // The last committed place at or before a position. Null: there is none.
   Place* nearest(const Node* tip, uint32_t position) const;
 
-  // The same, or one that the step under way writes.
+  // The last place at or before a position, committed or not.
   Place* last(const Node* tip, uint32_t position) const;
 
-  // Makes a place that the step under way writes, or returns the one that is there. Where no slot
-  // is free, takes that of the place that is kept, not held, and cheapest to lose: least rows to be
-  // computed again, weighed by how long ago it was used. Null where there is no slot.
+  // Returns the place at this position, or makes one that the current step writes. If no slot is
+  // free, takes the slot of a committed place that no sequence holds: of the one that is cheapest
+  // to lose (cost_of_losing). Null: there is no such place.
   Place* add(Node* tip, uint32_t position);
   void hold(Place& place);
-  // A place that is not kept is gone when its last holder lets it go.
+  // If nobody holds the place any more and it is not kept, its slot becomes free.
   void release(Place& place);
 
-  // Places of the step under way, in the order of `add`.
+  // Number of places that the current step has added.
   size_t n_added() const { return added_.size(); }
-  // Takes back those from the nth on, which nobody holds.
+  // Frees the added places from number n on, in the order of `add`. Nobody may hold them.
   void take_back(size_t n);
-  // Afterwards the slots of the step are written. Nobody needs those that are neither held nor
-  // kept.
+  // The step has written the slots of its places. Frees those that are neither held nor kept.
   void commit();
-  // Nobody holds places of the step.
+  // Frees all places of the step. Nobody may hold them.
   void abort() { take_back(0); }
 
-  // Followed by KvCache: a node was cut, or lost what is behind its first n_kept tokens.
+  // KvCache calls these when a node was cut, or lost the tokens after its first n_kept.
   void on_split(Node& upper, Node& lower);
   void forget_after(Node& node, uint32_t n_kept);
 
@@ -74,7 +73,7 @@ class Places {
   size_t n_used() const { return all_.size() - free_.size(); }
   size_t n_held() const;
   uint64_t n_evicted() const { return n_evicted_; }
-  // Throws BugError where a count or a link is wrong; for tests.
+  // Throws BugError if a count or a link is wrong; for tests.
   void check_invariants() const;
 
  private:
@@ -84,8 +83,8 @@ class Places {
   void free(Place& place);
 
   std::vector<Place> all_;     // [n_slots]
-  std::vector<Place*> free_;   // the one that was freed last comes last
-  std::vector<Place*> added_;  // by the step under way
+  std::vector<Place*> free_;   // the place that was freed last comes last
+  std::vector<Place*> added_;  // by the current step
   size_t next_compared_ = 0;   // where the next search for a place to evict begins
   uint64_t clock_ = 0;
   uint64_t n_evicted_ = 0;

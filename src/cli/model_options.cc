@@ -132,8 +132,8 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
       ->group(group);
   app.add_option(
          "--place-every", a.engine.place_every,
-         "Models with recurrent layers: keep the states of cached prompts at least every so "
-         "many tokens, as far as memory allows")
+         "For models with recurrent layers: distance in tokens at which the states of cached "
+         "prompts are kept, as far as memory allows")
       ->check(positive)
       ->capture_default_str()
       ->group(group);

@@ -54,7 +54,7 @@ int verify_answers(const RunOptions& o, const std::shared_ptr<const Model>& mode
                                     counted(verified->answers, "answers"),
                                     verified->different.size(), verified->different.front()));
   if (!o.quiet)
-    print_stderr("verified: {} of {} again, alone and unshared, in {:.2f} s: {}{}\n",
+    print_stderr("verified: {} of {} asked again, alone and unshared, in {:.2f} s: {}{}\n",
                  std::ranges::count_if(hashes, is_first_choice),
                  counted(n_asked, nouns_of(o.batch.task).inputs), verified->seconds,
                  verified->answers > 0 ? "all bits equal" : "there were no answers to check",

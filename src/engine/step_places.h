@@ -1,4 +1,4 @@
-// Where sequences go on from in models with recurrent layers, and which places a step makes.
+// Models with recurrent layers: from where sequences continue, and which places a step makes.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,28 @@
 
 namespace pando {
 
-// A sequence that computes its rows [from, to) in a step needs a place at `from`, and leaves one at
-// `to`. Other places are made where somebody will go on from them later, as far as there are slots:
-// where paths part, every so many positions, before the last token of a prompt, and at the end of
-// tokens that all isolation keys share. One thread.
+// A sequence that computes its rows [from, to) in a step needs a place at `from`, and gets one at
+// `to` if it continues. The step makes other places for later sequences, as far as there are slots:
+// where paths part, every `every` positions, before the last token of a prompt, and at the end of
+// the tokens that all isolation keys share. One thread.
 class StepPlaces {
  public:
-  // every: positions from one place to the next in what stays cached.
+  // every: positions from one place to the next on a path.
   StepPlaces(Places& places, uint32_t every) : places_(places), every_(every) {}
 
-  // The first row that a sequence computes when it advances. Rows from there on that are cached are
-  // computed again: those that it wants the outputs of, and those behind the last place before.
+  // The first row that a sequence computes when it advances. Cached rows from there on are computed
+  // again. With recurrent layers that is the position of the last place at or before the first row
+  // whose output the sequence wants and the end of the cached rows; 0 if there is no place.
   uint32_t first_row(const Sequence& sequence) const;
 
-  // Holds the place that the sequence goes on from.
+  // Holds the place that the sequence continues from.
   void hold_start(Sequence& sequence);
-  // Makes the places for rows up to `to`. False where there is no slot: then it has made none.
+  // Makes the places for rows up to `to`. False: there is no slot for a place that it needs, and no
+  // place was made.
   bool reserve(Sequence& sequence, uint32_t to);
-  // Of the sequence that was reserved last.
+  // Undoes the last `reserve`.
   void take_back();
-  // The sequence no longer goes on. keep: others may, later.
+  // The sequence gives up its place. keep: the place stays for later sequences.
   void let_go(Sequence& sequence, bool keep);
 
   void commit();  // before the next call of reserve
@@ -38,7 +40,7 @@ class StepPlaces {
   struct Share {
     Sequence* sequence;
     uint32_t from, to;
-    Place* end;  // held; null where the sequence needs none
+    Place* end;  // held; null: the sequence needs none
     size_t n_added_before, n_held_before;
   };
   bool add_shared_ends(const Share& share);
@@ -48,8 +50,8 @@ class StepPlaces {
 
   Places& places_;
   uint32_t every_;
-  std::vector<Share> shares_;  // of the step under way
-  std::vector<Place*> held_;   // that several of them go on from within the step
+  std::vector<Share> shares_;  // of the current step
+  std::vector<Place*> held_;   // places within the step from which several shares continue
 };
 
 }  // namespace pando

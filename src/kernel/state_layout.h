@@ -1,13 +1,12 @@
-// Where the states of recurrent layers lie in a slot: the one description of it.
+// How the states of recurrent layers lie in a slot. No other file describes it.
 //
-// A slot holds the states of all recurrent layers behind one position of one path, in f32. A layer
-// has, one after another:
+// A slot holds the states of all recurrent layers after one position of one path, in f32. The part
+// of one layer is, in this order:
 //
-//   inputs    [conv_taps - 1, channels]: the last rows that its convolution reads, before it is
-//             computed, the oldest first; zeros for positions before the first; then as many
-//             values as make whole cache lines
+//   inputs    [conv_taps - 1, channels]: the last input rows of its convolution, the oldest first;
+//             zeros for positions before the first; then padding to a whole cache line
 //   matrices  [n_heads] [ceil(value_dim / 32)] [key_dim] [32]: a head's state in slices of 32
-//             columns; columns behind value_dim are never used
+//             columns; columns from value_dim on are padding, and never used
 #pragma once
 
 #include <cstddef>
@@ -37,7 +36,7 @@ struct StateShape {
   size_t n_floats() const { return matrix_offset(n_heads, 0); }
 };
 
-// The slots as the kernels of one layer see them.
+// One layer's part of each slot.
 struct StateView {
   float* base = nullptr;   // of the layer's part of slot 0
   size_t slot_floats = 0;  // from one slot to the next

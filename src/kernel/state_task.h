@@ -17,7 +17,7 @@ struct StateTask {
   bool operator==(const StateTask&) const = default;
 };
 
-// The state behind row `row` goes to slot `to`, which no task of the step reads before.
+// The state after row `row` goes to slot `to`. No earlier task of the step reads that slot.
 struct StateWrite {
   uint32_t row;
   SlotId to;

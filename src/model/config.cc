@@ -176,8 +176,8 @@ Status ModelConfig::validate(std::string_view source) const {
   }
   if (n_attention_layers() == 0)
     return unsupported(
-        "{}: 'layer_types' has {} recurrent layers, expected at least one layer with "
-        "attention among them",
+        "{}: 'layer_types' has {} recurrent layers and no others, expected at least one layer "
+        "with attention",
         source, n_layers());
   if (n_heads % n_kv_heads != 0)
     return bad_file(

@@ -220,17 +220,18 @@ TEST_F(RunTest, CompareFindsTheSameAnswers) {
 TEST_F(RunTest, VerifyAsksAgainAlone) {
   const Finished run = pando("run --model m --input good.jsonl --output /dev/null --verify 100%");
   EXPECT_EQ(run.code, kOk) << run;
-  EXPECT_NE(run.err.find("verified: 3 of 3 questions again, alone and unshared"), std::string::npos)
+  EXPECT_NE(run.err.find("verified: 3 of 3 questions asked again, alone and unshared"),
+            std::string::npos)
       << run;
   EXPECT_NE(run.err.find("all bits equal"), std::string::npos) << run;
   const Finished verify = pando("verify --model m --input good.jsonl --sample 0.1%");
   EXPECT_EQ(verify.code, kOk) << verify;
-  EXPECT_NE(verify.err.find("verified: 1 of 3 questions again"), std::string::npos) << verify;
+  EXPECT_NE(verify.err.find("verified: 1 of 3 questions asked again"), std::string::npos) << verify;
   EXPECT_EQ(verify.out, "");
   folder().write("blank.jsonl", "\nnot json\n{\"prompt\": \"A prompt.\"}\n");
   const Finished blank = pando("verify --model m --input blank.jsonl --sample 0.01%");
   EXPECT_EQ(blank.code, kIncomplete) << blank;
-  EXPECT_NE(blank.err.find("verified: 1 of 1 question again"), std::string::npos) << blank;
+  EXPECT_NE(blank.err.find("verified: 1 of 1 question asked again"), std::string::npos) << blank;
   for (const char* share : {"0", "101%", "2", "some"})
     EXPECT_EQ(pando(std::string("verify --model m --input good.jsonl --sample ") + share).code,
               kUsage)

@@ -401,8 +401,8 @@ TEST(Config, RefusesAModelWithoutAttention) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(status.error().message,
-            "shape: 'layer_types' has 4 recurrent layers, expected at least one layer with "
-            "attention among them");
+            "shape: 'layer_types' has 4 recurrent layers and no others, expected at least one "
+            "layer with attention");
 }
 
 TEST(Config, RefusesWhatIsNotAnObject) {

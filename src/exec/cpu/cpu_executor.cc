@@ -12,8 +12,8 @@
 namespace pando::exec {
 namespace {
 
-// Models with states give half of kv_memory to these, but to no more of them than there are pages:
-// places are further apart than a page.
+// In models with states, half of kv_memory is for states. But there are no more states than pages,
+// because places are further apart than a page is long.
 size_t n_slots_in(const CpuOptions& options, size_t slot_bytes, size_t page_bytes) {
   if (slot_bytes == 0) return 0;
   if (options.n_slots > 0) return options.n_slots;
@@ -40,7 +40,7 @@ Status CpuExecutor::check_memory(const model::ModelConfig& config, const CpuOpti
   const size_t n_slots = n_slots_in(options, slot_bytes, page_bytes);
   if (slot_bytes > 0 && n_slots < 2)
     return invalid_argument(
-        "kv_memory is {} bytes, expected at least {}, which has room for two states of {} bytes",
+        "kv_memory is {} bytes, expected at least {} bytes, so that two states of {} bytes fit",
         kv_memory, std::max(4 * slot_bytes, 2 * (slot_bytes + page_bytes)), slot_bytes);
   const size_t n_pages = (kv_memory - n_slots * slot_bytes) / page_bytes;
   if (n_pages > std::numeric_limits<kernel::PageId>::max())

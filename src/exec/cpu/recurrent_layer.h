@@ -1,4 +1,5 @@
-// The recurrent layers of a model, from the residual stream to mixed rows.
+// The recurrent layers of a model: from the residual stream to the rows that the output projection
+// reads.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +18,31 @@
 namespace pando::exec {
 
 // Gated delta-nets, short convolutions and Mamba2 (docs/arithmetic.md, "Recurrent layers"). Threads
-// divide the channels of the convolution, then the slices of the heads' states; each goes through
-// all tasks of the step in order. Owned by one Transformer, used by its thread.
+// divide first the channels of the convolution, then the slices of the heads' states. For each
+// channel or slice, one thread goes through all tasks of the step in order. Owned by one
+// Transformer, used by its thread.
 class RecurrentLayer {
  public:
   RecurrentLayer(const model::ModelConfig& config, const kernel::Kernels& kernels, ThreadPool& pool,
                  PhaseTimes& times);
 
   void begin(uint32_t n_rows);  // room for the rows of a step
-  // Carries out the plan's state tasks and writes for layer `layer`, whose slots `view` has. What
-  // the output projection reads of row r goes to row(r): [value_width] f32, [d_model] of a short
-  // convolution.
+  // Carries out the plan's state tasks and state writes for one layer. `view` is that layer's part
+  // of the slots. The result for row r goes to row(r): [value_width] f32, or [d_model] f32 for a
+  // short convolution.
   void run(int layer, const model::LayerWeights& weights, const StepPlan& plan,
            const kernel::StateView& view, ResidualStream& x, Products& products);
   float* row(uint32_t row) { return mixed_.as<float>() + row * mixed_dim_; }
 
  private:
-  // Where the parts of a row begin.
+  // At which value the parts of a row begin.
   struct Form {
-    // Of a projected row: inputs of the convolution (B of a short one); gates of the output (C of a
-    // short convolution); what becomes beta, and what the decay; the end.
+    // Of a projected row. conv: inputs of the convolution (of a short convolution: B). z: gates of
+    // the output (of a short convolution: C). beta and decay: the values that these are made of.
+    // end: the length of the row.
     size_t conv = 0, z = 0, beta = 0, decay = 0, end = 0;
-    size_t keys = 0, queries = 0, values = 0;  // B, C and x of Mamba2; of a convolved row
+    // Of a convolved row. In Mamba2: B, C and x.
+    size_t keys = 0, queries = 0, values = 0;
   };
   // One layer of one step.
   struct Pass {
@@ -78,7 +82,7 @@ class RecurrentLayer {
   AlignedBuffer factors_;    // [n_rows, 2 n_heads + n_key_heads] f32
   AlignedBuffer mixed_;      // [n_rows, value_width, or d_model] f32
   AlignedBuffer zeros_;      // a slice, or a row of channels: the state before the first position
-  AlignedBuffer work_;       // [threads, key_dim, 32] f32: states that go nowhere
+  AlignedBuffer work_;       // [threads, key_dim, 32] f32: states that are not kept
 };
 
 }  // namespace pando::exec

@@ -89,7 +89,8 @@ void translate_delta_net(GgufTranslator& gguf) {
   constexpr const char* kMtp = "nextn_predict_layers";
   const int64_t n_blocks = config["num_hidden_layers"], n_mtp = fields.integer(kMtp).value_or(0);
   if (n_mtp < 0 || n_mtp >= n_blocks)
-    return fields.refuse(kMtp, fmt::format("a whole number below the {} blocks", n_blocks));
+    return fields.refuse(kMtp,
+                         fmt::format("a whole number below {}, the number of blocks", n_blocks));
   config["num_hidden_layers"] = n_blocks - n_mtp;
   config["linear_conv_kernel_dim"] = integer("ssm.conv_kernel");
   config["linear_num_key_heads"] = integer("ssm.group_count");

@@ -61,8 +61,8 @@ void read_states(Fields& fields, ModelConfig& config) {
   r.conv_bias = fields.boolean("mamba_conv_bias", true);
   if (int64_t{r.n_heads} * r.value_dim != width)
     fields.refuse("mamba_n_heads",
-                  fmt::format("a divisor of {}, 'mamba_expand' x 'hidden_size', and 'mamba_d_head' "
-                              "the quotient",
+                  fmt::format("a divisor of 'mamba_expand' x 'hidden_size', which is {}, with "
+                              "'mamba_d_head' as the quotient",
                               width));
   if (fields.boolean("mamba_proj_bias", false))
     fields.refuse("mamba_proj_bias", "false", ErrorCode::kUnsupported);
