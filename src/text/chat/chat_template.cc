@@ -310,7 +310,7 @@ Status ChatTemplate::check_system(const Named& named, const Asked& asked,
                                   const ChatOptions& options, const std::string& text) const {
   for (size_t i = 0; i < asked.messages.size(); ++i) {
     const Ordered& role = asked.messages[i]["role"];
-    if (role != "system" && role != "developer") continue;
+    if (!is_text(role, "system") && !is_text(role, "developer")) continue;
     const std::string content = text_of_content(asked.messages[i]);
     const std::string_view trimmed = jinja::strip_space(content, jinja::Side::kBoth);
     if (trimmed.empty() || text.find(trimmed) != std::string::npos) continue;
