@@ -26,14 +26,14 @@ struct RequestGroup::Shared {
   std::map<size_t, RequestId> in_engine;  // for cancel_all
   std::function<void()> on_events;        // called with the lock; null once the group is gone
   bool is_told = false;                   // since the events were taken
-  bool is_lossy = false;
+  bool is_lossy = false;  // there was no memory for an event; what came after it is not kept
   bool is_cancelled = false;
 
   void put(size_t request, Event event) noexcept {
     const std::lock_guard lock(mutex);
     if (!on_events || is_cancelled) return;
     try {
-      events.push_back({request, std::move(event), Clock::now()});
+      if (!is_lossy) events.push_back({request, std::move(event), Clock::now()});
     } catch (const std::exception&) {
       is_lossy = true;
     }

@@ -205,7 +205,10 @@ std::string kept_digits(const json& value) { return digits_of(value); }
 std::string kept_digits(const nlohmann::ordered_json& value) { return digits_of(value); }
 
 nlohmann::ordered_json written_json(std::string text) {
-  return nlohmann::ordered_json::binary({text.begin(), text.end()}, kTextSubtype);
+  using Json = nlohmann::ordered_json;
+  Json written(Json::value_t::binary);
+  written.get_binary() = Json::binary_t({text.begin(), text.end()}, kTextSubtype);
+  return written;
 }
 
 void ListText::add(const nlohmann::ordered_json& value) {

@@ -38,7 +38,7 @@ OrderedJson top_json(const std::vector<TokenLogprob>& tokens, const Model& model
 OrderedJson answer_object(const Job& job, const Question& question, const Completion& completion,
                           const Model& model) {
   const SamplingOptions& sampling = question.request.sampling;
-  OrderedJson object;
+  OrderedJson object = OrderedJson::object();
   if (question.id) object["question_id"] = id_value(question.id_json);
   if (job.contexts.size() > 1) {
     object["part"] = question.part;

@@ -138,7 +138,7 @@ class OpenAiBody : public Body {
     choice["logprobs"] = std::move(logprobs);
     choice["finish_reason"] = std::move(reason);
     OrderedJson json = head(form_, envelope_, /*chunk=*/true);
-    json["choices"].push_back(std::move(choice));
+    json["choices"] = OrderedJson::array({std::move(choice)});
     if (usage_in_chunks_) {
       UsageCounts so_far;
       for (const Request& request : requests) so_far.n_prompt += request.tokens.size();

@@ -17,6 +17,11 @@ namespace {
 
 using Json = nlohmann::json;
 
+// The library's == allocates where an exception ends the process.
+bool is_empty_text(const Json& value) {
+  return value.is_string() && value.get_ref<const std::string&>().empty();
+}
+
 // Of both bodies, besides the options. "user", "metadata", "store", "service_tier",
 // "prompt_cache_key", "safety_identifier" and "priority" change no answer.
 constexpr std::string_view kCommonFields[] = {
@@ -183,7 +188,7 @@ class Parser {
     fields_.integer("best_of", best_of);
     if (best_of != sampling_.n)
       fields_.fail("best_of", json_["best_of"], "the value of 'n', or no such field");
-    if (fields_.has("suffix") && json_["suffix"] != "")
+    if (fields_.has("suffix") && !is_empty_text(json_["suffix"]))
       fields_.fail("suffix", json_["suffix"], "no such field, because it is not supported");
     prompt_logprobs_ = echo && sampling_.logprobs;
     if (prompt_logprobs_ && body_.stream)

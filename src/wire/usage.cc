@@ -17,7 +17,7 @@ nlohmann::ordered_json UsageCounts::json(bool cached) const {
   nlohmann::ordered_json json = {{"prompt_tokens", n_prompt},
                                  {"completion_tokens", n_generated},
                                  {"total_tokens", n_prompt + n_generated}};
-  if (cached) json["prompt_tokens_details"]["cached_tokens"] = n_cached;
+  if (cached) json["prompt_tokens_details"] = {{"cached_tokens", n_cached}};
   return json;
 }
 

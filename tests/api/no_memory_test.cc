@@ -12,10 +12,11 @@
 
 namespace {
 
-std::atomic<size_t> refused_size = 0;  // allocations of so many bytes fail; 0: none does
+std::atomic<size_t> refused_size = 0;  // the next allocation of so many bytes fails; 0: none does
 
 void* allocate(size_t n_bytes) {
-  if (n_bytes == refused_size) throw std::bad_alloc();
+  size_t size = n_bytes;
+  if (n_bytes > 0 && refused_size.compare_exchange_strong(size, 0)) throw std::bad_alloc();
   if (void* memory = std::malloc(n_bytes)) return memory;
   throw std::bad_alloc();
 }

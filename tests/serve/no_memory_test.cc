@@ -173,7 +173,7 @@ class ServerWithoutMemory : public ::testing::Test {
       const bool is_error = !is_right && is_in_words(heard);
       const bool is_closed = !is_right && !is_error;
       (is_right ? n_right : is_error ? n_words : n_closed) += 1;
-      EXPECT_TRUE(!is_closed || heard.body.empty()) << heard.body;
+      EXPECT_TRUE(!is_closed || heard.body.empty()) << heard.body << "\ninstead of\n" << right.body;
       const Heard next = hear(ask(server_->port(), bytes));
       EXPECT_EQ(next.status, 200) << path << " after allocation " << k << ": " << next.body;
       EXPECT_EQ(next.body, right.body) << path << " after allocation " << k;

@@ -40,8 +40,13 @@ Result<Ordered> parse_option(const std::string& text, const char* name, bool wan
   return parsed;
 }
 
+// The library's == allocates where an exception ends the process.
+bool is_text(const Ordered& value, std::string_view text) {
+  return value.is_string() && value.get_ref<const std::string&>() == text;
+}
+
 bool is_text_part(const Ordered& part) {
-  return part.is_object() && part.contains("type") && part["type"] == "text" &&
+  return part.is_object() && part.contains("type") && is_text(part["type"], "text") &&
          part.contains("text") && part["text"].is_string();
 }
 
@@ -193,7 +198,7 @@ Ordered ChatTemplate::prepared(const Named& named, const ChatMessage& message,
   if (!fields.contains("content")) out["content"] = message.content;
   for (auto& [name, value] : fields.items())
     if (!value.is_null()) add_member(out, name, std::move(value));
-  if (out["role"] == "developer" && !named.knows_developer) out["role"] = "system";
+  if (is_text(out["role"], "developer") && !named.knows_developer) out["role"] = "system";
   if (out.contains("content") && out["content"].is_array() && !named.takes_parts &&
       std::all_of(out["content"].begin(), out["content"].end(), is_text_part))
     out["content"] = joined_parts(out["content"]);
@@ -305,7 +310,7 @@ Status ChatTemplate::check_system(const Named& named, const Asked& asked,
                                   const ChatOptions& options, const std::string& text) const {
   for (size_t i = 0; i < asked.messages.size(); ++i) {
     const Ordered& role = asked.messages[i]["role"];
-    if (role != "system" && role != "developer") continue;
+    if (!is_text(role, "system") && !is_text(role, "developer")) continue;
     const std::string content = text_of_content(asked.messages[i]);
     const std::string_view trimmed = jinja::strip_space(content, jinja::Side::kBoth);
     if (trimmed.empty() || text.find(trimmed) != std::string::npos) continue;
