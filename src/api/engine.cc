@@ -236,7 +236,7 @@ class Engine::Impl {
 size_t kv_bytes_per_token(const Model& model, KvType type) {
   const model::ModelConfig& config = model.parts().weights.config;
   const kernel::KvShape shape{.type = kv_dtype(type),
-                              .n_layers = config.n_layers(),
+                              .n_layers = config.n_attention_layers(),
                               .n_kv_heads = config.n_kv_heads,
                               .head_dim = config.head_dim};
   return shape.page_bytes() / static_cast<size_t>(shape.page_len);

@@ -92,6 +92,8 @@ Result<RequestId> RequestGroup::submit_one(size_t index) {
 void RequestGroup::submit() {
   if (n_turns_ == 0 && n_in_engine() == 0 && Clock::now() >= refused_at_ + kRetryAfter)
     n_turns_ = 1;
+  // An idle engine begins when it has all of these: it then knows where their prompts part.
+  const Engine::Hold hold = to_submit_.size() > 1 ? engine_.hold() : nullptr;
   while (n_turns_ > 0 && !to_submit_.empty() && !is_cancelled()) {
     const size_t index = *to_submit_.begin();
     Entry& entry = requests_.at(index);

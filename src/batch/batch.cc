@@ -72,7 +72,10 @@ class Runner {
     while (true) {
       if (!began && !held_) held_ = engine_.hold();
       const uint64_t line_before = line_number_;
+      // What is there already is planned together.
+      Engine::Hold filling = group_.n_in_engine() == 0 ? engine_.hold() : nullptr;
       Result<bool> wants_input = read_ahead();
+      filling.reset();
       if (!wants_input) return wants_input.error();
       if (line_number_ != line_before || group_.n_in_engine() == 0) last_line = Clock::now();
       began = began || !*wants_input || Clock::now() - last_line > kSilence;

@@ -23,12 +23,14 @@ namespace {
 constexpr size_t kMostStops = 5, kMostAfter = 3;
 constexpr uint32_t kTokensShown = 12, kLeastShared = 16;
 
-// Positions that tokens from `begin` on see, the mean over layers: with a window so many at most.
+// Positions that tokens from `begin` on see, the mean over layers with attention: with a window so
+// many at most.
 class KeysSeen {
  public:
-  explicit KeysSeen(const std::vector<model::LayerConfig>& layers) {
-    for (const model::LayerConfig& layer : layers)
-      share_[layer.window] += 1 / static_cast<double>(layers.size());
+  explicit KeysSeen(const model::ModelConfig& config) {
+    for (const model::LayerConfig& layer : config.layers)
+      if (layer.mixer == model::Mixer::kAttention)
+        share_[layer.window] += 1 / static_cast<double>(config.n_attention_layers());
   }
   double operator()(uint64_t begin, uint64_t n) const {
     double keys = 0;
@@ -51,11 +53,11 @@ class Inspector {
       : model_(model),
         options_(options),
         passages_(model),
-        keys_seen_(model.parts().weights.config.layers) {
+        keys_seen_(model.parts().weights.config) {
     engine_.context = engine.context;
     const model::ModelConfig& config = model.parts().weights.config;
     found_.flops_per_token = 2.0 * static_cast<double>(model.info().n_parameters);
-    found_.flops_per_key = 4.0 * config.n_layers() * config.n_heads * config.head_dim;
+    found_.flops_per_key = 4.0 * config.n_attention_layers() * config.n_heads * config.head_dim;
     found_.kv_bytes = kv_bytes_per_token(model, engine.kv_type);
   }
 

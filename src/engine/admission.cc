@@ -16,13 +16,16 @@ constexpr double kForgets = 1.0 / 64;  // weight of the latest answer's length i
 constexpr double kLonger = 2;          // answers may get so many times as long as late ones
 
 // Leading tokens of a path that are cached or that others want too. From `first_output` on what is
-// cached is computed again, for its outputs.
-uint32_t shared_tokens(Node* tip, uint32_t first_output) {
+// cached is computed again, for its outputs; from `first_row` on it is computed again for all who
+// want it, to have its state.
+uint32_t shared_tokens(Node* tip, uint32_t first_output, uint32_t first_row) {
   uint32_t n = 0, position = 0;
   for (const Node* node : path_to(tip)) {
     const uint32_t n_shared = node->n_pins > 1 ? node->size() : node->n_committed;
     const uint32_t end_cached = position + node->n_committed;
-    n += n_shared - (end_cached - std::clamp(first_output, position, end_cached));
+    const uint32_t first_again =
+        node->n_pins > 1 ? first_output : std::min(first_output, first_row);
+    n += n_shared - (end_cached - std::clamp(first_again, position, end_cached));
     position += node->size();
     if (n_shared < node->size()) break;
   }
@@ -119,10 +122,11 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
   Sequence& sequence = *open.back();
   residency_.enter(sequence, shares_tokens_ ? request.isolation_key : sequence.order, prompt,
                    static_cast<uint32_t>(n_public));
-  const bool reads_prompt = request.prompt_logprobs_from || request.pooling == Pooling::kMean ||
-                            residency_.cache().places().any();
-  sequence.completion.shared_tokens = static_cast<int>(
-      shared_tokens(sequence.tip, reads_prompt ? residency_.first_row(sequence) : UINT32_MAX));
+  const bool reads_prompt = request.prompt_logprobs_from || request.pooling == Pooling::kMean;
+  const bool has_states = residency_.cache().places().any();
+  sequence.completion.shared_tokens =
+      static_cast<int>(shared_tokens(sequence.tip, reads_prompt ? sequence.next_output : UINT32_MAX,
+                                     has_states ? residency_.first_row(sequence) : UINT32_MAX));
   if (timing_)
     sequence.scheduled =
         timing_->scheduled_request(request, sequence.tip->end(), residency_.n_ready(sequence));

@@ -57,7 +57,7 @@ uint32_t Residency::n_ready(const Sequence& sequence) const {
 
 size_t Residency::most_generating() const {
   const Places& places = cache_.places();
-  return places.any() ? std::max<size_t>(places.n_slots() / 2, 1)
+  return places.any() ? std::max<size_t>(places.n_slots() / 3, 1)
                       : std::numeric_limits<size_t>::max();
 }
 

@@ -56,8 +56,8 @@ class Residency {
   // Tokens of its path that need no computing before the next ones.
   uint32_t n_ready(const Sequence& sequence) const;
 
-  // Sequences that may generate at a time: each holds a place and makes another in every step. More
-  // would only preempt one another.
+  // Sequences that may generate at a time: each holds a place and makes another in every step. A
+  // third of the slots is left for places that others will go on from.
   size_t most_generating() const;
 
   // Locks the path and takes pages and slots for what `share` says of its sequence. Rows that are

@@ -85,7 +85,8 @@ class Loader {
       for (int64_t i = 0; i < spec.shape[0]; ++i) {
         const int64_t at = view->rows.stored(i) * n_taps + tap;
         out.push_back(value_of(view->stored, stored[at]));
-        if (!std::isfinite(out.back())) return not_finite(spec.name, "element", at);
+        if (!std::isfinite(stored[at]) || !std::isfinite(out.back()))
+          return not_finite(spec.name, "element", at);
       }
     return {};
   }

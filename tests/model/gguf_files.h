@@ -26,6 +26,7 @@ struct GgufFileOptions {
   uint32_t version = 3;
   bool widens_alternate = false;  // every second matrix to f32, where they are the checkpoint's
   std::vector<std::string> mtp_tensors = {};  // of one block of multi-token prediction
+  bool declares_mtp = true;                   // the file says that it has that block
 };
 
 // Numbers of ggml's types.
@@ -238,7 +239,8 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
 // The whole file. Vectors are f32, as every writer has them.
 inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint& checkpoint,
                            const GgufFileOptions& options) {
-  GgufWriter out = gguf_metadata(c, options.version, !options.mtp_tensors.empty());
+  GgufWriter out =
+      gguf_metadata(c, options.version, options.declares_mtp && !options.mtp_tensors.empty());
   for (const std::string& name : options.mtp_tensors)
     out.tensor(name, {4}, 0, std::string(16, '\0'));
   int n_matrices = 0;

@@ -141,6 +141,18 @@ TEST_F(GgufModel, PassesOverMultiTokenPrediction) {
   EXPECT_NE(refused.error().message.find("blk.1.nextn.eh_proj.weight"), std::string::npos);
 }
 
+// A block that the file does not count would be left out, and give another model.
+TEST_F(GgufModel, RefusesBlocksThatAreNotCounted) {
+  make("tiny-qwen3.5", DType::kF32);
+  ThreadPool pool(1);
+  const auto refused =
+      Weights::load(convert({.mtp_tensors = {"blk.2.attn_norm.weight"}, .declares_mtp = false}),
+                    std::nullopt, kernel::best_kernels(), pool);
+  ASSERT_FALSE(refused.ok());
+  for (const char* word : {"block_count", "is 2", "blk.2.attn_norm.weight"})
+    EXPECT_NE(refused.error().message.find(word), std::string::npos) << refused.error().message;
+}
+
 // Parts of one product may differ in type; neighbours that do not are one matrix.
 TEST_F(GgufModel, PartsKeepTheirTypes) {
   make("tiny-qwen3", DType::kBF16);

@@ -32,6 +32,15 @@ void add_gated_attention(LayerSpecs& specs, const ModelConfig& c) {
   specs.output();
 }
 
+// The index of the block that a tensor of a GGUF file belongs to; -1: none.
+int64_t block_of(std::string_view tensor) {
+  constexpr std::string_view kBlock = "blk.";
+  int64_t index = -1;
+  if (tensor.starts_with(kBlock))
+    std::from_chars(tensor.data() + kBlock.size(), tensor.data() + tensor.size(), index);
+  return index;
+}
+
 }  // namespace
 
 void fix_delta_net(ModelConfig& config) {
@@ -91,6 +100,10 @@ void translate_delta_net(GgufTranslator& gguf) {
   if (n_mtp < 0 || n_mtp >= n_blocks)
     return fields.refuse(kMtp,
                          fmt::format("a whole number below {}, the number of blocks", n_blocks));
+  for (const GgufTensor& tensor : fields.file().tensors())
+    if (block_of(tensor.name) >= n_blocks)
+      return fields.refuse("block_count",
+                           fmt::format("the number of blocks, of which '{}' is one", tensor.name));
   config["num_hidden_layers"] = n_blocks - n_mtp;
   config["linear_conv_kernel_dim"] = integer("ssm.conv_kernel");
   config["linear_num_key_heads"] = integer("ssm.group_count");
@@ -106,8 +119,9 @@ void translate_delta_net(GgufTranslator& gguf) {
   if (!fields.has(kRecurrent)) return;
   const auto recurrent = fields.file().integers(fields.key(kRecurrent));
   if (!recurrent) return fields.fail(recurrent.error());
-  if (std::ssize(**recurrent) < n_blocks - n_mtp)
-    return fields.refuse(kRecurrent, fmt::format("a value for each of {} layers", n_blocks));
+  const int64_t n_values = std::ssize(**recurrent);
+  if (n_values != n_blocks && n_values != n_blocks - n_mtp)
+    return fields.refuse(kRecurrent, fmt::format("a value for each of {} blocks", n_blocks));
   config["layer_types"] = nlohmann::json::array();
   for (int64_t i = 0; i < n_blocks - n_mtp; ++i)
     config["layer_types"].push_back((**recurrent)[i] != 0 ? "linear_attention" : "full_attention");
@@ -138,11 +152,7 @@ std::string_view delta_net_passed_over(const ModelConfig& config, std::string_vi
   if (tensor.starts_with("model.visual.")) return "vision tower";
   constexpr std::string_view kMtp = "multi-token prediction";
   if (tensor.starts_with("mtp.")) return kMtp;
-  constexpr std::string_view kBlock = "blk.";  // of a GGUF file
-  if (!tensor.starts_with(kBlock)) return {};
-  int index = -1;
-  std::from_chars(tensor.data() + kBlock.size(), tensor.data() + tensor.size(), index);
-  return index >= config.n_layers() ? kMtp : std::string_view();
+  return block_of(tensor) >= config.n_layers() ? kMtp : std::string_view();
 }
 
 }  // namespace pando::model
