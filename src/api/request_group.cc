@@ -153,7 +153,9 @@ bool RequestGroup::note(GroupEvent& one) {
     add_turn();
   } else {
     n_open_ -= std::exchange(entry.n_open, 0);
-    const bool is_refused = one.event.error->code == ErrorCode::kUnavailable && entry.request;
+    // What lacked memory was not refused: again it would take from others what it lacks.
+    const bool is_refused = one.event.error->code == ErrorCode::kUnavailable &&
+                            !is_no_memory(*one.event.error) && entry.request;
     if (is_refused) {
       to_submit_.insert(one.request);
       n_turns_ = 0;  // until the next begins or ends

@@ -28,9 +28,11 @@ template <class... Args>
 Error invalid_argument(fmt::format_string<Args...> text, Args&&... args) {
   return make_error(ErrorCode::kInvalidArgument, text, std::forward<Args>(args)...);
 }
+inline constexpr std::string_view kNoMemory = "not enough memory (hint: try again later)";
 // There was none for what was asked. It takes memory itself: see made_or.
-inline Error no_memory() {
-  return make_error(ErrorCode::kUnavailable, "not enough memory (hint: try again later)");
+inline Error no_memory() { return make_error(ErrorCode::kUnavailable, "{}", kNoMemory); }
+inline bool is_no_memory(const Error& error) {
+  return error.code == ErrorCode::kUnavailable && error.message == kNoMemory;
 }
 // The error that `make` makes; where there is no memory for it `no_memory`, which was made before.
 template <class Make>

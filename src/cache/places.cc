@@ -122,6 +122,7 @@ void Places::hold(Place& place) {
 }
 
 void Places::release(Place& place) {
+  if (fault_on(Fault::kEvictHeldPlace) && place.n_holders == 0) return;
   PANDO_CHECK(place.n_holders > 0);
   place.last_used = ++clock_;
   if (--place.n_holders == 0 && place.committed && !place.kept) free(place);

@@ -15,7 +15,7 @@ void open() {
          {ippd_benchmarks(), ippd_data_benchmarks(), hydragen_benchmarks(),
           hydragen_data_benchmarks(), prepacking_benchmarks(), prepacking_bins_benchmarks(),
           radixmlp_benchmarks(), medha_benchmarks(), serve_benchmarks(), rerank_benchmarks(),
-          planner_benchmarks(), place_benchmarks()})
+          place_benchmarks(), planner_benchmarks()})
       bench::add_benchmarks(benchmarks);
   });
 }

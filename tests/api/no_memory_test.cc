@@ -70,5 +70,23 @@ TEST(RequestGroupWithoutMemory, ALostEventEndsWhatIsInTheEngine) {
   EXPECT_TRUE(is_complete);
 }
 
+// To ask again would take from others what this request lacked.
+TEST(RequestGroupWithoutMemory, WhatLacksMemoryInAStepIsNotAskedAgain) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  Waker waker;
+  RequestGroup group(
+      *engine, {.wants_text = true, .waits_for_room = true, .on_events = [&] { waker.wake(); }});
+  group.add(tiny_request("one", 20));
+  refused_size = engine->model().info().vocab * sizeof(float);  // the first row of logits
+  group.submit();
+  waker.wait();
+  const std::vector<GroupEvent> events = group.take();
+  EXPECT_EQ(refused_size, 0u);
+  ASSERT_EQ(events.size(), 1u);
+  ASSERT_TRUE(events[0].event.error.has_value());
+  EXPECT_EQ(events[0].event.error->message, "not enough memory (hint: try again later)");
+  EXPECT_TRUE(group.is_over());
+}
+
 }  // namespace
 }  // namespace pando::testing
