@@ -158,15 +158,20 @@ def add_keys(writer, config, arch, d_ff):
 
 
 def main():
+    if len(sys.argv) < 3 or sys.argv[1] in ("-h", "--help"):
+        raise SystemExit(__doc__)
     directory, out = pathlib.Path(sys.argv[1]), sys.argv[2]
     type_ = Type[(sys.argv[3] if len(sys.argv) > 3 else "f32").upper()]
     config = json.loads((directory / "config.json").read_text())
-    arch = ARCHITECTURES[config["model_type"]]
+    arch = ARCHITECTURES.get(config["model_type"])
+    if arch is None:
+        raise SystemExit(f"{directory}: model_type is {config['model_type']}, expected one of {', '.join(ARCHITECTURES)}")
     writer = gguf.GGUFWriter(out, arch, use_temp_file=True)
     add_keys(writer, config, arch, next(len(array) for name, array in tensors(config, directory) if "ffn_gate" in name))
     for name, array in tensors(config, directory):
         matrix = array.ndim == 2 and name.endswith(".weight") and "conv" not in name and "norm" not in name
-        kind = type_ if matrix else Type.F32
+        # Rows that are no whole number of blocks stay f32.
+        kind = type_ if matrix and array.shape[-1] % gguf.GGML_QUANT_SIZES[type_][0] == 0 else Type.F32
         writer.add_tensor(name, gguf.quants.quantize(np.ascontiguousarray(array), kind), raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
