@@ -17,6 +17,12 @@ std::optional<int64_t> GgufFields::integer(std::string_view name) {
   return std::nullopt;
 }
 
+int64_t GgufFields::required_integer(std::string_view name) {
+  const std::optional<int64_t> value = integer(name);
+  if (!value) refuse(name, "a whole number");
+  return value.value_or(1);
+}
+
 std::optional<double> GgufFields::finite(std::string_view name) {
   const std::optional<double> value = keep(gguf_.real(key(name)));
   if (!value || std::isfinite(*value)) return value;

@@ -90,11 +90,6 @@ void translate_delta_net(GgufTranslator& gguf) {
   GgufFields& fields = gguf.fields();
   nlohmann::json& config = gguf.config();
   if (!fields.status()) return;
-  const auto integer = [&](const char* name) {
-    const auto value = fields.integer(name);
-    if (!value) fields.refuse(name, "a whole number");
-    return value.value_or(1);
-  };
   constexpr const char* kMtp = "nextn_predict_layers";
   const int64_t n_blocks = config["num_hidden_layers"], n_mtp = fields.integer(kMtp).value_or(0);
   if (n_mtp < 0 || n_mtp >= n_blocks)
@@ -105,10 +100,11 @@ void translate_delta_net(GgufTranslator& gguf) {
       return fields.refuse("block_count",
                            fmt::format("the number of blocks, of which '{}' is one", tensor.name));
   config["num_hidden_layers"] = n_blocks - n_mtp;
-  config["linear_conv_kernel_dim"] = integer("ssm.conv_kernel");
-  config["linear_num_key_heads"] = integer("ssm.group_count");
-  config["linear_key_head_dim"] = integer("ssm.state_size");
-  const int64_t n_heads = integer("ssm.time_step_rank"), width = integer("ssm.inner_size");
+  config["linear_conv_kernel_dim"] = fields.required_integer("ssm.conv_kernel");
+  config["linear_num_key_heads"] = fields.required_integer("ssm.group_count");
+  config["linear_key_head_dim"] = fields.required_integer("ssm.state_size");
+  const int64_t n_heads = fields.required_integer("ssm.time_step_rank"),
+                width = fields.required_integer("ssm.inner_size");
   if (n_heads < 1 || width % n_heads != 0)
     return fields.refuse("ssm.inner_size",
                          fmt::format("a multiple of 'ssm.time_step_rank' {}", n_heads));

@@ -126,15 +126,11 @@ void translate(GgufTranslator& gguf) {
                                    {"attention.scale", "attention_multiplier"},
                                    {"logit_scale", "logits_scaling"}})
     if (!fields.copy_real(key, field, config)) fields.refuse(key, "a float");
-  const auto integer = [&](const char* name) {
-    const auto value = fields.integer(name);
-    if (!value) fields.refuse(name, "a whole number");
-    return value.value_or(1);
-  };
-  config["mamba_d_conv"] = integer("ssm.conv_kernel");
-  config["mamba_n_groups"] = integer("ssm.group_count");
-  config["mamba_d_state"] = integer("ssm.state_size");
-  const int64_t n_heads = integer("ssm.time_step_rank"), width = integer("ssm.inner_size");
+  config["mamba_d_conv"] = fields.required_integer("ssm.conv_kernel");
+  config["mamba_n_groups"] = fields.required_integer("ssm.group_count");
+  config["mamba_d_state"] = fields.required_integer("ssm.state_size");
+  const int64_t n_heads = fields.required_integer("ssm.time_step_rank"),
+                width = fields.required_integer("ssm.inner_size");
   const int64_t d_model = config["hidden_size"];
   if (n_heads < 1 || width % n_heads != 0 || d_model < 1 || width % d_model != 0)
     return fields.refuse(
