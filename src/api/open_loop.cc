@@ -15,16 +15,19 @@ namespace {
 exec::CpuOptions cpu_options(const LoopOptions& options, const Technique& technique) {
   const EngineOptions& engine = options.engine;
   const size_t longest = engine.context / options.page_len + 1;
-  return {.context = engine.context,
+  return {.kv = {.type = kv_dtype(engine.kv_type),
+                 .memory = engine.kv_memory,
+                 .context = engine.context,
+                 .page_len = options.page_len,
+                 .tile_len = options.tile_len,
+                 .span_len = options.span_len,
+                 .one_layer = technique.hooks.one_layer,
+                 .window_pages = technique.full_plans,
+                 .n_window_pages = options.n_window_pages,
+                 .n_slots = options.n_slots},
           .all_rows = options.all_rows,
           .hooks = technique.hooks,
-          .kv_type = kv_dtype(engine.kv_type),
-          .kv_memory = engine.kv_memory,
-          .n_slots = options.n_slots,
           .n_numbers = longest * engine.max_running,  // as many as can be open at a time
-          .page_len = options.page_len,
-          .tile_len = options.tile_len,
-          .span_len = options.span_len,
           .poison_pages = options.poison_pages};
 }
 
@@ -33,9 +36,9 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
                                          LoopParts parts) {
   EngineOptions& engine = parts.options.engine;
   exec::CpuOptions cpu = cpu_options(parts.options, technique);
-  if (Status status = exec::CpuExecutor::check_memory(weights.config, cpu); !status)
-    return status.error();
-  if (weights.config.n_recurrent_layers() > 0 && !technique.carries_states)
+  const Result<exec::KvSizes> sizes = exec::KvSizes::of(weights.config, cpu.kv);
+  if (!sizes) return sizes.error();
+  if (weights.config.n_recurrent_layers() > 0 && !technique.full_plans)
     return unsupported(
         "sharing '{}' does not support models with recurrent layers, such as {}, expected 'tree', "
         "'prefix_cached' or 'packed'",
@@ -62,7 +65,7 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
   parts.end_ids = weights.config.eos_ids;
   parts.max_positions = weights.config.max_positions;
   parts.pool = std::make_unique<ThreadPool>(engine.threads, engine.nice);
-  parts.executor = std::make_unique<exec::CpuExecutor>(weights, *parts.pool, cpu);
+  parts.executor = std::make_unique<exec::CpuExecutor>(weights, *parts.pool, cpu, *sizes);
   return std::make_unique<EngineLoop>(std::move(parts));
 }
 

@@ -31,6 +31,10 @@ enum class Fault {
   kEvictHeldPlace,       // places: eviction ignores sequences that go on from there
   kPlaceTooFar,          // places: a path goes on from a place behind its first row
   kPlaceBeforeSplit,     // places: a place at the cut of a split node stays with the lower part
+  kWindowPageTooEarly,   // windows: a page is given back while its last position is still seen
+  kWindowOfGoneBranch,   // windows: a page counts the positions of a branch that left it
+  kWindowCopyMissing,    // windows: a copy on write leaves out the layers with a window
+  kWindowFanOutMissing,  // windows: a row is written to its own window page only
   kCount,                // of those that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal
 };

@@ -16,10 +16,11 @@ uint32_t committed_end(const Node* node) {
 
 }  // namespace
 
-KvCache::KvCache(PagePool& pool, int page_len, size_t n_slots)
+KvCache::KvCache(PagePool& pool, int page_len, size_t n_slots, const WindowSizes& windows)
     : pool_(pool),
       page_len_(static_cast<uint32_t>(page_len)),
       places_(n_slots),
+      windows_(windows, pool.n_pages()),
       tree_([this](Node& upper, Node& lower) { on_split(upper, lower); }) {}
 
 Node* KvCache::acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public) {
@@ -74,12 +75,14 @@ uint32_t KvCache::n_pages_for(const Node* node, uint32_t n_tokens) const {
 
 bool KvCache::reserve(std::span<const Extent> extents) {
   const size_t n_copies = copies_.size(), n_fan_outs = fan_outs_.size();
+  const size_t n_window_copies = window_copies_.size();
   const auto undo = [&] {
     for (size_t i = extents.size(); i-- > 0;) {
       Node* node = extents[i].node;
       while (node->pages.ids.size() > n_pages_for(node, node->n_issued)) drop_last_page(node);
     }
     copies_.resize(n_copies);
+    window_copies_.resize(n_window_copies);
     fan_outs_.erase(fan_outs_.begin() + n_fan_outs, fan_outs_.end());
   };
   try {
@@ -124,8 +127,15 @@ bool KvCache::add_first_page(Node* node) {
   append_page(node, *page);
   const uint32_t page_start = first_index(node) * page_len_;
   const uint32_t committed = committed_end(node->parent);
-  if (committed > page_start)
-    copies_.push_back({above.ids.back(), *page, std::min(committed, node->start) - page_start});
+  const uint32_t n_copied = std::min(committed, node->start) - std::min(committed, page_start);
+  if (n_copied > 0) copies_.push_back({above.ids.back(), *page, n_copied});
+  if (windows_.any() && !fault_on(Fault::kWindowCopyMissing)) {
+    const uint32_t n = std::min(n_copied, windows_.n_written(above.ids.back()));
+    if (n > 0)
+      window_copies_.push_back(
+          {windows_.window_page(above.ids.back()), windows_.window_page(*page), n});
+    windows_.set_written(*page, n);
+  }
   if (committed < node->start && !fault_on(Fault::kFanOutMissing))
     fan_outs_.push_back({node, page_start, node->start, *page});
   return true;
@@ -138,7 +148,7 @@ void KvCache::append_page(Node* node, PageId page) {
     if (pages.empty()) pages.make_room(1);
     pages.ids.push_back(page);
   } catch (...) {
-    pool_.release(page);
+    release_page(node, page);
     throw;
   }
   if (pages.ids.size() > 1) return;
@@ -148,8 +158,9 @@ void KvCache::append_page(Node* node, PageId page) {
 
 void KvCache::drop_last_page(Node* node) {
   NodePages& pages = node->pages;
-  pool_.release(pages.ids.back());
+  const PageId page = pages.ids.back();
   pages.ids.pop_back();
+  release_page(node, page);
   if (!pages.empty()) return;
   NodePages& above = node->parent->pages;
   if (above.tail_child == node) above.tail_child = nullptr;
@@ -157,9 +168,24 @@ void KvCache::drop_last_page(Node* node) {
   refresh(node->parent);
 }
 
+// Gives back a page that the node held. Whoever else holds it goes on in it from the node's start.
+void KvCache::release_page(const Node* node, PageId page) {
+  pool_.release(page);
+  if (!windows_.any()) return;
+  if (pool_.n_refs(page) == 0) {
+    windows_.forget(page);
+  } else {
+    windows_.cut(page, node->start % page_len_);
+  }
+}
+
 std::optional<PageId> KvCache::take_page() {
   for (;;) {
-    if (const std::optional<PageId> page = pool_.allocate()) return page;
+    if (const std::optional<PageId> page = pool_.allocate()) {
+      if (!windows_.any() || windows_.give(*page)) return page;
+      pool_.release(*page);
+      return std::nullopt;
+    }
     if (!evict_one_page()) return std::nullopt;
   }
 }
@@ -186,14 +212,17 @@ void KvCache::forget_after(Node* node, uint32_t n_kept) {
 
 void KvCache::compact(Node* tip) {
   PANDO_CHECK(copies_.empty() && tree_.issued().empty());
+  while (windows_.any() && evict_one_page()) {
+  }
   for (Node* node = tip; !node->parent->is_root(); node = node->parent) {
     NodePages& above = node->parent->pages;
     if (node->start % page_len_ == 0 || node->pages.empty() || above.tail_child != nullptr)
       continue;
+    if (windows_.any() && windows_.is_held(above.ids.back())) continue;
     Node* grandparent = node->parent->parent;
     if (above.ids.size() == 1 && grandparent->pages.tail_child == node->parent)
       grandparent->pages.tail_child = nullptr;  // it may share again one turn later
-    pool_.release(above.ids.back());
+    release_page(node->parent, above.ids.back());
     above.ids.back() = node->pages.ids.front();
     pool_.add_ref(above.ids.back());
     above.tail_child = node;
@@ -206,6 +235,7 @@ void KvCache::commit() {
   tree_.commit_issued([this](Node& node) { refresh(&node); });  // its sequences may have gone
   places_.commit();
   copies_.clear();
+  window_copies_.clear();
   fan_outs_.clear();
 }
 
@@ -217,6 +247,7 @@ void KvCache::abort() {
     refresh(&node);
   });
   copies_.clear();
+  window_copies_.clear();
   fan_outs_.clear();
 }
 
@@ -262,6 +293,7 @@ void KvCache::refresh_path(Node* tip) {
 void KvCache::check_invariants() const {
   tree_.check_invariants();
   places_.check_invariants();
+  windows_.check_invariants();
   std::vector<uint32_t> n_refs(pool_.n_pages(), 0);
   size_t n_evictable = 0;
   for (const Node* node : tree_.nodes()) {

@@ -7,6 +7,7 @@
 
 #include "cache/page_pool.h"
 #include "cache/prefix_tree.h"
+#include "cache/window_pages.h"
 
 namespace pando {
 
@@ -34,7 +35,7 @@ struct FanOut {
 class KvCache {
  public:
   // n_slots: places for the states of recurrent layers; 0 for models without them.
-  KvCache(PagePool& pool, int page_len, size_t n_slots = 0);
+  KvCache(PagePool& pool, int page_len, size_t n_slots = 0, const WindowSizes& windows = {});
 
   Node* acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public = 0);
   Node* extend(Node* tip, Token token);
@@ -50,7 +51,7 @@ class KvCache {
   bool reserve(std::span<const Extent> extents);
   // Frees duplicated page beginnings along a path. After a refused `reserve` has evicted everything
   // else, the path then needs no more pages than its length asks for. Only before anything is
-  // reserved in a step.
+  // reserved in a step. With windows, evicts everything else that is not locked itself.
   void compact(Node* tip);
 
   void commit();
@@ -58,6 +59,7 @@ class KvCache {
 
   // Of the step under way:
   const std::vector<kernel::PageCopy>& copies() const { return copies_; }
+  const std::vector<kernel::PageCopy>& window_copies() const { return window_copies_; }
   const std::vector<FanOut>& fan_outs() const { return fan_outs_; }
   const std::vector<Node*>& issued() const { return tree_.issued(); }
 
@@ -67,6 +69,11 @@ class KvCache {
   const PrefixTree& tree() const { return tree_; }
   Places& places() { return places_; }
   const Places& places() const { return places_; }
+  WindowPages& windows() { return windows_; }
+  const WindowPages& windows() const { return windows_; }
+  // Whether rows that are cached may have to be computed again before a path can go on: for states
+  // of recurrent layers, or keys and values of layers with a window.
+  bool may_recompute() const { return places_.any() || windows_.any(); }
   void check_invariants() const;
 
  private:
@@ -76,6 +83,7 @@ class KvCache {
   std::optional<PageId> take_page();
   bool evict_one_page();
   void drop_last_page(Node* node);
+  void release_page(const Node* node, PageId page);
   void forget_after(Node* node, uint32_t n_kept);
   void append_page(Node* node, PageId page);
   void refresh(Node* node);
@@ -86,9 +94,11 @@ class KvCache {
   PagePool& pool_;
   uint32_t page_len_;
   Places places_;
+  WindowPages windows_;
   PrefixTree tree_;
   EvictionOrder evictable_;
   std::vector<kernel::PageCopy> copies_;
+  std::vector<kernel::PageCopy> window_copies_;  // between window pages
   std::vector<FanOut> fan_outs_;
   uint64_t n_evicted_pages_ = 0;
 };

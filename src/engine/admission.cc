@@ -123,10 +123,10 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
   residency_.enter(sequence, shares_tokens_ ? request.isolation_key : sequence.order, prompt,
                    static_cast<uint32_t>(n_public));
   const bool reads_prompt = request.prompt_logprobs_from || request.pooling == Pooling::kMean;
-  const bool has_states = residency_.cache().places().any();
+  const bool may_recompute = residency_.cache().may_recompute();
   sequence.completion.shared_tokens =
       static_cast<int>(shared_tokens(sequence.tip, reads_prompt ? sequence.next_output : UINT32_MAX,
-                                     has_states ? residency_.first_row(sequence) : UINT32_MAX));
+                                     may_recompute ? residency_.first_row(sequence) : UINT32_MAX));
   if (timing_)
     sequence.scheduled =
         timing_->scheduled_request(request, sequence.tip->end(), residency_.n_ready(sequence));

@@ -17,6 +17,9 @@ EngineLoop::EngineLoop(LoopParts parts)
       residency_({.n_pages = parts_.executor->facts().n_pages,
                   .page_len = parts_.executor->facts().page_len,
                   .n_slots = parts_.executor->facts().n_slots,
+                  .windows = {.window = parts_.executor->facts().window,
+                              .tile_len = static_cast<uint32_t>(parts_.executor->facts().tile_len),
+                              .n_pages = parts_.executor->facts().n_window_pages},
                   .place_every = static_cast<uint32_t>(options().place_every)},
                  parts_.timing.get()),
       admission_({.options = options(),
@@ -168,28 +171,35 @@ void EngineLoop::remove_done() {
 }
 
 size_t EngineLoop::ready_bytes() const {
-  const PagePool& pages = residency_.pages();
-  const size_t n_free_again = pages.n_touched() - pages.n_used();
-  return parts_.executor->ready_bytes(pages.n_touched()) +
-         n_free_again * parts_.executor->facts().page_bytes;
+  const PagePool &pages = residency_.pages(), &window_pages = cache().windows().pool();
+  const ExecutorFacts& facts = parts_.executor->facts();
+  const auto free_again = [](const PagePool& pool, size_t bytes) {
+    return (pool.n_touched() - pool.n_used()) * bytes;
+  };
+  return parts_.executor->ready_bytes(pages.n_touched(), window_pages.n_touched()) +
+         free_again(pages, facts.page_bytes) + free_again(window_pages, facts.window_page_bytes);
 }
 
 // An engine that is asked little takes little; at most as much again as it has had use for.
 size_t EngineLoop::ahead_bytes() const {
   const size_t most = options().kv_ahead, first = options().kv_ahead_first;
   if (first == 0) return most;
-  const size_t used = residency_.pages().n_touched() * parts_.executor->facts().page_bytes;
+  const ExecutorFacts& facts = parts_.executor->facts();
+  const size_t used = residency_.pages().n_touched() * facts.page_bytes +
+                      cache().windows().pool().n_touched() * facts.window_page_bytes;
   return std::min(most, std::max(first, used));
 }
 
 bool EngineLoop::prepare() {
-  return ready_bytes() < ahead_bytes() && parts_.executor->prepare(residency_.pages().n_touched());
+  return ready_bytes() < ahead_bytes() &&
+         parts_.executor->prepare(residency_.pages().n_touched(),
+                                  cache().windows().pool().n_touched());
 }
 
 EngineStats EngineLoop::stats() const {
   EngineStats stats = stats_;
   stats.preemptions = residency_.n_preemptions();
-  stats.evicted_pages = cache().n_evicted_pages();
+  stats.evicted_pages = cache().n_evicted_pages() + cache().windows().n_evicted();
   stats.sampling_s = runner_.outputs().seconds();
   const PhaseTimes times = parts_.executor->times();
   stats.linear_s = times.linear_s;
@@ -208,8 +218,10 @@ EngineStats EngineLoop::stats() const {
   stats.evicted_places = cache().places().n_evicted();
   stats.places = cache().places().n_used();
   stats.place_bytes = stats.places * facts.slot_bytes;
-  stats.kv_bytes = parts_.executor->kv_bytes(residency_.pages().n_used()) + stats.place_bytes;
-  stats.kv_capacity_bytes = facts.n_pages * facts.page_bytes + facts.n_slots * facts.slot_bytes;
+  stats.kv_bytes = runner_.kv_bytes();
+  stats.kv_capacity_bytes = facts.n_pages * facts.page_bytes +
+                            facts.n_window_pages * facts.window_page_bytes +
+                            facts.n_slots * facts.slot_bytes;
   stats.kv_ready_bytes = ready_bytes();
   stats.tree_nodes = cache().tree().n_nodes();
   return stats;

@@ -12,6 +12,7 @@ struct LoopOptions {
   int tile_len = 64;          // positions of a tile of attention
   int span_len = 2048;        // positions of a span
   size_t n_slots = 0;         // of states; 0: as many as kv_memory has room for
+  size_t n_window_pages = 0;  // of layers with a window; 0: a share of kv_memory
   bool poison_pages = false;  // fill fresh pages with NaN
   bool all_rows = false;      // see exec::TransformerOptions
   bool many_prefills = true;  // see PackerOptions

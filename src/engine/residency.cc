@@ -35,7 +35,7 @@ void Residency::leave(Sequence& sequence, bool keep) {
   if (sequence.running || &sequence == did_not_fit_) tight_ = false;
   if (&sequence == did_not_fit_) did_not_fit_ = nullptr;
   if (sequence.tip == nullptr) return;  // nothing yet
-  places_.let_go(sequence, keep);
+  let_go(sequence, keep);
   if (sequence.running) cache_.unlock(sequence.tip);
   sequence.running = false;
   if (keep) {
@@ -45,6 +45,18 @@ void Residency::leave(Sequence& sequence, bool keep) {
   }
 }
 
+// The sequence gives up the place and the window that it goes on from.
+void Residency::let_go(Sequence& sequence, bool keep) {
+  places_.let_go(sequence, keep);
+  windows_.let_go(sequence, keep);
+}
+
+uint32_t Residency::first_row(const Sequence& sequence) const {
+  if (!cache_.windows().any()) return places_.first_row(sequence);
+  const uint32_t n_cached = path_count(sequence.tip, &Node::n_committed);
+  return windows_.first_row(sequence.tip, std::min(n_cached, sequence.next_output));
+}
+
 uint32_t Residency::n_again(const Sequence& sequence) const {
   const uint32_t n_cached = path_count(sequence.tip, &Node::n_committed);
   return n_cached - std::min(n_cached, first_row(sequence));
@@ -52,7 +64,7 @@ uint32_t Residency::n_again(const Sequence& sequence) const {
 
 uint32_t Residency::n_ready(const Sequence& sequence) const {
   const uint32_t n_cached = path_count(sequence.tip, &Node::n_committed);
-  return cache_.places().any() ? std::min(n_cached, first_row(sequence)) : n_cached;
+  return cache_.may_recompute() ? std::min(n_cached, first_row(sequence)) : n_cached;
 }
 
 size_t Residency::most_generating() const {
@@ -77,11 +89,15 @@ bool Residency::reserve_room(Share& share, std::span<const Share> step, const Se
     sequence.running = true;
   }
   places_.hold_start(sequence);
+  const uint32_t from = first_row(sequence);
+  windows_.hold_start(sequence, from);
   // What was cached when the step was chosen may have been evicted since, until the lock, and a
-  // place until it was held.
-  const uint32_t n_all_again = n_again(sequence), n_chosen = share.n_again + share.n_rows;
-  share.n_again = std::min(cache_.places().any() ? n_chosen : share.n_again, n_all_again);
-  if (cache_.places().any())
+  // place or a window until it was held.
+  const uint32_t n_all_again = n_again(sequence);
+  uint32_t n_chosen = share.n_again + share.n_rows;
+  if (cache_.windows().any()) n_chosen = std::min(n_chosen, windows_.most_rows(from));
+  share.n_again = std::min(cache_.may_recompute() ? n_chosen : share.n_again, n_all_again);
+  if (cache_.may_recompute())
     share.n_rows =
         share.n_again < n_all_again ? 0 : std::min(share.n_rows, n_chosen - share.n_again);
   share.all_again = share.n_again == n_all_again;
@@ -94,7 +110,7 @@ bool Residency::reserve_room(Share& share, std::span<const Share> step, const Se
     if (take_room(share)) return true;
   }
   if (!was_running) {
-    places_.let_go(sequence, /*keep=*/true);
+    let_go(sequence, /*keep=*/true);
     cache_.unlock(sequence.tip);
     sequence.running = false;
   }
@@ -107,23 +123,34 @@ bool Residency::take_room(const Share& share) {
   const uint32_t to = share.all_again ? path_count(sequence.tip, &Node::n_issued) + share.n_rows
                                       : first_row(sequence) + share.n_again;
   if (!places_.reserve(sequence, to)) return false;
-  try {
-    if (cache_.reserve(next_extents(sequence.tip, share.n_rows))) return true;
-  } catch (...) {
+  bool has_windows = false;
+  const auto take_back = [&] {
+    if (has_windows) windows_.take_back(sequence);
     places_.take_back();
+  };
+  try {
+    has_windows = windows_.reserve(sequence, to);
+    if (has_windows && cache_.reserve(next_extents(sequence.tip, share.n_rows))) {
+      windows_.hold_reserved(sequence);
+      return true;
+    }
+  } catch (...) {
+    take_back();
     throw;
   }
-  places_.take_back();
+  take_back();
   return false;
 }
 
 void Residency::commit() {
   cache_.commit();
   places_.commit();
+  windows_.commit();
 }
 
 void Residency::abort() {
   places_.abort();
+  windows_.abort();
   cache_.abort();
 }
 
@@ -140,15 +167,16 @@ bool Residency::preempt_for(const Sequence& sequence, std::span<const Share> ste
     for (const Node* node = other->tip; !node->is_root(); node = node->parent) ++n_on[node];
   }
   // If somebody else runs on all of it, its going makes no room.
-  // Its place may make room, unless this sequence goes on from there too.
+  // Its place may make room, unless this sequence goes on from there too, and so may its window.
   std::erase_if(candidates, [&](const Sequence* other) {
     return other->tip->n_locks > n_on.at(other->tip) &&
-           (other->place == nullptr || other->place == sequence.place);
+           (other->place == nullptr || other->place == sequence.place) &&
+           other->window.pages.empty();
   });
   const auto victim = std::ranges::min_element(
       candidates, {}, [&](const Sequence* other) { return cost_of_preempting(*other); });
   if (victim == candidates.end()) return false;
-  places_.let_go(**victim, /*keep=*/true);
+  let_go(**victim, /*keep=*/true);
   cache_.unlock((*victim)->tip);
   (*victim)->running = false;
   tight_ = true;  // it would take from others what was taken from it

@@ -10,6 +10,7 @@
 #include "engine/sequence.h"
 #include "engine/step_places.h"
 #include "engine/step_timing.h"
+#include "engine/step_windows.h"
 
 namespace pando {
 
@@ -20,6 +21,7 @@ struct ResidencySizes {
   size_t n_pages;
   int page_len;              // positions
   size_t n_slots = 0;        // of states; 0 for models without recurrent layers
+  WindowSizes windows = {};  // 0 where no layer has a window
   uint32_t place_every = 1;  // positions
 };
 
@@ -38,8 +40,9 @@ class Residency {
   // timing: predicts what a preemption costs, and outlives this; null: the youngest goes.
   Residency(const ResidencySizes& sizes, const StepTiming* timing)
       : pages_(sizes.n_pages),
-        cache_(pages_, sizes.page_len, sizes.n_slots),
+        cache_(pages_, sizes.page_len, sizes.n_slots, sizes.windows),
         places_(cache_.places(), sizes.place_every),
+        windows_(cache_, sizes.place_every),
         timing_(timing) {}
 
   // Inserts a prompt and pins its path for the sequence. All isolation keys share its first
@@ -49,9 +52,9 @@ class Residency {
   // Gives back what an open sequence holds. keep: what it computed stays cached.
   void leave(Sequence& sequence, bool keep);
 
-  // The first row that the sequence computes when it advances (StepPlaces::first_row), and how many
-  // rows from there on are cached.
-  uint32_t first_row(const Sequence& sequence) const { return places_.first_row(sequence); }
+  // The first row that the sequence computes when it advances (StepPlaces::first_row,
+  // StepWindows::first_row), and how many rows from there on are cached.
+  uint32_t first_row(const Sequence& sequence) const;
   uint32_t n_again(const Sequence& sequence) const;
   // Tokens of its path that need no computing before the next ones.
   uint32_t n_ready(const Sequence& sequence) const;
@@ -83,10 +86,12 @@ class Residency {
   bool take_room(const Share& share);
   bool preempt_for(const Sequence& sequence, std::span<const Share> step, const Sequences& open);
   double cost_of_preempting(const Sequence& sequence) const;
+  void let_go(Sequence& sequence, bool keep);
 
   PagePool pages_;
   KvCache cache_;
   StepPlaces places_;
+  StepWindows windows_;
   const StepTiming* timing_;
   bool tight_ = false;
   // The waiting sequence whose start failed, if none was preempted since.

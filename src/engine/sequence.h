@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/errors.h"
+#include "cache/path_pages.h"
 #include "cache/prefix_tree.h"
 #include "engine/stop_matcher.h"
 #include "pando/engine.h"
@@ -28,6 +29,12 @@ struct ActiveRequest {
   std::shared_ptr<ActiveRequest> next_failed;  // in the outbox
 };
 
+// The window pages that a sequence holds, of models with sliding windows (StepWindows).
+struct HeldWindow {
+  uint32_t from = 0;            // the next row that it computes
+  std::vector<PathPage> pages;  // that rows from there on read or write; the last ones first
+};
+
 // A path in the prefix tree that grows by one token a step once its prompt is computed.
 struct Sequence {
   std::shared_ptr<ActiveRequest> request;
@@ -35,12 +42,13 @@ struct Sequence {
   uint64_t order = 0;   // of arrival: the lower, the older
   Node* tip = nullptr;  // pinned; locked while running
   bool running = false;
-  Place* place = nullptr;       // held: where it goes on from, in models with states (StepPlaces)
-  bool done = false;            // to be removed at the end of the step
-  uint32_t max_tokens = 0;      // the request's, bounded by the context
-  uint32_t next_output = 0;     // position of the next row whose logits it wants
-  std::span<const Token> ends;  // tokens that end it, unless it asks to go on
-  Completion completion;        // so far
+  Place* place = nullptr;  // held: where it goes on from, in models with states (StepPlaces)
+  HeldWindow window;
+  bool done = false;                     // to be removed at the end of the step
+  uint32_t max_tokens = 0;               // the request's, bounded by the context
+  uint32_t next_output = 0;              // position of the next row whose logits it wants
+  std::span<const Token> ends;           // tokens that end it, unless it asks to go on
+  Completion completion;                 // so far
   std::optional<StreamDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
   ScheduledRequest scheduled;  // where time is predicted

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/fault.h"
+#include "engine/partings.h"
 #include "engine/work_view.h"
 
 namespace pando {
@@ -13,18 +14,6 @@ namespace {
 // A place before the last token of a prompt serves whoever asks the same again, or goes on from
 // there. It is worth a slot if so many rows would have to be computed otherwise.
 constexpr uint32_t kWorthAPlace = 256;
-
-// Whether paths part behind a node, or one that somebody wants ends there.
-bool is_parting(const Node& node) {
-  uint32_t n_pins = 0;
-  bool leaves_public = false;
-  for (const auto& [key, child] : node.children) {
-    n_pins += child->n_pins;
-    leaves_public |= child->owner != node.owner;
-  }
-  return node.children.size() > 1 || leaves_public ||
-         (node.children.size() == 1 && node.n_pins > n_pins);
-}
 
 // The last node that both paths have; a root where they have none.
 const Node* common_node(const Node* a, const Node* b) {

@@ -168,9 +168,15 @@ void StepRunner::count(const PlannedStep& step, std::span<const Share> shares) {
   stats_.prefill_rows += n_rows - n_decode;
   stats_.recomputed_rows += step.n_recomputed;
   stats_.pad_rows += step.n_pads;
-  const uint64_t kv_bytes = executor_.kv_bytes(residency_.pages().n_used()) +
-                            residency_.cache().places().n_used() * executor_.facts().slot_bytes;
-  stats_.kv_bytes_peak = std::max(stats_.kv_bytes_peak, kv_bytes);
+  stats_.kv_bytes_peak = std::max<uint64_t>(stats_.kv_bytes_peak, kv_bytes());
+}
+
+size_t StepRunner::kv_bytes() const {
+  const ExecutorFacts& facts = executor_.facts();
+  const KvCache& cache = residency_.cache();
+  return executor_.kv_bytes(residency_.pages().n_used()) +
+         cache.windows().pool().n_used() * facts.window_page_bytes +
+         cache.places().n_used() * facts.slot_bytes;
 }
 
 void StepRunner::abort() {

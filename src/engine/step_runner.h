@@ -45,6 +45,8 @@ class StepRunner {
   // To be called after each step: how long all of it took.
   void observe(double seconds);
 
+  // Bytes of keys, values and states in use.
+  size_t kv_bytes() const;
   const OutputReader& outputs() const { return outputs_; }
   void observe_logits(OutputReader::LogitsObserver observer) {
     outputs_.observe(std::move(observer));

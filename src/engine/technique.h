@@ -24,9 +24,11 @@ struct Technique {
   std::unique_ptr<Batcher> batcher;  // null: steps are filled as the engine's options say
   exec::PassHooks hooks;             // into the executor; `planner` owns the store
   bool takes_int8 = true;            // keys and values may be int8
-  bool carries_states = false;       // its plans have state tasks: models may be recurrent
-  bool exact = true;                 // it keeps the bits, whatever else is in the step
-  std::string warning;               // said wherever its output appears; empty: nothing
+  // Its plans have state tasks and lists of window pages: models may be recurrent, and windows give
+  // memory back.
+  bool full_plans = false;
+  bool exact = true;    // it keeps the bits, whatever else is in the step
+  std::string warning;  // said wherever its output appears; empty: nothing
   // Its counters, since it was made; empty: none.
   std::function<std::vector<Figure>()> figures;
 };

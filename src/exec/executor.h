@@ -26,6 +26,10 @@ struct ExecutorFacts {
   size_t n_pages = 0;      // pages that may be in use at a time
   size_t page_bytes = 0;   // bytes of one page
   size_t kv_capacity = 0;  // positions whose keys and values the memory holds
+  // Layers with a sliding window may have pages of their own (StepPlan::windows).
+  uint32_t window = 0;           // positions that the widest of them sees; 0: they have not
+  size_t n_window_pages = 0;     // of these pages that may be in use at a time
+  size_t window_page_bytes = 0;  // bytes of one
   size_t n_slots = 0;      // slots of states that may be in use at a time; 0: the model has none
   size_t slot_bytes = 0;   // bytes of one slot
   bool keeps_keys = true;  // false: keys and values are gone after a step
@@ -55,12 +59,12 @@ class Executor {
   virtual void logits(uint32_t first, uint32_t n, float* out) = 0;
 
   // For idle time: asks the system for memory behind a few MB more of the pages that were never
-  // handed out, [n_touched, n_pages). False where nothing was left to do.
-  virtual bool prepare(size_t n_touched) = 0;
-  // Bytes of the pages [n_touched, n_pages) that have memory behind them.
-  virtual size_t ready_bytes(size_t n_touched) const = 0;
+  // handed out, [n_touched, n_pages), and of window pages. False where nothing was left to do.
+  virtual bool prepare(size_t n_touched, size_t n_windows_touched) = 0;
+  // Bytes of these pages that have memory behind them.
+  virtual size_t ready_bytes(size_t n_touched, size_t n_windows_touched) const = 0;
 
-  // Bytes of keys and values while n_used pages are in use.
+  // Bytes of keys and values, without those in window pages, while n_used pages are in use.
   virtual size_t kv_bytes(size_t n_used) const = 0;
   virtual PhaseTimes times() const = 0;
 };

@@ -172,7 +172,9 @@ void AttentionItem::list_chunks(const AttentionTask* task, int turn) {
   const int n = task->n_pages;
   PANDO_CHECK(n >= 1 && n <= shape_.pages_per_tile());
   for (int i = 0; i < n; ++i) {
-    const std::byte* page = args_.kv.page(args_.task_pages[task->first_page + i]);
+    const PageId id = args_.task_pages[task->first_page + i];
+    PANDO_CHECK(id != kNoPage);
+    const std::byte* page = args_.kv.page(id);
     chunks_[turn][i] = page + shape_.key_offset(args_.layer, kv_head_);
     chunks_[turn][n + i] = page + shape_.value_offset(args_.layer, kv_head_);
   }

@@ -26,6 +26,7 @@
 namespace pando::kernel {
 
 using PageId = uint32_t;
+inline constexpr PageId kNoPage = ~PageId{0};
 
 // Compiled for several instruction sets, hence `static`.
 static constexpr int int8_element_bytes(int page_len, int head_dim) {

@@ -3,6 +3,7 @@
 
 #include "plan/attention_tasks.h"
 #include "plan/state_tasks.h"
+#include "plan/window_lists.h"
 
 namespace pando {
 
@@ -17,6 +18,7 @@ class LayoutPlanner final : public Planner {
     RowLayout layout = lay_out_rows(cache, wanted);
     append_attention_tasks(layout, cache.page_len(), tile_len_, sharing_);
     if (cache.places().any()) append_state_tasks(layout, cache.places());
+    if (cache.windows().any()) list_windows(layout, cache, wanted);
     return std::move(layout.step);
   }
 

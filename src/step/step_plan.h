@@ -12,6 +12,17 @@
 
 namespace pando {
 
+// What a step reads and writes of the pages that layers with a sliding window have of their own.
+struct WindowLists {
+  std::vector<uint32_t> slot_begin;  // as those of a StepPlan; rows that are recomputed may write
+  std::vector<kernel::KvSlot> slots;
+  std::vector<kernel::PageCopy> copies;
+  // Beside StepPlan::task_pages; kNoPage where no row of the task sees the tile, any page where
+  // none sees the page.
+  std::vector<kernel::PageId> task_pages;
+  bool operator==(const WindowLists&) const = default;
+};
+
 struct StepPlan {
   // One row per token to compute, in depth-first pre-order of the tree: the rows below any node are
   // one contiguous range.
@@ -24,6 +35,7 @@ struct StepPlan {
   std::vector<kernel::PageCopy> copies;      // carried out in order, before the rows
   std::vector<kernel::AttentionTask> tasks;  // by tile, then by row; each row meets each tile once
   std::vector<kernel::PageId> task_pages;
+  WindowLists windows;  // empty where pages are for all layers
   // Of models with recurrent layers: each row is in one task. By row.
   std::vector<kernel::StateTask> state_tasks;
   std::vector<kernel::StateWrite> state_writes;

@@ -29,6 +29,10 @@ void for_each_list(Plan& plan, const Use& use) {
   use(8u, plan.outputs);
   use(9u, plan.state_tasks);
   use(10u, plan.state_writes);
+  use(11u, plan.windows.slot_begin);
+  use(12u, plan.windows.slots);
+  use(13u, plan.windows.copies);
+  use(14u, plan.windows.task_pages);
 }
 
 template <class List>
@@ -79,10 +83,16 @@ Status check_sound(const StepPlan& plan) {
     return invalid_argument("step plan: {}, expected a plan written by to_bytes", what);
   };
   if (plan.positions.size() != n_rows) return fail("the numbers of positions and tokens differ");
-  const std::vector<uint32_t>& begin = plan.slot_begin;
-  if (begin.size() != n_rows + 1 || begin[0] != 0 || begin.back() != plan.slots.size() ||
-      !std::ranges::is_sorted(begin))
+  const auto divides = [&](const std::vector<uint32_t>& begin, size_t n_slots) {
+    return begin.size() == n_rows + 1 && begin[0] == 0 && begin.back() == n_slots &&
+           std::ranges::is_sorted(begin);
+  };
+  if (!divides(plan.slot_begin, plan.slots.size()))
     return fail("slot_begin does not divide the slots among the rows");
+  const WindowLists& windows = plan.windows;
+  if (windows != WindowLists{} && (!divides(windows.slot_begin, windows.slots.size()) ||
+                                   windows.task_pages.size() != plan.task_pages.size()))
+    return fail("the lists of window pages do not fit the rows and tasks");
   for (const kernel::AttentionTask& task : plan.tasks)
     if (task.row_begin >= task.row_end || task.row_end > n_rows || task.n_pages == 0 ||
         uint64_t{task.first_page} + task.n_pages > plan.task_pages.size())

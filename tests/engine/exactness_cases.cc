@@ -115,6 +115,10 @@ CaseResult ExactnessCases::run_recurrent(uint64_t seed) {
   return run(draw_recurrent(seed, kv_type_));
 }
 
+CaseResult ExactnessCases::run_windowed(uint64_t seed) {
+  return run(draw_windowed(seed, kv_type_));
+}
+
 CaseResult ExactnessCases::run_long(uint64_t seed) { return run(draw_long(seed, kv_type_)); }
 
 CaseResult ExactnessCases::run(const Scenario& s) {

@@ -8,6 +8,7 @@
 
 #include "engine/open_laboratory.h"
 #include "engine/options.h"
+#include "exec/cpu/kv_sizes.h"
 #include "exec/cpu/state_layout.h"
 #include "kernel/kernels.h"
 #include "kernel/kv_layout.h"
@@ -142,13 +143,29 @@ std::string or_packed(const char* sharing) {
   return sharing_info(sharing) ? sharing : "packed";
 }
 
-size_t page_bytes(const model::ModelConfig& config, KvType type, int page_len) {
-  return kernel::KvShape{.type = kv_dtype(type),
-                         .n_layers = config.n_attention_layers(),
-                         .n_kv_heads = config.n_kv_heads,
-                         .head_dim = config.head_dim,
-                         .page_len = page_len}
-      .page_bytes();
+// Room for n_pages of all layers. Layers with a window that give memory back get as much room, or
+// little more than one path needs.
+void set_memory(Scenario& s, size_t n_pages) {
+  EngineOptions& engine = s.loop.engine;
+  s.n_pages = n_pages;
+  const model::ModelConfig config = config_of(s.model);
+  const bool is_own =
+      engine.sharing == "tree" || engine.sharing == "packed" || engine.sharing == "prefix_cached";
+  const exec::KvOptions options{.type = kv_dtype(engine.kv_type),
+                                .memory = size_t{1} << 40,
+                                .context = engine.context,
+                                .page_len = s.sizes.page_len,
+                                .tile_len = s.sizes.tile_len,
+                                .span_len = s.sizes.span_len,
+                                .window_pages = is_own};
+  const exec::KvSizes sizes = exec::KvSizes::of(config, options).value();
+  engine.kv_memory = n_pages * sizes.pages.page_bytes();
+  if (sizes.window == 0) return;
+  Rng rng(s.seed ^ 0x8ebc6af09c88c6e3);
+  const size_t least = exec::least_window_pages(options, sizes.window);
+  s.loop.n_window_pages =
+      std::max(least, chance(rng, 40) ? n_pages : least + static_cast<size_t>(uniform(rng, 0, 5)));
+  engine.kv_memory += s.loop.n_window_pages * sizes.windows.page_bytes();
 }
 
 }  // namespace
@@ -205,7 +222,6 @@ Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type) {
     n_longest = std::max(n_longest, request.tokens.size() + request.sampling.max_tokens);
   const size_t n_least = (n_longest + s.sizes.page_len - 1) / s.sizes.page_len;
   const size_t n_pages = chance(rng, 50) ? 4096 : n_least + uniform(rng, 0, 6);
-  engine.kv_memory = n_pages * page_bytes(config_of(s.model), engine.kv_type, s.sizes.page_len);
   s.arrive_percent = chance(rng, 40) ? 100 : uniform(rng, 5, 60);
   s.cancel_percent = chance(rng, 70) ? 0 : 10;
   // Or a technique that keeps the bits as well. Who is cancelled depends on the steps, and the
@@ -220,6 +236,8 @@ Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type) {
   if (chance(public_rng, 30) && (s.cancel_percent == 0 || seed >= 24))
     for (Request& request : s.requests)  // more than all is all but the last
       request.n_public = static_cast<size_t>(uniform(public_rng, 0, longest));
+  engine.place_every = static_cast<int>(1 + seed % 50);
+  set_memory(s, n_pages);
   return s;
 }
 
@@ -239,16 +257,28 @@ Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type) {
   Rng rng(seed ^ 0xd6e8feb86659fd93);
   constexpr std::array kShapes = {"tiny-qwen3.5", "tiny-lfm2", "tiny-granite", "tiny-qwen3-next"};
   EngineOptions& engine = s.loop.engine;
-  const size_t n_pages =
-      engine.kv_memory / page_bytes(config_of(s.model), engine.kv_type, s.sizes.page_len);
+  const size_t n_pages = s.n_pages;
   s.model = {.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)]};
   if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
   engine.place_every = std::array{1, 5, 16, 64, 2048}[uniform(rng, 0, 4)];
-  const model::ModelConfig config = config_of(s.model);
   // Pages and states are short by themselves, together or not at all.
   s.loop.n_slots = chance(rng, 50) ? 200 : uniform(rng, 2, 12);
-  engine.kv_memory = n_pages * page_bytes(config, engine.kv_type, s.sizes.page_len) +
-                     s.loop.n_slots * exec::StateLayout(config).slot_bytes();
+  s.loop.n_window_pages = 0;
+  set_memory(s, n_pages);
+  engine.kv_memory += s.loop.n_slots * exec::StateLayout(config_of(s.model)).slot_bytes();
+  return s;
+}
+
+Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type) {
+  Scenario s = draw_scenario(seed, kv_type);
+  Rng rng(seed ^ 0xa0761d6478bd642f);
+  constexpr std::array kShapes = {"tiny-mistral", "tiny-phi3", "tiny-qwen2", "tiny-qwen3"};
+  s.model = {.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)],
+             .window = std::array{1, 3, 8, 13, 21, 40}[uniform(rng, 0, 5)]};
+  EngineOptions& engine = s.loop.engine;
+  if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
+  engine.place_every = std::array{1, 50, 2048}[uniform(rng, 0, 2)];
+  set_memory(s, s.n_pages);
   return s;
 }
 
@@ -266,7 +296,7 @@ Scenario draw_long(uint64_t seed, std::optional<KvType> kv_type) {
   engine.threads = uniform(rng, 1, 2);
   engine.context = kCaseContext;
   const size_t n_pages = chance(rng, 50) ? 600 : 196;  // all, or the longest alone
-  engine.kv_memory = n_pages * page_bytes(config_of(s.model), engine.kv_type, 32);
+  set_memory(s, n_pages);
   std::vector<Token> prompt;
   for (int i = 0; i < 6200; ++i) prompt.push_back(uniform(rng, 0, kCaseVocab - 1));
   for (const int cut : {6200, 2049}) {

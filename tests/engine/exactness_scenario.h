@@ -23,6 +23,7 @@ struct Scenario {
   CaseSizes sizes = {4, 8, 16};
   LoopOptions loop;
   std::vector<Request> requests;  // in order of arrival; id i + 1
+  size_t n_pages = 0;             // for which there is memory
   int arrive_percent = 100;       // chance that the next request arrives before a step
   int cancel_percent = 0;         // chance that a step is followed by a cancellation
   uint64_t seed = 0;
@@ -43,6 +44,8 @@ Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type);
 Scenario draw_timed(uint64_t seed, std::optional<KvType> kv_type, const Timed& timed);
 // The same over models with recurrent layers: little memory for states, places at any distance.
 Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type);
+// The same over models with windows: few window pages, many branches.
+Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type);
 // One prompt over three spans of real size beside shorter branches of it.
 Scenario draw_long(uint64_t seed, std::optional<KvType> kv_type);
 

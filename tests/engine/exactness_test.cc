@@ -93,6 +93,33 @@ void run_recurrent_cases(CaseWeights weights, std::optional<KvType> kv_type = {}
       sum.recomputed_rows);
 }
 
+// Models with windows that give memory back: wherever paths part, whatever is left of a window.
+void run_windowed_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
+  ExactnessCases cases(weights, kv_type);
+  int n_rows = 0, n_cancelled = 0;
+  EngineStats sum;
+  for (int i = 0; i < n_cases(); ++i) {
+    const CaseResult result =
+        cases.run_windowed(50'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
+    ASSERT_TRUE(result.equal) << result.what;
+    n_rows += result.n_rows;
+    n_cancelled += result.n_cancelled;
+    sum.preemptions += result.stats.preemptions;
+    sum.evicted_pages += result.stats.evicted_pages;
+    sum.recomputed_rows += result.stats.recomputed_rows;
+  }
+  if (n_cases() >= 100) {
+    EXPECT_GT(n_cancelled, 0);
+    EXPECT_GT(sum.preemptions, 0u);
+    EXPECT_GT(sum.evicted_pages, 0u);
+    EXPECT_GT(sum.recomputed_rows, 0u);
+  }
+  printf(
+      "%d cases, %d logits rows equal; %d cancellations, %lu preemptions, %lu pages evicted, "
+      "%lu rows recomputed\n",
+      n_cases(), n_rows, n_cancelled, sum.preemptions, sum.evicted_pages, sum.recomputed_rows);
+}
+
 // Wherever a policy and a budget cut the prompts, and whoever goes first.
 TEST(Exactness, PoliciesAndBudgets) {
   ExactnessCases cases(CaseWeights::kBF16);
@@ -118,6 +145,11 @@ TEST(ExactnessRecurrent, Q8_0Weights) { run_recurrent_cases(CaseWeights::kQ8_0);
 TEST(ExactnessRecurrent, Int8KeysAndValues) {
   run_recurrent_cases(CaseWeights::kF16, KvType::kInt8);
 }
+
+TEST(ExactnessWindowed, F32Weights) { run_windowed_cases(CaseWeights::kF32); }
+TEST(ExactnessWindowed, BF16Weights) { run_windowed_cases(CaseWeights::kBF16); }
+TEST(ExactnessWindowed, Q8_0Weights) { run_windowed_cases(CaseWeights::kQ8_0); }
+TEST(ExactnessWindowed, Int8KeysAndValues) { run_windowed_cases(CaseWeights::kF16, KvType::kInt8); }
 
 TEST(Exactness, F32Weights) { run_cases(CaseWeights::kF32); }
 TEST(Exactness, F16Weights) { run_cases(CaseWeights::kF16); }

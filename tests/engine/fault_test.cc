@@ -8,19 +8,23 @@
 namespace pando::testing {
 namespace {
 
+using RunCase = CaseResult (ExactnessCases::*)(uint64_t);
+constexpr RunCase kAny = &ExactnessCases::run, kRecurrent = &ExactnessCases::run_recurrent,
+                  kWindowed = &ExactnessCases::run_windowed;
+
 struct NamedFault {
   Fault fault;
   const char* name;
-  bool recurrent = false;  // cases of models with recurrent layers show it
+  RunCase run = kAny;  // cases that show it
 };
 
 class FaultTest : public ::testing::TestWithParam<NamedFault> {};
 
 // The number of the first case that shows the fault, or -1. A check that trips counts as found.
-int first_case_that_fails(ExactnessCases& cases, bool recurrent) {
+int first_case_that_fails(ExactnessCases& cases, const NamedFault& fault) {
   for (int i = 0; i < 1000; ++i) {
     try {
-      if (!(recurrent ? cases.run_recurrent(i) : cases.run(i)).equal) return i;
+      if (!(cases.*fault.run)(i).equal) return i;
     } catch (const std::exception&) {
       return i;
     }
@@ -31,12 +35,11 @@ int first_case_that_fails(ExactnessCases& cases, bool recurrent) {
 TEST_P(FaultTest, IsFoundWithin1000Cases) {
   ExactnessCases cases(CaseWeights::kBF16);
   active_fault = GetParam().fault;
-  const bool recurrent = GetParam().recurrent;
-  const int found = first_case_that_fails(cases, recurrent);
+  const int found = first_case_that_fails(cases, GetParam());
   active_fault = Fault::kNone;
   ASSERT_GE(found, 0) << "not found";
   // It is the fault that was found, nothing else.
-  const CaseResult without = recurrent ? cases.run_recurrent(found) : cases.run(found);
+  const CaseResult without = (cases.*GetParam().run)(found);
   EXPECT_TRUE(without.equal) << without.what;
   printf("found by case %d\n", found);
 }
@@ -57,14 +60,18 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kWrongCounterKey, "WrongCounterKey"},
                       NamedFault{Fault::kEvictPinned, "EvictPinned"},
                       NamedFault{Fault::kRopeFromChunk, "RopeFromChunk"},
-                      NamedFault{Fault::kStateOneTokenLate, "StateOneTokenLate", true},
-                      NamedFault{Fault::kStateOfSibling, "StateOfSibling", true},
-                      NamedFault{Fault::kConvInputLost, "ConvInputLost", true},
-                      NamedFault{Fault::kMatrixLost, "MatrixLost", true},
-                      NamedFault{Fault::kCommitWithoutSwap, "CommitWithoutSwap", true},
-                      NamedFault{Fault::kEvictHeldPlace, "EvictHeldPlace", true},
-                      NamedFault{Fault::kPlaceTooFar, "PlaceTooFar", true},
-                      NamedFault{Fault::kPlaceBeforeSplit, "PlaceBeforeSplit", true}),
+                      NamedFault{Fault::kStateOneTokenLate, "StateOneTokenLate", kRecurrent},
+                      NamedFault{Fault::kStateOfSibling, "StateOfSibling", kRecurrent},
+                      NamedFault{Fault::kConvInputLost, "ConvInputLost", kRecurrent},
+                      NamedFault{Fault::kMatrixLost, "MatrixLost", kRecurrent},
+                      NamedFault{Fault::kCommitWithoutSwap, "CommitWithoutSwap", kRecurrent},
+                      NamedFault{Fault::kEvictHeldPlace, "EvictHeldPlace", kRecurrent},
+                      NamedFault{Fault::kPlaceTooFar, "PlaceTooFar", kRecurrent},
+                      NamedFault{Fault::kPlaceBeforeSplit, "PlaceBeforeSplit", kRecurrent},
+                      NamedFault{Fault::kWindowPageTooEarly, "WindowPageTooEarly", kWindowed},
+                      NamedFault{Fault::kWindowOfGoneBranch, "WindowOfGoneBranch", kWindowed},
+                      NamedFault{Fault::kWindowCopyMissing, "WindowCopyMissing", kWindowed},
+                      NamedFault{Fault::kWindowFanOutMissing, "WindowFanOutMissing", kWindowed}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

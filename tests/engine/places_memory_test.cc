@@ -8,7 +8,8 @@
 #include "api/open_loop.h"
 #include "engine/exactness_models.h"
 #include "engine/open_laboratory.h"
-#include "exec/cpu/cpu_executor.h"
+#include "exec/cpu/kv_sizes.h"
+#include "exec/cpu/state_layout.h"
 #include "pando/sharing.h"
 
 namespace pando::testing {
@@ -61,7 +62,8 @@ TEST(PlacesMemory, NeedsRoomForTwoStates) {
   const model::Weights& weights = models.weights({.shape = "tiny-lfm2"});
   LoopOptions options;
   options.page_len = 4;
-  const kernel::KvShape pages = exec::kv_shape_of(weights.config, {.page_len = 4});
+  const kernel::KvShape pages =
+      exec::KvSizes::of(weights.config, {.memory = size_t{1} << 20, .page_len = 4})->pages;
   const size_t slot_bytes = exec::StateLayout(weights.config).slot_bytes();
   const size_t least = std::max(4 * slot_bytes, 2 * (slot_bytes + pages.page_bytes()));
   options.engine.kv_memory = least - 1;

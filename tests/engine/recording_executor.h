@@ -44,6 +44,7 @@ class RecordingExecutor final : public Executor {
       paths_.push_back(path);
     }
     if (facts_.n_slots > 0) follow_states(plan);
+    if (facts_.window > 0) follow_windows(plan);
     if (fail_each_ > 0 && n_finished_ % fail_each_ == 0)
       throw std::runtime_error("this step is to fail");
     hidden_.clear();
@@ -59,20 +60,21 @@ class RecordingExecutor final : public Executor {
       for (int token = 0; token < facts_.vocab; ++token)
         *out++ = value(paths_[plan.outputs.at(i)], token);
   }
-  bool prepare(size_t) override { return false; }
-  size_t ready_bytes(size_t) const override { return 0; }
+  bool prepare(size_t, size_t) override { return false; }
+  size_t ready_bytes(size_t, size_t) const override { return 0; }
   size_t kv_bytes(size_t n_used) const override { return n_used * facts_.page_bytes; }
   PhaseTimes times() const override { return {}; }
 
  private:
-  // The pages of a row's tile.
-  std::span<const kernel::PageId> pages_of(const StepPlan& plan, uint32_t row,
+  // The pages of a row's tile, as `list` has them for the tasks.
+  std::span<const kernel::PageId> pages_of(const StepPlan& plan,
+                                           std::span<const kernel::PageId> list, uint32_t row,
                                            uint32_t tile) const {
     std::span<const kernel::PageId> pages;
     for (const kernel::AttentionTask& task : plan.tasks) {
       if (task.tile != tile || row < task.row_begin || row >= task.row_end) continue;
       if (!pages.empty()) throw std::runtime_error("a row meets a tile twice");
-      pages = std::span(plan.task_pages).subspan(task.first_page, task.n_pages);
+      pages = list.subspan(task.first_page, task.n_pages);
     }
     return pages;
   }
@@ -84,7 +86,7 @@ class RecordingExecutor final : public Executor {
     const auto page_len = static_cast<uint32_t>(facts_.page_len);
     uint64_t past = 0, expected = 0;
     for (uint32_t tile = (plan.positions[row] - 1) / tile_len + 1; tile-- > 0;) {
-      const std::span<const kernel::PageId> pages = pages_of(plan, row, tile);
+      const std::span<const kernel::PageId> pages = pages_of(plan, plan.task_pages, row, tile);
       const uint32_t end = std::min((tile + 1) * tile_len, plan.positions[row]);
       for (uint32_t pos = end; pos-- > tile * tile_len;) {
         const uint32_t page = pos % tile_len / page_len;
@@ -97,6 +99,37 @@ class RecordingExecutor final : public Executor {
     }
     if (expected != 0) throw std::runtime_error("a row's past begins too late");
     return past;
+  }
+
+  // Whatever a row's window sees must be in window pages, and the rest of its first tile.
+  void follow_windows(const StepPlan& plan) {
+    const auto tile_len = static_cast<uint32_t>(facts_.tile_len);
+    const auto page_len = static_cast<uint32_t>(facts_.page_len);
+    for (const kernel::PageCopy& copy : plan.windows.copies)
+      for (uint32_t i = 0; i < copy.n_positions; ++i)
+        window_cells_[{copy.to, i}] = window_cells_[{copy.from, i}];
+    for (uint32_t row = 0; row < plan.n_rows(); ++row)
+      for (uint32_t i = plan.windows.slot_begin[row]; i < plan.windows.slot_begin[row + 1]; ++i) {
+        const kernel::KvSlot& slot = plan.windows.slots[i];
+        if (slot.page >= facts_.n_window_pages) throw std::runtime_error("no such window page");
+        window_cells_[{slot.page, slot.offset}] = paths_[row];
+      }
+    for (uint32_t row = 0; row < plan.n_rows(); ++row) {
+      const uint32_t pos = plan.positions[row];
+      const uint32_t first = (pos + 1 - std::min(pos + 1, facts_.window)) / tile_len;
+      uint64_t expected = paths_[row];
+      for (uint32_t tile = pos / tile_len + 1; tile-- > first;) {
+        const std::span<const kernel::PageId> pages =
+            pages_of(plan, plan.windows.task_pages, row, tile);
+        for (uint32_t at = std::min((tile + 1) * tile_len - 1, pos) + 1; at-- > tile * tile_len;) {
+          const kernel::PageId page = pages[at % tile_len / page_len];
+          const auto found = window_cells_.find({page, at % page_len});
+          if (found == window_cells_.end() || found->second != expected)
+            throw std::runtime_error("a row's window does not hold its past");
+          expected = past_of_path_.at(expected);
+        }
+      }
+    }
   }
 
   // A slot holds the path whose state it is.
@@ -133,8 +166,9 @@ class RecordingExecutor final : public Executor {
   std::unordered_map<uint64_t, uint64_t> past_of_path_;            // without the last token
   std::vector<uint64_t> paths_;                                    // [rows of the last step]
   std::vector<uint64_t> pasts_;                                    // of these, without their token
-  std::map<kernel::SlotId, uint64_t> states_;                      // paths by slot
-  std::vector<float> hidden_;                                      // [outputs, d_model]
+  std::map<std::pair<kernel::PageId, uint32_t>, uint64_t> window_cells_;
+  std::map<kernel::SlotId, uint64_t> states_;  // paths by slot
+  std::vector<float> hidden_;                  // [outputs, d_model]
 };
 
 }  // namespace pando::testing

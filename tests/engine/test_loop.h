@@ -41,9 +41,10 @@ constexpr int kTinyPageBytes = 2048;
 
 // As open_loop, but over an executor that only follows plans: without weights.
 // n_slots: of states, as a model with recurrent layers has them. fail_each: RecordingExecutor.
+// windows: as a model has them where some layers have a window.
 inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& options,
-                                                           size_t n_slots = 0,
-                                                           size_t fail_each = 0) {
+                                                           size_t n_slots = 0, size_t fail_each = 0,
+                                                           const WindowSizes& windows = {}) {
   static const TemporaryFolder folder;
   static const std::unique_ptr<Tokenizer> tokenizer = [] {
     if (Status status = write_byte_tokenizer(folder.path()); !status)
@@ -71,6 +72,9 @@ inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& op
                     .n_pages = engine.kv_memory / kTinyPageBytes,
                     .page_bytes = kTinyPageBytes,
                     .kv_capacity = engine.kv_memory / kTinyPageBytes * options.page_len,
+                    .window = windows.window,
+                    .n_window_pages = windows.n_pages,
+                    .window_page_bytes = kTinyPageBytes,
                     .n_slots = n_slots},
       fail_each);
   return std::make_unique<EngineLoop>(std::move(parts));

@@ -62,7 +62,7 @@ Found attend(const kernel::Kernels& kernels, const Floats& projection, bool gate
                          .n_layers = config.n_attention_layers(),
                          .n_kv_heads = kKvHeads,
                          .head_dim = kHeadDim},
-                        size_t{1} << 20);
+                        2);
   StepPlan plan;
   plan.tokens.resize(kRows);
   plan.slot_begin = {0};
@@ -73,9 +73,10 @@ Found attend(const kernel::Kernels& kernels, const Floats& projection, bool gate
   }
   plan.tasks = {{.tile = 0, .row_begin = 0, .row_end = kRows, .first_page = 0, .n_pages = 1}};
   plan.task_pages = {0};
-  AttentionLayer layer(config, kernels, pool, 64, {}, times);
+  AttentionLayer layer(config, kernels, pool,
+                       {.context = 64, .window_pages = false, .attention = {}}, times);
   layer.begin(kRows);
-  layer.run(config.n_layers() - 1, weights, plan, memory.view(), x, products);
+  layer.run(config.n_layers() - 1, weights, plan, {memory.view()}, x, products);
   Found found{{layer.row(0), layer.row(kRows)}, {}};
   const kernel::KvShape& shape = memory.shape();
   for (const kernel::PageId page : {0, 1})

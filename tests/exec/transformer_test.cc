@@ -93,12 +93,12 @@ class Path {
       : layout_(weights.config),
         pool_(2),
         transformer_(weights, kernel::best_kernels(), pool_,
-                     {.context = 64, .attention = {}, .all_rows = all_rows}),
+                     {.context = 64, .attention = {}, .window_pages = false, .all_rows = all_rows}),
         keys_({.type = DType::kF32,
                .n_layers = weights.config.n_attention_layers(),
                .n_kv_heads = 1,
                .head_dim = 8},
-              size_t{1} << 20),
+              2),
         states_(2 * layout_.slot_bytes()) {
     std::memset(states_.data(), 0xff, states_.size());  // NaN
   }
@@ -127,7 +127,7 @@ class Path {
     for (const uint32_t output : outputs)
       if (output >= n_done_ && output < n_done_ + n) plan.outputs.push_back(output - n_done_);
     n_done_ += n;
-    const float* hidden = transformer_.forward(plan, keys_.view(), {states_.as<float>()});
+    const float* hidden = transformer_.forward(plan, {keys_.view()}, {states_.as<float>()});
     return {hidden, hidden + plan.outputs.size() * kModel};
   }
 

@@ -7,33 +7,47 @@
 
 #include "base/check.h"
 #include "base/fault.h"
+#include "exec/cpu/kv_sizes.h"
 #include "exec/cpu/rows.h"
 #include "exec/cpu/stopwatch.h"
 
 namespace pando::exec {
 
 AttentionLayer::AttentionLayer(const model::ModelConfig& config, const kernel::Kernels& kernels,
-                               ThreadPool& pool, int context, LayerAttention attention,
-                               PhaseTimes& times)
+                               ThreadPool& pool, const AttentionOptions& options, PhaseTimes& times)
     : config_(config),
       kernels_(kernels),
       pool_(pool),
-      context_(context),
+      options_(options),
       q_dim_(config.q_dim()),
       keys_(q_dim_ * (config.attention_gate ? 2 : 1)),
       qkv_dim_(keys_ + 2 * size_t(config.kv_dim())),
       query_scale_(static_cast<float>(config.attention_scale == 0.0f
                                           ? std::numbers::log2e / std::sqrt(config.head_dim)
                                           : std::numbers::log2e * config.attention_scale)),
-      attention_(std::move(attention)),
       times_(times) {
   for (const model::RopeConfig& rotation : config.rotations)
-    ropes_.emplace_back(rotation, config.head_dim, context);
-  int n_before = 0;
+    ropes_.emplace_back(rotation, config.head_dim, options.context);
+  int n_before = 0, n_windows_before = 0;
   for (const model::LayerConfig& layer : config.layers) {
-    kv_layers_.push_back(n_before);
-    n_before += layer.mixer == model::Mixer::kAttention;
+    int& n = has_window_pages(layer) ? n_windows_before : n_before;
+    kv_layers_.push_back(n);
+    n += layer.mixer == model::Mixer::kAttention;
   }
+}
+
+bool AttentionLayer::has_window_pages(const model::LayerConfig& layer) const {
+  return options_.window_pages && has_window(layer, options_.context);
+}
+
+AttentionLayer::Pages AttentionLayer::pages_of(int layer, const StepPlan& plan,
+                                               const KvViews& kv) const {
+  if (has_window_pages(config_.layers[layer]))
+    return {kv.windows, kv_layers_[layer], plan.windows.slot_begin, plan.windows.slots,
+            plan.windows.task_pages};
+  // If there is one layer, all write it in turn.
+  return {kv.pages, kv.pages.shape.n_layers == 1 ? 0 : kv_layers_[layer], plan.slot_begin,
+          plan.slots, plan.task_pages};
 }
 
 void AttentionLayer::begin(uint32_t n_rows) {
@@ -42,7 +56,7 @@ void AttentionLayer::begin(uint32_t n_rows) {
 }
 
 void AttentionLayer::run(int layer, const model::LayerWeights& weights, const StepPlan& plan,
-                         const kernel::KvView& kv, ResidualStream& x, Products& products) {
+                         const KvViews& kv, ResidualStream& x, Products& products) {
   const uint32_t n_rows = plan.n_rows();
   float* const qkv = qkv_.as<float>();
   products.multiply(
@@ -50,11 +64,12 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
       [&](int row, float* own) { return x.read(row, weights.attention_norm, n_rows, own); }, qkv);
 
   Stopwatch watch;
-  PANDO_CHECK(plan.slot_begin.size() == n_rows + size_t{1} &&
-              plan.slot_begin.back() <= plan.slots.size());
+  const Pages pages = pages_of(layer, plan, kv);
+  PANDO_CHECK(pages.slot_begin.size() == n_rows + size_t{1} &&
+              pages.slot_begin.back() <= pages.slots.size());
   const kernel::NewKeys keys{qkv + keys_, qkv + keys_ + config_.kv_dim(),
                              static_cast<int64_t>(qkv_dim_)};
-  const kernel::KvWrite write{kv, kv_layer(layer, kv), keys, plan.slot_begin, plan.slots};
+  const kernel::KvWrite write{pages.kv, pages.layer, keys, pages.slot_begin, pages.slots};
   const auto position = [&](uint32_t row) {
     const uint32_t pos = plan.positions[row];
     return fault_on(Fault::kRopeFromChunk) ? pos - std::min(pos, plan.positions[0]) : pos;
@@ -65,7 +80,7 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
     kernel::write_kv_rows(kernels_, write, begin, end);
   });
   watch.lap(times_.row_ops_s);
-  attend(layer, plan, kv, keys);
+  attend(layer, plan, pages, keys);
   watch.lap(times_.attention_s);
   if (!config_.attention_gate) return;
   for_rows(pool_, n_rows, [&](uint32_t row) {
@@ -74,23 +89,23 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
   watch.lap(times_.row_ops_s);
 }
 
-void AttentionLayer::attend(int layer, const StepPlan& plan, const kernel::KvView& kv,
+void AttentionLayer::attend(int layer, const StepPlan& plan, const Pages& pages,
                             const kernel::NewKeys& keys) {
   const int window = config_.layers[layer].window;
-  const kernel::AttentionArgs args{.kv = kv,
-                                   .layer = kv_layer(layer, kv),
+  const kernel::AttentionArgs args{.kv = pages.kv,
+                                   .layer = pages.layer,
                                    .n_heads = config_.n_heads,
                                    .scale = query_scale_,
                                    // One that no sequence outgrows hides nothing.
-                                   .window = window < context_ ? window : 0,
+                                   .window = window < options_.context ? window : 0,
                                    .positions = plan.positions,
                                    .tasks = plan.tasks,
-                                   .task_pages = plan.task_pages,
+                                   .task_pages = pages.task_pages,
                                    .q = qkv_.as<float>(),
                                    .q_stride = static_cast<int64_t>(qkv_dim_),
                                    .out = attended_.as<float>()};
-  if (attention_)
-    attention_({plan, layer, args, keys, kernels_, pool_, scratch_});
+  if (options_.attention)
+    options_.attention({plan, layer, args, keys, kernels_, pool_, scratch_});
   else
     kernel::attention(kernels_, pool_, args, scratch_);
 }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
+#include "exec/cpu/kv_memory.h"
 #include "exec/cpu/layer_attention.h"
 #include "exec/cpu/products.h"
 #include "exec/cpu/residual_stream.h"
@@ -17,37 +19,47 @@
 
 namespace pando::exec {
 
+struct AttentionOptions {
+  int context = 0;            // positions of the longest sequence
+  bool window_pages = false;  // layers with a window have pages of their own
+  LayerAttention attention;   // empty: kernel::attention
+};
+
 // Owned by one Transformer, used by its thread.
 class AttentionLayer {
  public:
-  // context: positions of the longest sequence. attention: empty for kernel::attention.
   AttentionLayer(const model::ModelConfig& config, const kernel::Kernels& kernels, ThreadPool& pool,
-                 int context, LayerAttention attention, PhaseTimes& times);
+                 const AttentionOptions& options, PhaseTimes& times);
 
   void begin(uint32_t n_rows);  // room for the rows of a step
   // Writes the keys and values of all rows to their pages, and the attention of row r to row(r),
   // [n_heads * head_dim] f32.
-  void run(int layer, const model::LayerWeights& weights, const StepPlan& plan,
-           const kernel::KvView& kv, ResidualStream& x, Products& products);
+  void run(int layer, const model::LayerWeights& weights, const StepPlan& plan, const KvViews& kv,
+           ResidualStream& x, Products& products);
   float* row(uint32_t row) { return attended_.as<float>() + size_t{row} * q_dim_; }
 
  private:
-  int kv_layer(int layer, const kernel::KvView& kv) const {
-    return kv.shape.n_layers == 1 ? 0 : kv_layers_[layer];  // one layer: all write it in turn
-  }
+  // The pages that a layer reads and writes, and what a step does with them.
+  struct Pages {
+    kernel::KvView kv;
+    int layer;  // of the pages
+    std::span<const uint32_t> slot_begin;
+    std::span<const kernel::KvSlot> slots;
+    std::span<const kernel::PageId> task_pages;
+  };
+  bool has_window_pages(const model::LayerConfig& layer) const;
+  Pages pages_of(int layer, const StepPlan& plan, const KvViews& kv) const;
   void rotate(int layer, const model::LayerWeights& weights, uint32_t pos, float* qkv);
-  void attend(int layer, const StepPlan& plan, const kernel::KvView& kv,
-              const kernel::NewKeys& keys);
+  void attend(int layer, const StepPlan& plan, const Pages& pages, const kernel::NewKeys& keys);
 
   const model::ModelConfig& config_;
   const kernel::Kernels& kernels_;
   ThreadPool& pool_;
-  int context_;
+  AttentionOptions options_;
   size_t q_dim_, keys_, qkv_dim_;        // keys_: where keys begin in a row of qkv_
-  std::vector<int> kv_layers_;           // [n_layers]: attention layers before this one
+  std::vector<int> kv_layers_;           // [n_layers]: those before this one with the same pages
   std::vector<model::RopeTable> ropes_;  // one for each of config.rotations
   float query_scale_;                    // of scores, log2(e) included
-  LayerAttention attention_;
   PhaseTimes& times_;
   AlignedBuffer qkv_;       // [n_rows, (n_heads, gates as n_heads, 2 n_kv_heads) * head_dim] f32
   AlignedBuffer attended_;  // [n_rows, n_heads * head_dim] f32

@@ -12,9 +12,8 @@ namespace pando::exec {
 // Takes address space at once, and memory when a page is first used. One thread.
 class KvMemory {
  public:
-  // Whole pages in at most n_bytes.
-  KvMemory(const kernel::KvShape& shape, size_t n_bytes)
-      : shape_(shape), memory_(n_bytes / shape.page_bytes() * shape.page_bytes()) {}
+  KvMemory(const kernel::KvShape& shape, size_t n_pages)
+      : shape_(shape), memory_(n_pages * shape.page_bytes()) {}
 
   kernel::KvView view() const { return {.base = memory_.data(), .shape = shape_}; }
   const kernel::KvShape& shape() const { return shape_; }
@@ -29,6 +28,12 @@ class KvMemory {
   kernel::KvShape shape_;
   AlignedBuffer memory_;
   size_t ready_ = 0;  // bytes [0, ready_) were prepared
+};
+
+// The pages of all layers, or of those without and of those with a window.
+struct KvViews {
+  kernel::KvView pages;
+  kernel::KvView windows = {};
 };
 
 }  // namespace pando::exec

@@ -19,11 +19,15 @@ Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& k
       all_rows_(options.all_rows),
       products_(kernels, pool, times_),
       x_(kernels, config_.d_model, config_.rms_eps, config_.residual_scale),
-      attention_(config_, kernels, pool, options.context, options.attention, times_),
+      attention_(config_, kernels, pool,
+                 {.context = options.context,
+                  .window_pages = options.window_pages,
+                  .attention = options.attention},
+                 times_),
       state_layout_(config_),
       recurrent_(config_, kernels, pool, times_) {}
 
-const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv,
+const float* Transformer::forward(const StepPlan& plan, const KvViews& kv,
                                   const StateMemory& states) {
   Stopwatch watch;
   const auto n_outputs = static_cast<uint32_t>(plan.outputs.size());
@@ -36,7 +40,8 @@ const float* Transformer::forward(const StepPlan& plan, const kernel::KvView& kv
   }
   gate_up_.reserve(size_t{n_rows} * 2 * config_.d_ff * sizeof(float));
   hidden_.reserve(size_t{n_outputs} * config_.d_model * sizeof(float));
-  kernel::copy_pages(kv, plan.copies);
+  kernel::copy_pages(kv.pages, plan.copies);
+  kernel::copy_pages(kv.windows, plan.windows.copies);
   embed(plan);
   watch.lap(times_.row_ops_s);
   for (int i = 0; i < config_.n_layers(); ++i) {
@@ -87,8 +92,7 @@ void Transformer::embed(const StepPlan& plan) {
 }
 
 // What each row gets of the rows before it: mixed = mixer(norm(x)).
-void Transformer::mix(int i, const StepPlan& plan, const kernel::KvView& kv,
-                      const StateMemory& states) {
+void Transformer::mix(int i, const StepPlan& plan, const KvViews& kv, const StateMemory& states) {
   switch (config_.layers[i].mixer) {
     case model::Mixer::kAttention:
       return attention_.run(i, weights_.layers[i], plan, kv, x_, products_);

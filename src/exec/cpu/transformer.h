@@ -6,6 +6,7 @@
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "exec/cpu/attention_layer.h"
+#include "exec/cpu/kv_memory.h"
 #include "exec/cpu/products.h"
 #include "exec/cpu/recurrent_layer.h"
 #include "exec/cpu/residual_stream.h"
@@ -18,8 +19,9 @@ namespace pando::exec {
 
 // How a Transformer computes, besides its weights.
 struct TransformerOptions {
-  int context = 0;           // positions of the longest sequence
-  LayerAttention attention;  // empty: kernel::attention
+  int context = 0;            // positions of the longest sequence
+  LayerAttention attention;   // empty: kernel::attention
+  bool window_pages = false;  // layers with a window have pages of their own
   // The last layer computes all rows, as the layers before it have to, though nothing reads most of
   // them: for timing a model of few layers in place of one of many. No output changes.
   bool all_rows = false;
@@ -35,7 +37,7 @@ class Transformer {
   // Runs the plan's copies and rows. `states`: the slots, which a model without recurrent layers
   // does not need. Returns the hidden states of the plan's outputs after the final norm,
   // [n_outputs, d_model] f32, valid until the next call.
-  const float* forward(const StepPlan& plan, const kernel::KvView& kv, const StateMemory& states);
+  const float* forward(const StepPlan& plan, const KvViews& kv, const StateMemory& states);
 
   // The LM head: hidden [n, d_model] f32 -> logits [n, vocab] f32.
   void logits(const float* hidden, uint32_t n, float* out);
@@ -44,7 +46,7 @@ class Transformer {
 
  private:
   void embed(const StepPlan& plan);
-  void mix(int i, const StepPlan& plan, const kernel::KvView& kv, const StateMemory& states);
+  void mix(int i, const StepPlan& plan, const KvViews& kv, const StateMemory& states);
   float* mixed(int i, uint32_t row);
   void add_mixed(int i, uint32_t n_rows);
   void feed_forward(int i, uint32_t n_rows);

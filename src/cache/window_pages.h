@@ -1,0 +1,82 @@
+// Which pages of the tree hold keys and values of layers with a sliding window.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "cache/page_pool.h"
+
+namespace pando {
+
+struct WindowSizes {
+  uint32_t window = 0;    // positions that a query sees, its own included; 0: pages are for all
+                          // layers, and there are no window pages
+  uint32_t tile_len = 1;  // positions that attention reads together
+  size_t n_pages = 0;     // window pages that may be in use at a time
+};
+
+// Layers with a sliding window have pages of their own, from a pool of their own. A page of the
+// tree has a window page as long as somebody needs it: a sequence whose next rows read it, or
+// whoever goes on from there later. A page without one must be computed again before rows behind it
+// can be. KvCache takes window pages for new pages of the tree.
+//
+// Allocates nothing after construction. One thread.
+class WindowPages {
+ public:
+  // n_tree_pages: pages of the tree's pool.
+  WindowPages(const WindowSizes& sizes, size_t n_tree_pages);
+
+  // False: the model has no window pages.
+  bool any() const { return sizes_.window > 0; }
+  uint32_t window() const { return sizes_.window; }
+  // The first position that a row at this position, or any behind it, reads.
+  uint32_t first_read(uint32_t position) const;
+
+  // Takes a window page for a page of the tree that has none. Where none is free, takes that of a
+  // page that nobody holds: of those that `release` kept, the first. False: all are held.
+  bool give(PageId page);
+  // The page of the tree has this many positions, from its first, in its window page.
+  void set_written(PageId page, uint32_t n);
+  uint32_t n_written(PageId page) const { return entries_[page].n_written; }
+  // Forgets the positions of a branch that left the page, from number n on.
+  void cut(PageId page, uint32_t n);
+  // Null page: kNoPage.
+  PageId window_page(PageId page) const { return entries_[page].window_page; }
+
+  // The window page stays until `release`. There must be one.
+  void hold(PageId page);
+  // If nobody holds the page any more: keeps its window page until the room is needed, or frees it.
+  void release(PageId page, bool keep);
+  bool is_held(PageId page) const { return entries_[page].n_holders > 0; }
+  // The page went back to the tree's pool.
+  void forget(PageId page);
+
+  const PagePool& pool() const { return pool_; }
+  uint64_t n_evicted() const { return n_evicted_; }
+  // Throws BugError if a count or a link is wrong; for tests.
+  void check_invariants() const;
+
+ private:
+  static constexpr PageId kNoPage = kernel::kNoPage;
+
+  struct Entry {
+    PageId window_page = kNoPage;
+    uint32_t n_written = 0;
+    uint32_t n_holders = 0;
+    bool kept = false;  // in the list of pages that nobody holds
+    PageId before = kNoPage, behind = kNoPage;
+  };
+  void append(PageId page);
+  void unlink(PageId page);
+  void free(PageId page);
+
+  WindowSizes sizes_;
+  PagePool pool_;
+  std::vector<Entry> entries_;               // [n_tree_pages]; empty where there are no windows
+  PageId first_ = kNoPage, last_ = kNoPage;  // of the list; the first goes first
+  uint64_t n_evicted_ = 0;
+};
+
+}  // namespace pando

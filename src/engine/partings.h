@@ -1,0 +1,13 @@
+// Where paths of the tree part.
+#pragma once
+
+#include <cstdint>
+
+#include "cache/prefix_tree.h"
+
+namespace pando {
+
+// Whether paths part behind a node, or one that somebody wants ends there.
+bool is_parting(const Node& node);
+
+}  // namespace pando

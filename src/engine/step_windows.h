@@ -1,0 +1,64 @@
+// Models with sliding windows: which pages sequences read next, and which a step writes again.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cache/kv_cache.h"
+#include "engine/sequence.h"
+
+namespace pando {
+
+// A running sequence holds the window pages that its next rows read, and in a step those that its
+// rows write. What falls out of its window goes back, but for what others will likely go on from:
+// windows that end where paths part, and every so many positions. That stays until its room is
+// needed, like the window of a sequence that has ended.
+//
+// A path goes on from any position whose window is there. Cached rows behind it are computed again,
+// and write to window pages only. One thread.
+class StepWindows {
+ public:
+  // every: positions from one window that stays to the next; four windows at least.
+  StepWindows(KvCache& cache, uint32_t every);
+
+  // The last position up to `limit` from which the path can go on. All rows before `limit` are
+  // cached.
+  uint32_t first_row(const Node* tip, uint32_t limit) const;
+  // Rows from `from` on that one sequence can have in a step.
+  uint32_t most_rows(uint32_t from) const;
+
+  // Holds the window in front of row `from`, which first_row gave. Throws std::bad_alloc.
+  void hold_start(Sequence& sequence, uint32_t from);
+  // Before KvCache::reserve: takes window pages where rows up to `to` are computed again. False:
+  // there is no room, and nothing was taken. Throws std::bad_alloc.
+  bool reserve(Sequence& sequence, uint32_t to);
+  // After KvCache::reserve: holds all that the rows up to `to` read or write, or undoes `reserve`.
+  void hold_reserved(Sequence& sequence);
+  void take_back(Sequence& sequence);
+  // The sequence gives up its window. keep: it stays until its room is needed.
+  void let_go(Sequence& sequence, bool keep);
+
+  void commit();
+  void abort();
+
+ private:
+  struct Share {
+    Sequence* sequence;
+    uint32_t from, to;
+  };
+  void list_pages(const Sequence& sequence, uint32_t from, uint32_t to);
+  void hold_listed();
+  void swap_held(Sequence& sequence, uint32_t from);
+  void set_written(const Share& share);
+  void slide(const Share& share);
+  bool stays(const Node* tip, uint32_t index, uint32_t to) const;
+
+  KvCache& cache_;
+  WindowPages& windows_;
+  uint32_t page_len_;
+  uint32_t every_;
+  std::vector<Share> shares_;     // of the current step
+  std::vector<PathPage> listed_;  // by list_pages
+};
+
+}  // namespace pando

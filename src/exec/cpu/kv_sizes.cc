@@ -1,0 +1,111 @@
+#include "exec/cpu/kv_sizes.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/errors.h"
+#include "exec/cpu/state_layout.h"
+
+namespace pando::exec {
+namespace {
+
+size_t ceil_div(size_t a, size_t b) { return (a + b - 1) / b; }
+
+// In models with states, half of the memory is for states. But there are no more states than pages,
+// because places are further apart than a page is long.
+size_t n_slots_in(const KvOptions& options, size_t slot_bytes, size_t page_bytes) {
+  if (slot_bytes == 0) return 0;
+  if (options.n_slots > 0) return options.n_slots;
+  return std::min(options.memory / 2 / slot_bytes, options.memory / (slot_bytes + page_bytes));
+}
+
+void divide_windows(const KvOptions& options, KvSizes& sizes) {
+  const size_t page_bytes = sizes.pages.page_bytes();
+  const size_t window_page_bytes = sizes.windows.page_bytes();
+  const size_t least = least_window_pages(options, sizes.window);
+  size_t& n_windows = sizes.n_window_pages = options.n_window_pages;
+  if (page_bytes == 0) {            // the tree's pages are numbers alone
+    constexpr size_t kLongest = 8;  // sequences that outgrow their windows by far
+    if (n_windows == 0) n_windows = options.memory / window_page_bytes;
+    sizes.n_pages = n_windows + kLongest * ceil_div(options.context, options.page_len);
+    return;
+  }
+  // As if paths had 8,192 positions, and two windows of each stayed.
+  const double share = std::min(1.0, 2 * sizes.window / 8192.0);
+  if (n_windows == 0)
+    n_windows = std::max(
+        least, static_cast<size_t>(share * (static_cast<double>(options.memory) /
+                                            (static_cast<double>(page_bytes) +
+                                             share * static_cast<double>(window_page_bytes)))));
+  sizes.n_pages =
+      (options.memory - std::min(options.memory, n_windows * window_page_bytes)) / page_bytes;
+}
+
+}  // namespace
+
+size_t least_window_pages(const KvOptions& options, uint32_t window) {
+  const size_t page_len = options.page_len;
+  return std::min(ceil_div(options.context, page_len),
+                  ceil_div(window + options.tile_len, page_len) + 2);
+}
+
+bool has_window(const model::LayerConfig& layer, int context) {
+  return layer.mixer == model::Mixer::kAttention && layer.window > 0 && layer.window < context;
+}
+
+Result<KvSizes> KvSizes::of(const model::ModelConfig& config, const KvOptions& options) {
+  KvSizes sizes;
+  sizes.pages = {.type = options.type,
+                 .n_layers = options.one_layer ? 1 : config.n_attention_layers(),
+                 .n_kv_heads = config.n_kv_heads,
+                 .head_dim = config.head_dim,
+                 .page_len = options.page_len,
+                 .tile_len = options.tile_len,
+                 .span_len = options.span_len};
+  sizes.windows = sizes.pages;
+  sizes.windows.n_layers = 0;
+  if (options.window_pages)
+    for (const model::LayerConfig& layer : config.layers) {
+      if (!has_window(layer, options.context)) continue;
+      sizes.window = std::max(sizes.window, static_cast<uint32_t>(layer.window));
+      ++sizes.windows.n_layers;
+      --sizes.pages.n_layers;
+    }
+  sizes.slot_bytes = StateLayout(config).slot_bytes();
+  if (sizes.window > 0 && sizes.slot_bytes > 0)
+    return unsupported(
+        "a model with recurrent layers has layers with a window of {} positions, "
+        "expected none",
+        sizes.window);
+  const size_t page_bytes = sizes.pages.page_bytes(), memory = options.memory;
+  const size_t page_len = options.page_len;
+  if (sizes.window > 0) {
+    divide_windows(options, sizes);
+    const size_t least = least_window_pages(options, sizes.window);
+    const size_t window_bytes = sizes.windows.page_bytes();
+    if (sizes.n_window_pages < least || sizes.n_window_pages * window_bytes > memory)
+      return invalid_argument(
+          "kv_memory is {} bytes, expected at least {} bytes, so that a window of {} positions "
+          "fits",
+          memory, std::max(least, sizes.n_window_pages) * window_bytes + page_bytes, sizes.window);
+  } else {
+    const size_t n_slots = n_slots_in(options, sizes.slot_bytes, page_bytes);
+    if (sizes.slot_bytes > 0 && n_slots < 2)
+      return invalid_argument(
+          "kv_memory is {} bytes, expected at least {} bytes, so that two states of {} bytes fit",
+          memory, std::max(4 * sizes.slot_bytes, 2 * (sizes.slot_bytes + page_bytes)),
+          sizes.slot_bytes);
+    sizes.n_slots = n_slots;
+    sizes.n_pages = (memory - n_slots * sizes.slot_bytes) / page_bytes;
+  }
+  if (std::max(sizes.n_pages, sizes.n_window_pages) >= kernel::kNoPage)
+    return invalid_argument("kv_memory is {} bytes, expected less than 2^32 pages of {} bytes",
+                            memory, std::max(page_bytes, sizes.windows.page_bytes()));
+  if (sizes.n_pages == 0)
+    return invalid_argument(
+        "kv_memory is {} bytes, expected at least one page of {} bytes ({} positions)", memory,
+        page_bytes + sizes.n_window_pages * sizes.windows.page_bytes(), page_len);
+  return sizes;
+}
+
+}  // namespace pando::exec

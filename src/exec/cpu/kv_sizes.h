@@ -1,0 +1,44 @@
+// How the memory for keys, values and states is divided.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "exec/cpu/layer_attention.h"
+#include "kernel/kv_layout.h"
+#include "model/config.h"
+#include "pando/result.h"
+
+namespace pando::exec {
+
+struct KvOptions {
+  DType type = DType::kF16;                           // f32, f16, bf16 or int8
+  size_t memory = 0;                                  // bytes for keys, values and states
+  int context = 0;                                    // positions of the longest sequence
+  int page_len = 32, tile_len = 64, span_len = 2048;  // positions
+  bool one_layer = false;                             // see PassHooks
+  bool window_pages = false;  // layers with a window have pages of their own
+  size_t n_window_pages = 0;  // of these; 0: a share of the memory
+  size_t n_slots = 0;         // of states; 0: half of the memory
+};
+
+struct KvSizes {
+  kernel::KvShape pages;    // of the layers without a window, or of all
+  kernel::KvShape windows;  // no layers: pages are for all
+  uint32_t window = 0;      // the widest one; 0: pages are for all layers
+  size_t n_pages = 0, n_window_pages = 0, n_slots = 0;
+  size_t slot_bytes = 0;  // of a state
+
+  // kInvalidArgument where the memory holds no page, or more pages than PageId can number, or no
+  // two states of a model that has states, or no window.
+  static Result<KvSizes> of(const model::ModelConfig& config, const KvOptions& options);
+};
+
+// The longest sequence can go on with so many window pages: its window, of whole tiles, a page that
+// it writes, and one that it copies from.
+size_t least_window_pages(const KvOptions& options, uint32_t window);
+
+// Whether the layer attends to a window that some sequence outgrows.
+bool has_window(const model::LayerConfig& layer, int context);
+
+}  // namespace pando::exec

@@ -1,0 +1,14 @@
+// What a step reads and writes of window pages.
+#pragma once
+
+#include <vector>
+
+#include "plan/row_layout.h"
+
+namespace pando {
+
+// Fills layout.step.plan.windows; its attention tasks are there already. A row writes to the window
+// page of each wanted path through it that does not have the position yet.
+void list_windows(RowLayout& layout, const KvCache& cache, const std::vector<WantedOutput>& wanted);
+
+}  // namespace pando
