@@ -84,7 +84,7 @@ class RequestGroup {
   struct Shared;  // with the engine's listeners
   struct Entry {
     std::shared_ptr<const Request> request;  // as long as the engine may refuse it
-    std::set<size_t>::node_type place;  // in to_submit_, to which it goes back without memory
+    std::set<size_t>::node_type place;       // in to_submit_, to which it goes back without memory
     RequestId id = 0;
     int n_open = 0;  // answers to come; 0: not in the engine
     bool has_begun = false;
