@@ -446,8 +446,8 @@ TEST_F(StoppingWithoutMemory, StopsInALastingShortage) {
   for (int64_t k = 0; k < 400; k += 23) {
     if (k > 0) SetUp();
     std::optional<PatientClient> client(server_->port());
-    EXPECT_TRUE(client->send(completion_text({{"max_tokens", 200}, {"stream", true}})));
     const uint64_t n_steps = server_->engine().stats().steps;
+    EXPECT_TRUE(client->send(completion_text({{"max_tokens", 200}, {"stream", true}})));
     ASSERT_TRUE(soon([&] { return server_->engine().stats().steps > n_steps; }));
     begin_shortage(k, kAll);
     server_->server().stop();
