@@ -18,8 +18,8 @@ std::atomic<int> n_refused = 0;
 
 void* allocate(size_t n_bytes) {
   size_t size = n_bytes;
-  if (n_bytes > 0 && (is_lasting ? refused_size == n_bytes
-                                 : refused_size.compare_exchange_strong(size, 0))) {
+  if (n_bytes > 0 &&
+      (is_lasting ? refused_size == n_bytes : refused_size.compare_exchange_strong(size, 0))) {
     ++n_refused;
     throw std::bad_alloc();
   }
@@ -133,7 +133,8 @@ TEST(EngineWithoutMemory, WhatWaitsIsKnownToWait) {
   ASSERT_TRUE(engine->submit(tiny_request("first", 500), count).ok());
   while (!has_begun) std::this_thread::yield();
   RequestId last = 0;
-  for (size_t i = 0; i < kWaiting; ++i) last = engine->submit(tiny_request("next", 1), count).value();
+  for (size_t i = 0; i < kWaiting; ++i)
+    last = engine->submit(tiny_request("next", 1), count).value();
   const uint64_t n_steps = engine->stats().steps;
   while (engine->stats().steps < n_steps + 2) std::this_thread::yield();
   ASSERT_TRUE(engine->is_waiting(last));

@@ -1,5 +1,5 @@
-// Memory that runs out where a stream of pando.h is read: it ends with an error, which stays, and is
-// never waited for in vain.
+// Memory that runs out where a stream of pando.h is read: it ends with an error, which stays, and
+// is never waited for in vain.
 #include <gtest/gtest.h>
 
 #include <cstdint>
