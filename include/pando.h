@@ -33,9 +33,9 @@ typedef enum pando_status {
   PANDO_BAD_FILE = 3,          // a file that is there and is not what it should be
   PANDO_UNSUPPORTED = 4,       // well-formed, and outside what this version offers
   PANDO_TOO_LONG = 5,          // prompt and answer exceed the context or the memory for it
-  PANDO_UNAVAILABLE = 6,       // the engine's queue is full
+  PANDO_UNAVAILABLE = 6,       // the engine's queue is full, or memory ran out
   PANDO_IO = 7,                // the operating system refused a read or a write
-  PANDO_INTERNAL = 8,          // a bug, or no memory left
+  PANDO_INTERNAL = 8,          // a bug
   PANDO_TIMEOUT = -1,          // nothing happened in time; ask again
   PANDO_END = -2,              // every answer is complete
   PANDO_CANCELLED = -3         // by pando_cancel

@@ -171,18 +171,18 @@ class Engine::Impl {
 
   // Counters first, so that whoever hears of an answer finds it counted.
   void publish() noexcept {
-    std::optional<EngineStats> stats;
-    std::vector<RequestId> waiting;
+    EngineStats stats = loop_->stats();
+    std::optional<std::vector<RequestId>> waiting;
     try {
-      stats = loop_->stats();
       waiting = loop_->waiting();
-    } catch (const std::bad_alloc&) {  // after the next step
+    } catch (const std::bad_alloc&) {  // those of the step before, until the next
     }
     {
       std::lock_guard lock(mutex_);
-      if (stats) stats_ = std::move(*stats);
+      if (stats.figures.empty()) stats.figures.swap(stats_.figures);
+      stats_ = std::move(stats);
       n_taken_ = loop_->n_sequences();
-      waiting_ = std::move(waiting);
+      if (waiting) waiting_ = std::move(*waiting);
     }
     loop_->deliver_events();
   }

@@ -121,7 +121,7 @@ void RequestGroup::submit() {
       }
       return;
     }
-    to_submit_.erase(index);
+    entry.place = to_submit_.extract(index);
     entry.id = *id;
     entry.n_open = n_answers;
     n_open_ += n_answers;
@@ -137,7 +137,7 @@ void RequestGroup::submit() {
   }
 }
 
-bool RequestGroup::note(GroupEvent& one) {
+bool RequestGroup::note(const GroupEvent& one) noexcept {
   const auto found = requests_.find(one.request);
   if (found == requests_.end()) return false;  // cancelled
   Entry& entry = found->second;
@@ -157,7 +157,7 @@ bool RequestGroup::note(GroupEvent& one) {
     const bool is_refused = one.event.error->code == ErrorCode::kUnavailable &&
                             !is_no_memory(*one.event.error) && entry.request;
     if (is_refused) {
-      to_submit_.insert(one.request);
+      to_submit_.insert(std::move(entry.place));
       n_turns_ = 0;  // until the next begins or ends
       refused_at_ = Clock::now();
       if (options_.waits_for_room || has_begun_ || n_in_engine() > 0) return false;
@@ -170,32 +170,41 @@ bool RequestGroup::note(GroupEvent& one) {
   return true;
 }
 
-// What completes them may be what was lost.
-void RequestGroup::fail_open(std::vector<GroupEvent>& events) {
-  std::vector<size_t> open;
-  for (const auto& [index, entry] : requests_)
-    if (entry.n_open > 0) open.push_back(index);
-  for (const size_t index : open) {
-    events.push_back({index, Event{.error = no_memory()}, Clock::now()});
-    cancel(index);
+// What completes them may be what was lost. Where it throws, it goes on when it is called again.
+void RequestGroup::fail_open() {
+  for (auto next = requests_.begin(); next != requests_.end();) {
+    const auto open = next++;
+    if (open->second.n_open == 0) continue;
+    found_.push_back({open->first, Event{.error = no_memory()}, Clock::now()});
+    end(open->first);
   }
+  const std::lock_guard lock(shared_->mutex);
+  shared_->is_lossy = false;
 }
 
+// What throws here leaves all events where the next call finds them.
 std::vector<GroupEvent> RequestGroup::take() {
-  std::vector<GroupEvent> events = std::exchange(found_, {});
   std::vector<GroupEvent> taken;
   bool is_lossy = false;
   {
     const std::lock_guard lock(shared_->mutex);
-    if (shared_->is_cancelled) return {};
+    if (shared_->is_cancelled) {
+      found_.clear();
+      return {};
+    }
+    if (!found_.empty()) found_.reserve(found_.size() + shared_->events.size());
     shared_->is_told = false;
-    taken = std::exchange(shared_->events, {});
-    is_lossy = std::exchange(shared_->is_lossy, false);
+    taken.swap(shared_->events);
+    is_lossy = shared_->is_lossy;
   }
-  std::erase_if(taken, [&](GroupEvent& one) { return !note(one); });
-  events.insert(events.end(), std::move_iterator(taken.begin()), std::move_iterator(taken.end()));
-  if (is_lossy) fail_open(events);
-  return events;
+  std::erase_if(taken, [&](const GroupEvent& one) { return !note(one); });
+  if (found_.empty()) {
+    found_ = std::move(taken);
+  } else {  // there is room
+    std::ranges::move(taken, std::back_inserter(found_));
+  }
+  if (is_lossy) fail_open();
+  return std::exchange(found_, {});
 }
 
 std::optional<Clock::time_point> RequestGroup::retry_at() const {
@@ -204,6 +213,11 @@ std::optional<Clock::time_point> RequestGroup::retry_at() const {
 }
 
 void RequestGroup::cancel(size_t request) {
+  std::erase_if(found_, [&](const GroupEvent& one) { return one.request == request; });
+  end(request);
+}
+
+void RequestGroup::end(size_t request) {
   const auto found = requests_.find(request);
   if (found == requests_.end()) return;
   const Entry entry = std::move(found->second);

@@ -59,7 +59,8 @@ class RequestGroup {
   void submit();
   // The events since the last call, in order; none after cancel_all. An error is the last event of
   // its request; others go on. Where there was no memory for an event, all that are in the engine
-  // end with kUnavailable.
+  // end with kUnavailable. Where there is none for the list, throws std::bad_alloc, and the next
+  // call returns them.
   std::vector<GroupEvent> take();
   // When to submit again though there are no events.
   std::optional<std::chrono::steady_clock::time_point> retry_at() const;
@@ -83,14 +84,16 @@ class RequestGroup {
   struct Shared;  // with the engine's listeners
   struct Entry {
     std::shared_ptr<const Request> request;  // as long as the engine may refuse it
+    std::set<size_t>::node_type place;       // in to_submit_, to which it goes back without memory
     RequestId id = 0;
     int n_open = 0;  // answers to come; 0: not in the engine
     bool has_begun = false;
   };
 
   Result<RequestId> submit_one(size_t index);
-  void fail_open(std::vector<GroupEvent>& events);
-  bool note(GroupEvent& one);  // whether its owner gets it
+  void fail_open();
+  void end(size_t request);
+  bool note(const GroupEvent& one) noexcept;  // whether its owner gets it
   void add_turn();
 
   Engine& engine_;
@@ -98,7 +101,7 @@ class RequestGroup {
   std::shared_ptr<Shared> shared_;
   std::map<size_t, Entry> requests_;  // that are not over
   std::set<size_t> to_submit_;        // of these
-  std::vector<GroupEvent> found_;     // errors of submitting
+  std::vector<GroupEvent> found_;     // for the owner: errors of submitting, and what is noted
   size_t n_added_ = 0;
   int n_open_ = 0;
   size_t n_turns_;          // requests that may be submitted

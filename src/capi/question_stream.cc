@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/errors.h"
 #include "pando/score.h"
 #include "task/choices.h"
 
@@ -10,7 +11,8 @@ namespace pando::capi {
 
 QuestionStream::QuestionStream(std::shared_ptr<Engine> engine, std::vector<Question> questions)
     : engine_(std::move(engine)),
-      group_(*engine_, {.wants_text = true, .on_events = [this] { waker_.wake(); }}) {
+      group_(*engine_, {.wants_text = true, .on_events = [this] { waker_.wake(); }}),
+      no_memory_(no_memory()) {
   for (Question& question : questions) {
     first_.push_back(n_questions_);
     n_questions_ += question.choices.empty() ? 1 + question.requests[0].alternatives.size() : 1;
@@ -40,6 +42,11 @@ void QuestionStream::on_event(size_t request, Event event) {
   event.completion = likeliest_choice(choices, completions_.of(index));
   event.text = event.completion->text;
   ready_.emplace_back(first_[index], std::move(event));
+}
+
+const Error& QuestionStream::end_without_memory() noexcept {
+  group_.cancel_all();
+  return error_ ? *error_ : error_.emplace(std::move(no_memory_));
 }
 
 Result<QuestionStream::What> QuestionStream::next(Deadline deadline, Event& event,

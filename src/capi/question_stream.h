@@ -29,9 +29,12 @@ class QuestionStream {
   using Deadline = std::optional<Waker::Clock::time_point>;
   enum class What { kEvent, kTimeout, kEnd, kCancelled };
   // `event` gets what happened, `question` the index of whose it is. The first error cancels all;
-  // it is returned from then on.
+  // it is returned from then on. Where it throws std::bad_alloc, events may be lost.
   Result<What> next(Deadline deadline, Event& event, size_t& question);
   void cancel() { group_.cancel_all(); }
+  // Where the consumer had no memory for an event. Returns the first error, which this is, unless
+  // there was one.
+  const Error& end_without_memory() noexcept;
   size_t n_questions() const { return n_questions_; }
 
  private:
@@ -48,6 +51,7 @@ class QuestionStream {
   size_t n_questions_ = 0;     // with these
   std::deque<std::pair<size_t, Event>> ready_;  // by question, for the consumer
   std::optional<Error> error_;
+  Error no_memory_;  // made while there was some
 };
 
 }  // namespace pando::capi

@@ -16,13 +16,13 @@ Error null_argument(const char* name) {
   return invalid_argument("'{}' is NULL, expected a value", name);
 }
 
-pando_status fail(const Error& error) {
+pando_status fail(ErrorCode code, std::string_view message) noexcept {
   try {
-    last_error = error.message;
+    last_error = message;
   } catch (const std::exception&) {
     last_error.clear();  // no memory for it
   }
-  return static_cast<pando_status>(static_cast<int>(error.code) + 1);
+  return static_cast<pando_status>(static_cast<int>(code) + 1);
 }
 
 static_assert(static_cast<int>(ErrorCode::kInvalidArgument) + 1 == PANDO_INVALID_ARGUMENT &&

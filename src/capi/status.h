@@ -2,14 +2,18 @@
 #pragma once
 
 #include <exception>
+#include <new>
+#include <string_view>
 
+#include "base/errors.h"
 #include "pando.h"
 #include "pando/result.h"
 
 namespace pando::capi {
 
 // Keeps the message for this thread.
-pando_status fail(const Error& error);
+pando_status fail(ErrorCode code, std::string_view message) noexcept;
+inline pando_status fail(const Error& error) noexcept { return fail(error.code, error.message); }
 
 // An argument that must not be NULL, and is.
 Error null_argument(const char* name);
@@ -23,8 +27,10 @@ template <class Body>
 pando_status guarded(const Body& body) noexcept {
   try {
     return body();
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kUnavailable, kNoMemory);
   } catch (const std::exception& error) {
-    return fail({ErrorCode::kInternal, error.what()});
+    return fail(ErrorCode::kInternal, error.what());
   }
 }
 

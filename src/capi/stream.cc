@@ -1,6 +1,7 @@
 // Streams of pando.h.
 #include <chrono>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -76,7 +77,7 @@ QuestionStream::Deadline deadline_in(double timeout_s) {
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
 }
 
-pando_status next_until(pando_stream* stream, QuestionStream::Deadline deadline, pando_event* out) {
+pando_status next_event(pando_stream* stream, QuestionStream::Deadline deadline, pando_event* out) {
   Event event;
   size_t question = 0;
   const Result<QuestionStream::What> what = stream->events.next(deadline, event, question);
@@ -97,6 +98,15 @@ pando_status next_until(pando_stream* stream, QuestionStream::Deadline deadline,
   completions[choice] = std::make_unique<CompletionArrays>(std::move(*event.completion));
   out->completion = completions[choice]->view();
   return PANDO_OK;
+}
+
+// As the above. Nobody waits for an event for which there was no memory.
+pando_status next_until(pando_stream* stream, QuestionStream::Deadline deadline, pando_event* out) {
+  try {
+    return next_event(stream, deadline, out);
+  } catch (const std::bad_alloc&) {
+    return fail(stream->events.end_without_memory());
+  }
 }
 
 }  // namespace

@@ -196,7 +196,7 @@ bool EngineLoop::prepare() {
                                   cache().windows().pool().n_touched());
 }
 
-EngineStats EngineLoop::stats() const {
+EngineStats EngineLoop::stats() const noexcept {
   EngineStats stats = stats_;
   stats.preemptions = residency_.n_preemptions();
   stats.evicted_pages = cache().n_evicted_pages() + cache().windows().n_evicted();
@@ -206,7 +206,10 @@ EngineStats EngineLoop::stats() const {
   stats.attention_s = times.attention_s;
   stats.row_ops_s = times.row_ops_s;
   stats.linear_flops = times.linear_flops;
-  if (parts_.figures) stats.figures = parts_.figures();
+  try {
+    if (parts_.figures) stats.figures = parts_.figures();
+  } catch (const std::bad_alloc&) {
+  }
   stats.open_answers = sequences_.size();
   stats.open_tokens = admission_.open_tokens();
   for (const auto& sequence : sequences_) {

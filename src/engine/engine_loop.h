@@ -62,7 +62,8 @@ class EngineLoop {
   void deliver_events() { outbox_.deliver(); }
 
   size_t n_sequences() const { return sequences_.size(); }
-  EngineStats stats() const;
+  // Without figures where there is no memory for them.
+  EngineStats stats() const noexcept;
   size_t ready_bytes()
       const;  // of free pages, with memory behind them (EngineStats::kv_ready_bytes)
   const EngineOptions& options() const { return parts_.options.engine; }

@@ -15,7 +15,7 @@
 #include <csignal>
 #include <cstring>
 #include <deque>
-#include <functional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -118,29 +118,33 @@ class Server::Impl {
   uint16_t port() const { return port_; }
 
   void run(bool stop_on_signals) {
-    begin(&Impl::accept);
+    stops_on_signals_ = stop_on_signals;
     if (stop_on_signals) {
       signals_.add(SIGINT);
       signals_.add(SIGTERM);
-      asio::co_spawn(first(), wait_for_signals(), kAlone);
     }
     std::vector<std::thread> threads;
-    const auto serve = [this](Context& context) {
-      ask_for_short_slices();
-      serve_all(context);
-    };
     try {
       threads.reserve(contexts_.size());
       for (; n_threads_ < contexts_.size(); ++n_threads_)
-        threads.emplace_back(serve, std::ref(contexts_[n_threads_]));
+        threads.emplace_back([this, &context = contexts_[n_threads_]] {
+          ask_for_short_slices();
+          serve([&] { context.run(); });
+        });
     } catch (const std::exception& error) {  // no thread, or no memory: with those that are there
       log_error("running with fewer connection threads", error);
     }
-    serve(contexts_.front());
+    ask_for_short_slices();
+    while (!service_.draining) serve_first(kTryAgain);
+    drain();
     for (std::thread& thread : threads) thread.join();
   }
 
-  void stop() { begin(&Impl::drain); }
+  // Needs no memory.
+  void stop() {
+    service_.draining = true;
+    contexts_.front().stop();  // its thread goes on with drain()
+  }
 
  private:
   // One for each thread, so that a connection needs no strand: Asio ends the process where it finds
@@ -153,37 +157,37 @@ class Server::Impl {
     for (Context& context : contexts_) context.stop();
   }
 
-  // An operation that finds no memory when it begins destroys the coroutine that awaits it.
-  class AtEnd {
+  // Sets a flag while a coroutine runs. An operation that finds no memory when it begins destroys
+  // the coroutine that awaits it.
+  class Running {
    public:
-    explicit AtEnd(std::function<void()> act) : act_(std::move(act)) {}
-    ~AtEnd() { act_(); }
-    AtEnd(const AtEnd&) = delete;
-    AtEnd& operator=(const AtEnd&) = delete;
+    explicit Running(bool& flag) : flag_(flag) { flag_ = true; }
+    ~Running() { flag_ = false; }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
 
    private:
-    const std::function<void()> act_;
+    bool& flag_;
   };
 
-  // As soon as there is memory for it.
+  // Serves on the first context for this time, or until it is stopped. Begins what does not run,
+  // for the first time or after it found no memory.
+  void serve_first(std::chrono::milliseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    contexts_.front().restart();
+    if (!is_accepting_ && !service_.draining) begin(&Impl::accept);
+    if (!is_waiting_for_signals_ && stops_on_signals_) begin(&Impl::wait_for_signals);
+    serve([&] { contexts_.front().run_until(end); });
+  }
+
   void begin(asio::awaitable<void> (Impl::*work)()) noexcept {
-    for (bool has_begun = false; !has_begun;) {
-      try {
-        asio::co_spawn(first(), (this->*work)(), kAlone);
-        has_begun = true;
-      } catch (const std::exception& error) {
-        log_error("cannot go on, trying again", error);
-        std::this_thread::sleep_for(kTryAgain);
-      }
-    }
+    attempt("cannot go on, trying again",
+            [&] { asio::co_spawn(first(), (this->*work)(), kAlone); });
   }
 
   asio::awaitable<void> accept() {
-    if (std::exchange(is_accepting_, true)) co_return;
-    const AtEnd again([this] {
-      is_accepting_ = false;
-      if (!service_.draining) begin(&Impl::accept);
-    });
+    if (is_accepting_) co_return;
+    const Running running(is_accepting_);
     asio::steady_timer timer(first());
     while (acceptor_.is_open()) {
       std::chrono::milliseconds pause{0};
@@ -206,10 +210,10 @@ class Server::Impl {
   }
 
   asio::awaitable<void> accept_one() {
-    tcp::socket socket = co_await acceptor_.async_accept(
-        contexts_[n_accepted_++ % n_threads_].get_executor(), asio::use_awaitable);
-    const auto executor = socket.get_executor();
-    ConnectionRegistry::Registration registration = service_.connections.add(executor);
+    const size_t thread = service_.connections.emptiest(n_threads_);
+    const auto executor = contexts_[thread].get_executor();
+    tcp::socket socket = co_await acceptor_.async_accept(executor, asio::use_awaitable);
+    ConnectionRegistry::Registration registration = service_.connections.add(thread, executor);
     const EndOfConnection end{registration.connection()};
     asio::co_spawn(
         executor,
@@ -217,14 +221,20 @@ class Server::Impl {
   }
 
   // What a handler throws ends no thread: its connection is gone, or is closed in time.
-  void serve_all(Context& context) {
-    for (bool is_over = false; !is_over;) {
-      try {
-        context.run();
-        is_over = true;
-      } catch (const std::exception& error) {
-        log_error("continuing after an error", error);
-      }
+  template <class Run>
+  void serve(const Run& run) {
+    while (!attempt("continuing after an error", run)) {
+    }
+  }
+
+  template <class Act>
+  bool attempt(const char* what_else, const Act& act) noexcept {
+    try {
+      act();
+      return true;
+    } catch (const std::exception& error) {
+      log_error(what_else, error);
+      return false;
     }
   }
 
@@ -236,70 +246,87 @@ class Server::Impl {
     } catch (const std::exception&) {  // nor is there memory for words
     }
   }
+  template <class MakeLine>
+  void log(const MakeLine& make_line) noexcept {
+    attempt("cannot log", [&] { service_.log(make_line()); });
+  }
 
   asio::awaitable<void> wait_for_signals() {
-    if (is_over_) co_return;  // stopped before it ran
-    const auto [first_error, first] = co_await signals_.async_wait(kToken);
-    if (first_error) co_return;
-    stop();
-    if (is_over_) co_return;  // nobody was connected
-    const auto [error, second] = co_await signals_.async_wait(kToken);
-    if (error) co_return;
-    service_.log(fmt::format("stopped at once: {} cut off",
-                             requests_are(service_.metrics.under_way().Value())));
-    service_.is_cutting = true;  // what waits for a thread of texts is not begun
-    stop_all();
-  }
-
-  asio::awaitable<void> drain() {
-    if (service_.draining.exchange(true)) co_return;
-    const AtEnd ends([this] {
-      if (!is_over_) stop_all();
-    });
-    acceptor_.close();
-    if (options_.on_stop) options_.on_stop();
-    const size_t n_connections = service_.connections.size();
-    service_.log(
-        fmt::format("stopping: {} in progress, on {} connection{}; they have {} s to finish",
-                    requests_are(service_.metrics.under_way().Value()), n_connections,
-                    n_connections == 1 ? "" : "s", options_.drain_timeout.count()));
-    co_await let_go(options_.drain_timeout);
-    const double n_cut = service_.metrics.under_way().Value();
-    if (service_.connections.size() > 0) {  // they are told, if they listen
-      service_.is_cutting = true;
-      service_.connections.cut();
-      co_await let_go(kLastWords);
+    if (is_waiting_for_signals_) co_return;
+    const Running running(is_waiting_for_signals_);
+    for (;;) {
+      const auto [failed, signal] = co_await signals_.async_wait(kToken);
+      if (failed) co_return;
+      if (std::exchange(has_signal_, true)) break;
+      stop();
     }
-    service_.log(n_cut > 0 ? fmt::format("stopped: {} cut off", requests_are(n_cut))
-                           : "stopped: all requests are answered");
+    service_.is_cutting = true;  // what waits for a thread of texts is not begun
     is_over_ = true;
-    signals_.cancel();
-    work_.clear();
-    if (service_.connections.size() > 0) stop_all();
+    stop_all();
+    log([&] {
+      return fmt::format("stopped at once: {} cut off",
+                         requests_are(service_.metrics.under_way().Value()));
+    });
   }
 
-  // Until all are gone, within the time.
-  asio::awaitable<void> let_go(std::chrono::seconds time) {
+  // On the first context's thread, between its handlers: it goes on without memory.
+  void drain() {
+    SystemError ignored;
+    acceptor_.close(ignored);
+    if (options_.on_stop) attempt("cannot tell of the end", options_.on_stop);
+    log([&] {
+      const size_t n_connections = service_.connections.size();
+      return fmt::format("stopping: {} in progress, on {} connection{}; they have {} s to finish",
+                         requests_are(service_.metrics.under_way().Value()), n_connections,
+                         n_connections == 1 ? "" : "s", options_.drain_timeout.count());
+    });
+    let_go(options_.drain_timeout, &ConnectionRegistry::drain);
+    const double n_cut = service_.metrics.under_way().Value();
+    if (service_.connections.size() > 0 && !is_over_) {  // they are told, if they listen
+      service_.is_cutting = true;
+      let_go(kLastWords, &ConnectionRegistry::cut);
+    }
+    if (is_over_) return;
+    is_over_ = true;
+    log([&] {
+      return n_cut > 0 ? fmt::format("stopped: {} cut off", requests_are(n_cut))
+                       : std::string("stopped: all requests are answered");
+    });
+    signals_.cancel(ignored);
+    work_.clear();
+    if (service_.connections.size() > 0) return stop_all();
+    contexts_.front().restart();
+    serve([&] { contexts_.front().run(); });
+  }
+
+  // Until all are gone, within the time. They are told again and again: there may be no memory for
+  // it, and there may be new requests.
+  void let_go(std::chrono::seconds time, void (ConnectionRegistry::*tell)()) {
     const auto end = std::chrono::steady_clock::now() + time;
-    asio::steady_timer timer(first());
-    while (service_.connections.size() > 0 && std::chrono::steady_clock::now() < end) {
-      service_.connections.drain();
-      timer.expires_after(kLookAgain);
-      co_await timer.async_wait(kToken);
+    bool has_failed = false;  // which is logged once
+    while (!is_over_ && service_.connections.size() > 0 && std::chrono::steady_clock::now() < end) {
+      try {
+        (service_.connections.*tell)();
+      } catch (const std::exception& error) {
+        if (!std::exchange(has_failed, true))
+          log_error("cannot tell connections of the end, trying again", error);
+      }
+      serve_first(kLookAgain);
     }
   }
 
   const ServerOptions options_;
   Service service_;
   std::unique_ptr<asio::ssl::context> tls_;
+  // Of the first context's thread; before the contexts, with which coroutines may go.
+  bool is_accepting_ = false;
+  bool is_waiting_for_signals_ = false, stops_on_signals_ = false, has_signal_ = false;
+  bool is_over_ = false;          // drained, or stopped at once
   std::deque<Context> contexts_;  // what is no connection's runs on the first
   std::vector<asio::executor_work_guard<asio::io_context::executor_type>> work_;  // until it stops
   size_t n_threads_ = 1;  // that run contexts, the first ones
-  size_t n_accepted_ = 0;
   tcp::acceptor acceptor_;
   asio::signal_set signals_;
-  bool is_accepting_ = false;
-  bool is_over_ = false;  // drained
   bool is_local_ = false;
   uint16_t port_ = 0;
 };

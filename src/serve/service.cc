@@ -20,6 +20,7 @@ Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p)
       started(std::time(nullptr)),
       warning(sharing_info(e.options().sharing).value().warning),
       metrics(e, o.model_names.front()),
+      connections(static_cast<size_t>(o.io_threads)),
       admission(o.max_prompt_bytes),
       body_memory(o.max_bodies_bytes),
       text_pool(static_cast<size_t>(o.text_threads)),

@@ -19,8 +19,10 @@ class EmbedLine : public Line {
     nlohmann::ordered_json output;
     output["id"] = id_value(id_json);
     if (!warning.empty()) output["wrong"] = warning;
+    ListText embedding;
     for (const float value : embedding_of(answer, with.options.embed))
-      output["embedding"].push_back(printed(value));
+      embedding.add(printed(value));
+    output["embedding"] = embedding.take();
     output["prompt_tokens"] = answer.prompt_tokens;
     if (!questions[0].metadata.empty()) output["metadata"] = questions[0].metadata;
     return json_text(output) + "\n";

@@ -59,14 +59,15 @@ class RerankLine : public Line {
     nlohmann::ordered_json output;
     output["id"] = id_value(id_json);
     if (!warning.empty()) output["wrong"] = warning;
-    output["results"] = Json::array();
+    ListText results;
     for (const size_t i : order) {
       nlohmann::ordered_json result = {{"index", i}};
       if (questions[i].id) result["id"] = id_value(questions[i].id_json);
       result["score"] = scores[i];
       result["mass"] = masses[i];
-      output["results"].push_back(std::move(result));
+      results.add(result);
     }
+    output["results"] = results.take();
     output["prompt_tokens"] = n_tokens;
     if (!questions[0].metadata.empty()) output["metadata"] = questions[0].metadata;
     return json_text(output) + "\n";

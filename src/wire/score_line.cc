@@ -90,14 +90,15 @@ class ScoreLine : public Line {
     const Question& question = questions[0];
     nlohmann::ordered_json output;
     output["id"] = id_value(id_json);
-    output["scores"] = Json::array();
+    ListText scores;
     std::vector<double> logprobs;
     for (const Completion& scored : taken_apart(answered.completions)) {
       const ContinuationScore score = continuation_score(scored);
-      output["scores"].push_back(
+      scores.add(
           {{"logprob", score.logprob}, {"tokens", score.n_tokens}, {"likeliest", score.likeliest}});
       logprobs.push_back(score.logprob);
     }
+    output["scores"] = scores.take();
     output["best"] = likeliest(logprobs);
     output["best_per_byte"] = likeliest_per(Per::kByte, question.choices, logprobs);
     if (!warning.empty()) output["wrong"] = warning;

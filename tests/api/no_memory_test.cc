@@ -13,10 +13,16 @@
 namespace {
 
 std::atomic<size_t> refused_size = 0;  // the next allocation of so many bytes fails; 0: none does
+std::atomic<bool> is_lasting = false;  // not only the next one
+std::atomic<int> n_refused = 0;
 
 void* allocate(size_t n_bytes) {
   size_t size = n_bytes;
-  if (n_bytes > 0 && refused_size.compare_exchange_strong(size, 0)) throw std::bad_alloc();
+  if (n_bytes > 0 &&
+      (is_lasting ? refused_size == n_bytes : refused_size.compare_exchange_strong(size, 0))) {
+    ++n_refused;
+    throw std::bad_alloc();
+  }
   if (void* memory = std::malloc(n_bytes)) return memory;
   throw std::bad_alloc();
 }
@@ -51,6 +57,10 @@ TEST(RequestGroupWithoutMemory, ALostEventEndsWhatIsInTheEngine) {
     while (!is_past) std::this_thread::yield();
   }
   waker.wait();
+  {  // nor for the event and the error
+    const WithoutMemoryForTwoEvents none;
+    EXPECT_THROW(group.take(), std::bad_alloc);
+  }
   const std::vector<GroupEvent> events = group.take();
   ASSERT_EQ(events.size(), 2u);
   EXPECT_FALSE(events[0].event.error.has_value());
@@ -68,6 +78,75 @@ TEST(RequestGroupWithoutMemory, ALostEventEndsWhatIsInTheEngine) {
     for (const GroupEvent& one : group.take()) is_complete |= one.event.completion.has_value();
   }
   EXPECT_TRUE(is_complete);
+}
+
+TEST(RequestGroupWithoutMemory, EventsThatCannotBeTakenAreTakenLater) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  Waker waker;
+  RequestGroup group(*engine, {.on_events = [&] { waker.wake(); }});
+  Request wrong = tiny_request("two", 1);
+  wrong.sampling.temperature = -1;
+  group.add(tiny_request("one", 1));
+  group.add(wrong);
+  group.submit();
+  waker.wait();
+  {
+    const WithoutMemoryForTwoEvents none;
+    EXPECT_THROW(group.take(), std::bad_alloc);
+  }
+  EXPECT_FALSE(group.is_over());
+  const std::vector<GroupEvent> events = group.take();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].request, 1u);
+  EXPECT_TRUE(events[0].event.error.has_value());
+  EXPECT_EQ(events[1].request, 0u);
+  EXPECT_TRUE(events[1].event.completion.has_value());
+  EXPECT_TRUE(group.is_over());
+}
+
+// What is cancelled has no more events, also those that could not be taken.
+TEST(RequestGroupWithoutMemory, EventsThatCouldNotBeTakenAreCancelled) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  Waker waker;
+  RequestGroup group(*engine, {.on_events = [&] { waker.wake(); }});
+  Request wrong = tiny_request("two", 1);
+  wrong.sampling.temperature = -1;
+  group.add(wrong);
+  group.submit();
+  group.cancel(0);
+  EXPECT_TRUE(group.is_over());
+  EXPECT_TRUE(group.take().empty());
+}
+
+// The engine's list of those that wait grows to 256 places, for which there is no memory.
+TEST(EngineWithoutMemory, WhatWaitsIsKnownToWait) {
+  constexpr size_t kWaiting = 200, kPlaces = 256;
+  EngineOptions options = tiny_options();
+  options.max_running = 1;
+  const std::unique_ptr<Engine> engine = open_tiny(options);
+  std::atomic<bool> has_begun = false;
+  std::atomic<size_t> n_open = kWaiting + 1;
+  const auto count = [&](const Event& event) {
+    has_begun = true;
+    if (event.completion || event.error) --n_open;
+  };
+  ASSERT_TRUE(engine->submit(tiny_request("first", 500), count).ok());
+  while (!has_begun) std::this_thread::yield();
+  RequestId last = 0;
+  for (size_t i = 0; i < kWaiting; ++i)
+    last = engine->submit(tiny_request("next", 1), count).value();
+  const uint64_t n_steps = engine->stats().steps;
+  while (engine->stats().steps < n_steps + 2) std::this_thread::yield();
+  ASSERT_TRUE(engine->is_waiting(last));
+  is_lasting = true;
+  n_refused = 0;
+  refused_size = kPlaces * sizeof(RequestId);
+  while (n_refused < 3) std::this_thread::yield();
+  EXPECT_TRUE(engine->is_waiting(last));
+  refused_size = 0;
+  is_lasting = false;
+  while (n_open > 0) std::this_thread::yield();
+  EXPECT_FALSE(engine->is_waiting(last));
 }
 
 // To ask again would take from others what this request lacked.

@@ -9,7 +9,7 @@ import sys
 
 VERSION = "0.4.11"
 FOLDER = pathlib.Path(sys.prefix) / f"lm_eval-{VERSION}"
-if not FOLDER.exists():
+if not (FOLDER / "installed.txt").exists():
     print(f"skipped: no lm_eval {VERSION} (hint: scripts/clients-test installs it)")
     sys.exit(77)
 sys.path.insert(0, str(FOLDER))

@@ -3,7 +3,7 @@
 # run.sh SOURCE TEST PANDO
 set -euo pipefail
 python=$1/.venv-clients/bin/python
-if ! "$python" -c "import openai, cohere, litellm, lm_eval, schemathesis" 2>/dev/null; then
+if [ ! -f "$1/.venv-clients/installed.txt" ]; then
   echo "skipped: no clients (hint: scripts/clients-test installs them in .venv-clients)"
   exit 77
 fi

@@ -3,7 +3,7 @@
 # run.sh SOURCE TEST PANDO
 set -euo pipefail
 python=$1/.venv-published/bin/python
-if ! "$python" -c "import torch, transformers, gguf" 2>/dev/null || [ ! -d "$1/build/published" ]; then
+if [ ! -f "$1/.venv-published/installed.txt" ] || [ ! -d "$1/build/published" ]; then
   echo "skipped: no published model (hint: scripts/published brings it)"
   exit 77
 fi

@@ -17,12 +17,13 @@ namespace pando::testing {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
-RunningServer::RunningServer(serve::ServerOptions options, std::unique_ptr<Engine> engine)
+RunningServer::RunningServer(serve::ServerOptions options, std::unique_ptr<Engine> engine,
+                             bool stop_on_signals)
     : engine_(std::move(engine)) {
   auto server = serve::Server::open(*engine_, options);
   if (!server) throw std::runtime_error(server.error().message);
   server_ = std::move(*server);
-  thread_ = std::thread([this] { server_->run(/*stop_on_signals=*/false); });
+  thread_ = std::thread([this, stop_on_signals] { server_->run(stop_on_signals); });
 }
 
 std::vector<Json> Answer::events() const {

@@ -32,10 +32,14 @@ class RunningServer {
   explicit RunningServer(serve::ServerOptions options = tiny_server_options(),
                          const EngineOptions& engine_options = tiny_options())
       : RunningServer(std::move(options), open_tiny(engine_options)) {}
-  RunningServer(serve::ServerOptions options, std::unique_ptr<Engine> engine);
+  RunningServer(serve::ServerOptions options, std::unique_ptr<Engine> engine,
+                bool stop_on_signals = false);
   ~RunningServer() { stop(); }
   void stop() {
     server_->stop();
+    join();
+  }
+  void join() {
     if (thread_.joinable()) thread_.join();
   }
 
