@@ -18,9 +18,10 @@ using Sequences = std::vector<std::unique_ptr<Sequence>>;  // in order of arriva
 // What is resident, as the executor and the options say.
 struct ResidencySizes {
   size_t n_pages;
-  int page_len;              // positions
-  size_t n_slots = 0;        // of states; 0 for models without recurrent layers
-  uint32_t place_every = 1;  // positions
+  int page_len;               // positions
+  size_t n_slots = 0;         // of states; 0 for models without recurrent layers
+  uint32_t place_every = 1;   // positions
+  bool shares_tokens = true;  // sequences may have tokens in common
 };
 
 // What one step does for a sequence.
@@ -39,7 +40,7 @@ class Residency {
   Residency(const ResidencySizes& sizes, const StepTiming* timing)
       : pages_(sizes.n_pages),
         cache_(pages_, sizes.page_len, sizes.n_slots),
-        places_(cache_.places(), sizes.place_every),
+        places_(cache_.places(), sizes.place_every, sizes.shares_tokens),
         timing_(timing) {}
 
   // Inserts a prompt and pins its path for the sequence. All isolation keys share its first
@@ -79,9 +80,12 @@ class Residency {
   uint64_t n_preemptions() const { return n_preemptions_; }
 
  private:
+  enum class Lack { kNothing, kSlots, kPages };
+
   bool reserve_room(Share& share, std::span<const Share> step, const Sequences& open);
-  bool take_room(const Share& share);
-  bool preempt_for(const Sequence& sequence, std::span<const Share> step, const Sequences& open);
+  Lack take_room(const Share& share);
+  bool preempt_for(const Sequence& sequence, Lack lack, std::span<const Share> step,
+                   const Sequences& open);
   double cost_of_preempting(const Sequence& sequence) const;
 
   PagePool pages_;
