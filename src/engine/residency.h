@@ -58,13 +58,13 @@ class Residency {
   uint32_t n_ready(const Sequence& sequence) const;
 
   // Sequences that may generate at a time: each holds a place and makes another in every step. A
-  // third of the slots is left for places that others will go on from.
+  // third of the state slots is left for places that others will go on from.
   size_t most_generating() const;
 
-  // Locks the path and takes pages and slots for what `share` says of its sequence. Rows that are
-  // to be computed again may be more than when the share was chosen: then it is cut. Where room is
-  // short, preempts younger sequences of `open` that have no part in the step. False where there is
-  // still no room: then no waiting sequence starts until a running one ends.
+  // Locks the path and takes pages and state slots for what `share` says of its sequence. Rows that
+  // are to be computed again may be more than when the share was chosen: then it is cut. Where room
+  // is short, preempts younger sequences of `open` that have no part in the step. False where there
+  // is still no room: then no waiting sequence starts until a running one ends.
   bool reserve(Share& share, std::span<const Share> step, const Sequences& open);
   // What was reserved is computed, or given back.
   void commit();

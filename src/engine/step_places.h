@@ -11,8 +11,8 @@ namespace pando {
 
 // A sequence that computes its rows [from, to) in a step needs a place at `from`, and gets one at
 // `to` if it continues. If sequences share tokens, the step makes other places for later sequences,
-// as far as there are slots: where paths part, every `every` positions, before the last token of a
-// prompt, and at the end of the tokens that all isolation keys share. One thread.
+// as far as there are state slots: where paths part, every `every` positions, before the last token
+// of a prompt, and at the end of the tokens that all isolation keys share. One thread.
 class StepPlaces {
  public:
   // every: positions from one place to the next on a path. shares_tokens: other sequences may go on
@@ -27,8 +27,8 @@ class StepPlaces {
 
   // Holds the place that the sequence continues from.
   void hold_start(Sequence& sequence);
-  // Makes the places for rows up to `to`. False: there is no slot for a place that it needs, and no
-  // place was made.
+  // Makes the places for rows up to `to`. False: there is no state slot for a place that it needs,
+  // and no place was made.
   bool reserve(Sequence& sequence, uint32_t to);
   // Undoes the last `reserve`.
   void take_back();
