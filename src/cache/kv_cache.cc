@@ -210,10 +210,13 @@ void KvCache::forget_after(Node* node, uint32_t n_kept) {
   tree_.forget_after(node, n_kept);
 }
 
+void KvCache::evict_all() {
+  while (evict_one_page()) {
+  }
+}
+
 void KvCache::compact(Node* tip) {
   PANDO_CHECK(copies_.empty() && tree_.issued().empty());
-  while (windows_.any() && evict_one_page()) {
-  }
   for (Node* node = tip; !node->parent->is_root(); node = node->parent) {
     NodePages& above = node->parent->pages;
     if (node->start % page_len_ == 0 || node->pages.empty() || above.tail_child != nullptr)

@@ -51,8 +51,10 @@ class KvCache {
   bool reserve(std::span<const Extent> extents);
   // Frees duplicated page beginnings along a path. After a refused `reserve` has evicted everything
   // else, the path then needs no more pages than its length asks for. Only before anything is
-  // reserved in a step. With windows, evicts everything else that is not locked itself.
+  // reserved in a step.
   void compact(Node* tip);
+  // Evicts all that is not locked.
+  void evict_all();
 
   void commit();
   void abort();

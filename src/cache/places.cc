@@ -21,7 +21,7 @@ Places::Places(size_t n_slots) : all_(n_slots) {
   free_.reserve(n_slots);
   added_.reserve(n_slots);
   for (size_t i = n_slots; i-- > 0;) {
-    all_[i].slot = static_cast<SlotId>(i);
+    all_[i].slot = static_cast<StateSlot>(i);
     free_.push_back(&all_[i]);
   }
 }

@@ -9,16 +9,16 @@
 
 namespace pando {
 
-using kernel::SlotId;
+using kernel::StateSlot;
 
 struct Node;
 
-// A position of a path, and the slot with the states there. A path continues only from a place or
-// from its beginning. A place belongs to the node that has the token before it. When that node is
-// split, the place stays with the token.
+// A position of a path, and the state slot with the states there. A path continues only from a
+// place or from its beginning. A place belongs to the node that has the token before it. When that
+// node is split, the place stays with the token.
 struct Place {
   uint32_t position = 0;   // the state of tokens [0, position)
-  SlotId slot = 0;         // fixed: each slot has one place
+  StateSlot slot = 0;      // fixed: each slot has one place
   uint32_t n_holders = 0;  // sequences that go on from here
   bool committed = false;  // the slot is written; false: the current step writes it
   bool kept = false;       // stays when no sequence holds it, until its slot is needed
@@ -28,8 +28,8 @@ struct Place {
   Place* next = nullptr;   // the next one of the node, at a later position
 };
 
-// Knows which slots are free. The executor has their bytes. Allocates nothing after construction.
-// One thread.
+// Knows which state slots are free. The executor has their bytes. Allocates nothing after
+// construction. One thread.
 class Places {
  public:
   // n_slots: 0 for models without states.

@@ -205,7 +205,8 @@ Command add_inspect(CLI::App& app) {
   RunOptions& run = options->run;
   add_model_options(app, run.model);
   app.get_option("--model")->description(
-      "As in `pando run`; the name of the option may be left out");
+      "As in `pando run`; the name of the option may be left out (default: Pando's demo "
+      "model)");
   const CLI::Option* named = app.get_option("--model");
   const CLI::Option* alone = app.add_option("model", run.model.model, "As --model");
   add_input_options(app, run);

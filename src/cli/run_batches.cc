@@ -216,6 +216,7 @@ class BatchRun {
   // What happened since it was printed last.
   static void print_memory(const EngineStats& now, EngineStats& printed, size_t kv_memory) {
     const uint64_t n_evicted = now.evicted_pages - printed.evicted_pages,
+                   n_places = now.evicted_places - printed.evicted_places,
                    n_preempted = now.preemptions - printed.preemptions;
     const double megabytes = 1e-6 * static_cast<double>(kv_memory);
     if (n_evicted > 0)
@@ -223,6 +224,11 @@ class BatchRun {
           "evicted: {} pages, the least recently used, because the memory for keys and values "
           "({:.1f} MB) is full\n",
           n_evicted, megabytes);
+    if (n_places > 0)
+      print_stderr(
+          "evicted: {} places, the cheapest to lose, because all places are in use (hint: a larger "
+          "--kv-memory)\n",
+          n_places);
     if (n_preempted > 0)
       print_stderr(
           "preempted: {} answers, the youngest, because older ones need the memory for keys and "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <istream>
 
 #include "cli/exit_code.h"
@@ -20,11 +21,16 @@ AnswerKey first_answer(const Hashes& hashes) {
 
 bool is_first_choice(const Hashes::value_type& entry) { return entry.first.choice == 0; }
 
-// The sample depends on the questions' places alone.
+// The sample depends on the questions' places alone, and is spread evenly: over the questions of a
+// line in equal steps, over lines by multiples of the golden ratio. So a few questions get their
+// share too.
 bool in_sample(double share, const AnswerKey& key) {
-  uint64_t x = key.line * 0x9e3779b97f4a7c15u + key.question * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 31) * 0x94d049bb133111ebu;
-  return static_cast<double>(x >> 11) * 0x1p-53 < share;
+  constexpr double kGolden = 0.6180339887498949;
+  const double ahead = kGolden * static_cast<double>(key.line - 1);
+  const auto n_before = [&](size_t question) {
+    return std::ceil(share * static_cast<double>(question) - (ahead - std::floor(ahead)));
+  };
+  return n_before(key.question + 1) > n_before(key.question);
 }
 
 }  // namespace

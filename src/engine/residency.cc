@@ -102,12 +102,17 @@ bool Residency::reserve_room(Share& share, std::span<const Share> step, const Se
         share.n_again < n_all_again ? 0 : std::min(share.n_rows, n_chosen - share.n_again);
   share.all_again = share.n_again == n_all_again;
   for (;;) {
-    if (take_room(share)) return true;
-    if (!preempt_for(sequence, step, open)) break;
+    const Lack lack = take_room(share);
+    if (lack == Lack::kNothing) return true;
+    if (!preempt_for(sequence, lack, step, open)) break;
   }
   if (step.empty()) {  // alone with its path: only duplicated page beginnings can be in the way
+    const auto runs = [](const auto& other) { return other->running; };
+    // With nothing beside the path, no page of it has to be copied. A copy takes a window page
+    // more.
+    if (cache_.windows().any() && std::ranges::count_if(open, runs) == 1) cache_.evict_all();
     cache_.compact(sequence.tip);
-    if (take_room(share)) return true;
+    if (take_room(share) == Lack::kNothing) return true;
   }
   if (!was_running) {
     let_go(sequence, /*keep=*/true);
@@ -117,12 +122,12 @@ bool Residency::reserve_room(Share& share, std::span<const Share> step, const Se
   return false;
 }
 
-// All or nothing.
-bool Residency::take_room(const Share& share) {
+// All or nothing; what there is too little of.
+Residency::Lack Residency::take_room(const Share& share) {
   Sequence& sequence = *share.sequence;
   const uint32_t to = share.all_again ? path_count(sequence.tip, &Node::n_issued) + share.n_rows
                                       : first_row(sequence) + share.n_again;
-  if (!places_.reserve(sequence, to)) return false;
+  if (!places_.reserve(sequence, to)) return Lack::kSlots;
   bool has_windows = false;
   const auto take_back = [&] {
     if (has_windows) windows_.take_back(sequence);
@@ -132,14 +137,14 @@ bool Residency::take_room(const Share& share) {
     has_windows = windows_.reserve(sequence, to);
     if (has_windows && cache_.reserve(next_extents(sequence.tip, share.n_rows))) {
       windows_.hold_reserved(sequence);
-      return true;
+      return Lack::kNothing;
     }
   } catch (...) {
     take_back();
     throw;
   }
   take_back();
-  return false;
+  return Lack::kPages;
 }
 
 void Residency::commit() {
@@ -154,24 +159,26 @@ void Residency::abort() {
   cache_.abort();
 }
 
-// Takes the keys and values of one running sequence that is younger than this one and has no part
-// in the step. Its tokens stay; it goes on later.
-bool Residency::preempt_for(const Sequence& sequence, std::span<const Share> step,
+// Stops one running sequence that is younger than this one and has no part in the step, so that its
+// pages and the slot of its place can be taken. Its tokens stay; it goes on later.
+bool Residency::preempt_for(const Sequence& sequence, Lack lack, std::span<const Share> step,
                             const Sequences& open) {
-  std::vector<Sequence*> candidates;               // youngest first
-  std::unordered_map<const Node*, uint32_t> n_on;  // how many of them run on a node
+  std::vector<Sequence*> candidates;                // youngest first
+  std::unordered_map<const Node*, uint32_t> n_on;   // how many of them run on a node
+  std::unordered_map<const Place*, uint32_t> n_at;  // how many of them go on from a place
   for (size_t i = open.size(); i-- > 0 && open[i]->order > sequence.order;) {
     Sequence* other = open[i].get();
     if (!other->running || std::ranges::count(step, other, &Share::sequence) > 0) continue;
     candidates.push_back(other);
     for (const Node* node = other->tip; !node->is_root(); node = node->parent) ++n_on[node];
+    ++n_at[other->place];
   }
-  // If somebody else runs on all of it, its going makes no room.
-  // Its place may make room, unless this sequence goes on from there too, and so may its window.
+  // The going of a sequence makes no room if others, who stay, run on all of its path or go on from
+  // its place. Its window may make room.
   std::erase_if(candidates, [&](const Sequence* other) {
-    return other->tip->n_locks > n_on.at(other->tip) &&
-           (other->place == nullptr || other->place == sequence.place) &&
-           other->window.pages.empty();
+    if (lack == Lack::kPages)
+      return other->tip->n_locks > n_on.at(other->tip) && other->window.pages.empty();
+    return other->place == nullptr || other->place->n_holders > n_at.at(other->place);
   });
   const auto victim = std::ranges::min_element(
       candidates, {}, [&](const Sequence* other) { return cost_of_preempting(*other); });

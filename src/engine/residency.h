@@ -19,10 +19,11 @@ using Sequences = std::vector<std::unique_ptr<Sequence>>;  // in order of arriva
 // What is resident, as the executor and the options say.
 struct ResidencySizes {
   size_t n_pages;
-  int page_len;              // positions
-  size_t n_slots = 0;        // of states; 0 for models without recurrent layers
-  WindowSizes windows = {};  // 0 where no layer has a window
-  uint32_t place_every = 1;  // positions
+  int page_len;               // positions
+  size_t n_slots = 0;         // of states; 0 for models without recurrent layers
+  WindowSizes windows = {};   // 0 where no layer has a window
+  uint32_t place_every = 1;   // positions
+  bool shares_tokens = true;  // sequences may have tokens in common
 };
 
 // What one step does for a sequence.
@@ -41,7 +42,7 @@ class Residency {
   Residency(const ResidencySizes& sizes, const StepTiming* timing)
       : pages_(sizes.n_pages),
         cache_(pages_, sizes.page_len, sizes.n_slots, sizes.windows),
-        places_(cache_.places(), sizes.place_every),
+        places_(cache_.places(), sizes.place_every, sizes.shares_tokens),
         windows_(cache_, sizes.place_every),
         timing_(timing) {}
 
@@ -60,13 +61,13 @@ class Residency {
   uint32_t n_ready(const Sequence& sequence) const;
 
   // Sequences that may generate at a time: each holds a place and makes another in every step. A
-  // third of the slots is left for places that others will go on from.
+  // third of the state slots is left for places that others will go on from.
   size_t most_generating() const;
 
-  // Locks the path and takes pages and slots for what `share` says of its sequence. Rows that are
-  // to be computed again may be more than when the share was chosen: then it is cut. Where room is
-  // short, preempts younger sequences of `open` that have no part in the step. False where there is
-  // still no room: then no waiting sequence starts until a running one ends.
+  // Locks the path and takes pages and state slots for what `share` says of its sequence. Rows that
+  // are to be computed again may be more than when the share was chosen: then it is cut. Where room
+  // is short, preempts younger sequences of `open` that have no part in the step. False where there
+  // is still no room: then no waiting sequence starts until a running one ends.
   bool reserve(Share& share, std::span<const Share> step, const Sequences& open);
   // What was reserved is computed, or given back.
   void commit();
@@ -82,9 +83,12 @@ class Residency {
   uint64_t n_preemptions() const { return n_preemptions_; }
 
  private:
+  enum class Lack { kNothing, kSlots, kPages };
+
   bool reserve_room(Share& share, std::span<const Share> step, const Sequences& open);
-  bool take_room(const Share& share);
-  bool preempt_for(const Sequence& sequence, std::span<const Share> step, const Sequences& open);
+  Lack take_room(const Share& share);
+  bool preempt_for(const Sequence& sequence, Lack lack, std::span<const Share> step,
+                   const Sequences& open);
   double cost_of_preempting(const Sequence& sequence) const;
   void let_go(Sequence& sequence, bool keep);
 

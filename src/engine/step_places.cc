@@ -62,17 +62,22 @@ bool StepPlaces::reserve(Sequence& sequence, uint32_t to) {
       take_back();
       return false;
     }
-    add_partings(share);
-    for (uint32_t position = (share.from / every_ + 1) * every_; position <= to; position += every_)
-      add_kept(sequence.tip, position);
-    const uint32_t last = static_cast<uint32_t>(sequence.prompt().size()) - 1;
-    if (last > share.from && last <= to) {
-      const Place* before = places_.last(sequence.tip, last);
-      if (last - (before == nullptr ? 0 : before->position) >= kWorthAPlace)
-        add_kept(sequence.tip, last);
-    }
+    if (shares_tokens_) add_for_others(share);
   }
   return true;
+}
+
+void StepPlaces::add_for_others(const Share& share) {
+  const Sequence& sequence = *share.sequence;
+  add_partings(share);
+  for (uint32_t position = (share.from / every_ + 1) * every_; position <= share.to;
+       position += every_)
+    add_kept(sequence.tip, position);
+  const uint32_t last = static_cast<uint32_t>(sequence.prompt().size()) - 1;
+  if (last <= share.from || last > share.to) return;
+  const Place* before = places_.last(sequence.tip, last);
+  if (last - (before == nullptr ? 0 : before->position) >= kWorthAPlace)
+    add_kept(sequence.tip, last);
 }
 
 // Where another sequence of this step computes rows behind the same node, in another child, both

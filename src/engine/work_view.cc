@@ -1,6 +1,7 @@
 #include "engine/work_view.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/residency.h"
 
@@ -34,8 +35,10 @@ void WorkViewBuilder::add(Sequence& sequence) {
   uint32_t n_wanted = 0;
   for_each_wanted(sequence, residency_.first_row(sequence),
                   [&](const Node* node, uint32_t first, uint32_t n, bool is_cached) {
-                    (is_cached ? item.again : item.segments).push_back(segment({node, first}, n));
                     n_wanted += n;
+                    if (!is_cached) return item.segments.push_back(segment({node, first}, n));
+                    const std::vector<uint32_t> again = cached_segments(node, first);
+                    item.again.insert(item.again.end(), again.rbegin(), again.rend());
                   });
   std::reverse(item.again.begin(), item.again.end());
   std::reverse(item.segments.begin(), item.segments.end());
@@ -59,22 +62,52 @@ void WorkViewBuilder::add_times(const Sequence& sequence) {
 bool WorkViewBuilder::goes_along(const Sequence& sequence) const {
   if (!sequence.scores_prompt()) return false;
   Key next{};
+  bool next_is_cached = false;
   for_each_wanted(sequence, residency_.first_row(sequence),
-                  [&](const Node* node, uint32_t first, uint32_t, bool) {
+                  [&](const Node* node, uint32_t first, uint32_t, bool is_cached) {
                     next = {node, first};
+                    next_is_cached = is_cached;
                   });
-  return segment_of_.contains(next);
+  if (!next_is_cached) return segment_of_.contains(next);
+  const auto found = cached_segments_of_.find(next.first);
+  return found != cached_segments_of_.end() && found->second.begin()->first <= next.second;
 }
 
 uint32_t WorkViewBuilder::segment(Key key, uint32_t n_rows) {
-  const auto [entry, added] =
-      segment_of_.try_emplace(key, static_cast<uint32_t>(view_.segment_rows.size()));
-  if (added) {
-    view_.segment_rows.push_back(n_rows);
-    view_.segment_begin.push_back(key.first->start + key.second);
-    n_rows_ += n_rows;
+  const auto found = segment_of_.find(key);
+  if (found != segment_of_.end()) return found->second;
+  n_rows_ += n_rows;
+  return segment_of_[key] = add_segment(key.first->start + key.second, n_rows);
+}
+
+uint32_t WorkViewBuilder::add_segment(uint32_t begin, uint32_t n_rows) {
+  view_.segment_rows.push_back(n_rows);
+  view_.segment_begin.push_back(begin);
+  return static_cast<uint32_t>(view_.segment_rows.size() - 1);
+}
+
+// The cached rows of a node from `first` on. A segment that begins before is cut there, for all
+// items that have it.
+std::vector<uint32_t> WorkViewBuilder::cached_segments(const Node* node, uint32_t first) {
+  std::map<uint32_t, uint32_t>& all = cached_segments_of_[node];
+  const auto next = all.lower_bound(first);
+  if (next == all.end() || next->first != first) {
+    const uint32_t end = next == all.end() ? node->n_issued : next->first;
+    const uint32_t lower = add_segment(node->start + first, end - first);
+    if (next == all.begin()) {
+      n_rows_ += end - first;
+    } else {
+      const auto [begin, upper] = *std::prev(next);
+      view_.segment_rows[upper] = first - begin;
+      for (WorkView::Item& item : view_.items)
+        if (const auto at = std::ranges::find(item.again, upper); at != item.again.end())
+          item.again.insert(at + 1, lower);
+    }
+    all.emplace(first, lower);
   }
-  return entry->second;
+  std::vector<uint32_t> segments;
+  for (auto entry = all.find(first); entry != all.end(); ++entry) segments.push_back(entry->second);
+  return segments;
 }
 
 }  // namespace pando

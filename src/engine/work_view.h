@@ -34,11 +34,16 @@ class WorkViewBuilder {
   using Key = std::pair<const Node*, uint32_t>;  // offset of the first row in its node
 
   uint32_t segment(Key key, uint32_t n_rows);
+  uint32_t add_segment(uint32_t begin, uint32_t n_rows);
+  std::vector<uint32_t> cached_segments(const Node* node, uint32_t first);
 
   const Residency& residency_;
   WorkView view_;
   std::vector<Sequence*> sequences_;
-  std::map<Key, uint32_t> segment_of_;
+  std::map<Key, uint32_t> segment_of_;  // of missing rows
+  // Cached rows that are to be computed again: the segments of a node by the offset of their first
+  // row. The last one ends where the cached rows do, and each other one where the next begins.
+  std::map<const Node*, std::map<uint32_t, uint32_t>> cached_segments_of_;
   std::map<const Node*, uint32_t> cached_of_;  // indices into cached_rows
   uint64_t n_rows_ = 0;
 };

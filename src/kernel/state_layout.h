@@ -1,7 +1,7 @@
-// How the states of recurrent layers lie in a slot. No other file describes it.
+// How the states of recurrent layers lie in a state slot. No other file describes it.
 //
-// A slot holds the states of all recurrent layers after one position of one path, in f32. The part
-// of one layer is, in this order:
+// A state slot holds the states of all recurrent layers after one position of one path, in f32. The
+// part of one layer is, in this order:
 //
 //   inputs    [conv_taps - 1, channels]: the last input rows of its convolution, the oldest first;
 //             zeros for positions before the first; then padding to a whole cache line
@@ -14,8 +14,8 @@
 
 namespace pando::kernel {
 
-using SlotId = uint32_t;
-constexpr SlotId kNoSlot = UINT32_MAX;  // the state before the first position: zeros
+using StateSlot = uint32_t;
+constexpr StateSlot kNoStateSlot = UINT32_MAX;  // the state before the first position: zeros
 
 constexpr int kStateSlice = 32;  // columns
 
@@ -42,7 +42,7 @@ struct StateView {
   size_t slot_floats = 0;  // from one slot to the next
   StateShape shape;
 
-  float* slot(SlotId id) const { return base + slot_floats * id; }
+  float* slot(StateSlot id) const { return base + slot_floats * id; }
 };
 
 }  // namespace pando::kernel

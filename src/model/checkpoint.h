@@ -34,6 +34,7 @@ class Checkpoint {
   const std::filesystem::path& path() const { return index_path_; }
   // The file leaves out the prefix "model." that names have here: a model saved without its head.
   bool is_bare() const { return bare_; }
+  bool is_one_gguf() const { return gguf_.has_value(); }
 
   bool contains(std::string_view name) const {
     return gguf_ ? gguf_->contains(name) : place_of_.contains(name);

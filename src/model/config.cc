@@ -82,6 +82,20 @@ Result<json> language_part(const json& file, std::string_view source) {
   return object;
 }
 
+struct Size {
+  const char* field;
+  int64_t value, min, max, multiple;
+};
+
+Status check_sizes(std::span<const Size> sizes, std::string_view source) {
+  for (const auto& [field, value, min, max, multiple] : sizes)
+    if (value < min || value > max || value % multiple != 0)
+      return bad_file("{}: '{}' is {}, expected {} in [{}, {}]", source, field, value,
+                      multiple == 1 ? "an integer" : fmt::format("a multiple of {}", multiple), min,
+                      max);
+  return {};
+}
+
 // Attention to what comes after a row, as encoders are trained.
 void refuse_both_ways(Fields& fields) {
   if (!fields.boolean("is_causal", true))
@@ -157,23 +171,15 @@ Result<ModelConfig> ModelConfig::from_json(const json& file, std::string_view so
 Status ModelConfig::validate(std::string_view source) const {
   for (const LayerConfig& layer : layers)
     PANDO_CHECK(layer.window >= 0 && layer.rotation >= 0 && layer.rotation < std::ssize(rotations));
-  struct Size {
-    const char* field;
-    int64_t value, max, multiple;
-  };
-  const Size sizes[] = {{"vocab_size", vocab, kMaxVocab, 1},
-                        {"hidden_size", d_model, kMaxWidth, 2},
-                        {"num_hidden_layers", n_layers(), kMaxLayers, 1},
-                        {"num_attention_heads", n_heads, kMaxWidth, 1},
-                        {"num_key_value_heads", n_kv_heads, kMaxWidth, 1},
-                        {"head_dim", head_dim, kMaxWidth, 4},
-                        {"intermediate_size", d_ff, kMaxWidth, 2},
-                        {"max_position_embeddings", max_positions, kMaxPositions, 1}};
-  for (const Size& size : sizes) {
-    if (size.value < 1 || size.value > size.max || size.value % size.multiple != 0)
-      return bad_file("{}: '{}' is {}, expected a multiple of {} in [1, {}]", source, size.field,
-                      size.value, size.multiple, size.max);
-  }
+  const Size sizes[] = {{"vocab_size", vocab, 1, kMaxVocab, 1},
+                        {"hidden_size", d_model, 1, kMaxWidth, 2},
+                        {"num_hidden_layers", n_layers(), 1, kMaxLayers, 1},
+                        {"num_attention_heads", n_heads, 1, kMaxWidth, 1},
+                        {"num_key_value_heads", n_kv_heads, 1, kMaxWidth, 1},
+                        {"head_dim", head_dim, 1, kMaxWidth, 4},
+                        {"intermediate_size", d_ff, 1, kMaxWidth, 2},
+                        {"max_position_embeddings", max_positions, 1, kMaxPositions, 1}};
+  if (Status status = check_sizes(sizes, source); !status) return status;
   if (n_attention_layers() == 0)
     return unsupported(
         "{}: 'layer_types' has {} recurrent layers and no others, expected at least one layer "
@@ -206,17 +212,10 @@ Status ModelConfig::validate(std::string_view source) const {
 // The names are those of the first family that has the field.
 Status ModelConfig::validate_states(std::string_view source) const {
   if (n_recurrent_layers() == 0) return {};
-  if (n_attention_layers() == 0)
-    return unsupported("{}: 'layer_types' has no layer with attention, expected at least one",
-                       source);
   const RecurrentConfig& r = recurrent;
   const bool states = !has(Mixer::kShortConv), delta = has(Mixer::kDeltaNet);
   const auto named = [&](const char* of_delta, const char* of_mamba) {
     return delta ? of_delta : of_mamba;
-  };
-  struct Size {
-    const char* field;
-    int64_t value, min, max, multiple;
   };
   const Size sizes[] = {
       {states ? named("linear_conv_kernel_dim", "mamba_d_conv") : "conv_L_cache", r.conv_taps, 2,
@@ -225,10 +224,8 @@ Status ModelConfig::validate_states(std::string_view source) const {
       {named("linear_num_value_heads", "mamba_n_heads"), r.n_heads, 1, kMaxWidth, 1},
       {named("linear_key_head_dim", "mamba_d_state"), r.key_dim, 1, kMaxWidth, 4},
       {named("linear_value_head_dim", "mamba_d_head"), r.value_dim, 1, kMaxWidth, 4}};
-  for (const Size& size : std::span(sizes).first(states ? 5 : 1))
-    if (size.value < size.min || size.value > size.max || size.value % size.multiple != 0)
-      return bad_file("{}: '{}' is {}, expected a multiple of {} in [{}, {}]", source, size.field,
-                      size.value, size.multiple, size.min, size.max);
+  const auto checked = std::span(sizes).first(states ? 5 : 1);
+  if (Status status = check_sizes(checked, source); !status) return status;
   if (!states) return {};
   if (r.n_heads % r.n_key_heads != 0)
     return bad_file("{}: '{}' is {}, expected a multiple of '{}' {}", source, sizes[2].field,

@@ -34,7 +34,10 @@ Result<ModelConfig> read_gguf_config(const GgufFile& gguf) {
       GgufTranslator translator(gguf, *family);
       family->translate(translator);
       if (const Status& status = translator.fields().status(); !status) return status.error();
-      return ModelConfig::from_json(translator.config(), gguf.file().path().string());
+      Result<ModelConfig> config =
+          ModelConfig::from_json(translator.config(), gguf.file().path().string());
+      if (!config) return translator.fields().in_file_names(std::move(config).error());
+      return config;
     }
     if (std::ranges::find(known, family->gguf_architecture) == known.end())
       known.push_back(family->gguf_architecture);

@@ -10,10 +10,16 @@ std::optional<int64_t> GgufFields::integer(std::string_view name) {
   const auto list = gguf_.integers(key(name));
   if (!list || !*list) return keep(gguf_.integer(key(name)));
   const std::vector<int64_t>& numbers = **list;
-  const bool equal = std::ranges::all_of(numbers, [&](int64_t n) { return n == numbers[0]; });
-  if (!numbers.empty() && equal) return numbers[0];
-  fail(unsupported("{}: '{}' differs between layers, expected one value for all layers", source(),
-                   key(name)));
+  const auto other = std::ranges::find_if(numbers, [&](int64_t n) { return n != numbers[0]; });
+  if (!numbers.empty() && other == numbers.end()) return numbers[0];
+  if (numbers.empty())
+    refuse(name, "a whole number");
+  else
+    fail(
+        unsupported("{}: '{}' is {}, expected {} as for the layers before, because one value for "
+                    "all layers is supported",
+                    source(), place_in(key(name), static_cast<size_t>(other - numbers.begin())),
+                    *other, numbers[0]));
   return std::nullopt;
 }
 
@@ -32,14 +38,50 @@ std::optional<double> GgufFields::finite(std::string_view name) {
 
 bool GgufFields::copy_integer(std::string_view name, const char* field, nlohmann::json& object) {
   const std::optional<int64_t> value = integer(name);
+  comes_from_key(field, name);
   if (value) object[field] = *value;
   return value.has_value();
 }
 
 bool GgufFields::copy_real(std::string_view name, const char* field, nlohmann::json& object) {
   const std::optional<double> value = finite(name);
+  comes_from_key(field, name);
   if (value) object[field] = *value;
   return value.has_value();
+}
+
+void GgufFields::comes_from_key(std::string_view field, std::string_view name) {
+  comes_from(field, fmt::format("'{}'", key(name)));
+}
+
+void GgufFields::comes_from_quotient(std::string_view field, std::string_view name,
+                                     std::string_view divisor) {
+  comes_from(field, fmt::format("'{}' / '{}'", key(name), key(divisor)));
+}
+
+void GgufFields::comes_from(std::string_view field, std::string source) {
+  sources_[std::string(field)] = std::move(source);
+}
+
+void GgufFields::comes_from_same(std::string_view field, std::string_view other) {
+  if (const auto found = sources_.find(other); found != sources_.end())
+    comes_from(field, found->second);
+}
+
+// Messages have fields in quotes, an entry as 'FIELD[2]', behind the name of the file.
+Error GgufFields::in_file_names(Error error) const {
+  std::string& text = error.message;
+  const size_t first = text.starts_with(source()) ? source().size() : 0;
+  for (const auto& [field, source] : sources_) {
+    const std::string quoted = "'" + field;
+    for (size_t at = text.find(quoted, first); at != text.npos; at = text.find(quoted, at + 1)) {
+      const size_t end = at + quoted.size();
+      if (end == text.size() || (text[end] != '\'' && text[end] != '[')) continue;
+      const bool is_entry = text[end] == '[';
+      text.replace(at, quoted.size() + !is_entry, source, 0, source.size() - is_entry);
+    }
+  }
+  return error;
 }
 
 void GgufFields::refuse(std::string_view name, std::string_view expected, ErrorCode code) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -44,6 +46,15 @@ class GgufFields {
   // Copies a value to a field of `object` and says whether it was there.
   bool copy_integer(std::string_view name, const char* field, nlohmann::json& object);
   bool copy_real(std::string_view name, const char* field, nlohmann::json& object);
+  // Says where a field of the config.json comes from, for errors: from the value of a key, from the
+  // quotient of two, or from something else that `source` describes.
+  void comes_from_key(std::string_view field, std::string_view name);
+  void comes_from_quotient(std::string_view field, std::string_view name, std::string_view divisor);
+  void comes_from(std::string_view field, std::string source);
+  // The same source as another field's.
+  void comes_from_same(std::string_view field, std::string_view other);
+  // An error about the config.json, with the file's names in the place of its fields.
+  Error in_file_names(Error error) const;
 
   // Keeps an error: of a value that is of the right type and wrong, and any other.
   void refuse(std::string_view name, std::string_view expected,
@@ -63,6 +74,7 @@ class GgufFields {
 
   const GgufFile& gguf_;
   std::string architecture_;
+  std::map<std::string, std::string, std::less<>> sources_;  // by field of the config.json
   Status status_;
 };
 

@@ -31,6 +31,7 @@ class RopeTranslator {
     if (is_long) scaling = longrope_scaling();
     if (is_llama3) scaling = llama3_scaling();
     if (!scaling.empty()) config_["rope_scaling"] = std::move(scaling);
+    fields_.comes_from("rope_scaling", "rotation");
   }
 
  private:
@@ -90,17 +91,20 @@ class RopeTranslator {
           fields_.refuse(name, "no such key without rope.scaling.type yarn",
                          ErrorCode::kUnsupported);
     const bool has_factor = fields_.has("rope.scaling.factor");
+    const char* factor_key = has_factor ? "rope.scaling.factor" : "rope.scale_linear";
+    fields_.comes_from_key("factor", factor_key);
     if ((type == "linear" || type == "yarn") && !has_factor && !fields_.has("rope.scale_linear"))
       fields_.refuse("rope.scaling.factor", "a float");
     if (type == "longrope" && factor != 1.0)
-      fields_.refuse(has_factor ? "rope.scaling.factor" : "rope.scale_linear", "1 with longrope",
-                     ErrorCode::kUnsupported);
+      fields_.refuse(factor_key, "1 with longrope", ErrorCode::kUnsupported);
     // "none" with a factor: scaling is switched off.
     if (type == "none" || type == "longrope" || (type == "linear" && factor == 1.0)) return {};
     json scaling = {{"rope_type", type == "yarn" ? "yarn" : "linear"}, {"factor", factor}};
     if (type != "yarn") return scaling;
     const auto original = fields_.integer("rope.scaling.original_context_length");
     if (original) scaling["original_max_position_embeddings"] = *original;
+    fields_.comes_from_key("original_max_position_embeddings",
+                           "rope.scaling.original_context_length");
     fields_.copy_real("rope.scaling.yarn_beta_fast", "beta_fast", scaling);
     fields_.copy_real("rope.scaling.yarn_beta_slow", "beta_slow", scaling);
     return scaling;
@@ -111,6 +115,10 @@ class RopeTranslator {
     const auto positions = fields_.integer(kOriginal);
     if (!positions) fields_.refuse(kOriginal, "a whole number");
     config_["original_max_position_embeddings"] = positions.value_or(1);
+    fields_.comes_from_key("original_max_position_embeddings", kOriginal);
+    fields_.comes_from("long_factor", "'rope_factors_long.weight'");
+    fields_.comes_from("short_factor", "'rope_factors_short.weight'");
+    fields_.comes_from_key("attention_factor", "rope.scaling.attn_factor");
     json scaling = {{"rope_type", "longrope"},
                     {"long_factor", fields_.floats("rope_factors_long.weight", rotary_dim_ / 2)},
                     {"short_factor", fields_.floats("rope_factors_short.weight", rotary_dim_ / 2)}};

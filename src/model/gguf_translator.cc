@@ -53,6 +53,7 @@ void GgufTranslator::decoder() {
 
 void GgufTranslator::window() {
   const int64_t window = fields_.integer(kWindow).value_or(0);
+  fields_.comes_from_key("sliding_window", kWindow);
   config_["sliding_window"] = window == 0 ? json(nullptr) : json(window);
 }
 
@@ -72,33 +73,43 @@ void GgufTranslator::integer(const char* name, const char* field) {
   if (!fields_.copy_integer(name, field, config_)) fields_.refuse(name, "a whole number");
 }
 
+void GgufTranslator::same(const char* field, const char* other) {
+  config_[field] = config_[other];
+  fields_.comes_from_same(field, other);
+}
+
 void GgufTranslator::layers_by_kv_heads(const char* recurrent) { recurrent_ = recurrent; }
 
 void GgufTranslator::kv_heads() {
   constexpr const char* kName = "attention.head_count_kv";
   const auto list = fields_.file().integers(fields_.key(kName));
+  fields_.comes_from_key("num_key_value_heads", kName);
   if (recurrent_ == nullptr || !list || !*list) {
     if (!fields_.copy_integer(kName, "num_key_value_heads", config_))
-      config_["num_key_value_heads"] = config_["num_attention_heads"];
+      same("num_key_value_heads", "num_attention_heads");
     return;
   }
   const std::vector<int64_t>& heads = **list;
   const int64_t most = heads.empty() ? 0 : *std::ranges::max_element(heads);
   json types = json::array();
-  for (const int64_t n : heads) {
+  for (size_t i = 0; i < heads.size(); ++i) {
+    const int64_t n = heads[i];
     if (n != 0 && n != most)
-      return fields_.refuse(kName, fmt::format("0 or {} for each layer", most),
-                            ErrorCode::kUnsupported);
+      return fields_.fail(unsupported("{}: '{}' is {}, expected 0 or {}", fields_.source(),
+                                      place_in(fields_.key(kName), i), n, most));
     types.push_back(n == 0 ? recurrent_ : "full_attention");
   }
   config_["num_key_value_heads"] = most;
   config_["layer_types"] = std::move(types);
+  fields_.comes_from_key("layer_types", kName);
 }
 
 void GgufTranslator::heads() {
   const int64_t d_model = config_["hidden_size"], n = config_["num_attention_heads"];
-  if (!fields_.copy_integer("attention.key_length", "head_dim", config_) && n > 0)
+  if (!fields_.copy_integer("attention.key_length", "head_dim", config_) && n > 0) {
     config_["head_dim"] = d_model / n;
+    fields_.comes_from_quotient("head_dim", "embedding_length", "attention.head_count");
+  }
   const int64_t head_dim = config_.value("head_dim", int64_t{0});
   if (fields_.integer("attention.value_length").value_or(head_dim) != head_dim)
     fields_.refuse("attention.value_length", fmt::format("the length of the keys, {}", head_dim),
@@ -118,6 +129,7 @@ void GgufTranslator::rotated_channels(int64_t head_dim) {
   double share = static_cast<double>(rotary_dim_) / size;
   if (static_cast<int64_t>(size * share) < rotary_dim_) share = std::nextafter(share, 1.0);
   config_["partial_rotary_factor"] = share;
+  fields_.comes_from_quotient("partial_rotary_factor", kName, "attention.key_length");
 }
 
 // What the tensors say and the metadata does not.
@@ -126,16 +138,21 @@ void GgufTranslator::embeddings() {
   if (embedding == nullptr || embedding->shape.size() != 2)
     return fields_.fail(bad_file("{}: has no matrix 'token_embd.weight'", fields_.source()));
   config_["vocab_size"] = embedding->shape[0];
+  fields_.comes_from("vocab_size", "the number of rows of 'token_embd.weight'");
   config_["tie_word_embeddings"] = fields_.file().find_tensor("output.weight") == nullptr;
 }
 
 void GgufTranslator::special_tokens() {
-  if (const auto bos = fields_.token_id("tokenizer.ggml.bos_token_id"))
-    config_["bos_token_id"] = *bos;
+  const auto key = [](const char* name) { return fmt::format("tokenizer.ggml.{}_token_id", name); };
+  if (const auto bos = fields_.token_id(key("bos"))) config_["bos_token_id"] = *bos;
+  fields_.comes_from("bos_token_id", fmt::format("'{}'", key("bos")));
   json eos = json::array();
-  for (const char* name : {"eos", "eot", "eom"})
-    if (const auto id = fields_.token_id(fmt::format("tokenizer.ggml.{}_token_id", name)))
-      if (std::find(eos.begin(), eos.end(), *id) == eos.end()) eos.push_back(*id);
+  for (const char* name : {"eos", "eot", "eom"}) {
+    const auto id = fields_.token_id(key(name));
+    if (!id || std::find(eos.begin(), eos.end(), *id) != eos.end()) continue;
+    fields_.comes_from(place_in("eos_token_id", eos.size()), fmt::format("'{}'", key(name)));
+    eos.push_back(*id);
+  }
   config_["eos_token_id"] = std::move(eos);
 }
 

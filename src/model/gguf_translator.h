@@ -34,8 +34,11 @@ class GgufTranslator {
   GgufFields& fields() { return fields_; }
   nlohmann::json& config() { return config_; }
 
- private:
+  // A field that is the value of a key, which must be there, or that is another field.
   void integer(const char* name, const char* field);
+  void same(const char* field, const char* other);
+
+ private:
   void kv_heads();
   void heads();
   void rotated_channels(int64_t head_dim);

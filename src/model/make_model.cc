@@ -29,7 +29,7 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
   if (options.n_layers) {
     if (*options.n_layers < 1 || *options.n_layers > kMaxLayers)
       return invalid_argument(
-          "make-model: 'num_hidden_layers' is {}, expected a multiple of 1 in [1, {}]",
+          "make-model: 'num_hidden_layers' is {}, expected an integer in [1, {}]",
           *options.n_layers, kMaxLayers);
     config->layers.resize(static_cast<size_t>(*options.n_layers), config->layers.back());
   }

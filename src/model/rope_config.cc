@@ -161,10 +161,22 @@ class RopeReader {
     const auto positive = [](const json& value) {
       return value.is_number() && value.get<double>() > 0.0 && value.get<double>() <= 1e6;
     };
-    if (list == nullptr || !list->is_array() || list->size() != n ||
-        !std::ranges::all_of(*list, positive)) {
-      fields_.refuse(name, fmt::format("a list of {} numbers in (0, 1e6]", n));
-      return std::vector<double>(n, 1.0);
+    const std::vector<double> ones(n, 1.0);
+    if (list == nullptr || !list->is_array()) {
+      fields_.refuse(name, fmt::format("a list of {} numbers", n));
+      return ones;
+    }
+    if (list->size() != n) {
+      fields_.fail(
+          bad_file("{}: '{}' has {} entries, expected {} numbers, one for each pair of channels",
+                   fields_.source(), name, list->size(), n));
+      return ones;
+    }
+    const auto bad = std::ranges::find_if_not(*list, positive);
+    if (bad != list->end()) {
+      fields_.fail(place_in(name, static_cast<size_t>(bad - list->begin())), *bad,
+                   "a number in (0, 1e6]");
+      return ones;
     }
     return list->get<std::vector<double>>();
   }

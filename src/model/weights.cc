@@ -236,6 +236,18 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
   return names;
 }
 
+// An error about a tensor, by the name that a GGUF file has for it.
+Error in_file_names(const Weights& weights, Error error) {
+  if (!weights.checkpoint.is_one_gguf()) return error;
+  for (const WeightSpec& spec : weight_specs(weights.config))
+    for (const WeightSpec& stored : weights.checkpoint.stored_as(spec)) {
+      const std::string named = fmt::format("tensor '{}'", stored.name);
+      if (const size_t at = error.message.find(named); at != std::string::npos)
+        error.message.replace(at, named.size(), fmt::format("tensor '{}'", stored.gguf_name));
+    }
+  return error;
+}
+
 }  // namespace
 
 Result<Weights> Weights::open(const std::filesystem::path& directory) {
@@ -273,7 +285,7 @@ Result<Weights> Weights::load(const std::filesystem::path& directory,
     statuses[item] = item == 0 ? loader.load_ends() : loader.load_layer(static_cast<int>(item - 1));
   });
   for (const Status& status : statuses)
-    if (!status) return status.error();
+    if (!status) return in_file_names(weights, status.error());
   return weights;
 }
 

@@ -21,7 +21,7 @@ void append_state_tasks(RowLayout& layout, const Places& places) {
                     positions[row - 1] + 1 == begins_at);
         plan.state_tasks.back().row_end = end;
       } else {
-        plan.state_tasks.push_back({row, end, from == nullptr ? kernel::kNoSlot : from->slot});
+        plan.state_tasks.push_back({row, end, from == nullptr ? kernel::kNoStateSlot : from->slot});
         if (fault_on(Fault::kStateOfSibling) && from != nullptr && !plan.state_writes.empty())
           plan.state_tasks.back().from = plan.state_writes.back().to;
       }

@@ -217,6 +217,28 @@ TEST_F(RunTest, CompareFindsTheSameAnswers) {
   }
 }
 
+TEST_F(RunTest, VerboseTellsOfEvictedPlaces) {
+  ASSERT_EQ(pando("make-model --shape tiny-granite --layers 2 --context 100 --out states").code,
+            kOk);
+  std::string lines;
+  for (int i = 0; i < 60; ++i)
+    lines += Json{{"prompt", fmt::format("{} a prompt", i)}}.dump() + "\n";
+  folder().write("prompts.jsonl", lines);
+  const Finished run = pando(
+      "run --model states --input prompts.jsonl --max-tokens 3 --kv-memory 1MiB --verbose "
+      "--report report.json");
+  ASSERT_EQ(run.code, kOk) << run;
+  const Json report = Json::parse(contents(at("report.json")))["run"];
+  uint64_t n_told = 0;
+  for (size_t at = 0; (at = run.err.find("evicted: ", at)) != std::string::npos; ++at) {
+    const std::string line = run.err.substr(at, run.err.find('\n', at) - at);
+    if (line.find(" places, the cheapest to lose") != std::string::npos)
+      n_told += std::stoull(line.substr(std::string("evicted: ").size()));
+  }
+  EXPECT_GT(n_told, 0u) << run.err;
+  EXPECT_EQ(report["engine"]["evicted_places"], n_told) << report;
+}
+
 TEST_F(RunTest, VerifyAsksAgainAlone) {
   const Finished run = pando("run --model m --input good.jsonl --output /dev/null --verify 100%");
   EXPECT_EQ(run.code, kOk) << run;
@@ -228,6 +250,20 @@ TEST_F(RunTest, VerifyAsksAgainAlone) {
   EXPECT_EQ(verify.code, kOk) << verify;
   EXPECT_NE(verify.err.find("verified: 1 of 3 questions asked again"), std::string::npos) << verify;
   EXPECT_EQ(verify.out, "");
+  // Of a few questions as many as the share says, in one line or in many.
+  Json line = {{"context", "A context."}};
+  std::string lines;
+  for (int i = 0; i < 10; ++i) {
+    line["questions"].push_back(fmt::format("Question {}?", i));
+    lines += Json{{"prompt", fmt::format("Prompt {}.", i)}}.dump() + "\n";
+  }
+  folder().write("one-line.jsonl", line.dump());
+  folder().write("ten-lines.jsonl", lines);
+  for (const char* input : {"one-line", "ten-lines"}) {
+    const Finished ten =
+        pando(fmt::format("verify --model m --max-tokens 2 --input {}.jsonl --sample 30%", input));
+    EXPECT_NE(ten.err.find("verified: 3 of 10 questions asked again"), std::string::npos) << ten;
+  }
   folder().write("blank.jsonl", "\nnot json\n{\"prompt\": \"A prompt.\"}\n");
   const Finished blank = pando("verify --model m --input blank.jsonl --sample 0.01%");
   EXPECT_EQ(blank.code, kIncomplete) << blank;

@@ -293,5 +293,29 @@ TEST(EngineLoop, WhatIsSharedIsCountedOnArrival) {
   EXPECT_EQ(loop.stats().prefill_rows, 22u);
 }
 
+// Cached rows that several requests want the outputs of, each from another position on.
+TEST(EngineLoop, RowsThatSeveralComputeAgainCountOnceInAStep) {
+  const std::string prompt(41, 'p');  // the last row is of no use
+  for (const std::vector<int>& begins :
+       std::vector<std::vector<int>>{{1, 21}, {21, 1}, {1, 31, 11, 21}, {31, 21, 1, 11}}) {
+    LoopOptions options = tiny_loop_options();
+    options.engine.step_rows = 40;
+    TestLoop loop(open_over_plans(options));
+    ASSERT_TRUE(loop.submit(1, tiny_request(prompt, 1)).ok());
+    loop.run();
+    const EngineStats before = loop.stats();
+    for (RequestId id = 2; const int begin : begins) {
+      Request request = tiny_request(prompt, 0);
+      request.prompt_logprobs_from = begin;
+      ASSERT_TRUE(loop.submit(id++, request).ok());
+    }
+    EXPECT_EQ(loop.run(), 1) << begins[0];
+    EXPECT_EQ(loop.stats().since(before).recomputed_rows, 40u);
+    for (RequestId id = 2; const int begin : begins)
+      EXPECT_EQ(loop.heard[id++].completions.at(0).prompt_logprobs.size(),
+                prompt.size() - static_cast<size_t>(begin));
+  }
+}
+
 }  // namespace
 }  // namespace pando::testing

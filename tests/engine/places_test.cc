@@ -135,6 +135,27 @@ TEST(Places, NoMoreAnswersStartThanHaveSlots) {
   EXPECT_EQ(loop.stats().prefill_rows, 20u * 8);
 }
 
+// Nobody else could go on from what a sequence leaves behind.
+TEST(Places, WhereNothingIsSharedEachSequenceHasItsOwnPlaceOnly) {
+  std::map<std::string, std::map<RequestId, std::vector<Answer>>> answers;
+  for (const char* sharing : {"packed", "tree"}) {
+    LoopOptions options = tiny_loop_options();
+    options.engine.sharing = sharing;
+    options.engine.place_every = 1;
+    options.engine.step_rows = 7;
+    TestLoop loop = loop_with(12, options);
+    const auto n_places = [&] { return loop->cache().places().n_used(); };
+    for (RequestId id = 1; id <= 20; ++id)
+      ASSERT_TRUE(loop.submit(id, request_of(std::string(1, 'A' + id) + " prompt", 5)).ok());
+    const bool is_packed = options.engine.sharing == "packed";
+    while (loop.step())
+      EXPECT_LE(n_places(), is_packed ? static_cast<size_t>(loop.n_running()) : 12u);
+    answers[sharing] = answers_of(loop);
+    EXPECT_EQ(loop->cache().places().n_evicted() == 0, is_packed);
+  }
+  EXPECT_EQ(answers["packed"], answers["tree"]);
+}
+
 // Answers that were preempted start again from one place, and compute one row together.
 TEST(Places, PreemptedAnswersStartAgainTogether) {
   LoopOptions options = tiny_loop_options();

@@ -138,7 +138,7 @@ class RecordingExecutor final : public Executor {
     uint32_t row = 0;
     for (const kernel::StateTask& task : plan.state_tasks) {
       if (task.row_begin != row) throw std::runtime_error("a row has no state task, or two");
-      uint64_t state = task.from == kernel::kNoSlot ? 0 : states_.at(task.from);
+      uint64_t state = task.from == kernel::kNoStateSlot ? 0 : states_.at(task.from);
       for (; row < task.row_end; ++row) {
         if (state != pasts_[row]) throw std::runtime_error("a row gets another path's state");
         state = paths_[row];
@@ -167,8 +167,8 @@ class RecordingExecutor final : public Executor {
   std::vector<uint64_t> paths_;                                    // [rows of the last step]
   std::vector<uint64_t> pasts_;                                    // of these, without their token
   std::map<std::pair<kernel::PageId, uint32_t>, uint64_t> window_cells_;
-  std::map<kernel::SlotId, uint64_t> states_;  // paths by slot
-  std::vector<float> hidden_;                  // [outputs, d_model]
+  std::map<kernel::StateSlot, uint64_t> states_;  // paths by slot
+  std::vector<float> hidden_;                     // [outputs, d_model]
 };
 
 }  // namespace pando::testing

@@ -191,9 +191,9 @@ class RandomSteps {
     const int n_tasks = uniform(1, 5);
     for (int i = 0; i < n_tasks; ++i) {
       Rows path;
-      kernel::SlotId from = kernel::kNoSlot;
+      kernel::StateSlot from = kernel::kNoStateSlot;
       if (!paths_.empty() && uniform(0, 3) > 0) {
-        from = static_cast<kernel::SlotId>(uniform(0, static_cast<int>(paths_.size()) - 1));
+        from = static_cast<kernel::StateSlot>(uniform(0, static_cast<int>(paths_.size()) - 1));
         path = paths_[from];
       }
       const auto begin = static_cast<uint32_t>(step.inputs.size());
@@ -206,7 +206,7 @@ class RandomSteps {
         step.expected.push_back(plain_.last_row(path));
         for (int n_kept = uniform(-3, 2); n_kept > 0 && paths_.size() < kSlots; --n_kept) {
           step.plan.state_writes.push_back(
-              {begin + static_cast<uint32_t>(row), static_cast<kernel::SlotId>(paths_.size())});
+              {begin + static_cast<uint32_t>(row), static_cast<kernel::StateSlot>(paths_.size())});
           paths_.push_back(path);
         }
       }
@@ -272,15 +272,15 @@ TEST_P(RecurrentLayerTest, HasTheBitsOfPlainLoopsOverWholePaths) {
 
 TEST(StateSegments, EndWhereAStateIsKept) {
   StepPlan plan;
-  plan.state_tasks = {{0, 5, kernel::kNoSlot}, {5, 6, 3}, {6, 9, 4}};
+  plan.state_tasks = {{0, 5, kernel::kNoStateSlot}, {5, 6, 3}, {6, 9, 4}};
   plan.state_writes = {{1, 7}, {1, 8}, {4, 9}, {7, 2}};
   const std::vector<StateSegment> segments = state_segments(plan);
   struct Expected {
     uint32_t begin, end;
-    kernel::SlotId from;
+    kernel::StateSlot from;
     std::vector<kernel::StateWrite> writes;
   };
-  const std::vector<Expected> expected = {{0, 2, kernel::kNoSlot, {{1, 7}, {1, 8}}},
+  const std::vector<Expected> expected = {{0, 2, kernel::kNoStateSlot, {{1, 7}, {1, 8}}},
                                           {2, 5, 7, {{4, 9}}},
                                           {5, 6, 3, {}},
                                           {6, 8, 4, {{7, 2}}},

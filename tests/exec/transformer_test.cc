@@ -121,7 +121,7 @@ class Path {
                    .first_page = 0,
                    .n_pages = (n_done_ + n - 1) / 32 + 1}};
     plan.task_pages = {0, 1};
-    plan.state_tasks = {{0, n, n_done_ == 0 ? kernel::kNoSlot : slot_}};
+    plan.state_tasks = {{0, n, n_done_ == 0 ? kernel::kNoStateSlot : slot_}};
     slot_ = 1 - slot_;
     plan.state_writes = {{n - 1, slot_}};
     for (const uint32_t output : outputs)
@@ -138,7 +138,7 @@ class Path {
   KvMemory keys_;
   AlignedBuffer states_;
   uint32_t n_done_ = 0;
-  kernel::SlotId slot_ = 0;
+  kernel::StateSlot slot_ = 0;
 };
 
 class HybridTest : public testing::TestWithParam<std::vector<Mixer>> {};

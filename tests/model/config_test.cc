@@ -348,12 +348,15 @@ TEST(Config, RefusesByNameWhatIsNotOffered) {
   expect_error({{"hidden_act", "gelu"}}, code, {"hidden_act", "gelu", "silu"});
   expect_error({{"sliding_window", 128}}, code, {"sliding_window", "128"});
   expect_error({{"use_sliding_window", true}}, code, {"use_sliding_window"});
-  expect_error({{"layer_types", {"sliding_attention", "full_attention"}}}, code, {"layer_types"});
-  expect_error({{"layer_types", {"full_attention"}}}, code, {"layer_types", "2 times"});
+  expect_error({{"layer_types", {"full_attention", "sliding_attention"}}}, code,
+               {"'layer_types[1]' is \"sliding_attention\", expected \"full_attention\""});
+  expect_error({{"layer_types", {"full_attention"}}}, code,
+               {"'layer_types' has 1 entries, expected 2"});
+  expect_error({{"layer_types", "full_attention"}}, code, {"'layer_types'", "a list", "2 layers"});
   const json mistral = {{"model_type", "mistral"}, {"architectures", {"MistralForCausalLM"}}};
   json change = mistral;
   change.update({{"layer_types", {"sliding_attention", "full_attention"}}});
-  expect_error(change, code, {"layer_types"});
+  expect_error(change, code, {"'layer_types[1]' is \"full_attention\"", "sliding_attention"});
   change = mistral;
   change["attention_bias"] = true;
   expect_error(change, code, {"attention_bias", "true", "false"});
@@ -389,8 +392,8 @@ TEST(Config, ChecksEveryNumber) {
   expect_error({{"tie_word_embeddings", 1}}, code, {"tie_word_embeddings", "1", "true or false"});
   expect_error({{"bos_token_id", 100}}, code, {"bos_token_id", "100", "[0, 99]"});
   expect_error({{"eos_token_id", -1}}, code, {"eos_token_id", "-1"});
-  expect_error({{"eos_token_id", {2, 100}}}, code, {"eos_token_id", "100"});
-  expect_error({{"eos_token_id", {2, "x"}}}, code, {"eos_token_id"});
+  expect_error({{"eos_token_id", {2, 100}}}, code, {"'eos_token_id[1]' is 100", "[0, 99]"});
+  expect_error({{"eos_token_id", {"x", 2}}}, code, {"'eos_token_id[0]' is \"x\""});
 }
 
 TEST(Config, RefusesAModelWithoutAttention) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <limits>
 
 #include "model/gguf_files.h"
@@ -430,6 +431,109 @@ TEST_F(GgufErrors, NameKeyAndValue) {
     EXPECT_EQ(e.code, ErrorCode::kUnsupported) << name;
     EXPECT_TRUE(holds(e, {name})) << e.message;
   }
+}
+
+// Not as config.json would call them.
+TEST_F(GgufErrors, NameTheKeyThatAValueComesFrom) {
+  const auto expect = [&](const char* shape, auto change,
+                          std::initializer_list<std::string_view> words) {
+    ModelConfig config = named_shape(shape).value();
+    config.bos_id.reset();
+    config.eos_ids.clear();
+    change(config);
+    GgufWriter out = testing::gguf_metadata(config);
+    out.tensor("token_embd.weight", {1, 64}, 0, std::string(64 * 4, '\0'));
+    const auto path = folder_.write("'head_dim'.gguf", out.bytes());
+    const Result<ModelConfig> read = ModelConfig::load(path);
+    ASSERT_FALSE(read.ok()) << *words.begin();
+    EXPECT_TRUE(holds(read.error(), words)) << read.error().message;
+    EXPECT_TRUE(read.error().message.starts_with(path.string())) << read.error().message;
+  };
+  using Config = ModelConfig;
+  expect("tiny-llama", [](Config& c) { c.d_model = 63; },
+         {"'llama.embedding_length' is 63, expected a multiple of 2"});
+  expect("tiny-llama", [](Config& c) { c.head_dim = 18; }, {"'llama.attention.key_length' is 18"});
+  expect("tiny-llama", [](Config& c) { c.rms_eps = 2; },
+         {"'llama.attention.layer_norm_rms_epsilon' is 2"});
+  expect("tiny-llama", [](Config& c) { c.n_heads = 5; },
+         {"'llama.attention.head_count' is 5", "'llama.attention.head_count_kv' 2"});
+  expect("tiny-llama", [](Config& c) { c.bos_id = 3; },
+         {"'tokenizer.ggml.bos_token_id' is 3, expected an integer in [0, 0]"});
+  expect("tiny-llama",
+         [](Config& c) {
+           c.eos_ids = {0, 4};
+         },
+         {"'tokenizer.ggml.eot_token_id' is 4"});
+  expect("tiny-llama",
+         [](Config& c) { c.rotations = {{.type = RopeType::kLinear, .factor = 0.5}}; },
+         {"rotation: 'llama.rope.scaling.factor' is 0.5, expected a number in [1, 1e6]"});
+  expect("tiny-phi3", [](Config& c) { c.rotations[0].long_factor[3] = 0; },
+         {"'rope_factors_long.weight[3]' is 0"});
+  expect("tiny-mistral",
+         [](Config& c) {
+           for (LayerConfig& layer : c.layers) layer.window = (1 << 30) + 1;
+         },
+         {"'llama.attention.sliding_window' is "});
+  expect("tiny-qwen3.5", [](Config& c) { c.recurrent.conv_taps = 17; },
+         {"'qwen35.ssm.conv_kernel' is 17, expected an integer in [2, 16]"});
+  expect("tiny-qwen3.5", [](Config& c) { c.recurrent.value_dim = 30; },
+         {"'qwen35.ssm.inner_size' / 'qwen35.ssm.time_step_rank' is 30"});
+  const auto no_attention = [](Config& c) {
+    for (LayerConfig& layer : c.layers) layer.mixer = Mixer::kDeltaNet;
+  };
+  expect("tiny-qwen3.5", no_attention,
+         {"'qwen35.attention.recurrent_layers' names no layer with attention"});
+  expect("tiny-lfm2", [](Config& c) { c.recurrent.conv_taps = 17; },
+         {"'lfm2.shortconv.l_cache' is 17"});
+  expect("tiny-lfm2", [](Config& c) { c.rms_eps = -1; },
+         {"'lfm2.attention.layer_norm_rms_epsilon' is -1"});
+  expect("tiny-granite", [](Config& c) { c.logit_divisor = 1e30f; },
+         {"'granitehybrid.logit_scale' is 1"});
+  expect("tiny-granite", [](Config& c) { c.d_ff = 151; },
+         {"'granitehybrid.feed_forward_length' is 151"});
+}
+
+TEST_F(GgufErrors, NameOneOfManyLayers) {
+  const auto expect = [&](const char* shape, int n_more_blocks, auto change,
+                          std::string_view expected) {
+    ModelConfig tiny = named_shape(shape).value();
+    tiny.bos_id.reset();
+    tiny.eos_ids.clear();
+    GgufWriter out = testing::gguf_metadata(tiny, 3, n_more_blocks);
+    out.tensor("token_embd.weight", {1, 64}, 0, std::string(64 * 4, '\0'));
+    change(out);
+    std::string bytes = out.bytes();
+    // Out of the way of what was added.
+    const std::string_view unread = "qwen35.attention.recurrent_layers";
+    if (const size_t at = bytes.find(unread); at != bytes.npos) bytes[at + unread.size() - 1] = '_';
+    const Result<ModelConfig> config = ModelConfig::load(folder_.write("bad.gguf", bytes));
+    ASSERT_FALSE(config.ok()) << expected;
+    EXPECT_TRUE(holds(config.error(), {expected})) << config.error().message;
+  };
+  const auto list = [](const char* key, const std::vector<uint32_t>& values) {
+    return [=](GgufWriter& out) { out.numbers(key, GgufType::kUint32, values); };
+  };
+  const auto nothing = [](GgufWriter&) {};
+  expect("tiny-lfm2", 1, nothing, "'lfm2.attention.head_count_kv' has 4 entries, expected 5");
+  expect("tiny-llama", 0, list("llama.attention.value_length", {16, 16, 8}),
+         "'llama.attention.value_length[2]' is 8, expected 16");
+  expect("tiny-qwen3.5", 0, list("qwen35.full_attention_interval", {5}),
+         "'qwen35.full_attention_interval' is 5, expected a value that gives at least one layer");
+}
+
+TEST_F(GgufErrors, NameTensorsAsTheFileDoes) {
+  make("tiny-llama", DType::kF32);
+  const std::filesystem::path path = convert({.matrices = DType::kF32});
+  const auto offset = GgufFile::open(path).value().find_tensor("blk.1.ffn_gate.weight")->offset;
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(static_cast<std::streamoff>(offset));
+  file.write("\xff\xff\xff\x7f", 4);
+  file.close();
+  ThreadPool pool(1);
+  const auto weights = Weights::load(path, {}, kernel::best_kernels(), pool);
+  ASSERT_FALSE(weights.ok());
+  EXPECT_TRUE(holds(weights.error(), {"tensor 'blk.1.ffn_gate.weight' holds NaN"}))
+      << weights.error().message;
 }
 
 TEST_F(GgufErrors, EveryCutOfAFileIsAnError) {

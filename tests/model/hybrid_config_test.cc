@@ -1,4 +1,5 @@
 // Configurations of models with recurrent layers.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -219,18 +220,49 @@ TEST(HybridConfig, ReadsGranite) {
   EXPECT_EQ(read(object).n_recurrent_layers(), 0);
 }
 
+// The library's default is recurrent layers alone.
+TEST(HybridConfig, GraniteWithoutKindsOfLayersHasNoAttention) {
+  json object = granite();
+  object["layers_block_type"] = object["layer_types"];
+  EXPECT_EQ(mixers(read(object)), (std::vector<Mixer>{kM, kM, kA, kM}));
+  expect_error(object, {{"layers_block_type", {"attention", "mamba", "attention", "mamba"}}},
+               ErrorCode::kBadFile, {"'layers_block_type'", "the value of 'layer_types'"});
+  object.erase("layer_types");
+  EXPECT_EQ(mixers(read(object)), (std::vector<Mixer>{kM, kM, kA, kM}));
+  object.erase("layers_block_type");
+  expect_error(object, json::object(), ErrorCode::kUnsupported,
+               {"'layer_types' is absent, expected", "one layer attention"});
+}
+
+TEST(HybridConfig, AnErrorNamesOneOfManyLayers) {
+  json object = granite();
+  object["num_hidden_layers"] = 40;
+  object["layer_types"] = std::vector<std::string>(40, "mamba");
+  object["layer_types"][5] = "attention";
+  EXPECT_EQ(read(object).n_attention_layers(), 1);
+  object["layer_types"][33] = "mamba3";
+  expect_error(object, json::object(), ErrorCode::kUnsupported,
+               {"'layer_types[33]' is \"mamba3\", expected \"mamba\" or \"attention\""});
+  object["layer_types"].erase(33);
+  expect_error(object, json::object(), ErrorCode::kUnsupported,
+               {"'layer_types' has 39 entries, expected 40"});
+}
+
 TEST(HybridConfig, RefusesByNameWhatIsNotOffered) {
   const auto no = ErrorCode::kUnsupported;
   expect_error(qwen3_5(), {{"attn_output_gate", false}}, no, {"attn_output_gate", "false"});
   expect_error(qwen3_5(), {{"sliding_window", 64}}, no, {"sliding_window"});
-  expect_error(qwen3_5(), {{"full_attention_interval", 5}}, no, {"layer_types", "attention"});
+  expect_error(qwen3_5(), {{"full_attention_interval", 5}}, no,
+               {"'full_attention_interval' is 5", "one layer attention"});
   expect_error(qwen3_5(), {{"layer_types", {"full_attention"}}}, no,
-               {"layer_types", "4 times", "linear_attention"});
-  expect_error(qwen3_5(), {{"layer_types", {"mamba", "full_attention", "mamba", "mamba"}}}, no,
-               {"layer_types", "linear_attention"});
+               {"'layer_types' has 1 entries, expected 4"});
+  expect_error(qwen3_5(),
+               {{"layer_types", {"full_attention", "linear_attention", "mamba", "mamba"}}}, no,
+               {"'layer_types[2]' is \"mamba\"", "\"linear_attention\" or \"full_attention\""});
   expect_error(qwen3_5(), {{"model_type", "qwen3_5_moe_text"}}, no, {"qwen3_5_moe_text"});
   expect_error(lfm2(), {{"conv_bias", true}}, no, {"conv_bias"});
-  expect_error(lfm2(), {{"layer_types", {"conv", "conv", "conv", "conv"}}}, no, {"layer_types"});
+  expect_error(lfm2(), {{"layer_types", {"conv", "conv", "conv", "conv"}}}, no,
+               {"'layer_types' names no layer with attention"});
   expect_error(granite(), {{"num_local_experts", 62}}, no, {"num_local_experts", "62"});
   json object = granite();
   object.erase("num_local_experts");  // then there are 8
@@ -250,14 +282,19 @@ TEST(HybridConfig, ChecksEverySize) {
   expect_error(qwen3_5(), {{"linear_value_head_dim", 1 << 20}}, bad,
                {"linear_num_value_heads", "linear_value_head_dim", "33554432", "1048576"});
   for (const int taps : {1, 17})
-    expect_error(qwen3_5(), {{"linear_conv_kernel_dim", taps}}, bad,
-                 {"linear_conv_kernel_dim", std::to_string(taps), "[2, 16]"});
+    expect_error(
+        qwen3_5(), {{"linear_conv_kernel_dim", taps}}, bad,
+        {fmt::format("'linear_conv_kernel_dim' is {}, expected an integer in [2, 16]", taps)});
   expect_error(lfm2(), {{"conv_L_cache", 1}}, bad, {"conv_L_cache", "[2, 16]"});
   expect_error(lfm2(), {{"block_multiple_of", 0}}, bad, {"block_multiple_of"});
   json object = lfm2();
   object.erase("layer_types");
-  for (const json& indices : {json{4}, json{-1}, json{"1"}, json(3)})
-    expect_error(object, {{"full_attn_idxs", indices}}, bad, {"full_attn_idxs", "below 4"});
+  for (const json& index : {json(4), json(-1), json("1")})
+    expect_error(object, {{"full_attn_idxs", {3, index}}}, bad,
+                 {"'full_attn_idxs[1]' is " + index.dump(), "below 4"});
+  expect_error(object, {{"full_attn_idxs", 3}}, bad, {"'full_attn_idxs' is 3", "a list"});
+  expect_error(object, {{"full_attn_idxs", json::array()}}, ErrorCode::kUnsupported,
+               {"'full_attn_idxs' names no layer with attention"});
   expect_error(granite(), {{"mamba_d_conv", 17}}, bad, {"mamba_d_conv", "17"});
   expect_error(granite(), {{"mamba_n_groups", 3}}, bad, {"mamba_n_heads", "8", "mamba_n_groups"});
   expect_error(granite(), {{"mamba_n_heads", 3}}, bad, {"mamba_n_heads", "3", "128"});

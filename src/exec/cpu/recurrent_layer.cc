@@ -127,7 +127,7 @@ void RecurrentLayer::convolve_block(const Pass& pass, int first, int n) {
     if (is_short)  // B becomes B * x
       for (int row = 0; row < n_rows; ++row)
         kernels_.multiply(u + row * u_stride, u + row * u_stride + 2 * shape.channels, n);
-    const bool is_first = segment.from == kernel::kNoSlot;
+    const bool is_first = segment.from == kernel::kNoStateSlot;
     const float* const history =
         is_first ? zeros_.as<float>() : pass.view.slot(segment.from) + first;
     const int64_t history_stride = is_first ? 0 : shape.channels;
@@ -203,7 +203,7 @@ void RecurrentLayer::recur_slice(const Pass& pass, int head, int slice, float* w
                                                 : head / (shape_.n_heads / shape_.n_key_heads);
   const size_t of_key_head = size_t(key_head) * shape.key_dim;
   const auto state_before = [&](const StateSegment& segment) -> const float* {
-    const bool is_zero = segment.from == kernel::kNoSlot || fault_on(Fault::kMatrixLost);
+    const bool is_zero = segment.from == kernel::kNoStateSlot || fault_on(Fault::kMatrixLost);
     return is_zero ? zeros_.as<float>() : pass.view.slot(segment.from) + at;
   };
   for (const StateSegment& segment : pass.segments) {

@@ -6,7 +6,7 @@ std::vector<StateSegment> state_segments(const StepPlan& plan) {
   std::vector<StateSegment> segments;
   auto write = plan.state_writes.begin();
   for (const kernel::StateTask& task : plan.state_tasks) {
-    kernel::SlotId from = task.from;
+    kernel::StateSlot from = task.from;
     for (uint32_t begin = task.row_begin; begin < task.row_end;) {
       const auto first = write;
       uint32_t end = task.row_end;

@@ -14,7 +14,7 @@ namespace pando::exec {
 // slots of `writes`; to none where nothing goes on from it in this step or later.
 struct StateSegment {
   uint32_t begin, end;
-  kernel::SlotId from;
+  kernel::StateSlot from;
   std::span<const kernel::StateWrite> writes;
 };
 

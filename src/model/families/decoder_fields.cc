@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
+
 namespace pando::model {
 namespace {
 
@@ -40,12 +42,12 @@ void read_special_tokens(Fields& fields, ModelConfig& config) {
     config.bos_id = static_cast<int32_t>(fields.integer("bos_token_id", 0, last));
   const json* eos = fields.find("eos_token_id");
   if (eos != nullptr && eos->is_array()) {
-    for (const json& id : *eos) {
-      const json one = {{"eos_token_id", id}};
-      Fields element(one, "");
-      config.eos_ids.push_back(static_cast<int32_t>(element.integer("eos_token_id", 0, last)));
-      if (!element.status().ok())
-        fields.refuse("eos_token_id", fmt::format("integers in [0, {}]", last));
+    for (size_t i = 0; i < eos->size(); ++i) {
+      const std::string name = place_in("eos_token_id", i);
+      const json one = {{name, (*eos)[i]}};
+      Fields element(one, fields.source());
+      config.eos_ids.push_back(static_cast<int32_t>(element.integer(name, 0, last)));
+      fields.fail(element.status());
     }
   } else if (eos != nullptr) {
     config.eos_ids = {static_cast<int32_t>(fields.integer("eos_token_id", 0, last))};

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/errors.h"
 #include "base/gguf.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/mixers.h"
@@ -66,9 +67,10 @@ void read_delta_net(Fields& fields, bool sections, ModelConfig& config) {
   r.n_heads = size("linear_num_value_heads", 32);
   r.key_dim = size("linear_key_head_dim", 128);
   r.value_dim = size("linear_value_head_dim", 128);
-  if (!read_mixers(fields, kDeltaMixers, config))
-    set_interval(fields.integer("full_attention_interval", 1, kMaxLayers, 4), Mixer::kDeltaNet,
-                 config);
+  if (read_mixers(fields, kDeltaMixers, config)) return;
+  constexpr const char* kInterval = "full_attention_interval";
+  set_interval(fields.integer(kInterval, 1, kMaxLayers, 4), Mixer::kDeltaNet, config);
+  refuse_no_attention(fields, kInterval, config);
 }
 
 void write_delta_net(const ModelConfig& config, nlohmann::ordered_json& object) {
@@ -100,9 +102,12 @@ void translate_delta_net(GgufTranslator& gguf) {
       return fields.refuse("block_count",
                            fmt::format("the number of blocks, of which '{}' is one", tensor.name));
   config["num_hidden_layers"] = n_blocks - n_mtp;
-  config["linear_conv_kernel_dim"] = fields.required_integer("ssm.conv_kernel");
-  config["linear_num_key_heads"] = fields.required_integer("ssm.group_count");
-  config["linear_key_head_dim"] = fields.required_integer("ssm.state_size");
+  if (n_mtp > 0)
+    fields.comes_from("num_hidden_layers",
+                      fmt::format("'{}' - '{}'", fields.key("block_count"), fields.key(kMtp)));
+  gguf.integer("ssm.conv_kernel", "linear_conv_kernel_dim");
+  gguf.integer("ssm.group_count", "linear_num_key_heads");
+  gguf.integer("ssm.state_size", "linear_key_head_dim");
   const int64_t n_heads = fields.required_integer("ssm.time_step_rank"),
                 width = fields.required_integer("ssm.inner_size");
   if (n_heads < 1 || width % n_heads != 0)
@@ -110,14 +115,18 @@ void translate_delta_net(GgufTranslator& gguf) {
                          fmt::format("a multiple of 'ssm.time_step_rank' {}", n_heads));
   config["linear_num_value_heads"] = n_heads;
   config["linear_value_head_dim"] = width / n_heads;
-  config["full_attention_interval"] = fields.integer("full_attention_interval").value_or(4);
+  fields.comes_from_key("linear_num_value_heads", "ssm.time_step_rank");
+  fields.comes_from_quotient("linear_value_head_dim", "ssm.inner_size", "ssm.time_step_rank");
+  fields.copy_integer("full_attention_interval", "full_attention_interval", config);
   constexpr const char* kRecurrent = "attention.recurrent_layers";
   if (!fields.has(kRecurrent)) return;
   const auto recurrent = fields.file().integers(fields.key(kRecurrent));
   if (!recurrent) return fields.fail(recurrent.error());
   const int64_t n_values = std::ssize(**recurrent);
   if (n_values != n_blocks && n_values != n_blocks - n_mtp)
-    return fields.refuse(kRecurrent, fmt::format("a value for each of {} blocks", n_blocks));
+    return fields.fail(bad_file("{}: '{}' has {} entries, expected {}, one for each block",
+                                fields.source(), fields.key(kRecurrent), n_values, n_blocks));
+  fields.comes_from_key("layer_types", kRecurrent);
   config["layer_types"] = nlohmann::json::array();
   for (int64_t i = 0; i < n_blocks - n_mtp; ++i)
     config["layer_types"].push_back((**recurrent)[i] != 0 ? "linear_attention" : "full_attention");

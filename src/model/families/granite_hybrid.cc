@@ -69,6 +69,17 @@ void read_states(Fields& fields, ModelConfig& config) {
   refuse_limits(fields);
 }
 
+// `layers_block_type` is another name of `layer_types`. Without either, no layer has attention.
+void read_layers(Fields& fields, ModelConfig& config) {
+  constexpr const char *kTypes = "layer_types", *kOther = "layers_block_type";
+  const nlohmann::json *types = fields.find(kTypes), *other = fields.find(kOther);
+  if (types != nullptr && other != nullptr && *types != *other)
+    fields.refuse(kOther, fmt::format("the value of '{}'", kTypes));
+  if (read_mixers(fields, kMixers, config, types != nullptr ? kTypes : kOther)) return;
+  for (LayerConfig& layer : config.layers) layer.mixer = Mixer::kMamba2;
+  refuse_no_attention(fields, kTypes, config);
+}
+
 void read(Fields& fields, ModelConfig& config) {
   read_decoder(
       fields,
@@ -81,8 +92,7 @@ void read(Fields& fields, ModelConfig& config) {
                   ErrorCode::kUnsupported);
   if (fields.string("position_embedding_type", "nope") != "rope")
     config.rotations = {{.rotary_share = 0.0}};
-  if (!read_mixers(fields, kMixers, config))
-    for (LayerConfig& layer : config.layers) layer.mixer = Mixer::kMamba2;
+  read_layers(fields, config);
   if (config.n_recurrent_layers() > 0) read_states(fields, config);
 }
 
@@ -117,7 +127,7 @@ void translate(GgufTranslator& gguf) {
   GgufFields& fields = gguf.fields();
   nlohmann::json& config = gguf.config();
   if (!fields.status()) return;
-  config["shared_intermediate_size"] = config["intermediate_size"];
+  gguf.same("shared_intermediate_size", "intermediate_size");
   config["num_local_experts"] = 0;
   config["position_embedding_type"] =
       fields.boolean("rope.scaling.finetuned").value_or(true) ? "rope" : "nope";
@@ -126,9 +136,9 @@ void translate(GgufTranslator& gguf) {
                                    {"attention.scale", "attention_multiplier"},
                                    {"logit_scale", "logits_scaling"}})
     if (!fields.copy_real(key, field, config)) fields.refuse(key, "a float");
-  config["mamba_d_conv"] = fields.required_integer("ssm.conv_kernel");
-  config["mamba_n_groups"] = fields.required_integer("ssm.group_count");
-  config["mamba_d_state"] = fields.required_integer("ssm.state_size");
+  gguf.integer("ssm.conv_kernel", "mamba_d_conv");
+  gguf.integer("ssm.group_count", "mamba_n_groups");
+  gguf.integer("ssm.state_size", "mamba_d_state");
   const int64_t n_heads = fields.required_integer("ssm.time_step_rank"),
                 width = fields.required_integer("ssm.inner_size");
   const int64_t d_model = config["hidden_size"];
@@ -140,6 +150,9 @@ void translate(GgufTranslator& gguf) {
   config["mamba_n_heads"] = n_heads;
   config["mamba_d_head"] = width / n_heads;
   config["mamba_expand"] = width / d_model;
+  fields.comes_from_key("mamba_n_heads", "ssm.time_step_rank");
+  fields.comes_from_quotient("mamba_d_head", "ssm.inner_size", "ssm.time_step_rank");
+  fields.comes_from_quotient("mamba_expand", "ssm.inner_size", "embedding_length");
   config["mamba_conv_bias"] = std::ranges::any_of(
       fields.file().tensors(),
       [](const GgufTensor& tensor) { return tensor.name.ends_with(".ssm_conv1d.bias"); });

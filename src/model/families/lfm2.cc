@@ -1,6 +1,7 @@
 // LFM2, dense: short convolutions, and attention in some layers; tensors have names of their own.
 #include <cmath>
 
+#include "base/errors.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
@@ -37,12 +38,16 @@ void read_attention_indices(Fields& fields, ModelConfig& config) {
   constexpr const char* kName = "full_attn_idxs";
   const nlohmann::json* indices = fields.find(kName);
   if (indices == nullptr) return;  // all have attention
+  if (!indices->is_array()) return fields.refuse(kName, "a list of indices of layers");
   for (LayerConfig& layer : config.layers) layer.mixer = Mixer::kShortConv;
-  for (const nlohmann::json& index : indices->is_array() ? *indices : nlohmann::json::array({-1})) {
+  for (size_t i = 0; i < indices->size(); ++i) {
+    const nlohmann::json& index = (*indices)[i];
     if (!index.is_number_unsigned() || index.get<uint64_t>() >= config.layers.size())
-      return fields.refuse(kName, fmt::format("a list of numbers below {}", config.n_layers()));
+      return fields.fail(place_in(kName, i), index,
+                         fmt::format("the index of a layer, below {}", config.n_layers()));
     config.layers[index.get<size_t>()].mixer = Mixer::kAttention;
   }
+  refuse_no_attention(fields, kName, config);
 }
 
 void read(Fields& fields, ModelConfig& config) {
@@ -78,12 +83,9 @@ void translate(GgufTranslator& gguf) {
   gguf.decoder();
   gguf.no_window();
   gguf.attention_bias();
-  nlohmann::json& config = gguf.config();
-  config["norm_eps"] = config["rms_norm_eps"];
-  config["block_auto_adjust_ff_dim"] = false;
-  constexpr const char* kTaps = "shortconv.l_cache";
-  if (!gguf.fields().copy_integer(kTaps, "conv_L_cache", config))
-    gguf.fields().refuse(kTaps, "a whole number");
+  gguf.same("norm_eps", "rms_norm_eps");
+  gguf.config()["block_auto_adjust_ff_dim"] = false;
+  gguf.integer("shortconv.l_cache", "conv_L_cache");
 }
 
 std::vector<WeightSpec> layer_weights(const ModelConfig& c, int layer) {

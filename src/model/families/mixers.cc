@@ -1,34 +1,41 @@
 #include "model/families/mixers.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "base/errors.h"
+#include "model/families/layer_list.h"
 
 namespace pando::model {
 
 using nlohmann::json;
 
-bool read_mixers(Fields& fields, std::span<const NamedMixer> names, ModelConfig& config) {
-  const json* types = fields.find("layer_types");
+bool read_mixers(Fields& fields, std::span<const NamedMixer> names, ModelConfig& config,
+                 const char* field) {
+  const json* types = fields.find(field);
   if (types == nullptr) return false;
-  std::vector<Mixer> mixers;
-  for (const json& type : types->is_array() ? *types : json::array())
-    if (const auto named = std::ranges::find_if(
-            names, [&](const NamedMixer& mixer) { return type == mixer.name; });
-        named != names.end())
-      mixers.push_back(named->mixer);
-  if (!types->is_array() || types->size() != mixers.size() ||
-      mixers.size() != config.layers.size()) {
-    std::vector<std::string_view> all;
-    for (const NamedMixer& mixer : names) all.push_back(mixer.name);
-    fields.refuse("layer_types",
-                  fmt::format("{} times \"{}\"", config.n_layers(), fmt::join(all, "\" or \"")),
-                  ErrorCode::kUnsupported);
-    return true;
-  }
-  for (size_t i = 0; i < mixers.size(); ++i) config.layers[i].mixer = mixers[i];
+  std::vector<std::string_view> words;
+  for (const NamedMixer& mixer : names) words.push_back(mixer.name);
+  if (!is_layer_list(fields, field, config.layers.size(), words)) return true;
+  for (size_t i = 0; i < words.size(); ++i)
+    for (size_t layer = 0; layer < config.layers.size(); ++layer)
+      if ((*types)[layer] == words[i]) config.layers[layer].mixer = names[i].mixer;
+  refuse_no_attention(fields, field, config);
   return true;
+}
+
+void refuse_no_attention(Fields& fields, const char* field, const ModelConfig& config) {
+  if (config.n_attention_layers() > 0) return;
+  const json* value = fields.find(field);
+  if (value != nullptr && value->is_array())
+    return fields.fail(unsupported("{}: '{}' names no layer with attention, expected at least one",
+                                   fields.source(), field));
+  fields.refuse(field,
+                "a value that gives at least one layer attention, because models without it are "
+                "not supported",
+                ErrorCode::kUnsupported);
 }
 
 void write_mixers(const ModelConfig& config, std::span<const NamedMixer> names,

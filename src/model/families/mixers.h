@@ -17,9 +17,12 @@ struct NamedMixer {
   Mixer mixer;
 };
 
-// Sets the kind of each layer, once read_decoder has set their number. False where there is no
-// `layer_types`.
-bool read_mixers(Fields& fields, std::span<const NamedMixer> names, ModelConfig& config);
+// Sets the kind of each layer, once read_decoder has set their number. False where the field is
+// absent. Refuses a model without attention.
+bool read_mixers(Fields& fields, std::span<const NamedMixer> names, ModelConfig& config,
+                 const char* field = "layer_types");
+// Refuses the field that says that no layer has attention, or whose absence says it.
+void refuse_no_attention(Fields& fields, const char* field, const ModelConfig& config);
 void write_mixers(const ModelConfig& config, std::span<const NamedMixer> names,
                   nlohmann::ordered_json& object);
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "model/families/layer_list.h"
+
 namespace pando::model {
 namespace {
 
@@ -14,15 +16,12 @@ using nlohmann::ordered_json;
 std::vector<bool> read_layer_types(Fields& fields, const ModelConfig& config, int window) {
   const json* types = fields.find("layer_types");
   if (types == nullptr) return {};
+  constexpr std::string_view kWords[] = {"full_attention", "sliding_attention"};
+  if (!is_layer_list(fields, "layer_types", config.layers.size(),
+                     std::span(kWords).first(window > 0 ? 2 : 1)))
+    return {};
   std::vector<bool> slides;
-  for (const json& type : types->is_array() ? *types : json::array())
-    if (type == "full_attention" || (type == "sliding_attention" && window > 0))
-      slides.push_back(type == "sliding_attention");
-  if (!types->is_array() || types->size() != slides.size() || slides.size() != config.layers.size())
-    fields.refuse("layer_types",
-                  fmt::format("{} times \"full_attention\"{}", config.n_layers(),
-                              window > 0 ? " or \"sliding_attention\"" : ""),
-                  ErrorCode::kUnsupported);
+  for (const json& type : *types) slides.push_back(type == kWords[1]);
   return slides;
 }
 
@@ -52,10 +51,10 @@ void refuse_window(Fields& fields, const ModelConfig& config) {
 void read_window(Fields& fields, int absent, ModelConfig& config) {
   const int window = read_tokens(fields, absent);
   const std::vector<bool> slides = read_layer_types(fields, config, window);
-  if (window > 0 && std::ranges::count(slides, false) > 0)
-    fields.refuse("layer_types",
-                  fmt::format("\"sliding_attention\" only for {}", config.family->name),
-                  ErrorCode::kUnsupported);
+  const auto full = std::ranges::find(slides, false);
+  if (window > 0 && full != slides.end())
+    refuse_entry(fields, "layer_types", static_cast<size_t>(full - slides.begin()),
+                 fmt::format("\"sliding_attention\" for {}", config.family->name));
   for (LayerConfig& layer : config.layers) layer.window = window;
 }
 
