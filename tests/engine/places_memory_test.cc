@@ -1,4 +1,4 @@
-// Engines over models with recurrent layers: memory, and what they refuse.
+// Engines over models with recurrent layers or windows: memory, and what they refuse.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -21,26 +21,28 @@ size_t resident_bytes() {
   return n_resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Until pages and state slots have all been used.
-TEST(PlacesMemory, PagesAndStatesStayWithinKvMemory) {
-  constexpr size_t kMemory = size_t{24} << 20, kBuffers = size_t{16} << 20;
+// Answers questions until pages, and slots or window pages, have all been used.
+EngineStats stats_within(size_t kv_memory, const CaseModel& model) {
+  constexpr size_t kBuffers = size_t{16} << 20;
   CaseModels models(CaseWeights::kBF16);
-  const model::Weights& weights = models.weights({.shape = "tiny-qwen3.5"});
+  const model::Weights& weights = models.weights(model);
   LoopOptions options;
-  options.engine = {.threads = 1, .kv_memory = kMemory, .place_every = 16, .step_rows = 64};
+  options.engine = {.threads = 1, .kv_memory = kv_memory, .place_every = 16, .step_rows = 64};
   const size_t before = resident_bytes();
   auto loop = std::move(open_loop(weights, options).value());
   const ExecutorFacts& facts = loop->executor().facts();
-  EXPECT_GT(facts.n_slots, 100u);
-  EXPECT_LE(facts.n_pages * facts.page_bytes + facts.n_slots * facts.slot_bytes, kMemory);
+  EXPECT_GT(facts.n_slots + facts.n_window_pages, 30u);
+  EXPECT_LE(facts.n_pages * facts.page_bytes + facts.n_slots * facts.slot_bytes +
+                facts.n_window_pages * facts.window_page_bytes,
+            kv_memory);
 
   std::mt19937 rng(3);
   std::string failure;
-  for (RequestId id = 1; id <= 1200; ++id) {
+  for (RequestId id = 1; id <= 1600; ++id) {
     Request request;
     for (int i = 0; i < 150; ++i) request.tokens.push_back(static_cast<Token>(rng() % kCaseVocab));
     request.sampling.max_tokens = 2;
-    ASSERT_TRUE(loop->submit(id, request,
+    EXPECT_TRUE(loop->submit(id, request,
                              [&](const Event& event) {
                                if (event.error) failure = event.error->message;
                              })
@@ -51,10 +53,20 @@ TEST(PlacesMemory, PagesAndStatesStayWithinKvMemory) {
   EXPECT_EQ(failure, "");
   const EngineStats stats = loop->stats();
   EXPECT_GT(stats.evicted_pages, 0u);
-  EXPECT_GT(stats.evicted_places, 0u);
-  EXPECT_LE(stats.kv_bytes_peak, kMemory);
-  EXPECT_GT(stats.kv_bytes_peak, kMemory * 9 / 10);
-  EXPECT_LE(resident_bytes(), before + kMemory + kBuffers);
+  EXPECT_LE(stats.kv_bytes_peak, kv_memory);
+  EXPECT_GT(stats.kv_bytes_peak, kv_memory * 9 / 10);
+  EXPECT_LE(resident_bytes(), before + kv_memory + kBuffers);
+  return stats;
+}
+
+TEST(PlacesMemory, PagesAndStatesStayWithinKvMemory) {
+  EXPECT_GT(stats_within(size_t{24} << 20, {.shape = "tiny-qwen3.5"}).evicted_places, 0u);
+}
+
+// Some layers with a window, and all.
+TEST(PlacesMemory, WindowPagesStayWithinKvMemory) {
+  stats_within(size_t{24} << 20, {.shape = "tiny-qwen2", .window = 40});
+  stats_within(size_t{4} << 20, {.shape = "tiny-mistral", .window = 40});
 }
 
 TEST(PlacesMemory, NeedsRoomForTwoStates) {
