@@ -100,6 +100,7 @@ class Engine {
   const Model& model() const;            // lives as long as the engine
   const EngineOptions& options() const;  // with the defaults filled in
   size_t kv_capacity() const;            // tokens whose keys and values fit kv_memory
+  size_t longest() const;                // tokens that a prompt and its answer can have
 
   // While what this returns, or a copy of it, lives, an idle engine does not start on what is
   // submitted: what is asked together is planned together. Whoever holds an engine must not wait

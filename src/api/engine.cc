@@ -114,6 +114,7 @@ class Engine::Impl {
   const Model& model() const { return *model_; }
   const EngineOptions& options() const { return loop_->options(); }
   size_t kv_capacity() const { return loop_->kv_capacity(); }
+  size_t longest() const { return loop_->longest(); }
 
  private:
   struct Submit {
@@ -276,6 +277,7 @@ EngineStats Engine::stats() const { return impl_->stats(); }
 const Model& Engine::model() const { return impl_->model(); }
 const EngineOptions& Engine::options() const { return impl_->options(); }
 size_t Engine::kv_capacity() const { return impl_->kv_capacity(); }
+size_t Engine::longest() const { return impl_->longest(); }
 
 Result<std::vector<Completion>> Engine::complete(Request request) {
   std::vector<Request> one;

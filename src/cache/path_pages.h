@@ -9,11 +9,12 @@
 
 namespace pando {
 
-// A page that holds positions [index * page_len, end) of a path, or fewer.
+// A page with the positions of a path from index * page_len on, up to the end of the page or of its
+// node.
 struct PathPage {
   uint32_t index;
   PageId page;
-  uint32_t end;  // of the node that has the page
+  uint32_t end;  // where the page's node ends, maybe in a later page
 };
 
 // What rows [from, to) of a path read and write, when they read positions from `first_read` on.

@@ -18,9 +18,10 @@ struct WindowSizes {
 };
 
 // Layers with a sliding window have pages of their own, from a pool of their own. A page of the
-// tree has a window page as long as somebody needs it: a sequence whose next rows read it, or
-// whoever goes on from there later. A page without one must be computed again before rows behind it
-// can be. KvCache takes window pages for new pages of the tree.
+//// tree has a window page as long as a sequence's next rows read it, or until its room is needed
+/// if it
+// is kept for whoever goes on from there. A page without one must be computed again before rows
+// whose window reaches it. KvCache takes window pages for new pages of the tree.
 //
 // Allocates nothing after construction. One thread.
 class WindowPages {
@@ -31,18 +32,18 @@ class WindowPages {
   // False: the model has no window pages.
   bool any() const { return sizes_.window > 0; }
   uint32_t window() const { return sizes_.window; }
-  // The first position that a row at this position, or any behind it, reads.
+  // The first position that a row at this position, or any after it, reads.
   uint32_t first_read(uint32_t position) const;
 
-  // Takes a window page for a page of the tree that has none. Where none is free, takes that of a
-  // page that nobody holds: of those that `release` kept, the first. False: all are held.
+  // Takes a window page for a page of the tree that has none. Where none is free,takes the window
+  // page that `release` kept longest ago. False: all are held.
   bool give(PageId page);
   // The page of the tree has this many positions, from its first, in its window page.
   void set_written(PageId page, uint32_t n);
   uint32_t n_written(PageId page) const { return entries_[page].n_written; }
   // Forgets the positions of a branch that left the page, from number n on.
   void cut(PageId page, uint32_t n);
-  // Null page: kNoPage.
+  // kNoPage: the page has none.
   PageId window_page(PageId page) const { return entries_[page].window_page; }
 
   // The window page stays until `release`. There must be one.

@@ -32,8 +32,8 @@ class QuestionStream {
   // it is returned from then on. Where it throws std::bad_alloc, events may be lost.
   Result<What> next(Deadline deadline, Event& event, size_t& question);
   void cancel() { group_.cancel_all(); }
-  // Where the consumer had no memory for an event. Returns the first error, which this is, unless
-  // there was one.
+  // Ends the stream because the consumer had no memory for an event. Returns the stream's first
+  //  error: an earlier one, or this.
   const Error& end_without_memory() noexcept;
   size_t n_questions() const { return n_questions_; }
 

@@ -132,8 +132,9 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
       ->group(group);
   app.add_option(
          "--place-every", a.engine.place_every,
-         "For models with recurrent layers: distance in tokens at which the states of cached "
-         "prompts are kept, as far as memory allows")
+         "Distance in tokens between the states of recurrent layers, or the sliding windows, that "
+         "are "
+         "kept of cached prompts, as far as memory allows. Windows: at least four windows apart")
       ->check(positive)
       ->capture_default_str()
       ->group(group);

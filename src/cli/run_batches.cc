@@ -221,12 +221,15 @@ class BatchRun {
     const double megabytes = 1e-6 * static_cast<double>(kv_memory);
     if (n_evicted > 0)
       print_stderr(
-          "evicted: {} pages, the least recently used, because the memory for keys and values "
+          "evicted: {} pages, the least recently used, because their part of the memory for keys "
+          "and values "
           "({:.1f} MB) is full\n",
           n_evicted, megabytes);
     if (n_places > 0)
       print_stderr(
-          "evicted: {} places, the cheapest to lose, because all places are in use (hint: a larger "
+          "evicted: {} places (states of recurrent layers), the cheapest to lose, because no state "
+          "slot "
+          "was free (hint: a larger "
           "--kv-memory)\n",
           n_places);
     if (n_preempted > 0)

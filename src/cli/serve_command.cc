@@ -171,11 +171,11 @@ int serve_model(ServeOptions o) {
                (*engine)->options().context,
                static_cast<double>((*engine)->options().kv_memory) * 0x1p-30,
                (*engine)->kv_capacity());
-  if ((*engine)->kv_capacity() < static_cast<size_t>((*engine)->options().context))
+  if ((*engine)->longest() < static_cast<size_t>((*engine)->options().context))
     print_stderr(
         "pando: a prompt and its answer can have at most {} tokens, fewer than the context of {}, "
         "for lack of memory (hint: a larger --kv-memory)\n",
-        (*engine)->kv_capacity(), (*engine)->options().context);
+        (*engine)->longest(), (*engine)->options().context);
   if (o.server.api_keys.empty() && !(*server)->is_local())
     print_stderr(
         "pando: there are no API keys, so anyone who can reach {} can send requests (hint: "

@@ -55,7 +55,7 @@ Status Admission::check(const Request& request) const {
                  invalid_argument("max_tokens is {}, expected 0 or 1, because sharing '{}' keeps "
                                   "no keys and values after a pass",
                                   request.sampling.max_tokens, options_.sharing));
-  const size_t n_longest = longest(request), n_room = limits_.kv_capacity;
+  const size_t n_longest = longest(request), n_room = limits_.longest_path;
   if (n_longest <= n_room) return {};
   const bool prompt_fits = request.tokens.size() < n_room;
   return blame(

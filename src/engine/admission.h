@@ -16,6 +16,7 @@ namespace pando {
 struct Limits {
   ModelLimits model;
   size_t kv_capacity = 0;   // tokens whose keys and values fit the memory
+  size_t longest_path = 0;  // tokens that one path can have in that memory
   bool one_pass = false;    // keys and values are gone after a pass, so a request gets only one
   std::vector<Token> ends;  // tokens that end an answer, of the model and of its tokenizer
 };

@@ -50,6 +50,7 @@ Limits EngineLoop::limits() const {
                 parts_.tokenizer->end_tokens().end());
   return {.model = {.vocab = parts_.executor->facts().vocab, .max_positions = parts_.max_positions},
           .kv_capacity = kv_capacity(),
+          .longest_path = parts_.executor->facts().longest_path,
           .one_pass = !parts_.executor->facts().keeps_keys,
           .ends = std::move(ends)};
 }

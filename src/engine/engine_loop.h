@@ -1,6 +1,7 @@
 // schedule -> reserve -> plan -> execute -> commit, one step at a time, on the calling thread.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <span>
@@ -70,6 +71,10 @@ class EngineLoop {
   const Executor& executor() const { return *parts_.executor; }
   // Tokens whose keys and values fit the memory.
   size_t kv_capacity() const { return executor().facts().kv_capacity; }
+  // Tokens that one sequence can have.
+  size_t longest() const {
+    return std::min<size_t>(options().context, executor().facts().longest_path);
+  }
   const KvCache& cache() const { return residency_.cache(); }
   void observe_logits(OutputReader::LogitsObserver observer) {
     runner_.observe_logits(std::move(observer));

@@ -7,7 +7,7 @@
 
 namespace pando {
 
-// Whether paths part behind a node, or one that somebody wants ends there.
+// Whether paths part after a node, or a path that a sequence wants ends there.
 bool is_parting(const Node& node);
 
 }  // namespace pando

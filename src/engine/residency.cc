@@ -48,7 +48,7 @@ void Residency::leave(Sequence& sequence, bool keep) {
 // The sequence gives up the place and the window that it goes on from.
 void Residency::let_go(Sequence& sequence, bool keep) {
   places_.let_go(sequence, keep);
-  windows_.let_go(sequence, keep);
+  windows_.let_go(sequence);
 }
 
 uint32_t Residency::first_row(const Sequence& sequence) const {
@@ -89,29 +89,22 @@ bool Residency::reserve_room(Share& share, std::span<const Share> step, const Se
     sequence.running = true;
   }
   places_.hold_start(sequence);
-  const uint32_t from = first_row(sequence);
-  windows_.hold_start(sequence, from);
-  // What was cached when the step was chosen may have been evicted since, until the lock, and a
-  // place or a window until it was held.
-  const uint32_t n_all_again = n_again(sequence);
-  uint32_t n_chosen = share.n_again + share.n_rows;
-  if (cache_.windows().any()) n_chosen = std::min(n_chosen, windows_.most_rows(from));
-  share.n_again = std::min(cache_.may_recompute() ? n_chosen : share.n_again, n_all_again);
-  if (cache_.may_recompute())
-    share.n_rows =
-        share.n_again < n_all_again ? 0 : std::min(share.n_rows, n_chosen - share.n_again);
-  share.all_again = share.n_again == n_all_again;
+  const Share chosen = share;
+  hold_and_cut(chosen, share);
   for (;;) {
     const Lack lack = take_room(share);
     if (lack == Lack::kNothing) return true;
     if (!preempt_for(sequence, lack, step, open)) break;
   }
   if (step.empty()) {  // alone with its path: only duplicated page beginnings can be in the way
-    const auto runs = [](const auto& other) { return other->running; };
-    // With nothing beside the path, no page of it has to be copied. A copy takes a window page
-    // more.
-    if (cache_.windows().any() && std::ranges::count_if(open, runs) == 1) cache_.evict_all();
+    if (cache_.windows().any() && &sequence == open.front().get()) {
+      // With nothing beside the path, no page of it is copied, and none that it holds is there
+      // twice. Then the least memory is enough.
+      windows_.let_go(sequence);
+      cache_.evict_all();
+    }
     cache_.compact(sequence.tip);
+    hold_and_cut(chosen, share);
     if (take_room(share) == Lack::kNothing) return true;
   }
   if (!was_running) {
@@ -122,7 +115,23 @@ bool Residency::reserve_room(Share& share, std::span<const Share> step, const Se
   return false;
 }
 
-// All or nothing; what there is too little of.
+// Since the step was chosen, cached rows may have been evicted before the path was locked, and a
+// place or a window before it was held.
+void Residency::hold_and_cut(const Share& chosen, Share& share) {
+  Sequence& sequence = *chosen.sequence;
+  const uint32_t from = first_row(sequence);
+  windows_.hold_start(sequence, from);
+  const uint32_t n_all_again = n_again(sequence);
+  uint32_t n_chosen = chosen.n_again + chosen.n_rows;
+  if (cache_.windows().any()) n_chosen = std::min(n_chosen, windows_.most_rows(from));
+  share.n_again = std::min(cache_.may_recompute() ? n_chosen : chosen.n_again, n_all_again);
+  if (cache_.may_recompute())
+    share.n_rows =
+        share.n_again < n_all_again ? 0 : std::min(chosen.n_rows, n_chosen - share.n_again);
+  share.all_again = share.n_again == n_all_again;
+}
+
+// Takes all or nothing. Returns what is short.
 Residency::Lack Residency::take_room(const Share& share) {
   Sequence& sequence = *share.sequence;
   const uint32_t to = share.all_again ? path_count(sequence.tip, &Node::n_issued) + share.n_rows
@@ -173,8 +182,8 @@ bool Residency::preempt_for(const Sequence& sequence, Lack lack, std::span<const
     for (const Node* node = other->tip; !node->is_root(); node = node->parent) ++n_on[node];
     ++n_at[other->place];
   }
-  // The going of a sequence makes no room if others, who stay, run on all of its path or go on from
-  // its place. Its window may make room.
+  // Stopping a sequence frees no pages if others that stay run on all of its path, and no slot if
+  // they go on from its place. The pages of its window may still be freed.
   std::erase_if(candidates, [&](const Sequence* other) {
     if (lack == Lack::kPages)
       return other->tip->n_locks > n_on.at(other->tip) && other->window.pages.empty();

@@ -23,7 +23,7 @@ struct ResidencySizes {
   size_t n_slots = 0;         // of states; 0 for models without recurrent layers
   WindowSizes windows = {};   // 0 where no layer has a window
   uint32_t place_every = 1;   // positions
-  bool shares_tokens = true;  // sequences may have tokens in common
+  bool shares_tokens = true;  // the planner lets sequences share tokens
 };
 
 // What one step does for a sequence.
@@ -35,7 +35,7 @@ struct Share {
   bool decoding;     // one row from its next token
 };
 
-// Owns the tree, the pool with its page counts, and the places. One thread.
+// Owns the tree, the pool with its page counts, the places and the windows. One thread.
 class Residency {
  public:
   // timing: predicts what a preemption costs, and outlives this; null: the youngest goes.
@@ -91,6 +91,7 @@ class Residency {
                    const Sequences& open);
   double cost_of_preempting(const Sequence& sequence) const;
   void let_go(Sequence& sequence, bool keep);
+  void hold_and_cut(const Share& chosen, Share& share);
 
   PagePool pages_;
   KvCache cache_;

@@ -157,7 +157,7 @@ void StepRunner::count(const PlannedStep& step, std::span<const Share> shares) {
   for (const Share& share : shares) {
     if (share.decoding) n_decode += share.n_rows;
     const Sequence& sequence = *share.sequence;
-    if (share.n_again > 0 && !sequence.completion.tokens.empty() &&
+    if (share.n_again > 0 && share.all_again && !sequence.completion.tokens.empty() &&
         sequence.next_output < path_count(sequence.tip, &Node::n_committed))
       cached_answers.insert(sequence.tip);
   }

@@ -21,7 +21,7 @@ uint32_t StepWindows::first_row(const Node* tip, uint32_t limit) const {
   for (uint32_t end = limit; end > windows_.first_read(position);) {
     const uint32_t index = (end - 1) / page_len_, begin = index * page_len_;
     while (node->pages.empty() || index < node->start / page_len_) node = node->parent;
-    // Rows behind `position` are of this node, or of one above that ends in this page. Each reads
+    // Rows after `position` are of this node, or of one above that ends in this page. Each reads
     // its own node's page.
     for (const Node* up = node; up == node || up->end() > position; up = up->parent) {
       if (up->is_root() || up->end() <= begin) break;
@@ -50,8 +50,8 @@ void StepWindows::hold_listed() {
   for (const PathPage& held : listed_) windows_.hold(held.page);
 }
 
-// The sequence, which goes on from row `from`, holds listed_, with holds taken already, in place of
-// what it held. What was last on the path will be taken first.
+// The sequence goes on from row `from` and now holds listed_ instead of its old pages. The holds
+// are already counted. Pages late in the path are released first, so they are taken first.
 void StepWindows::swap_held(Sequence& sequence, uint32_t from) {
   HeldWindow& held = sequence.window;
   std::swap(held.pages, listed_);
@@ -61,6 +61,7 @@ void StepWindows::swap_held(Sequence& sequence, uint32_t from) {
 
 void StepWindows::hold_start(Sequence& sequence, uint32_t from) {
   if (!windows_.any()) return;
+  started_.push_back(&sequence);
   list_pages(sequence, from, from);
   hold_listed();
   swap_held(sequence, from);
@@ -89,7 +90,7 @@ bool StepWindows::reserve(Sequence& sequence, uint32_t to) {
 
 void StepWindows::hold_reserved(Sequence& sequence) {
   if (!windows_.any()) return;
-  const Share& share = shares_.back();
+  const WindowShare& share = shares_.back();
   list_pages(sequence, share.from, share.to);
   hold_listed();
   swap_held(sequence, share.from);
@@ -97,22 +98,26 @@ void StepWindows::hold_reserved(Sequence& sequence) {
 
 void StepWindows::take_back(Sequence& sequence) {
   if (!windows_.any()) return;
-  hold_start(sequence, shares_.back().from);
+  const uint32_t from = shares_.back().from;
+  list_pages(sequence, from, from);
+  hold_listed();
+  swap_held(sequence, from);
   shares_.pop_back();
 }
 
-void StepWindows::let_go(Sequence& sequence, bool keep) {
-  for (const PathPage& held : sequence.window.pages) windows_.release(held.page, keep);
+void StepWindows::let_go(Sequence& sequence) {
+  for (const PathPage& held : sequence.window.pages) windows_.release(held.page, /*keep=*/true);
   sequence.window.pages.clear();
 }
 
 void StepWindows::commit() {
-  for (const Share& share : shares_) set_written(share);
-  for (const Share& share : shares_) slide(share);
+  for (const WindowShare& share : shares_) set_written(share);
+  for (const WindowShare& share : shares_) slide(share);
   shares_.clear();
+  started_.clear();
 }
 
-void StepWindows::set_written(const Share& share) {
+void StepWindows::set_written(const WindowShare& share) {
   for (const PathPage& held : share.sequence->window.pages) {
     const uint32_t begin = held.index * page_len_;
     const uint32_t end = std::min({held.end, share.to, begin + page_len_});
@@ -121,18 +126,18 @@ void StepWindows::set_written(const Share& share) {
 }
 
 // Gives back the pages that no row from share.to on reads.
-void StepWindows::slide(const Share& share) {
+void StepWindows::slide(const WindowShare& share) {
   HeldWindow& held = share.sequence->window;
   const uint32_t first = windows_.first_read(share.to) / page_len_;
-  const auto behind =
+  const auto left =
       std::ranges::find_if(held.pages, [&](const PathPage& page) { return page.index < first; });
-  for (auto page = behind; page != held.pages.end(); ++page)
+  for (auto page = left; page != held.pages.end(); ++page)
     windows_.release(page->page, stays(share.sequence->tip, page->index, share.to));
-  held.pages.erase(behind, held.pages.end());
+  held.pages.erase(left, held.pages.end());
   held.from = share.to;
 }
 
-// Whether the page at this index of the path is in a window that stays. Nothing behind `to` is
+// Whether the page at this index of the path is in a window that stays. Nothing after `to` is
 // computed.
 bool StepWindows::stays(const Node* tip, uint32_t index, uint32_t to) const {
   const uint32_t begin = index * page_len_, end = begin + page_len_;
@@ -145,9 +150,11 @@ bool StepWindows::stays(const Node* tip, uint32_t index, uint32_t to) const {
   return false;
 }
 
+// Also who got no room in the step may hold a page that the step made.
 void StepWindows::abort() {
-  for (const Share& share : shares_) let_go(*share.sequence, /*keep=*/true);
+  for (Sequence* sequence : started_) let_go(*sequence);
   shares_.clear();
+  started_.clear();
 }
 
 }  // namespace pando

@@ -10,11 +10,11 @@
 namespace pando {
 
 // A running sequence holds the window pages that its next rows read, and in a step those that its
-// rows write. What falls out of its window goes back, but for what others will likely go on from:
-// windows that end where paths part, and every so many positions. That stays until its room is
+// rows write. Pages that leave the window are freed. Windows that others may continue from stay:
+// those that end where paths part, or at a multiple of `every`. They stay until their room is
 // needed, like the window of a sequence that has ended.
 //
-// A path goes on from any position whose window is there. Cached rows behind it are computed again,
+// A path goes on from any position whose window is there. Cached rows after it are computed again,
 // and write to window pages only. One thread.
 class StepWindows {
  public:
@@ -35,30 +35,31 @@ class StepWindows {
   // After KvCache::reserve: holds all that the rows up to `to` read or write, or undoes `reserve`.
   void hold_reserved(Sequence& sequence);
   void take_back(Sequence& sequence);
-  // The sequence gives up its window. keep: it stays until its room is needed.
-  void let_go(Sequence& sequence, bool keep);
+  // The sequence gives up its window, which stays until its room is needed.
+  void let_go(Sequence& sequence);
 
   void commit();
   void abort();
 
  private:
-  struct Share {
+  struct WindowShare {
     Sequence* sequence;
     uint32_t from, to;
   };
   void list_pages(const Sequence& sequence, uint32_t from, uint32_t to);
   void hold_listed();
   void swap_held(Sequence& sequence, uint32_t from);
-  void set_written(const Share& share);
-  void slide(const Share& share);
+  void set_written(const WindowShare& share);
+  void slide(const WindowShare& share);
   bool stays(const Node* tip, uint32_t index, uint32_t to) const;
 
   KvCache& cache_;
   WindowPages& windows_;
   uint32_t page_len_;
   uint32_t every_;
-  std::vector<Share> shares_;     // of the current step
-  std::vector<PathPage> listed_;  // by list_pages
+  std::vector<Sequence*> started_;   // hold_start was called for them in this step
+  std::vector<WindowShare> shares_;  // of the current step
+  std::vector<PathPage> listed_;     // by list_pages
 };
 
 }  // namespace pando

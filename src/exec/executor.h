@@ -19,16 +19,17 @@ struct PhaseTimes {
 
 // What the engine knows of its executor. Fixed when the executor is made.
 struct ExecutorFacts {
-  int vocab = 0;           // logits of a row
-  int d_model = 0;         // values of a hidden row
-  int page_len = 0;        // positions of a page
-  int tile_len = 0;        // positions of a tile of attention: whole pages
-  size_t n_pages = 0;      // pages that may be in use at a time
-  size_t page_bytes = 0;   // bytes of one page
-  size_t kv_capacity = 0;  // positions whose keys and values the memory holds
+  int vocab = 0;            // logits of a row
+  int d_model = 0;          // values of a hidden row
+  int page_len = 0;         // positions of a page
+  int tile_len = 0;         // positions of a tile of attention: whole pages
+  size_t n_pages = 0;       // pages that may be in use at a time
+  size_t page_bytes = 0;    // bytes of one page
+  size_t kv_capacity = 0;   // positions whose keys and values, of all layers, the memory holds
+  size_t longest_path = 0;  // positions that one path can have
   // Layers with a sliding window may have pages of their own (StepPlan::windows).
-  uint32_t window = 0;           // positions that the widest of them sees; 0: they have not
-  size_t n_window_pages = 0;     // of these pages that may be in use at a time
+  uint32_t window = 0;        // positions that the widest of them sees; 0: there are no such pages
+  size_t n_window_pages = 0;  // of these pages that may be in use at a time
   size_t window_page_bytes = 0;  // bytes of one
   size_t n_slots = 0;      // slots of states that may be in use at a time; 0: the model has none
   size_t slot_bytes = 0;   // bytes of one slot
@@ -48,8 +49,8 @@ class Executor {
   // are carried out in the order of submission, so the next step may use a page that was freed.
   virtual void submit(StepPlan plan) = 0;
   // Runs the oldest submitted step to its end. Throws if that step fails. It and all steps
-  // submitted after it are then dropped, and the contents of the pages that they write are
-  // undefined.
+  // submitted after it are then dropped. What they write is undefined, at the positions that they
+  // write and at no others.
   virtual void finish() = 0;
 
   // hidden() and logits() read the step that was finished last, until the next call of finish().

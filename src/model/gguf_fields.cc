@@ -16,7 +16,7 @@ std::optional<int64_t> GgufFields::integer(std::string_view name) {
     refuse(name, "a whole number");
   else
     fail(
-        unsupported("{}: '{}' is {}, expected {} as for the layers before, because one value for "
+        unsupported("{}: '{}' is {}, expected {}, as for the layers before: only one value for "
                     "all layers is supported",
                     source(), place_in(key(name), static_cast<size_t>(other - numbers.begin())),
                     *other, numbers[0]));

@@ -42,8 +42,9 @@ const Node* node_at(const Node* tip, uint32_t position) {
   return tip;
 }
 
-// Where a tile is seen, all of it is there up to the last position that is seen. Behind that
-// attention masks, so that any page will do.
+//// If a row sees a tile, the tile's window pages exist up to the last position that is seen.
+/// Attention
+// masks the positions after it, so any page can stand there.
 void list_task_pages(StepPlan& plan, const WindowPages& windows) {
   std::vector<PageId>& pages = plan.windows.task_pages;
   pages.resize(plan.task_pages.size());

@@ -169,7 +169,7 @@ class Preparation {
                                              service_.engine.model().info().max_positions);
           !status)
         return status;
-      wire::fit_length(body, i, service_.engine.kv_capacity());
+      wire::fit_length(body, i, service_.engine.longest());
       one.isolation_key = key;
       one.cached = body.serving.cached;
       one.ttft_slo = body.serving.ttft_slo;

@@ -273,7 +273,7 @@ class Server::Impl {
   void drain() {
     SystemError ignored;
     acceptor_.close(ignored);
-    if (options_.on_stop) attempt("cannot tell of the end", options_.on_stop);
+    if (options_.on_stop) attempt("cannot report the stop", options_.on_stop);
     log([&] {
       const size_t n_connections = service_.connections.size();
       return fmt::format("stopping: {} in progress, on {} connection{}; they have {} s to finish",
@@ -309,7 +309,7 @@ class Server::Impl {
         (service_.connections.*tell)();
       } catch (const std::exception& error) {
         if (!std::exchange(has_failed, true))
-          log_error("cannot tell connections of the end, trying again", error);
+          log_error("cannot tell connections that the server stops, trying again", error);
       }
       serve_first(kLookAgain);
     }

@@ -43,9 +43,7 @@ std::string Service::not_served(const std::string& model) const {
   return fmt::format("the model '{}' is not served here, expected {}", one_line(model), names);
 }
 
-size_t Service::longest() const {
-  return std::min(static_cast<size_t>(engine.options().context), engine.kv_capacity());
-}
+size_t Service::longest() const { return engine.longest(); }
 
 wire::Envelope Service::envelope(const std::string& id) const {
   return {.id = id,

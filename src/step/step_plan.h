@@ -14,11 +14,12 @@ namespace pando {
 
 // What a step reads and writes of the pages that layers with a sliding window have of their own.
 struct WindowLists {
-  std::vector<uint32_t> slot_begin;  // as those of a StepPlan; rows that are recomputed may write
+  std::vector<uint32_t> slot_begin;  // as those of a StepPlan; recomputed rows may write
   std::vector<kernel::KvSlot> slots;
   std::vector<kernel::PageCopy> copies;
-  // Beside StepPlan::task_pages; kNoPage where no row of the task sees the tile, any page where
-  // none sees the page.
+  //// One for each of StepPlan::task_pages. kNoPage: no row of the task sees the tile. If rows see
+  /// the
+  // tile but not this page, it can be any page.
   std::vector<kernel::PageId> task_pages;
   bool operator==(const WindowLists&) const = default;
 };

@@ -1,23 +1,27 @@
-// What a residency takes for one sequence, and from which others, without an engine around it.
+// What is resident of models with windows, without a loop: little memory, lost windows, steps that
+// fail.
 #include "engine/residency.h"
 
 #include <gtest/gtest.h>
 
-namespace pando::testing {
+#include <memory>
+#include <string>
+
+namespace pando {
 namespace {
 
-constexpr size_t kPlenty = 100;
+constexpr uint32_t kWindow = 13;  // positions; pages have 4, tiles 8
 
-class ResidencyTest : public ::testing::Test {
- protected:
-  // Pages have 4 positions.
-  void make(size_t n_pages, size_t n_slots) {
-    residency_.emplace(
-        ResidencySizes{.n_pages = n_pages, .page_len = 4, .n_slots = n_slots, .place_every = 1000},
-        nullptr);
-  }
-  // The youngest so far.
-  Sequence& enter(std::string_view prompt) {
+class Windowed {
+ public:
+  Windowed(size_t n_pages, size_t n_window_pages)
+      : residency_({.n_pages = n_pages,
+                    .page_len = 4,
+                    .windows = {.window = kWindow, .tile_len = 8, .n_pages = n_window_pages},
+                    .place_every = 1000},
+                   nullptr) {}
+
+  Sequence& enter(const std::string& prompt) {
     auto request = std::make_shared<ActiveRequest>();
     request->request.tokens.assign(prompt.begin(), prompt.end());
     open_.push_back(
@@ -26,84 +30,123 @@ class ResidencyTest : public ::testing::Test {
                                             .max_tokens = 10,
                                             .next_output = static_cast<uint32_t>(prompt.size() - 1),
                                             .stops = StopMatcher(request->request.sampling.stop)}));
-    residency_->enter(*open_.back(), /*isolation_key=*/0, request->request.tokens, 0);
+    residency_.enter(*open_.back(), 0, request->request.tokens, 0);
     return *open_.back();
   }
-  // A step of its own, in which it computes n_rows new rows.
-  bool advance(Sequence& sequence, uint32_t n_rows) {
-    Share share{&sequence, n_rows, /*n_again=*/0, /*all_again=*/true, /*decoding=*/false};
-    const Share also{also_, 0, 0, true, false};
-    const bool done = residency_->reserve(share, {&also, also_ != nullptr ? 1u : 0u}, open_);
-    residency_->commit();
-    residency_->cache().check_invariants();
-    return done;
-  }
 
-  std::optional<Residency> residency_;
+  bool reserve(Sequence& sequence, uint32_t n_rows, uint32_t n_again = 0) {
+    Share share{&sequence, n_rows, n_again, /*all_again=*/true, /*decoding=*/false};
+    const bool reserved = residency_.reserve(share, step_, open_);
+    if (reserved) step_.push_back(share);
+    return reserved;
+  }
+  void commit() {
+    step_.clear();
+    residency_.commit();
+    residency_.cache().check_invariants();
+  }
+  void abort() {
+    step_.clear();
+    residency_.abort();
+    residency_.cache().check_invariants();
+  }
+  bool advance(Sequence& sequence, uint32_t n_rows, uint32_t n_again = 0) {
+    const bool reserved = reserve(sequence, n_rows, n_again);
+    commit();
+    return reserved;
+  }
+  void leave_all(bool keep) {
+    for (const auto& sequence : open_) residency_.leave(*sequence, keep);
+    open_.clear();
+  }
+  Residency& operator*() { return residency_; }
+  Residency* operator->() { return &residency_; }
+
+ private:
+  Residency residency_;
   Sequences open_;
-  Sequence* also_ = nullptr;  // has a part in each step
+  std::vector<Share> step_;
 };
 
-TEST_F(ResidencyTest, AShortageOfSlotsPreemptsWhoHoldsAnotherPlace) {
-  make(kPlenty, 3);
-  Sequence& old = enter("aaaaaaaa");
-  Sequence& young = enter("bbbbbbbb");
-  Sequence& youngest = enter("cccccccc");
-  ASSERT_TRUE(advance(old, 4) && advance(young, 4) && advance(youngest, 4));
-  EXPECT_TRUE(advance(old, 2));
-  EXPECT_EQ(residency_->n_preemptions(), 1u);
-  EXPECT_TRUE(young.running);
-  EXPECT_FALSE(youngest.running);
+std::string text(int length, int seed) {
+  std::string text;
+  for (int i = 0; i < length; ++i) text += static_cast<char>('a' + (i * 7 + seed) % 26);
+  return text;
 }
 
-// Its pages are its own, but they are not what is missing.
-TEST_F(ResidencyTest, AShortageOfSlotsPreemptsNobodyWhosePlaceOthersHoldToo) {
-  make(kPlenty, 2);
-  Sequence& oldest = enter("wwwwwwww");
-  Sequence& old = enter("aaaaxxxx");
-  Sequence& young = enter("aaaayyyy");
-  ASSERT_TRUE(advance(oldest, 4) && advance(old, 4) && advance(young, 0));
-  ASSERT_EQ(old.place, young.place);
-  also_ = &oldest;
-  EXPECT_FALSE(advance(old, 2));
-  EXPECT_EQ(residency_->n_preemptions(), 0u);
-  EXPECT_TRUE(young.running);
+// It holds the first page of a branch that another sequence made in the same step.
+TEST(WindowResidency, WhoGetsNoRoomLetsGoWhenTheStepFails) {
+  Windowed resident(5, 100);
+  Sequence& first = resident.enter("aaaaaaXX");
+  ASSERT_TRUE(resident.advance(first, 8));
+  Sequence& branch = resident.enter("aaaaaabb");
+  Sequence& longer = resident.enter("aaaaaabbDDDDDDDDDDDDDD");
+  resident.reserve(longer, 0);
+  resident.commit();
+  resident.reserve(first, 0);
+  ASSERT_TRUE(resident.reserve(branch, 2));
+  EXPECT_FALSE(resident.reserve(longer, 14));
+  EXPECT_NO_THROW(resident.abort());
 }
 
-// Two that go on from one place make room together.
-TEST_F(ResidencyTest, AShortageOfSlotsPreemptsAllWhoHoldAPlace) {
-  make(kPlenty, 2);
-  Sequence& old = enter("wwwwwwww");
-  Sequence& young = enter("aaaaxxxx");
-  Sequence& youngest = enter("aaaayyyy");
-  ASSERT_TRUE(advance(old, 4) && advance(young, 4) && advance(youngest, 0));
-  ASSERT_EQ(young.place, youngest.place);
-  EXPECT_TRUE(advance(old, 2));
-  EXPECT_EQ(residency_->n_preemptions(), 2u);
+// The first sequence gets room in the memory that its path needs, though branches of it have copies
+// of pages.
+TEST(WindowResidency, ThePagesOfOnePathAreEnough) {
+  const std::string common = text(19, 0), rest = text(60, 5);
+  Windowed resident(9, 100);
+  Sequence& branch = resident.enter(common + "X");
+  ASSERT_TRUE(resident.advance(branch, 10) && resident.advance(branch, 10));
+  Sequence& path = resident.enter(common + rest.substr(0, 13));
+  while (resident->n_again(path) + resident->first_row(path) < 32)
+    ASSERT_TRUE(resident.advance(path, 13, resident->n_again(path)));
+  resident.leave_all(/*keep=*/true);
+  Sequence& asked = resident.enter(common + rest.substr(0, 15));
+  asked.next_output = 17;  // log-probabilities from inside the common tokens
+  EXPECT_TRUE(resident.advance(asked, 2, resident->n_again(asked)));
 }
 
-// It holds a place of its own, but that is not what is missing.
-TEST_F(ResidencyTest, AShortageOfPagesPreemptsNobodyWhosePathOthersRunOn) {
-  make(/*n_pages=*/3, kPlenty);
-  Sequence& oldest = enter("wwww");
-  Sequence& old = enter("aaaaaaaaaaaa");
-  Sequence& young = enter("aaaaaaa");
-  ASSERT_TRUE(advance(oldest, 3) && advance(old, 4) && advance(young, 0) && advance(old, 4));
-  ASSERT_TRUE(young.place != nullptr && young.place != old.place);
-  also_ = &oldest;
-  EXPECT_FALSE(advance(old, 4));
-  EXPECT_EQ(residency_->n_preemptions(), 0u);
+TEST(WindowResidency, TheLeastWindowPagesAreEnough) {
+  const std::string common = text(19, 0), rest = text(60, 5);
+  Windowed resident(100, 8);
+  Sequence& branch = resident.enter(common + "X");
+  ASSERT_TRUE(resident.advance(branch, 10) && resident.advance(branch, 10));
+  resident.leave_all(/*keep=*/true);
+  Sequence& path = resident.enter(common + rest.substr(0, 40));
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(resident.advance(path, 4));
+  resident.leave_all(/*keep=*/true);
+  for (const std::string& other : {text(12, 11), text(28, 17)}) {  // which take all window pages
+    Sequence& sequence = resident.enter(other);
+    while (resident->n_ready(sequence) < other.size())
+      ASSERT_TRUE(resident.advance(sequence, 12, resident->n_again(sequence)));
+    resident.leave_all(/*keep=*/false);
+  }
+  Sequence& asked = resident.enter(common + rest.substr(0, 41));
+  for (int n_steps = 0;; ++n_steps) {
+    const uint32_t n_again = resident->n_again(asked);
+    const uint32_t n_missing = 60 - n_again - resident->first_row(asked);
+    if (n_again + n_missing == 0) break;
+    const uint32_t n_some = std::min(17u, n_again);
+    ASSERT_TRUE(resident.advance(asked, std::min(17 - n_some, n_missing), n_some));
+    ASSERT_LT(n_steps, 20);
+  }
 }
 
-TEST_F(ResidencyTest, AShortageOfPagesPreemptsWhoHasSomeOfItsOwn) {
-  make(/*n_pages=*/3, kPlenty);
-  Sequence& old = enter("aaaaaaaaaaaa");
-  Sequence& young = enter("bbbb");
-  ASSERT_TRUE(advance(old, 8) && advance(young, 3));
-  EXPECT_TRUE(advance(old, 4));
-  EXPECT_EQ(residency_->n_preemptions(), 1u);
-  EXPECT_FALSE(young.running);
+// What it goes on from belongs to others.
+TEST(WindowResidency, AnUncachedRequestLeavesTheWindowOfItsDocument) {
+  Windowed resident(100, 100);
+  const std::string document = text(40, 0);
+  Sequence& first = resident.enter(document + text(30, 3));
+  Sequence& second = resident.enter(document + text(30, 9));
+  ASSERT_TRUE(resident.advance(first, 40) && resident.advance(first, 30));
+  ASSERT_TRUE(resident.advance(second, 30, resident->n_again(second)));
+  resident->leave(first, /*keep=*/true);
+  resident->leave(second, /*keep=*/true);
+  Sequence& uncached = resident.enter(document + "!");
+  EXPECT_EQ(resident->n_again(uncached), 0u);
+  ASSERT_TRUE(resident.advance(uncached, 1));
+  resident->leave(uncached, /*keep=*/false);
+  EXPECT_EQ(resident->n_again(resident.enter(document + "?")), 0u);
 }
 
 }  // namespace
-}  // namespace pando::testing
+}  // namespace pando

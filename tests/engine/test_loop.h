@@ -72,6 +72,7 @@ inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& op
                     .n_pages = engine.kv_memory / kTinyPageBytes,
                     .page_bytes = kTinyPageBytes,
                     .kv_capacity = engine.kv_memory / kTinyPageBytes * options.page_len,
+                    .longest_path = engine.kv_memory / kTinyPageBytes * options.page_len,
                     .window = windows.window,
                     .n_window_pages = windows.n_pages,
                     .window_page_bytes = kTinyPageBytes,

@@ -33,7 +33,8 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const 
             .tile_len = sizes.pages.tile_len,
             .n_pages = sizes.n_pages,
             .page_bytes = sizes.pages.page_bytes(),
-            .kv_capacity = sizes.n_pages * static_cast<size_t>(sizes.pages.page_len),
+            .kv_capacity = sizes.kv_capacity(),
+            .longest_path = sizes.n_pages * static_cast<size_t>(sizes.pages.page_len),
             .window = sizes.window,
             .n_window_pages = sizes.n_window_pages,
             .window_page_bytes = sizes.windows.page_bytes(),
@@ -77,8 +78,8 @@ void CpuExecutor::logits(uint32_t first, uint32_t n, float* out) {
   transformer_.logits(hidden(first, n), n, out);
 }
 
-// Pages are fresh that a copy goes to, or whose first position is written, unless a copy reads them
-// before; slots are that are written.
+// A page is fresh if a copy goes to it, or if its first position is written and no copy reads it
+// first. A slot is fresh if it is written.
 void CpuExecutor::poison(const StepPlan& plan) const {
   const auto fill = [](const kernel::KvView& view, const std::vector<kernel::PageCopy>& copies,
                        const std::vector<kernel::KvSlot>& slots) {

@@ -24,14 +24,17 @@ void divide_windows(const KvOptions& options, KvSizes& sizes) {
   const size_t window_page_bytes = sizes.windows.page_bytes();
   const size_t least = least_window_pages(options, sizes.window);
   size_t& n_windows = sizes.n_window_pages = options.n_window_pages;
-  if (page_bytes == 0) {            // the tree's pages are numbers alone
-    constexpr size_t kLongest = 8;  // sequences that outgrow their windows by far
+  if (page_bytes == 0) {            // pages of the tree have no bytes
+    constexpr size_t kLongest = 8;  // sequences of full length for which there are page numbers
     if (n_windows == 0) n_windows = options.memory / window_page_bytes;
     sizes.n_pages = n_windows + kLongest * ceil_div(options.context, options.page_len);
     return;
   }
-  // As if paths had 8,192 positions, and two windows of each stayed.
-  const double share = std::min(1.0, 2 * sizes.window / 8192.0);
+  // As if paths had 8,192 positions, or as many as they can have, of which two windows and the rows
+  // of a step need window pages.
+  constexpr double kPath = 8192, kStepRows = 1024;
+  const double share =
+      std::min(1.0, (2.0 * sizes.window + kStepRows) / std::min<double>(options.context, kPath));
   if (n_windows == 0)
     n_windows = std::max(
         least, static_cast<size_t>(share * (static_cast<double>(options.memory) /
@@ -74,9 +77,9 @@ Result<KvSizes> KvSizes::of(const model::ModelConfig& config, const KvOptions& o
   sizes.slot_bytes = StateLayout(config).slot_bytes();
   if (sizes.window > 0 && sizes.slot_bytes > 0)
     return unsupported(
-        "a model with recurrent layers has layers with a window of {} positions, "
-        "expected none",
-        sizes.window);
+        "{} has recurrent layers and layers with a window of {} positions, expected "
+        "no window",
+        config.family->name, sizes.window);
   const size_t page_bytes = sizes.pages.page_bytes(), memory = options.memory;
   const size_t page_len = options.page_len;
   if (sizes.window > 0) {
@@ -99,12 +102,18 @@ Result<KvSizes> KvSizes::of(const model::ModelConfig& config, const KvOptions& o
     sizes.n_pages = (memory - n_slots * sizes.slot_bytes) / page_bytes;
   }
   if (std::max(sizes.n_pages, sizes.n_window_pages) >= kernel::kNoPage)
-    return invalid_argument("kv_memory is {} bytes, expected less than 2^32 pages of {} bytes",
+    return invalid_argument("kv_memory is {} bytes, expected fewer than 2^32 - 1 pages of {} bytes",
                             memory, std::max(page_bytes, sizes.windows.page_bytes()));
+  if (sizes.n_pages == 0 && sizes.window > 0)
+    return invalid_argument(
+        "kv_memory is {} bytes, expected at least {} bytes, so that a window of {} positions and "
+        "one "
+        "page fit",
+        memory, page_bytes + sizes.n_window_pages * sizes.windows.page_bytes(), sizes.window);
   if (sizes.n_pages == 0)
     return invalid_argument(
         "kv_memory is {} bytes, expected at least one page of {} bytes ({} positions)", memory,
-        page_bytes + sizes.n_window_pages * sizes.windows.page_bytes(), page_len);
+        page_bytes, page_len);
   return sizes;
 }
 

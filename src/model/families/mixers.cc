@@ -33,8 +33,8 @@ void refuse_no_attention(Fields& fields, const char* field, const ModelConfig& c
     return fields.fail(unsupported("{}: '{}' names no layer with attention, expected at least one",
                                    fields.source(), field));
   fields.refuse(field,
-                "a value that gives at least one layer attention, because models without it are "
-                "not supported",
+                "a value with which at least one layer has attention: models without attention "
+                "are not supported",
                 ErrorCode::kUnsupported);
 }
 
