@@ -40,7 +40,10 @@ class Packer {
     const double shared = std::max(target_, std::min(decodes, options_.step_budget));
     const double least = decodes + options_.packing.least_share * shared;
     limit_ = std::max(target_, least);
-    if (aged_) give_share(*aged_, least);
+    if (aged_ && options_.many_prefills) give_share(*aged_, least);
+    // One prefill at a time: the aged one gets all of so many steps that it has its share of time.
+    if (aged_ && !options_.many_prefills && is_behind(requests_[*aged_]))
+      give_share(*aged_, limit_);
     for (const uint32_t item : prefills_) consider(item);
     if (options_.many_prefills && !options_.packing.whole_prompts) give_back();
     take_one_row();
@@ -72,10 +75,18 @@ class Packer {
   void age() {
     for (const uint32_t item : prefills_) {
       const ScheduledRequest& request = requests_[item];
-      if (now_ - request.arrival < options_.packing.aging * (request.deadline - request.arrival))
-        continue;
+      if (now_ < aged_from(request)) continue;
       if (!aged_ || request.arrival < requests_[*aged_].arrival) aged_ = item;
     }
+  }
+
+  // Whether an aged prefill was given less than its share of the time since it is aged.
+  bool is_behind(const ScheduledRequest& request) const {
+    return request.work - request.left <
+           options_.packing.least_share * (now_ - aged_from(request));
+  }
+  double aged_from(const ScheduledRequest& request) const {
+    return request.arrival + options_.packing.aging * (request.deadline - request.arrival);
   }
 
   uint32_t n_rows_left() const {
@@ -92,8 +103,7 @@ class Packer {
 
   // Algorithm 2.
   void consider(uint32_t item) {
-    if (!options_.many_prefills && n_considered_rows_ > 0) return;
-    const uint64_t n_before = n_prefill_rows_;
+    if (!options_.many_prefills && n_prefill_rows_ > 0) return;
     if (options_.packing.whole_prompts) {
       consider_whole(item);
     } else if (granted_[item]) {  // aged: this is its own place
@@ -103,7 +113,6 @@ class Packer {
     } else if (!long_ && grant_what_fits(item, limit_ * (1 - yielded(requests_[item])))) {
       long_ = item;
     }
-    n_considered_rows_ += n_prefill_rows_ - n_before;
   }
 
   // Share of the budget that a long prefill leaves to others at first.
@@ -202,7 +211,7 @@ class Packer {
   std::vector<bool> granted_;
   std::vector<Grant> grants_;
   uint32_t n_starts_;
-  uint64_t n_prefill_rows_ = 0, n_considered_rows_ = 0;
+  uint64_t n_prefill_rows_ = 0;
   double budget_ = 0;  // of the step
   double target_ = 0;  // the same less the margin
   double limit_ = 0;   // of what is predicted

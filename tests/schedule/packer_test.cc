@@ -236,6 +236,20 @@ TEST(Packer, AnAgedPrefillGoesFirstWithItsShare) {
   EXPECT_EQ(work.pack(kTwenty, kLars, 4.1), (Advances{{0, 0, 20}})) << "the rest in its own place";
 }
 
+TEST(Packer, OneAtATimeAnAgedPrefillHasItsShareOfTheSteps) {
+  PackerOptions options = kTwenty;
+  options.many_prefills = false;
+  Work work = work_of({{100, 0}, {12, 0}});
+  work.requests[1].deadline = -100;
+  EXPECT_EQ(work.pack(options, kLars, 0.39), (Advances{{1, 0, 12}})) << "aged from 0.4 s on";
+  EXPECT_EQ(work.pack(options, kLars, 0.41), (Advances{{0, 0, 20}})) << "alone, with all there is";
+  work.requests[0].left -= 20 * kMs;  // a tenth of what has passed at 0.6 s
+  EXPECT_EQ(work.pack(options, kLars, 0.59), (Advances{{1, 0, 12}}));
+  EXPECT_EQ(work.pack(options, kLars, 0.61), (Advances{{0, 0, 20}}));
+  options.packing.whole_prompts = true;
+  EXPECT_EQ(work.pack(options, kLars, 0.61), (Advances{{0, 0, 100}}));
+}
+
 // --- random work ---------------------------------------------------------------------------------
 
 struct Random {
@@ -312,7 +326,7 @@ void check_step(const Random& c, const PackedStep& step, const std::vector<uint3
       << "the budget, but for a row";
   ASSERT_LE(draft.features().rows, c.options.n_rows);
   if (!c.options.many_prefills) {
-    ASSERT_LE(n_prefills, c.policy->shares_steps ? 2u : 1u);
+    ASSERT_LE(n_prefills, 1u);
     return;
   }
   // Work conserving: not one more row fits. (A row may come to fit later, when others read what it
