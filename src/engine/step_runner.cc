@@ -77,6 +77,7 @@ WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
   builder.set_starts(
       static_cast<uint32_t>(sight.any_order ? std::min(n_starts, n_generators) : n_starts));
   size_t n_left = std::min(sight.any_order ? open.size() : n_starts, sight.n_waiting);
+  if (sight.any_order) builder.reserve(open.size());
   for (const auto& sequence : open) {
     if (!sequence->running) {
       if (n_left == 0) continue;

@@ -61,7 +61,7 @@ double StepTiming::now() const {
 }
 
 double StepTiming::seconds(uint32_t n_total, uint32_t n_done) const {
-  return predictor_.correction() * remaining_.seconds(n_total, n_done);
+  return predictor_.corrected(remaining_.time(n_total, n_done));
 }
 
 ScheduledRequest StepTiming::scheduled_request(const Request& request, uint32_t n_total,

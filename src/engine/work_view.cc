@@ -30,6 +30,14 @@ uint32_t path_count(const Node* tip, uint32_t Node::*count) {
   return n;
 }
 
+void WorkViewBuilder::reserve(size_t n) {
+  sequences_.reserve(n);
+  view_.items.reserve(n);
+  view_.segment_rows.reserve(n);
+  view_.segment_begin.reserve(n);
+  segment_of_.reserve(n);
+}
+
 void WorkViewBuilder::add(Sequence& sequence) {
   WorkView::Item item;
   uint32_t n_wanted = 0;
@@ -74,10 +82,13 @@ bool WorkViewBuilder::goes_along(const Sequence& sequence) const {
 }
 
 uint32_t WorkViewBuilder::segment(Key key, uint32_t n_rows) {
-  const auto found = segment_of_.find(key);
-  if (found != segment_of_.end()) return found->second;
-  n_rows_ += n_rows;
-  return segment_of_[key] = add_segment(key.first->start + key.second, n_rows);
+  const auto [entry, added] =
+      segment_of_.try_emplace(key, static_cast<uint32_t>(view_.segment_rows.size()));
+  if (added) {
+    n_rows_ += n_rows;
+    add_segment(key.first->start + key.second, n_rows);
+  }
+  return entry->second;
 }
 
 uint32_t WorkViewBuilder::add_segment(uint32_t begin, uint32_t n_rows) {

@@ -1,10 +1,13 @@
 // The work in front of the scheduler, from the sequences' paths.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/mix.h"
 #include "engine/sequence.h"
 #include "schedule/schedule.h"
 
@@ -19,6 +22,7 @@ uint32_t path_count(const Node* tip, uint32_t Node::*count);
 class WorkViewBuilder {
  public:
   explicit WorkViewBuilder(const Residency& residency) : residency_(residency) {}
+  void reserve(size_t n);  // sequences that are to be added, at once
   void add(Sequence& sequence);
   // Also what time depends on: positions, and what is read. Once for each sequence, after `add`.
   void add_times(const Sequence& sequence);
@@ -32,6 +36,11 @@ class WorkViewBuilder {
 
  private:
   using Key = std::pair<const Node*, uint32_t>;  // offset of the first row in its node
+  struct KeyHash {
+    size_t operator()(const Key& key) const {
+      return mix64(reinterpret_cast<uintptr_t>(key.first) ^ (uint64_t{key.second} << 32));
+    }
+  };
 
   uint32_t segment(Key key, uint32_t n_rows);
   uint32_t add_segment(uint32_t begin, uint32_t n_rows);
@@ -40,11 +49,11 @@ class WorkViewBuilder {
   const Residency& residency_;
   WorkView view_;
   std::vector<Sequence*> sequences_;
-  std::map<Key, uint32_t> segment_of_;  // of missing rows
+  std::unordered_map<Key, uint32_t, KeyHash> segment_of_;  // of missing rows
   // Cached rows that are to be computed again: the segments of a node by the offset of their first
   // row. The last one ends where the cached rows do, and each other one where the next begins.
-  std::map<const Node*, std::map<uint32_t, uint32_t>> cached_segments_of_;
-  std::map<const Node*, uint32_t> cached_of_;  // indices into cached_rows
+  std::unordered_map<const Node*, std::map<uint32_t, uint32_t>> cached_segments_of_;
+  std::unordered_map<const Node*, uint32_t> cached_of_;  // indices into cached_rows
   uint64_t n_rows_ = 0;
 };
 

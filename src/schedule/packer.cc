@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "schedule/binary_search.h"
+#include "schedule/item_queue.h"
 #include "schedule/step_draft.h"
 
 namespace pando {
@@ -22,17 +23,23 @@ class Packer {
         options_(input.options),
         margin_(input.margin),
         draft_(view_),
+        decoded_(view_),
         granted_(view_.items.size()),
         n_starts_(view_.n_starts) {
-    for (uint32_t item = 0; item < view_.items.size(); ++item)
-      (view_.items[item].decoding ? decodes_ : prefills_).push_back(item);
+    for (uint32_t item = 0; item < view_.items.size(); ++item) {
+      if (view_.items[item].decoding) {
+        decodes_.push_back(item);
+      } else {
+        prefills_.push_back({policy_.priority(requests_[item], now_), item});
+      }
+    }
     if (policy_.shares_steps) age();
-    std::ranges::stable_sort(
-        prefills_, {}, [&](uint32_t item) { return policy_.priority(requests_[item], now_); });
   }
 
   PackedStep pack() {
     for (const uint32_t item : decodes_) grant(item, n_rows_left());
+    decoded_ = draft_;
+    grants_.clear();
     const double decodes = predictor_.seconds(draft_.features());
     set_budget(decodes);
     // Of the decodes' own time where they miss their budget anyhow: a tpot_slo that cannot be kept
@@ -40,8 +47,11 @@ class Packer {
     const double shared = std::max(target_, std::min(decodes, options_.step_budget));
     const double least = decodes + options_.packing.least_share * shared;
     limit_ = std::max(target_, least);
-    if (aged_) give_share(*aged_, least);
-    for (const uint32_t item : prefills_) consider(item);
+    if (aged_ && options_.many_prefills) give_share(*aged_, least);
+    // One prefill at a time: the aged one gets all of so many steps that it has its share of time.
+    if (aged_ && !options_.many_prefills && is_behind(requests_[*aged_]))
+      give_share(*aged_, limit_);
+    consider_all();
     if (options_.many_prefills && !options_.packing.whole_prompts) give_back();
     take_one_row();
     take_along();
@@ -49,6 +59,7 @@ class Packer {
   }
 
  private:
+  using Entry = ItemQueue::Entry;
   struct Grant {
     uint32_t item;
     uint32_t n_rows;
@@ -70,12 +81,19 @@ class Packer {
 
   // Sets the oldest prefill that has waited too long.
   void age() {
-    for (const uint32_t item : prefills_) {
+    for (const auto& [priority, item] : prefills_) {
       const ScheduledRequest& request = requests_[item];
-      if (now_ - request.arrival < options_.packing.aging * (request.deadline - request.arrival))
-        continue;
+      if (now_ < aged_from(request)) continue;
       if (!aged_ || request.arrival < requests_[*aged_].arrival) aged_ = item;
     }
+  }
+
+  // Whether an aged prefill was given less than its share of the time since it is aged.
+  bool is_behind(const ScheduledRequest& request) const {
+    return request.work - request.left < options_.packing.least_share * (now_ - aged_from(request));
+  }
+  double aged_from(const ScheduledRequest& request) const {
+    return request.arrival + options_.packing.aging * (request.deadline - request.arrival);
   }
 
   uint32_t n_rows_left() const {
@@ -90,10 +108,61 @@ class Packer {
       long_ = item;
   }
 
+  // In the policy's order. Thousands may wait, and a step has room for few: once several in a row
+  // got nothing, those leave the queue that can get nothing either.
+  void consider_all() {
+    ItemQueue queue =
+        queue_of([&](const Entry& entry) { return granted_[entry.item] || may_start(entry.item); });
+    size_t n_refused = 0, n_patience = 8;
+    while (!queue.empty() && (options_.many_prefills || n_prefill_rows_ == 0)) {
+      const Entry next = queue.take();
+      const uint64_t n_before = n_prefill_rows_;
+      const bool has_share = granted_[next.item];  // aged
+      consider(next.item);
+      if (has_share)  // rows that it took over from others may leave room
+        queue = queue_of([&](const Entry& entry) { return entry > next && may_start(entry.item); });
+      if (n_prefill_rows_ > n_before || ++n_refused < n_patience) continue;
+      keep_hopeful(queue);
+      n_refused = 0;
+      n_patience *= 2;
+    }
+  }
+
+  template <class Keep>
+  ItemQueue queue_of(const Keep& keep) const {
+    std::vector<Entry> entries;
+    for (const Entry& entry : prefills_)
+      if (keep(entry)) entries.push_back(entry);
+    return ItemQueue(std::move(entries));
+  }
+
+  bool may_start(uint32_t item) const { return view_.items[item].running || n_starts_ > 0; }
+
+  // Those that a row may still fit for, and the aged one that has its share already. A step only
+  // grows and the rows of a path come one after another, so that what does not fit now fits never.
+  void keep_hopeful(ItemQueue& queue) const {
+    if (options_.packing.whole_prompts && n_prefill_rows_ == 0) return;
+    const auto fits_at = [&](uint32_t position) {
+      const StepFeatures row{.rows = 1, .keys = keys_seen(position, 1)};
+      return predictor_.seconds(draft_.features() + row) <= limit_;
+    };
+    const bool any = n_rows_left() > 0 && fits_at(0);
+    const uint32_t last = any ? last_that(UINT32_MAX, fits_at) : 0;
+    queue.keep([&](const Entry& entry) {
+      const uint32_t item = entry.item;
+      if (granted_[item]) return true;
+      if (!any || !may_start(item) || (long_ && is_long(requests_[item], options_))) return false;
+      const std::optional<uint32_t> position = draft_.next_position(item);
+      return position && *position <= last && fits(item, 1, limit_);
+    });
+  }
+
+  bool fits(uint32_t item, uint32_t n_rows, double limit) const {
+    return predictor_.seconds(draft_.with(item, n_rows)) <= limit;
+  }
+
   // Algorithm 2.
   void consider(uint32_t item) {
-    if (!options_.many_prefills && n_considered_rows_ > 0) return;
-    const uint64_t n_before = n_prefill_rows_;
     if (options_.packing.whole_prompts) {
       consider_whole(item);
     } else if (granted_[item]) {  // aged: this is its own place
@@ -103,7 +172,6 @@ class Packer {
     } else if (!long_ && grant_what_fits(item, limit_ * (1 - yielded(requests_[item])))) {
       long_ = item;
     }
-    n_considered_rows_ += n_prefill_rows_ - n_before;
   }
 
   // Share of the budget that a long prefill leaves to others at first.
@@ -114,16 +182,14 @@ class Packer {
 
   void consider_whole(uint32_t item) {
     const uint32_t n = draft_.n_wanted(item);
-    if (n_prefill_rows_ > 0 &&
-        (n > n_rows_left() || predictor_.seconds(draft_.with(item, n)) > limit_))
-      return;
+    if (n_prefill_rows_ > 0 && (n > n_rows_left() || !fits(item, n, limit_))) return;
     grant(item, n);
   }
 
   bool grant_what_fits(uint32_t item, double limit, uint32_t n_least = 0) {
+    if (n_least == 0 && !fits(item, 1, limit)) return false;
     const uint32_t n_most = std::min(draft_.n_wanted(item), n_rows_left());
-    const uint32_t n = last_that(
-        n_most, [&](uint32_t n) { return predictor_.seconds(draft_.with(item, n)) <= limit; });
+    const uint32_t n = last_that(n_most, [&](uint32_t n) { return fits(item, n, limit); });
     return grant(item, std::min(n_most, std::max(n, n_least)));
   }
 
@@ -143,8 +209,12 @@ class Packer {
   // yielded all there was.
   void give_back() {
     if (long_) return grow(*long_);
-    for (const uint32_t item : prefills_)
-      if (is_long(requests_[item], options_) && grant_what_fits(item, limit_)) return;
+    ItemQueue queue = queue_of([&](const Entry& entry) {
+      return is_long(requests_[entry.item], options_) && may_start(entry.item);
+    });
+    keep_hopeful(queue);
+    while (!queue.empty())
+      if (grant_what_fits(queue.take().item, limit_)) return;
   }
 
   // Gives it what is left of the budget besides.
@@ -162,25 +232,27 @@ class Packer {
     draft_ = draft();
   }
 
-  // The step of all grants. A larger grant may take rows that a later one took before; that one
-  // then goes on to others, up to as many as it was granted.
+  // The step of the decodes and all grants. A larger grant may take rows that a later one took
+  // before; that one then goes on to others, up to as many as it was granted.
   StepDraft draft() const {
-    StepDraft draft(view_);
+    StepDraft draft = decoded_;
     for (const Grant& grant : grants_) draft.take(grant.item, grant.n_rows);
     return draft;
   }
 
   // Where not even one row fits beside the decodes, prefill goes on all the same.
   void take_one_row() {
-    for (const uint32_t item : prefills_)
-      if (n_prefill_rows_ == 0) grant_what_fits(item, limit_, /*n_least=*/1);
+    if (n_prefill_rows_ > 0 || n_rows_left() == 0) return;
+    ItemQueue queue = queue_of([&](const Entry& entry) { return may_start(entry.item); });
+    while (!queue.empty() && n_prefill_rows_ == 0)
+      grant_what_fits(queue.take().item, limit_, /*n_least=*/1);
   }
 
   // Those that advance at no cost.
   void take_along() {
     for (uint32_t item = 0; item < view_.items.size(); ++item) {
       const bool starts = !view_.items[item].running;
-      if (granted_[item] || (starts && n_starts_ == 0)) continue;
+      if (granted_[item] || (starts && n_starts_ == 0) || !draft_.may_go_along(item)) continue;
       const size_t n_before = draft_.advances().size();
       draft_.take(item, 0);
       if (starts) n_starts_ -= static_cast<uint32_t>(draft_.advances().size() - n_before);
@@ -195,14 +267,15 @@ class Packer {
   const PackerOptions& options_;
   const double margin_;
   StepDraft draft_;
+  StepDraft decoded_;  // of the decodes alone
   std::vector<uint32_t> decodes_;
-  std::vector<uint32_t> prefills_;  // in the policy's order
+  std::vector<Entry> prefills_;
   std::optional<uint32_t> aged_;
   std::optional<uint32_t> long_;  // the one that has a part in the step
   std::vector<bool> granted_;
-  std::vector<Grant> grants_;
+  std::vector<Grant> grants_;  // to prefills
   uint32_t n_starts_;
-  uint64_t n_prefill_rows_ = 0, n_considered_rows_ = 0;
+  uint64_t n_prefill_rows_ = 0;
   double budget_ = 0;  // of the step
   double target_ = 0;  // the same less the margin
   double limit_ = 0;   // of what is predicted

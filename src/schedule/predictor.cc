@@ -40,17 +40,6 @@ std::array<double, kTerms> terms(const StepFeatures& step) {
   return terms;
 }
 
-std::array<double, kTerms> values(const StepCosts& costs) {
-  std::array<double, kTerms> values{};
-  std::ranges::copy(costs.row, values.begin());
-  values[kRowTerms] = costs.step;
-  values[kRowTerms + 1] = costs.head;
-  values[kRowTerms + 2] = costs.output;
-  values[kRowTerms + 3] = costs.key;
-  values[kRowTerms + 4] = costs.read;
-  return values;
-}
-
 double median_or_zero(std::vector<double> values) {
   return values.empty() ? 0 : median(std::move(values));
 }
@@ -101,18 +90,29 @@ void extend_rows(StepCosts& costs, double most_rows) {
 
 }  // namespace
 
-double Predictor::uncorrected(const StepFeatures& step) const {
-  const std::array<double, kTerms> n = terms(step), cost = values(costs_);
-  double sum = 0;
-  for (size_t i = 0; i < kTerms; ++i) sum += n[i] * cost[i];
-  return sum;
+StepTime Predictor::fitted(const StepFeatures& step) const {
+  const std::array<double, kTerms> n = terms(step);
+  StepTime time{.once = costs_.step + n[kRowTerms + 1] * costs_.head + step.reads * costs_.read,
+                .rows = step.outputs * costs_.output + step.keys * costs_.key};
+  for (size_t i = 0; i < kRowTerms; ++i) time.rows += n[i] * costs_.row[i];
+  return time;
 }
 
+// Normalised least mean squares on logarithms: with parts p and q of the predicted time, factors of
+// ratio^(rate p / (p^2 + q^2)) and ratio^(rate q / (p^2 + q^2)) bring the prediction nearer by
+// ratio^rate, by the smallest step that does.
 void Predictor::observe(const StepFeatures& step, double seconds) {
-  const double predicted = this->seconds(step);
+  const StepTime time = fitted(step);
+  const double predicted = corrected(time);
   if (!(predicted > 0) || !(seconds > 0)) return;
-  correction_ *= std::pow(std::clamp(seconds / predicted, 0.5, 2.0), kRate);
-  correction_ = std::clamp(correction_, 1 / kMostCorrection, kMostCorrection);
+  const double ratio = std::clamp(seconds / predicted, 0.5, 2.0);
+  const double once = correction_.once * time.once / predicted, rows = 1 - once;
+  const auto correct = [&](double& correction, double part) {
+    correction *= std::pow(ratio, kRate * part / (once * once + rows * rows));
+    correction = std::clamp(correction, 1 / kMostCorrection, kMostCorrection);
+  };
+  correct(correction_.once, once);
+  correct(correction_.rows, rows);
 }
 
 std::string Predictor::to_json() const {

@@ -31,28 +31,47 @@ struct StepSample {
   double seconds = 0;  // measured, above 0
 };
 
+// Seconds by what they are spent on: other work on a machine may slow one more than the other.
+struct StepTime {
+  double once = 0;  // for the step: weights, and the keys and values that are read
+  double rows = 0;  // for each row: products, logits, and the keys that it sees
+
+  double sum() const { return once + rows; }
+  StepTime& operator+=(const StepTime& other) {
+    once += other.once;
+    rows += other.rows;
+    return *this;
+  }
+  friend StepTime operator+(StepTime a, const StepTime& b) { return a += b; }
+};
+
 class Predictor {
  public:
   explicit Predictor(const StepCosts& costs) : costs_(costs) {}
 
-  double seconds(const StepFeatures& step) const { return correction_ * uncorrected(step); }
-  // Learns from a step that was run: the correction follows the last twenty steps or so. One step
-  // counts for no more than a factor of 2, so that an interrupted one does little.
+  double seconds(const StepFeatures& step) const { return corrected(fitted(step)); }
+  // As the costs have it, without the corrections, and with them.
+  StepTime fitted(const StepFeatures& step) const;
+  double corrected(const StepTime& time) const {
+    return correction_.once * time.once + correction_.rows * time.rows;
+  }
+  // Learns from a step that was run: the corrections follow the last twenty steps or so. The part
+  // that took more of the predicted time learns more. One step counts for no more than a factor of
+  // 2, so that an interrupted one does little.
   void observe(const StepFeatures& step, double seconds);
 
   const StepCosts& costs() const { return costs_; }
-  double correction() const { return correction_; }  // 1 as fitted, 0.1 to 10
+  // What either part is multiplied by: 1 as fitted, 0.1 to 10.
+  const StepTime& correction() const { return correction_; }
 
-  // The costs as fitted, without the correction.
+  // The costs as fitted, without the corrections.
   std::string to_json() const;
   // kBadFile, naming `source` and the field.
   static Result<Predictor> from_json(std::string_view text, std::string_view source);
 
  private:
-  double uncorrected(const StepFeatures& step) const;
-
   StepCosts costs_;
-  double correction_ = 1;
+  StepTime correction_{1, 1};
 };
 
 // The costs that fit best, by the sum of relative errors; steps with equal features count as their

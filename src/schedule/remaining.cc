@@ -24,31 +24,34 @@ uint32_t longest_chunk(const Predictor& predictor, double budget, uint32_t n_don
 
 RemainingTable::RemainingTable(const Predictor& predictor, double step_budget, uint32_t longest,
                                uint32_t n_rows)
-    : least_(predictor.seconds(chunk_after(0, 1))) {
-  PANDO_CHECK(n_rows > 0 && least_ > 0);
-  whole_.push_back(0);
-  double before = 0;
+    : least_(predictor.fitted(chunk_after(0, 1))) {
+  PANDO_CHECK(n_rows > 0 && least_.sum() > 0);
+  whole_.push_back({});
+  StepTime before;
   const uint32_t n_entries = longest / kGrain + 2;  // one beyond, to interpolate to
   for (uint32_t n_done = 0; whole_.size() < n_entries;) {
     const uint32_t chunk = std::max(1u, longest_chunk(predictor, step_budget, n_done, n_rows));
     for (uint32_t end; (end = static_cast<uint32_t>(whole_.size()) * kGrain) <= n_done + chunk;)
-      whole_.push_back(before + predictor.seconds(chunk_after(n_done, end - n_done)));
-    before += predictor.seconds(chunk_after(n_done, chunk));
+      whole_.push_back(before + predictor.fitted(chunk_after(n_done, end - n_done)));
+    before += predictor.fitted(chunk_after(n_done, chunk));
     n_done += chunk;
   }
 }
 
 // Between two entries, in proportion.
-double RemainingTable::whole(uint32_t n_tokens) const {
+StepTime RemainingTable::whole(uint32_t n_tokens) const {
   const uint32_t i = n_tokens / kGrain;
   PANDO_CHECK(i + 1 < whole_.size());
   const double part = static_cast<double>(n_tokens % kGrain) / kGrain;
-  return whole_[i] + part * (whole_[i + 1] - whole_[i]);
+  const StepTime &a = whole_[i], &b = whole_[i + 1];
+  return {a.once + part * (b.once - a.once), a.rows + part * (b.rows - a.rows)};
 }
 
-double RemainingTable::seconds(uint32_t n_total, uint32_t n_done) const {
+StepTime RemainingTable::time(uint32_t n_total, uint32_t n_done) const {
   PANDO_CHECK(n_done <= n_total);
-  return std::max(least_, whole(n_total) - whole(n_done));
+  const StepTime to = whole(n_total), from = whole(n_done);
+  const StepTime left{to.once - from.once, to.rows - from.rows};
+  return left.sum() > least_.sum() ? left : least_;
 }
 
 }  // namespace pando

@@ -18,14 +18,16 @@ class RemainingTable {
   RemainingTable(const Predictor& predictor, double step_budget, uint32_t longest, uint32_t n_rows);
 
   // From n_done tokens to n_total, n_done <= n_total <= longest; above 0, since a prompt that is
-  // all cached still takes a step. In the seconds of the predictor when the table was made.
-  double seconds(uint32_t n_total, uint32_t n_done) const;
+  // all cached still takes a step. As fitted, for Predictor::corrected; the chunks are those of the
+  // predictor when the table was made.
+  StepTime time(uint32_t n_total, uint32_t n_done) const;
+  double seconds(uint32_t n_total, uint32_t n_done) const { return time(n_total, n_done).sum(); }
 
  private:
-  double whole(uint32_t n_tokens) const;
+  StepTime whole(uint32_t n_tokens) const;
 
-  double least_;               // of a step of one row
-  std::vector<double> whole_;  // of the first i * kGrain tokens
+  StepTime least_;               // of a step of one row
+  std::vector<StepTime> whole_;  // of the first i * kGrain tokens
 };
 
 // The most rows, up to n_most, that take no longer than `budget` as a chunk after n_done tokens.

@@ -46,6 +46,24 @@ uint32_t StepDraft::n_wanted(uint32_t item) const {
   return walk(item, UINT32_MAX, [](uint32_t, uint32_t) {}).n_rows;
 }
 
+std::optional<uint32_t> StepDraft::next_position(uint32_t index) const {
+  const WorkView::Item& item = view_->items[index];
+  for (const std::vector<uint32_t>* segments : {&item.again, &item.segments})
+    for (const uint32_t segment : *segments)
+      if (left_[segment] > 0)
+        return view_->segment_begin[segment] + view_->segment_rows[segment] - left_[segment];
+  return std::nullopt;
+}
+
+bool StepDraft::may_go_along(uint32_t index) const {
+  const WorkView::Item& item = view_->items[index];
+  for (const std::vector<uint32_t>* segments : {&item.again, &item.segments})
+    for (const uint32_t segment : *segments)
+      if (const uint32_t n = view_->segment_rows[segment]; n > 0)
+        return left_[segment] == 0 || (item.wants_all_outputs && left_[segment] < n);
+  return true;
+}
+
 uint32_t StepDraft::take(uint32_t index, uint32_t n_rows) {
   std::vector<std::pair<uint32_t, uint32_t>> segments;
   const Taking taking =

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "schedule/schedule.h"
@@ -22,6 +23,10 @@ class StepDraft {
   uint32_t take(uint32_t item, uint32_t n_rows);
 
   uint32_t n_wanted(uint32_t item) const;  // rows that it waits for and nobody took
+  // Position of the first of these; nothing where there are none.
+  std::optional<uint32_t> next_position(uint32_t item) const;
+  // False where it does not advance at no cost, as the first rows that it waits for show.
+  bool may_go_along(uint32_t item) const;
   const StepFeatures& features() const { return features_; }
   const std::vector<Advance>& advances() const { return advances_; }
 

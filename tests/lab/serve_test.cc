@@ -328,6 +328,34 @@ TEST(ServeSimulatedTest, LarsSparesShortOnesTheConvoyThatWholePromptsMake) {
   EXPECT_GT(in_pools.long_ttft.p50, whole.long_ttft.p50);
 }
 
+TEST(ServeSimulatedTest, AblationsDifferInPolicyPrefillsAndChunks) {
+  const ServedModel served{.predictor =
+                               Predictor({.step = 1e-3, .row = {1e-3, 1e-3, 1e-3, 1e-3, 1e-3}})};
+  constexpr Span kSpan{.from = 20, .seconds = 300, .end = 400};
+  const auto all = ablations({.step_costs = served.predictor.to_json()}, 0.1, {512, 2048});
+  ASSERT_EQ(all.size(), 10u);
+  auto requests = draw_requests(poisson_trace(2000, 1), {}, 2, 300, 1);
+  for (ServedRequest& request : requests)
+    request.deadlines = {.ttft_slo = request.is_long ? 60.0 : 1.0, .tpot_slo = 0.2};
+  std::vector<std::string> names;
+  std::vector<ServeFigures> figures;
+  for (size_t i = 0; i < all.size(); ++i) {
+    names.push_back(all[i].name);
+    EXPECT_EQ(all[i].many_prefills, i >= 8 || i % 2 == 0) << all[i].name;
+    figures.push_back(figures_of(serve_simulated(served, all[i], requests, kSpan)));
+    if (i < 8) {
+      EXPECT_LE(figures[i].gap.p99, 0.11) << all[i].name;
+    }
+  }
+  EXPECT_EQ(names[0], "LARS, many prefills");
+  EXPECT_EQ(names[3], "EDF, one prefill");
+  EXPECT_EQ(names[9], "FCFS, chunks of 2048");
+  EXPECT_NEAR(figures[8].gap.p99, 0.513, 1e-3) << "a step of 512 rows";
+  EXPECT_NEAR(figures[9].gap.p99, 2.049, 1e-3) << "a step of 2,048";
+  EXPECT_LT(figures[0].short_ttft.p50, figures[1].short_ttft.p50) << "the long one leaves a share";
+  EXPECT_GT(figures[6].short_ttft.p50, 5 * figures[2].short_ttft.p50) << "FCFS, EDF";
+}
+
 TEST(ServeTablesTest, SlackIsWhatARowTakesLessBesideOthers) {
   // Ten milliseconds for the weights, one for a row: 32 rows alone take 42, beside others 32.
   const Predictor predictor({.step = 10e-3, .row = {1e-3, 1e-3, 1e-3, 1e-3, 1e-3}, .key = 1e-7});

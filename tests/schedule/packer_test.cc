@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "schedule/plain_packer.h"
 #include "schedule/random_work.h"
 #include "schedule/step_draft.h"
 
@@ -236,6 +237,20 @@ TEST(Packer, AnAgedPrefillGoesFirstWithItsShare) {
   EXPECT_EQ(work.pack(kTwenty, kLars, 4.1), (Advances{{0, 0, 20}})) << "the rest in its own place";
 }
 
+TEST(Packer, OneAtATimeAnAgedPrefillHasItsShareOfTheSteps) {
+  PackerOptions options = kTwenty;
+  options.many_prefills = false;
+  Work work = work_of({{100, 0}, {12, 0}});
+  work.requests[1].deadline = -100;
+  EXPECT_EQ(work.pack(options, kLars, 0.39), (Advances{{1, 0, 12}})) << "aged from 0.4 s on";
+  EXPECT_EQ(work.pack(options, kLars, 0.41), (Advances{{0, 0, 20}})) << "alone, with all there is";
+  work.requests[0].left -= 20 * kMs;  // a tenth of what has passed at 0.6 s
+  EXPECT_EQ(work.pack(options, kLars, 0.59), (Advances{{1, 0, 12}}));
+  EXPECT_EQ(work.pack(options, kLars, 0.61), (Advances{{0, 0, 20}}));
+  options.packing.whole_prompts = true;
+  EXPECT_EQ(work.pack(options, kLars, 0.61), (Advances{{0, 0, 100}}));
+}
+
 // --- random work ---------------------------------------------------------------------------------
 
 struct Random {
@@ -246,11 +261,26 @@ struct Random {
   double margin;
 };
 
-Random random_case(std::mt19937& rng) {
+// Positions rise along each path, from where cached rows end on.
+void add_positions(WorkView& view, std::mt19937& rng) {
+  constexpr uint32_t kCached = 3;
+  view.segment_begin.assign(view.segment_rows.size(), 0);
+  for (const Item& item : view.items) {
+    if (item.segments.empty()) continue;
+    uint32_t& begin = view.segment_begin[item.segments[0]];
+    if (begin == 0) begin = kCached + static_cast<uint32_t>(rng() % 3 * (rng() % 2000));
+    uint32_t position = begin;
+    for (const uint32_t segment : item.segments) {
+      view.segment_begin[segment] = position;
+      position += view.segment_rows[segment];
+    }
+  }
+}
+
+Random random_case(std::mt19937& rng, uint32_t most_items = 14, uint32_t most_segments = 12) {
   const auto below = [&](uint32_t n) { return static_cast<uint32_t>(rng() % n); };
-  Random made{.view = random_work(rng)};
-  for (size_t i = 0; i < made.view.segment_rows.size(); ++i)
-    made.view.segment_begin.push_back(below(3) * below(2000));
+  Random made{.view = random_work(rng, most_items, most_segments)};
+  add_positions(made.view, rng);
   for (int i = 0; i < 4; ++i) made.view.cached_rows.push_back(below(3000));
   for (Item& item : made.view.items) {
     if (item.decoding) item.running = true;
@@ -312,7 +342,7 @@ void check_step(const Random& c, const PackedStep& step, const std::vector<uint3
       << "the budget, but for a row";
   ASSERT_LE(draft.features().rows, c.options.n_rows);
   if (!c.options.many_prefills) {
-    ASSERT_LE(n_prefills, c.policy->shares_steps ? 2u : 1u);
+    ASSERT_LE(n_prefills, 1u);
     return;
   }
   // Work conserving: not one more row fits. (A row may come to fit later, when others read what it
@@ -349,6 +379,43 @@ TEST(Packer, RandomWorkKeepsWithinTheBudgetAndNoneIsLost) {
       now += 0.01;
     }
   }
+}
+
+// All that there is to a step's time, so that what fits depends on positions and on what is read.
+const Predictor kAll(StepCosts{.step = kMs,
+                               .row = {kMs, 0.5 * kMs, 0.5 * kMs, kMs, kMs},
+                               .head = 0.5 * kMs,
+                               .output = 0.3 * kMs,
+                               .key = kMs / 1000,
+                               .read = kMs / 1000});
+
+TEST(Packer, ChoosesWhatAPlainLoopOverAllChooses) {
+  std::mt19937 rng(41);
+  const auto below = [&](uint32_t n) { return static_cast<uint32_t>(rng() % n); };
+  int n_steps = 0;
+  for (int round = 0; round < 3000; ++round) {
+    Random c = round % 3 == 0 ? random_case(rng, 250, 120) : random_case(rng, 40, 30);
+    for (Item& item : c.view.items) item.running |= below(4) == 0;
+    if (below(3) == 0) c.view.n_starts = below(6);
+    c.options.packing.whole_prompts = below(6) == 0;
+    if (below(12) == 0) c.options.step_budget = PackerOptions::kNoBudget;
+    double now = 1;
+    for (int step = 0; step < 6 && !c.view.items.empty(); ++step, ++n_steps) {
+      const PackerInput input{c.view, c.requests, now, kAll, *c.policy, c.options, c.margin};
+      const PackedStep packed = pack_step(input), plain = PlainPacker(input).pack();
+      ASSERT_EQ(packed.advances, plain.advances) << "round " << round << " step " << step;
+      ASSERT_EQ(packed.features, plain.features);
+      ASSERT_EQ(packed.limit, plain.limit);
+      if (packed.advances.empty()) break;  // nobody may start
+      for (const Advance& advance : packed.advances) c.view.items[advance.item].running = true;
+      const CarriedOut done = carry_out(c.view, packed.advances, /*in_order=*/false);
+      if (HasFailure()) FAIL() << "round " << round << " step " << step;
+      size_t item = 0;
+      std::erase_if(c.requests, [&](const ScheduledRequest&) { return done.through[item++]; });
+      now += 0.01;
+    }
+  }
+  EXPECT_GT(n_steps, 10000);
 }
 
 }  // namespace

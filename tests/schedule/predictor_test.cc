@@ -120,11 +120,37 @@ TEST(Predictor, CorrectsItself) {
   const StepFeatures step{64, 1, 5000, 100};
   const double fitted = predictor.seconds(step);
   predictor.observe(step, 1000 * fitted);
-  EXPECT_LT(predictor.correction(), 1.04) << "one interrupted step does little";
+  EXPECT_LT(predictor.seconds(step), 1.04 * fitted) << "one interrupted step does little";
   for (int i = 0; i < 200; ++i) predictor.observe(step, 1.5 * fitted);
   EXPECT_NEAR(predictor.seconds(step), 1.5 * fitted, 0.01 * fitted);
   for (int i = 0; i < 2000; ++i) predictor.observe(step, 1e9);
-  EXPECT_NEAR(predictor.correction(), 10, 1e-9);
+  EXPECT_NEAR(predictor.correction().once, 10, 1e-9);
+  EXPECT_NEAR(predictor.correction().rows, 10, 1e-9);
+  for (int i = 0; i < 2000; ++i) predictor.observe(step, 1e-9);
+  EXPECT_NEAR(predictor.correction().once, 0.1, 1e-9);
+  EXPECT_NEAR(predictor.correction().rows, 0.1, 1e-9);
+}
+
+TEST(Predictor, CorrectsWhatAStepTakesAndWhatItsRowsTakeApart) {
+  for (const auto& [once, rows] : {std::pair{3.0, 1.0}, {1.0, 3.0}, {3.0, 3.0}, {0.5, 2.0}}) {
+    Predictor predictor(some_costs());
+    std::mt19937 rng(7);
+    for (int i = 0; i < 1000; ++i) {
+      const double n = rng() % 2 == 0 ? 1 : 1 + rng() % 300;
+      const StepFeatures step{n, 1, keys_seen(100, n), 100};
+      const StepTime time = predictor.fitted(step);
+      predictor.observe(step, once * time.once + rows * time.rows);
+    }
+    EXPECT_NEAR(predictor.correction().once, once, 0.02 * once);
+    EXPECT_NEAR(predictor.correction().rows, rows, 0.02 * rows);
+  }
+}
+
+TEST(Predictor, APartThatIsNotInAStepIsNotCorrected) {
+  Predictor predictor(StepCosts{.step = 1e-3});
+  for (int i = 0; i < 200; ++i) predictor.observe({.rows = 5}, 2e-3);
+  EXPECT_NEAR(predictor.correction().once, 2, 0.01);
+  EXPECT_EQ(predictor.correction().rows, 1);
 }
 
 TEST(Predictor, IsKeptAsText) {

@@ -23,18 +23,19 @@ inline void PrintTo(const Advance& a, std::ostream* out) {
 namespace testing {
 
 // Segments as the nodes of random trees; an item's are a path from a root.
-inline WorkView random_work(std::mt19937& rng) {
+inline WorkView random_work(std::mt19937& rng, uint32_t most_items = 14,
+                            uint32_t most_segments = 12) {
   const auto below = [&](uint32_t n) { return static_cast<uint32_t>(rng() % n); };
   WorkView view;
   std::vector<std::vector<uint32_t>> path;
-  for (uint32_t segment = 0, n = 1 + below(12); segment < n; ++segment) {
+  for (uint32_t segment = 0, n = 1 + below(most_segments); segment < n; ++segment) {
     view.segment_rows.push_back(1 + below(rng() % 3 == 0 ? 30 : 3));
     path.push_back(segment > 0 && below(4) > 0 ? path[below(segment)] : std::vector<uint32_t>());
     path.back().push_back(segment);
   }
   const uint32_t n_missing = static_cast<uint32_t>(view.segment_rows.size());
   for (uint32_t i = 0, n = 1 + below(4); i < n; ++i) view.segment_rows.push_back(1 + below(3));
-  for (uint32_t i = 0, n = below(14); i < n; ++i) {
+  for (uint32_t i = 0, n = below(most_items); i < n; ++i) {
     WorkView::Item item{.wants_all_outputs = below(4) == 0};
     const bool is_cached = below(6) == 0;
     if (is_cached || below(8) == 0)

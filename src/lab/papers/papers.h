@@ -16,6 +16,8 @@ std::vector<Benchmark> prepacking_benchmarks();
 std::vector<Benchmark> prepacking_bins_benchmarks();
 std::vector<Benchmark> radixmlp_benchmarks();
 std::vector<Benchmark> medha_benchmarks();
+std::vector<Benchmark> medha_ablation_benchmarks();
+std::vector<Benchmark> schedule_cost_benchmarks();
 std::vector<Benchmark> serve_benchmarks();
 std::vector<Benchmark> rerank_benchmarks();
 std::vector<Benchmark> planner_benchmarks();

@@ -22,6 +22,11 @@ struct Contender {
 // of those that go by time.
 std::vector<Contender> contenders(const EngineOptions& base, double step_budget, int static_rows);
 
+// Each policy with chunks by time, many prefills in a step and one; and FCFS with chunks of fixed
+// numbers of rows, as Sarathi has them. Medha, section 6.1.
+std::vector<Contender> ablations(const EngineOptions& base, double step_budget,
+                                 const std::vector<int>& fixed_rows);
+
 // What all requests of a run have in common.
 struct ServedModel {
   std::shared_ptr<const Model> model;

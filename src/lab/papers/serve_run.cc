@@ -65,6 +65,21 @@ double prefill_seconds(const Predictor& predictor, uint32_t n) {
 
 double whole_ms(double seconds) { return 1e-3 * std::ceil(1e3 * seconds); }
 
+// By what a short prompt takes; and with them all contenders.
+void set_budgets(const Harness& harness, const EngineOptions& engine, ServeRun& run) {
+  const Predictor& predictor = run.served.predictor;
+  run.n_short = median_short(run.trace, run.mix);
+  run.budget = std::max(harness.choose(5e-3, kLeastBudget, kLeastBudget),
+                        whole_ms(kBudget * prefill_seconds(predictor, run.n_short)));
+  run.deadlines = {.ttft_slo = kShortDeadline * run.budget,
+                   .ttft_per_work = kWorkDeadline,
+                   .tpot_slo = kTokenDeadline * run.budget};
+  // Chunks that take the budget in the middle of the longest prompt.
+  const uint32_t static_rows = longest_chunk(predictor, run.budget, run.mix.most_long / 2,
+                                             static_cast<uint32_t>(engine.step_rows));
+  run.contenders = contenders(engine, run.budget, static_cast<int>(std::max(16u, static_rows)));
+}
+
 void note(const Harness& harness, const MeasuredSteps& steps, const EngineOptions& engine,
           ServeRun& run) {
   const RemainingTable work(run.served.predictor, run.budget, run.mix.most_long,
@@ -93,6 +108,28 @@ void note(const Harness& harness, const MeasuredSteps& steps, const EngineOption
       steps.in_words() + "."};
 }
 
+constexpr Span kEnough = {.seconds = 3600, .end = 3600};
+
+std::vector<ServedRequest> at_once(const ServeRun& run, int n_requests) {
+  std::vector<ServedRequest> requests = run.requests(run.mix, 1, n_requests, 1);
+  for (ServedRequest& request : requests) request.arrival = 0;
+  return requests;
+}
+
+double capacity_of(const ServedWindow& window) {
+  double last_token = 0;
+  size_t n_answered = 0;
+  for (const Outcome& outcome : window.outcomes) {
+    if (outcome.tokens.empty()) continue;
+    last_token = std::max(last_token, outcome.tokens.back());
+    ++n_answered;
+  }
+  if (n_answered < window.requests.size())
+    throw BenchmarkError(make_error(ErrorCode::kInternal, "{} of {} requests were answered",
+                                    n_answered, window.requests.size()));
+  return static_cast<double>(n_answered) / last_token;
+}
+
 }  // namespace
 
 Span ServeRun::span(double for_seconds, double rate) const {
@@ -112,6 +149,17 @@ std::vector<ServedRequest> ServeRun::requests(const ChatMix& of, double rate, do
     request.deadlines = {.ttft_slo = scheduled.deadline, .tpot_slo = scheduled.tpot_slo};
   }
   return all;
+}
+
+ServeRun simulated_run(const Harness& harness, const Predictor& predictor) {
+  ServeRun run{.trace = trace_of(harness),
+               .mix = mix_of(harness),
+               .served = {.predictor = predictor},
+               .head = harness.quick() ? 0.2 : 6.0,
+               .tail = harness.quick() ? 1.0 : 60.0,
+               .simulated_seconds = harness.choose(20.0, 1200.0, 1200.0)};
+  set_budgets(harness, {.context = static_cast<int>(run.mix.most_long + run.mix.most_answer)}, run);
+  return run;
 }
 
 ServeRun serve_run(Harness& harness) {
@@ -151,42 +199,24 @@ ServeRun serve_run(Harness& harness) {
                .head = harness.quick() ? 0.2 : 6.0,
                .tail = harness.quick() ? 1.0 : 60.0,
                .simulated_seconds = harness.choose(20.0, 600.0, 1200.0)};
-  run.n_short = median_short(run.trace, mix);
-  run.budget = std::max(harness.choose(5e-3, kLeastBudget, kLeastBudget),
-                        whole_ms(kBudget * prefill_seconds(predictor, run.n_short)));
-  run.deadlines = {.ttft_slo = kShortDeadline * run.budget,
-                   .ttft_per_work = kWorkDeadline,
-                   .tpot_slo = kTokenDeadline * run.budget};
-  // Chunks that take the budget in the middle of the longest prompt.
-  const uint32_t static_rows = longest_chunk(predictor, run.budget, mix.most_long / 2,
-                                             static_cast<uint32_t>(engine.step_rows));
-  run.contenders = contenders(engine, run.budget, static_cast<int>(std::max(16u, static_rows)));
+  set_budgets(harness, engine, run);
   note(harness, steps, engine, run);
   return run;
 }
 
 void measure_capacities(ServeRun& run, int n_requests, int n_times) {
-  constexpr Span kEnough = {.seconds = 3600, .end = 3600};
-  std::vector<ServedRequest> requests = run.requests(run.mix, 1, n_requests, 1);
-  for (ServedRequest& request : requests) request.arrival = 0;
-  const auto capacity = [&](const ServedWindow& window) {
-    double last_token = 0;
-    int n_answered = 0;
-    for (const Outcome& outcome : window.outcomes) {
-      if (outcome.tokens.empty()) continue;
-      last_token = std::max(last_token, outcome.tokens.back());
-      ++n_answered;
-    }
-    if (n_answered < n_requests)
-      throw BenchmarkError(make_error(ErrorCode::kInternal, "{} of {} requests were answered",
-                                      n_answered, n_requests));
-    return n_requests / last_token;
-  };
+  const std::vector<ServedRequest> requests = at_once(run, n_requests);
   std::vector<double> measured;
   for (int i = 0; i < n_times; ++i)
-    measured.push_back(capacity(serve_live(run.served, run.baseline(), requests, kEnough).window));
+    measured.push_back(
+        capacity_of(serve_live(run.served, run.baseline(), requests, kEnough).window));
   run.capacity = median(std::move(measured));
-  run.simulated_capacity = capacity(serve_simulated(run.served, run.baseline(), requests, kEnough));
+  run.simulated_capacity = simulated_capacity(run, n_requests);
+}
+
+double simulated_capacity(const ServeRun& run, int n_requests) {
+  return capacity_of(
+      serve_simulated(run.served, run.baseline(), at_once(run, n_requests), kEnough));
 }
 
 std::vector<NamedFigures> figures_of(const ServeRun& run, const LiveGrid::Point& point) {

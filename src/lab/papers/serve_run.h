@@ -45,9 +45,12 @@ struct ServeRun {
 
 // All but the capacities.
 ServeRun serve_run(Harness& harness);
+// The same for the simulator alone: no model, and steps that take as long as is given.
+ServeRun simulated_run(const Harness& harness, const Predictor& predictor);
 
 // Of n_requests, by when the last token came; over HTTP the median of n_times.
 void measure_capacities(ServeRun& run, int n_requests, int n_times);
+double simulated_capacity(const ServeRun& run, int n_requests);
 
 // Windows of each contender at each load.
 struct LiveGrid {

@@ -61,8 +61,7 @@ class Simulation {
     return request.prefix_id > 0 ? request.prefix_len : 0;
   }
   double seconds_left(const Active& active) const {
-    return belief_.correction() *
-           remaining_.seconds(requests_[active.index].n_prompt, n_cached(active));
+    return belief_.corrected(remaining_.time(requests_[active.index].n_prompt, n_cached(active)));
   }
 
   void arrive() {
