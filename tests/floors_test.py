@@ -15,19 +15,21 @@ FLOORS = {
     "kernel": {"base"},
     "step": {"base", "kernel"},
     "model": {"base", "kernel"},
-    "exec": {"base", "kernel", "step", "model"},
+    "comm": {"base"},
+    "exec": {"base", "kernel", "step", "model", "comm"},
     "cache": {"base", "kernel"},
     "schedule": {"base"},
     "plan": {"base", "kernel", "step", "cache"},
-    "engine": {"base", "text", "kernel", "step", "model", "exec", "cache", "schedule", "plan"},
-    "api": {"base", "text", "kernel", "step", "model", "exec", "cache", "schedule", "plan", "engine"},
+    "engine": {"base", "text", "kernel", "step", "model", "comm", "exec", "cache", "schedule", "plan"},
+    "api": {"base", "text", "kernel", "step", "model", "comm", "exec", "cache", "schedule", "plan", "engine"},
     "task": {"base", "engine", "api"},
     "wire": {"base", "text", "engine", "api", "task"},
     "batch": {"base", "text", "cache", "engine", "api", "task", "wire"},
     "serve": {"base", "text", "engine", "api", "task", "wire"},
     "capi": {"base", "api", "task", "wire"},
     "bench": {"base", "kernel", "engine", "api"},
-    "cli": {"base", "bench", "serve"},  # besides these the public API and nothing else
+    "mpi": {"base", "comm"},
+    "cli": {"base", "bench", "serve", "mpi"},  # besides these the public API and nothing else
 }
 # The laboratory may include all but what is above it, and nothing but one file knows of it.
 FLOORS["lab"] = FLOORS.keys() - {"capi", "cli"}

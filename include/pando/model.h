@@ -16,6 +16,8 @@
 
 namespace pando {
 
+class Ranks;
+
 // How a model is loaded.
 struct ModelOptions {
   WeightType weights = WeightType::kAsStored;  // of matrices; norms stay as they are stored
@@ -23,7 +25,8 @@ struct ModelOptions {
   // A file with a chat template, or the name of one of several that the model has; empty: as
   // docs/chat.md says. One that cannot be read fails the loading.
   std::string chat_template = {};
-  int threads = 0;  // for loading; 0: one for each processor
+  int threads = 0;                         // for loading; 0: one for each processor
+  std::shared_ptr<Ranks> ranks = nullptr;  // on rank 0: over which the model is spread (ranks.h)
 };
 
 // What a model is.

@@ -5,6 +5,7 @@
 
 #include "api/model.h"
 #include "api/model_parts.h"
+#include "api/ranks.h"
 #include "base/errors.h"
 #include "base/fp_state.h"
 #include "base/thread_pool.h"
@@ -17,12 +18,16 @@ namespace pando {
 
 namespace {
 
-Result<model::Weights> load_weights(const std::filesystem::path& directory, WeightType type,
-                                    int threads) {
+Result<model::Weights> load_weights(const std::filesystem::path& directory,
+                                    const ModelOptions& options, int threads) {
+  const WeightType type = options.weights;
   if (type == WeightType::kNone) return model::Weights::open(directory);
   const Result<const kernel::Kernels*> kernels = kernel::kernels_by_name("");
   if (!kernels) return kernels.error();
   ThreadPool pool(threads);
+  if (options.ranks != nullptr)
+    return load_share(directory, kernel::made_type(type), **kernels, pool,
+                      options.ranks->impl().ranks());
   return model::Weights::load(directory, kernel::made_type(type), **kernels, pool);
 }
 
@@ -52,7 +57,7 @@ Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& di
 
 Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::path& directory,
                                                        const ModelOptions& options, int threads) {
-  Result<model::Weights> weights = load_weights(directory, options.weights, threads);
+  Result<model::Weights> weights = load_weights(directory, options, threads);
   if (!weights) return weights.error();
 
   std::unique_ptr<Tokenizer> tokenizer;
@@ -76,7 +81,7 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
   if (!chat && !options.chat_template.empty()) return chat.error();
   auto parts =
       std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer), std::move(chat),
-                                    model::read_embedding_form(directory)});
+                                    model::read_embedding_form(directory), options.ranks});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 

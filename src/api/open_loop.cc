@@ -3,11 +3,13 @@
 #include <new>
 #include <system_error>
 
+#include "api/ranks.h"
 #include "base/errors.h"
 #include "base/fp_state.h"
 #include "engine/options.h"
 #include "engine/technique.h"
 #include "exec/cpu/cpu_executor.h"
+#include "exec/ranks/rank_executor.h"
 
 namespace pando {
 namespace {
@@ -36,13 +38,21 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
                                          LoopParts parts) {
   EngineOptions& engine = parts.options.engine;
   exec::CpuOptions cpu = cpu_options(parts.options, technique);
-  const Result<exec::KvSizes> sizes = exec::KvSizes::of(weights.config, cpu.kv);
+  const exec::Ranks* ranks = parts.options.ranks;
+  const Result<exec::KvSizes> sizes =
+      ranks == nullptr ? exec::KvSizes::of(weights.config, cpu.kv)
+                       : exec::sizes_on_ranks(weights.config, cpu.kv, ranks->layout);
   if (!sizes) return sizes.error();
   if (weights.config.n_recurrent_layers() > 0 && !technique.full_plans)
     return unsupported(
         "sharing '{}' does not support models with recurrent layers, such as {}, expected 'tree', "
         "'prefix_cached' or 'packed'",
         engine.sharing, weights.config.family->name);
+  if (ranks != nullptr && !technique.full_plans)
+    return unsupported(
+        "sharing '{}' does not run on several processes, expected 'tree', 'prefix_cached' or "
+        "'packed'",
+        engine.sharing);
   if (engine.kv_type == KvType::kInt8 && !technique.takes_int8)
     return invalid_argument(
         "sharing '{}' cannot use keys and values in int8, expected f32, f16 or bf16",
@@ -65,7 +75,12 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
   parts.end_ids = weights.config.eos_ids;
   parts.max_positions = weights.config.max_positions;
   parts.pool = std::make_unique<ThreadPool>(engine.threads, engine.nice);
-  parts.executor = std::make_unique<exec::CpuExecutor>(weights, *parts.pool, cpu, *sizes);
+  if (ranks == nullptr) {
+    parts.executor = std::make_unique<exec::CpuExecutor>(weights, *parts.pool, cpu, *sizes);
+  } else {
+    parts.executor =
+        std::make_unique<exec::RankExecutor>(weights, *parts.pool, cpu, *sizes, *ranks);
+  }
   return std::make_unique<EngineLoop>(std::move(parts));
 }
 
@@ -98,6 +113,9 @@ Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
                                               const LoopOptions& options) {
   LoopOptions of_model = options;
   of_model.all_rows |= model.all_rows;
+  if (model.ranks == nullptr) return open(model.weights, model.tokenizer.get(), of_model);
+  const exec::Ranks ranks = model.ranks->impl().ranks();
+  of_model.ranks = &ranks;
   return open(model.weights, model.tokenizer.get(), of_model);
 }
 

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "cli/laboratory.h"
 #include "cli/output_files.h"
 #include "cli/parse_errors.h"
+#include "cli/ranks.h"
 #include "pando/version.h"
 
 int main(int argc, char** argv) {
@@ -58,8 +60,12 @@ int main(int argc, char** argv) {
   }
   int code = kUsage;  // not left so: a command is required
   try {
-    for (const auto& [command, run] : commands)
-      if (command->parsed()) code = run();
+    for (const auto& [command, run] : commands) {
+      if (!command->parsed()) continue;
+      const std::optional<int> of_rank = run_as_rank(*command);
+      code = of_rank ? *of_rank : run();
+    }
+    leave_ranks();
   } catch (const std::exception& error) {
     if (reader_is_gone()) end_as_by_sigpipe();
     return report_error(error.what());

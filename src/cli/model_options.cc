@@ -10,6 +10,7 @@
 
 #include "cli/hub_cache.h"
 #include "cli/print_stderr.h"
+#include "cli/ranks.h"
 #include "pando/model_files.h"
 
 namespace pando::cli {
@@ -144,6 +145,13 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
   app.add_option("--threads", a.engine.threads, "Threads; 0: one per available processor (default)")
       ->check(not_negative)
       ->group(group);
+  app.add_option(
+         "--parallel", a.parallel,
+         "Several processes for one model, as in spp=2,tp=2: spp stages of layers, in each "
+         "of which tp processes divide the outputs of matrices. Start them by mpirun -n N, N "
+         "the product")
+      ->check(not_empty())
+      ->group(group);
   app.add_option("--step-rows", a.engine.step_rows, "Maximum rows per forward pass")
       ->check(positive)
       ->capture_default_str()
@@ -178,7 +186,8 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
       Model::load(*path, {.weights = weights,
                           .tokenizer = tokenizer,
                           .chat_template = arguments.chat_template,
-                          .threads = arguments.engine.threads});
+                          .threads = arguments.engine.threads,
+                          .ranks = weights == WeightType::kNone ? nullptr : joined_ranks()});
   if (!model) return model;
   for (const std::string& warning : (*model)->info().warnings) print_stderr("pando: {}\n", warning);
   return model;

@@ -17,6 +17,7 @@ struct ModelArguments {
   std::string chat_template;
   std::string weights = "stored";
   std::string kv_dtype = "f16";
+  std::string parallel;  // empty: one process
   EngineOptions engine;
 };
 

@@ -20,9 +20,12 @@ class Loader {
   Loader(Weights& weights, std::optional<DType> requantised, const kernel::Kernels& kernels)
       : w_(weights), config_(weights.config), requantised_(requantised), kernels_(kernels) {}
 
+  // index: of the share.
   Status load_layer(int index) {
     LayerWeights& layer = w_.layers[index];
-    std::vector<WeightSpec> specs = config_.family->layer_weights(config_, index);
+    const Share& share = w_.share;
+    std::vector<WeightSpec> specs = config_.family->layer_weights(
+        config_, part_of(config_.n_layers(), share.stage, share.n_stages).first + index);
     for (auto next = specs.begin(); next != specs.end();) {
       const LayerPart part = next->part;
       const auto end = std::stable_partition(
@@ -36,6 +39,9 @@ class Loader {
   }
 
   Status load_ends() {
+    if (w_.share.is_last())
+      if (Status status = append(last_norm_spec(config_), w_.final_norm); !status) return status;
+    if (!w_.share.is_first()) return {};
     Result<TensorView> embedding =
         w_.checkpoint.tensor("model.embed_tokens.weight", {config_.vocab, config_.d_model});
     if (!embedding) return embedding.error();
@@ -44,10 +50,9 @@ class Loader {
       const auto check = [&](int64_t row, const std::byte* from) {
         return check_finite("model.embed_tokens.weight", w_.embedding, row, from);
       };
-      if (Status status = each_row(w_.embedding, check); !status) return status;
+      if (Status status = each_row(w_.embedding, {0, config_.vocab}, check); !status) return status;
     }
-    if (Status status = append(last_norm_spec(config_), w_.final_norm); !status) return status;
-    return matrix(head_spec(config_), w_.head);
+    return w_.share.has_head() ? matrix(head_spec(config_), w_.head) : Status();
   }
 
  private:
@@ -55,20 +60,50 @@ class Loader {
   Status load(std::span<const WeightSpec>, std::monostate, LayerWeights&) { PANDO_CHECK(false); }
   Status load(std::span<const WeightSpec> specs, std::vector<float> LayerWeights::*member,
               LayerWeights& layer) {
+    std::vector<float>& all = layer.*member;
     for (const WeightSpec& spec : specs)
-      if (Status status = append(spec, layer.*member); !status) return status;
+      if (Status status = append(spec, all); !status) return status;
+    std::vector<float> own;
+    for (const auto& [begin, end] :
+         rows_of_share(config_, member, static_cast<int>(all.size()), w_.share))
+      own.insert(own.end(), all.begin() + begin, all.begin() + end);
+    all = std::move(own);
     return {};
   }
   Status load(std::span<const WeightSpec> specs, Stack LayerWeights::*member, LayerWeights& layer) {
     std::vector<WeightSpec> stored;
     for (const WeightSpec& spec : specs)
       for (WeightSpec& part : w_.checkpoint.stored_as(spec)) stored.push_back(std::move(part));
-    return stack(stored, layer.*member);
+    return stack(stored, ranges_of(specs, member), layer.*member);
   }
   Status load(std::span<const WeightSpec> specs, kernel::PackedMatrix LayerWeights::*member,
               LayerWeights& layer) {
     PANDO_CHECK(specs.size() == 1);
-    return matrix(specs[0], layer.*member);
+    Stack one;
+    if (Status status = stack(specs, ranges_of(specs, member), one); !status) return status;
+    layer.*member = std::move(one[0]);
+    return {};
+  }
+
+  using Ranges = std::vector<std::pair<int, int>>;
+  Ranges ranges_of(std::span<const WeightSpec> specs, const LayerPart& part) const {
+    int64_t n = 0;
+    for (const WeightSpec& spec : specs) n += spec.shape[0];
+    return rows_of_share(config_, part, static_cast<int>(n), w_.share);
+  }
+  // Of rows [begin, end), those in the ranges, counted from `begin`.
+  static Ranges within(const Ranges& ranges, int64_t begin, int64_t end) {
+    Ranges own;
+    for (const auto& [first, last] : ranges)
+      if (const int64_t from = std::max<int64_t>(first, begin), to = std::min<int64_t>(last, end);
+          from < to)
+        own.emplace_back(static_cast<int>(from - begin), static_cast<int>(to - begin));
+    return own;
+  }
+  static int n_rows(const Ranges& ranges) {
+    int n = 0;
+    for (const auto& [begin, end] : ranges) n += end - begin;
+    return n;
   }
 
   // Adds the elements of a vector, or of a convolution with the taps outside, to the end of `out`.
@@ -103,13 +138,15 @@ class Loader {
     return x;
   }
 
-  // The matrices, of one width, one above the other.
-  Status stack(std::span<const WeightSpec> specs, Stack& out) {
+  // The rows in `ranges` of the matrices, of one width, one above the other.
+  Status stack(std::span<const WeightSpec> specs, const Ranges& ranges, Stack& out) {
     const int64_t k = specs[0].shape[1];
+    int64_t n_above = 0;
     for (size_t i = 0; i < specs.size();) {
       std::vector<TensorView> views;  // of one type
+      std::vector<Ranges> own;        // of each
       DType type = DType::kF32;
-      int64_t n = 0;
+      int n = 0;
       for (size_t next = i; next < specs.size(); ++next) {
         Result<TensorView> view = w_.checkpoint.tensor(specs[next]);
         if (!view) return view.error();
@@ -117,40 +154,51 @@ class Loader {
         if (views.empty()) type = packed;
         if (packed != type) break;
         views.push_back(std::move(*view));
-        n += specs[next].shape[0];
+        own.push_back(within(ranges, n_above, n_above + specs[next].shape[0]));
+        n_above += specs[next].shape[0];
+        n += n_rows(own.back());
+      }
+      if (n == 0) {
+        i += views.size();
+        continue;
       }
       if (k > kernel::PackedMatrix::max_inputs(type))
         return unsupported("{}: tensor '{}' has rows of {}, expected at most {} for {} weights",
                            file(), specs[i].name, k, kernel::PackedMatrix::max_inputs(type),
                            dtype_name(type));
-      out.emplace_back(type, static_cast<int>(n), static_cast<int>(k));
+      out.emplace_back(type, n, static_cast<int>(k));
       int row = 0;
-      for (const TensorView& view : views) {
-        if (Status status = pack(specs[i++].name, view, out.back(), row); !status) return status;
-        row += static_cast<int>(view.shape[0]);
-      }
+      for (size_t j = 0; j < views.size(); ++j, ++i)
+        for (const std::pair<int, int>& range : own[j]) {
+          if (Status status = pack(specs[i].name, views[j], range, out.back(), row); !status)
+            return status;
+          row += range.second - range.first;
+        }
     }
     return {};
   }
 
   Status matrix(const WeightSpec& spec, kernel::PackedMatrix& out) {
     Stack one;
-    if (Status status = stack(std::span(&spec, 1), one); !status) return status;
+    const Ranges all = {{0, static_cast<int>(spec.shape[0])}};
+    if (Status status = stack(std::span(&spec, 1), all, one); !status) return status;
     out = std::move(one[0]);
     return {};
   }
 
   std::string file() const { return w_.checkpoint.path().string(); }
 
-  // Rows of `view` to those of `out` from first_row on.
-  Status pack(const std::string& name, const TensorView& view, kernel::PackedMatrix& out,
-              int first_row) {
+  // Rows `range` of `view` to those of `out` from first_row on.
+  Status pack(const std::string& name, const TensorView& view, const std::pair<int, int>& range,
+              kernel::PackedMatrix& out, int first_row) {
     const std::vector<size_t> columns = columns_of(view);
     std::vector<std::byte> ordered;
-    return each_row(view, [&](int64_t row, const std::byte* from) -> Status {
+    return each_row(view, range, [&](int64_t row, const std::byte* from) -> Status {
       if (Status status = check_finite(name, view, row, from); !status) return status;
       if (!columns.empty()) from = in_order(columns, dtype_size(view.dtype), from, ordered);
-      if (out.set_rows(kernels_, first_row + static_cast<int>(row), 1, view.dtype, from)) return {};
+      if (out.set_rows(kernels_, first_row + static_cast<int>(row) - range.first, 1, view.dtype,
+                       from))
+        return {};
       return unsupported(
           "{}: tensor '{}' has weights that are too large for the scales of {} (hint: load the "
           "weights as stored)",
@@ -175,13 +223,15 @@ class Loader {
     return out.data();
   }
 
-  // Calls `read` with each row and where it lies. What was read is given back as it goes: the
-  // packed copy is the one in use, and a table of embeddings may be a quarter of the file.
-  Status each_row(const TensorView& view, FunctionRef<Status(int64_t, const std::byte*)> read) {
-    const int64_t n = view.shape[0];
+  // Calls `read` with each row of the range and where it lies. What was read is given back as it
+  // goes: the packed copy is the one in use, and a table of embeddings may be a quarter of the
+  // file.
+  Status each_row(const TensorView& view, const std::pair<int64_t, int64_t>& range,
+                  FunctionRef<Status(int64_t, const std::byte*)> read) {
+    const int64_t n = range.second;
     const size_t row_bytes = kernel::stored_bytes(view.dtype, view.shape[1]);
     const int64_t rows_each = std::max<int64_t>(1, kReleaseBytes / static_cast<int64_t>(row_bytes));
-    for (int64_t row = 0; row < n;) {
+    for (int64_t row = range.first; row < n;) {
       const int64_t begin = row;
       for (; row < std::min(n, begin + rows_each); ++row)
         if (Status status = read(row, view.data + view.rows.stored(row) * row_bytes); !status)
@@ -274,11 +324,13 @@ Result<Weights> Weights::open(const std::filesystem::path& directory) {
 
 Result<Weights> Weights::load(const std::filesystem::path& directory,
                               std::optional<DType> requantised, const kernel::Kernels& kernels,
-                              ThreadPool& pool) {
+                              ThreadPool& pool, const Share& share) {
   Result<Weights> opened = open(directory);
   if (!opened) return opened.error();
   Weights weights = std::move(*opened);
-  weights.layers.resize(weights.config.n_layers());
+  if (Status status = check_share(weights.config, share); !status) return status.error();
+  weights.share = share;
+  weights.layers.resize(config_of_share(weights.config, share).layers.size());
   Loader loader(weights, requantised, kernels);
   std::vector<Status> statuses(weights.layers.size() + 1);
   pool.parallel_for(static_cast<int64_t>(statuses.size()), [&](int64_t item, int) {

@@ -9,19 +9,21 @@
 #include "model/checkpoint.h"
 #include "model/config.h"
 #include "model/layer_weights.h"
+#include "model/share.h"
 #include "model/weight_specs.h"
 
 namespace pando::model {
 
 // Immutable once loaded; shared by any number of engines.
 struct Weights {
-  ModelConfig config;
-  Checkpoint checkpoint;  // keeps the embedding mapped
-  TensorView embedding;   // [vocab, d_model] as stored
-  std::vector<LayerWeights> layers;
-  std::vector<float> final_norm;  // [d_model]
-  kernel::PackedMatrix head;      // [vocab, d_model]
-  bool has_no_head = false;       // saved without one; `head` stands in and means nothing
+  ModelConfig config;                // of the whole model
+  Checkpoint checkpoint;             // keeps the embedding mapped
+  TensorView embedding;              // [vocab, d_model] as stored
+  std::vector<LayerWeights> layers;  // of the share, as config_of_share has them
+  std::vector<float> final_norm;     // [d_model]
+  kernel::PackedMatrix head;         // [vocab, d_model]; empty where the share has none
+  Share share = {};                  // what of the model is here
+  bool has_no_head = false;          // saved without one; `head` stands in and means nothing
   // Parts of the files that answer no text and are not read: "vision tower (12 tensors)".
   std::vector<std::string> passed_over = {};
 
@@ -29,10 +31,10 @@ struct Weights {
   static Result<Weights> open(const std::filesystem::path& directory);
   // From a model directory or a GGUF file. Matrices keep the type they are stored in, or the one it
   // is packed as (kernel/weight_types.h); or all become `requantised`, a type that can be made. Any
-  // table in `kernels` packs alike.
+  // table in `kernels` packs alike. Of other parts of the model than `share` nothing is read.
   static Result<Weights> load(const std::filesystem::path& directory,
                               std::optional<DType> requantised, const kernel::Kernels& kernels,
-                              ThreadPool& pool);
+                              ThreadPool& pool, const Share& share = {});
   size_t bytes() const;  // of the packed matrices
 };
 

@@ -64,6 +64,8 @@ class CaseModels {
   ~CaseModels();
 
   const model::Weights& weights(const CaseModel& model);
+  // Of one of several ranks.
+  const model::Weights& share(const CaseModel& model, const model::Share& share);
   // Valid until the next call.
   const reference::Model& reference(const CaseModel& model, DType kv_type, const CaseSizes& sizes,
                                     int context);

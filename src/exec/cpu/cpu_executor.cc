@@ -26,7 +26,8 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const 
                    {.context = options.kv.context,
                     .attention = options.hooks.attention,
                     .window_pages = sizes.window > 0,
-                    .all_rows = options.all_rows}) {
+                    .all_rows = options.all_rows,
+                    .gather = options.gather}) {
   facts_ = {.vocab = weights.config.vocab,
             .d_model = weights.config.d_model,
             .page_len = sizes.pages.page_len,
@@ -62,12 +63,17 @@ void CpuExecutor::finish() {
   const StepPlan plan = std::move(submitted_.front());
   submitted_.pop_front();
   try {
-    if (poison_pages_) poison(plan);
-    hidden_ = transformer_.forward(plan, {memory_.view(), windows_.view()}, {states_.as<float>()});
+    hidden_ = compute(plan, nullptr);
   } catch (...) {
     submitted_.clear();
     throw;
   }
+}
+
+const float* CpuExecutor::compute(const StepPlan& plan, const float* before) {
+  if (poison_pages_) poison(plan);
+  return transformer_.forward(plan, {memory_.view(), windows_.view()}, {states_.as<float>()},
+                              before);
 }
 
 const float* CpuExecutor::hidden(uint32_t first, uint32_t) {

@@ -56,7 +56,7 @@ bool has_window(const model::LayerConfig& layer, int context) {
   return layer.mixer == model::Mixer::kAttention && layer.window > 0 && layer.window < context;
 }
 
-Result<KvSizes> KvSizes::of(const model::ModelConfig& config, const KvOptions& options) {
+KvSizes KvSizes::shapes_of(const model::ModelConfig& config, const KvOptions& options) {
   KvSizes sizes;
   sizes.pages = {.type = options.type,
                  .n_layers = options.one_layer ? 1 : config.n_attention_layers(),
@@ -75,6 +75,11 @@ Result<KvSizes> KvSizes::of(const model::ModelConfig& config, const KvOptions& o
       --sizes.pages.n_layers;
     }
   sizes.slot_bytes = StateLayout(config).slot_bytes();
+  return sizes;
+}
+
+Result<KvSizes> KvSizes::of(const model::ModelConfig& config, const KvOptions& options) {
+  KvSizes sizes = shapes_of(config, options);
   if (sizes.window > 0 && sizes.slot_bytes > 0)
     return unsupported(
         "{} has recurrent layers and layers with a window of {} positions, expected "
@@ -99,7 +104,9 @@ Result<KvSizes> KvSizes::of(const model::ModelConfig& config, const KvOptions& o
           memory, std::max(4 * sizes.slot_bytes, 2 * (sizes.slot_bytes + page_bytes)),
           sizes.slot_bytes);
     sizes.n_slots = n_slots;
-    sizes.n_pages = (memory - n_slots * sizes.slot_bytes) / page_bytes;
+    // Layers without keys and values, as a stage of a model may have alone, take no page's bytes.
+    const size_t left = memory - std::min(memory, n_slots * sizes.slot_bytes);
+    sizes.n_pages = page_bytes == 0 ? kernel::kNoPage - 1 : left / page_bytes;
   }
   if (std::max(sizes.n_pages, sizes.n_window_pages) >= kernel::kNoPage)
     return invalid_argument("kv_memory is {} bytes, expected fewer than 2^32 - 1 pages of {} bytes",

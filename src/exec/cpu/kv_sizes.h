@@ -35,6 +35,8 @@ struct KvSizes {
     return (all_windows ? n_window_pages : n_pages) * static_cast<size_t>(pages.page_len);
   }
 
+  // Shapes, the window and bytes, but no counts.
+  static KvSizes shapes_of(const model::ModelConfig& config, const KvOptions& options);
   // kInvalidArgument where the memory holds no page, or more pages than PageId can number, or no
   // two states of a model that has states, or not one window.
   static Result<KvSizes> of(const model::ModelConfig& config, const KvOptions& options);

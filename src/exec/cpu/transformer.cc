@@ -13,10 +13,12 @@ namespace pando::exec {
 Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& kernels,
                          ThreadPool& pool, const TransformerOptions& options)
     : weights_(weights),
-      config_(weights.config),
+      config_(model::config_of_share(weights.config, weights.share)),
       kernels_(kernels),
       pool_(pool),
       all_rows_(options.all_rows),
+      gather_(options.gather),
+      d_ff_(weights.config.d_ff),
       products_(kernels, pool, times_),
       x_(kernels, config_.d_model, config_.rms_eps, config_.residual_scale),
       attention_(config_, kernels, pool,
@@ -28,7 +30,7 @@ Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& k
       recurrent_(config_, kernels, pool, times_) {}
 
 const float* Transformer::forward(const StepPlan& plan, const KvViews& kv,
-                                  const StateMemory& states) {
+                                  const StateMemory& states, const float* before) {
   Stopwatch watch;
   const auto n_outputs = static_cast<uint32_t>(plan.outputs.size());
   uint32_t n_rows = plan.n_rows();
@@ -42,11 +44,17 @@ const float* Transformer::forward(const StepPlan& plan, const KvViews& kv,
   hidden_.reserve(size_t{n_outputs} * config_.d_model * sizeof(float));
   kernel::copy_pages(kv.pages, plan.copies);
   kernel::copy_pages(kv.windows, plan.windows.copies);
-  embed(plan);
+  PANDO_CHECK((before == nullptr) == weights_.share.is_first());
+  if (before == nullptr) {
+    embed(plan);
+  } else {
+    std::memcpy(x_.row(0), before, size_t{n_rows} * config_.d_model * sizeof(float));
+  }
   watch.lap(times_.row_ops_s);
   for (int i = 0; i < config_.n_layers(); ++i) {
     mix(i, plan, kv, states);
-    if (i + 1 == config_.n_layers() && !all_rows_) {  // other rows read nothing behind this point
+    if (i + 1 == config_.n_layers() && weights_.share.is_last() &&
+        !all_rows_) {  // other rows read nothing behind this point
       keep_outputs(plan);
       n_rows = n_outputs;
       if (n_rows == 0) break;
@@ -55,9 +63,10 @@ const float* Transformer::forward(const StepPlan& plan, const KvViews& kv,
     feed_forward(i, n_rows);
   }
   watch.lap();
-  if (all_rows_) {
+  if (all_rows_ || !weights_.share.is_last()) {
     for_rows(pool_, n_rows, [&](uint32_t row) { x_.read(row, {}, n_rows, nullptr); });
     x_.end_add();
+    if (!weights_.share.is_last()) return x_.row(0);
     keep_outputs(plan);
   }
   for_rows(pool_, n_outputs, [&](uint32_t row) {
@@ -113,9 +122,30 @@ float* Transformer::mixed(int i, uint32_t row) {
 // x += W_o mixed
 void Transformer::add_mixed(int i, uint32_t n_rows) {
   const model::LayerWeights& layer = weights_.layers[i];
-  products_.multiply(
-      layer.o, n_rows, [&](int row, float*) { return mixed(i, row); }, x_.sums());
+  const int n = layer.o.k();
+  if (gather_) {
+    const float* all = gathered(mixed(i, 0), n_rows, n);
+    add_product(layer.o, n_rows, [=](int row, float*) { return all + int64_t{row} * n; });
+  } else {
+    add_product(layer.o, n_rows, [&](int row, float*) { return mixed(i, row); });
+  }
   x_.add(layer.o_bias, layer.attention_sum_norm);
+}
+
+// sums = W rows
+void Transformer::add_product(const kernel::PackedMatrix& w, uint32_t n_rows,
+                              kernel::RowSource source) {
+  if (!gather_) return products_.multiply(w, n_rows, source, x_.sums());
+  own_.reserve(size_t{n_rows} * w.n() * sizeof(float));
+  products_.multiply(w, n_rows, source, own_.as<float>());
+  gather_(own_.as<float>(), n_rows, config_.d_model, x_.sums());
+}
+
+// The parts of all ranks, side by side: [n_rows, n].
+float* Transformer::gathered(const float* own, uint32_t n_rows, int n) {
+  gathered_.reserve(size_t{n_rows} * n * sizeof(float));
+  gather_(own, n_rows, n, gathered_.as<float>());
+  return gathered_.as<float>();
 }
 
 void Transformer::feed_forward(int i, uint32_t n_rows) {
@@ -132,14 +162,21 @@ void Transformer::dense(const model::LayerWeights& layer, uint32_t n_rows) {
       layer.gate_up, n_rows,
       [&](int row, float* own) { return x_.read(row, layer.feed_forward_norm, n_rows, own); },
       gate_up);
-  products_.multiply(
-      layer.down, n_rows,
-      [&](int row, float* own) {
-        const float* gate = gate_up + int64_t{row} * 2 * config_.d_ff;
-        kernels_.swiglu(gate, gate + config_.d_ff, config_.d_ff, own);
-        return own;
-      },
-      x_.sums());
+  const auto gated = [&](int row, float* own) {
+    const float* gate = gate_up + int64_t{row} * 2 * config_.d_ff;
+    kernels_.swiglu(gate, gate + config_.d_ff, config_.d_ff, own);
+    return own;
+  };
+  if (gather_) {
+    own_.reserve(size_t{n_rows} * config_.d_ff * sizeof(float));
+    for_rows(pool_, n_rows, [&](uint32_t row) {
+      gated(static_cast<int>(row), own_.as<float>() + size_t{row} * config_.d_ff);
+    });
+    const float* all = gathered(own_.as<float>(), n_rows, d_ff_);
+    add_product(layer.down, n_rows, [&](int row, float*) { return all + int64_t{row} * d_ff_; });
+  } else {
+    add_product(layer.down, n_rows, gated);
+  }
   x_.add({}, layer.feed_forward_sum_norm);
 }
 
@@ -147,7 +184,7 @@ void Transformer::dense(const model::LayerWeights& layer, uint32_t n_rows) {
 // unread.
 void Transformer::keep_outputs(const StepPlan& plan) {
   const int last = config_.n_layers() - 1;
-  const size_t n_mixed = weights_.layers[last].o.k();
+  const size_t n_mixed = weights_.layers[last].o.k() / weights_.share.n_ranks;
   for (uint32_t i = 0; i < plan.outputs.size(); ++i) {
     const uint32_t row = plan.outputs[i];
     std::memmove(x_.row(i), x_.row(row), config_.d_model * sizeof(float));

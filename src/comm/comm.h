@@ -1,0 +1,32 @@
+// Messages between the processes of one run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace pando {
+
+// One rank's end. Messages between two ranks arrive in the order in which they were sent. Calls
+// throw std::runtime_error if a peer is gone. Used by one thread at a time.
+class Comm {
+ public:
+  virtual ~Comm() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  // Returns when the bytes may be changed.
+  virtual void send(int to, std::span<const std::byte> bytes) = 0;
+  // Waits for a message of exactly this length.
+  virtual void receive(int from, std::span<std::byte> bytes) = 0;
+  // Sends `own` to all peers and receives theirs[i] from peers[i], all at the same time.
+  virtual void exchange(std::span<const int> peers, std::span<const std::byte> own,
+                        std::span<const std::span<std::byte>> theirs) = 0;
+};
+
+// Messages of any length: the length, then the bytes.
+void send_message(Comm& comm, int to, std::span<const std::byte> bytes);
+std::vector<std::byte> receive_message(Comm& comm, int from);
+
+}  // namespace pando

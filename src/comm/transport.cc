@@ -1,0 +1,21 @@
+#include "comm/transport.h"
+
+#include "base/errors.h"
+
+namespace pando {
+namespace {
+
+OpenTransport registered = nullptr;
+
+}  // namespace
+
+void register_transport(OpenTransport open) { registered = open; }
+
+Result<std::unique_ptr<Comm>> open_transport() {
+  if (registered != nullptr) return registered();
+  return unsupported(
+      "this program was built without MPI, which more than one process needs (hint: install "
+      "libopenmpi-dev and openmpi-bin, and build again)");
+}
+
+}  // namespace pando

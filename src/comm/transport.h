@@ -1,0 +1,19 @@
+// How a program finds the other ranks of its run. A library without MPI has no transport.
+#pragma once
+
+#include <memory>
+
+#include "comm/comm.h"
+#include "pando/result.h"
+
+namespace pando {
+
+// Joins the ranks that were started with this process.
+using OpenTransport = Result<std::unique_ptr<Comm>> (*)();
+
+// To be called before any other thread runs.
+void register_transport(OpenTransport open);
+// kUnsupported where no transport is registered.
+Result<std::unique_ptr<Comm>> open_transport();
+
+}  // namespace pando

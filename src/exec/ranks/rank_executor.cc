@@ -1,0 +1,187 @@
+#include "exec/ranks/rank_executor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <type_traits>
+
+#include "base/check.h"
+#include "step/step_plan_bytes.h"
+
+namespace pando::exec {
+namespace {
+
+// What rank 0 says to the others; kOpen and kStep have more behind them.
+enum class Word : uint32_t { kOpen, kStep, kClose, kDismiss };
+
+struct Head {
+  Word word;
+  uint32_t id;  // of an executor
+};
+
+// How the other ranks make an executor.
+struct Opening {
+  KvOptions kv;
+  uint64_t n_pages, n_window_pages, n_slots;
+  uint32_t all_rows, poison_pages;
+  char isa[32];
+};
+static_assert(std::is_trivially_copyable_v<Opening>);
+
+// One step, or opening, at a time: engines of a process may run on different threads.
+std::mutex& turn() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+template <class T>
+std::vector<std::byte> message(const Head& head, std::span<const T> body) {
+  const auto bytes = std::as_bytes(body);
+  std::vector<std::byte> all(sizeof(Head) + bytes.size());
+  std::memcpy(all.data(), &head, sizeof(Head));
+  std::ranges::copy(bytes, all.begin() + sizeof(Head));
+  return all;
+}
+
+void send_to_others(Comm& comm, std::span<const std::byte> bytes) {
+  for (int rank = 1; rank < comm.size(); ++rank) send_message(comm, rank, bytes);
+}
+
+KvSizes with_counts(KvSizes sizes, size_t n_pages, size_t n_window_pages, size_t n_slots) {
+  sizes.n_pages = n_pages;
+  sizes.n_window_pages = n_window_pages;
+  sizes.n_slots = n_slots;
+  return sizes;
+}
+
+// The shapes of a rank's memory. Counts do not matter.
+KvSizes shapes_of(const model::Weights& weights, const KvOptions& options) {
+  return KvSizes::shapes_of(model::config_of_share(weights.config, weights.share), options);
+}
+
+}  // namespace
+
+Result<KvSizes> sizes_on_ranks(const model::ModelConfig& config, const KvOptions& options,
+                               const RankLayout& layout) {
+  // What takes no bytes on a rank does not limit it.
+  size_t n_pages = SIZE_MAX, n_window_pages = SIZE_MAX, n_slots = SIZE_MAX;
+  KvSizes first;
+  uint32_t window = 0;
+  for (int rank = 0; rank < layout.n_ranks(); ++rank) {
+    const model::Share share = layout.share_of(rank);
+    if (Status status = model::check_share(config, share); !status) return status.error();
+    const Result<KvSizes> sizes = KvSizes::of(model::config_of_share(config, share), options);
+    if (!sizes) return sizes.error();
+    if (rank == 0) first = *sizes;
+    window = std::max(window, sizes->window);
+    n_pages = std::min(n_pages, sizes->n_pages);
+    if (sizes->window > 0) n_window_pages = std::min(n_window_pages, sizes->n_window_pages);
+    if (sizes->slot_bytes > 0) n_slots = std::min(n_slots, sizes->n_slots);
+  }
+  first.window = window;
+  return with_counts(first, n_pages, window == 0 ? 0 : n_window_pages,
+                     n_slots == SIZE_MAX ? 0 : n_slots);
+}
+
+RankExecutor::RankExecutor(const model::Weights& weights, ThreadPool& pool,
+                           const CpuOptions& options, const KvSizes& sizes, const Ranks& ranks)
+    : comm_(*ranks.comm), part_(weights, pool, options, sizes, ranks) {
+  static uint32_t next_id = 0;
+  const std::scoped_lock lock(turn());
+  id_ = next_id++;
+  Opening opening{.kv = options.kv,
+                  .n_pages = sizes.n_pages,
+                  .n_window_pages = sizes.n_window_pages,
+                  .n_slots = sizes.n_slots,
+                  .all_rows = options.all_rows,
+                  .poison_pages = options.poison_pages,
+                  .isa = {}};
+  PANDO_CHECK(options.isa.size() < sizeof(opening.isa));
+  std::ranges::copy(options.isa, opening.isa);
+  send_to_others(comm_, message(Head{Word::kOpen, id_}, std::span<const Opening>(&opening, 1)));
+}
+
+RankExecutor::~RankExecutor() {
+  try {
+    const std::scoped_lock lock(turn());
+    send_to_others(comm_, message(Head{Word::kClose, id_}, std::span<const std::byte>()));
+  } catch (const std::exception&) {
+    // The other ranks are gone already.
+  }
+}
+
+void RankExecutor::submit(StepPlan plan) {
+  PANDO_CHECK(submitted_.size() < static_cast<size_t>(facts().depth));
+  submitted_.push_back(std::move(plan));
+}
+
+void RankExecutor::finish() {
+  PANDO_CHECK(!submitted_.empty());
+  const StepPlan plan = std::move(submitted_.front());
+  submitted_.pop_front();
+  const std::vector<std::byte> bytes = to_bytes(plan);
+  const std::scoped_lock lock(turn());
+  send_to_others(comm_, message(Head{Word::kStep, id_}, std::span<const std::byte>(bytes)));
+  hidden_ = part_.run(plan);
+}
+
+const float* RankExecutor::hidden(uint32_t first, uint32_t) {
+  return hidden_ + size_t{first} * facts().d_model;
+}
+
+void RankExecutor::logits(uint32_t first, uint32_t n, float* out) {
+  part_.executor().logits_of(hidden(first, n), n, out);
+}
+
+void serve_rank(const model::Weights& weights, int threads, const Ranks& ranks) {
+  struct Served {
+    std::unique_ptr<ThreadPool> pool;
+    std::unique_ptr<RankPart> part;
+  };
+  std::map<uint32_t, Served> served;  // by id
+  for (;;) {
+    const std::vector<std::byte> bytes = receive_message(*ranks.comm, 0);
+    const auto body = std::span(bytes).subspan(sizeof(Head));
+    Head head;
+    std::memcpy(&head, bytes.data(), sizeof(Head));
+    switch (head.word) {
+      case Word::kOpen: {
+        Opening opening;
+        PANDO_CHECK(body.size() == sizeof(opening));
+        std::memcpy(&opening, body.data(), sizeof(opening));
+        Served& made = served[head.id];
+        made.pool = std::make_unique<ThreadPool>(threads);
+        const CpuOptions options{.isa = opening.isa,
+                                 .kv = opening.kv,
+                                 .all_rows = opening.all_rows != 0,
+                                 .poison_pages = opening.poison_pages != 0};
+        made.part =
+            std::make_unique<RankPart>(weights, *made.pool, options,
+                                       with_counts(shapes_of(weights, opening.kv), opening.n_pages,
+                                                   opening.n_window_pages, opening.n_slots),
+                                       ranks);
+        break;
+      }
+      case Word::kStep: {
+        Result<StepPlan> plan = step_plan_from_bytes(body);
+        if (!plan) throw std::runtime_error(plan.error().message);
+        served.at(head.id).part->run(*plan);
+        break;
+      }
+      case Word::kClose:
+        served.erase(head.id);
+        break;
+      case Word::kDismiss:
+        return;
+    }
+  }
+}
+
+void dismiss_ranks(Comm& comm) {
+  const std::scoped_lock lock(turn());
+  send_to_others(comm, message(Head{Word::kDismiss, 0}, std::span<const std::byte>()));
+}
+
+}  // namespace pando::exec

@@ -1,0 +1,55 @@
+// An executor whose model is spread over ranks.
+#pragma once
+
+#include <deque>
+#include <mutex>
+
+#include "exec/ranks/rank_part.h"
+
+namespace pando::exec {
+
+// Counts for all ranks: each has room for as many pages and slots. Shapes are those of rank 0.
+// Errors as KvSizes::of, and kUnsupported or kInvalidArgument as model::check_share.
+Result<KvSizes> sizes_on_ranks(const model::ModelConfig& config, const KvOptions& options,
+                               const RankLayout& layout);
+
+// Rank 0's: sends each step to the other ranks, which serve_rank, and computes its own share.
+// Engines of one process take turns, step by step. After an error every later step fails.
+class RankExecutor final : public Executor {
+ public:
+  // sizes: sizes_on_ranks. The other ranks make an executor of their own, and keep it until the
+  // destructor says that it is over. Throws std::runtime_error if one is gone.
+  RankExecutor(const model::Weights& weights, ThreadPool& pool, const CpuOptions& options,
+               const KvSizes& sizes, const Ranks& ranks);
+  ~RankExecutor() override;
+
+  const ExecutorFacts& facts() const override { return part_.executor().facts(); }
+  void submit(StepPlan plan) override;
+  void finish() override;
+  const float* hidden(uint32_t first, uint32_t n) override;
+  void logits(uint32_t first, uint32_t n, float* out) override;
+  bool prepare(size_t n_touched, size_t n_windows_touched) override {
+    return part_.executor().prepare(n_touched, n_windows_touched);
+  }
+  size_t ready_bytes(size_t n_touched, size_t n_windows_touched) const override {
+    return part_.executor().ready_bytes(n_touched, n_windows_touched);
+  }
+  size_t kv_bytes(size_t n_used) const override { return part_.executor().kv_bytes(n_used); }
+  PhaseTimes times() const override { return part_.executor().times(); }
+
+ private:
+  void tell(std::span<const std::byte> message);
+
+  Comm& comm_;
+  uint32_t id_;  // of the executor, on all ranks
+  mutable RankPart part_;
+  std::deque<StepPlan> submitted_;
+  const float* hidden_ = nullptr;
+};
+
+// On every other rank: computes its share of the steps of all executors that rank 0 makes, until
+// rank 0 calls dismiss_ranks. Throws std::runtime_error if another rank is gone.
+void serve_rank(const model::Weights& weights, int threads, const Ranks& ranks);
+void dismiss_ranks(Comm& comm);
+
+}  // namespace pando::exec

@@ -1,0 +1,94 @@
+#include "exec/ranks/rank_part.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "step/slice.h"
+
+namespace pando::exec {
+namespace {
+
+// Rows of a slice: enough to keep products efficient, few enough for several slices in a step.
+constexpr uint32_t kSliceRows = 128;
+
+std::span<const std::byte> bytes_of(const float* values, size_t n) {
+  return std::as_bytes(std::span(values, n));
+}
+
+}  // namespace
+
+RankPart::RankPart(const model::Weights& weights, ThreadPool& pool, CpuOptions options,
+                   const KvSizes& sizes, const Ranks& ranks)
+    : ranks_(ranks),
+      share_(weights.share),
+      d_model_(weights.config.d_model),
+      executor_(
+          weights, pool,
+          [&] {
+            if (share_.n_ranks > 1)
+              options.gather = [this](const float* own, uint32_t n_rows, int n, float* all) {
+                gather(own, n_rows, n, all);
+              };
+            return std::move(options);
+          }(),
+          sizes) {
+  const int first = ranks_.comm->rank() - share_.rank;
+  for (int rank = 0; rank < share_.n_ranks; ++rank)
+    if (rank != share_.rank) peers_.push_back(first + rank);
+  of_peers_.resize(peers_.size());
+}
+
+void RankPart::gather(const float* own, uint32_t n_rows, int n, float* all) {
+  const auto [own_begin, own_end] = model::part_of(n, share_.rank, share_.n_ranks);
+  std::vector<std::span<std::byte>> theirs;
+  for (size_t i = 0; i < peers_.size(); ++i) {
+    const int rank = static_cast<int>(i) + (static_cast<int>(i) >= share_.rank ? 1 : 0);
+    const auto [begin, end] = model::part_of(n, rank, share_.n_ranks);
+    of_peers_[i].resize(size_t{n_rows} * (end - begin));
+    theirs.push_back(std::as_writable_bytes(std::span(of_peers_[i])));
+  }
+  ranks_.comm->exchange(peers_, bytes_of(own, size_t{n_rows} * (own_end - own_begin)), theirs);
+  for (int rank = 0; rank < share_.n_ranks; ++rank) {
+    const auto [begin, end] = model::part_of(n, rank, share_.n_ranks);
+    const float* from =
+        rank == share_.rank ? own : of_peers_[rank - (rank > share_.rank ? 1 : 0)].data();
+    for (uint32_t row = 0; row < n_rows; ++row)
+      std::copy_n(from + size_t{row} * (end - begin), end - begin, all + size_t{row} * n + begin);
+  }
+}
+
+// States go from row to row, so a state task stays whole.
+std::vector<StepPlan> RankPart::slices(const StepPlan& plan) const {
+  if (share_.n_stages == 1 || !plan.state_tasks.empty()) return {plan};
+  return slices_of(plan, kSliceRows);
+}
+
+const float* RankPart::run(const StepPlan& plan) {
+  Comm& comm = *ranks_.comm;
+  const int tp = ranks_.layout.tp, last = comm.size() - tp;  // the first rank of the last stage
+  const size_t n_hidden = plan.outputs.size() * d_model_;
+  hidden_.clear();
+  for (const StepPlan& slice : slices(plan)) {
+    const size_t n = slice.n_rows() * d_model_;
+    if (!share_.is_first()) {
+      before_.resize(n);
+      comm.receive(comm.rank() - tp, std::as_writable_bytes(std::span(before_)));
+    }
+    const float* rows = executor_.compute(slice, share_.is_first() ? nullptr : before_.data());
+    if (share_.is_last()) {
+      hidden_.insert(hidden_.end(), rows, rows + slice.outputs.size() * d_model_);
+    } else {
+      comm.send(comm.rank() + tp, bytes_of(rows, n));
+    }
+  }
+  if (comm.rank() == last && last != 0 && n_hidden > 0)
+    comm.send(0, bytes_of(hidden_.data(), n_hidden));
+  if (comm.rank() != 0) return nullptr;
+  if (last != 0 && n_hidden > 0) {
+    hidden_.resize(n_hidden);
+    comm.receive(last, std::as_writable_bytes(std::span(hidden_)));
+  }
+  return hidden_.data();
+}
+
+}  // namespace pando::exec

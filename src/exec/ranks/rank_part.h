@@ -1,0 +1,39 @@
+// What one rank does in a step.
+#pragma once
+
+#include <vector>
+
+#include "exec/cpu/cpu_executor.h"
+#include "exec/ranks/ranks.h"
+
+namespace pando::exec {
+
+// Computes its share of each step, and exchanges rows with other ranks: parts of rows in its stage,
+// and whole rows with the stages before and after. Rows flow through the stages in slices, so that
+// stages work at the same time. One thread, the same on which the others of its rank are used.
+class RankPart {
+ public:
+  // `weights`, of the rank's share, `pool` and `ranks.comm` outlive it.
+  RankPart(const model::Weights& weights, ThreadPool& pool, CpuOptions options,
+           const KvSizes& sizes, const Ranks& ranks);
+
+  // On rank 0 returns the hidden states of the outputs, [n_outputs, d_model] f32, valid until the
+  // next call; on others null. Throws std::runtime_error if another rank is gone.
+  const float* run(const StepPlan& plan);
+  CpuExecutor& executor() { return executor_; }
+
+ private:
+  void gather(const float* own, uint32_t n_rows, int n, float* all);
+  std::vector<StepPlan> slices(const StepPlan& plan) const;
+
+  Ranks ranks_;
+  model::Share share_;
+  size_t d_model_;
+  std::vector<int> peers_;                    // the other ranks of the stage
+  std::vector<std::vector<float>> of_peers_;  // their parts of rows
+  CpuExecutor executor_;
+  std::vector<float> before_;  // [n_rows, d_model] of the stage before
+  std::vector<float> hidden_;  // [n_outputs, d_model]
+};
+
+}  // namespace pando::exec

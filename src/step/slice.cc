@@ -1,0 +1,66 @@
+#include "step/slice.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace pando {
+namespace {
+
+// The lists of slots of rows [begin, end).
+void cut_slots(const std::vector<uint32_t>& slot_begin, const std::vector<kernel::KvSlot>& slots,
+               uint32_t begin, uint32_t end, std::vector<uint32_t>& out_begin,
+               std::vector<kernel::KvSlot>& out) {
+  const uint32_t first = slot_begin[begin];
+  for (uint32_t row = begin; row <= end; ++row) out_begin.push_back(slot_begin[row] - first);
+  out.assign(slots.begin() + first, slots.begin() + slot_begin[end]);
+}
+
+StepPlan slice(const StepPlan& plan, uint32_t begin, uint32_t end) {
+  StepPlan cut;
+  cut.tokens.assign(plan.tokens.begin() + begin, plan.tokens.begin() + end);
+  cut.positions.assign(plan.positions.begin() + begin, plan.positions.begin() + end);
+  cut_slots(plan.slot_begin, plan.slots, begin, end, cut.slot_begin, cut.slots);
+  const WindowLists& windows = plan.windows;
+  if (!windows.slot_begin.empty())
+    cut_slots(windows.slot_begin, windows.slots, begin, end, cut.windows.slot_begin,
+              cut.windows.slots);
+  if (begin == 0) {
+    cut.copies = plan.copies;
+    cut.windows.copies = windows.copies;
+  }
+  for (kernel::AttentionTask task : plan.tasks) {
+    if (task.row_end <= begin || task.row_begin >= end) continue;
+    const auto pages = [&](const std::vector<kernel::PageId>& from) {
+      const auto first = from.begin() + task.first_page;
+      return std::pair(first, first + task.n_pages);
+    };
+    const auto [first, last] = pages(plan.task_pages);
+    const auto at = static_cast<uint32_t>(cut.task_pages.size());
+    cut.task_pages.insert(cut.task_pages.end(), first, last);
+    if (!windows.task_pages.empty()) {
+      const auto [first_window, last_window] = pages(windows.task_pages);
+      cut.windows.task_pages.insert(cut.windows.task_pages.end(), first_window, last_window);
+    }
+    task.first_page = at;
+    task.row_begin = std::max(task.row_begin, begin) - begin;
+    task.row_end = std::min(task.row_end, end) - begin;
+    cut.tasks.push_back(task);
+  }
+  for (const uint32_t row : plan.outputs)
+    if (row >= begin && row < end) cut.outputs.push_back(row - begin);
+  return cut;
+}
+
+}  // namespace
+
+std::vector<StepPlan> slices_of(const StepPlan& plan, uint32_t n_rows) {
+  PANDO_CHECK(plan.state_tasks.empty() && n_rows > 0);
+  if (plan.n_rows() <= n_rows) return {plan};
+  std::vector<StepPlan> slices;
+  for (uint32_t row = 0; row < plan.n_rows(); row += n_rows)
+    slices.push_back(slice(plan, row, std::min(row + n_rows, plan.n_rows())));
+  return slices;
+}
+
+}  // namespace pando
