@@ -13,6 +13,7 @@
 
 #include "api/open_loop.h"
 #include "engine/options.h"
+#include "engine/rank_threads.h"
 #include "reference/reference_sampler.h"
 
 namespace pando::testing {
@@ -119,6 +120,10 @@ CaseResult ExactnessCases::run_windowed(uint64_t seed) {
   return run(draw_windowed(seed, kv_type_));
 }
 
+CaseResult ExactnessCases::run_ranks(uint64_t seed) {
+  return run(draw_ranks(seed, kv_type_, !models_.in_blocks()));
+}
+
 CaseResult ExactnessCases::run_long(uint64_t seed) { return run(draw_long(seed, kv_type_)); }
 
 CaseResult ExactnessCases::run(const Scenario& s) {
@@ -133,7 +138,13 @@ CaseResult ExactnessCases::run(const Scenario& s) {
   options.tile_len = s.sizes.tile_len;
   options.span_len = s.sizes.span_len;
   options.poison_pages = true;
-  Result<std::unique_ptr<EngineLoop>> loop = open_loop(models_.weights(s.model), options);
+  std::optional<RankThreads> ranks;
+  if (s.spp * s.tp > 1) {
+    ranks.emplace(models_, s.model, exec::RankLayout{s.spp, s.tp});
+    options.ranks = &ranks->first();
+  }
+  Result<std::unique_ptr<EngineLoop>> loop = open_loop(
+      ranks ? models_.share(s.model, {0, s.spp, 0, s.tp}) : models_.weights(s.model), options);
   if (!loop) return differs(loop.error().message);
 
   std::vector<Row> rows;

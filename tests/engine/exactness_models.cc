@@ -58,7 +58,8 @@ std::optional<DType> in_blocks(CaseWeights kind) {
 }
 
 Result<model::Weights> load_made(const CaseModel& model, CaseWeights kind,
-                                 const std::filesystem::path& directory) {
+                                 const std::filesystem::path& directory,
+                                 const model::Share& share) {
   model::MakeModelOptions options;
   options.shape = model.shape;
   options.out = directory / model.name();
@@ -69,15 +70,18 @@ Result<model::Weights> load_made(const CaseModel& model, CaseWeights kind,
   options.n_layers = 2;
   options.vocab = kCaseVocab;
   options.max_positions = kCaseContext;
-  if (Status status = model::make_model(options); !status) return status.error();
-  std::ofstream(options.out / "config.json") << config_of(model).to_json(options.dtype);
+  if (!std::filesystem::exists(options.out)) {
+    if (Status status = model::make_model(options); !status) return status.error();
+    std::ofstream(options.out / "config.json") << config_of(model).to_json(options.dtype);
+  }
   ThreadPool pool(1);
-  return model::Weights::load(options.out, requantised(kind), kernel::best_kernels(), pool);
+  return model::Weights::load(options.out, requantised(kind), kernel::best_kernels(), pool, share);
 }
 
 // With rows of whole blocks, where only `o_proj` has others.
 Result<model::Weights> load_blocks(const CaseModel& model, DType type,
-                                   const std::filesystem::path& directory) {
+                                   const std::filesystem::path& directory,
+                                   const model::Share& share) {
   model::ModelConfig config = config_of(model);
   config.d_model = config.d_ff = 256;
   model::ModelConfig known = config;  // a GGUF file cannot say every rotation and window
@@ -86,7 +90,8 @@ Result<model::Weights> load_blocks(const CaseModel& model, DType type,
   const std::filesystem::path path = directory / (model.name() + ".gguf");
   std::ofstream(path, std::ios::binary) << random_gguf(known, 7, type);
   ThreadPool pool(1);
-  Result<model::Weights> loaded = model::Weights::load(path, {}, kernel::best_kernels(), pool);
+  Result<model::Weights> loaded =
+      model::Weights::load(path, {}, kernel::best_kernels(), pool, share);
   if (loaded) loaded->config = std::move(config);
   return loaded;
 }
@@ -125,15 +130,27 @@ CaseModels::CaseModels(CaseWeights kind) : kind_(kind) {
 
 CaseModels::~CaseModels() { std::filesystem::remove_all(directory_); }
 
+bool CaseModels::in_blocks() const { return testing::in_blocks(kind_).has_value(); }
+
+std::unique_ptr<model::Weights> CaseModels::load(const CaseModel& model,
+                                                 const model::Share& share) const {
+  const std::optional<DType> blocks = testing::in_blocks(kind_);
+  Result<model::Weights> loaded = blocks ? load_blocks(model, *blocks, directory_, share)
+                                         : load_made(model, kind_, directory_, share);
+  if (!loaded) throw std::runtime_error(loaded.error().message);
+  return std::make_unique<model::Weights>(std::move(*loaded));
+}
+
 const model::Weights& CaseModels::weights(const CaseModel& model) {
   std::unique_ptr<model::Weights>& entry = weights_[model];
-  if (!entry) {
-    const std::optional<DType> blocks = in_blocks(kind_);
-    Result<model::Weights> loaded =
-        blocks ? load_blocks(model, *blocks, directory_) : load_made(model, kind_, directory_);
-    if (!loaded) throw std::runtime_error(loaded.error().message);
-    entry = std::make_unique<model::Weights>(std::move(*loaded));
-  }
+  if (!entry) entry = load(model, {});
+  return *entry;
+}
+
+const model::Weights& CaseModels::share(const CaseModel& model, const model::Share& share) {
+  std::unique_ptr<model::Weights>& entry =
+      shares_[{model, share.stage, share.n_stages, share.rank, share.n_ranks}];
+  if (!entry) entry = load(model, share);
   return *entry;
 }
 

@@ -64,6 +64,7 @@ class CaseModels {
   ~CaseModels();
 
   const model::Weights& weights(const CaseModel& model);
+  bool in_blocks() const;  // its weights are those of GGUF files
   // Of one of several ranks.
   const model::Weights& share(const CaseModel& model, const model::Share& share);
   // Valid until the next call.
@@ -71,9 +72,12 @@ class CaseModels {
                                     int context);
 
  private:
+  std::unique_ptr<model::Weights> load(const CaseModel& model, const model::Share& share) const;
+
   CaseWeights kind_;
   std::filesystem::path directory_;
   std::map<CaseModel, std::unique_ptr<model::Weights>> weights_;
+  std::map<std::tuple<CaseModel, int, int, int, int>, std::unique_ptr<model::Weights>> shares_;
   // The last entry says whether the context exceeds the original one.
   std::map<std::tuple<CaseModel, DType, CaseSizes, bool>, std::unique_ptr<reference::Model>>
       references_;

@@ -13,6 +13,7 @@
 #include "kernel/kernels.h"
 #include "kernel/kv_layout.h"
 #include "model/make_model.h"
+#include "model/share.h"
 #include "pando/sharing.h"
 
 namespace pando::testing {
@@ -172,9 +173,10 @@ void set_memory(Scenario& s, size_t n_pages) {
 
 std::string Scenario::describe() const {
   return fmt::format(
-      "seed {}: {} {} {} within {} s pages {}/{}/{} kv {} threads {} rows {} memory {} isa {} "
+      "seed {}: spp {} tp {} {} {} {} within {} s pages {}/{}/{} kv {} threads {} rows {} memory "
+      "{} isa {} "
       "requests {}",
-      seed, model.name(), loop.engine.sharing, loop.engine.policy, loop.engine.step_budget,
+      seed, spp, tp, model.name(), loop.engine.sharing, loop.engine.policy, loop.engine.step_budget,
       sizes.page_len, sizes.tile_len, sizes.span_len, static_cast<int>(loop.engine.kv_type),
       loop.engine.threads, loop.engine.step_rows, loop.engine.kv_memory, loop.engine.isa,
       requests.size());
@@ -279,6 +281,32 @@ Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type) {
   if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
   engine.place_every = std::array{1, 50, 2048}[uniform(rng, 0, 2)];
   set_memory(s, s.n_pages);
+  return s;
+}
+
+Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {
+  Rng rng(seed ^ 0xe7037ed1a0b428db);
+  Scenario s;
+  switch (uniform(rng, 0, 3)) {
+    case 0:
+      s = draw_windowed(seed, kv_type);
+      break;
+    case 1:
+      s = recurrent_too ? draw_recurrent(seed, kv_type) : draw_windowed(seed, kv_type);
+      break;
+    default:
+      s = draw_scenario(seed, kv_type);
+  }
+  EngineOptions& engine = s.loop.engine;
+  if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
+  s.tp = uniform(rng, 1, 2);
+  const model::ModelConfig config = config_of(s.model);
+  if (!model::check_share(config, {.n_ranks = s.tp})) s.tp = 1;
+  s.spp = s.tp == 1 ? 2 : uniform(rng, 1, 2);
+  set_memory(s, s.n_pages);  // more than each rank needs
+  if (config.n_recurrent_layers() > 0)
+    engine.kv_memory += s.loop.n_slots * exec::StateLayout(config).slot_bytes();
+  engine.threads = 1;
   return s;
 }
 

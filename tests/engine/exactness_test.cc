@@ -146,6 +146,26 @@ TEST(ExactnessRecurrent, Int8KeysAndValues) {
   run_recurrent_cases(CaseWeights::kF16, KvType::kInt8);
 }
 
+// Over ranks: stages of layers, divided outputs, and both.
+void run_ranked_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
+  ExactnessCases cases(weights, kv_type);
+  int n_rows = 0;
+  for (int i = 0; i < n_cases() / 4; ++i) {
+    const CaseResult result =
+        cases.run_ranks(60'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
+    ASSERT_TRUE(result.equal) << result.what;
+    n_rows += result.n_rows;
+  }
+  printf("%d cases over ranks, %d logits rows equal\n", n_cases() / 4, n_rows);
+}
+
+TEST(ExactnessRanks, F32Weights) { run_ranked_cases(CaseWeights::kF32); }
+TEST(ExactnessRanks, BF16Weights) { run_ranked_cases(CaseWeights::kBF16); }
+TEST(ExactnessRanks, Q8_0Weights) { run_ranked_cases(CaseWeights::kQ8_0); }
+TEST(ExactnessRanks, Int8Weights) { run_ranked_cases(CaseWeights::kInt8); }
+TEST(ExactnessRanks, Q4_KWeights) { run_ranked_cases(CaseWeights::kQ4_K); }
+TEST(ExactnessRanks, Int8KeysAndValues) { run_ranked_cases(CaseWeights::kF16, KvType::kInt8); }
+
 TEST(ExactnessWindowed, F32Weights) { run_windowed_cases(CaseWeights::kF32); }
 TEST(ExactnessWindowed, BF16Weights) { run_windowed_cases(CaseWeights::kBF16); }
 TEST(ExactnessWindowed, Q8_0Weights) { run_windowed_cases(CaseWeights::kQ8_0); }
