@@ -35,6 +35,9 @@ enum class Fault {
   kWindowOfGoneBranch,   // windows: a page counts the positions of a branch that left it
   kWindowCopyMissing,    // windows: a copy on write leaves out the layers with a window
   kWindowFanOutMissing,  // windows: a row is written to its own window page only
+  kGatherOwnTwice,       // ranks: the first peer's part of rows is this rank's own
+  kCopyLostInSlices,     // ranks: a step that is cut into slices copies no pages
+  kStageSumLost,         // ranks: a stage sends rows without what its last layer adds
   kCount,                // of those that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/fault.h"
 
 namespace pando {
 namespace {
@@ -25,7 +26,7 @@ StepPlan slice(const StepPlan& plan, uint32_t begin, uint32_t end) {
   if (!windows.slot_begin.empty())
     cut_slots(windows.slot_begin, windows.slots, begin, end, cut.windows.slot_begin,
               cut.windows.slots);
-  if (begin == 0) {
+  if (begin == 0 && !fault_on(Fault::kCopyLostInSlices)) {
     cut.copies = plan.copies;
     cut.windows.copies = windows.copies;
   }

@@ -140,7 +140,7 @@ CaseResult ExactnessCases::run(const Scenario& s) {
   options.poison_pages = true;
   std::optional<RankThreads> ranks;
   if (s.spp * s.tp > 1) {
-    ranks.emplace(models_, s.model, exec::RankLayout{s.spp, s.tp});
+    ranks.emplace(models_, s.model, exec::RankLayout{s.spp, s.tp, /*slice_rows=*/5});
     options.ranks = &ranks->first();
   }
   Result<std::unique_ptr<EngineLoop>> loop = open_loop(

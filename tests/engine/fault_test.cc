@@ -10,7 +10,7 @@ namespace {
 
 using RunCase = CaseResult (ExactnessCases::*)(uint64_t);
 constexpr RunCase kAny = &ExactnessCases::run, kRecurrent = &ExactnessCases::run_recurrent,
-                  kWindowed = &ExactnessCases::run_windowed;
+                  kWindowed = &ExactnessCases::run_windowed, kRanks = &ExactnessCases::run_ranks;
 
 struct NamedFault {
   Fault fault;
@@ -71,7 +71,10 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kWindowPageTooEarly, "WindowPageTooEarly", kWindowed},
                       NamedFault{Fault::kWindowOfGoneBranch, "WindowOfGoneBranch", kWindowed},
                       NamedFault{Fault::kWindowCopyMissing, "WindowCopyMissing", kWindowed},
-                      NamedFault{Fault::kWindowFanOutMissing, "WindowFanOutMissing", kWindowed}),
+                      NamedFault{Fault::kWindowFanOutMissing, "WindowFanOutMissing", kWindowed},
+                      NamedFault{Fault::kGatherOwnTwice, "GatherOwnTwice", kRanks},
+                      NamedFault{Fault::kCopyLostInSlices, "CopyLostInSlices", kRanks},
+                      NamedFault{Fault::kStageSumLost, "StageSumLost", kRanks}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

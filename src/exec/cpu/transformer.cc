@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/fault.h"
 #include "exec/cpu/rows.h"
 #include "exec/cpu/stopwatch.h"
 #include "kernel/blocks.h"
@@ -64,7 +65,8 @@ const float* Transformer::forward(const StepPlan& plan, const KvViews& kv,
   }
   watch.lap();
   if (all_rows_ || !weights_.share.is_last()) {
-    for_rows(pool_, n_rows, [&](uint32_t row) { x_.read(row, {}, n_rows, nullptr); });
+    if (!fault_on(Fault::kStageSumLost))
+      for_rows(pool_, n_rows, [&](uint32_t row) { x_.read(row, {}, n_rows, nullptr); });
     x_.end_add();
     if (!weights_.share.is_last()) return x_.row(0);
     keep_outputs(plan);

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/fault.h"
 #include "step/slice.h"
 
 namespace pando::exec {
 namespace {
-
-// Rows of a slice: enough to keep products efficient, few enough for several slices in a step.
-constexpr uint32_t kSliceRows = 128;
 
 std::span<const std::byte> bytes_of(const float* values, size_t n) {
   return std::as_bytes(std::span(values, n));
@@ -50,8 +48,9 @@ void RankPart::gather(const float* own, uint32_t n_rows, int n, float* all) {
   ranks_.comm->exchange(peers_, bytes_of(own, size_t{n_rows} * (own_end - own_begin)), theirs);
   for (int rank = 0; rank < share_.n_ranks; ++rank) {
     const auto [begin, end] = model::part_of(n, rank, share_.n_ranks);
-    const float* from =
-        rank == share_.rank ? own : of_peers_[rank - (rank > share_.rank ? 1 : 0)].data();
+    const int peer = rank - (rank > share_.rank ? 1 : 0);
+    const bool is_own = rank == share_.rank || (peer == 0 && fault_on(Fault::kGatherOwnTwice));
+    const float* from = is_own ? own : of_peers_[peer].data();
     for (uint32_t row = 0; row < n_rows; ++row)
       std::copy_n(from + size_t{row} * (end - begin), end - begin, all + size_t{row} * n + begin);
   }
@@ -60,7 +59,7 @@ void RankPart::gather(const float* own, uint32_t n_rows, int n, float* all) {
 // States go from row to row, so a state task stays whole.
 std::vector<StepPlan> RankPart::slices(const StepPlan& plan) const {
   if (share_.n_stages == 1 || !plan.state_tasks.empty()) return {plan};
-  return slices_of(plan, kSliceRows);
+  return slices_of(plan, ranks_.layout.slice_rows);
 }
 
 const float* RankPart::run(const StepPlan& plan) {

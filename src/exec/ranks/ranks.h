@@ -13,6 +13,9 @@ namespace pando::exec {
 struct RankLayout {
   int spp = 1;  // stages of layers
   int tp = 1;   // ranks that divide the outputs of each matrix
+  // Rows that flow through the stages together: enough to keep products efficient, few enough for
+  // several slices in a step.
+  uint32_t slice_rows = 128;
 
   int n_ranks() const { return spp * tp; }
   model::Share share_of(int rank) const { return {rank / tp, spp, rank % tp, tp}; }

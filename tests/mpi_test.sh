@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The program over several processes gives the bytes of one. mpi_test.sh PANDO SOURCE
+set -euo pipefail
+pando=$1 source=$2
+command -v mpirun >/dev/null || { echo "there is no mpirun"; exit 77; }
+ldd "$pando" | grep -q libmpi || { echo "pando was built without MPI"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+cd "$work"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+head -2 "$source/docs/demo/documents.jsonl" >questions.jsonl
+
+ranks() {  # N PARALLEL MODEL OPTION...
+  local n=$1 parallel=$2 model=$3
+  shift 3
+  timeout 120 mpirun --oversubscribe -n "$n" "$pando" run --model "$model" --parallel "$parallel" --threads 1 \
+    --kv-memory 64MiB --input questions.jsonl --output many.jsonl --overwrite "$@"
+}
+same() { cmp one.jsonl many.jsonl || { echo "$1 differs from one process" >&2; exit 1; }; }
+
+for model in "$source/models/demo" tiny; do
+  [ "$model" != tiny ] || "$pando" make-model --shape tiny-qwen2 --out tiny --tokenizer "$source/models/demo" --vocab 512 >/dev/null
+  "$pando" run --model "$model" --input questions.jsonl --output one.jsonl --overwrite --kv-memory 64MiB --threads 1 2>/dev/null
+  for case in "2 tp=2" "3 spp=3" "4 spp=2,tp=2"; do
+    read -r n parallel <<<"$case"
+    ranks "$n" "$parallel" "$model" 2>log.txt || { cat log.txt >&2; exit 1; }
+    same "$model with $parallel"
+  done
+done
+
+expect_error() {  # TEXT N PARALLEL
+  if ranks "$2" "$3" tiny >log.txt 2>&1; then echo "$3 on $2 processes was accepted" >&2; exit 1; fi
+  [ "$(grep -c "pando: .*$1" log.txt)" = 1 ] || { echo "expected '$1' once, found:" >&2; cat log.txt >&2; exit 1; }
+}
+expect_error "needs 3 processes; 2 were started" 2 tp=3
+expect_error "expected a divisor of the model's 4 query heads" 4 tp=4
+expect_error "expected spp=N or tp=N" 1 pp=2
+echo "all equal"
