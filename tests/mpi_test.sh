@@ -37,5 +37,24 @@ expect_error() {  # TEXT N PARALLEL
 }
 expect_error "needs 3 processes; 2 were started" 2 tp=3
 expect_error "expected a divisor of the model's 4 query heads" 4 tp=4
-expect_error "expected spp=N or tp=N" 1 pp=2
+expect_error "expected spp=N or tp=N" 2 pp=2
+# What loads no weights ends well on all processes.
+timeout 60 mpirun --oversubscribe -n 2 "$pando" run --model tiny --parallel tp=2 --input questions.jsonl --output - \
+  --dry-run 1 >log.txt 2>&1 || { cat log.txt >&2; exit 1; }
+# Several engines, one after another.
+timeout 120 mpirun --oversubscribe -n 2 "$pando" verify --model tiny --parallel tp=2 --threads 1 --kv-memory 64MiB \
+  --input questions.jsonl >log.txt 2>&1 || { cat log.txt >&2; exit 1; }
+# A server measures its steps on all processes first.
+timeout 60 mpirun --oversubscribe -n 2 "$pando" serve --model tiny --parallel spp=2 --threads 1 --kv-memory 64MiB \
+  --port 0 >log.txt 2>&1 &
+server=$!
+address=
+for _ in $(seq 300); do
+  address=$(grep -o '127\.0\.0\.1:[0-9]*' log.txt | head -1) && break
+  sleep 0.1
+done
+[ -n "$address" ] || { cat log.txt >&2; exit 1; }
+curl -sf "http://$address/v1/completions" -H 'Content-Type: application/json' -d '{"prompt": "to", "max_tokens": 3}' | grep -q text_completion
+kill "$server"
+wait "$server" || true
 echo "all equal"

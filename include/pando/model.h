@@ -25,8 +25,9 @@ struct ModelOptions {
   // A file with a chat template, or the name of one of several that the model has; empty: as
   // docs/chat.md says. One that cannot be read fails the loading.
   std::string chat_template = {};
-  int threads = 0;                         // for loading; 0: one for each processor
-  std::shared_ptr<Ranks> ranks = nullptr;  // on rank 0: over which the model is spread (ranks.h)
+  int threads = 0;  // for loading; 0: one for each processor
+  std::shared_ptr<Ranks> ranks =
+      nullptr;  // set on rank 0: the ranks that share the model (ranks.h)
 };
 
 // What a model is.

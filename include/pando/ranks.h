@@ -15,9 +15,9 @@ namespace pando {
 class Ranks {
  public:
   // parallel: "spp=2,tp=2" for two stages of layers, in each of which two ranks divide the outputs
-  // of matrices. Errors: kInvalidArgument for other text, or another number of processes;
-  // kUnsupported where the program has no MPI. To be called once, by every process, with the same
-  // text.
+  // of matrices. To be called once, by every process, with the same text. Errors: for other text or
+  // another number of processes kInvalidArgument on rank 0 and kUnavailable on the others;
+  // kUnsupported without MPI, which only the program `pando` has.
   static Result<std::shared_ptr<Ranks>> join(std::string_view parallel);
   // Rank 0: the others end.
   ~Ranks();
@@ -25,12 +25,14 @@ class Ranks {
   int rank() const;
   int size() const;
 
-  // On all ranks but 0: loads this rank's share of the model and computes until rank 0 ends. The
-  // error is told by rank 0 too, in the words of the rank that met it.
+  // On all ranks but 0: loads this rank's share of the model and computes until rank 0 ends. If
+  // loading fails on a rank, it fails on all, and Model::load on rank 0 returns the message.
   Status serve(const std::filesystem::path& model, WeightType weights, int threads);
+  // Ends all processes at once: this rank cannot go on.
+  void abort() noexcept;
 
   struct Impl;
-  const Impl& impl() const { return *impl_; }  // for the library itself
+  Impl& impl() const { return *impl_; }  // for the library itself
 
  private:
   explicit Ranks(std::unique_ptr<Impl> impl);

@@ -2,6 +2,7 @@
 
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "api/model.h"
 #include "api/model_parts.h"
@@ -25,9 +26,12 @@ Result<model::Weights> load_weights(const std::filesystem::path& directory,
   const Result<const kernel::Kernels*> kernels = kernel::kernels_by_name("");
   if (!kernels) return kernels.error();
   ThreadPool pool(threads);
-  if (options.ranks != nullptr)
+  if (options.ranks != nullptr) {
+    if (std::exchange(options.ranks->impl().has_loaded, true))
+      return invalid_argument("the ranks have a model already, expected one model for a run");
     return load_share(directory, kernel::made_type(type), **kernels, pool,
                       options.ranks->impl().ranks());
+  }
   return model::Weights::load(directory, kernel::made_type(type), **kernels, pool);
 }
 

@@ -16,7 +16,8 @@ struct Model::Parts {
   std::unique_ptr<Tokenizer> tokenizer;    // null: tokens only
   Result<ChatTemplate> chat;               // why there is none, where a conversation asks for it
   Result<model::EmbeddingForm> embedding;  // what the files say, or why it is not offered
-  std::shared_ptr<Ranks> ranks = nullptr;  // over which the model is spread; null: it is here
+  std::shared_ptr<Ranks> ranks =
+      nullptr;            // the ranks that share the model; null: this process has all of it
   bool all_rows = false;  // exec::TransformerOptions, of all engines over the model
 };
 

@@ -2,8 +2,10 @@
 
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "api/ranks.h"
+#include "base/check.h"
 #include "base/errors.h"
 #include "base/fp_state.h"
 #include "engine/options.h"
@@ -38,7 +40,8 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
                                          LoopParts parts) {
   EngineOptions& engine = parts.options.engine;
   exec::CpuOptions cpu = cpu_options(parts.options, technique);
-  const exec::Ranks* ranks = parts.options.ranks;
+  const exec::Ranks* ranks = std::exchange(parts.options.ranks, nullptr);
+  PANDO_CHECK(ranks != nullptr || weights.share.is_whole());
   const Result<exec::KvSizes> sizes =
       ranks == nullptr ? exec::KvSizes::of(weights.config, cpu.kv)
                        : exec::sizes_on_ranks(weights.config, cpu.kv, ranks->layout);
@@ -88,7 +91,10 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const To
                                          const LoopOptions& options) {
   LoopParts parts{.options = options, .tokenizer = tokenizer};
   EngineOptions& engine = parts.options.engine;
+  const bool is_default = engine.kv_memory == 0;
   if (Status status = fill_in(engine, weights.config.max_positions); !status) return status.error();
+  // Ranks may be on one machine.
+  if (is_default && options.ranks != nullptr) engine.kv_memory /= options.ranks->layout.n_ranks();
   Result<Technique> technique = make_technique(engine.sharing, options.tile_len);
   if (!technique) return technique.error();
   FpStateGuard fp_state;  // rotation factors are made here

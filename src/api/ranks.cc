@@ -1,6 +1,6 @@
 #include "api/ranks.h"
 
-#include <cstring>
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <utility>
@@ -24,8 +24,8 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Each rank says how it went, and what must be the same on all of them. An error of any is one of
-// all, and rank 0 names the rank.
+// Each rank reports its status and a text that must be equal on all ranks. If one fails, all fail,
+// and rank 0 names the rank.
 Status agree(Comm& comm, const Status& own, const std::string& same) {
   const auto say = [](const Status& status, const std::string& text) {
     return status ? "+" + text : "-" + status.error().message;
@@ -51,7 +51,7 @@ Status agree(Comm& comm, const Status& own, const std::string& same) {
   return status;
 }
 
-// Of the configuration, and of names and sizes of tensors.
+// Of the configuration, of names and sizes of tensors, and of the first and last bytes of each.
 std::string fingerprint(const model::Weights& weights) {
   uint64_t hash = 0;
   const auto add = [&](std::string_view text) {
@@ -61,8 +61,14 @@ std::string fingerprint(const model::Weights& weights) {
   add(weights.config.to_json(DType::kF32));
   for (const std::string& name : weights.checkpoint.names()) add(name);
   for (const model::WeightSpec& spec : model::weight_specs(weights.config))
-    if (const Result<model::TensorView> view = weights.checkpoint.tensor(spec); view)
+    if (const Result<model::TensorView> view = weights.checkpoint.tensor(spec); view) {
+      constexpr size_t kSome = 4096;
+      const size_t n = std::min(view->n_bytes, kSome);
+      const auto* const data = reinterpret_cast<const char*>(view->data);
       add(std::to_string(view->n_bytes));
+      add({data, n});
+      add({data + view->n_bytes - n, n});
+    }
   return std::to_string(hash);
 }
 
@@ -71,13 +77,21 @@ std::string fingerprint(const model::Weights& weights) {
 Result<model::Weights> load_share(const std::filesystem::path& path,
                                   std::optional<DType> requantised, const kernel::Kernels& kernels,
                                   ThreadPool& pool, const exec::Ranks& ranks) {
+  if (ranks.comm->rank() == 0) exec::announce_load(*ranks.comm);
   const Result<model::Weights> opened = model::Weights::open(path);
   Status status = opened ? Status() : opened.error();
   const model::Share share = ranks.layout.share_of(ranks.comm->rank());
   if (status) status = model::check_share(opened->config, share);
   if (status = agree(*ranks.comm, status, status ? fingerprint(*opened) : ""); !status)
     return status.error();
-  Result<model::Weights> loaded = model::Weights::load(path, requantised, kernels, pool, share);
+  Result<model::Weights> loaded = [&]() -> Result<model::Weights> {
+    try {
+      return model::Weights::load(path, requantised, kernels, pool, share);
+    } catch (const std::exception& error) {  // then the others hear of it
+      return make_error(ErrorCode::kUnavailable, "{}: cannot be loaded: {}", path.string(),
+                        error.what());
+    }
+  }();
   if (Status all = agree(*ranks.comm, loaded ? Status() : loaded.error(), ""); !all)
     return all.error();
   return loaded;
@@ -94,29 +108,32 @@ Ranks::~Ranks() {
 }
 
 Result<std::shared_ptr<Ranks>> Ranks::join(std::string_view parallel) {
-  Result<exec::RankLayout> layout = exec::RankLayout::parse(parallel);
-  if (!layout) return layout.error();
   Result<std::unique_ptr<Comm>> comm = open_transport();
   if (!comm) return comm.error();
-  if ((*comm)->size() != layout->n_ranks()) {
-    const bool tells = (*comm)->rank() == 0;
-    return make_error(
-        tells ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable,
-        "parallel is '{}', which needs {} processes; {} {} started (hint: mpirun -n {})", parallel,
-        layout->n_ranks(), (*comm)->size(), (*comm)->size() == 1 ? "was" : "were",
-        layout->n_ranks());
-  }
-  return std::shared_ptr<Ranks>(new Ranks(std::make_unique<Impl>(Impl{std::move(*comm), *layout})));
+  // Of who tells of an error, and of the others.
+  const auto code = (*comm)->rank() == 0 ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable;
+  const Result<exec::RankLayout> layout = exec::RankLayout::parse(parallel);
+  if (!layout) return make_error(code, "{}", layout.error().message);
+  const int n = layout->n_ranks(), n_started = (*comm)->size();
+  if (n_started != n)
+    return make_error(code,
+                      "parallel is '{}', which needs {} processes; {} {} started (hint: mpirun -n "
+                      "{})",
+                      parallel, n, n_started, n_started == 1 ? "was" : "were", n);
+  return std::shared_ptr<Ranks>(
+      new Ranks(std::make_unique<Impl>(Impl{.comm = std::move(*comm), .layout = *layout})));
 }
 
 int Ranks::rank() const { return impl_->comm->rank(); }
 int Ranks::size() const { return impl_->comm->size(); }
+void Ranks::abort() noexcept { impl_->comm->abort(); }
 
 Status Ranks::serve(const std::filesystem::path& model, WeightType weights, int threads) {
   if (Status status = fill_in_threads(threads); !status) return status;
   const Result<const kernel::Kernels*> kernels = kernel::kernels_by_name("");
   if (!kernels) return kernels.error();
   FpStateGuard fp_state;
+  if (!exec::wait_for_load(*impl_->comm)) return {};
   ThreadPool pool(threads);
   const Result<model::Weights> share =
       load_share(model, kernel::made_type(weights), **kernels, pool, impl_->ranks());

@@ -14,7 +14,10 @@ namespace pando {
 struct Ranks::Impl {
   std::unique_ptr<Comm> comm;
   exec::RankLayout layout;
+  bool has_loaded = false;
 
+  // Ends all processes.
+  void abort() const noexcept { comm->abort(); }
   exec::Ranks ranks() const { return {comm.get(), layout}; }
 };
 

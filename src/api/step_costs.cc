@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "api/open_loop.h"
+#include "api/ranks.h"
 #include "base/errors.h"
 #include "engine/measure_steps.h"
 #include "engine/options.h"
@@ -37,10 +38,10 @@ Result<std::string> name_of(const Model& model, const EngineOptions& options) {
   const ModelInfo info = model.info();
   return fmt::format(
       "{}, {} parameters, {} layers of {}, vocabulary {}, {}; kv {}, {}; {}, {} "
-      "threads, {}; {}, {}",
+      "threads, {}; {}, {}{}",
       info.family, info.n_parameters, info.n_layers, info.d_model, info.vocab, info.weight_type,
       static_cast<int>(full.kv_type), full.sharing, *isa, full.threads, processor_name(), version(),
-      kWay);
+      kWay, model.parts().ranks == nullptr ? "" : "; " + model.parts().ranks->impl().layout.name());
 }
 
 // What no engine takes is refused before time is spent on it.
@@ -51,7 +52,7 @@ Status check_options(const Model& model, EngineOptions options) {
         "the model was loaded without its weights, expected a model with weights");
   options.policy = "fcfs";  // which needs no costs
   options.step_budget = 0;
-  const auto loop = open_loop(weights, {.engine = options});
+  const auto loop = open_loop(model.parts(), {.engine = options});
   return loop ? Status() : loop.error();
 }
 
@@ -117,9 +118,8 @@ Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& opt
     return invalid_argument(
         "the model was loaded without its weights, expected a model with weights");
   try {
-    const OpenLoop open = [&](LoopOptions of_loop) {
-      of_loop.all_rows |= model.parts().all_rows;
-      return open_loop(model.parts().weights, of_loop);
+    const OpenLoop open = [&](const LoopOptions& of_loop) {
+      return open_loop(model.parts(), of_loop);
     };
     return measure_steps(open, options, seconds);
   } catch (const std::bad_alloc&) {

@@ -18,10 +18,10 @@ struct WindowSizes {
 };
 
 // Layers with a sliding window have pages of their own, from a pool of their own. A page of the
-//// tree has a window page as long as a sequence's next rows read it, or until its room is needed
-/// if it
-// is kept for whoever goes on from there. A page without one must be computed again before rows
-// whose window reaches it. KvCache takes window pages for new pages of the tree.
+// tree has a window page as long as the next rows of a sequence read it. After that, a window page
+// that is kept for later sequences stays until its room is needed. A page without one must be
+// computed again before rows whose window reaches it. KvCache takes window pages for new pages of
+// the tree.
 //
 // Allocates nothing after construction. One thread.
 class WindowPages {
@@ -35,7 +35,7 @@ class WindowPages {
   // The first position that a row at this position, or any after it, reads.
   uint32_t first_read(uint32_t position) const;
 
-  // Takes a window page for a page of the tree that has none. Where none is free,takes the window
+  // Takes a window page for a page of the tree that has none. If none is free, takes the window
   // page that `release` kept longest ago. False: all are held.
   bool give(PageId page);
   // The page of the tree has this many positions, from its first, in its window page.

@@ -33,7 +33,7 @@ class QuestionStream {
   Result<What> next(Deadline deadline, Event& event, size_t& question);
   void cancel() { group_.cancel_all(); }
   // Ends the stream because the consumer had no memory for an event. Returns the stream's first
-  //  error: an earlier one, or this.
+  // error: an earlier one, or this.
   const Error& end_without_memory() noexcept;
   size_t n_questions() const { return n_questions_; }
 

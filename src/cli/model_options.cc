@@ -131,11 +131,12 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
          "(default: half of the free memory)")
       ->transform(size_in_bytes())
       ->group(group);
-  app.add_option(
-         "--place-every", a.engine.place_every,
-         "Distance in tokens between the states of recurrent layers, or the sliding windows, that "
-         "are "
-         "kept of cached prompts, as far as memory allows. Windows: at least four windows apart")
+  app.add_option("--place-every", a.engine.place_every,
+                 "Distance in tokens between the states of recurrent layers, or between the "
+                 "sliding windows, "
+                 "that are kept for cached prompts while memory allows. For windows at least four "
+                 "times the "
+                 "window")
       ->check(positive)
       ->capture_default_str()
       ->group(group);
@@ -145,17 +146,19 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
   app.add_option("--threads", a.engine.threads, "Threads; 0: one per available processor (default)")
       ->check(not_negative)
       ->group(group);
-  app.add_option(
-         "--parallel", a.parallel,
-         "Several processes for one model, as in spp=2,tp=2: spp stages of layers, in each "
-         "of which tp processes divide the outputs of matrices. Start them by mpirun -n N, N "
-         "the product")
-      ->check(not_empty())
-      ->group(group);
   app.add_option("--step-rows", a.engine.step_rows, "Maximum rows per forward pass")
       ->check(positive)
       ->capture_default_str()
       ->group(group);
+}
+
+void add_parallel_option(CLI::App& app, ModelArguments& a) {
+  app.add_option("--parallel", a.parallel,
+                 "Spread one model over several processes, as in spp=2,tp=2. spp: number of stages "
+                 "of layers. tp: number of processes in a stage, which divide the outputs of "
+                 "matrices. Start with mpirun -n N, where N is spp times tp")
+      ->check(not_empty())
+      ->group(kGroup);
 }
 
 Result<std::filesystem::path> model_path(const ModelArguments& arguments) {

@@ -22,6 +22,8 @@ struct ModelArguments {
 };
 
 void add_model_options(CLI::App& app, ModelArguments& arguments);
+// Of commands that compute: --parallel.
+void add_parallel_option(CLI::App& app, ModelArguments& arguments);
 // Of these --model, --tokenizer and --chat-template only.
 void add_tokenizer_options(CLI::App& app, ModelArguments& arguments);
 

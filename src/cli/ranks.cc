@@ -1,5 +1,7 @@
 #include "cli/ranks.h"
 
+#include <csignal>
+#include <cstdio>
 #include <exception>
 #include <string>
 
@@ -21,32 +23,40 @@ std::string value_of(const CLI::App& command, const char* name, const char* abse
 }  // namespace
 
 std::shared_ptr<Ranks> joined_ranks() { return joined; }
-void leave_ranks() { joined = nullptr; }
+void leave_ranks() {
+  if (joined == nullptr) return;
+  std::fflush(stdout);  // the end of other ranks may end this one
+  joined = nullptr;
+}
 
 std::optional<int> run_as_rank(const CLI::App& command) {
   const std::string parallel = value_of(command, "--parallel", "");
   if (parallel.empty()) return std::nullopt;
   register_mpi();
   Result<std::shared_ptr<Ranks>> ranks = Ranks::join(parallel);
-  if (!ranks) {  // rank 0 says it once
-    if (ranks.error().code != ErrorCode::kUnavailable) report_error(ranks.error().message);
-    return kUsage;
+  if (!ranks) {  // kUnavailable: rank 0 reports it
+    if (ranks.error().code == ErrorCode::kUnavailable) return kOk;
+    return refuse(ranks.error());
   }
   joined = std::move(*ranks);
   if (joined->rank() == 0) return std::nullopt;
+  std::signal(SIGINT, SIG_IGN);  // rank 0 says when it is over
+  std::signal(SIGTERM, SIG_IGN);
   ModelArguments arguments;
   arguments.model = value_of(command, "--model", "");
   const Result<std::filesystem::path> path = model_path(arguments);
   const std::string weights = value_of(command, "--weights", "stored");
-  const int threads = std::stoi(value_of(command, "--threads", "0"));
+  const CLI::Option* threads = command.get_option_no_throw("--threads");
   try {
-    const Status status =
-        joined->serve(path ? *path : std::filesystem::path(arguments.model),
-                      weight_type_of(weights).value_or(WeightType::kAsStored), threads);
-    return status ? kOk : kFailed;
+    // Rank 0 tells of an error, and its exit code is that of the run.
+    (void)joined->serve(path ? *path : std::filesystem::path(arguments.model),
+                        weight_type_of(weights).value_or(WeightType::kAsStored),
+                        threads == nullptr || threads->count() == 0 ? 0 : threads->as<int>());
+    return kOk;
   } catch (const std::exception& error) {
     print_stderr("pando: rank {}: {}\n", joined->rank(), error.what());
-    std::_Exit(kFailed);  // MPI then ends the other ranks
+    joined->abort();
+    return kFailed;
   }
 }
 

@@ -13,6 +13,7 @@ namespace pando::cli {
 struct RunRecord {
   std::string sharing;
   BatchSummary summary;
+  bool memory_limits_length = false;  // an answer is limited by kv_memory, not by the context
 };
 
 // Prompt tokens that were not computed because another answer's computation served, in [0, 1].

@@ -134,6 +134,8 @@ class BatchRun {
     options.sharing = record.sharing;
     Result<std::unique_ptr<Engine>> engine = Engine::open(model, options);
     if (!engine) return refuse(engine.error());
+    record.memory_limits_length =
+        (*engine)->longest() < static_cast<size_t>((*engine)->options().context);
     const Result<Answers> answers = open_answers(o_, **engine, output);
     if (!answers) return report_error(answers.error().message);
     if (answers->sink == nullptr) return take_finished(*answers, record, **engine);
@@ -221,9 +223,8 @@ class BatchRun {
     const double megabytes = 1e-6 * static_cast<double>(kv_memory);
     if (n_evicted > 0)
       print_stderr(
-          "evicted: {} pages, the least recently used, because their part of the memory for keys "
-          "and values "
-          "({:.1f} MB) is full\n",
+          "evicted: {} pages, the least recently used, because memory for keys and values is full "
+          "(--kv-memory is {:.1f} MB)\n",
           n_evicted, megabytes);
     if (n_places > 0)
       print_stderr(
@@ -267,7 +268,11 @@ class BatchRun {
     if (s.bad_lines + s.failed + s.skipped + s.cut > 0)
       print_stderr("left out: {} bad lines, {} failed, {} too long; lines cut: {}\n", s.bad_lines,
                    s.failed - s.too_long, s.skipped + s.too_long, s.cut);
-    if (s.too_long > 0 && o_.batch.too_long == TooLong::kError)
+    if (s.too_long > 0 && first.memory_limits_length)
+      print_stderr(
+          "(hint: a larger --kv-memory. --too-long skip counts them as done; its other values cut "
+          "prompts to the context window alone)\n");
+    else if (s.too_long > 0 && o_.batch.too_long == TooLong::kError)
       print_stderr(
           "(hint: --too-long skip counts them as done; --too-long truncate-middle{} them fit)\n",
           o_.batch.task == BatchTask::kAnswer ? " or split makes" : " makes");

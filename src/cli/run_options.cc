@@ -85,6 +85,7 @@ std::string sharing_help() {
 void add_engine_options(CLI::App& app, RunOptions& o) {
   add_input_options(app, o);
   add_model_options(app, o.model);
+  add_parallel_option(app, o.model);
   app.add_option("--sharing", o.model.engine.sharing, sharing_help())
       ->check(planner_name())
       ->capture_default_str();

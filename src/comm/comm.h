@@ -23,6 +23,8 @@ class Comm {
   // Sends `own` to all peers and receives theirs[i] from peers[i], all at the same time.
   virtual void exchange(std::span<const int> peers, std::span<const std::byte> own,
                         std::span<const std::span<std::byte>> theirs) = 0;
+  // Ends the run: no rank can go on. Over MPI it does not return.
+  virtual void abort() noexcept = 0;
 };
 
 // Messages of any length: the length, then the bytes.

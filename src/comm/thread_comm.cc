@@ -39,6 +39,8 @@ class ThreadComms::End final : public Comm {
     for (size_t i = 0; i < peers.size(); ++i) receive(peers[i], theirs[i]);
   }
 
+  void abort() noexcept override { all_.fail(); }
+
  private:
   ThreadComms& all_;
   int rank_, size_;

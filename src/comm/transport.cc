@@ -14,7 +14,7 @@ void register_transport(OpenTransport open) { registered = open; }
 Result<std::unique_ptr<Comm>> open_transport() {
   if (registered != nullptr) return registered();
   return unsupported(
-      "this program was built without MPI, which more than one process needs (hint: install "
+      "this program was built without MPI, and several processes need MPI (hint: install "
       "libopenmpi-dev and openmpi-bin, and build again)");
 }
 

@@ -12,15 +12,16 @@ struct Ranks;
 // The public options, and sizes that they leave to the engine; tests make these sizes tiny.
 struct LoopOptions {
   EngineOptions engine;
-  int page_len = 32;                   // positions of a page
-  int tile_len = 64;                   // positions of a tile of attention
-  int span_len = 2048;                 // positions of a span
-  size_t n_slots = 0;                  // of states; 0: as many as kv_memory has room for
-  size_t n_window_pages = 0;           // of layers with a window; 0: a share of kv_memory
-  const exec::Ranks* ranks = nullptr;  // over which the model is spread; null: it is here
-  bool poison_pages = false;           // fill fresh pages with NaN
-  bool all_rows = false;               // see exec::TransformerOptions
-  bool many_prefills = true;           // see PackerOptions
+  int page_len = 32;          // positions of a page
+  int tile_len = 64;          // positions of a tile of attention
+  int span_len = 2048;        // positions of a span
+  size_t n_slots = 0;         // of states; 0: as many as kv_memory has room for
+  size_t n_window_pages = 0;  // of layers with a window; 0: a share of kv_memory
+  const exec::Ranks* ranks =
+      nullptr;                // the ranks that share the model; null: this process has all of it
+  bool poison_pages = false;  // fill fresh pages with NaN
+  bool all_rows = false;      // see exec::TransformerOptions
+  bool many_prefills = true;  // see PackerOptions
 };
 
 }  // namespace pando

@@ -150,7 +150,7 @@ bool StepWindows::stays(const Node* tip, uint32_t index, uint32_t to) const {
   return false;
 }
 
-// Also who got no room in the step may hold a page that the step made.
+// A sequence that got no room in the step may also hold a page that the step made.
 void StepWindows::abort() {
   for (Sequence* sequence : started_) let_go(*sequence);
   shares_.clear();

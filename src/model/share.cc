@@ -1,5 +1,7 @@
 #include "model/share.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
 
 namespace pando::model {
@@ -19,6 +21,8 @@ Status check_share(const ModelConfig& config, const Share& share) {
         "tp is {}, expected a divisor of the model's {} query heads and {} heads of keys and "
         "values",
         share.n_ranks, config.n_heads, config.n_kv_heads);
+  if (share.n_ranks > std::min(config.d_model, config.d_ff))
+    return invalid_argument("tp is {}, expected at most the model's width", share.n_ranks);
   if (config.n_recurrent_layers() > 0)
     return unsupported("tp is {}, expected 1 for models with recurrent layers, such as {}",
                        share.n_ranks, config.family->name);

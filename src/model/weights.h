@@ -31,7 +31,7 @@ struct Weights {
   static Result<Weights> open(const std::filesystem::path& directory);
   // From a model directory or a GGUF file. Matrices keep the type they are stored in, or the one it
   // is packed as (kernel/weight_types.h); or all become `requantised`, a type that can be made. Any
-  // table in `kernels` packs alike. Of other parts of the model than `share` nothing is read.
+  // table in `kernels` packs alike. Reads no part of the model outside `share`.
   static Result<Weights> load(const std::filesystem::path& directory,
                               std::optional<DType> requantised, const kernel::Kernels& kernels,
                               ThreadPool& pool, const Share& share = {});

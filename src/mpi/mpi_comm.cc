@@ -31,13 +31,14 @@ void check(int code, const char* what) {
 void wait_all(std::span<MPI_Request> requests) {
   using namespace std::chrono_literals;
   constexpr int kSpins = 20'000;
-  for (int n = 0;; ++n) {
+  for (int n = 0;;) {
     int done = 0;
     check(
         MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
         "waiting for a message");
     if (done != 0) return;
     if (n > kSpins) std::this_thread::sleep_for(n < 2 * kSpins ? 20us : 500us);
+    n += n < 2 * kSpins ? 1 : 0;
   }
 }
 
@@ -70,6 +71,8 @@ class MpiComm final : public Comm {
     wait_all(requests_);
   }
 
+  void abort() noexcept override { MPI_Abort(MPI_COMM_WORLD, 1); }
+
  private:
   static constexpr size_t kPiece = size_t{1} << 30;  // lengths are int
 
@@ -101,7 +104,8 @@ Result<std::unique_ptr<Comm>> open_mpi() {
   int provided = 0;
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
       provided < MPI_THREAD_SERIALIZED)
-    return unsupported("MPI cannot be used by threads in turn, expected MPI_THREAD_SERIALIZED");
+    return unsupported(
+        "this MPI does not support calls from several threads, expected MPI_THREAD_SERIALIZED");
   return std::unique_ptr<Comm>(std::make_unique<MpiComm>());
 }
 

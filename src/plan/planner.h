@@ -11,7 +11,7 @@
 
 namespace pando {
 
-// A sequence of the step that wants the rows at positions [begin, end) of its path as outputs.They
+// A sequence of the step that wants the rows at positions [begin, end) of its path as outputs. They
 // are issued in this step, or cached already and then computed again. So are the rows [first_row,
 // begin), from which recurrent layers get their states, and layers with a window their keys and
 // values. Recomputed rows write window pages only.

@@ -42,9 +42,8 @@ const Node* node_at(const Node* tip, uint32_t position) {
   return tip;
 }
 
-//// If a row sees a tile, the tile's window pages exist up to the last position that is seen.
-/// Attention
-// masks the positions after it, so any page can stand there.
+// If a row sees a tile, the tile's window pages exist up to the last position that is seen.
+// Attention masks the positions after it, so any page can stand there.
 void list_task_pages(StepPlan& plan, const WindowPages& windows) {
   std::vector<PageId>& pages = plan.windows.task_pages;
   pages.resize(plan.task_pages.size());

@@ -48,7 +48,7 @@ class Packer {
     const double least = decodes + options_.packing.least_share * shared;
     limit_ = std::max(target_, least);
     if (aged_ && options_.many_prefills) give_share(*aged_, least);
-    // One prefill at a time: the aged one gets all of so many steps that it has its share of time.
+    // One prefill at a time: the aged one gets whole steps, until it has had its share of the time.
     if (aged_ && !options_.many_prefills && is_behind(requests_[*aged_]))
       give_share(*aged_, limit_);
     consider_all();
@@ -88,7 +88,7 @@ class Packer {
     }
   }
 
-  // Whether an aged prefill was given less than its share of the time since it is aged.
+  // Whether an aged prefill got less than its share of the time since it became aged.
   bool is_behind(const ScheduledRequest& request) const {
     return request.work - request.left < options_.packing.least_share * (now_ - aged_from(request));
   }
@@ -108,8 +108,8 @@ class Packer {
       long_ = item;
   }
 
-  // In the policy's order. Thousands may wait, and a step has room for few: once several in a row
-  // got nothing, those leave the queue that can get nothing either.
+  // In the policy's order. Thousands may wait, and a step has room for few. After several refusals,
+  // items for which no row fits leave the queue.
   void consider_all() {
     ItemQueue queue =
         queue_of([&](const Entry& entry) { return granted_[entry.item] || may_start(entry.item); });

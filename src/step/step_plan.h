@@ -17,9 +17,8 @@ struct WindowLists {
   std::vector<uint32_t> slot_begin;  // as those of a StepPlan; recomputed rows may write
   std::vector<kernel::KvSlot> slots;
   std::vector<kernel::PageCopy> copies;
-  //// One for each of StepPlan::task_pages. kNoPage: no row of the task sees the tile. If rows see
-  /// the
-  // tile but not this page, it can be any page.
+  // One for each of StepPlan::task_pages. kNoPage: no row of the task sees the tile. If rows see
+  // the tile but not this page, any page.
   std::vector<kernel::PageId> task_pages;
   bool operator==(const WindowLists&) const = default;
 };

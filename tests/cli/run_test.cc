@@ -141,6 +141,9 @@ TEST_F(RunTest, SomeLinesLeftOut) {
   EXPECT_EQ(failed.code, kIncomplete) << failed;
   EXPECT_TRUE(failed.says("0 failed, 1 too long")) << failed;
   EXPECT_TRUE(failed.says("hint: --too-long")) << failed;
+  // Where memory is the limit, cutting prompts to the context does not help.
+  const Finished little = run("--input long.jsonl --kv-memory 64KB");
+  EXPECT_TRUE(little.says("hint: a larger --kv-memory")) << little;
   const Finished skipped = run("--input long.jsonl --too-long skip");
   EXPECT_EQ(skipped.code, kOk) << skipped;
   EXPECT_TRUE(skipped.says("0 failed, 1 too long")) << skipped;

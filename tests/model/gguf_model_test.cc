@@ -518,7 +518,8 @@ TEST_F(GgufErrors, NameOneOfManyLayers) {
   expect("tiny-llama", 0, list("llama.attention.value_length", {16, 16, 8}),
          "'llama.attention.value_length[2]' is 8, expected 16");
   expect("tiny-qwen3.5", 0, list("qwen35.full_attention_interval", {5}),
-         "'qwen35.full_attention_interval' is 5, expected a value that gives at least one layer");
+         "'qwen35.full_attention_interval' is 5, expected a value with which at least one layer "
+         "has attention");
 }
 
 TEST_F(GgufErrors, NameTensorsAsTheFileDoes) {

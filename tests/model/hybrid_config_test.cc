@@ -231,7 +231,7 @@ TEST(HybridConfig, GraniteWithoutKindsOfLayersHasNoAttention) {
   EXPECT_EQ(mixers(read(object)), (std::vector<Mixer>{kM, kM, kA, kM}));
   object.erase("layers_block_type");
   expect_error(object, json::object(), ErrorCode::kUnsupported,
-               {"'layer_types' is absent, expected", "one layer attention"});
+               {"'layer_types' is absent, expected", "one layer has attention"});
 }
 
 TEST(HybridConfig, AnErrorNamesOneOfManyLayers) {
@@ -253,7 +253,7 @@ TEST(HybridConfig, RefusesByNameWhatIsNotOffered) {
   expect_error(qwen3_5(), {{"attn_output_gate", false}}, no, {"attn_output_gate", "false"});
   expect_error(qwen3_5(), {{"sliding_window", 64}}, no, {"sliding_window"});
   expect_error(qwen3_5(), {{"full_attention_interval", 5}}, no,
-               {"'full_attention_interval' is 5", "one layer attention"});
+               {"'full_attention_interval' is 5", "one layer has attention"});
   expect_error(qwen3_5(), {{"layer_types", {"full_attention"}}}, no,
                {"'layer_types' has 1 entries, expected 4"});
   expect_error(qwen3_5(),

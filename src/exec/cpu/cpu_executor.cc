@@ -34,7 +34,7 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const 
             .tile_len = sizes.pages.tile_len,
             .n_pages = sizes.n_pages,
             .page_bytes = sizes.pages.page_bytes(),
-            .kv_capacity = sizes.kv_capacity(),
+            .kv_capacity = sizes.kv_capacity,
             .longest_path = sizes.n_pages * static_cast<size_t>(sizes.pages.page_len),
             .window = sizes.window,
             .n_window_pages = sizes.n_window_pages,

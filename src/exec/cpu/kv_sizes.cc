@@ -106,7 +106,7 @@ Result<KvSizes> KvSizes::of(const model::ModelConfig& config, const KvOptions& o
     sizes.n_slots = n_slots;
     // Layers without keys and values, as a stage of a model may have alone, take no page's bytes.
     const size_t left = memory - std::min(memory, n_slots * sizes.slot_bytes);
-    sizes.n_pages = page_bytes == 0 ? kernel::kNoPage - 1 : left / page_bytes;
+    sizes.n_pages = page_bytes == 0 ? size_t{1} << 24 : left / page_bytes;
   }
   if (std::max(sizes.n_pages, sizes.n_window_pages) >= kernel::kNoPage)
     return invalid_argument("kv_memory is {} bytes, expected fewer than 2^32 - 1 pages of {} bytes",
@@ -121,6 +121,8 @@ Result<KvSizes> KvSizes::of(const model::ModelConfig& config, const KvOptions& o
     return invalid_argument(
         "kv_memory is {} bytes, expected at least one page of {} bytes ({} positions)", memory,
         page_bytes, page_len);
+  const bool all_windows = sizes.window > 0 && sizes.pages.n_layers == 0;
+  sizes.kv_capacity = (all_windows ? sizes.n_window_pages : sizes.n_pages) * page_len;
   return sizes;
 }
 

@@ -29,11 +29,7 @@ struct KvSizes {
   size_t n_pages = 0, n_window_pages = 0, n_slots = 0;
   size_t slot_bytes = 0;  // of a state
 
-  // Positions of which all layers have keys and values at a time.
-  size_t kv_capacity() const {
-    const bool all_windows = window > 0 && pages.n_layers == 0;
-    return (all_windows ? n_window_pages : n_pages) * static_cast<size_t>(pages.page_len);
-  }
+  size_t kv_capacity = 0;  // positions of which all layers have keys and values at a time
 
   // Shapes, the window and bytes, but no counts.
   static KvSizes shapes_of(const model::ModelConfig& config, const KvOptions& options);
@@ -42,9 +38,8 @@ struct KvSizes {
   static Result<KvSizes> of(const model::ModelConfig& config, const KvOptions& options);
 };
 
-//// The fewest window pages with which the longest sequence can go on: its window, of whole tiles,
-/// a
-// page that it writes, and one that it copies from.
+// The fewest window pages with which the longest sequence can continue: its window in whole tiles,
+// a page that it writes, and a page that it copies from.
 size_t least_window_pages(const KvOptions& options, uint32_t window);
 
 // Whether the layer attends to a window that some sequence outgrows.

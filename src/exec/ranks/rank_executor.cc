@@ -1,6 +1,7 @@
 #include "exec/ranks/rank_executor.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -13,8 +14,8 @@
 namespace pando::exec {
 namespace {
 
-// What rank 0 says to the others; kOpen and kStep have more behind them.
-enum class Word : uint32_t { kOpen, kStep, kClose, kDismiss };
+// What rank 0 tells the others. After kOpen and kStep more bytes follow.
+enum class Word : uint32_t { kLoad, kOpen, kStep, kClose, kDismiss };
 
 struct Head {
   Word word;
@@ -66,7 +67,7 @@ KvSizes shapes_of(const model::Weights& weights, const KvOptions& options) {
 Result<KvSizes> sizes_on_ranks(const model::ModelConfig& config, const KvOptions& options,
                                const RankLayout& layout) {
   // What takes no bytes on a rank does not limit it.
-  size_t n_pages = SIZE_MAX, n_window_pages = SIZE_MAX, n_slots = SIZE_MAX;
+  size_t n_pages = SIZE_MAX, n_window_pages = SIZE_MAX, n_slots = SIZE_MAX, kv_capacity = SIZE_MAX;
   KvSizes first;
   uint32_t window = 0;
   for (int rank = 0; rank < layout.n_ranks(); ++rank) {
@@ -77,10 +78,12 @@ Result<KvSizes> sizes_on_ranks(const model::ModelConfig& config, const KvOptions
     if (rank == 0) first = *sizes;
     window = std::max(window, sizes->window);
     n_pages = std::min(n_pages, sizes->n_pages);
+    kv_capacity = std::min(kv_capacity, sizes->kv_capacity);
     if (sizes->window > 0) n_window_pages = std::min(n_window_pages, sizes->n_window_pages);
     if (sizes->slot_bytes > 0) n_slots = std::min(n_slots, sizes->n_slots);
   }
   first.window = window;
+  first.kv_capacity = kv_capacity;
   return with_counts(first, n_pages, window == 0 ? 0 : n_window_pages,
                      n_slots == SIZE_MAX ? 0 : n_slots);
 }
@@ -123,8 +126,15 @@ void RankExecutor::finish() {
   submitted_.pop_front();
   const std::vector<std::byte> bytes = to_bytes(plan);
   const std::scoped_lock lock(turn());
-  send_to_others(comm_, message(Head{Word::kStep, id_}, std::span<const std::byte>(bytes)));
-  hidden_ = part_.run(plan);
+  try {
+    send_to_others(comm_, message(Head{Word::kStep, id_}, std::span<const std::byte>(bytes)));
+    hidden_ = part_.run(plan);
+  } catch (const std::exception& error) {
+    // The other ranks are in the middle of the step.
+    fprintf(stderr, "pando: a step failed on rank 0: %s\n", error.what());
+    comm_.abort();
+    throw;
+  }
 }
 
 const float* RankExecutor::hidden(uint32_t first, uint32_t) {
@@ -153,7 +163,10 @@ void serve_rank(const model::Weights& weights, int threads, const Ranks& ranks) 
         std::memcpy(&opening, body.data(), sizeof(opening));
         Served& made = served[head.id];
         made.pool = std::make_unique<ThreadPool>(threads);
-        const CpuOptions options{.isa = opening.isa,
+        // Instruction sets give the same bits: a processor without that of rank 0 uses its best
+        // one.
+        const Result<std::string> isa = CpuExecutor::isa_name(opening.isa);
+        const CpuOptions options{.isa = isa ? *isa : CpuExecutor::isa_name("").value(),
                                  .kv = opening.kv,
                                  .all_rows = opening.all_rows != 0,
                                  .poison_pages = opening.poison_pages != 0};
@@ -175,8 +188,23 @@ void serve_rank(const model::Weights& weights, int threads, const Ranks& ranks) 
         break;
       case Word::kDismiss:
         return;
+      case Word::kLoad:
+        throw std::runtime_error("a second model is to be loaded, expected one");
     }
   }
+}
+
+void announce_load(Comm& comm) {
+  const std::scoped_lock lock(turn());
+  send_to_others(comm, message(Head{Word::kLoad, 0}, std::span<const std::byte>()));
+}
+
+bool wait_for_load(Comm& comm) {
+  const std::vector<std::byte> bytes = receive_message(comm, 0);
+  Head head;
+  PANDO_CHECK(bytes.size() == sizeof(Head));
+  std::memcpy(&head, bytes.data(), sizeof(Head));
+  return head.word == Word::kLoad;
 }
 
 void dismiss_ranks(Comm& comm) {

@@ -8,17 +8,18 @@
 
 namespace pando::exec {
 
-// Counts for all ranks: each has room for as many pages and slots. Shapes are those of rank 0.
+// The numbers of pages and slots that fit on every rank, and the shapes of rank 0.
 // Errors as KvSizes::of, and kUnsupported or kInvalidArgument as model::check_share.
 Result<KvSizes> sizes_on_ranks(const model::ModelConfig& config, const KvOptions& options,
                                const RankLayout& layout);
 
-// Rank 0's: sends each step to the other ranks, which serve_rank, and computes its own share.
-// Engines of one process take turns, step by step. After an error every later step fails.
+// The executor of rank 0. Sends each step to the other ranks, which run serve_rank, and computes
+// its own share. Engines of one process take turns, step by step. After an error every later step
+// fails.
 class RankExecutor final : public Executor {
  public:
-  // sizes: sizes_on_ranks. The other ranks make an executor of their own, and keep it until the
-  // destructor says that it is over. Throws std::runtime_error if one is gone.
+  // sizes: from sizes_on_ranks. Each other rank makes an executor too, and keeps it until this one
+  // is destroyed. Throws std::runtime_error if one is gone.
   RankExecutor(const model::Weights& weights, ThreadPool& pool, const CpuOptions& options,
                const KvSizes& sizes, const Ranks& ranks);
   ~RankExecutor() override;
@@ -38,8 +39,6 @@ class RankExecutor final : public Executor {
   PhaseTimes times() const override { return part_.executor().times(); }
 
  private:
-  void tell(std::span<const std::byte> message);
-
   Comm& comm_;
   uint32_t id_;  // of the executor, on all ranks
   mutable RankPart part_;
@@ -51,5 +50,10 @@ class RankExecutor final : public Executor {
 // rank 0 calls dismiss_ranks. Throws std::runtime_error if another rank is gone.
 void serve_rank(const model::Weights& weights, int threads, const Ranks& ranks);
 void dismiss_ranks(Comm& comm);
+
+// Rank 0 says that all ranks are to load their shares; the others wait for that. False: rank 0
+// called dismiss_ranks instead.
+void announce_load(Comm& comm);
+bool wait_for_load(Comm& comm);
 
 }  // namespace pando::exec

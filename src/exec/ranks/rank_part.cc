@@ -56,9 +56,11 @@ void RankPart::gather(const float* own, uint32_t n_rows, int n, float* all) {
   }
 }
 
-// States go from row to row, so a state task stays whole.
+// Empty: the plan stays whole. States go from row to row, so a state task does too.
 std::vector<StepPlan> RankPart::slices(const StepPlan& plan) const {
-  if (share_.n_stages == 1 || !plan.state_tasks.empty()) return {plan};
+  if (share_.n_stages == 1 || !plan.state_tasks.empty() ||
+      plan.n_rows() <= ranks_.layout.slice_rows)
+    return {};
   return slices_of(plan, ranks_.layout.slice_rows);
 }
 
@@ -67,7 +69,8 @@ const float* RankPart::run(const StepPlan& plan) {
   const int tp = ranks_.layout.tp, last = comm.size() - tp;  // the first rank of the last stage
   const size_t n_hidden = plan.outputs.size() * d_model_;
   hidden_.clear();
-  for (const StepPlan& slice : slices(plan)) {
+  const std::vector<StepPlan> cut = slices(plan);
+  for (const StepPlan& slice : cut.empty() ? std::span(&plan, 1) : std::span(cut)) {
     const size_t n = slice.n_rows() * d_model_;
     if (!share_.is_first()) {
       before_.resize(n);

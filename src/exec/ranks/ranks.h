@@ -1,6 +1,9 @@
 // How a model is spread over ranks.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <string>
 #include <string_view>
 
 #include "comm/comm.h"
@@ -18,6 +21,7 @@ struct RankLayout {
   uint32_t slice_rows = 128;
 
   int n_ranks() const { return spp * tp; }
+  std::string name() const { return fmt::format("spp={},tp={}", spp, tp); }
   model::Share share_of(int rank) const { return {rank / tp, spp, rank % tp, tp}; }
 
   // Of "spp=2,tp=2"; what is not named is 1. kInvalidArgument, naming what was found and expected.
