@@ -3,7 +3,7 @@
 set -euo pipefail
 pando=$1 source=$2
 command -v mpirun >/dev/null || { echo "there is no mpirun"; exit 77; }
-ldd "$pando" | grep -q libmpi || { echo "pando was built without MPI"; exit 77; }
+grep -q libmpi <<<"$(ldd "$pando")" || { echo "pando was built without MPI"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 cd "$work"
@@ -54,7 +54,8 @@ for _ in $(seq 300); do
   sleep 0.1
 done
 [ -n "$address" ] || { cat log.txt >&2; exit 1; }
-curl -sf "http://$address/v1/completions" -H 'Content-Type: application/json' -d '{"prompt": "to", "max_tokens": 3}' | grep -q text_completion
+answer=$(curl -sf "http://$address/v1/completions" -H 'Content-Type: application/json' -d '{"prompt": "to", "max_tokens": 3}')
+grep -q text_completion <<<"$answer"
 kill "$server"
 wait "$server" || true
 echo "all equal"

@@ -142,7 +142,8 @@ TEST_F(RunTest, SomeLinesLeftOut) {
   EXPECT_TRUE(failed.says("0 failed, 1 too long")) << failed;
   EXPECT_TRUE(failed.says("hint: --too-long")) << failed;
   // Where memory is the limit, cutting prompts to the context does not help.
-  const Finished little = run("--input long.jsonl --kv-memory 64KB");
+  const Finished little =
+      pando("run --model m --threads 1 --kv-memory 64KB --max-tokens 4 --input long.jsonl");
   EXPECT_TRUE(little.says("hint: a larger --kv-memory")) << little;
   const Finished skipped = run("--input long.jsonl --too-long skip");
   EXPECT_EQ(skipped.code, kOk) << skipped;
@@ -235,7 +236,8 @@ TEST_F(RunTest, VerboseTellsOfEvictedPlaces) {
   uint64_t n_told = 0;
   for (size_t at = 0; (at = run.err.find("evicted: ", at)) != std::string::npos; ++at) {
     const std::string line = run.err.substr(at, run.err.find('\n', at) - at);
-    if (line.find(" places, the cheapest to lose") != std::string::npos)
+    if (line.find(" places (states of recurrent layers), the cheapest to lose") !=
+        std::string::npos)
       n_told += std::stoull(line.substr(std::string("evicted: ").size()));
   }
   EXPECT_GT(n_told, 0u) << run.err;
