@@ -54,7 +54,12 @@ for _ in $(seq 300); do
   sleep 0.1
 done
 [ -n "$address" ] || { cat log.txt >&2; exit 1; }
-answer=$(curl -sf "http://$address/v1/completions" -H 'Content-Type: application/json' -d '{"prompt": "to", "max_tokens": 3}')
+answer=$(python3 - "http://$address/v1/completions" <<'END'
+import sys, urllib.request
+request = urllib.request.Request(sys.argv[1], b'{"prompt": "to", "max_tokens": 3}', {"Content-Type": "application/json"})
+print(urllib.request.urlopen(request, timeout=60).read().decode())
+END
+)
 grep -q text_completion <<<"$answer"
 kill "$server"
 wait "$server" || true
