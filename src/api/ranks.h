@@ -1,8 +1,9 @@
 // The ranks of a run, and how they load a model together.
 #pragma once
 
-#include <functional>
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "comm/comm.h"
 #include "exec/ranks/ranks.h"
@@ -16,8 +17,6 @@ struct Ranks::Impl {
   exec::RankLayout layout;
   bool has_loaded = false;
 
-  // Ends all processes.
-  void abort() const noexcept { comm->abort(); }
   exec::Ranks ranks() const { return {comm.get(), layout}; }
 };
 

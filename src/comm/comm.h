@@ -18,7 +18,7 @@ class Comm {
 
   // Returns when the bytes may be changed.
   virtual void send(int to, std::span<const std::byte> bytes) = 0;
-  // Waits for a message of exactly this length.
+  // Waits for the next message, which the peer has sent with this length.
   virtual void receive(int from, std::span<std::byte> bytes) = 0;
   // Sends `own` to all peers and receives theirs[i] from peers[i], all at the same time.
   virtual void exchange(std::span<const int> peers, std::span<const std::byte> own,

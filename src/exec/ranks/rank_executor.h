@@ -2,7 +2,6 @@
 #pragma once
 
 #include <deque>
-#include <mutex>
 
 #include "exec/ranks/rank_part.h"
 
@@ -41,7 +40,7 @@ class RankExecutor final : public Executor {
  private:
   Comm& comm_;
   uint32_t id_;  // of the executor, on all ranks
-  mutable RankPart part_;
+  RankPart part_;
   std::deque<StepPlan> submitted_;
   const float* hidden_ = nullptr;
 };

@@ -21,6 +21,7 @@ class RankPart {
   // next call; on others null. Throws std::runtime_error if another rank is gone.
   const float* run(const StepPlan& plan);
   CpuExecutor& executor() { return executor_; }
+  const CpuExecutor& executor() const { return executor_; }
 
  private:
   void gather(const float* own, uint32_t n_rows, int n, float* all);
