@@ -17,6 +17,7 @@
 namespace pando {
 
 class Ranks;
+struct TextForm;
 
 // How a model is loaded.
 struct ModelOptions {
@@ -72,6 +73,10 @@ class Model {
   // What the chat template takes for today where a request says nothing, as in "2026-11-25": the
   // day on which the model was loaded. Empty where it never asks.
   std::string chat_day() const;
+
+  // Whether answers can have the form. Errors name what is malformed (kInvalidArgument) or not
+  // supported (kUnsupported).
+  Status check_form(const TextForm& form) const;
 
   struct Parts;
   const Parts& parts() const { return *parts_; }  // for the library itself

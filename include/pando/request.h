@@ -15,7 +15,24 @@
 
 namespace pando {
 
-// A token is drawn so: min_tokens makes the logits of tokens that would end the answer minus
+// What the text of an answer must be: every finished answer is, and one that max_tokens cuts begins
+// such a text. docs/extraction.md says what is supported.
+struct TextForm {
+  enum class Kind {
+    kJsonSchema,  // `text` is a JSON Schema; its answers have no white space between values
+    kJsonObject,  // any object of JSON
+    kRegex,       // `text` is a regular expression, which the whole answer matches
+    kChoices,     // one of `choices`
+    kGbnf,        // `text` is a grammar as llama.cpp writes it
+    kLark,        // `text` is a grammar as Lark writes it
+  };
+  Kind kind = Kind::kJsonObject;
+  std::string text = {};
+  std::vector<std::string> choices = {};
+  bool operator==(const TextForm&) const = default;
+};
+
+// A token is drawn so: a form leaves out tokens that no such text goes on with; min_tokens makes the logits of tokens that would end the answer minus
 // infinity; logit_bias and the penalties change the logits, in this order; then the temperature
 // divides them; of the distribution that gives, min_p, top_k and top_p, in this order,
 // leave out what is unlikely.
@@ -40,6 +57,7 @@ struct SamplingOptions {
   bool skip_special_tokens = true;  // special tokens give no text
   bool logprobs = false;            // report ln p of every generated token
   int top_logprobs = 0;             // beside every ln p, those of so many of the likeliest tokens
+  std::optional<TextForm> form;     // of the answer's text; absent: any text
 };
 
 // What of a prompt's hidden states, after the final norm, is its embedding.

@@ -83,9 +83,12 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
                                options.chat_template)
           : unsupported("the model directory has no tokenizer, expected one for the chat template");
   if (!chat && !options.chat_template.empty()) return chat.error();
-  auto parts =
-      std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer), std::move(chat),
-                                    model::read_embedding_form(directory), options.ranks});
+  std::unique_ptr<grammar::FormCache> forms;
+  if (tokenizer != nullptr) forms = std::make_unique<grammar::FormCache>(*tokenizer);
+  auto parts = std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer),
+                                             std::move(chat),
+                                             model::read_embedding_form(directory),
+                                             std::move(forms), options.ranks});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 
@@ -94,6 +97,13 @@ Result<std::shared_ptr<const Model>> load_for_timing(const std::filesystem::path
   Result<std::shared_ptr<const Model>> model = Model::load(path, options);
   if (model) (*model)->parts_->all_rows = true;
   return model;
+}
+
+Status Model::check_form(const TextForm& form) const {
+  if (parts_->forms == nullptr)
+    return unsupported("the model has no tokenizer, so an answer cannot have a form");
+  const auto masks = parts_->forms->get(form);
+  return masks ? Status() : masks.error();
 }
 
 ModelInfo Model::info() const {

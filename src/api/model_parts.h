@@ -7,6 +7,7 @@
 #include "model/weights.h"
 #include "pando/model.h"
 #include "text/chat/chat_template.h"
+#include "text/grammar/form_cache.h"
 #include "text/tokenizer.h"
 
 namespace pando {
@@ -16,6 +17,7 @@ struct Model::Parts {
   std::unique_ptr<Tokenizer> tokenizer;    // null: tokens only
   Result<ChatTemplate> chat;               // why there is none, where a conversation asks for it
   Result<model::EmbeddingForm> embedding;  // what the files say, or why it is not offered
+  std::unique_ptr<grammar::FormCache> forms = nullptr;  // of the tokenizer
   std::shared_ptr<Ranks> ranks =
       nullptr;            // the ranks that share the model; null: this process has all of it
   bool all_rows = false;  // exec::TransformerOptions, of all engines over the model

@@ -88,8 +88,8 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
 }
 
 Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const Tokenizer* tokenizer,
-                                         const LoopOptions& options) {
-  LoopParts parts{.options = options, .tokenizer = tokenizer};
+                                         grammar::FormCache* forms, const LoopOptions& options) {
+  LoopParts parts{.options = options, .tokenizer = tokenizer, .forms = forms};
   EngineOptions& engine = parts.options.engine;
   const bool is_default = engine.kv_memory == 0;
   if (Status status = fill_in(engine, weights.config.max_positions); !status) return status.error();
@@ -119,15 +119,15 @@ Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
                                               const LoopOptions& options) {
   LoopOptions of_model = options;
   of_model.all_rows |= model.all_rows;
-  if (model.ranks == nullptr) return open(model.weights, model.tokenizer.get(), of_model);
+  if (model.ranks == nullptr) return open(model.weights, model.tokenizer.get(), model.forms.get(), of_model);
   const exec::Ranks ranks = model.ranks->impl().ranks();
   of_model.ranks = &ranks;
-  return open(model.weights, model.tokenizer.get(), of_model);
+  return open(model.weights, model.tokenizer.get(), model.forms.get(), of_model);
 }
 
 Result<std::unique_ptr<EngineLoop>> open_loop(const model::Weights& weights,
                                               const LoopOptions& options) {
-  return open(weights, nullptr, options);
+  return open(weights, nullptr, nullptr, options);
 }
 
 }  // namespace pando

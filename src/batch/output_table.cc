@@ -45,11 +45,65 @@ std::vector<OrderedJson> rows_of(const OrderedJson& line) {
   return {line};
 }
 
+// The properties of an object that a schema describes.
+std::vector<std::string> properties_of(const std::optional<TextForm>& form) {
+  std::vector<std::string> names;
+  if (!form || form->kind != TextForm::Kind::kJsonSchema) return names;
+  const Result<OrderedJson> schema = parse_ordered_json(form->text, LargeNumbers::kKept);
+  if (!schema || !schema->is_object()) return names;
+  const auto properties = schema->find("properties");
+  if (properties == schema->end() || !properties->is_object()) return names;
+  for (const auto& [name, value] : properties->items()) names.push_back(name);
+  return names;
+}
+
+// Every field that an answer may have.
+bool is_answer_field(std::string_view name) {
+  constexpr std::string_view kFields[] = {
+      "id",           "question_id",    "part",
+      "parts",        "choice",         "question",
+      "text",         "answers",        "exact_match",
+      "token_f1",     "rouge_l",        "accuracy",
+      "accuracy_norm", "finish_reason", "prompt_tokens",
+      "completion_tokens", "choice_logprobs", "logprobs",
+      "top_logprobs", "prompt_logprobs", "prompt_top_logprobs",
+      "logits_hash",  "prompt",         "metadata",
+      "cut",          "warning",        "error",
+      "more"};
+  return std::ranges::find(kFields, name) != std::end(kFields);
+}
+
 }  // namespace
 
 OutputTable::OutputTable(const BatchOptions& options)
-    : separator_(options.output == OutputFormat::kCsv ? ',' : '\t'),
-      columns_(columns_of(options, !options.defaults.choices.empty())) {}
+    : separator_(options.output == OutputFormat::kCsv ? ',' : '\t') {
+  for (std::string& name : properties_of(options.defaults.sampling.form)) {
+    std::string column = is_answer_field(name) ? "answer." + name : name;
+    properties_.emplace_back(std::move(name), std::move(column));
+  }
+  columns_ = all_columns(options, !options.defaults.choices.empty());
+}
+
+// Properties stand behind the text that they are parts of.
+std::vector<std::string> OutputTable::all_columns(const BatchOptions& options,
+                                                  bool has_choices) const {
+  std::vector<std::string> columns = columns_of(options, has_choices);
+  auto at = std::ranges::find(columns, "text");
+  if (at != columns.end()) ++at;
+  for (const auto& [name, column] : properties_) at = columns.insert(at, column) + 1;
+  return columns;
+}
+
+// Answers that were cut are no JSON.
+void OutputTable::add_properties(OrderedJson& object) const {
+  const auto text = object.find("text");
+  if (properties_.empty() || text == object.end() || !text->is_string()) return;
+  const Result<OrderedJson> answer =
+      parse_ordered_json(text->get<std::string>(), LargeNumbers::kKept);
+  if (!answer || !answer->is_object()) return;
+  for (const auto& [name, column] : properties_)
+    if (const auto value = answer->find(name); value != answer->end()) object[column] = *value;
+}
 
 std::vector<std::string> OutputTable::columns_of(const BatchOptions& options, bool has_choices) {
   switch (options.task) {
@@ -106,6 +160,7 @@ std::string OutputTable::header() const {
 }
 
 std::string OutputTable::row(OrderedJson object) const {
+  add_properties(object);
   std::string cells;
   const auto add = [&](const OrderedJson& value) {
     if (!value.is_null())

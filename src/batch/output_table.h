@@ -11,7 +11,8 @@
 namespace pando {
 
 // The columns follow from the options and the input, so that a run that is resumed has the same:
-// the fields that every answer has, those that the options ask for, the input's own columns, and
+// the fields that every answer has, one for each property of the run's schema, those that the
+// options ask for, the input's own columns, and
 // `more`, an object of whatever else an answer has. Of a ranking each document is a row, of a line
 // that is scored each continuation. Cells are texts as they are and all else as JSON.
 class OutputTable {
@@ -20,7 +21,7 @@ class OutputTable {
 
   // Whether questions of the input have choices of their own; before any row.
   void take_choices(const BatchOptions& options, bool has_choices) {
-    columns_ = columns_of(options, has_choices);
+    columns_ = all_columns(options, has_choices);
   }
   // Columns of the input that come back with each answer, instead of `metadata`; before any row.
   void take_input_columns(const std::vector<std::string>& names);
@@ -35,9 +36,14 @@ class OutputTable {
  private:
   std::string row(nlohmann::ordered_json object) const;
 
+  std::vector<std::string> all_columns(const BatchOptions& options, bool has_choices) const;
   static std::vector<std::string> columns_of(const BatchOptions& options, bool has_choices);
 
+  void add_properties(nlohmann::ordered_json& object) const;
+
   char separator_;
+  // Of the schema: the column of each property.
+  std::vector<std::pair<std::string, std::string>> properties_;
   std::vector<std::string> columns_;
   std::vector<std::string> input_columns_;
 };

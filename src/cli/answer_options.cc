@@ -74,6 +74,15 @@ void add_prompt_options(CLI::App& app, AnswerOptions& o) {
       ->allow_extra_args(false)
       ->transform(unescaped())
       ->group(asking);
+  add_file_option(app, "--schema",
+                  "File with a JSON Schema; every answer is JSON that it allows, unless "
+                  "--max-tokens cuts it",
+                  [&o](std::string schema) {
+                    o.sampling.form = {.kind = TextForm::Kind::kJsonSchema,
+                                       .text = std::move(schema)};
+                  })
+      ->excludes(app.get_option("--choice"))
+      ->group(asking);
   app.add_flag_callback(
          "--no-special-tokens", [&o] { o.add_special_tokens = false; },
          "Do not add the tokens that the tokenizer puts around a text, such as the first")

@@ -64,27 +64,31 @@ CLI::Validator unescaped() {
       "", "");
 }
 
-CLI::Option* add_template_options(CLI::App& app, const std::string& help,
-                                  const std::function<void(std::string)>& set) {
-  CLI::Option* text =
-      app.add_option_function<std::string>("--template", set, help)->transform(unescaped());
-  app.add_option_function<std::string>(
-         "--template-file",
-         [set](const std::string& path) {
-           std::string from_file = text_of_file(path).value();
-           if (from_file.ends_with('\n'))
-             print_stderr(
-                 "pando: the template in '{}' ends with a newline, so every prompt does too\n",
-                 path);
-           set(std::move(from_file));
-         },
-         "The same, read from a file exactly as it is")
+CLI::Option* add_file_option(CLI::App& app, const std::string& name, const std::string& help,
+                             const std::function<void(std::string)>& set) {
+  return app
+      .add_option_function<std::string>(
+          name, [set](const std::string& path) { set(text_of_file(path).value()); }, help)
       ->check(CLI::Validator(
           [](const std::string& path) {
             const Result<std::string> read = text_of_file(path);
             return read ? std::string() : read.error().message;
           },
-          "", ""))
+          "", ""));
+}
+
+CLI::Option* add_template_options(CLI::App& app, const std::string& help,
+                                  const std::function<void(std::string)>& set) {
+  CLI::Option* text =
+      app.add_option_function<std::string>("--template", set, help)->transform(unescaped());
+  add_file_option(app, "--template-file", "The same, read from a file exactly as it is",
+                  [set](std::string from_file) {
+                    if (from_file.ends_with('\n'))
+                      print_stderr(
+                          "pando: the template file ends with a newline, so every prompt does "
+                          "too\n");
+                    set(std::move(from_file));
+                  })
       ->excludes(text);
   return text;
 }

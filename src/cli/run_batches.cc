@@ -117,6 +117,10 @@ class BatchRun {
                 ? ""
                 : fmt::format("; {} before each text", found_text(nlohmann::json(*e.prompt))));
     }
+    if (const std::optional<TextForm>& form = o_.batch.defaults.sampling.form)
+      if (Status status = model.check_form(*form); !status)
+        return Error{ErrorCode::kInvalidArgument,
+                     fmt::format("--schema: {}", status.error().message)};
     if (o_.batch.task == BatchTask::kRerank)  // any pair shows whether yes and no are two answers
       if (auto pair = rerank_requests(model, o_.batch.rerank, "a", "b"); !pair) return pair.error();
     return {};

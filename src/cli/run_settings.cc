@@ -143,6 +143,7 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
       {"logits-hash", yes_or_no(a.logits_hash)},
   };
   add_option_settings(a.sampling, settings);
+  if (a.sampling.form) settings.emplace_back("schema", a.sampling.form->text);
   return settings;
 }
 

@@ -39,6 +39,8 @@ Admission::Admission(const AdmissionParts& parts)
       limits_(parts.limits),
       shares_tokens_(parts.shares_tokens),
       tokenizer_(parts.tokenizer),
+      forms_(parts.forms),
+      forces_tokens_(parts.forces_tokens),
       timing_(parts.timing),
       residency_(parts.residency),
       stats_(parts.stats) {}
@@ -55,6 +57,11 @@ Status Admission::check(const Request& request) const {
                  invalid_argument("max_tokens is {}, expected 0 or 1, because sharing '{}' keeps "
                                   "no keys and values after a pass",
                                   request.sampling.max_tokens, options_.sharing));
+  if (const std::optional<TextForm>& form = request.sampling.form) {
+    if (forms_ == nullptr)
+      return unsupported("the model has no tokenizer, so an answer cannot have a form");
+    if (const auto masks = forms_->get(*form); !masks) return masks.error();
+  }
   const size_t n_longest = longest(request), n_room = limits_.longest_path;
   if (n_longest <= n_room) return {};
   const bool prompt_fits = request.tokens.size() < n_room;
@@ -133,6 +140,10 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
   if (tokenizer_ != nullptr)
     sequence.decoder.emplace(*tokenizer_, /*first_in_text=*/false,
                              sequence.sampling().skip_special_tokens);
+  if (request.sampling.form) {
+    sequence.filter.emplace(forms_->get(*request.sampling.form).value(), sequence.ends);
+    sequence.forces_tokens = forces_tokens_;
+  }
   n_to_come_ += tokens_to_come(sequence);
   return static_cast<uint64_t>(sequence.completion.shared_tokens);
 }

@@ -8,6 +8,7 @@
 #include "engine/loop_options.h"
 #include "engine/options.h"
 #include "engine/residency.h"
+#include "text/grammar/form_cache.h"
 #include "text/tokenizer.h"
 
 namespace pando {
@@ -27,6 +28,8 @@ struct AdmissionParts {
   Limits limits;
   bool shares_tokens;          // the planner lets sequences share tokens
   const Tokenizer* tokenizer;  // null: there is no text
+  grammar::FormCache* forms;   // null: answers have no forms
+  bool forces_tokens;          // see LoopOptions
   const StepTiming* timing;    // null: no time is predicted
   Residency& residency;
   EngineStats& stats;  // tokens of requests are counted in it
@@ -37,7 +40,8 @@ class Admission {
  public:
   explicit Admission(const AdmissionParts& parts);
 
-  // kInvalidArgument or kTooLong for a tokenised request that can never be answered. Any thread.
+  // kInvalidArgument or kTooLong for a tokenised request that can never be answered, or an error of
+  // FormCache. Any thread.
   Status check(const Request& request) const;
   // Takes a request that passes `check`, if max_queue allows it, else kUnavailable: adds one
   // sequence to `open` for each of its answers. Throws std::bad_alloc. After an error or an
@@ -63,6 +67,8 @@ class Admission {
   Limits limits_;
   bool shares_tokens_;
   const Tokenizer* tokenizer_;
+  grammar::FormCache* forms_;
+  bool forces_tokens_;
   const StepTiming* timing_;
   Residency& residency_;
   EngineStats& stats_;

@@ -27,6 +27,8 @@ EngineLoop::EngineLoop(LoopParts parts)
                   .limits = limits(),
                   .shares_tokens = parts_.planner->shares_tokens(),
                   .tokenizer = parts_.tokenizer,
+                  .forms = parts_.forms,
+                  .forces_tokens = parts_.options.forces_tokens,
                   .timing = parts_.timing.get(),
                   .residency = residency_,
                   .stats = stats_}),
@@ -130,11 +132,13 @@ void EngineLoop::fail_step(std::span<const Share> shares, const MakeError& reaso
 }
 
 void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
-  const Token token = next.token;
+  if (sequence.failure)
+    return fail(sequence.request, [&] { return std::move(*sequence.failure); });
   const bool drawn = !sequence.scores_prompt();
   Sequence::Taken taken = sequence.take(std::move(next));
   if (taken.finished) return finish(sequence, std::move(taken.text));
-  if (drawn) sequence.tip = residency_.cache().extend(sequence.tip, token);
+  for (const Token token : taken.follow)
+    sequence.tip = residency_.cache().extend(sequence.tip, token);
   const bool tells_logprob = drawn && sequence.sampling().logprobs;
   const bool is_first = drawn && sequence.completion.tokens.size() == 1;  // which is always told
   if (taken.text.empty() && !tells_logprob && !is_first) return;

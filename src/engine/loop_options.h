@@ -22,6 +22,7 @@ struct LoopOptions {
   bool poison_pages = false;  // fill fresh pages with NaN
   bool all_rows = false;      // see exec::TransformerOptions
   bool many_prefills = true;  // see PackerOptions
+  bool forces_tokens = true;  // tokens that a form forces go through the model together
 };
 
 }  // namespace pando

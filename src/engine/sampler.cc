@@ -50,8 +50,15 @@ std::vector<Token> likeliest(std::span<const float> logits, size_t n) {
   return tokens;
 }
 
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+void mask(std::vector<float>& logits, std::span<const uint64_t> allowed) {
+  for (size_t token = 0; token < logits.size(); ++token)
+    if (token / 64 >= allowed.size() || (allowed[token / 64] >> token % 64 & 1) == 0)
+      logits[token] = kNever;
+}
+
 void bar(std::vector<float>& logits, std::span<const Token> barred) {
-  constexpr float kNever = -std::numeric_limits<float>::infinity();
   const std::vector<float> all = logits;
   for (const Token token : barred)
     if (token >= 0 && static_cast<size_t>(token) < logits.size()) logits[token] = kNever;
@@ -131,8 +138,10 @@ std::vector<Candidate> candidates(std::span<const float> logits, const SamplingO
 Token sample_token(std::span<const float> logits, const SamplingOptions& options,
                    const SamplingKey& key, const TokenHistory& history) {
   std::vector<float> adjusted;
-  if (!options.logit_bias.empty() || has_penalties(options) || !history.barred.empty()) {
+  if (!options.logit_bias.empty() || has_penalties(options) || !history.barred.empty() ||
+      !history.allowed.empty()) {
     adjusted.assign(logits.begin(), logits.end());
+    if (!history.allowed.empty()) mask(adjusted, history.allowed);
     if (!history.barred.empty()) bar(adjusted, history.barred);
     adjust(adjusted, options, history);
     logits = adjusted;

@@ -22,6 +22,9 @@ struct TokenHistory {
   std::span<const Token> answer;
   // Are not drawn, as if their logits were minus infinity; where no other token is left, they are.
   std::span<const Token> barred;
+  // One bit a token, token 0 lowest in the first word: those without one, or behind the last word,
+  // are never drawn. At least one is set. Empty: all may be drawn.
+  std::span<const uint64_t> allowed;
 };
 
 // As SamplingOptions says. Greedy at temperature 0: the largest logit, the lowest id among equals.

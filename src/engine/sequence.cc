@@ -48,17 +48,65 @@ TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) {
   }
   if (position + 1 < prompt().size())
     return log_probability(logits, prompt()[position + 1], options.top_logprobs);
+  const size_t index = position + 1 - prompt().size() - completion.tokens.size();
+  const TokenLogprob next = index < forced.size() ? TokenLogprob{.token = forced[index]}
+                                                  : draw(logits, position);
+  return options.logprobs ? log_probability(logits, next.token, options.top_logprobs) : next;
+}
+
+TokenLogprob Sequence::draw(std::span<const float> logits, uint32_t position) {
+  const SamplingOptions& options = sampling();
+  std::vector<Token> with_forced;
+  if (!forced.empty()) {
+    with_forced = completion.tokens;
+    with_forced.insert(with_forced.end(), forced.begin(), forced.end());
+  }
+  const std::span<const Token> answer = forced.empty() ? completion.tokens : with_forced;
   std::vector<Token> barred;
-  if (!may_end(options, completion.tokens.size() + 1)) {
+  if (!may_end(options, answer.size() + 1)) {
     barred.assign(ends.begin(), ends.end());
     barred.insert(barred.end(), options.stop_tokens.begin(), options.stop_tokens.end());
   }
-  const Token token =
-      sample_token(logits, options, {request->seed, static_cast<uint32_t>(choice), position + 1},
-                   {request->in_prompt, completion.tokens, barred});
-  return options.logprobs ? log_probability(logits, token, options.top_logprobs)
-                          : TokenLogprob{.token = token};
+  TokenHistory history{request->in_prompt, answer, barred, {}};
+  if (filter) {
+    const Result<std::span<const uint64_t>> allowed = filter->allowed();
+    if (!allowed) {
+      failure = allowed.error();
+      return {};
+    }
+    history.allowed = *allowed;
+  }
+  const Token token = sample_token(
+      logits, options, {request->seed, static_cast<uint32_t>(choice), position + 1}, history);
+  if (filter) filter_next(token);
+  return {.token = token};
 }
+
+// Follows the token that was drawn, and all that it forces.
+void Sequence::filter_next(Token drawn) {
+  next_forced.clear();
+  if (is_end(drawn)) return;
+  if (Status status = filter->accept(drawn); !status) {
+    failure = status.error();
+    return;
+  }
+  const size_t n_before = completion.tokens.size() + forced.size() + 1;
+  while (forces_tokens && n_before + next_forced.size() < max_tokens && !filter->is_over()) {
+    const Result<std::optional<Token>> only = filter->only();
+    if (!only) {
+      failure = only.error();
+      return;
+    }
+    if (!only->has_value()) return;
+    next_forced.push_back(**only);
+    if (Status status = filter->accept(**only); !status) {
+      failure = status.error();
+      return;
+    }
+  }
+}
+
+bool Sequence::is_end(Token token) const { return std::ranges::find(ends, token) != ends.end(); }
 
 void Sequence::pool(std::span<const float> hidden) {
   std::vector<float>& sums = completion.embedding;
@@ -85,6 +133,7 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
   if (request->request.pooling != Pooling::kNone) return finish_embedding();
   const SamplingOptions& options = sampling();
   const Token token = drawn.token;
+  const bool was_forced = !forced.empty();
   ++next_output;
   completion.tokens.push_back(token);
   if (options.logprobs) completion.logprobs.push_back(std::move(drawn));
@@ -93,17 +142,31 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
     return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
   };
   const bool may_end_here = may_end(options, completion.tokens.size());
-  if (may_end_here && ((contains(ends) && !options.ignore_eos) || contains(options.stop_tokens)))
+  if (filter && is_end(token)) return finish(FinishReason::kStop);
+  if (may_end_here && ((is_end(token) && !options.ignore_eos) || contains(options.stop_tokens)))
     return finish(FinishReason::kStop);
+  if (was_forced) {
+    forced.erase(forced.begin());
+  } else {
+    forced = std::move(next_forced);
+    next_forced.clear();
+  }
+  const bool is_over = filter && filter->is_over();
 
   const std::string text = decoder ? stops.push(decoder->push(token), may_end_here) : "";
   completion.text += text;
   Taken taken;
-  if (stops.stopped()) {
+  if (stops.stopped() || (is_over && forced.empty())) {
     taken = finish(FinishReason::kStop);
   } else if (completion.tokens.size() >= max_tokens) {
     const bool asked_more = static_cast<int64_t>(max_tokens) < options.max_tokens;
     taken = finish(asked_more ? FinishReason::kContext : FinishReason::kLength);
+  } else if (!was_forced) {
+    taken.follow = {token};
+    taken.follow.insert(taken.follow.end(), forced.begin(), forced.end());
+    // What ends the answer is not computed.
+    if (!forced.empty() && (is_over || completion.tokens.size() + forced.size() >= max_tokens))
+      taken.follow.pop_back();
   }
   taken.text.insert(0, text);
   return taken;

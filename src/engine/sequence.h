@@ -10,6 +10,7 @@
 #include "cache/path_pages.h"
 #include "cache/prefix_tree.h"
 #include "engine/stop_matcher.h"
+#include "engine/token_filter.h"
 #include "pando/engine.h"
 #include "schedule/batcher.h"
 #include "text/stream_decoder.h"
@@ -51,6 +52,12 @@ struct Sequence {
   Completion completion;                 // so far
   std::optional<StreamDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
+  // Where the answer has a form. Tokens that it forces are on the path before they are read.
+  std::optional<TokenFilter> filter;
+  bool forces_tokens = true;
+  std::vector<Token> forced;       // behind the answer's tokens so far
+  std::vector<Token> next_forced;  // behind the token that was drawn last, and is not taken yet
+  std::optional<Error> failure;    // why the answer cannot go on
   ScheduledRequest scheduled;  // where time is predicted
 
   const SamplingOptions& sampling() const { return request->request.sampling; }
@@ -73,12 +80,16 @@ struct Sequence {
 
   struct Taken {
     std::string text;                      // new text of the answer
-    std::optional<FinishReason> finished;  // otherwise a drawn token is to be computed next
+    std::optional<FinishReason> finished;  // otherwise what follows is to be computed next:
+    std::vector<Token> follow;             // the tokens that the path grows by
   };
   // Goes on by one row, with what `read` made of it.
   Taken take(TokenLogprob next);
 
  private:
+  TokenLogprob draw(std::span<const float> logits, uint32_t position);
+  void filter_next(Token drawn);
+  bool is_end(Token token) const;
   Taken take_drawn(TokenLogprob drawn);
   Taken finish_embedding();
   Taken finish(FinishReason reason);

@@ -156,8 +156,8 @@ void StepRunner::count(const PlannedStep& step, std::span<const Share> shares) {
   uint64_t n_decode = 0;
   std::set<const Node*> cached_answers;  // tips of answers whose next row is cached
   for (const Share& share : shares) {
-    if (share.decoding) n_decode += share.n_rows;
     const Sequence& sequence = *share.sequence;
+    if (share.decoding || !sequence.forced.empty()) n_decode += share.n_rows;
     if (share.n_again > 0 && share.all_again && !sequence.completion.tokens.empty() &&
         sequence.next_output < path_count(sequence.tip, &Node::n_committed))
       cached_answers.insert(sequence.tip);

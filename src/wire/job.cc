@@ -42,6 +42,7 @@ Request Job::request_of(const Question& question) const {
   Request request = question_request(options, contexts[question.part], question.text);
   request.id = question.request.id;
   request.truncate_prompt_tokens = question.request.truncate_prompt_tokens;
+  request.sampling.form = question.request.sampling.form;
   return request;
 }
 

@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "wire/chat_fields.h"
 #include "wire/errors.h"
+#include "wire/form_fields.h"
 #include "wire/sampling_fields.h"
 
 namespace pando::wire {
@@ -26,7 +27,7 @@ bool is_empty_text(const Json& value) {
 // "prompt_cache_key", "safety_identifier" and "priority" change no answer.
 constexpr std::string_view kCommonFields[] = {
     "model", "logprobs", "stream", "stream_options", "user", "metadata", "store", "service_tier",
-    "prompt_cache_key", "safety_identifier", "response_format",
+    "prompt_cache_key", "safety_identifier",
     // beyond OpenAI's own
     "add_special_tokens", "truncate_prompt_tokens", "sharing", "cache", "cache_prompt", "priority"};
 constexpr std::string_view kCompletionFields[] = {"prompt", "echo", "best_of", "suffix"};
@@ -51,14 +52,9 @@ constexpr std::string_view kChatFields[] = {
     "functions", "parallel_tool_calls", "verbosity", "modalities"};
 
 // By which other servers are asked for answers of a form.
-constexpr std::string_view kStructuredFields[] = {"guided_json",
-                                                  "guided_regex",
-                                                  "guided_choice",
-                                                  "guided_grammar",
-                                                  "guided_decoding_backend",
-                                                  "structured_outputs",
-                                                  "json_schema",
-                                                  "grammar",
+constexpr std::string_view kStructuredFields[] = {"guided_decoding_backend",
+                                                  "guided_whitespace_pattern",
+                                                  "structural_tag",
                                                   "regex",
                                                   "ebnf",
                                                   "format"};
@@ -68,7 +64,7 @@ const char* hint_for(std::string_view name) {
   if (name == "prompt") return " (hint: use /v1/completions)";
   if (name == "reasoning_effort") return " (hint: set it in 'chat_template_kwargs')";
   if (std::ranges::find(kStructuredFields, name) != std::end(kStructuredFields))
-    return ": structured output is not supported";
+    return " (hint: use 'response_format' or 'structured_outputs')";
   return "";
 }
 
@@ -78,6 +74,7 @@ void refuse_others(Fields& fields, const Json& body, std::span<const std::string
   std::vector<std::string_view> known(std::begin(kCommonFields), std::end(kCommonFields));
   known.insert(known.end(), own.begin(), own.end());
   known.insert(known.end(), of_server.begin(), of_server.end());
+  known.insert(known.end(), body_form_fields().begin(), body_form_fields().end());
   for (const RequestOption& option : request_options())
     if (option.stands_in(kInBody)) known.emplace_back(option.name);
   for (const auto& [name, value] : body.items()) {
@@ -126,12 +123,7 @@ class Parser {
     refuse_others(fields_, json_, own, server_fields());
     sampling_ = rules_.sampling;
     read_sampling(fields_, kInBody, sampling_);
-    const Json as_text = {{"type", "text"}};
-    Json format = as_text;
-    fields_.object("response_format", format);
-    if (format != as_text)
-      fields_.fail("response_format", format,
-                   "{\"type\": \"text\"}, because structured output is not supported");
+    read_body_form(fields_, WrittenOrder(rules_.text), sampling_.form);
     read_stream();
     read_serving();
     read_special_tokens();

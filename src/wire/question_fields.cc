@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "task/choices.h"
 #include "wire/chat_fields.h"
+#include "wire/form_fields.h"
 #include "wire/line.h"
 #include "wire/sampling_fields.h"
 
@@ -31,13 +32,15 @@ constexpr std::string_view kAskingFields[] = {"id",
                                               "chat_template_kwargs",
                                               "answers",
                                               "choices",
+                                              "schema",
                                               "metadata",
                                               "add_special_tokens",
                                               "truncate_prompt_tokens",
                                               "add_generation_prompt",
                                               "continue_final_message",
                                               "prompt_logprobs"};
-constexpr std::string_view kQuestionFields[] = {"id", "text", "answers", "choices", "metadata"};
+constexpr std::string_view kQuestionFields[] = {"id",      "text",   "answers",
+                                                "choices", "schema", "metadata"};
 
 void read_references(Fields& fields, std::optional<std::vector<std::string>>& out) {
   if (fields.has("answers")) fields.texts("answers", out.emplace());
@@ -56,7 +59,9 @@ void name_by_index(size_t index, Question& question) {
   question.id_json = Json(*question.id).dump();
 }
 
-Status read_question(const Json& json, size_t index, Question& question) {
+// written: the question as it was written.
+Status read_question(const Json& json, size_t index, const std::string& written,
+                     Question& question) {
   name_by_index(index, question);
   if (json.is_string()) {
     question.text = json.get<std::string>();
@@ -70,6 +75,7 @@ Status read_question(const Json& json, size_t index, Question& question) {
   fields.text("text", question.text);
   read_references(fields, question.answers);
   read_choices(fields, question.choices);
+  read_schema(fields, WrittenOrder(written), question.request.sampling.form);
   read_metadata(fields, question.metadata);
   if (!fields.has("text"))
     fields.fail(blame("text", invalid_argument("question {} has no 'text'", index)));
@@ -171,6 +177,7 @@ class QuestionReader {
     read_chat_options(fields_, order_, options.chat_options);
     fields_.flag("prompt_logprobs", options.prompt_logprobs);
     read_choices(fields_, options.choices);
+    read_schema(fields_, order_, options.sampling.form);
     common_.choices = options.choices;
     read_metadata(fields_, common_.metadata);
     fields_.text("instruction", options.instruction);
@@ -220,9 +227,10 @@ class QuestionReader {
     const Json& questions = fields_["questions"];
     if (!questions.is_array() || questions.empty())
       return invalid_field("questions", "is {}, expected a non-empty list", found_text(questions));
+    const std::vector<std::string> written = order_.of_each("questions", questions);
     for (size_t i = 0; i < questions.size(); ++i) {
       Question question = common_;
-      if (Status status = read_question(questions[i], i, question); !status)
+      if (Status status = read_question(questions[i], i, written[i], question); !status)
         return in_part(fmt::format("questions[{}]", i), status.error());
       job_.questions.push_back(std::move(question));
     }
@@ -263,12 +271,16 @@ class QuestionReader {
       request.id = !question.id      ? job_.id
                    : job_.id.empty() ? *question.id
                                      : job_.id + "/" + *question.id;
+      std::optional<TextForm> own = std::move(request.sampling.form);
       request.sampling = options.sampling;
+      if (own) request.sampling.form = std::move(own);
       if (options.prompt_logprobs) request.prompt_logprobs_from = 1;
       request.logits_hash = options.logits_hash;
       if (job_.contexts.empty()) request.add_special_tokens = options.add_special_tokens;
       request.truncate_prompt_tokens = most_tokens_;
       if (question.choices.empty()) continue;
+      if (request.sampling.form)
+        return invalid_field("choices", "cannot be combined with 'schema'");
       if (Status checked = check_choices(request, question.choices); !checked) return checked;
     }
     return {};

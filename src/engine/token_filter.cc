@@ -1,0 +1,42 @@
+#include "engine/token_filter.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/errors.h"
+
+namespace pando {
+
+TokenFilter::TokenFilter(std::shared_ptr<grammar::MaskTable> masks, std::span<const Token> ends)
+    : matcher_(masks), ends_(ends), bits_(masks->vocabulary().n_mask_words()) {}
+
+Result<std::span<const uint64_t>> TokenFilter::allowed() {
+  if (n_allowed_ > 0) return std::span<const uint64_t>(bits_);
+  std::ranges::fill(bits_, 0);
+  if (const Result<size_t> n = matcher_.mask(bits_); !n) return n.error();
+  if (matcher_.can_end())
+    for (const Token end : ends_) {
+      const auto at = static_cast<size_t>(end);
+      if (end >= 0 && at / 64 < bits_.size()) bits_[at / 64] |= uint64_t{1} << at % 64;
+    }
+  for (const uint64_t word : bits_) n_allowed_ += static_cast<size_t>(std::popcount(word));
+  if (n_allowed_ == 0)
+    return unsupported("no token of the vocabulary continues the answer in the form asked for");
+  return std::span<const uint64_t>(bits_);
+}
+
+Result<std::optional<Token>> TokenFilter::only() {
+  if (const auto bits = allowed(); !bits) return bits.error();
+  if (n_allowed_ != 1) return std::optional<Token>();
+  const auto word = std::ranges::find_if(bits_, [](uint64_t bits) { return bits != 0; });
+  const auto token = static_cast<Token>((word - bits_.begin()) * 64 + std::countr_zero(*word));
+  const bool is_end = std::ranges::find(ends_, token) != ends_.end();
+  return is_end ? std::optional<Token>() : std::optional(token);
+}
+
+Status TokenFilter::accept(Token token) {
+  n_allowed_ = 0;
+  return matcher_.accept(token);
+}
+
+}  // namespace pando

@@ -1,0 +1,38 @@
+// Compiled forms of answers, for one tokenizer.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "pando/request.h"
+#include "text/grammar/mask_table.h"
+
+namespace pando::grammar {
+
+// Keeps the forms that were asked for last. Any thread.
+class FormCache {
+ public:
+  // The tokenizer outlives it.
+  explicit FormCache(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+
+  // Compiles a form that is not there. Errors name what is malformed (kInvalidArgument) or not
+  // supported (kUnsupported).
+  Result<std::shared_ptr<MaskTable>> get(const TextForm& form);
+
+ private:
+  struct Entry {
+    TextForm form;
+    std::shared_ptr<MaskTable> masks;
+  };
+  std::shared_ptr<MaskTable> find(const TextForm& form);
+  VocabularyPtr vocabulary();
+
+  const Tokenizer& tokenizer_;
+  std::once_flag made_vocabulary_;
+  VocabularyPtr vocabulary_;
+  std::mutex mutex_;
+  std::list<Entry> entries_;  // the last used first
+};
+
+}  // namespace pando::grammar

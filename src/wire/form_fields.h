@@ -1,0 +1,25 @@
+// The fields by which answers of a form are asked for.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/fields.h"
+#include "pando/request.h"
+#include "wire/chat_fields.h"
+
+namespace pando::wire {
+
+// Of a body of the OpenAI API: its own, those of vLLM and those of llama-server.
+std::span<const std::string_view> body_form_fields();
+
+// Leaves `form` as it is where none of them asks for one. Two of them are an error.
+void read_body_form(Fields& fields, const WrittenOrder& order, std::optional<TextForm>& form);
+
+// "schema": a JSON Schema, an object or true or false.
+void read_schema(Fields& fields, const WrittenOrder& order, std::optional<TextForm>& form);
+// The same, of a question whose text is `written`.
+void read_schema(Fields& fields, const std::string& written, std::optional<TextForm>& form);
+
+}  // namespace pando::wire
