@@ -1,0 +1,71 @@
+// Makes a Grammar: rules as nondeterministic automata over bytes, which `finish` makes deterministic.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "text/grammar/char_dfa.h"
+#include "text/grammar/char_set.h"
+#include "text/grammar/grammar.h"
+#include "text/grammar/limits.h"
+#include "text/grammar/regex.h"
+
+namespace pando::grammar {
+
+// How characters become bytes.
+enum class Encoding {
+  kUtf8,        // themselves
+  kJsonString,  // inside a string of JSON: escaped where they must be, and nowhere else
+};
+
+// A limit that is exceeded is kept, and named by finish(). One thread.
+class Builder {
+ public:
+  using State = uint32_t;
+  using Rule = uint32_t;
+
+  Rule add_rule();  // the first is where the text starts
+  size_t n_rules() const { return rules_.size(); }
+  State start(Rule rule) const { return rules_[rule].start; }
+  State end(Rule rule) const { return rules_[rule].end; }
+
+  State state();
+  void empty(State from, State to);  // without a byte
+  // The same, but the two stay apart: fewer states, and more of them at a time.
+  void jump(State from, State to);
+  void bytes(State from, uint8_t first, uint8_t last, State to);
+  void call(State from, Rule rule, State to);
+
+  // All of these add what comes behind `from` and give the state behind it.
+  State text(State from, std::string_view bytes);
+  void characters(State from, const CharSet& set, Encoding encoding, State to);
+  // A pattern without "^" and "$".
+  State regex(State from, const Regex& regex, Encoding encoding);
+  void automaton(State from, const CharDfa& dfa, Encoding encoding, State to);
+
+  bool is_too_large() const { return edges_.size() > kMostNfaStates; }
+  Result<GrammarPtr> finish() const;
+
+ private:
+  friend class Productive;
+  friend class RuleDeterminiser;
+  enum class Kind : uint8_t { kBytes, kEmpty, kJump, kCall };
+  struct Edge {
+    Kind kind;
+    uint8_t first = 0;
+    uint8_t last = 0;
+    Rule rule = 0;
+    State target = 0;
+  };
+  struct Ends {
+    State start;
+    State end;
+  };
+  State repeat(State from, const Regex& regex, Encoding encoding);
+
+  std::vector<std::vector<Edge>> edges_;  // of each state
+  std::vector<Ends> rules_;
+};
+
+}  // namespace pando::grammar

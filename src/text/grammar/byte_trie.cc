@@ -1,0 +1,43 @@
+#include "text/grammar/byte_trie.h"
+
+#include <algorithm>
+
+#include "text/grammar/grammar.h"
+
+namespace pando::grammar {
+
+ByteTrie::ByteTrie(std::vector<Entry> entries) {
+  // Tokens that long stand for nothing that is written; the depth is 16 bits.
+  std::erase_if(entries, [](const Entry& entry) { return entry.bytes.empty() || entry.bytes.size() > 65'000; });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.bytes != b.bytes ? a.bytes < b.bytes : a.token < b.token;
+  });
+  nodes_.clear();
+  std::vector<uint32_t> path;
+  std::string_view last;
+  const auto close = [&](size_t depth) {
+    while (path.size() > depth) {
+      Node& node = nodes_[path.back()];
+      node.skip = static_cast<uint32_t>(nodes_.size());
+      path.pop_back();
+      if (!path.empty()) nodes_[path.back()].kinds |= node.kinds;
+    }
+  };
+  for (const Entry& entry : entries) {
+    const auto common = std::mismatch(last.begin(), last.end(), entry.bytes.begin(), entry.bytes.end());
+    close(static_cast<size_t>(common.first - last.begin()));
+    for (size_t depth = path.size(); depth < entry.bytes.size(); ++depth) {
+      const auto byte = static_cast<uint8_t>(entry.bytes[depth]);
+      path.push_back(static_cast<uint32_t>(nodes_.size()));
+      nodes_.push_back({0, static_cast<uint32_t>(tokens_.size()), static_cast<uint16_t>(depth), byte,
+                        byte_kind(byte)});
+      max_depth_ = std::max(max_depth_, static_cast<uint16_t>(depth));
+    }
+    tokens_.push_back(entry.token);
+    last = entry.bytes;
+  }
+  close(0);
+  nodes_.push_back({0, static_cast<uint32_t>(tokens_.size()), 0, 0, 0});
+}
+
+}  // namespace pando::grammar

@@ -1,0 +1,104 @@
+// All ways in which a grammar reads the text so far. docs/grammar.md has the algorithm.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "text/grammar/grammar.h"
+
+namespace pando::grammar {
+
+// A graph of stacks. A node is a call of a rule at a place in the text; its edges say what comes
+// behind the call, for each of its callers. One owner, one thread. Copies are independent.
+class Chart {
+ public:
+  // A state of the automaton, inside the call that is `node`.
+  struct Config {
+    uint32_t state;
+    uint32_t node;
+    bool operator==(const Config&) const = default;
+  };
+  // The configs behind some text, [begin, end), and how much the chart held with them: a chart goes
+  // back to a frontier by forgetting what came later.
+  struct Frontier {
+    uint32_t begin = 0;
+    uint32_t end = 0;
+    uint32_t n_nodes = 0;
+    uint32_t n_edges = 0;
+    bool is_end = false;  // the text may end here: the bottom of the stack was reached
+
+    bool has_configs() const { return begin != end; }
+    bool is_alive() const { return has_configs() || is_end; }
+  };
+
+  explicit Chart(GrammarPtr grammar);
+
+  Frontier at_start();
+  // The bottom alone, in one state of the automaton.
+  Frontier at_state(uint32_t state);
+  // One config of a frontier by itself, in a copy behind it.
+  Frontier one_of(const Frontier& from, uint32_t config);
+  // What comes behind the call that is `node`.
+  Frontier behind(uint32_t node);
+  // Behind one more byte. `from` must be the last frontier that is kept (see go_back).
+  Frontier step(const Frontier& from, uint8_t byte);
+  // Forgets what came after a frontier.
+  void go_back(const Frontier& to) {
+    configs_.resize(to.end);
+    nodes_.resize(to.n_nodes);
+    edges_.resize(to.n_edges);
+  }
+  // Moves the configs of `last`, the last frontier, down to `begin`, over frontiers that nothing
+  // goes back to.
+  Frontier moved_down(const Frontier& last, uint32_t begin);
+
+  const Config& config(uint32_t index) const { return configs_[index]; }
+  const Grammar& grammar() const { return *grammar_; }
+  const GrammarPtr& shared_grammar() const { return grammar_; }
+  // There were more configs at once than kMostConfigs; nothing the chart says holds then.
+  bool is_overflown() const { return is_overflown_; }
+  void clear_overflow() { is_overflown_ = false; }
+
+  // Behind a byte that leads from the only config of a frontier to a plain state.
+  Frontier push(Config config) {
+    const auto begin = static_cast<uint32_t>(configs_.size());
+    configs_.push_back(config);
+    return {begin, begin + 1, static_cast<uint32_t>(nodes_.size()), static_cast<uint32_t>(edges_.size()), false};
+  }
+
+ private:
+  struct Node {
+    uint32_t first_edge;
+    bool is_popped;  // its call has ended at the place where it began
+  };
+  struct Edge {
+    uint32_t state;
+    uint32_t node;
+    uint32_t next;
+  };
+
+  void begin();
+  void add(uint32_t state, uint32_t node);
+  void expand(Config config);
+  void call(uint32_t rule, Config back);
+  void add_edge(uint32_t node, Config back);
+  void pop(uint32_t node);
+  Frontier close();
+
+  GrammarPtr grammar_;
+  std::vector<Config> configs_;
+  std::vector<Node> nodes_;
+  std::vector<Edge> edges_;
+  // Of the frontier that is made.
+  uint32_t first_config_ = 0;
+  uint32_t first_node_ = 0;
+  bool is_end_ = false;
+  bool is_overflown_ = false;
+  uint32_t epoch_ = 0;
+  std::vector<std::pair<uint32_t, uint32_t>> node_of_rule_;  // [n_rules] epoch, node
+  std::vector<std::pair<uint32_t, uint32_t>> seen_;          // hash table: epoch, config
+};
+
+}  // namespace pando::grammar

@@ -1,0 +1,97 @@
+#include "text/grammar/formats.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace pando::grammar {
+
+namespace {
+
+// Days that the calendar has: 29 February in leap years alone.
+const std::string kMonthDay =
+    "((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))";
+const std::string kLeapYear =
+    "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)";
+const std::string kDate = "([0-9]{4}-" + kMonthDay + "|" + kLeapYear + "-02-29)";
+const std::string kClock = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?";
+const std::string kTime = kClock + "([zZ]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])";
+const std::string kByte = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+const std::string kIpv4 = kByte + "(\\." + kByte + "){3}";
+const std::string kGroup = "[0-9a-fA-F]{1,4}";
+
+// An address of eight groups, of which one run of zeros may be left out.
+std::string ipv6() {
+  const std::string last = "(" + kGroup + ":" + kGroup + "|" + kIpv4 + ")";
+  std::string all = "(" + kGroup + ":){6}" + last;
+  for (int before = 0; before <= 7; ++before) {
+    const std::string head =
+        before == 0 ? "" : kGroup + "(:" + kGroup + "){" + std::to_string(before - 1) + "}";
+    // At most 7 - before groups behind "::", the last two of which may be an address of version 4.
+    const int most = 7 - before;
+    std::string tail;
+    if (most >= 1) {
+      tail = "(" + kGroup + "(:" + kGroup + "){0," + std::to_string(most - 1) + "}";
+      if (most >= 2) tail += "|(" + kGroup + ":){0," + std::to_string(most - 2) + "}" + kIpv4;
+      tail += ")?";
+    }
+    all += "|" + head + "::" + tail;
+  }
+  return "(" + all + ")";
+}
+
+const std::string kLabel = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+const std::string kHostname = kLabel + "(\\." + kLabel + ")*";
+const std::string kAtom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
+const std::string kEmail = "(" + kAtom + "(\\." + kAtom + ")*|\"([^\\x00-\\x1F\"\\\\\\x7F-\\u{10FFFF}]|\\\\[ -~])*\")@(" +
+                           kHostname + "|\\[" + kIpv4 + "\\]|\\[IPv6:" + ipv6() + "\\])";
+const std::string kUnreserved = "[A-Za-z0-9._~-]";
+const std::string kEscaped = "%[0-9A-Fa-f]{2}";
+const std::string kSubDelims = "[!$&'()*+,;=]";
+const std::string kPathChar = "(" + kUnreserved + "|" + kEscaped + "|" + kSubDelims + "|[:@])";
+const std::string kUserInfo = "(" + kUnreserved + "|" + kEscaped + "|" + kSubDelims + "|:)*@";
+const std::string kHost = "(\\[(" + ipv6() + "|[vV][0-9A-Fa-f]+\\.([A-Za-z0-9._~!$&'()*+,;=:-])+)\\]|(" +
+                          kUnreserved + "|" + kEscaped + "|" + kSubDelims + ")*)";
+const std::string kAuthority = "//(" + kUserInfo + ")?" + kHost + "(:[0-9]*)?";
+const std::string kPathRest = "(/" + kPathChar + "*)*";
+const std::string kQuery = "(\\?(" + kPathChar + "|[/?])*)?(#(" + kPathChar + "|[/?])*)?";
+const std::string kRootedPath = "/(" + kPathChar + "+" + kPathRest + ")?";
+const std::string kUri = "[A-Za-z][A-Za-z0-9+.-]*:(" + kAuthority + kPathRest + "|" + kRootedPath + "|" +
+                         kPathChar + "+" + kPathRest + "|)" + kQuery;
+// A relative path whose first part has no colon.
+const std::string kFirstPart = "(" + kUnreserved + "|" + kEscaped + "|" + kSubDelims + "|@)+";
+const std::string kRelative = "(" + kAuthority + kPathRest + "|" + kRootedPath + "|" + kFirstPart +
+                              kPathRest + "|)" + kQuery;
+const std::string kDays = "[0-9]+D";
+const std::string kTimeOfDuration = "T([0-9]+H([0-9]+M([0-9]+S)?)?|[0-9]+M([0-9]+S)?|[0-9]+S)";
+const std::string kDuration = "P(((" + kDays + "|[0-9]+M(" + kDays + ")?|[0-9]+Y([0-9]+M(" + kDays +
+                              ")?)?)(" + kTimeOfDuration + ")?)|" + kTimeOfDuration + "|[0-9]+W)";
+const std::string kPointer = "(/([^/~]|~[01])*)*";
+
+}  // namespace
+
+std::optional<std::string_view> pattern_of_format(std::string_view name) {
+  static const std::array<std::pair<std::string_view, std::string>, 14> kFormats{{
+      {"date", kDate},
+      {"time", kTime},
+      {"date-time", kDate + "[tT]" + kTime},
+      {"duration", kDuration},
+      {"email", kEmail},
+      {"hostname", kHostname},
+      {"ipv4", kIpv4},
+      {"ipv6", ipv6()},
+      {"uri", kUri},
+      {"uri-reference", "(" + kUri + "|" + kRelative + ")"},
+      {"uuid", "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"},
+      {"json-pointer", kPointer},
+      {"relative-json-pointer", "(0|[1-9][0-9]*)(#|" + kPointer + ")"},
+      {"byte", "([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"},
+  }};
+  const auto* found = std::find_if(kFormats.begin(), kFormats.end(),
+                                   [&](const auto& format) { return format.first == name; });
+  if (found == kFormats.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace pando::grammar

@@ -1,0 +1,14 @@
+// The formats of JSON Schema whose texts are kept.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "text/grammar/regex.h"
+
+namespace pando::grammar {
+
+// The pattern of a format, which is for the whole text: "date", "email", ... Nothing: not offered.
+std::optional<std::string_view> pattern_of_format(std::string_view name);
+
+}  // namespace pando::grammar

@@ -1,0 +1,119 @@
+// What an answer may be: rules over bytes, compiled. docs/grammar.md has the algorithm.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/result.h"
+
+namespace pando::grammar {
+
+// A pushdown automaton: each rule is a deterministic automaton over bytes, whose states may also
+// call rules. From every state some bytes lead to the end of its rule. Immutable; any thread.
+class Grammar {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  // Bytes first..last lead to `target`.
+  struct Step {
+    uint8_t first;
+    uint8_t last;
+    uint32_t target;
+  };
+  // After the text of `rule` comes `target`.
+  struct Call {
+    uint32_t rule;
+    uint32_t target;
+  };
+
+  size_t n_rules() const { return starts_.size(); }
+  size_t n_states() const { return states_.size() - 1; }
+  uint32_t start_rule() const { return 0; }
+  uint32_t start_of(uint32_t rule) const { return starts_[rule]; }
+
+  std::span<const Step> steps(uint32_t state) const {
+    return {steps_.data() + states_[state].first_step, states_[state + 1].first_step - states_[state].first_step};
+  }
+  std::span<const Call> calls(uint32_t state) const {
+    return {calls_.data() + states_[state].first_call, states_[state + 1].first_call - states_[state].first_call};
+  }
+  // States that it is also in, without a byte.
+  std::span<const uint32_t> jumps(uint32_t state) const {
+    return {jumps_.data() + states_[state].first_jump, states_[state + 1].first_jump - states_[state].first_jump};
+  }
+  bool ends(uint32_t state) const { return states_[state].ends; }  // its rule may end here
+  bool has_steps(uint32_t state) const { return states_[state].has_steps; }
+  // Only bytes lead on from it: no call, no jump, no end.
+  bool is_plain(uint32_t state) const { return states_[state].is_plain; }
+  // It does nothing but end its rule.
+  bool only_ends(uint32_t state) const { return states_[state].only_ends; }
+  // The kinds of bytes (byte_kind) that all lead from the state to itself.
+  uint8_t loops(uint32_t state) const { return states_[state].loops; }
+
+  // Where a byte leads to, or kNone.
+  uint32_t next(uint32_t state, uint8_t byte) const {
+    const State& of = states_[state];
+    if (of.row != kNone) return rows_[of.row][byte];
+    for (const Step& step : steps(state)) {
+      if (byte < step.first) return kNone;
+      if (byte <= step.last) return step.target;
+    }
+    return kNone;
+  }
+
+ private:
+  friend class GrammarPacker;
+  struct State {
+    uint32_t first_step = 0;
+    uint32_t first_call = 0;
+    uint32_t first_jump = 0;
+    uint32_t row = kNone;  // of rows_, where there are many steps
+    uint8_t loops = 0;
+    bool ends = false;
+    bool has_steps = false;
+    bool is_plain = false;
+    bool only_ends = false;
+  };
+  std::vector<uint32_t> starts_;  // [n_rules]
+  std::vector<State> states_;     // [n_states + 1]; the last only ends the spans of the one before
+  std::vector<Step> steps_;       // ascending for each state
+  std::vector<Call> calls_;
+  std::vector<uint32_t> jumps_;
+  std::vector<std::array<uint32_t, 256>> rows_;
+};
+
+// Kinds of bytes, one bit each; whole subtrees of the vocabulary are passed over by them.
+inline constexpr uint8_t kPlainAscii = 1, kQuote = 2, kBackslash = 4, kControl = 8, kNotAscii = 16;
+constexpr uint8_t byte_kind(uint8_t byte) {
+  return byte >= 0x80 ? kNotAscii
+         : byte < 0x20 || byte == 0x7F ? kControl
+         : byte == '"' ? kQuote
+         : byte == '\\' ? kBackslash
+                        : kPlainAscii;
+}
+
+using GrammarPtr = std::shared_ptr<const Grammar>;
+
+// What cannot be kept is refused, with its name (kUnsupported); what is malformed is
+// kInvalidArgument. Time and memory are bounded by limits.h.
+
+// Texts of JSON without white space that are valid under a JSON Schema (2020-12 or draft 7); the
+// properties of an object in the order of the schema.
+Result<GrammarPtr> from_json_schema(std::string_view schema);
+// Any value of JSON, without white space; an object where `only_objects`.
+Result<GrammarPtr> from_any_json(bool only_objects);
+// The texts that match a regular expression from start to end.
+Result<GrammarPtr> from_regex(std::string_view pattern);
+// One of the texts, which are at least one.
+Result<GrammarPtr> from_choices(std::span<const std::string> choices);
+// A grammar as llama.cpp writes it; its first rule is "root".
+Result<GrammarPtr> from_gbnf(std::string_view text);
+// A grammar as Lark and llguidance write it; its first rule is "start".
+Result<GrammarPtr> from_lark(std::string_view text);
+
+}  // namespace pando::grammar

@@ -1,0 +1,28 @@
+// Lays out the states of a Grammar.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "text/grammar/grammar.h"
+
+namespace pando::grammar {
+
+class GrammarPacker {
+ public:
+  GrammarPacker() : grammar_(std::make_shared<Grammar>()) {}
+
+  size_t n_states() const { return grammar_->states_.size(); }
+  void begin_rule(uint32_t start) { grammar_->starts_.push_back(start); }
+  // The next state. Steps ascend.
+  void add_state(std::span<const Grammar::Step> steps, std::span<const Grammar::Call> calls,
+                 std::span<const uint32_t> jumps, bool ends);
+  GrammarPtr finish();
+
+ private:
+  void set_row(uint32_t state);
+
+  std::shared_ptr<Grammar> grammar_;
+};
+
+}  // namespace pando::grammar

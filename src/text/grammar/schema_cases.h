@@ -1,0 +1,58 @@
+// What a schema says by "$ref", "allOf", "anyOf", "oneOf", "not", "if" and dependencies, as cases: a
+// value is valid where it is valid under all parts of one case.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "text/grammar/schema_document.h"
+
+namespace pando::grammar {
+
+// Schemas that all hold, in the order in which they were met. Of a part, only the keywords that say
+// something about the value by itself count (SchemaFacts reads them).
+using Parts = std::vector<Node>;
+
+class SchemaCases {
+ public:
+  explicit SchemaCases(SchemaDocument* document) : document_(*document) {}
+
+  // The cases under which all of `schemas` hold. Refusals are in the document.
+  const std::vector<Parts>& of(const Parts& schemas);
+  // Whether a proof goes on, which more values than there are do not harm: "oneOf" is read as
+  // "anyOf" then, and a "not" that cannot be kept as nothing.
+  bool is_loose() const { return looseness_ > 0; }
+
+ private:
+  struct Choice {
+    Parts branches;
+    Node one_of = nullptr;  // the schema whose "oneOf" it is: exactly one branch holds
+  };
+  struct Open {
+    Parts parts;
+    Parts seen;
+    std::vector<Choice> choices;
+    bool is_never = false;
+  };
+  void add(Open* open, Node schema);
+  void add_choices(Open* open, Node at);
+  bool is_surely_empty(const Parts& parts);
+  void expand(Open open, std::vector<Parts>* out);
+  void expand_one_of(const Open& open, const Choice& choice, std::vector<Parts>* out);
+  Parts dependency_branches(Node schema, const std::string& name, const Json& needed);
+  // Schemas, one of which holds exactly where `schema` does not; empty after a refusal.
+  Parts negated(Node schema);
+  Parts negated_keyword(Node schema, const std::string& name, const Json& value);
+
+  SchemaDocument& document_;
+  std::map<Parts, std::vector<Parts>> cases_, loose_cases_;
+  size_t looseness_ = 0;
+  size_t depth_ = 0;  // of negations
+};
+
+// Keywords of schemas that negation makes. No schema that is written has them.
+inline constexpr std::string_view kNotPattern = "\x01not pattern";  // a text does not match
+inline constexpr std::string_view kNotValues = "\x01not values";    // none of these
+inline constexpr std::string_view kNotTypes = "\x01not types";      // as "type"
+
+}  // namespace pando::grammar

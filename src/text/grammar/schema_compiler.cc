@@ -1,0 +1,112 @@
+#include "text/grammar/schema_compiler.h"
+
+#include <algorithm>
+
+#include "text/grammar/json_rules.h"
+#include "text/grammar/schema_proofs.h"
+
+namespace pando::grammar {
+
+Result<GrammarPtr> SchemaCompiler::compile() {
+  rule_of({document_.root()});
+  while (!todo_.empty() && !document_.has_failed()) {
+    const auto [rule, schemas] = std::move(todo_.front());
+    todo_.pop_front();
+    fill(rule, schemas);
+    document_.work();
+    if (builder_.is_too_large() || builder_.n_rules() > kMostRules) break;
+  }
+  if (document_.has_failed()) return document_.error();
+  return builder_.finish();
+}
+
+SchemaCompiler::Rule SchemaCompiler::rule_of(const Parts& schemas) {
+  const auto [at, is_new] = rules_.try_emplace(schemas, 0);
+  if (is_new) {
+    at->second = builder_.add_rule();
+    todo_.emplace_back(at->second, schemas);
+  }
+  return at->second;
+}
+
+void SchemaCompiler::fill(Rule rule, const Parts& schemas) {
+  const std::vector<Parts> cases = cases_.of(schemas);
+  for (const Parts& parts : cases) {
+    if (document_.has_failed()) return;
+    if (cases.size() == 1) {
+      add_case(parts, builder_.start(rule), builder_.end(rule));
+      return;
+    }
+    // Each case is a rule of its own: the automaton of all would be their product.
+    const auto [at, is_new] = case_rules_.try_emplace(parts, 0);
+    if (is_new) {
+      at->second = builder_.add_rule();
+      add_case(parts, builder_.start(at->second), builder_.end(at->second));
+    }
+    builder_.call(builder_.start(rule), at->second, builder_.end(rule));
+  }
+}
+
+void SchemaCompiler::add_case(const Parts& parts, State from, State to) {
+  const SchemaFacts facts(parts, &document_);
+  if (document_.has_failed()) return;
+  if (facts.values) return add_values(facts, from, to);
+  for (const Json* value : facts.not_values)
+    if (value->is_structured() && (facts.types & type_of(*value)))
+      return document_.refuse(parts[0], "a 'not' of a list or an object");
+  const auto is_left = [&](const Json& value) {
+    return std::none_of(facts.not_values.begin(), facts.not_values.end(),
+                        [&](const Json* one) { return are_equal(*one, value); });
+  };
+  if (facts.types & kNull && is_left(nullptr)) builder_.empty(builder_.text(from, "null"), to);
+  if (facts.types & kBoolean)
+    for (const bool value : {false, true})
+      if (is_left(value)) builder_.empty(builder_.text(from, value ? "true" : "false"), to);
+  if (facts.types & (kInteger | kFraction)) add_numbers(facts, from, to);
+  if (facts.types & kString) add_strings(facts, from, to);
+  if (facts.types & kArray) add_arrays(facts, from, to);
+  if (facts.types & kObject) add_objects(facts, from, to);
+}
+
+void SchemaCompiler::add_values(const SchemaFacts& facts, State from, State to) {
+  for (const Json* value : *facts.values) {
+    document_.work();
+    if (!meets(*value, facts, &cases_, &document_)) continue;
+    builder_.empty(builder_.text(from, compact_text(*value)), to);
+  }
+}
+
+SchemaCompiler::Rule SchemaCompiler::integer() {
+  if (!integer_) {
+    integer_ = builder_.add_rule();
+    builder_.empty(builder_.regex(builder_.start(*integer_), integer_texts(), Encoding::kUtf8),
+                   builder_.end(*integer_));
+  }
+  return *integer_;
+}
+
+SchemaCompiler::Rule SchemaCompiler::number() {
+  if (!number_) {
+    number_ = builder_.add_rule();
+    builder_.empty(builder_.regex(builder_.start(*number_), number_texts(), Encoding::kUtf8),
+                   builder_.end(*number_));
+  }
+  return *number_;
+}
+
+void SchemaCompiler::add_numbers(const SchemaFacts& facts, State from, State to) {
+  const bool has_not = std::any_of(facts.not_values.begin(), facts.not_values.end(),
+                                   [](const Json* value) { return type_of(*value) & (kInteger | kFraction); });
+  if (!has_not && !facts.has_number_facts() && (facts.types & kInteger))
+    return builder_.call(from, facts.types & kFraction ? number() : integer(), to);
+  if (const auto numbers = numbers_of(facts, &document_))
+    builder_.automaton(from, *numbers, Encoding::kUtf8, to);
+}
+
+Result<GrammarPtr> from_json_schema(std::string_view schema) {
+  auto document = SchemaDocument::parse(schema);
+  if (!document) return std::move(document).error();
+  return SchemaCompiler(document->get()).compile();
+}
+
+}  // namespace pando::grammar

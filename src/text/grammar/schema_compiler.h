@@ -1,0 +1,72 @@
+// A JSON Schema as rules.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "text/grammar/builder.h"
+#include "text/grammar/schema_facts.h"
+
+namespace pando::grammar {
+
+// One rule for each list of schemas that hold together at some place, made once. Used once.
+class SchemaCompiler {
+ public:
+  explicit SchemaCompiler(SchemaDocument* document) : document_(*document), cases_(document) {}
+  Result<GrammarPtr> compile();
+
+ private:
+  using Rule = Builder::Rule;
+  using State = Builder::State;
+
+  // The rule of the values under which all of `schemas` hold; it is filled later.
+  Rule rule_of(const Parts& schemas);
+  bool is_never(const Parts& schemas) { return cases_.of(schemas).empty(); }
+  void fill(Rule rule, const Parts& schemas);
+  void add_case(const Parts& parts, State from, State to);
+  void add_values(const SchemaFacts& facts, State from, State to);
+  void add_numbers(const SchemaFacts& facts, State from, State to);
+  Rule integer();
+  Rule number();
+
+  // schema_strings.cc
+  void add_strings(const SchemaFacts& facts, State from, State to);
+  void add_lengths(size_t least, size_t most, State from, State to);
+  State characters(State from, size_t n);
+  Rule string();      // any, with its quotes
+  Rule block();       // of kBlock characters
+  Rule part_block();  // of fewer
+
+  // schema_arrays.cc
+  void add_arrays(const SchemaFacts& facts, State from, State to);
+
+  // schema_objects.cc
+  struct Property {
+    std::string name;
+    Parts schemas;
+    bool is_required;
+  };
+  // Names that are none of a property, and what stands there.
+  struct FreeNames {
+    Rule key;  // with its quotes
+    Parts schemas;
+  };
+  void add_objects(const SchemaFacts& facts, State from, State to);
+  std::vector<std::string> names_of(const SchemaFacts& facts) const;
+  // The names that "propertyNames" allows; nothing: all.
+  std::optional<CharDfa> allowed_names(const SchemaFacts& facts);
+  std::vector<FreeNames> free_names(const SchemaFacts& facts, const std::vector<std::string>& names,
+                                    const std::optional<CharDfa>& allowed);
+  friend class ObjectRule;
+
+  SchemaDocument& document_;
+  SchemaCases cases_;
+  Builder builder_;
+  std::map<Parts, Rule> rules_, case_rules_;
+  std::deque<std::pair<Rule, Parts>> todo_;
+  std::optional<Rule> string_, integer_, number_, block_, part_block_;
+};
+
+}  // namespace pando::grammar

@@ -1,0 +1,127 @@
+#include "text/grammar/schema_proofs.h"
+
+#include <algorithm>
+
+namespace pando::grammar {
+
+namespace {
+
+constexpr int kDeepestProof = 4;
+
+// Whether every case of `schemas` is empty.
+bool are_surely_empty(const Parts& schemas, SchemaCases* cases, SchemaDocument* document, int depth) {
+  const auto all = cases->of(schemas);
+  if (document->has_failed()) return false;
+  return std::all_of(all.begin(), all.end(), [&](const Parts& parts) {
+    return is_surely_empty(parts, cases, document, depth);
+  });
+}
+
+// Whether bounds leave no number, without making automata of them.
+bool bounds_contradict(const SchemaFacts& facts) {
+  for (const auto& low : facts.bounds)
+    for (const auto& high : facts.bounds) {
+      if (!low.is_lower || high.is_lower) continue;
+      if (is_less(high.at, low.at)) return true;
+      if (!is_less(low.at, high.at) && (low.is_exclusive || high.is_exclusive)) return true;
+    }
+  return false;
+}
+
+bool are_strings_empty(const SchemaFacts& facts, SchemaDocument* document) {
+  if (facts.min_length > facts.max_length) return true;
+  const size_t n_patterns = facts.patterns.size() + facts.not_patterns.size() + facts.formats.size();
+  if (n_patterns == 0) return false;
+  const auto strings = strings_of(facts, document);
+  return strings && strings->is_empty();
+}
+
+}  // namespace
+
+bool is_surely_empty(const Parts& parts, SchemaCases* cases, SchemaDocument* document, int depth) {
+  if (depth > kDeepestProof || document->has_failed()) return false;
+  document->work(1 + parts.size());
+  const SchemaFacts facts(parts, document);
+  // What is refused here is refused where it is compiled; a proof goes without.
+  const auto holds = [&](bool is_proof) {
+    const bool has_failed = document->has_failed();
+    if (has_failed && document->work_left() > 0) document->forget_error();
+    return is_proof && !has_failed;
+  };
+  if (document->has_failed()) return holds(false);
+  if (facts.types == 0) return true;
+  if (facts.values)
+    return holds(std::none_of(facts.values->begin(), facts.values->end(), [&](const Json* value) {
+      return meets(*value, facts, cases, document);
+    }));
+  if (facts.types & (kNull | kBoolean)) return false;
+  if (facts.types & (kInteger | kFraction) && !bounds_contradict(facts)) return false;
+  if (facts.types & kString && !holds(are_strings_empty(facts, document))) return false;
+  if (facts.types & kArray && facts.min_items <= facts.max_items) {
+    bool is_empty = false;
+    for (size_t i = 0; i < std::min<size_t>(facts.min_items, 8) && !is_empty; ++i)
+      is_empty = holds(are_surely_empty(item_of(parts, i), cases, document, depth + 1));
+    if (!is_empty) return false;
+  }
+  if (facts.types & kObject && facts.min_properties <= facts.max_properties &&
+      facts.required.size() <= facts.max_properties) {
+    bool is_empty = false;
+    for (const std::string& name : facts.required) {
+      const Parts inside = property_of(parts, name, document);
+      is_empty = holds(are_surely_empty(inside, cases, document, depth + 1));
+      if (is_empty) break;
+    }
+    if (!is_empty) return false;
+  }
+  return true;
+}
+
+bool is_valid(const Json& value, const Parts& schemas, SchemaCases* cases, SchemaDocument* document) {
+  document->work();
+  const auto all = cases->of(schemas);
+  return std::any_of(all.begin(), all.end(), [&](const Parts& parts) {
+    if (document->has_failed()) return false;
+    const SchemaFacts facts(parts, document);
+    const bool is_listed = !facts.values || std::any_of(facts.values->begin(), facts.values->end(),
+                                                        [&](const Json* one) { return are_equal(*one, value); });
+    return is_listed && meets(value, facts, cases, document);
+  });
+}
+
+bool meets(const Json& value, const SchemaFacts& facts, SchemaCases* cases, SchemaDocument* document) {
+  const unsigned type = type_of(value);
+  if ((facts.types & type) == 0) return false;
+  for (const Json* one : facts.not_values)
+    if (are_equal(*one, value)) return false;
+  if (type == kString && facts.has_string_facts()) {
+    const auto strings = strings_of(facts, document);
+    return strings && strings->matches(value.get_ref<const std::string&>());
+  }
+  if (type & (kInteger | kFraction) && facts.has_number_facts()) {
+    const auto number = decimal_of(value);
+    const auto numbers = numbers_of(facts, document);
+    return number && numbers && numbers->matches(text_of(*number));
+  }
+  if (type == kArray) {
+    if (value.size() < facts.min_items || value.size() > facts.max_items) return false;
+    for (size_t i = 0; i < value.size(); ++i) {
+      if (!is_valid(value[i], item_of(facts.parts, i), cases, document)) return false;
+      for (size_t j = 0; facts.has_unique_items && j < i; ++j)
+        if (are_equal(value[i], value[j])) return false;
+    }
+  }
+  if (type == kObject) {
+    if (value.size() < facts.min_properties || value.size() > facts.max_properties) return false;
+    for (const std::string& name : facts.required)
+      if (!value.contains(name)) return false;
+    for (const auto& [name, inside] : value.items()) {
+      if (!is_valid(inside, property_of(facts.parts, name, document), cases, document)) return false;
+      for (const Node part : facts.parts)
+        if (const Node names = SchemaDocument::find(part, "propertyNames"))
+          if (!is_valid(Json(name), {names}, cases, document)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace pando::grammar

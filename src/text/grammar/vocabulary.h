@@ -1,0 +1,39 @@
+// The tokens of a tokenizer as bytes, for masks.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "text/grammar/byte_trie.h"
+#include "text/tokenizer.h"
+
+namespace pando::grammar {
+
+// Made once for each tokenizer. Special tokens have no bytes here: no grammar writes them. Immutable;
+// any thread.
+class Vocabulary {
+ public:
+  explicit Vocabulary(const Tokenizer& tokenizer);
+  // Of other texts, in the order of their ids.
+  Vocabulary(std::vector<std::string> bytes, std::vector<Token> end_tokens);
+  Vocabulary(const Vocabulary&) = delete;  // the trie's entries point into it
+  Vocabulary& operator=(const Vocabulary&) = delete;
+
+  size_t size() const { return bytes_.size(); }                   // highest id + 1
+  size_t n_mask_words() const { return (bytes_.size() + 63) / 64; }
+  const std::string& bytes(Token token) const { return bytes_[static_cast<size_t>(token)]; }
+  bool has(Token token) const { return token >= 0 && static_cast<size_t>(token) < bytes_.size(); }
+  const ByteTrie& trie() const { return trie_; }
+  std::span<const Token> end_tokens() const { return end_tokens_; }
+
+ private:
+  std::vector<std::string> bytes_;
+  std::vector<Token> end_tokens_;
+  ByteTrie trie_;
+};
+
+using VocabularyPtr = std::shared_ptr<const Vocabulary>;
+
+}  // namespace pando::grammar
