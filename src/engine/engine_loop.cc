@@ -16,6 +16,8 @@ EngineLoop::EngineLoop(LoopParts parts)
     : parts_(std::move(parts)),
       residency_({.n_pages = parts_.executor->facts().n_pages,
                   .page_len = parts_.executor->facts().page_len,
+                  .n_parts = parts_.executor->facts().n_parts,
+                  .part_positions = parts_.executor->facts().part_positions,
                   .n_slots = parts_.executor->facts().n_slots,
                   .windows = {.window = parts_.executor->facts().window,
                               .tile_len = static_cast<uint32_t>(parts_.executor->facts().tile_len),
@@ -178,7 +180,7 @@ size_t EngineLoop::ready_bytes() const {
   const auto free_again = [](const PagePool& pool, size_t bytes) {
     return (pool.n_touched() - pool.n_used()) * bytes;
   };
-  return parts_.executor->ready_bytes(pages.n_touched(), window_pages.n_touched()) +
+  return parts_.executor->ready_bytes(pages.n_touched(0), window_pages.n_touched()) +
          free_again(pages, facts.page_bytes) + free_again(window_pages, facts.window_page_bytes);
 }
 
@@ -194,7 +196,7 @@ size_t EngineLoop::ahead_bytes() const {
 
 bool EngineLoop::prepare() {
   return ready_bytes() < ahead_bytes() &&
-         parts_.executor->prepare(residency_.pages().n_touched(),
+         parts_.executor->prepare(residency_.pages().n_touched(0),
                                   cache().windows().pool().n_touched());
 }
 
@@ -206,6 +208,7 @@ EngineStats EngineLoop::stats() const noexcept {
   const PhaseTimes times = parts_.executor->times();
   stats.linear_s = times.linear_s;
   stats.attention_s = times.attention_s;
+  stats.attention_bytes = times.attention_bytes;
   stats.row_ops_s = times.row_ops_s;
   stats.linear_flops = times.linear_flops;
   try {
