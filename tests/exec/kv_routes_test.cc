@@ -39,13 +39,11 @@ TEST(KvRoutes, NameWhoHasABlockAndWhoReadsARow) {
 }
 
 TEST(KvRoutes, RowsAreDealtWhereEachPartHasEnough) {
-  KvParts parts = kParts;
-  EXPECT_EQ(KvRoutes(plan(), parts).rows_of(0).end, 2u);
-  EXPECT_EQ(KvRoutes(plan(), parts).rows_of(1).begin, 2u);
-  EXPECT_EQ(KvRoutes(plan(), parts).rows_of(1).end, 4u);
-  parts.rows_each = 3;
-  EXPECT_EQ(KvRoutes(plan(), parts).rows_of(0).end, 4u);
-  EXPECT_EQ(KvRoutes(plan(), parts).rows_of(1).size(), 0u);
+  EXPECT_EQ(rows_of_part(4, kParts, 0).end, 2u);
+  EXPECT_EQ(rows_of_part(4, kParts, 1).begin, 2u);
+  EXPECT_EQ(rows_of_part(4, kParts, 1).end, 4u);
+  EXPECT_EQ(rows_of_part(3, kParts, 0).end, 3u) << "two rows for each part are too few";
+  EXPECT_EQ(rows_of_part(3, kParts, 1).size(), 0u);
 }
 
 TEST(KvRoutes, APartHasItsOwnPageNumbers) {

@@ -53,7 +53,7 @@ void KvExchange::spread(float* qkv, size_t row_len) {
         out.insert(out.end(), qkv + row * row_len, qkv + (row + 1) * row_len);
   }
   const auto for_rows_from = [&](size_t i, const auto& use) {
-    const RowRange theirs = routes_.rows_of(part_of_[i]);
+    const RowRange theirs = rows_of(routes_.n_rows(), part_of_[i]);
     for (uint32_t row = theirs.begin; row < theirs.end; ++row)
       if (routes_.reads(part_, row)) use(row);
   };
@@ -93,7 +93,7 @@ void KvExchange::attend(const LayerPass& pass) {
   for (size_t i = 0; i < others_.size(); ++i) {
     std::vector<float>& out = parcels_[i].out;
     out.clear();
-    for_states(part_, routes_.rows_of(part_of_[i]), [&](const float* state) {
+    for_states(part_, rows_of(routes_.n_rows(), part_of_[i]), [&](const float* state) {
       out.insert(out.end(), state, state + row_len);
     });
   }

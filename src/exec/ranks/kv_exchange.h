@@ -23,9 +23,9 @@ class KvExchange {
 
   // Starts a step. The plan is valid until the next call.
   const StepPlan& begin(const StepPlan& plan);
-  RowRange own_rows() const { return routes_.rows_of(part_); }
-  RowRange rows_of(const StepPlan& plan, uint32_t part) const {
-    return KvRoutes(plan, parts_).rows_of(part);
+  RowRange own_rows() const { return rows_of(routes_.n_rows(), part_); }
+  RowRange rows_of(uint32_t n_rows, uint32_t part) const {
+    return rows_of_part(n_rows, parts_, part);
   }
 
   void spread(float* qkv, size_t row_len);  // SpreadRows

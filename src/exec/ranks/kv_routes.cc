@@ -9,17 +9,15 @@
 namespace pando::exec {
 
 KvRoutes::KvRoutes(const StepPlan& plan, const KvParts& parts)
-    : n_parts_(parts.n_parts),
-      n_dealt_(std::clamp(plan.n_rows() / parts.rows_each, 1u, parts.n_parts)),
-      n_rows_(plan.n_rows()),
+    : n_rows_(plan.n_rows()),
       n_blocks_(*std::ranges::max_element(plan.positions) / parts.block_len + 1),
       holders_(size_t{n_blocks_} * n_rows_, kNobody),
-      reads_(size_t{n_parts_} * n_rows_, 0) {
-  PANDO_CHECK(n_parts_ < kNobody);
+      reads_(size_t{parts.n_parts} * n_rows_, 0) {
+  PANDO_CHECK(parts.n_parts < kNobody);
   const uint32_t tiles_each = parts.block_len / parts.tile_len;
   for (const kernel::AttentionTask& task : plan.tasks) {
     const uint32_t part = plan.task_pages[task.first_page] / parts.n_pages_each;
-    PANDO_CHECK(part < n_parts_);
+    PANDO_CHECK(part < parts.n_parts);
     uint8_t* const holders = holders_.data() + size_t{task.tile / tiles_each} * n_rows_;
     for (uint32_t row = task.row_begin; row < task.row_end; ++row) {
       PANDO_CHECK(holders[row] == kNobody || holders[row] == part);
@@ -29,10 +27,11 @@ KvRoutes::KvRoutes(const StepPlan& plan, const KvParts& parts)
   }
 }
 
-RowRange KvRoutes::rows_of(uint32_t part) const {
-  if (part >= n_dealt_) return {n_rows_, n_rows_};
-  const auto [begin, end] = model::part_of(static_cast<int>(n_rows_), static_cast<int>(part),
-                                           static_cast<int>(n_dealt_));
+RowRange rows_of_part(uint32_t n_rows, const KvParts& parts, uint32_t part) {
+  const uint32_t n_dealt = std::clamp(n_rows / parts.rows_each, 1u, parts.n_parts);
+  if (part >= n_dealt) return {n_rows, n_rows};
+  const auto [begin, end] = model::part_of(static_cast<int>(n_rows), static_cast<int>(part),
+                                           static_cast<int>(n_dealt));
   return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
 }
 

@@ -19,13 +19,15 @@ struct KvParts {
   uint32_t rows_each;  // see RankLayout
 };
 
-// Which part computes which rows, and which part has which block of a row's path.
+// The rows of a step that the part computes.
+RowRange rows_of_part(uint32_t n_rows, const KvParts& parts, uint32_t part);
+
+// Which part has which block of a row's path.
 class KvRoutes {
  public:
   KvRoutes() = default;
   KvRoutes(const StepPlan& plan, const KvParts& parts);
 
-  RowRange rows_of(uint32_t part) const;
   uint32_t n_rows() const { return n_rows_; }
   uint32_t n_blocks() const { return n_blocks_; }
   // Whether the part has the block of the row's path; no part has blocks behind the row.
@@ -38,7 +40,7 @@ class KvRoutes {
  private:
   static constexpr uint8_t kNobody = 0xff;
 
-  uint32_t n_parts_ = 1, n_dealt_ = 1, n_rows_ = 0, n_blocks_ = 0;
+  uint32_t n_rows_ = 0, n_blocks_ = 0;
   std::vector<uint8_t> holders_;  // [n_blocks, n_rows]
   std::vector<uint8_t> reads_;    // [n_parts, n_rows]
 };

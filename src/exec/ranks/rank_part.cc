@@ -128,7 +128,7 @@ const float* RankPart::run(const StepPlan& plan) {
 void RankPart::collect(std::span<const StepPlan> slices) {
   const RankLayout& layout = ranks_.layout;
   const auto rows_of = [&](const StepPlan& slice, uint32_t part) {
-    return exchange_ ? exchange_->rows_of(slice, part) : RowRange{0, slice.n_rows()};
+    return exchange_ ? exchange_->rows_of(slice.n_rows(), part) : RowRange{0, slice.n_rows()};
   };
   std::vector<std::vector<float>> of_parts(layout.kvp);
   for (int part = 0; part < layout.kvp; ++part) {
