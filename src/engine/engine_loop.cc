@@ -53,6 +53,7 @@ Limits EngineLoop::limits() const {
   return {.model = {.vocab = parts_.executor->facts().vocab, .max_positions = parts_.max_positions},
           .kv_capacity = kv_capacity(),
           .longest_path = parts_.executor->facts().longest_path,
+          .token_bytes = parts_.executor->facts().page_bytes / parts_.executor->facts().page_len,
           .one_pass = !parts_.executor->facts().keeps_keys,
           .ends = std::move(ends)};
 }
