@@ -24,7 +24,7 @@ same() {
 for model in "$source/models/demo" tiny; do
   [ "$model" != tiny ] || "$pando" make-model --shape tiny-qwen2 --out tiny --tokenizer "$source/models/demo" --vocab 512 >/dev/null
   "$pando" run --model "$model" --input questions.jsonl --output one.jsonl --overwrite --kv-memory 64MiB --threads 1 2>/dev/null
-  for case in "2 tp=2" "3 spp=3" "4 spp=2,tp=2"; do
+  for case in "2 tp=2" "2 kvp=2" "3 spp=3" "4 spp=2,tp=2" "8 spp=2,kvp=2,tp=2"; do
     read -r n parallel <<<"$case"
     ranks "$n" "$parallel" "$model" 2>log.txt || { cat log.txt >&2; exit 1; }
     same "$model with $parallel"
@@ -37,7 +37,7 @@ expect_error() {  # TEXT N PARALLEL
 }
 expect_error "needs 3 processes; 2 were started" 2 tp=3
 expect_error "expected a divisor of the model's 4 query heads" 4 tp=4
-expect_error "expected spp=N or tp=N" 2 pp=2
+expect_error "expected spp=N, kvp=N, tp=N or kvp_tokens=N" 2 pp=2
 # What loads no weights ends well on all processes.
 timeout 60 mpirun --oversubscribe -n 2 "$pando" run --model tiny --parallel tp=2 --input questions.jsonl --output - \
   --dry-run 1 >log.txt 2>&1 || { cat log.txt >&2; exit 1; }

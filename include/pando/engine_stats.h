@@ -37,6 +37,7 @@ struct EngineStats {
   double row_ops_s = 0;           //   norms, rotation, activations, packing, page writes
   double sampling_s = 0;          //   hashing and sampling
   double planning_s = 0;          //   scheduling, reserving, planning
+  uint64_t attention_bytes = 0;   // that rank 0 sent to ranks with other positions
   double linear_flops = 0;        // operations of the matrix products, 2 M N K
   double predicted_s = 0;         // of steps that were packed by time: predicted seconds,
   double timed_s = 0;             //   measured ones,

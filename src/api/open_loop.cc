@@ -26,7 +26,9 @@ exec::CpuOptions cpu_options(const LoopOptions& options, const Technique& techni
                  .tile_len = options.tile_len,
                  .span_len = options.span_len,
                  .one_layer = technique.hooks.one_layer,
-                 .window_pages = technique.full_plans,
+                 // Not where positions are divided over ranks.
+                 .window_pages = technique.full_plans &&
+                                 (options.ranks == nullptr || options.ranks->layout.kvp == 1),
                  .n_window_pages = options.n_window_pages,
                  .n_slots = options.n_slots},
           .all_rows = options.all_rows,

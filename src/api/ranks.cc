@@ -81,7 +81,8 @@ Result<model::Weights> load_share(const std::filesystem::path& path,
   const Result<model::Weights> opened = model::Weights::open(path);
   Status status = opened ? Status() : opened.error();
   const model::Share share = ranks.layout.share_of(ranks.comm->rank());
-  if (status) status = model::check_share(opened->config, share);
+  if (status)
+    status = exec::check_layout(opened->config, ranks.layout, ranks.comm->rank());
   if (status = agree(*ranks.comm, status, status ? fingerprint(*opened) : ""); !status)
     return status.error();
   Result<model::Weights> loaded = [&]() -> Result<model::Weights> {

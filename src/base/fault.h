@@ -37,6 +37,10 @@ enum class Fault {
   kWindowFanOutMissing,  // windows: a row is written to its own window page only
   kGatherOwnTwice,       // ranks: the first peer's part of rows is this rank's own
   kCopyLostInSlices,     // ranks: a step that is cut into slices copies no pages
+  kBlockOfFirstRow,      // ranks: all rows take the first state that came from another rank
+  kKeysNotSpread,        // ranks: queries go to other ranks without their keys and values
+  kCopyOnFirstPart,      // ranks: only the first of several parts copies pages
+  kOutputsByPart,        // ranks: outputs are joined by part, not by slice
   kStageSumLost,         // ranks: a stage sends rows without what its last layer adds
   kCount,                // of those that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal

@@ -16,12 +16,17 @@ uint32_t committed_end(const Node* node) {
 
 }  // namespace
 
-KvCache::KvCache(PagePool& pool, int page_len, size_t n_slots, const WindowSizes& windows)
+KvCache::KvCache(PagePool& pool, int page_len, size_t n_slots, const WindowSizes& windows,
+                 uint32_t pages_each)
     : pool_(pool),
       page_len_(static_cast<uint32_t>(page_len)),
+      pages_each_(pages_each),
       places_(n_slots),
       windows_(windows, pool.n_pages()),
-      tree_([this](Node& upper, Node& lower) { on_split(upper, lower); }) {}
+      tree_([this](Node& upper, Node& lower) { on_split(upper, lower); }),
+      evictable_(pool.n_parts()) {
+  PANDO_CHECK(pool.n_parts() == 1 || (pages_each > 0 && !windows_.any()));
+}
 
 Node* KvCache::acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public) {
   Node* tip = tree_.acquire(isolation_key, tokens, n_public);
@@ -105,7 +110,7 @@ bool KvCache::add_pages(const Extent& extent) {
   const uint32_t n_needed = n_pages_for(node, node->n_issued + extent.n_rows);
   if (node->pages.empty() && node->start % page_len_ != 0 && !add_first_page(node)) return false;
   while (node->pages.ids.size() < n_needed) {
-    const std::optional<PageId> page = take_page();
+    const std::optional<PageId> page = take_page(part_for(node));
     if (!page) return false;
     append_page(node, *page);
   }
@@ -122,7 +127,7 @@ bool KvCache::add_first_page(Node* node) {
     above.tail_child = node;
     return true;
   }
-  const std::optional<PageId> page = take_page();
+  const std::optional<PageId> page = take_page(pool_.part_of(above.ids.back()));
   if (!page) return false;
   append_page(node, *page);
   const uint32_t page_start = first_index(node) * page_len_;
@@ -179,28 +184,45 @@ void KvCache::release_page(const Node* node, PageId page) {
   }
 }
 
-std::optional<PageId> KvCache::take_page() {
+// The part that the node's next page, which begins with it, is to be in. A path begins in the
+// emptiest part, and takes the next one after every pages_each_ pages.
+uint32_t KvCache::part_for(const Node* node) const {
+  if (pool_.n_parts() == 1) return 0;
+  const std::vector<PageId>& own = node->pages.ids;
+  const auto index = first_index(node) + static_cast<uint32_t>(own.size());
+  if (index == 0) return pool_.emptiest();
+  const uint32_t part = pool_.part_of(own.empty() ? node->parent->pages.ids.back() : own.back());
+  return index % pages_each_ == 0 ? (part + 1) % pool_.n_parts() : part;
+}
+
+std::optional<PageId> KvCache::take_page(uint32_t part) {
   for (;;) {
-    if (const std::optional<PageId> page = pool_.allocate()) {
+    if (const std::optional<PageId> page = pool_.allocate(part)) {
       if (!windows_.any() || windows_.give(*page)) return page;
       pool_.release(*page);
       return std::nullopt;
     }
-    if (!evict_one_page()) return std::nullopt;
+    if (!evict_one_page(part)) return std::nullopt;
   }
 }
 
 // Takes one page from the end of the least recently used path that nobody runs on; paths that
-// nobody waits for go first.
-bool KvCache::evict_one_page() {
-  if (evictable_.empty()) return false;
-  Node* node = std::get<Node*>(*evictable_.begin());
+// nobody waits for go first. Takes one of another part where no such path ends in this one.
+bool KvCache::evict_one_page(uint32_t part) {
+  const auto oldest = [](const EvictionOrder& order) {
+    return order.empty() ? EvictionKey{true, UINT64_MAX, UINT64_MAX, nullptr} : *order.begin();
+  };
+  const EvictionOrder& order =
+      evictable_[part].empty() ? *std::ranges::min_element(evictable_, {}, oldest)
+                               : evictable_[part];
+  if (order.empty()) return false;
+  Node* node = std::get<Node*>(*order.begin());
   drop_last_page(node);
   ++n_evicted_pages_;
   const uint32_t covered =
       (first_index(node) + static_cast<uint32_t>(node->pages.ids.size())) * page_len_;
   const uint32_t n_kept = node->pages.empty() ? 0 : covered - node->start;
-  if (node->pages.empty()) refresh(node);
+  refresh(node);
   forget_after(node, std::min(n_kept, node->n_committed));
   return true;
 }
@@ -211,7 +233,7 @@ void KvCache::forget_after(Node* node, uint32_t n_kept) {
 }
 
 void KvCache::evict_all() {
-  while (evict_one_page()) {
+  while (evict_one_page(0)) {
   }
 }
 
@@ -280,13 +302,14 @@ void KvCache::on_split(Node& upper, Node& lower) {
 
 void KvCache::refresh(Node* node) {
   NodePages& pages = node->pages;
-  if (pages.evictable) pages.entry = evictable_.extract(pages.key);
+  if (pages.evictable) pages.entry = evictable_[pages.order].extract(pages.key);
   const bool locked = node->n_locks > 0 && !fault_on(Fault::kEvictPinned);
   pages.evictable = !node->is_root() && !pages.empty() && !locked &&
                     pages.n_children_with_pages == 0 && node->n_issued == node->n_committed;
   if (!pages.evictable) return;
   pages.entry.value() = pages.key = {node->n_pins > 0, node->last_used, node->id, node};
-  evictable_.insert(std::move(pages.entry));
+  pages.order = pool_.part_of(pages.ids.back());
+  evictable_[pages.order].insert(std::move(pages.entry));
 }
 
 void KvCache::refresh_path(Node* tip) {
@@ -314,7 +337,8 @@ void KvCache::check_invariants() const {
     PANDO_CHECK(pages.evictable == (!pages.empty() && node->n_locks == 0 && n_children == 0 &&
                                     node->n_issued == node->n_committed));
   }
-  PANDO_CHECK(n_evictable == evictable_.size());
+  for (const EvictionOrder& order : evictable_) n_evictable -= order.size();
+  PANDO_CHECK(n_evictable == 0);
   size_t n_held = 0;
   for (size_t page = 0; page < n_refs.size(); ++page) {
     PANDO_CHECK(n_refs[page] == pool_.n_refs(static_cast<PageId>(page)));

@@ -35,7 +35,10 @@ struct FanOut {
 class KvCache {
  public:
   // n_slots: places for the states of recurrent layers; 0 for models without them.
-  KvCache(PagePool& pool, int page_len, size_t n_slots = 0, const WindowSizes& windows = {});
+  // pages_each: pages of a path in one part of the pool, before it goes on in the next; 0: the pool
+  // has one part.
+  KvCache(PagePool& pool, int page_len, size_t n_slots = 0, const WindowSizes& windows = {},
+          uint32_t pages_each = 0);
 
   Node* acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public = 0);
   Node* extend(Node* tip, Token token);
@@ -82,8 +85,9 @@ class KvCache {
   void on_split(Node& upper, Node& lower);
   bool add_pages(const Extent& extent);
   bool add_first_page(Node* node);
-  std::optional<PageId> take_page();
-  bool evict_one_page();
+  uint32_t part_for(const Node* node) const;
+  std::optional<PageId> take_page(uint32_t part);
+  bool evict_one_page(uint32_t part);
   void drop_last_page(Node* node);
   void release_page(const Node* node, PageId page);
   void forget_after(Node* node, uint32_t n_kept);
@@ -95,10 +99,11 @@ class KvCache {
 
   PagePool& pool_;
   uint32_t page_len_;
+  uint32_t pages_each_;
   Places places_;
   WindowPages windows_;
   PrefixTree tree_;
-  EvictionOrder evictable_;
+  std::vector<EvictionOrder> evictable_;  // by the part that a node's last page is in
   std::vector<kernel::PageCopy> copies_;
   std::vector<kernel::PageCopy> window_copies_;  // between window pages
   std::vector<FanOut> fan_outs_;

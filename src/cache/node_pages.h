@@ -24,6 +24,7 @@ struct NodePages {
   uint32_t n_children_with_pages = 0;
   // Place in the eviction order, while the pages may be taken away.
   bool evictable = false;
+  uint32_t order = 0;  // which one, where there are several
   EvictionKey key = {};
   EvictionOrder::node_type entry = {};  // of the order, while the node has no place in it
 

@@ -53,6 +53,7 @@ std::string stats_json(const EngineStats& s) {
                      {"row_ops_s", s.row_ops_s},
                      {"sampling_s", s.sampling_s},
                      {"planning_s", s.planning_s},
+                     {"attention_bytes", s.attention_bytes},
                      {"linear_flops", s.linear_flops}}
       .dump();
 }

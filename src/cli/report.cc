@@ -108,6 +108,7 @@ OrderedJson run_json(const RunRecord& run) {
                     {"places", e.places},
                     {"place_bytes", e.place_bytes},
                     {"kv_bytes_peak", e.kv_bytes_peak}};
+  if (e.attention_bytes > 0) json["engine"]["attention_bytes"] = e.attention_bytes;
   for (const Figure& figure : e.figures) json["technique"][figure.name] = figure.value;
   if (s.scores.all().n > 0) {
     json["scores"] = scores_json(s.scores.all());

@@ -20,8 +20,9 @@ class Comm {
   virtual void send(int to, std::span<const std::byte> bytes) = 0;
   // Waits for the next message, which the peer has sent with this length.
   virtual void receive(int from, std::span<std::byte> bytes) = 0;
-  // Sends `own` to all peers and receives theirs[i] from peers[i], all at the same time.
-  virtual void exchange(std::span<const int> peers, std::span<const std::byte> own,
+  // Sends own[i] to peers[i] and receives theirs[i] from it, all at the same time.
+  virtual void exchange(std::span<const int> peers,
+                        std::span<const std::span<const std::byte>> own,
                         std::span<const std::span<std::byte>> theirs) = 0;
   // Ends the run: no rank can go on. Over MPI it does not return.
   virtual void abort() noexcept = 0;

@@ -33,9 +33,9 @@ class ThreadComms::End final : public Comm {
     std::ranges::copy(message, bytes.begin());
   }
 
-  void exchange(std::span<const int> peers, std::span<const std::byte> own,
+  void exchange(std::span<const int> peers, std::span<const std::span<const std::byte>> own,
                 std::span<const std::span<std::byte>> theirs) override {
-    for (const int peer : peers) send(peer, own);
+    for (size_t i = 0; i < peers.size(); ++i) send(peers[i], own[i]);
     for (size_t i = 0; i < peers.size(); ++i) receive(peers[i], theirs[i]);
   }
 

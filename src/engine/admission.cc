@@ -70,8 +70,9 @@ Status Admission::check(const Request& request) const {
       make_error(
           ErrorCode::kTooLong,
           "prompt and answer take up to {} tokens; this model's maximum context length is {} "
-          "tokens, limited by the memory for keys and values (hint: a larger kv_memory{})",
-          n_longest, n_room, prompt_fits ? ", or fewer max_tokens" : ""));
+          "tokens, limited by the memory for keys and values, which take {} bytes a token (hint: a "
+          "larger kv_memory{})",
+          n_longest, n_room, limits_.token_bytes, prompt_fits ? ", or fewer max_tokens" : ""));
 }
 
 Status Admission::submit(RequestId id, Request request, Listener listener, Sequences& open) {

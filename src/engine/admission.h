@@ -18,6 +18,7 @@ struct Limits {
   ModelLimits model;
   size_t kv_capacity = 0;   // tokens whose keys and values fit the memory
   size_t longest_path = 0;  // tokens that one path can have in that memory
+  size_t token_bytes = 0;   // keys and values of one token, without those in window pages
   bool one_pass = false;    // keys and values are gone after a pass, so a request gets only one
   std::vector<Token> ends;  // tokens that end an answer, of the model and of its tokenizer
 };

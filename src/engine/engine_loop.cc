@@ -16,6 +16,8 @@ EngineLoop::EngineLoop(LoopParts parts)
     : parts_(std::move(parts)),
       residency_({.n_pages = parts_.executor->facts().n_pages,
                   .page_len = parts_.executor->facts().page_len,
+                  .n_parts = parts_.executor->facts().n_parts,
+                  .part_positions = parts_.executor->facts().part_positions,
                   .n_slots = parts_.executor->facts().n_slots,
                   .windows = {.window = parts_.executor->facts().window,
                               .tile_len = static_cast<uint32_t>(parts_.executor->facts().tile_len),
@@ -53,6 +55,7 @@ Limits EngineLoop::limits() const {
   return {.model = {.vocab = parts_.executor->facts().vocab, .max_positions = parts_.max_positions},
           .kv_capacity = kv_capacity(),
           .longest_path = parts_.executor->facts().longest_path,
+          .token_bytes = parts_.executor->facts().page_bytes / parts_.executor->facts().page_len,
           .one_pass = !parts_.executor->facts().keeps_keys,
           .ends = std::move(ends)};
 }
@@ -182,7 +185,7 @@ size_t EngineLoop::ready_bytes() const {
   const auto free_again = [](const PagePool& pool, size_t bytes) {
     return (pool.n_touched() - pool.n_used()) * bytes;
   };
-  return parts_.executor->ready_bytes(pages.n_touched(), window_pages.n_touched()) +
+  return parts_.executor->ready_bytes(pages.n_touched(0), window_pages.n_touched()) +
          free_again(pages, facts.page_bytes) + free_again(window_pages, facts.window_page_bytes);
 }
 
@@ -198,7 +201,7 @@ size_t EngineLoop::ahead_bytes() const {
 
 bool EngineLoop::prepare() {
   return ready_bytes() < ahead_bytes() &&
-         parts_.executor->prepare(residency_.pages().n_touched(),
+         parts_.executor->prepare(residency_.pages().n_touched(0),
                                   cache().windows().pool().n_touched());
 }
 
@@ -210,6 +213,7 @@ EngineStats EngineLoop::stats() const noexcept {
   const PhaseTimes times = parts_.executor->times();
   stats.linear_s = times.linear_s;
   stats.attention_s = times.attention_s;
+  stats.attention_bytes = times.attention_bytes;
   stats.row_ops_s = times.row_ops_s;
   stats.linear_flops = times.linear_flops;
   try {

@@ -23,6 +23,7 @@ EngineStats EngineStats::since(const EngineStats& before) const {
   d.row_ops_s -= before.row_ops_s;
   d.sampling_s -= before.sampling_s;
   d.planning_s -= before.planning_s;
+  d.attention_bytes -= before.attention_bytes;
   d.linear_flops -= before.linear_flops;
   d.predicted_s -= before.predicted_s;
   d.timed_s -= before.timed_s;

@@ -53,7 +53,7 @@ class Measuring {
     const auto page = static_cast<uint32_t>(loop_options.page_len);
     const size_t n_pages = (*loop)->kv_capacity() / page;
     const auto room =
-        static_cast<uint32_t>(std::min<size_t>(n_pages / shape.n_prompts * page, context));
+        static_cast<uint32_t>(std::min(n_pages / shape.n_prompts * page, (*loop)->longest()));
     if (room < shape.n_decodes + 2) return {};
     shape.prompt_len = std::min(shape.prompt_len, room - 1 - shape.n_decodes);
     while ((*loop)->prepare()) continue;  // as an engine that has been at work

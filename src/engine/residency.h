@@ -20,6 +20,8 @@ using Sequences = std::vector<std::unique_ptr<Sequence>>;  // in order of arriva
 struct ResidencySizes {
   size_t n_pages;
   int page_len;               // positions
+  uint32_t n_parts = 1;       // of the pages
+  uint32_t part_positions = 0;
   size_t n_slots = 0;         // of states; 0 for models without recurrent layers
   WindowSizes windows = {};   // 0 where no layer has a window
   uint32_t place_every = 1;   // positions
@@ -40,8 +42,9 @@ class Residency {
  public:
   // timing: predicts what a preemption costs, and outlives this; null: the youngest goes.
   Residency(const ResidencySizes& sizes, const StepTiming* timing)
-      : pages_(sizes.n_pages),
-        cache_(pages_, sizes.page_len, sizes.n_slots, sizes.windows),
+      : pages_(sizes.n_pages, sizes.n_parts),
+        cache_(pages_, sizes.page_len, sizes.n_slots, sizes.windows,
+               sizes.part_positions / static_cast<uint32_t>(sizes.page_len)),
         places_(cache_.places(), sizes.place_every, sizes.shares_tokens),
         windows_(cache_, sizes.place_every),
         timing_(timing) {}

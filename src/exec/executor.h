@@ -15,6 +15,8 @@ struct PhaseTimes {
   double attention_s = 0;   // tiles of keys and values; recurrences and their convolutions
   double row_ops_s = 0;     // norms, rotation, page writes, activations and their packing
   double linear_flops = 0;  // 2 M N K of every matrix product
+  // Sent to other ranks that have other positions, by the first of them.
+  uint64_t attention_bytes = 0;
 };
 
 // What the engine knows of its executor. Fixed when the executor is made.
@@ -24,7 +26,11 @@ struct ExecutorFacts {
   int page_len = 0;         // positions of a page
   int tile_len = 0;         // positions of a tile of attention: whole pages
   size_t n_pages = 0;       // pages that may be in use at a time
-  size_t page_bytes = 0;    // bytes of one page
+  // Pages may be in parts of equal size, part after part, each in another memory. All pages of a
+  // path's positions [i * part_positions, (i + 1) * part_positions) are to be in one part.
+  uint32_t n_parts = 1;
+  uint32_t part_positions = 0;  // 0 where there is one part
+  size_t page_bytes = 0;        // bytes of one page
   size_t kv_capacity = 0;   // positions whose keys and values, of all layers, the memory holds
   size_t longest_path = 0;  // positions that one path can have
   // Layers with a sliding window may have pages of their own (StepPlan::windows).
@@ -59,8 +65,9 @@ class Executor {
   // The logits of outputs [first, first + n). out: [n, vocab] f32.
   virtual void logits(uint32_t first, uint32_t n, float* out) = 0;
 
-  // For idle time: asks the system for memory behind a few MB more of the pages that were never
-  // handed out, [n_touched, n_pages), and of window pages. False where nothing was left to do.
+  // For idle time: asks the system for memory behind a few MB more of the pages of the first part
+  // that were never handed out, those from n_touched on, and of window pages. False where nothing
+  // was left to do.
   virtual bool prepare(size_t n_touched, size_t n_windows_touched) = 0;
   // Bytes of these pages that have memory behind them.
   virtual size_t ready_bytes(size_t n_touched, size_t n_windows_touched) const = 0;

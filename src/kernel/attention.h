@@ -41,9 +41,34 @@ class AttentionScratch {
   size_t bytes_each_ = 0;
 };
 
+// The state of one row and head after some spans, as f32: the maximum, the sum, and behind 16 values
+// the weighted sum of values, [padded head_dim].
+size_t state_len(int head_dim);
+
+// The keys and values of a path may be divided into blocks: aligned runs of spans, each of which is
+// here as a whole or elsewhere.
+struct AttentionBlocks {
+  uint32_t spans_each;            // spans of a block, a power of two
+  std::span<const uint8_t> here;  // [n_blocks, n_rows]: not 0 where args.tasks have the row's tiles
+  float* states;                  // [n_blocks, n_rows, n_heads, state_len]
+
+  float* of(uint32_t block, uint32_t row, size_t n_rows, size_t row_len) const {
+    return states + (block * n_rows + row) * row_len;
+  }
+};
+
 // docs/arithmetic.md, "Attention". Equal bits for any grouping of rows into tasks and any number
 // of threads. Source of the batching over shared pages: Hydragen, sections 3.2 and 3.3.
 void attention(const Kernels& kernels, ThreadPool& pool, const AttentionArgs& args,
                AttentionScratch& scratch);
+
+// The first half of `attention`, for the blocks that are here: writes their states, and not
+// args.out.
+void attend_blocks(const Kernels& kernels, ThreadPool& pool, const AttentionArgs& args,
+                   const AttentionBlocks& blocks, AttentionScratch& scratch);
+// The second half, where the states of all blocks are there: writes the row's values to `out`,
+// [n_heads, head_dim] f32. Uses up its states.
+void finish_blocks(const Kernels& kernels, const AttentionArgs& args,
+                   const AttentionBlocks& blocks, uint32_t row, float* out);
 
 }  // namespace pando::kernel

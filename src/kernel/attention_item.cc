@@ -111,7 +111,7 @@ void AttentionItem::run(const PartialStates& partials) {
     return task;
   };
   const AttentionTask* task = next_seen();
-  PANDO_CHECK(task != nullptr || args_.window > 0);
+  PANDO_CHECK(task != nullptr || args_.window > 0 || split_.blocks != nullptr);
   list_chunks(task, 0);
   for (int turn = 0; task != nullptr; turn = 1 - turn) {
     const AttentionTask* next = next_seen();
@@ -152,7 +152,7 @@ void AttentionItem::empty_states(const PartialStates& partials) {
   const size_t n_slots = std::bit_width(static_cast<uint32_t>(split_.spans_each - 1)) + 1;
   for (size_t slot = 0; slot < n_slots; ++slot)
     for (int i = 0; i < n_queries_; ++i) make_empty(state(static_cast<int>(slot), i));
-  if (split_.n_parts == 1) return;
+  if (!split_.makes_states()) return;
   for (int i = 0; i < n_queries_; ++i)
     make_empty(partials.of(part_, row_begin_ + i / split_.group,
                            kv_head_ * split_.group + i % split_.group));
@@ -244,14 +244,15 @@ void AttentionItem::end_span(uint32_t span, const PartialStates& partials) {
     const int row = row_begin_ + i / split_.group;
     const int head = kv_head_ * split_.group + i % split_.group;
     const uint32_t last_span = args_.positions[row] / shape_.span_len;
-    if (last_span < span || first_seen(row) / shape_.span_len > span) continue;
+    if (last_span < span || first_seen(row) / shape_.span_len > span || !split_.is_here(row, span))
+      continue;
     const bool last = last_span == span || s + 1 == static_cast<uint32_t>(split_.spans_each);
     *state(top, i).sum = sum16(work_.lanes + 16 * i);
     for (int slot = top, n = n_span_merges(s, last); n > 0; --n, --slot)
       merge_states(kernels_, shape_.head_dim, state(slot - 1, i), state(slot, i));
     if (!last) continue;
     const SpanState done = state(0, i);
-    if (split_.n_parts == 1) {
+    if (!split_.makes_states()) {
       const int64_t out = (static_cast<int64_t>(row) * args_.n_heads + head) * shape_.head_dim;
       finish_state(kernels_, shape_.head_dim, done, args_.out + out);
     } else {

@@ -23,6 +23,9 @@ struct SpanState {
   float* acc;  // [padded head_dim] f32
 };
 
+// Of state_len values.
+inline SpanState state_at(float* p) { return {.max = p, .sum = p + 1, .acc = p + 16}; }
+
 // A state of no visible position has max -infinity, and nothing else of it is read.
 inline void make_empty(const SpanState& state) {
   *state.max = -std::numeric_limits<float>::infinity();
@@ -42,25 +45,32 @@ struct AttentionSplit {
   int n_chunks;
   int spans_each;  // spans of a part, a power of two
   int n_parts;
+  const AttentionBlocks* blocks;  // null: all keys and values are here
+
+  // Results are states, which are still to be merged.
+  bool makes_states() const { return n_parts > 1 || blocks != nullptr; }
+  bool is_here(int row, uint32_t span) const {
+    return blocks == nullptr || blocks->here[span / blocks->spans_each * n_rows + row] != 0;
+  }
 };
 
-// Results of parts, where there are several: [n_parts, n_rows, n_heads] states.
+// Results of parts, where they are states: [n_parts, n_rows, n_heads] states.
 class PartialStates {
  public:
   PartialStates(const AttentionArgs& args, const AttentionSplit& split, std::byte* memory)
       : at_(reinterpret_cast<float*>(memory)),
-        stride_(16 + round_up_16(args.kv.shape.head_dim)),
+        stride_(static_cast<int64_t>(state_len(args.kv.shape.head_dim))),
         n_rows_(split.n_rows),
         n_heads_(args.n_heads) {}
 
   SpanState of(int part, int row, int head) const {
-    float* p = at_ + stride_ * ((static_cast<int64_t>(part) * n_rows_ + row) * n_heads_ + head);
-    return {.max = p, .sum = p + 1, .acc = p + 16};
+    return state_at(at_ +
+                    stride_ * ((static_cast<int64_t>(part) * n_rows_ + row) * n_heads_ + head));
   }
   static size_t n_bytes(const AttentionArgs& args, const AttentionSplit& split) {
-    if (split.n_parts == 1) return 0;
-    return sizeof(float) * (16 + round_up_16(args.kv.shape.head_dim)) * split.n_parts *
-           split.n_rows * args.n_heads;
+    if (!split.makes_states()) return 0;
+    return sizeof(float) * state_len(args.kv.shape.head_dim) * split.n_parts * split.n_rows *
+           args.n_heads;
   }
 
  private:
@@ -89,7 +99,7 @@ class AttentionItem {
 
   // Takes its work space from `memory` on and returns the size of it, in bytes.
   size_t use(std::byte* memory);
-  // Attends and merges; writes rows of args.out, or of `partials` where there are several parts.
+  // Attends and merges; writes rows of args.out, or of `partials` where results are states.
   void run(const PartialStates& partials);
 
  private:

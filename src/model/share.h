@@ -19,10 +19,11 @@ std::pair<int, int> part_of(int n, int part, int n_parts);
 struct Share {
   int stage = 0, n_stages = 1;
   int rank = 0, n_ranks = 1;
+  int copy = 0;  // of ranks with the same matrices, which one
 
   bool is_first() const { return stage == 0; }
   bool is_last() const { return stage + 1 == n_stages; }
-  bool has_head() const { return stage == 0 && rank == 0; }
+  bool has_head() const { return stage == 0 && rank == 0 && copy == 0; }
   bool is_whole() const { return n_stages == 1 && n_ranks == 1; }
 };
 

@@ -63,11 +63,11 @@ class MpiComm final : public Comm {
     add_receive(from, bytes);
     wait_all(requests_);
   }
-  void exchange(std::span<const int> peers, std::span<const std::byte> own,
+  void exchange(std::span<const int> peers, std::span<const std::span<const std::byte>> own,
                 std::span<const std::span<std::byte>> theirs) override {
     start();
     for (size_t i = 0; i < peers.size(); ++i) add_receive(peers[i], theirs[i]);
-    for (const int peer : peers) add_send(peer, own);
+    for (size_t i = 0; i < peers.size(); ++i) add_send(peers[i], own[i]);
     wait_all(requests_);
   }
 

@@ -44,6 +44,22 @@ TEST(PagePool, CountsWhatWasEverHandedOut) {
   EXPECT_EQ(pool.n_touched(), 3u);
 }
 
+TEST(PagePool, PartsHaveTheirOwnPages) {
+  PagePool pool(6, 3);
+  EXPECT_EQ(pool.allocate(1), PageId{2});
+  EXPECT_EQ(pool.allocate(1), PageId{3});
+  EXPECT_FALSE(pool.allocate(1));
+  EXPECT_EQ(pool.n_free(), 4u);
+  EXPECT_EQ(pool.emptiest(), 0u);
+  EXPECT_EQ(pool.allocate(0), PageId{0});
+  EXPECT_EQ(pool.emptiest(), 2u);
+  pool.release(2);
+  EXPECT_EQ(pool.part_of(2), 1u);
+  EXPECT_EQ(pool.n_touched(), 3u);
+  EXPECT_EQ(pool.n_touched(1), 2u);
+  EXPECT_EQ(pool.allocate(1), PageId{2});
+}
+
 TEST(PagePool, LastReferenceFreesThePage) {
   PagePool pool(2);
   const PageId page = pool.allocate().value();

@@ -20,6 +20,15 @@ struct RandomCacheOptions {
   int alphabet = 2;
   int n_keys = 2;           // isolation keys; 0: one of its own for every sequence
   size_t n_sequences = 10;  // at most, at a time
+  uint32_t n_parts = 1;     // of the pages
+  uint32_t pages_each = 0;  // of a path in one part
+
+  size_t longest() const {  // tokens of a path
+    const size_t each = n_pages / n_parts;
+    const size_t n_blocks = pages_each == 0 ? 0 : each / pages_each;
+    return page_len * (n_parts == 1 ? n_pages
+                                    : n_blocks * pages_each * n_parts + each % pages_each);
+  }
 };
 
 // How often something happened, so that a test knows that it was tried.
@@ -43,8 +52,8 @@ class RandomCache {
   RandomCache(const RandomCacheOptions& options, Choices choices)
       : options_(options),
         choices_(choices),
-        pool_(options.n_pages),
-        cache_(pool_, options.page_len),
+        pool_(options.n_pages, options.n_parts),
+        cache_(pool_, options.page_len, /*n_slots=*/0, {}, options.pages_each),
         memory_(options.n_pages, options.page_len) {}
   virtual ~RandomCache() = default;
 
@@ -121,7 +130,7 @@ class RandomCache {
         tokens.insert(tokens.end(), node->tokens.begin(), node->tokens.end());
       tokens.resize(below(tokens.size() + 1));
     }
-    const size_t longest = options_.n_pages * page_len();
+    const size_t longest = options_.longest();
     const size_t n_new = below(3 * page_len()) + tokens.empty();
     while (tokens.size() < longest && below(n_new + 1) > 0) tokens.push_back(token());
     if (tokens.empty()) tokens.push_back(token());
@@ -150,7 +159,7 @@ class RandomCache {
   }
 
   void extend(Sequence& sequence) {
-    if (!sequence.locked || sequence.tip->end() >= options_.n_pages * page_len()) return;
+    if (!sequence.locked || sequence.tip->end() >= options_.longest()) return;
     const Token next = token();
     const auto found = sequence.tip->children.find({next, sequence.tip->owner});
     counts_.locked_by_extend +=
@@ -257,6 +266,14 @@ class RandomCache {
   void check() {
     ASSERT_NO_THROW(cache_.check_invariants());
     memory_.check(cache_);
+    if (options_.n_parts == 1) return;
+    for (const Sequence& sequence : sequences_) {
+      const std::vector<PageId> pages = page_table_of(sequence.tip, page_len());
+      for (size_t i = 1; i < pages.size(); ++i)
+        ASSERT_EQ(pool_.part_of(pages[i]), (pool_.part_of(pages[i - 1]) +
+                                            (i % options_.pages_each == 0)) %
+                                               options_.n_parts);
+    }
   }
 
   RandomCacheOptions options_;

@@ -35,9 +35,11 @@ TEST(ThreadComm, RanksExchangeAtTheSameTime) {
     threads.emplace_back([&, rank] {
       const std::array peers{(rank + 1) % 3, (rank + 2) % 3};
       const std::byte own{static_cast<unsigned char>(rank)};
+      const std::array<std::span<const std::byte>, 2> to_each{std::span(&own, 1),
+                                                              std::span(&own, 1)};
       const std::array<std::span<std::byte>, 2> theirs{std::span(&found[rank][0], 1),
                                                        std::span(&found[rank][1], 1)};
-      comms.of(rank).exchange(peers, std::span(&own, 1), theirs);
+      comms.of(rank).exchange(peers, to_each, theirs);
     });
   for (std::thread& thread : threads) thread.join();
   for (int rank = 0; rank < 3; ++rank) {

@@ -137,7 +137,9 @@ TEST(EngineLoop, PromptsThatCanNeverFitAreRefused) {
   EXPECT_EQ(
       status.error().message,
       "prompt and answer take up to 21 tokens; this model's maximum context length is 20 tokens, "
-      "limited by the memory for keys and values (hint: a larger kv_memory, or fewer max_tokens)");
+      "limited by the memory for keys and values, which take " +
+          std::to_string(memory_for(1) / 4) +
+          " bytes a token (hint: a larger kv_memory, or fewer max_tokens)");
   const Status alone = loop.submit(3, tiny_request(std::string(20, 'x'), 1));
   ASSERT_FALSE(alone.ok());
   EXPECT_TRUE(alone.error().message.ends_with("(hint: a larger kv_memory)"))

@@ -139,12 +139,12 @@ CaseResult ExactnessCases::run(const Scenario& s) {
   options.span_len = s.sizes.span_len;
   options.poison_pages = true;
   std::optional<RankThreads> ranks;
-  if (s.spp * s.tp > 1) {
-    ranks.emplace(models_, s.model, exec::RankLayout{s.spp, s.tp, /*slice_rows=*/5});
+  if (s.ranks.n_ranks() > 1) {
+    ranks.emplace(models_, s.model, s.ranks);
     options.ranks = &ranks->first();
   }
   Result<std::unique_ptr<EngineLoop>> loop = open_loop(
-      ranks ? models_.share(s.model, {0, s.spp, 0, s.tp}) : models_.weights(s.model), options);
+      ranks ? models_.share(s.model, s.ranks.share_of(0)) : models_.weights(s.model), options);
   if (!loop) return differs(loop.error().message);
 
   std::vector<Row> rows;

@@ -149,7 +149,7 @@ const model::Weights& CaseModels::weights(const CaseModel& model) {
 
 const model::Weights& CaseModels::share(const CaseModel& model, const model::Share& share) {
   std::unique_ptr<model::Weights>& entry =
-      shares_[{model, share.stage, share.n_stages, share.rank, share.n_ranks}];
+      shares_[{model, share.stage, share.n_stages, share.rank, share.n_ranks, share.copy}];
   if (!entry) entry = load(model, share);
   return *entry;
 }

@@ -77,7 +77,7 @@ class CaseModels {
   CaseWeights kind_;
   std::filesystem::path directory_;
   std::map<CaseModel, std::unique_ptr<model::Weights>> weights_;
-  std::map<std::tuple<CaseModel, int, int, int, int>, std::unique_ptr<model::Weights>> shares_;
+  std::map<std::tuple<CaseModel, int, int, int, int, int>, std::unique_ptr<model::Weights>> shares_;
   // The last entry says whether the context exceeds the original one.
   std::map<std::tuple<CaseModel, DType, CaseSizes, bool>, std::unique_ptr<reference::Model>>
       references_;

@@ -158,7 +158,7 @@ void set_memory(Scenario& s, size_t n_pages) {
                                 .page_len = s.sizes.page_len,
                                 .tile_len = s.sizes.tile_len,
                                 .span_len = s.sizes.span_len,
-                                .window_pages = is_own};
+                                .window_pages = is_own && s.ranks.kvp == 1};
   const exec::KvSizes sizes = exec::KvSizes::of(config, options).value();
   engine.kv_memory = n_pages * sizes.pages.page_bytes();
   if (sizes.window == 0) return;
@@ -173,10 +173,10 @@ void set_memory(Scenario& s, size_t n_pages) {
 
 std::string Scenario::describe() const {
   return fmt::format(
-      "seed {}: spp {} tp {} {} {} {} within {} s pages {}/{}/{} kv {} threads {} rows {} memory "
+      "seed {}: {} of {} positions {} {} {} within {} s pages {}/{}/{} kv {} threads {} rows {} memory "
       "{} isa {} "
       "requests {}",
-      seed, spp, tp, model.name(), loop.engine.sharing, loop.engine.policy, loop.engine.step_budget,
+      seed, ranks.name(), ranks.kvp_tokens, model.name(), loop.engine.sharing, loop.engine.policy, loop.engine.step_budget,
       sizes.page_len, sizes.tile_len, sizes.span_len, static_cast<int>(loop.engine.kv_type),
       loop.engine.threads, loop.engine.step_rows, loop.engine.kv_memory, loop.engine.isa,
       requests.size());
@@ -299,10 +299,20 @@ Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent
   }
   EngineOptions& engine = s.loop.engine;
   if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
-  s.tp = uniform(rng, 1, 2);
+  exec::RankLayout& ranks = s.ranks;
+  ranks.slice_rows = 5;
+  ranks.tp = uniform(rng, 1, 2);
   const model::ModelConfig config = config_of(s.model);
-  if (!model::check_share(config, {.n_ranks = s.tp})) s.tp = 1;
-  s.spp = s.tp == 1 ? 2 : uniform(rng, 1, 2);
+  if (!model::check_share(config, {.n_ranks = ranks.tp})) ranks.tp = 1;
+  ranks.spp = ranks.tp == 1 ? 2 : uniform(rng, 1, 2);
+  if (config.n_recurrent_layers() == 0 && chance(rng, 60)) {
+    ranks.kvp = uniform(rng, 2, 3);
+    ranks.rows_each = uniform(rng, 1, 3);
+    ranks.kvp_tokens = s.sizes.span_len * uniform(rng, 1, 2);
+    ranks.spp = uniform(rng, 1, 2);
+    // The longest path fits: one block that is not full, and one for an uneven number of blocks.
+    s.n_pages = s.n_pages / ranks.kvp + 2 * ranks.kvp_tokens / s.sizes.page_len;
+  }
   set_memory(s, s.n_pages);  // more than each rank needs
   if (config.n_recurrent_layers() > 0)
     engine.kv_memory += s.loop.n_slots * exec::StateLayout(config).slot_bytes();

@@ -10,6 +10,7 @@
 
 #include "engine/exactness_models.h"
 #include "engine/loop_options.h"
+#include "exec/ranks/ranks.h"
 #include "pando/request.h"
 
 namespace pando::testing {
@@ -24,7 +25,7 @@ struct Scenario {
   LoopOptions loop;
   std::vector<Request> requests;  // in order of arrival; id i + 1
   size_t n_pages = 0;             // for which there is memory
-  int spp = 1, tp = 1;            // ranks, as threads
+  exec::RankLayout ranks;         // as threads
   int arrive_percent = 100;       // chance that the next request arrives before a step
   int cancel_percent = 0;         // chance that a step is followed by a cancellation
   uint64_t seed = 0;
@@ -47,7 +48,8 @@ Scenario draw_timed(uint64_t seed, std::optional<KvType> kv_type, const Timed& t
 Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type);
 // The same over models with windows: few window pages, many branches.
 Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type);
-// The same over ranks: any of the models above, in two stages, by two ranks each, or both.
+// The same over ranks: any of the models above, in two stages, with positions in up to three parts,
+// by two ranks each.
 Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
 // One prompt over three spans of real size beside shorter branches of it.
 Scenario draw_long(uint64_t seed, std::optional<KvType> kv_type);

@@ -74,6 +74,10 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kWindowFanOutMissing, "WindowFanOutMissing", kWindowed},
                       NamedFault{Fault::kGatherOwnTwice, "GatherOwnTwice", kRanks},
                       NamedFault{Fault::kCopyLostInSlices, "CopyLostInSlices", kRanks},
+                      NamedFault{Fault::kBlockOfFirstRow, "BlockOfFirstRow", kRanks},
+                      NamedFault{Fault::kKeysNotSpread, "KeysNotSpread", kRanks},
+                      NamedFault{Fault::kCopyOnFirstPart, "CopyOnFirstPart", kRanks},
+                      NamedFault{Fault::kOutputsByPart, "OutputsByPart", kRanks},
                       NamedFault{Fault::kStageSumLost, "StageSumLost", kRanks}),
     [](const auto& info) { return info.param.name; });
 

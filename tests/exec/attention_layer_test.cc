@@ -76,7 +76,7 @@ Found attend(const kernel::Kernels& kernels, const Floats& projection, bool gate
   AttentionLayer layer(config, kernels, pool,
                        {.context = 64, .window_pages = false, .attention = {}}, times);
   layer.begin(kRows);
-  layer.run(config.n_layers() - 1, weights, plan, {memory.view()}, x, products);
+  layer.run(config.n_layers() - 1, weights, plan, {0, plan.n_rows()}, {memory.view()}, x, products);
   Found found{{layer.row(0), layer.row(kRows)}, {}};
   const kernel::KvShape& shape = memory.shape();
   for (const kernel::PageId page : {0, 1})

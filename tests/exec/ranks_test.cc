@@ -16,6 +16,13 @@ TEST(RankLayout, IsReadFromText) {
   EXPECT_EQ(RankLayout::parse("tp=4")->spp, 1);
   EXPECT_EQ(both.share_of(4).stage, 1);
   EXPECT_EQ(both.share_of(4).rank, 1);
+  const RankLayout all = RankLayout::parse("kvp_tokens=4096,tp=2,kvp=3,spp=2").value();
+  EXPECT_EQ(all.n_ranks(), 12);
+  EXPECT_EQ(all.kvp_tokens, 4096u);
+  EXPECT_EQ(all.part_of(9), 1);  // (stage 1, part 1, rank 1)
+  EXPECT_EQ(all.share_of(9).stage, 1);
+  EXPECT_EQ(all.share_of(9).rank, 1);
+  EXPECT_FALSE(all.share_of(2).has_head());  // another part of the first stage
 }
 
 TEST(RankLayout, OtherTextIsRefused) {
@@ -26,7 +33,12 @@ TEST(RankLayout, OtherTextIsRefused) {
     EXPECT_EQ(layout.error().code, ErrorCode::kInvalidArgument) << text;
   }
   EXPECT_EQ(RankLayout::parse("tp=2,pp=2").error().message,
-            "parallel has 'pp=2', expected spp=N or tp=N, separated by commas");
+            "parallel has 'pp=2', expected spp=N, kvp=N, tp=N or kvp_tokens=N, separated by "
+            "commas");
+  EXPECT_EQ(RankLayout::parse("kvp=65").error().message,
+            "parallel has 'kvp=65', expected a number from 1 to 64 for kvp");
+  EXPECT_EQ(RankLayout::parse("kvp=2,kvp_tokens=6144").error().message,
+            "kvp_tokens is 6144, expected a power of two of at least 2048");
 }
 
 TEST(Share, PartsAreNearlyEqualAndLeaveNothingOut) {
@@ -55,6 +67,13 @@ TEST(Share, WhatCannotBeDividedIsRefused) {
     ASSERT_FALSE(refused.ok()) << shape;
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported) << shape;
   }
+}
+
+TEST(Layout, PositionsOfRecurrentLayersAreNotDivided) {
+  const model::ModelConfig config = model::named_shape("tiny-qwen3.5").value();
+  EXPECT_EQ(check_layout(config, {.kvp = 2}, 0).error().message,
+            "kvp is 2, expected 1 for models with recurrent layers, such as qwen3_5_text");
+  EXPECT_TRUE(check_layout(config, {.spp = 2}, 0).ok());
 }
 
 // Every rank has as many pages, and none more memory than it may take.

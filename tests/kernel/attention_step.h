@@ -75,27 +75,41 @@ class Step {
   }
 
   std::vector<float> run(const Kernels& kernels, ThreadPool& pool, Grouping grouping) {
-    std::vector<AttentionTask> tasks;
-    std::vector<PageId> task_pages;
-    make_tasks(grouping, tasks, task_pages);
-    std::vector<uint32_t> positions;
-    for (const Row& row : rows_) positions.push_back(row.position);
-    std::vector<float> out(q_.size(), NAN);
-    const std::vector<float> q = spread_rows(q_, rows_.size());
-    attention(kernels, pool,
-              {.kv = {memory_.data(), shape_},
-               .layer = kLayer,
-               .n_heads = n_heads(),
-               .scale = scale(),
-               .window = window_,
-               .positions = positions,
-               .tasks = tasks,
-               .task_pages = task_pages,
-               .q = q.data(),
-               .q_stride = static_cast<int64_t>(q.size() / std::max(rows_.size(), size_t{1})),
-               .out = out.data()},
-              scratch_);
-    return out;
+    return run(grouping,
+               [&](const AttentionArgs& args) { attention(kernels, pool, args, scratch_); });
+  }
+
+  // The same where every n_parts-th block of spans_each spans is in one place, and the states of
+  // blocks come together.
+  std::vector<float> run_parts(const Kernels& kernels, ThreadPool& pool, uint32_t n_parts,
+                               uint32_t spans_each) {
+    return run(Grouping::kMaximal, [&](const AttentionArgs& args) {
+      const size_t n_rows = rows_.size();
+      const uint32_t block_len = spans_each * shape_.span_len;
+      const uint32_t n_blocks = *std::ranges::max_element(args.positions) / block_len + 1;
+      std::vector<float> states(n_blocks * n_rows * n_heads() * state_len(shape_.head_dim), NAN);
+      std::vector<uint8_t> here;
+      AttentionBlocks blocks{.spans_each = spans_each, .here = {}, .states = states.data()};
+      for (uint32_t part = 0; part < n_parts; ++part) {
+        std::vector<AttentionTask> tasks;
+        here.assign(n_blocks * n_rows, 0);
+        for (const AttentionTask& task : args.tasks) {
+          const uint32_t block = task.tile * shape_.tile_len / block_len;
+          if (block % n_parts != part) continue;
+          tasks.push_back(task);
+          for (uint32_t row = task.row_begin; row < task.row_end; ++row)
+            here[block * n_rows + row] = 1;
+        }
+        AttentionArgs own = args;
+        own.tasks = tasks;
+        own.out = nullptr;
+        blocks.here = here;
+        attend_blocks(kernels, pool, own, blocks, scratch_);
+      }
+      for (uint32_t row = 0; row < n_rows; ++row)
+        finish_blocks(kernels, args, blocks, row,
+                      args.out + static_cast<size_t>(row) * n_heads() * shape_.head_dim);
+    });
   }
 
   std::vector<float> reference() {
@@ -151,6 +165,29 @@ class Step {
  private:
   static constexpr int kLayer = 1;
 
+  template <class Attend>
+  std::vector<float> run(Grouping grouping, const Attend& attend) {
+    std::vector<AttentionTask> tasks;
+    std::vector<PageId> task_pages;
+    make_tasks(grouping, tasks, task_pages);
+    std::vector<uint32_t> positions;
+    for (const Row& row : rows_) positions.push_back(row.position);
+    std::vector<float> out(q_.size(), NAN);
+    const std::vector<float> q = spread_rows(q_, rows_.size());
+    attend(AttentionArgs{
+        .kv = {memory_.data(), shape_},
+        .layer = kLayer,
+        .n_heads = n_heads(),
+        .scale = scale(),
+        .window = window_,
+        .positions = positions,
+        .tasks = tasks,
+        .task_pages = task_pages,
+        .q = q.data(),
+        .q_stride = static_cast<int64_t>(q.size() / std::max(rows_.size(), size_t{1})),
+        .out = out.data()});
+    return out;
+  }
   float scale() const {
     return static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(shape_.head_dim)));
   }

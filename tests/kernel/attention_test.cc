@@ -59,6 +59,26 @@ TEST(Attention, OneToNineSpans) {
   expect_exact(together);
 }
 
+TEST(Attention, BlocksInSeveralPartsGiveTheSameBits) {
+  uint32_t seed = 40;
+  for (const DType type : {DType::kF32, DType::kF16, DType::kI8})
+    for (const int window : {0, 30})
+      for (const uint32_t spans_each : {1u, 2u, 4u})
+        for (const uint32_t n_parts : {1u, 2u, 3u}) {
+          Step step(tiny(type, 2, 20), 2, 400, ++seed);
+          step.set_window(window);
+          step.grow({}, 0, 70, 2);
+          step.make_queries();
+          for (const int n_threads : {1, 3}) {
+            ThreadPool pool(n_threads);
+            EXPECT_EQ(first_difference(step.run_parts(best_kernels(), pool, n_parts, spans_each),
+                                       step.run(best_kernels(), pool, Grouping::kMaximal)),
+                      -1)
+                << spans_each << " spans, " << n_parts << " parts, window " << window;
+          }
+        }
+}
+
 TEST(Attention, RealSizes) {
   for (const DType type : kTypes)
     for (const int head_dim : {64, 128}) {

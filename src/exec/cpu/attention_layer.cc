@@ -56,12 +56,16 @@ void AttentionLayer::begin(uint32_t n_rows) {
 }
 
 void AttentionLayer::run(int layer, const model::LayerWeights& weights, const StepPlan& plan,
-                         const KvViews& kv, ResidualStream& x, Products& products) {
+                         RowRange own, const KvViews& kv, ResidualStream& x, Products& products) {
   const uint32_t n_rows = plan.n_rows();
   float* const qkv = qkv_.as<float>();
-  products.multiply(
-      weights.qkv, n_rows,
-      [&](int row, float* own) { return x.read(row, weights.attention_norm, n_rows, own); }, qkv);
+  if (own.size() > 0)
+    products.multiply(
+        weights.qkv, own.size(),
+        [&](int row, float* normed) {
+          return x.read(row, weights.attention_norm, own.size(), normed);
+        },
+        qkv + own.begin * qkv_dim_);
 
   Stopwatch watch;
   const Pages pages = pages_of(layer, plan, kv);
@@ -74,17 +78,22 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
     const uint32_t pos = plan.positions[row];
     return fault_on(Fault::kRopeFromChunk) ? pos - std::min(pos, plan.positions[0]) : pos;
   };
-  for_blocks(pool_, n_rows, kernel::kKvRowsEach, [&](uint32_t begin, uint32_t end) {
-    for (uint32_t row = begin; row < end; ++row)
+  for_blocks(pool_, own.size(), kernel::kKvRowsEach, [&](uint32_t begin, uint32_t end) {
+    for (uint32_t row = own.begin + begin; row < own.begin + end; ++row)
       rotate(layer, weights, position(row), qkv + row * qkv_dim_);
-    kernel::write_kv_rows(kernels_, write, begin, end);
+    if (!options_.spread) kernel::write_kv_rows(kernels_, write, begin, end);
   });
+  if (options_.spread) {
+    options_.spread(qkv, qkv_dim_);
+    kernel::write_kv(kernels_, pool_, write);
+  }
   watch.lap(times_.row_ops_s);
   attend(layer, plan, pages, keys);
   watch.lap(times_.attention_s);
   if (!config_.attention_gate) return;
-  for_rows(pool_, n_rows, [&](uint32_t row) {
-    kernels_.gate(this->row(row), qkv + row * qkv_dim_ + q_dim_, static_cast<int>(q_dim_));
+  for_rows(pool_, own.size(), [&](uint32_t row) {
+    kernels_.gate(this->row(row), qkv + (own.begin + row) * qkv_dim_ + q_dim_,
+                  static_cast<int>(q_dim_));
   });
   watch.lap(times_.row_ops_s);
 }

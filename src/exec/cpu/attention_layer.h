@@ -11,6 +11,7 @@
 #include "exec/cpu/layer_attention.h"
 #include "exec/cpu/products.h"
 #include "exec/cpu/residual_stream.h"
+#include "exec/cpu/rows.h"
 #include "exec/executor.h"
 #include "kernel/attention.h"
 #include "model/rope.h"
@@ -23,6 +24,7 @@ struct AttentionOptions {
   int context = 0;            // positions of the longest sequence
   bool window_pages = false;  // layers with a window have pages of their own
   LayerAttention attention;   // empty: kernel::attention
+  SpreadRows spread = {};     // empty: all rows are computed here
 };
 
 // Owned by one Transformer, used by its thread.
@@ -32,10 +34,10 @@ class AttentionLayer {
                  const AttentionOptions& options, PhaseTimes& times);
 
   void begin(uint32_t n_rows);  // room for the rows of a step
-  // Writes the keys and values of all rows to their pages, and the attention of row r to row(r),
-  // [n_heads * head_dim] f32.
-  void run(int layer, const model::LayerWeights& weights, const StepPlan& plan, const KvViews& kv,
-           ResidualStream& x, Products& products);
+  // Writes the keys and values of all rows to their pages. x has the rows `own` of the plan, and
+  // the attention of row own.begin + r goes to row(r), [n_heads * head_dim] f32.
+  void run(int layer, const model::LayerWeights& weights, const StepPlan& plan, RowRange own,
+           const KvViews& kv, ResidualStream& x, Products& products);
   float* row(uint32_t row) { return attended_.as<float>() + size_t{row} * q_dim_; }
 
  private:

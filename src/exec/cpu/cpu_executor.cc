@@ -27,7 +27,8 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const 
                     .attention = options.hooks.attention,
                     .window_pages = sizes.window > 0,
                     .all_rows = options.all_rows,
-                    .gather = options.gather}) {
+                    .gather = options.gather,
+                    .spread = options.spread}) {
   facts_ = {.vocab = weights.config.vocab,
             .d_model = weights.config.d_model,
             .page_len = sizes.pages.page_len,
@@ -63,16 +64,16 @@ void CpuExecutor::finish() {
   const StepPlan plan = std::move(submitted_.front());
   submitted_.pop_front();
   try {
-    hidden_ = compute(plan, nullptr);
+    hidden_ = compute(plan, {0, plan.n_rows()}, nullptr);
   } catch (...) {
     submitted_.clear();
     throw;
   }
 }
 
-const float* CpuExecutor::compute(const StepPlan& plan, const float* before) {
+const float* CpuExecutor::compute(const StepPlan& plan, RowRange own, const float* before) {
   if (poison_pages_) poison(plan);
-  return transformer_.forward(plan, {memory_.view(), windows_.view()}, {states_.as<float>()},
+  return transformer_.forward(plan, own, {memory_.view(), windows_.view()}, {states_.as<float>()},
                               before);
 }
 

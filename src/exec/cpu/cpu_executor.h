@@ -24,6 +24,7 @@ struct CpuOptions {
   bool all_rows = false;  // see TransformerOptions
   PassHooks hooks;
   GatherRows gather = {};     // where the weights are those of one of several ranks
+  SpreadRows spread = {};     // where several ranks deal rows
   size_t n_numbers = 0;       // pages, where a KvStore has the bytes
   bool poison_pages = false;  // fill fresh pages and slots with NaN: a test then sees reads of them
 };
@@ -45,7 +46,7 @@ class CpuExecutor final : public Executor {
   void logits(uint32_t first, uint32_t n, float* out) override;
 
   // The step of a rank at once, without submit: Transformer::forward.
-  const float* compute(const StepPlan& plan, const float* before);
+  const float* compute(const StepPlan& plan, RowRange own, const float* before);
   // The logits of final hidden states, [n, d_model] f32.
   void logits_of(const float* hidden, uint32_t n, float* out) {
     transformer_.logits(hidden, n, out);

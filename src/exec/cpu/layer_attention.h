@@ -22,8 +22,12 @@ struct LayerPass {
   kernel::AttentionScratch& scratch;
 };
 
-// Writes args.out, [n_rows, n_heads, head_dim] f32.
+// Writes args.out, [own rows, n_heads, head_dim] f32.
 using LayerAttention = std::function<void(const LayerPass&)>;
+
+// Where each rank computes some rows of a step: brings queries, keys and values of the other rows,
+// as far as this rank reads them. qkv: [n_rows, row_len] f32, of all rows.
+using SpreadRows = std::function<void(float* qkv, size_t row_len)>;
 
 // Keys and values that a technique keeps itself. The engine's pages are numbers only then.
 class KvStore {

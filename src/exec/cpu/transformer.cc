@@ -1,5 +1,6 @@
 #include "exec/cpu/transformer.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -25,18 +26,21 @@ Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& k
       attention_(config_, kernels, pool,
                  {.context = options.context,
                   .window_pages = options.window_pages,
-                  .attention = options.attention},
+                  .attention = options.attention,
+                  .spread = options.spread},
                  times_),
       state_layout_(config_),
       recurrent_(config_, kernels, pool, times_) {}
 
-const float* Transformer::forward(const StepPlan& plan, const KvViews& kv,
+const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvViews& kv,
                                   const StateMemory& states, const float* before) {
   Stopwatch watch;
-  const auto n_outputs = static_cast<uint32_t>(plan.outputs.size());
-  uint32_t n_rows = plan.n_rows();
+  const auto first_output = std::ranges::lower_bound(plan.outputs, own.begin);
+  const std::span outputs(first_output, std::lower_bound(first_output, plan.outputs.end(), own.end));
+  const auto n_outputs = static_cast<uint32_t>(outputs.size());
+  uint32_t n_rows = own.size();
   x_.begin(n_rows);
-  attention_.begin(n_rows);
+  attention_.begin(plan.n_rows());
   if (config_.n_recurrent_layers() > 0) {
     PANDO_CHECK(states.base != nullptr && !plan.state_tasks.empty());
     recurrent_.begin(n_rows);
@@ -47,19 +51,19 @@ const float* Transformer::forward(const StepPlan& plan, const KvViews& kv,
   kernel::copy_pages(kv.windows, plan.windows.copies);
   PANDO_CHECK((before == nullptr) == weights_.share.is_first());
   if (before == nullptr) {
-    embed(plan);
+    embed(std::span(plan.tokens).subspan(own.begin, n_rows));
   } else {
     std::memcpy(x_.row(0), before, size_t{n_rows} * config_.d_model * sizeof(float));
   }
   watch.lap(times_.row_ops_s);
   for (int i = 0; i < config_.n_layers(); ++i) {
-    mix(i, plan, kv, states);
+    mix(i, plan, own, kv, states);
     if (i + 1 == config_.n_layers() && weights_.share.is_last() &&
         !all_rows_) {  // other rows read nothing behind this point
-      keep_outputs(plan);
+      keep_outputs(outputs, own.begin);
       n_rows = n_outputs;
-      if (n_rows == 0) break;
     }
+    if (n_rows == 0) continue;
     add_mixed(i, n_rows);
     feed_forward(i, n_rows);
   }
@@ -69,7 +73,7 @@ const float* Transformer::forward(const StepPlan& plan, const KvViews& kv,
       for_rows(pool_, n_rows, [&](uint32_t row) { x_.read(row, {}, n_rows, nullptr); });
     x_.end_add();
     if (!weights_.share.is_last()) return x_.row(0);
-    keep_outputs(plan);
+    keep_outputs(outputs, own.begin);
   }
   for_rows(pool_, n_outputs, [&](uint32_t row) {
     float* const out = hidden_.as<float>() + size_t{row} * config_.d_model;
@@ -91,11 +95,11 @@ void Transformer::logits(const float* hidden, uint32_t n, float* out) {
   });
 }
 
-void Transformer::embed(const StepPlan& plan) {
+void Transformer::embed(std::span<const Token> tokens) {
   const model::TensorView& table = weights_.embedding;
   const int64_t n = config_.d_model;
-  for_rows(pool_, plan.n_rows(), [&](uint32_t row) {
-    const std::byte* from = table.data + plan.tokens[row] * kernel::stored_bytes(table.dtype, n);
+  for_rows(pool_, static_cast<uint32_t>(tokens.size()), [&](uint32_t row) {
+    const std::byte* from = table.data + tokens[row] * kernel::stored_bytes(table.dtype, n);
     kernel::read_weights(kernels_, table.dtype, from, n, x_.row(row));
     if (config_.embedding_scale != 1.0f)
       kernels_.scale(x_.row(row), config_.embedding_scale, config_.d_model, x_.row(row));
@@ -103,10 +107,11 @@ void Transformer::embed(const StepPlan& plan) {
 }
 
 // What each row gets of the rows before it: mixed = mixer(norm(x)).
-void Transformer::mix(int i, const StepPlan& plan, const KvViews& kv, const StateMemory& states) {
+void Transformer::mix(int i, const StepPlan& plan, RowRange own, const KvViews& kv,
+                      const StateMemory& states) {
   switch (config_.layers[i].mixer) {
     case model::Mixer::kAttention:
-      return attention_.run(i, weights_.layers[i], plan, kv, x_, products_);
+      return attention_.run(i, weights_.layers[i], plan, own, kv, x_, products_);
     case model::Mixer::kDeltaNet:
     case model::Mixer::kShortConv:
     case model::Mixer::kMamba2:
@@ -184,11 +189,11 @@ void Transformer::dense(const model::LayerWeights& layer, uint32_t n_rows) {
 
 // Moves the rows of the plan's outputs to the front. Outputs ascend, so no row is overwritten
 // unread.
-void Transformer::keep_outputs(const StepPlan& plan) {
+void Transformer::keep_outputs(std::span<const uint32_t> outputs, uint32_t first_row) {
   const int last = config_.n_layers() - 1;
   const size_t n_mixed = weights_.layers[last].o.k() / weights_.share.n_ranks;
-  for (uint32_t i = 0; i < plan.outputs.size(); ++i) {
-    const uint32_t row = plan.outputs[i];
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    const uint32_t row = outputs[i] - first_row;
     std::memmove(x_.row(i), x_.row(row), config_.d_model * sizeof(float));
     std::memmove(mixed(last, i), mixed(last, row), n_mixed * sizeof(float));
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
@@ -11,6 +12,7 @@
 #include "exec/cpu/products.h"
 #include "exec/cpu/recurrent_layer.h"
 #include "exec/cpu/residual_stream.h"
+#include "exec/cpu/rows.h"
 #include "exec/cpu/state_layout.h"
 #include "exec/executor.h"
 #include "model/weights.h"
@@ -31,6 +33,7 @@ struct TransformerOptions {
   // them: for timing a model of few layers in place of one of many. No output changes.
   bool all_rows = false;
   GatherRows gather = {};  // empty: one rank has all outputs
+  SpreadRows spread = {};  // empty: one rank computes all rows
 };
 
 // Executes StepPlans and reads nothing else: no tree, no requests. Computes the share of a model
@@ -41,12 +44,13 @@ class Transformer {
   Transformer(const model::Weights& weights, const kernel::Kernels& kernels, ThreadPool& pool,
               const TransformerOptions& options);
 
-  // Runs the plan's copies and rows. `states`: the slots, which a model without recurrent layers
-  // does not need. before: the rows that the stage before returned; null for the first stage.
-  // Returns the hidden states of the plan's outputs after the final norm, [n_outputs, d_model] f32;
-  // or of a stage that is not the last, all rows, [n_rows, d_model] f32. Valid until the next call.
-  const float* forward(const StepPlan& plan, const KvViews& kv, const StateMemory& states,
-                       const float* before = nullptr);
+  // Runs the plan's copies and the rows `own`. `states`: the slots, which a model without recurrent
+  // layers does not need. before: these rows as the stage before returned them; null for the first
+  // stage. Returns the hidden states of those of the plan's outputs that are among the rows, after
+  // the final norm, [n_outputs, d_model] f32; or of a stage that is not the last, all these rows,
+  // [own rows, d_model] f32. Valid until the next call.
+  const float* forward(const StepPlan& plan, RowRange own, const KvViews& kv,
+                       const StateMemory& states, const float* before = nullptr);
 
   // The LM head: hidden [n, d_model] f32 -> logits [n, vocab] f32.
   void logits(const float* hidden, uint32_t n, float* out);
@@ -54,15 +58,16 @@ class Transformer {
   const PhaseTimes& times() const { return times_; }
 
  private:
-  void embed(const StepPlan& plan);
-  void mix(int i, const StepPlan& plan, const KvViews& kv, const StateMemory& states);
+  void embed(std::span<const Token> tokens);
+  void mix(int i, const StepPlan& plan, RowRange own, const KvViews& kv,
+           const StateMemory& states);
   float* mixed(int i, uint32_t row);
   void add_product(const kernel::PackedMatrix& w, uint32_t n_rows, kernel::RowSource source);
   float* gathered(const float* own, uint32_t n_rows, int n);
   void add_mixed(int i, uint32_t n_rows);
   void feed_forward(int i, uint32_t n_rows);
   void dense(const model::LayerWeights& layer, uint32_t n_rows);
-  void keep_outputs(const StepPlan& plan);
+  void keep_outputs(std::span<const uint32_t> outputs, uint32_t first_row);
 
   const model::Weights& weights_;
   model::ModelConfig config_;  // of the share

@@ -1,6 +1,7 @@
 #include "exec/ranks/rank_executor.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -73,7 +74,7 @@ Result<KvSizes> sizes_on_ranks(const model::ModelConfig& config, const KvOptions
   uint32_t window = 0;
   for (int rank = 0; rank < layout.n_ranks(); ++rank) {
     const model::Share share = layout.share_of(rank);
-    if (Status status = model::check_share(config, share); !status) return status.error();
+    if (Status status = check_layout(config, layout, rank); !status) return status.error();
     const Result<KvSizes> sizes = KvSizes::of(model::config_of_share(config, share), options);
     if (!sizes) return sizes.error();
     if (rank == 0) first = *sizes;
@@ -91,7 +92,19 @@ Result<KvSizes> sizes_on_ranks(const model::ModelConfig& config, const KvOptions
 
 RankExecutor::RankExecutor(const model::Weights& weights, ThreadPool& pool,
                            const CpuOptions& options, const KvSizes& sizes, const Ranks& ranks)
-    : comm_(*ranks.comm), part_(weights, pool, options, sizes, ranks) {
+    : comm_(*ranks.comm),
+      part_(weights, pool, options, sizes, ranks),
+      facts_(part_.executor().facts()) {
+  if (const RankLayout& layout = ranks.layout; layout.kvp > 1) {
+    const KvParts parts = kv_parts(layout, sizes.n_pages, sizes.pages.tile_len);
+    PANDO_CHECK(layout.kvp_tokens % sizes.pages.span_len == 0 &&
+                std::has_single_bit(layout.kvp_tokens / sizes.pages.span_len));
+    facts_.n_parts = parts.n_parts;
+    facts_.part_positions = parts.block_len;
+    facts_.n_pages *= parts.n_parts;
+    facts_.kv_capacity *= parts.n_parts;
+    facts_.longest_path = longest_path(facts_.longest_path, parts);
+  }
   static uint32_t next_id = 0;
   const std::scoped_lock lock(turn());
   id_ = next_id++;
@@ -136,6 +149,12 @@ void RankExecutor::finish() {
     comm_.abort();
     throw;
   }
+}
+
+PhaseTimes RankExecutor::times() const {
+  PhaseTimes times = part_.executor().times();
+  times.attention_bytes = part_.n_attention_bytes();
+  return times;
 }
 
 const float* RankExecutor::hidden(uint32_t first, uint32_t) {

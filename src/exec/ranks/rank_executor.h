@@ -7,8 +7,9 @@
 
 namespace pando::exec {
 
-// The numbers of pages and slots that fit on every rank, and the shapes of rank 0.
-// Errors as KvSizes::of, and kUnsupported or kInvalidArgument as model::check_share.
+// The numbers of pages and slots that fit on every rank, and the shapes of rank 0. Where positions
+// are divided, these are the numbers of one part.
+// Errors as KvSizes::of and check_layout.
 Result<KvSizes> sizes_on_ranks(const model::ModelConfig& config, const KvOptions& options,
                                const RankLayout& layout);
 
@@ -23,7 +24,7 @@ class RankExecutor final : public Executor {
                const KvSizes& sizes, const Ranks& ranks);
   ~RankExecutor() override;
 
-  const ExecutorFacts& facts() const override { return part_.executor().facts(); }
+  const ExecutorFacts& facts() const override { return facts_; }
   void submit(StepPlan plan) override;
   void finish() override;
   const float* hidden(uint32_t first, uint32_t n) override;
@@ -35,12 +36,13 @@ class RankExecutor final : public Executor {
     return part_.executor().ready_bytes(n_touched, n_windows_touched);
   }
   size_t kv_bytes(size_t n_used) const override { return part_.executor().kv_bytes(n_used); }
-  PhaseTimes times() const override { return part_.executor().times(); }
+  PhaseTimes times() const override;
 
  private:
   Comm& comm_;
   uint32_t id_;  // of the executor, on all ranks
   RankPart part_;
+  ExecutorFacts facts_;
   std::deque<StepPlan> submitted_;
   const float* hidden_ = nullptr;
 };

@@ -13,27 +13,52 @@ std::span<const std::byte> bytes_of(const float* values, size_t n) {
   return std::as_bytes(std::span(values, n));
 }
 
+// Outputs of the plan that are among these rows.
+size_t n_outputs(const StepPlan& plan, RowRange rows) {
+  return std::ranges::count_if(plan.outputs,
+                               [&](uint32_t row) { return row >= rows.begin && row < rows.end; });
+}
+
 }  // namespace
+
+KvParts kv_parts(const RankLayout& layout, size_t n_pages_each, int tile_len) {
+  return {.n_parts = static_cast<uint32_t>(layout.kvp),
+          .n_pages_each = static_cast<uint32_t>(n_pages_each),
+          .block_len = layout.kvp_tokens,
+          .tile_len = static_cast<uint32_t>(tile_len),
+          .rows_each = layout.rows_each};
+}
 
 RankPart::RankPart(const model::Weights& weights, ThreadPool& pool, CpuOptions options,
                    const KvSizes& sizes, const Ranks& ranks)
     : ranks_(ranks),
       share_(weights.share),
       d_model_(weights.config.d_model),
-      executor_(
-          weights, pool,
-          [&] {
-            if (share_.n_ranks > 1)
-              options.gather = [this](const float* own, uint32_t n_rows, int n, float* all) {
-                gather(own, n_rows, n, all);
-              };
-            return std::move(options);
-          }(),
-          sizes) {
-  const int first = ranks_.comm->rank() - share_.rank;
+      part_(ranks.layout.part_of(ranks.comm->rank())),
+      executor_(weights, pool, with_hooks(std::move(options)), sizes) {
+  const RankLayout& layout = ranks_.layout;
+  const int own = ranks_.comm->rank(), first = own - share_.rank;
   for (int rank = 0; rank < share_.n_ranks; ++rank)
     if (rank != share_.rank) peers_.push_back(first + rank);
   of_peers_.resize(peers_.size());
+  if (layout.kvp == 1) return;
+  std::vector<int> of_parts;
+  for (int part = 0; part < layout.kvp; ++part)
+    of_parts.push_back(own + (part - static_cast<int>(part_)) * layout.tp);
+  exchange_.emplace(*ranks_.comm, std::move(of_parts), part_,
+                    kv_parts(layout, sizes.n_pages, sizes.pages.tile_len));
+}
+
+CpuOptions RankPart::with_hooks(CpuOptions options) {
+  if (share_.n_ranks > 1)
+    options.gather = [this](const float* own, uint32_t n_rows, int n, float* all) {
+      gather(own, n_rows, n, all);
+    };
+  if (ranks_.layout.kvp > 1) {
+    options.spread = [this](float* qkv, size_t row_len) { exchange_->spread(qkv, row_len); };
+    options.hooks.attention = [this](const LayerPass& pass) { exchange_->attend(pass); };
+  }
+  return options;
 }
 
 void RankPart::gather(const float* own, uint32_t n_rows, int n, float* all) {
@@ -45,7 +70,9 @@ void RankPart::gather(const float* own, uint32_t n_rows, int n, float* all) {
     of_peers_[i].resize(size_t{n_rows} * (end - begin));
     theirs.push_back(std::as_writable_bytes(std::span(of_peers_[i])));
   }
-  ranks_.comm->exchange(peers_, bytes_of(own, size_t{n_rows} * (own_end - own_begin)), theirs);
+  const std::vector own_to_each(peers_.size(),
+                                bytes_of(own, size_t{n_rows} * (own_end - own_begin)));
+  ranks_.comm->exchange(peers_, own_to_each, theirs);
   for (int rank = 0; rank < share_.n_ranks; ++rank) {
     const auto [begin, end] = model::part_of(n, rank, share_.n_ranks);
     const int peer = rank - (rank > share_.rank ? 1 : 0);
@@ -58,39 +85,77 @@ void RankPart::gather(const float* own, uint32_t n_rows, int n, float* all) {
 
 // Empty: the plan stays whole. States go from row to row, so a state task does too.
 std::vector<StepPlan> RankPart::slices(const StepPlan& plan) const {
-  if (share_.n_stages == 1 || !plan.state_tasks.empty() ||
-      plan.n_rows() <= ranks_.layout.slice_rows)
+  const RankLayout& layout = ranks_.layout;
+  const uint32_t n_rows = layout.slice_rows * layout.kvp;
+  if (layout.spp * layout.kvp == 1 || !plan.state_tasks.empty() || plan.n_rows() <= n_rows)
     return {};
-  return slices_of(plan, ranks_.layout.slice_rows);
+  return slices_of(plan, n_rows);
 }
 
 const float* RankPart::run(const StepPlan& plan) {
   Comm& comm = *ranks_.comm;
-  const int tp = ranks_.layout.tp, last = comm.size() - tp;  // the first rank of the last stage
-  const size_t n_hidden = plan.outputs.size() * d_model_;
+  const int n_stage = ranks_.layout.kvp * ranks_.layout.tp;
   hidden_.clear();
   const std::vector<StepPlan> cut = slices(plan);
-  for (const StepPlan& slice : cut.empty() ? std::span(&plan, 1) : std::span(cut)) {
-    const size_t n = slice.n_rows() * d_model_;
+  const std::span all = cut.empty() ? std::span(&plan, 1) : std::span(cut);
+  for (const StepPlan& slice : all) {
+    const StepPlan& own_plan = exchange_ ? exchange_->begin(slice) : slice;
+    const RowRange own = exchange_ ? exchange_->own_rows() : RowRange{0, slice.n_rows()};
+    const size_t n = own.size() * d_model_;
     if (!share_.is_first()) {
-      before_.resize(n);
-      comm.receive(comm.rank() - tp, std::as_writable_bytes(std::span(before_)));
+      before_.resize(std::max<size_t>(n, 1));
+      comm.receive(comm.rank() - n_stage, std::as_writable_bytes(std::span(before_.data(), n)));
     }
-    const float* rows = executor_.compute(slice, share_.is_first() ? nullptr : before_.data());
+    const float* rows =
+        executor_.compute(own_plan, own, share_.is_first() ? nullptr : before_.data());
     if (share_.is_last()) {
-      hidden_.insert(hidden_.end(), rows, rows + slice.outputs.size() * d_model_);
+      hidden_.insert(hidden_.end(), rows, rows + n_outputs(slice, own) * d_model_);
     } else {
-      comm.send(comm.rank() + tp, bytes_of(rows, n));
+      comm.send(comm.rank() + n_stage, bytes_of(rows, n));
     }
   }
-  if (comm.rank() == last && last != 0 && n_hidden > 0)
-    comm.send(0, bytes_of(hidden_.data(), n_hidden));
-  if (comm.rank() != 0) return nullptr;
-  if (last != 0 && n_hidden > 0) {
-    hidden_.resize(n_hidden);
-    comm.receive(last, std::as_writable_bytes(std::span(hidden_)));
+  const bool has_others = ranks_.layout.spp * ranks_.layout.kvp > 1 && !plan.outputs.empty();
+  if (comm.rank() == 0) {
+    if (has_others) collect(all);
+    return hidden_.data();
   }
-  return hidden_.data();
+  if (has_others && share_.is_last() && share_.rank == 0)
+    comm.send(0, bytes_of(hidden_.data(), hidden_.size()));
+  return nullptr;
+}
+
+// On rank 0: hidden_ becomes that of all outputs, in order.
+void RankPart::collect(std::span<const StepPlan> slices) {
+  const RankLayout& layout = ranks_.layout;
+  const auto rows_of = [&](const StepPlan& slice, uint32_t part) {
+    return exchange_ ? exchange_->rows_of(slice.n_rows(), part) : RowRange{0, slice.n_rows()};
+  };
+  std::vector<std::vector<float>> of_parts(layout.kvp);
+  for (int part = 0; part < layout.kvp; ++part) {
+    const int rank = ((layout.spp - 1) * layout.kvp + part) * layout.tp;
+    if (rank == 0) {
+      of_parts[part] = std::move(hidden_);
+      continue;
+    }
+    size_t n = 0;
+    for (const StepPlan& slice : slices) n += n_outputs(slice, rows_of(slice, part));
+    of_parts[part].resize(n * d_model_);
+    ranks_.comm->receive(rank, std::as_writable_bytes(std::span(of_parts[part])));
+  }
+  hidden_.clear();
+  if (fault_on(Fault::kOutputsByPart)) {
+    for (const std::vector<float>& part : of_parts)
+      hidden_.insert(hidden_.end(), part.begin(), part.end());
+    return;
+  }
+  std::vector<size_t> taken(layout.kvp, 0);  // values
+  for (const StepPlan& slice : slices)
+    for (int part = 0; part < layout.kvp; ++part) {
+      const size_t n = n_outputs(slice, rows_of(slice, part)) * d_model_;
+      const auto from = of_parts[part].begin() + static_cast<std::ptrdiff_t>(taken[part]);
+      hidden_.insert(hidden_.end(), from, from + static_cast<std::ptrdiff_t>(n));
+      taken[part] += n;
+    }
 }
 
 }  // namespace pando::exec

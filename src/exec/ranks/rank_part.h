@@ -1,12 +1,16 @@
 // What one rank does in a step.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "exec/cpu/cpu_executor.h"
+#include "exec/ranks/kv_exchange.h"
 #include "exec/ranks/ranks.h"
 
 namespace pando::exec {
+
+KvParts kv_parts(const RankLayout& layout, size_t n_pages_each, int tile_len);
 
 // Computes its share of each step, and exchanges rows with other ranks: parts of rows in its stage,
 // and whole rows with the stages before and after. Rows flow through the stages in slices, so that
@@ -20,20 +24,26 @@ class RankPart {
   // On rank 0 returns the hidden states of the outputs, [n_outputs, d_model] f32, valid until the
   // next call; on others null. Throws std::runtime_error if another rank is gone.
   const float* run(const StepPlan& plan);
+  // Bytes sent for attention to ranks with other positions.
+  uint64_t n_attention_bytes() const { return exchange_ ? exchange_->n_bytes() : 0; }
   CpuExecutor& executor() { return executor_; }
   const CpuExecutor& executor() const { return executor_; }
 
  private:
   void gather(const float* own, uint32_t n_rows, int n, float* all);
   std::vector<StepPlan> slices(const StepPlan& plan) const;
+  CpuOptions with_hooks(CpuOptions options);
+  void collect(std::span<const StepPlan> slices);
 
   Ranks ranks_;
   model::Share share_;
   size_t d_model_;
-  std::vector<int> peers_;                    // the other ranks of the stage
+  uint32_t part_;                             // of positions
+  std::vector<int> peers_;                    // the other ranks that divide its matrices
   std::vector<std::vector<float>> of_peers_;  // their parts of rows
+  std::optional<KvExchange> exchange_;        // where positions are divided
   CpuExecutor executor_;
-  std::vector<float> before_;  // [n_rows, d_model] of the stage before
+  std::vector<float> before_;  // [own rows, d_model] of the stage before
   std::vector<float> hidden_;  // [n_outputs, d_model]
 };
 

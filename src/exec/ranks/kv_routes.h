@@ -1,0 +1,55 @@
+// How a step is divided over ranks that divide the positions of paths.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "exec/cpu/rows.h"
+#include "exec/ranks/ranks.h"
+#include "step/step_plan.h"
+
+namespace pando::exec {
+
+// Pages are in parts, one on each rank: page p is page p % n_pages_each of part p / n_pages_each.
+struct KvParts {
+  uint32_t n_parts;
+  uint32_t n_pages_each;
+  uint32_t block_len;  // positions of a block
+  uint32_t tile_len;
+  uint32_t rows_each;  // see RankLayout
+};
+
+// The rows of a step that the part computes.
+RowRange rows_of_part(uint32_t n_rows, const KvParts& parts, uint32_t part);
+
+// Which part has which block of a row's path.
+class KvRoutes {
+ public:
+  KvRoutes() = default;
+  KvRoutes(const StepPlan& plan, const KvParts& parts);
+
+  uint32_t n_rows() const { return n_rows_; }
+  uint32_t n_blocks() const { return n_blocks_; }
+  // Whether the part has the block of the row's path; no part has blocks behind the row.
+  bool has(uint32_t part, uint32_t block, uint32_t row) const {
+    return holders_[block * n_rows_ + row] == part;
+  }
+  // Whether it has any of them.
+  bool reads(uint32_t part, uint32_t row) const { return reads_[part * n_rows_ + row] != 0; }
+
+ private:
+  static constexpr uint8_t kNobody = 0xff;
+
+  uint32_t n_rows_ = 0, n_blocks_ = 0;
+  std::vector<uint8_t> holders_;  // [n_blocks, n_rows]
+  std::vector<uint8_t> reads_;    // [n_parts, n_rows]
+};
+
+// What the part does of the plan: its slots, copies and tasks, with its own page numbers. Rows and
+// outputs stay.
+StepPlan plan_of_part(const StepPlan& plan, const KvParts& parts, uint32_t part);
+
+// Positions of the longest path, where each part has pages for part_len positions.
+size_t longest_path(size_t part_len, const KvParts& parts);
+
+}  // namespace pando::exec
