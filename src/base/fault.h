@@ -38,6 +38,8 @@ enum class Fault {
   kGatherOwnTwice,       // ranks: the first peer's part of rows is this rank's own
   kCopyLostInSlices,     // ranks: a step that is cut into slices copies no pages
   kStageSumLost,         // ranks: a stage sends rows without what its last layer adds
+  kHeadsOfFirstRank,     // ranks: after a norm over all heads, a rank goes on with the first's
+  kHeadRunsJoined,       // ranks: heads that lie apart are gathered as if they were neighbours
   kCount,                // of those that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal
 };

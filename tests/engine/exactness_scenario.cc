@@ -13,7 +13,6 @@
 #include "kernel/kernels.h"
 #include "kernel/kv_layout.h"
 #include "model/make_model.h"
-#include "model/share.h"
 #include "pando/sharing.h"
 
 namespace pando::testing {
@@ -284,6 +283,18 @@ Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type) {
   return s;
 }
 
+namespace {
+
+void set_memory_of_ranks(Scenario& s) {
+  set_memory(s, s.n_pages);  // more than each rank needs
+  const model::ModelConfig config = config_of(s.model);
+  if (config.n_recurrent_layers() > 0)
+    s.loop.engine.kv_memory += s.loop.n_slots * exec::StateLayout(config).slot_bytes();
+  s.loop.engine.threads = 1;
+}
+
+}  // namespace
+
 Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {
   Rng rng(seed ^ 0xe7037ed1a0b428db);
   Scenario s;
@@ -300,13 +311,18 @@ Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent
   EngineOptions& engine = s.loop.engine;
   if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
   s.tp = uniform(rng, 1, 2);
-  const model::ModelConfig config = config_of(s.model);
-  if (!model::check_share(config, {.n_ranks = s.tp})) s.tp = 1;
   s.spp = s.tp == 1 ? 2 : uniform(rng, 1, 2);
-  set_memory(s, s.n_pages);  // more than each rank needs
-  if (config.n_recurrent_layers() > 0)
-    engine.kv_memory += s.loop.n_slots * exec::StateLayout(config).slot_bytes();
-  engine.threads = 1;
+  set_memory_of_ranks(s);
+  return s;
+}
+
+Scenario draw_eight(uint64_t seed) {
+  Scenario s = draw_ranks(seed, {}, /*recurrent_too=*/true);
+  Rng rng(seed ^ 0xc2b2ae3d27d4eb4f);
+  s.model.wide = true;
+  s.spp = std::array{2, 4, 8}[uniform(rng, 0, 2)];
+  s.tp = 8 / s.spp;
+  set_memory_of_ranks(s);
   return s;
 }
 

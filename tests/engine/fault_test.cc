@@ -74,7 +74,9 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kWindowFanOutMissing, "WindowFanOutMissing", kWindowed},
                       NamedFault{Fault::kGatherOwnTwice, "GatherOwnTwice", kRanks},
                       NamedFault{Fault::kCopyLostInSlices, "CopyLostInSlices", kRanks},
-                      NamedFault{Fault::kStageSumLost, "StageSumLost", kRanks}),
+                      NamedFault{Fault::kStageSumLost, "StageSumLost", kRanks},
+                      NamedFault{Fault::kHeadsOfFirstRank, "HeadsOfFirstRank", kRanks},
+                      NamedFault{Fault::kHeadRunsJoined, "HeadRunsJoined", kRanks}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

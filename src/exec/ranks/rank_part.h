@@ -24,7 +24,7 @@ class RankPart {
   const CpuExecutor& executor() const { return executor_; }
 
  private:
-  void gather(const float* own, uint32_t n_rows, int n, float* all);
+  void gather(const float* own, uint32_t n_rows, std::span<const int> sizes, float* all);
   std::vector<StepPlan> slices(const StepPlan& plan) const;
 
   Ranks ranks_;
