@@ -30,15 +30,15 @@ if(PANDO_LAB)
   set(pando_not_laboratory _stub)
 endif()
 
-# Ranks are started by MPI, where it is found (-DPANDO_MPI=OFF: not even then). Either mpi_comm.cc or its
-# stub is compiled; only the program links MPI.
-set(pando_not_mpi comm)
+# Ranks are started by MPI, where it is found (-DPANDO_MPI=OFF: not even then). Either the files that use it
+# or their stub are compiled; only the program links MPI.
+set(pando_not_mpi "mpi_comm|heart")
 set(pando_mpi_links "")
 if(PANDO_MPI)
   set(MPI_CXX_SKIP_MPICXX ON)
   find_package(MPI COMPONENTS CXX)
   if(MPI_CXX_FOUND)
-    set(pando_not_mpi stub)
+    set(pando_not_mpi mpi_stub)
     set(pando_mpi_links MPI::MPI_CXX)
   endif()
 endif()
@@ -66,7 +66,7 @@ endfunction()
 function(pando_floor name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   list(FILTER sources EXCLUDE REGEX "src/cli/(main|spare_memory|laboratory${pando_not_laboratory})\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "src/mpi/mpi_${pando_not_mpi}\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "src/mpi/(${pando_not_mpi})\\.cc$")
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(FILTER sources EXCLUDE REGEX "_(avx[0-9a-z]*|amx)\\.cc$")
   endif()

@@ -1,6 +1,7 @@
 // Several processes that compute one model together.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -28,8 +29,11 @@ class Ranks {
   // On all ranks but 0: loads this rank's share of the model and computes until rank 0 ends. If
   // loading fails on a rank, it fails on all, and Model::load on rank 0 returns the message.
   Status serve(const std::filesystem::path& model, WeightType weights, int threads);
-  // Ends all processes at once: this rank cannot go on.
-  void abort() noexcept;
+  // Says why on standard error and ends all processes: this rank cannot go on.
+  void abort(std::string_view why) noexcept;
+  // If the run has to end because a rank fails or stands still, requests fail, and the processes
+  // end after this time. Without it they end at once.
+  void set_last_words(std::chrono::milliseconds time);
 
   struct Impl;
   Impl& impl() const { return *impl_; }  // for the library itself

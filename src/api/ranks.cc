@@ -127,7 +127,8 @@ Result<std::shared_ptr<Ranks>> Ranks::join(std::string_view parallel) {
 
 int Ranks::rank() const { return impl_->comm->rank(); }
 int Ranks::size() const { return impl_->comm->size(); }
-void Ranks::abort() noexcept { impl_->comm->abort(); }
+void Ranks::abort(std::string_view why) noexcept { impl_->comm->abort(why); }
+void Ranks::set_last_words(std::chrono::milliseconds time) { impl_->comm->set_last_words(time); }
 
 Status Ranks::serve(const std::filesystem::path& model, WeightType weights, int threads) {
   if (Status status = fill_in_threads(threads); !status) return status;

@@ -42,6 +42,8 @@ enum class Fault {
   kCopyOnFirstPart,      // ranks: only the first of several parts copies pages
   kOutputsByPart,        // ranks: outputs are joined by part, not by slice
   kStageSumLost,         // ranks: a stage sends rows without what its last layer adds
+  kHeadsOfFirstRank,     // ranks: after a norm over all heads, a rank goes on with the first's
+  kHeadRunsJoined,       // ranks: heads that lie apart are gathered as if they were neighbours
   kCount,                // of those that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal
 };

@@ -1,5 +1,7 @@
 #include "cli/ranks.h"
 
+#include <fmt/format.h>
+
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -7,7 +9,6 @@
 
 #include "cli/exit_code.h"
 #include "cli/model_options.h"
-#include "cli/print_stderr.h"
 #include "mpi/mpi_comm.h"
 
 namespace pando::cli {
@@ -54,8 +55,7 @@ std::optional<int> run_as_rank(const CLI::App& command) {
                         threads == nullptr || threads->count() == 0 ? 0 : threads->as<int>());
     return kOk;
   } catch (const std::exception& error) {
-    print_stderr("pando: rank {}: {}\n", joined->rank(), error.what());
-    joined->abort();
+    joined->abort(fmt::format("rank {}: {}", joined->rank(), error.what()));
     return kFailed;
   }
 }

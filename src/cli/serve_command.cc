@@ -19,6 +19,7 @@
 #include "cli/model_options.h"
 #include "cli/notify.h"
 #include "cli/print_stderr.h"
+#include "cli/ranks.h"
 #include "pando/step_costs.h"
 #include "serve/server.h"
 
@@ -159,6 +160,11 @@ int serve_model(ServeOptions o) {
   o.server.log_requests = o.log == "none"     ? serve::LogRequests::kNone
                           : o.log == "errors" ? serve::LogRequests::kErrors
                                               : serve::LogRequests::kAll;
+  if (const std::shared_ptr<Ranks> ranks = joined_ranks(); ranks != nullptr && ranks->size() > 1) {
+    // If a process ends, MPI sends the others SIGTERM, and kills them a second later.
+    o.server.sigterm_drain_timeout = std::chrono::seconds(0);
+    ranks->set_last_words(std::chrono::seconds(2));
+  }
   LineWriter log(STDERR_FILENO);
   o.server.log = [&log](const std::string& line) { log.put(line); };
   o.server.on_stop = [] { notify("STOPPING=1"); };

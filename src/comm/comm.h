@@ -1,9 +1,11 @@
 // Messages between the processes of one run.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace pando {
@@ -24,8 +26,13 @@ class Comm {
   virtual void exchange(std::span<const int> peers,
                         std::span<const std::span<const std::byte>> own,
                         std::span<const std::span<std::byte>> theirs) = 0;
-  // Ends the run: no rank can go on. Over MPI it does not return.
-  virtual void abort() noexcept = 0;
+  // Ends the run, as no rank can go on. Over MPI it says why on standard error and ends all
+  // processes: at once, without returning; or after the time for last words, and meanwhile every
+  // call throws.
+  virtual void abort(std::string_view why) noexcept = 0;
+  // How long this process goes on when it cannot compute any more: a server tells its clients. If
+  // it is 0, nothing is made of a step that failed.
+  virtual void set_last_words(std::chrono::milliseconds) {}
 };
 
 // Messages of any length: the length, then the bytes.

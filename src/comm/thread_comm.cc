@@ -39,7 +39,7 @@ class ThreadComms::End final : public Comm {
     for (size_t i = 0; i < peers.size(); ++i) receive(peers[i], theirs[i]);
   }
 
-  void abort() noexcept override { all_.fail(); }
+  void abort(std::string_view) noexcept override { all_.fail(); }
 
  private:
   ThreadComms& all_;

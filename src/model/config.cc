@@ -255,7 +255,7 @@ int ModelConfig::conv_channels(Mixer mixer) const {
     case Mixer::kAttention:
       return 0;
     case Mixer::kShortConv:
-      return d_model;
+      return recurrent.short_channels > 0 ? recurrent.short_channels : d_model;
     case Mixer::kDeltaNet:  // queries, keys, values
     case Mixer::kMamba2:    // x, B, C
       return 2 * recurrent.key_width() + recurrent.value_width();

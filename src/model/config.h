@@ -52,6 +52,7 @@ struct RecurrentConfig {
   // Value head h goes with key head h % n_key_heads; otherwise with h / (n_heads / n_key_heads).
   bool heads_interleaved = false;
   bool conv_bias = false;
+  int short_channels = 0;  // of a short convolution, on one of several ranks; 0: d_model
 
   int key_width() const { return n_key_heads * key_dim; }
   int value_width() const { return n_heads * value_dim; }

@@ -13,6 +13,8 @@ namespace pando::model {
 // Of n things, those that part `part` of n_parts has: [first, second). The parts are as equal as
 // can be.
 std::pair<int, int> part_of(int n, int part, int n_parts);
+// The same of several pieces that stand one after another, each divided by itself.
+std::vector<std::pair<int, int>> parts_of(std::span<const int> sizes, int part, int n_parts);
 
 // Layers are divided over stages. In each stage, the outputs of matrices are divided over ranks; no
 // sum is split.
@@ -27,16 +29,20 @@ struct Share {
   bool is_whole() const { return n_stages == 1 && n_ranks == 1; }
 };
 
-// kInvalidArgument where the heads do not divide, or there are fewer layers than stages;
-// kUnsupported where the outputs of some matrix cannot be divided.
+// kInvalidArgument where the heads do not divide, or there are fewer layers than stages.
 Status check_share(const ModelConfig& config, const Share& share);
 
 // The layers of the stage, with the heads and the inner width of the rank. check_share has passed.
 ModelConfig config_of_share(const ModelConfig& config, const Share& share);
 
 // Which of the n_rows that a part of a layer has go to the share: ranges [first, second),
-// ascending.
-std::vector<std::pair<int, int>> rows_of_share(const ModelConfig& config, const LayerPart& part,
-                                               int n_rows, const Share& share);
+// ascending. config: of the whole model; n_rows of a convolution: taps times channels.
+std::vector<std::pair<int, int>> rows_of_share(const ModelConfig& config, Mixer mixer,
+                                               const LayerPart& part, int n_rows,
+                                               const Share& share);
+
+// The pieces of a mixer's result, as its output projection reads them; ranks divide each by itself.
+// config: of the whole model.
+std::vector<int> mixed_pieces(const ModelConfig& config, Mixer mixer);
 
 }  // namespace pando::model

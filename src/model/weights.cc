@@ -24,14 +24,16 @@ class Loader {
   Status load_layer(int index) {
     LayerWeights& layer = w_.layers[index];
     const Share& share = w_.share;
-    std::vector<WeightSpec> specs = config_.family->layer_weights(
-        config_, part_of(config_.n_layers(), share.stage, share.n_stages).first + index);
+    const int in_model = part_of(config_.n_layers(), share.stage, share.n_stages).first + index;
+    const Mixer mixer = config_.layers[in_model].mixer;
+    std::vector<WeightSpec> specs = config_.family->layer_weights(config_, in_model);
     for (auto next = specs.begin(); next != specs.end();) {
       const LayerPart part = next->part;
       const auto end = std::stable_partition(
           next, specs.end(), [&](const WeightSpec& spec) { return spec.part == part; });
       const std::span<const WeightSpec> of_part(next, end);
-      Status status = std::visit([&](auto member) { return load(of_part, member, layer); }, part);
+      Status status =
+          std::visit([&](auto member) { return load(of_part, mixer, member, layer); }, part);
       if (!status) return status;
       next = end;
     }
@@ -57,39 +59,42 @@ class Loader {
 
  private:
   // The tensors of one part of a layer.
-  Status load(std::span<const WeightSpec>, std::monostate, LayerWeights&) { PANDO_CHECK(false); }
-  Status load(std::span<const WeightSpec> specs, std::vector<float> LayerWeights::*member,
-              LayerWeights& layer) {
+  Status load(std::span<const WeightSpec>, Mixer, std::monostate, LayerWeights&) {
+    PANDO_CHECK(false);
+  }
+  Status load(std::span<const WeightSpec> specs, Mixer mixer,
+              std::vector<float> LayerWeights::*member, LayerWeights& layer) {
     std::vector<float>& all = layer.*member;
     for (const WeightSpec& spec : specs)
       if (Status status = append(spec, all); !status) return status;
     std::vector<float> own;
     for (const auto& [begin, end] :
-         rows_of_share(config_, member, static_cast<int>(all.size()), w_.share))
+         rows_of_share(config_, mixer, member, static_cast<int>(all.size()), w_.share))
       own.insert(own.end(), all.begin() + begin, all.begin() + end);
     all = std::move(own);
     return {};
   }
-  Status load(std::span<const WeightSpec> specs, Stack LayerWeights::*member, LayerWeights& layer) {
+  Status load(std::span<const WeightSpec> specs, Mixer mixer, Stack LayerWeights::*member,
+              LayerWeights& layer) {
     std::vector<WeightSpec> stored;
     for (const WeightSpec& spec : specs)
       for (WeightSpec& part : w_.checkpoint.stored_as(spec)) stored.push_back(std::move(part));
-    return stack(stored, ranges_of(specs, member), layer.*member);
+    return stack(stored, ranges_of(specs, mixer, member), layer.*member);
   }
-  Status load(std::span<const WeightSpec> specs, kernel::PackedMatrix LayerWeights::*member,
-              LayerWeights& layer) {
+  Status load(std::span<const WeightSpec> specs, Mixer mixer,
+              kernel::PackedMatrix LayerWeights::*member, LayerWeights& layer) {
     PANDO_CHECK(specs.size() == 1);
     Stack one;
-    if (Status status = stack(specs, ranges_of(specs, member), one); !status) return status;
+    if (Status status = stack(specs, ranges_of(specs, mixer, member), one); !status) return status;
     layer.*member = std::move(one[0]);
     return {};
   }
 
   using Ranges = std::vector<std::pair<int, int>>;
-  Ranges ranges_of(std::span<const WeightSpec> specs, const LayerPart& part) const {
+  Ranges ranges_of(std::span<const WeightSpec> specs, Mixer mixer, const LayerPart& part) const {
     int64_t n = 0;
     for (const WeightSpec& spec : specs) n += spec.shape[0];
-    return rows_of_share(config_, part, static_cast<int>(n), w_.share);
+    return rows_of_share(config_, mixer, part, static_cast<int>(n), w_.share);
   }
   // Of rows [begin, end), those in the ranges, counted from `begin`.
   static Ranges within(const Ranges& ranges, int64_t begin, int64_t end) {

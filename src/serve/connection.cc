@@ -298,8 +298,7 @@ class Session {
 
   WireError why_cut() const {
     if (!service_.is_cutting) return timed_out(service_.options.request_timeout);
-    return shutting_down(fmt::format(", and the answer was not ready within {} s",
-                                     service_.options.drain_timeout.count()));
+    return shutting_down(", and the answer was not ready in time");
   }
 
   // Ends an answer with an error, as far as that can still be said.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,8 @@ struct ServerOptions {
   std::chrono::seconds write_timeout{30};     // for a client to take what was sent
   std::chrono::seconds request_timeout{600};  // for an answer as a whole
   std::chrono::seconds drain_timeout{30};     // for requests under way when the server stops
+  // The same after SIGTERM, where it differs.
+  std::optional<std::chrono::seconds> sigterm_drain_timeout;
   // Takes the lines of the log, from any thread; must not block. Empty: nothing is said.
   std::function<void(const std::string& line)> log;
   // Called once, when the server begins to stop, from one of its threads; must not block.

@@ -89,6 +89,7 @@ class Server::Impl {
   Impl(Engine& engine, const ServerOptions& options, ApiKeys keys, PublicPrefixes prefixes,
        std::unique_ptr<asio::ssl::context> tls)
       : options_(options),
+        drain_timeout_(options.drain_timeout),
         service_(engine, options_, std::move(keys), std::move(prefixes)),
         tls_(std::move(tls)),
         contexts_(static_cast<size_t>(options.io_threads)),
@@ -258,6 +259,8 @@ class Server::Impl {
       const auto [failed, signal] = co_await signals_.async_wait(kToken);
       if (failed) co_return;
       if (std::exchange(has_signal_, true)) break;
+      if (signal == SIGTERM && options_.sigterm_drain_timeout)
+        drain_timeout_ = *options_.sigterm_drain_timeout;
       stop();
     }
     service_.is_cutting = true;  // what waits for a thread of texts is not begun
@@ -278,9 +281,9 @@ class Server::Impl {
       const size_t n_connections = service_.connections.size();
       return fmt::format("stopping: {} in progress, on {} connection{}; they have {} s to finish",
                          requests_are(service_.metrics.under_way().Value()), n_connections,
-                         n_connections == 1 ? "" : "s", options_.drain_timeout.count());
+                         n_connections == 1 ? "" : "s", drain_timeout_.count());
     });
-    let_go(options_.drain_timeout, &ConnectionRegistry::drain);
+    let_go(drain_timeout_, &ConnectionRegistry::drain);
     const double n_cut = service_.metrics.under_way().Value();
     if (service_.connections.size() > 0 && !is_over_) {  // they are told, if they listen
       service_.is_cutting = true;
@@ -316,6 +319,7 @@ class Server::Impl {
   }
 
   const ServerOptions options_;
+  std::chrono::seconds drain_timeout_;  // of the first context's thread
   Service service_;
   std::unique_ptr<asio::ssl::context> tls_;
   // Of the first context's thread; before the contexts, with which coroutines may go.

@@ -8,8 +8,10 @@
 #include <optional>
 #include <stdexcept>
 
+#include "base/half.h"
 #include "model/gguf_files.h"
 #include "model/make_model.h"
+#include "model/safetensors.h"
 
 namespace pando::testing {
 namespace {
@@ -57,25 +59,39 @@ std::optional<DType> in_blocks(CaseWeights kind) {
   }
 }
 
+Status write_model(const model::ModelConfig& config, DType dtype,
+                   const std::filesystem::path& directory) {
+  std::filesystem::create_directories(directory);
+  std::vector<model::SafetensorsWriter::Tensor> tensors;
+  const std::vector<model::WeightSpec> specs = model::weight_specs(config);
+  for (const model::WeightSpec& spec : specs) tensors.push_back({spec.name, dtype, spec.shape});
+  Result<model::SafetensorsWriter> writer =
+      model::SafetensorsWriter::create(directory / "model.safetensors", tensors);
+  if (!writer) return writer.error();
+  for (const model::WeightSpec& spec : specs) {
+    std::vector<float> values(spec.n_elements());
+    model::random_weights(/*seed=*/7, spec, 0, values);
+    std::vector<uint16_t> halves(values.size());
+    std::ranges::transform(values, halves.begin(), dtype == DType::kF16 ? f32_to_f16 : f32_to_bf16);
+    const auto bytes =
+        dtype == DType::kF32 ? std::as_bytes(std::span(values)) : std::as_bytes(std::span(halves));
+    if (Status status = writer->append(bytes); !status) return status;
+  }
+  std::ofstream(directory / "config.json") << config.to_json(dtype);
+  return writer->finish();
+}
+
 Result<model::Weights> load_made(const CaseModel& model, CaseWeights kind,
                                  const std::filesystem::path& directory,
                                  const model::Share& share) {
-  model::MakeModelOptions options;
-  options.shape = model.shape;
-  options.out = directory / model.name();
-  options.dtype = kind == CaseWeights::kF32   ? DType::kF32
-                  : kind == CaseWeights::kF16 ? DType::kF16
-                                              : DType::kBF16;
-  options.seed = 7;
-  options.n_layers = 2;
-  options.vocab = kCaseVocab;
-  options.max_positions = kCaseContext;
-  if (!std::filesystem::exists(options.out)) {
-    if (Status status = model::make_model(options); !status) return status.error();
-    std::ofstream(options.out / "config.json") << config_of(model).to_json(options.dtype);
-  }
+  const std::filesystem::path path = directory / model.name();
+  const DType dtype = kind == CaseWeights::kF32   ? DType::kF32
+                      : kind == CaseWeights::kF16 ? DType::kF16
+                                                  : DType::kBF16;
+  if (!std::filesystem::exists(path))
+    if (Status status = write_model(config_of(model), dtype, path); !status) return status.error();
   ThreadPool pool(1);
-  return model::Weights::load(options.out, requantised(kind), kernel::best_kernels(), pool, share);
+  return model::Weights::load(path, requantised(kind), kernel::best_kernels(), pool, share);
 }
 
 // With rows of whole blocks, where only `o_proj` has others.
@@ -99,12 +115,25 @@ Result<model::Weights> load_blocks(const CaseModel& model, DType type,
 }  // namespace
 
 std::string CaseModel::name() const {
-  return fmt::format("{}-w{}-r{}", shape, window, static_cast<int>(rope));
+  return fmt::format("{}-w{}-r{}{}", shape, window, static_cast<int>(rope), wide ? "-wide" : "");
 }
 
 model::ModelConfig config_of(const CaseModel& model) {
   model::ModelConfig config = model::named_shape(model.shape).value();
-  config.layers.resize(2);
+  const std::vector<model::LayerConfig> layers = config.layers;
+  config.layers.resize(model.wide ? 8 : 2);
+  for (size_t i = 0; i < config.layers.size(); ++i) config.layers[i] = layers[i % layers.size()];
+  if (model.wide) {
+    config.n_kv_heads = config.n_heads;  // 4
+    model::RecurrentConfig& recurrent = config.recurrent;
+    if (config.has(model::Mixer::kDeltaNet)) {
+      recurrent.n_heads = recurrent.n_heads / recurrent.n_key_heads * config.n_heads;
+      recurrent.n_key_heads = config.n_heads;
+    } else if (config.has(model::Mixer::kMamba2)) {  // two ranks share a group
+      recurrent.value_dim = recurrent.value_width() / 8;
+      recurrent.n_heads = 8;
+    }
+  }
   config.vocab = kCaseVocab;
   config.max_positions = kCaseContext;
   const bool some = std::ranges::any_of(config.layers, has_window);

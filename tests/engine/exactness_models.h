@@ -44,11 +44,12 @@ struct CaseSizes {
   auto operator<=>(const CaseSizes&) const = default;
 };
 
-// A tiny random model of make_model, with another window and other scaling of its rotation.
+// A tiny random model: a named shape with another window and other scaling of its rotation.
 struct CaseModel {
   std::string shape;
   int window = 0;                                    // 0: as the shape has it
   model::RopeType rope = model::RopeType::kDefault;  // kDefault: as the shape has it
+  bool wide = false;                                 // layers and heads for eight ranks
   auto operator<=>(const CaseModel&) const = default;
   std::string name() const;
 };

@@ -13,7 +13,6 @@
 #include "kernel/kernels.h"
 #include "kernel/kv_layout.h"
 #include "model/make_model.h"
-#include "model/share.h"
 #include "pando/sharing.h"
 
 namespace pando::testing {
@@ -284,6 +283,18 @@ Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type) {
   return s;
 }
 
+namespace {
+
+void set_memory_of_ranks(Scenario& s) {
+  set_memory(s, s.n_pages);  // more than each rank needs
+  const model::ModelConfig config = config_of(s.model);
+  if (config.n_recurrent_layers() > 0)
+    s.loop.engine.kv_memory += s.loop.n_slots * exec::StateLayout(config).slot_bytes();
+  s.loop.engine.threads = 1;
+}
+
+}  // namespace
+
 Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {
   Rng rng(seed ^ 0xe7037ed1a0b428db);
   Scenario s;
@@ -302,10 +313,8 @@ Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent
   exec::RankLayout& ranks = s.ranks;
   ranks.slice_rows = 5;
   ranks.tp = uniform(rng, 1, 2);
-  const model::ModelConfig config = config_of(s.model);
-  if (!model::check_share(config, {.n_ranks = ranks.tp})) ranks.tp = 1;
   ranks.spp = ranks.tp == 1 ? 2 : uniform(rng, 1, 2);
-  if (config.n_recurrent_layers() == 0 && chance(rng, 60)) {
+  if (config_of(s.model).n_recurrent_layers() == 0 && chance(rng, 60)) {
     ranks.kvp = uniform(rng, 2, 3);
     ranks.rows_each = uniform(rng, 1, 3);
     ranks.kvp_tokens = s.sizes.span_len * uniform(rng, 1, 2);
@@ -313,10 +322,20 @@ Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent
     // The longest path fits: one block that is not full, and one for an uneven number of blocks.
     s.n_pages = s.n_pages / ranks.kvp + 2 * ranks.kvp_tokens / s.sizes.page_len;
   }
-  set_memory(s, s.n_pages);  // more than each rank needs
-  if (config.n_recurrent_layers() > 0)
-    engine.kv_memory += s.loop.n_slots * exec::StateLayout(config).slot_bytes();
-  engine.threads = 1;
+  set_memory_of_ranks(s);
+  return s;
+}
+
+Scenario draw_eight(uint64_t seed) {
+  Scenario s = draw_ranks(seed, {}, /*recurrent_too=*/true);
+  Rng rng(seed ^ 0xc2b2ae3d27d4eb4f);
+  s.model.wide = true;
+  exec::RankLayout& ranks = s.ranks;
+  if (ranks.kvp > 1) s.n_pages *= ranks.kvp;  // as many for each part as for all
+  ranks.kvp = 1;
+  ranks.spp = std::array{2, 4, 8}[uniform(rng, 0, 2)];
+  ranks.tp = 8 / ranks.spp;
+  set_memory_of_ranks(s);
   return s;
 }
 

@@ -51,6 +51,8 @@ Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type);
 // The same over ranks: any of the models above, in two stages, with positions in up to three parts,
 // by two ranks each.
 Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
+// The same over eight ranks.
+Scenario draw_eight(uint64_t seed);
 // One prompt over three spans of real size beside shorter branches of it.
 Scenario draw_long(uint64_t seed, std::optional<KvType> kv_type);
 

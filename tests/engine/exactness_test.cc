@@ -159,6 +159,18 @@ void run_ranked_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
   printf("%d cases over ranks, %d logits rows equal\n", n_cases() / 4, n_rows);
 }
 
+void run_cases_of_eight(CaseWeights weights) {
+  ExactnessCases cases(weights);
+  const int n = std::max(4, n_cases() / 40);
+  for (int i = 0; i < n; ++i) {
+    const CaseResult result =
+        cases.run_eight(70'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
+    ASSERT_TRUE(result.equal) << result.what;
+  }
+}
+
+TEST(ExactnessRanks, EightOfBF16Weights) { run_cases_of_eight(CaseWeights::kBF16); }
+TEST(ExactnessRanks, EightOfQ8_0Weights) { run_cases_of_eight(CaseWeights::kQ8_0); }
 TEST(ExactnessRanks, F32Weights) { run_ranked_cases(CaseWeights::kF32); }
 TEST(ExactnessRanks, BF16Weights) { run_ranked_cases(CaseWeights::kBF16); }
 TEST(ExactnessRanks, Q8_0Weights) { run_ranked_cases(CaseWeights::kQ8_0); }

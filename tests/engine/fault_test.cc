@@ -78,7 +78,9 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kKeysNotSpread, "KeysNotSpread", kRanks},
                       NamedFault{Fault::kCopyOnFirstPart, "CopyOnFirstPart", kRanks},
                       NamedFault{Fault::kOutputsByPart, "OutputsByPart", kRanks},
-                      NamedFault{Fault::kStageSumLost, "StageSumLost", kRanks}),
+                      NamedFault{Fault::kStageSumLost, "StageSumLost", kRanks},
+                      NamedFault{Fault::kHeadsOfFirstRank, "HeadsOfFirstRank", kRanks},
+                      NamedFault{Fault::kHeadRunsJoined, "HeadRunsJoined", kRanks}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "exec/cpu/state_layout.h"
 #include "exec/ranks/rank_executor.h"
 #include "model/make_model.h"
 
@@ -61,11 +62,82 @@ TEST(Share, WhatCannotBeDividedIsRefused) {
   EXPECT_FALSE(model::check_share(config, {.n_stages = 4}).ok());
   EXPECT_FALSE(model::check_share(config, {.n_ranks = 4}).ok());
   EXPECT_FALSE(model::check_share(config, {.n_ranks = 3}).ok());
-  for (const char* shape : {"tiny-qwen3.5", "tiny-olmo2"}) {
-    const Status refused =
-        model::check_share(model::named_shape(shape).value(), {.n_stages = 2, .n_ranks = 2});
-    ASSERT_FALSE(refused.ok()) << shape;
-    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported) << shape;
+}
+
+TEST(Share, HeadsOfRecurrentLayersDivide) {
+  model::ModelConfig delta_net = model::named_shape("tiny-qwen3.5").value();  // 2 key heads
+  delta_net.n_kv_heads = delta_net.n_heads = 12;
+  EXPECT_TRUE(model::check_share(delta_net, {.n_ranks = 2}).ok());
+  EXPECT_EQ(model::check_share(delta_net, {.n_ranks = 4}).error().message,
+            "tp is 4, expected a divisor of the 2 key heads of the model's delta-nets");
+  model::ModelConfig mamba = model::named_shape("tiny-granite").value();  // 4 heads, 2 groups
+  mamba.n_kv_heads = mamba.n_heads = 12;
+  EXPECT_TRUE(model::check_share(mamba, {.n_ranks = 2}).ok());
+  EXPECT_TRUE(model::check_share(mamba, {.n_ranks = 4}).ok());
+  EXPECT_EQ(
+      model::check_share(mamba, {.n_ranks = 3}).error().message,
+      "tp is 3, expected a divisor of the 4 Mamba2 heads that is also a divisor or a multiple "
+      "of their 2 groups");
+}
+
+// Each row of a part of a layer goes to one rank; or to several: what each of them needs.
+TEST(Share, RowsOfALayerGoToRanks) {
+  using W = model::LayerWeights;
+  for (const std::string_view shape : {"tiny-llama", "tiny-olmo2", "tiny-qwen3.5",
+                                       "tiny-qwen3-next", "tiny-lfm2", "tiny-granite"}) {
+    const model::ModelConfig config = model::named_shape(shape).value();
+    for (int layer = 0; layer < config.n_layers(); ++layer)
+      for (const model::WeightSpec& spec : config.family->layer_weights(config, layer)) {
+        int n = 0;
+        for (const model::WeightSpec& other : config.family->layer_weights(config, layer))
+          if (other.part == spec.part)
+            n += static_cast<int>(spec.part == model::LayerPart(&W::conv) ? other.n_elements()
+                                                                          : other.shape[0]);
+        std::vector<int> n_owners(n);
+        for (int rank = 0; rank < 2; ++rank)
+          for (const auto& [begin, end] : model::rows_of_share(
+                   config, config.layers[layer].mixer, spec.part, n, {.rank = rank, .n_ranks = 2}))
+            for (int row = begin; row < end; ++row) ++n_owners[row];
+        const bool is_norm = spec.name.ends_with("norm.weight");
+        EXPECT_EQ(n_owners, std::vector<int>(n, is_norm ? 2 : 1)) << shape << " " << spec.name;
+      }
+  }
+}
+
+// Value heads 0 and 2 go with key head 0 in one family, 0 and 1 in the other.
+TEST(Share, ValueHeadsGoWithTheirKeyHeads) {
+  using Ranges = std::vector<std::pair<int, int>>;
+  using W = model::LayerWeights;
+  const auto decays = [](const char* shape, int n) {
+    return model::rows_of_share(model::named_shape(shape).value(), model::Mixer::kDeltaNet,
+                                &W::decay, n, {.rank = 1, .n_ranks = 2});
+  };
+  EXPECT_EQ(decays("tiny-qwen3.5", 4), (Ranges{{1, 2}, {3, 4}}));
+  EXPECT_EQ(decays("tiny-qwen3-next", 6), (Ranges{{3, 6}}));
+}
+
+// Ranks that share a group have the same B and C.
+TEST(Share, RanksShareAGroup) {
+  const model::ModelConfig config = model::named_shape("tiny-granite").value();
+  const int values = 128, keys = 48, n_channels = values + 2 * keys;
+  const auto channels = [&](int rank) {
+    return model::rows_of_share(config, model::Mixer::kMamba2, &model::LayerWeights::conv_bias,
+                                n_channels, {.rank = rank, .n_ranks = 4});
+  };
+  using Ranges = std::vector<std::pair<int, int>>;
+  EXPECT_EQ(channels(2), (Ranges{{64, 96}, {152, 176}, {200, 224}}));
+  EXPECT_EQ(channels(3), (Ranges{{96, 128}, {152, 176}, {200, 224}}));
+}
+
+// A rank keeps the states of its heads and channels alone.
+TEST(Share, StatesAreDivided) {
+  for (const char* shape : {"tiny-qwen3.5", "tiny-qwen3-next", "tiny-lfm2", "tiny-granite"}) {
+    const model::ModelConfig config = model::named_shape(shape).value();
+    const size_t whole = StateLayout(config).slot_bytes();
+    const size_t half =
+        StateLayout(model::config_of_share(config, {.rank = 1, .n_ranks = 2})).slot_bytes();
+    EXPECT_GE(2 * half, whole) << shape;
+    EXPECT_LE(2 * half, whole + 2 * 64 * config.layers.size()) << shape;  // padded to lines
   }
 }
 

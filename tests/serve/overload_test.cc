@@ -1,7 +1,12 @@
 // More than there is room or time for: queues, long lists, timeouts, and the end of a server.
+#include <unistd.h>
+
 #include <atomic>
 #include <boost/system/system_error.hpp>
 #include <chrono>
+#include <csignal>
+#include <mutex>
+#include <string>
 #include <thread>
 
 #include "serve/client.h"
@@ -207,6 +212,24 @@ TEST(Overload, WhatAServerThatStopsCannotAnswerIsTold) {
   EXPECT_EQ(refused.status, 503);
   EXPECT_EQ(refused.json()["error"]["code"], "shutting_down");
   EXPECT_NE(refused.retry_after, "");
+}
+
+TEST(Overload, SigtermMayLeaveRequestsNoTime) {
+  serve::ServerOptions options = tiny_server_options();
+  options.sigterm_drain_timeout = 0s;
+  std::mutex mutex;
+  std::string log;
+  options.log = [&](const std::string& line) {
+    const std::scoped_lock lock(mutex);
+    log += line;
+  };
+  RunningServer server(options, open_tiny(slow_options()), /*stop_on_signals=*/true);
+  SlowOnes slow(server);
+  ::kill(::getpid(), SIGTERM);
+  EXPECT_EQ(slow.streaming.read().events().back()["error"]["code"], "shutting_down");
+  EXPECT_EQ(slow.waiting.read().json()["error"]["code"], "shutting_down");
+  server.join();
+  EXPECT_NE(log.find("they have 0 s to finish"), std::string::npos) << log;
 }
 
 TEST(Overload, AServerThatStopsAnswersWhatIsUnderWay) {

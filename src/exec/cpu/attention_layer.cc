@@ -19,6 +19,7 @@ AttentionLayer::AttentionLayer(const model::ModelConfig& config, const kernel::K
       kernels_(kernels),
       pool_(pool),
       options_(options),
+      joins_heads_(options.gather && config.qk_norm == model::QkNorm::kFullWidth),
       q_dim_(config.q_dim()),
       keys_(q_dim_ * (config.attention_gate ? 2 : 1)),
       qkv_dim_(keys_ + 2 * size_t(config.kv_dim())),
@@ -78,6 +79,7 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
     const uint32_t pos = plan.positions[row];
     return fault_on(Fault::kRopeFromChunk) ? pos - std::min(pos, plan.positions[0]) : pos;
   };
+  if (joins_heads_) join_and_norm(weights, own);
   for_blocks(pool_, own.size(), kernel::kKvRowsEach, [&](uint32_t begin, uint32_t end) {
     for (uint32_t row = own.begin + begin; row < own.begin + end; ++row)
       rotate(layer, weights, position(row), qkv + row * qkv_dim_);
@@ -119,17 +121,57 @@ void AttentionLayer::attend(int layer, const StepPlan& plan, const Pages& pages,
     kernel::attention(kernels_, pool_, args, scratch_);
 }
 
+// Bias, and the norms over the heads of all ranks.
+void AttentionLayer::join_and_norm(const model::LayerWeights& weights, RowRange rows) {
+  const uint32_t n_rows = rows.size();
+  const size_t n_ranks = options_.share.n_ranks, rank = options_.share.rank;
+  const size_t k_dim = config_.kv_dim(), own_dim = q_dim_ + k_dim;
+  const size_t all_q = n_ranks * q_dim_, all_k = n_ranks * k_dim;
+  own_.reserve(n_rows * own_dim * sizeof(float));
+  joined_.reserve(n_rows * n_ranks * own_dim * sizeof(float));
+  const auto row_of = [](AlignedBuffer& buffer, uint32_t row, size_t dim) {
+    return buffer.as<float>() + row * dim;
+  };
+  for_rows(pool_, n_rows, [&](uint32_t row) {
+    float* const qkv = row_of(qkv_, rows.begin + row, qkv_dim_);
+    float* const own = row_of(own_, row, own_dim);
+    add_bias(weights, qkv);
+    std::copy_n(qkv, q_dim_, own);
+    std::copy_n(qkv + keys_, k_dim, own + q_dim_);
+  });
+  options_.gather(own_.as<float>(), n_rows, {{static_cast<int>(all_q), static_cast<int>(all_k)}},
+                  joined_.as<float>());
+  const size_t part = fault_on(Fault::kHeadsOfFirstRank) ? 0 : rank;
+  for_rows(pool_, n_rows, [&](uint32_t row) {
+    float* const qkv = row_of(qkv_, rows.begin + row, qkv_dim_);
+    float *const q = row_of(joined_, row, n_ranks * own_dim), *const k = q + all_q;
+    norm_all_heads(weights, q, all_q, k, all_k);
+    std::copy_n(q + part * q_dim_, q_dim_, qkv);
+    std::copy_n(k + part * k_dim, k_dim, qkv + keys_);
+  });
+}
+
+void AttentionLayer::add_bias(const model::LayerWeights& weights, float* qkv) const {
+  if (!weights.qkv_bias.empty())
+    kernels_.add(qkv, weights.qkv_bias.data(), static_cast<int>(weights.qkv_bias.size()));
+}
+
+void AttentionLayer::norm_all_heads(const model::LayerWeights& weights, float* q, size_t q_dim,
+                                    float* k, size_t k_dim) const {
+  const float eps = config_.rms_eps;
+  kernels_.rms_norm(q, weights.q_norm.data(), eps, static_cast<int>(q_dim), q);
+  kernels_.rms_norm(k, weights.k_norm.data(), eps, static_cast<int>(k_dim), k);
+}
+
 // Bias, norm and rotary embedding of one row's queries and keys.
 void AttentionLayer::rotate(int layer, const model::LayerWeights& weights, uint32_t pos,
                             float* qkv) {
   const int head_dim = config_.head_dim;
   const model::RopeTable& rope = ropes_[config_.layers[layer].rotation];
-  if (!weights.qkv_bias.empty())
-    kernels_.add(qkv, weights.qkv_bias.data(), static_cast<int>(weights.qkv_bias.size()));
-  if (config_.qk_norm == model::QkNorm::kFullWidth) {
-    float* k = qkv + keys_;
-    kernels_.rms_norm(qkv, weights.q_norm.data(), config_.rms_eps, config_.q_dim(), qkv);
-    kernels_.rms_norm(k, weights.k_norm.data(), config_.rms_eps, config_.kv_dim(), k);
+  if (!joins_heads_) {
+    add_bias(weights, qkv);
+    if (config_.qk_norm == model::QkNorm::kFullWidth)
+      norm_all_heads(weights, qkv, q_dim_, qkv + keys_, config_.kv_dim());
   }
   for (int head = 0; head < config_.n_heads + config_.n_kv_heads; ++head) {
     float* x = head < config_.n_heads ? qkv + head * head_dim

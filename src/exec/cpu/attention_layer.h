@@ -7,6 +7,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
+#include "exec/cpu/gather_rows.h"
 #include "exec/cpu/kv_memory.h"
 #include "exec/cpu/layer_attention.h"
 #include "exec/cpu/products.h"
@@ -25,6 +26,8 @@ struct AttentionOptions {
   bool window_pages = false;  // layers with a window have pages of their own
   LayerAttention attention;   // empty: kernel::attention
   SpreadRows spread = {};     // empty: all rows are computed here
+  GatherRows gather;          // empty: one rank has all heads
+  model::Share share;         // which of them are here
 };
 
 // Owned by one Transformer, used by its thread.
@@ -51,6 +54,10 @@ class AttentionLayer {
   };
   bool has_window_pages(const model::LayerConfig& layer) const;
   Pages pages_of(int layer, const StepPlan& plan, const KvViews& kv) const;
+  void join_and_norm(const model::LayerWeights& weights, RowRange rows);
+  void add_bias(const model::LayerWeights& weights, float* qkv) const;
+  void norm_all_heads(const model::LayerWeights& weights, float* q, size_t q_dim, float* k,
+                      size_t k_dim) const;
   void rotate(int layer, const model::LayerWeights& weights, uint32_t pos, float* qkv);
   void attend(int layer, const StepPlan& plan, const Pages& pages, const kernel::NewKeys& keys);
 
@@ -58,6 +65,7 @@ class AttentionLayer {
   const kernel::Kernels& kernels_;
   ThreadPool& pool_;
   AttentionOptions options_;
+  bool joins_heads_;                     // norms over all heads need those of other ranks
   size_t q_dim_, keys_, qkv_dim_;        // keys_: where keys begin in a row of qkv_
   std::vector<int> kv_layers_;           // [n_layers]: those before this one with the same pages
   std::vector<model::RopeTable> ropes_;  // one for each of config.rotations
@@ -65,6 +73,9 @@ class AttentionLayer {
   PhaseTimes& times_;
   AlignedBuffer qkv_;       // [n_rows, (n_heads, gates as n_heads, 2 n_kv_heads) * head_dim] f32
   AlignedBuffer attended_;  // [n_rows, n_heads * head_dim] f32
+  // Queries and keys for norms over all heads, [n_rows, (n_heads + n_kv_heads) * head_dim] f32 of
+  // this rank and of all.
+  AlignedBuffer own_, joined_;
   kernel::AttentionScratch scratch_;
 };
 

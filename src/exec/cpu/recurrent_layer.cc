@@ -28,12 +28,13 @@ void copy_to_others(const kernel::StateView& view, std::span<const kernel::State
 }  // namespace
 
 RecurrentLayer::RecurrentLayer(const model::ModelConfig& config, const kernel::Kernels& kernels,
-                               ThreadPool& pool, PhaseTimes& times)
+                               ThreadPool& pool, PhaseTimes& times, bool is_divided)
     : config_(config),
       shape_(config.recurrent),
       kernels_(kernels),
       pool_(pool),
       times_(times),
+      is_divided_(is_divided),
       factors_dim_(2 * size_t(shape_.n_heads) + shape_.n_key_heads) {
   if (shape_.key_dim > 0) query_scale_ = static_cast<float>(1.0 / std::sqrt(shape_.key_dim));
   for (const model::LayerConfig& layer : config.layers) {
@@ -41,7 +42,8 @@ RecurrentLayer::RecurrentLayer(const model::ModelConfig& config, const kernel::K
     const bool is_short = layer.mixer == Mixer::kShortConv;
     projected_dim_ = std::max(projected_dim_, form_of(layer.mixer).end);
     channels_ = std::max(channels_, size_t(config.conv_channels(layer.mixer)));
-    mixed_dim_ = std::max(mixed_dim_, size_t(is_short ? config.d_model : shape_.value_width()));
+    mixed_dim_ = std::max(
+        mixed_dim_, size_t(is_short ? config.conv_channels(layer.mixer) : shape_.value_width()));
   }
   const size_t slice = size_t{kernel::kStateSlice} * shape_.key_dim;
   zeros_.reserve(std::max(channels_, slice) * sizeof(float));
@@ -50,14 +52,14 @@ RecurrentLayer::RecurrentLayer(const model::ModelConfig& config, const kernel::K
 
 RecurrentLayer::Form RecurrentLayer::form_of(Mixer mixer) const {
   const size_t n_keys = shape_.key_width(), n_values = shape_.value_width();
-  const size_t n_heads = shape_.n_heads, d_model = config_.d_model;
+  const size_t n_heads = shape_.n_heads, n_channels = config_.conv_channels(mixer);
   Form form;
   switch (mixer) {
     case Mixer::kAttention:
       break;
     case Mixer::kShortConv:  // B, C, x
-      form.z = d_model;
-      form.end = 3 * d_model;
+      form.z = n_channels;
+      form.end = 3 * n_channels;
       break;
     case Mixer::kDeltaNet:  // queries, keys, values, z, b, a
       form.z = 2 * n_keys + n_values;
@@ -242,15 +244,20 @@ void RecurrentLayer::finish(const Pass& pass, uint32_t row) {
   const std::vector<float>& norm = pass.weights.state_norm;
   const int n = shape_.value_width(), value_dim = shape_.value_dim;
   if (pass.mixer == Mixer::kMamba2) {
-    const int in_group = n / config_.recurrent.n_key_heads;
     kernels_.swiglu(z, y, n, y);
-    for (int i = 0; i < n; i += in_group)
-      kernels_.rms_norm(y + i, norm.data() + i, config_.rms_eps, in_group, y + i);
+    if (!is_divided_) norm_groups(pass.weights, shape_, y);
     return;
   }
   for (int i = 0; i < n; i += value_dim)
     kernels_.rms_norm(y + i, norm.data(), config_.rms_eps, value_dim, y + i);
   kernels_.swiglu(z, y, n, y);
+}
+
+void RecurrentLayer::norm_groups(const model::LayerWeights& weights,
+                                 const model::RecurrentConfig& shape, float* y) const {
+  const int n = shape.value_width(), in_group = n / shape.n_key_heads;
+  for (int i = 0; i < n; i += in_group)
+    kernels_.rms_norm(y + i, weights.state_norm.data() + i, config_.rms_eps, in_group, y + i);
 }
 
 }  // namespace pando::exec

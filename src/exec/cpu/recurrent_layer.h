@@ -23,16 +23,22 @@ namespace pando::exec {
 // Transformer, used by its thread.
 class RecurrentLayer {
  public:
+  // is_divided: the heads are those of one of several ranks. Groups of heads are not normed then.
   RecurrentLayer(const model::ModelConfig& config, const kernel::Kernels& kernels, ThreadPool& pool,
-                 PhaseTimes& times);
+                 PhaseTimes& times, bool is_divided = false);
 
   void begin(uint32_t n_rows);  // room for the rows of a step
   // Carries out the plan's state tasks and state writes for one layer. `view` is that layer's part
-  // of the slots. The result for row r goes to row(r): [value_width] f32, or [d_model] f32 for a
+  // of the slots. The result for row r goes to row(r): [value_width] f32, or [channels] f32 for a
   // short convolution.
   void run(int layer, const model::LayerWeights& weights, const StepPlan& plan,
            const kernel::StateView& view, ResidualStream& x, Products& products);
   float* row(uint32_t row) { return mixed_.as<float>() + row * mixed_dim_; }
+  int dim() const { return static_cast<int>(mixed_dim_); }  // of a row
+  // What Mamba2 does last with a row, over the heads of each group. y: [value_width] f32 of
+  // `shape`, which has all heads.
+  void norm_groups(const model::LayerWeights& weights, const model::RecurrentConfig& shape,
+                   float* y) const;
 
  private:
   // At which value the parts of a row begin.
@@ -75,12 +81,13 @@ class RecurrentLayer {
   const kernel::Kernels& kernels_;
   ThreadPool& pool_;
   PhaseTimes& times_;
+  bool is_divided_;
   float query_scale_ = 0;                                                      // 1 / sqrt(key_dim)
   size_t projected_dim_ = 0, channels_ = 0, mixed_dim_ = 0, factors_dim_ = 0;  // the widest
   AlignedBuffer projected_;  // [n_rows, outputs of qkv] f32
   AlignedBuffer convolved_;  // [n_rows, channels] f32
   AlignedBuffer factors_;    // [n_rows, 2 n_heads + n_key_heads] f32
-  AlignedBuffer mixed_;      // [n_rows, value_width, or d_model] f32
+  AlignedBuffer mixed_;      // [n_rows, value_width, or channels] f32
   AlignedBuffer zeros_;      // a slice, or a row of channels: the state before the first position
   AlignedBuffer work_;       // [threads, key_dim, 32] f32: states that are not kept
 };

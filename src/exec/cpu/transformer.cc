@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <vector>
 
 #include "base/check.h"
 #include "base/fault.h"
@@ -27,10 +29,12 @@ Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& k
                  {.context = options.context,
                   .window_pages = options.window_pages,
                   .attention = options.attention,
-                  .spread = options.spread},
+                  .spread = options.spread,
+                  .gather = options.gather,
+                  .share = weights.share},
                  times_),
       state_layout_(config_),
-      recurrent_(config_, kernels, pool, times_) {}
+      recurrent_(config_, kernels, pool, times_, /*is_divided=*/options.gather != nullptr) {}
 
 const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvViews& kv,
                                   const StateMemory& states, const float* before) {
@@ -126,12 +130,30 @@ float* Transformer::mixed(int i, uint32_t row) {
                                                              : recurrent_.row(row);
 }
 
+int Transformer::mixed_dim(int i) const {
+  return config_.layers[i].mixer == model::Mixer::kAttention ? config_.q_dim() : recurrent_.dim();
+}
+
+// The same of all ranks.
+float* Transformer::gathered_mixed(int i, uint32_t n_rows) {
+  const model::Mixer mixer = config_.layers[i].mixer;
+  const model::LayerWeights& layer = weights_.layers[i];
+  std::vector<int> sizes = model::mixed_pieces(weights_.config, mixer);
+  if (fault_on(Fault::kHeadRunsJoined)) sizes = {layer.o.k()};
+  float* const all = gathered(mixed(i, 0), n_rows, sizes);
+  if (mixer == model::Mixer::kMamba2)
+    for_rows(pool_, n_rows, [&](uint32_t row) {
+      recurrent_.norm_groups(layer, weights_.config.recurrent, all + size_t{row} * layer.o.k());
+    });
+  return all;
+}
+
 // x += W_o mixed
 void Transformer::add_mixed(int i, uint32_t n_rows) {
   const model::LayerWeights& layer = weights_.layers[i];
-  const int n = layer.o.k();
   if (gather_) {
-    const float* all = gathered(mixed(i, 0), n_rows, n);
+    const int n = layer.o.k();
+    const float* all = gathered_mixed(i, n_rows);
     add_product(layer.o, n_rows, [=](int row, float*) { return all + int64_t{row} * n; });
   } else {
     add_product(layer.o, n_rows, [&](int row, float*) { return mixed(i, row); });
@@ -145,13 +167,14 @@ void Transformer::add_product(const kernel::PackedMatrix& w, uint32_t n_rows,
   if (!gather_) return products_.multiply(w, n_rows, source, x_.sums());
   own_.reserve(size_t{n_rows} * w.n() * sizeof(float));
   products_.multiply(w, n_rows, source, own_.as<float>());
-  gather_(own_.as<float>(), n_rows, config_.d_model, x_.sums());
+  gather_(own_.as<float>(), n_rows, {{config_.d_model}}, x_.sums());
 }
 
-// The parts of all ranks, side by side: [n_rows, n].
-float* Transformer::gathered(const float* own, uint32_t n_rows, int n) {
-  gathered_.reserve(size_t{n_rows} * n * sizeof(float));
-  gather_(own, n_rows, n, gathered_.as<float>());
+// The parts of all ranks: [n_rows, sum of sizes].
+float* Transformer::gathered(const float* own, uint32_t n_rows, std::span<const int> sizes) {
+  const auto n = std::accumulate(sizes.begin(), sizes.end(), size_t{0});
+  gathered_.reserve(n_rows * n * sizeof(float));
+  gather_(own, n_rows, sizes, gathered_.as<float>());
   return gathered_.as<float>();
 }
 
@@ -179,7 +202,7 @@ void Transformer::dense(const model::LayerWeights& layer, uint32_t n_rows) {
     for_rows(pool_, n_rows, [&](uint32_t row) {
       gated(static_cast<int>(row), own_.as<float>() + size_t{row} * config_.d_ff);
     });
-    const float* all = gathered(own_.as<float>(), n_rows, d_ff_);
+    const float* all = gathered(own_.as<float>(), n_rows, {{d_ff_}});
     add_product(layer.down, n_rows, [&](int row, float*) { return all + int64_t{row} * d_ff_; });
   } else {
     add_product(layer.down, n_rows, gated);
@@ -191,7 +214,7 @@ void Transformer::dense(const model::LayerWeights& layer, uint32_t n_rows) {
 // unread.
 void Transformer::keep_outputs(std::span<const uint32_t> outputs, uint32_t first_row) {
   const int last = config_.n_layers() - 1;
-  const size_t n_mixed = weights_.layers[last].o.k() / weights_.share.n_ranks;
+  const int n_mixed = mixed_dim(last);
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const uint32_t row = outputs[i] - first_row;
     std::memmove(x_.row(i), x_.row(row), config_.d_model * sizeof(float));

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "exec/cpu/attention_layer.h"
+#include "exec/cpu/gather_rows.h"
 #include "exec/cpu/kv_memory.h"
 #include "exec/cpu/products.h"
 #include "exec/cpu/recurrent_layer.h"
@@ -19,10 +19,6 @@
 #include "step/step_plan.h"
 
 namespace pando::exec {
-
-// Joins the parts of rows that the ranks of a stage have computed, as model::part_of divides them.
-// own: [n_rows, own part] f32; all: [n_rows, n] f32, the same on every rank.
-using GatherRows = std::function<void(const float* own, uint32_t n_rows, int n, float* all)>;
 
 // How a Transformer computes, besides its weights.
 struct TransformerOptions {
@@ -62,8 +58,10 @@ class Transformer {
   void mix(int i, const StepPlan& plan, RowRange own, const KvViews& kv,
            const StateMemory& states);
   float* mixed(int i, uint32_t row);
+  int mixed_dim(int i) const;
+  float* gathered_mixed(int i, uint32_t n_rows);
   void add_product(const kernel::PackedMatrix& w, uint32_t n_rows, kernel::RowSource source);
-  float* gathered(const float* own, uint32_t n_rows, int n);
+  float* gathered(const float* own, uint32_t n_rows, std::span<const int> sizes);
   void add_mixed(int i, uint32_t n_rows);
   void feed_forward(int i, uint32_t n_rows);
   void dense(const model::LayerWeights& layer, uint32_t n_rows);

@@ -1,8 +1,9 @@
 #include "exec/ranks/rank_executor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -145,8 +146,7 @@ void RankExecutor::finish() {
     hidden_ = part_.run(plan);
   } catch (const std::exception& error) {
     // The other ranks are in the middle of the step.
-    fprintf(stderr, "pando: a step failed on rank 0: %s\n", error.what());
-    comm_.abort();
+    comm_.abort(fmt::format("a step failed on rank 0: {}", error.what()));
     throw;
   }
 }

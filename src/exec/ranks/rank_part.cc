@@ -1,6 +1,7 @@
 #include "exec/ranks/rank_part.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/fault.h"
@@ -51,9 +52,8 @@ RankPart::RankPart(const model::Weights& weights, ThreadPool& pool, CpuOptions o
 
 CpuOptions RankPart::with_hooks(CpuOptions options) {
   if (share_.n_ranks > 1)
-    options.gather = [this](const float* own, uint32_t n_rows, int n, float* all) {
-      gather(own, n_rows, n, all);
-    };
+    options.gather = [this](const float* own, uint32_t n_rows, std::span<const int> sizes,
+                            float* all) { gather(own, n_rows, sizes, all); };
   if (ranks_.layout.kvp > 1) {
     options.spread = [this](float* qkv, size_t row_len) { exchange_->spread(qkv, row_len); };
     options.hooks.attention = [this](const LayerPass& pass) { exchange_->attend(pass); };
@@ -61,25 +61,34 @@ CpuOptions RankPart::with_hooks(CpuOptions options) {
   return options;
 }
 
-void RankPart::gather(const float* own, uint32_t n_rows, int n, float* all) {
-  const auto [own_begin, own_end] = model::part_of(n, share_.rank, share_.n_ranks);
+void RankPart::gather(const float* own, uint32_t n_rows, std::span<const int> sizes, float* all) {
+  using Ranges = std::vector<std::pair<int, int>>;
+  std::vector<Ranges> ranges;  // of a row, by rank
+  std::vector<int> lengths;
+  for (int rank = 0; rank < share_.n_ranks; ++rank) {
+    ranges.push_back(model::parts_of(sizes, rank, share_.n_ranks));
+    lengths.push_back(0);
+    for (const auto& [begin, end] : ranges.back()) lengths.back() += end - begin;
+  }
+  const int n = std::accumulate(sizes.begin(), sizes.end(), 0);
   std::vector<std::span<std::byte>> theirs;
   for (size_t i = 0; i < peers_.size(); ++i) {
     const int rank = static_cast<int>(i) + (static_cast<int>(i) >= share_.rank ? 1 : 0);
-    const auto [begin, end] = model::part_of(n, rank, share_.n_ranks);
-    of_peers_[i].resize(size_t{n_rows} * (end - begin));
+    of_peers_[i].resize(size_t{n_rows} * lengths[rank]);
     theirs.push_back(std::as_writable_bytes(std::span(of_peers_[i])));
   }
   const std::vector own_to_each(peers_.size(),
-                                bytes_of(own, size_t{n_rows} * (own_end - own_begin)));
+                                bytes_of(own, size_t{n_rows} * lengths[share_.rank]));
   ranks_.comm->exchange(peers_, own_to_each, theirs);
   for (int rank = 0; rank < share_.n_ranks; ++rank) {
-    const auto [begin, end] = model::part_of(n, rank, share_.n_ranks);
     const int peer = rank - (rank > share_.rank ? 1 : 0);
     const bool is_own = rank == share_.rank || (peer == 0 && fault_on(Fault::kGatherOwnTwice));
     const float* from = is_own ? own : of_peers_[peer].data();
     for (uint32_t row = 0; row < n_rows; ++row)
-      std::copy_n(from + size_t{row} * (end - begin), end - begin, all + size_t{row} * n + begin);
+      for (const auto& [begin, end] : ranges[rank]) {
+        std::copy_n(from, end - begin, all + size_t{row} * n + begin);
+        from += end - begin;
+      }
   }
 }
 

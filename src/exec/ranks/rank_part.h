@@ -30,7 +30,7 @@ class RankPart {
   const CpuExecutor& executor() const { return executor_; }
 
  private:
-  void gather(const float* own, uint32_t n_rows, int n, float* all);
+  void gather(const float* own, uint32_t n_rows, std::span<const int> sizes, float* all);
   std::vector<StepPlan> slices(const StepPlan& plan) const;
   CpuOptions with_hooks(CpuOptions options);
   void collect(std::span<const StepPlan> slices);
