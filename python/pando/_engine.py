@@ -38,7 +38,12 @@ class Message(TypedDict):
 
 
 class Options(SamplingOptions, total=False):
-    """And what is reported besides."""
+    """And what is reported besides.
+
+    schema: a JSON Schema that the answer's text keeps, as a mapping, or a pydantic model.
+    """
+
+    schema: Union[Mapping[str, Any], bool, type]
 
     prompt_logprobs: bool
     logits_hash: bool
@@ -75,6 +80,8 @@ def _json(options: Mapping[str, Any]) -> bytes:
             return value.item()
         if isinstance(value, np.ndarray):
             return value.tolist()
+        if hasattr(value, "model_json_schema"):  # a model of pydantic
+            return value.model_json_schema()
         raise TypeError(f"an option is of type {type(value).__name__}, expected a string, number, list or mapping")
 
     return json.dumps(options, default=plain).encode()

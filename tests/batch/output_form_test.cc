@@ -44,6 +44,20 @@ std::string ran(const BatchOptions& options, const std::string& input = kInput) 
   return out.str();
 }
 
+// A property of a schema is a column behind the text.
+TEST(OutputForm, PropertiesOfASchemaAreColumns) {
+  BatchOptions options = batch_options(OutputFormat::kCsv);
+  options.defaults.sampling.max_tokens = 60;
+  options.defaults.sampling.form = TextForm{
+      .kind = TextForm::Kind::kJsonSchema,
+      .text = R"({"type": "object", "properties": {"z": {"const": [1]}, "id": {"const": "b"}},
+                  "required": ["z", "id"], "additionalProperties": false})"};
+  const std::string table = ran(options, R"({"id": "q", "prompt": "A prompt."})");
+  EXPECT_TRUE(table.starts_with("id,question_id,text,z,answer.id,finish_reason,")) << table;
+  EXPECT_NE(table.find("\nq,,\"{\"\"z\"\":[1],\"\"id\"\":\"\"b\"\"}\",[1],b,stop,"), std::string::npos)
+      << table;
+}
+
 TEST(OutputForm, TheEndingDecides) {
   const auto form = [](const char* path) {
     const Result<OutputForm> found = output_form(path);

@@ -297,21 +297,70 @@ TEST_F(Endpoints, LogprobsEndWithTheText) {
   EXPECT_EQ(told, cut["logprobs"]["tokens"]);
 }
 
-TEST_F(Endpoints, StructuredOutputIsRefusedInWords) {
+// Each of other servers' fields asks for the same: a text "ab" or "ac".
+TEST_F(Endpoints, AnswersOfAForm) {
+  const Json schema = {{"enum", {"ab", "ac"}}};
+  const auto text = [&](const char* name, const Json& value) {
+    Json body = completion("P");
+    body["max_tokens"] = 20;
+    body[name] = value;
+    return post("/v1/completions", body)["choices"][0]["text"].get<std::string>();
+  };
   for (const auto& [name, value] :
-       {std::pair<const char*, Json>{"response_format", {{"type", "json_object"}}},
-        {"tool_choice", "required"},
-        {"guided_json", Json::object()},
-        {"structured_outputs", {{"regex", "a"}}}}) {
-    const Json said = error("/v1/chat/completions", {{"messages", kTalk}, {name, value}});
-    EXPECT_EQ(said["param"], name);
-    EXPECT_NE(said["message"].get<std::string>().find("structured output is not supported"),
-              std::string::npos)
-        << said;
+       {std::pair<const char*, Json>{
+            "response_format",
+            {{"type", "json_schema"}, {"json_schema", {{"name", "n"}, {"schema", schema}}}}},
+        {"guided_json", schema},
+        {"guided_json", schema.dump()},
+        {"json_schema", schema},
+        {"structured_outputs", {{"json", schema}}}}) {
+    const std::string found = text(name, value);
+    EXPECT_TRUE(found == "\"ab\"" || found == "\"ac\"") << name << ": " << found;
   }
+  for (const auto& [name, value] :
+       {std::pair<const char*, Json>{"guided_regex", "a[bc]"},
+        {"guided_choice", {"ab", "ac"}},
+        {"grammar", "root ::= \"a\" [bc]"},
+        {"guided_grammar", "start: \"a\" (\"b\" | \"c\")"},
+        {"structured_outputs", {{"regex", "ab|ac"}}},
+        {"structured_outputs", {{"choice", {"ab", "ac"}}}}}) {
+    const std::string found = text(name, value);
+    EXPECT_TRUE(found == "ab" || found == "ac") << name << ": " << found;
+  }
+  const std::string object = text("response_format", {{"type", "json_object"}});
+  EXPECT_TRUE(object.starts_with("{")) << object;
   Json body = completion("P");
   body["response_format"] = {{"type", "text"}};
   post("/v1/completions", body);
+}
+
+// The properties of an answer come in the order in which the body has them.
+TEST_F(Endpoints, FormsKeepTheOrderOfProperties) {
+  const std::string answer = client_.post("/v1/completions", R"({"prompt": "P", "max_tokens": 40,
+      "response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "object",
+      "properties": {"z": {"const": 1}, "a": {"const": 2}}, "required": ["a", "z"],
+      "additionalProperties": false}}}})").body;
+  EXPECT_EQ(Json::parse(answer)["choices"][0]["text"], R"({"z":1,"a":2})");
+}
+
+TEST_F(Endpoints, FormsThatAreRefused) {
+  const auto message = [&](const Json& fields) {
+    Json body = completion("P");
+    body.update(fields);
+    return error("/v1/completions", body)["message"].get<std::string>();
+  };
+  EXPECT_EQ(message({{"guided_regex", "a"}, {"guided_choice", {"b"}}}),
+            "field 'guided_choice' cannot be combined with 'guided_regex'");
+  EXPECT_NE(message({{"response_format", {{"type", "xml"}}}}).find("expected an object whose"),
+            std::string::npos);
+  EXPECT_NE(message({{"structured_outputs", Json::object()}}).find("expected one of 'json'"),
+            std::string::npos);
+  EXPECT_NE(message({{"structured_outputs", {{"whitespace_pattern", " "}}}})
+                .find("whitespace_pattern"),
+            std::string::npos);
+  EXPECT_NE(message({{"guided_json", {{"type", "sting"}}}}).find("sting"), std::string::npos);
+  EXPECT_EQ(error("/v1/chat/completions", {{"messages", kTalk}, {"tool_choice", "required"}})["param"],
+            "tool_choice");
 }
 
 TEST_F(Endpoints, OtherPathsOfHealth) {

@@ -362,8 +362,8 @@ TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
                 " with 2 prompts");
   EXPECT_EQ(error("/v1/chat/completions", {{"messages", {{{"role", "user"}, {"content", "Q"}}}},
                                            {"tool_choice", "required"}})["message"],
-            "field 'tool_choice' is \"required\", expected \"auto\" or \"none\", because "
-            "structured output is not supported");
+            "field 'tool_choice' is \"required\", expected \"auto\" or \"none\", because calls of "
+            "tools cannot be enforced");
   const Json talk = {{{"role", "user"}, {"content", "Q"}}};
   EXPECT_EQ(error("/v1/completions", {{"messages", talk}})["message"],
             "unknown or unsupported field 'messages' (hint: use /v1/chat/completions)");

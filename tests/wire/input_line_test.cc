@@ -79,6 +79,22 @@ TEST(InputLine, MetadataOfTheLineAndOfItsQuestions) {
             "field 'metadata' is 5, expected an object");
 }
 
+TEST(InputLine, SchemasOfTheLineAndItsQuestions) {
+  const std::unique_ptr<wire::Line> line = parsed(
+      R"({"context": "C", "schema": {"type": "object", "properties": {"z": {}, "a": {}}},
+          "questions": ["Q", {"text": "R", "schema": {"enum": ["y", "b"]}}]})");
+  const auto form = [&](int question) {
+    return line->request_of(line->questions[question]).sampling.form.value();
+  };
+  EXPECT_EQ(form(0).kind, TextForm::Kind::kJsonSchema);
+  EXPECT_EQ(form(0).text, R"({"type":"object","properties":{"z":{},"a":{}}})") << "as written";
+  EXPECT_EQ(form(1).text, R"({"enum":["y","b"]})");
+  EXPECT_EQ(refused(R"({"prompt": "P", "schema": 5})"),
+            "field 'schema' is 5, expected a JSON schema");
+  EXPECT_EQ(refused(R"({"prompt": "P", "schema": {}, "choices": ["a", "b"]})"),
+            "field 'choices' cannot be combined with 'schema'");
+}
+
 TEST(InputLine, APromptOrTokens) {
   const std::unique_ptr<wire::Line> text = parsed(R"({"prompt": "P", "answers": ["A"]})");
   EXPECT_EQ(text->id_json, "\"7\"");
