@@ -319,6 +319,8 @@ def weight_blocks():
 def configs():
     for config in sorted(ROOT.glob("tests/model/data/*/config.json")):
         write("config", config.parent.name, config.read_text())
+    for config in sorted(ROOT.glob("tests/model/data/quantized/*/config.json")):
+        write("config", f"quantized-{config.parent.name}", config.read_text())
 
 
 def tokenizers():

@@ -145,12 +145,11 @@ void Checkpoint::join_quantized() {
   for (const auto& [name, place] : place_of_) {
     const auto [module, part] = split(name);
     const auto matrix = quantized_.find(fmt::format("{}.{}", module, kWeight));
-    const bool is_beside = matrix != quantized_.end() && belongs_to_quantized_weights(part);
-    if (is_beside)
+    if (matrix != quantized_.end() && matrix->second.contains(part)) continue;  // the integers
+    if (matrix != quantized_.end() && belongs_to_quantized_weights(part))
       matrix->second.emplace(part, stored_tensor(name, place));
-    else if (matrix == quantized_.end() || !matrix->second.contains(part))
-      if (!quantization_->has_keys_and_values || !is_of_keys_and_values(part))
-        joined.emplace(name, place);
+    else if (!quantization_->has_keys_and_values || !is_of_keys_and_values(part))
+      joined.emplace(name, place);
   }
   place_of_ = std::move(joined);
 }

@@ -75,7 +75,7 @@ std::vector<int64_t> weights_shape(const WeightScheme& s, int64_t n, int64_t k) 
     case QuantizedLayout::kWords:
       return {n, rounded_up(k * s.bits, 32)};
     case QuantizedLayout::kAwq:
-      return {k, rounded_up(n, 8)};
+      return {k, rounded_up(n * s.bits, 32)};
     case QuantizedLayout::kGptq:
       return {rounded_up(k * s.bits, 32), n};
   }
@@ -102,8 +102,9 @@ std::vector<int64_t> zeros_shape(const WeightScheme& s, int64_t n, int64_t k) {
   return scales_shape(s, n, k);
 }
 
-// Where word `output % 8` of AWQ stands in its word.
-constexpr int kAwqPlace[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+// Where output i of a word of AWQ stands in it.
+constexpr int64_t kAwqWord = 8;
+constexpr int kAwqPlace[kAwqWord] = {0, 4, 1, 5, 2, 6, 3, 7};
 
 // float8_e4m3fn: 4 bits of exponent, 3 of mantissa, no infinity.
 float widened_e4m3(uint8_t bits) {
@@ -316,45 +317,37 @@ int QuantizedMatrix::zero_of(int64_t row, int64_t group) const {
 // to: [n_rows, k], columns in the file's order; integers with 2^(bits - 1) added.
 void QuantizedMatrix::read_codes(int64_t first, int64_t n_rows, uint8_t* to) const {
   const std::byte* data = weights_.data;
-  const int bits = code_bits(), per_word = 32 / bits;
-  const uint32_t mask = (1u << bits) - 1;
   switch (scheme_.layout) {
     case QuantizedLayout::kElements:
       std::memcpy(to, data + first * k_, static_cast<size_t>(n_rows * k_));
       for (int64_t i = 0; !scheme_.is_float && i < n_rows * k_; ++i) to[i] ^= 0x80;
       return;
-    case QuantizedLayout::kWords: {
-      const int64_t n_words = rounded_up(k_, per_word);
-      for (int64_t row = 0; row < n_rows; ++row)
-        for (int64_t i = 0; i < k_; ++i)
-          to[row * k_ + i] = static_cast<uint8_t>(
-              element_at<uint32_t>(data, (first + row) * n_words + i / per_word) >>
-                  (bits * (i % per_word)) &
-              mask);
-      return;
-    }
     case QuantizedLayout::kAwq: {
-      const int64_t n_words = rounded_up(n_, per_word);
+      const int64_t n_words = rounded_up(n_, kAwqWord);
       for (int64_t i = 0; i < k_; ++i)
         for (int64_t row = 0; row < n_rows; ++row) {
           const int64_t output = first + row;
-          to[row * k_ + i] =
-              static_cast<uint8_t>(element_at<uint32_t>(data, i * n_words + output / per_word) >>
-                                       (bits * kAwqPlace[output % per_word]) &
-                                   mask);
+          const auto word = element_at<uint32_t>(data, i * n_words + output / kAwqWord);
+          to[row * k_ + i] = word >> (4 * kAwqPlace[output % kAwqWord]) & 15;
         }
       return;
     }
+    case QuantizedLayout::kWords:
     case QuantizedLayout::kGptq:
-      for (int64_t word = 0; word * per_word < k_; ++word)
-        for (int64_t row = 0; row < n_rows; ++row) {
-          uint32_t codes = element_at<uint32_t>(data, word * n_ + first + row);
-          const int64_t end = std::min(k_, (word + 1) * per_word);
-          for (int64_t i = word * per_word; i < end; ++i, codes >>= bits)
-            to[row * k_ + i] = static_cast<uint8_t>(codes & mask);
-        }
-      return;
+      break;
   }
+  // Words of inputs of one output.
+  const int bits = code_bits(), per_word = 32 / bits;
+  const uint32_t mask = (1u << bits) - 1;
+  const int64_t n_words = rounded_up(k_, per_word);
+  const int64_t word_step = is_transposed() ? n_ : 1, row_step = is_transposed() ? 1 : n_words;
+  for (int64_t word = 0; word < n_words; ++word)
+    for (int64_t row = 0; row < n_rows; ++row) {
+      auto codes = element_at<uint32_t>(data, word * word_step + (first + row) * row_step);
+      const int64_t end = std::min(k_, (word + 1) * per_word);
+      for (int64_t i = word * per_word; i < end; ++i, codes >>= bits)
+        to[row * k_ + i] = static_cast<uint8_t>(codes & mask);
+    }
 }
 
 void QuantizedMatrix::make_rows(int64_t first, int64_t n_rows, std::byte* to) const {

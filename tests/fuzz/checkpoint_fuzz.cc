@@ -1,5 +1,7 @@
 // A checkpoint in shards: model.safetensors.index.json and two safetensors files; and, where there
 // is a fourth part, a quantization_config.
+#include <fmt/format.h>
+
 #include "fuzz/weights.h"
 
 using namespace pando;
