@@ -50,50 +50,22 @@ constexpr std::string_view kArgumentFields[] = {
     "num_bits", "type",     "symmetric", "strategy",        "group_size",  "block_structure",
     "dynamic",  "actorder", "observer",  "observer_kwargs", "scale_dtype", "zp_dtype"};
 // Of AWQ and GPTQ.
-constexpr std::string_view kPackedFields[] = {"quant_method",
-                                              "method",
-                                              "bits",
-                                              "w_bit",
-                                              "group_size",
-                                              "q_group_size",
-                                              "zero_point",
-                                              "version",
-                                              "format",
-                                              "checkpoint_format",
-                                              "pack_dtype",
-                                              "sym",
-                                              "desc_act",
-                                              "activation",
-                                              "modules_to_not_convert",
-                                              "lm_head",
-                                              "dynamic",
-                                              "meta",
-                                              "backend",
-                                              "tokenizer",
-                                              "dataset",
-                                              "damp_percent",
-                                              "damp_auto_increment",
-                                              "static_groups",
-                                              "true_sequential",
-                                              "act_group_aware",
-                                              "mse",
-                                              "model_seqlen",
-                                              "model_name_or_path",
-                                              "model_file_base_name",
-                                              "block_name_to_quantize",
-                                              "module_name_preceding_first_block",
-                                              "modules_in_block_to_quantize",
-                                              "batch_size",
-                                              "pad_token_id",
-                                              "max_input_length",
-                                              "cache_block_outputs",
-                                              "use_cuda_fp16",
-                                              "use_exllama",
-                                              "disable_exllama",
-                                              "exllama_config",
-                                              "do_fuse",
-                                              "fuse_max_seq_len",
-                                              "modules_to_fuse"};
+constexpr std::string_view kPackedFields[] = {
+    "quant_method", "method", "bits", "w_bit", "group_size", "q_group_size", "zero_point",
+    "version", "format", "checkpoint_format", "pack_dtype", "sym", "desc_act", "activation",
+    "modules_to_not_convert", "lm_head", "dynamic", "meta", "backend", "tokenizer", "dataset",
+    "damp_percent", "damp_auto_increment", "static_groups", "true_sequential", "act_group_aware",
+    "mse", "model_seqlen", "model_name_or_path", "model_file_base_name", "block_name_to_quantize",
+    "module_name_preceding_first_block", "modules_in_block_to_quantize", "batch_size",
+    "pad_token_id", "max_input_length", "cache_block_outputs", "use_cuda_fp16", "use_exllama",
+    "disable_exllama", "exllama_config", "do_fuse", "fuse_max_seq_len", "modules_to_fuse",
+    // of AutoRound
+    "provider", "autoround_version", "data_type", "scale_dtype", "act_bits", "act_data_type",
+    "act_group_size", "act_sym", "act_dynamic", "amp", "enable_minmax_tuning",
+    "enable_norm_bias_tuning", "enable_quanted_input", "gradient_accumulate_steps", "iters", "lr",
+    "minmax_lr", "nsamples", "seqlen", "low_gpu_mem_usage", "quant_block_list",
+    "to_quant_block_names", "supported_types", "static_attention_granularity",
+    "static_kv_granularity"};
 
 // A field that asks for nothing may be there, whatever its name.
 bool asks_for_nothing(const json& value) {
@@ -155,16 +127,24 @@ void read_fp8(Fields& fields, const json& object, Quantization& out) {
   out.has_activations = true;
 }
 
+// What AWQ and GPTQ have in common.
+void read_packed(Fields& fields, const json& object, Quantization& out) {
+  constexpr std::string_view kWords[] = {"int32"}, kTypes[] = {"int"};
+  one_of_values(fields, "pack_dtype", "int32", kWords);
+  one_of_values(fields, "data_type", "int", kTypes);
+  refuse_unknown(fields, object, kPackedFields);
+  out.has_activations = fields.has("activation") || fields.integer("act_bits", 1, 64, 16) < 16;
+}
+
 void read_awq(Fields& fields, const json& object, Quantization& out) {
-  constexpr std::string_view kVersions[] = {"gemm"}, kWords[] = {"int32"};
+  constexpr std::string_view kVersions[] = {"gemm"};
   const char* bits = fields.has("w_bit") ? "w_bit" : "bits";
   if (fields.integer(bits, 1, 64, 4) != 4) fields.refuse(bits, "4", ErrorCode::kUnsupported);
   one_of_values(fields, "version", "gemm", kVersions);
   one_of_values(fields, "format", "gemm", kVersions);
-  one_of_values(fields, "pack_dtype", "int32", kWords);
   if (fields.string("backend", "") == "llm-awq")
     fields.refuse("backend", "a backend that reads gemm packing", ErrorCode::kUnsupported);
-  refuse_unknown(fields, object, kPackedFields);
+  read_packed(fields, object, out);
   out.schemes.push_back({.layout = QuantizedLayout::kAwq,
                          .bits = 4,
                          .has_zeros = true,
@@ -174,20 +154,18 @@ void read_awq(Fields& fields, const json& object, Quantization& out) {
 }
 
 void read_gptq(Fields& fields, const json& object, Quantization& out) {
-  constexpr std::string_view kFormats[] = {"gptq", "gptq_v2"}, kWords[] = {"int32"};
+  constexpr std::string_view kFormats[] = {"gptq", "gptq_v2"};
   const int64_t bits = fields.integer("bits", 1, 64);
   if (bits != 4 && bits != 8) fields.refuse("bits", "4 or 8", ErrorCode::kUnsupported);
   const std::string format = one_of_values(
       fields, fields.has("checkpoint_format") ? "checkpoint_format" : "format", "gptq", kFormats);
-  one_of_values(fields, "pack_dtype", "int32", kWords);
-  refuse_unknown(fields, object, kPackedFields);
+  read_packed(fields, object, out);
   out.schemes.push_back({.layout = QuantizedLayout::kGptq,
                          .bits = static_cast<int>(bits),
                          .has_zeros = true,
                          .block_rows = 1,
                          .block_columns = group_size(fields, "group_size")});
   out.zeros_less_one = format == "gptq";
-  out.has_activations = fields.has("activation");
 }
 
 // The member `weights` of a group of compressed-tensors.
@@ -249,12 +227,11 @@ void read_group(Fields& fields, const json& object, std::string_view format, Qua
 }
 
 void read_compressed(Fields& fields, const json& object, Quantization& out) {
-  constexpr std::string_view kStates[] = {"compressed"}, kDense[] = {"dense"};
+  constexpr std::string_view kDense[] = {"dense"};
   std::vector<std::string_view> formats(std::begin(kCompressedFormats),
                                         std::end(kCompressedFormats));
   formats.emplace_back("mixed-precision");
   const std::string format = one_of_values(fields, "format", "", formats);
-  one_of_values(fields, "quantization_status", "compressed", kStates);
   if (const json* sparsity = fields.find("sparsity_config"); sparsity && !sparsity->empty()) {
     if (!sparsity->is_object()) return fields.refuse("sparsity_config", "an object");
     Fields own(*sparsity, fields.source() + ".sparsity_config");

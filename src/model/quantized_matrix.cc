@@ -89,17 +89,10 @@ std::vector<int64_t> scales_shape(const WeightScheme& s, int64_t n, int64_t k) {
     return {column_groups(s, k), n};
   return {s.block_rows == 0 ? 1 : rounded_up(n, s.block_rows), column_groups(s, k)};
 }
-std::vector<int64_t> zeros_shape(const WeightScheme& s, int64_t n, int64_t k) {
-  switch (s.layout) {
-    case QuantizedLayout::kElements:
-      break;
-    case QuantizedLayout::kWords:
-      return {rounded_up(n * s.bits, 32), column_groups(s, k)};
-    case QuantizedLayout::kAwq:
-    case QuantizedLayout::kGptq:
-      return {column_groups(s, k), rounded_up(n * s.bits, 32)};
-  }
-  return scales_shape(s, n, k);
+std::vector<int64_t> zero_words_shape(const WeightScheme& s, int64_t n, int64_t k) {
+  const int64_t groups = column_groups(s, k), words = rounded_up(n * s.bits, 32);
+  if (s.layout == QuantizedLayout::kWords) return {words, groups};
+  return {groups, words};
 }
 
 // Where output i of a word of AWQ stands in it.
@@ -224,23 +217,13 @@ Status QuantizedMatrix::take(const std::string& where, const StoredParts& parts,
   };
   if (scales_.data == nullptr) return missing(names.scales[0]);
   if (scheme_.has_zeros && zeros_.data == nullptr) return missing(names.zeros);
-  // A scheme of words divides rows among words of zero points.
-  if (scheme_.layout == QuantizedLayout::kWords && zeros_.data != nullptr &&
-      scheme_.block_rows != 1)
-    return unsupported("{} has zero points for blocks of rows, expected some for each row", where);
-
   Status status = is_elements ? check_type(weights_, {scheme_.is_float ? "F8_E4M3" : "I8"})
                               : check_type(weights_, {"I32"});
   if (status) status = check_shape(weights_, weights_shape(scheme_, n_, k_));
   if (status) status = check_type(scales_, {"F32", "F16", "BF16"});
   if (status) status = check_shape(scales_, scales_shape(scheme_, n_, k_));
-  if (status && zeros_.data != nullptr) {
-    status = check_type(zeros_, {is_elements ? "I8" : "I32"});
-    if (status) status = check_shape(zeros_, zeros_shape(scheme_, n_, k_));
-  }
+  if (status && zeros_.data != nullptr) status = take_zeros();
   if (!status) return status;
-  if (scheme_.is_float && zeros_.data != nullptr)
-    return unsupported("{}: zero points of floats, expected none", zeros_.where);
   if (const StoredTensor* shape = part_of_matrix(parts, "weight_shape")) {
     if (status = check_type(*shape, {"I64"}); !status) return status;
     if (status = check_shape(*shape, {2}); !status) return status;
@@ -252,6 +235,27 @@ Status QuantizedMatrix::take(const std::string& where, const StoredParts& parts,
   n_groups_ = column_groups(scheme_, k_);
   if (zeros_less_one) zeros_added_ = scheme_.bits == 4 ? 0x1111'1111u : 0x0101'0101u;
   return {};
+}
+
+Status QuantizedMatrix::take_zeros() {
+  if (scheme_.is_float) {
+    if (std::any_of(zeros_.data, zeros_.data + zeros_.entry->n_bytes,
+                    [](std::byte byte) { return byte != std::byte(); }))
+      return unsupported("{}: holds zero points of floats that are not 0, expected none",
+                         zeros_.where);
+    zeros_ = {};
+    return {};
+  }
+  const Status status = scheme_.layout == QuantizedLayout::kElements ? check_type(zeros_, {"I8"})
+                        : is_transposed()                            ? check_type(zeros_, {"I32"})
+                                          : check_type(zeros_, {"I8", "I32"});
+  if (!status) return status;
+  // Words of zero points belong to single rows.
+  if (!has_zero_bytes() && scheme_.block_rows != 1)
+    return unsupported("{}: holds zero points of blocks of rows, expected some for each row",
+                       zeros_.where);
+  return check_shape(
+      zeros_, has_zero_bytes() ? scales_shape(scheme_, n_, k_) : zero_words_shape(scheme_, n_, k_));
 }
 
 Status QuantizedMatrix::take_order(const StoredTensor& order, const RowOrder& columns) {
@@ -302,7 +306,7 @@ float QuantizedMatrix::scale_of(int64_t row, int64_t group) const {
 int QuantizedMatrix::zero_of(int64_t row, int64_t group) const {
   const int bits = code_bits(), middle = 1 << (bits - 1);
   if (zeros_.data == nullptr) return middle;
-  if (scheme_.layout == QuantizedLayout::kElements)
+  if (has_zero_bytes())
     return middle + element_at<int8_t>(zeros_.data, block_row(row) * n_groups_ + group);
   const int per_word = 32 / bits;
   const int64_t line = row / per_word;

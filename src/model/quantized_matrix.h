@@ -9,8 +9,8 @@
 //   elements   weight [n, k] I8 or F8_E4M3; weight_scale or weight_scale_inv [R, G];
 //              weight_zero_point [R, G] I8; weight_g_idx [k] I32
 //   words      weight_packed [n, k * bits / 32]; weight_scale [R, G];
-//              weight_zero_point [n * bits / 32, G]; weight_g_idx [k] I32; weight_shape [2] I64.
-//              Integers and zero points have 2^(bits - 1) added.
+//              weight_zero_point [n * bits / 32, G], or [R, G] I8; weight_g_idx [k] I32;
+//              weight_shape [2] I64. Integers and zero points in words have 2^(bits - 1) added.
 //   AWQ        qweight [k, n / 8]; scales [G, n]; qzeros [G, n / 8]. The outputs of a word stand in
 //              the order 0, 2, 4, 6, 1, 3, 5, 7.
 //   GPTQ       qweight [k * bits / 32, n]; scales [G, n]; qzeros [G, n * bits / 32]; g_idx [k] I32
@@ -73,6 +73,7 @@ class QuantizedMatrix {
  private:
   QuantizedMatrix() = default;
   Status take(const std::string& where, const StoredParts& parts, bool zeros_less_one);
+  Status take_zeros();
   Status take_order(const StoredTensor& order, const RowOrder& columns);
   DType exact_type() const;
 
@@ -83,6 +84,7 @@ class QuantizedMatrix {
   void read_codes(int64_t first, int64_t n_rows, uint8_t* to) const;
   float scale_of(int64_t row, int64_t group) const;
   int zero_of(int64_t row, int64_t group) const;
+  bool has_zero_bytes() const { return zeros_.entry->dtype == "I8"; }
   int64_t block_row(int64_t row) const {
     return scheme_.block_rows == 0 ? 0 : row / scheme_.block_rows;
   }

@@ -103,6 +103,8 @@ TEST(ReadQuantization, ReadsEachMethod) {
       (Quantization{
           .schemes = {{.layout = Layout::kGptq, .bits = 8, .has_zeros = true, .block_rows = 1}},
           .widened = DType::kF16}));
+  EXPECT_FALSE(read_quantised(changed(kGptq, "/act_bits", 16)).has_activations);
+  EXPECT_TRUE(read_quantised(changed(kGptq, "/act_bits", 8)).has_activations);
   EXPECT_TRUE(read_quantised(changed(kGptq, "/checkpoint_format", nullptr)).zeros_less_one);
   EXPECT_TRUE(read_quantised(changed(kGptq, "/checkpoint_format", "gptq")).zeros_less_one);
 }
@@ -168,6 +170,7 @@ TEST(ReadQuantization, RefusesByName) {
   expect_quantisation_refused(changed(kGptq, "/is_marlin_format", true),
                               {"'is_marlin_format' is true", "unknown"});
   expect_quantisation_refused(changed(kGptq, "/pack_dtype", "int16"), {"'pack_dtype'", "int32"});
+  expect_quantisation_refused(changed(kGptq, "/data_type", "mx_fp"), {"'data_type'", "mx_fp"});
 }
 
 TEST(ReadQuantization, RefusesOtherCompressedTensorsByName) {
@@ -179,8 +182,6 @@ TEST(ReadQuantization, RefusesOtherCompressedTensorsByName) {
                               {"'format'", "nvfp4-pack-quantized", "pack-quantized"});
   expect_quantisation_refused(changed(kCompressed, "/format", "float-quantized"),
                               {where, "'type'", "float"});
-  expect_quantisation_refused(changed(kCompressed, "/quantization_status", "frozen"),
-                              {"'quantization_status'", "frozen", "compressed"});
   expect_quantisation_refused(
       changed(kCompressed, "/sparsity_config", {{"format", "sparse-24-bitmask"}}),
       {"sparsity_config: 'format'", "sparse-24-bitmask", "dense"});

@@ -174,6 +174,14 @@ TEST(QuantizedWeights, ReadsWhatOnlySaysHowActivationsAreQuantised) {
   EXPECT_TRUE(weights->config.quantization->has_activations);
 }
 
+TEST(QuantizedWeights, PassesOverZeroPointsOfFloatsThatAreZero) {
+  EditedCheckpoint::Tensor zeros = {"I8", {96, 1}, std::string(96, '\0')};
+  const Edit add = [&](EditedCheckpoint& c) { c.part("mlp.up_proj.weight_zero_point") = zeros; };
+  expect_loaded("compressed-float", add);
+  zeros.bytes[95] = 1;
+  expect_refused("compressed-float", add, {"up_proj.weight_zero_point", "not 0"});
+}
+
 // Some writers store a bias for every quantised matrix.
 TEST(QuantizedWeights, PassesOverBiasesOfZeros) {
   EditedCheckpoint::Tensor bias = {"F16", {96}, std::string(96 * 2, '\0')};
@@ -296,6 +304,20 @@ TEST(QuantizedMatrix, ReadsZeroPointsOfBothGptqFormats) {
   EXPECT_EQ(first_row(false, 0x76543210u), (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(first_row(true, 0x76543210u), (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(first_row(true, 0x7777777fu), (std::vector<float>{0, 9, 8, 8, 8, 8, 8, 8}));
+}
+
+// As compressed-tensors stored them before it packed them.
+TEST(QuantizedMatrix, ReadsZeroPointsInBytesBesideWords) {
+  const Quantization quantization = {
+      .schemes = {{.layout = QuantizedLayout::kWords, .bits = 4, .block_rows = 1}}};
+  const TensorView view =
+      MadeMatrix()
+          .with<uint32_t>("weight_packed", "I32", {2, 1}, {0x76543210u, 0xfedcba98u})
+          .with<int8_t>("weight_zero_point", "I8", {2, 1}, {3, -8})
+          .with<float>("weight_scale", "F32", {2, 1}, {1, 2})
+          .view(quantization, 2, 8);
+  EXPECT_EQ(values_of(view), (std::vector<float>{-11, -10, -9, -8, -7, -6, -5, -4,  //
+                                                 16, 18, 20, 22, 24, 26, 28, 30}));
 }
 
 // The integers and scales move with their columns.
