@@ -274,6 +274,40 @@ def checkpoints():
     write("checkpoint", "elsewhere", checkpoint({**places, names[0]: "../a.safetensors"}))
     write("checkpoint", "itself", checkpoint({**places, names[0]: "model.safetensors.index.json"}))
 
+    # Quantised: every matrix but the embedding as these tensors, by its rows and columns.
+    arguments = {"num_bits": 4, "strategy": "group", "group_size": 8, "symmetric": False}
+    compressed = {"quant_method": "compressed-tensors", "format": "pack-quantized",
+                  "config_groups": {"group_0": {"targets": ["Linear"], "weights": arguments}}}
+    formats = {
+        "fp8": ({"quant_method": "fp8", "weight_block_size": [4, 8]},
+                lambda n, k: {"weight": ("F8_E4M3", [n, k]), "weight_scale_inv": ("BF16", [n // 4, k // 8])}),
+        "compressed": (compressed, lambda n, k: {"weight_packed": ("I32", [n, k // 8]), "weight_scale": ("BF16", [n, k // 8]),
+                                                 "weight_zero_point": ("I32", [(n + 7) // 8, k // 8]),
+                                                 "weight_g_idx": ("I32", [k])}),
+        "awq": ({"quant_method": "awq", "group_size": 4},
+                lambda n, k: {"qweight": ("I32", [k, (n + 7) // 8]), "qzeros": ("I32", [k // 4, (n + 7) // 8]),
+                              "scales": ("F16", [k // 4, n])}),
+        "gptq": ({"quant_method": "gptq", "bits": 8, "group_size": -1},
+                 lambda n, k: {"qweight": ("I32", [k // 4, n]), "qzeros": ("I32", [1, n // 4]), "scales": ("F32", [1, n]),
+                               "g_idx": ("I32", [k])}),
+    }
+    size = {"F8_E4M3": 1, "F16": 2, "BF16": 2, "F32": 4, "I32": 4}
+    for kind, (config, parts) in formats.items():
+        tensors = {}
+        for name, shape in shapes.items():
+            if len(shape) == 1 or "embed" in name:
+                tensors[name] = ("F32", shape)
+            else:
+                tensors.update({name.replace("weight", part): tensor for part, tensor in parts(*shape).items()})
+        header, data = {}, b""
+        for name, (dtype, shape) in tensors.items():
+            n_bytes = math.prod(shape) * size[dtype]
+            header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + n_bytes]}
+            data += bytes(0 if "g_idx" in name else i % 50 + 1 for i in range(n_bytes))
+        index = json.dumps({"weight_map": {name: "a.safetensors" for name in tensors}}).encode()
+        write("checkpoint", f"quantized_{kind}",
+              NEXT_FILE.join([index, safetensors_file(header, data), shard([], "F32"), json.dumps(config).encode()]))
+
 
 def weight_blocks():
     draw = random.Random(0)
@@ -285,6 +319,8 @@ def weight_blocks():
 def configs():
     for config in sorted(ROOT.glob("tests/model/data/*/config.json")):
         write("config", config.parent.name, config.read_text())
+    for config in sorted(ROOT.glob("tests/model/data/quantized/*/config.json")):
+        write("config", f"quantized-{config.parent.name}", config.read_text())
 
 
 def tokenizers():

@@ -15,6 +15,7 @@ using nlohmann::json;
 constexpr const char* kSingleName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";
 constexpr std::string_view kPrefix = "model.";
+constexpr std::string_view kWeight = "weight";
 // Of a model that reads more than text.
 constexpr std::string_view kLanguagePrefix = "model.language_model.";
 
@@ -30,6 +31,13 @@ Result<json> read_index(const fs::path& path) {
         "{}: 'weight_map' is {}, expected an object that maps tensor names to file names",
         path.string(), map == index->end() ? "absent" : found_text(*map));
   return json(*map);
+}
+
+// Whether a tensor with this last part of its name says how keys and values are quantised.
+bool is_of_keys_and_values(std::string_view part) {
+  constexpr std::string_view kParts[] = {"q_scale", "k_scale", "v_scale", "k_zero_point",
+                                         "v_zero_point"};
+  return std::ranges::find(kParts, part) != std::end(kParts);
 }
 
 bool is_there(const fs::path& path) {
@@ -62,8 +70,10 @@ bool is_gguf(const fs::path& path) {
          (path.extension() == ".gguf" && !fs::is_directory(path, ignored));
 }
 
-Result<Checkpoint> Checkpoint::open(const fs::path& directory) {
+Result<Checkpoint> Checkpoint::open(const fs::path& directory,
+                                    const std::optional<Quantization>& quantization) {
   Checkpoint checkpoint;
+  checkpoint.quantization_ = quantization;
   if (is_gguf(directory)) {
     Result<GgufTensors> gguf = GgufTensors::open(directory);
     if (!gguf) return std::move(gguf).error();
@@ -84,6 +94,7 @@ Result<Checkpoint> Checkpoint::open(const fs::path& directory) {
       checkpoint.place_of_.emplace(name, Place{0, name});
     checkpoint.shards_.push_back(std::move(file).value());
     checkpoint.use_common_names();
+    checkpoint.join_quantized();
     return checkpoint;
   }
   if (failure)
@@ -92,6 +103,7 @@ Result<Checkpoint> Checkpoint::open(const fs::path& directory) {
   if (!fs::exists(checkpoint.index_path_, failure)) return no_weights(directory);
   if (Status status = checkpoint.open_shards(directory); !status) return status.error();
   checkpoint.use_common_names();
+  checkpoint.join_quantized();
   return checkpoint;
 }
 
@@ -108,6 +120,38 @@ void Checkpoint::use_common_names() {
     named.emplace(taken ? name : std::move(common), place);
   }
   place_of_ = std::move(named);
+}
+
+// Takes the tensors of each quantised matrix together. What stands beside no such matrix keeps its
+// name.
+void Checkpoint::join_quantized() {
+  if (!quantization_) return;
+  const auto split = [](std::string_view name) {
+    const size_t dot = name.rfind('.');
+    return dot == name.npos ? std::pair(std::string_view(), name)
+                            : std::pair(name.substr(0, dot), name.substr(dot + 1));
+  };
+  std::map<std::string, Place, std::less<>> joined;
+  for (const auto& [name, place] : place_of_) {
+    const auto [module, part] = split(name);
+    const StoredTensor tensor = stored_tensor(name, place);
+    const std::string matrix = fmt::format("{}.{}", module, kWeight);
+    if (!has_quantized_weights(part, tensor.entry->dtype) ||
+        (name != matrix && place_of_.contains(matrix)))
+      continue;
+    quantized_[matrix].emplace(part, tensor);
+    joined.emplace(matrix, place);
+  }
+  for (const auto& [name, place] : place_of_) {
+    const auto [module, part] = split(name);
+    const auto matrix = quantized_.find(fmt::format("{}.{}", module, kWeight));
+    if (matrix != quantized_.end() && matrix->second.contains(part)) continue;  // the integers
+    if (matrix != quantized_.end() && belongs_to_quantized_weights(part))
+      matrix->second.emplace(part, stored_tensor(name, place));
+    else if (!quantization_->has_keys_and_values || !is_of_keys_and_values(part))
+      joined.emplace(name, place);
+  }
+  place_of_ = std::move(joined);
 }
 
 Status Checkpoint::open_shards(const fs::path& directory) {
@@ -169,6 +213,9 @@ Result<TensorView> Checkpoint::tensor(std::string_view name,
   if (!contains(name))
     return bad_file("{}: has no tensor '{}', expected one of shape {}", index_path_.string(), name,
                     shape_text(expected_shape));
+  if (quantized_.contains(name))
+    return unsupported("{}: tensor '{}' is quantised, expected {}", file_of(name).string(), name,
+                       one_of_these(kernel::safetensors_type_names()));
   Result<TensorView> view = gguf_ ? gguf_->tensor(name) : safetensors_tensor(name);
   if (view && !std::ranges::equal(view->shape, expected_shape))
     return bad_file("{}: tensor '{}': shape is {}, expected {}", file_of(name).string(), name,
@@ -177,6 +224,7 @@ Result<TensorView> Checkpoint::tensor(std::string_view name,
 }
 
 Result<TensorView> Checkpoint::tensor(const WeightSpec& spec) const {
+  if (spec.shape.size() == 2 && quantized_.contains(spec.name)) return quantized_tensor(spec);
   std::vector<int64_t> shape = spec.shape;
   if (gguf_ && contains(spec.name)) {
     const auto without_ones = [](std::vector<int64_t> sizes) {
@@ -203,20 +251,51 @@ const fs::path& Checkpoint::file_of(std::string_view name) const {
 }
 
 Result<TensorView> Checkpoint::safetensors_tensor(std::string_view name) const {
-  const Place& place = place_of_.find(name)->second;
-  const Safetensors& shard = shards_[place.shard];
-  const TensorEntry& entry = shard.tensors().find(place.name)->second;
-  const std::string where = fmt::format("{}: tensor '{}'", shard.path().string(), name);
+  const StoredTensor tensor = stored_tensor(name, place_of_.find(name)->second);
   TensorView view;
-  const kernel::WeightTypeInfo* type = kernel::find_safetensors_type(entry.dtype);
+  const kernel::WeightTypeInfo* type = kernel::find_safetensors_type(tensor.entry->dtype);
   if (type == nullptr)
-    return unsupported("{}: dtype is {}, expected {}", where, entry.dtype,
+    return unsupported("{}: dtype is {}, expected {}", tensor.where, tensor.entry->dtype,
                        one_of_these(kernel::safetensors_type_names()));
   view.dtype = type->type;
-  view.shape = entry.shape;
-  view.data = shard.file().data() + entry.offset;
-  view.n_bytes = entry.n_bytes;
+  view.shape = tensor.entry->shape;
+  view.data = tensor.data;
+  view.n_bytes = tensor.entry->n_bytes;
   return view;
+}
+
+StoredTensor Checkpoint::stored_tensor(std::string_view name, const Place& place) const {
+  const Safetensors& shard = shards_[place.shard];
+  const TensorEntry& entry = shard.tensors().find(place.name)->second;
+  return {fmt::format("{}: tensor '{}'", shard.path().string(), name), &entry,
+          shard.file().data() + entry.offset};
+}
+
+Result<TensorView> Checkpoint::quantized_tensor(const WeightSpec& spec) const {
+  const std::string where = fmt::format("{}: tensor '{}'", file_of(spec.name).string(), spec.name);
+  Result<std::shared_ptr<const QuantizedMatrix>> matrix =
+      QuantizedMatrix::open(where, quantized_.find(spec.name)->second, *quantization_,
+                            spec.shape[0], spec.shape[1], spec.columns);
+  if (!matrix) return matrix.error();
+  TensorView view;
+  view.dtype = (*matrix)->dtype();
+  view.shape = spec.shape;
+  view.data = (*matrix)->weights().data;
+  view.n_bytes = (*matrix)->weights().entry->n_bytes;
+  view.rows = spec.rows;
+  view.stored = spec.stored;
+  view.quantized = std::move(*matrix);
+  return view;
+}
+
+bool Checkpoint::is_empty_bias(std::string_view name) const {
+  constexpr std::string_view kBias = "bias";
+  if (!name.ends_with(kBias)) return false;
+  const std::string_view module = name.substr(0, name.size() - kBias.size());
+  if (!quantized_.contains(fmt::format("{}{}", module, kWeight))) return false;
+  const StoredTensor bias = stored_tensor(name, place_of_.find(name)->second);
+  return std::all_of(bias.data, bias.data + bias.entry->n_bytes,
+                     [](std::byte byte) { return byte == std::byte(); });
 }
 
 void Checkpoint::release(const TensorView& view, size_t first, size_t n_bytes) const {

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "model/gguf_tensors.h"
+#include "model/quantization.h"
+#include "model/quantized_matrix.h"
 #include "model/safetensors.h"
 #include "model/tensor_view.h"
 #include "model/weight_specs.h"
@@ -28,8 +30,10 @@ bool is_gguf(const std::filesystem::path& path);
 class Checkpoint {
  public:
   // Opens and checks every file; reads no weights. kNotFound for a missing directory or shard,
-  // kBadFile for contents that contradict themselves.
-  static Result<Checkpoint> open(const std::filesystem::path& path);
+  // kBadFile for contents that contradict themselves. With `quantization`, of the model's
+  // configuration, the tensors of a quantised matrix M are one, "M.weight".
+  static Result<Checkpoint> open(const std::filesystem::path& path,
+                                 const std::optional<Quantization>& quantization = {});
 
   const std::filesystem::path& path() const { return index_path_; }
   // The file leaves out the prefix "model." that names have here: a model saved without its head.
@@ -42,8 +46,8 @@ class Checkpoint {
   // The names of all tensors, sorted.
   std::vector<std::string> names() const;
 
-  // kBadFile where there is no such tensor or its shape differs, kUnsupported for other dtypes; the
-  // message names file, tensor, found and expected.
+  // kBadFile where there is no such tensor or its shape differs, kUnsupported for other dtypes and
+  // quantised matrices; the message names file, tensor, found and expected.
   Result<TensorView> tensor(std::string_view name, std::span<const int64_t> expected_shape) const;
   Result<TensorView> tensor(std::string_view name,
                             std::initializer_list<int64_t> expected_shape) const {
@@ -54,9 +58,12 @@ class Checkpoint {
   std::vector<WeightSpec> stored_as(const WeightSpec& spec) const {
     return gguf_ ? gguf_tensors_of(spec) : std::vector<WeightSpec>{spec};
   }
-  // The same with the order of rows and columns that the format has. The view has the shape of
-  // `spec`; sizes of 1 may be missing in a GGUF file, or be more.
+  // The same with the order of rows and columns that the format has, also of quantised matrices.
+  // The view has the shape of `spec`; sizes of 1 may be missing in a GGUF file, or be more.
   Result<TensorView> tensor(const WeightSpec& spec) const;
+  // Whether it is a bias of zeros beside a quantised matrix, as some writers make for a model that
+  // has no biases.
+  bool is_empty_bias(std::string_view name) const;
 
   // [first, first + n_bytes) of the view's memory may go; it is read from the file again when
   // touched.
@@ -68,19 +75,25 @@ class Checkpoint {
   Status open_shard(const std::filesystem::path& path);
   Status add_unlisted(const nlohmann::json& weight_map);
   void use_common_names();
+  void join_quantized();
 
   Result<TensorView> safetensors_tensor(std::string_view name) const;
+  Result<TensorView> quantized_tensor(const WeightSpec& spec) const;
   const std::filesystem::path& file_of(std::string_view name) const;
+
+  struct Place {
+    size_t shard;      // into shards_
+    std::string name;  // in the file
+  };
+  StoredTensor stored_tensor(std::string_view name, const Place& place) const;
 
   std::filesystem::path index_path_;  // the index, or the only file
   std::optional<GgufTensors> gguf_;   // where this is a GGUF file: there are no shards
   bool bare_ = false;
   std::vector<Safetensors> shards_;
-  struct Place {
-    size_t shard;      // into shards_
-    std::string name;  // in the file
-  };
   std::map<std::string, Place, std::less<>> place_of_;  // by the name here
+  std::optional<Quantization> quantization_;
+  std::map<std::string, StoredParts, std::less<>> quantized_;  // by the name here
 };
 
 }  // namespace pando::model

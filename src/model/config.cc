@@ -77,7 +77,7 @@ Result<json> language_part(const json& file, std::string_view source) {
   // Said of the whole; what the part says of its tokens comes first.
   for (const char* name : {"tie_word_embeddings", "quantization_config"})
     if (file.contains(name)) object[name] = file[name];
-  for (const char* name : {"bos_token_id", "eos_token_id"})
+  for (const char* name : {"bos_token_id", "eos_token_id", "dtype", "torch_dtype"})
     if (!object.contains(name) && file.contains(name)) object[name] = file[name];
   return object;
 }
@@ -162,6 +162,7 @@ Result<ModelConfig> ModelConfig::from_json(const json& file, std::string_view so
   ModelConfig config = of_family(*family);
   refuse_both_ways(fields);
   family->read(fields, config);
+  config.quantization = read_quantization(fields);
   refuse_unoffered(fields, config.head_dim, family->offers);
   if (Status status = fields.status(); !status) return status.error();
   if (Status status = config.validate(source); !status) return status.error();

@@ -11,6 +11,7 @@
 
 #include "base/dtype.h"
 #include "model/family.h"
+#include "model/quantization.h"
 #include "model/rope.h"
 #include "pando/result.h"
 
@@ -85,6 +86,7 @@ struct ModelConfig {
   float logit_divisor = 1.0f;    // divides every logit
   float attention_scale = 0.0f;  // of products of queries and keys; 0: 1 / sqrt(head_dim)
   RecurrentConfig recurrent = {};
+  std::optional<Quantization> quantization = {};  // of a checkpoint's matrices
   std::optional<int32_t> bos_id = {};
   std::vector<int32_t> eos_ids = {};  // any of these ends a sequence; may be empty
 

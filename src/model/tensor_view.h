@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/dtype.h"
@@ -17,6 +18,8 @@ enum class Stored {
   kLogDecay,  // A_log of -exp(A_log)
 };
 
+class QuantizedMatrix;
+
 // Valid as long as the Checkpoint that gave it.
 struct TensorView {
   DType dtype = DType::kF32;   // any but int8
@@ -27,6 +30,9 @@ struct TensorView {
   RowOrder rows = {};
   RowOrder columns = {};  // of a matrix of f32, f16 or bf16
   Stored stored = Stored::kItself;
+  // Where rows of `dtype` are made from others: `data` is its integers or floats then. TensorRows
+  // reads either.
+  std::shared_ptr<const QuantizedMatrix> quantized = {};
 };
 
 }  // namespace pando::model

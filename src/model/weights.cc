@@ -11,6 +11,7 @@
 #include "base/errors.h"
 #include "base/function_ref.h"
 #include "kernel/blocks.h"
+#include "model/tensor_rows.h"
 
 namespace pando::model {
 namespace {
@@ -143,6 +144,10 @@ class Loader {
     return x;
   }
 
+  static DType kept_type(const TensorView& view) {
+    return view.quantized ? view.quantized->kept() : kernel::info_of(view.dtype).packed;
+  }
+
   // The rows in `ranges` of the matrices, of one width, one above the other.
   Status stack(std::span<const WeightSpec> specs, const Ranges& ranges, Stack& out) {
     const int64_t k = specs[0].shape[1];
@@ -155,7 +160,7 @@ class Loader {
       for (size_t next = i; next < specs.size(); ++next) {
         Result<TensorView> view = w_.checkpoint.tensor(specs[next]);
         if (!view) return view.error();
-        const DType packed = requantised_.value_or(kernel::info_of(view->dtype).packed);
+        const DType packed = requantised_.value_or(kept_type(*view));
         if (views.empty()) type = packed;
         if (packed != type) break;
         views.push_back(std::move(*view));
@@ -205,9 +210,8 @@ class Loader {
                        from))
         return {};
       return unsupported(
-          "{}: tensor '{}' has weights that are too large for the scales of {} (hint: load the "
-          "weights as stored)",
-          file(), name, dtype_name(out.type()));
+          "{}: tensor '{}' has weights that are too large for {} (hint: load the weights as {})",
+          file(), name, dtype_name(out.type()), view.quantized ? "f32" : "stored");
     });
   }
 
@@ -234,15 +238,18 @@ class Loader {
   Status each_row(const TensorView& view, const std::pair<int64_t, int64_t>& range,
                   FunctionRef<Status(int64_t, const std::byte*)> read) {
     const int64_t n = range.second;
-    const size_t row_bytes = kernel::stored_bytes(view.dtype, view.shape[1]);
+    TensorRows rows(view);
+    const size_t row_bytes = rows.row_bytes();
     const int64_t rows_each = std::max<int64_t>(1, kReleaseBytes / static_cast<int64_t>(row_bytes));
     for (int64_t row = range.first; row < n;) {
       const int64_t begin = row;
       for (; row < std::min(n, begin + rows_each); ++row)
-        if (Status status = read(row, view.data + view.rows.stored(row) * row_bytes); !status)
-          return status;
+        if (Status status = read(row, rows[row]); !status) return status;
       // A pair of halves of a head may lie beyond: then it is read again, which changes nothing.
-      w_.checkpoint.release(view, begin * row_bytes, (row - begin) * row_bytes);
+      if (view.quantized)  // all of it: a file may have rows side by side
+        w_.checkpoint.release(view, 0, view.n_bytes);
+      else
+        w_.checkpoint.release(view, begin * row_bytes, (row - begin) * row_bytes);
     }
     return {};
   }
@@ -277,7 +284,9 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
   known.insert("lm_head.weight");  // where embeddings are tied: a copy of them
   std::map<std::string, int> parts;
   for (const std::string& name : checkpoint.names()) {
-    if (known.contains(name) || name.ends_with(".rotary_emb.inv_freq")) continue;
+    if (known.contains(name) || name.ends_with(".rotary_emb.inv_freq") ||
+        checkpoint.is_empty_bias(name))
+      continue;
     const auto passed_over = config.family->passed_over;
     const std::string_view part = passed_over == nullptr ? "" : passed_over(config, name);
     if (part.empty())
@@ -308,7 +317,7 @@ Error in_file_names(const Weights& weights, Error error) {
 Result<Weights> Weights::open(const std::filesystem::path& directory) {
   Result<ModelConfig> config = ModelConfig::load(directory);
   if (!config) return config.error();
-  Result<Checkpoint> checkpoint = Checkpoint::open(directory);
+  Result<Checkpoint> checkpoint = Checkpoint::open(directory, config->quantization);
   if (!checkpoint) return checkpoint.error();
   // As embedding models are saved.
   const bool has_no_head =

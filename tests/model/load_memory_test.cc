@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "model/make_model.h"
 #include "model/test_files.h"
@@ -43,6 +44,76 @@ TEST(LoadMemory, PeakIsNearThePackedWeights) {
     constexpr size_t kScratch = size_t{16} << 20;
     EXPECT_LE(memory("VmHWM:"), before + weights.bytes() + kScratch);
     EXPECT_LE(weights.bytes(), 1.2 * static_cast<double>(file_bytes));
+  }
+}
+
+struct QuantizedFile {
+  nlohmann::json quantization;
+  // Tensors of a matrix [n, k]: last part of the name, type, bytes of an element, shape.
+  struct Part {
+    std::string name, dtype;
+    int64_t size;
+    std::vector<int64_t> shape;
+  };
+  std::function<std::vector<Part>(int64_t n, int64_t k)> parts;
+};
+
+// A model of one layer and zeros.
+void write_zeros(const QuantizedFile& file, const TemporaryFolder& folder) {
+  ModelConfig config = named_shape("llama-3.2-1b").value();
+  config.layers.resize(1);
+  config.vocab = 100;
+  config.bos_id.reset();
+  config.eos_ids.clear();
+  nlohmann::json header;
+  int64_t n_bytes = 0;
+  for (const WeightSpec& spec : weight_specs(config)) {
+    const bool is_plain = spec.shape.size() == 1 || spec.name == "model.embed_tokens.weight";
+    const std::string module = spec.name.substr(0, spec.name.rfind('.'));
+    const std::vector<QuantizedFile::Part> plain = {{"weight", "BF16", 2, spec.shape}};
+    for (const auto& [name, dtype, size, shape] :
+         is_plain ? plain : file.parts(spec.shape[0], spec.shape[1])) {
+      int64_t n = size;
+      for (const int64_t length : shape) n *= length;
+      header[module + "." + name] = {
+          {"dtype", dtype}, {"shape", shape}, {"data_offsets", {n_bytes, n_bytes + n}}};
+      n_bytes += n;
+    }
+  }
+  const std::string head = safetensors_bytes(header.dump(), "");
+  std::filesystem::resize_file(folder.write("model.safetensors", head), head.size() + n_bytes);
+  nlohmann::json object = nlohmann::json::parse(config.to_json(DType::kBF16));
+  object["quantization_config"] = file.quantization;
+  folder.write("config.json", object.dump());
+}
+
+TEST(LoadMemory, PeakIsNearTheWidenedWeights) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers have memory of their own";
+#endif
+  const size_t before = memory("VmRSS:");
+  if (before == 0) GTEST_SKIP() << "no /proc here";
+  const QuantizedFile awq = {{{"quant_method", "awq"}},
+                             [](int64_t n, int64_t k) -> std::vector<QuantizedFile::Part> {
+                               return {{"qweight", "I32", 4, {k, n / 8}},
+                                       {"qzeros", "I32", 4, {k / 128, n / 8}},
+                                       {"scales", "F16", 2, {k / 128, n}}};
+                             }};
+  const QuantizedFile fp8 = {{{"quant_method", "fp8"}},
+                             [](int64_t n, int64_t k) -> std::vector<QuantizedFile::Part> {
+                               return {{"weight", "F8_E4M3", 1, {n, k}},
+                                       {"weight_scale_inv", "BF16", 2, {n / 128, k / 128}}};
+                             }};
+  constexpr size_t kScratch = size_t{16} << 20, kMatrix = 8192 * 2048 / 2;  // of AWQ
+  ThreadPool pool(2);
+  for (const auto& [file, most] : {std::pair(awq, kScratch + kMatrix), {fp8, kScratch}}) {
+    const TemporaryFolder folder;
+    write_zeros(file, folder);
+    const Result<Weights> weights =
+        Weights::load(folder.path(), std::nullopt, kernel::best_kernels(), pool);
+    ASSERT_TRUE(weights.ok()) << weights.error().message;
+    EXPECT_GE(weights->bytes(), size_t{37} << 20);
+    EXPECT_LE(memory("VmHWM:"), before + weights->bytes() + most);
   }
 }
 

@@ -20,9 +20,6 @@ void refuse_other_features(Fields& fields, const DecoderFields& usual, const Mod
                   ErrorCode::kUnsupported);
   if (fields.string("hidden_act", "silu") != "silu")
     fields.refuse("hidden_act", "\"silu\"", ErrorCode::kUnsupported);
-  if (fields.find("quantization_config") != nullptr)
-    fields.refuse("quantization_config", "null (f32, f16 or bf16 weights)",
-                  ErrorCode::kUnsupported);
 }
 
 int read_head_dim(Fields& fields, int usual, const ModelConfig& config) {

@@ -1,0 +1,51 @@
+// What config.json says of weights that are integers or 8-bit floats with scales.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace pando {
+class Fields;
+}
+
+namespace pando::model {
+
+// How a checkpoint stores a quantised matrix [n, k]; quantized_matrix.h has the tensors of each.
+enum class QuantizedLayout {
+  kElements,  // a byte for each weight, row by row
+  kWords,     // rows of words, each of several weights of one row
+  kAwq,       // transposed; a word has eight outputs of one input
+  kGptq,      // transposed; a word has several inputs of one output
+};
+
+// The quantisation of some matrices of a model.
+struct WeightScheme {
+  QuantizedLayout layout = QuantizedLayout::kElements;
+  bool is_float = false;  // float8_e4m3fn; otherwise integers
+  int bits = 8;
+  bool has_zeros = false;  // zero points must be there
+  // The weights that share a scale, a block of the matrix; 0: all rows or all columns.
+  int64_t block_rows = 0, block_columns = 0;
+
+  bool operator==(const WeightScheme&) const = default;
+};
+
+struct Quantization {
+  std::vector<WeightScheme> schemes;  // which one is a matrix's, the shapes of its tensors say
+  bool zeros_less_one = false;        // GPTQ files of the first format store zero points minus 1
+  // f32, f16 or bf16: what a matrix becomes in memory if no type holds its integers and scales.
+  DType widened = DType::kBF16;
+  // What the model was made for, and is not done.
+  bool has_activations = false, has_keys_and_values = false;
+
+  bool operator==(const Quantization&) const = default;
+};
+
+// The field `quantization_config`, where there is one. `fields`, of config.json, keeps the first
+// error.
+std::optional<Quantization> read_quantization(Fields& fields);
+
+}  // namespace pando::model
