@@ -110,7 +110,7 @@ void AttentionLayer::attend(int layer, const StepPlan& plan, const Pages& pages,
     kernel::attention(kernels_, pool_, args, scratch_);
 }
 
-// Bias, norm and rotary embedding of one row's queries and keys.
+// Bias, norm, rotary embedding and growth with the position of one row's queries and keys.
 void AttentionLayer::rotate(int layer, const model::LayerWeights& weights, uint32_t pos,
                             float* qkv) {
   const int head_dim = config_.head_dim;
@@ -122,6 +122,7 @@ void AttentionLayer::rotate(int layer, const model::LayerWeights& weights, uint3
     kernels_.rms_norm(qkv, weights.q_norm.data(), config_.rms_eps, config_.q_dim(), qkv);
     kernels_.rms_norm(k, weights.k_norm.data(), config_.rms_eps, config_.kv_dim(), k);
   }
+  const float growth = config_.rotations[config_.layers[layer].rotation].query_factor(pos);
   for (int head = 0; head < config_.n_heads + config_.n_kv_heads; ++head) {
     float* x = head < config_.n_heads ? qkv + head * head_dim
                                       : qkv + keys_ + (head - config_.n_heads) * head_dim;
@@ -130,6 +131,7 @@ void AttentionLayer::rotate(int layer, const model::LayerWeights& weights, uint3
       kernels_.rms_norm(x, weight.data(), config_.rms_eps, head_dim, x);
     }
     kernels_.rope(x, rope.cos(pos), rope.sin(pos), rope.rotary_dim());
+    if (growth != 1.0f && head < config_.n_heads) kernels_.scale(x, growth, head_dim, x);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
@@ -60,8 +61,11 @@ class Transformer {
   void add_product(const kernel::PackedMatrix& w, uint32_t n_rows, kernel::RowSource source);
   float* gathered(const float* own, uint32_t n_rows, int n);
   void add_mixed(int i, uint32_t n_rows);
+  void add_both(int i, uint32_t n_rows);
   void feed_forward(int i, uint32_t n_rows);
   void dense(const model::LayerWeights& layer, uint32_t n_rows);
+  void gate_and_up(const model::LayerWeights& layer, std::span<const float> norm, uint32_t n_rows);
+  void add_down(const model::LayerWeights& layer, uint32_t n_rows);
   void keep_outputs(const StepPlan& plan);
 
   const model::Weights& weights_;

@@ -18,8 +18,9 @@ void refuse_other_features(Fields& fields, const DecoderFields& usual, const Mod
   if (!usual.attention_bias && fields.boolean("attention_bias", false))
     fields.refuse("attention_bias", fmt::format("false for {}", config.family->name),
                   ErrorCode::kUnsupported);
-  if (fields.string("hidden_act", "silu") != "silu")
-    fields.refuse("hidden_act", "\"silu\"", ErrorCode::kUnsupported);
+  for (const char* name : {"hidden_act", "hidden_activation"})  // in some files both
+    if (fields.string(name, usual.activation) != usual.activation)
+      fields.refuse(name, fmt::format("\"{}\"", usual.activation), ErrorCode::kUnsupported);
   if (fields.find("quantization_config") != nullptr)
     fields.refuse("quantization_config", "null (f32, f16 or bf16 weights)",
                   ErrorCode::kUnsupported);
