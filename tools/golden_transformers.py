@@ -25,6 +25,11 @@ LFM2 = dict(HYBRID, block_multiple_of=8)
 GRANITE = dict(HYBRID, num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=72,
                mamba_n_heads=4, mamba_d_state=12, mamba_chunk_size=16, embedding_multiplier=5.0,
                residual_multiplier=0.6, attention_multiplier=0.2, logits_scaling=3.0)
+MULTIPLIERS = dict(embedding_multiplier=5.0, residual_multiplier=0.6, attention_multiplier=0.2, logits_scaling=3.0)
+PIXTRAL = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, patch_size=4,
+               image_size=16)
+SIGLIP = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, patch_size=4,
+              image_size=16)
 VISION = dict(depth=1, hidden_size=16, num_heads=2, intermediate_size=16, patch_size=2,
               temporal_patch_size=1, spatial_merge_size=1, out_hidden_size=32,
               num_position_embeddings=4)
@@ -144,13 +149,75 @@ MODELS = {
                      dict(GRANITE, num_hidden_layers=2, position_embedding_type="rope",
                           tie_word_embeddings=True, layer_types=layers("aa", "")),
                      "float16", (90, 37)),
+    "smollm3-tied": (29, "SmolLM3", dict(SMALL, num_hidden_layers=5, tie_word_embeddings=True), "float32", (90, 37)),
+    "smollm3-list": (30, "SmolLM3", dict(SMALL, num_hidden_layers=3, no_rope_layers=[0, 1, 0, 1], attention_bias=True,
+                                         tie_word_embeddings=False,
+                                         rope_parameters=rope("yarn", factor=4.0,
+                                                              original_max_position_embeddings=32)),
+                     "bfloat16", (90, 37)),
+    "granite3-tied": (31, "Granite", dict(SMALL, **MULTIPLIERS, tie_word_embeddings=True), "float16", (90, 37)),
+    "granite3-bias": (32, "Granite", dict(SMALL, **MULTIPLIERS, attention_bias=True, num_key_value_heads=1,
+                                          tie_word_embeddings=False), "float32", (90, 37)),
+    # Every fourth layer sees all, and only its rotation is stretched.
+    "olmo3-tied": (33, "Olmo3", dict(SMALL, num_hidden_layers=5, sliding_window=13, tie_word_embeddings=True,
+                                     rope_parameters=dict(
+                                         full_attention=rope("yarn", 5e5, factor=4.0,
+                                                             original_max_position_embeddings=32),
+                                         sliding_attention=rope("default", 700.0))), "float32", (90, 37)),
+    "olmo3-types": (34, "Olmo3", dict(SMALL, num_key_value_heads=1, sliding_window=20, attention_bias=True,
+                                      layer_types=["full_attention", "sliding_attention"], tie_word_embeddings=False,
+                                      rope_parameters=dict(
+                                          full_attention=rope("yarn", 800.0, factor=4.0, attention_factor=1.25,
+                                                              original_max_position_embeddings=32),
+                                          sliding_attention=rope("default", 5e5))), "bfloat16", (90, 37)),
+    "ministral3-tied": (35, "Ministral3", dict(SMALL, head_dim=12, tie_word_embeddings=True,
+                                               rope_parameters=rope("yarn", factor=8.0, mscale=1.0, mscale_all_dim=1.0,
+                                                                    beta_fast=32.0, beta_slow=1.0,
+                                                                    llama_4_scaling_beta=0.3,
+                                                                    original_max_position_embeddings=16)),
+                        "float32", (90, 37)),
+    # As the published models are saved: with a vision tower.
+    "ministral3-vision": (36, "Mistral3", dict(SMALL, model_type="ministral3", head_dim=16, tie_word_embeddings=False,
+                                               sliding_window=40,
+                                               rope_parameters=rope("yarn", 700.0, factor=4.0, mscale=1.0,
+                                                                    mscale_all_dim=0.5, llama_4_scaling_beta=0.1,
+                                                                    original_max_position_embeddings=20)),
+                          "bfloat16", (90, 37)),
+    "mistral3-vision": (37, "Mistral3", dict(SMALL, model_type="mistral", head_dim=16, sliding_window=None,
+                                             tie_word_embeddings=False, rope_parameters=rope("default", 1e6)),
+                        "float16", (90, 37)),
+    "cohere2-tied": (38, "Cohere2", dict(SMALL, num_hidden_layers=5, sliding_window=14, logit_scale=0.25,
+                                         tie_word_embeddings=True), "float32", (90, 37)),
+    "cohere2-bias": (39, "Cohere2", dict(SMALL, num_hidden_layers=3, hidden_size=48, sliding_window=30,
+                                         logit_scale=0.3, attention_bias=True, tie_word_embeddings=False,
+                                         layer_types=layers("ara", "sliding_attention"),
+                                         rope_parameters=rope("linear", 700.0, factor=3.0)), "bfloat16", (90, 37)),
+    "glm4-untied": (40, "Glm4", dict(SMALL, head_dim=16, tie_word_embeddings=False), "float32", (90, 37)),
+    # Six of a head's channels turn.
+    "glm4-tied": (41, "Glm4", dict(SMALL, head_dim=24, attention_bias=False, num_key_value_heads=1,
+                                   tie_word_embeddings=True,
+                                   rope_parameters=rope("default", 500.0, partial_rotary_factor=0.25)),
+                  "float16", (90, 37)),
+    "seed_oss-untied": (42, "SeedOss", dict(SMALL, head_dim=16, tie_word_embeddings=False), "float32", (90, 37)),
+    "seed_oss-output": (43, "SeedOss", dict(SMALL, head_dim=12, attention_bias=False, attention_out_bias=True,
+                                            tie_word_embeddings=True), "bfloat16", (90, 37)),
+    "gemma3-tied": (44, "Gemma3", dict(SMALL, num_hidden_layers=7, head_dim=16, sliding_window=13,
+                                       query_pre_attn_scalar=24, tie_word_embeddings=True,
+                                       rope_parameters=dict(full_attention=rope("linear", 1e6, factor=8.0),
+                                                            sliding_attention=rope("default", 700.0))),
+                    "float32", (90, 37)),
+    # As the published models are saved: with a vision tower.
+    "gemma3-vision": (45, "Gemma3", dict(SMALL, num_hidden_layers=3, head_dim=12, sliding_window=30,
+                                         query_pre_attn_scalar=12, attention_bias=True, tie_word_embeddings=False,
+                                         layer_types=layers("ara", "sliding_attention")), "bfloat16", (90, 37)),
 }
 # Fixtures whose config.json has the form that files had before rope_parameters.
-OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope"}
+OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo3-types"}
 # Saved without the head and its prefix, as the Qwen3 embedding models are.
 BARE = {"qwen3-embedding"}
 # Saved as part of a model that reads images too.
-WITH_VISION = {"qwen3_5-vision"}
+WITH_VISION = {"qwen3_5-vision": VISION, "ministral3-vision": PIXTRAL, "mistral3-vision": PIXTRAL,
+               "gemma3-vision": SIGLIP}
 POSITIONS = (0, 1, 7, 16, 31, 36)
 
 
@@ -158,7 +225,7 @@ def randomise(model, generator):
     """Norms near 1, biases near 0, states that fade over some ten tokens, and matrices large enough
     that attention is far from uniform."""
     zero_centred = {id(module.weight) for module in model.modules()
-                    if type(module).__name__ in ("Qwen3_5RMSNorm", "Qwen3NextRMSNorm")}  # w of 1 + w
+                    if type(module).__name__ in ("Qwen3_5RMSNorm", "Qwen3NextRMSNorm", "Gemma3RMSNorm")}  # w of 1 + w
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
         if name.endswith((".bias", "dt_bias")):
@@ -174,6 +241,8 @@ def randomise(model, generator):
 def to_old_form(path):
     config = json.loads(path.read_text())
     scaling = config.pop("rope_parameters")
+    by_type = "full_attention" in scaling  # the layers with a window have the library's rotation
+    scaling = scaling["full_attention"] if by_type else scaling
     config["rope_theta"] = scaling.pop("rope_theta")
     if "partial_rotary_factor" in scaling:
         config["partial_rotary_factor"] = scaling.pop("partial_rotary_factor")
@@ -181,14 +250,15 @@ def to_old_form(path):
     if "original_max_position_embeddings" in config:
         scaling.pop("original_max_position_embeddings", None)
     config["rope_scaling"] = scaling
-    config.pop("layer_types", None)
+    if not by_type:
+        config.pop("layer_types", None)
     path.write_text(json.dumps(config, indent=2) + "\n")
 
 
 def named_class(name, family, fields):
     if name in WITH_VISION:
         config = getattr(transformers, family + "Config")(
-            text_config=fields, vision_config=VISION,
+            text_config=fields, vision_config=WITH_VISION[name],
             tie_word_embeddings=fields["tie_word_embeddings"])
         return getattr(transformers, family + "ForConditionalGeneration"), config
     of_text = getattr(transformers, family + "TextConfig", None)

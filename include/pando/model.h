@@ -33,8 +33,7 @@ struct ModelOptions {
 
 // What a model is.
 struct ModelInfo {
-  std::string family;       // "llama", "mistral", "qwen2", "qwen3", "phi3", "olmo2",
-                            // "qwen3_5_text", "qwen3_next", "lfm2" or "granitemoehybrid"
+  std::string family;       // as docs/models.md lists them: "llama", "qwen3", "granitemoehybrid"
   int64_t n_parameters;     // weights
   int n_layers;             // attention and feed-forward, each
   int d_model;              // length of a hidden row

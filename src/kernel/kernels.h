@@ -26,10 +26,14 @@ struct Kernels {
   // --- row-local operations -----------------------------------------------------------------
   // y[i] = x[i] / rms(x) * weight[i]; x, weight, y: [n] f32; y may be x.
   void (*rms_norm)(const float* x, const float* weight, float eps, int n, float* y);
+  // LayerNorm: the same of x less its mean.
+  void (*layer_norm)(const float* x, const float* weight, float eps, int n, float* y);
   // Rotates the first n channels of a head in place. x: [n]; cos, sin: [n / 2].
   void (*rope)(float* x, const float* cos, const float* sin, int n);
   // out[i] = silu(gate[i]) * up[i]; all [n]; out may be gate or up.
   void (*swiglu)(const float* gate, const float* up, int n, float* out);
+  // The same with GELU, approximated by tanh.
+  void (*geglu)(const float* gate, const float* up, int n, float* out);
   // x[i] *= sigmoid(gate[i]); both [n].
   void (*gate)(float* x, const float* gate, int n);
   // out[i] = sigmoid(x[i]); both [n].

@@ -16,8 +16,11 @@ constexpr const char* kSingleName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";
 constexpr std::string_view kPrefix = "model.";
 constexpr std::string_view kWeight = "weight";
-// Of a model that reads more than text.
-constexpr std::string_view kLanguagePrefix = "model.language_model.";
+// Of a model that reads more than text: names as they are saved today, and as they were.
+constexpr std::pair<std::string_view, std::string_view> kLanguagePrefixes[] = {
+    {"model.language_model.", kPrefix},
+    {"language_model.model.", kPrefix},
+    {"language_model.lm_head.", "lm_head."}};
 
 Result<json> read_index(const fs::path& path) {
   const Result<MappedFile> file = MappedFile::open(path);
@@ -114,8 +117,8 @@ void Checkpoint::use_common_names() {
   for (const auto& [name, place] : place_of_) {
     std::string common = name;
     if (bare_ && name != "lm_head.weight") common.insert(0, kPrefix);
-    if (common.starts_with(kLanguagePrefix))
-      common = std::string(kPrefix) + common.substr(kLanguagePrefix.size());
+    for (const auto& [found, usual] : kLanguagePrefixes)
+      if (common.starts_with(found)) common = std::string(usual) + common.substr(found.size());
     const bool taken = common != name && place_of_.contains(common);
     named.emplace(taken ? name : std::move(common), place);
   }

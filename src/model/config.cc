@@ -62,9 +62,10 @@ const Family* read_family(Fields& fields) {
 Result<json> language_part(const json& file, std::string_view source) {
   const auto all = families();
   const auto type = file.find("model_type");
-  const auto wrapped = std::ranges::find_if(all, [&](const Family* family) {
+  const auto is_wrapped = [&](const Family* family) {
     return family->wrapper != nullptr && type != file.end() && *type == family->wrapper;
-  });
+  };
+  auto wrapped = std::ranges::find_if(all, is_wrapped);
   if (wrapped == all.end()) return file;
   constexpr const char* kPart = "text_config";
   const auto part = file.find(kPart);
@@ -73,6 +74,10 @@ Result<json> language_part(const json& file, std::string_view source) {
                     part == file.end() ? "absent" : found_text(*part));
   json object = *part;
   if (!object.contains("model_type")) object["model_type"] = (*wrapped)->name;
+  const auto named = std::ranges::find_if(all, [&](const Family* family) {
+    return is_wrapped(family) && object["model_type"] == family->name;
+  });
+  if (named != all.end()) wrapped = named;
   object["architectures"] = {(*wrapped)->architecture};
   // Said of the whole; what the part says of its tokens comes first.
   for (const char* name : {"tie_word_embeddings", "quantization_config"})
@@ -80,6 +85,15 @@ Result<json> language_part(const json& file, std::string_view source) {
   for (const char* name : {"bos_token_id", "eos_token_id", "dtype", "torch_dtype"})
     if (!object.contains(name) && file.contains(name)) object[name] = file[name];
   return object;
+}
+
+// The fields, with those that the family has a value for where they are absent.
+json with_absent(const Family& family, const json& object) {
+  json whole = object;
+  if (family.absent == nullptr) return whole;
+  for (const auto& [name, value] : json::parse(family.absent).items())
+    if (!whole.contains(name) || whole[name].is_null()) whole[name] = value;
+  return whole;
 }
 
 struct Size {
@@ -156,9 +170,11 @@ Result<ModelConfig> ModelConfig::parse(std::string_view text, std::string_view s
 Result<ModelConfig> ModelConfig::from_json(const json& file, std::string_view source) {
   const Result<json> object = language_part(file, source);
   if (!object) return object.error();
-  Fields fields(*object, source);
-  const Family* family = read_family(fields);
-  if (family == nullptr) return fields.status().error();
+  Fields named(*object, source);
+  const Family* family = read_family(named);
+  if (family == nullptr || !named.status()) return named.status().error();
+  const json whole = with_absent(*family, *object);
+  Fields fields(whole, source);
   ModelConfig config = of_family(*family);
   refuse_both_ways(fields);
   family->read(fields, config);
@@ -198,7 +214,8 @@ Status ModelConfig::validate(std::string_view source) const {
     return bad_file("{}: 'rms_norm_eps' is {}, expected a number in (0, 1)", source, rms_eps);
   for (const auto& [field, value] : {std::pair{"embedding_multiplier", embedding_scale},
                                      {"residual_multiplier", residual_scale},
-                                     {"logits_scaling", logit_divisor}})
+                                     {"logits_scaling", logit_divisor},
+                                     {"logit_scale", logit_scale}})
     if (!(value > 0.0f && value <= 1e6f))
       return bad_file("{}: '{}' is {}, expected a number in (0, 1e6]", source, field, value);
   if (!(attention_scale >= 0.0f && attention_scale <= 1e6f))

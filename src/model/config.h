@@ -24,6 +24,9 @@ constexpr int64_t kMaxLayers = int64_t{1} << 12;
 constexpr int64_t kMaxPositions = int64_t{1} << 30;
 constexpr int64_t kMaxConvTaps = 16;
 
+// The norm of rows. kLayer: LayerNorm without bias.
+enum class Norm { kRms, kLayer };
+
 // RMSNorm of queries and keys, before the rotation: of each head, or of all heads together.
 enum class QkNorm { kNone, kPerHead, kFullWidth };
 
@@ -32,7 +35,10 @@ enum class QkNorm { kNone, kPerHead, kFullWidth };
 enum class Mixer { kAttention, kDeltaNet, kShortConv, kMamba2 };
 
 // The part of a layer that is computed for each row on its own.
-enum class FeedForward { kDense };  // down(silu(gate(x)) * up(x))
+enum class FeedForward { kDense };  // down(activation(gate(x)) * up(x))
+
+// Of the gate of a feed-forward. kGeluTanh: GELU by tanh.
+enum class Activation { kSilu, kGeluTanh };
 
 struct LayerConfig {
   Mixer mixer = Mixer::kAttention;
@@ -72,7 +78,11 @@ struct ModelConfig {
   int n_kv_heads = 0;
   int head_dim = 0;
   int d_ff = 0;
-  float rms_eps = 1e-5f;
+  Norm norm = Norm::kRms;
+  float rms_eps = 1e-5f;  // of either norm
+  // Attention and feed-forward read the same norm of a row, and what they give is added to it.
+  bool parallel = false;
+  Activation activation = Activation::kSilu;
   std::vector<RopeConfig> rotations = {RopeConfig()};  // of all layers; at least one
   int max_positions = 0;                               // longest sequence, in tokens
   bool tied_embeddings = false;  // the LM head is the embedding table; lm_head.weight is not read
@@ -84,6 +94,7 @@ struct ModelConfig {
   float embedding_scale = 1.0f;  // multiplies every embedding
   float residual_scale = 1.0f;   // multiplies what mixer and feed-forward add
   float logit_divisor = 1.0f;    // divides every logit
+  float logit_scale = 1.0f;      // multiplies every logit
   float attention_scale = 0.0f;  // of products of queries and keys; 0: 1 / sqrt(head_dim)
   RecurrentConfig recurrent = {};
   std::optional<Quantization> quantization = {};  // of a checkpoint's matrices

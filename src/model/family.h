@@ -25,11 +25,16 @@ struct Family {
   const char* gguf_architecture;  // general.architecture; families may share one
 
   // model_type of a config.json that has this family's as its `text_config`, beside other parts
-  // that answer no text. Null: none.
+  // that answer no text; where several families have it, the part's own model_type says which, and
+  // without one it is the first. Null: none.
   const char* wrapper = nullptr;
   // Fields of config.json and keys of GGUF files, below the architecture, that `read` and
   // `translate` read and other families refuse (unoffered.h).
   std::span<const std::string_view> offers = {};
+
+  // JSON: fields of config.json with the values that the library takes where they are absent. Null:
+  // none.
+  const char* absent = nullptr;
 
   // Sets what no file says: norms of queries and keys, biases that are always there. Null: nothing.
   void (*fix)(ModelConfig& config) = nullptr;

@@ -53,13 +53,22 @@ class RopeTranslator {
     const std::string root = fields_.key(""), prefix = root + "rope.";
     for (const std::string_view found : fields_.file().keys(prefix))
       if (std::ranges::find(kKnown, found.substr(prefix.size())) == std::end(kKnown) &&
-          std::ranges::find(offers_, found.substr(root.size())) == offers_.end())
+          !is_offered(found.substr(root.size())))
         fields_.refuse(found.substr(root.size()), "no such key", ErrorCode::kUnsupported);
-    for (const auto& [name, usual] : {std::pair{"rope.scaling.yarn_ext_factor", 1.0},
-                                      {"rope.scaling.yarn_attn_factor", 1.0},
-                                      {"rope.scaling.yarn_log_multiplier", 0.0}})
-      if (fields_.finite(name).value_or(usual) != usual)
+    for (const auto& [name, usual] :
+         {std::pair{"rope.scaling.yarn_ext_factor", 1.0}, {kLogMultiplier, 0.0}})
+      if (!is_offered(name) && fields_.finite(name).value_or(usual) != usual)
         fields_.refuse(name, fmt::format("{}", usual), ErrorCode::kUnsupported);
+    // Some files have it; it follows from the factor.
+    constexpr const char* kAttention = "rope.scaling.yarn_attn_factor";
+    const double usual = 0.1 * std::log(std::max(1.0, scaling_factor())) + 1.0;
+    const double attention = fields_.finite(kAttention).value_or(1.0);
+    if (attention != 1.0 && std::abs(attention - usual) > 1e-6 * usual)
+      fields_.refuse(kAttention, fmt::format("1 or {:.6g}", usual), ErrorCode::kUnsupported);
+  }
+
+  bool is_offered(std::string_view name) const {
+    return std::ranges::find(offers_, name) != offers_.end();
   }
 
   // The factor, 1 where there is none; scale_linear is its older name, and 0 means none.
@@ -107,6 +116,11 @@ class RopeTranslator {
                            "rope.scaling.original_context_length");
     fields_.copy_real("rope.scaling.yarn_beta_fast", "beta_fast", scaling);
     fields_.copy_real("rope.scaling.yarn_beta_slow", "beta_slow", scaling);
+    if (const double all = fields_.finite(kLogMultiplier).value_or(0.0); all != 0.0) {
+      scaling["mscale"] = 1.0;
+      scaling["mscale_all_dim"] = all;
+      fields_.comes_from_key("mscale_all_dim", kLogMultiplier);
+    }
     return scaling;
   }
 
@@ -157,6 +171,7 @@ class RopeTranslator {
         a, b, [](float x, float y) { return std::fabs(x - y) <= 1e-4f * std::fabs(y); });
   }
 
+  static constexpr const char* kLogMultiplier = "rope.scaling.yarn_log_multiplier";
   static constexpr double kLowFactor = 1.0, kHighFactor = 4.0;
   static constexpr int kOriginalPositions = 8192;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/config.h"
 #include "model/gguf_rope.h"
 #include "model/unoffered.h"
 
@@ -12,6 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kWindow = "attention.sliding_window";
+constexpr const char* kPattern = "attention.sliding_window_pattern";
 
 }  // namespace
 
@@ -27,7 +29,7 @@ GgufTranslator::GgufTranslator(const GgufFile& gguf, const Family& family)
              {"hidden_act", "silu"}};
 }
 
-void GgufTranslator::decoder() {
+void GgufTranslator::decoder(const char* eps_key) {
   integer("embedding_length", "hidden_size");
   integer("block_count", "num_hidden_layers");
   integer("attention.head_count", "num_attention_heads");
@@ -35,8 +37,7 @@ void GgufTranslator::decoder() {
   integer("context_length", "max_position_embeddings");
   if (!fields_.status()) return;
   kv_heads();
-  if (!fields_.copy_real("attention.layer_norm_rms_epsilon", "rms_norm_eps", config_))
-    fields_.refuse("attention.layer_norm_rms_epsilon", "a float");
+  if (!fields_.copy_real(eps_key, "rms_norm_eps", config_)) fields_.refuse(eps_key, "a float");
   fields_.copy_real("rope.freq_base", "rope_theta", config_);
   heads();
   translate_rope(fields_, rotary_dim_, offers_, config_);
@@ -63,10 +64,39 @@ void GgufTranslator::no_window() {
     fields_.refuse(kWindow, "0", ErrorCode::kUnsupported);
 }
 
-void GgufTranslator::attention_bias() {
-  config_["attention_bias"] = std::ranges::any_of(
-      fields_.file().tensors(),
-      [](const GgufTensor& tensor) { return tensor.name.ends_with(".attn_q.bias"); });
+void GgufTranslator::layer_windows(int64_t interval) {
+  window();
+  if (!fields_.status()) return;
+  const auto n_layers = config_["num_hidden_layers"].get<int64_t>();
+  const bool has_window = !config_["sliding_window"].is_null();
+  if (n_layers > kMaxLayers) return;  // read() refuses it
+  std::vector<int64_t> slides;
+  const auto list = fields_.file().integers(fields_.key(kPattern));
+  if (list && *list) {
+    slides = **list;
+    if (std::ssize(slides) != n_layers)
+      return fields_.fail(bad_file("{}: '{}' has {} entries, expected {}, one for each layer",
+                                   fields_.source(), fields_.key(kPattern), slides.size(),
+                                   n_layers));
+  } else {
+    const int64_t n = fields_.integer(kPattern).value_or(interval);
+    if (n < 0 || n > kMaxLayers)
+      return fields_.refuse(kPattern, fmt::format("a whole number in [0, {}]", kMaxLayers));
+    for (int64_t i = 0; i < n_layers; ++i) slides.push_back(n == 0 || (i + 1) % n != 0);
+  }
+  config_["layer_types"] = json::array();
+  fields_.comes_from_key("layer_types", kPattern);
+  for (const int64_t slide : slides)
+    config_["layer_types"].push_back(has_window && slide != 0 ? "sliding_attention"
+                                                              : "full_attention");
+}
+
+void GgufTranslator::attention_bias() { config_["attention_bias"] = has_tensor(".attn_q.bias"); }
+
+bool GgufTranslator::has_tensor(std::string_view ending) const {
+  return std::ranges::any_of(fields_.file().tensors(), [&](const GgufTensor& tensor) {
+    return tensor.name.ends_with(ending);
+  });
 }
 
 void GgufTranslator::integer(const char* name, const char* field) {

@@ -20,16 +20,22 @@ class GgufTranslator {
  public:
   GgufTranslator(const GgufFile& gguf, const Family& family);
 
-  // Sizes, norms, rotation, embeddings and special tokens.
-  void decoder();
+  // Sizes, norms, rotation, embeddings and special tokens. eps_key: of what is added in norms.
+  void decoder(const char* eps_key = "attention.layer_norm_rms_epsilon");
   // Before decoder(): layers with 0 heads of keys and values are of the type `recurrent`, the
   // others "full_attention"; a file may also say that all are.
   void layers_by_kv_heads(const char* recurrent);
   // A sliding window of every layer, or none.
   void window();
   void no_window();
+  // A window of the layers that sliding_window_pattern names, by a list or as all but every n-th;
+  // `interval`: n where the file does not say it. After decoder().
+  void layer_windows(int64_t interval);
   // Whether queries have a bias, in whatever layer, which only the tensors say.
   void attention_bias();
+
+  // Whether any layer has a tensor with this ending of its name.
+  bool has_tensor(std::string_view ending) const;
 
   GgufFields& fields() { return fields_; }
   nlohmann::json& config() { return config_; }

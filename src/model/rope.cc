@@ -73,6 +73,12 @@ std::vector<double> rope_frequencies(const RopeConfig& rope, int rotary_dim, int
   return frequencies;
 }
 
+float RopeConfig::query_factor(uint32_t pos) const {
+  if (query_growth == 0.0f) return 1.0f;
+  const auto n = static_cast<double>(pos / static_cast<uint32_t>(original_positions));
+  return static_cast<float>(1.0 + query_growth * std::log(1.0 + n));
+}
+
 RopeTable::RopeTable(const RopeConfig& rope, int head_dim, int context)
     : half_(rope.rotary_dim(head_dim) / 2) {
   cos_.resize(context * half_);

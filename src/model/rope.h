@@ -21,6 +21,10 @@ struct RopeConfig {
   double beta_fast = 32.0, beta_slow = 1.0;              // yarn: rotations at the ends of the ramp
   bool truncate = true;                                  // yarn: the ramp ends at whole channels
   std::vector<double> short_factor = {}, long_factor = {};  // longrope: [rotary_dim / 2]
+  float query_growth = 0.0f;  // yarn: queries are multiplied by query_factor
+
+  // 1 + query_growth ln(1 + floor(pos / original_positions)), in double precision, rounded once.
+  float query_factor(uint32_t pos) const;
 
   int rotary_dim(int head_dim) const { return static_cast<int>(head_dim * rotary_share); }
   bool operator==(const RopeConfig&) const = default;

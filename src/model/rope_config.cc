@@ -37,6 +37,9 @@ const std::array<NamedType, 5>& types() {
   return all;
 }
 
+// Of Ministral 3: queries grow with their positions.
+constexpr const char* kQueryGrowth = "llama_4_scaling_beta";
+
 // Checked here: a count of channels is made of it before all is read.
 double read_share(Fields& fields, double fallback) {
   constexpr const char* kName = "partial_rotary_factor";
@@ -102,6 +105,9 @@ class RopeReader {
 
   bool is_known(const NamedType& type, std::string_view name) const {
     if (allowed_.sections && (name == "mrope_section" || name == "mrope_interleaved")) return true;
+    if (allowed_.query_growth && type.type == RopeType::kYarn &&
+        (name == kQueryGrowth || name == "max_position_embeddings"))
+      return true;
     return name == "rope_type" || name == "type" || name == "rope_theta" ||
            name == "partial_rotary_factor" ||
            std::ranges::find(type.fields, name) != type.fields.end();
@@ -144,6 +150,10 @@ class RopeReader {
     if (rope.beta_fast < rope.beta_slow)
       fields_.refuse("beta_fast", fmt::format("at least 'beta_slow' {}", rope.beta_slow));
     rope.truncate = fields_.boolean("truncate", true);
+    const json* growth = fields_.find(kQueryGrowth);
+    if (growth != nullptr && *growth != 0.0)
+      rope.query_growth = static_cast<float>(fields_.positive(kQueryGrowth));
+    if (rope.query_growth > 1e3) fields_.refuse(kQueryGrowth, "a number in [0, 1000]");
     if (rope.theta <= 1.0) fields_.refuse("rope_theta", "a number above 1");
   }
 
@@ -190,6 +200,42 @@ class RopeReader {
 
 }  // namespace
 
+namespace {
+
+// The rotary parameters of a type of layer; null where none are there.
+const json* parameters_of(const json& object, std::string_view layer_type) {
+  const auto found = object.is_object() ? object.find(layer_type) : object.end();
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+void check_rotated(Fields& fields, const RopeConfig& rope, const RopeFields& allowed,
+                   int head_dim) {
+  const int dim = rope.rotary_dim(head_dim);
+  if (dim < 2 || dim % 2 != 0)
+    fields.refuse("partial_rotary_factor",
+                  fmt::format("an even number up to the {} channels of a head", head_dim));
+  if (rope.rotary_share != 1.0 && !allowed.partial)
+    fields.refuse("partial_rotary_factor", "1", ErrorCode::kUnsupported);
+}
+
+// `rope` holds what the file says outside of the object.
+RopeConfig read_object(Fields& fields, const std::string& place, const json& object,
+                       const RopeFields& allowed, const RopeConfig& rope, int head_dim,
+                       int max_positions) {
+  if (!object.is_object()) {
+    fields.fail(place, object, "an object");
+    return rope;
+  }
+  RopeReader reader(fields, object, fmt::format("{}: '{}'", fields.source(), place), allowed,
+                    max_positions);
+  const RopeConfig read =
+      reader.read({.theta = rope.theta, .rotary_share = rope.rotary_share}, head_dim);
+  if (Status status = reader.status(); !status) fields.fail(status.error());
+  return read;
+}
+
+}  // namespace
+
 RopeConfig read_rope(Fields& fields, const RopeFields& allowed, int head_dim, int max_positions) {
   RopeConfig outside = {.theta = allowed.theta, .rotary_share = allowed.rotary_share};
   outside.theta = fields.positive("rope_theta", outside.theta);
@@ -199,15 +245,17 @@ RopeConfig read_rope(Fields& fields, const RopeFields& allowed, int head_dim, in
   for (const char* name : {"rope_parameters", "rope_scaling"}) {
     const json* object = fields.find(name);
     if (object == nullptr) continue;
-    if (!object->is_object()) {
-      fields.refuse(name, "an object");
-      continue;
+    std::string place = name;
+    if (allowed.layer_type != nullptr && place == "rope_parameters") {
+      place = fmt::format("{}.{}", name, allowed.layer_type);
+      object = parameters_of(*object, allowed.layer_type);
+      if (object == nullptr) {
+        fields.refuse(name, fmt::format("an object with '{}'", allowed.layer_type));
+        continue;
+      }
     }
-    RopeReader reader(fields, *object, fmt::format("{}: '{}'", fields.source(), name), allowed,
-                      max_positions);
     const RopeConfig read =
-        reader.read({.theta = rope.theta, .rotary_share = rope.rotary_share}, head_dim);
-    if (Status status = reader.status(); !status) fields.fail(status.error());
+        read_object(fields, place, *object, allowed, rope, head_dim, max_positions);
     if (fields.find("rope_theta") != nullptr && read.theta != outside.theta)
       fields.refuse(name,
                     fmt::format("the rope_theta {} outside 'rope_parameters'", outside.theta));
@@ -215,23 +263,30 @@ RopeConfig read_rope(Fields& fields, const RopeFields& allowed, int head_dim, in
     rope = read;
     first = false;
   }
-  const int dim = rope.rotary_dim(head_dim);
-  if (dim < 2 || dim % 2 != 0)
-    fields.refuse("partial_rotary_factor",
-                  fmt::format("an even number up to the {} channels of a head", head_dim));
-  if (rope.rotary_share != 1.0 && !allowed.partial)
-    fields.refuse("partial_rotary_factor", "1", ErrorCode::kUnsupported);
+  check_rotated(fields, rope, allowed, head_dim);
   return rope;
 }
 
-void write_rope(const RopeConfig& rope, nlohmann::ordered_json& object) {
-  if (rope.rotary_share == 0.0) return;
-  object["rope_theta"] = rope.theta;
-  if (rope.rotary_share != 1.0) object["partial_rotary_factor"] = rope.rotary_share;
-  object["rope_scaling"] = nullptr;
-  if (rope.type == RopeType::kDefault) return;
-  const auto named = std::ranges::find(types(), rope.type, &NamedType::type);
-  nlohmann::ordered_json scaling = {{"rope_type", named->name}};
+RopeConfig read_rope_of(Fields& fields, std::string_view layer_type, const RopeFields& allowed,
+                        int head_dim, int max_positions) {
+  constexpr const char* kName = "rope_parameters";
+  RopeConfig rope = {.theta = allowed.theta, .rotary_share = allowed.rotary_share};
+  const json* all = fields.find(kName);
+  const json* object = all == nullptr ? nullptr : parameters_of(*all, layer_type);
+  if (object == nullptr) return rope;
+  rope = read_object(fields, fmt::format("{}.{}", kName, layer_type), *object, allowed, rope,
+                     head_dim, max_positions);
+  check_rotated(fields, rope, allowed, head_dim);
+  return rope;
+}
+
+namespace {
+
+// What scales the rotation; empty where nothing does.
+nlohmann::ordered_json scaling_of(const RopeConfig& rope) {
+  nlohmann::ordered_json scaling = nlohmann::ordered_json::object();
+  if (rope.type == RopeType::kDefault) return scaling;
+  scaling["rope_type"] = std::ranges::find(types(), rope.type, &NamedType::type)->name;
   if (rope.type != RopeType::kLongRope) scaling["factor"] = rope.factor;
   if (rope.type != RopeType::kLinear)
     scaling["original_max_position_embeddings"] = rope.original_positions;
@@ -243,13 +298,34 @@ void write_rope(const RopeConfig& rope, nlohmann::ordered_json& object) {
     scaling["beta_fast"] = rope.beta_fast;
     scaling["beta_slow"] = rope.beta_slow;
     scaling["truncate"] = rope.truncate;
+    if (rope.query_growth != 0.0f)
+      scaling[kQueryGrowth] = json::parse(fmt::format("{}", rope.query_growth));
   } else if (rope.type == RopeType::kLongRope) {
     scaling["attention_factor"] = rope.attention_factor;
     scaling["short_factor"] = rope.short_factor;
     scaling["long_factor"] = rope.long_factor;
-    object["original_max_position_embeddings"] = rope.original_positions;
   }
-  object["rope_scaling"] = scaling;
+  return scaling;
+}
+
+}  // namespace
+
+void write_rope(const RopeConfig& rope, nlohmann::ordered_json& object) {
+  if (rope.rotary_share == 0.0) return;
+  object["rope_theta"] = rope.theta;
+  if (rope.rotary_share != 1.0) object["partial_rotary_factor"] = rope.rotary_share;
+  object["rope_scaling"] = nullptr;
+  if (rope.type == RopeType::kDefault) return;
+  if (rope.type == RopeType::kLongRope)
+    object["original_max_position_embeddings"] = rope.original_positions;
+  object["rope_scaling"] = scaling_of(rope);
+}
+
+nlohmann::ordered_json rope_parameters(const RopeConfig& rope) {
+  nlohmann::ordered_json parameters = scaling_of(rope);
+  if (parameters.empty()) parameters["rope_type"] = "default";
+  parameters["rope_theta"] = rope.theta;
+  return parameters;
 }
 
 }  // namespace pando::model

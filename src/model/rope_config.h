@@ -14,9 +14,13 @@ namespace pando::model {
 struct RopeFields {
   bool partial = false;       // partial_rotary_factor may leave channels unrotated
   bool sections = false;      // positions may have several parts, which are equal for text
+  bool query_growth = false;  // yarn: llama_4_scaling_beta may be there
   double theta = 10000.0;     // where the file says none
   double rotary_share = 1.0;  // where the file says none
   std::span<const std::string_view> longrope_names = {};  // further names of the type longrope
+  // Where rope_parameters has an object for each type of layer: the type that is read. rope_theta
+  // and rope_scaling are of this type too.
+  const char* layer_type = nullptr;
 };
 
 // Reads rope_theta and rope_scaling, or, in newer files, rope_parameters; some files have both.
@@ -24,7 +28,13 @@ struct RopeFields {
 // in tokens.
 RopeConfig read_rope(Fields& fields, const RopeFields& allowed, int head_dim, int max_positions);
 
+// Reads what rope_parameters has for `layer_type`, and nothing else.
+RopeConfig read_rope_of(Fields& fields, std::string_view layer_type, const RopeFields& allowed,
+                        int head_dim, int max_positions);
+
 // The fields that give `rope` when they are read.
 void write_rope(const RopeConfig& rope, nlohmann::ordered_json& object);
+// The object of rope_parameters that gives it.
+nlohmann::ordered_json rope_parameters(const RopeConfig& rope);
 
 }  // namespace pando::model

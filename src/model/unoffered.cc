@@ -77,7 +77,7 @@ void refuse_unoffered(Fields& fields, int64_t head_dim, std::span<const std::str
   // By its root attention is divided.
   constexpr const char* kScalar = "query_pre_attn_scalar";
   const json* scalar = fields.find(kScalar);
-  if (scalar != nullptr && *scalar != head_dim)
+  if (scalar != nullptr && *scalar != head_dim && !is_offered(kScalar, offers))
     fields.refuse(kScalar, fmt::format("the head size, {}", head_dim), ErrorCode::kUnsupported);
 }
 

@@ -102,7 +102,7 @@ Result<model::Weights> load_blocks(const CaseModel& model, DType type,
   config.d_model = config.d_ff = 256;
   model::ModelConfig known = config;  // a GGUF file cannot say every rotation and window
   known.rotations = {{}};
-  for (model::LayerConfig& layer : known.layers) layer.window = 0;
+  for (model::LayerConfig& layer : known.layers) layer = {};
   const std::filesystem::path path = directory / (model.name() + ".gguf");
   std::ofstream(path, std::ios::binary) << random_gguf(known, 7, type);
   ThreadPool pool(1);

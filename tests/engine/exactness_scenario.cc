@@ -26,7 +26,10 @@ namespace {
 
 // Whether a window is among what the family's config.json says.
 bool may_have_window(model::ModelConfig config) {
-  for (model::LayerConfig& layer : config.layers) layer.window = 8;
+  const auto has_window = [](const model::LayerConfig& layer) { return layer.window > 0; };
+  const bool some = std::ranges::any_of(config.layers, has_window);
+  for (model::LayerConfig& layer : config.layers)
+    if (has_window(layer) || !some) layer.window = 8;
   const auto read = model::ModelConfig::parse(config.to_json(DType::kF32), "config.json");
   return read.ok() && *read == config;
 }
@@ -34,8 +37,9 @@ bool may_have_window(model::ModelConfig config) {
 // Any family, with any scaling of its rotation and a window of any size where it can have one.
 CaseModel random_model(Rng& rng) {
   CaseModel model;
-  constexpr std::array kShapes = {"tiny-llama", "tiny-qwen3", "tiny-mistral",
-                                  "tiny-qwen2", "tiny-phi3",  "tiny-olmo2"};
+  constexpr std::array kShapes = {"tiny-llama", "tiny-qwen3",   "tiny-mistral",    "tiny-qwen2",
+                                  "tiny-phi3",  "tiny-olmo2",   "tiny-smollm3",    "tiny-olmo3",
+                                  "tiny-glm4",  "tiny-cohere2", "tiny-ministral3", "tiny-gemma3"};
   model.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)];
   const model::ModelConfig config = model::named_shape(model.shape).value();
   if (may_have_window(config) && chance(rng, 70))

@@ -10,6 +10,7 @@
 
 #include "kernel/isas.h"
 #include "kernel/kernels.h"
+#include "reference/reference_math.h"
 #include "reference/reference_recurrence.h"
 
 namespace pando::kernel {
@@ -81,6 +82,40 @@ TEST(RmsNorm, IsCloseToDouble) {
   }
 }
 
+TEST(LayerNorm, SameBitsEverywhereAndInPlace) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    const Floats x = row(n, 1), weight = row(n, 2);
+    Floats y(x.size(), NAN), in_place = x;
+    kernels.layer_norm(x.data(), weight.data(), 1e-6f, n, y.data());
+    kernels.layer_norm(in_place.data(), weight.data(), 1e-6f, n, in_place.data());
+    EXPECT_TRUE(std::equal(y.begin(), y.begin() + n, in_place.begin()));
+    return in_place;
+  });
+}
+
+TEST(LayerNorm, IsTheFormulaBitForBit) {
+  const int n = 77;
+  const Floats weight = row(n, 4);
+  Floats x = row(n, 3), y(n);
+  for (int i = 0; i < n; ++i) x[i] += 0.7f;
+  reference::layer_norm(x.data(), weight.data(), n, 1e-5f, y.data());
+  best_kernels().layer_norm(x.data(), weight.data(), 1e-5f, n, x.data());
+  for (int i = 0; i < n; ++i) EXPECT_EQ(x[i], y[i]) << i;
+}
+
+TEST(LayerNorm, IsCloseToDouble) {
+  const int n = 1000;
+  const Floats weight = row(n, 6);
+  Floats x = row(n, 5), y(n);
+  for (int i = 0; i < n; ++i) x[i] += 3.0f;
+  best_kernels().layer_norm(x.data(), weight.data(), 1e-6f, n, y.data());
+  double sum = 0.0, squares = 0.0;
+  for (int i = 0; i < n; ++i) sum += x[i];
+  for (int i = 0; i < n; ++i) squares += (x[i] - sum / n) * (x[i] - sum / n);
+  for (int i = 0; i < n; ++i)
+    EXPECT_NEAR(y[i], (x[i] - sum / n) / std::sqrt(squares / n + 1e-6) * weight[i], 5e-6) << i;
+}
+
 TEST(Rope, SameBitsEverywhere) {
   expect_same_everywhere([](const Kernels& kernels, int half) {
     Floats x = row(2 * half, 7);
@@ -103,6 +138,31 @@ TEST(Rope, IsTheFormulaAndKeepsLengths) {
     EXPECT_EQ(x[i], std::fma(a, c[i], -(b * s[i])));
     EXPECT_EQ(x[i + half], std::fma(b, c[i], a * s[i]));
     EXPECT_NEAR(std::hypot(x[i], x[i + half]), std::hypot(a, b), 1e-6 * std::hypot(a, b));
+  }
+}
+
+TEST(GeGlu, SameBitsEverywhereAndInPlace) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    Floats gate = row(n, 11, 4.0f);
+    const Floats up = row(n, 12);
+    kernels.geglu(gate.data(), up.data(), n, gate.data());
+    return gate;
+  });
+}
+
+TEST(GeGlu, IsGeluByTanhTimesTheOther) {
+  const int n = 400;
+  Floats gate(n), up(n, 1.0f), out(n);
+  for (int i = 0; i < n; ++i) gate[i] = 0.1f * static_cast<float>(i - 200);
+  gate[0] = -1e30f;
+  gate[1] = 1e30f;
+  best_kernels().geglu(gate.data(), up.data(), n, out.data());
+  for (int i = 0; i < n; ++i) {
+    const double x = gate[i];
+    const double u = 0.7978845608028654 * (x + 0.044715 * x * x * x);
+    const double exact = 0.5 * x * (1.0 + std::tanh(u));
+    EXPECT_NEAR(out[i], exact, 2e-6 * std::fabs(exact) + 1e-6) << x;
+    EXPECT_EQ(out[i], reference::gelu(gate[i])) << x;
   }
 }
 

@@ -67,7 +67,9 @@ inline uint32_t ggml_type(DType type) {
 
 inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string name) {
   // Norms after attention, or so called.
-  const bool post_norm = is_family(c, "olmo2") || has_delta_net(c);
+  const bool post_norm = is_family(c, "olmo2") || is_family(c, "olmo3") ||
+                         is_family(c, "seed_oss") || is_family(c, "gemma3_text") ||
+                         has_delta_net(c);
   const std::pair<const char*, const char*> parts[] = {
       {"model.layers.", "blk."},
       {"self_attn.q_proj", "attn_q"},
@@ -79,6 +81,9 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"self_attn.k_norm", "attn_k_norm"},
       {"post_attention_layernorm", post_norm ? "post_attention_norm" : "ffn_norm"},
       {"post_feedforward_layernorm", "post_ffw_norm"},
+      {"pre_feedforward_layernorm", "ffn_norm"},
+      {"post_self_attn_layernorm", "post_attention_norm"},
+      {"post_mlp_layernorm", "post_ffw_norm"},
       {"input_layernorm", "attn_norm"},
       {"mlp.gate_up_proj", "ffn_up"},
       {"mlp.gate_proj", "ffn_gate"},
@@ -145,8 +150,15 @@ inline std::string quantised_blocks(const std::vector<float>& w, DType type) {
   return bytes;
 }
 
-// Rows of queries and keys as files of the architecture llama hold them: a head's rows i and
-// i + head_dim / 2 side by side.
+// Architectures whose files hold a head's rows i and i + head_dim / 2 side by side, where
+// checkpoints do not.
+inline bool has_paired_rows(const model::ModelConfig& c) {
+  for (const char* name : {"llama", "smollm3", "mistral3", "granite", "granitehybrid"})
+    if (c.family->gguf_architecture == std::string_view(name)) return true;
+  return false;
+}
+
+// Rows of queries and keys as these files hold them.
 inline std::string paired_rows(const std::string& bytes, int64_t n_rows, int head_dim) {
   const size_t row = bytes.size() / static_cast<size_t>(n_rows);
   std::string out;
@@ -173,6 +185,40 @@ inline std::string f32_bytes(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
+// Whether files say which layers have a window.
+inline bool says_windows(const model::ModelConfig& c) {
+  return is_family(c, "olmo3") || is_family(c, "cohere2") || is_family(c, "gemma3_text");
+}
+
+inline void add_windows(const model::ModelConfig& c, GgufWriter* out) {
+  const std::string arch = gguf_architecture(c);
+  int window = window_of_all(c);
+  std::vector<uint8_t> slides;
+  for (const model::LayerConfig& layer : c.layers) {
+    if (says_windows(c)) window = std::max(window, layer.window);
+    slides.push_back(layer.window > 0);
+  }
+  if (window == 0) return;
+  out->uint32(arch + ".attention.sliding_window", window);
+  if (says_windows(c))
+    out->numbers(arch + ".attention.sliding_window_pattern", GgufType::kBool, slides);
+}
+
+// Of single families.
+inline void add_other_keys(const model::ModelConfig& c, GgufWriter* out) {
+  const std::string arch = gguf_architecture(c);
+  if (is_family(c, "granite"))
+    out->float32(arch + ".embedding_scale", c.embedding_scale)
+        .float32(arch + ".residual_scale", c.residual_scale)
+        .float32(arch + ".attention.scale", c.attention_scale)
+        .float32(arch + ".logit_scale", c.logit_divisor);
+  if (is_family(c, "cohere2")) out->float32(arch + ".logit_scale", c.logit_scale);
+  if ((is_family(c, "olmo3") || is_family(c, "gemma3_text")) && c.rotations.size() > 1)
+    out->float32(arch + ".rope.freq_base_swa", static_cast<float>(c.rotations[1].theta));
+  if (c.rotations[0].query_growth > 0)
+    out->float32(arch + ".attention.temperature_scale", c.rotations[0].query_growth);
+}
+
 // What is not the default; factors of frequencies are tensors.
 inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c), scaling = arch + ".rope.scaling.";
@@ -185,6 +231,9 @@ inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
     out->string(scaling + "type", rope.type == model::RopeType::kLinear ? "linear" : "yarn");
     out->float32(scaling + "factor", static_cast<float>(rope.factor));
   }
+  if (rope.type == model::RopeType::kYarn && is_family(c, "ministral3") &&
+      rope.attention_factor == 1.0)
+    out->float32(scaling + "yarn_log_multiplier", 1.0f);
   if (rope.type == model::RopeType::kYarn || rope.type == model::RopeType::kLongRope)
     out->uint32(scaling + "original_context_length", rope.original_positions);
   if (rope.type == model::RopeType::kLongRope) {
@@ -221,14 +270,16 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
       .uint32(arch + ".attention.key_length", c.head_dim)
       .uint32(arch + ".feed_forward_length", c.d_ff)
       .uint32(arch + ".context_length", c.max_positions)
-      .float32(arch + ".attention.layer_norm_rms_epsilon", c.rms_eps);
+      .float32(arch + (c.norm == model::Norm::kRms ? ".attention.layer_norm_rms_epsilon"
+                                                   : ".attention.layer_norm_epsilon"),
+               c.rms_eps);
   if (n_mtp_blocks > 0) out.uint32(arch + ".nextn_predict_layers", n_mtp_blocks);
   if (c.recurrent.conv_taps > 0)
     add_hybrid_keys(c, &out);
   else
     out.uint32(arch + ".attention.head_count_kv", c.n_kv_heads);
-  if (const int window = window_of_all(c); window > 0)
-    out.uint32(arch + ".attention.sliding_window", window);
+  add_windows(c, &out);
+  add_other_keys(c, &out);
   add_rope(c, &out);
   if (c.bos_id) out.uint32("tokenizer.ggml.bos_token_id", *c.bos_id);
   if (!c.eos_ids.empty()) out.uint32("tokenizer.ggml.eos_token_id", c.eos_ids[0]);
@@ -264,8 +315,7 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     }
     const bool rotated =
         spec.name.find("q_proj") != spec.name.npos || spec.name.find("k_proj") != spec.name.npos;
-    if (rotated && (gguf_architecture(c) == "llama" || gguf_architecture(c) == "granitehybrid"))
-      bytes = paired_rows(bytes, spec.shape[0], c.head_dim);
+    if (rotated && has_paired_rows(c)) bytes = paired_rows(bytes, spec.shape[0], c.head_dim);
     if (const auto parts = divided(c, spec); !parts.empty()) {
       const std::string name = gguf_tensor_name(c, spec.name);
       const std::string root = name.substr(0, name.find('.', std::strlen("blk.")) + 1);

@@ -67,6 +67,11 @@ Floats Model::attention(const Layer& layer, const model::LayerConfig& kind, cons
   const std::vector<double> turns = frequencies(rope, config_.head_dim, context);
   rotate(q, n, config_.head_dim, turns, rope.attention_factor);
   rotate(k, n, config_.head_dim, turns, rope.attention_factor);
+  for (size_t i = 0; i < q.size() && rope.query_growth != 0.0f; ++i) {
+    const auto position = static_cast<double>(i / (q.size() / n));
+    const double turn = std::floor(position / rope.original_positions);
+    q[i] *= static_cast<float>(1.0 + rope.query_growth * std::log(1.0 + turn));
+  }
   Floats attended = attend(config_, options_, q, k, v, n, kind.window);
   if (config_.attention_gate) {
     const Floats gates = plus_bias(layer.query_gates.times(h, n), layer.gate_bias);
@@ -75,9 +80,26 @@ Floats Model::attention(const Layer& layer, const model::LayerConfig& kind, cons
   return plus_bias(layer.o.times(attended, n), layer.o_bias);
 }
 
+// Every row of x: [n_rows, w.size()]; no weights change nothing.
+Floats Model::norm_rows(const Floats& x, const Floats& w) const {
+  if (config_.norm == model::Norm::kRms || w.empty()) return rms_norm_rows(x, w, config_.rms_eps);
+  Floats y(x.size());
+  for (size_t i = 0; i < x.size(); i += w.size())
+    layer_norm(&x[i], w.data(), static_cast<int>(w.size()), config_.rms_eps, &y[i]);
+  return y;
+}
+
+Floats Model::feed_forward(const Layer& layer, const Floats& h, int n) const {
+  Floats gate = layer.gate.times(h, n);
+  const Floats up = layer.up.times(h, n);
+  for (size_t i = 0; i < gate.size(); ++i)
+    gate[i] =
+        (config_.activation == model::Activation::kSilu ? silu(gate[i]) : gelu(gate[i])) * up[i];
+  return layer.down.times(gate, n);
+}
+
 Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
   const int n = static_cast<int>(tokens.size()), d_model = config_.d_model;
-  const float eps = config_.rms_eps;
   PANDO_CHECK(0 <= first && first < n);
   const auto add = [&](const Floats& what, Floats& to) {
     for (size_t i = 0; i < to.size(); ++i) to[i] += what[i] * config_.residual_scale;
@@ -90,28 +112,22 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
   for (float& value : x) value *= config_.embedding_scale;
   for (size_t index = 0; index < layers_.size(); ++index) {
     const Layer& layer = layers_[index];
-    const bool post = layer.input_norm.empty();  // norms stand behind the layer's parts
-    const Floats h = rms_norm_rows(x, layer.input_norm, eps);
     const model::LayerConfig& kind = config_.layers[index];
-    Floats projected = kind.mixer == model::Mixer::kAttention
-                           ? attention(layer, kind, h, n)
-                           : recurrent(config_, kind.mixer, layer.recurrent, h, n);
-    if (post) projected = rms_norm_rows(projected, layer.post_attention_norm, eps);
-    add(projected, x);
-    const Floats h2 = post ? x : rms_norm_rows(x, layer.post_attention_norm, eps);
-    Floats gate = layer.gate.times(h2, n);
-    const Floats up = layer.up.times(h2, n);
-    for (size_t i = 0; i < gate.size(); ++i) gate[i] = silu(gate[i]) * up[i];
-    const Floats down = rms_norm_rows(layer.down.times(gate, n), layer.post_feedforward_norm, eps);
-    add(down, x);
+    const Floats h = norm_rows(x, layer.attention_norm);
+    const Floats mixed = kind.mixer == model::Mixer::kAttention
+                             ? attention(layer, kind, h, n)
+                             : recurrent(config_, kind.mixer, layer.recurrent, h, n);
+    add(norm_rows(mixed, layer.attention_sum_norm), x);
+    const Floats h2 = config_.parallel ? h : norm_rows(x, layer.feed_forward_norm);
+    add(norm_rows(feed_forward(layer, h2, n), layer.feed_forward_sum_norm), x);
   }
   x.erase(x.begin(), x.begin() + int64_t{first} * d_model);
-  return rms_norm_rows(x, last_norm_, eps);
+  return norm_rows(x, last_norm_);
 }
 
 Floats Model::logits(std::span<const int32_t> tokens, int first) const {
   Floats rows = lm_head_[0].times(hidden(tokens, first), static_cast<int>(tokens.size()) - first);
-  for (float& logit : rows) logit /= config_.logit_divisor;
+  for (float& logit : rows) logit = logit / config_.logit_divisor * config_.logit_scale;
   return rows;
 }
 

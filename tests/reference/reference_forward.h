@@ -26,8 +26,8 @@ struct Options {
 std::vector<double> frequencies(const model::RopeConfig& rope, int head_dim, int context);
 
 struct Layer {
-  // As most checkpoints name them: [d_model], or empty.
-  std::vector<float> input_norm, post_attention_norm, post_feedforward_norm;
+  // Before a part, and of what it adds: [d_model], or empty.
+  std::vector<float> attention_norm, attention_sum_norm, feed_forward_norm, feed_forward_sum_norm;
   std::vector<float> q_norm, k_norm;  // [head_dim] or of all heads, or empty
   std::vector<float> q_bias, gate_bias, k_bias, v_bias, o_bias;  // [out], or empty
   Matrix q, query_gates, k, v, o;                                // of attention
@@ -48,8 +48,10 @@ class Model {
 
  private:
   Model() = default;
+  std::vector<float> norm_rows(const std::vector<float>& x, const std::vector<float>& w) const;
   std::vector<float> attention(const Layer& layer, const model::LayerConfig& kind,
                                const std::vector<float>& h, int n) const;
+  std::vector<float> feed_forward(const Layer& layer, const std::vector<float>& h, int n) const;
 
   model::ModelConfig config_;
   Options options_;

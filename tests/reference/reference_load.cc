@@ -210,6 +210,31 @@ void load_feed_forward(const model::ModelConfig& c, const Names& name, Loader& l
                            d, ff);
 }
 
+// Norms have names of their places in Llama's layer; other families have others too.
+void load_norms(int d, const Names& name, Loader& load, Layer& layer) {
+  const auto norm = [&](std::initializer_list<const char*> names) {
+    const std::string found = name.any(names);
+    return load.vector_if(name.checkpoint.contains(found), found, d);
+  };
+  const char* behind = "post_attention_layernorm.weight";
+  const char* last = "post_feedforward_layernorm.weight";
+  layer.attention_norm = norm({"input_layernorm.weight", "operator_norm.weight"});
+  if (name.has("post_self_attn_layernorm.weight")) {  // GLM-4
+    layer.attention_sum_norm = norm({"post_self_attn_layernorm.weight"});
+    layer.feed_forward_norm = norm({behind});
+    layer.feed_forward_sum_norm = norm({"post_mlp_layernorm.weight"});
+  } else if (name.has("pre_feedforward_layernorm.weight")) {  // Gemma 3
+    layer.attention_sum_norm = norm({behind});
+    layer.feed_forward_norm = norm({"pre_feedforward_layernorm.weight"});
+    layer.feed_forward_sum_norm = norm({last});
+  } else if (layer.attention_norm.empty()) {  // OLMo 2 and 3
+    layer.attention_sum_norm = norm({behind});
+    layer.feed_forward_sum_norm = norm({last});
+  } else {
+    layer.feed_forward_norm = norm({behind, "ffn_norm.weight"});
+  }
+}
+
 }  // namespace
 
 Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& checkpoint,
@@ -223,13 +248,7 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
   for (int i = 0; i < c.n_layers(); ++i) {
     const Names name{checkpoint, i};
     Layer& layer = model.layers_.emplace_back();
-    const std::string input = name.any({"input_layernorm.weight", "operator_norm.weight"});
-    const bool post_norm = !checkpoint.contains(input);
-    layer.input_norm = load.vector_if(!post_norm, input, d);
-    layer.post_attention_norm =
-        load.vector(name.any({"post_attention_layernorm.weight", "ffn_norm.weight"}), {d});
-    layer.post_feedforward_norm =
-        load.vector_if(post_norm, name("post_feedforward_layernorm.weight"), d);
+    load_norms(d, name, load, layer);
     const model::Mixer mixer = c.layers[i].mixer;
     if (mixer == model::Mixer::kAttention)
       load_attention(c, name, load, layer);

@@ -32,11 +32,26 @@ inline float sigmoid(float x) { return 1.0f / (1.0f + exp2(x * -0x1.715476p+0f))
 
 inline float silu(float x) { return x / (1.0f + exp2(x * -0x1.715476p+0f)); }
 
+inline float gelu(float x) {
+  const float p = std::fma(x * x, -0x1.a5a7dp-4f, -0x1.26aec2p+1f);
+  return x / (1.0f + exp2(x * p));
+}
+
 inline float softplus(float x) {
   const float e = exp2(-std::fabs(x) * 0x1.715476p+0f), s = e / (2.0f + e), t = s * s;
   float p = static_cast<float>(1.0 / 15);
   for (const int n : {13, 11, 9, 7, 5, 3, 1}) p = std::fma(p, t, static_cast<float>(1.0 / n));
   return std::max(x, 0.0f) + (2.0f * s) * p;
+}
+
+// x, w, y: [n].
+inline void layer_norm(const float* x, const float* w, int n, float eps, float* y) {
+  float sums[16] = {}, squares[16] = {};
+  for (int i = 0; i < n; ++i) sums[i % 16] += x[i];
+  const float mean = sum16(sums) / static_cast<float>(n);
+  for (int i = 0; i < n; ++i) squares[i % 16] = std::fma(x[i] - mean, x[i] - mean, squares[i % 16]);
+  const float r = 1.0f / std::sqrt(sum16(squares) / static_cast<float>(n) + eps);
+  for (int i = 0; i < n; ++i) y[i] = ((x[i] - mean) * r) * w[i];
 }
 
 }  // namespace pando::reference

@@ -163,7 +163,7 @@ void AttentionLayer::norm_all_heads(const model::LayerWeights& weights, float* q
   kernels_.rms_norm(k, weights.k_norm.data(), eps, static_cast<int>(k_dim), k);
 }
 
-// Bias, norm and rotary embedding of one row's queries and keys.
+// Bias, norm, rotary embedding and growth with the position of one row's queries and keys.
 void AttentionLayer::rotate(int layer, const model::LayerWeights& weights, uint32_t pos,
                             float* qkv) {
   const int head_dim = config_.head_dim;
@@ -173,6 +173,7 @@ void AttentionLayer::rotate(int layer, const model::LayerWeights& weights, uint3
     if (config_.qk_norm == model::QkNorm::kFullWidth)
       norm_all_heads(weights, qkv, q_dim_, qkv + keys_, config_.kv_dim());
   }
+  const float growth = config_.rotations[config_.layers[layer].rotation].query_factor(pos);
   for (int head = 0; head < config_.n_heads + config_.n_kv_heads; ++head) {
     float* x = head < config_.n_heads ? qkv + head * head_dim
                                       : qkv + keys_ + (head - config_.n_heads) * head_dim;
@@ -181,6 +182,7 @@ void AttentionLayer::rotate(int layer, const model::LayerWeights& weights, uint3
       kernels_.rms_norm(x, weight.data(), config_.rms_eps, head_dim, x);
     }
     kernels_.rope(x, rope.cos(pos), rope.sin(pos), rope.rotary_dim());
+    if (growth != 1.0f && head < config_.n_heads) kernels_.scale(x, growth, head_dim, x);
   }
 }
 

@@ -24,7 +24,7 @@ const float* ResidualStream::settle(uint32_t row) {
   if (!pending_) return x;
   float* const y = sums_.as<float>() + size_t{row} * d_model_;
   if (!bias_.empty()) kernels_.add(y, bias_.data(), d_model_);
-  if (!norm_.empty()) kernels_.rms_norm(y, norm_.data(), rms_eps_, d_model_, y);
+  if (!norm_.empty()) norm_of_(y, norm_.data(), eps_, d_model_, y);
   if (scale_ != 1.0f) kernels_.scale(y, scale_, d_model_, y);
   kernels_.add(x, y, d_model_);
   return x;
@@ -37,10 +37,10 @@ const float* ResidualStream::read(uint32_t row, std::span<const float> norm, uin
   if (fault_on(Fault::kScalarTailRow) && n_rows % 2 == 1 && row + 1 == n_rows) {
     float sum = 0;
     for (int i = 0; i < d_model_; ++i) sum += x[i] * x[i];
-    const float r = 1.0f / std::sqrt(sum / static_cast<float>(d_model_) + rms_eps_);
+    const float r = 1.0f / std::sqrt(sum / static_cast<float>(d_model_) + eps_);
     for (int i = 0; i < d_model_; ++i) own[i] = x[i] * r * norm[i];
   } else {
-    kernels_.rms_norm(x, norm.data(), rms_eps_, d_model_, own);
+    norm_of_(x, norm.data(), eps_, d_model_, own);
   }
   return own;
 }

@@ -6,6 +6,7 @@
 
 #include "base/aligned_buffer.h"
 #include "kernel/kernels.h"
+#include "model/config.h"
 
 namespace pando::exec {
 
@@ -15,8 +16,13 @@ namespace pando::exec {
 class ResidualStream {
  public:
   // scale: of all that is added.
-  ResidualStream(const kernel::Kernels& kernels, int d_model, float rms_eps, float scale = 1.0f)
-      : kernels_(kernels), d_model_(d_model), rms_eps_(rms_eps), scale_(scale) {}
+  ResidualStream(const kernel::Kernels& kernels, int d_model, model::Norm norm, float eps,
+                 float scale = 1.0f)
+      : kernels_(kernels),
+        d_model_(d_model),
+        norm_of_(norm == model::Norm::kRms ? kernels.rms_norm : kernels.layer_norm),
+        eps_(eps),
+        scale_(scale) {}
 
   // Starts a step: room for n_rows rows, nothing to add.
   void begin(uint32_t n_rows);
@@ -41,7 +47,8 @@ class ResidualStream {
 
   const kernel::Kernels& kernels_;
   int d_model_;
-  float rms_eps_;
+  decltype(kernel::Kernels::rms_norm) norm_of_;
+  float eps_;
   float scale_;
   AlignedBuffer x_, sums_;  // [n_rows, d_model] f32
   bool pending_ = false;

@@ -24,7 +24,7 @@ Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& k
       gather_(options.gather),
       d_ff_(weights.config.d_ff),
       products_(kernels, pool, times_),
-      x_(kernels, config_.d_model, config_.rms_eps, config_.residual_scale),
+      x_(kernels, config_.d_model, config_.norm, config_.rms_eps, config_.residual_scale),
       attention_(config_, kernels, pool,
                  {.context = options.context,
                   .window_pages = options.window_pages,
@@ -68,8 +68,12 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
       n_rows = n_outputs;
     }
     if (n_rows == 0) continue;
-    add_mixed(i, n_rows);
-    feed_forward(i, n_rows);
+    if (config_.parallel) {
+      add_both(i, n_rows);
+    } else {
+      add_mixed(i, n_rows);
+      feed_forward(i, n_rows);
+    }
   }
   watch.lap();
   if (all_rows_ || !weights_.share.is_last()) {
@@ -91,11 +95,11 @@ void Transformer::logits(const float* hidden, uint32_t n, float* out) {
   products_.multiply(
       weights_.head, n, [&](int row, float*) { return hidden + int64_t{row} * config_.d_model; },
       out);
-  const float divisor = config_.logit_divisor;
-  if (divisor == 1.0f) return;
+  const float divisor = config_.logit_divisor, scale = config_.logit_scale;
+  if (divisor == 1.0f && scale == 1.0f) return;
   const size_t vocab = config_.vocab;
   for_rows(pool_, n, [&](uint32_t row) {
-    for (size_t i = row * vocab; i < (row + 1) * vocab; ++i) out[i] /= divisor;
+    for (size_t i = row * vocab; i < (row + 1) * vocab; ++i) out[i] = out[i] / divisor * scale;
   });
 }
 
@@ -178,6 +182,16 @@ float* Transformer::gathered(const float* own, uint32_t n_rows, std::span<const 
   return gathered_.as<float>();
 }
 
+// x += W_o mixed, and then what the feed-forward makes of the norm that the mixer read.
+void Transformer::add_both(int i, uint32_t n_rows) {
+  const model::LayerWeights& layer = weights_.layers[i];
+  x_.end_add();
+  gate_and_up(layer, layer.attention_norm, n_rows);
+  add_mixed(i, n_rows);
+  for_rows(pool_, n_rows, [&](uint32_t row) { x_.read(row, {}, n_rows, nullptr); });
+  add_down(layer, n_rows);
+}
+
 void Transformer::feed_forward(int i, uint32_t n_rows) {
   switch (config_.layers[i].feed_forward) {
     case model::FeedForward::kDense:
@@ -185,16 +199,26 @@ void Transformer::feed_forward(int i, uint32_t n_rows) {
   }
 }
 
-// x += W_down swiglu(W_gate norm(x), W_up norm(x))
+// x += W_down (activation(W_gate norm(x)) * W_up norm(x))
 void Transformer::dense(const model::LayerWeights& layer, uint32_t n_rows) {
-  float* const gate_up = gate_up_.as<float>();
+  gate_and_up(layer, layer.feed_forward_norm, n_rows);
+  add_down(layer, n_rows);
+}
+
+void Transformer::gate_and_up(const model::LayerWeights& layer, std::span<const float> norm,
+                              uint32_t n_rows) {
   products_.multiply(
-      layer.gate_up, n_rows,
-      [&](int row, float* own) { return x_.read(row, layer.feed_forward_norm, n_rows, own); },
-      gate_up);
+      layer.gate_up, n_rows, [&](int row, float* own) { return x_.read(row, norm, n_rows, own); },
+      gate_up_.as<float>());
+}
+
+void Transformer::add_down(const model::LayerWeights& layer, uint32_t n_rows) {
+  const auto activate =
+      config_.activation == model::Activation::kSilu ? kernels_.swiglu : kernels_.geglu;
+  float* const gate_up = gate_up_.as<float>();
   const auto gated = [&](int row, float* own) {
     const float* gate = gate_up + int64_t{row} * 2 * config_.d_ff;
-    kernels_.swiglu(gate, gate + config_.d_ff, config_.d_ff, own);
+    activate(gate, gate + config_.d_ff, config_.d_ff, own);
     return own;
   };
   if (gather_) {

@@ -63,8 +63,11 @@ class Transformer {
   void add_product(const kernel::PackedMatrix& w, uint32_t n_rows, kernel::RowSource source);
   float* gathered(const float* own, uint32_t n_rows, std::span<const int> sizes);
   void add_mixed(int i, uint32_t n_rows);
+  void add_both(int i, uint32_t n_rows);
   void feed_forward(int i, uint32_t n_rows);
   void dense(const model::LayerWeights& layer, uint32_t n_rows);
+  void gate_and_up(const model::LayerWeights& layer, std::span<const float> norm, uint32_t n_rows);
+  void add_down(const model::LayerWeights& layer, uint32_t n_rows);
   void keep_outputs(std::span<const uint32_t> outputs, uint32_t first_row);
 
   const model::Weights& weights_;

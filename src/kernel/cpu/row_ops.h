@@ -54,6 +54,25 @@ struct RowOps {
     }
   }
 
+  static void layer_norm(const float* x, const float* weight, float eps, int n, float* y) {
+    F sum = S::zero();
+    for (int i = 0; i < n; i += 16) sum = S::add(sum, S::load_first(x + i, n - i));
+    const F mean = S::set1(S::reduce_add(sum) / static_cast<float>(n));
+    F squares = S::zero();
+    for (int i = 0; i < n; i += 16) {
+      const F v = S::sub(S::load_first(x + i, n - i), mean);
+      S::store_first(y + i, v, n - i);
+      const F own = S::load_first(y + i, n - i);  // zero beyond the row
+      squares = S::fma(own, own, squares);
+    }
+    const F factor =
+        S::set1(1.0f / __builtin_sqrtf(S::reduce_add(squares) / static_cast<float>(n) + eps));
+    for (int i = 0; i < n; i += 16) {
+      const F v = S::mul(S::load_first(y + i, n - i), factor);
+      S::store_first(y + i, S::mul(v, S::load_first(weight + i, n - i)), n - i);
+    }
+  }
+
   static void rope(float* x, const float* cos, const float* sin, int n_rotated) {
     const int half = n_rotated / 2;
     const F minus = S::set1(-1.0f);
@@ -86,6 +105,19 @@ struct RowOps {
   static void swiglu(const float* gate, const float* up, int n, float* out) {
     for (int i = 0; i < n; i += 16) {
       const F g = silu(S::load_first(gate + i, n - i));
+      S::store_first(out + i, S::mul(g, S::load_first(up + i, n - i)), n - i);
+    }
+  }
+
+  // x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)), which is x (1 + tanh(...)) / 2.
+  static F gelu(F x) {
+    const F p = S::fma(S::mul(x, x), S::set1(-0x1.a5a7dp-4f), S::set1(-0x1.26aec2p+1f));
+    return S::div(x, S::add(S::set1(1.0f), Exp2<S>::of(S::mul(x, p))));
+  }
+
+  static void geglu(const float* gate, const float* up, int n, float* out) {
+    for (int i = 0; i < n; i += 16) {
+      const F g = gelu(S::load_first(gate + i, n - i));
       S::store_first(out + i, S::mul(g, S::load_first(up + i, n - i)), n - i);
     }
   }

@@ -18,8 +18,9 @@ void refuse_other_features(Fields& fields, const DecoderFields& usual, const Mod
   if (!usual.attention_bias && fields.boolean("attention_bias", false))
     fields.refuse("attention_bias", fmt::format("false for {}", config.family->name),
                   ErrorCode::kUnsupported);
-  if (fields.string("hidden_act", "silu") != "silu")
-    fields.refuse("hidden_act", "\"silu\"", ErrorCode::kUnsupported);
+  for (const char* name : {"hidden_act", "hidden_activation"})  // in some files both
+    if (fields.string(name, usual.activation) != usual.activation)
+      fields.refuse(name, fmt::format("\"{}\"", usual.activation), ErrorCode::kUnsupported);
 }
 
 int read_head_dim(Fields& fields, int usual, const ModelConfig& config) {

@@ -17,6 +17,7 @@ struct DecoderFields {
   double rms_eps = 1e-6;
   const char* rms_eps_name = "rms_norm_eps";
   const char* d_ff_name = "intermediate_size";
+  const char* activation = "silu";
   bool tied = false;            // where the file does not say it
   bool attention_bias = false;  // may be true: then queries, keys, values and the output have one
   RopeFields rope = {};

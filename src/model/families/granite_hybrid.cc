@@ -7,6 +7,7 @@
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/mixers.h"
+#include "model/families/multipliers.h"
 #include "model/families/shapes.h"
 #include "model/gguf_translator.h"
 
@@ -18,19 +19,6 @@ constexpr NamedMixer kMixers[] = {{"mamba", Mixer::kMamba2},
                                   {"attention", Mixer::kAttention},
                                   {"linear_attention", Mixer::kMamba2},
                                   {"full_attention", Mixer::kAttention}};
-constexpr std::string_view kOffers[] = {
-    "embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling",
-    "embedding_scale",      "residual_scale",      "attention.scale",      "logit_scale"};
-
-void read_multipliers(Fields& fields, ModelConfig& config) {
-  const auto number = [&](const char* name) {
-    return static_cast<float>(fields.positive(name, 1.0));
-  };
-  config.embedding_scale = number("embedding_multiplier");
-  config.residual_scale = number("residual_multiplier");
-  config.attention_scale = number("attention_multiplier");
-  config.logit_divisor = number("logits_scaling");
-}
 
 // The time step has no other limits than 0 and infinity, for which JSON has no number.
 void refuse_limits(Fields& fields) {
@@ -97,15 +85,11 @@ void read(Fields& fields, ModelConfig& config) {
 }
 
 void write(const ModelConfig& config, nlohmann::ordered_json& object) {
-  const auto number = [](float value) { return nlohmann::json::parse(fmt::format("{}", value)); };
   object["shared_intermediate_size"] = config.d_ff;
   object["num_local_experts"] = 0;
   object["num_experts_per_tok"] = 0;
   object["position_embedding_type"] = config.rotations[0].rotary_share > 0 ? "rope" : "nope";
-  object["embedding_multiplier"] = number(config.embedding_scale);
-  object["residual_multiplier"] = number(config.residual_scale);
-  object["attention_multiplier"] = number(config.attention_scale);
-  object["logits_scaling"] = number(config.logit_divisor);
+  write_multipliers(config, object);
   write_mixers(config, kMixers, object);
   if (config.n_recurrent_layers() == 0) return;
   const RecurrentConfig& r = config.recurrent;
@@ -131,11 +115,7 @@ void translate(GgufTranslator& gguf) {
   config["num_local_experts"] = 0;
   config["position_embedding_type"] =
       fields.boolean("rope.scaling.finetuned").value_or(true) ? "rope" : "nope";
-  for (const auto& [key, field] : {std::pair{"embedding_scale", "embedding_multiplier"},
-                                   {"residual_scale", "residual_multiplier"},
-                                   {"attention.scale", "attention_multiplier"},
-                                   {"logit_scale", "logits_scaling"}})
-    if (!fields.copy_real(key, field, config)) fields.refuse(key, "a float");
+  translate_multipliers(gguf);
   gguf.integer("ssm.conv_kernel", "mamba_d_conv");
   gguf.integer("ssm.group_count", "mamba_n_groups");
   gguf.integer("ssm.state_size", "mamba_d_state");
@@ -176,7 +156,7 @@ void add_mamba(LayerSpecs& specs, const ModelConfig& c) {
 }
 
 std::vector<WeightSpec> layer_weights(const ModelConfig& c, int layer) {
-  LayerSpecs specs(c, layer, /*gguf_pairs=*/true);
+  LayerSpecs specs(c, layer, RowPairs::kGguf);
   specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
   if (c.layers[layer].mixer == Mixer::kMamba2) {
     add_mamba(specs, c);
@@ -251,7 +231,7 @@ std::vector<NamedShape> shapes() {
 const Family kGraniteHybrid = {.name = "granitemoehybrid",
                                .architecture = "GraniteMoeHybridForCausalLM",
                                .gguf_architecture = "granitehybrid",
-                               .offers = kOffers,
+                               .offers = kMultipliers,
                                .read = read,
                                .write = write,
                                .translate = translate,

@@ -5,13 +5,20 @@
 namespace pando::model {
 
 WeightSpec& LayerSpecs::add(const char* name, const char* gguf_name, std::vector<int64_t> shape,
-                            LayerPart part, bool gguf_pairs) {
+                            LayerPart part) {
   specs_.push_back({.name = layer_weight_name(layer_, name),
                     .shape = std::move(shape),
                     .gguf_name = this->gguf_name(gguf_name),
-                    .part = part,
-                    .gguf_rows = gguf_pairs ? RowOrder::pairs(config_.head_dim) : RowOrder()});
+                    .part = part});
   return specs_.back();
+}
+
+void LayerSpecs::pair_rows(WeightSpec& spec) const {
+  const RopeConfig& rope = config_.rotations[config_.layers[layer_].rotation];
+  const int n = rope.rotary_dim(config_.head_dim);
+  if (pairs_ == RowPairs::kGguf) spec.gguf_rows = RowOrder::pairs(config_.head_dim);
+  if (pairs_ == RowPairs::kAll && n > 0)
+    spec.rows = spec.gguf_rows = RowOrder::pairs(config_.head_dim, n);
 }
 
 WeightSpec& LayerSpecs::norm(const char* name, const char* gguf_name,
@@ -34,11 +41,13 @@ void LayerSpecs::queries_keys_values() {
   for (const auto& [name, n, turns] : parts) {
     const std::string own = fmt::format("self_attn.{}_proj", name);
     const std::string gguf = fmt::format("attn_{}", name);
-    add((own + ".weight").c_str(), (gguf + ".weight").c_str(), {n, config_.d_model},
-        &LayerWeights::qkv, turns && gguf_pairs_);
-    if (config_.qkv_bias)
-      add((own + ".bias").c_str(), (gguf + ".bias").c_str(), {n}, &LayerWeights::qkv_bias,
-          turns && gguf_pairs_);
+    WeightSpec& weight = add((own + ".weight").c_str(), (gguf + ".weight").c_str(),
+                             {n, config_.d_model}, &LayerWeights::qkv);
+    if (turns) pair_rows(weight);
+    if (!config_.qkv_bias) continue;
+    WeightSpec& bias =
+        add((own + ".bias").c_str(), (gguf + ".bias").c_str(), {n}, &LayerWeights::qkv_bias);
+    if (turns) pair_rows(bias);
   }
 }
 
@@ -69,13 +78,18 @@ void LayerSpecs::gate_up(const char* name) {
       {gguf_name("ffn_gate.weight"), config_.d_ff}, {gguf_name("ffn_up.weight"), config_.d_ff}};
 }
 
+void LayerSpecs::fused_gate_up() {
+  add("mlp.gate_up_proj.weight", "ffn_up.weight", {2 * config_.d_ff, config_.d_model},
+      &LayerWeights::gate_up);
+}
+
 void LayerSpecs::down() {
   add("mlp.down_proj.weight", "ffn_down.weight", {config_.d_model, config_.d_ff},
       &LayerWeights::down);
 }
 
-std::vector<WeightSpec> usual_layer(const ModelConfig& config, int layer, bool gguf_pairs) {
-  LayerSpecs specs(config, layer, gguf_pairs);
+std::vector<WeightSpec> usual_layer(const ModelConfig& config, int layer, RowPairs pairs) {
+  LayerSpecs specs(config, layer, pairs);
   specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
   specs.queries_keys_values();
   specs.query_key_norms();

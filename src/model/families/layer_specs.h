@@ -8,18 +8,21 @@
 
 namespace pando::model {
 
+// Which files hold the two rows of a head that the rotary embedding turns together side by side.
+// kGguf: GGUF files, in every layer. kAll: checkpoints too, in layers that rotate.
+enum class RowPairs { kNone, kGguf, kAll };
+
 class LayerSpecs {
  public:
-  // gguf_pairs: GGUF files of the family pair the rows of queries and keys (WeightSpec).
-  LayerSpecs(const ModelConfig& config, int layer, bool gguf_pairs = false)
-      : config_(config), layer_(layer), gguf_pairs_(gguf_pairs) {}
+  LayerSpecs(const ModelConfig& config, int layer, RowPairs pairs = RowPairs::kNone)
+      : config_(config), layer_(layer), pairs_(pairs) {}
 
   // What is returned is valid until the next one is added.
   //
   // One tensor: "model.layers.<layer>.<name>" in a checkpoint, "blk.<layer>.<gguf_name>" in a GGUF
   // file.
   WeightSpec& add(const char* name, const char* gguf_name, std::vector<int64_t> shape,
-                  LayerPart part, bool gguf_pairs = false);
+                  LayerPart part);
   // "<name>.weight" [d_model].
   WeightSpec& norm(const char* name, const char* gguf_name, std::vector<float> LayerWeights::*part);
 
@@ -31,6 +34,7 @@ class LayerSpecs {
   void output(const char* name = "self_attn.o_proj");  // of attention, and its bias
   void gate_and_up();
   void gate_up(const char* name);  // one tensor, which GGUF files divide
+  void fused_gate_up();            // one tensor, in GGUF files as well
   void down();
 
   std::string gguf_name(const char* name) const;  // "blk.<layer>.<name>"
@@ -38,14 +42,17 @@ class LayerSpecs {
   std::vector<WeightSpec> take() { return std::move(specs_); }
 
  private:
+  void pair_rows(WeightSpec& spec) const;  // of queries or keys
+
   const ModelConfig& config_;
   int layer_;
-  bool gguf_pairs_;
+  RowPairs pairs_;
   std::vector<WeightSpec> specs_;
 };
 
 // The layer of Llama and of families like it: norms before attention and feed-forward, each
 // projection a tensor of its own.
-std::vector<WeightSpec> usual_layer(const ModelConfig& config, int layer, bool gguf_pairs = false);
+std::vector<WeightSpec> usual_layer(const ModelConfig& config, int layer,
+                                    RowPairs pairs = RowPairs::kNone);
 
 }  // namespace pando::model

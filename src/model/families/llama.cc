@@ -25,7 +25,7 @@ void translate(GgufTranslator& gguf) {
 }
 
 std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
-  return usual_layer(config, layer, /*gguf_pairs=*/true);
+  return usual_layer(config, layer, RowPairs::kGguf);
 }
 
 ModelConfig llama2(const Sizes& sizes, double theta, int max_positions) {

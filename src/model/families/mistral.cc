@@ -1,9 +1,11 @@
-// Mistral 7B and its like: Llama with a sliding window in every layer.
+// Mistral 7B, Mistral Small 3 and their like: Llama, which may have a sliding window in every
+// layer.
 #include "base/gguf.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
+#include "model/families/vision.h"
 #include "model/families/windows.h"
 #include "model/gguf_translator.h"
 
@@ -25,7 +27,7 @@ void translate(GgufTranslator& gguf) {
 }
 
 std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
-  return usual_layer(config, layer, /*gguf_pairs=*/true);
+  return usual_layer(config, layer, RowPairs::kGguf);
 }
 
 void set_window(ModelConfig& config, int window) {
@@ -63,11 +65,13 @@ std::vector<NamedShape> shapes() {
 const Family kMistral = {.name = "mistral",
                          .architecture = "MistralForCausalLM",
                          .gguf_architecture = "llama",
+                         .wrapper = "mistral3",
                          .read = read,
                          .write = write_window,
                          .owns = owns,
                          .translate = translate,
                          .layer_weights = layer_weights,
+                         .passed_over = vision_part,
                          .shapes = shapes};
 
 }  // namespace pando::model

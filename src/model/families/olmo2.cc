@@ -1,4 +1,5 @@
-// OLMo 2: norms behind attention and feed-forward, RMSNorm of all queries and of all keys.
+#include "model/families/olmo2.h"
+
 #include "model/families/decoder_fields.h"
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
@@ -7,23 +8,10 @@
 #include "model/gguf_translator.h"
 
 namespace pando::model {
-namespace {
 
-void fix(ModelConfig& config) { config.qk_norm = QkNorm::kFullWidth; }
+void fix_olmo2(ModelConfig& config) { config.qk_norm = QkNorm::kFullWidth; }
 
-void read(Fields& fields, ModelConfig& config) {
-  read_decoder(fields, {.kv_heads_as_heads = true, .rms_eps = 1e-5, .attention_bias = true},
-               config);
-  refuse_window(fields, config);
-}
-
-void translate(GgufTranslator& gguf) {
-  gguf.decoder();
-  gguf.no_window();
-  gguf.attention_bias();
-}
-
-std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
+std::vector<WeightSpec> olmo2_layer(const ModelConfig& config, int layer) {
   LayerSpecs specs(config, layer);
   specs.queries_keys_values();
   specs.query_key_norms();
@@ -33,6 +21,23 @@ std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
   specs.down();
   specs.norm("post_feedforward_layernorm", "post_ffw_norm", &LayerWeights::feed_forward_sum_norm);
   return specs.take();
+}
+
+namespace {
+
+void read(Fields& fields, ModelConfig& config) {
+  read_decoder(fields, {.kv_heads_as_heads = true, .rms_eps = 1e-5, .attention_bias = true},
+               config);
+  refuse_window(fields, config);
+}
+
+// OLMo 3's files have the same architecture and windows.
+bool owns(const GgufFile& gguf) { return !has_gguf_window(gguf, "olmo2"); }
+
+void translate(GgufTranslator& gguf) {
+  gguf.decoder();
+  gguf.no_window();
+  gguf.attention_bias();
 }
 
 ModelConfig olmo2_7b() {
@@ -67,10 +72,11 @@ std::vector<NamedShape> shapes() {
 const Family kOlmo2 = {.name = "olmo2",
                        .architecture = "Olmo2ForCausalLM",
                        .gguf_architecture = "olmo2",
-                       .fix = fix,
+                       .fix = fix_olmo2,
                        .read = read,
+                       .owns = owns,
                        .translate = translate,
-                       .layer_weights = layer_weights,
+                       .layer_weights = olmo2_layer,
                        .shapes = shapes};
 
 }  // namespace pando::model

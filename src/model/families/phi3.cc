@@ -37,8 +37,7 @@ std::vector<WeightSpec> layer_weights(const ModelConfig& c, int layer) {
             &LayerWeights::qkv);
   specs.output();
   specs.norm("post_attention_layernorm", "ffn_norm", &LayerWeights::feed_forward_norm);
-  specs.add("mlp.gate_up_proj.weight", "ffn_up.weight", {2 * c.d_ff, c.d_model},
-            &LayerWeights::gate_up);
+  specs.fused_gate_up();
   specs.down();
   return specs.take();
 }

@@ -30,6 +30,11 @@ int read_tokens(Fields& fields, int absent) {
   return static_cast<int>(fields.integer("sliding_window", 1, kMaxPositions, fallback));
 }
 
+void write_layer_types(const ModelConfig& config, ordered_json& object) {
+  for (const LayerConfig& layer : config.layers)
+    object["layer_types"].push_back(layer.window > 0 ? "sliding_attention" : "full_attention");
+}
+
 int widest(const ModelConfig& config) {
   int window = 0;
   for (const LayerConfig& layer : config.layers) window = std::max(window, layer.window);
@@ -69,6 +74,16 @@ void read_layer_windows(Fields& fields, int absent, ModelConfig& config) {
   }
 }
 
+void read_mixed_windows(Fields& fields, int absent, int64_t interval, ModelConfig& config) {
+  const int window = read_tokens(fields, absent);
+  const std::vector<bool> slides = read_layer_types(fields, config, window);
+  for (size_t i = 0; i < config.layers.size(); ++i) {
+    const bool has_window =
+        i < slides.size() ? slides[i] : static_cast<int64_t>(i + 1) % interval != 0;
+    config.layers[i].window = has_window ? window : 0;
+  }
+}
+
 void write_window(const ModelConfig& config, ordered_json& object) {
   const int window = widest(config);
   object["sliding_window"] = window == 0 ? ordered_json(nullptr) : ordered_json(window);
@@ -79,8 +94,12 @@ void write_layer_windows(const ModelConfig& config, ordered_json& object) {
   if (window == 0) return;
   object["use_sliding_window"] = true;
   object["sliding_window"] = window;
-  for (const LayerConfig& layer : config.layers)
-    object["layer_types"].push_back(layer.window > 0 ? "sliding_attention" : "full_attention");
+  write_layer_types(config, object);
+}
+
+void write_mixed_windows(const ModelConfig& config, ordered_json& object) {
+  write_window(config, object);
+  write_layer_types(config, object);
 }
 
 }  // namespace pando::model

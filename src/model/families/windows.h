@@ -8,7 +8,7 @@
 
 namespace pando::model {
 
-// These three read the windows of layers, once read_decoder has set the number of layers. A null
+// These read the windows of layers, once read_decoder has set the number of layers. A null
 // `sliding_window` means no window. An absent one means `absent` tokens, 0 for no window.
 //
 // Refuses any window.
@@ -17,9 +17,13 @@ void refuse_window(Fields& fields, const ModelConfig& config);
 void read_window(Fields& fields, int absent, ModelConfig& config);
 // Gives it to the layers that use_sliding_window, max_window_layers and layer_types name.
 void read_layer_windows(Fields& fields, int absent, ModelConfig& config);
+// Gives it to the layers that layer_types names, or, without layer_types, to all but every
+// `interval`-th.
+void read_mixed_windows(Fields& fields, int absent, int64_t interval, ModelConfig& config);
 
-// Write what read_window and read_layer_windows read.
+// Write what read_window, read_layer_windows and read_mixed_windows read.
 void write_window(const ModelConfig& config, nlohmann::ordered_json& object);
 void write_layer_windows(const ModelConfig& config, nlohmann::ordered_json& object);
+void write_mixed_windows(const ModelConfig& config, nlohmann::ordered_json& object);
 
 }  // namespace pando::model

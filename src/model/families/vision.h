@@ -1,0 +1,13 @@
+// Models that read images beside texts.
+#pragma once
+
+#include <string_view>
+
+#include "model/config.h"
+
+namespace pando::model {
+
+// Family::passed_over: of a checkpoint with the parts of the library's usual names.
+std::string_view vision_part(const ModelConfig& config, std::string_view tensor);
+
+}  // namespace pando::model
