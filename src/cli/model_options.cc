@@ -154,9 +154,10 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
 
 void add_parallel_option(CLI::App& app, ModelArguments& a) {
   app.add_option("--parallel", a.parallel,
-                 "Spread one model over several processes, as in spp=2,tp=2. spp: number of stages "
-                 "of layers. tp: number of processes in a stage, which divide the outputs of "
-                 "matrices. Start with mpirun -n N, where N is spp times tp")
+                 "Use several processes, as in replicas=2,spp=2,tp=2. replicas: number of groups "
+                 "that hold the model each, and between which a batch run divides its input. spp: "
+                 "number of stages of layers. tp: number of processes in a stage, which divide the "
+                 "outputs of matrices. Start with mpirun -n N, where N is the product of these")
       ->check(not_empty())
       ->group(kGroup);
 }

@@ -1,34 +1,39 @@
 #include "pando/engine_stats.h"
 
 namespace pando {
+namespace {
+
+using S = EngineStats;
+
+constexpr uint64_t S::*kCounts[] = {&S::arrived_tokens, &S::arrived_shared,   &S::requests,
+                                    &S::prompt_tokens,  &S::generated_tokens, &S::prefill_rows,
+                                    &S::decode_rows,    &S::recomputed_rows,  &S::pad_rows,
+                                    &S::steps,          &S::preemptions,      &S::evicted_pages,
+                                    &S::evicted_places};
+constexpr double S::*kSums[] = {
+    &S::step_s,     &S::linear_s,           &S::attention_s,  &S::row_ops_s,
+    &S::sampling_s, &S::planning_s,         &S::linear_flops, &S::predicted_s,
+    &S::timed_s,    &S::prediction_error_s, &S::budget_s};
+// What is not counted.
+constexpr uint64_t S::*kStates[] = {&S::kv_bytes_peak, &S::open_answers, &S::running_answers,
+                                    &S::open_tokens,   &S::kv_bytes,     &S::kv_capacity_bytes,
+                                    &S::places,        &S::place_bytes,  &S::kv_ready_bytes,
+                                    &S::tree_nodes};
+
+}  // namespace
 
 EngineStats EngineStats::since(const EngineStats& before) const {
   EngineStats d = *this;
-  d.arrived_tokens -= before.arrived_tokens;
-  d.arrived_shared -= before.arrived_shared;
-  d.requests -= before.requests;
-  d.prompt_tokens -= before.prompt_tokens;
-  d.generated_tokens -= before.generated_tokens;
-  d.prefill_rows -= before.prefill_rows;
-  d.decode_rows -= before.decode_rows;
-  d.recomputed_rows -= before.recomputed_rows;
-  d.pad_rows -= before.pad_rows;
-  d.steps -= before.steps;
-  d.preemptions -= before.preemptions;
-  d.evicted_pages -= before.evicted_pages;
-  d.evicted_places -= before.evicted_places;
-  d.step_s -= before.step_s;
-  d.linear_s -= before.linear_s;
-  d.attention_s -= before.attention_s;
-  d.row_ops_s -= before.row_ops_s;
-  d.sampling_s -= before.sampling_s;
-  d.planning_s -= before.planning_s;
-  d.linear_flops -= before.linear_flops;
-  d.predicted_s -= before.predicted_s;
-  d.timed_s -= before.timed_s;
-  d.prediction_error_s -= before.prediction_error_s;
-  d.budget_s -= before.budget_s;
+  for (const auto count : kCounts) d.*count -= before.*count;
+  for (const auto sum : kSums) d.*sum -= before.*sum;
   return d;
+}
+
+void EngineStats::add(const EngineStats& other) {
+  for (const auto count : kCounts) this->*count += other.*count;
+  for (const auto sum : kSums) this->*sum += other.*sum;
+  for (const auto state : kStates) this->*state += other.*state;
+  queued_s += other.queued_s;
 }
 
 }  // namespace pando

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/errors.h"
@@ -27,21 +30,7 @@ void check(int code, const char* what) {
   throw std::runtime_error(std::string("MPI: ") + what + ": " + text);
 }
 
-// Lets the processor go to others while nothing arrives: a server may wait for hours.
-void wait_all(std::span<MPI_Request> requests) {
-  using namespace std::chrono_literals;
-  constexpr int kSpins = 20'000;
-  for (int n = 0;;) {
-    int done = 0;
-    check(
-        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
-        "waiting for a message");
-    if (done != 0) return;
-    if (n > kSpins) std::this_thread::sleep_for(n < 2 * kSpins ? 20us : 500us);
-    n += n < 2 * kSpins ? 1 : 0;
-  }
-}
-
+// One thread calls MPI at a time, and none waits in it.
 class MpiComm final : public Comm {
  public:
   MpiComm() {
@@ -49,26 +38,45 @@ class MpiComm final : public Comm {
     check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "size");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   }
-  ~MpiComm() override { MPI_Finalize(); }
+  ~MpiComm() override {
+    try {
+      for (Posted& one : posted_) wait_all(one.requests);
+    } catch (const std::exception&) {
+      // Who was to hear of it is gone.
+    }
+    MPI_Finalize();
+  }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
   void send(int to, std::span<const std::byte> bytes) override {
-    start();
-    add_send(to, bytes);
-    wait_all(requests_);
+    Requests requests;
+    add_send(to, bytes, requests);
+    wait_all(requests);
   }
   void receive(int from, std::span<std::byte> bytes) override {
-    start();
-    add_receive(from, bytes);
-    wait_all(requests_);
+    Requests requests;
+    add_receive(from, bytes, requests);
+    wait_all(requests);
   }
   void exchange(std::span<const int> peers, std::span<const std::byte> own,
                 std::span<const std::span<std::byte>> theirs) override {
-    start();
-    for (size_t i = 0; i < peers.size(); ++i) add_receive(peers[i], theirs[i]);
-    for (const int peer : peers) add_send(peer, own);
-    wait_all(requests_);
+    Requests requests;
+    for (size_t i = 0; i < peers.size(); ++i) add_receive(peers[i], theirs[i], requests);
+    for (const int peer : peers) add_send(peer, own, requests);
+    wait_all(requests);
+  }
+
+  void post(int to, std::vector<std::byte> bytes) override {
+    Posted& one = posted_.emplace_back(std::move(bytes));
+    add_send(to, one.bytes, one.requests);
+  }
+  bool has_message(int from) override {
+    while (!posted_.empty() && are_over(posted_.front().requests)) posted_.pop_front();
+    int found = 0;
+    const std::scoped_lock lock(mutex_);
+    check(MPI_Iprobe(from, kTag, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE), "probing");
+    return found != 0;
   }
 
   void abort() noexcept override { MPI_Abort(MPI_COMM_WORLD, 1); }
@@ -76,28 +84,53 @@ class MpiComm final : public Comm {
  private:
   static constexpr size_t kPiece = size_t{1} << 30;  // lengths are int
 
-  void start() { requests_.clear(); }
-  void add_send(int to, std::span<const std::byte> bytes) {
+  using Requests = std::vector<MPI_Request>;
+  struct Posted {
+    std::vector<std::byte> bytes;
+    Requests requests = {};
+  };
+
+  bool are_over(Requests& requests) {
+    int over = 0;
+    const std::scoped_lock lock(mutex_);
+    check(
+        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &over, MPI_STATUSES_IGNORE),
+        "waiting for a message");
+    return over != 0;
+  }
+  // Lets the processor go to others while nothing arrives: a server may wait for hours.
+  void wait_all(Requests& requests) {
+    using namespace std::chrono_literals;
+    constexpr int kSpins = 20'000;
+    for (int n = 0; !are_over(requests);) {
+      if (n > kSpins) std::this_thread::sleep_for(n < 2 * kSpins ? 20us : 500us);
+      n += n < 2 * kSpins ? 1 : 0;
+    }
+  }
+  void add_send(int to, std::span<const std::byte> bytes, Requests& requests) {
+    const std::scoped_lock lock(mutex_);
     do {
       const size_t n = std::min(bytes.size(), kPiece);
       check(MPI_Isend(bytes.data(), static_cast<int>(n), MPI_BYTE, to, kTag, MPI_COMM_WORLD,
-                      &requests_.emplace_back()),
+                      &requests.emplace_back()),
             "sending");
       bytes = bytes.subspan(n);
     } while (!bytes.empty());
   }
-  void add_receive(int from, std::span<std::byte> bytes) {
+  void add_receive(int from, std::span<std::byte> bytes, Requests& requests) {
+    const std::scoped_lock lock(mutex_);
     do {
       const size_t n = std::min(bytes.size(), kPiece);
       check(MPI_Irecv(bytes.data(), static_cast<int>(n), MPI_BYTE, from, kTag, MPI_COMM_WORLD,
-                      &requests_.emplace_back()),
+                      &requests.emplace_back()),
             "receiving");
       bytes = bytes.subspan(n);
     } while (!bytes.empty());
   }
 
   int rank_ = 0, size_ = 1;
-  std::vector<MPI_Request> requests_;
+  std::mutex mutex_;
+  std::deque<Posted> posted_;  // not known to be over
 };
 
 Result<std::unique_ptr<Comm>> open_mpi() {
