@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
+#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,8 @@
 
 namespace pando {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr int kTag = 0;
 
@@ -39,11 +42,12 @@ class MpiComm final : public Comm {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   }
   ~MpiComm() override {
-    try {
-      for (Posted& one : posted_) wait_all(one.requests);
-    } catch (const std::exception&) {
-      // Who was to hear of it is gone.
+    {
+      const std::scoped_lock lock(mutex_);
+      is_ending_ = true;
     }
+    has_posted_.notify_one();
+    if (poster_.joinable()) poster_.join();
     MPI_Finalize();
   }
   int rank() const override { return rank_; }
@@ -51,30 +55,43 @@ class MpiComm final : public Comm {
 
   void send(int to, std::span<const std::byte> bytes) override {
     Requests requests;
-    add_send(to, bytes, requests);
+    {
+      const std::scoped_lock lock(mutex_);
+      start_send(to, bytes, requests);
+    }
     wait_all(requests);
   }
   void receive(int from, std::span<std::byte> bytes) override {
     Requests requests;
-    add_receive(from, bytes, requests);
+    {
+      const std::scoped_lock lock(mutex_);
+      start_receive(from, bytes, requests);
+    }
     wait_all(requests);
   }
   void exchange(std::span<const int> peers, std::span<const std::byte> own,
                 std::span<const std::span<std::byte>> theirs) override {
     Requests requests;
-    for (size_t i = 0; i < peers.size(); ++i) add_receive(peers[i], theirs[i], requests);
-    for (const int peer : peers) add_send(peer, own, requests);
+    {
+      const std::scoped_lock lock(mutex_);
+      for (size_t i = 0; i < peers.size(); ++i) start_receive(peers[i], theirs[i], requests);
+      for (const int peer : peers) start_send(peer, own, requests);
+    }
     wait_all(requests);
   }
 
   void post(int to, std::vector<std::byte> bytes) override {
+    const std::scoped_lock lock(mutex_);
+    if (!failure_.empty()) throw std::runtime_error(failure_);
+    if (!poster_.joinable()) poster_ = std::thread([this] { finish_posted(); });
     Posted& one = posted_.emplace_back(std::move(bytes));
-    add_send(to, one.bytes, one.requests);
+    start_send(to, one.bytes, one.requests);
+    has_posted_.notify_one();
   }
   bool has_message(int from) override {
-    while (!posted_.empty() && are_over(posted_.front().requests)) posted_.pop_front();
     int found = 0;
     const std::scoped_lock lock(mutex_);
+    if (!failure_.empty()) throw std::runtime_error(failure_);
     check(MPI_Iprobe(from, kTag, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE), "probing");
     return found != 0;
   }
@@ -90,25 +107,15 @@ class MpiComm final : public Comm {
     Requests requests = {};
   };
 
-  bool are_over(Requests& requests) {
+  // With the lock, as the next two.
+  static bool test(Requests& requests) {
     int over = 0;
-    const std::scoped_lock lock(mutex_);
     check(
         MPI_Testall(static_cast<int>(requests.size()), requests.data(), &over, MPI_STATUSES_IGNORE),
         "waiting for a message");
     return over != 0;
   }
-  // Lets the processor go to others while nothing arrives: a server may wait for hours.
-  void wait_all(Requests& requests) {
-    using namespace std::chrono_literals;
-    constexpr int kSpins = 20'000;
-    for (int n = 0; !are_over(requests);) {
-      if (n > kSpins) std::this_thread::sleep_for(n < 2 * kSpins ? 20us : 500us);
-      n += n < 2 * kSpins ? 1 : 0;
-    }
-  }
-  void add_send(int to, std::span<const std::byte> bytes, Requests& requests) {
-    const std::scoped_lock lock(mutex_);
+  static void start_send(int to, std::span<const std::byte> bytes, Requests& requests) {
     do {
       const size_t n = std::min(bytes.size(), kPiece);
       check(MPI_Isend(bytes.data(), static_cast<int>(n), MPI_BYTE, to, kTag, MPI_COMM_WORLD,
@@ -117,8 +124,7 @@ class MpiComm final : public Comm {
       bytes = bytes.subspan(n);
     } while (!bytes.empty());
   }
-  void add_receive(int from, std::span<std::byte> bytes, Requests& requests) {
-    const std::scoped_lock lock(mutex_);
+  static void start_receive(int from, std::span<std::byte> bytes, Requests& requests) {
     do {
       const size_t n = std::min(bytes.size(), kPiece);
       check(MPI_Irecv(bytes.data(), static_cast<int>(n), MPI_BYTE, from, kTag, MPI_COMM_WORLD,
@@ -128,9 +134,45 @@ class MpiComm final : public Comm {
     } while (!bytes.empty());
   }
 
+  bool are_over(Requests& requests) {
+    const std::scoped_lock lock(mutex_);
+    return test(requests);
+  }
+  // Lets the processor go to others while nothing arrives: a server may wait for hours.
+  void wait_all(Requests& requests) {
+    constexpr int kSpins = 20'000;
+    for (int n = 0; !are_over(requests);) {
+      if (n > kSpins) std::this_thread::sleep_for(n < 2 * kSpins ? 20us : 500us);
+      n += n < 2 * kSpins ? 1 : 0;
+    }
+  }
+  // On a thread of its own: what is posted goes out while who posted it computes.
+  void finish_posted() noexcept {
+    std::unique_lock lock(mutex_);
+    try {
+      while (true) {
+        has_posted_.wait(lock, [&] { return is_ending_ || !posted_.empty(); });
+        if (posted_.empty()) return;
+        if (test(posted_.front().requests)) {
+          posted_.pop_front();
+          continue;
+        }
+        lock.unlock();
+        std::this_thread::sleep_for(50us);
+        lock.lock();
+      }
+    } catch (const std::exception& error) {
+      failure_ = error.what();
+    }
+  }
+
   int rank_ = 0, size_ = 1;
   std::mutex mutex_;
-  std::deque<Posted> posted_;  // not known to be over
+  std::condition_variable has_posted_;
+  std::deque<Posted> posted_;  // that may not be over
+  std::string failure_;        // of these
+  bool is_ending_ = false;
+  std::thread poster_;
 };
 
 Result<std::unique_ptr<Comm>> open_mpi() {
