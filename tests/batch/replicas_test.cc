@@ -80,6 +80,7 @@ std::string without_times(std::string line) {
 
 struct Ran {
   BatchSummary summary;
+  uint64_t own_requests = 0;  // of the engine of rank 0
   std::vector<std::string> lines;
   std::multiset<std::string> problems;
 
@@ -100,6 +101,7 @@ Ran run_with(const std::shared_ptr<const Model>& model, const BatchOptions& give
       run_batch(**engine, in, input.size(), sink != nullptr ? *sink : stream, options);
   EXPECT_TRUE(summary.ok()) << summary.error().message;
   if (summary) ran.summary = *summary;
+  ran.own_requests = (*engine)->stats().requests;
   std::istringstream lines(out.str());
   for (std::string line; std::getline(lines, line);) ran.lines.push_back(without_times(line));
   return ran;
@@ -160,6 +162,8 @@ TEST(Replicas, DocumentsStayWhole) {
   const Ran two = run_with(processes.load(model_path()).value(), options, nullptr, input);
   EXPECT_EQ(two.sorted(), one.sorted());
   EXPECT_LT(two.summary.stats.prefill_rows, one.summary.stats.prefill_rows + 280);
+  EXPECT_GE(two.own_requests, two.summary.stats.requests / 4);
+  EXPECT_LE(two.own_requests, two.summary.stats.requests * 3 / 4);
 }
 
 TEST(Replicas, OtherTasksUseThemToo) {
