@@ -3,22 +3,22 @@
 namespace pando {
 namespace {
 
-using S = EngineStats;
+using Stats = EngineStats;
 
-constexpr uint64_t S::*kCounts[] = {&S::arrived_tokens, &S::arrived_shared,   &S::requests,
-                                    &S::prompt_tokens,  &S::generated_tokens, &S::prefill_rows,
-                                    &S::decode_rows,    &S::recomputed_rows,  &S::pad_rows,
-                                    &S::steps,          &S::preemptions,      &S::evicted_pages,
-                                    &S::evicted_places};
-constexpr double S::*kSums[] = {
-    &S::step_s,     &S::linear_s,           &S::attention_s,  &S::row_ops_s,
-    &S::sampling_s, &S::planning_s,         &S::linear_flops, &S::predicted_s,
-    &S::timed_s,    &S::prediction_error_s, &S::budget_s};
+constexpr uint64_t Stats::*kCounts[] = {
+    &Stats::arrived_tokens,   &Stats::arrived_shared, &Stats::requests,    &Stats::prompt_tokens,
+    &Stats::generated_tokens, &Stats::prefill_rows,   &Stats::decode_rows, &Stats::recomputed_rows,
+    &Stats::pad_rows,         &Stats::steps,          &Stats::preemptions, &Stats::evicted_pages,
+    &Stats::evicted_places};
+constexpr double Stats::*kSums[] = {
+    &Stats::step_s,     &Stats::linear_s,           &Stats::attention_s,  &Stats::row_ops_s,
+    &Stats::sampling_s, &Stats::planning_s,         &Stats::linear_flops, &Stats::predicted_s,
+    &Stats::timed_s,    &Stats::prediction_error_s, &Stats::budget_s};
 // What is not counted.
-constexpr uint64_t S::*kStates[] = {&S::kv_bytes_peak, &S::open_answers, &S::running_answers,
-                                    &S::open_tokens,   &S::kv_bytes,     &S::kv_capacity_bytes,
-                                    &S::places,        &S::place_bytes,  &S::kv_ready_bytes,
-                                    &S::tree_nodes};
+constexpr uint64_t Stats::*kStates[] = {
+    &Stats::kv_bytes_peak,  &Stats::open_answers,      &Stats::running_answers, &Stats::open_tokens,
+    &Stats::kv_bytes,       &Stats::kv_capacity_bytes, &Stats::places,          &Stats::place_bytes,
+    &Stats::kv_ready_bytes, &Stats::tree_nodes};
 
 }  // namespace
 
