@@ -27,14 +27,30 @@ done
 mv tiny-qwen2 tiny
 for model in "$source/models/demo" tiny tiny-*; do
   "$pando" run --model "$model" --input questions.jsonl --output one.jsonl --overwrite --kv-memory 64MiB --threads 1 2>/dev/null
-  for case in "2 tp=2" "2 kvp=2" "3 spp=3" "4 spp=2,tp=2" "8 spp=2,kvp=2,tp=2"; do
+  for case in "2 tp=2" "2 kvp=2" "3 spp=3" "4 spp=2,tp=2" "8 spp=2,kvp=2,tp=2" "2 replicas=2" "4 replicas=2,tp=2"; do
     [[ "$model $case" != tiny-*spp=3 ]] || continue  # too few layers
     [[ "$model $case" != tiny-[qgl]*kvp* ]] || continue  # recurrent layers
+    [[ "$model $case" != tiny-*replicas* ]] || continue
     read -r n parallel <<<"$case"
     ranks "$n" "$parallel" "$model" 2>log.txt || { cat log.txt >&2; exit 1; }
     same "$model with $parallel"
   done
 done
+
+# A run of one process that was killed goes on over replicas, and then over none.
+cp "$source/docs/demo/documents.jsonl" all.jsonl
+one() { "$pando" run --model "$source/models/demo" --input all.jsonl --kv-memory 64MiB --threads 1 --logits-hash "$@"; }
+one --output one.jsonl 2>/dev/null
+one --output many.jsonl --max-running 1 2>/dev/null &
+killed=$!
+for _ in $(seq 1000); do [ ! -s many.jsonl ] || break; sleep 0.01; done
+kill -9 "$killed" 2>/dev/null || true
+wait "$killed" 2>/dev/null || true
+timeout 120 mpirun --oversubscribe -n 3 "$pando" run --model "$source/models/demo" --parallel replicas=3 --threads 1 \
+  --input all.jsonl --kv-memory 64MiB --logits-hash --output many.jsonl --resume 2>log.txt || { cat log.txt >&2; exit 1; }
+same "a resumed run with replicas=3"
+one --output many.jsonl --resume 2>log.txt || { cat log.txt >&2; exit 1; }
+same "the run that was finished"
 
 expect_error() {  # TEXT N PARALLEL
   if ranks "$2" "$3" tiny >log.txt 2>&1; then echo "$3 on $2 processes was accepted" >&2; exit 1; fi
@@ -42,7 +58,11 @@ expect_error() {  # TEXT N PARALLEL
 }
 expect_error "needs 3 processes; 2 were started" 2 tp=3
 expect_error "expected a divisor of the model's 4 query heads" 4 tp=4
-expect_error "expected spp=N, kvp=N, tp=N or kvp_tokens=N" 2 pp=2
+expect_error "expected replicas=N, spp=N, kvp=N, tp=N or kvp_tokens=N" 2 pp=2
+if timeout 60 mpirun --oversubscribe -n 2 "$pando" serve --model tiny --parallel replicas=2 >log.txt 2>&1; then
+  echo "a server with replicas was accepted" >&2; exit 1
+fi
+grep -q "'replicas=2' has replicas=2, but a server has one engine, expected replicas=1" log.txt || { cat log.txt >&2; exit 1; }
 # What loads no weights ends well on all processes.
 timeout 60 mpirun --oversubscribe -n 2 "$pando" run --model tiny --parallel tp=2 --input questions.jsonl --output - \
   --dry-run 1 >log.txt 2>&1 || { cat log.txt >&2; exit 1; }

@@ -59,6 +59,8 @@ struct EngineStats {
 
   // What was added since `before`; kv_bytes_peak and what is not counted stay as they are.
   EngineStats since(const EngineStats& before) const;
+  // Of another engine of the same run: all but the figures becomes the sum of both.
+  void add(const EngineStats& other);
 };
 
 }  // namespace pando

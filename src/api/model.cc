@@ -27,10 +27,11 @@ Result<model::Weights> load_weights(const std::filesystem::path& directory,
   if (!kernels) return kernels.error();
   ThreadPool pool(threads);
   if (options.ranks != nullptr) {
-    if (std::exchange(options.ranks->impl().has_loaded, true))
+    Ranks::Impl& ranks = options.ranks->impl();
+    if (ranks.loading != Ranks::Impl::Loading::kNotYet)
       return invalid_argument("the ranks have a model already, expected one model for a run");
-    return load_share(directory, kernel::made_type(type), **kernels, pool,
-                      options.ranks->impl().ranks());
+    return load_share(directory, options.tokenizer, kernel::made_type(type), **kernels, pool,
+                      ranks);
   }
   return model::Weights::load(directory, kernel::made_type(type), **kernels, pool);
 }

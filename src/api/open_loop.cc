@@ -80,7 +80,7 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
   parts.end_ids = weights.config.eos_ids;
   parts.max_positions = weights.config.max_positions;
   parts.pool = std::make_unique<ThreadPool>(engine.threads, engine.nice);
-  if (ranks == nullptr) {
+  if (ranks == nullptr || ranks->layout.n_ranks() == 1) {
     parts.executor = std::make_unique<exec::CpuExecutor>(weights, *parts.pool, cpu, *sizes);
   } else {
     parts.executor =
@@ -96,7 +96,8 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const To
   const bool is_default = engine.kv_memory == 0;
   if (Status status = fill_in(engine, weights.config.max_positions); !status) return status.error();
   // Ranks may be on one machine.
-  if (is_default && options.ranks != nullptr) engine.kv_memory /= options.ranks->layout.n_ranks();
+  if (is_default && options.ranks != nullptr)
+    engine.kv_memory /= static_cast<size_t>(options.ranks->layout.n_processes());
   Result<Technique> technique = make_technique(engine.sharing, options.tile_len);
   if (!technique) return technique.error();
   FpStateGuard fp_state;  // rotation factors are made here

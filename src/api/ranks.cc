@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "api/serve_replica.h"
 #include "base/errors.h"
 #include "base/fp_state.h"
 #include "base/mix.h"
@@ -13,6 +15,7 @@
 #include "exec/ranks/rank_executor.h"
 #include "kernel/isa.h"
 #include "kernel/weight_types.h"
+#include "pando/model_files.h"
 
 namespace pando {
 namespace {
@@ -72,19 +75,43 @@ std::string fingerprint(const model::Weights& weights) {
   return std::to_string(hash);
 }
 
+// Also of the small files, which each replica reads for itself: replicas are compared by it.
+Result<std::string> fingerprint_of_files(const std::filesystem::path& model,
+                                         const std::filesystem::path& tokenizer) {
+  std::string text;
+  for (const std::filesystem::path& path : {model, tokenizer}) {
+    if (path.empty()) continue;
+    const Result<uint64_t> hash = model_fingerprint(path);
+    if (!hash) return hash.error();
+    text += " " + std::to_string(*hash);
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<model::Weights> load_share(const std::filesystem::path& path,
+                                  const std::filesystem::path& tokenizer,
                                   std::optional<DType> requantised, const kernel::Kernels& kernels,
-                                  ThreadPool& pool, const exec::Ranks& ranks) {
-  if (ranks.comm->rank() == 0) exec::announce_load(*ranks.comm);
+                                  ThreadPool& pool, Ranks::Impl& ranks) {
+  using Loading = Ranks::Impl::Loading;
+  Comm& all = *ranks.comm;
+  ranks.loading = Loading::kUnderWay;
+  if (all.rank() == 0) exec::announce_load(all);
   const Result<model::Weights> opened = model::Weights::open(path);
   Status status = opened ? Status() : opened.error();
-  const model::Share share = ranks.layout.share_of(ranks.comm->rank());
-  if (status)
-    status = exec::check_layout(opened->config, ranks.layout, ranks.comm->rank());
-  if (status = agree(*ranks.comm, status, status ? fingerprint(*opened) : ""); !status)
+  const model::Share share = ranks.layout.share_of(ranks.replica.rank());
+  if (status) status = exec::check_layout(opened->config, ranks.layout, ranks.replica.rank());
+  std::string same = status ? fingerprint(*opened) : "";
+  if (status && ranks.layout.replicas > 1) {
+    const Result<std::string> files = fingerprint_of_files(path, tokenizer);
+    if (files) same += *files;
+    if (!files) status = files.error();
+  }
+  if (status = agree(all, status, same); !status) {
+    ranks.loading = Loading::kFailed;
     return status.error();
+  }
   Result<model::Weights> loaded = [&]() -> Result<model::Weights> {
     try {
       return model::Weights::load(path, requantised, kernels, pool, share);
@@ -93,19 +120,30 @@ Result<model::Weights> load_share(const std::filesystem::path& path,
                         error.what());
     }
   }();
-  if (Status all = agree(*ranks.comm, loaded ? Status() : loaded.error(), ""); !all)
-    return all.error();
+  const Status of_all = agree(all, loaded ? Status() : loaded.error(), "");
+  ranks.loading = of_all ? Loading::kDone : Loading::kFailed;
+  if (!of_all) return of_all.error();
   return loaded;
 }
 
 Ranks::Ranks(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
+// Where loading failed, the others have ended.
 Ranks::~Ranks() {
   try {
-    if (rank() == 0) exec::dismiss_ranks(*impl_->comm);
+    if (impl_->loading == Impl::Loading::kDone) {
+      if (rank() == 0) dismiss_replicas(*impl_->comm, impl_->layout.n_ranks());
+      if (impl_->replica.rank() == 0) exec::dismiss_ranks(impl_->replica);
+    } else if (rank() == 0 && impl_->loading != Impl::Loading::kFailed) {
+      exec::dismiss_ranks(*impl_->comm);
+    }
   } catch (const std::exception&) {
     // They are gone already.
   }
+}
+
+std::shared_ptr<Ranks> Ranks::over(std::unique_ptr<Impl> impl) {
+  return std::shared_ptr<Ranks>(new Ranks(std::move(impl)));
 }
 
 Result<std::shared_ptr<Ranks>> Ranks::join(std::string_view parallel) {
@@ -115,30 +153,43 @@ Result<std::shared_ptr<Ranks>> Ranks::join(std::string_view parallel) {
   const auto code = (*comm)->rank() == 0 ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable;
   const Result<exec::RankLayout> layout = exec::RankLayout::parse(parallel);
   if (!layout) return make_error(code, "{}", layout.error().message);
-  const int n = layout->n_ranks(), n_started = (*comm)->size();
+  const int64_t n = layout->n_processes();
+  const int n_started = (*comm)->size();
   if (n_started != n)
     return make_error(code,
                       "parallel is '{}', which needs {} processes; {} {} started (hint: mpirun -n "
                       "{})",
                       parallel, n, n_started, n_started == 1 ? "was" : "were", n);
-  return std::shared_ptr<Ranks>(
-      new Ranks(std::make_unique<Impl>(Impl{.comm = std::move(*comm), .layout = *layout})));
+  return over(std::make_unique<Impl>(std::move(*comm), *layout));
 }
 
 int Ranks::rank() const { return impl_->comm->rank(); }
 int Ranks::size() const { return impl_->comm->size(); }
+int Ranks::replicas() const { return impl_->layout.replicas; }
 void Ranks::abort(std::string_view why) noexcept { impl_->comm->abort(why); }
 void Ranks::set_last_words(std::chrono::milliseconds time) { impl_->comm->set_last_words(time); }
 
-Status Ranks::serve(const std::filesystem::path& model, WeightType weights, int threads) {
+Status Ranks::serve(const std::filesystem::path& model, const ModelOptions& options) {
+  using Loading = Impl::Loading;
+  int threads = options.threads;
   if (Status status = fill_in_threads(threads); !status) return status;
-  const Result<const kernel::Kernels*> kernels = kernel::kernels_by_name("");
-  if (!kernels) return kernels.error();
   FpStateGuard fp_state;
   if (!exec::wait_for_load(*impl_->comm)) return {};
+  if (impl_->replica.rank() == 0) {
+    ModelOptions own = options;
+    own.ranks = std::shared_ptr<Ranks>(std::shared_ptr<Ranks>(), this);
+    const Result<std::shared_ptr<const Model>> whole = Model::load(model, own);
+    if (impl_->loading == Loading::kFailed) return whole.error();
+    // The others wait in the middle of loading.
+    if (impl_->loading != Loading::kDone) throw std::runtime_error(whole.error().message);
+    serve_replica(*impl_->comm, whole, threads);
+    return {};
+  }
+  const Result<const kernel::Kernels*> kernels = kernel::kernels_by_name("");
+  if (!kernels) return kernels.error();
   ThreadPool pool(threads);
-  const Result<model::Weights> share =
-      load_share(model, kernel::made_type(weights), **kernels, pool, impl_->ranks());
+  const Result<model::Weights> share = load_share(
+      model, options.tokenizer, kernel::made_type(options.weights), **kernels, pool, *impl_);
   if (!share) return share.error();
   exec::serve_rank(*share, threads, impl_->ranks());
   return {};

@@ -4,8 +4,9 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
-#include "comm/comm.h"
+#include "comm/group_comm.h"
 #include "exec/ranks/ranks.h"
 #include "model/weights.h"
 #include "pando/ranks.h"
@@ -13,17 +14,24 @@
 namespace pando {
 
 struct Ranks::Impl {
-  std::unique_ptr<Comm> comm;
-  exec::RankLayout layout;
-  bool has_loaded = false;
+  Impl(std::unique_ptr<Comm> of_all, const exec::RankLayout& of_run)
+      : comm(std::move(of_all)),
+        layout(of_run),
+        replica(*comm, comm->rank() / layout.n_ranks() * layout.n_ranks(), layout.n_ranks()) {}
 
-  exec::Ranks ranks() const { return {comm.get(), layout}; }
+  std::unique_ptr<Comm> comm;  // of all ranks
+  exec::RankLayout layout;
+  GroupComm replica;  // the ranks that have a model together, this one among them
+  enum class Loading { kNotYet, kUnderWay, kFailed, kDone } loading = Loading::kNotYet;
+
+  exec::Ranks ranks() { return {&replica, layout}; }
 };
 
-// The share of this rank. All ranks call it at the same time; if one of them fails, all do. An
-// error of another rank names it on rank 0.
+// The share of this rank. All ranks call it at the same time, each once; if one of them fails, all
+// do. An error of another rank names it on rank 0. tokenizer: its path, or nothing.
 Result<model::Weights> load_share(const std::filesystem::path& path,
+                                  const std::filesystem::path& tokenizer,
                                   std::optional<DType> requantised, const kernel::Kernels& kernels,
-                                  ThreadPool& pool, const exec::Ranks& ranks);
+                                  ThreadPool& pool, Ranks::Impl& ranks);
 
 }  // namespace pando

@@ -251,10 +251,11 @@ bool RequestGroup::is_cancelled() const {
   return shared_->is_cancelled;
 }
 
-bool RequestGroup::is_waiting(size_t request) const {
-  const auto found = requests_.find(request);
-  if (found == requests_.end()) return false;
-  return found->second.n_open == 0 || engine_.is_waiting(found->second.id);
+std::vector<size_t> RequestGroup::waiting() {
+  std::vector<size_t> found;
+  for (const auto& [index, entry] : requests_)
+    if (entry.n_open == 0 || engine_.is_waiting(entry.id)) found.push_back(index);
+  return found;
 }
 
 }  // namespace pando

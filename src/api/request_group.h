@@ -1,4 +1,4 @@
-// Requests that are asked of an engine together.
+// Requests that are asked of an engine of this process.
 #pragma once
 
 #include <chrono>
@@ -11,16 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "pando/engine.h"
+#include "api/asked_requests.h"
 
 namespace pando {
-
-// An event of a request of a group.
-struct GroupEvent {
-  size_t request = 0;  // its index in the group
-  Event event;
-  std::chrono::steady_clock::time_point when;
-};
 
 // Submits requests as the engine has room for them, in order, and keeps their events until
 // their owner takes them.
@@ -33,7 +26,7 @@ struct GroupEvent {
 //
 // One thread owns it; cancel_all() may be called by any. Requests that are not over when the group
 // goes are cancelled.
-class RequestGroup {
+class RequestGroup final : public AskedRequests {
  public:
   struct Options {
     int max_open = 0;         // answers in the engine at a time, or one request; 0: the engine's
@@ -45,40 +38,35 @@ class RequestGroup {
   };
 
   RequestGroup(Engine& engine, Options options);
-  ~RequestGroup();
+  ~RequestGroup() override;
   RequestGroup(const RequestGroup&) = delete;
   RequestGroup& operator=(const RequestGroup&) = delete;
 
-  // Returns its index: 0, 1, 2, ... The group keeps it until its first event, so that it can be
-  // submitted again; without `wants_text`, where the engine has no max_queue, until it is
-  // submitted.
-  size_t add(std::shared_ptr<const Request> request);
-  size_t add(Request request) { return add(std::make_shared<const Request>(std::move(request))); }
+  // The group keeps it until its first event, so that it can be submitted again; without
+  // `wants_text`, where the engine has no max_queue, until it is submitted.
+  size_t add(std::shared_ptr<const Request> request) override;
+  using AskedRequests::add;
 
-  // Submits what there is room for, up to the first error, which is among the next events.
-  void submit();
-  // The events since the last call, in order; none after cancel_all. An error is the last event of
-  // its request; others go on. Where there was no memory for an event, all that are in the engine
-  // end with kUnavailable. Where there is none for the list, throws std::bad_alloc, and the next
-  // call returns them.
-  std::vector<GroupEvent> take();
-  // When to submit again though there are no events.
-  std::optional<std::chrono::steady_clock::time_point> retry_at() const;
+  // Submits up to the first error, which is among the next events.
+  void submit() override;
+  // None after cancel_all. Where there was no memory for an event, all that are in the engine end
+  // with kUnavailable. Where there is none for the list, throws std::bad_alloc, and the next call
+  // returns them.
+  std::vector<GroupEvent> take() override;
+  std::optional<std::chrono::steady_clock::time_point> retry_at() const override;
 
-  // It has no more events.
-  void cancel(size_t request);
-  // None has more events, and none is submitted. Calls on_events.
-  void cancel_all();
+  void cancel(size_t request) override;
+  // Calls on_events.
+  void cancel_all() override;
   bool is_cancelled() const;  // by cancel_all
+  std::vector<size_t> waiting() override;
 
-  // Nothing of it is computed yet but what others share (Engine::is_waiting).
-  bool is_waiting(size_t request) const;
-  // All are complete, failed or cancelled, and their events taken.
-  bool is_over() const { return requests_.empty() && found_.empty(); }
-  size_t n_to_submit() const { return to_submit_.size(); }
-  size_t n_in_engine() const { return requests_.size() - to_submit_.size(); }
-  int n_open_answers() const { return n_open_; }  // of those in the engine
-  void set_max_open(int n_answers) { options_.max_open = n_answers; }
+  bool is_over() const override { return requests_.empty() && found_.empty(); }
+  size_t n_to_submit() const override { return to_submit_.size(); }
+  size_t n_in_engine() const override { return requests_.size() - to_submit_.size(); }
+  int n_open_answers() const override { return n_open_; }
+  void set_max_open(int n_answers) override { options_.max_open = n_answers; }
+  EngineStats stats() override { return engine_.stats(); }
 
  private:
   struct Shared;  // with the engine's listeners

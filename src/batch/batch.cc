@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "api/remote_requests.h"
 #include "api/request_group.h"
 #include "base/errors.h"
+#include "batch/dealer.h"
 #include "batch/input_reader.h"
 #include "batch/line_parser.h"
 #include "batch/results.h"
@@ -26,11 +28,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kProgressEvery{500};
 constexpr std::chrono::seconds kSilence{1};  // of an input that gives no more for now
+// The same, after which what was read is dealt to replicas.
+constexpr std::chrono::milliseconds kShortSilence{50};
+constexpr std::chrono::milliseconds kListenEvery{1};  // to other replicas
+constexpr double kAnswerTokens = 16;                  // of an answer, until some are there
 
 class Runner {
  public:
-  Runner(Engine& engine, uint64_t input_bytes, AnswerSink& output, const BatchOptions& options,
-         std::shared_ptr<Inbox> inbox)
+  // replicas: the requests of each other replica.
+  Runner(Engine& engine, std::vector<std::unique_ptr<AskedRequests>> replicas, uint64_t input_bytes,
+         AnswerSink& output, const BatchOptions& options, std::shared_ptr<Inbox> inbox)
       : engine_(engine),
         input_bytes_(input_bytes),
         output_(output),
@@ -38,14 +45,20 @@ class Runner {
         inbox_(std::move(inbox)),
         parser_(engine.model(), engine.options().context, options),
         results_(engine.model(), output, options),
+        dealer_(1 + replicas.size(), options.ordered),
         before_(engine.stats()),
-        start_(Clock::now()),
-        group_(engine, {.waits_for_room = true,
-                        .on_events = [inbox = inbox_] { inbox->notify_events(); }}) {
+        start_(Clock::now()) {
+    replicas_.push_back({std::make_unique<RequestGroup>(
+        engine, RequestGroup::Options{.waits_for_room = true,
+                                      .on_events = [inbox = inbox_] { inbox->notify_events(); }})});
+    for (std::unique_ptr<AskedRequests>& requests : replicas)
+      replicas_.push_back({std::move(requests)});
     summary_.group_by = options.group_by;
     // Enough to fill the engine's running set and find what comes next, and no more.
     most_open_ =
         std::min(2 * int64_t{engine.options().max_running}, int64_t{engine.options().max_open});
+    // A round of several replicas is long enough for the last of its lines to even out the work.
+    if (n_replicas() > 1) most_gathered_ = n_replicas() * static_cast<size_t>(most_open_);
   }
 
   Result<BatchSummary> run() {
@@ -54,17 +67,29 @@ class Runner {
     if (!output_failed_)
       if (const Status flushed = output_.flush(); status && !flushed) status = flushed;
     if (!status)  // before the hold ends: what an idle engine has not begun is never computed
-      group_.cancel_all();
+      for (Replica& replica : replicas_) replica.requests->cancel_all();
     held_.reset();
     results_.report_rest();
     if (!status) return status.error();
     BatchSummary summary = results_.summary();
     summary.seconds = seconds();
-    summary.stats = engine_.stats().since(before_);
+    summary.stats = stats();
     return summary;
   }
 
  private:
+  struct OpenRequest {
+    std::shared_ptr<OpenRecord> record;
+    size_t index;  // among its requests
+  };
+  // The first is this process's.
+  struct Replica {
+    std::unique_ptr<AskedRequests> requests;
+    std::deque<std::shared_ptr<OpenRecord>> records = {};  // dealt, not begun
+    std::unordered_map<size_t, OpenRequest> open = {};     // by their index in `requests`
+  };
+  size_t n_replicas() const { return replicas_.size(); }
+
   Status run_all() {
     // What works per batch must not begin with the few lines that are read first.
     bool began = !sharing_.batches;
@@ -73,22 +98,24 @@ class Runner {
       if (!began && !held_) held_ = engine_.hold();
       const uint64_t line_before = line_number_;
       // What is there already is planned together.
-      Engine::Hold filling = group_.n_in_engine() == 0 ? engine_.hold() : nullptr;
+      const bool was_idle = replicas_[0].requests->n_in_engine() == 0;
+      Engine::Hold filling = was_idle ? engine_.hold() : nullptr;
       Result<bool> wants_input = read_ahead();
       filling.reset();
       if (!wants_input) return wants_input.error();
-      if (line_number_ != line_before || group_.n_in_engine() == 0) last_line = Clock::now();
+      const bool is_idle = replicas_[0].requests->n_in_engine() == 0;
+      if (line_number_ != line_before || is_idle) last_line = Clock::now();
       began = began || !*wants_input || Clock::now() - last_line > kSilence;
       // While nothing of ours waits, others may go on.
-      if (began || group_.n_in_engine() == 0) held_.reset();
+      if (began || is_idle) held_.reset();
       if (Status status = output_.commit(); !status) {
         output_failed_ = true;
         return status;
       }
-      if (group_.is_over() && !*wants_input) break;
-      const Clock::time_point next_report = Clock::now() + kProgressEvery;
-      inbox_->wait_until(std::min(next_report, group_.retry_at().value_or(next_report)),
-                         *wants_input);
+      const bool is_over = std::ranges::all_of(
+          replicas_, [](const Replica& replica) { return replica.requests->is_over(); });
+      if (is_over && !*wants_input) break;
+      inbox_->wait_until(wake_at(), *wants_input);
       take_events();
       report_progress();
     }
@@ -104,27 +131,63 @@ class Runner {
     return output_.finish(summary_.bad_lines + summary_.failed, finished_summary(summary_));
   }
 
+  // When to go on though neither input nor events of this process have come.
+  Clock::time_point wake_at() const {
+    const Clock::time_point now = Clock::now();
+    Clock::time_point at = now + kProgressEvery;
+    for (const Replica& replica : replicas_) {
+      if (const auto retry = replica.requests->retry_at()) at = std::min(at, *retry);
+      const bool is_elsewhere = &replica != replicas_.data();
+      if (is_elsewhere && !replica.requests->is_over()) at = std::min(at, now + kListenEvery);
+    }
+    if (dealer_.n_gathered() > 0) at = std::min(at, now + kShortSilence);
+    return at;
+  }
+
   // Submits questions until enough are open. Whether it waits for more input.
   Result<bool> read_ahead() {
     if (!stopping_ && options_.stop != nullptr && *options_.stop) stop();
-    while (group_.n_open_answers() + results_.n_held() < most_open_) {
-      if (group_.n_to_submit() > 0) {
-        // One goes beyond, so that many answers to a question leave no room that none takes.
-        group_.set_max_open(static_cast<int>(std::min<int64_t>(
-            most_open_ - results_.n_held() + n_each_ - 1, std::numeric_limits<int>::max())));
-        group_.submit();
-        take_events();
-        if (group_.n_to_submit() > 0) return false;
-      } else if (!records_.empty()) {
-        const std::shared_ptr<OpenRecord> record = std::move(records_.front());
-        records_.pop_front();
-        begin(record);
-      } else if (summary_.stopped) {
-        return false;
-      } else if (const std::optional<InputRecord> input = inbox_->take_record()) {
+    while (true) {
+      bool has_room = false;  // this process last: it tokenises what it asks itself
+      for (size_t replica = n_replicas(); replica-- > 0;) has_room |= fill(replica);
+      if (!has_room || summary_.stopped) return false;
+      if (dealer_.is_dealing()) {
+        for (std::shared_ptr<OpenRecord>& record : dealer_.deal())
+          replicas_[record->replica].records.push_back(std::move(record));
+        continue;
+      }
+      const bool is_whole = dealer_.n_gathered() >= most_gathered_;
+      if (const auto input = is_whole ? std::nullopt : inbox_->take_record()) {
+        last_input_ = Clock::now();
         if (Status status = take_record(*input); !status) return status.error();
+        continue;
+      }
+      const bool may_grow = !is_whole && !inbox_->input_is_over();
+      if (dealer_.n_gathered() == 0) return may_grow;
+      if (may_grow && Clock::now() < last_input_ + kShortSilence) return true;
+      dealer_.begin_round();
+    }
+  }
+
+  // Begins records of a replica. Whether it has room for more than it was dealt.
+  bool fill(size_t index) {
+    Replica& replica = replicas_[index];
+    AskedRequests& requests = *replica.requests;
+    const auto n_held = [&] { return results_.n_held(index); };
+    while (requests.n_open_answers() + n_held() < most_open_) {
+      if (requests.n_to_submit() > 0) {
+        // One goes beyond, so that many answers to a question leave no room that none takes.
+        requests.set_max_open(static_cast<int>(std::min<int64_t>(
+            most_open_ - n_held() + n_each_ - 1, std::numeric_limits<int>::max())));
+        requests.submit();
+        take_events(replica);
+        if (requests.n_to_submit() > 0) return false;
+      } else if (!replica.records.empty()) {
+        const std::shared_ptr<OpenRecord> record = std::move(replica.records.front());
+        replica.records.pop_front();
+        begin(record);
       } else {
-        return !inbox_->input_is_over();
+        return true;
       }
     }
     return false;
@@ -133,20 +196,32 @@ class Runner {
   // Once: nothing more is begun, and what nothing is computed of is taken back.
   void stop() {
     stopping_ = true;
-    summary_.stopped = !records_.empty() || !inbox_->input_is_over();
-    inbox_->close();
-    records_.clear();
-    take_events();
-    std::vector<std::shared_ptr<OpenRecord>> under_way;
-    for (const auto& [request, open] : open_) under_way.push_back(open.record);
-    for (const std::shared_ptr<OpenRecord>& record : under_way) {
-      if (record->over || !std::ranges::all_of(record->requests,
-                                               [&](size_t one) { return group_.is_waiting(one); }))
-        continue;
-      summary_.stopped = true;
-      drop(*record);
-      results_.take_back(*record);
+    std::vector<std::shared_ptr<OpenRecord>> left = dealer_.take_back();
+    for (Replica& replica : replicas_) {
+      for (const std::shared_ptr<OpenRecord>& record : replica.records) dealer_.end(*record);
+      left.insert(left.end(), replica.records.begin(), replica.records.end());
+      replica.records.clear();
     }
+    summary_.stopped = !left.empty() || !inbox_->input_is_over();
+    inbox_->close();
+    take_events();
+    for (Replica& replica : replicas_) {
+      const std::vector<size_t> waiting = replica.requests->waiting();
+      std::vector<std::shared_ptr<OpenRecord>> under_way;
+      for (const auto& [request, open] : replica.open) under_way.push_back(open.record);
+      for (const std::shared_ptr<OpenRecord>& record : under_way) {
+        if (record->over || !std::ranges::all_of(record->requests, [&](size_t one) {
+              return std::ranges::binary_search(waiting, one);
+            }))
+          continue;
+        summary_.stopped = true;
+        record->over = true;
+        drop(*record);
+        dealer_.end(*record);
+        left.push_back(record);
+      }
+    }
+    results_.take_back(left);
     last_report_ = {};
   }
 
@@ -178,6 +253,7 @@ class Runner {
       ++summary_.cut;
       results_.problem(input.line, ": " + open->line->cut);
     }
+    std::vector<std::shared_ptr<OpenRecord>> records;
     const size_t n_questions = open->line->questions.size();
     const bool is_one = !open->line->answers_apart();
     for (size_t i = 0; i < (is_one ? 1 : n_questions); ++i) {
@@ -196,24 +272,35 @@ class Runner {
         continue;
       }
       ++open->n_records;
-      records_.push_back(std::move(record));
+      results_.take(record);
+      records.push_back(std::move(record));
     }
-    if (open->n_records == 0) {  // all of it was answered before
+    if (records.empty()) {  // all of it was answered before
       bytes_earlier_ = std::max(bytes_earlier_, open->bytes_read);
+      return {};
     }
+    LineWork work;
+    if (n_replicas() > 1) work = LineWork::of(*open->line, answer_tokens());
+    dealer_.add(std::move(records), std::move(work));
     return {};
+  }
+
+  // The mean of those that have ended.
+  double answer_tokens() const {
+    if (submitted_.answered == 0) return kAnswerTokens;
+    return static_cast<double>(tokens_answered_) / static_cast<double>(submitted_.answered);
   }
 
   // Makes the record's requests.
   void begin(const std::shared_ptr<OpenRecord>& record) {
-    results_.begin(record);
     const size_t n_later = record->of->line->questions.size() - record->first - record->n;
     bytes_submitted_ =
-        record->of->bytes_read -
-        record->of->n_bytes * n_later / std::max<size_t>(1, record->of->line->questions.size());
+        std::max(bytes_submitted_, record->of->bytes_read -
+                                       record->of->n_bytes * n_later /
+                                           std::max<size_t>(1, record->of->line->questions.size()));
     const wire::Line& line = *record->of->line;
     record->error = line.refused;
-    if (record->error) return results_.end(*record);
+    if (record->error) return end(*record);
     for (const wire::Question& question : record->questions()) {
       Result<std::vector<Request>> requests = line.requests_of(engine_.model(), question);
       if (!requests) return fail(*record, requests.error());
@@ -230,39 +317,50 @@ class Runner {
     submitted_.answers += static_cast<uint64_t>(n);
     submitted_.most_tokens +=
         static_cast<uint64_t>(n) * std::min(request.sampling.max_tokens, engine_.options().context);
-    record->requests.push_back(group_.add(std::move(request)));
-    open_.emplace(record->requests.back(), OpenRequest{record, record->requests.size() - 1});
+    Replica& replica = replicas_[record->replica];
+    record->requests.push_back(replica.requests->add(std::move(request)));
+    replica.open.emplace(record->requests.back(), OpenRequest{record, record->requests.size() - 1});
   }
 
   void take_events() {
-    for (GroupEvent& one : group_.take()) on_event(one);
+    for (Replica& replica : replicas_) take_events(replica);
+  }
+  void take_events(Replica& replica) {
+    for (GroupEvent& one : replica.requests->take()) on_event(replica, one);
   }
 
-  void on_event(GroupEvent& one) {
-    const auto found = open_.find(one.request);
-    if (found == open_.end()) return;  // of a record that failed in the same turn
+  void on_event(Replica& replica, GroupEvent& one) {
+    const auto found = replica.open.find(one.request);
+    if (found == replica.open.end()) return;  // of a record that failed in the same turn
     const auto [record, index] = found->second;
     if (one.event.error) return fail(*record, *one.event.error);
     --n_open_;
     ++submitted_.answered;
+    tokens_answered_ += one.event.completion->tokens.size();
     --record->n_open;
     record->completions.add_completion(index, std::move(*one.event.completion));
     if (record->n_open > 0) return;
-    for (const size_t request : record->requests) open_.erase(request);
-    results_.end(*record);
+    for (const size_t request : record->requests) replica.open.erase(request);
+    end(*record);
+  }
+
+  void end(OpenRecord& record) {
+    dealer_.end(record);
+    results_.end(record);
   }
 
   // The record is over, with all its requests.
   void fail(OpenRecord& record, const Error& error) {
     drop(record);
     record.error = error;
-    results_.end(record);
+    end(record);
   }
 
   void drop(OpenRecord& record) {
+    Replica& replica = replicas_[record.replica];
     for (const size_t request : record.requests) {
-      group_.cancel(request);
-      open_.erase(request);
+      replica.requests->cancel(request);
+      replica.open.erase(request);
     }
     n_open_ -= std::exchange(record.n_open, 0);
   }
@@ -281,10 +379,17 @@ class Runner {
                       .share_done = share(std::max(results_.bytes_done(), bytes_earlier_)),
                       .share_earlier = share(bytes_earlier_),
                       .seconds = seconds(),
-                      .stats = engine_.stats().since(before_)};
+                      .stats = stats()};
     submitted_.share_of_input = share(bytes_submitted_);
     now.seconds_left = time_left(now, submitted_);
     options_.on_progress(now);
+  }
+
+  // Of this run, over all replicas: engines of others were opened for it.
+  EngineStats stats() {
+    EngineStats sum = replicas_[0].requests->stats().since(before_);
+    for (size_t i = 1; i < n_replicas(); ++i) sum.add(replicas_[i].requests->stats());
+    return sum;
   }
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -297,26 +402,24 @@ class Runner {
   LineParser parser_;
   Results results_;
   BatchSummary& summary_ = results_.summary();
+  Dealer dealer_;
   const SharingInfo sharing_ = sharing_info(engine_.options().sharing).value();
   EngineStats before_;
   Clock::time_point start_;
   Clock::time_point last_report_ = start_;
-  Engine::Hold held_;                                // until enough is read
-  std::deque<std::shared_ptr<OpenRecord>> records_;  // read, not begun
-  struct OpenRequest {
-    std::shared_ptr<OpenRecord> record;
-    size_t index;  // among its requests
-  };
-  std::unordered_map<size_t, OpenRequest> open_;  // by their index in the group
-  int64_t n_open_ = 0;                            // answers to come of these
-  int64_t most_open_ = 0;
-  int64_t n_each_ = 1;  // answers to each request of the record that began last
+  Engine::Hold held_;  // until enough is read
+  Clock::time_point last_input_ = start_;
+  int64_t n_open_ = 0;        // answers to come of requests that replicas have
+  int64_t most_open_ = 0;     // answers of a replica that are to come or held
+  size_t most_gathered_ = 1;  // records of a round
+  int64_t n_each_ = 1;        // answers to each request of the record that began last
   bool output_failed_ = false;
   uint64_t line_number_ = 0;
   uint64_t bytes_earlier_ = 0, bytes_submitted_ = 0;
   SubmittedWork submitted_;
+  uint64_t tokens_answered_ = 0;
   bool stopping_ = false;
-  RequestGroup group_;  // last: what it cancels goes before the hold
+  std::vector<Replica> replicas_;  // last: what they cancel goes before the hold
 };
 
 }  // namespace
@@ -334,8 +437,10 @@ Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t inp
     const Result<std::string> text = engine.model().render_chat(probe.messages, probe.chat);
     if (!text) return text.error();
   }
+  Result<std::vector<std::unique_ptr<AskedRequests>>> others = open_other_replicas(engine);
+  if (!others) return others.error();
   const auto inbox = std::make_shared<Inbox>();
-  Runner runner(engine, input_bytes, output, options, inbox);
+  Runner runner(engine, std::move(*others), input_bytes, output, options, inbox);
   try {
     const InputReader reader(input, options, inbox);
     return runner.run();

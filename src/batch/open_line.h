@@ -44,7 +44,9 @@ struct OpenRecord {
   std::shared_ptr<OpenLine> of;
   size_t first = 0, n = 0;          // questions
   QuestionCompletions completions;  // of these
-  std::vector<size_t> requests;     // in the run's RequestGroup
+  size_t replica = 0;               // that answers it,
+  double work = 0;                  // and what that is predicted to cost (dealer.h)
+  std::vector<size_t> requests;     // of the replica
   int n_open = 0;                   // answers to come
   std::optional<Error> error;
   bool over = false;

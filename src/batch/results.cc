@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/json.h"
 
@@ -31,7 +32,7 @@ void Results::take_line(const wire::Line& line) {
   table_->take_choices(options_, std::ranges::any_of(line.questions, has_choices));
 }
 
-void Results::begin(const std::shared_ptr<OpenRecord>& record) {
+void Results::take(const std::shared_ptr<OpenRecord>& record) {
   if (options_.ordered) in_order_.push_back(record);
 }
 
@@ -55,20 +56,22 @@ void Results::end(OpenRecord& record) {
   record.completions = {};
   summary_.combined_hash += record.journal.logits_hash;
   if (!options_.ordered) return write(record);
-  ++n_held_;
+  if (n_held_.size() <= record.replica) n_held_.resize(record.replica + 1);
+  ++n_held_[record.replica];
   write_in_order();
 }
 
-void Results::take_back(OpenRecord& record) {
-  record.over = true;
-  std::erase_if(in_order_, [&](const auto& other) { return other.get() == &record; });
+void Results::take_back(const std::vector<std::shared_ptr<OpenRecord>>& records) {
+  for (const std::shared_ptr<OpenRecord>& record : records) record->over = true;
+  const std::set<std::shared_ptr<OpenRecord>> gone(records.begin(), records.end());
+  std::erase_if(in_order_, [&](const auto& record) { return gone.contains(record); });
   write_in_order();
 }
 
 void Results::write_in_order() {
   for (; !in_order_.empty() && in_order_.front()->over; in_order_.pop_front()) {
     write(*in_order_.front());
-    --n_held_;
+    --n_held_[in_order_.front()->replica];
   }
 }
 

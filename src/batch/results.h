@@ -27,12 +27,12 @@ class Results {
   }
   // A line was read: the first one says whether questions have choices of their own.
   void take_line(const wire::Line& line);
-  // A record is under way, and keeps its place where order is wanted.
-  void begin(const std::shared_ptr<OpenRecord>& record);
+  // A record was read, and keeps its place where order is wanted.
+  void take(const std::shared_ptr<OpenRecord>& record);
   // All of it is answered, or it has an error.
   void end(OpenRecord& record);
-  // It is over without either, and left for a later run.
-  void take_back(OpenRecord& record);
+  // They are over without either, and left for a later run.
+  void take_back(const std::vector<std::shared_ptr<OpenRecord>>& records);
   // Answers of a run that this one resumes.
   Status take_earlier(const OpenRecord& record, const AnswerRecord& found);
 
@@ -44,7 +44,8 @@ class Results {
 
   BatchSummary& summary() { return summary_; }
   const BatchSummary& summary() const { return summary_; }
-  int64_t n_held() const { return n_held_; }           // records that wait for those before them
+  // Records of a replica that wait for those before them.
+  int64_t n_held(size_t replica) const { return replica < n_held_.size() ? n_held_[replica] : 0; }
   uint64_t n_earlier() const { return n_earlier_; }    // questions
   uint64_t bytes_done() const { return bytes_done_; }  // of the input
 
@@ -60,9 +61,9 @@ class Results {
   AnswerSink& output_;
   const BatchOptions& options_;
   std::deque<std::shared_ptr<OpenRecord>>
-      in_order_;  // begun, not written; only where order is wanted
+      in_order_;  // read, not written; only where order is wanted
   std::vector<std::shared_ptr<OpenLine>> with_problems_;
-  int64_t n_held_ = 0;
+  std::vector<int64_t> n_held_;  // by replica
   uint64_t n_earlier_ = 0;
   uint64_t bytes_done_ = 0;
   const char* place_ = "line";

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <string>
 
 #include "cli/exit_code.h"
@@ -19,6 +20,14 @@ std::shared_ptr<Ranks> joined;
 std::string value_of(const CLI::App& command, const char* name, const char* absent) {
   const CLI::Option* option = command.get_option_no_throw(name);
   return option == nullptr || option->count() == 0 ? absent : option->as<std::string>();
+}
+
+// Why a command has no use for replicas; null: it has.
+const char* has_one_engine(const CLI::App& command) {
+  const CLI::Option* text = command.get_option_no_throw("--perplexity");
+  return command.get_name() == "serve"          ? "a server has one engine"
+         : text != nullptr && text->count() > 0 ? "one text is not divided"
+                                                : nullptr;
 }
 
 }  // namespace
@@ -40,19 +49,34 @@ std::optional<int> run_as_rank(const CLI::App& command) {
     return refuse(ranks.error());
   }
   joined = std::move(*ranks);
-  if (joined->rank() == 0) return std::nullopt;
+  if (joined->rank() == 0) {
+    const char* const what = has_one_engine(command);
+    if (joined->replicas() == 1 || what == nullptr) return std::nullopt;
+    report_error(fmt::format("--parallel: '{}' has replicas={}, but {}, expected replicas=1",
+                             parallel, joined->replicas(), what));
+    return kUsage;
+  }
   std::signal(SIGINT, SIG_IGN);  // rank 0 says when it is over
   std::signal(SIGTERM, SIG_IGN);
   ModelArguments arguments;
   arguments.model = value_of(command, "--model", "");
-  const Result<std::filesystem::path> path = model_path(arguments);
-  const std::string weights = value_of(command, "--weights", "stored");
+  arguments.tokenizer = value_of(command, "--tokenizer", "");
   const CLI::Option* threads = command.get_option_no_throw("--threads");
+  // What is not there is missing on rank 0 too, or else loading says so.
+  const auto found = [](const Result<std::filesystem::path>& path, const std::string& name) {
+    return path ? *path : std::filesystem::path(name);
+  };
   try {
     // Rank 0 tells of an error, and its exit code is that of the run.
-    (void)joined->serve(path ? *path : std::filesystem::path(arguments.model),
-                        weight_type_of(weights).value_or(WeightType::kAsStored),
-                        threads == nullptr || threads->count() == 0 ? 0 : threads->as<int>());
+    (void)joined->serve(
+        found(model_path(arguments), arguments.model),
+        {.weights = weight_type_of(value_of(command, "--weights", "stored"))
+                        .value_or(WeightType::kAsStored),
+         .tokenizer = arguments.tokenizer.empty()
+                          ? std::filesystem::path()
+                          : found(tokenizer_path(arguments), arguments.tokenizer),
+         .chat_template = value_of(command, "--chat-template", ""),
+         .threads = threads == nullptr || threads->count() == 0 ? 0 : threads->as<int>()});
     return kOk;
   } catch (const std::exception& error) {
     joined->abort(fmt::format("rank {}: {}", joined->rank(), error.what()));

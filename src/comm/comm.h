@@ -11,7 +11,8 @@
 namespace pando {
 
 // One rank's end. Messages between two ranks arrive in the order in which they were sent. Calls
-// throw std::runtime_error if a peer is gone. Used by one thread at a time.
+// throw std::runtime_error if a peer is gone. Threads may use it at the same time, each for
+// messages with other ranks; one of them uses post and has_message.
 class Comm {
  public:
   virtual ~Comm() = default;
@@ -26,6 +27,10 @@ class Comm {
   virtual void exchange(std::span<const int> peers,
                         std::span<const std::span<const std::byte>> own,
                         std::span<const std::span<std::byte>> theirs) = 0;
+  // Sends the bytes after what was sent before, and returns at once.
+  virtual void post(int to, std::vector<std::byte> bytes) = 0;
+  // Whether something has come that is not received yet.
+  virtual bool has_message(int from) = 0;
   // Ends the run, as no rank can go on. Over MPI it says why on standard error and ends all
   // processes: at once, without returning; or after the time for last words, and meanwhile every
   // call throws.
@@ -37,6 +42,7 @@ class Comm {
 
 // Messages of any length: the length, then the bytes.
 void send_message(Comm& comm, int to, std::span<const std::byte> bytes);
+void post_message(Comm& comm, int to, std::vector<std::byte> bytes);
 std::vector<std::byte> receive_message(Comm& comm, int from);
 
 }  // namespace pando

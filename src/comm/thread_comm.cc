@@ -15,10 +15,20 @@ class ThreadComms::End final : public Comm {
   int size() const override { return size_; }
 
   void send(int to, std::span<const std::byte> bytes) override {
-    std::vector<std::byte> message(bytes.begin(), bytes.end());
+    post(to, {bytes.begin(), bytes.end()});
+  }
+
+  void post(int to, std::vector<std::byte> bytes) override {
     const std::scoped_lock lock(all_.mutex_);
-    all_.boxes_[to * size_ + rank_].messages.push_back(std::move(message));
+    all_.boxes_[to * size_ + rank_].messages.push_back(std::move(bytes));
     all_.arrived_.notify_all();
+  }
+
+  bool has_message(int from) override {
+    const std::scoped_lock lock(all_.mutex_);
+    const bool is_empty = all_.boxes_[rank_ * size_ + from].messages.empty();
+    if (is_empty && all_.failed_) throw std::runtime_error("another rank has failed");
+    return !is_empty;
   }
 
   void receive(int from, std::span<std::byte> bytes) override {

@@ -1,35 +1,39 @@
 #include "pando/engine_stats.h"
 
 namespace pando {
+namespace {
+
+using Stats = EngineStats;
+
+constexpr uint64_t Stats::*kCounts[] = {
+    &Stats::arrived_tokens,   &Stats::arrived_shared, &Stats::requests,    &Stats::prompt_tokens,
+    &Stats::generated_tokens, &Stats::prefill_rows,   &Stats::decode_rows, &Stats::recomputed_rows,
+    &Stats::pad_rows,         &Stats::steps,          &Stats::preemptions, &Stats::evicted_pages,
+    &Stats::evicted_places,   &Stats::attention_bytes};
+constexpr double Stats::*kSums[] = {
+    &Stats::step_s,     &Stats::linear_s,           &Stats::attention_s,  &Stats::row_ops_s,
+    &Stats::sampling_s, &Stats::planning_s,         &Stats::linear_flops, &Stats::predicted_s,
+    &Stats::timed_s,    &Stats::prediction_error_s, &Stats::budget_s};
+// What is not counted.
+constexpr uint64_t Stats::*kStates[] = {
+    &Stats::kv_bytes_peak,  &Stats::open_answers,      &Stats::running_answers, &Stats::open_tokens,
+    &Stats::kv_bytes,       &Stats::kv_capacity_bytes, &Stats::places,          &Stats::place_bytes,
+    &Stats::kv_ready_bytes, &Stats::tree_nodes};
+
+}  // namespace
 
 EngineStats EngineStats::since(const EngineStats& before) const {
   EngineStats d = *this;
-  d.arrived_tokens -= before.arrived_tokens;
-  d.arrived_shared -= before.arrived_shared;
-  d.requests -= before.requests;
-  d.prompt_tokens -= before.prompt_tokens;
-  d.generated_tokens -= before.generated_tokens;
-  d.prefill_rows -= before.prefill_rows;
-  d.decode_rows -= before.decode_rows;
-  d.recomputed_rows -= before.recomputed_rows;
-  d.pad_rows -= before.pad_rows;
-  d.steps -= before.steps;
-  d.preemptions -= before.preemptions;
-  d.evicted_pages -= before.evicted_pages;
-  d.evicted_places -= before.evicted_places;
-  d.step_s -= before.step_s;
-  d.linear_s -= before.linear_s;
-  d.attention_s -= before.attention_s;
-  d.row_ops_s -= before.row_ops_s;
-  d.sampling_s -= before.sampling_s;
-  d.planning_s -= before.planning_s;
-  d.attention_bytes -= before.attention_bytes;
-  d.linear_flops -= before.linear_flops;
-  d.predicted_s -= before.predicted_s;
-  d.timed_s -= before.timed_s;
-  d.prediction_error_s -= before.prediction_error_s;
-  d.budget_s -= before.budget_s;
+  for (const auto count : kCounts) d.*count -= before.*count;
+  for (const auto sum : kSums) d.*sum -= before.*sum;
   return d;
+}
+
+void EngineStats::add(const EngineStats& other) {
+  for (const auto count : kCounts) this->*count += other.*count;
+  for (const auto sum : kSums) this->*sum += other.*sum;
+  for (const auto state : kStates) this->*state += other.*state;
+  queued_s += other.queued_s;
 }
 
 }  // namespace pando

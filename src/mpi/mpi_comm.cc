@@ -6,13 +6,17 @@
 #include <atomic>
 #include <chrono>
 #include <climits>
+#include <condition_variable>
 #include <cstdio>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/errors.h"
@@ -21,6 +25,8 @@
 
 namespace pando {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr int kTag = 0;
 
@@ -32,6 +38,8 @@ void check(int code, const char* what) {
   throw std::runtime_error(std::string("MPI: ") + what + ": " + text);
 }
 
+// One thread calls MPI at a time, and none waits in it; but for the heart, which has a communicator
+// of its own.
 class MpiComm final : public Comm {
  public:
   // many_threads: several of them may call MPI at the same time.
@@ -49,6 +57,12 @@ class MpiComm final : public Comm {
           "noticed\n");
   }
   ~MpiComm() override {
+    {
+      const std::scoped_lock lock(mutex_);
+      is_ending_ = true;
+    }
+    has_posted_.notify_one();
+    if (poster_.joinable()) poster_.join();
     heart_.reset();
     MPI_Finalize();
   }
@@ -56,21 +70,51 @@ class MpiComm final : public Comm {
   int size() const override { return size_; }
 
   void send(int to, std::span<const std::byte> bytes) override {
-    start();
-    add_send(to, bytes);
-    wait_all();
+    Requests requests;
+    {
+      const std::scoped_lock lock(mutex_);
+      check_goes_on();
+      start_send(to, bytes, requests);
+    }
+    wait_all(requests);
   }
   void receive(int from, std::span<std::byte> bytes) override {
-    start();
-    add_receive(from, bytes);
-    wait_all();
+    Requests requests;
+    {
+      const std::scoped_lock lock(mutex_);
+      check_goes_on();
+      start_receive(from, bytes, requests);
+    }
+    wait_all(requests);
   }
   void exchange(std::span<const int> peers, std::span<const std::span<const std::byte>> own,
                 std::span<const std::span<std::byte>> theirs) override {
-    start();
-    for (size_t i = 0; i < peers.size(); ++i) add_receive(peers[i], theirs[i]);
-    for (size_t i = 0; i < peers.size(); ++i) add_send(peers[i], own[i]);
-    wait_all();
+    Requests requests;
+    {
+      const std::scoped_lock lock(mutex_);
+      check_goes_on();
+      for (size_t i = 0; i < peers.size(); ++i) start_receive(peers[i], theirs[i], requests);
+      for (size_t i = 0; i < peers.size(); ++i) start_send(peers[i], own[i], requests);
+    }
+    wait_all(requests);
+  }
+
+  void post(int to, std::vector<std::byte> bytes) override {
+    const std::scoped_lock lock(mutex_);
+    check_goes_on();
+    if (!failure_.empty()) throw std::runtime_error(failure_);
+    if (!poster_.joinable()) poster_ = std::thread([this] { finish_posted(); });
+    Posted& one = posted_.emplace_back(std::move(bytes));
+    start_send(to, one.bytes, one.requests);
+    has_posted_.notify_one();
+  }
+  bool has_message(int from) override {
+    int found = 0;
+    const std::scoped_lock lock(mutex_);
+    check_goes_on();
+    if (!failure_.empty()) throw std::runtime_error(failure_);
+    check(MPI_Iprobe(from, kTag, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE), "probing");
+    return found != 0;
   }
 
   void abort(std::string_view why) noexcept override {
@@ -92,10 +136,12 @@ class MpiComm final : public Comm {
  private:
   static constexpr size_t kPiece = size_t{1} << 30;  // lengths are int
 
-  void start() {
-    check_goes_on();
-    requests_.clear();
-  }
+  using Requests = std::vector<MPI_Request>;
+  struct Posted {
+    std::vector<std::byte> bytes;
+    Requests requests = {};
+  };
+
   void check_goes_on() const {
     if (!is_over_) return;
     check_time_is_left();
@@ -106,50 +152,80 @@ class MpiComm final : public Comm {
     while (last_words_.load().count() == 0) std::this_thread::sleep_for(std::chrono::hours(1));
   }
 
-  // Lets the processor go to others while nothing arrives: a server may wait for hours.
-  void wait_all() {
-    using namespace std::chrono_literals;
-    constexpr int kSpins = 20'000;
-    for (int n = 0;;) {
-      int done = 0;
-      check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
-                        MPI_STATUSES_IGNORE),
-            "waiting for a message");
-      if (done != 0) return;
-      if (is_over_) drop_requests();
-      check_goes_on();
-      if (n > kSpins) std::this_thread::sleep_for(n < 2 * kSpins ? 20us : 500us);
-      n += n < 2 * kSpins ? 1 : 0;
-    }
+  // With the lock, as the next two.
+  static bool test(Requests& requests) {
+    int over = 0;
+    check(
+        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &over, MPI_STATUSES_IGNORE),
+        "waiting for a message");
+    return over != 0;
   }
-
-  // Their buffers may be gone soon.
-  void drop_requests() {
-    for (MPI_Request& request : requests_)
-      if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
-  }
-
-  void add_send(int to, std::span<const std::byte> bytes) {
+  static void start_send(int to, std::span<const std::byte> bytes, Requests& requests) {
     do {
       const size_t n = std::min(bytes.size(), kPiece);
       check(MPI_Isend(bytes.data(), static_cast<int>(n), MPI_BYTE, to, kTag, MPI_COMM_WORLD,
-                      &requests_.emplace_back()),
+                      &requests.emplace_back()),
             "sending");
       bytes = bytes.subspan(n);
     } while (!bytes.empty());
   }
-  void add_receive(int from, std::span<std::byte> bytes) {
+  static void start_receive(int from, std::span<std::byte> bytes, Requests& requests) {
     do {
       const size_t n = std::min(bytes.size(), kPiece);
       check(MPI_Irecv(bytes.data(), static_cast<int>(n), MPI_BYTE, from, kTag, MPI_COMM_WORLD,
-                      &requests_.emplace_back()),
+                      &requests.emplace_back()),
             "receiving");
       bytes = bytes.subspan(n);
     } while (!bytes.empty());
   }
 
+  bool are_over(Requests& requests) {
+    const std::scoped_lock lock(mutex_);
+    return test(requests);
+  }
+  // Lets the processor go to others while nothing arrives: a server may wait for hours.
+  void wait_all(Requests& requests) {
+    constexpr int kSpins = 20'000;
+    for (int n = 0; !are_over(requests);) {
+      if (is_over_) drop(requests);
+      check_goes_on();
+      if (n > kSpins) std::this_thread::sleep_for(n < 2 * kSpins ? 20us : 500us);
+      n += n < 2 * kSpins ? 1 : 0;
+    }
+  }
+  // Their buffers may be gone soon.
+  void drop(Requests& requests) {
+    const std::scoped_lock lock(mutex_);
+    for (MPI_Request& request : requests)
+      if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
+  }
+  // On a thread of its own: what is posted goes out while who posted it computes.
+  void finish_posted() noexcept {
+    std::unique_lock lock(mutex_);
+    try {
+      while (true) {
+        has_posted_.wait(lock, [&] { return is_ending_ || !posted_.empty(); });
+        if (posted_.empty()) return;
+        if (test(posted_.front().requests)) {
+          posted_.pop_front();
+          continue;
+        }
+        lock.unlock();
+        std::this_thread::sleep_for(50us);
+        lock.lock();
+      }
+    } catch (const std::exception& error) {
+      failure_ = error.what();
+    }
+  }
+
   int rank_ = 0, size_ = 1;
-  std::vector<MPI_Request> requests_;
+  std::mutex mutex_;
+  std::condition_variable has_posted_;
+  std::deque<Posted> posted_;  // that may not be over
+  std::string failure_;        // of these
+  bool is_ending_ = false;
+  std::thread poster_;
   std::atomic<bool> is_over_{false};
   std::atomic<std::chrono::milliseconds> last_words_{std::chrono::milliseconds(0)};
   std::optional<Heart> heart_;  // first to go

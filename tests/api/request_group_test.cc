@@ -101,7 +101,7 @@ TEST(RequestGroup, TheFirstRefusalIsAnErrorOrIsWaitedFor) {
   patient.group.submit();
   EXPECT_TRUE(patient.group.take().empty());
   EXPECT_TRUE(patient.group.retry_at().has_value());
-  EXPECT_TRUE(patient.group.is_waiting(0));
+  EXPECT_EQ(patient.group.waiting(), std::vector<size_t>{0});
   engine->cancel(*others);
   size_t n_complete = 0;
   while (!patient.group.is_over())

@@ -17,6 +17,7 @@ TEST(RankLayout, IsReadFromText) {
   EXPECT_EQ(RankLayout::parse("tp=4")->spp, 1);
   EXPECT_EQ(both.share_of(4).stage, 1);
   EXPECT_EQ(both.share_of(4).rank, 1);
+  EXPECT_EQ(both.n_processes(), 6);
   const RankLayout all = RankLayout::parse("kvp_tokens=4096,tp=2,kvp=3,spp=2").value();
   EXPECT_EQ(all.n_ranks(), 12);
   EXPECT_EQ(all.kvp_tokens, 4096u);
@@ -26,16 +27,31 @@ TEST(RankLayout, IsReadFromText) {
   EXPECT_FALSE(all.share_of(2).has_head());  // another part of the first stage
 }
 
+// A replica is divided as without others.
+TEST(RankLayout, ReplicasAreReadFromText) {
+  const RankLayout alone = RankLayout::parse("replicas=3").value();
+  EXPECT_EQ(alone.replicas, 3);
+  EXPECT_EQ(alone.n_ranks(), 1);
+  EXPECT_EQ(alone.n_processes(), 3);
+  EXPECT_TRUE(alone.share_of(0).is_whole());
+  const RankLayout divided = RankLayout::parse("tp=3,replicas=5,spp=2").value();
+  EXPECT_EQ(divided.n_ranks(), 6);
+  EXPECT_EQ(divided.n_processes(), 30);
+  EXPECT_EQ(divided.name(), RankLayout::parse("spp=2,tp=3")->name());
+  EXPECT_EQ(RankLayout::parse("replicas=4096,spp=64,tp=64")->n_processes(), int64_t{1} << 24);
+}
+
 TEST(RankLayout, OtherTextIsRefused) {
   for (const char* text :
-       {"", "tp", "pp=2", "tp=0", "tp=-1", "tp=2x", "tp=2,tp=2", "tp=2,", "spp=5000", "tp= 2"}) {
+       {"", "tp", "pp=2", "tp=0", "tp=-1", "tp=2x", "tp=2,tp=2", "tp=2,", "spp=5000", "tp= 2",
+        "replicas=0", "replicas=2,replicas=2", "replica=2"}) {
     const Result<RankLayout> layout = RankLayout::parse(text);
     ASSERT_FALSE(layout.ok()) << text;
     EXPECT_EQ(layout.error().code, ErrorCode::kInvalidArgument) << text;
   }
   EXPECT_EQ(RankLayout::parse("tp=2,pp=2").error().message,
-            "parallel has 'pp=2', expected spp=N, kvp=N, tp=N or kvp_tokens=N, separated by "
-            "commas");
+            "parallel has 'pp=2', expected replicas=N, spp=N, kvp=N, tp=N or kvp_tokens=N, separated "
+            "by commas");
   EXPECT_EQ(RankLayout::parse("kvp=65").error().message,
             "parallel has 'kvp=65', expected a number from 1 to 64 for kvp");
   EXPECT_EQ(RankLayout::parse("kvp=2,kvp_tokens=6144").error().message,

@@ -18,6 +18,7 @@ struct Field {
   void (*set)(RankLayout&, int);
 };
 constexpr std::array kFields = {
+    Field{"replicas", 4096, [](RankLayout& layout, int n) { layout.replicas = n; }},
     Field{"spp", 4096, [](RankLayout& layout, int n) { layout.spp = n; }},
     Field{"kvp", 64, [](RankLayout& layout, int n) { layout.kvp = n; }},
     Field{"tp", 4096, [](RankLayout& layout, int n) { layout.tp = n; }},
@@ -37,7 +38,8 @@ Result<RankLayout> RankLayout::parse(std::string_view text) {
     const size_t i = std::ranges::find(kFields, name, &Field::name) - kFields.begin();
     if (at == std::string_view::npos || i == kFields.size())
       return invalid_argument(
-          "parallel has '{}', expected spp=N, kvp=N, tp=N or kvp_tokens=N, separated by commas",
+          "parallel has '{}', expected replicas=N, spp=N, kvp=N, tp=N or kvp_tokens=N, "
+          "separated by commas",
           field);
     const std::string_view digits = field.substr(at + 1);
     int n = 0;

@@ -1,0 +1,125 @@
+// What of requests, answers and engines goes to another process (bytes.h). A member that is added
+// to one of these types does not compile until it is here too.
+#pragma once
+
+#include <concepts>
+#include <tuple>
+#include <type_traits>
+
+#include "api/bytes.h"
+#include "pando/engine.h"
+
+namespace pando {
+
+template <class T, class Of>
+concept MaybeConst = std::same_as<std::remove_const_t<T>, Of>;
+
+template <MaybeConst<Error> T>
+auto members(T& value) {
+  auto& [code, message, field] = value;
+  return std::tie(code, message, field);
+}
+
+template <MaybeConst<ChatMessage> T>
+auto members(T& value) {
+  auto& [role, content, fields] = value;
+  return std::tie(role, content, fields);
+}
+
+template <MaybeConst<LocalTime> T>
+auto members(T& value) {
+  auto& [year, month, day, hour, minute, second] = value;
+  return std::tie(year, month, day, hour, minute, second);
+}
+
+template <MaybeConst<ChatOptions> T>
+auto members(T& value) {
+  auto& [thinking, add_generation_prompt, continue_final_message, tools, documents, template_kwargs,
+         now] = value;
+  return std::tie(thinking, add_generation_prompt, continue_final_message, tools, documents,
+                  template_kwargs, now);
+}
+
+template <MaybeConst<SamplingOptions> T>
+auto members(T& value) {
+  auto& [max_tokens, min_tokens, temperature, top_k, top_p, min_p, logit_bias, repetition_penalty,
+         presence_penalty, frequency_penalty, seed, n, stop, stop_tokens, ignore_eos,
+         skip_special_tokens, logprobs, top_logprobs] = value;
+  return std::tie(max_tokens, min_tokens, temperature, top_k, top_p, min_p, logit_bias,
+                  repetition_penalty, presence_penalty, frequency_penalty, seed, n, stop,
+                  stop_tokens, ignore_eos, skip_special_tokens, logprobs, top_logprobs);
+}
+
+// Without `sent`, which is a time of this process's clock.
+template <MaybeConst<Request> T>
+auto members(T& value) {
+  auto& [id, prompt, messages, tokens, chat, add_special_tokens, truncate_prompt_tokens,
+         truncate_at_end, sampling, prompt_logprobs_from, alternatives, pooling, isolation_key,
+         n_public, cached, ttft_slo, tpot_slo, deadline_class, tokens_beside, tokens_behind, sent,
+         logits_hash] = value;
+  return std::tie(id, prompt, messages, tokens, chat, add_special_tokens, truncate_prompt_tokens,
+                  truncate_at_end, sampling, prompt_logprobs_from, alternatives, pooling,
+                  isolation_key, n_public, cached, ttft_slo, tpot_slo, deadline_class,
+                  tokens_beside, tokens_behind, logits_hash);
+}
+
+template <MaybeConst<TokenLogprob> T>
+auto members(T& value) {
+  auto& [token, logprob, likeliest, top] = value;
+  return std::tie(token, logprob, likeliest, top);
+}
+
+template <MaybeConst<Completion> T>
+auto members(T& value) {
+  auto& [choice, text, tokens, logprobs, prompt_logprobs, alternatives, finish_reason, embedding,
+         prompt_tokens, shared_tokens, logits_hash, choice_logprobs] = value;
+  return std::tie(choice, text, tokens, logprobs, prompt_logprobs, alternatives, finish_reason,
+                  embedding, prompt_tokens, shared_tokens, logits_hash, choice_logprobs);
+}
+
+template <MaybeConst<PackingOptions> T>
+auto members(T& value) {
+  auto& [whole_prompts, rho_max, long_factor, least_share, aging] = value;
+  return std::tie(whole_prompts, rho_max, long_factor, least_share, aging);
+}
+
+template <MaybeConst<DeadlineClass> T>
+auto members(T& value) {
+  auto& [ttft_slo, ttft_per_work, tpot_slo] = value;
+  return std::tie(ttft_slo, ttft_per_work, tpot_slo);
+}
+
+template <MaybeConst<EngineOptions> T>
+auto members(T& value) {
+  auto& [sharing, threads, nice, kv_memory, kv_ahead, kv_ahead_first, kv_type, context, seed,
+         place_every, step_rows, policy, step_budget, step_costs, packing, deadline_classes,
+         max_running, max_open, max_queue, isa] = value;
+  return std::tie(sharing, threads, nice, kv_memory, kv_ahead, kv_ahead_first, kv_type, context,
+                  seed, place_every, step_rows, policy, step_budget, step_costs, packing,
+                  deadline_classes, max_running, max_open, max_queue, isa);
+}
+
+template <MaybeConst<Figure> T>
+auto members(T& value) {
+  auto& [name, number] = value;
+  return std::tie(name, number);
+}
+
+template <MaybeConst<EngineStats> T>
+auto members(T& value) {
+  auto& [arrived_tokens, arrived_shared, requests, prompt_tokens, generated_tokens, prefill_rows,
+         decode_rows, recomputed_rows, pad_rows, steps, preemptions, evicted_pages, evicted_places,
+         kv_bytes_peak, step_s, linear_s, attention_s, row_ops_s, sampling_s, planning_s,
+         linear_flops, predicted_s, timed_s, prediction_error_s, budget_s, figures, open_answers,
+         running_answers, open_tokens, queued_s, kv_bytes, kv_capacity_bytes, places, place_bytes,
+         kv_ready_bytes, tree_nodes] = value;
+  return std::tie(arrived_tokens, arrived_shared, requests, prompt_tokens, generated_tokens,
+                  prefill_rows, decode_rows, recomputed_rows, pad_rows, steps, preemptions,
+                  evicted_pages, evicted_places, kv_bytes_peak, step_s, linear_s, attention_s,
+                  row_ops_s, sampling_s, planning_s, linear_flops, predicted_s, timed_s,
+                  prediction_error_s, budget_s, figures, open_answers, running_answers, open_tokens,
+                  queued_s, kv_bytes, kv_capacity_bytes, places, place_bytes, kv_ready_bytes,
+                  tree_nodes);
+}
+
+}  // namespace pando
