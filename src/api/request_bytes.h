@@ -40,14 +40,20 @@ auto members(T& value) {
                   template_kwargs, now);
 }
 
+template <MaybeConst<TextForm> T>
+auto members(T& value) {
+  auto& [kind, text, choices] = value;
+  return std::tie(kind, text, choices);
+}
+
 template <MaybeConst<SamplingOptions> T>
 auto members(T& value) {
   auto& [max_tokens, min_tokens, temperature, top_k, top_p, min_p, logit_bias, repetition_penalty,
          presence_penalty, frequency_penalty, seed, n, stop, stop_tokens, ignore_eos,
-         skip_special_tokens, logprobs, top_logprobs] = value;
+         skip_special_tokens, logprobs, top_logprobs, form] = value;
   return std::tie(max_tokens, min_tokens, temperature, top_k, top_p, min_p, logit_bias,
                   repetition_penalty, presence_penalty, frequency_penalty, seed, n, stop,
-                  stop_tokens, ignore_eos, skip_special_tokens, logprobs, top_logprobs);
+                  stop_tokens, ignore_eos, skip_special_tokens, logprobs, top_logprobs, form);
 }
 
 // Without `sent`, which is a time of this process's clock.
@@ -110,13 +116,13 @@ auto members(T& value) {
   auto& [arrived_tokens, arrived_shared, requests, prompt_tokens, generated_tokens, prefill_rows,
          decode_rows, recomputed_rows, pad_rows, steps, preemptions, evicted_pages, evicted_places,
          kv_bytes_peak, step_s, linear_s, attention_s, row_ops_s, sampling_s, planning_s,
-         linear_flops, predicted_s, timed_s, prediction_error_s, budget_s, figures, open_answers,
+         attention_bytes, linear_flops, predicted_s, timed_s, prediction_error_s, budget_s, figures, open_answers,
          running_answers, open_tokens, queued_s, kv_bytes, kv_capacity_bytes, places, place_bytes,
          kv_ready_bytes, tree_nodes] = value;
   return std::tie(arrived_tokens, arrived_shared, requests, prompt_tokens, generated_tokens,
                   prefill_rows, decode_rows, recomputed_rows, pad_rows, steps, preemptions,
                   evicted_pages, evicted_places, kv_bytes_peak, step_s, linear_s, attention_s,
-                  row_ops_s, sampling_s, planning_s, linear_flops, predicted_s, timed_s,
+                  row_ops_s, sampling_s, planning_s, attention_bytes, linear_flops, predicted_s, timed_s,
                   prediction_error_s, budget_s, figures, open_answers, running_answers, open_tokens,
                   queued_s, kv_bytes, kv_capacity_bytes, places, place_bytes, kv_ready_bytes,
                   tree_nodes);

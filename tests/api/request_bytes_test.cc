@@ -43,7 +43,8 @@ TEST(RequestBytes, ARequestComesBack) {
                    .n = 4,
                    .stop = {"x", ""},
                    .stop_tokens = {11},
-                   .top_logprobs = 2},
+                   .top_logprobs = 2,
+                   .form = TextForm{.kind = TextForm::Kind::kRegex, .text = "a", .choices = {"b"}}},
       .prompt_logprobs_from = 1,
       .alternatives = {5, 6},
       .pooling = Pooling::kMean,
@@ -57,6 +58,7 @@ TEST(RequestBytes, ARequestComesBack) {
       .tokens_behind = 1,
       .logits_hash = true};
   const Request read = back_and_forth(request);
+  EXPECT_EQ(read.sampling.form, request.sampling.form);
   EXPECT_EQ(read.id, "d/1");
   EXPECT_EQ(read.prompt, request.prompt);
   ASSERT_EQ(read.messages.size(), 2u);
