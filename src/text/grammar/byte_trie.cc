@@ -3,8 +3,24 @@
 #include <algorithm>
 
 #include "text/grammar/grammar.h"
+#include "text/utf8.h"
 
 namespace pando::grammar {
+
+namespace {
+
+// How many bytes are whole characters, and the beginning of one at the end.
+size_t utf8_bytes(std::string_view text) {
+  size_t n = 0;
+  while (n < text.size()) {
+    const Utf8Step step = next_utf8(text.substr(n));
+    if (step.kind == Utf8Kind::kInvalid) return n;
+    n += static_cast<size_t>(step.length);
+  }
+  return n;
+}
+
+}  // namespace
 
 ByteTrie::ByteTrie(std::vector<Entry> entries) {
   // Tokens that long stand for nothing that is written; the depth is 16 bits.
@@ -26,11 +42,12 @@ ByteTrie::ByteTrie(std::vector<Entry> entries) {
   for (const Entry& entry : entries) {
     const auto common = std::mismatch(last.begin(), last.end(), entry.bytes.begin(), entry.bytes.end());
     close(static_cast<size_t>(common.first - last.begin()));
+    const size_t n_utf8 = utf8_bytes(entry.bytes);
     for (size_t depth = path.size(); depth < entry.bytes.size(); ++depth) {
       const auto byte = static_cast<uint8_t>(entry.bytes[depth]);
       path.push_back(static_cast<uint32_t>(nodes_.size()));
       nodes_.push_back({0, static_cast<uint32_t>(tokens_.size()), static_cast<uint16_t>(depth), byte,
-                        byte_kind(byte)});
+                        static_cast<uint8_t>(byte_kind(byte) | (depth < n_utf8 ? 0 : kNotUtf8))});
       max_depth_ = std::max(max_depth_, static_cast<uint16_t>(depth));
     }
     tokens_.push_back(entry.token);

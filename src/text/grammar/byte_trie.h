@@ -26,7 +26,7 @@ class ByteTrie {
     uint32_t first_token;  // of tokens_
     uint16_t depth;        // bytes before this one's
     uint8_t byte;
-    uint8_t kinds;  // of the bytes here and below (byte_kind)
+    uint8_t kinds;  // of the bytes here and below: byte_kind, kNotUtf8
   };
   uint32_t size() const { return static_cast<uint32_t>(nodes_.size() - 1); }
   const Node& operator[](uint32_t node) const { return nodes_[node]; }

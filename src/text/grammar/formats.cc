@@ -15,8 +15,11 @@ const std::string kMonthDay =
 const std::string kLeapYear =
     "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)";
 const std::string kDate = "([0-9]{4}-" + kMonthDay + "|" + kLeapYear + "-02-29)";
-const std::string kClock = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?";
-const std::string kTime = kClock + "([zZ]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])";
+const std::string kHour = "([01][0-9]|2[0-3])";
+const std::string kSecondPart = "(\\.[0-9]+)?";
+// A leap second only where the zone is UTC.
+const std::string kTime = "(" + kHour + ":[0-5][0-9]:[0-5][0-9]" + kSecondPart + "([zZ]|[+-]" + kHour +
+                          ":[0-5][0-9])|23:59:60" + kSecondPart + "([zZ]|[+-]00:00))";
 const std::string kByte = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
 const std::string kIpv4 = kByte + "(\\." + kByte + "){3}";
 const std::string kGroup = "[0-9a-fA-F]{1,4}";
@@ -41,7 +44,11 @@ std::string ipv6() {
   return "(" + all + ")";
 }
 
-const std::string kLabel = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+// Without labels whose third and fourth characters are hyphens, which stand for other characters.
+const std::string kAlnum = "[A-Za-z0-9]";
+const std::string kLabel = kAlnum + "(" + kAlnum + "|[A-Za-z0-9-](" + kAlnum + "|" + kAlnum +
+                           "[A-Za-z0-9-]{0,59}" + kAlnum + "|-" + kAlnum + "([A-Za-z0-9-]{0,58}" + kAlnum +
+                           ")?))?";
 const std::string kHostname = kLabel + "(\\." + kLabel + ")*";
 const std::string kAtom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
 const std::string kEmail = "(" + kAtom + "(\\." + kAtom + ")*|\"([^\\x00-\\x1F\"\\\\\\x7F-\\u{10FFFF}]|\\\\[ -~])*\")@(" +
@@ -72,7 +79,7 @@ const std::string kPointer = "(/([^/~]|~[01])*)*";
 }  // namespace
 
 std::optional<std::string_view> pattern_of_format(std::string_view name) {
-  static const std::array<std::pair<std::string_view, std::string>, 14> kFormats{{
+  static const std::array<std::pair<std::string_view, std::string>, 13> kFormats{{
       {"date", kDate},
       {"time", kTime},
       {"date-time", kDate + "[tT]" + kTime},
@@ -86,12 +93,20 @@ std::optional<std::string_view> pattern_of_format(std::string_view name) {
       {"uuid", "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"},
       {"json-pointer", kPointer},
       {"relative-json-pointer", "(0|[1-9][0-9]*)(#|" + kPointer + ")"},
-      {"byte", "([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"},
   }};
   const auto* found = std::find_if(kFormats.begin(), kFormats.end(),
                                    [&](const auto& format) { return format.first == name; });
   if (found == kFormats.end()) return std::nullopt;
   return found->second;
+}
+
+std::optional<NumberFormat> bounds_of_format(std::string_view name) {
+  if (name == "int32") return NumberFormat{"-2147483648", "2147483647"};
+  if (name == "int64") return NumberFormat{"-9223372036854775808", "9223372036854775807"};
+  if (name == "uint32") return NumberFormat{"0", "4294967295"};
+  if (name == "uint64") return NumberFormat{"0", "18446744073709551615"};
+  if (name == "float" || name == "double") return NumberFormat{};
+  return std::nullopt;
 }
 
 }  // namespace pando::grammar

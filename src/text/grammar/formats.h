@@ -11,4 +11,11 @@ namespace pando::grammar {
 // The pattern of a format, which is for the whole text: "date", "email", ... Nothing: not offered.
 std::optional<std::string_view> pattern_of_format(std::string_view name);
 
+// Of numbers: "int32", ...; a bound may be empty. Nothing: not offered.
+struct NumberFormat {
+  std::string_view least = {};
+  std::string_view most = {};
+};
+std::optional<NumberFormat> bounds_of_format(std::string_view name);
+
 }  // namespace pando::grammar

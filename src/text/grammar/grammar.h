@@ -52,7 +52,8 @@ class Grammar {
   bool is_plain(uint32_t state) const { return states_[state].is_plain; }
   // It does nothing but end its rule.
   bool only_ends(uint32_t state) const { return states_[state].only_ends; }
-  // The kinds of bytes (byte_kind) that all lead from the state to itself.
+  // The kinds of bytes (byte_kind) that all lead from the state to itself; kNotAscii where all whole
+  // characters do.
   uint8_t loops(uint32_t state) const { return states_[state].loops; }
 
   // Where a byte leads to, or kNone.
@@ -89,6 +90,7 @@ class Grammar {
 
 // Kinds of bytes, one bit each; whole subtrees of the vocabulary are passed over by them.
 inline constexpr uint8_t kPlainAscii = 1, kQuote = 2, kBackslash = 4, kControl = 8, kNotAscii = 16;
+inline constexpr uint8_t kNotUtf8 = 32;  // of the bytes of a trie: they are no whole characters
 constexpr uint8_t byte_kind(uint8_t byte) {
   return byte >= 0x80 ? kNotAscii
          : byte < 0x20 || byte == 0x7F ? kControl

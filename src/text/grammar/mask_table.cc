@@ -13,53 +13,77 @@ void set_bits(std::span<const Token> tokens, std::span<uint64_t> bits) {
 }
 
 // Walks all of a trie from a frontier and sets the bits of the tokens that the grammar reads to
-// their end. `at_end(node)` is called where the bottom of the chart's stack is reached. Returns the
-// number of nodes that it looked at.
+// their end. `at_end(node)` is called where the bottom of the chart's stack is reached.
 template <class AtEnd>
-size_t walk(Chart& chart, const Chart::Frontier& start, const ByteTrie& trie,
-            std::span<uint64_t> bits, const AtEnd& at_end) {
-  const Grammar& grammar = chart.grammar();
-  // Behind the byte of each node of the path, the first: before all.
-  std::vector<Chart::Frontier> path(size_t{trie.max_depth()} + 2);
-  path[0] = start;
-  size_t n_nodes = 0;
-  for (uint32_t at = 0; at < trie.size() && !chart.is_overflown();) {
-    const ByteTrie::Node& node = trie[at];
-    const Chart::Frontier& from = path[node.depth];
-    ++n_nodes;
-    chart.go_back(from);
-    if (from.end - from.begin == 1) {
-      const Chart::Config config = chart.config(from.begin);
-      const uint32_t to = grammar.next(config.state, node.byte);
+class Walk {
+ public:
+  Walk(Chart* chart, const ByteTrie& trie, std::span<uint64_t> bits, const AtEnd& at_end)
+      : chart_(*chart), grammar_(chart->grammar()), trie_(trie), bits_(bits), at_end_(at_end),
+        states_(size_t{trie.max_depth()} + 2) {}
+
+  void run(const Chart::Frontier& start) {
+    below(start, 0, trie_.size());
+    chart_.go_back(start);
+  }
+  size_t n_nodes() const { return n_nodes_; }  // that it looked at
+
+ private:
+  // All nodes from `begin` to `end`, which are siblings with what is below them.
+  void below(const Chart::Frontier& from, uint32_t begin, uint32_t end) {
+    if (begin >= end) return;
+    if (from.end - from.begin == 1)
+      one_config(from, begin, end);
+    else
+      for (uint32_t at = begin; at < end && !chart_.is_overflown(); at = trie_[at].skip) step(from, at);
+  }
+  void step(const Chart::Frontier& from, uint32_t at) {
+    ++n_nodes_;
+    const Chart::Frontier behind = chart_.step(from, trie_[at].byte);
+    if (behind.is_alive()) {
+      set_bits(trie_.tokens_at(at), bits_);
+      if (behind.is_end) at_end_(at);
+      if (behind.has_configs()) below(behind, at + 1, trie_[at].skip);
+    }
+    chart_.go_back(from);
+  }
+  // The same for one config, which plain states need no chart for.
+  void one_config(const Chart::Frontier& from, uint32_t begin, uint32_t end) {
+    const Chart::Config config = chart_.config(from.begin);
+    states_[trie_[begin].depth] = config.state;
+    for (uint32_t at = begin; at < end && !chart_.is_overflown();) {
+      const ByteTrie::Node& node = trie_[at];
+      const uint32_t state = states_[node.depth];
+      ++n_nodes_;
+      if (grammar_.is_plain(state) && (node.kinds & ~grammar_.loops(state)) == 0) {
+        set_bits(trie_.tokens_below(at), bits_);
+        at = node.skip;
+        continue;
+      }
+      const uint32_t to = grammar_.next(state, node.byte);
       if (to == Grammar::kNone) {
         at = node.skip;
-        continue;
-      }
-      if (to == config.state && grammar.is_plain(to) && (node.kinds & ~grammar.loops(to)) == 0) {
-        set_bits(trie.tokens_below(at), bits);
-        at = node.skip;
-        continue;
-      }
-      if (grammar.is_plain(to)) {
-        path[node.depth + 1] = chart.push({to, config.node});
-        set_bits(trie.tokens_at(at), bits);
+      } else if (grammar_.is_plain(to)) {
+        states_[node.depth + 1] = to;
+        set_bits(trie_.tokens_at(at), bits_);
         ++at;
-        continue;
+      } else {
+        // What it does there to states_ is at greater depths.
+        const Chart::Frontier here = chart_.push({state, config.node});
+        step(here, at);
+        chart_.go_back(from);
+        at = node.skip;
       }
     }
-    const Chart::Frontier behind = chart.step(from, node.byte);
-    if (!behind.is_alive()) {
-      at = node.skip;
-      continue;
-    }
-    set_bits(trie.tokens_at(at), bits);
-    if (behind.is_end) at_end(at);
-    path[node.depth + 1] = behind;
-    at = behind.has_configs() ? at + 1 : node.skip;
   }
-  chart.go_back(start);
-  return n_nodes;
-}
+
+  Chart& chart_;
+  const Grammar& grammar_;
+  const ByteTrie& trie_;
+  std::span<uint64_t> bits_;
+  const AtEnd& at_end_;
+  std::vector<uint32_t> states_;  // of a path, before each depth
+  size_t n_nodes_ = 0;
+};
 
 }  // namespace
 
@@ -72,10 +96,10 @@ void MaskTable::add_tokens(Chart& chart, const Chart::Frontier& at, std::span<ui
     const Chart::Config config = chart.config(i);
     const auto of = of_state(config.state);
     if (of->is_walked) {
-      walk(chart, chart.one_of(at, i), vocabulary_->trie(), bits, nothing);
+      Walk(&chart, vocabulary_->trie(), bits, nothing).run(chart.one_of(at, i));
     } else {
       for (size_t word = 0; word < bits.size(); ++word) bits[word] |= of->bits[word];
-      if (of->rests.size() > 0) walk(chart, chart.behind(config.node), of->rests, bits, nothing);
+      if (of->rests.size() > 0) Walk(&chart, of->rests, bits, nothing).run(chart.behind(config.node));
     }
     chart.go_back(at);
   }
@@ -98,9 +122,10 @@ std::shared_ptr<const MaskTable::OfState> MaskTable::make(uint32_t state) {
   of->bits.resize(vocabulary_->n_mask_words());
   std::vector<uint32_t> ends;
   Chart chart(grammar_);
-  const size_t n_nodes = walk(chart, chart.at_state(state), trie, of->bits,
-                              [&](uint32_t node) { ends.push_back(node); });
-  of->is_walked = n_nodes < kFewNodes || chart.is_overflown();
+  const auto at_end = [&](uint32_t node) { ends.push_back(node); };
+  Walk walk(&chart, trie, std::span<uint64_t>(of->bits), at_end);
+  walk.run(chart.at_state(state));
+  of->is_walked = walk.n_nodes() < kFewNodes || chart.is_overflown();
   if (of->is_walked) {
     of->bits = {};
     return of;

@@ -25,6 +25,34 @@ void GrammarPacker::add_state(std::span<const Grammar::Step> steps,
   out.jumps_.insert(out.jumps_.end(), jumps.begin(), jumps.end());
 }
 
+// Whether bytes `first` to `last` and then `n_more` continuation bytes lead from `from` to `to`, by
+// plain states.
+bool GrammarPacker::leads(uint32_t from, uint8_t first, uint8_t last, int n_more, uint32_t to) const {
+  uint32_t known = Grammar::kNone;  // which is looked at already
+  for (int byte = first; byte <= last; ++byte) {
+    const uint32_t next = grammar_->next(from, static_cast<uint8_t>(byte));
+    if (next == Grammar::kNone) return false;
+    if (next == known) continue;
+    if (n_more == 0 ? next != to
+                    : !grammar_->is_plain(next) || !leads(next, 0x80, 0xBF, n_more - 1, to))
+      return false;
+    known = next;
+  }
+  return true;
+}
+
+// Whether every character that is not ASCII leads from the state to itself.
+bool GrammarPacker::loops_over_characters(uint32_t state) const {
+  const auto after = [&](uint8_t lead, uint8_t first, uint8_t last, int n_more) {
+    const uint32_t next = grammar_->next(state, lead);
+    return next != Grammar::kNone && grammar_->is_plain(next) && leads(next, first, last, n_more, state);
+  };
+  return leads(state, 0xC2, 0xDF, 1, state) && after(0xE0, 0xA0, 0xBF, 1) &&
+         leads(state, 0xE1, 0xEC, 2, state) && after(0xED, 0x80, 0x9F, 1) &&
+         leads(state, 0xEE, 0xEF, 2, state) && after(0xF0, 0x90, 0xBF, 2) &&
+         leads(state, 0xF1, 0xF3, 3, state) && after(0xF4, 0x80, 0x8F, 2);
+}
+
 void GrammarPacker::set_row(uint32_t state) {
   Grammar& out = *grammar_;
   std::array<uint32_t, 256> row;
@@ -34,7 +62,7 @@ void GrammarPacker::set_row(uint32_t state) {
   uint8_t leaves = 0;
   for (int byte = 0; byte < 256; ++byte)
     if (row[byte] != state) leaves |= byte_kind(static_cast<uint8_t>(byte));
-  out.states_[state].loops = static_cast<uint8_t>(~leaves & 0x1F);
+  out.states_[state].loops = static_cast<uint8_t>(~leaves & (kPlainAscii | kQuote | kBackslash | kControl));
   if (out.steps(state).size() > kFewSteps && out.rows_.size() < kMostRows) {
     out.states_[state].row = static_cast<uint32_t>(out.rows_.size());
     out.rows_.push_back(row);
@@ -47,6 +75,9 @@ GrammarPtr GrammarPacker::finish() {
                          .first_call = static_cast<uint32_t>(out.calls_.size()),
                          .first_jump = static_cast<uint32_t>(out.jumps_.size())});
   for (uint32_t state = 0; state + 1 < out.states_.size(); ++state) set_row(state);
+  for (uint32_t state = 0; state + 1 < out.states_.size(); ++state)
+    if (out.is_plain(state) && out.loops(state) & kPlainAscii && loops_over_characters(state))
+      out.states_[state].loops |= kNotAscii;
   return std::move(grammar_);
 }
 

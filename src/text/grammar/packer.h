@@ -21,6 +21,8 @@ class GrammarPacker {
 
  private:
   void set_row(uint32_t state);
+  bool leads(uint32_t from, uint8_t first, uint8_t last, int n_more, uint32_t to) const;
+  bool loops_over_characters(uint32_t state) const;
 
   std::shared_ptr<Grammar> grammar_;
 };

@@ -38,10 +38,11 @@ const std::vector<Parts>& SchemaCases::of(const Parts& schemas) {
   return memo[schemas] = std::move(cases);
 }
 
-void SchemaCases::add(Open* open, Node schema) {
-  std::vector<Node> todo{schema};
+void SchemaCases::add(Open* open, Node schema, size_t from) {
+  std::vector<Open::Seen> todo{{schema, from}};
   while (!todo.empty() && !document_.has_failed()) {
-    const Node at = todo.back();
+    const Node at = todo.back().schema;
+    const size_t met_by = todo.back().from;
     todo.pop_back();
     document_.check(at);
     document_.work(1 + open->seen.size() / 64);
@@ -50,21 +51,30 @@ void SchemaCases::add(Open* open, Node schema) {
       open->is_never = open->is_never || !at->get<bool>();
       continue;
     }
-    if (std::find(open->seen.begin(), open->seen.end(), at) != open->seen.end()) continue;
-    open->seen.push_back(at);
-    std::vector<Node> next;
+    const bool is_known = std::any_of(open->seen.begin(), open->seen.end(),
+                                      [&](const Open::Seen& one) { return one.schema == at; });
+    if (is_known) {
+      // What holds already, unless it is what is being asked.
+      for (size_t i = met_by; i != SIZE_MAX; i = open->seen[i].from)
+        if (open->seen[i].schema == at)
+          return document_.refuse(at, "a reference that leads back to it without a property or an item between");
+      continue;
+    }
+    const size_t place = open->seen.size();
+    open->seen.push_back({at, met_by});
+    std::vector<Open::Seen> next;
     if (const Node reference = SchemaDocument::find(at, "$ref")) {
       const Node target = document_.target_of(at, *reference);
       if (target == nullptr) return;
-      next.push_back(target);
+      next.push_back({target, place});
       if (document_.ref_hides_siblings()) {
-        todo.push_back(target);
+        todo.push_back({target, place});
         continue;
       }
     }
     if (has_facts(at)) open->parts.push_back(at);
     if (const Node all = SchemaDocument::find(at, "allOf"))
-      for (const Json& one : *all) next.push_back(&one);
+      for (const Json& one : *all) next.push_back({&one, place});
     add_choices(open, at);
     todo.insert(todo.end(), next.rbegin(), next.rend());
   }
@@ -73,13 +83,13 @@ void SchemaCases::add(Open* open, Node schema) {
 void SchemaCases::add_choices(Open* open, Node at) {
   for (const char* name : {"anyOf", "oneOf"})
     if (const Node list = SchemaDocument::find(at, name)) {
-      Choice choice;
+      Choice choice{.met_at = open->seen.size() - 1};
       for (const Json& one : *list) choice.branches.push_back(&one);
       if (name == std::string_view("oneOf") && list->size() > 1) choice.one_of = at;
       open->choices.push_back(std::move(choice));
     }
   if (const Node inside = SchemaDocument::find(at, "not")) {
-    Choice choice{negated(inside)};
+    Choice choice{negated(inside), open->seen.size() - 1};
     if (document_.has_failed() && is_loose())
       document_.forget_error();  // all the more values
     else
@@ -88,7 +98,7 @@ void SchemaCases::add_choices(Open* open, Node at) {
   const Node condition = SchemaDocument::find(at, "if");
   const Node then = SchemaDocument::find(at, "then"), otherwise = SchemaDocument::find(at, "else");
   if (condition != nullptr && (then != nullptr || otherwise != nullptr)) {
-    Choice choice;
+    Choice choice{.met_at = open->seen.size() - 1};
     choice.branches.push_back(document_.made(at, "then", [&] {
       return Json{{"allOf", Json::array({*condition, then != nullptr ? *then : Json(true)})}};
     }));
@@ -101,7 +111,7 @@ void SchemaCases::add_choices(Open* open, Node at) {
   for (const char* name : {"dependencies", "dependentRequired", "dependentSchemas"})
     if (const Node needs = SchemaDocument::find(at, name))
       for (const auto& [property, needed] : needs->items())
-        open->choices.push_back({dependency_branches(at, property, needed)});
+        open->choices.push_back({dependency_branches(at, property, needed), open->seen.size() - 1});
 }
 
 // The property is not there, or what it needs holds.
@@ -135,7 +145,7 @@ void SchemaCases::expand(Open open, std::vector<Parts>* out) {
   if (choice.one_of != nullptr && !is_loose()) return expand_one_of(open, choice, out);
   for (const Node branch : choice.branches) {
     Open with = open;
-    add(&with, branch);
+    add(&with, branch, choice.met_at);
     expand(std::move(with), out);
   }
 }
@@ -145,7 +155,7 @@ void SchemaCases::expand_one_of(const Open& open, const Choice& choice, std::vec
   std::vector<std::vector<Parts>> cases(n);
   for (size_t i = 0; i < n; ++i) {
     Open with = open;
-    add(&with, choice.branches[i]);
+    add(&with, choice.branches[i], choice.met_at);
     expand(std::move(with), &cases[i]);
   }
   if (document_.has_failed()) return;
@@ -161,7 +171,7 @@ void SchemaCases::expand_one_of(const Open& open, const Choice& choice, std::vec
   };
   for (size_t i = 0; i < n && !document_.has_failed(); ++i) {
     Open with = open;
-    add(&with, choice.branches[i]);
+    add(&with, choice.branches[i], choice.met_at);
     bool is_changed = false;
     for (size_t j = 0; j < n && !document_.has_failed(); ++j) {
       if (j == i || !meet(std::min(i, j), std::max(i, j))) continue;

@@ -26,15 +26,21 @@ class SchemaCases {
  private:
   struct Choice {
     Parts branches;
+    size_t met_at = 0;      // in `seen`: the schema whose choice it is
     Node one_of = nullptr;  // the schema whose "oneOf" it is: exactly one branch holds
   };
   struct Open {
+    struct Seen {
+      Node schema;
+      size_t from;  // in `seen`: by which it was met; itself: the first
+    };
     Parts parts;
-    Parts seen;
+    std::vector<Seen> seen;
     std::vector<Choice> choices;
     bool is_never = false;
   };
-  void add(Open* open, Node schema);
+  // Adds a schema that another one, `from` of `seen`, leads to.
+  void add(Open* open, Node schema, size_t from = SIZE_MAX);
   void add_choices(Open* open, Node at);
   bool is_surely_empty(const Parts& parts);
   void expand(Open open, std::vector<Parts>* out);

@@ -17,11 +17,13 @@ Parts property_of(const Parts& parts, const std::string& name, SchemaDocument* d
   Parts all;
   for (const Node part : parts) {
     bool is_known = false;
-    if (const Node properties = SchemaDocument::find(part, "properties"))
+    if (const Node properties = SchemaDocument::find(part, "properties")) {
+      document->work(properties->size() / 256);  // which are looked through
       if (const Node inside = SchemaDocument::find(properties, name)) {
         add_once(&all, inside);
         is_known = true;
       }
+    }
     if (const Node patterns = SchemaDocument::find(part, "patternProperties"))
       for (const auto& [pattern, inside] : patterns->items()) {
         const CharDfa* matches = document->matches_of(pattern, part);

@@ -89,7 +89,11 @@ Result<std::unique_ptr<SchemaDocument>> SchemaDocument::parse(std::string_view t
   if (const Node dialect = find(document->root(), "$schema")) {
     if (!dialect->is_string()) return invalid_argument("schema has a '$schema' that is no text");
     const auto& name = dialect->get_ref<const std::string&>();
-    for (const std::string_view old : {"draft-03", "draft-04", "draft-06", "draft-07"})
+    if (name.find("//json-schema.org/") == name.npos)
+      return unsupported("schema has the '$schema' '{}', which is not offered, expected one of json-schema.org", name);
+    if (name.find("draft-03") != name.npos)
+      return unsupported("schema has the '$schema' '{}', which is not offered, expected draft 4 or later", name);
+    for (const std::string_view old : {"draft-04", "draft-06", "draft-07"})
       if (name.find(old) != name.npos) document->ref_hides_siblings_ = true;
   }
   for (const char* key : {"$id", "id"})

@@ -188,10 +188,12 @@ std::optional<CharDfa> strings_of(const SchemaFacts& facts, SchemaDocument* docu
     if (const CharDfa* matches = document->matches_of(pattern, schema)) all.add(matches->complement());
   for (const std::string& format : facts.formats) {
     const auto pattern = pattern_of_format(format);
+    if (bounds_of_format(format)) continue;  // of numbers
     if (!pattern)
       document->refuse(schema, "the format '{}'", format);
     else
       all.add(CharDfa::of(*parse_regex(*pattern)));
+    if (format == "hostname") all.add(CharDfa::of_length(0, 253));
   }
   std::vector<Regex> texts;
   for (const Json* value : facts.not_values)
@@ -227,6 +229,13 @@ std::optional<CharDfa> numbers_of(const SchemaFacts& facts, SchemaDocument* docu
   for (const SchemaFacts::Bound& bound : facts.bounds)
     all.add(CharDfa::of(bound.is_lower ? texts_from(bound.at, bound.is_exclusive)
                                        : texts_to(bound.at, bound.is_exclusive)));
+  for (const std::string& format : facts.formats) {
+    const auto bounds = bounds_of_format(format);
+    if (!bounds && !pattern_of_format(format)) document->refuse(schema, "the format '{}'", format);
+    if (!bounds || bounds->least.empty()) continue;
+    all.add(CharDfa::of(texts_from(*decimal_of(Json::parse(bounds->least)), false)));
+    all.add(CharDfa::of(texts_to(*decimal_of(Json::parse(bounds->most)), false)));
+  }
   for (const Decimal& divisor : facts.divisors) {
     auto multiples = multiples_of(divisor);
     if (!multiples)

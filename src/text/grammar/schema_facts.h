@@ -51,7 +51,7 @@ struct SchemaFacts {
     return min_length > 0 || max_length != SIZE_MAX || !patterns.empty() || !not_patterns.empty() ||
            !formats.empty();
   }
-  bool has_number_facts() const { return !bounds.empty() || !divisors.empty(); }
+  bool has_number_facts() const { return !bounds.empty() || !divisors.empty() || !formats.empty(); }
 
  private:
   void read(Node schema, SchemaDocument* document);
