@@ -51,8 +51,9 @@ using Utf8Bytes = std::array<uint8_t, 4>;
 int utf8_of(char32_t c, Utf8Bytes* out) {
   std::string text;
   append_utf8(c, &text);
-  std::copy(text.begin(), text.end(), out->begin());
-  return static_cast<int>(text.size());
+  const size_t n = std::min(text.size(), out->size());
+  std::copy_n(text.begin(), n, out->begin());
+  return static_cast<int>(n);
 }
 
 // Calls `sequence` for ranges of bytes, one for each byte, that together are the UTF-8 of a range of

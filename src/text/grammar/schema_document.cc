@@ -112,7 +112,7 @@ void SchemaDocument::index(Node schema) {
   }
   if (!schema->is_object()) return;
   for (const auto& [name, value] : schema->items()) {
-    if (name == "$anchor" && value.is_string()) anchors_["#" + value.get<std::string>()] = schema;
+    if (name == "$anchor" && value.is_string()) anchors_[std::string("#").append(value.get<std::string>())] = schema;
     if (name == "$id" && value.is_string()) {
       const auto& id = value.get_ref<const std::string&>();
       if (id.starts_with("#"))
@@ -156,7 +156,7 @@ Node SchemaDocument::target_of(Node schema, const Json& reference) {
     const size_t end = std::min(pointer.find('/', begin), pointer.size());
     std::string name = pointer.substr(begin, end - begin);
     for (size_t i = 0; (i = name.find('~', i)) != name.npos; ++i)
-      name.replace(i, 2, name.substr(i, 2) == "~1" ? "/" : "~");
+      name.replace(i, 2, 1, name.compare(i, 2, "~1") == 0 ? '/' : '~');
     if (at->is_array()) {
       const bool is_index = !name.empty() && name.size() < 9 &&
                             name.find_first_not_of("0123456789") == name.npos;
@@ -253,13 +253,13 @@ std::string SchemaDocument::place_of(Node schema) const {
     const size_t size = path.size();
     if (at->is_object())
       for (const auto& [name, value] : at->items()) {
-        path += "/" + name;
+        path.append("/").append(name);
         if (search(&value)) return true;
         path.resize(size);
       }
     if (at->is_array())
       for (size_t i = 0; i < at->size(); ++i) {
-        path += "/" + std::to_string(i);
+        path.append("/").append(std::to_string(i));
         if (search(&(*at)[i])) return true;
         path.resize(size);
       }
