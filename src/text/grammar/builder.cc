@@ -51,8 +51,8 @@ using Utf8Bytes = std::array<uint8_t, 4>;
 int utf8_of(char32_t c, Utf8Bytes* out) {
   std::string text;
   append_utf8(c, &text);
-  const size_t n = std::min(text.size(), out->size());
-  std::copy_n(text.begin(), n, out->begin());
+  size_t n = 0;
+  for (; n < text.size() && n < out->size(); ++n) (*out)[n] = static_cast<uint8_t>(text[n]);
   return static_cast<int>(n);
 }
 
