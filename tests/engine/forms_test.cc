@@ -39,7 +39,8 @@ TextForm schema(std::string text) {
 TEST(Forms, AnswersAreWhatTheSchemaAllows) {
   const std::unique_ptr<Engine> engine = open_tiny();
   std::set<std::string> texts;
-  for (const Completion& answer : engine->complete(asked(schema(kSchema), 8)).value()) {
+  const std::vector<Completion> answers = engine->complete(asked(schema(kSchema), 8)).value();
+  for (const Completion& answer : answers) {
     EXPECT_EQ(answer.finish_reason, FinishReason::kStop);
     const Json json = Json::parse(answer.text, nullptr, /*allow_exceptions=*/false);
     ASSERT_TRUE(json.is_object()) << answer.text;
@@ -56,7 +57,8 @@ TEST(Forms, AnswersAreWhatTheSchemaAllows) {
 TEST(Forms, OtherKinds) {
   const std::unique_ptr<Engine> engine = open_tiny();
   const auto text = [&](TextForm form) {
-    return engine->complete(asked(std::move(form))).value()[0].text;
+    const std::vector<Completion> answers = engine->complete(asked(std::move(form))).value();
+    return answers[0].text;
   };
   using Kind = TextForm::Kind;
   const std::string digits = text({.kind = Kind::kRegex, .text = "[0-9]{3}-[0-9]{2}"});
@@ -112,7 +114,8 @@ TEST(Forms, ForcedTokensChangeOnlyTheNumberOfSteps) {
 TEST(Forms, MaxTokensCut) {
   Request request = asked(schema(kSchema));
   request.sampling.max_tokens = 12;
-  const Completion cut = open_tiny()->complete(request).value()[0];
+  const std::vector<Completion> answers = open_tiny()->complete(request).value();
+  const Completion& cut = answers[0];
   EXPECT_EQ(cut.finish_reason, FinishReason::kLength);
   EXPECT_EQ(cut.tokens.size(), 12u);
   EXPECT_TRUE(cut.text.starts_with(R"({"title":")"));

@@ -36,7 +36,7 @@ struct QuantizedCase {
   bool is_kept;    // as integers
 };
 
-class QuantizedEngine : public testing::TestWithParam<QuantizedCase> {};
+class QuantizedEngine : public ::testing::TestWithParam<QuantizedCase> {};
 
 TEST_P(QuantizedEngine, LogitsAreThoseOfThePlainModel) {
   const auto& [name, own, is_kept] = GetParam();
@@ -56,7 +56,7 @@ TEST_P(QuantizedEngine, LogitsAreThoseOfThePlainModel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, QuantizedEngine,
-                         testing::Values(QuantizedCase{"fp8-blocks", WeightType::kBF16, false},
+                         ::testing::Values(QuantizedCase{"fp8-blocks", WeightType::kBF16, false},
                                          QuantizedCase{"compressed-int8", WeightType::kBF16, true},
                                          QuantizedCase{"compressed-words4", WeightType::kBF16,
                                                        true},
