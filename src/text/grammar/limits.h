@@ -18,6 +18,7 @@ inline constexpr size_t kMostCases = 2'000;         // alternatives that one pla
 inline constexpr size_t kMostSchemaWork = 400'000;  // parts of a schema looked at, repeats included
 inline constexpr size_t kMostNesting = 200;         // brackets in a pattern or a grammar
 inline constexpr size_t kMostConfigs = 20'000;      // ways to read the text so far, kept at once
+inline constexpr size_t kMostChartWork = 20'000'000;  // the same for one mask, in all
 inline constexpr size_t kMostCount = 1'000'000;     // a bound of lengths, items or repetitions
 
 }  // namespace pando::grammar
