@@ -10,10 +10,14 @@ namespace {
 
 Result<GrammarPtr> compile(char kind, std::string_view text) {
   switch (kind) {
-    case 's': return from_json_schema(text);
-    case 'r': return from_regex(text);
-    case 'g': return from_gbnf(text);
-    case 'l': return from_lark(text);
+    case 's':
+      return from_json_schema(text);
+    case 'r':
+      return from_regex(text);
+    case 'g':
+      return from_gbnf(text);
+    case 'l':
+      return from_lark(text);
     default: {
       std::vector<std::string> choices;
       for (const std::string_view line : fuzz::files_of(text, 8)) choices.emplace_back(line);
@@ -27,7 +31,8 @@ VocabularyPtr vocabulary() {
   static const VocabularyPtr all = [] {
     std::vector<std::string> bytes;
     for (int byte = 0; byte < 256; ++byte) bytes.emplace_back(1, static_cast<char>(byte));
-    for (const char* piece : {"{\"", "\":", "\",\"", "\"}", "}]", "ab", "12", "\xC3\xA9", "\xE2\x82", "\xAC\"", "\\u0"})
+    for (const char* piece :
+         {"{\"", "\":", "\",\"", "\"}", "}]", "ab", "12", "\xC3\xA9", "\xE2\x82", "\xAC\"", "\\u0"})
       bytes.emplace_back(piece);
     for (int i = 0; i < 800; ++i) bytes.push_back("w" + std::to_string(i));
     bytes.emplace_back("</s>");
@@ -64,7 +69,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Token token = -1;
     for (size_t i = 0; i < vocabulary()->size(); ++i) {
       if ((bits[i / 64] >> (i % 64) & 1) == 0) {
-        if (i % 7 == 0) fuzz::demand(!matcher.is_allowed(static_cast<Token>(i)), "allowed but not in the mask");
+        if (i % 7 == 0)
+          fuzz::demand(!matcher.is_allowed(static_cast<Token>(i)), "allowed but not in the mask");
       } else if (wanted-- == 0) {
         token = static_cast<Token>(i);
         break;
@@ -75,7 +81,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (matcher.is_ended()) break;
     const std::string& bytes = vocabulary()->bytes(token);
     const size_t n_common = std::min(bytes.size(), forced.size());
-    fuzz::demand(could_end || bytes.substr(0, n_common) == forced.substr(0, n_common), "forced bytes that are not");
+    fuzz::demand(could_end || bytes.substr(0, n_common) == forced.substr(0, n_common),
+                 "forced bytes that are not");
     text += bytes;
     const auto is_whole = allows(*grammar, text);
     fuzz::demand(!is_whole || *is_whole == matcher.can_end(), "the end is another by bytes");

@@ -40,8 +40,10 @@ TEST(GrammarGbnf, RefusesByName) {
   expect_refused(from_gbnf("root ::= <|end|>"), ErrorCode::kUnsupported, "a token");
   expect_refused(from_gbnf("root ::= \"a\"{3,2}"), ErrorCode::kInvalidArgument, "least");
   expect_refused(from_gbnf("root ::= \"a\" root"), ErrorCode::kInvalidArgument, "no text");
-  expect_refused(from_gbnf("root ::= (((\"a\"{1000}){1000}){1000})"), ErrorCode::kUnsupported, "parts");
-  expect_refused(from_gbnf("root ::= " + std::string(1000, '(')), ErrorCode::kUnsupported, "nested");
+  expect_refused(from_gbnf("root ::= (((\"a\"{1000}){1000}){1000})"), ErrorCode::kUnsupported,
+                 "parts");
+  expect_refused(from_gbnf("root ::= " + std::string(1000, '(')), ErrorCode::kUnsupported,
+                 "nested");
 }
 
 TEST(GrammarLark, RulesTerminalsAndIgnored) {
@@ -55,7 +57,8 @@ NAME: /[a-z]+/i
 %import common.NUMBER
 %import common.WS
 %ignore WS)~"));
-  expect_reads(grammar, {"1", "1 + 2.5", "(1+2)\n+ f( 3 , g() )", "1 "}, {" 1", "1+", "f(,)", "1 2e"});
+  expect_reads(grammar, {"1", "1 + 2.5", "(1+2)\n+ f( 3 , g() )", "1 "},
+               {" 1", "1+", "f(,)", "1 2e"});
 }
 
 TEST(GrammarLark, RangesCasesAndCounts) {
@@ -67,7 +70,8 @@ TEST(GrammarLark, RefusesByName) {
   expect_refused(from_lark("start: A\nA: \"x\" A | \"y\""), ErrorCode::kInvalidArgument, "'A'");
   expect_refused(from_lark("start: a{b}"), ErrorCode::kUnsupported, "template");
   expect_refused(from_lark("start: \"a\"\n%declare B"), ErrorCode::kUnsupported, "%declare");
-  expect_refused(from_lark("start: \"a\"\n%import common.SQL"), ErrorCode::kUnsupported, "common.SQL");
+  expect_refused(from_lark("start: \"a\"\n%import common.SQL"), ErrorCode::kUnsupported,
+                 "common.SQL");
   expect_refused(from_lark("start[lazy]: \"a\""), ErrorCode::kUnsupported, "attributes");
   expect_refused(from_lark("start: <eos>"), ErrorCode::kUnsupported, "a token");
   expect_refused(from_lark("start: /^a/"), ErrorCode::kUnsupported, "'^'");

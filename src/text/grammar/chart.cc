@@ -157,8 +157,8 @@ Chart::Frontier Chart::close() {
   configs_.erase(std::remove_if(configs_.begin() + first_config_, configs_.end(),
                                 [&](Config config) { return !grammar_->has_steps(config.state); }),
                  configs_.end());
-  return {first_config_, static_cast<uint32_t>(configs_.size()), static_cast<uint32_t>(nodes_.size()),
-          static_cast<uint32_t>(edges_.size()), is_end_};
+  return {first_config_, static_cast<uint32_t>(configs_.size()),
+          static_cast<uint32_t>(nodes_.size()), static_cast<uint32_t>(edges_.size()), is_end_};
 }
 
 }  // namespace pando::grammar

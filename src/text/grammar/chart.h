@@ -70,7 +70,8 @@ class Chart {
   Frontier push(Config config) {
     const auto begin = static_cast<uint32_t>(configs_.size());
     configs_.push_back(config);
-    return {begin, begin + 1, static_cast<uint32_t>(nodes_.size()), static_cast<uint32_t>(edges_.size()), false};
+    return {begin, begin + 1, static_cast<uint32_t>(nodes_.size()),
+            static_cast<uint32_t>(edges_.size()), false};
   }
 
  private:

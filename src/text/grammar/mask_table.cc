@@ -20,7 +20,11 @@ template <class AtEnd>
 class Walk {
  public:
   Walk(Chart* chart, const ByteTrie& trie, std::span<uint64_t> bits, const AtEnd& at_end)
-      : chart_(*chart), grammar_(chart->grammar()), trie_(trie), bits_(bits), at_end_(at_end),
+      : chart_(*chart),
+        grammar_(chart->grammar()),
+        trie_(trie),
+        bits_(bits),
+        at_end_(at_end),
         states_(size_t{trie.max_depth()} + 2) {}
 
   void run(const Chart::Frontier& start) {
@@ -36,7 +40,8 @@ class Walk {
     if (from.end - from.begin == 1)
       one_config(from, begin, end);
     else
-      for (uint32_t at = begin; at < end && !chart_.is_overflown(); at = trie_[at].skip) step(from, at);
+      for (uint32_t at = begin; at < end && !chart_.is_overflown(); at = trie_[at].skip)
+        step(from, at);
   }
   void step(const Chart::Frontier& from, uint32_t at) {
     ++n_nodes_;
@@ -113,7 +118,8 @@ void MaskTable::add_tokens(Chart& chart, const Chart::Frontier& at, std::span<ui
     if (of->rests.size() > 0) Walk(&chart, of->rests, bits, nothing).run(chart.behind(of_one));
     chart.go_back(at);
   }
-  if (!walked.empty()) Walk(&chart, vocabulary_->trie(), bits, nothing).run(chart.some_of(at, walked));
+  if (!walked.empty())
+    Walk(&chart, vocabulary_->trie(), bits, nothing).run(chart.some_of(at, walked));
   chart.go_back(at);
 }
 

@@ -12,8 +12,9 @@ namespace pando::grammar {
 namespace {
 
 Error too_many_ways() {
-  return unsupported("the grammar can read the answer in more than {} ways (hint: write it less ambiguous)",
-                     kMostConfigs);
+  return unsupported(
+      "the grammar can read the answer in more than {} ways (hint: write it less ambiguous)",
+      kMostConfigs);
 }
 
 }  // namespace
