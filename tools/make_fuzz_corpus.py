@@ -412,6 +412,28 @@ def sentencepieces():
     write("spm", "few", model(fewer, True, [(1, "identity"), (3, 0), (4, 1), (5, 1)]))
 
 
+def grammars():
+    cases = {
+        "schema_object": 's{"type":"object","properties":{"a":{"type":"integer","minimum":3},'
+                         '"b":{"type":"string","maxLength":3}},"required":["a"]}',
+        "schema_tree": 's{"$ref":"#/$defs/t","$defs":{"t":{"properties":{"c":{"items":{"$ref":"#/$defs/t"}}},"type":"object"}}}',
+        "schema_one_of": 's{"oneOf":[{"required":["a"]},{"required":["b"]}],"type":"object",'
+                         '"patternProperties":{"^a":{"enum":[1,"x",null]}}}',
+        "schema_not": 's{"not":{"anyOf":[{"type":"string"},{"minimum":2}]},"if":{"type":"array"},"then":{"maxItems":1},'
+                      '"else":{"const":1.5}}',
+        "schema_formats": 's{"prefixItems":[{"format":"date-time"},{"pattern":"^a|b$"},{"multipleOf":0.25}],"type":"array",'
+                          '"minItems":3}',
+        "regex": "r(a|b)*c{2,3}[^\\d]\\u00e9?$",
+        "gbnf": 'groot ::= expr\nexpr ::= term ([-+] term)*\nterm ::= [0-9]{1,3} | "(" expr ")" # x',
+        "gbnf_left": 'groot ::= root root | "a" | "\\x41" | ""',
+        "lark": 'lstart: expr\nexpr: expr "+" term | term\nterm: NUMBER | "(" expr ")"\n%import common.NUMBER\n%ignore / /\n',
+        "lark_ranges": 'lstart: "a"~2..3 "x"i [B] -> c\nB: "q".."s" | /[/]y/i\n',
+        "choices": "cyes\n=== next file ===\nno\n=== next file ===\nyesterday",
+    }
+    for name, grammar in cases.items():
+        write("grammar", name, f"{grammar}\0azbycxdwev")
+
+
 def patterns():
     text = "It's 2024, isn't it?  Yes\n\n ok \u00e9\U0001F999"
     cases = {
@@ -462,6 +484,6 @@ def step_plans():
 
 
 if __name__ == "__main__":
-    for make in (json_texts, input_lines, task_lines, tables, journals, safetensors, ggufs, gguf_parts, checkpoints, weight_blocks, configs, tokenizers, sentencepieces, patterns,
+    for make in (grammars, json_texts, input_lines, task_lines, tables, journals, safetensors, ggufs, gguf_parts, checkpoints, weight_blocks, configs, tokenizers, sentencepieces, patterns,
                  conversations, texts, operations, step_plans):
         make()

@@ -2,9 +2,10 @@
 //
 // usage: grammar_check [TOKENIZER] < LINES
 //
-// A line is {"schema": TEXT, "texts": [...]}, or "regex", "gbnf" or "lark" for "schema". The answer is
-// {"error": MESSAGE}, or {"allowed": [...]}, a value for each text. With a tokenizer also "mask_us":
-// the time of each mask, along each text that is allowed.
+// A line is {"schema": TEXT, "texts": [...]}, or "regex", "gbnf" or "lark" for "schema". The answer
+// is
+// {"error": MESSAGE}, or {"allowed": [...]}, a value for each text. With a tokenizer also
+// "mask_us": the time of each mask, along each text that is allowed.
 #include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -17,7 +18,8 @@ using nlohmann::json;
 namespace {
 
 double microseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 Result<grammar::GrammarPtr> compile(const json& line) {

@@ -8,13 +8,13 @@ using grammar::from_gbnf;
 using grammar::from_lark;
 
 TEST(GrammarGbnf, RulesSetsAndRepetitions) {
-  const auto grammar = compiled(from_gbnf(R"(# sums
+  const auto grammar = compiled(from_gbnf(R"~(# sums
 root ::= expr
 expr ::= term ([-+*/] term)*   # of terms
-term ::= num
-  | "(" ws expr ws ")"
+term ::= num |
+  "(" ws expr ws ")"
 num ::= [0-9]{1,3} ("." [0-9]+)?
-ws ::= [ \t\n]*)"));
+ws ::= [ \t\n]*)~"));
   expect_reads(grammar, {"1", "1+22*3.5", "(1-(2))/3", "( 1 )"}, {"", "1234", "1 + 2", "(1", "1."});
 }
 
@@ -36,15 +36,18 @@ TEST(GrammarGbnf, RefusesByName) {
   expect_refused(from_gbnf("start ::= \"a\""), ErrorCode::kInvalidArgument, "'root'");
   expect_refused(from_gbnf("root ::= other"), ErrorCode::kInvalidArgument, "'other'");
   expect_refused(from_gbnf("root ::= \"a\nroot ::= \"b\""), ErrorCode::kInvalidArgument, "line");
+  expect_refused(from_gbnf("root ::= \"a\"\n  | \"b\""), ErrorCode::kInvalidArgument, "line 2");
   expect_refused(from_gbnf("root ::= <|end|>"), ErrorCode::kUnsupported, "a token");
   expect_refused(from_gbnf("root ::= \"a\"{3,2}"), ErrorCode::kInvalidArgument, "least");
   expect_refused(from_gbnf("root ::= \"a\" root"), ErrorCode::kInvalidArgument, "no text");
-  expect_refused(from_gbnf("root ::= (((\"a\"{1000}){1000}){1000})"), ErrorCode::kUnsupported, "parts");
-  expect_refused(from_gbnf("root ::= " + std::string(1000, '(')), ErrorCode::kUnsupported, "nested");
+  expect_refused(from_gbnf("root ::= (((\"a\"{1000}){1000}){1000})"), ErrorCode::kUnsupported,
+                 "parts");
+  expect_refused(from_gbnf("root ::= " + std::string(1000, '(')), ErrorCode::kUnsupported,
+                 "nested");
 }
 
 TEST(GrammarLark, RulesTerminalsAndIgnored) {
-  const auto grammar = compiled(from_lark(R"(// sums
+  const auto grammar = compiled(from_lark(R"~(// sums
 start: expr
 ?expr: expr "+" term -> sum
      | term
@@ -53,8 +56,9 @@ call: NAME "(" [expr ("," expr)*] ")"
 NAME: /[a-z]+/i
 %import common.NUMBER
 %import common.WS
-%ignore WS)"));
-  expect_reads(grammar, {"1", "1 + 2.5", "(1+2)\n+ f( 3 , g() )", "1 "}, {" 1", "1+", "f(,)", "1 2e"});
+%ignore WS)~"));
+  expect_reads(grammar, {"1", "1 + 2.5", "(1+2)\n+ f( 3 , g() )", "1 "},
+               {" 1", "1+", "f(,)", "1 2e"});
 }
 
 TEST(GrammarLark, RangesCasesAndCounts) {
@@ -66,7 +70,8 @@ TEST(GrammarLark, RefusesByName) {
   expect_refused(from_lark("start: A\nA: \"x\" A | \"y\""), ErrorCode::kInvalidArgument, "'A'");
   expect_refused(from_lark("start: a{b}"), ErrorCode::kUnsupported, "template");
   expect_refused(from_lark("start: \"a\"\n%declare B"), ErrorCode::kUnsupported, "%declare");
-  expect_refused(from_lark("start: \"a\"\n%import common.SQL"), ErrorCode::kUnsupported, "common.SQL");
+  expect_refused(from_lark("start: \"a\"\n%import common.SQL"), ErrorCode::kUnsupported,
+                 "common.SQL");
   expect_refused(from_lark("start[lazy]: \"a\""), ErrorCode::kUnsupported, "attributes");
   expect_refused(from_lark("start: <eos>"), ErrorCode::kUnsupported, "a token");
   expect_refused(from_lark("start: /^a/"), ErrorCode::kUnsupported, "'^'");

@@ -27,7 +27,8 @@ TEST(GrammarNumbers, DecimalsAreExact) {
 
 // In hundredths, so that the comparison is exact.
 TEST(GrammarNumbers, BoundsAllowWhatIsInside) {
-  for (const int bound : {-1234, -1000, -100, -99, -1, 0, 1, 5, 10, 99, 100, 250, 999, 1000, 1234}) {
+  for (const int bound :
+       {-1234, -1000, -100, -99, -1, 0, 1, 5, 10, 99, 100, 250, 999, 1000, 1234}) {
     char text[32];
     std::snprintf(text, sizeof text, "%d.%02d", bound / 100, std::abs(bound % 100));
     const std::string written = (bound < 0 && bound > -100 ? "-" : "") + std::string(text);
@@ -36,13 +37,18 @@ TEST(GrammarNumbers, BoundsAllowWhatIsInside) {
       const auto to = CharDfa::of(texts_to(decimal(written), is_exclusive));
       ASSERT_TRUE(from.ok() && to.ok());
       for (int value = -1300; value <= 1300; ++value) {
-        std::snprintf(text, sizeof text, "%s%d.%02d", value < 0 ? "-" : "", std::abs(value) / 100, std::abs(value) % 100);
-        ASSERT_EQ(from->matches(text), is_exclusive ? value > bound : value >= bound) << text << " from " << written;
-        ASSERT_EQ(to->matches(text), is_exclusive ? value < bound : value <= bound) << text << " to " << written;
+        std::snprintf(text, sizeof text, "%s%d.%02d", value < 0 ? "-" : "", std::abs(value) / 100,
+                      std::abs(value) % 100);
+        ASSERT_EQ(from->matches(text), is_exclusive ? value > bound : value >= bound)
+            << text << " from " << written;
+        ASSERT_EQ(to->matches(text), is_exclusive ? value < bound : value <= bound)
+            << text << " to " << written;
         if (value % 100 != 0) continue;
         const std::string whole = std::to_string(value / 100);
-        ASSERT_EQ(from->matches(whole), is_exclusive ? value > bound : value >= bound) << whole << " from " << written;
-        ASSERT_EQ(to->matches(whole), is_exclusive ? value < bound : value <= bound) << whole << " to " << written;
+        ASSERT_EQ(from->matches(whole), is_exclusive ? value > bound : value >= bound)
+            << whole << " from " << written;
+        ASSERT_EQ(to->matches(whole), is_exclusive ? value < bound : value <= bound)
+            << whole << " to " << written;
       }
     }
   }
@@ -55,7 +61,8 @@ TEST(GrammarNumbers, Multiples) {
   for (int value = -500; value <= 500; ++value) {
     EXPECT_EQ(sevens->matches(std::to_string(value)), value % 7 == 0) << value;
     char text[32];
-    std::snprintf(text, sizeof text, "%s%d.%02d", value < 0 ? "-" : "", std::abs(value) / 100, std::abs(value) % 100);
+    std::snprintf(text, sizeof text, "%s%d.%02d", value < 0 ? "-" : "", std::abs(value) / 100,
+                  std::abs(value) % 100);
     EXPECT_EQ(quarters->matches(text), value % 25 == 0) << text;
   }
   EXPECT_TRUE(sevens->matches("14.00"));

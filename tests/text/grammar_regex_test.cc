@@ -39,7 +39,8 @@ TEST(GrammarRegex, EndsOfTheText) {
 TEST(GrammarRegex, SearchFindsAMatchAnywhere) {
   const auto dfa = CharDfa::of(*grammar::parse_regex("^dev|beta|rc$"), true);
   ASSERT_TRUE(dfa.ok());
-  for (const char* text : {"dev", "devil", "a beta b", "src"}) EXPECT_TRUE(dfa->matches(text)) << text;
+  for (const char* text : {"dev", "devil", "a beta b", "src"})
+    EXPECT_TRUE(dfa->matches(text)) << text;
   for (const char* text : {"a dev", "rcs", ""}) EXPECT_FALSE(dfa->matches(text)) << text;
   const CharDfa others = dfa->complement();
   EXPECT_TRUE(others.matches("a dev"));
@@ -47,14 +48,24 @@ TEST(GrammarRegex, SearchFindsAMatchAnywhere) {
 }
 
 TEST(GrammarRegex, RefusesByName) {
-  for (const auto& [pattern, name] : std::vector<std::pair<std::string, std::string>>{
-           {"(?=a)b", "look ahead"}, {"(a)\\1", "reference to a group"}, {"a\\b", "word boundary"},
-           {"a*+", "possessive"}, {"a{,3}", "dialects"}, {"\\p{Script=Greek}", "Script=Greek"},
-           {"(?i)a", "a group"}, {"\\Z", "escaped letter"}})
+  for (const auto& [pattern, name] :
+       std::vector<std::pair<std::string, std::string>>{{"(?=a)b", "look ahead"},
+                                                        {"(a)\\1", "reference to a group"},
+                                                        {"a\\b", "word boundary"},
+                                                        {"a*+", "possessive"},
+                                                        {"a{,3}", "dialects"},
+                                                        {"\\p{Script=Greek}", "Script=Greek"},
+                                                        {"(?i)a", "a group"},
+                                                        {"\\Z", "escaped letter"}})
     expect_refused(from_regex(pattern), ErrorCode::kUnsupported, name);
-  for (const auto& [pattern, name] : std::vector<std::pair<std::string, std::string>>{
-           {"(a", "a '(' without"}, {"a)", "a ')' without"}, {"[a", "a '[' without"}, {"*a", "a repetition of nothing"},
-           {"a{3,2}", "least is above"}, {"[b-a]", "end is before"}, {"a\\", "'\\' at its end"}})
+  for (const auto& [pattern, name] :
+       std::vector<std::pair<std::string, std::string>>{{"(a", "a '(' without"},
+                                                        {"a)", "a ')' without"},
+                                                        {"[a", "a '[' without"},
+                                                        {"*a", "a repetition of nothing"},
+                                                        {"a{3,2}", "least is above"},
+                                                        {"[b-a]", "end is before"},
+                                                        {"a\\", "'\\' at its end"}})
     expect_refused(from_regex(pattern), ErrorCode::kInvalidArgument, name);
 }
 

@@ -13,95 +13,131 @@ void expect_schema(const std::string& schema, const std::vector<std::string>& ye
 }
 
 TEST(GrammarSchema, AnyValue) {
-  expect_schema("{}", {"null", "true", "-1.5e+3", R"("a\"é\u00e9\ud834\udd1e")", R"({"a":[1,{}],"":null})", "[]"},
-                {"", "nul", "01", "1.", R"("\ud834")", "\"\n\"", "[1,]", "{\"a\" :1}", "\"\xFF\""});
+  expect_schema(
+      "{}",
+      {"null", "true", "-1.5e+3", R"("a\"é\u00e9\ud834\udd1e")", R"({"a":[1,{}],"":null})", "[]"},
+      {"", "nul", "01", "1.", R"("\ud834")", "\"\n\"", "[1,]", "{\"a\" :1}", "\"\xFF\""});
   expect_refused(from_json_schema("false"), ErrorCode::kInvalidArgument, "no text");
 }
 
 TEST(GrammarSchema, PropertiesInTheirOrder) {
-  const std::string schema = R"({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "boolean"},
+  const std::string schema =
+      R"({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "boolean"},
     "c": {"type": "null"}}, "required": ["b"], "additionalProperties": false})";
-  expect_schema(schema, {R"({"a":1,"b":true,"c":null})", R"({"b":false})", R"({"b":true,"c":null})"},
-                {"{}", R"({"a":1})", R"({"b":true,"a":1})", R"({"b":true,"x":1})", R"({"b":true,})", R"({"b":1})"});
+  expect_schema(schema,
+                {R"({"a":1,"b":true,"c":null})", R"({"b":false})", R"({"b":true,"c":null})"},
+                {"{}", R"({"a":1})", R"({"b":true,"a":1})", R"({"b":true,"x":1})", R"({"b":true,})",
+                 R"({"b":1})"});
 }
 
 TEST(GrammarSchema, OtherNames) {
-  expect_schema(R"({"properties": {"a": {"type": "integer"}}, "additionalProperties": {"type": "string"}, "type": "object"})",
-                {R"({"a":1,"b":"x","ab":"y"})", R"({"b":"x"})"}, {R"({"b":1})", R"({"a":"x"})", R"({"b":"x","a":1})"});
-  expect_schema(R"({"patternProperties": {"^n": {"type": "integer"}, "s$": {"minimum": 5}}, "additionalProperties": false,
+  expect_schema(
+      R"({"properties": {"a": {"type": "integer"}}, "additionalProperties": {"type": "string"}, "type": "object"})",
+      {R"({"a":1,"b":"x","ab":"y"})", R"({"b":"x"})"},
+      {R"({"b":1})", R"({"a":"x"})", R"({"b":"x","a":1})"});
+  expect_schema(
+      R"({"patternProperties": {"^n": {"type": "integer"}, "s$": {"minimum": 5}}, "additionalProperties": false,
                    "type": "object"})",
-                {R"({"n":1,"ns":7})", R"({"s":"x"})", "{}"}, {R"({"ns":1})", R"({"n":"x"})", R"({"x":1})"});
-  expect_schema(R"({"type": "object", "propertyNames": {"pattern": "^[a-c]+$"}})", {R"({"a":1,"cb":2})"}, {R"({"d":1})"});
+      {R"({"n":1,"ns":7})", R"({"s":"x"})", "{}"}, {R"({"ns":1})", R"({"n":"x"})", R"({"x":1})"});
+  expect_schema(R"({"type": "object", "propertyNames": {"pattern": "^[a-c]+$"}})",
+                {R"({"a":1,"cb":2})"}, {R"({"d":1})"});
   expect_schema(R"({"type": "object", "required": ["z"]})", {R"({"z":1,"a":2})"}, {R"({"a":2})"});
-  expect_schema(R"({"type": "object", "additionalProperties": {}, "minProperties": 1, "maxProperties": 2})",
-                {R"({"a":1})", R"({"a":1,"b":2})"}, {"{}", R"({"a":1,"b":2,"c":3})"});
+  expect_schema(
+      R"({"type": "object", "additionalProperties": {}, "minProperties": 1, "maxProperties": 2})",
+      {R"({"a":1})", R"({"a":1,"b":2})"}, {"{}", R"({"a":1,"b":2,"c":3})"});
 }
 
 TEST(GrammarSchema, Numbers) {
-  expect_schema(R"({"type": "integer", "minimum": -3, "exclusiveMaximum": 12})", {"-3", "0", "-0", "9", "11"},
-                {"-4", "12", "1.5", "01", "100", "1e1"});
-  expect_schema(R"({"type": "number", "minimum": 0.5, "maximum": 2})", {"0.5", "0.51", "1", "2", "2.0", "1.999"},
-                {"0.49", "2.01", "-1", "20", "0"});
+  expect_schema(R"({"type": "integer", "minimum": -3, "exclusiveMaximum": 12})",
+                {"-3", "0", "-0", "9", "11"}, {"-4", "12", "1.5", "01", "100", "1e1"});
+  expect_schema(R"({"type": "number", "minimum": 0.5, "maximum": 2})",
+                {"0.5", "0.51", "1", "2", "2.0", "1.999"}, {"0.49", "2.01", "-1", "20", "0"});
   expect_schema(R"({"type": "integer", "multipleOf": 3})", {"0", "-3", "12"}, {"1", "13"});
-  expect_schema(R"({"type": "integer", "minimum": 123456789012345678901234567890})", {"123456789012345678901234567890"},
-                {"123456789012345678901234567889"});
+  expect_schema(R"({"type": "integer", "minimum": 123456789012345678901234567890})",
+                {"123456789012345678901234567890"}, {"123456789012345678901234567889"});
 }
 
 TEST(GrammarSchema, Strings) {
   expect_schema(R"({"type": "string", "minLength": 2, "maxLength": 3})",
-                {R"("ab")", R"("é\n\"")", "\"\xF0\x9D\x84\x9E\x61\""}, {R"("a")", R"("abcd")", R"("")"});
-  expect_schema(R"({"type": "string", "pattern": "b\\d", "maxLength": 4})", {R"("ab1")", R"("b2xy")"}, {R"("b")", R"("aab1x")"});
+                {R"("ab")", R"("é\n\"")", "\"\xF0\x9D\x84\x9E\x61\""},
+                {R"("a")", R"("abcd")", R"("")"});
+  expect_schema(R"({"type": "string", "pattern": "b\\d", "maxLength": 4})",
+                {R"("ab1")", R"("b2xy")"}, {R"("b")", R"("aab1x")"});
   expect_schema(R"({"type": "string", "format": "date"})", {R"("2024-02-29")", R"("2023-12-31")"},
                 {R"("2023-02-29")", R"("2023-13-01")", R"("2023-04-31")"});
   expect_schema(R"({"type": "string", "minLength": 600, "maxLength": 1400})",
-                {'"' + std::string(600, 'a') + '"', '"' + std::string(1000, 'a') + '"', '"' + std::string(1400, 'a') + '"'},
+                {'"' + std::string(600, 'a') + '"', '"' + std::string(1000, 'a') + '"',
+                 '"' + std::string(1400, 'a') + '"'},
                 {'"' + std::string(599, 'a') + '"', '"' + std::string(1401, 'a') + '"'});
 }
 
 TEST(GrammarSchema, Arrays) {
-  expect_schema(R"({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "items": false, "minItems": 1})",
-                {"[1]", R"([1,"a"])"}, {"[]", R"([1,"a",2])", R"(["a"])"});
-  expect_schema(R"({"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 3})", {"[1,2]", "[1,2,3]"},
-                {"[1]", "[1,2,3,4]", "[1,2,]"});
-  expect_schema(R"({"$schema": "http://json-schema.org/draft-07/schema#", "type": "array", "items": [{"type": "null"}],
+  expect_schema(
+      R"({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "items": false, "minItems": 1})",
+      {"[1]", R"([1,"a"])"}, {"[]", R"([1,"a",2])", R"(["a"])"});
+  expect_schema(R"({"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 3})",
+                {"[1,2]", "[1,2,3]"}, {"[1]", "[1,2,3,4]", "[1,2,]"});
+  expect_schema(
+      R"({"$schema": "http://json-schema.org/draft-07/schema#", "type": "array", "items": [{"type": "null"}],
                    "additionalItems": {"type": "integer"}})",
-                {"[]", "[null]", "[null,1,2]"}, {"[1]", R"([null,"a"])"});
+      {"[]", "[null]", "[null,1,2]"}, {"[1]", R"([null,"a"])"});
 }
 
 TEST(GrammarSchema, ReferencesAndRecursion) {
-  expect_schema(R"({"$ref": "#/$defs/tree", "$defs": {"tree": {"type": "object", "properties": {"v": {"type": "integer"},
+  expect_schema(
+      R"({"$ref": "#/$defs/tree", "$defs": {"tree": {"type": "object", "properties": {"v": {"type": "integer"},
                    "c": {"type": "array", "items": {"$ref": "#/$defs/tree"}}}, "required": ["v"], "additionalProperties": false}}})",
-                {R"({"v":1})", R"({"v":1,"c":[{"v":2,"c":[]},{"v":3}]})"}, {R"({"c":[]})", R"({"v":1,"c":[1]})"});
-  expect_schema(R"({"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}], "$defs": {"a": {"type": "integer"}}})", {"1"}, {"\"1\""});
-  expect_refused(from_json_schema(R"({"anyOf": [{"$ref": "#"}, {"type": "string"}]})"), ErrorCode::kUnsupported, "leads back");
-  expect_refused(from_json_schema(R"({"$ref": "#/nowhere"})"), ErrorCode::kInvalidArgument, "#/nowhere");
-  expect_refused(from_json_schema(R"({"$ref": "other.json"})"), ErrorCode::kUnsupported, "other.json");
+      {R"({"v":1})", R"({"v":1,"c":[{"v":2,"c":[]},{"v":3}]})"},
+      {R"({"c":[]})", R"({"v":1,"c":[1]})"});
+  expect_schema(
+      R"({"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}], "$defs": {"a": {"type": "integer"}}})",
+      {"1"}, {"\"1\""});
+  expect_refused(from_json_schema(R"({"anyOf": [{"$ref": "#"}, {"type": "string"}]})"),
+                 ErrorCode::kUnsupported, "leads back");
+  expect_refused(from_json_schema(R"({"$ref": "#/nowhere"})"), ErrorCode::kInvalidArgument,
+                 "#/nowhere");
+  expect_refused(from_json_schema(R"({"$ref": "other.json"})"), ErrorCode::kUnsupported,
+                 "other.json");
 }
 
 TEST(GrammarSchema, Combinations) {
-  expect_schema(R"({"enum": ["a", 1, null, {"b": [true]}]})", {"\"a\"", "1", "null", R"({"b":[true]})"}, {"\"b\"", "2"});
+  expect_schema(R"({"enum": ["a", 1, null, {"b": [true]}]})",
+                {"\"a\"", "1", "null", R"({"b":[true]})"}, {"\"b\"", "2"});
   expect_schema(R"({"type": "string", "enum": ["a", 1]})", {"\"a\""}, {"1"});
-  expect_schema(R"({"allOf": [{"type": "integer", "minimum": 3}, {"maximum": 5}]})", {"3", "5"}, {"2", "6", "\"a\""});
-  expect_schema(R"({"anyOf": [{"type": "integer"}, {"type": "string", "maxLength": 1}], "minimum": 2})", {"2", "\"a\""}, {"1", "\"ab\""});
-  expect_schema(R"({"not": {"enum": ["a", 1]}, "type": ["string", "integer"]})", {"\"b\"", "2", "11"}, {"\"a\"", "1"});
-  expect_schema(R"({"type": "object", "properties": {"a": {}, "b": {}}, "additionalProperties": false,
+  expect_schema(R"({"allOf": [{"type": "integer", "minimum": 3}, {"maximum": 5}]})", {"3", "5"},
+                {"2", "6", "\"a\""});
+  expect_schema(
+      R"({"anyOf": [{"type": "integer"}, {"type": "string", "maxLength": 1}], "minimum": 2})",
+      {"2", "\"a\""}, {"1", "\"ab\""});
+  expect_schema(R"({"not": {"enum": ["a", 1]}, "type": ["string", "integer"]})",
+                {"\"b\"", "2", "11"}, {"\"a\"", "1"});
+  expect_schema(
+      R"({"type": "object", "properties": {"a": {}, "b": {}}, "additionalProperties": false,
                    "oneOf": [{"required": ["a"]}, {"required": ["b"]}]})",
-                {R"({"a":1})", R"({"b":1})"}, {"{}", R"({"a":1,"b":1})"});
-  expect_schema(R"({"type": "object", "properties": {"k": {"type": "string"}, "n": {}}, "additionalProperties": false,
+      {R"({"a":1})", R"({"b":1})"}, {"{}", R"({"a":1,"b":1})"});
+  expect_schema(
+      R"({"type": "object", "properties": {"k": {"type": "string"}, "n": {}}, "additionalProperties": false,
                    "if": {"properties": {"k": {"const": "x"}}, "required": ["k"]}, "then": {"required": ["n"]}})",
-                {R"({"k":"x","n":1})", R"({"k":"y"})", "{}"}, {R"({"k":"x"})"});
-  expect_schema(R"({"type": "object", "properties": {"a": {}, "b": {}}, "additionalProperties": false, "dependentRequired": {"a": ["b"]}})",
-                {"{}", R"({"b":1})", R"({"a":1,"b":1})"}, {R"({"a":1})"});
+      {R"({"k":"x","n":1})", R"({"k":"y"})", "{}"}, {R"({"k":"x"})"});
+  expect_schema(
+      R"({"type": "object", "properties": {"a": {}, "b": {}}, "additionalProperties": false, "dependentRequired": {"a": ["b"]}})",
+      {"{}", R"({"b":1})", R"({"a":1,"b":1})"}, {R"({"a":1})"});
 }
 
 TEST(GrammarSchema, OneOfByWhatExcludes) {
-  expect_schema(R"({"oneOf": [{"type": "object", "properties": {"kind": {"const": "a"}, "n": {"type": "integer"}}, "required": ["kind"], "additionalProperties": false},
+  expect_schema(
+      R"({"oneOf": [{"type": "object", "properties": {"kind": {"const": "a"}, "n": {"type": "integer"}}, "required": ["kind"], "additionalProperties": false},
                               {"type": "object", "properties": {"kind": {"const": "b"}}, "required": ["kind"], "additionalProperties": false}]})",
-                {R"({"kind":"a","n":1})", R"({"kind":"b"})"}, {R"({"kind":"b","n":1})"});
-  expect_schema(R"({"oneOf": [{"type": "integer", "minimum": 5}, {"type": "integer", "multipleOf": 2, "maximum": 4}]})", {"5", "6", "2"}, {"1"});
-  expect_schema(R"({"oneOf": [{"minimum": 2}, {"maximum": 3}], "type": "integer"})", {"1", "4"}, {"2", "3"});
-  expect_refused(from_json_schema(R"({"oneOf": [{"items": {"type": "integer"}}, {"items": {"minimum": 2}}], "type": "array"})"),
-                 ErrorCode::kUnsupported, "'oneOf'");
+      {R"({"kind":"a","n":1})", R"({"kind":"b"})"}, {R"({"kind":"b","n":1})"});
+  expect_schema(
+      R"({"oneOf": [{"type": "integer", "minimum": 5}, {"type": "integer", "multipleOf": 2, "maximum": 4}]})",
+      {"5", "6", "2"}, {"1"});
+  expect_schema(R"({"oneOf": [{"minimum": 2}, {"maximum": 3}], "type": "integer"})", {"1", "4"},
+                {"2", "3"});
+  expect_refused(
+      from_json_schema(
+          R"({"oneOf": [{"items": {"type": "integer"}}, {"items": {"minimum": 2}}], "type": "array"})"),
+      ErrorCode::kUnsupported, "'oneOf'");
 }
 
 TEST(GrammarSchema, RefusesByName) {
@@ -110,7 +146,7 @@ TEST(GrammarSchema, RefusesByName) {
            {R"({"unevaluatedProperties": false})", "'unevaluatedProperties'"},
            {R"({"contains": {}})", "'contains'"},
            {R"({"type": "string", "format": "colour"})", "'colour'"},
-           {R"({"type": "string", "pattern": "(?!a)"})", "look ahead"},
+           {R"~({"type": "string", "pattern": "(?!a)"})~", "look ahead"},
            {R"({"type": "object", "minProperties": 3})", "'minProperties'"},
            {R"({"$schema": "https://example.com/my-schema"})", "'$schema'"},
            {R"({"$dynamicRef": "#a"})", "'$dynamicRef'"},
@@ -131,23 +167,27 @@ TEST(GrammarSchema, RefusesByName) {
 }
 
 TEST(GrammarSchema, PlacesAreNamed) {
-  expect_refused(from_json_schema(R"({"properties": {"a": {"items": {"contains": {}}}}})"), ErrorCode::kUnsupported,
-                 "'#/properties/a/items'");
+  expect_refused(from_json_schema(R"({"properties": {"a": {"items": {"contains": {}}}}})"),
+                 ErrorCode::kUnsupported, "'#/properties/a/items'");
 }
 
 TEST(GrammarSchema, HostileSchemasAreRefused) {
   std::string cases = R"({"allOf": [)";
   for (int i = 0; i < 20; ++i)
-    cases += (i > 0 ? "," : "") + std::string(R"({"anyOf": [{"minimum": )") + std::to_string(i) + R"(}, {"maxLength": )" + std::to_string(i) + "}]}";
+    cases += (i > 0 ? "," : "") + std::string(R"({"anyOf": [{"minimum": )") + std::to_string(i) +
+             R"(}, {"maxLength": )" + std::to_string(i) + "}]}";
   expect_refused(from_json_schema(cases + "]}"), ErrorCode::kUnsupported, "2000 cases");
-  expect_refused(from_json_schema(R"({"enum": [")" + std::string(10'000'000, 'a') + R"("]})"), ErrorCode::kUnsupported, "bytes");
+  expect_refused(from_json_schema(R"({"enum": [")" + std::string(10'000'000, 'a') + R"("]})"),
+                 ErrorCode::kUnsupported, "bytes");
   std::string deep;
   for (int i = 0; i < 1000; ++i) deep += R"({"items":)";
-  expect_refused(from_json_schema(deep + "{}" + std::string(1000, '}')), ErrorCode::kInvalidArgument, "64 levels");
+  expect_refused(from_json_schema(deep + "{}" + std::string(1000, '}')),
+                 ErrorCode::kInvalidArgument, "64 levels");
   std::string names = R"({"type": "object", "properties": {"a": {})";
   for (int i = 0; i < 60'000; ++i) names += ",\"property" + std::to_string(i) + "\":{}";
   expect_refused(from_json_schema(names + "}}"), ErrorCode::kUnsupported, "more than");
-  expect_refused(from_json_schema(R"({"type": "string", "pattern": "(a|b)*a(a|b){20}"})"), ErrorCode::kUnsupported, "states");
+  expect_refused(from_json_schema(R"~({"type": "string", "pattern": "(a|b)*a(a|b){20}"})~"),
+                 ErrorCode::kUnsupported, "states");
 }
 
 }  // namespace

@@ -56,8 +56,8 @@ int utf8_of(char32_t c, Utf8Bytes* out) {
   return static_cast<int>(n);
 }
 
-// Calls `sequence` for ranges of bytes, one for each byte, that together are the UTF-8 of a range of
-// characters.
+// Calls `sequence` for ranges of bytes, one for each byte, that together are the UTF-8 of a range
+// of characters.
 template <class Sequence>
 void utf8_ranges(char32_t first, char32_t last, const Sequence& sequence) {
   constexpr std::array<char32_t, 3> kEnds{0x7F, 0x7FF, 0xFFFF};  // of each length but the last
@@ -97,8 +97,8 @@ constexpr std::array<std::pair<char, char>, 7> kShortEscapes{
 void Builder::characters(State from, const CharSet& set, Encoding encoding, State to) {
   static const CharSet kEscaped({{0, 0x1F}, {'"', '"'}, {'\\', '\\'}});
   const bool is_json = encoding == Encoding::kJsonString;
-  // UTF-8 of several bytes shares its last ones: states from which n more continuation bytes lead to
-  // `to`.
+  // UTF-8 of several bytes shares its last ones: states from which n more continuation bytes lead
+  // to `to`.
   std::array<State, 4> behind{to, 0, 0, 0};
   const auto any_continuation = [&](int n) {
     for (int i = 1; i <= n; ++i)
@@ -128,9 +128,9 @@ void Builder::characters(State from, const CharSet& set, Encoding encoding, Stat
   const State slash = text(from, "\\");
   for (const CharRange& range : escaped.ranges())
     for (char32_t c = range.first; c <= range.last; ++c) {
-      const auto* brief = std::find_if(kShortEscapes.begin(), kShortEscapes.end(), [&](const auto& one) {
-        return static_cast<char32_t>(one.first) == c;
-      });
+      const auto* brief =
+          std::find_if(kShortEscapes.begin(), kShortEscapes.end(),
+                       [&](const auto& one) { return static_cast<char32_t>(one.first) == c; });
       if (brief != kShortEscapes.end()) {
         bytes(slash, static_cast<uint8_t>(brief->second), static_cast<uint8_t>(brief->second), to);
         continue;
@@ -190,9 +190,11 @@ Builder::State Builder::regex(State from, const Regex& regex, Encoding encoding)
       }
       return to;
     }
-    case Regex::Kind::kRepeat: return repeat(from, regex, encoding);
+    case Regex::Kind::kRepeat:
+      return repeat(from, regex, encoding);
     case Regex::Kind::kTextStart:
-    case Regex::Kind::kTextEnd: break;
+    case Regex::Kind::kTextEnd:
+      break;
   }
   return state();  // which nothing leads to: callers make automata of patterns with such ends
 }

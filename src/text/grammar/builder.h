@@ -1,4 +1,5 @@
-// Makes a Grammar: rules as nondeterministic automata over bytes, which `finish` makes deterministic.
+// Makes a Grammar: rules as nondeterministic automata over bytes, which `finish` makes
+// deterministic.
 #pragma once
 
 #include <cstdint>

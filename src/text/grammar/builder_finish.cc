@@ -1,4 +1,5 @@
-// Rules as deterministic automata: unproductive parts go, then the subset construction for each rule.
+// Rules as deterministic automata: unproductive parts go, then the subset construction for each
+// rule.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -50,8 +51,7 @@ class Productive {
   void look(uint32_t state) {
     if (is_live_[state]) return;
     for (const Builder::Edge& edge : builder_.edges_[state])
-      if (is_live_[edge.target] &&
-          (edge.kind != Builder::Kind::kCall || is_rule_live_[edge.rule]))
+      if (is_live_[edge.target] && (edge.kind != Builder::Kind::kCall || is_rule_live_[edge.rule]))
         return mark(state);
   }
   const Builder& builder_;
@@ -153,7 +153,8 @@ class RuleDeterminiser {
     for (const uint32_t state : states)
       for (const Builder::Edge& edge : builder_.edges_[state]) {
         if (!productive_.state(edge.target)) continue;
-        if (edge.kind == Builder::Kind::kBytes) edges.push_back({edge.first, edge.last, edge.target});
+        if (edge.kind == Builder::Kind::kBytes)
+          edges.push_back({edge.first, edge.last, edge.target});
         if (edge.kind == Builder::Kind::kJump) jumps.push_back(edge.target);
         if (edge.kind == Builder::Kind::kCall && productive_.rule(edge.rule) &&
             !(edge.rule == rule_ && only_ends(edge.target)))
@@ -217,8 +218,7 @@ Result<GrammarPtr> Builder::finish() const {
   if (is_too_large())
     return unsupported("a grammar of more than {} parts (hint: smaller counts, fewer alternatives)",
                        kMostNfaStates);
-  if (rules_.size() > kMostRules)
-    return unsupported("a grammar of more than {} rules", kMostRules);
+  if (rules_.size() > kMostRules) return unsupported("a grammar of more than {} rules", kMostRules);
   const Productive productive(*this);
   if (!productive.rule(0))
     return invalid_argument("no text can be kept to it: what it asks for contradicts itself");

@@ -24,7 +24,9 @@ size_t utf8_bytes(std::string_view text) {
 
 ByteTrie::ByteTrie(std::vector<Entry> entries) {
   // Tokens that long stand for nothing that is written; the depth is 16 bits.
-  std::erase_if(entries, [](const Entry& entry) { return entry.bytes.empty() || entry.bytes.size() > 65'000; });
+  std::erase_if(entries, [](const Entry& entry) {
+    return entry.bytes.empty() || entry.bytes.size() > 65'000;
+  });
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return a.bytes != b.bytes ? a.bytes < b.bytes : a.token < b.token;
   });
@@ -40,13 +42,15 @@ ByteTrie::ByteTrie(std::vector<Entry> entries) {
     }
   };
   for (const Entry& entry : entries) {
-    const auto common = std::mismatch(last.begin(), last.end(), entry.bytes.begin(), entry.bytes.end());
+    const auto common =
+        std::mismatch(last.begin(), last.end(), entry.bytes.begin(), entry.bytes.end());
     close(static_cast<size_t>(common.first - last.begin()));
     const size_t n_utf8 = utf8_bytes(entry.bytes);
     for (size_t depth = path.size(); depth < entry.bytes.size(); ++depth) {
       const auto byte = static_cast<uint8_t>(entry.bytes[depth]);
       path.push_back(static_cast<uint32_t>(nodes_.size()));
-      nodes_.push_back({0, static_cast<uint32_t>(tokens_.size()), static_cast<uint16_t>(depth), byte,
+      nodes_.push_back({0, static_cast<uint32_t>(tokens_.size()), static_cast<uint16_t>(depth),
+                        byte,
                         static_cast<uint8_t>(byte_kind(byte) | (depth < n_utf8 ? 0 : kNotUtf8))});
       max_depth_ = std::max(max_depth_, static_cast<uint16_t>(depth));
     }

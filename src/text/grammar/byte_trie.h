@@ -31,7 +31,8 @@ class ByteTrie {
   uint32_t size() const { return static_cast<uint32_t>(nodes_.size() - 1); }
   const Node& operator[](uint32_t node) const { return nodes_[node]; }
   std::span<const Token> tokens_at(uint32_t node) const {
-    return {tokens_.data() + nodes_[node].first_token, tokens_.data() + nodes_[node + 1].first_token};
+    return {tokens_.data() + nodes_[node].first_token,
+            tokens_.data() + nodes_[node + 1].first_token};
   }
   std::span<const Token> tokens_below(uint32_t node) const {  // and at the node
     return {tokens_.data() + nodes_[node].first_token,

@@ -14,8 +14,10 @@ namespace pando::grammar {
 namespace {
 
 Error too_many_states() {
-  return unsupported("a pattern whose automaton has more than {} states (hint: write it simpler, or with smaller counts)",
-                     kMostPatternStates);
+  return unsupported(
+      "a pattern whose automaton has more than {} states (hint: write it simpler, or with smaller "
+      "counts)",
+      kMostPatternStates);
 }
 
 // Cuts all characters at the ends of the sets' ranges. Characters that are in the same of the sets
@@ -64,7 +66,8 @@ Classes classes_of(const std::vector<const CharSet*>& sets) {
 struct SetHash {
   size_t operator()(const std::vector<uint32_t>& states) const {
     uint64_t hash = states.size();
-    for (const uint32_t state : states) hash = (hash ^ state) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
+    for (const uint32_t state : states)
+      hash = (hash ^ state) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
     return hash;
   }
 };
@@ -91,7 +94,8 @@ class Determiniser {
             if (edge.kind == CharNfa::Kind::kSet && has_set_[c * nfa_.sets.size() + edge.set])
               targets.push_back(edge.target);
         work_ += sets_[i]->size() + 1;
-        next_.push_back(targets.empty() ? CharDfa::kDead : id_of(closure(std::move(targets), false)));
+        next_.push_back(targets.empty() ? CharDfa::kDead
+                                        : id_of(closure(std::move(targets), false)));
       }
       if (sets_.size() > kMostPatternStates || next_.size() > kMostPatternCells ||
           work_ > kMostSubsetWork)
@@ -128,8 +132,7 @@ class Determiniser {
   }
   // Whether the text may end here: also by what holds at its end.
   bool accepts(const std::vector<uint32_t>& states) {
-    if (!nfa_.has_assertions)
-      return std::binary_search(states.begin(), states.end(), nfa_.final);
+    if (!nfa_.has_assertions) return std::binary_search(states.begin(), states.end(), nfa_.final);
     ++epoch_;
     std::vector<uint32_t> all;
     const auto add = [&](uint32_t state) {
@@ -190,8 +193,9 @@ Result<CharDfa> CharDfa::of_length(size_t least, size_t most) {
   std::vector<uint32_t> next;
   std::vector<bool> accepts;
   for (size_t n = 0; n <= last; ++n) {
-    next.push_back(n < last ? static_cast<uint32_t>(n + 1)
-                            : has_end ? kDead : static_cast<uint32_t>(n));
+    next.push_back(n < last  ? static_cast<uint32_t>(n + 1)
+                   : has_end ? kDead
+                             : static_cast<uint32_t>(n));
     accepts.push_back(n >= least);
   }
   return of_table({CharSet::all()}, std::move(next), std::move(accepts));
@@ -216,13 +220,13 @@ Result<CharDfa> CharDfa::both(const CharDfa& other) const {
   std::vector<std::pair<uint32_t, uint32_t>> of_class;  // of this, of the other
   for (const auto& members : classes.members) {
     // Both partitions cover every character.
-    of_class.emplace_back(members.front(),
-                          members.back() - static_cast<uint32_t>(classes_.size()));
+    of_class.emplace_back(members.front(), members.back() - static_cast<uint32_t>(classes_.size()));
   }
   std::unordered_map<uint64_t, uint32_t> ids;
   std::vector<std::pair<uint32_t, uint32_t>> pairs;
   const auto id_of = [&](uint32_t a, uint32_t b) {
-    const auto [at, is_new] = ids.try_emplace(uint64_t{a} << 32 | b, static_cast<uint32_t>(pairs.size()));
+    const auto [at, is_new] =
+        ids.try_emplace(uint64_t{a} << 32 | b, static_cast<uint32_t>(pairs.size()));
     if (is_new) pairs.emplace_back(a, b);
     return at->second;
   };
@@ -277,7 +281,8 @@ void CharDfa::trim() {
   for (size_t i = 0; i < n; ++i) {
     if (accepts_[i]) todo.push_back(static_cast<uint32_t>(i));
     for (size_t c = 0; c < n_classes; ++c)
-      if (const uint32_t to = next(i, c); to != kDead && (before[to].empty() || before[to].back() != i))
+      if (const uint32_t to = next(i, c);
+          to != kDead && (before[to].empty() || before[to].back() != i))
         before[to].push_back(static_cast<uint32_t>(i));
   }
   while (!todo.empty()) {
@@ -296,7 +301,8 @@ void CharDfa::trim() {
   }
   for (size_t i = 0; i < order.size(); ++i)
     for (size_t c = 0; c < n_classes; ++c)
-      if (const uint32_t to = next(order[i], c); to != kDead && is_live[to] && number[to] == kDead) {
+      if (const uint32_t to = next(order[i], c);
+          to != kDead && is_live[to] && number[to] == kDead) {
         number[to] = static_cast<uint32_t>(order.size());
         order.push_back(to);
       }

@@ -12,7 +12,8 @@
 
 namespace pando::grammar {
 
-// Immutable once made. From every state some text leads to an accepting one, or there are no states.
+// Immutable once made. From every state some text leads to an accepting one, or there are no
+// states.
 class CharDfa {
  public:
   static constexpr uint32_t kDead = UINT32_MAX;
@@ -29,8 +30,8 @@ class CharDfa {
   Result<CharDfa> both(const CharDfa& other) const;  // intersection
   CharDfa complement() const;
 
-  bool is_empty() const { return accepts_.empty(); }  // accepts no text
-  bool matches(std::string_view text) const;          // UTF-8
+  bool is_empty() const { return accepts_.empty(); }   // accepts no text
+  bool matches(std::string_view text) const;           // UTF-8
   size_t n_states() const { return accepts_.size(); }  // the first is the start
   bool accepts(size_t state) const { return accepts_[state]; }
   const std::vector<CharSet>& classes() const { return classes_; }

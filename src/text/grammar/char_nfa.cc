@@ -23,7 +23,8 @@ class NfaMaker {
     nfa.edges[from].push_back({kind, to, set});
   }
   uint32_t set_index(const CharSet& set) {
-    const auto index = static_cast<uint32_t>(std::find(nfa.sets.begin(), nfa.sets.end(), set) - nfa.sets.begin());
+    const auto index =
+        static_cast<uint32_t>(std::find(nfa.sets.begin(), nfa.sets.end(), set) - nfa.sets.begin());
     if (index == nfa.sets.size()) nfa.sets.push_back(set);
     return index;
   }
@@ -50,7 +51,8 @@ class NfaMaker {
         }
         return to;
       }
-      case Regex::Kind::kRepeat: return add_repeat(regex, from);
+      case Regex::Kind::kRepeat:
+        return add_repeat(regex, from);
       case Regex::Kind::kTextStart:
       case Regex::Kind::kTextEnd: {
         nfa.has_assertions = true;

@@ -46,9 +46,9 @@ CharSet::CharSet(std::vector<CharRange> ranges)
 CharSet CharSet::all() { return CharSet({{0, kLastChar}}); }
 
 bool CharSet::contains(char32_t c) const {
-  const auto after = std::upper_bound(
-      ranges_.begin(), ranges_.end(), c,
-      [](char32_t value, const CharRange& range) { return value < range.first; });
+  const auto after =
+      std::upper_bound(ranges_.begin(), ranges_.end(), c,
+                       [](char32_t value, const CharRange& range) { return value < range.first; });
   return after != ranges_.begin() && c <= std::prev(after)->last;
 }
 

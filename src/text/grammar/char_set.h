@@ -27,8 +27,8 @@ class CharSet {
   bool is_empty() const { return ranges_.empty(); }
   bool contains(char32_t c) const;
   CharSet complement() const;
-  CharSet with(const CharSet& other) const;    // union
-  CharSet both(const CharSet& other) const;    // intersection
+  CharSet with(const CharSet& other) const;  // union
+  CharSet both(const CharSet& other) const;  // intersection
   CharSet without(const CharSet& other) const { return both(other.complement()); }
   CharSet any_case() const;  // with the other case of each ASCII letter in it
   bool operator==(const CharSet&) const = default;

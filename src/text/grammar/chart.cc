@@ -34,16 +34,15 @@ Chart::Frontier Chart::at_start() {
 
 Chart::Frontier Chart::at_state(uint32_t state) { return push({state, kBottom}); }
 
-Chart::Frontier Chart::one_of(const Frontier& from, uint32_t config) {
-  Frontier out = push(configs_[config]);
-  out.n_nodes = from.n_nodes;
-  out.n_edges = from.n_edges;
-  return out;
+Chart::Frontier Chart::some_of(const Frontier& from, std::span<const Config> configs) {
+  const auto begin = static_cast<uint32_t>(configs_.size());
+  configs_.insert(configs_.end(), configs.begin(), configs.end());
+  return {begin, static_cast<uint32_t>(configs_.size()), from.n_nodes, from.n_edges, false};
 }
 
-Chart::Frontier Chart::behind(uint32_t node) {
+Chart::Frontier Chart::behind(std::span<const Config> configs) {
   begin();
-  pop(node);
+  for (const Config config : configs) pop(config.node);
   return close();
 }
 
@@ -78,6 +77,7 @@ void Chart::begin() {
 }
 
 void Chart::add(uint32_t state, uint32_t node) {
+  if (++work_ > kMostChartWork) is_overflown_ = true;
   const Config config{state, node};
   const size_t n = configs_.size() - first_config_;
   if (n < kFewConfigs) {
@@ -131,13 +131,8 @@ void Chart::call(uint32_t rule, Config back) {
 }
 
 void Chart::add_edge(uint32_t node, Config back) {
-  size_t n = 0;
-  for (uint32_t at = nodes_[node].first_edge; at != kNoEdge; at = edges_[at].next, ++n)
+  for (uint32_t at = nodes_[node].first_edge; at != kNoEdge; at = edges_[at].next, ++work_)
     if (edges_[at].state == back.state && edges_[at].node == back.node) return;
-  if (n >= kMostConfigs) {
-    is_overflown_ = true;
-    return;
-  }
   edges_.push_back({back.state, back.node, nodes_[node].first_edge});
   nodes_[node].first_edge = static_cast<uint32_t>(edges_.size() - 1);
   if (nodes_[node].is_popped) add(back.state, back.node);
@@ -162,8 +157,8 @@ Chart::Frontier Chart::close() {
   configs_.erase(std::remove_if(configs_.begin() + first_config_, configs_.end(),
                                 [&](Config config) { return !grammar_->has_steps(config.state); }),
                  configs_.end());
-  return {first_config_, static_cast<uint32_t>(configs_.size()), static_cast<uint32_t>(nodes_.size()),
-          static_cast<uint32_t>(edges_.size()), is_end_};
+  return {first_config_, static_cast<uint32_t>(configs_.size()),
+          static_cast<uint32_t>(nodes_.size()), static_cast<uint32_t>(edges_.size()), is_end_};
 }
 
 }  // namespace pando::grammar

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -38,10 +39,10 @@ class Chart {
   Frontier at_start();
   // The bottom alone, in one state of the automaton.
   Frontier at_state(uint32_t state);
-  // One config of a frontier by itself, in a copy behind it.
-  Frontier one_of(const Frontier& from, uint32_t config);
-  // What comes behind the call that is `node`.
-  Frontier behind(uint32_t node);
+  // Some configs of a frontier by themselves, in a copy behind it.
+  Frontier some_of(const Frontier& from, std::span<const Config> configs);
+  // What comes behind the calls that are the nodes of `configs`.
+  Frontier behind(std::span<const Config> configs);
   // Behind one more byte. `from` must be the last frontier that is kept (see go_back).
   Frontier step(const Frontier& from, uint8_t byte);
   // Forgets what came after a frontier.
@@ -57,15 +58,20 @@ class Chart {
   const Config& config(uint32_t index) const { return configs_[index]; }
   const Grammar& grammar() const { return *grammar_; }
   const GrammarPtr& shared_grammar() const { return grammar_; }
-  // There were more configs at once than kMostConfigs; nothing the chart says holds then.
+  // There were more configs at once than kMostConfigs, or more in all since start_work() than
+  // kMostChartWork; nothing the chart says holds then.
   bool is_overflown() const { return is_overflown_; }
-  void clear_overflow() { is_overflown_ = false; }
+  void start_work() {
+    is_overflown_ = false;
+    work_ = 0;
+  }
 
   // Behind a byte that leads from the only config of a frontier to a plain state.
   Frontier push(Config config) {
     const auto begin = static_cast<uint32_t>(configs_.size());
     configs_.push_back(config);
-    return {begin, begin + 1, static_cast<uint32_t>(nodes_.size()), static_cast<uint32_t>(edges_.size()), false};
+    return {begin, begin + 1, static_cast<uint32_t>(nodes_.size()),
+            static_cast<uint32_t>(edges_.size()), false};
   }
 
  private:
@@ -96,6 +102,7 @@ class Chart {
   uint32_t first_node_ = 0;
   bool is_end_ = false;
   bool is_overflown_ = false;
+  size_t work_ = 0;
   uint32_t epoch_ = 0;
   std::vector<std::pair<uint32_t, uint32_t>> node_of_rule_;  // [n_rules] epoch, node
   std::vector<std::pair<uint32_t, uint32_t>> seen_;          // hash table: epoch, config

@@ -27,22 +27,25 @@ Regex wholes_above(const std::string& whole) {
       sequence({digits('1', '9'), repeat(digit(), static_cast<uint32_t>(whole.size()))})};
   for (size_t i = 0; i < whole.size(); ++i)
     if (whole[i] < '9')
-      all.push_back(sequence({of_text(whole.substr(0, i)), digits(static_cast<char>(whole[i] + 1), '9'),
-                              repeat(digit(), static_cast<uint32_t>(whole.size() - i - 1),
-                                     static_cast<uint32_t>(whole.size() - i - 1))}));
+      all.push_back(
+          sequence({of_text(whole.substr(0, i)), digits(static_cast<char>(whole[i] + 1), '9'),
+                    repeat(digit(), static_cast<uint32_t>(whole.size() - i - 1),
+                           static_cast<uint32_t>(whole.size() - i - 1))}));
   return one_of(std::move(all));
 }
 Regex wholes_below(const std::string& whole) {
   std::vector<Regex> all;
   if (whole != "0") all.push_back(of_text("0"));
   if (whole.size() > 1)
-    all.push_back(sequence({digits('1', '9'), repeat(digit(), 0, static_cast<uint32_t>(whole.size() - 2))}));
+    all.push_back(
+        sequence({digits('1', '9'), repeat(digit(), 0, static_cast<uint32_t>(whole.size() - 2))}));
   for (size_t i = 0; i < whole.size(); ++i) {
     const char least = i == 0 ? '1' : '0';
     if (whole[i] > least)
-      all.push_back(sequence({of_text(whole.substr(0, i)), digits(least, static_cast<char>(whole[i] - 1)),
-                              repeat(digit(), static_cast<uint32_t>(whole.size() - i - 1),
-                                     static_cast<uint32_t>(whole.size() - i - 1))}));
+      all.push_back(
+          sequence({of_text(whole.substr(0, i)), digits(least, static_cast<char>(whole[i] - 1)),
+                    repeat(digit(), static_cast<uint32_t>(whole.size() - i - 1),
+                           static_cast<uint32_t>(whole.size() - i - 1))}));
   }
   return one_of(std::move(all));
 }
@@ -165,10 +168,9 @@ Regex texts_to(const Decimal& bound, bool is_below) {
 }
 
 Regex texts_equal(const Decimal& number) {
-  const Regex size =
-      number.fraction.empty()
-          ? sequence({of_text(number.whole), fractions_to("", false)})
-          : sequence({of_text(number.whole + "." + number.fraction), zeros(0)});
+  const Regex size = number.fraction.empty()
+                         ? sequence({of_text(number.whole), fractions_to("", false)})
+                         : sequence({of_text(number.whole + "." + number.fraction), zeros(0)});
   if (number.is_zero()) return sequence({repeat(minus(), 0, 1), size});
   return number.is_negative ? sequence({minus(), size}) : size;
 }

@@ -28,8 +28,8 @@ bool is_less(const Decimal& a, const Decimal& b);
 // Numbers of JSON: with a fraction and an exponent where it is not an integer.
 Regex integer_texts();
 Regex number_texts();
-// Numbers without exponent that are at least or at most `bound`, or above or below it. Together with
-// integer_texts() these are the integers.
+// Numbers without exponent that are at least or at most `bound`, or above or below it. Together
+// with integer_texts() these are the integers.
 Regex texts_from(const Decimal& bound, bool is_above);
 Regex texts_to(const Decimal& bound, bool is_below);
 // All ways without exponent to write one number.

@@ -29,7 +29,8 @@ bool Cursor::take(std::string_view what) {
 std::string Cursor::word() {
   const size_t begin = at_;
   const auto is_in_word = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
   };
   // An arrow is no part of a word.
   while (!ends() && is_in_word(peek()) && !starts_with("->")) ++at_;
@@ -77,13 +78,20 @@ char32_t Cursor::escaped() {
     return value;
   };
   switch (name) {
-    case 'n': return '\n';
-    case 'r': return '\r';
-    case 't': return '\t';
-    case 'x': return hex(2);
-    case 'u': return hex(4);
-    case 'U': return hex(8);
-    default: break;
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    case 'x':
+      return hex(2);
+    case 'u':
+      return hex(4);
+    case 'U':
+      return hex(8);
+    default:
+      break;
   }
   if ((name >= 'a' && name <= 'z') || (name >= 'A' && name <= 'Z') || (name >= '0' && name <= '9'))
     fail("an escaped letter that is none of n, r, t, x, u and U");
@@ -95,7 +103,8 @@ void Cursor::fail(std::string_view what) {
 }
 
 void Cursor::refuse(std::string_view what) {
-  if (!error_) error_ = unsupported("{} has {} in line {}, which is not offered", language_, what, line());
+  if (!error_)
+    error_ = unsupported("{} has {} in line {}, which is not offered", language_, what, line());
 }
 
 size_t Cursor::line() const {
@@ -154,8 +163,10 @@ class ExpressionRules {
         builder_.call(from, number_of(expression.rule), to);
         return to;
       }
-      case Expression::Kind::kRegex: return builder_.regex(from, expression.regex, Encoding::kUtf8);
-      case Expression::Kind::kRepeat: break;
+      case Expression::Kind::kRegex:
+        return builder_.regex(from, expression.regex, Encoding::kUtf8);
+      case Expression::Kind::kRepeat:
+        break;
     }
     const Expression& part = expression.parts[0];
     for (uint32_t i = 0; i < expression.least && !builder_.is_too_large(); ++i)
@@ -190,7 +201,8 @@ class ExpressionRules {
 }  // namespace
 
 Result<GrammarPtr> RuleSet::compile(const std::string& first, std::string_view language) const {
-  if (!has(first)) return invalid_argument("{} has no rule '{}', with which it starts", language, first);
+  if (!has(first))
+    return invalid_argument("{} has no rule '{}', with which it starts", language, first);
   return ExpressionRules(rules_).compile(first, language);
 }
 

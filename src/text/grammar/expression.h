@@ -32,14 +32,16 @@ class Cursor {
   Cursor(std::string_view language, std::string_view text) : language_(language), text_(text) {}
 
   bool ends() const { return at_ >= text_.size() || error_; }
-  char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  char peek(size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
   bool starts_with(std::string_view what) const { return text_.substr(at_).starts_with(what); }
   bool take(std::string_view what);
   void advance(size_t n = 1) { at_ += n; }
   size_t place() const { return at_; }
   void go_to(size_t place) { at_ = place; }
-  std::string word();         // of letters, digits, "_" and "-"; may be empty
-  char32_t character();       // the next one
+  std::string word();    // of letters, digits, "_" and "-"; may be empty
+  char32_t character();  // the next one
   std::optional<uint32_t> number();
   // A character of a quoted text or a set, behind a backslash or by itself.
   char32_t escaped();

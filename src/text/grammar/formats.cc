@@ -11,15 +11,16 @@ namespace {
 
 // Days that the calendar has: 29 February in leap years alone.
 const std::string kMonthDay =
-    "((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))";
+    "((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]"
+    "|2[0-8]))";
 const std::string kLeapYear =
     "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)";
 const std::string kDate = "([0-9]{4}-" + kMonthDay + "|" + kLeapYear + "-02-29)";
 const std::string kHour = "([01][0-9]|2[0-3])";
 const std::string kSecondPart = "(\\.[0-9]+)?";
 // A leap second only where the zone is UTC.
-const std::string kTime = "(" + kHour + ":[0-5][0-9]:[0-5][0-9]" + kSecondPart + "([zZ]|[+-]" + kHour +
-                          ":[0-5][0-9])|23:59:60" + kSecondPart + "([zZ]|[+-]00:00))";
+const std::string kTime = "(" + kHour + ":[0-5][0-9]:[0-5][0-9]" + kSecondPart + "([zZ]|[+-]" +
+                          kHour + ":[0-5][0-9])|23:59:60" + kSecondPart + "([zZ]|[+-]00:00))";
 const std::string kByte = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
 const std::string kIpv4 = kByte + "(\\." + kByte + "){3}";
 const std::string kGroup = "[0-9a-fA-F]{1,4}";
@@ -47,29 +48,31 @@ std::string ipv6() {
 // Without labels whose third and fourth characters are hyphens, which stand for other characters.
 const std::string kAlnum = "[A-Za-z0-9]";
 const std::string kLabel = kAlnum + "(" + kAlnum + "|[A-Za-z0-9-](" + kAlnum + "|" + kAlnum +
-                           "[A-Za-z0-9-]{0,59}" + kAlnum + "|-" + kAlnum + "([A-Za-z0-9-]{0,58}" + kAlnum +
-                           ")?))?";
+                           "[A-Za-z0-9-]{0,59}" + kAlnum + "|-" + kAlnum + "([A-Za-z0-9-]{0,58}" +
+                           kAlnum + ")?))?";
 const std::string kHostname = kLabel + "(\\." + kLabel + ")*";
 const std::string kAtom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
-const std::string kEmail = "(" + kAtom + "(\\." + kAtom + ")*|\"([^\\x00-\\x1F\"\\\\\\x7F-\\u{10FFFF}]|\\\\[ -~])*\")@(" +
+const std::string kEmail = "(" + kAtom + "(\\." + kAtom +
+                           ")*|\"([^\\x00-\\x1F\"\\\\\\x7F-\\u{10FFFF}]|\\\\[ -~])*\")@(" +
                            kHostname + "|\\[" + kIpv4 + "\\]|\\[IPv6:" + ipv6() + "\\])";
 const std::string kUnreserved = "[A-Za-z0-9._~-]";
 const std::string kEscaped = "%[0-9A-Fa-f]{2}";
 const std::string kSubDelims = "[!$&'()*+,;=]";
 const std::string kPathChar = "(" + kUnreserved + "|" + kEscaped + "|" + kSubDelims + "|[:@])";
 const std::string kUserInfo = "(" + kUnreserved + "|" + kEscaped + "|" + kSubDelims + "|:)*@";
-const std::string kHost = "(\\[(" + ipv6() + "|[vV][0-9A-Fa-f]+\\.([A-Za-z0-9._~!$&'()*+,;=:-])+)\\]|(" +
-                          kUnreserved + "|" + kEscaped + "|" + kSubDelims + ")*)";
+const std::string kHost = "(\\[(" + ipv6() +
+                          "|[vV][0-9A-Fa-f]+\\.([A-Za-z0-9._~!$&'()*+,;=:-])+)\\]|(" + kUnreserved +
+                          "|" + kEscaped + "|" + kSubDelims + ")*)";
 const std::string kAuthority = "//(" + kUserInfo + ")?" + kHost + "(:[0-9]*)?";
 const std::string kPathRest = "(/" + kPathChar + "*)*";
 const std::string kQuery = "(\\?(" + kPathChar + "|[/?])*)?(#(" + kPathChar + "|[/?])*)?";
 const std::string kRootedPath = "/(" + kPathChar + "+" + kPathRest + ")?";
-const std::string kUri = "[A-Za-z][A-Za-z0-9+.-]*:(" + kAuthority + kPathRest + "|" + kRootedPath + "|" +
-                         kPathChar + "+" + kPathRest + "|)" + kQuery;
+const std::string kUri = "[A-Za-z][A-Za-z0-9+.-]*:(" + kAuthority + kPathRest + "|" + kRootedPath +
+                         "|" + kPathChar + "+" + kPathRest + "|)" + kQuery;
 // A relative path whose first part has no colon.
 const std::string kFirstPart = "(" + kUnreserved + "|" + kEscaped + "|" + kSubDelims + "|@)+";
-const std::string kRelative = "(" + kAuthority + kPathRest + "|" + kRootedPath + "|" + kFirstPart +
-                              kPathRest + "|)" + kQuery;
+const std::string kRelative =
+    "(" + kAuthority + kPathRest + "|" + kRootedPath + "|" + kFirstPart + kPathRest + "|)" + kQuery;
 const std::string kDays = "[0-9]+D";
 const std::string kTimeOfDuration = "T([0-9]+H([0-9]+M([0-9]+S)?)?|[0-9]+M([0-9]+S)?|[0-9]+S)";
 const std::string kDuration = "P(((" + kDays + "|[0-9]+M(" + kDays + ")?|[0-9]+Y([0-9]+M(" + kDays +

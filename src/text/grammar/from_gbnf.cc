@@ -117,7 +117,8 @@ class GbnfReader {
 
   Expression literal() {
     Regex text;
-    while (!in_.ends() && in_.peek() != '"') text.parts.push_back(of_set(CharSet::one(in_.escaped())));
+    while (!in_.ends() && in_.peek() != '"')
+      text.parts.push_back(of_set(CharSet::one(in_.escaped())));
     if (!in_.take("\"")) in_.fail("a text without its '\"'");
     return of_regex(std::move(text));
   }
@@ -149,7 +150,8 @@ class GbnfReader {
 
 Result<GrammarPtr> from_gbnf(std::string_view text) {
   if (text.size() > kMostTextBytes)
-    return unsupported("a grammar of {} bytes, at most {} are offered", text.size(), kMostTextBytes);
+    return unsupported("a grammar of {} bytes, at most {} are offered", text.size(),
+                       kMostTextBytes);
   if (const auto at = find_invalid_utf8(text))
     return invalid_argument("a grammar that is not UTF-8 at byte {}", *at);
   return GbnfReader(text).read();

@@ -1,5 +1,5 @@
-// The grammars of Lark, as llguidance reads them, but without a lexer: a text belongs to the grammar
-// where there is any way to read it.
+// The grammars of Lark, as llguidance reads them, but without a lexer: a text belongs to the
+// grammar where there is any way to read it.
 #include <algorithm>
 #include <array>
 
@@ -20,7 +20,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kCommon{
     {"FLOAT", "[0-9]+[eE][+-]?[0-9]+|([0-9]+\\.[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?"},
     {"SIGNED_FLOAT", "[+-]?([0-9]+[eE][+-]?[0-9]+|([0-9]+\\.[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?)"},
     {"NUMBER", "[0-9]+([eE][+-]?[0-9]+)?|([0-9]+\\.[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?"},
-    {"SIGNED_NUMBER", "[+-]?([0-9]+([eE][+-]?[0-9]+)?|([0-9]+\\.[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?)"},
+    {"SIGNED_NUMBER",
+     "[+-]?([0-9]+([eE][+-]?[0-9]+)?|([0-9]+\\.[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?)"},
     {"LCASE_LETTER", "[a-z]"},
     {"UCASE_LETTER", "[A-Z]"},
     {"LETTER", "[a-zA-Z]"},
@@ -57,7 +58,8 @@ class LarkReader {
     if (in_.has_failed()) return in_.error();
     check_terminals();
     if (in_.has_failed()) return in_.error();
-    rules_.add(std::string(kIgnored), repeated({.kind = Expression::Kind::kOneOf, .parts = ignored_}, 0));
+    rules_.add(std::string(kIgnored),
+               repeated({.kind = Expression::Kind::kOneOf, .parts = ignored_}, 0));
     return rules_.compile("start", "the Lark grammar");
   }
 
@@ -73,8 +75,8 @@ class LarkReader {
         break;
     }
   }
-  // To the next part of a rule: in the same line, in brackets in any, and in the next line only where
-  // it begins with "|".
+  // To the next part of a rule: in the same line, in brackets in any, and in the next line only
+  // where it begins with "|".
   void skip_in_rule() {
     skip_space(depth_ > 1);
     if (depth_ > 1 || (in_.peek() != '\n' && in_.peek() != '\r')) return;
@@ -111,7 +113,8 @@ class LarkReader {
     if (!in_.take(")")) in_.fail("a '(' without its ')'");
   }
   void import(const std::string& name) {
-    const auto* found = std::find_if(kCommon.begin(), kCommon.end(), [&](const auto& one) { return one.first == name; });
+    const auto* found = std::find_if(kCommon.begin(), kCommon.end(),
+                                     [&](const auto& one) { return one.first == name; });
     if (found == kCommon.end()) return in_.refuse("an import of 'common." + name + "'");
     skip_space(false);
     std::string as = name;
@@ -197,7 +200,8 @@ class LarkReader {
                             : "an intersection");
     } else if (const std::string name = in_.word(); !name.empty()) {
       if (in_.peek() == '{') in_.refuse("a template");
-      if (is_in_terminal_ && !is_terminal(name)) in_.fail("a terminal that uses the rule '" + name + "'");
+      if (is_in_terminal_ && !is_terminal(name))
+        in_.fail("a terminal that uses the rule '" + name + "'");
       *one = is_terminal(name) ? terminal(of_rule(name)) : of_rule(name);
     } else {
       return false;
@@ -350,7 +354,8 @@ class LarkReader {
 
 Result<GrammarPtr> from_lark(std::string_view text) {
   if (text.size() > kMostTextBytes)
-    return unsupported("a grammar of {} bytes, at most {} are offered", text.size(), kMostTextBytes);
+    return unsupported("a grammar of {} bytes, at most {} are offered", text.size(),
+                       kMostTextBytes);
   if (const auto at = find_invalid_utf8(text))
     return invalid_argument("a grammar that is not UTF-8 at byte {}", *at);
   return LarkReader(text).read();

@@ -37,14 +37,17 @@ class Grammar {
   uint32_t start_of(uint32_t rule) const { return starts_[rule]; }
 
   std::span<const Step> steps(uint32_t state) const {
-    return {steps_.data() + states_[state].first_step, states_[state + 1].first_step - states_[state].first_step};
+    return {steps_.data() + states_[state].first_step,
+            states_[state + 1].first_step - states_[state].first_step};
   }
   std::span<const Call> calls(uint32_t state) const {
-    return {calls_.data() + states_[state].first_call, states_[state + 1].first_call - states_[state].first_call};
+    return {calls_.data() + states_[state].first_call,
+            states_[state + 1].first_call - states_[state].first_call};
   }
   // States that it is also in, without a byte.
   std::span<const uint32_t> jumps(uint32_t state) const {
-    return {jumps_.data() + states_[state].first_jump, states_[state + 1].first_jump - states_[state].first_jump};
+    return {jumps_.data() + states_[state].first_jump,
+            states_[state + 1].first_jump - states_[state].first_jump};
   }
   bool ends(uint32_t state) const { return states_[state].ends; }  // its rule may end here
   bool has_steps(uint32_t state) const { return states_[state].has_steps; }
@@ -52,8 +55,8 @@ class Grammar {
   bool is_plain(uint32_t state) const { return states_[state].is_plain; }
   // It does nothing but end its rule.
   bool only_ends(uint32_t state) const { return states_[state].only_ends; }
-  // The kinds of bytes (byte_kind) that all lead from the state to itself; kNotAscii where all whole
-  // characters do.
+  // The kinds of bytes (byte_kind) that all lead from the state to itself; kNotAscii where all
+  // whole characters do.
   uint8_t loops(uint32_t state) const { return states_[state].loops; }
 
   // Where a byte leads to, or kNone.
@@ -92,11 +95,11 @@ class Grammar {
 inline constexpr uint8_t kPlainAscii = 1, kQuote = 2, kBackslash = 4, kControl = 8, kNotAscii = 16;
 inline constexpr uint8_t kNotUtf8 = 32;  // of the bytes of a trie: they are no whole characters
 constexpr uint8_t byte_kind(uint8_t byte) {
-  return byte >= 0x80 ? kNotAscii
+  return byte >= 0x80                  ? kNotAscii
          : byte < 0x20 || byte == 0x7F ? kControl
-         : byte == '"' ? kQuote
-         : byte == '\\' ? kBackslash
-                        : kPlainAscii;
+         : byte == '"'                 ? kQuote
+         : byte == '\\'                ? kBackslash
+                                       : kPlainAscii;
 }
 
 using GrammarPtr = std::shared_ptr<const Grammar>;

@@ -1,7 +1,7 @@
 #include "text/grammar/json_rules.h"
 
-#include "text/grammar/decimal.h"
 #include "base/json.h"
+#include "text/grammar/decimal.h"
 
 namespace pando::grammar {
 
@@ -72,7 +72,8 @@ void add_any_value(Builder* builder, Builder::Rule rule) {
   builder->empty(builder->regex(builder->start(number), number_texts(), Encoding::kUtf8),
                  builder->end(number));
   const Builder::State start = builder->start(rule), end = builder->end(rule);
-  for (const char* word : {"null", "true", "false"}) builder->empty(builder->text(start, word), end);
+  for (const char* word : {"null", "true", "false"})
+    builder->empty(builder->text(start, word), end);
   builder->call(start, string, end);
   builder->call(start, number, end);
   add_any_object(builder, start, end, string, rule);

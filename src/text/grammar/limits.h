@@ -6,18 +6,22 @@
 
 namespace pando::grammar {
 
-inline constexpr size_t kMostTextBytes = 2u << 20;      // of a schema, a grammar or a pattern
-inline constexpr size_t kMostPatternStates = 50'000;    // of one pattern's automaton over characters
-inline constexpr size_t kMostPatternCells = 4'000'000;  // its states times its classes of characters
-inline constexpr size_t kMostPatternNodes = 100'000;    // of a pattern, with its repetitions written out
-inline constexpr size_t kMostNfaStates = 1'000'000;     // of all rules, before they are made deterministic
-inline constexpr size_t kMostStates = 300'000;          // of all rules, deterministic
-inline constexpr size_t kMostSubsetWork = 60'000'000;   // members of state sets handled in doing so
+inline constexpr size_t kMostTextBytes = 2u << 20;    // of a schema, a grammar or a pattern
+inline constexpr size_t kMostPatternStates = 50'000;  // of one pattern's automaton over characters
+inline constexpr size_t kMostPatternCells =
+    4'000'000;  // its states times its classes of characters
+inline constexpr size_t kMostPatternNodes =
+    100'000;  // of a pattern, with its repetitions written out
+inline constexpr size_t kMostNfaStates =
+    1'000'000;                                  // of all rules, before they are made deterministic
+inline constexpr size_t kMostStates = 300'000;  // of all rules, deterministic
+inline constexpr size_t kMostSubsetWork = 60'000'000;  // members of state sets handled in doing so
 inline constexpr size_t kMostRules = 50'000;
-inline constexpr size_t kMostCases = 2'000;         // alternatives that one place of a schema expands to
+inline constexpr size_t kMostCases = 2'000;  // alternatives that one place of a schema expands to
 inline constexpr size_t kMostSchemaWork = 400'000;  // parts of a schema looked at, repeats included
 inline constexpr size_t kMostNesting = 200;         // brackets in a pattern or a grammar
 inline constexpr size_t kMostConfigs = 20'000;      // ways to read the text so far, kept at once
-inline constexpr size_t kMostCount = 1'000'000;     // a bound of lengths, items or repetitions
+inline constexpr size_t kMostChartWork = 20'000'000;  // the same for one mask, in all
+inline constexpr size_t kMostCount = 1'000'000;       // a bound of lengths, items or repetitions
 
 }  // namespace pando::grammar

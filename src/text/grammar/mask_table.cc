@@ -1,5 +1,7 @@
 #include "text/grammar/mask_table.h"
 
+#include <algorithm>
+
 namespace pando::grammar {
 
 namespace {
@@ -18,7 +20,11 @@ template <class AtEnd>
 class Walk {
  public:
   Walk(Chart* chart, const ByteTrie& trie, std::span<uint64_t> bits, const AtEnd& at_end)
-      : chart_(*chart), grammar_(chart->grammar()), trie_(trie), bits_(bits), at_end_(at_end),
+      : chart_(*chart),
+        grammar_(chart->grammar()),
+        trie_(trie),
+        bits_(bits),
+        at_end_(at_end),
         states_(size_t{trie.max_depth()} + 2) {}
 
   void run(const Chart::Frontier& start) {
@@ -34,7 +40,8 @@ class Walk {
     if (from.end - from.begin == 1)
       one_config(from, begin, end);
     else
-      for (uint32_t at = begin; at < end && !chart_.is_overflown(); at = trie_[at].skip) step(from, at);
+      for (uint32_t at = begin; at < end && !chart_.is_overflown(); at = trie_[at].skip)
+        step(from, at);
   }
   void step(const Chart::Frontier& from, uint32_t at) {
     ++n_nodes_;
@@ -92,17 +99,28 @@ MaskTable::MaskTable(GrammarPtr grammar, VocabularyPtr vocabulary)
 
 void MaskTable::add_tokens(Chart& chart, const Chart::Frontier& at, std::span<uint64_t> bits) {
   const auto nothing = [](uint32_t) {};
-  for (uint32_t i = at.begin; i < at.end; ++i) {
-    const Chart::Config config = chart.config(i);
-    const auto of = of_state(config.state);
+  std::vector<Chart::Config> configs;
+  for (uint32_t i = at.begin; i < at.end; ++i) configs.push_back(chart.config(i));
+  std::sort(configs.begin(), configs.end(), [](Chart::Config a, Chart::Config b) {
+    return a.state != b.state ? a.state < b.state : a.node < b.node;
+  });
+  std::vector<Chart::Config> walked;
+  for (size_t begin = 0, end; begin < configs.size(); begin = end) {
+    const uint32_t state = configs[begin].state;
+    for (end = begin; end < configs.size() && configs[end].state == state;) ++end;
+    const std::span<const Chart::Config> of_one(configs.data() + begin, end - begin);
+    const auto of = of_state(state);
     if (of->is_walked) {
-      Walk(&chart, vocabulary_->trie(), bits, nothing).run(chart.one_of(at, i));
-    } else {
-      for (size_t word = 0; word < bits.size(); ++word) bits[word] |= of->bits[word];
-      if (of->rests.size() > 0) Walk(&chart, of->rests, bits, nothing).run(chart.behind(config.node));
+      walked.insert(walked.end(), of_one.begin(), of_one.end());
+      continue;
     }
+    for (size_t word = 0; word < bits.size(); ++word) bits[word] |= of->bits[word];
+    if (of->rests.size() > 0) Walk(&chart, of->rests, bits, nothing).run(chart.behind(of_one));
     chart.go_back(at);
   }
+  if (!walked.empty())
+    Walk(&chart, vocabulary_->trie(), bits, nothing).run(chart.some_of(at, walked));
+  chart.go_back(at);
 }
 
 std::shared_ptr<const MaskTable::OfState> MaskTable::of_state(uint32_t state) {

@@ -20,8 +20,9 @@ class MaskTable {
   const GrammarPtr& grammar() const { return grammar_; }
   const Vocabulary& vocabulary() const { return *vocabulary_; }
 
-  // Sets the bits of the tokens that may come behind `at`, which is the last frontier of `chart`. All
-  // else of `bits` [n_mask_words] is left as it is. The chart is as before, but for its overflow.
+  // Sets the bits of the tokens that may come behind `at`, which is the last frontier of `chart`.
+  // All else of `bits` [n_mask_words] is left as it is. The chart is as before, but for its
+  // overflow.
   void add_tokens(Chart& chart, const Chart::Frontier& at, std::span<uint64_t> bits);
 
  private:

@@ -12,8 +12,9 @@ namespace pando::grammar {
 namespace {
 
 Error too_many_ways() {
-  return unsupported("the grammar can read the answer in more than {} ways (hint: write it less ambiguous)",
-                     kMostConfigs);
+  return unsupported(
+      "the grammar can read the answer in more than {} ways (hint: write it less ambiguous)",
+      kMostConfigs);
 }
 
 }  // namespace
@@ -49,9 +50,9 @@ Status Matcher::accept(Token token) {
   const Vocabulary& vocabulary = masks_->vocabulary();
   if (!vocabulary.has(token) || vocabulary.bytes(token).empty())
     return invalid_argument("token {}, which stands for no text", token);
+  chart_.start_work();
   const Chart::Frontier to = read(vocabulary.bytes(token));
   if (chart_.is_overflown()) {
-    chart_.clear_overflow();
     chart_.go_back(before);
     return too_many_ways();
   }
@@ -81,9 +82,9 @@ Result<size_t> Matcher::mask(std::span<uint64_t> bits) {
   PANDO_CHECK(bits.size() == masks_->vocabulary().n_mask_words());
   std::fill(bits.begin(), bits.end(), 0);
   if (is_ended_) return size_t{0};
+  chart_.start_work();
   masks_->add_tokens(chart_, at(), bits);
   if (chart_.is_overflown()) {
-    chart_.clear_overflow();
     chart_.go_back(at());
     return too_many_ways();
   }
@@ -99,6 +100,7 @@ std::string Matcher::forced_bytes(size_t most) {
   std::string forced;
   if (is_ended_) return forced;
   const Grammar& grammar = chart_.grammar();
+  chart_.start_work();
   Chart::Frontier to = at();
   while (forced.size() < most && !to.is_end) {
     int only = -1;
@@ -114,7 +116,6 @@ std::string Matcher::forced_bytes(size_t most) {
     if (chart_.is_overflown()) break;
     forced += static_cast<char>(only);
   }
-  chart_.clear_overflow();
   chart_.go_back(at());
   return forced;
 }
@@ -123,6 +124,7 @@ Result<bool> allows(const GrammarPtr& grammar, std::string_view text) {
   Chart chart(grammar);
   Chart::Frontier at = chart.at_start();
   for (const char byte : text) {
+    chart.start_work();
     at = chart.step(at, static_cast<uint8_t>(byte));
     if (chart.is_overflown()) return too_many_ways();
     if (!at.is_alive()) return false;

@@ -19,7 +19,8 @@ class Matcher {
   explicit Matcher(std::shared_ptr<MaskTable> masks);
 
   // The next token of the answer. kInvalidArgument where the grammar does not allow it,
-  // kUnsupported where the grammar can read the answer in too many ways; the state is as before then.
+  // kUnsupported where the grammar can read the answer in too many ways; the state is as before
+  // then.
   Status accept(Token token);
   // Takes back the last `n` tokens that were accepted.
   void roll_back(size_t n);
@@ -30,10 +31,10 @@ class Matcher {
   // where the text may end. The number of bits that are set.
   Result<size_t> mask(std::span<uint64_t> bits);
 
-  bool can_end() const { return at().is_end; }              // the text so far is complete
-  bool must_end() const { return !at().has_configs(); }     // nothing but an end token is allowed
-  bool is_ended() const { return is_ended_; }               // an end token was accepted
-  size_t n_tokens() const { return marks_.size() - 1; }     // that were accepted
+  bool can_end() const { return at().is_end; }           // the text so far is complete
+  bool must_end() const { return !at().has_configs(); }  // nothing but an end token is allowed
+  bool is_ended() const { return is_ended_; }            // an end token was accepted
+  size_t n_tokens() const { return marks_.size() - 1; }  // that were accepted
   // The bytes that every way to go on begins with, at most `most`: none where the text may end.
   std::string forced_bytes(size_t most = 1'024);
 

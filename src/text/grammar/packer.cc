@@ -10,8 +10,8 @@ constexpr size_t kMostRows = 8'192;  // 1 KiB each
 }  // namespace
 
 void GrammarPacker::add_state(std::span<const Grammar::Step> steps,
-                              std::span<const Grammar::Call> calls,
-                              std::span<const uint32_t> jumps, bool ends) {
+                              std::span<const Grammar::Call> calls, std::span<const uint32_t> jumps,
+                              bool ends) {
   Grammar& out = *grammar_;
   out.states_.push_back({.first_step = static_cast<uint32_t>(out.steps_.size()),
                          .first_call = static_cast<uint32_t>(out.calls_.size()),
@@ -27,7 +27,8 @@ void GrammarPacker::add_state(std::span<const Grammar::Step> steps,
 
 // Whether bytes `first` to `last` and then `n_more` continuation bytes lead from `from` to `to`, by
 // plain states.
-bool GrammarPacker::leads(uint32_t from, uint8_t first, uint8_t last, int n_more, uint32_t to) const {
+bool GrammarPacker::leads(uint32_t from, uint8_t first, uint8_t last, int n_more,
+                          uint32_t to) const {
   uint32_t known = Grammar::kNone;  // which is looked at already
   for (int byte = first; byte <= last; ++byte) {
     const uint32_t next = grammar_->next(from, static_cast<uint8_t>(byte));
@@ -45,7 +46,8 @@ bool GrammarPacker::leads(uint32_t from, uint8_t first, uint8_t last, int n_more
 bool GrammarPacker::loops_over_characters(uint32_t state) const {
   const auto after = [&](uint8_t lead, uint8_t first, uint8_t last, int n_more) {
     const uint32_t next = grammar_->next(state, lead);
-    return next != Grammar::kNone && grammar_->is_plain(next) && leads(next, first, last, n_more, state);
+    return next != Grammar::kNone && grammar_->is_plain(next) &&
+           leads(next, first, last, n_more, state);
   };
   return leads(state, 0xC2, 0xDF, 1, state) && after(0xE0, 0xA0, 0xBF, 1) &&
          leads(state, 0xE1, 0xEC, 2, state) && after(0xED, 0x80, 0x9F, 1) &&
@@ -62,7 +64,8 @@ void GrammarPacker::set_row(uint32_t state) {
   uint8_t leaves = 0;
   for (int byte = 0; byte < 256; ++byte)
     if (row[byte] != state) leaves |= byte_kind(static_cast<uint8_t>(byte));
-  out.states_[state].loops = static_cast<uint8_t>(~leaves & (kPlainAscii | kQuote | kBackslash | kControl));
+  out.states_[state].loops =
+      static_cast<uint8_t>(~leaves & (kPlainAscii | kQuote | kBackslash | kControl));
   if (out.steps(state).size() > kFewSteps && out.rows_.size() < kMostRows) {
     out.states_[state].row = static_cast<uint32_t>(out.rows_.size());
     out.rows_.push_back(row);

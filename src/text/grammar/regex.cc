@@ -44,9 +44,16 @@ const CharSet& word_characters() {
   return set;
 }
 const CharSet& spaces() {
-  static const CharSet set({{0x09, 0x0D}, {' ', ' '}, {0xA0, 0xA0}, {0x1680, 0x1680},
-                            {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F},
-                            {0x205F, 0x205F}, {0x3000, 0x3000}, {0xFEFF, 0xFEFF}});
+  static const CharSet set({{0x09, 0x0D},
+                            {' ', ' '},
+                            {0xA0, 0xA0},
+                            {0x1680, 0x1680},
+                            {0x2000, 0x200A},
+                            {0x2028, 0x2029},
+                            {0x202F, 0x202F},
+                            {0x205F, 0x205F},
+                            {0x3000, 0x3000},
+                            {0xFEFF, 0xFEFF}});
   return set;
 }
 const CharSet& line_ends() {
@@ -56,10 +63,16 @@ const CharSet& line_ends() {
 
 // The characters of a general category, "Lu", or of a group of them, "L". Empty: no such name.
 CharSet of_category(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kLongNames{{
-      {"Letter", "L"}, {"Lowercase_Letter", "Ll"}, {"Uppercase_Letter", "Lu"}, {"Mark", "M"},
-      {"Number", "N"}, {"Decimal_Number", "Nd"}, {"Punctuation", "P"}, {"Symbol", "S"},
-      {"Separator", "Z"}}};
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kLongNames{
+      {{"Letter", "L"},
+       {"Lowercase_Letter", "Ll"},
+       {"Uppercase_Letter", "Lu"},
+       {"Mark", "M"},
+       {"Number", "N"},
+       {"Decimal_Number", "Nd"},
+       {"Punctuation", "P"},
+       {"Symbol", "S"},
+       {"Separator", "Z"}}};
   for (const auto& [full, brief] : kLongNames)
     if (name == full) name = brief;
   std::vector<CharRange> ranges;
@@ -105,12 +118,14 @@ class RegexParser {
     return true;
   }
   void fail(std::string_view what) {
-    if (!error_) error_ = invalid_argument("pattern '{}' has {} at character {}", pattern_, what, at_);
+    if (!error_)
+      error_ = invalid_argument("pattern '{}' has {} at character {}", pattern_, what, at_);
   }
   void refuse(std::string_view what) {
     if (!error_)
-      error_ = unsupported("pattern '{}' has {}, which is not offered (hint: write the pattern without)",
-                           pattern_, what);
+      error_ =
+          unsupported("pattern '{}' has {}, which is not offered (hint: write the pattern without)",
+                      pattern_, what);
   }
 
   Regex alternatives() {
@@ -192,16 +207,25 @@ class RegexParser {
   Regex atom() {
     const char32_t c = text_[at_++];
     switch (c) {
-      case '^': return {.kind = Regex::Kind::kTextStart};
-      case '$': return {.kind = Regex::Kind::kTextEnd};
-      case '.': return of_set(syntax_.dot_is_all ? CharSet::all() : line_ends().complement());
-      case '(': return group();
-      case '[': return of_set(bracket());
-      case '\\': return of_set(cased(escape(false)));
+      case '^':
+        return {.kind = Regex::Kind::kTextStart};
+      case '$':
+        return {.kind = Regex::Kind::kTextEnd};
+      case '.':
+        return of_set(syntax_.dot_is_all ? CharSet::all() : line_ends().complement());
+      case '(':
+        return group();
+      case '[':
+        return of_set(bracket());
+      case '\\':
+        return of_set(cased(escape(false)));
       case '*':
       case '+':
-      case '?': fail("a repetition of nothing"); return {};
-      default: return of_set(cased(CharSet::one(c)));
+      case '?':
+        fail("a repetition of nothing");
+        return {};
+      default:
+        return of_set(cased(CharSet::one(c)));
     }
   }
 
@@ -267,26 +291,42 @@ class RegexParser {
     }
     const char32_t c = text_[at_++];
     switch (c) {
-      case 'd': return digits();
-      case 'D': return digits().complement();
-      case 'w': return word_characters();
-      case 'W': return word_characters().complement();
-      case 's': return spaces();
-      case 'S': return spaces().complement();
-      case 't': return CharSet::one('\t');
-      case 'n': return CharSet::one('\n');
-      case 'r': return CharSet::one('\r');
-      case 'f': return CharSet::one('\f');
-      case 'v': return CharSet::one('\v');
-      case 'x': return CharSet::one(hex(2));
-      case 'u': return CharSet::one(unicode());
+      case 'd':
+        return digits();
+      case 'D':
+        return digits().complement();
+      case 'w':
+        return word_characters();
+      case 'W':
+        return word_characters().complement();
+      case 's':
+        return spaces();
+      case 'S':
+        return spaces().complement();
+      case 't':
+        return CharSet::one('\t');
+      case 'n':
+        return CharSet::one('\n');
+      case 'r':
+        return CharSet::one('\r');
+      case 'f':
+        return CharSet::one('\f');
+      case 'v':
+        return CharSet::one('\v');
+      case 'x':
+        return CharSet::one(hex(2));
+      case 'u':
+        return CharSet::one(unicode());
       case 'p':
-      case 'P': return property(c == 'P');
+      case 'P':
+        return property(c == 'P');
       case 'b':
         if (in_bracket) return CharSet::one('\b');
         refuse("a word boundary '\\b'");
         return {};
-      case 'B': refuse("a word boundary '\\B'"); return {};
+      case 'B':
+        refuse("a word boundary '\\B'");
+        return {};
       case 'c': {
         const char32_t letter = peek() | 0x20;
         if (letter < 'a' || letter > 'z') fail("a '\\c' without a letter");
@@ -296,7 +336,8 @@ class RegexParser {
       case '0':
         if (peek() >= '0' && peek() <= '9') refuse("an octal number");
         return CharSet::one(0);
-      default: break;
+      default:
+        break;
     }
     if (c >= '1' && c <= '9') refuse("a reference to a group '\\1'");
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
@@ -361,7 +402,8 @@ Result<Regex> parse_regex(std::string_view pattern, RegexSyntax syntax) {
   if (const auto at = find_invalid_utf8(pattern))
     return invalid_argument("a pattern that is not UTF-8 at byte {}", *at);
   if (pattern.size() > kMostTextBytes)
-    return unsupported("a pattern of {} bytes, at most {} are offered", pattern.size(), kMostTextBytes);
+    return unsupported("a pattern of {} bytes, at most {} are offered", pattern.size(),
+                       kMostTextBytes);
   return RegexParser(pattern, syntax).parse();
 }
 

@@ -34,11 +34,11 @@ Regex sequence(std::vector<Regex> parts);
 Regex one_of(std::vector<Regex> parts);
 Regex repeat(Regex part, uint32_t least, uint32_t most = Regex::kNoEnd);
 
-// How a pattern is written. Backreferences, assertions other than ^ and $, and what dialects read in
-// different ways are refused by name (kUnsupported); what is no pattern is kInvalidArgument.
+// How a pattern is written. Backreferences, assertions other than ^ and $, and what dialects read
+// in different ways are refused by name (kUnsupported); what is no pattern is kInvalidArgument.
 struct RegexSyntax {
-  bool any_case = false;          // ASCII letters in either case
-  bool dot_is_all = false;        // "." matches line ends too
+  bool any_case = false;    // ASCII letters in either case
+  bool dot_is_all = false;  // "." matches line ends too
 };
 // The pattern in the syntax of ECMA-262 with the flag u, as JSON Schema has it.
 Result<Regex> parse_regex(std::string_view pattern, RegexSyntax syntax = {});

@@ -22,7 +22,8 @@ void SchemaCompiler::add_arrays(const SchemaFacts& facts, State from, State to) 
   // Behind so many items all are alike.
   const size_t n_counted = std::max(facts.min_items, most == SIZE_MAX ? n_prefix : most);
   if (n_counted > kMostCountedItems)
-    return document_.refuse(facts.parts[0], "a bound of the number of items above {}", kMostCountedItems);
+    return document_.refuse(facts.parts[0], "a bound of the number of items above {}",
+                            kMostCountedItems);
   document_.work(n_counted / 16);
   const State open = builder_.text(from, "[");
   State item = builder_.state();

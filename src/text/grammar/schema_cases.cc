@@ -11,13 +11,34 @@ namespace pando::grammar {
 namespace {
 
 // Keywords that say something about a value by itself.
-constexpr std::array<std::string_view, 28> kFacts{
-    "type",          "enum",          "const",         "minimum",           "maximum",
-    "multipleOf",    "minLength",     "maxLength",     "pattern",           "format",
-    "minItems",      "maxItems",      "uniqueItems",   "items",             "prefixItems",
-    "additionalItems", "properties",  "required",      "patternProperties", "additionalProperties",
-    "propertyNames", "minProperties", "maxProperties", "exclusiveMinimum",  "exclusiveMaximum",
-    kNotPattern,     kNotValues,      kNotTypes};
+constexpr std::array<std::string_view, 28> kFacts{"type",
+                                                  "enum",
+                                                  "const",
+                                                  "minimum",
+                                                  "maximum",
+                                                  "multipleOf",
+                                                  "minLength",
+                                                  "maxLength",
+                                                  "pattern",
+                                                  "format",
+                                                  "minItems",
+                                                  "maxItems",
+                                                  "uniqueItems",
+                                                  "items",
+                                                  "prefixItems",
+                                                  "additionalItems",
+                                                  "properties",
+                                                  "required",
+                                                  "patternProperties",
+                                                  "additionalProperties",
+                                                  "propertyNames",
+                                                  "minProperties",
+                                                  "maxProperties",
+                                                  "exclusiveMinimum",
+                                                  "exclusiveMaximum",
+                                                  kNotPattern,
+                                                  kNotValues,
+                                                  kNotTypes};
 
 bool has_facts(Node schema) {
   for (const auto& [name, value] : schema->items())
@@ -57,7 +78,8 @@ void SchemaCases::add(Open* open, Node schema, size_t from) {
       // What holds already, unless it is what is being asked.
       for (size_t i = met_by; i != SIZE_MAX; i = open->seen[i].from)
         if (open->seen[i].schema == at)
-          return document_.refuse(at, "a reference that leads back to it without a property or an item between");
+          return document_.refuse(
+              at, "a reference that leads back to it without a property or an item between");
       continue;
     }
     const size_t place = open->seen.size();
@@ -134,10 +156,13 @@ void SchemaCases::expand(Open open, std::vector<Parts>* out) {
   document_.work();
   if (open.is_never || document_.has_failed()) return;
   if (open.choices.empty()) {
-    if (std::find(out->begin(), out->end(), open.parts) == out->end()) out->push_back(std::move(open.parts));
+    if (std::find(out->begin(), out->end(), open.parts) == out->end())
+      out->push_back(std::move(open.parts));
     if (out->size() > kMostCases)
-      document_.keep(unsupported("a schema that expands to more than {} cases at one place (hint: fewer combinations of anyOf, oneOf and allOf)",
-                                 kMostCases));
+      document_.keep(
+          unsupported("a schema that expands to more than {} cases at one place (hint: fewer "
+                      "combinations of anyOf, oneOf and allOf)",
+                      kMostCases));
     return;
   }
   const Choice choice = std::move(open.choices.front());
@@ -182,7 +207,8 @@ void SchemaCases::expand_one_of(const Open& open, const Choice& choice, std::vec
     }
     if (document_.has_failed()) {
       document_.forget_error();
-      return document_.refuse(choice.one_of, "a 'oneOf' of which several branches may hold for one value");
+      return document_.refuse(choice.one_of,
+                              "a 'oneOf' of which several branches may hold for one value");
     }
     if (!is_changed)
       for (const Parts& parts : cases[i]) {

@@ -1,5 +1,5 @@
-// What a schema says by "$ref", "allOf", "anyOf", "oneOf", "not", "if" and dependencies, as cases: a
-// value is valid where it is valid under all parts of one case.
+// What a schema says by "$ref", "allOf", "anyOf", "oneOf", "not", "if" and dependencies, as cases:
+// a value is valid where it is valid under all parts of one case.
 #pragma once
 
 #include <map>

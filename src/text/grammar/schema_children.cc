@@ -32,7 +32,8 @@ Parts property_of(const Parts& parts, const std::string& name, SchemaDocument* d
         add_once(&all, &inside);
         is_known = true;
       }
-    if (const Node more = SchemaDocument::find(part, "additionalProperties"); more != nullptr && !is_known)
+    if (const Node more = SchemaDocument::find(part, "additionalProperties");
+        more != nullptr && !is_known)
       add_once(&all, more);
   }
   return all;

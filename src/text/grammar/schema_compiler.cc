@@ -95,8 +95,9 @@ SchemaCompiler::Rule SchemaCompiler::number() {
 }
 
 void SchemaCompiler::add_numbers(const SchemaFacts& facts, State from, State to) {
-  const bool has_not = std::any_of(facts.not_values.begin(), facts.not_values.end(),
-                                   [](const Json* value) { return type_of(*value) & (kInteger | kFraction); });
+  const bool has_not =
+      std::any_of(facts.not_values.begin(), facts.not_values.end(),
+                  [](const Json* value) { return type_of(*value) & (kInteger | kFraction); });
   if (!has_not && !facts.has_number_facts() && (facts.types & kInteger))
     return builder_.call(from, facts.types & kFraction ? number() : integer(), to);
   if (const auto numbers = numbers_of(facts, &document_))

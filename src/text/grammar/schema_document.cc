@@ -12,22 +12,34 @@ namespace pando::grammar {
 namespace {
 
 // Keywords whose value is a schema, a list of schemas, or an object of schemas.
-constexpr std::array<std::string_view, 15> kSchemas{
-    "additionalProperties", "additionalItems", "propertyNames", "items", "contains", "not", "if",
-    "then", "else", "unevaluatedItems", "unevaluatedProperties", "contentSchema", "allOf", "anyOf",
-    "oneOf"};
-constexpr std::array<std::string_view, 6> kObjects{"properties", "patternProperties", "$defs",
-                                                   "definitions", "dependentSchemas",
-                                                   "dependencies"};
+constexpr std::array<std::string_view, 15> kSchemas{"additionalProperties",
+                                                    "additionalItems",
+                                                    "propertyNames",
+                                                    "items",
+                                                    "contains",
+                                                    "not",
+                                                    "if",
+                                                    "then",
+                                                    "else",
+                                                    "unevaluatedItems",
+                                                    "unevaluatedProperties",
+                                                    "contentSchema",
+                                                    "allOf",
+                                                    "anyOf",
+                                                    "oneOf"};
+constexpr std::array<std::string_view, 6> kObjects{
+    "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"};
 
 // Constraints that are not kept; what is in no list is an annotation.
-constexpr std::array<std::string_view, 10> kRefused{
-    "unevaluatedItems", "unevaluatedProperties", "contains", "$dynamicRef", "$recursiveRef",
-    "extends", "disallow", "divisibleBy", "minContains", "maxContains"};
+constexpr std::array<std::string_view, 10> kRefused{"unevaluatedItems", "unevaluatedProperties",
+                                                    "contains",         "$dynamicRef",
+                                                    "$recursiveRef",    "extends",
+                                                    "disallow",         "divisibleBy",
+                                                    "minContains",      "maxContains"};
 
-constexpr std::array<std::string_view, 8> kCounts{"minLength", "maxLength", "minItems", "maxItems",
-                                                  "minProperties", "maxProperties", "minContains",
-                                                  "maxContains"};
+constexpr std::array<std::string_view, 8> kCounts{"minLength",   "maxLength",     "minItems",
+                                                  "maxItems",    "minProperties", "maxProperties",
+                                                  "minContains", "maxContains"};
 constexpr std::array<std::string_view, 3> kNumbers{"minimum", "maximum", "multipleOf"};
 
 template <size_t n>
@@ -90,16 +102,20 @@ Result<std::unique_ptr<SchemaDocument>> SchemaDocument::parse(std::string_view t
     if (!dialect->is_string()) return invalid_argument("schema has a '$schema' that is no text");
     const auto& name = dialect->get_ref<const std::string&>();
     if (name.find("//json-schema.org/") == name.npos)
-      return unsupported("schema has the '$schema' '{}', which is not offered, expected one of json-schema.org", name);
+      return unsupported(
+          "schema has the '$schema' '{}', which is not offered, expected one of json-schema.org",
+          name);
     if (name.find("draft-03") != name.npos)
-      return unsupported("schema has the '$schema' '{}', which is not offered, expected draft 4 or later", name);
+      return unsupported(
+          "schema has the '$schema' '{}', which is not offered, expected draft 4 or later", name);
     for (const std::string_view old : {"draft-04", "draft-06", "draft-07"})
       if (name.find(old) != name.npos) document->ref_hides_siblings_ = true;
   }
   for (const char* key : {"$id", "id"})
     if (const Node id = find(document->root(), key); id != nullptr && id->is_string())
       document->root_id_ = id->get<std::string>();
-  while (!document->root_id_.empty() && document->root_id_.back() == '#') document->root_id_.pop_back();
+  while (!document->root_id_.empty() && document->root_id_.back() == '#')
+    document->root_id_.pop_back();
   document->index(document->root());
   return document;
 }
@@ -158,8 +174,8 @@ Node SchemaDocument::target_of(Node schema, const Json& reference) {
     for (size_t i = 0; (i = name.find('~', i)) != name.npos; ++i)
       name.replace(i, 2, 1, name.compare(i, 2, "~1") == 0 ? '/' : '~');
     if (at->is_array()) {
-      const bool is_index = !name.empty() && name.size() < 9 &&
-                            name.find_first_not_of("0123456789") == name.npos;
+      const bool is_index =
+          !name.empty() && name.size() < 9 && name.find_first_not_of("0123456789") == name.npos;
       const size_t index = is_index ? std::stoul(name) : at->size();
       at = index < at->size() ? &(*at)[index] : nullptr;
     } else {
@@ -173,18 +189,22 @@ Node SchemaDocument::target_of(Node schema, const Json& reference) {
 
 void SchemaDocument::check(Node schema) {
   if (has_failed() || !checked_.insert(schema).second) return;
-  if (!is_schema(*schema)) return fault(schema, "a {} where a schema is expected", schema->type_name());
+  if (!is_schema(*schema))
+    return fault(schema, "a {} where a schema is expected", schema->type_name());
   if (schema->is_boolean()) return;
   for (const auto& [name, value] : schema->items()) {
     work();
     if (is_one(name, kRefused)) return refuse(schema, "'{}'", name);
     if (is_one(name, kCounts)) {
       const auto text = value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
-      if (!text || *text < 0 || *text != static_cast<double>(static_cast<uint64_t>(std::min(*text, 1e18))))
+      if (!text || *text < 0 ||
+          *text != static_cast<double>(static_cast<uint64_t>(std::min(*text, 1e18))))
         return fault(schema, "a '{}' that is no whole number from 0", name);
     }
-    if (is_one(name, kNumbers) && !is_number(value)) return fault(schema, "a '{}' that is no number", name);
-    if (name == "uniqueItems" && !value.is_boolean()) return fault(schema, "a 'uniqueItems' that is not true or false");
+    if (is_one(name, kNumbers) && !is_number(value))
+      return fault(schema, "a '{}' that is no number", name);
+    if (name == "uniqueItems" && !value.is_boolean())
+      return fault(schema, "a 'uniqueItems' that is not true or false");
     if (name.starts_with("exclusiveM") && !is_number(value) && !value.is_boolean())
       return fault(schema, "an '{}' that is no number", name);
     if ((name == "pattern" || name == "format") && !value.is_string())
@@ -205,7 +225,8 @@ void SchemaDocument::check(Node schema) {
     if (name == "dependentRequired") {
       if (!value.is_object()) return fault(schema, "a 'dependentRequired' that is no object");
       for (const Json& names : value)
-        if (!are_strings(names)) return fault(schema, "a 'dependentRequired' without lists of names");
+        if (!are_strings(names))
+          return fault(schema, "a 'dependentRequired' without lists of names");
     }
   }
 }
@@ -238,8 +259,10 @@ const CharDfa* SchemaDocument::matches_of(const std::string& pattern, Node schem
 
 void SchemaDocument::work(size_t n) {
   if (work_left_ < n) {
-    keep(unsupported("a schema that expands to more than {} parts (hint: fewer combinations of anyOf, oneOf, allOf and references)",
-                     kMostSchemaWork));
+    keep(
+        unsupported("a schema that expands to more than {} parts (hint: fewer combinations of "
+                    "anyOf, oneOf, allOf and references)",
+                    kMostSchemaWork));
     return;
   }
   work_left_ -= n;

@@ -42,7 +42,8 @@ class SchemaDocument {
   // Refuses the schema where it has a keyword that is not kept, or one that is malformed.
   void check(Node schema);
 
-  // The texts that a pattern matches somewhere; null where it is refused, for which `schema` is to blame.
+  // The texts that a pattern matches somewhere; null where it is refused, for which `schema` is to
+  // blame.
   const CharDfa* matches_of(const std::string& pattern, Node schema);
 
   template <class... Args>

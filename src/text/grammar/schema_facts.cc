@@ -27,8 +27,9 @@ unsigned types_of(Node schema, const Json& value, SchemaDocument* document) {
   const auto add = [&](const Json& name) {
     const unsigned type = type_named(name);
     if (type == 0)
-      document->fault(schema, "the type '{}', expected null, boolean, integer, number, string, array or object",
-                      name.get<std::string>());
+      document->fault(
+          schema, "the type '{}', expected null, boolean, integer, number, string, array or object",
+          name.get<std::string>());
     types |= type;
   };
   if (value.is_string())
@@ -58,7 +59,8 @@ void SchemaFacts::read(Node schema, SchemaDocument* document) {
   const auto keep_values = [&](std::vector<const Json*> more) {
     if (values)
       std::erase_if(*values, [&](const Json* one) {
-        return std::none_of(more.begin(), more.end(), [&](const Json* other) { return are_equal(*one, *other); });
+        return std::none_of(more.begin(), more.end(),
+                            [&](const Json* other) { return are_equal(*one, *other); });
       });
     else
       values = std::move(more);
@@ -185,7 +187,8 @@ std::optional<CharDfa> strings_of(const SchemaFacts& facts, SchemaDocument* docu
   Intersection all(schema, document);
   for (const std::string& pattern : facts.patterns) all.add(document->matches_of(pattern, schema));
   for (const std::string& pattern : facts.not_patterns)
-    if (const CharDfa* matches = document->matches_of(pattern, schema)) all.add(matches->complement());
+    if (const CharDfa* matches = document->matches_of(pattern, schema))
+      all.add(matches->complement());
   for (const std::string& format : facts.formats) {
     const auto pattern = pattern_of_format(format);
     if (bounds_of_format(format)) continue;  // of numbers
@@ -218,12 +221,14 @@ std::optional<CharDfa> numbers_of(const SchemaFacts& facts, SchemaDocument* docu
   else
     all.add(CharDfa::of(number_texts()));
   const Regex whole_fraction = repeat(sequence({of_text("."), repeat(of_text("0"), 1)}), 0, 1);
-  const auto with_sign = [](Regex size) { return sequence({repeat(of_text("-"), 0, 1), std::move(size)}); };
+  const auto with_sign = [](Regex size) {
+    return sequence({repeat(of_text("-"), 0, 1), std::move(size)});
+  };
   const CharSet plain({{'-', '.'}, {'0', '9'}});
   if (has_fractions && (facts.types & kInteger) == 0) {  // not even 1.0
     all.add(CharDfa::of(repeat(of_set(plain), 0)));
-    const auto integers = CharDfa::of(with_sign(
-        sequence({repeat(of_set(CharSet({{'0', '9'}})), 1), whole_fraction})));
+    const auto integers = CharDfa::of(
+        with_sign(sequence({repeat(of_set(CharSet({{'0', '9'}})), 1), whole_fraction})));
     if (integers) all.add(integers->complement());
   }
   for (const SchemaFacts::Bound& bound : facts.bounds)

@@ -27,10 +27,21 @@ constexpr std::array<Opposite, 10> kOpposites{{{"minimum", "number", "exclusiveM
                                                {"minProperties", "object", "maxProperties", -1},
                                                {"maxProperties", "object", "minProperties", 1}}};
 
-constexpr std::array<std::string_view, 15> kNotNegated{
-    "format",  "multipleOf",   "items",        "prefixItems",       "additionalItems",
-    "oneOf",   "if",           "dependencies", "dependentRequired", "dependentSchemas",
-    "propertyNames", "contains", "patternProperties", "additionalProperties", "uniqueItems"};
+constexpr std::array<std::string_view, 15> kNotNegated{"format",
+                                                       "multipleOf",
+                                                       "items",
+                                                       "prefixItems",
+                                                       "additionalItems",
+                                                       "oneOf",
+                                                       "if",
+                                                       "dependencies",
+                                                       "dependentRequired",
+                                                       "dependentSchemas",
+                                                       "propertyNames",
+                                                       "contains",
+                                                       "patternProperties",
+                                                       "additionalProperties",
+                                                       "uniqueItems"};
 
 }  // namespace
 
@@ -64,7 +75,8 @@ Parts SchemaCases::negated_keyword(Node schema, const std::string& name, const J
   if (name == "type") return {make(name, Json{{std::string(kNotTypes), value}})};
   if (name == "enum") return {make(name, Json{{std::string(kNotValues), value}})};
   if (name == "const") return {make(name, Json{{std::string(kNotValues), Json::array({value})}})};
-  if (name == "pattern") return {make(name, Json{{"type", "string"}, {std::string(kNotPattern), value}})};
+  if (name == "pattern")
+    return {make(name, Json{{"type", "string"}, {std::string(kNotPattern), value}})};
   if (name == kNotTypes) return {make(name, Json{{"type", value}})};
   if (name == kNotValues) return {make(name, Json{{"enum", value}})};
   if (name == kNotPattern) return {make(name, Json{{"type", "string"}, {"pattern", value}})};

@@ -20,7 +20,9 @@ class ObjectRule {
  public:
   ObjectRule(SchemaCompiler* compiler, std::vector<SchemaCompiler::Property> properties,
              std::vector<SchemaCompiler::FreeNames> free)
-      : compiler_(*compiler), builder_(compiler->builder_), properties_(std::move(properties)),
+      : compiler_(*compiler),
+        builder_(compiler->builder_),
+        properties_(std::move(properties)),
         free_(std::move(free)) {}
 
   // False where they take too many places.
@@ -79,7 +81,8 @@ class ObjectRule {
       for (const auto& names : free_) {
         const Builder::State name = builder_.state();
         builder_.call(at, names.key, name);
-        builder_.call(builder_.text(name, ":"), compiler_.rule_of(names.schemas), after(i, count + 1));
+        builder_.call(builder_.text(name, ":"), compiler_.rule_of(names.schemas),
+                      after(i, count + 1));
       }
       return;
     }
@@ -158,7 +161,8 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
   for (const Node part : facts.parts)
     if (const Node all = SchemaDocument::find(part, "patternProperties"))
       for (const auto& [text, inside] : all->items()) {
-        if (std::any_of(patterns.begin(), patterns.end(), [&](const Pattern& one) { return one.text == text; }))
+        if (std::any_of(patterns.begin(), patterns.end(),
+                        [&](const Pattern& one) { return one.text == text; }))
           continue;
         const CharDfa* matches = document_.matches_of(text, part);
         if (matches == nullptr) return {};
@@ -170,11 +174,13 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
       bool is_known = false;
       if (const Node all = SchemaDocument::find(part, "patternProperties"))
         for (size_t i = 0; i < patterns.size(); ++i)
-          if (const Node inside = is_matched[i] ? SchemaDocument::find(all, patterns[i].text) : nullptr) {
+          if (const Node inside =
+                  is_matched[i] ? SchemaDocument::find(all, patterns[i].text) : nullptr) {
             schemas.push_back(inside);
             is_known = true;
           }
-      if (const Node more = SchemaDocument::find(part, "additionalProperties"); more != nullptr && !is_known)
+      if (const Node more = SchemaDocument::find(part, "additionalProperties");
+          more != nullptr && !is_known)
         schemas.push_back(more);
     }
     return schemas;
@@ -199,7 +205,8 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
     document_.refuse(facts.parts[0], "names of properties that take too much: {}", error.message);
   };
   std::vector<bool> is_matched(patterns.size(), false);
-  const auto part_names = [&](const auto& self, const std::optional<CharDfa>& keys, size_t i) -> void {
+  const auto part_names = [&](const auto& self, const std::optional<CharDfa>& keys,
+                              size_t i) -> void {
     document_.work(8);
     if (document_.has_failed() || (keys && keys->is_empty())) return;
     if (i == patterns.size()) return keep(keys, is_matched);

@@ -9,7 +9,8 @@ namespace {
 constexpr int kDeepestProof = 4;
 
 // Whether every case of `schemas` is empty.
-bool are_surely_empty(const Parts& schemas, SchemaCases* cases, SchemaDocument* document, int depth) {
+bool are_surely_empty(const Parts& schemas, SchemaCases* cases, SchemaDocument* document,
+                      int depth) {
   const auto all = cases->of(schemas);
   if (document->has_failed()) return false;
   return std::all_of(all.begin(), all.end(), [&](const Parts& parts) {
@@ -30,7 +31,8 @@ bool bounds_contradict(const SchemaFacts& facts) {
 
 bool are_strings_empty(const SchemaFacts& facts, SchemaDocument* document) {
   if (facts.min_length > facts.max_length) return true;
-  const size_t n_patterns = facts.patterns.size() + facts.not_patterns.size() + facts.formats.size();
+  const size_t n_patterns =
+      facts.patterns.size() + facts.not_patterns.size() + facts.formats.size();
   if (n_patterns == 0) return false;
   const auto strings = strings_of(facts, document);
   return strings && strings->is_empty();
@@ -76,19 +78,22 @@ bool is_surely_empty(const Parts& parts, SchemaCases* cases, SchemaDocument* doc
   return true;
 }
 
-bool is_valid(const Json& value, const Parts& schemas, SchemaCases* cases, SchemaDocument* document) {
+bool is_valid(const Json& value, const Parts& schemas, SchemaCases* cases,
+              SchemaDocument* document) {
   document->work();
   const auto all = cases->of(schemas);
   return std::any_of(all.begin(), all.end(), [&](const Parts& parts) {
     if (document->has_failed()) return false;
     const SchemaFacts facts(parts, document);
-    const bool is_listed = !facts.values || std::any_of(facts.values->begin(), facts.values->end(),
-                                                        [&](const Json* one) { return are_equal(*one, value); });
+    const bool is_listed =
+        !facts.values || std::any_of(facts.values->begin(), facts.values->end(),
+                                     [&](const Json* one) { return are_equal(*one, value); });
     return is_listed && meets(value, facts, cases, document);
   });
 }
 
-bool meets(const Json& value, const SchemaFacts& facts, SchemaCases* cases, SchemaDocument* document) {
+bool meets(const Json& value, const SchemaFacts& facts, SchemaCases* cases,
+           SchemaDocument* document) {
   const unsigned type = type_of(value);
   if ((facts.types & type) == 0) return false;
   for (const Json* one : facts.not_values)
@@ -115,7 +120,8 @@ bool meets(const Json& value, const SchemaFacts& facts, SchemaCases* cases, Sche
     for (const std::string& name : facts.required)
       if (!value.contains(name)) return false;
     for (const auto& [name, inside] : value.items()) {
-      if (!is_valid(inside, property_of(facts.parts, name, document), cases, document)) return false;
+      if (!is_valid(inside, property_of(facts.parts, name, document), cases, document))
+        return false;
       for (const Node part : facts.parts)
         if (const Node names = SchemaDocument::find(part, "propertyNames"))
           if (!is_valid(Json(name), {names}, cases, document)) return false;

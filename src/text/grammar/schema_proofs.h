@@ -8,8 +8,10 @@ namespace pando::grammar {
 // Whether no value is valid under all parts of a case, as far as it can be shown.
 bool is_surely_empty(const Parts& parts, SchemaCases* cases, SchemaDocument* document, int depth);
 // Whether a value is valid under all of `schemas`.
-bool is_valid(const Json& value, const Parts& schemas, SchemaCases* cases, SchemaDocument* document);
+bool is_valid(const Json& value, const Parts& schemas, SchemaCases* cases,
+              SchemaDocument* document);
 // The same for the facts of a case; "enum" and "const" are not looked at.
-bool meets(const Json& value, const SchemaFacts& facts, SchemaCases* cases, SchemaDocument* document);
+bool meets(const Json& value, const SchemaFacts& facts, SchemaCases* cases,
+           SchemaDocument* document);
 
 }  // namespace pando::grammar

@@ -15,7 +15,8 @@ std::vector<std::string> bytes_of(const Tokenizer& tokenizer) {
 
 ByteTrie trie_of(std::vector<std::string>& bytes, std::span<const Token> end_tokens) {
   for (const Token end : end_tokens)
-    if (end >= 0 && static_cast<size_t>(end) < bytes.size()) bytes[static_cast<size_t>(end)].clear();
+    if (end >= 0 && static_cast<size_t>(end) < bytes.size())
+      bytes[static_cast<size_t>(end)].clear();
   std::vector<ByteTrie::Entry> entries;
   for (size_t i = 0; i < bytes.size(); ++i)
     if (!bytes[i].empty()) entries.push_back({bytes[i], static_cast<Token>(i)});

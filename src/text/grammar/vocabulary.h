@@ -11,8 +11,8 @@
 
 namespace pando::grammar {
 
-// Made once for each tokenizer. Special tokens have no bytes here: no grammar writes them. Immutable;
-// any thread.
+// Made once for each tokenizer. Special tokens have no bytes here: no grammar writes them.
+// Immutable; any thread.
 class Vocabulary {
  public:
   explicit Vocabulary(const Tokenizer& tokenizer);
@@ -21,7 +21,7 @@ class Vocabulary {
   Vocabulary(const Vocabulary&) = delete;  // the trie's entries point into it
   Vocabulary& operator=(const Vocabulary&) = delete;
 
-  size_t size() const { return bytes_.size(); }                   // highest id + 1
+  size_t size() const { return bytes_.size(); }  // highest id + 1
   size_t n_mask_words() const { return (bytes_.size() + 63) / 64; }
   const std::string& bytes(Token token) const { return bytes_[static_cast<size_t>(token)]; }
   bool has(Token token) const { return token >= 0 && static_cast<size_t>(token) < bytes_.size(); }
