@@ -2,7 +2,7 @@
 """Writes tests/model/data/quantized/: tiny checkpoints in the formats of others, and what their
 weights are by the packages that define these formats.
 
-    pip install torch==2.15.0 transformers==5.24.0 compressed-tensors==0.20.0 safetensors==0.8.0 numpy
+    pip install -r tools/requirements-quantized.txt
     pip install --no-deps autoawq==0.2.9
     tools/quantized_golden.py tests/model/data/quantized
 

@@ -100,8 +100,7 @@ std::optional<std::pair<int64_t, int64_t>> block_sizes(Fields& fields, const cha
   const json* value = fields.find(name);
   if (value == nullptr) return std::nullopt;
   const auto is_size = [](const json& size) {
-    return size.is_number_unsigned() && size.get<uint64_t>() >= 1 &&
-           size.get<uint64_t>() <= static_cast<uint64_t>(kMaxWidth);
+    return size.is_number_integer() && size.get<int64_t>() >= 1 && size.get<int64_t>() <= kMaxWidth;
   };
   if (value->is_array() && value->size() == 2 && std::ranges::all_of(*value, is_size))
     return std::pair((*value)[0].get<int64_t>(), (*value)[1].get<int64_t>());

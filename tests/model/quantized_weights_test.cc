@@ -191,7 +191,7 @@ TEST(QuantizedWeights, PassesOverBiasesOfZeros) {
   expect_refused("gptq-zeros", add, {"up_proj.bias", "unknown"});
 }
 
-// A matrix without a file.
+// A matrix without a file; its views are valid as long as it is.
 class MadeMatrix {
  public:
   template <class T>
@@ -235,13 +235,13 @@ TEST(QuantizedMatrix, ReadsBlocksAtTheEdges) {
   weights[2] = 0x80;                          // -0
   weights[3] = 0xb0;                          // -1/2
   const std::vector<float> scales = {1, 3, 0.1f, 0x1p-20f, 5, 6};
+  const MadeMatrix matrix = MadeMatrix()
+                                .with("weight", "F8_E4M3", {n, k}, weights)
+                                .with("weight_scale_inv", "F32", {3, 2}, scales);
   const TensorView view =
-      MadeMatrix()
-          .with("weight", "F8_E4M3", {n, k}, weights)
-          .with("weight_scale_inv", "F32", {3, 2}, scales)
-          .view({.schemes = {{.is_float = true, .block_rows = 2, .block_columns = 5}},
-                 .widened = DType::kF16},
-                n, k);
+      matrix.view({.schemes = {{.is_float = true, .block_rows = 2, .block_columns = 5}},
+                   .widened = DType::kF16},
+                  n, k);
   EXPECT_EQ(view.dtype, DType::kF32);
   EXPECT_EQ(view.quantized->kept(), DType::kF16);
   const std::vector<float> values = values_of(view);
@@ -264,10 +264,10 @@ TEST(QuantizedMatrix, WidensWhatNoTypeHolds) {
     const int64_t n_groups = (k + group - 1) / group;
     std::vector<float> scales(3 * n_groups, 0.5f);
     scales.back() = scale;
-    const TensorView view = MadeMatrix()
-                                .with("weight", "I8", {3, k}, weights)
-                                .with("weight_scale", "F32", {3, n_groups}, scales)
-                                .view(quantization, 3, k);
+    const MadeMatrix matrix = MadeMatrix()
+                                  .with("weight", "I8", {3, k}, weights)
+                                  .with("weight_scale", "F32", {3, n_groups}, scales);
+    const TensorView view = matrix.view(quantization, 3, k);
     const std::vector<float> values = values_of(view);
     for (int64_t row = 0; row < 3; ++row)
       for (int64_t i = 0; i < k; ++i)
@@ -289,13 +289,12 @@ TEST(QuantizedMatrix, ReadsZeroPointsOfBothGptqFormats) {
     const Quantization quantization = {
         .schemes = {{.layout = QuantizedLayout::kGptq, .bits = 4, .block_rows = 1}},
         .zeros_less_one = less};
-    const TensorView view =
+    const MadeMatrix matrix =
         MadeMatrix()
             .with<uint32_t>("qweight", "I32", {1, 8}, std::vector<uint32_t>(8, 0x76543210u))
             .with<uint32_t>("qzeros", "I32", {1, 1}, {zeros})
-            .with<float>("scales", "F32", {1, 8}, std::vector<float>(8, 2.0f))
-            .view(quantization, 8, 8);
-    std::vector<float> values = values_of(view);
+            .with<float>("scales", "F32", {1, 8}, std::vector<float>(8, 2.0f));
+    const std::vector<float> values = values_of(matrix.view(quantization, 8, 8));
     std::vector<float> zero_points;  // of each output
     for (int row = 0; row < 8; ++row) zero_points.push_back(-values[row * 8] / 2);
     EXPECT_EQ(values[7] - values[0], 14.0f);
@@ -310,14 +309,14 @@ TEST(QuantizedMatrix, ReadsZeroPointsOfBothGptqFormats) {
 TEST(QuantizedMatrix, ReadsZeroPointsInBytesBesideWords) {
   const Quantization quantization = {
       .schemes = {{.layout = QuantizedLayout::kWords, .bits = 4, .block_rows = 1}}};
-  const TensorView view =
+  const MadeMatrix matrix =
       MadeMatrix()
           .with<uint32_t>("weight_packed", "I32", {2, 1}, {0x76543210u, 0xfedcba98u})
           .with<int8_t>("weight_zero_point", "I8", {2, 1}, {3, -8})
-          .with<float>("weight_scale", "F32", {2, 1}, {1, 2})
-          .view(quantization, 2, 8);
-  EXPECT_EQ(values_of(view), (std::vector<float>{-11, -10, -9, -8, -7, -6, -5, -4,  //
-                                                 16, 18, 20, 22, 24, 26, 28, 30}));
+          .with<float>("weight_scale", "F32", {2, 1}, {1, 2});
+  EXPECT_EQ(values_of(matrix.view(quantization, 2, 8)),
+            (std::vector<float>{-11, -10, -9, -8, -7, -6, -5, -4,  //
+                                16, 18, 20, 22, 24, 26, 28, 30}));
 }
 
 // The integers and scales move with their columns.
