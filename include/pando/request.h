@@ -32,10 +32,10 @@ struct TextForm {
   bool operator==(const TextForm&) const = default;
 };
 
-// A token is drawn so: a form leaves out tokens that no such text goes on with; min_tokens makes the logits of tokens that would end the answer minus
-// infinity; logit_bias and the penalties change the logits, in this order; then the temperature
-// divides them; of the distribution that gives, min_p, top_k and top_p, in this order,
-// leave out what is unlikely.
+// A token is drawn so: a form leaves out tokens that no such text goes on with; min_tokens makes
+// the logits of tokens that would end the answer minus infinity; logit_bias and the penalties
+// change the logits, in this order; then the temperature divides them; of the distribution that
+// gives, min_p, top_k and top_p, in this order, leave out what is unlikely.
 struct SamplingOptions {
   int max_tokens = 128;    // tokens to generate at most; also bounded by the context. 0: none, with
                            // prompt_logprobs_from

@@ -87,8 +87,7 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
   std::unique_ptr<grammar::FormCache> forms;
   if (tokenizer != nullptr) forms = std::make_unique<grammar::FormCache>(*tokenizer);
   auto parts = std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer),
-                                             std::move(chat),
-                                             model::read_embedding_form(directory),
+                                             std::move(chat), model::read_embedding_form(directory),
                                              std::move(forms), options.ranks});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }

@@ -122,7 +122,8 @@ Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
                                               const LoopOptions& options) {
   LoopOptions of_model = options;
   of_model.all_rows |= model.all_rows;
-  if (model.ranks == nullptr) return open(model.weights, model.tokenizer.get(), model.forms.get(), of_model);
+  if (model.ranks == nullptr)
+    return open(model.weights, model.tokenizer.get(), model.forms.get(), of_model);
   const exec::Ranks ranks = model.ranks->impl().ranks();
   of_model.ranks = &ranks;
   return open(model.weights, model.tokenizer.get(), model.forms.get(), of_model);

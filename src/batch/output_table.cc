@@ -59,17 +59,34 @@ std::vector<std::string> properties_of(const std::optional<TextForm>& form) {
 
 // Every field that an answer may have.
 bool is_answer_field(std::string_view name) {
-  constexpr std::string_view kFields[] = {
-      "id",           "question_id",    "part",
-      "parts",        "choice",         "question",
-      "text",         "answers",        "exact_match",
-      "token_f1",     "rouge_l",        "accuracy",
-      "accuracy_norm", "finish_reason", "prompt_tokens",
-      "completion_tokens", "choice_logprobs", "logprobs",
-      "top_logprobs", "prompt_logprobs", "prompt_top_logprobs",
-      "logits_hash",  "prompt",         "metadata",
-      "cut",          "warning",        "error",
-      "more"};
+  constexpr std::string_view kFields[] = {"id",
+                                          "question_id",
+                                          "part",
+                                          "parts",
+                                          "choice",
+                                          "question",
+                                          "text",
+                                          "answers",
+                                          "exact_match",
+                                          "token_f1",
+                                          "rouge_l",
+                                          "accuracy",
+                                          "accuracy_norm",
+                                          "finish_reason",
+                                          "prompt_tokens",
+                                          "completion_tokens",
+                                          "choice_logprobs",
+                                          "logprobs",
+                                          "top_logprobs",
+                                          "prompt_logprobs",
+                                          "prompt_top_logprobs",
+                                          "logits_hash",
+                                          "prompt",
+                                          "metadata",
+                                          "cut",
+                                          "warning",
+                                          "error",
+                                          "more"};
   return std::ranges::find(kFields, name) != std::end(kFields);
 }
 

@@ -212,9 +212,9 @@ bool KvCache::evict_one_page(uint32_t part) {
   const auto oldest = [](const EvictionOrder& order) {
     return order.empty() ? EvictionKey{true, UINT64_MAX, UINT64_MAX, nullptr} : *order.begin();
   };
-  const EvictionOrder& order =
-      evictable_[part].empty() ? *std::ranges::min_element(evictable_, {}, oldest)
-                               : evictable_[part];
+  const EvictionOrder& order = evictable_[part].empty()
+                                   ? *std::ranges::min_element(evictable_, {}, oldest)
+                                   : evictable_[part];
   if (order.empty()) return false;
   Node* node = std::get<Node*>(*order.begin());
   drop_last_page(node);

@@ -24,8 +24,7 @@ class Comm {
   // Waits for the next message, which the peer has sent with this length.
   virtual void receive(int from, std::span<std::byte> bytes) = 0;
   // Sends own[i] to peers[i] and receives theirs[i] from it, all at the same time.
-  virtual void exchange(std::span<const int> peers,
-                        std::span<const std::span<const std::byte>> own,
+  virtual void exchange(std::span<const int> peers, std::span<const std::span<const std::byte>> own,
                         std::span<const std::span<std::byte>> theirs) = 0;
   // Sends the bytes after what was sent before, and returns at once.
   virtual void post(int to, std::vector<std::byte> bytes) = 0;

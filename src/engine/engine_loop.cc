@@ -135,8 +135,7 @@ void EngineLoop::fail_step(std::span<const Share> shares, const MakeError& reaso
 }
 
 void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
-  if (sequence.failure)
-    return fail(sequence.request, [&] { return std::move(*sequence.failure); });
+  if (sequence.failure) return fail(sequence.request, [&] { return std::move(*sequence.failure); });
   const bool drawn = !sequence.scores_prompt();
   Sequence::Taken taken = sequence.take(std::move(next));
   if (taken.finished) return finish(sequence, std::move(taken.text));

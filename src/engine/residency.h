@@ -19,8 +19,8 @@ using Sequences = std::vector<std::unique_ptr<Sequence>>;  // in order of arriva
 // What is resident, as the executor and the options say.
 struct ResidencySizes {
   size_t n_pages;
-  int page_len;               // positions
-  uint32_t n_parts = 1;       // of the pages
+  int page_len;          // positions
+  uint32_t n_parts = 1;  // of the pages
   uint32_t part_positions = 0;
   size_t n_slots = 0;         // of states; 0 for models without recurrent layers
   WindowSizes windows = {};   // 0 where no layer has a window

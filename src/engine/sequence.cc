@@ -49,8 +49,8 @@ TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) {
   if (position + 1 < prompt().size())
     return log_probability(logits, prompt()[position + 1], options.top_logprobs);
   const size_t index = position + 1 - prompt().size() - completion.tokens.size();
-  const TokenLogprob next = index < forced.size() ? TokenLogprob{.token = forced[index]}
-                                                  : draw(logits, position);
+  const TokenLogprob next =
+      index < forced.size() ? TokenLogprob{.token = forced[index]} : draw(logits, position);
   return options.logprobs ? log_probability(logits, next.token, options.top_logprobs) : next;
 }
 

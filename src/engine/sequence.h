@@ -58,7 +58,7 @@ struct Sequence {
   std::vector<Token> forced;       // behind the answer's tokens so far
   std::vector<Token> next_forced;  // behind the token that was drawn last, and is not taken yet
   std::optional<Error> failure;    // why the answer cannot go on
-  ScheduledRequest scheduled;  // where time is predicted
+  ScheduledRequest scheduled;      // where time is predicted
 
   const SamplingOptions& sampling() const { return request->request.sampling; }
   std::span<const Token> prompt() const { return request->request.tokens; }

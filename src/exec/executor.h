@@ -21,18 +21,18 @@ struct PhaseTimes {
 
 // What the engine knows of its executor. Fixed when the executor is made.
 struct ExecutorFacts {
-  int vocab = 0;            // logits of a row
-  int d_model = 0;          // values of a hidden row
-  int page_len = 0;         // positions of a page
-  int tile_len = 0;         // positions of a tile of attention: whole pages
-  size_t n_pages = 0;       // pages that may be in use at a time
+  int vocab = 0;       // logits of a row
+  int d_model = 0;     // values of a hidden row
+  int page_len = 0;    // positions of a page
+  int tile_len = 0;    // positions of a tile of attention: whole pages
+  size_t n_pages = 0;  // pages that may be in use at a time
   // Pages may be in parts of equal size, part after part, each in another memory. All pages of a
   // path's positions [i * part_positions, (i + 1) * part_positions) are to be in one part.
   uint32_t n_parts = 1;
   uint32_t part_positions = 0;  // 0 where there is one part
   size_t page_bytes = 0;        // bytes of one page
-  size_t kv_capacity = 0;   // positions whose keys and values, of all layers, the memory holds
-  size_t longest_path = 0;  // positions that one path can have
+  size_t kv_capacity = 0;       // positions whose keys and values, of all layers, the memory holds
+  size_t longest_path = 0;      // positions that one path can have
   // Layers with a sliding window may have pages of their own (StepPlan::windows).
   uint32_t window = 0;        // positions that the widest of them sees; 0: there are no such pages
   size_t n_window_pages = 0;  // of these pages that may be in use at a time

@@ -66,8 +66,8 @@ void merge_parts(const Kernels& kernels, const AttentionArgs& args, const Attent
 }
 
 // The same up to the end of each block that is here.
-void merge_in_blocks(const Kernels& kernels, const AttentionArgs& args,
-                     const AttentionSplit& split, const PartialStates& partials, int row) {
+void merge_in_blocks(const Kernels& kernels, const AttentionArgs& args, const AttentionSplit& split,
+                     const PartialStates& partials, int row) {
   const AttentionBlocks& blocks = *split.blocks;
   const KvShape& shape = args.kv.shape;
   const size_t n_state = state_len(shape.head_dim);
@@ -92,8 +92,8 @@ void merge_in_blocks(const Kernels& kernels, const AttentionArgs& args,
 void run_items(const Kernels& kernels, ThreadPool& pool, const AttentionArgs& args,
                const AttentionSplit& split, const PartialStates& partials,
                AttentionScratch& scratch) {
-  const int64_t n_items = static_cast<int64_t>(split.n_chunks) * args.kv.shape.n_kv_heads *
-                          split.n_parts;
+  const int64_t n_items =
+      static_cast<int64_t>(split.n_chunks) * args.kv.shape.n_kv_heads * split.n_parts;
   pool.parallel_for(n_items, [&](int64_t item, int worker) {
     AttentionItem fold(kernels, args, split, item);
     fold.use(scratch.of(worker));
@@ -146,8 +146,8 @@ void attend_blocks(const Kernels& kernels, ThreadPool& pool, const AttentionArgs
   });
 }
 
-void finish_blocks(const Kernels& kernels, const AttentionArgs& args,
-                   const AttentionBlocks& blocks, uint32_t row, float* out) {
+void finish_blocks(const Kernels& kernels, const AttentionArgs& args, const AttentionBlocks& blocks,
+                   uint32_t row, float* out) {
   const int head_dim = args.kv.shape.head_dim;
   const size_t n_state = state_len(head_dim), n_rows = args.positions.size();
   const uint32_t last = args.positions[row] / args.kv.shape.span_len / blocks.spans_each;

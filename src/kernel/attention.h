@@ -41,8 +41,8 @@ class AttentionScratch {
   size_t bytes_each_ = 0;
 };
 
-// The state of one row and head after some spans, as f32: the maximum, the sum, and behind 16 values
-// the weighted sum of values, [padded head_dim].
+// The state of one row and head after some spans, as f32: the maximum, the sum, and behind 16
+// values the weighted sum of values, [padded head_dim].
 size_t state_len(int head_dim);
 
 // The keys and values of a path may be divided into blocks: aligned runs of spans, each of which is
@@ -68,7 +68,7 @@ void attend_blocks(const Kernels& kernels, ThreadPool& pool, const AttentionArgs
                    const AttentionBlocks& blocks, AttentionScratch& scratch);
 // The second half, where the states of all blocks are there: writes the row's values to `out`,
 // [n_heads, head_dim] f32. Uses up its states.
-void finish_blocks(const Kernels& kernels, const AttentionArgs& args,
-                   const AttentionBlocks& blocks, uint32_t row, float* out);
+void finish_blocks(const Kernels& kernels, const AttentionArgs& args, const AttentionBlocks& blocks,
+                   uint32_t row, float* out);
 
 }  // namespace pando::kernel

@@ -30,8 +30,8 @@ struct Weights {
   // Configuration and files, checked, with no weights read.
   static Result<Weights> open(const std::filesystem::path& directory);
   // From a model directory or a GGUF file. Matrices keep the type they are stored in, or the one it
-  // is packed as (kernel/weight_types.h, QuantizedMatrix::kept); or all become `requantised`, a type
-  // that can be made. Any table in `kernels` packs alike. Reads no part of the model outside
+  // is packed as (kernel/weight_types.h, QuantizedMatrix::kept); or all become `requantised`, a
+  // type that can be made. Any table in `kernels` packs alike. Reads no part of the model outside
   // `share`.
   static Result<Weights> load(const std::filesystem::path& directory,
                               std::optional<DType> requantised, const kernel::Kernels& kernels,

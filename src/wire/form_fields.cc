@@ -13,9 +13,9 @@ using Json = nlohmann::json;
 using Ordered = nlohmann::ordered_json;
 using Kind = TextForm::Kind;
 
-constexpr std::string_view kFields[] = {"response_format", "structured_outputs", "guided_json",
-                                        "guided_regex",    "guided_choice",      "guided_grammar",
-                                        "json_schema",     "grammar"};
+constexpr std::string_view kFields[] = {
+    "response_format", "structured_outputs", "guided_json", "guided_regex",
+    "guided_choice",   "guided_grammar",     "json_schema", "grammar"};
 
 bool is_schema(const Json& value) { return value.is_object() || value.is_boolean(); }
 
@@ -95,8 +95,7 @@ class FormReader {
     fields_.fail(kName, inner);
     if (reader.found_) return take(kName, std::move(*reader.found_));
     if (fields_.status())
-      fields_.fail(kName, given,
-                   "one of 'json', 'regex', 'choice', 'grammar' and 'json_object'");
+      fields_.fail(kName, given, "one of 'json', 'regex', 'choice', 'grammar' and 'json_object'");
   }
 
   // A schema, or its text.

@@ -54,7 +54,8 @@ TEST(OutputForm, PropertiesOfASchemaAreColumns) {
                   "required": ["z", "id"], "additionalProperties": false})"};
   const std::string table = ran(options, R"({"id": "q", "prompt": "A prompt."})");
   EXPECT_TRUE(table.starts_with("id,question_id,text,z,answer.id,finish_reason,")) << table;
-  EXPECT_NE(table.find("\nq,,\"{\"\"z\"\":[1],\"\"id\"\":\"\"b\"\"}\",[1],b,stop,"), std::string::npos)
+  EXPECT_NE(table.find("\nq,,\"{\"\"z\"\":[1],\"\"id\"\":\"\"b\"\"}\",[1],b,stop,"),
+            std::string::npos)
       << table;
 }
 

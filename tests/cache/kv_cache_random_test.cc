@@ -27,16 +27,16 @@ TEST_P(KvCacheRandom, EveryPathFindsItsOwnKeysAndValues) {
 
 INSTANTIATE_TEST_SUITE_P(
     Sizes, KvCacheRandom,
-    ::testing::Values(RandomCacheOptions{.seed = 1, .n_pages = 12},
-                      RandomCacheOptions{.seed = 7, .n_pages = 4},
-                      RandomCacheOptions{.seed = 3, .n_pages = 24, .n_keys = 1, .n_sequences = 16},
-                      RandomCacheOptions{.seed = 4, .n_pages = 10, .alphabet = 3},
-                      RandomCacheOptions{.seed = 5, .page_len = 8, .n_pages = 6},
-                      RandomCacheOptions{.seed = 6, .page_len = 2, .n_pages = 20},
-                      RandomCacheOptions{.seed = 8, .n_pages = 20, .n_parts = 2, .pages_each = 2},
-                      RandomCacheOptions{.seed = 9, .n_pages = 21, .n_parts = 3, .pages_each = 1},
-                      RandomCacheOptions{
-                          .seed = 10, .page_len = 2, .n_pages = 18, .n_parts = 2, .pages_each = 4}));
+    ::testing::Values(
+        RandomCacheOptions{.seed = 1, .n_pages = 12}, RandomCacheOptions{.seed = 7, .n_pages = 4},
+        RandomCacheOptions{.seed = 3, .n_pages = 24, .n_keys = 1, .n_sequences = 16},
+        RandomCacheOptions{.seed = 4, .n_pages = 10, .alphabet = 3},
+        RandomCacheOptions{.seed = 5, .page_len = 8, .n_pages = 6},
+        RandomCacheOptions{.seed = 6, .page_len = 2, .n_pages = 20},
+        RandomCacheOptions{.seed = 8, .n_pages = 20, .n_parts = 2, .pages_each = 2},
+        RandomCacheOptions{.seed = 9, .n_pages = 21, .n_parts = 3, .pages_each = 1},
+        RandomCacheOptions{
+            .seed = 10, .page_len = 2, .n_pages = 18, .n_parts = 2, .pages_each = 4}));
 
 }  // namespace
 }  // namespace pando

@@ -26,8 +26,8 @@ struct RandomCacheOptions {
   size_t longest() const {  // tokens of a path
     const size_t each = n_pages / n_parts;
     const size_t n_blocks = pages_each == 0 ? 0 : each / pages_each;
-    return page_len * (n_parts == 1 ? n_pages
-                                    : n_blocks * pages_each * n_parts + each % pages_each);
+    return page_len *
+           (n_parts == 1 ? n_pages : n_blocks * pages_each * n_parts + each % pages_each);
   }
 };
 
@@ -270,9 +270,9 @@ class RandomCache {
     for (const Sequence& sequence : sequences_) {
       const std::vector<PageId> pages = page_table_of(sequence.tip, page_len());
       for (size_t i = 1; i < pages.size(); ++i)
-        ASSERT_EQ(pool_.part_of(pages[i]), (pool_.part_of(pages[i - 1]) +
-                                            (i % options_.pages_each == 0)) %
-                                               options_.n_parts);
+        ASSERT_EQ(
+            pool_.part_of(pages[i]),
+            (pool_.part_of(pages[i - 1]) + (i % options_.pages_each == 0)) % options_.n_parts);
     }
   }
 

@@ -55,18 +55,18 @@ TEST_P(QuantizedEngine, LogitsAreThoseOfThePlainModel) {
     EXPECT_NE(stored, expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, QuantizedEngine,
-                         ::testing::Values(QuantizedCase{"fp8-blocks", WeightType::kBF16, false},
-                                         QuantizedCase{"compressed-int8", WeightType::kBF16, true},
-                                         QuantizedCase{"compressed-words4", WeightType::kBF16,
-                                                       true},
-                                         QuantizedCase{"awq", WeightType::kF16, true},
-                                         QuantizedCase{"gptq-ordered", WeightType::kF16, false}),
-                         [](const auto& info) {
-                           std::string name = info.param.name;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Formats, QuantizedEngine,
+    ::testing::Values(QuantizedCase{"fp8-blocks", WeightType::kBF16, false},
+                      QuantizedCase{"compressed-int8", WeightType::kBF16, true},
+                      QuantizedCase{"compressed-words4", WeightType::kBF16, true},
+                      QuantizedCase{"awq", WeightType::kF16, true},
+                      QuantizedCase{"gptq-ordered", WeightType::kF16, false}),
+    [](const auto& info) {
+      std::string name = info.param.name;
+      std::ranges::replace(name, '-', '_');
+      return name;
+    });
 
 TEST(QuantizedModel, SaysThatActivationsAreNotQuantised) {
   const auto warnings = [](const char* name) {

@@ -49,9 +49,10 @@ TEST(RankLayout, OtherTextIsRefused) {
     ASSERT_FALSE(layout.ok()) << text;
     EXPECT_EQ(layout.error().code, ErrorCode::kInvalidArgument) << text;
   }
-  EXPECT_EQ(RankLayout::parse("tp=2,pp=2").error().message,
-            "parallel has 'pp=2', expected replicas=N, spp=N, kvp=N, tp=N or kvp_tokens=N, separated "
-            "by commas");
+  EXPECT_EQ(
+      RankLayout::parse("tp=2,pp=2").error().message,
+      "parallel has 'pp=2', expected replicas=N, spp=N, kvp=N, tp=N or kvp_tokens=N, separated "
+      "by commas");
   EXPECT_EQ(RankLayout::parse("kvp=65").error().message,
             "parallel has 'kvp=65', expected a number from 1 to 64 for kvp");
   EXPECT_EQ(RankLayout::parse("kvp=2,kvp_tokens=6144").error().message,

@@ -317,13 +317,12 @@ TEST_F(Endpoints, AnswersOfAForm) {
     const std::string found = text(name, value);
     EXPECT_TRUE(found == "\"ab\"" || found == "\"ac\"") << name << ": " << found;
   }
-  for (const auto& [name, value] :
-       {std::pair<const char*, Json>{"guided_regex", "a[bc]"},
-        {"guided_choice", {"ab", "ac"}},
-        {"grammar", "root ::= \"a\" [bc]"},
-        {"guided_grammar", "start: \"a\" (\"b\" | \"c\")"},
-        {"structured_outputs", {{"regex", "ab|ac"}}},
-        {"structured_outputs", {{"choice", {"ab", "ac"}}}}}) {
+  for (const auto& [name, value] : {std::pair<const char*, Json>{"guided_regex", "a[bc]"},
+                                    {"guided_choice", {"ab", "ac"}},
+                                    {"grammar", "root ::= \"a\" [bc]"},
+                                    {"guided_grammar", "start: \"a\" (\"b\" | \"c\")"},
+                                    {"structured_outputs", {{"regex", "ab|ac"}}},
+                                    {"structured_outputs", {{"choice", {"ab", "ac"}}}}}) {
     const std::string found = text(name, value);
     EXPECT_TRUE(found == "ab" || found == "ac") << name << ": " << found;
   }
@@ -336,10 +335,12 @@ TEST_F(Endpoints, AnswersOfAForm) {
 
 // The properties of an answer come in the order in which the body has them.
 TEST_F(Endpoints, FormsKeepTheOrderOfProperties) {
-  const std::string answer = client_.post("/v1/completions", R"({"prompt": "P", "max_tokens": 40,
+  const std::string answer = client_
+                                 .post("/v1/completions", R"({"prompt": "P", "max_tokens": 40,
       "response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "object",
       "properties": {"z": {"const": 1}, "a": {"const": 2}}, "required": ["a", "z"],
-      "additionalProperties": false}}}})").body;
+      "additionalProperties": false}}}})")
+                                 .body;
   EXPECT_EQ(Json::parse(answer)["choices"][0]["text"], R"({"z":1,"a":2})");
 }
 
@@ -355,12 +356,13 @@ TEST_F(Endpoints, FormsThatAreRefused) {
             std::string::npos);
   EXPECT_NE(message({{"structured_outputs", Json::object()}}).find("expected one of 'json'"),
             std::string::npos);
-  EXPECT_NE(message({{"structured_outputs", {{"whitespace_pattern", " "}}}})
-                .find("whitespace_pattern"),
-            std::string::npos);
+  EXPECT_NE(
+      message({{"structured_outputs", {{"whitespace_pattern", " "}}}}).find("whitespace_pattern"),
+      std::string::npos);
   EXPECT_NE(message({{"guided_json", {{"type", "sting"}}}}).find("sting"), std::string::npos);
-  EXPECT_EQ(error("/v1/chat/completions", {{"messages", kTalk}, {"tool_choice", "required"}})["param"],
-            "tool_choice");
+  EXPECT_EQ(
+      error("/v1/chat/completions", {{"messages", kTalk}, {"tool_choice", "required"}})["param"],
+      "tool_choice");
 }
 
 TEST_F(Endpoints, OtherPathsOfHealth) {

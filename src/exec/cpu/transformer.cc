@@ -40,7 +40,8 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
                                   const StateMemory& states, const float* before) {
   Stopwatch watch;
   const auto first_output = std::ranges::lower_bound(plan.outputs, own.begin);
-  const std::span outputs(first_output, std::lower_bound(first_output, plan.outputs.end(), own.end));
+  const std::span outputs(first_output,
+                          std::lower_bound(first_output, plan.outputs.end(), own.end));
   const auto n_outputs = static_cast<uint32_t>(outputs.size());
   uint32_t n_rows = own.size();
   x_.begin(n_rows);

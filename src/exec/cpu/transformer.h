@@ -55,8 +55,7 @@ class Transformer {
 
  private:
   void embed(std::span<const Token> tokens);
-  void mix(int i, const StepPlan& plan, RowRange own, const KvViews& kv,
-           const StateMemory& states);
+  void mix(int i, const StepPlan& plan, RowRange own, const KvViews& kv, const StateMemory& states);
   float* mixed(int i, uint32_t row);
   int mixed_dim(int i) const;
   float* gathered_mixed(int i, uint32_t n_rows);

@@ -93,9 +93,8 @@ void KvExchange::attend(const LayerPass& pass) {
   for (size_t i = 0; i < others_.size(); ++i) {
     std::vector<float>& out = parcels_[i].out;
     out.clear();
-    for_states(part_, rows_of(routes_.n_rows(), part_of_[i]), [&](const float* state) {
-      out.insert(out.end(), state, state + row_len);
-    });
+    for_states(part_, rows_of(routes_.n_rows(), part_of_[i]),
+               [&](const float* state) { out.insert(out.end(), state, state + row_len); });
   }
   const RowRange own = own_rows();
   exchange([&](size_t i) {

@@ -43,13 +43,13 @@ class KvExchange {
   void exchange(const SizeFrom& n_from);
 
   Comm& comm_;
-  std::vector<int> others_;       // ranks
+  std::vector<int> others_;        // ranks
   std::vector<uint32_t> part_of_;  // the part of each of them
   uint32_t part_;
   KvParts parts_;
   KvRoutes routes_;
-  StepPlan plan_;               // this part's
-  std::vector<uint8_t> here_;   // [n_blocks, n_rows]
+  StepPlan plan_;                // this part's
+  std::vector<uint8_t> here_;    // [n_blocks, n_rows]
   std::vector<Parcel> parcels_;  // one for each of others_
   AlignedBuffer states_;         // [n_blocks, n_rows, n_heads, state_len] f32
   uint64_t n_bytes_ = 0;

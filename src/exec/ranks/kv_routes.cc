@@ -30,8 +30,8 @@ KvRoutes::KvRoutes(const StepPlan& plan, const KvParts& parts)
 RowRange rows_of_part(uint32_t n_rows, const KvParts& parts, uint32_t part) {
   const uint32_t n_dealt = std::clamp(n_rows / parts.rows_each, 1u, parts.n_parts);
   if (part >= n_dealt) return {n_rows, n_rows};
-  const auto [begin, end] = model::part_of(static_cast<int>(n_rows), static_cast<int>(part),
-                                           static_cast<int>(n_dealt));
+  const auto [begin, end] =
+      model::part_of(static_cast<int>(n_rows), static_cast<int>(part), static_cast<int>(n_dealt));
   return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
 }
 

@@ -13,16 +13,16 @@
 
 namespace pando::exec {
 
-// Ranks of a replica are neighbours, of these the ranks of one stage, of these the ranks of one part
-// of the positions: of all ranks it is
-// replica * n_ranks() + (stage * kvp + part) * tp + rank in the part.
-// What has a rank here counts in its replica.
+// Ranks of a replica are neighbours, of these the ranks of one stage, of these the ranks of one
+// part of the positions: of all ranks it is replica * n_ranks() + (stage * kvp + part) * tp + rank
+// in the part. What has a rank here counts in its replica.
 struct RankLayout {
   int replicas = 1;  // of the whole model
   int spp = 1;       // stages of layers
   int kvp = 1;       // parts of the positions of each path, and of the rows of each step
   int tp = 1;        // ranks that divide the outputs of each matrix
-  // Positions of a block. A path's blocks go from part to part. Whole spans, a power of two of them.
+  // Positions of a block. A path's blocks go from part to part. Whole spans, a power of two of
+  // them.
   uint32_t kvp_tokens = 8192;
   // Rows that flow through the stages together: enough to keep products efficient, few enough for
   // several slices in a step.

@@ -128,7 +128,8 @@ void SchemaDocument::index(Node schema) {
   }
   if (!schema->is_object()) return;
   for (const auto& [name, value] : schema->items()) {
-    if (name == "$anchor" && value.is_string()) anchors_[std::string("#").append(value.get<std::string>())] = schema;
+    if (name == "$anchor" && value.is_string())
+      anchors_[std::string("#").append(value.get<std::string>())] = schema;
     if (name == "$id" && value.is_string()) {
       const auto& id = value.get_ref<const std::string&>();
       if (id.starts_with("#"))
