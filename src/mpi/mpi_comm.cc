@@ -8,6 +8,7 @@
 #include <climits>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -32,21 +33,14 @@ void check(int code, const char* what) {
   throw std::runtime_error(std::string("MPI: ") + what + ": " + text);
 }
 
+// One thread calls MPI at a time, and none waits in it.
 class MpiComm final : public Comm {
  public:
-  // many_threads: several of them may call MPI at the same time.
-  explicit MpiComm(bool many_threads) {
+  MpiComm() {
     check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "rank");
     check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "size");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    if (size_ == 1) return;
-    if (many_threads)
-      heart_.emplace([this](const std::string& why) { abort(why); });
-    else if (rank_ == 0)
-      fprintf(
-          stderr,
-          "pando: this MPI does not support MPI_THREAD_MULTIPLE, so a process that hangs is not "
-          "noticed\n");
+    if (size_ > 1) heart_.emplace(mutex_, [this](const std::string& why) { abort(why); });
   }
   ~MpiComm() override {
     heart_.reset();
@@ -56,21 +50,17 @@ class MpiComm final : public Comm {
   int size() const override { return size_; }
 
   void send(int to, std::span<const std::byte> bytes) override {
-    start();
-    add_send(to, bytes);
-    wait_all();
+    communicate([&] { add_send(to, bytes); });
   }
   void receive(int from, std::span<std::byte> bytes) override {
-    start();
-    add_receive(from, bytes);
-    wait_all();
+    communicate([&] { add_receive(from, bytes); });
   }
   void exchange(std::span<const int> peers, std::span<const std::byte> own,
                 std::span<const std::span<std::byte>> theirs) override {
-    start();
-    for (size_t i = 0; i < peers.size(); ++i) add_receive(peers[i], theirs[i]);
-    for (const int peer : peers) add_send(peer, own);
-    wait_all();
+    communicate([&] {
+      for (size_t i = 0; i < peers.size(); ++i) add_receive(peers[i], theirs[i]);
+      for (const int peer : peers) add_send(peer, own);
+    });
   }
 
   void abort(std::string_view why) noexcept override {
@@ -78,24 +68,25 @@ class MpiComm final : public Comm {
     fprintf(stderr, "pando: %.*s\n", static_cast<int>(why.size()), why.data());
     const std::chrono::milliseconds time = last_words_;
     if (time.count() > 0) try {
-        std::thread([time] {
+        std::thread([this, time] {
           std::this_thread::sleep_for(time);
-          MPI_Abort(MPI_COMM_WORLD, 1);
+          end_all();
         }).detach();
         return;
       } catch (const std::system_error&) {  // then without last words
       }
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    end_all();
   }
   void set_last_words(std::chrono::milliseconds time) override { last_words_ = time; }
 
  private:
   static constexpr size_t kPiece = size_t{1} << 30;  // lengths are int
 
-  void start() {
-    check_goes_on();
-    requests_.clear();
+  void end_all() {
+    const std::scoped_lock lock(mutex_);
+    MPI_Abort(MPI_COMM_WORLD, 1);
   }
+  // Throws if the run is over.
   void check_goes_on() const {
     if (!is_over_) return;
     check_time_is_left();
@@ -106,27 +97,37 @@ class MpiComm final : public Comm {
     while (last_words_.load().count() == 0) std::this_thread::sleep_for(std::chrono::hours(1));
   }
 
+  // Waits for what `start` adds.
+  template <class Start>
+  void communicate(const Start& start) {
+    check_goes_on();
+    requests_.clear();
+    {
+      const std::scoped_lock lock(mutex_);
+      start();
+    }
+    wait_all();
+  }
   // Lets the processor go to others while nothing arrives: a server may wait for hours.
   void wait_all() {
     using namespace std::chrono_literals;
     constexpr int kSpins = 20'000;
-    for (int n = 0;;) {
-      int done = 0;
-      check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
-                        MPI_STATUSES_IGNORE),
-            "waiting for a message");
-      if (done != 0) return;
-      if (is_over_) drop_requests();
+    for (int n = 0; !are_done();) {
       check_goes_on();
       if (n > kSpins) std::this_thread::sleep_for(n < 2 * kSpins ? 20us : 500us);
       n += n < 2 * kSpins ? 1 : 0;
     }
   }
-
-  // Their buffers may be gone soon.
-  void drop_requests() {
-    for (MPI_Request& request : requests_)
-      if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
+  bool are_done() {
+    int done = 0;
+    const std::scoped_lock lock(mutex_);
+    check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
+                      MPI_STATUSES_IGNORE),
+          "waiting for a message");
+    if (done == 0 && is_over_)  // their buffers may be gone soon
+      for (MPI_Request& request : requests_)
+        if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
+    return done != 0;
   }
 
   void add_send(int to, std::span<const std::byte> bytes) {
@@ -149,6 +150,7 @@ class MpiComm final : public Comm {
   }
 
   int rank_ = 0, size_ = 1;
+  std::mutex mutex_;  // of MPI
   std::vector<MPI_Request> requests_;
   std::atomic<bool> is_over_{false};
   std::atomic<std::chrono::milliseconds> last_words_{std::chrono::milliseconds(0)};
@@ -157,12 +159,11 @@ class MpiComm final : public Comm {
 
 Result<std::unique_ptr<Comm>> open_mpi() {
   int provided = 0;
-  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS ||
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
       provided < MPI_THREAD_SERIALIZED)
     return unsupported(
         "this MPI does not support calls from several threads, expected MPI_THREAD_SERIALIZED");
-  return std::unique_ptr<Comm>(
-      std::make_unique<MpiComm>(/*many_threads=*/provided == MPI_THREAD_MULTIPLE));
+  return std::unique_ptr<Comm>(std::make_unique<MpiComm>());
 }
 
 }  // namespace
