@@ -87,7 +87,7 @@ expect_end() {  # PID SECONDS WHAT
 # A run that loses a process in the middle ends, says which one, and is resumed with nothing lost.
 head -5 "$source/docs/demo/documents.jsonl" >long.jsonl
 long=("$pando" run --model "$source/models/demo" --threads 1 --kv-memory 64MiB --input long.jsonl --resume
-      --max-tokens 300 --ignore-eos --max-running 4)
+      --max-tokens 200 --ignore-eos --max-running 4)
 "${long[@]}" --output whole.jsonl 2>/dev/null
 for lost in "KILL 10" "STOP 40"; do
   read -r signal seconds <<<"$lost"

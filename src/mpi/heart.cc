@@ -76,8 +76,8 @@ class Heart::Peer {
   bool has_left_ = false;
 };
 
-Heart::Heart(std::function<void(const std::string&)> on_silence)
-    : on_silence_(std::move(on_silence)) {
+Heart::Heart(std::mutex& mpi, std::function<void(const std::string&)> on_silence)
+    : mpi_(mpi), on_silence_(std::move(on_silence)) {
   int rank = 0, n_ranks = 0;
   MPI_Comm comm{};
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -108,23 +108,31 @@ void Heart::run() {
     lock.unlock();
     // A process that was stopped itself has heard nothing meanwhile: that time does not count.
     const auto now = std::chrono::steady_clock::now();
-    const Seconds passed = std::min<Seconds>(now - std::exchange(last, now), 2 * kBeat);
-    bool is_over = leaving;
-    for (const std::unique_ptr<Peer>& peer : peers_) {
-      peer->hear(passed);
-      peer->tell(leaving ? Beat::kLeaving : Beat::kAlive);
-      is_over = is_over && peer->is_over();
+    const bool is_over =
+        beat(std::min<Seconds>(now - std::exchange(last, now), 2 * kBeat), leaving);
+    for (const std::unique_ptr<Peer>& peer : peers_)
       if (peer->is_silent())
         return on_silence_(fmt::format(
             "rank {} on {} is silent: no sign of life for {} s, so all processes end (hint: it was "
             "stopped, or its machine hangs)",
             peer->rank(), hosts_[peer->rank()], kPatience.count()));
-    }
     if (is_over) return;
     lock.lock();
     const Seconds pause = leaving ? Seconds(kLeavingBeat) : kBeat;
     changed_.wait_for(lock, pause, [&] { return leaving_ != leaving; });
   }
+}
+
+// `passed`: time since the last call. Returns whether all have left.
+bool Heart::beat(Seconds passed, bool leaving) {
+  const std::scoped_lock lock(mpi_);
+  bool is_over = leaving;
+  for (const std::unique_ptr<Peer>& peer : peers_) {
+    peer->hear(passed);
+    peer->tell(leaving ? Beat::kLeaving : Beat::kAlive);
+    is_over = is_over && peer->is_over();
+  }
+  return is_over;
 }
 
 }  // namespace pando

@@ -1,6 +1,7 @@
 // How processes notice that another one stands still.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -13,12 +14,13 @@ namespace pando {
 
 // A thread with which this process tells others every second that it lives, and hears the same of
 // them: rank 0 of all others, and these of rank 0. A process that is stopped, or whose machine
-// hangs, tells nothing; one that computes or reads files for long does. Needs MPI_THREAD_MULTIPLE.
+// hangs, tells nothing; one that computes or reads files for long does.
 class Heart {
  public:
-  // All ranks make one at the same time. The thread calls `on_silence` once, when another rank was
-  // silent for too long, with words that name it and its host.
-  explicit Heart(std::function<void(const std::string&)> on_silence);
+  // All ranks make one at the same time. The thread calls MPI with the lock `mpi`, which outlives
+  // it. Without the lock it calls `on_silence` once, when another rank was silent for too long,
+  // with words that name it and its host.
+  Heart(std::mutex& mpi, std::function<void(const std::string&)> on_silence);
   // Waits for the ranks of which it hears to do the same.
   ~Heart();
   Heart(const Heart&) = delete;
@@ -27,7 +29,9 @@ class Heart {
  private:
   class Peer;
   void run();
+  bool beat(std::chrono::duration<double> passed, bool leaving);
 
+  std::mutex& mpi_;
   std::function<void(const std::string&)> on_silence_;
   std::vector<std::string> hosts_;            // [n_ranks]
   std::vector<std::unique_ptr<Peer>> peers_;  // requests refer to them: none moves

@@ -38,23 +38,14 @@ void check(int code, const char* what) {
   throw std::runtime_error(std::string("MPI: ") + what + ": " + text);
 }
 
-// One thread calls MPI at a time, and none waits in it; but for the heart, which has a communicator
-// of its own.
+// One thread calls MPI at a time, and none waits in it.
 class MpiComm final : public Comm {
  public:
-  // many_threads: several of them may call MPI at the same time.
-  explicit MpiComm(bool many_threads) {
+  MpiComm() {
     check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "rank");
     check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "size");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    if (size_ == 1) return;
-    if (many_threads)
-      heart_.emplace([this](const std::string& why) { abort(why); });
-    else if (rank_ == 0)
-      fprintf(
-          stderr,
-          "pando: this MPI does not support MPI_THREAD_MULTIPLE, so a process that hangs is not "
-          "noticed\n");
+    if (size_ > 1) heart_.emplace(mutex_, [this](const std::string& why) { abort(why); });
   }
   ~MpiComm() override {
     {
@@ -70,48 +61,32 @@ class MpiComm final : public Comm {
   int size() const override { return size_; }
 
   void send(int to, std::span<const std::byte> bytes) override {
-    Requests requests;
-    {
-      const std::scoped_lock lock(mutex_);
-      check_goes_on();
-      start_send(to, bytes, requests);
-    }
-    wait_all(requests);
+    communicate([&](Requests& requests) { add_send(to, bytes, requests); });
   }
   void receive(int from, std::span<std::byte> bytes) override {
-    Requests requests;
-    {
-      const std::scoped_lock lock(mutex_);
-      check_goes_on();
-      start_receive(from, bytes, requests);
-    }
-    wait_all(requests);
+    communicate([&](Requests& requests) { add_receive(from, bytes, requests); });
   }
   void exchange(std::span<const int> peers, std::span<const std::span<const std::byte>> own,
                 std::span<const std::span<std::byte>> theirs) override {
-    Requests requests;
-    {
-      const std::scoped_lock lock(mutex_);
-      check_goes_on();
-      for (size_t i = 0; i < peers.size(); ++i) start_receive(peers[i], theirs[i], requests);
-      for (size_t i = 0; i < peers.size(); ++i) start_send(peers[i], own[i], requests);
-    }
-    wait_all(requests);
+    communicate([&](Requests& requests) {
+      for (size_t i = 0; i < peers.size(); ++i) add_receive(peers[i], theirs[i], requests);
+      for (size_t i = 0; i < peers.size(); ++i) add_send(peers[i], own[i], requests);
+    });
   }
 
   void post(int to, std::vector<std::byte> bytes) override {
-    const std::scoped_lock lock(mutex_);
     check_goes_on();
+    const std::scoped_lock lock(mutex_);
     if (!failure_.empty()) throw std::runtime_error(failure_);
     if (!poster_.joinable()) poster_ = std::thread([this] { finish_posted(); });
     Posted& one = posted_.emplace_back(std::move(bytes));
-    start_send(to, one.bytes, one.requests);
+    add_send(to, one.bytes, one.requests);
     has_posted_.notify_one();
   }
   bool has_message(int from) override {
+    check_goes_on();
     int found = 0;
     const std::scoped_lock lock(mutex_);
-    check_goes_on();
     if (!failure_.empty()) throw std::runtime_error(failure_);
     check(MPI_Iprobe(from, kTag, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE), "probing");
     return found != 0;
@@ -122,14 +97,14 @@ class MpiComm final : public Comm {
     fprintf(stderr, "pando: %.*s\n", static_cast<int>(why.size()), why.data());
     const std::chrono::milliseconds time = last_words_;
     if (time.count() > 0) try {
-        std::thread([time] {
+        std::thread([this, time] {
           std::this_thread::sleep_for(time);
-          MPI_Abort(MPI_COMM_WORLD, 1);
+          end_all();
         }).detach();
         return;
       } catch (const std::system_error&) {  // then without last words
       }
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    end_all();
   }
   void set_last_words(std::chrono::milliseconds time) override { last_words_ = time; }
 
@@ -142,6 +117,11 @@ class MpiComm final : public Comm {
     Requests requests = {};
   };
 
+  void end_all() {
+    const std::scoped_lock lock(mutex_);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  // Throws if the run is over.
   void check_goes_on() const {
     if (!is_over_) return;
     check_time_is_left();
@@ -152,15 +132,44 @@ class MpiComm final : public Comm {
     while (last_words_.load().count() == 0) std::this_thread::sleep_for(std::chrono::hours(1));
   }
 
+  // Waits for what `start` adds.
+  template <class Start>
+  void communicate(const Start& start) {
+    check_goes_on();
+    Requests requests;
+    {
+      const std::scoped_lock lock(mutex_);
+      start(requests);
+    }
+    wait_all(requests);
+  }
+  // Lets the processor go to others while nothing arrives: a server may wait for hours.
+  void wait_all(Requests& requests) {
+    constexpr int kSpins = 20'000;
+    for (int n = 0; !are_done(requests);) {
+      check_goes_on();
+      if (n > kSpins) std::this_thread::sleep_for(n < 2 * kSpins ? 20us : 500us);
+      n += n < 2 * kSpins ? 1 : 0;
+    }
+  }
+  bool are_done(Requests& requests) {
+    const std::scoped_lock lock(mutex_);
+    const bool done = test(requests);
+    if (!done && is_over_)  // their buffers may be gone soon
+      for (MPI_Request& request : requests)
+        if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
+    return done;
+  }
+
   // With the lock, as the next two.
   static bool test(Requests& requests) {
-    int over = 0;
+    int done = 0;
     check(
-        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &over, MPI_STATUSES_IGNORE),
+        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
         "waiting for a message");
-    return over != 0;
+    return done != 0;
   }
-  static void start_send(int to, std::span<const std::byte> bytes, Requests& requests) {
+  static void add_send(int to, std::span<const std::byte> bytes, Requests& requests) {
     do {
       const size_t n = std::min(bytes.size(), kPiece);
       check(MPI_Isend(bytes.data(), static_cast<int>(n), MPI_BYTE, to, kTag, MPI_COMM_WORLD,
@@ -169,7 +178,7 @@ class MpiComm final : public Comm {
       bytes = bytes.subspan(n);
     } while (!bytes.empty());
   }
-  static void start_receive(int from, std::span<std::byte> bytes, Requests& requests) {
+  static void add_receive(int from, std::span<std::byte> bytes, Requests& requests) {
     do {
       const size_t n = std::min(bytes.size(), kPiece);
       check(MPI_Irecv(bytes.data(), static_cast<int>(n), MPI_BYTE, from, kTag, MPI_COMM_WORLD,
@@ -179,26 +188,6 @@ class MpiComm final : public Comm {
     } while (!bytes.empty());
   }
 
-  bool are_over(Requests& requests) {
-    const std::scoped_lock lock(mutex_);
-    return test(requests);
-  }
-  // Lets the processor go to others while nothing arrives: a server may wait for hours.
-  void wait_all(Requests& requests) {
-    constexpr int kSpins = 20'000;
-    for (int n = 0; !are_over(requests);) {
-      if (is_over_) drop(requests);
-      check_goes_on();
-      if (n > kSpins) std::this_thread::sleep_for(n < 2 * kSpins ? 20us : 500us);
-      n += n < 2 * kSpins ? 1 : 0;
-    }
-  }
-  // Their buffers may be gone soon.
-  void drop(Requests& requests) {
-    const std::scoped_lock lock(mutex_);
-    for (MPI_Request& request : requests)
-      if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
-  }
   // On a thread of its own: what is posted goes out while who posted it computes.
   void finish_posted() noexcept {
     std::unique_lock lock(mutex_);
@@ -220,7 +209,7 @@ class MpiComm final : public Comm {
   }
 
   int rank_ = 0, size_ = 1;
-  std::mutex mutex_;
+  std::mutex mutex_;  // of MPI
   std::condition_variable has_posted_;
   std::deque<Posted> posted_;  // that may not be over
   std::string failure_;        // of these
@@ -233,12 +222,11 @@ class MpiComm final : public Comm {
 
 Result<std::unique_ptr<Comm>> open_mpi() {
   int provided = 0;
-  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS ||
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
       provided < MPI_THREAD_SERIALIZED)
     return unsupported(
         "this MPI does not support calls from several threads, expected MPI_THREAD_SERIALIZED");
-  return std::unique_ptr<Comm>(
-      std::make_unique<MpiComm>(/*many_threads=*/provided == MPI_THREAD_MULTIPLE));
+  return std::unique_ptr<Comm>(std::make_unique<MpiComm>());
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
     const uint32_t pos = plan.positions[row];
     return fault_on(Fault::kRopeFromChunk) ? pos - std::min(pos, plan.positions[0]) : pos;
   };
-  if (joins_heads_) join_and_norm(weights, own);
+  if (joins_heads_) join_and_norm(weights, own.size(), qkv + own.begin * qkv_dim_);
   for_blocks(pool_, own.size(), kernel::kKvRowsEach, [&](uint32_t begin, uint32_t end) {
     for (uint32_t row = own.begin + begin; row < own.begin + end; ++row)
       rotate(layer, weights, position(row), qkv + row * qkv_dim_);
@@ -121,33 +121,29 @@ void AttentionLayer::attend(int layer, const StepPlan& plan, const Pages& pages,
     kernel::attention(kernels_, pool_, args, scratch_);
 }
 
-// Bias, and the norms over the heads of all ranks.
-void AttentionLayer::join_and_norm(const model::LayerWeights& weights, RowRange rows) {
-  const uint32_t n_rows = rows.size();
+// Bias, and the norms over the heads of all ranks, of the rows from `qkv` on.
+void AttentionLayer::join_and_norm(const model::LayerWeights& weights, uint32_t n_rows,
+                                   float* qkv) {
   const size_t n_ranks = options_.share.n_ranks, rank = options_.share.rank;
   const size_t k_dim = config_.kv_dim(), own_dim = q_dim_ + k_dim;
   const size_t all_q = n_ranks * q_dim_, all_k = n_ranks * k_dim;
   own_.reserve(n_rows * own_dim * sizeof(float));
   joined_.reserve(n_rows * n_ranks * own_dim * sizeof(float));
-  const auto row_of = [](AlignedBuffer& buffer, uint32_t row, size_t dim) {
-    return buffer.as<float>() + row * dim;
-  };
   for_rows(pool_, n_rows, [&](uint32_t row) {
-    float* const qkv = row_of(qkv_, rows.begin + row, qkv_dim_);
-    float* const own = row_of(own_, row, own_dim);
-    add_bias(weights, qkv);
-    std::copy_n(qkv, q_dim_, own);
-    std::copy_n(qkv + keys_, k_dim, own + q_dim_);
+    float *const x = qkv + row * qkv_dim_, *const own = own_.as<float>() + row * own_dim;
+    add_bias(weights, x);
+    std::copy_n(x, q_dim_, own);
+    std::copy_n(x + keys_, k_dim, own + q_dim_);
   });
   options_.gather(own_.as<float>(), n_rows, {{static_cast<int>(all_q), static_cast<int>(all_k)}},
                   joined_.as<float>());
   const size_t part = fault_on(Fault::kHeadsOfFirstRank) ? 0 : rank;
   for_rows(pool_, n_rows, [&](uint32_t row) {
-    float* const qkv = row_of(qkv_, rows.begin + row, qkv_dim_);
-    float *const q = row_of(joined_, row, n_ranks * own_dim), *const k = q + all_q;
+    float *const x = qkv + row * qkv_dim_, *const q = joined_.as<float>() + row * (all_q + all_k);
+    float* const k = q + all_q;
     norm_all_heads(weights, q, all_q, k, all_k);
-    std::copy_n(q + part * q_dim_, q_dim_, qkv);
-    std::copy_n(k + part * k_dim, k_dim, qkv + keys_);
+    std::copy_n(q + part * q_dim_, q_dim_, x);
+    std::copy_n(k + part * k_dim, k_dim, x + keys_);
   });
 }
 

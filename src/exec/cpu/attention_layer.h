@@ -54,7 +54,7 @@ class AttentionLayer {
   };
   bool has_window_pages(const model::LayerConfig& layer) const;
   Pages pages_of(int layer, const StepPlan& plan, const KvViews& kv) const;
-  void join_and_norm(const model::LayerWeights& weights, RowRange rows);
+  void join_and_norm(const model::LayerWeights& weights, uint32_t n_rows, float* qkv);
   void add_bias(const model::LayerWeights& weights, float* qkv) const;
   void norm_all_heads(const model::LayerWeights& weights, float* q, size_t q_dim, float* k,
                       size_t k_dim) const;
