@@ -40,7 +40,8 @@ CaseModel random_model(Rng& rng) {
   CaseModel model;
   constexpr std::array kShapes = {"tiny-llama", "tiny-qwen3",   "tiny-mistral",    "tiny-qwen2",
                                   "tiny-phi3",  "tiny-olmo2",   "tiny-smollm3",    "tiny-olmo3",
-                                  "tiny-glm4",  "tiny-cohere2", "tiny-ministral3", "tiny-gemma3"};
+                                  "tiny-glm4",  "tiny-cohere2", "tiny-ministral3", "tiny-gemma2",
+                                  "tiny-gemma3"};
   model.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)];
   const model::ModelConfig config = model::named_shape(model.shape).value();
   if (may_have_window(config) && chance(rng, 70))

@@ -100,7 +100,7 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
        {"tiny-llama", "tiny-qwen3", "tiny-mistral", "tiny-qwen2", "tiny-phi3", "tiny-olmo2",
         "tiny-qwen3.5", "tiny-qwen3-next", "tiny-lfm2", "tiny-granite", "tiny-smollm3",
         "tiny-ministral3", "tiny-olmo3", "tiny-granite3", "tiny-cohere2", "tiny-glm4",
-        "tiny-seed-oss", "tiny-gemma3"}) {
+        "tiny-seed-oss", "tiny-gemma2", "tiny-gemma3"}) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       make(shape, dtype);
       const Weights stored = load(folder_.path());
