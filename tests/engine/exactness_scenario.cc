@@ -279,7 +279,8 @@ Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type) {
 Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type) {
   Scenario s = draw_scenario(seed, kv_type);
   Rng rng(seed ^ 0xa0761d6478bd642f);
-  constexpr std::array kShapes = {"tiny-mistral", "tiny-phi3", "tiny-qwen2", "tiny-qwen3"};
+  constexpr std::array kShapes = {"tiny-mistral", "tiny-phi3",    "tiny-qwen2", "tiny-qwen3",
+                                  "tiny-olmo3",   "tiny-cohere2", "tiny-gemma3"};
   s.model = {.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)],
              .window = std::array{1, 3, 8, 13, 21, 40}[uniform(rng, 0, 5)]};
   EngineOptions& engine = s.loop.engine;
