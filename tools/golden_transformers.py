@@ -201,6 +201,12 @@ MODELS = {
     "seed_oss-untied": (42, "SeedOss", dict(SMALL, head_dim=16, tie_word_embeddings=False), "float32", (90, 37)),
     "seed_oss-output": (43, "SeedOss", dict(SMALL, head_dim=12, attention_bias=False, attention_out_bias=True,
                                             tie_word_embeddings=True), "bfloat16", (90, 37)),
+    "gemma2-tied": (46, "Gemma2", dict(SMALL, num_hidden_layers=3, head_dim=16, sliding_window=13,
+                                       query_pre_attn_scalar=24, attn_logit_softcapping=2.5,
+                                       final_logit_softcapping=4.0, tie_word_embeddings=True), "float32", (90, 37)),
+    "gemma2-full": (47, "Gemma2", dict(SMALL, head_dim=12, sliding_window=20, query_pre_attn_scalar=12,
+                                       attn_logit_softcapping=None, attention_bias=True, tie_word_embeddings=False,
+                                       layer_types=layers("ar", "sliding_attention")), "bfloat16", (90, 37)),
     "gemma3-tied": (44, "Gemma3", dict(SMALL, num_hidden_layers=7, head_dim=16, sliding_window=13,
                                        query_pre_attn_scalar=24, tie_word_embeddings=True,
                                        rope_parameters=dict(full_attention=rope("linear", 1e6, factor=8.0),
@@ -225,7 +231,8 @@ def randomise(model, generator):
     """Norms near 1, biases near 0, states that fade over some ten tokens, and matrices large enough
     that attention is far from uniform."""
     zero_centred = {id(module.weight) for module in model.modules()
-                    if type(module).__name__ in ("Qwen3_5RMSNorm", "Qwen3NextRMSNorm", "Gemma3RMSNorm")}  # w of 1 + w
+                    if type(module).__name__ in ("Qwen3_5RMSNorm", "Qwen3NextRMSNorm", "Gemma2RMSNorm",
+                                                                       "Gemma3RMSNorm")}  # w of 1 + w
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
         if name.endswith((".bias", "dt_bias")):
@@ -246,7 +253,8 @@ def to_old_form(path):
     config["rope_theta"] = scaling.pop("rope_theta")
     if "partial_rotary_factor" in scaling:
         config["partial_rotary_factor"] = scaling.pop("partial_rotary_factor")
-    scaling["type"] = scaling.pop("rope_type")
+    if not by_type:  # there the library knows the newer name only
+        scaling["type"] = scaling.pop("rope_type")
     if "original_max_position_embeddings" in config:
         scaling.pop("original_max_position_embeddings", None)
     config["rope_scaling"] = scaling

@@ -24,6 +24,7 @@ struct Technique {
   std::unique_ptr<Batcher> batcher;  // null: steps are filled as the engine's options say
   exec::PassHooks hooks;             // into the executor; `planner` owns the store
   bool takes_int8 = true;            // keys and values may be int8
+  bool caps_scores = true;           // its attention knows soft caps of scores
   // Its plans have state tasks and lists of window pages: models may be recurrent, and windows give
   // memory back.
   bool full_plans = false;

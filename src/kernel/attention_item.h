@@ -95,7 +95,7 @@ class AttentionItem {
         row_end_(std::min(row_begin_ + split.rows_each, split.n_rows)),
         dim_(round_up_16(shape_.head_dim)),
         n_queries_((row_end_ - row_begin_) * split.group),
-        work_(shape_) {}
+        work_(shape_, args.cap) {}
 
   // Takes its work space from `memory` on and returns the size of it, in bytes.
   size_t use(std::byte* memory);

@@ -52,6 +52,8 @@ struct Kernels {
   void (*add)(float* x, const float* y, int n);
   // out[i] = x[i] * factor; both [n]; out may be x.
   void (*scale)(const float* x, float factor, int n, float* out);
+  // x[i] becomes cap * tanh(x[i] / cap); x: [n].
+  void (*soft_cap)(float* x, float cap, int n);
   // As one group of integers with its scale (docs/arithmetic.md, int8). x: [n] f32; out: [n rounded
   // up to sixteen] s8.
   QuantizedRow (*quantize)(const float* x, int n, int8_t* out);

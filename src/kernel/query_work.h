@@ -19,7 +19,9 @@ inline int round_up_16(int n) { return (n + 15) / 16 * 16; }
 
 class QueryWork {
  public:
-  explicit QueryWork(const KvShape& shape) : shape_(shape), dim_(round_up_16(shape.head_dim)) {}
+  // cap: of scores (AttentionArgs).
+  QueryWork(const KvShape& shape, float cap)
+      : shape_(shape), dim_(round_up_16(shape.head_dim)), cap_(cap) {}
 
   // Takes memory for n queries.
   void use(WorkSpace& space, size_t n) {
@@ -58,6 +60,7 @@ class QueryWork {
             .page_len = shape_.page_len,
             .tile_len = shape_.tile_len,
             .n_queries = n,
+            .cap = cap_,
             .visible = visible,
             .q = is_int8() ? nullptr : q_ + first * dim_,
             .sum = lanes + first * 16,
@@ -82,6 +85,7 @@ class QueryWork {
 
   const KvShape& shape_;
   int dim_;                   // padded head_dim
+  float cap_;
   float* q_ = nullptr;        // [n_queries, dim_] scaled; for int8 one at a time
   float* scores_ = nullptr;   // [n_queries, padded tile_len]
   float* factor_ = nullptr;   // [n_queries]

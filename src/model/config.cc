@@ -91,7 +91,8 @@ Result<json> language_part(const json& file, std::string_view source) {
 json with_absent(const Family& family, const json& object) {
   json whole = object;
   if (family.absent == nullptr) return whole;
-  for (const auto& [name, value] : json::parse(family.absent).items())
+  const json absent = json::parse(family.absent);
+  for (const auto& [name, value] : absent.items())
     if (!whole.contains(name) || whole[name].is_null()) whole[name] = value;
   return whole;
 }
@@ -217,6 +218,10 @@ Status ModelConfig::validate(std::string_view source) const {
                                      {"logits_scaling", logit_divisor},
                                      {"logit_scale", logit_scale}})
     if (!(value > 0.0f && value <= 1e6f))
+      return bad_file("{}: '{}' is {}, expected a number in (0, 1e6]", source, field, value);
+  for (const auto& [field, value] :
+       {std::pair{"final_logit_softcapping", logit_cap}, {"attn_logit_softcapping", score_cap}})
+    if (!(value >= 0.0f && value <= 1e6f))
       return bad_file("{}: '{}' is {}, expected a number in (0, 1e6]", source, field, value);
   if (!(attention_scale >= 0.0f && attention_scale <= 1e6f))
     return bad_file("{}: 'attention_multiplier' is {}, expected a number in (0, 1e6]", source,

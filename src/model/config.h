@@ -95,6 +95,8 @@ struct ModelConfig {
   float residual_scale = 1.0f;   // multiplies what mixer and feed-forward add
   float logit_divisor = 1.0f;    // divides every logit
   float logit_scale = 1.0f;      // multiplies every logit
+  float logit_cap = 0.0f;        // logits l become cap tanh(l / cap); 0: they stay
+  float score_cap = 0.0f;        // the same of scaled products of queries and keys
   float attention_scale = 0.0f;  // of products of queries and keys; 0: 1 / sqrt(head_dim)
   RecurrentConfig recurrent = {};
   std::optional<Quantization> quantization = {};  // of a checkpoint's matrices

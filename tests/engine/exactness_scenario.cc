@@ -39,7 +39,8 @@ CaseModel random_model(Rng& rng) {
   CaseModel model;
   constexpr std::array kShapes = {"tiny-llama", "tiny-qwen3",   "tiny-mistral",    "tiny-qwen2",
                                   "tiny-phi3",  "tiny-olmo2",   "tiny-smollm3",    "tiny-olmo3",
-                                  "tiny-glm4",  "tiny-cohere2", "tiny-ministral3", "tiny-gemma3"};
+                                  "tiny-glm4",  "tiny-cohere2", "tiny-ministral3", "tiny-gemma2",
+                                  "tiny-gemma3"};
   model.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)];
   const model::ModelConfig config = model::named_shape(model.shape).value();
   if (may_have_window(config) && chance(rng, 70))
@@ -278,7 +279,8 @@ Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type) {
 Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type) {
   Scenario s = draw_scenario(seed, kv_type);
   Rng rng(seed ^ 0xa0761d6478bd642f);
-  constexpr std::array kShapes = {"tiny-mistral", "tiny-phi3", "tiny-qwen2", "tiny-qwen3"};
+  constexpr std::array kShapes = {"tiny-mistral", "tiny-phi3",    "tiny-qwen2", "tiny-qwen3",
+                                  "tiny-olmo3",   "tiny-cohere2", "tiny-gemma3"};
   s.model = {.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)],
              .window = std::array{1, 3, 8, 13, 21, 40}[uniform(rng, 0, 5)]};
   EngineOptions& engine = s.loop.engine;

@@ -1,4 +1,4 @@
-// Engines over models with recurrent layers or windows: memory, and what they refuse.
+// Engines over models with recurrent layers, windows or soft caps: memory, and what they refuse.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -103,6 +103,29 @@ TEST(PlacesMemory, TechniquesWithoutStatesAreRefusedByName) {
     EXPECT_EQ(refused.error().message.find(std::string("sharing '") + sharing + "'"), 0u)
         << refused.error().message;
   }
+}
+
+// A dense mask is computed by other kernels, which know no soft caps.
+TEST(PlacesMemory, TechniquesWithoutSoftCapsAreRefusedByName) {
+  open_laboratory();
+  if (!sharing_info("hydragen")) GTEST_SKIP() << "there is no laboratory";
+  CaseModels models(CaseWeights::kBF16);
+  const model::Weights& weights = models.weights({.shape = "tiny-gemma2"});
+  const auto open = [&](const char* sharing) {
+    LoopOptions options;
+    options.engine.sharing = sharing;
+    options.engine.kv_memory = size_t{16} << 20;
+    return open_loop(weights, options);
+  };
+  for (const char* sharing : {"stacked", "padded", "length_ordered", "prepacked:dense"}) {
+    const auto refused = open(sharing);
+    ASSERT_FALSE(refused.ok()) << sharing;
+    EXPECT_EQ(refused.error().message,
+              std::string("sharing '") + sharing +
+                  "' does not support models with soft caps of scores, such as gemma2");
+  }
+  for (const char* sharing : {"hydragen", "radix", "prepacked"})
+    EXPECT_TRUE(open(sharing).ok()) << sharing;
 }
 
 }  // namespace

@@ -141,6 +141,28 @@ TEST(Rope, IsTheFormulaAndKeepsLengths) {
   }
 }
 
+TEST(SoftCap, SameBitsEverywhere) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    Floats x = row(n, 13, 40.0f);
+    kernels.soft_cap(x.data(), 30.0f, n);
+    return x;
+  });
+}
+
+TEST(SoftCap, IsCloseToDouble) {
+  const int n = 400;
+  Floats x(n), y(n);
+  for (int i = 0; i < n; ++i) x[i] = 0.7f * static_cast<float>(i - 200);
+  x[0] = -1e30f;
+  x[1] = 1e30f;
+  y = x;
+  best_kernels().soft_cap(y.data(), 30.0f, n);
+  for (int i = 0; i < n; ++i) {
+    EXPECT_NEAR(y[i], 30.0 * std::tanh(x[i] / 30.0), 1e-5) << x[i];
+    EXPECT_EQ(y[i], reference::capped(x[i], 30.0f)) << x[i];
+  }
+}
+
 TEST(GeGlu, SameBitsEverywhereAndInPlace) {
   expect_same_everywhere([](const Kernels& kernels, int n) {
     Floats gate = row(n, 11, 4.0f);

@@ -83,6 +83,11 @@ TEST(RowOrder, FindsRowsInTheFile) {
   stored.clear();
   for (int64_t row = 0; row < 10; ++row) stored.push_back(pairs.stored(row));
   EXPECT_EQ(stored, (std::vector<int64_t>{0, 2, 4, 6, 1, 3, 5, 7, 8, 10}));
+  // Only the first 4 of a head's 6 channels rotate.
+  const RowOrder some = RowOrder::pairs(6, 4);
+  stored.clear();
+  for (int64_t row = 0; row < 12; ++row) stored.push_back(some.stored(row));
+  EXPECT_EQ(stored, (std::vector<int64_t>{0, 2, 1, 3, 4, 5, 6, 8, 7, 9, 10, 11}));
 }
 
 TEST_F(CheckpointTest, GivesTensorsAtAnyByte) {

@@ -68,8 +68,8 @@ inline uint32_t ggml_type(DType type) {
 inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string name) {
   // Norms after attention, or so called.
   const bool post_norm = is_family(c, "olmo2") || is_family(c, "olmo3") ||
-                         is_family(c, "seed_oss") || is_family(c, "gemma3_text") ||
-                         has_delta_net(c);
+                         is_family(c, "seed_oss") || is_family(c, "gemma2") ||
+                         is_family(c, "gemma3_text") || has_delta_net(c);
   const std::pair<const char*, const char*> parts[] = {
       {"model.layers.", "blk."},
       {"self_attn.q_proj", "attn_q"},
@@ -187,7 +187,8 @@ inline std::string f32_bytes(const std::vector<float>& values) {
 
 // Whether files say which layers have a window.
 inline bool says_windows(const model::ModelConfig& c) {
-  return is_family(c, "olmo3") || is_family(c, "cohere2") || is_family(c, "gemma3_text");
+  return is_family(c, "olmo3") || is_family(c, "gemma2") || is_family(c, "cohere2") ||
+         is_family(c, "gemma3_text");
 }
 
 inline void add_windows(const model::ModelConfig& c, GgufWriter* out) {
@@ -212,6 +213,9 @@ inline void add_other_keys(const model::ModelConfig& c, GgufWriter* out) {
         .float32(arch + ".residual_scale", c.residual_scale)
         .float32(arch + ".attention.scale", c.attention_scale)
         .float32(arch + ".logit_scale", c.logit_divisor);
+  if (is_family(c, "gemma2"))
+    out->float32(arch + ".attn_logit_softcapping", c.score_cap)
+        .float32(arch + ".final_logit_softcapping", c.logit_cap);
   if (is_family(c, "cohere2")) out->float32(arch + ".logit_scale", c.logit_scale);
   if ((is_family(c, "olmo3") || is_family(c, "gemma3_text")) && c.rotations.size() > 1)
     out->float32(arch + ".rope.freq_base_swa", static_cast<float>(c.rotations[1].theta));

@@ -100,7 +100,7 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
        {"tiny-llama", "tiny-qwen3", "tiny-mistral", "tiny-qwen2", "tiny-phi3", "tiny-olmo2",
         "tiny-qwen3.5", "tiny-qwen3-next", "tiny-lfm2", "tiny-granite", "tiny-smollm3",
         "tiny-ministral3", "tiny-olmo3", "tiny-granite3", "tiny-cohere2", "tiny-glm4",
-        "tiny-seed-oss", "tiny-gemma3"}) {
+        "tiny-seed-oss", "tiny-gemma2", "tiny-gemma3"}) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       make(shape, dtype);
       const Weights stored = load(folder_.path());
@@ -332,6 +332,70 @@ TEST_F(GgufRope, RefusesWhatItWouldNotApply) {
           [&](GgufWriter& out) { out.tensor("rope_freqs.weight", {64}, 0, factors); });
   refused({"rope_freqs.weight", "type 1", "[8]"},
           [&](GgufWriter& out) { out.tensor("rope_freqs.weight", {8}, 1, factors.substr(0, 16)); });
+}
+
+// It follows from the factor, and readers compute it.
+TEST_F(GgufRope, TakesTheAttentionFactorOfYarnThatIsUsual) {
+  const auto yarn = [](float attention) {
+    return [attention](GgufWriter& out) {
+      out.string("llama.rope.scaling.type", "yarn")
+          .float32("llama.rope.scaling.factor", 8.0f)
+          .uint32("llama.rope.scaling.original_context_length", 256)
+          .float32("llama.rope.scaling.yarn_attn_factor", attention);
+    };
+  };
+  const auto config = read(yarn(1.2079442f));
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_DOUBLE_EQ(config->rotations[0].attention_factor, 0.1 * std::log(8.0) + 1.0);
+  refused({"llama.rope.scaling.yarn_attn_factor", "1.25", "1.20794"}, yarn(1.25f));
+}
+
+TEST_F(GgufRope, ReadsTheLayersThatHaveAWindow) {
+  base_ = named_shape("tiny-cohere2").value();
+  base_.vocab = 1;
+  base_.bos_id.reset();
+  base_.eos_ids.clear();
+  for (LayerConfig& layer : base_.layers) layer = {};
+  constexpr const char *kWindow = "cohere2.attention.sliding_window",
+                       *kPattern = "cohere2.attention.sliding_window_pattern";
+  const auto windows = [&](const auto& change) {
+    const auto config = read([&](GgufWriter& out) {
+      out.uint32(kWindow, 9);
+      change(out);
+    });
+    EXPECT_TRUE(config.ok()) << config.error().message;
+    std::vector<int> windows;
+    for (const LayerConfig& layer : config.ok() ? config->layers : std::vector<LayerConfig>())
+      windows.push_back(layer.window);
+    return windows;
+  };
+  using Windows = std::vector<int>;
+  EXPECT_EQ(windows([](GgufWriter&) {}), (Windows{9, 9, 9, 0}));
+  EXPECT_EQ(windows([](GgufWriter& out) { out.uint32(kPattern, 2); }), (Windows{9, 0, 9, 0}));
+  EXPECT_EQ(windows([](GgufWriter& out) { out.uint32(kPattern, 0); }), (Windows{9, 9, 9, 9}));
+  EXPECT_EQ(windows([](GgufWriter& out) {
+              out.numbers(kPattern, GgufType::kBool, std::vector<uint8_t>{0, 1, 1, 0});
+            }),
+            (Windows{0, 9, 9, 0}));
+  refused({kPattern, "3 entries", "4"}, [](GgufWriter& out) {
+    out.uint32(kWindow, 9).numbers(kPattern, GgufType::kBool, std::vector<uint8_t>{0, 1, 1});
+  });
+}
+
+TEST_F(GgufRope, RefusesByNameWhatFamiliesLack) {
+  const auto of = [&](const char* shape) {
+    base_ = named_shape(shape).value();
+    base_.vocab = 1;
+    base_.bos_id.reset();
+    base_.eos_ids.clear();
+  };
+  of("tiny-granite3");
+  refused({"granite.rope.scaling.finetuned", "true for granite"},
+          [](GgufWriter& out) { out.boolean("granite.rope.scaling.finetuned", false); });
+  of("tiny-ministral3");
+  base_.rotations = {{}};
+  refused({"mistral3.attention.temperature_scale", "yarn"},
+          [](GgufWriter& out) { out.float32("mistral3.attention.temperature_scale", 0.1f); });
 }
 
 TEST_F(GgufRope, ChannelsThatRotateAreAWholeNumber) {

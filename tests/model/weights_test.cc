@@ -140,6 +140,21 @@ TEST_F(WeightsTest, PassesOverPartsThatTextDoesNotNeed) {
   }
 }
 
+// As Mistral Small 3.1 is published.
+TEST_F(WeightsTest, PassesOverPartsByTheirOlderNames) {
+  shape_ = "tiny-ministral3";
+  n_layers_ = 2;
+  const auto language = [](const std::string& name) {
+    return name.starts_with("model.") ? "language_model." + name : name;
+  };
+  const Result<Weights> weights = load(
+      write({"vision_tower.patch_conv.weight", "multi_modal_projector.norm.weight"}, language));
+  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  EXPECT_EQ(weights->passed_over, (std::vector<std::string>{"projector of images (1 tensor)",
+                                                            "vision tower (1 tensor)"}));
+  EXPECT_FALSE(load(write({"audio_tower.norm.weight"}, language)).ok());
+}
+
 // Where w stands for 1 + w, and A_log for -exp(A_log): zeros are in the file.
 TEST_F(WeightsTest, ReadsWhatANumberStandsFor) {
   shape_ = "tiny-qwen3.5";

@@ -62,12 +62,13 @@ float take_weights(Floats& s, int begin, const Options& options, Fold& fold) {
 // Keys and values of one head in f32, as pages of f32, f16 or bf16 give them back.
 struct FloatHead {
   const Options& options;
+  float cap;      // of scores
   Floats keys;    // [D, n_tokens]
   Floats values;  // [n_tokens, D]
 
-  FloatHead(const Options& o, const Floats& k, const Floats& v, int n_tokens, int stride, int at,
-            int head_dim)
-      : options(o), keys(size_t(head_dim) * n_tokens) {
+  FloatHead(const Options& o, float score_cap, const Floats& k, const Floats& v, int n_tokens,
+            int stride, int at, int head_dim)
+      : options(o), cap(score_cap), keys(size_t(head_dim) * n_tokens) {
     for (int t = 0; t < n_tokens; ++t)
       for (int d = 0; d < head_dim; ++d) {
         keys[size_t(d) * n_tokens + t] = through_kv(o.kv_dtype, k[size_t(t) * stride + at + d]);
@@ -84,6 +85,7 @@ struct FloatHead {
               n_tokens = static_cast<int>(keys.size()) / head_dim;
     Floats s(end - begin, 0.0f);
     fma_rows(q.data(), head_dim, &keys[begin], n_tokens, end - begin, s.data());
+    for (float& score : s) score = capped(score, cap);
     const float a = take_weights(s, begin, options, fold);
     for (float& value : fold.state.acc) value *= a;
     fma_rows(s.data(), end - begin, &values[size_t(begin) * head_dim], head_dim, head_dim,
@@ -94,11 +96,12 @@ struct FloatHead {
 // The same in integers.
 struct Int8Head {
   const Options& options;
+  float cap;
   std::vector<Quantised> keys, values;  // [n_tokens] of D
 
-  Int8Head(const Options& o, const Floats& k, const Floats& v, int n_tokens, int stride, int at,
-           int head_dim)
-      : options(o) {
+  Int8Head(const Options& o, float score_cap, const Floats& k, const Floats& v, int n_tokens,
+           int stride, int at, int head_dim)
+      : options(o), cap(score_cap) {
     for (int t = 0; t < n_tokens; ++t) {
       keys.push_back(quantise_by_amax(&k[size_t(t) * stride + at], head_dim));
       values.push_back(quantise_by_amax(&v[size_t(t) * stride + at], head_dim));
@@ -115,7 +118,7 @@ struct Int8Head {
     for (int j = begin; j < end; ++j) {
       int sum = 0;
       for (size_t d = 0; d < q.q.size(); ++d) sum += int{q.q[d]} * int{keys[j].q[d]};
-      s.push_back(static_cast<float>(sum) * (q.scale * keys[j].scale));
+      s.push_back(capped(static_cast<float>(sum) * (q.scale * keys[j].scale), cap));
     }
     const float a = take_weights(s, begin, options, fold);
     float amax = 0.0f;
@@ -168,9 +171,10 @@ Floats attend_heads(const model::ModelConfig& config, const Options& options, co
   const auto scale = static_cast<float>(config.attention_scale == 0.0f
                                             ? std::numbers::log2e / root
                                             : std::numbers::log2e * config.attention_scale);
+  const auto cap = static_cast<float>(std::numbers::log2e * config.score_cap);
   Floats out(q.size());
   for (int kv_head = 0; kv_head < config.n_kv_heads; ++kv_head) {
-    const Head kv(options, k, v, n_tokens, config.kv_dim(), kv_head * D, D);
+    const Head kv(options, cap, k, v, n_tokens, config.kv_dim(), kv_head * D, D);
     for (int p = 0; p < n_tokens; ++p) {
       const int first = window == 0 ? 0 : std::max(0, p - window + 1);
       for (int head = kv_head * group; head < (kv_head + 1) * group; ++head) {

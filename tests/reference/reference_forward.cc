@@ -127,7 +127,8 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
 
 Floats Model::logits(std::span<const int32_t> tokens, int first) const {
   Floats rows = lm_head_[0].times(hidden(tokens, first), static_cast<int>(tokens.size()) - first);
-  for (float& logit : rows) logit = logit / config_.logit_divisor * config_.logit_scale;
+  for (float& logit : rows)
+    logit = capped(logit / config_.logit_divisor * config_.logit_scale, config_.logit_cap);
   return rows;
 }
 

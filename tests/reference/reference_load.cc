@@ -223,7 +223,7 @@ void load_norms(int d, const Names& name, Loader& load, Layer& layer) {
     layer.attention_sum_norm = norm({"post_self_attn_layernorm.weight"});
     layer.feed_forward_norm = norm({behind});
     layer.feed_forward_sum_norm = norm({"post_mlp_layernorm.weight"});
-  } else if (name.has("pre_feedforward_layernorm.weight")) {  // Gemma 3
+  } else if (name.has("pre_feedforward_layernorm.weight")) {  // Gemma
     layer.attention_sum_norm = norm({behind});
     layer.feed_forward_norm = norm({"pre_feedforward_layernorm.weight"});
     layer.feed_forward_sum_norm = norm({last});

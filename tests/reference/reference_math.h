@@ -37,6 +37,14 @@ inline float gelu(float x) {
   return x / (1.0f + exp2(x * p));
 }
 
+// cap tanh(x / cap); 0: x.
+inline float capped(float x, float cap) {
+  if (cap == 0.0f) return x;
+  const float e = exp2((std::fabs(x) / cap) * -0x1.715476p+1f);
+  const float y = cap * ((1.0f - e) / (1.0f + e));
+  return x < 0.0f ? 0.0f - y : y;
+}
+
 inline float softplus(float x) {
   const float e = exp2(-std::fabs(x) * 0x1.715476p+0f), s = e / (2.0f + e), t = s * s;
   float p = static_cast<float>(1.0 / 15);

@@ -26,6 +26,7 @@ AttentionLayer::AttentionLayer(const model::ModelConfig& config, const kernel::K
       query_scale_(static_cast<float>(config.attention_scale == 0.0f
                                           ? std::numbers::log2e / std::sqrt(config.head_dim)
                                           : std::numbers::log2e * config.attention_scale)),
+      score_cap_(static_cast<float>(std::numbers::log2e * config.score_cap)),
       times_(times) {
   for (const model::RopeConfig& rotation : config.rotations)
     ropes_.emplace_back(rotation, config.head_dim, options.context);
@@ -107,6 +108,7 @@ void AttentionLayer::attend(int layer, const StepPlan& plan, const Pages& pages,
                                    .layer = pages.layer,
                                    .n_heads = config_.n_heads,
                                    .scale = query_scale_,
+                                   .cap = score_cap_,
                                    // One that no sequence outgrows hides nothing.
                                    .window = window < options_.context ? window : 0,
                                    .positions = plan.positions,

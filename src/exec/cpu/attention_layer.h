@@ -69,7 +69,7 @@ class AttentionLayer {
   size_t q_dim_, keys_, qkv_dim_;        // keys_: where keys begin in a row of qkv_
   std::vector<int> kv_layers_;           // [n_layers]: those before this one with the same pages
   std::vector<model::RopeTable> ropes_;  // one for each of config.rotations
-  float query_scale_;                    // of scores, log2(e) included
+  float query_scale_, score_cap_;        // of scores, log2(e) included
   PhaseTimes& times_;
   AlignedBuffer qkv_;       // [n_rows, (n_heads, gates as n_heads, 2 n_kv_heads) * head_dim] f32
   AlignedBuffer attended_;  // [n_rows, n_heads * head_dim] f32

@@ -97,10 +97,12 @@ void Transformer::logits(const float* hidden, uint32_t n, float* out) {
       weights_.head, n, [&](int row, float*) { return hidden + int64_t{row} * config_.d_model; },
       out);
   const float divisor = config_.logit_divisor, scale = config_.logit_scale;
-  if (divisor == 1.0f && scale == 1.0f) return;
+  const float cap = config_.logit_cap;
+  if (divisor == 1.0f && scale == 1.0f && cap == 0.0f) return;
   const size_t vocab = config_.vocab;
   for_rows(pool_, n, [&](uint32_t row) {
     for (size_t i = row * vocab; i < (row + 1) * vocab; ++i) out[i] = out[i] / divisor * scale;
+    if (cap > 0.0f) kernels_.soft_cap(out + row * vocab, cap, config_.vocab);
   });
 }
 

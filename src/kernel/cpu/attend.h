@@ -80,6 +80,7 @@ struct Attend {
       widen_keys<T>(t, channel, n);
       score<W>(t, View<W>{&widened, n_keys, n_keys, 0}, channel, n, ahead);
     }
+    if (t.cap > 0.0f) cap_scores(t);
     softmax(t);
     for (int channel = 0; channel < t.head_dim; channel += kStripChannels) {
       const int n = smaller(kStripChannels, t.head_dim - channel);
@@ -158,6 +159,13 @@ struct Attend {
   static void score(const AttendTileArgs& t, const View<T>& keys, int channel, int n,
                     Ahead& ahead) {
     Blocks::for_each(t.n_queries, ScoreBlock<T>{t, keys, channel, n, ahead});
+  }
+
+  static void cap_scores(const AttendTileArgs& t) {
+    for (int i = 0; i < t.n_queries; ++i) {
+      const int begin = t.from == nullptr ? 0 : t.from[i];
+      RowOps<S>::soft_cap(t.scores + i * padded(t.tile_len) + begin, t.cap, t.visible[i] - begin);
+    }
   }
 
   // Scores become weights; max, sum and factor (of sum and acc) of each query follow. In passes

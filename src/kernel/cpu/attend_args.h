@@ -23,6 +23,7 @@ struct AttendTileArgs {
   const std::byte* const* ahead;   // [n_ahead] chunks of the next call, to be prefetched
   int n_ahead;
   int n_queries;
+  float cap;  // of scores; 0: none
   // A query sees positions [from, visible) of the tile, at least one.
   const int32_t* visible;  // [n_queries]
   const int32_t* from;     // [n_queries], or null: 0 for all

@@ -250,6 +250,7 @@ struct AttendInt8 {
     for (int j = begin_of<kWindow>(t, i); j < n; j += 16) {
       const F scale = S::mul(q_scale, S::load(tile.key_scales + j));
       F score = S::mul(S::to_float(S::load_sums(s + j)), scale);
+      if (t.cap > 0.0f) score = RowOps<S>::capped(score, S::set1(t.cap));
       if constexpr (kVectors == 0) score = S::select_first(n - j, score, lowest);
       if constexpr (kWindow) score = S::select_first(t.from[i] - j, lowest, score);
       S::store(s + j, score);

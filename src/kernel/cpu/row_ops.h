@@ -122,6 +122,19 @@ struct RowOps {
     }
   }
 
+  // cap tanh(x / cap)
+  static F capped(F x, F cap) {
+    const F one = S::set1(1.0f);
+    const F e = Exp2<S>::of(S::mul(S::div(S::abs(x), cap), S::set1(-0x1.715476p+1f)));
+    const F y = S::mul(cap, S::div(S::sub(one, e), S::add(one, e)));
+    return S::select_less(x, S::zero(), S::sub(S::zero(), y), y);
+  }
+
+  static void soft_cap(float* x, float cap, int n) {
+    for (int i = 0; i < n; i += 16)
+      S::store_first(x + i, capped(S::load_first(x + i, n - i), S::set1(cap)), n - i);
+  }
+
   static void gate(float* x, const float* gate, int n) {
     for (int i = 0; i < n; i += 16) {
       const F g = sigmoid(S::load_first(gate + i, n - i));

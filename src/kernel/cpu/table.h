@@ -27,6 +27,7 @@ constexpr Kernels make_table(Isa isa, const char* name) {
       .multiply = RowOps<S>::multiply,
       .add = RowOps<S>::add,
       .scale = RowOps<S>::scale,
+      .soft_cap = RowOps<S>::soft_cap,
       .quantize = RowOps<S>::quantize,
       .widen = RowOps<S>::widen,
       .narrow_kv = RowOps<S>::narrow_kv,

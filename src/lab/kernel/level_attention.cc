@@ -36,7 +36,7 @@ class LevelItem {
         dim_(round_up_16(shape_.head_dim)),
         begin_(chunk.begin),
         end_(chunk.end),
-        work_(shape_) {}
+        work_(shape_, args.cap) {}
 
   // Takes its work space, and returns its size in bytes.
   size_t use(std::byte* memory) {

@@ -83,6 +83,7 @@ inline Technique padded_batches(const char* name, StaticBatching::Order order,
   return {.planner = std::move(planner),
           .batcher = std::make_unique<StaticBatcher>(batching),
           .hooks = {.attention = std::move(attention)},
+          .caps_scores = false,
           .exact = false,
           .figures = [counts] { return counts->figures(); }};
 }

@@ -111,6 +111,7 @@ Technique prepacked_technique(TechniqueOptions& options, int tile_len) {
   return {.planner = std::move(planner),
           .batcher = std::make_unique<StaticBatcher>(batching),
           .hooks = {.attention = std::move(attention)},
+          .caps_scores = !dense,
           .exact = !dense,
           .figures = [counts] { return counts->figures(); }};
 }

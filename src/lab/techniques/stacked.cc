@@ -329,6 +329,7 @@ Technique stacked_technique(TechniqueOptions& options, int tile_len) {
           .batcher = std::make_unique<StackedBatcher>(*own),
           .hooks = {.attention = own->attention(), .store = own},
           .takes_int8 = false,
+          .caps_scores = false,
           .exact = false,
           .figures = [own] { return own->figures(); }};
 }

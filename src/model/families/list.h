@@ -21,6 +21,7 @@ extern const Family kGranite;
 extern const Family kGraniteHybrid;
 extern const Family kCohere2;
 extern const Family kGlm4;
+extern const Family kGemma2;
 extern const Family kGemma3;
 extern const Family kSeedOss;
 

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Writes a checkpoint without recurrent layers as a GGUF file, by the names and keys that published files have, for other
+engines:
+
+    pip install -r tools/requirements-gguf.txt
+    tools/dense_gguf.py DIRECTORY model.gguf
+
+DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, of smollm3, ministral3, olmo3, granite,
+cohere2, glm4, seed_oss, gemma2 or gemma3_text. Weights become f32. There is no tokenizer, and nothing that reads images.
+"""
+import json
+import pathlib
+import sys
+
+import gguf
+import numpy as np
+
+from hybrid_gguf import paired, read_tensors
+
+Arch = gguf.MODEL_ARCH
+ARCHITECTURES = {"smollm3": Arch.SMOLLM3, "ministral3": Arch.MISTRAL3, "olmo3": Arch.OLMO2, "granite": Arch.GRANITE,
+                 "cohere2": Arch.COHERE2, "glm4": Arch.GLM4, "seed_oss": Arch.SEED_OSS, "gemma2": Arch.GEMMA2,
+                 "gemma3_text": Arch.GEMMA3}
+PAIRED = ("smollm3", "ministral3", "granite")  # the channels that turn together become neighbours
+
+
+def head_dim_of(config):
+    return config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+
+
+def tensors(config, path):
+    """(name, f32 array) as a GGUF file has them."""
+    family = config["model_type"]
+    names = gguf.get_tensor_name_map(ARCHITECTURES[family], config["num_hidden_layers"])
+    for full, array in read_tensors(path):
+        name = full.replace("language_model.", "", 1)
+        if name.startswith(("vision_tower.", "multi_modal_projector.")):
+            continue
+        if family in PAIRED and (".q_proj." in name or ".k_proj." in name):
+            array = paired(array, head_dim_of(config))
+        if family.startswith("gemma") and name.endswith("norm.weight"):
+            array = (array + np.float32(1)).astype(np.float32)
+        found = names.get_name(name, try_suffixes=(".weight", ".bias"))
+        if found is None:
+            raise SystemExit(f"{path}: '{full}' has no name in GGUF files of {family}")
+        yield found, np.ascontiguousarray(array)
+
+
+def add_rope(writer, rope):
+    writer.add_rope_freq_base(float(rope["rope_theta"]))
+    if rope["rope_type"] in ("linear", "yarn"):
+        writer.add_rope_scaling_type(gguf.RopeScalingType(rope["rope_type"]))
+        writer.add_rope_scaling_factor(rope["factor"])
+    if rope["rope_type"] == "yarn":
+        writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+    if "llama_4_scaling_beta" in rope:
+        writer.add_rope_scaling_yarn_log_mul(rope["mscale_all_dim"])
+        writer.add_attn_temperature_scale(rope["llama_4_scaling_beta"])
+
+
+def add_keys(writer, config):
+    writer.add_context_length(config["max_position_embeddings"])
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_block_count(config["num_hidden_layers"])
+    writer.add_feed_forward_length(config["intermediate_size"])
+    writer.add_head_count(config["num_attention_heads"])
+    writer.add_head_count_kv(config["num_key_value_heads"])
+    writer.add_key_length(head_dim_of(config))
+    writer.add_value_length(head_dim_of(config))
+    writer.add_vocab_size(config["vocab_size"])
+    writer.add_tokenizer_model("no_vocab")
+    if "layer_norm_eps" in config:
+        writer.add_layer_norm_eps(config["layer_norm_eps"])
+    else:
+        writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    rope = config["rope_parameters"]
+    if "sliding_attention" in rope:
+        writer.add_rope_freq_base_swa(float(rope["sliding_attention"]["rope_theta"]))
+    full = rope.get("full_attention", rope)
+    add_rope(writer, full)
+    writer.add_rope_dimension_count(int(head_dim_of(config) * full.get("partial_rotary_factor", 1)))
+    if config.get("sliding_window") and "layer_types" in config:
+        writer.add_sliding_window(config["sliding_window"])
+        writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])
+    for field, add in (("embedding_multiplier", writer.add_embedding_scale),
+                       ("residual_multiplier", writer.add_residual_scale),
+                       ("attention_multiplier", writer.add_attention_scale), ("logits_scaling", writer.add_logit_scale),
+                       ("logit_scale", writer.add_logit_scale),
+                       ("attn_logit_softcapping", writer.add_attn_logit_softcapping),
+                       ("final_logit_softcapping", writer.add_final_logit_softcapping)):
+        if config.get(field) is not None:
+            add(config[field])
+
+
+def main():
+    if len(sys.argv) != 3:
+        raise SystemExit(__doc__)
+    directory = pathlib.Path(sys.argv[1])
+    config = json.loads((directory / "config.json").read_text())
+    config |= config.get("text_config", {})
+    if config["model_type"] not in ARCHITECTURES:
+        raise SystemExit(f"{directory}: model_type is {config['model_type']}, expected one of {', '.join(ARCHITECTURES)}")
+    writer = gguf.GGUFWriter(sys.argv[2], gguf.MODEL_ARCH_NAMES[ARCHITECTURES[config["model_type"]]])
+    add_keys(writer, config)
+    for name, array in tensors(config, directory / "model.safetensors"):
+        writer.add_tensor(name, array)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+if __name__ == "__main__":
+    main()
