@@ -1,7 +1,5 @@
 #include "model/families/shapes.h"
 
-#include <algorithm>
-
 #include "base/errors.h"
 #include "model/make_model.h"
 
@@ -12,10 +10,10 @@ namespace {
 const std::vector<NamedShape>& shapes() {
   static const std::vector<NamedShape> all = [] {
     std::vector<NamedShape> of_families;
-    for (const Family* family : families())
-      for (NamedShape& shape : family->shapes()) of_families.push_back(std::move(shape));
-    std::stable_partition(of_families.begin(), of_families.end(),
-                          [](const NamedShape& shape) { return !shape.name.starts_with("tiny-"); });
+    for (const bool tiny : {false, true})
+      for (const Family* family : families())
+        for (NamedShape& shape : family->shapes())
+          if (shape.name.starts_with("tiny-") == tiny) of_families.push_back(std::move(shape));
     return of_families;
   }();
   return all;
