@@ -34,7 +34,7 @@ VocabularyPtr vocabulary() {
     for (const char* piece :
          {"{\"", "\":", "\",\"", "\"}", "}]", "ab", "12", "\xC3\xA9", "\xE2\x82", "\xAC\"", "\\u0"})
       bytes.emplace_back(piece);
-    for (int i = 0; i < 800; ++i) bytes.push_back("w" + std::to_string(i));
+    for (int i = 0; i < 800; ++i) bytes.push_back(std::string(1, 'w').append(std::to_string(i)));
     bytes.emplace_back("</s>");
     const auto end = static_cast<Token>(bytes.size() - 1);
     return std::make_shared<const Vocabulary>(std::move(bytes), std::vector<Token>{end});
