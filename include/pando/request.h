@@ -15,8 +15,9 @@
 
 namespace pando {
 
-// What the text of an answer must be: every finished answer is, and one that max_tokens cuts begins
-// such a text. docs/extraction.md says what is supported.
+// What the text of an answer must be: every finished answer is. One that max_tokens cuts, or that a
+// stop text or token ends, is the beginning of such a text. docs/extraction.md says what is
+// supported.
 struct TextForm {
   enum class Kind {
     kJsonSchema,  // `text` is a JSON Schema; its answers have no white space between values

@@ -184,15 +184,25 @@ void KvCache::release_page(const Node* node, PageId page) {
   }
 }
 
-// The part that the node's next page, which begins with it, is to be in. A path begins in the
-// emptiest part, and takes the next one after every pages_each_ pages.
+// The part that the node's next page, which begins with it, is to be in. A path takes
+// the next part after every pages_each_ pages.
 uint32_t KvCache::part_for(const Node* node) const {
   if (pool_.n_parts() == 1) return 0;
   const std::vector<PageId>& own = node->pages.ids;
   const auto index = first_index(node) + static_cast<uint32_t>(own.size());
-  if (index == 0) return pool_.emptiest();
+  if (index == 0) return first_part();
   const uint32_t part = pool_.part_of(own.empty() ? node->parent->pages.ids.back() : own.back());
   return index % pages_each_ == 0 ? (part + 1) % pool_.n_parts() : part;
+}
+
+// The part with the most free pages, or that of the path that is to be evicted first.
+uint32_t KvCache::first_part() const {
+  if (pool_.n_free() > 0) return pool_.emptiest();
+  const auto oldest = [](const EvictionOrder& order) {
+    return order.empty() ? EvictionKey{true, UINT64_MAX, UINT64_MAX, nullptr} : *order.begin();
+  };
+  const auto first = std::ranges::min_element(evictable_, {}, oldest);
+  return static_cast<uint32_t>(first - evictable_.begin());
 }
 
 std::optional<PageId> KvCache::take_page(uint32_t part) {
@@ -206,17 +216,28 @@ std::optional<PageId> KvCache::take_page(uint32_t part) {
   }
 }
 
-// Takes one page from the end of the least recently used path that nobody runs on; paths that
-// nobody waits for go first. Takes one of another part where no such path ends in this one.
-bool KvCache::evict_one_page(uint32_t part) {
-  const auto oldest = [](const EvictionOrder& order) {
-    return order.empty() ? EvictionKey{true, UINT64_MAX, UINT64_MAX, nullptr} : *order.begin();
+// The least recently used path that nobody runs on, of those whose end makes room in the part, now
+// or when all behind the part's pages is gone; paths that nobody waits for go first. Null: none.
+Node* KvCache::next_victim(uint32_t part) const {
+  if (!evictable_[part].empty()) return std::get<Node*>(*evictable_[part].begin());
+  const auto has_pages = [&](const Node* node) {
+    for (; !node->is_root() && node->n_locks == 0; node = node->parent)
+      for (const PageId page : node->pages.ids)
+        if (pool_.part_of(page) == part) return true;
+    return false;
   };
-  const EvictionOrder& order = evictable_[part].empty()
-                                   ? *std::ranges::min_element(evictable_, {}, oldest)
-                                   : evictable_[part];
-  if (order.empty()) return false;
-  Node* node = std::get<Node*>(*order.begin());
+  const EvictionKey* first = nullptr;
+  for (const EvictionOrder& order : evictable_) {
+    const auto found = std::ranges::find_if(
+        order, [&](const EvictionKey& key) { return has_pages(std::get<Node*>(key)); });
+    if (found != order.end() && (first == nullptr || *found < *first)) first = &*found;
+  }
+  return first == nullptr ? nullptr : std::get<Node*>(*first);
+}
+
+bool KvCache::evict_one_page(uint32_t part) {
+  Node* node = next_victim(part);
+  if (node == nullptr) return false;
   drop_last_page(node);
   ++n_evicted_pages_;
   const uint32_t covered =
@@ -233,8 +254,8 @@ void KvCache::forget_after(Node* node, uint32_t n_kept) {
 }
 
 void KvCache::evict_all() {
-  while (evict_one_page(0)) {
-  }
+  for (uint32_t part = 0; part < pool_.n_parts(); ++part)
+    while (evict_one_page(part)) continue;
 }
 
 void KvCache::compact(Node* tip) {

@@ -86,7 +86,9 @@ class KvCache {
   bool add_pages(const Extent& extent);
   bool add_first_page(Node* node);
   uint32_t part_for(const Node* node) const;
+  uint32_t first_part() const;
   std::optional<PageId> take_page(uint32_t part);
+  Node* next_victim(uint32_t part) const;
   bool evict_one_page(uint32_t part);
   void drop_last_page(Node* node);
   void release_page(const Node* node, PageId page);

@@ -135,6 +135,7 @@ void EngineLoop::fail_step(std::span<const Share> shares, const MakeError& reaso
 }
 
 void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
+  if (sequence.done) return;  // by a row before this one
   if (sequence.failure) return fail(sequence.request, [&] { return std::move(*sequence.failure); });
   const bool drawn = !sequence.scores_prompt();
   Sequence::Taken taken = sequence.take(std::move(next));

@@ -49,19 +49,20 @@ TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) {
   if (position + 1 < prompt().size())
     return log_probability(logits, prompt()[position + 1], options.top_logprobs);
   const size_t index = position + 1 - prompt().size() - completion.tokens.size();
-  const TokenLogprob next =
-      index < forced.size() ? TokenLogprob{.token = forced[index]} : draw(logits, position);
+  const TokenLogprob next = index < forced.tokens.size()
+                                ? TokenLogprob{.token = forced.tokens[index]}
+                                : draw(logits, position);
   return options.logprobs ? log_probability(logits, next.token, options.top_logprobs) : next;
 }
 
 TokenLogprob Sequence::draw(std::span<const float> logits, uint32_t position) {
   const SamplingOptions& options = sampling();
   std::vector<Token> with_forced;
-  if (!forced.empty()) {
+  if (!forced.tokens.empty()) {
     with_forced = completion.tokens;
-    with_forced.insert(with_forced.end(), forced.begin(), forced.end());
+    with_forced.insert(with_forced.end(), forced.tokens.begin(), forced.tokens.end());
   }
-  const std::span<const Token> answer = forced.empty() ? completion.tokens : with_forced;
+  const std::span<const Token> answer = forced.tokens.empty() ? completion.tokens : with_forced;
   std::vector<Token> barred;
   if (!may_end(options, answer.size() + 1)) {
     barred.assign(ends.begin(), ends.end());
@@ -82,28 +83,27 @@ TokenLogprob Sequence::draw(std::span<const float> logits, uint32_t position) {
   return {.token = token};
 }
 
-// Follows the token that was drawn, and all that it forces.
+// Follows the token that was drawn, and what it forces. Other answers wait for that.
 void Sequence::filter_next(Token drawn) {
-  next_forced.clear();
+  constexpr size_t kMostAtOnce = 256;
+  next_forced = {};
   if (is_end(drawn)) return;
-  if (Status status = filter->accept(drawn); !status) {
-    failure = status.error();
-    return;
-  }
-  const size_t n_before = completion.tokens.size() + forced.size() + 1;
-  while (forces_tokens && n_before + next_forced.size() < max_tokens && !filter->is_over()) {
+  const auto accept = [&](Token token) {
+    Status status = filter->accept(token);
+    if (!status) failure = status.error();
+    return status.ok();
+  };
+  if (!accept(drawn)) return;
+  const size_t n_before = completion.tokens.size() + forced.tokens.size() + 1;
+  const size_t n_most = std::min(max_tokens - std::min<size_t>(n_before, max_tokens), kMostAtOnce);
+  while (forces_tokens && next_forced.tokens.size() < n_most && !filter->is_over()) {
     const Result<std::optional<Token>> only = filter->only();
-    if (!only) {
-      failure = only.error();
-      return;
-    }
-    if (!only->has_value()) return;
-    next_forced.push_back(**only);
-    if (Status status = filter->accept(**only); !status) {
-      failure = status.error();
-      return;
-    }
+    if (!only) failure = only.error();
+    if (!only || !only->has_value()) break;
+    if (!accept(**only)) return;
+    next_forced.tokens.push_back(**only);
   }
+  next_forced.ends = filter->is_over();
 }
 
 bool Sequence::is_end(Token token) const { return std::ranges::find(ends, token) != ends.end(); }
@@ -133,7 +133,7 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
   if (request->request.pooling != Pooling::kNone) return finish_embedding();
   const SamplingOptions& options = sampling();
   const Token token = drawn.token;
-  const bool was_forced = !forced.empty();
+  const bool was_forced = !forced.tokens.empty();
   ++next_output;
   completion.tokens.push_back(token);
   if (options.logprobs) completion.logprobs.push_back(std::move(drawn));
@@ -146,27 +146,25 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
   if (may_end_here && ((is_end(token) && !options.ignore_eos) || contains(options.stop_tokens)))
     return finish(FinishReason::kStop);
   if (was_forced) {
-    forced.erase(forced.begin());
+    forced.tokens.erase(forced.tokens.begin());
   } else {
-    forced = std::move(next_forced);
-    next_forced.clear();
+    forced = std::exchange(next_forced, {});
   }
-  const bool is_over = filter && filter->is_over();
 
   const std::string text = decoder ? stops.push(decoder->push(token), may_end_here) : "";
   completion.text += text;
   Taken taken;
-  if (stops.stopped() || (is_over && forced.empty())) {
+  if (stops.stopped() || (forced.ends && forced.tokens.empty())) {
     taken = finish(FinishReason::kStop);
   } else if (completion.tokens.size() >= max_tokens) {
     const bool asked_more = static_cast<int64_t>(max_tokens) < options.max_tokens;
     taken = finish(asked_more ? FinishReason::kContext : FinishReason::kLength);
   } else if (!was_forced) {
     taken.follow = {token};
-    taken.follow.insert(taken.follow.end(), forced.begin(), forced.end());
+    taken.follow.insert(taken.follow.end(), forced.tokens.begin(), forced.tokens.end());
     // What ends the answer is not computed.
-    if (!forced.empty() && (is_over || completion.tokens.size() + forced.size() >= max_tokens))
-      taken.follow.pop_back();
+    const bool ends = forced.ends || completion.tokens.size() + forced.tokens.size() >= max_tokens;
+    if (ends && !forced.tokens.empty()) taken.follow.pop_back();
   }
   taken.text.insert(0, text);
   return taken;

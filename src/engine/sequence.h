@@ -55,10 +55,14 @@ struct Sequence {
   // Where the answer has a form. Tokens that it forces are on the path before they are read.
   std::optional<TokenFilter> filter;
   bool forces_tokens = true;
-  std::vector<Token> forced;       // behind the answer's tokens so far
-  std::vector<Token> next_forced;  // behind the token that was drawn last, and is not taken yet
-  std::optional<Error> failure;    // why the answer cannot go on
-  ScheduledRequest scheduled;      // where time is predicted
+  struct Forced {
+    std::vector<Token> tokens;
+    bool ends = false;  // the text is complete behind them
+  };
+  Forced forced;                 // behind the answer's tokens so far
+  Forced next_forced;            // behind the token that was drawn last, and is not taken yet
+  std::optional<Error> failure;  // why the answer cannot go on
+  ScheduledRequest scheduled;    // where time is predicted
 
   const SamplingOptions& sampling() const { return request->request.sampling; }
   std::span<const Token> prompt() const { return request->request.tokens; }

@@ -157,7 +157,7 @@ void StepRunner::count(const PlannedStep& step, std::span<const Share> shares) {
   std::set<const Node*> cached_answers;  // tips of answers whose next row is cached
   for (const Share& share : shares) {
     const Sequence& sequence = *share.sequence;
-    if (share.decoding || !sequence.forced.empty()) n_decode += share.n_rows;
+    if (share.decoding || !sequence.forced.tokens.empty()) n_decode += share.n_rows;
     if (share.n_again > 0 && share.all_again && !sequence.completion.tokens.empty() &&
         sequence.next_output < path_count(sequence.tip, &Node::n_committed))
       cached_answers.insert(sequence.tip);

@@ -158,8 +158,9 @@ Status check_copies(const nlohmann::json& json, const Fields& fields,
     return invalid_field("choices",
                          "has {} texts, which makes {} for all questions, expected at most {}",
                          n_of("choices"), n, kMost);
-  const size_t n_copied =
-      list_bytes(sampling) + (fields.has("choices") ? json["choices"].dump().size() : 0);
+  const size_t n_copied = list_bytes(sampling) +
+                          (fields.has("choices") ? json["choices"].dump().size() : 0) +
+                          (fields.has("schema") ? json["schema"].dump().size() : 0);
   return Bounds().add(n_of("questions"), n_copied);
 }
 

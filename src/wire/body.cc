@@ -42,6 +42,7 @@ Status Body::add_question(const BodyContext& context, Question question) {
   question.request.sampling.logit_bias = {};
   question.request.sampling.stop = {};
   question.request.sampling.stop_tokens = {};
+  question.request.sampling.form = {};
   questions.push_back(std::move(question));
   return {};
 }

@@ -38,7 +38,7 @@ class FormReader {
     read_grammar("guided_grammar");
     read_json("json_schema");
     read_grammar("grammar");
-    if (found_) form = std::move(found_);
+    if (found_ || asks_for_text_) form = std::move(found_);
   }
 
  private:
@@ -55,7 +55,10 @@ class FormReader {
     if (!fields_.has(kName)) return;
     const Json& format = fields_[kName];
     const Json type = format.is_object() ? format.value("type", Json()) : Json();
-    if (type == "text") return;
+    if (type == "text") {  // also where a run has a form
+      asks_for_text_ = true;
+      return;
+    }
     if (type == "json_object") return take(kName, {.kind = Kind::kJsonObject});
     if (type != "json_schema")
       return fields_.fail(kName, format,
@@ -136,6 +139,7 @@ class FormReader {
   const WrittenOrder& order_;
   std::optional<TextForm> found_;
   const char* found_in_ = "";
+  bool asks_for_text_ = false;
 };
 
 }  // namespace

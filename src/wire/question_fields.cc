@@ -227,7 +227,10 @@ class QuestionReader {
     const Json& questions = fields_["questions"];
     if (!questions.is_array() || questions.empty())
       return invalid_field("questions", "is {}, expected a non-empty list", found_text(questions));
-    const std::vector<std::string> written = order_.of_each("questions", questions);
+    const bool has_schemas = std::ranges::any_of(
+        questions, [](const Json& one) { return one.is_object() && one.contains("schema"); });
+    std::vector<std::string> written(questions.size());
+    if (has_schemas) written = order_.of_each("questions", questions);
     for (size_t i = 0; i < questions.size(); ++i) {
       Question question = common_;
       if (Status status = read_question(questions[i], i, written[i], question); !status)

@@ -79,6 +79,10 @@ size_t list_bytes(const SamplingOptions& sampling) {
   size_t n_bytes =
       sampling.logit_bias.size() * kBytesPerBias + sampling.stop_tokens.size() * sizeof(Token);
   for (const std::string& stop : sampling.stop) n_bytes += sizeof(stop) + stop.size();
+  if (const std::optional<TextForm>& form = sampling.form) {
+    n_bytes += form->text.size();
+    for (const std::string& choice : form->choices) n_bytes += sizeof(choice) + choice.size();
+  }
   return n_bytes;
 }
 

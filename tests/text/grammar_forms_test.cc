@@ -68,6 +68,17 @@ TEST(GrammarLark, RangesCasesAndCounts) {
                {"aax", "aaaX/y", "aaXr"}, {"ax", "aaaax", "aaxt"});
 }
 
+// Each would nest once more.
+TEST(GrammarLark, RepetitionsOfRepetitionsAreBounded) {
+  const std::string many(100'000, '*');
+  for (const auto& grammar : {from_lark("start: \"a\"" + many), from_gbnf("root ::= \"a\"" + many),
+                              from_regex("a" + std::string(many.size(), '+'))})
+    EXPECT_FALSE(grammar.ok());
+  std::string pattern = "a";
+  for (int i = 0; i < 10'000; ++i) pattern += "{1}";
+  expect_grammar_refused(from_regex(pattern), ErrorCode::kUnsupported, "many repetitions");
+}
+
 TEST(GrammarLark, RefusesByName) {
   expect_grammar_refused(from_lark("start: A\nA: \"x\" A | \"y\""), ErrorCode::kInvalidArgument,
                          "'A'");

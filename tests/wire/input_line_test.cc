@@ -238,7 +238,7 @@ TEST(InputLine, ShapesThatAreRefused) {
             "question 1 is 3, expected a string or an object");
   EXPECT_EQ(refused(R"({"context": "C", "questions": [{"id": "q"}]})"), "question 0 has no 'text'");
   EXPECT_EQ(refused(R"({"context": "C", "questions": [{"text": "Q", "n": 2}]})"),
-            "unknown field 'n', expected id, text, answers, choices, metadata");
+            "unknown field 'n', expected id, text, answers, choices, schema, metadata");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{context}"})"),
             "the template has no {question} in it");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{contxt} {question}"})"),

@@ -36,6 +36,8 @@ RankPart::RankPart(const model::Weights& weights, ThreadPool& pool, CpuOptions o
       share_(weights.share),
       d_model_(weights.config.d_model),
       part_(ranks.layout.part_of(ranks.comm->rank())),
+      state_bytes_(weights.config.n_heads / share_.n_ranks *
+                   kernel::state_len(weights.config.head_dim) * sizeof(float)),
       executor_(weights, pool, with_hooks(std::move(options)), sizes) {
   const RankLayout& layout = ranks_.layout;
   const int own = ranks_.comm->rank(), first = own - share_.rank;
@@ -95,7 +97,13 @@ void RankPart::gather(const float* own, uint32_t n_rows, std::span<const int> si
 // Empty: the plan stays whole. States go from row to row, so a state task does too.
 std::vector<StepPlan> RankPart::slices(const StepPlan& plan) const {
   const RankLayout& layout = ranks_.layout;
-  const uint32_t n_rows = layout.slice_rows * layout.kvp;
+  uint32_t n_rows = layout.slice_rows * layout.kvp;
+  if (layout.kvp > 1) {  // the states of all blocks stay within kMostStates
+    constexpr size_t kMostStates = size_t{64} << 20;
+    const size_t n_blocks = *std::ranges::max_element(plan.positions) / layout.kvp_tokens + 1;
+    n_rows = static_cast<uint32_t>(
+        std::clamp<size_t>(kMostStates / (n_blocks * state_bytes_), 1, n_rows));
+  }
   if (layout.spp * layout.kvp == 1 || !plan.state_tasks.empty() || plan.n_rows() <= n_rows)
     return {};
   return slices_of(plan, n_rows);

@@ -39,6 +39,7 @@ class RankPart {
   model::Share share_;
   size_t d_model_;
   uint32_t part_;                             // of positions
+  size_t state_bytes_;                        // of a block's states for one row
   std::vector<int> peers_;                    // the other ranks that divide its matrices
   std::vector<std::vector<float>> of_peers_;  // their parts of rows
   std::optional<KvExchange> exchange_;        // where positions are divided

@@ -1,5 +1,6 @@
 // The grammars of llama.cpp.
 #include "text/grammar/expression.h"
+#include "text/grammar/limits.h"
 #include "text/utf8.h"
 
 namespace pando::grammar {
@@ -85,7 +86,11 @@ class GbnfReader {
   }
 
   Expression repetitions(Expression one, bool is_nested) {
-    while (!in_.ends()) {
+    for (size_t n = 0; !in_.ends(); ++n) {
+      if (n > kMostNesting) {
+        in_.refuse("many repetitions of one part");
+        return one;
+      }
       if (in_.take("*")) {
         one = repeated(std::move(one), 0);
       } else if (in_.take("+")) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "text/grammar/expression.h"
+#include "text/grammar/limits.h"
 #include "text/utf8.h"
 
 namespace pando::grammar {
@@ -219,7 +220,11 @@ class LarkReader {
   }
 
   Expression repetitions(Expression one) {
-    while (!in_.ends()) {
+    for (size_t n = 0; !in_.ends(); ++n) {
+      if (n > kMostNesting) {
+        in_.refuse("many repetitions of one part");
+        return one;
+      }
       if (in_.take("*")) {
         one = repeated(std::move(one), 0);
       } else if (in_.take("+")) {

@@ -147,7 +147,11 @@ class RegexParser {
   }
 
   Regex repeated(Regex part) {
-    while (!ends()) {
+    for (size_t n = 0; !ends(); ++n) {
+      if (n > kMostNesting) {
+        refuse("many repetitions of one part");
+        return part;
+      }
       const size_t before = at_;
       uint32_t least = 0, most = Regex::kNoEnd;
       if (take(U"*")) {
