@@ -33,17 +33,17 @@ TEST(GrammarGbnf, RecursionOnEitherSide) {
 }
 
 TEST(GrammarGbnf, RefusesByName) {
-  expect_refused(from_gbnf("start ::= \"a\""), ErrorCode::kInvalidArgument, "'root'");
-  expect_refused(from_gbnf("root ::= other"), ErrorCode::kInvalidArgument, "'other'");
-  expect_refused(from_gbnf("root ::= \"a\nroot ::= \"b\""), ErrorCode::kInvalidArgument, "line");
-  expect_refused(from_gbnf("root ::= \"a\"\n  | \"b\""), ErrorCode::kInvalidArgument, "line 2");
-  expect_refused(from_gbnf("root ::= <|end|>"), ErrorCode::kUnsupported, "a token");
-  expect_refused(from_gbnf("root ::= \"a\"{3,2}"), ErrorCode::kInvalidArgument, "least");
-  expect_refused(from_gbnf("root ::= \"a\" root"), ErrorCode::kInvalidArgument, "no text");
-  expect_refused(from_gbnf("root ::= (((\"a\"{1000}){1000}){1000})"), ErrorCode::kUnsupported,
-                 "parts");
-  expect_refused(from_gbnf("root ::= " + std::string(1000, '(')), ErrorCode::kUnsupported,
-                 "nested");
+  expect_no_grammar(from_gbnf("start ::= \"a\""), ErrorCode::kInvalidArgument, "'root'");
+  expect_no_grammar(from_gbnf("root ::= other"), ErrorCode::kInvalidArgument, "'other'");
+  expect_no_grammar(from_gbnf("root ::= \"a\nroot ::= \"b\""), ErrorCode::kInvalidArgument, "line");
+  expect_no_grammar(from_gbnf("root ::= \"a\"\n  | \"b\""), ErrorCode::kInvalidArgument, "line 2");
+  expect_no_grammar(from_gbnf("root ::= <|end|>"), ErrorCode::kUnsupported, "a token");
+  expect_no_grammar(from_gbnf("root ::= \"a\"{3,2}"), ErrorCode::kInvalidArgument, "least");
+  expect_no_grammar(from_gbnf("root ::= \"a\" root"), ErrorCode::kInvalidArgument, "no text");
+  expect_no_grammar(from_gbnf("root ::= (((\"a\"{1000}){1000}){1000})"), ErrorCode::kUnsupported,
+                    "parts");
+  expect_no_grammar(from_gbnf("root ::= " + std::string(1000, '(')), ErrorCode::kUnsupported,
+                    "nested");
 }
 
 TEST(GrammarLark, RulesTerminalsAndIgnored) {
@@ -67,16 +67,16 @@ TEST(GrammarLark, RangesCasesAndCounts) {
 }
 
 TEST(GrammarLark, RefusesByName) {
-  expect_refused(from_lark("start: A\nA: \"x\" A | \"y\""), ErrorCode::kInvalidArgument, "'A'");
-  expect_refused(from_lark("start: a{b}"), ErrorCode::kUnsupported, "template");
-  expect_refused(from_lark("start: \"a\"\n%declare B"), ErrorCode::kUnsupported, "%declare");
-  expect_refused(from_lark("start: \"a\"\n%import common.SQL"), ErrorCode::kUnsupported,
-                 "common.SQL");
-  expect_refused(from_lark("start[lazy]: \"a\""), ErrorCode::kUnsupported, "attributes");
-  expect_refused(from_lark("start: <eos>"), ErrorCode::kUnsupported, "a token");
-  expect_refused(from_lark("start: /^a/"), ErrorCode::kUnsupported, "'^'");
-  expect_refused(from_lark("start: A\nA: b\nb: \"x\""), ErrorCode::kInvalidArgument, "rule 'b'");
-  expect_refused(from_lark("begin: \"a\""), ErrorCode::kInvalidArgument, "'start'");
+  expect_no_grammar(from_lark("start: A\nA: \"x\" A | \"y\""), ErrorCode::kInvalidArgument, "'A'");
+  expect_no_grammar(from_lark("start: a{b}"), ErrorCode::kUnsupported, "template");
+  expect_no_grammar(from_lark("start: \"a\"\n%declare B"), ErrorCode::kUnsupported, "%declare");
+  expect_no_grammar(from_lark("start: \"a\"\n%import common.SQL"), ErrorCode::kUnsupported,
+                    "common.SQL");
+  expect_no_grammar(from_lark("start[lazy]: \"a\""), ErrorCode::kUnsupported, "attributes");
+  expect_no_grammar(from_lark("start: <eos>"), ErrorCode::kUnsupported, "a token");
+  expect_no_grammar(from_lark("start: /^a/"), ErrorCode::kUnsupported, "'^'");
+  expect_no_grammar(from_lark("start: A\nA: b\nb: \"x\""), ErrorCode::kInvalidArgument, "rule 'b'");
+  expect_no_grammar(from_lark("begin: \"a\""), ErrorCode::kInvalidArgument, "'start'");
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(GrammarRegex, RefusesByName) {
                                                         {"\\p{Script=Greek}", "Script=Greek"},
                                                         {"(?i)a", "a group"},
                                                         {"\\Z", "escaped letter"}})
-    expect_refused(from_regex(pattern), ErrorCode::kUnsupported, name);
+    expect_no_grammar(from_regex(pattern), ErrorCode::kUnsupported, name);
   for (const auto& [pattern, name] :
        std::vector<std::pair<std::string, std::string>>{{"(a", "a '(' without"},
                                                         {"a)", "a ')' without"},
@@ -66,27 +66,27 @@ TEST(GrammarRegex, RefusesByName) {
                                                         {"a{3,2}", "least is above"},
                                                         {"[b-a]", "end is before"},
                                                         {"a\\", "'\\' at its end"}})
-    expect_refused(from_regex(pattern), ErrorCode::kInvalidArgument, name);
+    expect_no_grammar(from_regex(pattern), ErrorCode::kInvalidArgument, name);
 }
 
 TEST(GrammarRegex, LimitsEndInARefusal) {
-  expect_refused(from_regex("(a|b)*a(a|b){20}"), ErrorCode::kUnsupported, "states");
-  expect_refused(from_regex("((a{1,1000}){1,1000}){1,1000}"), ErrorCode::kUnsupported, "parts");
-  expect_refused(from_regex("(((){1000}){1000}){1000}"), ErrorCode::kUnsupported, "parts");
-  expect_refused(from_regex(std::string(1000, '(')), ErrorCode::kUnsupported, "nested");
-  expect_refused(from_regex(std::string(3'000'000, 'a')), ErrorCode::kUnsupported, "bytes");
+  expect_no_grammar(from_regex("(a|b)*a(a|b){20}"), ErrorCode::kUnsupported, "states");
+  expect_no_grammar(from_regex("((a{1,1000}){1,1000}){1,1000}"), ErrorCode::kUnsupported, "parts");
+  expect_no_grammar(from_regex("(((){1000}){1000}){1000}"), ErrorCode::kUnsupported, "parts");
+  expect_no_grammar(from_regex(std::string(1000, '(')), ErrorCode::kUnsupported, "nested");
+  expect_no_grammar(from_regex(std::string(3'000'000, 'a')), ErrorCode::kUnsupported, "bytes");
 }
 
 TEST(GrammarRegex, NothingMatches) {
-  expect_refused(from_regex("a[]"), ErrorCode::kInvalidArgument, "no text");
+  expect_no_grammar(from_regex("a[]"), ErrorCode::kInvalidArgument, "no text");
 }
 
 TEST(GrammarChoices, OneOfTheTexts) {
   const std::vector<std::string> choices{"yes", "no", "not sure", "é"};
   expect_reads(compiled(from_choices(choices)), choices, {"", "n", "nothing", "yesno"});
-  expect_refused(from_choices({}), ErrorCode::kInvalidArgument, "no choice");
+  expect_no_grammar(from_choices({}), ErrorCode::kInvalidArgument, "no choice");
   const std::vector<std::string> empty{"a", ""};
-  expect_refused(from_choices(empty), ErrorCode::kInvalidArgument, "choice 1");
+  expect_no_grammar(from_choices(empty), ErrorCode::kInvalidArgument, "choice 1");
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ inline void expect_reads(const grammar::GrammarPtr& grammar, const std::vector<s
 }
 
 // That something is refused, with a message that contains `names`.
-inline void expect_refused(const Result<grammar::GrammarPtr>& grammar, ErrorCode code,
-                           const std::string& names) {
+inline void expect_no_grammar(const Result<grammar::GrammarPtr>& grammar, ErrorCode code,
+                              const std::string& names) {
   ASSERT_FALSE(grammar.ok()) << "expected a refusal with: " << names;
   EXPECT_EQ(error_code_name(grammar.error().code), std::string(error_code_name(code)));
   EXPECT_NE(grammar.error().message.find(names), std::string::npos) << grammar.error().message;
