@@ -131,8 +131,8 @@ LineWork work_of(const std::string& line) {
 }
 
 TEST(LineWork, IsThatOfContextQuestionsAndAnswers) {
-  const std::string line = R"({"context": ")" + std::string(600, 'c') +
-                           R"(", "questions": ["1234", {"text": "5678"}])";
+  const std::string line =
+      R"({"context": ")" + std::string(600, 'c') + R"(", "questions": ["1234", {"text": "5678"}])";
   const LineWork work = work_of(line + "}"), shorter = work_of(line + R"(, "max_tokens": 3})");
   EXPECT_EQ(work.blocks.size(), 2u);
   EXPECT_EQ(work.own, (600 - 512 + 8) / 4 + 2 * 10);
