@@ -152,9 +152,10 @@ TEST(Replicas, OrderIsThatOfTheInput) {
 // What the questions of a document share is computed once, by one replica.
 TEST(Replicas, DocumentsStayWhole) {
   std::string input;
-  for (int i = 0; i < 8; ++i)
+  for (int i = 0; i < 5; ++i)  // in one round, or with beginnings that are worth more than a lead
     for (int row = 0; row < 6; ++row)
-      input += fmt::format("{{\"context\": \"{}\", \"question\": \"{}?\"}}\n", document(i), row);
+      input += fmt::format("{{\"context\": \"{}{}\", \"question\": \"{}?\"}}\n", document(i),
+                           document(i), row);
   const BatchOptions options = batch_options();
   const Ran one =
       run_with(Model::load(model_path(), {.threads = 1}).value(), options, nullptr, input);
