@@ -161,6 +161,7 @@ TEST(Replicas, DocumentsStayWhole) {
       run_with(Model::load(model_path(), {.threads = 1}).value(), options, nullptr, input);
   ReplicaThreads processes("replicas=2", [](int) { return model_path(); });
   const Ran two = run_with(processes.load(model_path()).value(), options, nullptr, input);
+  EXPECT_EQ(one.lines.size(), 30u);
   EXPECT_EQ(two.sorted(), one.sorted());
   EXPECT_LT(two.summary.stats.prefill_rows, one.summary.stats.prefill_rows + 280);
   EXPECT_GE(two.own_requests, two.summary.stats.requests / 4);
