@@ -39,17 +39,18 @@ done
 
 # A run of one process that was killed goes on over replicas, and then over none.
 cp "$source/docs/demo/documents.jsonl" all.jsonl
-one() { "$pando" run --model "$source/models/demo" --input all.jsonl --kv-memory 64MiB --threads 1 --logits-hash "$@"; }
-one --output one.jsonl 2>/dev/null
-one --output many.jsonl --max-running 1 2>/dev/null &
+all=("$pando" run --model "$source/models/demo" --input all.jsonl --threads 1 --kv-memory 64MiB --logits-hash)
+"${all[@]}" --output one.jsonl --overwrite 2>/dev/null
+rm many.jsonl many.jsonl.journal
+"${all[@]}" --output many.jsonl --max-running 1 2>/dev/null &
 killed=$!
 for _ in $(seq 1000); do [ ! -s many.jsonl ] || break; sleep 0.01; done
 kill -9 "$killed" 2>/dev/null || true
 wait "$killed" 2>/dev/null || true
-timeout 120 mpirun --oversubscribe -n 3 "$pando" run --model "$source/models/demo" --parallel replicas=3 --threads 1 \
-  --input all.jsonl --kv-memory 64MiB --logits-hash --output many.jsonl --resume 2>log.txt || { cat log.txt >&2; exit 1; }
+timeout 120 mpirun --oversubscribe -n 3 "${all[@]}" --output many.jsonl --resume --parallel replicas=3 2>log.txt ||
+  { cat log.txt >&2; exit 1; }
 same "a resumed run with replicas=3"
-one --output many.jsonl --resume 2>log.txt || { cat log.txt >&2; exit 1; }
+"${all[@]}" --output many.jsonl --resume 2>log.txt || { cat log.txt >&2; exit 1; }
 same "the run that was finished"
 
 expect_error() {  # TEXT N PARALLEL

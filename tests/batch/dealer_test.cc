@@ -131,12 +131,14 @@ LineWork work_of(const std::string& line) {
 }
 
 TEST(LineWork, IsThatOfContextQuestionsAndAnswers) {
-  const std::string context(600, 'c');
-  const LineWork work = work_of(R"({"context": ")" + context +
-                                R"(", "questions": ["1234", {"text": "5678", "max_tokens": 3}]})");
+  const std::string line =
+      R"({"context": ")" + std::string(600, 'c') + R"(", "questions": ["1234", {"text": "5678"}])";
+  const LineWork work = work_of(line + "}"), shorter = work_of(line + R"(, "max_tokens": 3})");
   EXPECT_EQ(work.blocks.size(), 2u);
-  EXPECT_EQ(work.own, (600 - 512 + 8) / 4 + 10 + 3);
+  EXPECT_EQ(work.own, (600 - 512 + 8) / 4 + 2 * 10);
   EXPECT_EQ(work.all(), work.own + 128);
+  EXPECT_EQ(shorter.blocks, work.blocks);
+  EXPECT_EQ(shorter.own, (600 - 512 + 8) / 4 + 2 * 3);
 }
 
 TEST(LineWork, PromptsThatBeginAlikeHaveBlocksInCommon) {
