@@ -75,8 +75,8 @@ void add_prompt_options(CLI::App& app, AnswerOptions& o) {
       ->transform(unescaped())
       ->group(asking);
   add_file_option(app, "--schema",
-                  "File with a JSON Schema; every answer is JSON that it allows, unless "
-                  "--max-tokens cuts it",
+                  "File with a JSON Schema. Every answer is JSON that fits it, unless --max-tokens "
+                  "cuts the answer",
                   [&o](std::string schema) {
                     o.sampling.form = {.kind = TextForm::Kind::kJsonSchema,
                                        .text = std::move(schema)};

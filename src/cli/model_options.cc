@@ -155,11 +155,10 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
 void add_parallel_option(CLI::App& app, ModelArguments& a) {
   app.add_option(
          "--parallel", a.parallel,
-         "Use several processes, as in replicas=2,spp=2,kvp=2,tp=2. replicas: number of "
-         "groups that hold the model each, and between which a batch run divides its input. "
-         "spp: number of stages of layers. kvp: number of parts of each prompt's keys and "
-         "values. tp: number of processes that divide the outputs of matrices. Start with "
-         "mpirun -n N, where N is the product of these")
+         "Use several processes, as in replicas=2,spp=2,kvp=2,tp=2. replicas: copies of the "
+         "model, between which a batch run divides its input. spp: stages of layers. kvp: "
+         "parts of each prompt's keys and values. tp: processes that divide the outputs of "
+         "matrices. Start with mpirun -n N, where N is the product of these")
       ->check(not_empty())
       ->group(kGroup);
 }
