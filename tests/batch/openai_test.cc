@@ -158,8 +158,8 @@ TEST(OpenAi, BadRequestsAreAnswered) {
   EXPECT_EQ(
       error_of("/v1/chat/completions",
                R"({"messages": [{"role": "user", "content": "Q"}], "tool_choice": "required"})"),
-      "field 'tool_choice' is \"required\", expected \"auto\" or \"none\", because structured "
-      "output is not supported");
+      "field 'tool_choice' is \"required\", expected \"auto\" or \"none\", because calls "
+      "of tools cannot be enforced");
   EXPECT_EQ(error_of("/v1/other", "{}"),
             "field 'url' is \"/v1/other\", expected one of /v1/completions, "
             "/v1/chat/completions, /v1/embeddings");
