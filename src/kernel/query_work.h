@@ -84,7 +84,7 @@ class QueryWork {
   bool is_int8() const { return shape_.type == DType::kI8; }
 
   const KvShape& shape_;
-  int dim_;                   // padded head_dim
+  int dim_;  // padded head_dim
   float cap_;
   float* q_ = nullptr;        // [n_queries, dim_] scaled; for int8 one at a time
   float* scores_ = nullptr;   // [n_queries, padded tile_len]
