@@ -23,6 +23,14 @@ inline float reference_exp2(float x) {
                               (static_cast<uint32_t>(static_cast<int32_t>(n)) << 23));
 }
 
+// Soft cap; 0: none.
+inline float reference_capped(float x, float cap) {
+  if (cap == 0.0f) return x;
+  const float e = reference_exp2((std::fabs(x) / cap) * -0x1.715476p+1f);
+  const float y = cap * ((1.0f - e) / (1.0f + e));
+  return x < 0.0f ? 0.0f - y : y;
+}
+
 inline float reference_sum16(std::vector<float> l) {
   for (int half = 8; half > 0; half /= 2)
     for (int i = 0; i < half; ++i) l[i] += l[i + half];
@@ -95,14 +103,16 @@ std::vector<float> reference_attention(const KvShape& shape, int from, int posit
 
 // key(j, d), value(j, d): element d of position j, widened. q: [head_dim].
 template <class Key, class Value>
-std::vector<float> attention_in_floats(const KvShape& shape, float scale, const float* q, int from,
-                                       int position, const Key& key, const Value& value) {
+std::vector<float> attention_in_floats(const KvShape& shape, float scale, float cap, const float* q,
+                                       int from, int position, const Key& key, const Value& value) {
   const auto fold = [&](int tile, int begin, int end, ReferenceSpan& state,
                         std::vector<float>& lanes) {
     std::vector<float> s(end, 0.0f);
-    for (int j = begin; j < end; ++j)
+    for (int j = begin; j < end; ++j) {
       for (int d = 0; d < shape.head_dim; ++d)
         s[j] = std::fma(q[d] * scale, key(tile + j, d), s[j]);
+      s[j] = reference_capped(s[j], cap);
+    }
     const float a = take_weights(s, begin, state, lanes);
     for (float& x : state.acc) x = x * a;
     for (int j = begin; j < end; ++j)
@@ -114,8 +124,8 @@ std::vector<float> attention_in_floats(const KvShape& shape, float scale, const 
 
 // The same with integers of int8; key_scale(j), value_scale(j): of position j.
 template <class Key, class KeyScale, class Value, class ValueScale>
-std::vector<float> attention_in_integers(const KvShape& shape, float scale, const float* q,
-                                         int from, int position, const Key& key,
+std::vector<float> attention_in_integers(const KvShape& shape, float scale, float cap,
+                                         const float* q, int from, int position, const Key& key,
                                          const KeyScale& key_scale, const Value& value,
                                          const ValueScale& value_scale) {
   float q_max = 0;
@@ -129,7 +139,8 @@ std::vector<float> attention_in_integers(const KvShape& shape, float scale, cons
     for (int j = begin; j < end; ++j) {
       int sum = 0;
       for (int d = 0; d < shape.head_dim; ++d) sum += q_int[d] * key(tile + j, d);
-      s[j] = static_cast<float>(sum) * ((q_max / 127.0f) * key_scale(tile + j));
+      s[j] =
+          reference_capped(static_cast<float>(sum) * ((q_max / 127.0f) * key_scale(tile + j)), cap);
     }
     const float a = take_weights(s, begin, state, lanes);
     float most = 0;

@@ -39,6 +39,7 @@ class Step {
 
   int window() const { return window_; }
   void set_window(int window) { window_ = window; }  // 0: none
+  void set_cap(float cap) { cap_ = cap; }            // of scores; 0: none
   const KvShape& shape() const { return shape_; }
   const std::vector<Row>& rows() const { return rows_; }
   int n_heads() const { return shape_.n_kv_heads * group_; }
@@ -125,9 +126,10 @@ class Step {
       };
       const int position = static_cast<int>(row.position);
       const int from = window_ == 0 ? 0 : std::max(0, position - window_ + 1);
-      const std::vector<float> one =
-          is_int8() ? in_integers(row, head, &q_[i], from)
-                    : attention_in_floats(shape_, scale(), &q_[i], from, position, key, value);
+      const std::vector<float> one = is_int8()
+                                         ? in_integers(row, head, &q_[i], from)
+                                         : attention_in_floats(shape_, scale(), base_2_cap(),
+                                                               &q_[i], from, position, key, value);
       out.insert(out.end(), one.begin(), one.end());
       worst_ = std::max(worst_, distance(one, &q_[i], from, position, key, value));
     }
@@ -179,6 +181,7 @@ class Step {
         .layer = kLayer,
         .n_heads = n_heads(),
         .scale = scale(),
+        .cap = base_2_cap(),
         .window = window_,
         .positions = positions,
         .tasks = tasks,
@@ -191,6 +194,7 @@ class Step {
   float scale() const {
     return static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(shape_.head_dim)));
   }
+  float base_2_cap() const { return static_cast<float>(1.4426950408889634 * cap_); }
   std::byte* element(PageId page, size_t offset, int i) {
     return memory_.data() + page * shape_.page_bytes() + offset + i * dtype_size(shape_.type);
   }
@@ -288,7 +292,7 @@ class Step {
   std::vector<float> in_integers(const Row& row, int head, const float* q, int from) {
     const int n = shape_.page_len;
     return attention_in_integers(
-        shape_, scale(), q, from, static_cast<int>(row.position),
+        shape_, scale(), base_2_cap(), q, from, static_cast<int>(row.position),
         [&](int j, int d) { return key_integer(row.pages[j / n], head, j % n, d); },
         [&](int j) { return scale_at(keys(row.pages[j / n], head), j % n); },
         [&](int j, int d) { return value_integer(row.pages[j / n], head, j % n, d); },
@@ -335,8 +339,10 @@ class Step {
     for (int j = from; j <= position; ++j)
       for (size_t d = 0; d < out.size(); ++d) s[j] += double{q[d]} * key(j, d);
     const double max = *std::max_element(s.begin() + from, s.end());
+    const double root = std::sqrt(static_cast<double>(out.size()));
+    const auto capped = [&](double x) { return cap_ == 0 ? x : cap_ * std::tanh(x / cap_); };
     for (int j = from; j <= position; ++j) {
-      const double w = std::exp((s[j] - max) / std::sqrt(static_cast<double>(out.size())));
+      const double w = std::exp(capped(s[j] / root) - capped(max / root));
       z += w;
       for (size_t d = 0; d < out.size(); ++d) exact[d] += w * value(j, d);
     }
@@ -350,6 +356,7 @@ class Step {
   KvShape shape_;
   int group_;
   int window_ = 0;
+  float cap_ = 0;
   std::mt19937 random_;
   std::vector<std::byte> memory_;
   PageId n_used_pages_ = 0;
