@@ -71,12 +71,12 @@ TEST(GrammarLark, RangesCasesAndCounts) {
 // Each would nest once more.
 TEST(GrammarLark, RepetitionsOfRepetitionsAreBounded) {
   const std::string many(100'000, '*');
-  for (const auto& grammar : {from_lark("start: \"a\"" + many), from_gbnf("root ::= \"a\"" + many),
-                              from_regex("a" + std::string(many.size(), '+'))})
-    EXPECT_FALSE(grammar.ok());
+  EXPECT_FALSE(from_lark("start: \"a\"" + many).ok());
+  EXPECT_FALSE(from_gbnf("root ::= \"a\"" + many).ok());
+  EXPECT_FALSE(grammar::from_regex("a" + std::string(many.size(), '+')).ok());
   std::string pattern = "a";
   for (int i = 0; i < 10'000; ++i) pattern += "{1}";
-  expect_grammar_refused(from_regex(pattern), ErrorCode::kUnsupported, "many repetitions");
+  expect_grammar_refused(grammar::from_regex(pattern), ErrorCode::kUnsupported, "many repetitions");
 }
 
 TEST(GrammarLark, RefusesByName) {
