@@ -335,12 +335,13 @@ TEST_F(Endpoints, AnswersOfAForm) {
 
 // The properties of an answer come in the order in which the body has them.
 TEST_F(Endpoints, FormsKeepTheOrderOfProperties) {
-  const std::string answer = client_
-                                 .post("/v1/completions", R"({"prompt": "P", "max_tokens": 40,
+  const std::string answer =
+      client_
+          .ask("POST", "/v1/completions", R"({"prompt": "P", "max_tokens": 40,
       "response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "object",
       "properties": {"z": {"const": 1}, "a": {"const": 2}}, "required": ["a", "z"],
       "additionalProperties": false}}}})")
-                                 .body;
+          .body;
   EXPECT_EQ(Json::parse(answer)["choices"][0]["text"], R"({"z":1,"a":2})");
 }
 
