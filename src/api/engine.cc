@@ -47,6 +47,13 @@ class Engine::Impl {
     }
     // Checked here too, so that the caller's fault comes back at once.
     if (Status status = check(request); !status) return status.error();
+    std::shared_ptr<grammar::MaskTable> form;  // compiled here, and held until the loop has it
+    if (request.sampling.form) {
+      Result<std::shared_ptr<grammar::MaskTable>> masks =
+          model_->parts().forms->get(*request.sampling.form);
+      if (!masks) return masks.error();
+      form = std::move(*masks);
+    }
     RequestId id;
     {
       std::lock_guard lock(mutex_);
@@ -57,7 +64,7 @@ class Engine::Impl {
                           "{} answers are open already (hint: try again later)", n_open);
       id = next_id_++;
       const int n_answers = request.sampling.n;
-      inbox_.push_back({id, std::move(request), std::move(listener), no_memory()});
+      inbox_.push_back({id, std::move(request), std::move(listener), no_memory(), std::move(form)});
       n_in_inbox_ += n_answers;
     }
     wake_.notify_one();
@@ -122,6 +129,7 @@ class Engine::Impl {
     Request request;
     Listener listener;
     Error no_memory;  // what the listener is told where there is none
+    std::shared_ptr<grammar::MaskTable> form = nullptr;
   };
 
   // Of a request, or the inbox's size; with the lock, as the next.

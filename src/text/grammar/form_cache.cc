@@ -42,8 +42,16 @@ std::shared_ptr<MaskTable> FormCache::find(const TextForm& form) {
   const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find(entries_, form, &Entry::form);
   if (found == entries_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, found);
-  return entries_.front().masks;
+  std::shared_ptr<MaskTable> masks = found->masks.lock();
+  if (masks != nullptr) keep(masks);
+  return masks;
+}
+
+// With the lock.
+void FormCache::keep(const std::shared_ptr<MaskTable>& masks) {
+  kept_.remove(masks);
+  kept_.push_front(masks);
+  if (kept_.size() > kMostKept) kept_.pop_back();
 }
 
 Result<std::shared_ptr<MaskTable>> FormCache::get(const TextForm& form) {
@@ -55,8 +63,10 @@ Result<std::shared_ptr<MaskTable>> FormCache::get(const TextForm& form) {
   std::list<Entry> added;
   added.push_back({form, masks});
   const std::scoped_lock lock(mutex_);
+  entries_.remove_if(
+      [&](const Entry& entry) { return entry.masks.expired() || entry.form == form; });
   entries_.splice(entries_.begin(), added);
-  if (entries_.size() > kMostKept) entries_.pop_back();
+  keep(masks);
   return masks;
 }
 

@@ -10,7 +10,7 @@
 
 namespace pando::grammar {
 
-// Keeps the forms that were asked for last. Any thread.
+// Keeps the forms that were asked for last, and all that somebody holds. Any thread.
 class FormCache {
  public:
   // The tokenizer outlives it.
@@ -23,16 +23,18 @@ class FormCache {
  private:
   struct Entry {
     TextForm form;
-    std::shared_ptr<MaskTable> masks;
+    std::weak_ptr<MaskTable> masks;
   };
   std::shared_ptr<MaskTable> find(const TextForm& form);
+  void keep(const std::shared_ptr<MaskTable>& masks);
   VocabularyPtr vocabulary();
 
   const Tokenizer& tokenizer_;
   std::once_flag made_vocabulary_;
   VocabularyPtr vocabulary_;
   std::mutex mutex_;
-  std::list<Entry> entries_;  // the last used first
+  std::list<Entry> entries_;
+  std::list<std::shared_ptr<MaskTable>> kept_;  // the last used first
 };
 
 }  // namespace pando::grammar
