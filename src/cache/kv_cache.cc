@@ -302,6 +302,7 @@ void KvCache::on_split(Node& upper, Node& lower) {
   const size_t n_upper = n_pages_for(&upper, upper.n_issued);
   const size_t lower_from =
       lower.n_issued == 0 ? ids.size() : first_index(&lower) - first_index(&upper);
+  PANDO_CHECK(n_upper <= ids.size() && lower_from <= ids.size());
   upper.pages.ids.assign(ids.begin(), ids.begin() + n_upper);  // there is room
   ids.erase(ids.begin(), ids.begin() + lower_from);
   if (upper.parent->pages.tail_child == &lower) upper.parent->pages.tail_child = &upper;

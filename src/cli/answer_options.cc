@@ -77,7 +77,7 @@ void add_prompt_options(CLI::App& app, AnswerOptions& o) {
   add_file_option(app, "--schema",
                   "File with a JSON Schema. Every answer is JSON that fits it, unless --max-tokens "
                   "cuts the answer",
-                  [&o](std::string schema) {
+                  [&o](std::string schema, const std::string&) {
                     o.sampling.form = {.kind = TextForm::Kind::kJsonSchema,
                                        .text = std::move(schema)};
                   })

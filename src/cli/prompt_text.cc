@@ -65,10 +65,10 @@ CLI::Validator unescaped() {
 }
 
 CLI::Option* add_file_option(CLI::App& app, const std::string& name, const std::string& help,
-                             const std::function<void(std::string)>& set) {
+                             const std::function<void(std::string, const std::string&)>& set) {
   return app
       .add_option_function<std::string>(
-          name, [set](const std::string& path) { set(text_of_file(path).value()); }, help)
+          name, [set](const std::string& path) { set(text_of_file(path).value(), path); }, help)
       ->check(CLI::Validator(
           [](const std::string& path) {
             const Result<std::string> read = text_of_file(path);
@@ -82,11 +82,12 @@ CLI::Option* add_template_options(CLI::App& app, const std::string& help,
   CLI::Option* text =
       app.add_option_function<std::string>("--template", set, help)->transform(unescaped());
   add_file_option(app, "--template-file", "The same, read from a file exactly as it is",
-                  [set](std::string from_file) {
+                  [set](std::string from_file, const std::string& path) {
                     if (from_file.ends_with('\n'))
                       print_stderr(
-                          "pando: the template file ends with a newline, so every prompt does "
-                          "too\n");
+                          "pando: the template in '{}' ends with a newline, so every prompt does "
+                          "too\n",
+                          path);
                     set(std::move(from_file));
                   })
       ->excludes(text);

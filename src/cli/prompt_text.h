@@ -22,8 +22,9 @@ CLI::Validator unescaped();
 
 // An option that takes the text of a file, exactly as it is. A file that is empty or cannot be read
 // is an error.
-CLI::Option* add_file_option(CLI::App& app, const std::string& name, const std::string& help,
-                             const std::function<void(std::string)>& set);
+CLI::Option* add_file_option(
+    CLI::App& app, const std::string& name, const std::string& help,
+    const std::function<void(std::string text, const std::string& path)>& set);
 
 // --template, of which `help` says what is in it, and --template-file; `set` takes the text of
 // either. Returns the first.
