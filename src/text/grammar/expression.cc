@@ -2,9 +2,20 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
+#include "text/grammar/limits.h"
 #include "text/utf8.h"
 
 namespace pando::grammar {
+
+Status check_grammar_text(std::string_view text) {
+  if (text.size() > kMostTextBytes)
+    return unsupported("a grammar of {} bytes, at most {} are offered", text.size(),
+                       kMostTextBytes);
+  if (const auto at = find_invalid_utf8(text))
+    return invalid_argument("a grammar that is not UTF-8 at byte {}", *at);
+  return {};
+}
 
 Expression of_regex(Regex regex) {
   return {.kind = Expression::Kind::kRegex, .regex = std::move(regex)};

@@ -1,7 +1,6 @@
 // The grammars of llama.cpp.
 #include "text/grammar/expression.h"
 #include "text/grammar/limits.h"
-#include "text/utf8.h"
 
 namespace pando::grammar {
 
@@ -154,11 +153,7 @@ class GbnfReader {
 }  // namespace
 
 Result<GrammarPtr> from_gbnf(std::string_view text) {
-  if (text.size() > kMostTextBytes)
-    return unsupported("a grammar of {} bytes, at most {} are offered", text.size(),
-                       kMostTextBytes);
-  if (const auto at = find_invalid_utf8(text))
-    return invalid_argument("a grammar that is not UTF-8 at byte {}", *at);
+  if (Status status = check_grammar_text(text); !status) return status.error();
   return GbnfReader(text).read();
 }
 

@@ -5,7 +5,6 @@
 
 #include "text/grammar/expression.h"
 #include "text/grammar/limits.h"
-#include "text/utf8.h"
 
 namespace pando::grammar {
 
@@ -358,11 +357,7 @@ class LarkReader {
 }  // namespace
 
 Result<GrammarPtr> from_lark(std::string_view text) {
-  if (text.size() > kMostTextBytes)
-    return unsupported("a grammar of {} bytes, at most {} are offered", text.size(),
-                       kMostTextBytes);
-  if (const auto at = find_invalid_utf8(text))
-    return invalid_argument("a grammar that is not UTF-8 at byte {}", *at);
+  if (Status status = check_grammar_text(text); !status) return status.error();
   return LarkReader(text).read();
 }
 
