@@ -77,6 +77,8 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
         "step_budget",
         engine.sharing);
   parts.timing = std::move(*timing);
+  // Published techniques compute one row of an answer in a step.
+  parts.options.forces_tokens &= technique.full_plans;
   parts.planner = std::move(technique.planner);
   parts.batcher = std::move(technique.batcher);
   parts.figures = std::move(technique.figures);

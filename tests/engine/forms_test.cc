@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/open_loop.h"
+#include "engine/open_laboratory.h"
 #include "engine/test_loop.h"
 #include "engine/tiny_engine.h"
+#include "pando/sharing.h"
 
 namespace pando::testing {
 namespace {
@@ -108,6 +110,20 @@ TEST(Forms, ForcedTokensChangeOnlyTheNumberOfSteps) {
       for (size_t k = 0; k < alone.answers[i].logprobs.size(); ++k)
         EXPECT_EQ(together.answers[i].logprobs[k].logprob, alone.answers[i].logprobs[k].logprob);
     }
+  }
+}
+
+TEST(Forms, PublishedTechniquesKeepThem) {
+  open_laboratory();
+  for (const char* sharing : {"stacked", "padded", "hydragen"}) {
+    if (!sharing_info(sharing)) continue;  // built without the laboratory
+    EngineOptions options = tiny_options();
+    options.sharing = sharing;
+    const Result<std::vector<Completion>> answers =
+        open_tiny(options)->complete(asked(schema(kSchema)));
+    ASSERT_TRUE(answers.ok()) << sharing << ": " << answers.error().message;
+    EXPECT_EQ((*answers)[0].finish_reason, FinishReason::kStop) << sharing;
+    EXPECT_EQ(Json::parse((*answers)[0].text, nullptr, false).size(), 3u) << sharing;
   }
 }
 
