@@ -181,7 +181,8 @@ def main():
                 if name.endswith(("ffn_gate.weight", "ffn_gate_exps.weight")))
     add_keys(writer, config, arch, d_ff)
     for name, array in tensors(config, directory):
-        matrix = array.ndim >= 2 and name.endswith(".weight") and "conv" not in name and "norm" not in name
+        matrix = array.ndim >= 2 and name.endswith(".weight") and not any(
+            part in name for part in ("conv", "norm", "gate_inp"))
         # Rows that are no whole number of blocks stay f32.
         kind = type_ if matrix and array.shape[-1] % gguf.GGML_QUANT_SIZES[type_][0] == 0 else Type.F32
         writer.add_tensor(name, gguf.quants.quantize(np.ascontiguousarray(array), kind), raw_dtype=kind)
