@@ -8,6 +8,7 @@
 
 #include "model/gguf_files.h"
 #include "model/make_model.h"
+#include "model/safetensors.h"
 #include "model/test_files.h"
 #include "model/weights.h"
 
@@ -77,8 +78,16 @@ void expect_same(const Weights& a, const Weights& b) {
     EXPECT_EQ(a.layers[i].dt_bias, b.layers[i].dt_bias);
     EXPECT_EQ(a.layers[i].skip, b.layers[i].skip);
     EXPECT_EQ(a.layers[i].state_norm, b.layers[i].state_norm);
+    expect_same(a.layers[i].router, b.layers[i].router, "router");
+    EXPECT_EQ(a.layers[i].shared_gate, b.layers[i].shared_gate);
+    ASSERT_EQ(a.layers[i].experts.size(), b.layers[i].experts.size());
+    for (size_t j = 0; j < a.layers[i].experts.size(); ++j) {
+      expect_same(a.layers[i].experts[j].gate_up, b.layers[i].experts[j].gate_up, "experts");
+      expect_same(a.layers[i].experts[j].down, b.layers[i].experts[j].down, "experts");
+    }
   }
   EXPECT_EQ(a.final_norm, b.final_norm);
+  EXPECT_EQ(a.head_bias, b.head_bias);
   expect_same(a.head, b.head, "head");
 }
 
@@ -96,11 +105,34 @@ ModelConfig as_gguf(ModelConfig config) {
 }
 
 TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
-  for (const char* shape :
-       {"tiny-llama", "tiny-qwen3", "tiny-mistral", "tiny-qwen2", "tiny-phi3", "tiny-olmo2",
-        "tiny-qwen3.5", "tiny-qwen3-next", "tiny-lfm2", "tiny-granite", "tiny-smollm3",
-        "tiny-ministral3", "tiny-olmo3", "tiny-granite3", "tiny-cohere2", "tiny-glm4",
-        "tiny-seed-oss", "tiny-gemma2", "tiny-gemma3"}) {
+  for (const char* shape : {"tiny-llama",
+                            "tiny-qwen3",
+                            "tiny-mistral",
+                            "tiny-qwen2",
+                            "tiny-phi3",
+                            "tiny-olmo2",
+                            "tiny-qwen3.5",
+                            "tiny-qwen3-next",
+                            "tiny-lfm2",
+                            "tiny-granite",
+                            "tiny-smollm3",
+                            "tiny-ministral3",
+                            "tiny-olmo3",
+                            "tiny-granite3",
+                            "tiny-cohere2",
+                            "tiny-glm4",
+                            "tiny-seed-oss",
+                            "tiny-gemma2",
+                            "tiny-gemma3",
+                            "tiny-qwen3-moe",
+                            "tiny-mixtral",
+                            "tiny-olmoe",
+                            "tiny-granite-moe",
+                            "tiny-granite-moe-shared",
+                            "tiny-granite-moe-hybrid",
+                            "tiny-phimoe",
+                            "tiny-qwen3.5-moe",
+                            "tiny-qwen3-next-moe"}) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       make(shape, dtype);
       const Weights stored = load(folder_.path());
@@ -119,7 +151,7 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
 }
 
 TEST_F(GgufModel, BlocksAreUsedAsTheyAre) {
-  for (const char* shape : {"tiny-llama", "tiny-qwen3", "tiny-lfm2"}) {
+  for (const char* shape : {"tiny-llama", "tiny-qwen3", "tiny-lfm2", "tiny-qwen3-moe"}) {
     make(shape, DType::kBF16);
     for (const DType type : {DType::kQ8_0, DType::kQ4_0}) {
       const Weights made = load(folder_.path(), type);
@@ -128,9 +160,68 @@ TEST_F(GgufModel, BlocksAreUsedAsTheyAre) {
       const Weights as_stored = load(gguf);
       expect_same(as_stored.layers[1].qkv, made.layers[1].qkv, "qkv");
       expect_same(as_stored.layers[1].gate_up, made.layers[1].gate_up, "gate_up");
+      for (size_t i = 0; i < made.layers[1].experts.size(); ++i)
+        expect_same(as_stored.layers[1].experts[i].gate_up, made.layers[1].experts[i].gate_up,
+                    "experts");
       expect_same(as_stored.head, made.head, "head");
     }
   }
+}
+
+// A checkpoint may have one tensor for all experts of a layer instead.
+TEST_F(GgufModel, FusedExpertsAreThoseOfSingleTensors) {
+  make("tiny-qwen3-moe", DType::kBF16);
+  const ModelConfig config = ModelConfig::load(folder_.path()).value();
+  const Checkpoint checkpoint = Checkpoint::open(folder_.path()).value();
+  const TemporaryFolder fused;
+  std::vector<SafetensorsWriter::Tensor> tensors;
+  for (const WeightSpec& spec : weight_specs(config))
+    tensors.push_back({spec.name, DType::kBF16, spec.shape});
+  auto writer = SafetensorsWriter::create(fused.path() / "model.safetensors", tensors).value();
+  for (const WeightSpec& spec : weight_specs(config)) {
+    std::string bytes;
+    if (!testing::is_of_experts(spec)) {
+      const TensorView view = checkpoint.tensor(spec.name, spec.shape).value();
+      bytes.assign(reinterpret_cast<const char*>(view.data), view.n_bytes);
+    } else {
+      for (int expert = 0; expert < spec.shape[0]; ++expert)
+        bytes += testing::expert_rows(checkpoint, spec, expert, 0, spec.shape[1]);
+    }
+    ASSERT_TRUE(writer.append(std::as_bytes(std::span(bytes))).ok());
+  }
+  ASSERT_TRUE(writer.finish().ok());
+  fused.write("config.json", config.to_json(DType::kBF16));
+  expect_same(load(fused.path()), load(folder_.path()));
+}
+
+// Experts of a layer are multiplied together.
+TEST_F(GgufModel, ExpertsOfOneLayerHaveOneType) {
+  make("tiny-qwen3-moe", DType::kF32);
+  const ModelConfig config = ModelConfig::load(folder_.path()).value();
+  const Checkpoint checkpoint = Checkpoint::open(folder_.path()).value();
+  const TemporaryFolder mixed;
+  const auto is_other = [](const WeightSpec& spec) {
+    return spec.name == "model.layers.1.mlp.experts.5.down_proj.weight";
+  };
+  std::vector<SafetensorsWriter::Tensor> tensors;
+  for (const WeightSpec& spec : checkpoint_specs(config))
+    tensors.push_back({spec.name, is_other(spec) ? DType::kBF16 : DType::kF32, spec.shape});
+  auto writer = SafetensorsWriter::create(mixed.path() / "model.safetensors", tensors).value();
+  for (const WeightSpec& spec : checkpoint_specs(config)) {
+    const TensorView view = checkpoint.tensor(spec.name, spec.shape).value();
+    const std::string bytes(reinterpret_cast<const char*>(view.data), view.n_bytes);
+    const std::string zeros(view.n_bytes / 2, '\0');
+    ASSERT_TRUE(writer.append(std::as_bytes(std::span(is_other(spec) ? zeros : bytes))).ok());
+  }
+  ASSERT_TRUE(writer.finish().ok());
+  mixed.write("config.json", config.to_json(DType::kF32));
+  ThreadPool pool(1);
+  const auto refused = Weights::load(mixed.path(), std::nullopt, kernel::best_kernels(), pool);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  for (const char* word : {"experts.5.down_proj", "another type", "one type"})
+    EXPECT_NE(refused.error().message.find(word), std::string::npos) << refused.error().message;
+  EXPECT_TRUE(Weights::load(mixed.path(), DType::kQ8_0, kernel::best_kernels(), pool).ok());
 }
 
 TEST_F(GgufModel, PassesOverMultiTokenPrediction) {
