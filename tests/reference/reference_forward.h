@@ -30,6 +30,7 @@ struct Layer {
   std::vector<float> attention_norm, attention_sum_norm, feed_forward_norm, feed_forward_sum_norm;
   std::vector<float> q_norm, k_norm;  // [head_dim] or of all heads, or empty
   std::vector<float> q_bias, gate_bias, k_bias, v_bias, o_bias;  // [out], or empty
+  std::vector<float> sinks;                                      // [n_heads], or empty
   Matrix q, query_gates, k, v, o;                                // of attention
   Recurrent recurrent;                                           // of a layer with a state
   Matrix gate, up, down;

@@ -188,6 +188,7 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   layer.k_bias = load.vector_if(c.qkv_bias, name("self_attn.k_proj.bias"), kv);
   layer.v_bias = load.vector_if(c.qkv_bias, name("self_attn.v_proj.bias"), kv);
   layer.o_bias = load.vector_if(c.o_bias, name("self_attn.o_proj.bias"), d);
+  layer.sinks = load.vector_if(c.attention_sinks, name("self_attn.sinks"), c.n_heads);
 }
 
 void load_feed_forward(const model::ModelConfig& c, const Names& name, Loader& load, Layer& layer) {
