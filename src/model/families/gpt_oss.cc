@@ -1,0 +1,157 @@
+// gpt-oss: sinks in attention, a window in every other layer, biases everywhere, and experts whose
+// gates and ups are clamped.
+#include <fmt/format.h>
+
+#include "model/families/decoder_fields.h"
+#include "model/families/layer_specs.h"
+#include "model/families/list.h"
+#include "model/families/shapes.h"
+#include "model/families/windows.h"
+#include "model/gguf_translator.h"
+
+namespace pando::model {
+namespace {
+
+constexpr const char *kExperts = "num_local_experts", *kUsed = "num_experts_per_tok";
+constexpr const char *kLimit = "swiglu_limit", *kAlpha = "swiglu_alpha", *kBias = "attention_bias";
+constexpr std::string_view kOffers[] = {kExperts, kLimit, "expert_count"};
+constexpr int kInterval = 2;  // every other layer sees all, where nothing else is said
+constexpr double kTheta = 150000.0;
+
+void fix(ModelConfig& config) {
+  config.attention_sinks = true;
+  config.activation = Activation::kClampedSilu;
+  config.experts.scores = RouterScores::kSoftmaxOfChosen;
+  config.experts.router_bias = config.experts.biases = true;
+}
+
+void set_layers(ModelConfig& config) {
+  for (LayerConfig& layer : config.layers) layer.feed_forward = FeedForward::kExperts;
+  config.experts.d_ff = config.d_ff;
+}
+
+void set_windows_of(int window, ModelConfig& config) {
+  for (size_t i = 0; i < config.layers.size(); i += kInterval) config.layers[i].window = window;
+}
+
+RopeConfig usual_rotation() {
+  return {.type = RopeType::kYarn,
+          .theta = kTheta,
+          .factor = 32.0,
+          .attention_factor = 1.3465735902799727,  // 0.1 ln(factor) + 1
+          .original_positions = 4096,
+          .truncate = false};
+}
+
+void read(Fields& fields, ModelConfig& config) {
+  read_decoder(fields,
+               {.head_dim = 64, .rms_eps = 1e-5, .attention_bias = true, .rope = {.theta = kTheta}},
+               config);
+  config.qkv_bias = config.o_bias = fields.boolean(kBias, true);
+  if (fields.find("rope_parameters") == nullptr && fields.find("rope_scaling") == nullptr)
+    config.rotations = {usual_rotation()};
+  read_mixed_windows(fields, /*absent=*/128, kInterval, config);
+  config.experts.n_experts = static_cast<int>(fields.integer(kExperts, 1, kMaxExperts, 128));
+  config.experts.n_used = static_cast<int>(fields.integer(kUsed, 1, kMaxUsedExperts, 4));
+  config.activation_alpha = static_cast<float>(fields.positive(kAlpha, 1.702));
+  config.activation_limit = static_cast<float>(fields.positive(kLimit, 7.0));
+  set_layers(config);
+}
+
+void write(const ModelConfig& config, nlohmann::ordered_json& object) {
+  object[kExperts] = config.experts.n_experts;
+  object[kUsed] = config.experts.n_used;
+  object[kAlpha] = nlohmann::json::parse(fmt::format("{}", config.activation_alpha));
+  object[kLimit] = nlohmann::json::parse(fmt::format("{}", config.activation_limit));
+  write_mixed_windows(config, object);
+}
+
+void translate(GgufTranslator& gguf) {
+  gguf.decoder();
+  gguf.layer_windows(kInterval);
+  gguf.attention_bias();
+  gguf.integer("expert_count", kExperts);
+  gguf.integer("expert_used_count", kUsed);
+  // No key says it.
+  if (gguf.config().contains("rope_scaling")) gguf.config()["rope_scaling"]["truncate"] = false;
+}
+
+std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
+  LayerSpecs specs(config, layer);
+  specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
+  specs.queries_keys_values();
+  specs.add("self_attn.sinks", "attn_sinks.weight", {config.n_heads}, &LayerWeights::sinks);
+  specs.output();
+  specs.norm("post_attention_layernorm", "post_attention_norm", &LayerWeights::feed_forward_norm);
+  specs.router("mlp.router");
+  specs.experts({.module = nullptr});
+  for (WeightSpec& spec : specs.all()) {
+    if (spec.part == LayerPart(&ExpertWeights::gate_up) ||
+        spec.part == LayerPart(&ExpertWeights::gate_up_bias))
+      spec.rows = {0, config.experts.d_ff, {1, 1}};  // gates and ups by turns
+    spec.transposed = spec.shape.size() == 3;
+  }
+  return specs.take();
+}
+
+ModelConfig published(int n_layers, int n_experts) {
+  ModelConfig config = shape_of(kGptOss, {.vocab = 201088,
+                                          .d_model = 2880,
+                                          .n_layers = n_layers,
+                                          .n_heads = 64,
+                                          .n_kv_heads = 8,
+                                          .d_ff = 2880,
+                                          .head_dim = 64});
+  config.rotations = {usual_rotation()};
+  config.max_positions = 131072;
+  config.qkv_bias = config.o_bias = true;
+  config.eos_ids = {200002};
+  config.experts.n_experts = n_experts;
+  config.experts.n_used = 4;
+  config.activation_alpha = 1.702f;
+  config.activation_limit = 7.0f;
+  set_layers(config);
+  set_windows_of(128, config);
+  return config;
+}
+
+// A limit that some gates and ups reach.
+ModelConfig tiny_gpt_oss() {
+  ModelConfig config =
+      tiny_shape(kGptOss, {.n_layers = 2, .head_dim = 16, .d_ff = 96, .tied = false});
+  config.rotations = {{.type = RopeType::kYarn,
+                       .theta = kTheta,
+                       .factor = 4.0,
+                       .attention_factor = 1.138629436111989,
+                       .original_positions = 64,
+                       .truncate = false}};
+  config.qkv_bias = config.o_bias = true;
+  config.experts.n_experts = 6;
+  config.experts.n_used = 2;
+  config.activation_alpha = 1.702f;
+  config.activation_limit = 1.5f;
+  set_layers(config);
+  set_windows_of(24, config);
+  return config;
+}
+
+std::vector<NamedShape> shapes() {
+  return {{"gpt-oss-20b", published(24, 32)},
+          {"gpt-oss-120b", published(36, 128)},
+          {"tiny-gpt-oss", tiny_gpt_oss()}};
+}
+
+}  // namespace
+
+const Family kGptOss = {.name = "gpt_oss",
+                        .architecture = "GptOssForCausalLM",
+                        .gguf_architecture = "gpt-oss",
+                        .offers = kOffers,
+                        .fix = fix,
+                        .read = read,
+                        .write = write,
+                        .translate = translate,
+                        .layer_weights = layer_weights,
+                        .shapes = shapes};
+
+}  // namespace pando::model
