@@ -25,7 +25,9 @@ struct ExpertWeights {
 //   short convolution  B, C, x
 //   Mamba2             z, x, B, C, dt
 struct LayerWeights {
-  std::vector<float> attention_norm;  // [d_model] norm before the mixer
+  // [d_model] norm before the mixer. A bias of this norm, or of that before the feed-forward,
+  // stands behind it: [2 d_model].
+  std::vector<float> attention_norm;
   std::vector<float> q_norm, k_norm;  // [head_dim], or over all heads [q_dim] and [kv_dim]
   // [(n_heads + 2 n_kv_heads) * head_dim, d_model]; with gates they stand behind the queries, as
   // many rows.

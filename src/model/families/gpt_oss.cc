@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "model/families/decoder_fields.h"
+#include "model/families/experts.h"
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
@@ -12,9 +13,13 @@
 namespace pando::model {
 namespace {
 
-constexpr const char *kExperts = "num_local_experts", *kUsed = "num_experts_per_tok";
+constexpr ExpertFields kExperts = {.n_experts = 128,
+                                   .n_used = 4,
+                                   .d_ff_name = "intermediate_size",
+                                   .count_name = "num_local_experts"};
 constexpr const char *kLimit = "swiglu_limit", *kAlpha = "swiglu_alpha", *kBias = "attention_bias";
-constexpr std::string_view kOffers[] = {kExperts, kLimit, "expert_count"};
+constexpr std::string_view kOwnOffers[] = {kLimit};
+constexpr auto kOffers = joined(kExpertOffers, kOwnOffers);
 constexpr int kInterval = 2;  // every other layer sees all, where nothing else is said
 constexpr double kTheta = 150000.0;
 
@@ -23,11 +28,6 @@ void fix(ModelConfig& config) {
   config.activation = Activation::kClampedSilu;
   config.experts.scores = RouterScores::kSoftmaxOfChosen;
   config.experts.router_bias = config.experts.biases = true;
-}
-
-void set_layers(ModelConfig& config) {
-  for (LayerConfig& layer : config.layers) layer.feed_forward = FeedForward::kExperts;
-  config.experts.d_ff = config.d_ff;
 }
 
 void set_windows_of(int window, ModelConfig& config) {
@@ -51,16 +51,13 @@ void read(Fields& fields, ModelConfig& config) {
   if (fields.find("rope_parameters") == nullptr && fields.find("rope_scaling") == nullptr)
     config.rotations = {usual_rotation()};
   read_mixed_windows(fields, /*absent=*/128, kInterval, config);
-  config.experts.n_experts = static_cast<int>(fields.integer(kExperts, 1, kMaxExperts, 128));
-  config.experts.n_used = static_cast<int>(fields.integer(kUsed, 1, kMaxUsedExperts, 4));
+  read_experts(fields, kExperts, config);
   config.activation_alpha = static_cast<float>(fields.positive(kAlpha, 1.702));
   config.activation_limit = static_cast<float>(fields.positive(kLimit, 7.0));
-  set_layers(config);
 }
 
 void write(const ModelConfig& config, nlohmann::ordered_json& object) {
-  object[kExperts] = config.experts.n_experts;
-  object[kUsed] = config.experts.n_used;
+  write_experts(config, kExperts, object);
   object[kAlpha] = nlohmann::json::parse(fmt::format("{}", config.activation_alpha));
   object[kLimit] = nlohmann::json::parse(fmt::format("{}", config.activation_limit));
   write_mixed_windows(config, object);
@@ -70,8 +67,7 @@ void translate(GgufTranslator& gguf) {
   gguf.decoder();
   gguf.layer_windows(kInterval);
   gguf.attention_bias();
-  gguf.integer("expert_count", kExperts);
-  gguf.integer("expert_used_count", kUsed);
+  translate_experts(gguf, kExperts.d_ff_name);
   // No key says it.
   if (gguf.config().contains("rope_scaling")) gguf.config()["rope_scaling"]["truncate"] = false;
 }
@@ -106,11 +102,9 @@ ModelConfig published(int n_layers, int n_experts) {
   config.max_positions = 131072;
   config.qkv_bias = config.o_bias = true;
   config.eos_ids = {200002};
-  config.experts.n_experts = n_experts;
-  config.experts.n_used = 4;
+  set_experts(config, n_experts, 4, config.d_ff);
   config.activation_alpha = 1.702f;
   config.activation_limit = 7.0f;
-  set_layers(config);
   set_windows_of(128, config);
   return config;
 }
@@ -126,11 +120,9 @@ ModelConfig tiny_gpt_oss() {
                        .original_positions = 64,
                        .truncate = false}};
   config.qkv_bias = config.o_bias = true;
-  config.experts.n_experts = 6;
-  config.experts.n_used = 2;
+  set_experts(config, 6, 2, config.d_ff);
   config.activation_alpha = 1.702f;
   config.activation_limit = 1.5f;
-  set_layers(config);
   set_windows_of(24, config);
   return config;
 }
