@@ -52,6 +52,7 @@ void read(Fields& fields, ModelConfig& config) {
     config.rotations = {usual_rotation()};
   read_mixed_windows(fields, /*absent=*/128, kInterval, config);
   read_experts(fields, kExperts, config);
+  if (config.experts.n_experts == 0) fields.refuse(kExperts.count_name, "at least 1");
   config.activation_alpha = static_cast<float>(fields.positive(kAlpha, 1.702));
   config.activation_limit = static_cast<float>(fields.positive(kLimit, 7.0));
 }
