@@ -13,7 +13,7 @@
 #include "model/tensor_rows.h"
 #include "model/test_files.h"
 
-namespace pando::model {
+namespace pando::model::gpt_oss_test {
 namespace {
 
 using nlohmann::json;
@@ -238,4 +238,4 @@ TEST_F(GptOssExperts, RefusesOtherBlocks) {
 }
 
 }  // namespace
-}  // namespace pando::model
+}  // namespace pando::model::gpt_oss_test

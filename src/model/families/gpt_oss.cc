@@ -2,6 +2,8 @@
 // gates and ups are clamped.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "model/families/decoder_fields.h"
 #include "model/families/experts.h"
 #include "model/families/layer_specs.h"
@@ -34,14 +36,15 @@ void set_windows_of(int window, ModelConfig& config) {
   for (size_t i = 0; i < config.layers.size(); i += kInterval) config.layers[i].window = window;
 }
 
-RopeConfig usual_rotation() {
+RopeConfig yarn(double factor, int original_positions) {
   return {.type = RopeType::kYarn,
           .theta = kTheta,
-          .factor = 32.0,
-          .attention_factor = 1.3465735902799727,  // 0.1 ln(factor) + 1
-          .original_positions = 4096,
+          .factor = factor,
+          .attention_factor = 0.1 * std::log(factor) + 1.0,
+          .original_positions = original_positions,
           .truncate = false};
 }
+RopeConfig usual_rotation() { return yarn(32.0, 4096); }
 
 void read(Fields& fields, ModelConfig& config) {
   read_decoder(fields,
@@ -114,12 +117,7 @@ ModelConfig published(int n_layers, int n_experts) {
 ModelConfig tiny_gpt_oss() {
   ModelConfig config =
       tiny_shape(kGptOss, {.n_layers = 2, .head_dim = 16, .d_ff = 96, .tied = false});
-  config.rotations = {{.type = RopeType::kYarn,
-                       .theta = kTheta,
-                       .factor = 4.0,
-                       .attention_factor = 1.138629436111989,
-                       .original_positions = 64,
-                       .truncate = false}};
+  config.rotations = {yarn(4.0, 64)};
   config.qkv_bias = config.o_bias = true;
   set_experts(config, 6, 2, config.d_ff);
   config.activation_alpha = 1.702f;
