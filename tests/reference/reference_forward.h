@@ -16,7 +16,8 @@
 namespace pando::reference {
 
 struct Options {
-  std::optional<DType> weights;  // projections and LM head as q8_0, q4_0, int8; else as stored
+  // Projections and LM head as q8_0, q4_0, int8, or blocks widened to f32; else as stored.
+  std::optional<DType> weights;
   DType kv_dtype = DType::kF32;  // f32, f16, bf16 or int8
   int tile_len = 64;             // positions
   int span_len = 2048;           // positions, a multiple of tile_len
