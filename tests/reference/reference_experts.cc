@@ -12,18 +12,6 @@ namespace {
 using Floats = std::vector<float>;
 using model::RouterScores;
 
-Floats softmax(Floats x) {
-  const float most = *std::ranges::max_element(x);
-  float lanes[16] = {};
-  for (size_t i = 0; i < x.size(); ++i) {
-    x[i] = exp2((x[i] - most) * 0x1.715476p+0f);
-    lanes[i % 16] += x[i];
-  }
-  const float sum = sum16(lanes);
-  for (float& value : x) value /= sum;
-  return x;
-}
-
 // The n largest of `open`, the lower of equal ones first; then in ascending order.
 std::vector<int> largest(const Floats& values, std::vector<int> open, int n) {
   std::ranges::stable_sort(open, [&](int a, int b) { return values[a] > values[b]; });
@@ -116,9 +104,7 @@ float activated(const model::ModelConfig& c, float gate, float up) {
     case model::Activation::kClampedSilu:
       break;
   }
-  const float g = std::min(gate, c.activation_limit);
-  const float u = std::max(-c.activation_limit, std::min(up, c.activation_limit));
-  return (u + 1.0f) * (g / (1.0f + exp2(g * (c.activation_alpha * -0x1.715476p+0f))));
+  return clamped_swiglu(gate, up, c.activation_alpha, c.activation_limit);
 }
 
 }  // namespace
