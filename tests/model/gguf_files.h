@@ -202,12 +202,15 @@ inline bool says_windows(const model::ModelConfig& c) {
          is_family(c, "gemma3_text");
 }
 
+// Whether files give a window to layers that the family fixes.
+inline bool fixes_windows(const model::ModelConfig& c) { return is_family(c, "gpt_oss"); }
+
 inline void add_windows(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c);
   int window = window_of_all(c);
   std::vector<uint8_t> slides;
   for (const model::LayerConfig& layer : c.layers) {
-    if (says_windows(c) || is_family(c, "gpt_oss")) window = std::max(window, layer.window);
+    if (says_windows(c) || fixes_windows(c)) window = std::max(window, layer.window);
     slides.push_back(layer.window > 0);
   }
   if (window == 0) return;
