@@ -28,6 +28,9 @@ GRANITE = dict(HYBRID, num_local_experts=0, num_experts_per_tok=0, shared_interm
                mamba_n_heads=4, mamba_d_state=12, mamba_chunk_size=16, embedding_multiplier=5.0,
                residual_multiplier=0.6, attention_multiplier=0.2, logits_scaling=3.0)
 MULTIPLIERS = dict(embedding_multiplier=5.0, residual_multiplier=0.6, attention_multiplier=0.2, logits_scaling=3.0)
+# Mixtures of experts, whose width is no whole number of lanes.
+MOE = dict(SMALL, num_experts_per_tok=3)
+QWEN3_5_MOE = {key: value for key, value in QWEN3_5.items() if key != "intermediate_size"}
 GPT_OSS = dict(SMALL, head_dim=16, intermediate_size=40, num_local_experts=5, num_experts_per_tok=2, swiglu_limit=1.5,
                sliding_window=20, tie_word_embeddings=False)
 PIXTRAL = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, patch_size=4,
@@ -220,12 +223,56 @@ MODELS = {
     "gemma3-vision": (45, "Gemma3", dict(SMALL, num_hidden_layers=3, head_dim=12, sliding_window=30,
                                          query_pre_attn_scalar=12, attention_bias=True, tie_word_embeddings=False,
                                          layer_types=layers("ara", "sliding_attention")), "bfloat16", (90, 37)),
-    "gpt_oss-float": (60, "GptOss", dict(GPT_OSS, num_hidden_layers=3,
+    # One of three layers is dense.
+    "qwen3_moe-tied": (60, "Qwen3Moe", dict(MOE, num_hidden_layers=3, head_dim=16, moe_intermediate_size=20,
+                                            num_experts=6, norm_topk_prob=True, mlp_only_layers=[1],
+                                            tie_word_embeddings=True), "float32", (90, 37)),
+    "qwen3_moe-untied": (61, "Qwen3Moe", dict(MOE, head_dim=12, moe_intermediate_size=24, num_experts=5,
+                                              attention_bias=True, tie_word_embeddings=False), "bfloat16", (90, 37)),
+    "mixtral-window": (62, "Mixtral", dict(SMALL, intermediate_size=24, num_local_experts=5, num_experts_per_tok=2,
+                                           sliding_window=20, tie_word_embeddings=False), "bfloat16", (90, 37)),
+    "olmoe-untied": (63, "Olmoe", dict(MOE, intermediate_size=20, num_experts=7, tie_word_embeddings=False),
+                     "float32", (90, 37)),
+    "granite_moe-tied": (64, "GraniteMoe", dict(MOE, **MULTIPLIERS, intermediate_size=28, num_local_experts=6,
+                                                tie_word_embeddings=True), "float16", (90, 37)),
+    "granite_moe-shared": (65, "GraniteMoeShared", dict(MOE, **MULTIPLIERS, intermediate_size=28, num_local_experts=6,
+                                                        shared_intermediate_size=40, tie_word_embeddings=False),
+                           "float32", (90, 37)),
+    "granite_moe-hybrid": (66, "GraniteMoeHybrid",
+                           dict(GRANITE, intermediate_size=24, num_local_experts=6, num_experts_per_tok=2,
+                                shared_intermediate_size=40, tie_word_embeddings=True,
+                                layer_types=layers("rara", "linear_attention")), "bfloat16", (90, 37)),
+    # The library takes the short factors of longrope for sequences of any length.
+    "phimoe-longrope": (67, "Phimoe", dict(SMALL, intermediate_size=24, num_local_experts=6, num_experts_per_tok=2,
+                                           router_jitter_noise=0.2, lm_head_bias=True, attention_bias=True,
+                                           tie_word_embeddings=False, original_max_position_embeddings=96,
+                                           rope_parameters=rope("longrope", 700.0, short_mscale=1.2, long_mscale=1.2,
+                                                                original_max_position_embeddings=96,
+                                                                short_factor=[1.0, 1.1, 1.5, 2.0],
+                                                                long_factor=[1.0, 2.0, 5.0, 20.0])),
+                        "float32", (90, 37)),
+    "phimoe-window": (68, "Phimoe", dict(SMALL, intermediate_size=24, num_local_experts=4, num_experts_per_tok=2,
+                                         sliding_window=20, tie_word_embeddings=False), "bfloat16", (90, 37)),
+    "qwen3_5_moe-tied": (69, "Qwen3_5Moe", dict(QWEN3_5_MOE, moe_intermediate_size=20,
+                                                shared_expert_intermediate_size=28, num_experts=7,
+                                                num_experts_per_tok=3, tie_word_embeddings=True,
+                                                layer_types=layers("rara", "linear_attention")), "float32", (90, 37)),
+    "qwen3_5_moe-vision": (70, "Qwen3_5Moe", dict(QWEN3_5_MOE, moe_intermediate_size=24,
+                                                  shared_expert_intermediate_size=20, num_experts=5,
+                                                  num_experts_per_tok=2, tie_word_embeddings=False,
+                                                  layer_types=layers("rrra", "linear_attention")),
+                           "bfloat16", (90, 37)),
+    "qwen3_next-experts": (71, "Qwen3Next", dict(QWEN3_5, num_experts=6, num_experts_per_tok=2,
+                                                 moe_intermediate_size=20, shared_expert_intermediate_size=28,
+                                                 linear_num_value_heads=6, mlp_only_layers=[3],
+                                                 tie_word_embeddings=False,
+                                                 layer_types=layers("rara", "linear_attention")), "float32", (90, 37)),
+    "gpt_oss-float": (80, "GptOss", dict(GPT_OSS, num_hidden_layers=3,
                                           rope_parameters=rope("yarn", 150000.0, factor=4.0, truncate=False,
                                                                original_max_position_embeddings=32)),
                       "bfloat16", (90, 37)),
     # Four-bit experts, whose rows are whole groups of 32.
-    "gpt_oss-mxfp4": (61, "GptOss", dict(GPT_OSS, hidden_size=64, intermediate_size=96, num_experts_per_tok=3), "bfloat16",
+    "gpt_oss-mxfp4": (81, "GptOss", dict(GPT_OSS, hidden_size=64, intermediate_size=96, num_experts_per_tok=3), "bfloat16",
                       (90, 37)),
 }
 # Fixtures whose config.json has the form that files had before rope_parameters.
@@ -233,7 +280,7 @@ OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo
 # Saved without the head and its prefix, as the Qwen3 embedding models are.
 BARE = {"qwen3-embedding"}
 # Saved as part of a model that reads images too.
-WITH_VISION = {"qwen3_5-vision": VISION, "ministral3-vision": PIXTRAL, "mistral3-vision": PIXTRAL,
+WITH_VISION = {"qwen3_5-vision": VISION, "qwen3_5_moe-vision": VISION, "ministral3-vision": PIXTRAL, "mistral3-vision": PIXTRAL,
                "gemma3-vision": SIGLIP}
 # Experts in the form that the published models of gpt-oss have.
 MXFP4 = {"gpt_oss-mxfp4"}
@@ -244,8 +291,8 @@ def randomise(model, generator):
     """Norms near 1, biases near 0, states that fade over some ten tokens, and matrices large enough
     that attention is far from uniform."""
     zero_centred = {id(module.weight) for module in model.modules()
-                    if type(module).__name__ in ("Qwen3_5RMSNorm", "Qwen3NextRMSNorm", "Gemma2RMSNorm",
-                                                                       "Gemma3RMSNorm")}  # w of 1 + w
+                    if type(module).__name__ in ("Qwen3_5RMSNorm", "Qwen3_5MoeRMSNorm", "Qwen3NextRMSNorm",
+                                                 "Gemma2RMSNorm", "Gemma3RMSNorm")}  # w of 1 + w
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
         if name.endswith((".bias", "dt_bias")):
