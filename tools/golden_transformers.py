@@ -11,6 +11,8 @@ import pathlib
 
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
+from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 SIZES = dict(hidden_size=32, intermediate_size=72, num_hidden_layers=2, num_attention_heads=4,
              num_key_value_heads=2, max_position_embeddings=256, bos_token_id=1, eos_token_id=2)
@@ -29,6 +31,8 @@ MULTIPLIERS = dict(embedding_multiplier=5.0, residual_multiplier=0.6, attention_
 # Mixtures of experts, whose width is no whole number of lanes.
 MOE = dict(SMALL, num_experts_per_tok=3)
 QWEN3_5_MOE = {key: value for key, value in QWEN3_5.items() if key != "intermediate_size"}
+GPT_OSS = dict(SMALL, head_dim=16, intermediate_size=40, num_local_experts=5, num_experts_per_tok=2, swiglu_limit=1.5,
+               sliding_window=20, tie_word_embeddings=False)
 PIXTRAL = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, patch_size=4,
                image_size=16)
 SIGLIP = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, patch_size=4,
@@ -263,6 +267,13 @@ MODELS = {
                                                  linear_num_value_heads=6, mlp_only_layers=[3],
                                                  tie_word_embeddings=False,
                                                  layer_types=layers("rara", "linear_attention")), "float32", (90, 37)),
+    "gpt_oss-float": (80, "GptOss", dict(GPT_OSS, num_hidden_layers=3,
+                                          rope_parameters=rope("yarn", 150000.0, factor=4.0, truncate=False,
+                                                               original_max_position_embeddings=32)),
+                      "bfloat16", (90, 37)),
+    # Four-bit experts, whose rows are whole groups of 32.
+    "gpt_oss-mxfp4": (81, "GptOss", dict(GPT_OSS, hidden_size=64, intermediate_size=96, num_experts_per_tok=3), "bfloat16",
+                      (90, 37)),
 }
 # Fixtures whose config.json has the form that files had before rope_parameters.
 OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo3-types"}
@@ -271,6 +282,8 @@ BARE = {"qwen3-embedding"}
 # Saved as part of a model that reads images too.
 WITH_VISION = {"qwen3_5-vision": VISION, "qwen3_5_moe-vision": VISION, "ministral3-vision": PIXTRAL, "mistral3-vision": PIXTRAL,
                "gemma3-vision": SIGLIP}
+# Experts in the form that the published models of gpt-oss have.
+MXFP4 = {"gpt_oss-mxfp4"}
 POSITIONS = (0, 1, 7, 16, 31, 36)
 
 
@@ -310,6 +323,24 @@ def to_old_form(path):
     path.write_text(json.dumps(config, indent=2) + "\n")
 
 
+def to_mxfp4(folder, generator):
+    """Replaces the experts by random ones in groups of four-bit floats. Returns what they are worth, by name."""
+    path = folder / "model.safetensors"
+    tensors, worth = load_file(path), {}
+    for name in [name for name in tensors if name.endswith((".experts.gate_up_proj", ".experts.down_proj"))]:
+        experts, columns, rows = tensors.pop(name).shape
+        blocks = torch.randint(0, 256, (experts, rows, columns // 32, 16), generator=generator, dtype=torch.uint8)
+        scales = torch.randint(121, 125, (experts, rows, columns // 32), generator=generator, dtype=torch.uint8)
+        tensors[f"{name}_blocks"], tensors[f"{name}_scales"] = blocks, scales
+        worth[name] = convert_moe_packed_tensors(blocks, scales, dtype=torch.float32)
+    save_file(tensors, path, metadata={"format": "pt"})
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    config["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn"]}
+    path.write_text(json.dumps(config, indent=2) + "\n")
+    return worth
+
+
 def named_class(name, family, fields):
     if name in WITH_VISION:
         config = getattr(transformers, family + "Config")(
@@ -337,6 +368,10 @@ def make(name, folder):
         to_old_form(path)
     # Read back rather than converted: `to` would round the rotary tables as well.
     model = model_class.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+    if name in MXFP4:
+        parameters = dict(model.named_parameters())
+        for parameter, values in to_mxfp4(folder, generator).items():
+            parameters[parameter].data = values
     sequences = []
     for n_tokens in lengths:
         tokens = torch.randint(0, fields["vocab_size"], (1, n_tokens), generator=generator)

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "base/fault.h"
 #include "kernel/attention_item.h"
 #include "kernel/row_chunks.h"
 
@@ -61,7 +62,8 @@ void merge_parts(const Kernels& kernels, const AttentionArgs& args, const Attent
       return partials.of(static_cast<int>(part), row, head);
     });
     const int64_t out = (static_cast<int64_t>(row) * args.n_heads + head) * shape.head_dim;
-    finish_state(kernels, shape.head_dim, state, args.out + out);
+    const float* const sink = fault_on(Fault::kSinkLostInParts) ? nullptr : sink_of(args, head);
+    finish_state(kernels, shape.head_dim, state, sink, args.out + out);
   }
 }
 
@@ -155,7 +157,8 @@ void finish_blocks(const Kernels& kernels, const AttentionArgs& args, const Atte
     const SpanState state = merged(kernels, head_dim, last, [&](uint32_t block) {
       return state_at(blocks.of(block, row, n_rows, args.n_heads * n_state) + head * n_state);
     });
-    finish_state(kernels, head_dim, state, out + static_cast<int64_t>(head) * head_dim);
+    finish_state(kernels, head_dim, state, sink_of(args, head),
+                 out + static_cast<int64_t>(head) * head_dim);
   }
 }
 

@@ -77,8 +77,11 @@ void merge_states(const Kernels& kernels, int head_dim, const SpanState& a, cons
                        .acc_b = b.acc});
 }
 
-void finish_state(const Kernels& kernels, int head_dim, const SpanState& state, float* out) {
-  kernels.scale(state.acc, 1.0f / *state.sum, head_dim, out);
+void finish_state(const Kernels& kernels, int head_dim, const SpanState& state, const float* sink,
+                  float* out) {
+  const float factor =
+      sink == nullptr ? 1.0f / *state.sum : kernels.sink_factor(*state.max, *state.sum, *sink);
+  kernels.scale(state.acc, factor, head_dim, out);
 }
 
 size_t AttentionItem::use(std::byte* memory) {
@@ -254,7 +257,7 @@ void AttentionItem::end_span(uint32_t span, const PartialStates& partials) {
     const SpanState done = state(0, i);
     if (!split_.makes_states()) {
       const int64_t out = (static_cast<int64_t>(row) * args_.n_heads + head) * shape_.head_dim;
-      finish_state(kernels_, shape_.head_dim, done, args_.out + out);
+      finish_state(kernels_, shape_.head_dim, done, sink_of(args_, head), args_.out + out);
     } else {
       const SpanState kept = partials.of(part_, row, head);
       *kept.max = *done.max;

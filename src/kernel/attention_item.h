@@ -33,8 +33,13 @@ inline void make_empty(const SpanState& state) {
 
 // a becomes merge(a, b); merged with an empty state a, b stays as it is.
 void merge_states(const Kernels& kernels, int head_dim, const SpanState& a, const SpanState& b);
-// out[d] = acc[d] / z; out: [head_dim].
-void finish_state(const Kernels& kernels, int head_dim, const SpanState& state, float* out);
+// Of a head; null where it has none.
+inline const float* sink_of(const AttentionArgs& args, int head) {
+  return args.sinks == nullptr ? nullptr : args.sinks + head;
+}
+// out[d] = acc[d] / z, where the sink, if it is not null, counts in z; out: [head_dim].
+void finish_state(const Kernels& kernels, int head_dim, const SpanState& state, const float* sink,
+                  float* out);
 
 // How a call is cut into work items: KV head x chunk of rows x part, an aligned run of spans.
 // Parts are subtrees of the merge tree, so cutting changes no bit.

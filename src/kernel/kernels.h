@@ -76,6 +76,9 @@ struct Kernels {
   // --- attention: kernel/attention.h drives these --------------------------------------------
   void (*attend_tile)(const AttendTileArgs& args);
   void (*merge_spans)(const MergeSpansArgs& args);
+  // What a weighted sum of values is multiplied by where a sink takes weight too. max, sum: of the
+  // state of all spans; sink: its score. Scores are base 2.
+  float (*sink_factor)(float max, float sum, float sink);
 
   // --- recurrent layers: exec/cpu/recurrent_layer.h drives these ------------------------------
   void (*convolve)(const ConvolveArgs& args);

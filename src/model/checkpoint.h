@@ -74,6 +74,7 @@ class Checkpoint {
   Status add_unlisted(const nlohmann::json& weight_map);
   void use_common_names();
   void join_quantized();
+  void join_blocks();
 
   Result<TensorView> slice(const WeightSpec& spec) const;
   Result<TensorView> safetensors_tensor(std::string_view name) const;

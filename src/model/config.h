@@ -133,6 +133,8 @@ struct ModelConfig {
   bool head_bias = false;  // of the logits
   // Queries come with as many gates: attended values are multiplied by the gates' sigmoids.
   bool attention_gate = false;
+  // Each query head has a score of its own, a sink, that takes weight and has no value.
+  bool attention_sinks = false;
   float embedding_scale = 1.0f;  // multiplies every embedding
   float residual_scale = 1.0f;   // multiplies what mixer and feed-forward add
   float logit_divisor = 1.0f;    // divides every logit

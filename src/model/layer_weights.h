@@ -33,6 +33,7 @@ struct LayerWeights {
   // many rows.
   Stack qkv;
   std::vector<float> qkv_bias;            // [outputs of qkv]
+  std::vector<float> sinks;               // [n_heads] scores beside those of keys
   kernel::PackedMatrix o;                 // [d_model, n_heads * head_dim]
   std::vector<float> o_bias;              // [d_model]
   std::vector<float> conv;                // [conv_taps, channels], the oldest position first

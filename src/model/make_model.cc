@@ -100,6 +100,7 @@ Spread spread_of(const WeightSpec& spec) {
   // States that are forgotten over some ten tokens: exp(-exp(-2) * softplus(0)) is 0.91.
   if (spec.stored == Stored::kLogDecay) return {-2.0f, 0.5};
   if (name.ends_with(".dt_bias")) return {0.0f, 0.5};
+  if (name.ends_with(".sinks")) return {0.0f, 1.0};
   if (spec.shape.size() == 1)
     return {name.ends_with(".bias") || spec.stored == Stored::kOneLess ? 0.0f : 1.0f, 0.1};
   // A tied LM head prefers the token it has just read the more, the larger the embedding is beside
@@ -142,7 +143,8 @@ Status make_model(const MakeModelOptions& options) {
   if (failure) return io_error("cannot create {}: {}", options.out.string(), failure.message());
   const std::vector<WeightSpec> specs = checkpoint_specs(*config);
   std::vector<SafetensorsWriter::Tensor> tensors;
-  for (const WeightSpec& spec : specs) tensors.push_back({spec.name, options.dtype, spec.shape});
+  for (const WeightSpec& spec : specs)
+    tensors.push_back({spec.name, options.dtype, spec.checkpoint_shape()});
   Result<SafetensorsWriter> writer =
       SafetensorsWriter::create(options.out / "model.safetensors", tensors);
   if (!writer) return writer.error();

@@ -81,6 +81,8 @@ std::vector<Piece> pieces_of(const ModelConfig& config, Mixer mixer, const Layer
   const auto is = [&](auto member) { return part == LayerPart(member); };
   if (is(&W::qkv) || is(&W::qkv_bias)) {
     pieces.add_projection();
+  } else if (is(&W::sinks)) {
+    pieces.add(config.n_heads);
   } else if (is(&W::gate_up) || is(&ExpertWeights::gate_up) || is(&ExpertWeights::gate_up_bias)) {
     pieces.add(n_rows / 2).add(n_rows / 2);
   } else if (is(&W::conv)) {

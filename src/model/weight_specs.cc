@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <utility>
 
 namespace pando::model {
 
@@ -14,6 +15,12 @@ int64_t WeightSpec::n_elements() const {
   int64_t n = 1;
   for (const int64_t size : shape) n *= size;
   return n;
+}
+
+std::vector<int64_t> WeightSpec::checkpoint_shape() const {
+  std::vector<int64_t> stored = shape;
+  if (transposed) std::swap(stored.back(), stored[stored.size() - 2]);
+  return stored;
 }
 
 bool is_of_experts(const LayerPart& part) {

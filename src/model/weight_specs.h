@@ -43,12 +43,14 @@ struct WeightSpec {
   // Rows of a matrix or vector, of experts those of each.
   RowOrder rows = {}, columns = {};  // in a checkpoint
   RowOrder gguf_rows = {};           // in a GGUF file
+  bool transposed = false;           // in a checkpoint: a matrix is stored as [in, out]
   Stored stored = Stored::kItself;   // in a checkpoint; GGUF files hold what is used
   // Of one expert: which, and of how many experts the tensor `name` is a stack; 0: of this alone.
   int expert = -1;
   int n_stacked = 0;
 
   int64_t n_elements() const;
+  std::vector<int64_t> checkpoint_shape() const;  // as a checkpoint has it
   // Where in the shape the number of rows stands.
   size_t row_axis() const { return is_of_experts(part) && expert < 0 ? 1 : 0; }
   // Of a tensor of experts, that of one: the slice of a tensor of all.

@@ -318,7 +318,7 @@ class Loader {
       for (; row < std::min(n, begin + rows_each); ++row)
         if (Status status = read(row, rows[row]); !status) return status;
       // A pair of halves of a head may lie beyond: then it is read again, which changes nothing.
-      if (view.quantized)  // all of it: a file may have rows side by side
+      if (view.quantized || view.transposed)  // all of it: a file may have rows side by side
         w_.checkpoint.release(view, 0, view.n_bytes);
       else
         w_.checkpoint.release(view, begin * row_bytes, (row - begin) * row_bytes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/prompt.h"
 #include "base/errors.h"
 #include "base/mix.h"
 #include "pando/score.h"
@@ -46,13 +47,17 @@ Result<std::vector<Request>> choice_requests(const Model& model, const Request& 
   if (Status status = check_choices(question, choices); !status) return status.error();
   const bool is_chat = !question.messages.empty();
   std::string prompt = question.prompt;
+  std::string_view opening;
   if (is_chat) {
     Result<std::string> rendered = model.render_chat(question.messages, question.chat);
     if (!rendered) return rendered.error();
     prompt = std::move(*rendered);
+    opening = opening_of_content(model, prompt);
+    prompt += opening;
   }
   std::vector<std::string> texts;
-  for (const std::string& choice : choices) texts.push_back(behind(prompt, choice));
+  for (const std::string& choice : choices)
+    texts.push_back(opening.empty() ? behind(prompt, choice) : choice);
   Result<std::vector<Request>> requests =
       continuation_requests(model, prompt, texts, question.add_special_tokens.value_or(!is_chat));
   if (!requests) return requests.error();

@@ -71,7 +71,8 @@ Status write_model(const model::ModelConfig& config, DType dtype,
   std::filesystem::create_directories(directory);
   std::vector<model::SafetensorsWriter::Tensor> tensors;
   const std::vector<model::WeightSpec> specs = model::checkpoint_specs(config);
-  for (const model::WeightSpec& spec : specs) tensors.push_back({spec.name, dtype, spec.shape});
+  for (const model::WeightSpec& spec : specs)
+    tensors.push_back({spec.name, dtype, spec.checkpoint_shape()});
   Result<model::SafetensorsWriter> writer =
       model::SafetensorsWriter::create(directory / "model.safetensors", tensors);
   if (!writer) return writer.error();

@@ -279,7 +279,8 @@ Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type) {
 Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {
   Rng rng(seed ^ 0x8cb92ba72f3d8dd7);
   constexpr std::array kShapes = {"tiny-qwen3-moe", "tiny-mixtral",     "tiny-olmoe",
-                                  "tiny-phimoe",    "tiny-granite-moe", "tiny-granite-moe-shared"};
+                                  "tiny-phimoe",    "tiny-granite-moe", "tiny-granite-moe-shared",
+                                  "tiny-gpt-oss"};
   constexpr std::array kRecurrent = {"tiny-qwen3.5-moe", "tiny-qwen3-next-moe",
                                      "tiny-granite-moe-hybrid"};
   const bool recurrent = recurrent_too && chance(rng, 40);

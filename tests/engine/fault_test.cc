@@ -53,6 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kMaskedLaneTimesZero, "MaskedLaneTimesZero"},
                       NamedFault{Fault::kWindowTooWide, "WindowTooWide"},
                       NamedFault{Fault::kSpanFoldLeft, "SpanFoldLeft"},
+                      NamedFault{Fault::kSinkLostInParts, "SinkLostInParts", kMixtures},
                       NamedFault{Fault::kCopyOneLaneShort, "CopyOneLaneShort"},
                       NamedFault{Fault::kFanOutMissing, "FanOutMissing"},
                       NamedFault{Fault::kPositionAfterSplit, "PositionAfterSplit"},

@@ -70,7 +70,7 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
   // Norms after attention, or so called.
   const bool post_norm = is_family(c, "olmo2") || is_family(c, "olmo3") ||
                          is_family(c, "seed_oss") || is_family(c, "gemma2") ||
-                         is_family(c, "gemma3_text") || has_delta_net(c);
+                         is_family(c, "gemma3_text") || is_family(c, "gpt_oss") || has_delta_net(c);
   const std::pair<const char*, const char*> parts[] = {
       {"model.layers.", "blk."},
       {"self_attn.q_proj", "attn_q"},
@@ -91,6 +91,8 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
       {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
       {"mlp.gate.", "ffn_gate_inp."},
+      {"mlp.router.", "ffn_gate_inp."},
+      {"self_attn.sinks", "attn_sinks.weight"},
       {"block_sparse_moe.gate.", "ffn_gate_inp."},
       {"block_sparse_moe.router.layer.", "ffn_gate_inp."},
       {"mlp.gate_up_proj", "ffn_up"},
@@ -200,12 +202,15 @@ inline bool says_windows(const model::ModelConfig& c) {
          is_family(c, "gemma3_text");
 }
 
+// Whether files give a window to layers that the family fixes.
+inline bool fixes_windows(const model::ModelConfig& c) { return is_family(c, "gpt_oss"); }
+
 inline void add_windows(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c);
   int window = window_of_all(c);
   std::vector<uint8_t> slides;
   for (const model::LayerConfig& layer : c.layers) {
-    if (says_windows(c)) window = std::max(window, layer.window);
+    if (says_windows(c) || fixes_windows(c)) window = std::max(window, layer.window);
     slides.push_back(layer.window > 0);
   }
   if (window == 0) return;
@@ -302,7 +307,7 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
 }
 
 // The matrices of all experts of a layer: of the type that the options say, or, where rows are no
-// whole number of its blocks, as stored.
+// whole number of its blocks, as stored. Or their biases.
 inline void add_experts(const model::ModelConfig& c, const model::Checkpoint& checkpoint,
                         const model::WeightSpec& spec, const GgufFileOptions& options,
                         GgufWriter* out) {
@@ -318,11 +323,15 @@ inline void add_experts(const model::ModelConfig& c, const model::Checkpoint& ch
     for (int expert = 0; expert < spec.shape[0]; ++expert)
       bytes += expert_rows(checkpoint, spec, expert, first, n);
     view.dtype = stored;
-    view.shape = {spec.shape[0], n, spec.shape[2]};
+    view.shape = {spec.shape[0], n};
+    const bool is_vector = spec.shape.size() == 2;
+    if (!is_vector) view.shape.push_back(spec.shape[2]);
     view.data = reinterpret_cast<const std::byte*>(bytes.data());
-    const bool keeps = options.matrices == stored || spec.shape[2] % 32 != 0;
-    out->tensor(name, view.shape, ggml_type(keeps ? stored : options.matrices),
-                keeps ? bytes : quantised_blocks(widened(view), options.matrices));
+    const bool keeps = is_vector || options.matrices == stored || spec.shape[2] % 32 != 0;
+    const DType type = is_vector ? DType::kF32 : keeps ? stored : options.matrices;
+    if (is_vector) bytes = f32_bytes(widened(view));
+    out->tensor(name, view.shape, ggml_type(type),
+                keeps ? bytes : quantised_blocks(widened(view), type));
     first += n;
   }
 }
@@ -387,8 +396,8 @@ inline std::string random_gguf(const model::ModelConfig& c, uint64_t seed, DType
   const auto add = [&](const std::string& name, const model::WeightSpec& spec) {
     int64_t n = 1;
     for (const int64_t size : spec.shape) n *= size;
-    const bool blocks =
-        spec.shape.size() > 1 && spec.shape.back() % 256 == 0 && n_matrices++ % 4 != 3;
+    const bool is_matrix = spec.shape.size() > 1 && !name.ends_with(".bias");
+    const bool blocks = is_matrix && spec.shape.back() % 256 == 0 && n_matrices++ % 4 != 3;
     std::vector<float> floats(blocks ? 0 : n);
     model::random_weights(seed, spec, 0, floats);
     out.tensor(name, spec.shape, ggml_type(blocks ? type : DType::kF32),

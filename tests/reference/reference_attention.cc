@@ -40,6 +40,13 @@ Partial merge(const Partial& a, const Partial& b) {
   return both;
 }
 
+// What the values are multiplied by where a sink takes weight too.
+float with_sink(const Partial& all, float sink) {
+  const auto t = static_cast<float>(std::numbers::log2e * sink);
+  const float m = std::max(all.m, t), x = exp2(all.m - m), y = exp2(t - m);
+  return x / std::fma(all.z, x, y);
+}
+
 // The state of a span that is being folded.
 struct Fold {
   Partial state;
@@ -165,7 +172,8 @@ Partial attend_spans(const Head& head, const typename Head::Query& q, int head_d
 
 template <class Head>
 Floats attend_heads(const model::ModelConfig& config, const Options& options, const Floats& q,
-                    const Floats& k, const Floats& v, int n_tokens, int window) {
+                    const Floats& k, const Floats& v, const Floats& sinks, int n_tokens,
+                    int window) {
   const int D = config.head_dim, group = config.n_heads / config.n_kv_heads;
   const double root = std::sqrt(static_cast<double>(D));
   const auto scale = static_cast<float>(config.attention_scale == 0.0f
@@ -182,8 +190,8 @@ Floats attend_heads(const model::ModelConfig& config, const Options& options, co
         Floats scaled(D);
         for (int d = 0; d < D; ++d) scaled[d] = q[at + d] * scale;
         const Partial all = attend_spans(kv, Head::query(scaled), D, first, p, options);
-        const float inverse = 1.0f / all.z;
-        for (int d = 0; d < D; ++d) out[at + d] = all.acc[d] * inverse;
+        const float factor = sinks.empty() ? 1.0f / all.z : with_sink(all, sinks[head]);
+        for (int d = 0; d < D; ++d) out[at + d] = all.acc[d] * factor;
       }
     }
   }
@@ -193,10 +201,10 @@ Floats attend_heads(const model::ModelConfig& config, const Options& options, co
 }  // namespace
 
 Floats attend(const model::ModelConfig& config, const Options& options, const Floats& q,
-              const Floats& k, const Floats& v, int n_tokens, int window) {
+              const Floats& k, const Floats& v, const Floats& sinks, int n_tokens, int window) {
   const bool int8 = options.kv_dtype == DType::kI8;
   const auto heads = int8 ? attend_heads<Int8Head> : attend_heads<FloatHead>;
-  return heads(config, options, q, k, v, n_tokens, window);
+  return heads(config, options, q, k, v, sinks, n_tokens, window);
 }
 
 }  // namespace pando::reference

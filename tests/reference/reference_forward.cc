@@ -72,7 +72,7 @@ Floats Model::attention(const Layer& layer, const model::LayerConfig& kind, cons
     const double turn = std::floor(position / rope.original_positions);
     q[i] *= static_cast<float>(1.0 + rope.query_growth * std::log(1.0 + turn));
   }
-  Floats attended = attend(config_, options_, q, k, v, n, kind.window);
+  Floats attended = attend(config_, options_, q, k, v, layer.sinks, n, kind.window);
   if (config_.attention_gate) {
     const Floats gates = plus_bias(layer.query_gates.times(h, n), layer.gate_bias);
     for (size_t i = 0; i < attended.size(); ++i) attended[i] *= sigmoid(gates[i]);

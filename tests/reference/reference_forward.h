@@ -16,7 +16,8 @@
 namespace pando::reference {
 
 struct Options {
-  std::optional<DType> weights;  // projections and LM head as q8_0, q4_0, int8; else as stored
+  // Projections and LM head as q8_0, q4_0, int8, or blocks widened to f32; else as stored.
+  std::optional<DType> weights;
   DType kv_dtype = DType::kF32;  // f32, f16, bf16 or int8
   int tile_len = 64;             // positions
   int span_len = 2048;           // positions, a multiple of tile_len
@@ -31,6 +32,7 @@ struct Layer {
   std::vector<float> attention_norm, attention_sum_norm, feed_forward_norm, feed_forward_sum_norm;
   std::vector<float> q_norm, k_norm;  // [head_dim] or of all heads, or empty
   std::vector<float> q_bias, gate_bias, k_bias, v_bias, o_bias;  // [out], or empty
+  std::vector<float> sinks;                                      // [n_heads], or empty
   Matrix q, query_gates, k, v, o;                                // of attention
   Recurrent recurrent;                                           // of a layer with a state
   Gated feed_forward;  // of a dense layer, or of the shared expert

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/half.h"
+#include "model/tensor_rows.h"
 #include "model/weight_specs.h"
 #include "reference/reference_blocks.h"
 #include "reference/reference_forward.h"
@@ -43,7 +44,9 @@ class Loader {
     const size_t row_len = n / static_cast<size_t>(view->shape[0]);
     for (size_t i = 0; i < n; ++i) {
       const size_t row = view->rows.stored(static_cast<int64_t>(i / row_len));
-      out[i] = element(*view, row * row_len + view->columns.stored(i % row_len));
+      const size_t column = view->columns.stored(i % row_len);
+      out[i] =
+          element(*view, view->transposed ? column * (n / row_len) + row : row * row_len + column);
     }
     return out;
   }
@@ -66,10 +69,9 @@ class Loader {
   // Row by row, [rows, columns / 32] groups.
   static std::vector<Quantised> blocks_of(const model::TensorView& view) {
     std::vector<Quantised> groups;
-    const int64_t row_bytes = static_cast<int64_t>(view.n_bytes) / view.shape[0];
+    model::TensorRows rows(view);
     for (int64_t row = 0; row < view.shape[0]; ++row)
-      for (Quantised& group :
-           read_blocks(view.dtype, view.data + view.rows.stored(row) * row_bytes, view.shape[1]))
+      for (Quantised& group : read_blocks(view.dtype, rows[row], view.shape[1]))
         groups.push_back(std::move(group));
     return groups;
   }
@@ -87,7 +89,8 @@ class Loader {
     }
     const std::vector<float> all = elements(view, size_t(n_all == 0 ? n : n_all) * k);
     const auto begin = all.begin() + int64_t{first} * k;
-    return {{begin, begin + int64_t{n} * k}, n, k, integers_};
+    return {
+        {begin, begin + int64_t{n} * k}, n, k, integers_ == DType::kF32 ? std::nullopt : integers_};
   }
 
   // Rows [first, first + n) of one expert's matrix, or elements of its vector (k is 0).
@@ -216,6 +219,7 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   layer.k_bias = load.vector_if(c.qkv_bias, name("self_attn.k_proj.bias"), kv);
   layer.v_bias = load.vector_if(c.qkv_bias, name("self_attn.v_proj.bias"), kv);
   layer.o_bias = load.vector_if(c.o_bias, name("self_attn.o_proj.bias"), d);
+  layer.sinks = load.vector_if(c.attention_sinks, name("self_attn.sinks"), c.n_heads);
 }
 
 // The feed-forward of a dense layer, or the shared expert, d_ff wide.
@@ -251,6 +255,7 @@ void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, 
                                    "block_sparse_moe.router.layer.weight", "mlp.router.weight"}),
                          {e.n_experts, d}),
              e.n_experts, d, {});
+  layer.router_bias = load.vector_if(e.router_bias, name("mlp.router.bias"), e.n_experts);
   if (e.shared_gate) layer.shared_gate = load.vector(name("mlp.shared_expert_gate.weight"), {1, d});
   layer.all.resize(e.n_experts);
   for (const model::WeightSpec& spec : c.family->layer_weights(c, name.layer))

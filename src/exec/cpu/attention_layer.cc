@@ -91,7 +91,7 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
     kernel::write_kv(kernels_, pool_, write);
   }
   watch.lap(times_.row_ops_s);
-  attend(layer, plan, pages, keys);
+  attend(layer, weights, plan, pages, keys);
   watch.lap(times_.attention_s);
   if (!config_.attention_gate) return;
   for_rows(pool_, own.size(), [&](uint32_t row) {
@@ -101,8 +101,16 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
   watch.lap(times_.row_ops_s);
 }
 
-void AttentionLayer::attend(int layer, const StepPlan& plan, const Pages& pages,
-                            const kernel::NewKeys& keys) {
+// Null where the layer has none.
+const float* AttentionLayer::sink_scores(const model::LayerWeights& weights) {
+  sinks_.clear();
+  for (const float sink : weights.sinks)
+    sinks_.push_back(static_cast<float>(std::numbers::log2e * sink));
+  return sinks_.empty() ? nullptr : sinks_.data();
+}
+
+void AttentionLayer::attend(int layer, const model::LayerWeights& weights, const StepPlan& plan,
+                            const Pages& pages, const kernel::NewKeys& keys) {
   const int window = config_.layers[layer].window;
   const kernel::AttentionArgs args{.kv = pages.kv,
                                    .layer = pages.layer,
@@ -111,6 +119,7 @@ void AttentionLayer::attend(int layer, const StepPlan& plan, const Pages& pages,
                                    .cap = score_cap_,
                                    // One that no sequence outgrows hides nothing.
                                    .window = window < options_.context ? window : 0,
+                                   .sinks = sink_scores(weights),
                                    .positions = plan.positions,
                                    .tasks = plan.tasks,
                                    .task_pages = pages.task_pages,

@@ -59,7 +59,9 @@ class AttentionLayer {
   void norm_all_heads(const model::LayerWeights& weights, float* q, size_t q_dim, float* k,
                       size_t k_dim) const;
   void rotate(int layer, const model::LayerWeights& weights, uint32_t pos, float* qkv);
-  void attend(int layer, const StepPlan& plan, const Pages& pages, const kernel::NewKeys& keys);
+  void attend(int layer, const model::LayerWeights& weights, const StepPlan& plan,
+              const Pages& pages, const kernel::NewKeys& keys);
+  const float* sink_scores(const model::LayerWeights& weights);
 
   const model::ModelConfig& config_;
   const kernel::Kernels& kernels_;
@@ -70,6 +72,7 @@ class AttentionLayer {
   std::vector<int> kv_layers_;           // [n_layers]: those before this one with the same pages
   std::vector<model::RopeTable> ropes_;  // one for each of config.rotations
   float query_scale_, score_cap_;        // of scores, log2(e) included
+  std::vector<float> sinks_;             // [n_heads] of the layer at hand, the same
   PhaseTimes& times_;
   AlignedBuffer qkv_;       // [n_rows, (n_heads, gates as n_heads, 2 n_kv_heads) * head_dim] f32
   AlignedBuffer attended_;  // [n_rows, n_heads * head_dim] f32

@@ -37,6 +37,7 @@ constexpr Kernels make_table(Isa isa, const char* name) {
       .pack_row = LinearBlock<S>::pack_row,
       .attend_tile = Attend<S>::attend_tile,
       .merge_spans = Attend<S>::merge_spans,
+      .sink_factor = Attend<S>::sink_factor,
       .convolve = Convolution<S>::convolve,
       .delta_net = Recurrence<S>::delta_net,
       .mamba2 = Recurrence<S>::mamba2,

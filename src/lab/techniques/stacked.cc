@@ -330,6 +330,7 @@ Technique stacked_technique(TechniqueOptions& options, int tile_len) {
           .hooks = {.attention = own->attention(), .store = own},
           .takes_int8 = false,
           .caps_scores = false,
+          .takes_sinks = false,
           .exact = false,
           .figures = [own] { return own->figures(); }};
 }

@@ -31,5 +31,6 @@ extern const Family kGlm4;
 extern const Family kGemma2;
 extern const Family kGemma3;
 extern const Family kSeedOss;
+extern const Family kGptOss;
 
 }  // namespace pando::model
