@@ -105,6 +105,40 @@ void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, c
   });
 }
 
+void multiply_each(const Kernels& kernels, ThreadPool& pool, std::span<const PackedMatrix> w, int m,
+                   EachRowSource source, const EachOutput& out, AlignedBuffer& scratch) {
+  if (m == 0) return;
+  const DType type = w[0].type();
+  const int n = w[0].n(), k = w[0].k();
+  const int64_t row_bytes = packed_row_bytes(type, unit_count(type, k));
+  const int n_tiles = tiles_of(m, row_bytes);
+  const size_t tile_bytes = (m + n_tiles - 1) / n_tiles * row_bytes;
+  scratch.reserve(pool.n_threads() * tile_bytes);
+  pool.parallel_runs(std::ssize(w) * n_tiles, [&](int64_t item, int worker) {
+    const int matrix = static_cast<int>(item) / n_tiles, tile = static_cast<int>(item) % n_tiles;
+    PANDO_CHECK(w[matrix].type() == type && w[matrix].n() == n && w[matrix].k() == k);
+    const int first = first_of(tile, n_tiles, m), n_rows = first_of(tile + 1, n_tiles, m) - first;
+    std::byte* const packed = scratch.data() + worker * tile_bytes;
+    for (int row = 0; row < n_rows; ++row)
+      kernels.pack_row({.type = type,
+                        .x = source(matrix, first + row),
+                        .k = k,
+                        .m = n_rows,
+                        .row = row,
+                        .out = packed});
+    kernels.linear_block({.type = type,
+                          .weights = w[matrix].data(),
+                          .x = packed,
+                          .m = n_rows,
+                          .n = n,
+                          .k = k,
+                          .goes_on = false,
+                          .fetch = fetches_few_rows(),
+                          .y = out.y + matrix * out.step + first * out.row_stride,
+                          .y_stride = out.row_stride});
+  });
+}
+
 void linear(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const LinearArgs& args,
             PackedRows& scratch) {
   PANDO_CHECK(args.m >= 0 && args.x_stride >= w.k());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/aligned_buffer.h"
 #include "base/dtype.h"
@@ -53,7 +54,22 @@ struct LinearArgs {
   int64_t y_stride;
 };
 
-// The same of rows that are not packed yet; `scratch` holds them packed.
+// Where row `row` of the activations of matrix `matrix` lies, [k] f32.
+using EachRowSource = FunctionRef<const float*(int matrix, int row)>;
+
+// Where the products of several matrices are written; all count f32 values.
+struct EachOutput {
+  float* y;      // of the first matrix
+  int64_t step;  // from the outputs of a matrix to those of the next
+  int64_t row_stride;
+};
+
+// Products with matrices of one shape and type, each with m rows of its own. Meant for many small
+// matrices: one thread computes a matrix and a tile of its rows. `scratch` holds the rows packed.
+void multiply_each(const Kernels& kernels, ThreadPool& pool, std::span<const PackedMatrix> w, int m,
+                   EachRowSource source, const EachOutput& out, AlignedBuffer& scratch);
+
+// The same as `multiply` of rows that are not packed yet; `scratch` holds them packed.
 void linear(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const LinearArgs& args,
             PackedRows& scratch);
 

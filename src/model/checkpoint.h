@@ -56,7 +56,7 @@ class Checkpoint {
 
   // The tensors that this one is stored as, one above the other; almost always only itself.
   std::vector<WeightSpec> stored_as(const WeightSpec& spec) const {
-    return gguf_ ? gguf_tensors_of(spec) : std::vector<WeightSpec>{spec};
+    return gguf_ && !contains(spec.name) ? gguf_tensors_of(spec) : std::vector<WeightSpec>{spec};
   }
   // The same with the order of rows and columns that the format has, also of quantised matrices.
   // The view has the shape of `spec`; sizes of 1 may be missing in a GGUF file, or be more.

@@ -11,19 +11,30 @@ namespace pando::model {
 // are one matrix.
 using Stack = std::vector<kernel::PackedMatrix>;
 
+// Between the latent and the heads, one matrix a head (docs/arithmetic.md, "Latent attention").
+struct LatentUp {
+  std::vector<kernel::PackedMatrix> keys;    // [n_heads] of [rank, still_dim], which queries meet
+  std::vector<kernel::PackedMatrix> values;  // [n_heads] of [value_dim, rank]
+};
+
 // A weight that a layer lacks is empty. The projections of a recurrent layer go to qkv and o; all
 // outputs of qkv stand one after another, in the order of docs/arithmetic.md:
 //   delta-net          queries, keys, values, z, b, a
 //   short convolution  B, C, x
 //   Mamba2             z, x, B, C, dt
+// Of latent attention qkv has queries, or the inner rows of their projection, then latents and the
+// shared channels of keys: [n_heads * query_dim or query_rank, and rank + rope_dim; d_model].
 struct LayerWeights {
   std::vector<float> attention_norm;  // [d_model] norm before the mixer
-  std::vector<float> q_norm, k_norm;  // [head_dim], or over all heads [q_dim] and [kv_dim]
+  // [head_dim], or over all heads [q_dim] and [kv_dim]; of latents [query_rank] and [rank]
+  std::vector<float> q_norm, k_norm;
   // [(n_heads + 2 n_kv_heads) * head_dim, d_model]; with gates they stand behind the queries, as
   // many rows.
   Stack qkv;
   std::vector<float> qkv_bias;               // [outputs of qkv]
-  kernel::PackedMatrix o;                    // [d_model, n_heads * head_dim]
+  kernel::PackedMatrix q_up;                 // of latents: [n_heads * query_dim, query_rank]
+  LatentUp latent_up;
+  kernel::PackedMatrix o;                    // [d_model, attended_dim]
   std::vector<float> o_bias;                 // [d_model]
   std::vector<float> conv;                   // [conv_taps, channels], the oldest position first
   std::vector<float> conv_bias;              // [channels]

@@ -19,10 +19,12 @@ int64_t WeightSpec::n_elements() const {
 std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec) {
   if (spec.gguf_parts.empty()) return {spec};
   std::vector<WeightSpec> parts;
-  for (const auto& [name, n_rows] : spec.gguf_parts) {
+  for (const auto& [name, n_rows, shape] : spec.gguf_parts) {
     WeightSpec& part = parts.emplace_back(spec);
     part.name = fmt::format("{}[{}]", spec.name, parts.size() - 1);
     part.shape[0] = n_rows;
+    if (!shape.empty()) part.shape[1] = shape.back();
+    part.gguf_shape = shape;
     part.gguf_name = name;
     part.gguf_parts.clear();
   }

@@ -16,12 +16,15 @@ namespace pando::model {
 // Where a tensor of a layer goes. Tensors that name the same vector or stack go there one after
 // another, in their order; a single matrix takes one tensor.
 using LayerPart = std::variant<std::monostate, std::vector<float> LayerWeights::*,
-                               Stack LayerWeights::*, kernel::PackedMatrix LayerWeights::*>;
+                               Stack LayerWeights::*, kernel::PackedMatrix LayerWeights::*,
+                               LatentUp LayerWeights::*>;
 
-// Rows of a tensor that are one of their own in a GGUF file.
+// A part of a tensor that is one of its own in a GGUF file.
 struct GgufPart {
   std::string name;
   int64_t n_rows;
+  // In the file, where it is not [n_rows, columns]; n_rows counts all but the last size.
+  std::vector<int64_t> shape = {};
 };
 
 struct WeightSpec {
@@ -32,7 +35,7 @@ struct WeightSpec {
   std::string gguf_name = {};            // in a GGUF file
   LayerPart part = {};                   // none for the embedding, the last norm and lm_head
   std::vector<int64_t> gguf_shape = {};  // where it differs by more than sizes of 1
-  // Where a GGUF file divides the rows; gguf_name means nothing then.
+  // Where GGUF files divide the tensor; a file may have it whole, by gguf_name, all the same.
   std::vector<GgufPart> gguf_parts = {};
   RowOrder rows = {}, columns = {};  // in a checkpoint
   RowOrder gguf_rows = {};           // in a GGUF file
@@ -41,7 +44,7 @@ struct WeightSpec {
   int64_t n_elements() const;
 };
 
-// The tensors that a GGUF file holds for this one. Parts are named "<name>[0]", "<name>[1]".
+// The tensors that GGUF files hold for this one. Parts are named "<name>[0]", "<name>[1]".
 std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec);
 
 // "model.layers.<layer>.<part>", with part as in "self_attn.q_proj.weight".

@@ -41,6 +41,14 @@ void Products::multiply(std::span<const kernel::PackedMatrix> w, uint32_t n_rows
   }
 }
 
+void Products::multiply_each(std::span<const kernel::PackedMatrix> w, uint32_t n_rows,
+                             kernel::EachRowSource source, const kernel::EachOutput& out) {
+  Stopwatch watch;
+  kernel::multiply_each(kernels_, pool_, w, static_cast<int>(n_rows), source, out, each_);
+  times_.linear_flops += 2.0 * n_rows * w[0].n() * w[0].k() * static_cast<double>(w.size());
+  watch.lap(times_.linear_s);
+}
+
 void Products::multiply_halves(const kernel::PackedMatrix& w, int m, float* y, int64_t y_stride) {
   const int64_t k = w.k(), n = w.n(), middle = k / 2;
   std::vector<float> low(m * k), high(m * k), sum(m * n);

@@ -26,6 +26,9 @@ class Products {
                 float* y) {
     multiply({&w, 1}, n_rows, source, y);
   }
+  // Of matrices of one shape and type, each with rows of its own: kernel::multiply_each.
+  void multiply_each(std::span<const kernel::PackedMatrix> w, uint32_t n_rows,
+                     kernel::EachRowSource source, const kernel::EachOutput& out);
 
  private:
   // For Fault::kSplitSumOverK: multiplies the rows in unpacked_ as two halves of K.
@@ -36,6 +39,7 @@ class Products {
   PhaseTimes& times_;
   kernel::PackedRows packed_;
   AlignedBuffer unpacked_;  // [n_rows, inputs] f32, where one packing does not serve all matrices
+  AlignedBuffer each_;      // of multiply_each
 };
 
 }  // namespace pando::exec
