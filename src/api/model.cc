@@ -110,7 +110,7 @@ ModelInfo Model::info() const {
   const model::ModelConfig& config = parts_->weights.config;
   const std::vector<model::LayerWeights>& layers = parts_->weights.layers;
   const std::string weight_type =
-      layers.empty() ? "none" : std::string(dtype_name(layers[0].gate_up[0].type()));
+      layers.empty() ? "none" : std::string(dtype_name(layers[0].feed_forward_type()));
   std::vector<std::string> warnings;
   if (has_tokenizer()) {
     const std::span<const std::string> of_tokenizer = parts_->tokenizer->warnings();

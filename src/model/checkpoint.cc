@@ -226,7 +226,26 @@ Result<TensorView> Checkpoint::tensor(std::string_view name,
   return view;
 }
 
+std::vector<WeightSpec> Checkpoint::stored_as(const WeightSpec& spec) const {
+  if (contains(spec.name)) return {spec};
+  return gguf_ ? gguf_tensors_of(spec) : checkpoint_tensors_of(spec);
+}
+
+// A slice of a tensor of all experts.
+Result<TensorView> Checkpoint::slice(const WeightSpec& spec) const {
+  WeightSpec whole = spec;
+  whole.shape.insert(whole.shape.begin(), spec.n_stacked);
+  whole.n_stacked = 0;
+  Result<TensorView> view = tensor(whole);
+  if (!view) return view;
+  view->shape = spec.shape;
+  view->n_bytes /= static_cast<size_t>(spec.n_stacked);
+  view->data += view->n_bytes * static_cast<size_t>(spec.expert);
+  return view;
+}
+
 Result<TensorView> Checkpoint::tensor(const WeightSpec& spec) const {
+  if (spec.n_stacked > 0) return slice(spec);
   if (spec.shape.size() == 2 && quantized_.contains(spec.name)) return quantized_tensor(spec);
   std::vector<int64_t> shape = spec.shape;
   if (gguf_ && contains(spec.name)) {

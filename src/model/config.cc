@@ -230,6 +230,7 @@ Status ModelConfig::validate(std::string_view source) const {
     if (!(rope.theta >= 1.0 && rope.theta <= 1e15))
       return bad_file("{}: 'rope_theta' is {}, expected a number in [1, 1e15]", source, rope.theta);
   if (Status status = validate_latent(source); !status) return status;
+  if (Status status = validate_experts(source); !status) return status;
   return validate_states(source);
 }
 
@@ -249,6 +250,36 @@ Status ModelConfig::validate_latent(std::string_view source) const {
         "{}: 'num_attention_heads' is {} with heads of {} and {} channels, expected projections of "
         "at most {} outputs",
         source, n_heads, l.query_dim(), l.up_dim(), kMaxWidth);
+  return {};
+}
+
+Status ModelConfig::validate_experts(std::string_view source) const {
+  if (!has(FeedForward::kExperts)) return {};
+  const ExpertsConfig& e = experts;
+  const Size sizes[] = {
+      {"num_experts", e.n_experts, 1, kMaxExperts, 1},
+      {"num_experts_per_tok", e.n_used, 1, std::min<int64_t>(e.n_experts, kMaxUsedExperts), 1},
+      {"moe_intermediate_size", e.d_ff, 1, kMaxWidth, 2},
+      {"shared_expert_intermediate_size", e.shared_d_ff, 0, kMaxWidth, 2},
+      {"n_group", e.n_groups, 1, std::max(e.n_experts, 1), 1},
+      {"topk_group", e.n_groups_used, 1, std::max(e.n_groups, 1), 1}};
+  if (Status status = check_sizes(sizes, source); !status) return status;
+  if (e.n_experts % e.n_groups != 0)
+    return bad_file("{}: 'num_experts' is {}, expected a multiple of 'n_group' {}", source,
+                    e.n_experts, e.n_groups);
+  const int in_group = e.n_experts / e.n_groups;
+  if (e.n_groups > 1 && in_group < e.n_group_best)
+    return bad_file("{}: 'n_group' is {}, expected at least {} of the {} experts in each group",
+                    source, e.n_groups, e.n_group_best, e.n_experts);
+  if (in_group * e.n_groups_used < e.n_used)
+    return bad_file("{}: 'num_experts_per_tok' is {}, expected at most the {} experts of {} groups",
+                    source, e.n_used, in_group * e.n_groups_used, e.n_groups_used);
+  if (e.scores == RouterScores::kSparseMixer && e.n_used != 2)
+    return unsupported("{}: 'num_experts_per_tok' is {}, expected 2 for {}", source, e.n_used,
+                       family->name);
+  if (!(e.weight_scale > 0.0f && e.weight_scale <= 1e6f))
+    return bad_file("{}: 'routed_scaling_factor' is {}, expected a number in (0, 1e6]", source,
+                    e.weight_scale);
   return {};
 }
 
@@ -287,6 +318,10 @@ Status ModelConfig::validate_states(std::string_view source) const {
 
 bool ModelConfig::has(Mixer mixer) const {
   return std::ranges::find(layers, mixer, &LayerConfig::mixer) != layers.end();
+}
+
+bool ModelConfig::has(FeedForward kind) const {
+  return std::ranges::find(layers, kind, &LayerConfig::feed_forward) != layers.end();
 }
 
 int ModelConfig::n_attention_layers() const {

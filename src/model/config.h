@@ -23,6 +23,8 @@ constexpr int64_t kMaxVocab = int64_t{1} << 24;
 constexpr int64_t kMaxLayers = int64_t{1} << 12;
 constexpr int64_t kMaxPositions = int64_t{1} << 30;
 constexpr int64_t kMaxConvTaps = 16;
+constexpr int64_t kMaxExperts = int64_t{1} << 12;
+constexpr int64_t kMaxUsedExperts = int64_t{1} << 8;  // of a row
 
 // The norm of rows. kLayer: LayerNorm without bias.
 enum class Norm { kRms, kLayer };
@@ -35,10 +37,22 @@ enum class QkNorm { kNone, kPerHead, kFullWidth };
 enum class Mixer { kAttention, kDeltaNet, kShortConv, kMamba2 };
 
 // The part of a layer that is computed for each row on its own.
-enum class FeedForward { kDense };  // down(activation(gate(x)) * up(x))
+enum class FeedForward {
+  kDense,    // down(activation(gate(x)) * up(x))
+  kExperts,  // a weighted sum of a few of many of these, which a router chooses for each row
+};
 
-// Of the gate of a feed-forward. kGeluTanh: GELU by tanh.
-enum class Activation { kSilu, kGeluTanh };
+// Of gate and up of a feed-forward. kSilu, kGeluTanh: SiLU, or GELU by tanh, of the gate, times up.
+// kClampedSilu: (1 + up) times g sigmoid(alpha g), with gate and up clamped.
+enum class Activation { kSilu, kGeluTanh, kClampedSilu };
+
+// How logits of a router become the weights of the chosen experts.
+enum class RouterScores {
+  kSoftmax,          // of all experts; the best are chosen
+  kSigmoid,          // of each expert
+  kSoftmaxOfChosen,  // the experts with the largest logits are chosen first
+  kSparseMixer,      // of two experts: see docs/arithmetic.md
+};
 
 struct LayerConfig {
   Mixer mixer = Mixer::kAttention;
@@ -82,6 +96,30 @@ struct LatentConfig {
   bool operator==(const LatentConfig&) const = default;
 };
 
+// The mixtures of experts of a model; all of them have one shape. Zeros where it has none.
+struct ExpertsConfig {
+  int n_experts = 0;
+  int n_used = 0;       // experts of a row
+  int d_ff = 0;         // inner width of an expert
+  int shared_d_ff = 0;  // of the shared expert, which has every row; 0: none
+  // What the shared expert gives is multiplied by the sigmoid of a product with the row.
+  bool shared_gate = false;
+  RouterScores scores = RouterScores::kSoftmax;
+  bool renormalised = false;  // the weights of a row are divided by their sum
+  float weight_scale = 1.0f;  // multiplies every weight
+  bool router_bias = false;   // of the logits
+  bool choice_bias = false;   // added to scores while experts are chosen, and no longer
+  bool biases = false;        // of gate, up and down of the experts
+  float mixer_jitter = 0.0f;  // kSparseMixer: logits further below the largest do not count
+  // Neighbouring experts form groups. Only those of the n_groups_used best groups are chosen; a
+  // group is as good as the sum of its n_group_best best scores.
+  int n_groups = 1;
+  int n_groups_used = 1;
+  int n_group_best = 1;
+
+  bool operator==(const ExpertsConfig&) const = default;
+};
+
 // A plain value. What `load` and `parse` return satisfies `validate`: every size is positive,
 // n_heads is a multiple of n_kv_heads, head_dim of 4, every layer's rotation is one of rotations,
 // and no product of two sizes overflows int64.
@@ -93,12 +131,14 @@ struct ModelConfig {
   int n_heads = 0;
   int n_kv_heads = 0;
   int head_dim = 0;
-  int d_ff = 0;
+  int d_ff = 0;  // of dense layers
   Norm norm = Norm::kRms;
   float rms_eps = 1e-5f;  // of either norm
   // Attention and feed-forward read the same norm of a row, and what they give is added to it.
   bool parallel = false;
   Activation activation = Activation::kSilu;
+  float activation_alpha = 0.0f;  // of kClampedSilu
+  float activation_limit = 0.0f;  // of kClampedSilu: gate is at most this, |up| too
   std::vector<RopeConfig> rotations = {RopeConfig()};  // of all layers; at least one
   int max_positions = 0;                               // longest sequence, in tokens
   bool tied_embeddings = false;  // the LM head is the embedding table; lm_head.weight is not read
@@ -115,6 +155,7 @@ struct ModelConfig {
   float score_cap = 0.0f;        // the same of scaled products of queries and keys
   float attention_scale = 0.0f;  // of products of queries and keys; 0: 1 / sqrt(head_dim)
   RecurrentConfig recurrent = {};
+  ExpertsConfig experts = {};
   // Where there is one, heads have one key, [latent, rotated channels], which is their value too:
   // n_kv_heads is 1 and head_dim the sum of both.
   LatentConfig latent = {};
@@ -154,6 +195,7 @@ struct ModelConfig {
   Status validate(std::string_view source) const;
   // Whether any layer is of this kind.
   bool has(Mixer mixer) const;
+  bool has(FeedForward kind) const;
 
   // A config.json that `parse` and the transformers library read; weights are of type `dtype`.
   std::string to_json(DType dtype) const;
@@ -161,6 +203,7 @@ struct ModelConfig {
  private:
   Status validate_latent(std::string_view source) const;
   Status validate_states(std::string_view source) const;
+  Status validate_experts(std::string_view source) const;
   int qk_norm_dim(int full) const {
     return qk_norm == QkNorm::kNone ? 0 : qk_norm == QkNorm::kPerHead ? head_dim : full;
   }

@@ -69,8 +69,8 @@ Result<GgufTensors> GgufTensors::open(const std::filesystem::path& path) {
   GgufTensors tensors(std::move(*gguf));
   std::unordered_map<std::string, WeightSpec> specs;  // by their names in GGUF files
   for (const WeightSpec& spec : weight_specs(*config)) {
+    specs.emplace(spec.gguf_name, spec);
     for (WeightSpec& part : gguf_tensors_of(spec)) specs.emplace(part.gguf_name, std::move(part));
-    if (!spec.gguf_name.empty()) specs.emplace(spec.gguf_name, spec);
   }
   for (size_t i = 0; i < tensors.gguf_.tensors().size(); ++i) {
     const std::string name(tensors.gguf_.tensors()[i].name);

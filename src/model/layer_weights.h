@@ -17,6 +17,14 @@ struct LatentUp {
   std::vector<kernel::PackedMatrix> values;  // [n_heads] of [value_dim, rank]
 };
 
+// One expert of a mixture.
+struct ExpertWeights {
+  Stack gate_up;                    // [2 d_ff, d_model]: gate, then up
+  std::vector<float> gate_up_bias;  // [2 d_ff]
+  kernel::PackedMatrix down;        // [d_model, d_ff]
+  std::vector<float> down_bias;     // [d_model]
+};
+
 // A weight that a layer lacks is empty. The projections of a recurrent layer go to qkv and o; all
 // outputs of qkv stand one after another, in the order of docs/arithmetic.md:
 //   delta-net          queries, keys, values, z, b, a
@@ -31,22 +39,39 @@ struct LayerWeights {
   // [(n_heads + 2 n_kv_heads) * head_dim, d_model]; with gates they stand behind the queries, as
   // many rows.
   Stack qkv;
-  std::vector<float> qkv_bias;               // [outputs of qkv]
-  kernel::PackedMatrix q_up;                 // of latents: [n_heads * query_dim, query_rank]
+  std::vector<float> qkv_bias;            // [outputs of qkv]
+  kernel::PackedMatrix q_up;              // of latents: [n_heads * query_dim, query_rank]
   LatentUp latent_up;
-  kernel::PackedMatrix o;                    // [d_model, attended_dim]
-  std::vector<float> o_bias;                 // [d_model]
-  std::vector<float> conv;                   // [conv_taps, channels], the oldest position first
-  std::vector<float> conv_bias;              // [channels]
-  std::vector<float> decay;                  // [n_heads] below 0: -exp(A_log)
-  std::vector<float> dt_bias;                // [n_heads]
-  std::vector<float> skip;                   // [n_heads] D of Mamba2
-  std::vector<float> state_norm;             // delta-net [value_dim], Mamba2 [n_heads * value_dim]
-  std::vector<float> attention_sum_norm;     // [d_model] norm of what attention adds
-  std::vector<float> feed_forward_norm;      // [d_model] norm before feed-forward
+  kernel::PackedMatrix o;                 // [d_model, attended_dim]
+  std::vector<float> o_bias;              // [d_model]
+  std::vector<float> conv;                // [conv_taps, channels], the oldest position first
+  std::vector<float> conv_bias;           // [channels]
+  std::vector<float> decay;               // [n_heads] below 0: -exp(A_log)
+  std::vector<float> dt_bias;             // [n_heads]
+  std::vector<float> skip;                // [n_heads] D of Mamba2
+  std::vector<float> state_norm;          // delta-net [value_dim], Mamba2 [n_heads * value_dim]
+  std::vector<float> attention_sum_norm;  // [d_model] norm of what attention adds
+  std::vector<float> feed_forward_norm;   // [d_model] norm before feed-forward
+  // Of a dense layer, or of the shared expert of a mixture, whose width d_ff is then.
   Stack gate_up;                             // [2 d_ff, d_model]: gate, then up
   kernel::PackedMatrix down;                 // [d_model, d_ff]
   std::vector<float> feed_forward_sum_norm;  // [d_model] norm of what feed-forward adds
+
+  // Of mixtures of experts. Every rank has all of the router.
+  kernel::PackedMatrix router;          // [n_experts, d_model] f32
+  std::vector<float> router_bias;       // [n_experts]
+  std::vector<float> choice_bias;       // [n_experts]
+  std::vector<float> expert_scale;      // [n_experts] multiplies the weights of the chosen
+  std::vector<ExpertWeights> experts;   // [n_experts], all of the same types
+  std::vector<float> shared_gate;       // [d_model] its product with a row scales the shared expert
+  std::vector<float> router_norm;       // [d_model] norm before the router; none: that of experts
+  std::vector<float> experts_norm;      // [d_model] norm before experts; none: feed_forward_norm
+  std::vector<float> experts_sum_norm;  // [d_model] norm of what the experts of a row give
+  std::vector<float> shared_sum_norm;   // [d_model] norm of what the shared expert gives
+
+  DType feed_forward_type() const {
+    return (experts.empty() ? gate_up : experts[0].gate_up)[0].type();
+  }
 };
 
 }  // namespace pando::model

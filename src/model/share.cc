@@ -93,15 +93,15 @@ std::vector<Piece> pieces_of(const ModelConfig& config, Mixer mixer, const Layer
   const auto is = [&](auto member) { return part == LayerPart(member); };
   if (is(&W::qkv) || is(&W::qkv_bias)) {
     pieces.add_projection();
-  } else if (is(&W::gate_up)) {
-    pieces.add(config.d_ff).add(config.d_ff);
+  } else if (is(&W::gate_up) || is(&ExpertWeights::gate_up) || is(&ExpertWeights::gate_up_bias)) {
+    pieces.add(n_rows / 2).add(n_rows / 2);
   } else if (is(&W::conv)) {
     for (int tap = 0; tap < config.recurrent.conv_taps; ++tap) pieces.add_channels();
   } else if (is(&W::conv_bias)) {
     pieces.add_channels();
   } else if (is(&W::decay) || is(&W::dt_bias) || is(&W::skip)) {
     pieces.add_heads(1);
-  } else if (!std::holds_alternative<std::vector<float> W::*>(part)) {
+  } else if (!is(&W::router) && !std::holds_alternative<std::vector<float> W::*>(part)) {
     pieces.add(n_rows);
   }
   return pieces.all();
@@ -156,7 +156,10 @@ Status check_share(const ModelConfig& config, const Share& share) {
                             share.n_stages, config.n_layers());
   if (share.n_ranks == 1) return {};
   if (Status status = check_heads(config, share.n_ranks); !status) return status;
-  if (share.n_ranks > std::min(config.d_model, config.d_ff))
+  int width = std::min(config.d_model, config.d_ff);
+  if (config.has(FeedForward::kExperts)) width = std::min(width, config.experts.d_ff);
+  if (config.experts.shared_d_ff > 0) width = std::min(width, config.experts.shared_d_ff);
+  if (share.n_ranks > width)
     return invalid_argument("tp is {}, expected at most the model's width", share.n_ranks);
   return {};
 }
@@ -172,6 +175,8 @@ ModelConfig config_of_share(const ModelConfig& config, const Share& share) {
     return last - first;
   };
   own.d_ff = width(config.d_ff);
+  own.experts.d_ff = width(config.experts.d_ff);
+  own.experts.shared_d_ff = width(config.experts.shared_d_ff);
   RecurrentConfig& recurrent = own.recurrent;
   recurrent.n_heads /= share.n_ranks;
   if (recurrent.n_key_heads > 0)

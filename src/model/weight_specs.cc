@@ -16,13 +16,40 @@ int64_t WeightSpec::n_elements() const {
   return n;
 }
 
+bool is_of_experts(const LayerPart& part) {
+  return std::holds_alternative<std::vector<float> ExpertWeights::*>(part) ||
+         std::holds_alternative<Stack ExpertWeights::*>(part) ||
+         std::holds_alternative<kernel::PackedMatrix ExpertWeights::*>(part);
+}
+
+WeightSpec WeightSpec::of_expert(int index) const {
+  WeightSpec one = *this;
+  one.expert = index;
+  one.n_stacked = static_cast<int>(shape[0]);
+  one.shape.erase(one.shape.begin());
+  return one;
+}
+
+std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec) {
+  if (spec.expert_parts.empty()) return {spec};
+  std::vector<WeightSpec> tensors;
+  for (int expert = 0; expert < spec.shape[0]; ++expert)
+    for (const auto& [name, n_rows, shape] : spec.expert_parts) {
+      WeightSpec& tensor = tensors.emplace_back(spec.of_expert(expert));
+      tensor.n_stacked = 0;
+      tensor.name = fmt::format(fmt::runtime(name), expert);
+      tensor.shape[0] = n_rows;
+    }
+  return tensors;
+}
+
 std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec) {
   if (spec.gguf_parts.empty()) return {spec};
   std::vector<WeightSpec> parts;
   for (const auto& [name, n_rows, shape] : spec.gguf_parts) {
     WeightSpec& part = parts.emplace_back(spec);
     part.name = fmt::format("{}[{}]", spec.name, parts.size() - 1);
-    part.shape[0] = n_rows;
+    part.shape[spec.row_axis()] = n_rows;
     if (!shape.empty()) part.shape[1] = shape.back();
     part.gguf_shape = shape;
     part.gguf_name = name;

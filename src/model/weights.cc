@@ -65,29 +65,83 @@ class Loader {
   }
   Status load(std::span<const WeightSpec> specs, Mixer mixer,
               std::vector<float> LayerWeights::*member, LayerWeights& layer) {
-    std::vector<float>& all = layer.*member;
-    for (const WeightSpec& spec : specs)
-      if (Status status = append(spec, all); !status) return status;
-    std::vector<float> own;
-    for (const auto& [begin, end] :
-         rows_of_share(config_, mixer, member, static_cast<int>(all.size()), w_.share))
-      own.insert(own.end(), all.begin() + begin, all.begin() + end);
-    all = std::move(own);
-    return {};
+    return fill(specs, mixer, layer.*member, member);
   }
   Status load(std::span<const WeightSpec> specs, Mixer mixer, Stack LayerWeights::*member,
               LayerWeights& layer) {
-    std::vector<WeightSpec> stored;
-    for (const WeightSpec& spec : specs)
-      for (WeightSpec& part : w_.checkpoint.stored_as(spec)) stored.push_back(std::move(part));
-    return stack(stored, ranges_of(specs, mixer, member), layer.*member);
+    return fill(stored_as(specs), mixer, layer.*member, member);
   }
   Status load(std::span<const WeightSpec> specs, Mixer mixer,
               kernel::PackedMatrix LayerWeights::*member, LayerWeights& layer) {
+    return fill(specs, mixer, layer.*member, member);
+  }
+
+  std::vector<WeightSpec> stored_as(std::span<const WeightSpec> specs) const {
+    std::vector<WeightSpec> stored;
+    for (const WeightSpec& spec : specs)
+      for (WeightSpec& tensor : w_.checkpoint.stored_as(spec)) stored.push_back(std::move(tensor));
+    return stored;
+  }
+
+  // The tensors of one part of all experts of a layer.
+  template <class Member>
+  Status load_experts(std::span<const WeightSpec> specs, Mixer mixer, Member member,
+                      LayerWeights& layer) {
+    const std::vector<WeightSpec> stored = stored_as(specs);
+    layer.experts.resize(config_.experts.n_experts);
+    std::vector<WeightSpec> own;
+    for (int expert = 0; expert < config_.experts.n_experts; ++expert) {
+      own.clear();
+      for (const WeightSpec& spec : stored)
+        if (spec.expert < 0)
+          own.push_back(spec.of_expert(expert));
+        else if (spec.expert == expert)
+          own.push_back(spec);
+      if (Status status = fill(own, mixer, layer.experts[expert].*member, member); !status)
+        return status;
+      // Experts are multiplied together, which takes one packing of rows for all of them.
+      if (!alike(layer.experts[0].*member, layer.experts[expert].*member))
+        return unsupported(
+            "{}: tensor '{}' is of another type than in the layer's first expert, expected one "
+            "type for all (hint: load the weights as one type)",
+            file(), own[0].name);
+    }
+    return {};
+  }
+  Status load(std::span<const WeightSpec> specs, Mixer mixer,
+              std::vector<float> ExpertWeights::*member, LayerWeights& layer) {
+    return load_experts(specs, mixer, member, layer);
+  }
+  Status load(std::span<const WeightSpec> specs, Mixer mixer, Stack ExpertWeights::*member,
+              LayerWeights& layer) {
+    return load_experts(specs, mixer, member, layer);
+  }
+  Status load(std::span<const WeightSpec> specs, Mixer mixer,
+              kernel::PackedMatrix ExpertWeights::*member, LayerWeights& layer) {
+    return load_experts(specs, mixer, member, layer);
+  }
+
+  // What `specs` hold of this share, in `out`, which is a member of what `part` says.
+  Status fill(std::span<const WeightSpec> specs, Mixer mixer, std::vector<float>& out,
+              const LayerPart& part) {
+    std::vector<float> all;
+    for (const WeightSpec& spec : specs)
+      if (Status status = append(spec, all); !status) return status;
+    out.clear();
+    for (const auto& [begin, end] :
+         rows_of_share(config_, mixer, part, static_cast<int>(all.size()), w_.share))
+      out.insert(out.end(), all.begin() + begin, all.begin() + end);
+    return {};
+  }
+  Status fill(std::span<const WeightSpec> specs, Mixer mixer, Stack& out, const LayerPart& part) {
+    return stack(specs, ranges_of(specs, mixer, part), out);
+  }
+  Status fill(std::span<const WeightSpec> specs, Mixer mixer, kernel::PackedMatrix& out,
+              const LayerPart& part) {
     PANDO_CHECK(specs.size() == 1);
     Stack one;
-    if (Status status = stack(specs, ranges_of(specs, mixer, member), one); !status) return status;
-    layer.*member = std::move(one[0]);
+    if (Status status = stack(specs, ranges_of(specs, mixer, part), one); !status) return status;
+    out = std::move(one[0]);
     return {};
   }
   Status load(std::span<const WeightSpec> specs, Mixer, LatentUp LayerWeights::*member,
@@ -153,6 +207,14 @@ class Loader {
     return {};
   }
 
+  static bool alike(const std::vector<float>&, const std::vector<float>&) { return true; }
+  static bool alike(const kernel::PackedMatrix& a, const kernel::PackedMatrix& b) {
+    return a.type() == b.type();
+  }
+  static bool alike(const Stack& a, const Stack& b) {
+    return std::ranges::equal(a, b, {}, &kernel::PackedMatrix::type, &kernel::PackedMatrix::type);
+  }
+
   using Ranges = std::vector<std::pair<int, int>>;
   Ranges ranges_of(std::span<const WeightSpec> specs, Mixer mixer, const LayerPart& part) const {
     int64_t n = 0;
@@ -210,6 +272,12 @@ class Loader {
     return view.quantized ? view.quantized->kept() : kernel::info_of(view.dtype).packed;
   }
 
+  // A router's small differences decide which experts a row has.
+  DType packed_type(const WeightSpec& spec, const TensorView& view) const {
+    if (spec.part == LayerPart(&LayerWeights::router)) return DType::kF32;
+    return requantised_.value_or(kept_type(view));
+  }
+
   // The rows in `ranges` of the matrices, of one width, one above the other.
   Status stack(std::span<const WeightSpec> specs, const Ranges& ranges, Stack& out) {
     const int64_t k = specs[0].shape[1];
@@ -222,7 +290,7 @@ class Loader {
       for (size_t next = i; next < specs.size(); ++next) {
         Result<TensorView> view = w_.checkpoint.tensor(specs[next]);
         if (!view) return view.error();
-        const DType packed = requantised_.value_or(kept_type(*view));
+        const DType packed = packed_type(specs[next], *view);
         if (views.empty()) type = packed;
         if (packed != type) break;
         views.push_back(std::move(*view));
@@ -426,11 +494,15 @@ size_t Weights::bytes() const {
   for (const LayerWeights& layer : layers)
     for (const Stack* stack : {&layer.qkv, &layer.gate_up})
       for (const kernel::PackedMatrix& matrix : *stack) sum += matrix.bytes();
-  for (const LayerWeights& layer : layers)
-    sum += layer.q_up.bytes() + layer.o.bytes() + layer.down.bytes();
-  for (const LayerWeights& layer : layers)
+  for (const LayerWeights& layer : layers) {
+    sum += layer.o.bytes() + layer.q_up.bytes() + layer.down.bytes() + layer.router.bytes();
     for (const auto* heads : {&layer.latent_up.keys, &layer.latent_up.values})
       for (const kernel::PackedMatrix& matrix : *heads) sum += matrix.bytes();
+    for (const ExpertWeights& expert : layer.experts) {
+      sum += expert.down.bytes();
+      for (const kernel::PackedMatrix& matrix : expert.gate_up) sum += matrix.bytes();
+    }
+  }
   return sum;
 }
 

@@ -199,6 +199,8 @@ void Transformer::feed_forward(int i, uint32_t n_rows) {
   switch (config_.layers[i].feed_forward) {
     case model::FeedForward::kDense:
       return dense(weights_.layers[i], n_rows);
+    case model::FeedForward::kExperts:
+      PANDO_CHECK(false);
   }
 }
 

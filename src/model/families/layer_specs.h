@@ -12,6 +12,17 @@ namespace pando::model {
 // kGguf: GGUF files, in every layer. kAll: checkpoints too, in layers that rotate.
 enum class RowPairs { kNone, kGguf, kAll };
 
+// What checkpoints call the matrices of experts: tensors of all experts, and "<module>.<expert>.
+// <gate>.weight" of each, null where published files have the former.
+struct ExpertNames {
+  const char* gate_up = "mlp.experts.gate_up_proj";
+  const char* down = "mlp.experts.down_proj";
+  const char* module = "mlp.experts";
+  const char* gate = "gate_proj";
+  const char* up = "up_proj";
+  const char* down_of_one = "down_proj";
+};
+
 class LayerSpecs {
  public:
   LayerSpecs(const ModelConfig& config, int layer, RowPairs pairs = RowPairs::kNone)
@@ -32,10 +43,17 @@ class LayerSpecs {
   void query_key_norms(const char* q_name = "self_attn.q_norm",
                        const char* k_name = "self_attn.k_norm");
   void output(const char* name = "self_attn.o_proj");  // of attention, and its bias
-  void gate_and_up();
+  // In a mixture of experts these are the shared expert's, in `module`: "mlp.shared_expert".
+  void gate_and_up(const char* module = "mlp");
   void gate_up(const char* name);  // one tensor, which GGUF files divide
   void fused_gate_up();            // one tensor, in GGUF files as well
-  void down();
+  void down(const char* module = "mlp");
+
+  // Of a mixture of experts. GGUF files have the usual names.
+  void router(const char* name = "mlp.gate",  // and its biases
+              const char* choice_bias = "mlp.gate.e_score_correction_bias");
+  void experts(const ExpertNames& names = {});  // and their biases
+  void shared_gate(const char* name = "mlp.shared_expert_gate");
 
   std::string gguf_name(const char* name) const;  // "blk.<layer>.<name>"
   std::vector<WeightSpec>& all() { return specs_; }
@@ -43,6 +61,9 @@ class LayerSpecs {
 
  private:
   void pair_rows(WeightSpec& spec) const;  // of queries or keys
+  bool is_mixture() const { return config_.layers[layer_].feed_forward == FeedForward::kExperts; }
+  int d_ff() const { return is_mixture() ? config_.experts.shared_d_ff : config_.d_ff; }
+  std::string feed_forward_gguf(const char* part) const;
 
   const ModelConfig& config_;
   int layer_;
